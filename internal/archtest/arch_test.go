@@ -1,0 +1,93 @@
+// Package archtest holds the import rules of the tree, as a test.
+package archtest
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/weir-bench/weir/"
+
+// layers lists every package once, lowest first. A package may import packages
+// of lower layers only, so two packages of one layer never see each other:
+// network never sees probe, probe never sees target, report never sees lab.
+var layers = [][]string{
+	// Data, and what stands alone.
+	{"record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/sample"},
+	// Decisions: no I/O, no clock, no goroutine.
+	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/facts"},
+	{"internal/condition", "internal/diagnose", "internal/chart"},
+	// Effects and their orchestration.
+	{"internal/lab", "internal/trial", "internal/store", "internal/report"},
+	{"internal/experiment"},
+	{"internal/catalog"},
+	{"internal/cli"},
+	{"cmd/weir"},
+}
+
+// only names the sole importers of a dependency that needs care.
+var only = map[string][]string{
+	"github.com/vishvananda/netlink": {"internal/lab"},
+	"github.com/vishvananda/netns":   {"internal/lab"},
+	"github.com/safchain/ethtool":    {"internal/lab"},
+	"golang.org/x/sys/unix":          {"internal/lab", "internal/netns", "internal/rootless", "internal/engine", "internal/store"},
+	"os/exec":                        {"internal/lab", "internal/rootless", "internal/facts"},
+	"gonum.org/v1/plot":              {"internal/chart"},
+	"github.com/spf13/cobra":         {"internal/cli"},
+}
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	GoFiles    []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-json=ImportPath,Imports,GoFiles", module+"...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ps []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return ps
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.GoFiles) > 0 { // a package of tests has no layer
+			ps = append(ps, p)
+		}
+	}
+}
+
+func TestImports(t *testing.T) {
+	layer := map[string]int{}
+	for i, l := range layers {
+		for _, p := range l {
+			layer[p] = i
+		}
+	}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		mine, ok := layer[name]
+		if !ok {
+			t.Errorf("%s is in no layer: add it to layers", name)
+			continue
+		}
+		for _, imp := range p.Imports {
+			if dep, ok := strings.CutPrefix(imp, module); ok && layer[dep] >= mine {
+				t.Errorf("%s (layer %d) imports %s (layer %d)", name, mine, dep, layer[dep])
+			}
+			if allowed, ok := only[imp]; ok && !slices.Contains(allowed, name) {
+				t.Errorf("%s imports %s, which only %v may", name, imp, allowed)
+			}
+		}
+	}
+}

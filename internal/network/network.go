@@ -1,0 +1,20 @@
+// Package network holds one file per network under test.
+//
+// A driver is a struct whose exported fields are its options. It decides and
+// never acts: Plan has no side effects, so every driver is tested with golden
+// files and without privileges. It must not know about probes or machines.
+package network
+
+import (
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// A Driver turns a topology into the steps that connect its pods. Its exported
+// fields are its options, and the keys of its YAML.
+type Driver interface {
+	// Plan returns the steps, in order; the underlay exists when they run. The
+	// same topology gives the same plan on every machine: what depends on the
+	// running kernel belongs in package lab.
+	Plan(topo.Topology) (plan.Plan, error)
+}

@@ -1,0 +1,52 @@
+// Package probe holds one file per measuring tool.
+//
+// A probe is a struct whose exported fields are its parameters, and the keys of
+// its YAML. It writes command lines and reads output; it never runs anything, so
+// it works in every place and is tested on recorded output.
+package probe
+
+import (
+	"net/netip"
+	"time"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// A Window says when and against whom to measure.
+type Window struct {
+	Server   netip.AddrPort
+	Warmup   time.Duration // traffic before the measurement, not counted
+	Duration time.Duration // of the measurement
+}
+
+// Output is what the two programs of a trial printed.
+type Output struct {
+	Client, Server []byte // standard output
+}
+
+// A Probe knows one measuring tool and what it measures.
+type Probe interface {
+	// Commands returns the argument vectors of server and client. The server
+	// binds w.Server and runs until it is told to stop by SIGTERM; an empty
+	// server vector means that none is needed. The program "weir" is this
+	// program, wherever the node keeps it.
+	Commands(w Window) (server, client []string)
+	// Parse reads what they printed. It returns values or an error, never both
+	// and never neither; no value is NaN or infinite. The first value is what
+	// the probe is for.
+	Parse(Output) (Measured, error)
+}
+
+// Measured is what a probe reads from a tool's output.
+type Measured struct {
+	Values []record.Value
+	Found  map[string]string // what the tool said of itself: its version, its congestion control
+}
+
+// A tool that prints these lines on the client's standard output tells when its
+// measured window begins and ends, so that counters are read at these moments.
+// For other tools the window is taken from the clock.
+const (
+	MarkBegin = `{"event":"begin"}`
+	MarkEnd   = `{"event":"end"}`
+)

@@ -1,0 +1,26 @@
+// Package sample holds one file per source of kernel counters.
+//
+// Samplers observe and never set; they run no program and need no privilege.
+// They read through an fs.FS, so that they read another node, or testdata.
+package sample
+
+import "io/fs"
+
+// Counters holds monotonic counters by name. The caller subtracts.
+type Counters map[string]float64
+
+// A Sampler reads one source of monotonic counters.
+type Sampler interface {
+	// Sample adds the counters of the source to c. root is the node's "/".
+	Sample(root fs.FS, c Counters) error
+}
+
+// Sub returns the growth from before to c, counter by counter. A counter that
+// before does not have counts from zero.
+func (c Counters) Sub(before Counters) Counters {
+	d := make(Counters, len(c))
+	for k, v := range c {
+		d[k] = v - before[k]
+	}
+	return d
+}

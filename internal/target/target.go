@@ -1,0 +1,43 @@
+// Package target says what a place under test must offer. Whatever weir does to
+// a machine during a measurement goes through these types, so a new kind of
+// place is one small type.
+package target
+
+import (
+	"context"
+	"io"
+	"io/fs"
+
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// A Cmd is a program to run, as in os/exec. Argv is never given to a shell; the
+// program "weir" is this program, wherever the node keeps it.
+type Cmd struct {
+	Argv           []string
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// A Node is a place where programs run: a namespace, a machine, a pod, a VM.
+type Node interface {
+	Name() string
+	// Run runs c to its end. Cancelling ctx stops the program, with SIGTERM and
+	// then SIGKILL, and all that it started; Run then returns context.Cause(ctx)
+	// unless the program ended well.
+	Run(ctx context.Context, c Cmd) error
+	// FS is what the node sees below /; counters are read through it.
+	FS() fs.FS
+}
+
+// A Site is a set of nodes that can be connected.
+type Site struct {
+	Nodes map[string]Node // by name of host or pod
+	// Apply runs steps in order and names the one that fails.
+	Apply func(context.Context, []plan.Step) error
+	// Verify returns an error that names every expectation about the state of a
+	// device (MTU, offload) that does not hold.
+	Verify func(context.Context, []plan.Expect) error
+	// Close undoes all that was done to make and connect the nodes.
+	Close func() error
+}

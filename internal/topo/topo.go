@@ -1,0 +1,122 @@
+// Package topo describes hosts and pods: names, addresses and the underlay
+// between the hosts. It holds no connection between pods (package network
+// decides that) and touches no machine.
+package topo
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// Bounds of what New accepts.
+const (
+	MaxHosts = 16383 // the pod range 10.64.0.0/10 holds this many /24 networks
+	MaxPods  = 253   // per host: .1 to .253; .254 is left to a gateway
+	MinMTU   = 576   // RFC 791: what every IPv4 host must accept
+	MinMTU6  = 1280  // RFC 8200, section 5
+	MaxMTU   = 65535 // ETH_MAX_MTU, include/uapi/linux/if_ether.h
+)
+
+// A Pod is a place for a program that has a network of its own.
+type Pod struct {
+	Name string
+	Addr netip.Prefix // in the range that all pods share
+}
+
+// A Host is a machine, or what stands for one.
+type Host struct {
+	Name   string
+	Dev    string       // its device on the underlay
+	Addr   netip.Prefix // of Dev
+	PodNet netip.Prefix // the part of the pod range that lives on this host
+	Pods   []Pod
+}
+
+// A Topology is a set of hosts that share one underlay.
+type Topology struct {
+	Hosts  []Host
+	MTU    int     // of the underlay, bytes
+	Rate   float64 // of each host's link, bit/s on the wire; 0 is unlimited
+	NoTSO  bool    // the hosts' devices are NICs without segmentation offload
+	PodAll netip.Prefix
+}
+
+// A Spec says how large a topology is. The zero value of a field is its default.
+type Spec struct {
+	Hosts    int     // 1 to MaxHosts; default 2
+	Pods     int     // per host, 1 to MaxPods; default 1
+	MTU      int     // of the underlay; default 1500
+	Rate     float64 // bit/s; default unlimited
+	NoTSO    bool
+	IPv6     bool // the underlay's addresses are IPv6
+	PodsIPv6 bool // the pods' addresses are IPv6
+}
+
+// New numbers the hosts and pods of s. Underlay addresses are from the ranges
+// reserved for benchmarks (198.18.0.0/15, RFC 2544; 2001:2::/48, RFC 5180).
+func New(s Spec) (Topology, error) {
+	if s.Hosts == 0 {
+		s.Hosts = 2
+	}
+	if s.Pods == 0 {
+		s.Pods = 1
+	}
+	if s.MTU == 0 {
+		s.MTU = 1500
+	}
+	minMTU := MinMTU
+	if s.IPv6 || s.PodsIPv6 {
+		minMTU = MinMTU6
+	}
+	switch {
+	case s.Hosts < 1 || s.Hosts > MaxHosts:
+		return Topology{}, fmt.Errorf("%d hosts is outside 1..%d", s.Hosts, MaxHosts)
+	case s.Pods < 1 || s.Pods > MaxPods:
+		return Topology{}, fmt.Errorf("%d pods per host is outside 1..%d", s.Pods, MaxPods)
+	case s.MTU < minMTU || s.MTU > MaxMTU:
+		return Topology{}, fmt.Errorf("underlay MTU %d is outside %d..%d", s.MTU, minMTU, MaxMTU)
+	case s.Rate < 0:
+		return Topology{}, fmt.Errorf("link rate %g bit/s is negative", s.Rate)
+	}
+	t := Topology{MTU: s.MTU, Rate: s.Rate, NoTSO: s.NoTSO, PodAll: podRange(s.PodsIPv6)}
+	for h := 1; h <= s.Hosts; h++ {
+		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", Addr: hostAddr(h, s.IPv6), PodNet: podNet(h, s.PodsIPv6)}
+		for p := 1; p <= s.Pods; p++ {
+			host.Pods = append(host.Pods, Pod{
+				Name: fmt.Sprintf("h%dp%d", h, p),
+				Addr: netip.PrefixFrom(nth(host.PodNet, p), t.PodAll.Bits()),
+			})
+		}
+		t.Hosts = append(t.Hosts, host)
+	}
+	return t, nil
+}
+
+func hostAddr(h int, v6 bool) netip.Prefix {
+	if v6 {
+		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 0x01, 0, 0x02, 14: byte(h >> 8), 15: byte(h)}), 64)
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, byte(h >> 8), byte(h)}), 15)
+}
+
+func podRange(v6 bool) netip.Prefix {
+	if v6 {
+		return netip.MustParsePrefix("fd77::/32")
+	}
+	return netip.MustParsePrefix("10.64.0.0/10")
+}
+
+func podNet(h int, v6 bool) netip.Prefix {
+	if v6 {
+		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0xfd, 0x77, 6: byte(h >> 8), 7: byte(h)}), 64)
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 64 + byte(h>>8), byte(h), 0}), 24)
+}
+
+// nth returns the n-th address of p; n must fit the last byte.
+func nth(p netip.Prefix, n int) netip.Addr {
+	b := p.Addr().AsSlice()
+	b[len(b)-1] = byte(n)
+	a, _ := netip.AddrFromSlice(b)
+	return a
+}

@@ -1,0 +1,75 @@
+// Package record is the format of weir's results: one JSON object per line,
+// one line per trial. It is the only package that other programs may depend on.
+//
+// It must not know how a number was measured or how it will be shown: values
+// are in base units, and scaling happens where a table is drawn.
+package record
+
+import "time"
+
+// Format is the version of the line format. A reader refuses a newer one.
+const Format = 1
+
+// A Status says what became of a trial. Only OK trials are aggregated; all are shown.
+type Status string
+
+const (
+	OK      Status = "ok"      // measured, and every expectation held
+	Invalid Status = "invalid" // measured, but an expectation failed or a value is impossible
+	Failed  Status = "failed"  // a program of the trial failed
+	Skipped Status = "skipped" // not started: something it needs is missing
+)
+
+// A Result is everything known about one trial.
+type Result struct {
+	Format  int       `json:"format"`
+	Trial   string    `json:"trial"` // unique in a results directory, and the name of its folder in raw/
+	Block   int       `json:"block"` // counted from 1
+	Status  Status    `json:"status"`
+	Reason  string    `json:"reason,omitempty"` // why the status is not ok
+	Start   time.Time `json:"start"`
+	Elapsed float64   `json:"elapsed"` // seconds, of the whole trial
+
+	// Asked holds the level of every factor: "network", "probe", and what else
+	// the study varies or sets. Trials with equal Asked are one cell.
+	Asked map[string]string `json:"asked"`
+	// Found holds what the trial saw that was not asked for: tool versions,
+	// congestion control, path MTU. What differs inside a cell is reported.
+	Found map[string]string `json:"found,omitempty"`
+
+	// Values holds the numbers. The first one is what the probe is for, and
+	// what networks are compared by.
+	Values   []Value  `json:"values,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A Value is one number in a base unit. A smaller value is better when the unit
+// is time ("s", "s/bit", "s/packet"); otherwise a larger one is.
+type Value struct {
+	Name  string  `json:"name"`
+	Unit  string  `json:"unit"` // bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1
+	Value float64 `json:"value"`
+	// Hist is the whole distribution behind Value, which is then its median: an
+	// HDR histogram of nanoseconds in the V2 compressed, base64 encoding
+	// (hdrhistogram.org). Histograms are merged; percentiles are never averaged.
+	Hist string `json:"hist,omitempty"`
+}
+
+// Get returns the value called name.
+func (r *Result) Get(name string) (Value, bool) {
+	for _, v := range r.Values {
+		if v.Name == name {
+			return v, true
+		}
+	}
+	return Value{}, false
+}
+
+// LowerIsBetter reports whether a smaller number in this unit is the better one.
+func LowerIsBetter(unit string) bool {
+	switch unit {
+	case "s", "s/bit", "s/packet", "core":
+		return true
+	}
+	return false
+}
