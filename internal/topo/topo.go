@@ -34,12 +34,23 @@ type Host struct {
 
 // A Topology is a set of hosts that share one underlay.
 type Topology struct {
-	Hosts  []Host
-	MTU    int     // of the underlay, bytes
-	Rate   float64 // of each host's link, bit/s on the wire; 0 is unlimited
-	NoTSO  bool    // the hosts' devices are NICs without segmentation offload
-	PodAll netip.Prefix
+	Hosts []Host
+	MTU   int     // of the underlay, bytes
+	Rate  float64 // of each host's link, bit/s on the wire; 0 is unlimited
+	NIC   NIC     // what the hosts' underlay devices segment in hardware
+	// NoOffload: no device of a host or pod segments, neither NIC nor veth.
+	NoOffload bool
+	PodAll    netip.Prefix // the range of all pods
 }
+
+// A NIC is what an underlay device segments in hardware.
+type NIC string
+
+const (
+	NICFull NIC = ""     // everything a veth can, segmentation inside tunnels included: a NIC with VXLAN offload
+	NICTSO  NIC = "tso"  // plain TCP only: a NIC without VXLAN offload
+	NICNone NIC = "none" // nothing
+)
 
 // A Spec says how large a topology is. The zero value of a field is its default.
 type Spec struct {
@@ -47,7 +58,7 @@ type Spec struct {
 	Pods     int     // per host, 1 to MaxPods; default 1
 	MTU      int     // of the underlay; default 1500
 	Rate     float64 // bit/s; default unlimited
-	NoTSO    bool
+	NIC      NIC
 	IPv6     bool // the underlay's addresses are IPv6
 	PodsIPv6 bool // the pods' addresses are IPv6
 }
@@ -78,7 +89,7 @@ func New(s Spec) (Topology, error) {
 	case s.Rate < 0:
 		return Topology{}, fmt.Errorf("link rate %g bit/s is negative", s.Rate)
 	}
-	t := Topology{MTU: s.MTU, Rate: s.Rate, NoTSO: s.NoTSO, PodAll: podRange(s.PodsIPv6)}
+	t := Topology{MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
 		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", Addr: hostAddr(h, s.IPv6), PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {
