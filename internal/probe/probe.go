@@ -43,10 +43,12 @@ type Measured struct {
 	Found  map[string]string // what the tool said of itself: its version, its congestion control
 }
 
-// A tool that prints these lines on the client's standard output tells when its
-// measured window begins and ends, so that counters are read at these moments.
-// For other tools the window is taken from the clock.
+// What the program "weir" prints on its standard output, as a line of its own:
+// a server when it listens, a client when its measured window begins and ends,
+// so that counters are read at these moments. For other tools the socket tables
+// and the clock tell.
 const (
+	MarkReady = `{"event":"ready"}`
 	MarkBegin = `{"event":"begin"}`
 	MarkEnd   = `{"event":"end"}`
 )

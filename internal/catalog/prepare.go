@@ -1,0 +1,162 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// Prepared is a study whose names have become drivers and probes.
+type Prepared struct {
+	Networks map[string]experiment.Network // by the study's name for it
+	study    study.Study
+}
+
+// Prepare looks up and checks everything that a study names: networks, probes,
+// their options, and every level of every factor. What it lets through can only
+// fail on the machine.
+func Prepare(s study.Study) (*Prepared, error) {
+	p := &Prepared{Networks: map[string]experiment.Network{}, study: s}
+	spec, err := spec(s.Topology)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, u := range s.Networks {
+		n, err := prepareNetwork(u, spec)
+		if err != nil {
+			errs = append(errs, at(u, err))
+			continue
+		}
+		p.Networks[u.Name] = n
+	}
+	for f := range s.Factors {
+		if !slices.ContainsFunc(s.Probes, func(u study.Use) bool { return p.Applies(u.Name, f) }) {
+			errs = append(errs, fmt.Errorf("factor %q is neither a condition (%s) nor an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return p, p.checkCells()
+}
+
+func spec(t study.Topology) (topo.Spec, error) {
+	s := topo.Spec{Hosts: t.Hosts, Pods: t.Pods, MTU: t.MTU, NIC: t.NIC, IPv6: t.IPv6, PodsIPv6: t.PodsIPv6}
+	if t.Link != "" {
+		rate, err := unit.ParseRate(t.Link)
+		if err != nil {
+			return s, fmt.Errorf("link: %w", err)
+		}
+		s.Rate = rate
+	}
+	return s, nil
+}
+
+func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) {
+	entry, err := FindNetwork(u.Kind)
+	if err != nil {
+		return n, err
+	}
+	n.Driver = entry.New()
+	if err := u.Decode(n.Driver); err != nil {
+		return n, err
+	}
+	if n.Topology, err = topo.New(entry.Spec(s)); err != nil {
+		return n, err
+	}
+	_, err = network.Build(n.Driver, n.Topology)
+	return n, err
+}
+
+// checkCells makes every probe and every change of condition once.
+func (p *Prepared) checkCells() error {
+	for _, c := range p.study.Cells(p.Applies) {
+		if _, err := p.Probe(c.Probe, c.Levels); err != nil {
+			return err
+		}
+		n := p.Networks[c.Network]
+		if _, err := condition.New(n.Driver, n.Topology, condition.Only(c.Levels)); err != nil {
+			return fmt.Errorf("%s: %w", c.Network, err)
+		}
+	}
+	return nil
+}
+
+// Applies reports whether a factor means anything to the probe that the study
+// calls name: a condition always does, an option where the probe has it.
+func (p *Prepared) Applies(name, factor string) bool {
+	if slices.Contains(condition.Names(), factor) {
+		return true
+	}
+	u, _ := p.study.Probe(name)
+	e, err := FindProbe(u.Kind)
+	return err == nil && slices.Contains(Options(e.New()), factor)
+}
+
+// Probe makes the probe that the study calls name, at these levels.
+func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, error) {
+	u, ok := p.study.Probe(name)
+	if !ok {
+		return nil, fmt.Errorf("the study has no probe %q", name)
+	}
+	e, err := FindProbe(u.Kind)
+	if err != nil {
+		return nil, at(u, err)
+	}
+	u.Options = maps.Clone(u.Options)
+	for k, v := range levels {
+		if !slices.Contains(condition.Names(), k) {
+			if u.Options == nil {
+				u.Options = map[string]string{}
+			}
+			u.Options[k] = v
+		}
+	}
+	pr := e.New()
+	if err := u.Decode(pr); err != nil {
+		return nil, err
+	}
+	if c, ok := pr.(interface{ Check() error }); ok {
+		if err := c.Check(); err != nil {
+			return nil, at(u, err)
+		}
+	}
+	return pr, nil
+}
+
+// at adds where in the study u stands.
+func at(u study.Use, err error) error {
+	if pos := u.Pos(); pos != "" {
+		return fmt.Errorf("%s: %w", pos, err)
+	}
+	return err
+}
+
+// Options lists the options of a driver or probe, by the keys of its YAML.
+func Options(v any) []string {
+	var names []string
+	t := reflect.TypeOf(v).Elem()
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() {
+			tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+			if tag == "" {
+				tag = strings.ToLower(f.Name)
+			}
+			names = append(names, tag)
+		}
+	}
+	slices.Sort(names)
+	return names
+}

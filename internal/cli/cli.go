@@ -1,0 +1,166 @@
+// Package cli is the command line: one file per subcommand. It parses, calls
+// one package that does the work, and prints. Results go to stdout, progress
+// and messages to stderr.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/rootless"
+)
+
+// Exit statuses.
+const (
+	exitDone        = 0
+	exitCheck       = 1 // a check failed: a trial that is not ok, a regression
+	exitUsage       = 2 // bad flags, bad study
+	exitEnvironment = 3 // this machine, as it is set up, cannot do it
+	exitInterrupted = 4 // a signal; the run can be resumed
+)
+
+// An exitError is an error that decides the exit status.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+func exit(code int, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &exitError{code, err}
+}
+
+func usage(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// errInterrupted is the cause of a context that a signal ended.
+var errInterrupted = errors.New("interrupted")
+
+// Main runs the command line and returns the exit status.
+func Main(version string, args []string) int {
+	ctx, stop := interruptible()
+	defer stop()
+	root := command(version)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var e *exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, errInterrupted):
+		e = &exitError{exitInterrupted, err}
+	case errors.Is(err, rootless.ErrForbidden):
+		e = &exitError{exitEnvironment, err}
+	case !errors.As(err, &e):
+		e = &exitError{exitCheck, err}
+	}
+	if msg := e.Error(); msg != "" {
+		fmt.Fprintln(os.Stderr, "weir:", msg)
+	}
+	return e.code
+}
+
+// interruptible returns a context that SIGINT, SIGTERM or SIGHUP ends. A second
+// signal ends the process at once: as process 1 of the lab it takes all others
+// with it.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	sigs := make(chan os.Signal, 2)
+	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		s, ok := <-sigs
+		if !ok {
+			return
+		}
+		cancel(fmt.Errorf("%w by signal %d (%v)", errInterrupted, s, s))
+		if _, ok := <-sigs; ok {
+			os.Exit(exitInterrupted)
+		}
+	}()
+	return ctx, func() { signal.Stop(sigs); close(sigs); cancel(nil) }
+}
+
+func command(version string) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "weir",
+		Short: "What a container network costs, and why",
+		Long: `Weir builds container networks on one machine, without root where the kernel
+allows, measures them as a designed experiment, and reports what each costs.
+
+Exit status: 0 done; 1 a check failed; 2 usage; 3 this machine cannot do it;
+4 interrupted, and can be resumed.`,
+		Version:       version,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetVersionTemplate("weir {{.Version}}\n")
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usage("%w; see %s --help", err, c.CommandPath())
+	})
+	root.AddCommand(runCommand(version), reportCommand(), compareCommand(), planCommand(), labCommand(),
+		listCommand(), doctorCommand(), engineCommand())
+	return root
+}
+
+// args wraps a check of positional arguments so that its error is one of usage.
+func args(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, as []string) error {
+		if err := check(c, as); err != nil {
+			return usage("%w; see %s --help", err, c.CommandPath())
+		}
+		return nil
+	}
+}
+
+// complete offers names for a flag or argument that takes a list with commas.
+func complete(names []string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+		done, last := "", toComplete
+		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
+			done, last = toComplete[:i+1], toComplete[i+1:]
+		}
+		var out []string
+		for _, n := range names {
+			if strings.HasPrefix(n, last) {
+				out = append(out, done+n)
+			}
+		}
+		slices.Sort(out)
+		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	}
+}
+
+// inLab runs f in the second process, in namespaces of its own, and is that
+// process's parent otherwise.
+func inLab(f func() error) error {
+	if !rootless.Inside() {
+		code, err := rootless.Reexec()
+		if err != nil {
+			return exit(exitEnvironment, err)
+		}
+		if code != 0 {
+			return &exitError{code, errors.New("")} // it has said why
+		}
+		return nil
+	}
+	if err := rootless.Setup(); err != nil {
+		return exit(exitEnvironment, err)
+	}
+	return f()
+}

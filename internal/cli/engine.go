@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/engine"
+)
+
+// engineCommand is the native traffic engine, a program like any other tool.
+func engineCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "engine",
+		Short:              "The native traffic engine",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, as []string) error {
+			err := engine.Main(c.Context(), as, os.Stdout, os.Stderr)
+			if errors.Is(err, engine.ErrUsage) {
+				return exit(exitUsage, err)
+			}
+			return err
+		},
+	}
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/keep"
+	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/network"
+)
+
+func labCommand() *cobra.Command {
+	name := "lab"
+	c := &cobra.Command{
+		Use:   "lab up|exec|down",
+		Short: "Keep a topology up to look around in",
+		Args:  args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return usage("one of up, exec, down is needed; see %s --help", c.CommandPath())
+		},
+		Example: `  weir lab up -n vxlan-overlay
+  weir lab exec h1p1 ip addr
+  weir lab down`,
+	}
+	c.PersistentFlags().StringVar(&name, "name", name, "of the topology, when there are several")
+	c.AddCommand(labUp(&name), labExec(&name), labDown(&name), labHold())
+	return c
+}
+
+func labUp(name *string) *cobra.Command {
+	var t topologyFlags
+	c := &cobra.Command{
+		Use:   "up -n NETWORK",
+		Short: "Build a topology and keep it until `weir lab down`",
+		Args:  args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if _, _, err := t.build(); err != nil {
+				return err
+			}
+			socket, err := keep.Socket(*name)
+			if err != nil {
+				return exit(exitEnvironment, err)
+			}
+			if _, err := keep.Nodes(socket); err == nil {
+				return usage("a topology called %s is up: end it with weir lab down --name %s, or give --name", *name, *name)
+			}
+			nodes, err := keep.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
+			if err != nil {
+				return exit(exitEnvironment, err)
+			}
+			fmt.Printf("%s is up: %s\nlook around: weir lab exec --name %s %s ip addr\nend it:      weir lab down --name %s\n",
+				*name, strings.Join(nodes, ", "), *name, nodes[0], *name)
+			return nil
+		},
+	}
+	t.register(c)
+	return c
+}
+
+// labHold is the process behind `weir lab up`. It is told the socket: in its
+// namespaces the user has another number.
+func labHold() *cobra.Command {
+	var t topologyFlags
+	var socket string
+	c := &cobra.Command{
+		Use:    "hold",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return inLab(func() error { return hold(c.Context(), socket, t) })
+		},
+	}
+	t.register(c)
+	c.Flags().StringVar(&socket, "socket", "", "")
+	return c
+}
+
+func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
+	topology, p, err := t.build()
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return exit(exitEnvironment, err) // left by one that was killed
+	}
+	site, err := lab.Open(ctx, network.Places(topology))
+	if err != nil {
+		return exit(exitEnvironment, err)
+	}
+	defer func() { err = errors.Join(err, site.Close()) }()
+	if err := site.Apply(ctx, p.Steps); err != nil {
+		return exit(exitEnvironment, err)
+	}
+	return keep.Serve(ctx, socket, site.Nodes)
+}
+
+func labExec(name *string) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "exec NODE [--] COMMAND...",
+		Short: "Run a command in a host or pod of the topology",
+		Args:  args(cobra.MinimumNArgs(2)),
+		RunE: func(c *cobra.Command, as []string) error {
+			socket, err := keep.Socket(*name)
+			if err != nil {
+				return exit(exitEnvironment, err)
+			}
+			type end struct {
+				status int
+				err    error
+			}
+			done := make(chan end, 1)
+			go func() {
+				status, err := keep.Exec(socket, as[0], as[1:])
+				done <- end{status, err}
+			}()
+			select {
+			case e := <-done:
+				if errors.Is(e.err, keep.ErrDown) {
+					return exit(exitEnvironment, fmt.Errorf("%w; start it with weir lab up --name %s", e.err, *name))
+				}
+				if e.err == nil && e.status != 0 {
+					return &exitError{e.status, errors.New("")}
+				}
+				return e.err
+			case <-c.Context().Done(): // the keeper ends the command when this process is gone
+				return context.Cause(c.Context())
+			}
+		},
+	}
+	c.Flags().SetInterspersed(false) // what follows NODE belongs to the command
+	return c
+}
+
+func labDown(name *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "down",
+		Short: "End the topology and all that runs in it",
+		Args:  args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			socket, err := keep.Socket(*name)
+			if err != nil {
+				return exit(exitEnvironment, err)
+			}
+			if err := keep.Down(socket); err != nil {
+				return exit(exitEnvironment, err)
+			}
+			return nil
+		},
+	}
+}

@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/condition"
+)
+
+// An item is a line of `weir list`.
+type item struct {
+	Name    string   `json:"name"`
+	About   string   `json:"about"`
+	Options []string `json:"options,omitempty"`
+}
+
+// lists are what `weir list` can list.
+var lists = map[string]func() ([]item, error){
+	"networks": func() ([]item, error) {
+		var is []item
+		for _, n := range catalog.Names(catalog.Networks) {
+			e := catalog.Networks[n]
+			is = append(is, item{n, e.About, catalog.Options(e.New())})
+		}
+		return is, nil
+	},
+	"probes": func() ([]item, error) {
+		var is []item
+		for _, n := range catalog.Names(catalog.Probes) {
+			e := catalog.Probes[n]
+			is = append(is, item{n, e.About, catalog.Options(e.New())})
+		}
+		return is, nil
+	},
+	"factors": func() ([]item, error) {
+		var is []item
+		for _, n := range condition.Names() {
+			is = append(is, item{Name: n, About: condition.About(n)})
+		}
+		return append(is, item{Name: "OPTION", About: "an option of the study's probes (weir list probes)"}), nil
+	},
+	"studies": listStudies,
+}
+
+func listCommand() *cobra.Command {
+	var asJSON bool
+	names := catalog.Names(lists)
+	c := &cobra.Command{
+		Use:               "list networks|probes|factors|studies",
+		Short:             "List what weir can build, measure and vary",
+		Args:              args(cobra.ExactArgs(1)),
+		ValidArgsFunction: complete(names),
+		RunE: func(_ *cobra.Command, as []string) error {
+			list := lists[as[0]]
+			if list == nil {
+				return usage("cannot list %q; there are %v", as[0], names)
+			}
+			items, err := list()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(os.Stdout, items)
+			}
+			w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+			for _, i := range items {
+				opts := ""
+				if len(i.Options) > 0 {
+					opts = fmt.Sprintf(" %v", i.Options)
+				}
+				fmt.Fprintf(w, "%s\t%s%s\n", i.Name, i.About, opts)
+			}
+			return w.Flush()
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}
+
+func listStudies() ([]item, error) {
+	var is []item
+	for _, n := range studyNames() {
+		s, err := shippedStudy(n)
+		if err != nil {
+			return nil, err
+		}
+		is = append(is, item{Name: n, About: s.Question})
+	}
+	return is, nil
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+var _ = slices.Sort[[]string]

@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// topologyFlags choose one network and the hosts below it.
+type topologyFlags struct {
+	network string
+	spec    topo.Spec
+	link    string
+	nic     string
+}
+
+func (t *topologyFlags) register(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVarP(&t.network, "network", "n", "", "network: "+strings.Join(catalog.Names(catalog.Networks), ", "))
+	f.IntVar(&t.spec.Hosts, "hosts", 0, "number of hosts (default 2, or what the network allows)")
+	f.IntVar(&t.spec.Pods, "pods", 0, "pods per host (default 1, or 2 on a single host)")
+	f.IntVar(&t.spec.MTU, "mtu", 1500, "MTU of the underlay, bytes")
+	f.StringVar(&t.link, "link", "", "rate of every host's link, such as 1gbit (default unlimited)")
+	f.StringVar(&t.nic, "nic", "full", "what the hosts' NICs segment: full, tso (nothing in tunnels) or none")
+	f.BoolVar(&t.spec.IPv6, "ipv6", false, "IPv6 underlay")
+	f.BoolVar(&t.spec.PodsIPv6, "pods-ipv6", false, "IPv6 pods")
+	_ = c.RegisterFlagCompletionFunc("network", complete(catalog.Names(catalog.Networks)))
+}
+
+// args are the flags again, for another process.
+func (t *topologyFlags) args() []string {
+	a := []string{"-n", t.network, "--mtu", strconv.Itoa(t.spec.MTU), "--hosts", strconv.Itoa(t.spec.Hosts), "--pods", strconv.Itoa(t.spec.Pods), "--nic", t.nic}
+	if t.link != "" {
+		a = append(a, "--link", t.link)
+	}
+	if t.spec.IPv6 {
+		a = append(a, "--ipv6")
+	}
+	if t.spec.PodsIPv6 {
+		a = append(a, "--pods-ipv6")
+	}
+	return a
+}
+
+// build returns the topology and the whole plan. Its errors are of usage.
+func (t *topologyFlags) build() (topo.Topology, plan.Plan, error) {
+	if t.network == "" {
+		return topo.Topology{}, plan.Plan{}, usage("a network is needed: -n %s", strings.Join(catalog.Names(catalog.Networks), "|"))
+	}
+	entry, err := catalog.FindNetwork(t.network)
+	if err != nil {
+		return topo.Topology{}, plan.Plan{}, exit(exitUsage, err)
+	}
+	if t.link != "" {
+		if t.spec.Rate, err = unit.ParseRate(t.link); err != nil {
+			return topo.Topology{}, plan.Plan{}, usage("--link: %w", err)
+		}
+	}
+	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {
+		return topo.Topology{}, plan.Plan{}, usage("--nic: %w", err)
+	}
+	topology, err := topo.New(entry.Spec(t.spec))
+	if err != nil {
+		return topo.Topology{}, plan.Plan{}, exit(exitUsage, err)
+	}
+	p, err := network.Build(entry.New(), topology)
+	return topology, p, exit(exitUsage, err)
+}
+
+func planCommand() *cobra.Command {
+	var t topologyFlags
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "plan -n NETWORK",
+		Short: "Print the steps that would build a network; change nothing",
+		Long: `Print how a network is built: as ip(8), bridge(8) and tc(8) commands that can be
+typed as root, or with --json as the data that weir applies, one step per line,
+with what it expects of the result.`,
+		Example: `  weir plan -n vxlan-overlay
+  weir plan -n vxlan-overlay --hosts 3 --ipv6 --json`,
+		Args: args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			topology, p, err := t.build()
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return p.Encode(os.Stdout)
+			}
+			return p.Shell(os.Stdout, network.Places(topology))
+		},
+	}
+	t.register(c)
+	c.Flags().BoolVar(&asJSON, "json", false, "print data instead of commands")
+	return c
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/record"
+)
+
+// A progress tells on stderr what runs now: in one line that is drawn again on
+// a terminal, as a line per block elsewhere. Everything also goes to the log.
+type progress struct {
+	log   io.Writer
+	live  bool
+	width int
+	text  string
+	block int
+}
+
+func newProgress(log io.Writer) *progress {
+	p := &progress{log: log, width: 80}
+	if fd := int(os.Stderr.Fd()); term.IsTerminal(fd) {
+		p.live = true
+		if w, _, err := term.GetSize(fd); err == nil && w > 20 {
+			p.width = w
+		}
+	}
+	return p
+}
+
+func (p *progress) event(e experiment.Event) {
+	now := time.Now().Format("15:04:05.000")
+	if e.Text != "" {
+		p.text = e.Text
+		fmt.Fprintf(p.log, "%s %s\n", now, e.Text)
+	}
+	if r := e.Result; r != nil {
+		fmt.Fprintf(p.log, "%s %s %s in %.2f s %s\n", now, r.Trial, r.Status, r.Elapsed, r.Reason)
+		if r.Status != record.OK && r.Status != record.Skipped {
+			p.say(fmt.Sprintf("%s: %s: %s", r.Trial, r.Status, r.Reason))
+		}
+		if !p.live && r.Block != p.block && e.Done > 0 {
+			p.block = r.Block
+			fmt.Fprintf(os.Stderr, "block %d: %d of %d trials done%s\n", r.Block, e.Done, e.Total, left(e.Left))
+		}
+	}
+	if !p.live {
+		if e.Result == nil && e.Done == 0 && e.Text != "" && p.block == 0 {
+			fmt.Fprintln(os.Stderr, e.Text)
+			p.block = -1
+		}
+		return
+	}
+	line := fmt.Sprintf("%s %d/%d%s  %s", bar(e.Done, e.Total), e.Done, e.Total, left(e.Left), p.text)
+	if r := []rune(line); len(r) >= p.width {
+		line = string(r[:p.width-1])
+	}
+	fmt.Fprintf(os.Stderr, "\r\x1b[K%s", line)
+}
+
+// say prints a line that stays.
+func (p *progress) say(line string) {
+	if p.live {
+		fmt.Fprint(os.Stderr, "\r\x1b[K")
+	}
+	fmt.Fprintln(os.Stderr, line)
+}
+
+// end removes the live line.
+func (p *progress) end() {
+	if p.live {
+		fmt.Fprint(os.Stderr, "\r\x1b[K")
+	}
+}
+
+func left(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %v left", d.Round(time.Second))
+}
+
+func bar(done, total int) string {
+	const cells = 20
+	full := 0
+	if total > 0 {
+		full = min(cells, cells*done/total)
+	}
+	b := make([]rune, cells)
+	for i := range b {
+		b[i] = '░'
+		if i < full {
+			b[i] = '█'
+		}
+	}
+	return string(b)
+}

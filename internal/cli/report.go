@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// formats are the ways to write a report.
+var formats = map[string]func(*bytes.Buffer, report.Run) error{
+	"text": func(b *bytes.Buffer, r report.Run) error { return report.Text(b, r, width()) },
+	"html": func(b *bytes.Buffer, r report.Run) error { return report.HTML(b, r) },
+	"md":   func(b *bytes.Buffer, r report.Run) error { return report.Markdown(b, r) },
+	"csv":  func(b *bytes.Buffer, r report.Run) error { return report.CSV(b, r) },
+	"json": func(b *bytes.Buffer, r report.Run) error { return report.JSON(b, r) },
+}
+
+func reportCommand() *cobra.Command {
+	var format, out string
+	c := &cobra.Command{
+		Use:   "report DIR",
+		Short: "Make a report again from stored results",
+		Example: `  weir report results
+  weir report results --format html -o report.html
+  weir report results --format csv > results.csv`,
+		Args: args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, as []string) error {
+			write := formats[format]
+			if write == nil {
+				return usage("unknown format %q; there are csv, html, json, md, text", format)
+			}
+			rep, err := load(as[0])
+			if err != nil {
+				return err
+			}
+			for _, p := range rep.Problems {
+				fmt.Fprintln(os.Stderr, "weir:", p)
+			}
+			var b bytes.Buffer
+			if err := write(&b, rep); err != nil {
+				return err
+			}
+			if out != "" && out != "-" {
+				return os.WriteFile(out, b.Bytes(), 0o644)
+			}
+			_, err = os.Stdout.Write(b.Bytes())
+			return err
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, csv or json")
+	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
+	_ = c.RegisterFlagCompletionFunc("format", complete([]string{"text", "html", "md", "csv", "json"}))
+	return c
+}
+
+// load reads a results directory, whole or not.
+func load(dir string) (report.Run, error) {
+	c, err := store.Read(dir)
+	if err != nil {
+		return report.Run{}, usage("%s holds no results: %w", dir, err)
+	}
+	rep := report.Run{Name: filepath.Base(dir), Study: c.Study, Results: c.Results, Hosts: c.Hosts, Dir: dir}
+	for _, p := range c.Problems {
+		rep.Problems = append(rep.Problems, p.Error())
+	}
+	s, err := study.Load(c.Study, filepath.Join(dir, "study.yaml"))
+	if err != nil {
+		return rep, exit(exitUsage, err)
+	}
+	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
+	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
+	return rep, nil
+}
+
+// writeReports keeps the report beside the results.
+func writeReports(d *store.Dir, rep report.Run) error {
+	for _, f := range []string{"html", "md"} {
+		var b bytes.Buffer
+		if err := formats[f](&b, rep); err != nil {
+			return err
+		}
+		if err := d.File("report."+f, b.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compareCommand() *cobra.Command {
+	var bound string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "compare BEFORE AFTER",
+		Short: "Compare two results directories; exit 1 on a regression",
+		Long: `Compare what two runs measured, cell by cell: the ratio after/before with an
+interval that holds for all cells together. A cell is a regression when its
+whole interval is worse than the bound; then the exit status is 1.`,
+		Args: args(cobra.ExactArgs(2)),
+		RunE: func(_ *cobra.Command, as []string) error {
+			max, err := unit.ParsePercent(bound)
+			if err != nil {
+				return usage("--max-regression: %w", err)
+			}
+			var runs [2]report.Run
+			for i, dir := range as {
+				if runs[i], err = load(dir); err != nil {
+					return err
+				}
+			}
+			cmp := report.Compare(runs[0], runs[1], max)
+			if asJSON {
+				err = printJSON(os.Stdout, cmp)
+			} else {
+				err = cmp.Text(os.Stdout)
+			}
+			if err != nil {
+				return err
+			}
+			if worse := cmp.Worse(); len(worse) > 0 {
+				return fmt.Errorf("worse by more than %s: %s", bound, strings.Join(worse, ", "))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&bound, "max-regression", "0%", "how much worse a cell may surely be")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return c
+}

@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/rootless"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
+)
+
+func runCommand(version string) *cobra.Command {
+	var f studyFlags
+	var dir, resume string
+	var asJSON bool
+	c := &cobra.Command{
+		Use:   "run [STUDY]",
+		Short: "Build the networks, measure them, report",
+		Long: `Run a study: a YAML file, or the name of a shipped one (weir list studies).
+Without a study and without -n it is the default one: plain hosts, a bridge and
+a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
+		Example: `  weir run
+  weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results
+  weir run -n host,routed,vxlan-overlay -p tcp-stream -f mtu=1500,9000
+  weir run --resume results`,
+		Args:              args(cobra.MaximumNArgs(1)),
+		ValidArgsFunction: complete(studyNames()),
+		RunE: func(c *cobra.Command, as []string) error {
+			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c)) {
+				return usage("--resume goes on with the study in %s as it is: no study, -o or flag of the study beside it", resume)
+			}
+			s, err := f.study(c, as)
+			if resume != "" {
+				s, err = storedStudy(resume)
+			}
+			if err != nil {
+				return err
+			}
+			if err := check(s); err != nil {
+				return err
+			}
+			return inLab(func() error {
+				r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON}
+				return r.run(c.Context())
+			})
+		},
+	}
+	f.register(c)
+	c.Flags().StringVarP(&dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
+	c.Flags().StringVar(&resume, "resume", "", "results directory of a run to finish")
+	c.Flags().BoolVar(&asJSON, "json", false, "print the tables as JSON")
+	_ = c.MarkFlagDirname("output")
+	_ = c.MarkFlagDirname("resume")
+	return c
+}
+
+func storedStudy(dir string) (study.Study, error) {
+	file := filepath.Join(dir, "study.yaml")
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return study.Study{}, usage("%s holds no run that could be resumed: %w", dir, err)
+	}
+	s, err := study.Load(b, file)
+	return s, exit(exitUsage, err)
+}
+
+// check finds what is wrong with a study before anything is built.
+func check(s study.Study) error {
+	if _, err := catalog.Prepare(s); err != nil {
+		return exit(exitUsage, err)
+	}
+	return nil
+}
+
+// A runner runs a study inside the lab's namespaces.
+type runner struct {
+	version     string
+	study       study.Study
+	dir, resume string
+	json        bool
+}
+
+func (r *runner) run(ctx context.Context) error {
+	d, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	prepared, err := catalog.Prepare(r.study)
+	if err != nil {
+		return exit(exitUsage, err)
+	}
+	if err := r.describe(d); err != nil {
+		return exit(exitEnvironment, err)
+	}
+	p := newProgress(d.Log)
+	results, err := experiment.Run(ctx, experiment.Config{
+		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Applies: prepared.Applies,
+		Open: lab.Open, Dir: d, Progress: p.event,
+	})
+	p.end()
+	if ctx.Err() != nil {
+		fmt.Fprintf(os.Stderr, "weir: %d trials are kept in %s; go on with: weir run --resume %s\n", len(results), r.dir, r.dir)
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		return exit(exitEnvironment, fmt.Errorf("%w; what was measured is kept in %s; go on with: weir run --resume %s", err, r.dir, r.dir))
+	}
+	return r.report(d)
+}
+
+// open makes the results directory, or takes up an old one.
+func (r *runner) open() (*store.Dir, error) {
+	if r.resume != "" {
+		r.dir = r.resume
+		d, err := store.Open(r.resume)
+		return d, exit(exitEnvironment, err)
+	}
+	if r.study.Seed == 0 {
+		r.study.Seed = rand.Uint64()>>1 + 1
+	}
+	if r.dir == "" {
+		r.dir = filepath.Join("weir-results", r.study.Name+"-"+time.Now().Format("20060102-150405"))
+	}
+	d, err := store.Create(r.dir)
+	if err != nil {
+		return nil, exit(exitEnvironment, err)
+	}
+	resolved, err := r.study.Encode()
+	if err == nil {
+		err = d.File("study.yaml", resolved)
+	}
+	if err != nil {
+		d.Close()
+		return nil, exit(exitEnvironment, err)
+	}
+	return d, nil
+}
+
+// describe records what this machine is, as it is when the run starts.
+func (r *runner) describe(d *store.Dir) error {
+	f := facts.Collect(os.DirFS("/"))
+	f.Weir = r.version
+	f.Rootless = os.Getenv("HOME") != "" && rootless.Unprivileged()
+	return d.JSON("hosts/local.json", f)
+}
+
+// report prints the tables, writes the report, and says which trials are not ok.
+func (r *runner) report(d *store.Dir) error {
+	rep, err := load(r.dir)
+	if err != nil {
+		return exit(exitEnvironment, err)
+	}
+	if err := writeReports(d, rep); err != nil {
+		return exit(exitEnvironment, err)
+	}
+	if err := print(os.Stdout, rep, r.json); err != nil {
+		return err
+	}
+	if !r.json {
+		fmt.Printf("\nreport: %s\n", filepath.Join(r.dir, "report.html"))
+	}
+	return verdict(rep.Results)
+}
+
+func print(w io.Writer, rep report.Run, asJSON bool) error {
+	if asJSON {
+		return report.JSON(w, rep)
+	}
+	return report.Text(w, rep, width())
+}
+
+// width of the terminal that stdout is, in columns; 100 when it is none.
+func width() int {
+	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
+		return w
+	}
+	return 100
+}
+
+// verdict turns trials that are not ok into an exit status.
+func verdict(results []record.Result) error {
+	n := map[record.Status]int{}
+	for _, r := range results {
+		n[r.Status]++
+	}
+	if bad := n[record.Invalid] + n[record.Failed]; bad > 0 {
+		return fmt.Errorf("%d of %d trials failed or are invalid; the report says why", bad, len(results))
+	}
+	if n[record.Skipped] > 0 {
+		return exit(exitEnvironment, fmt.Errorf("%d of %d trials were skipped; the report says what is missing", n[record.Skipped], len(results)))
+	}
+	if len(results) == 0 {
+		return errors.New("no trial was run")
+	}
+	return nil
+}

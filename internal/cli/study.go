@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/studies"
+)
+
+// defaultStudy is what `weir run` runs.
+const defaultStudy = "quick"
+
+// studyFlags change a study, or make one without a file. Their names are the
+// keys of the YAML.
+type studyFlags struct {
+	networks, probes []string
+	factors          []string
+	baseline         string
+	blocks           int
+	precision        string
+	maxTime          time.Duration
+	warmup, duration time.Duration
+	seed             uint64
+	hosts, pods, mtu int
+	link, nic        string
+	ipv6, podsIPv6   bool
+	names            []string
+}
+
+func (f *studyFlags) register(c *cobra.Command) {
+	fl := pflag.NewFlagSet("study", pflag.ContinueOnError)
+	fl.StringSliceVarP(&f.networks, "networks", "n", nil, "networks, the baseline first (weir list networks)")
+	fl.StringSliceVarP(&f.probes, "probes", "p", nil, "probes (weir list probes)")
+	fl.StringArrayVarP(&f.factors, "factor", "f", nil, "vary something: KEY=LEVEL,LEVEL… (weir list factors); repeatable")
+	fl.StringVar(&f.baseline, "baseline", "", "network that the others are compared with (default: the first)")
+	fl.IntVar(&f.blocks, "blocks", 0, "passes through all cells; with --precision, of the pilot")
+	fl.StringVar(&f.precision, "precision", "", "half width that every ratio's interval should get, such as 2%")
+	fl.DurationVar(&f.maxTime, "max-time", 0, "cap for --precision")
+	fl.DurationVar(&f.warmup, "warmup", 0, "traffic before each measurement, not counted")
+	fl.DurationVar(&f.duration, "duration", 0, "of each measurement")
+	fl.Uint64Var(&f.seed, "seed", 0, "of the random order (default: random, recorded)")
+	fl.IntVar(&f.hosts, "hosts", 0, "hosts of every network")
+	fl.IntVar(&f.pods, "pods", 0, "pods per host")
+	fl.IntVar(&f.mtu, "mtu", 0, "MTU of the underlay, bytes")
+	fl.StringVar(&f.link, "link", "", "rate of every host's link, such as 1gbit")
+	fl.StringVar(&f.nic, "nic", "", "what the hosts' NICs segment: full, tso (nothing in tunnels) or none")
+	fl.BoolVar(&f.ipv6, "ipv6", false, "IPv6 underlay")
+	fl.BoolVar(&f.podsIPv6, "pods-ipv6", false, "IPv6 pods")
+	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
+	c.Flags().AddFlagSet(fl)
+	_ = c.RegisterFlagCompletionFunc("networks", complete(catalog.Names(catalog.Networks)))
+	_ = c.RegisterFlagCompletionFunc("probes", complete(catalog.Names(catalog.Probes)))
+}
+
+// changed reports whether any flag of the study was given.
+func (f *studyFlags) changed(c *cobra.Command) bool {
+	return slices.ContainsFunc(f.names, func(n string) bool { return c.Flags().Changed(n) })
+}
+
+// study returns the study that arguments and flags describe.
+func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
+	s, err := f.base(as)
+	if err != nil {
+		return s, exit(exitUsage, err)
+	}
+	if err := f.change(c, &s); err != nil {
+		return s, exit(exitUsage, err)
+	}
+	return s, exit(exitUsage, s.Validate())
+}
+
+// base is the study of the arguments, before flags change it.
+func (f *studyFlags) base(as []string) (study.Study, error) {
+	switch {
+	case len(as) == 0 && len(f.networks) == 0 && len(f.probes) == 0:
+		return shippedStudy(defaultStudy)
+	case len(as) == 0:
+		s, err := shippedStudy(defaultStudy)
+		s.Name, s.Question = "flags", "What do these networks cost?"
+		return s, err
+	case slices.Contains(studyNames(), as[0]):
+		return shippedStudy(as[0])
+	}
+	b, err := os.ReadFile(as[0])
+	if err != nil {
+		return study.Study{}, fmt.Errorf("study %s: %w; shipped ones are %s", as[0], err, strings.Join(studyNames(), ", "))
+	}
+	return study.Load(b, as[0])
+}
+
+func shippedStudy(name string) (study.Study, error) {
+	file := name + ".yaml"
+	b, err := fs.ReadFile(studies.FS, file)
+	if err != nil {
+		return study.Study{}, err
+	}
+	return study.Load(b, file)
+}
+
+func studyNames() []string {
+	files, err := fs.Glob(studies.FS, "*.yaml")
+	if err != nil {
+		return nil // the pattern is a constant
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
+	}
+	return files
+}
+
+// change overwrites what flags were given for.
+func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
+	given := c.Flags().Changed
+	if given("networks") {
+		s.Networks, s.Baseline = uses(f.networks), ""
+	}
+	if given("probes") {
+		s.Probes = uses(f.probes)
+	}
+	for _, kv := range f.factors {
+		k, levels, ok := strings.Cut(kv, "=")
+		if !ok || k == "" || levels == "" {
+			return fmt.Errorf("--factor %q is not KEY=LEVEL,LEVEL…", kv)
+		}
+		if s.Factors == nil {
+			s.Factors = map[string][]string{}
+		}
+		s.Factors[k] = strings.Split(levels, ",")
+	}
+	if given("precision") {
+		if s.Precision, err = unit.ParsePercent(f.precision); err != nil {
+			return fmt.Errorf("--precision: %w", err)
+		}
+	}
+	for name, set := range map[string]func(){
+		"baseline":  func() { s.Baseline = f.baseline },
+		"blocks":    func() { s.Blocks = f.blocks },
+		"max-time":  func() { s.MaxTime = f.maxTime },
+		"warmup":    func() { s.Warmup = f.warmup },
+		"duration":  func() { s.Duration = f.duration },
+		"seed":      func() { s.Seed = f.seed },
+		"hosts":     func() { s.Topology.Hosts = f.hosts },
+		"pods":      func() { s.Topology.Pods = f.pods },
+		"mtu":       func() { s.Topology.MTU = f.mtu },
+		"link":      func() { s.Topology.Link = f.link },
+		"ipv6":      func() { s.Topology.IPv6 = f.ipv6 },
+		"pods-ipv6": func() { s.Topology.PodsIPv6 = f.podsIPv6 },
+	} {
+		if given(name) {
+			set()
+		}
+	}
+	if given("nic") {
+		if s.Topology.NIC, err = topo.ParseNIC(f.nic); err != nil {
+			return fmt.Errorf("--nic: %w", err)
+		}
+	}
+	*s = s.Resolve()
+	return nil
+}
+
+func uses(kinds []string) []study.Use {
+	us := make([]study.Use, len(kinds))
+	for i, k := range kinds {
+		us[i].Kind = k
+	}
+	return us
+}

@@ -1,0 +1,72 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// blocksFile holds the decision on the number of blocks, so that a resumed run
+// does not decide again.
+const blocksFile = "blocks.json"
+
+// A decision is how many blocks a run with a target precision gets. It is made
+// once, from the pilot: looking at the interval after every block and stopping
+// when it pleases would make it too narrow.
+type decision struct {
+	Pilot  int `json:"pilot"`  // blocks that the spread was estimated from
+	Needed int `json:"needed"` // by Stein's procedure, for the widest comparison
+	Blocks int `json:"blocks"` // that the run gets: Needed, unless the time cap is lower
+}
+
+// confidence of all intervals of a run together.
+const confidence = 0.95
+
+// extend decides after the pilot how many blocks there will be.
+func (r *run) extend() error {
+	if b, err := r.Dir.ReadFile(blocksFile); err == nil {
+		var d decision
+		if err := json.Unmarshal(b, &d); err != nil || d.Blocks < r.Study.Blocks {
+			return fmt.Errorf("%s does not hold a decision on the number of blocks: %q", blocksFile, b)
+		}
+		r.blocks = d.Blocks
+		return nil
+	}
+	d := decision{Pilot: r.Study.Blocks, Needed: r.needed()}
+	d.Blocks = d.Needed
+	if r.Study.MaxTime > 0 && r.ran > 0 {
+		perBlock := time.Since(r.started) / time.Duration(r.ran) * time.Duration(len(r.cells))
+		d.Blocks = max(d.Pilot, min(d.Needed, int(r.Study.MaxTime/perBlock)))
+	}
+	b, err := json.Marshal(d)
+	if err != nil {
+		return err
+	}
+	r.blocks = d.Blocks
+	r.tell(Event{Text: fmt.Sprintf("pilot of %d blocks: %d are needed for ±%.3g %%, %d will be run",
+		d.Pilot, d.Needed, r.Study.Precision*100, d.Blocks)})
+	return r.Dir.File(blocksFile, append(b, '\n'))
+}
+
+// needed returns the number of blocks that the comparison with the largest
+// spread needs.
+func (r *run) needed() int {
+	pairs := pivot.Pairs(r.results, r.Study.Baseline)
+	level := stat.Adjust(confidence, len(pairs))
+	n := r.Study.Blocks
+	for _, p := range pairs {
+		n = max(n, stat.SteinPairs(p.Base, p.Other, r.Study.Precision, level))
+	}
+	return n
+}
+
+func encode(p plan.Plan) []byte {
+	var b bytes.Buffer
+	_ = p.Encode(&b) // a buffer takes everything
+	return b.Bytes()
+}

@@ -1,0 +1,216 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// apply runs the steps in order and names the one that fails.
+func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
+	for i, s := range steps {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := l.step(s); err != nil {
+			return fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err)
+		}
+	}
+	return nil
+}
+
+func (l *lab) step(s plan.Step) error {
+	p, err := l.at(s.In)
+	if err != nil {
+		return err
+	}
+	switch {
+	case s.Link != nil:
+		return l.link(p, s.Link)
+	case s.Set != nil:
+		return p.set(s.Set)
+	case s.Addr != nil:
+		return p.addr(s.Addr)
+	case s.Route != nil:
+		return p.route(s.Route)
+	case s.FDB != nil:
+		return p.fdb(s.FDB)
+	case s.Sysctl != nil:
+		return p.sysctl(s.Sysctl)
+	case s.Offload != nil:
+		if err := p.eth.Change(s.Offload.Dev, s.Offload.Features); err != nil {
+			return fmt.Errorf("offload of %s: %w", s.Offload.Dev, err)
+		}
+		return nil
+	case s.Rate != nil:
+		return p.rate(s.Rate)
+	}
+	return errors.New("the step is empty")
+}
+
+func (l *lab) link(p *place, k *plan.Link) error {
+	dev, err := l.device(p, k)
+	if err != nil {
+		return err
+	}
+	if err := p.nl.LinkAdd(dev); err != nil {
+		return fmt.Errorf("add %s %s: %w%s", k.Kind, k.Name, err, hint(err, k.Kind))
+	}
+	if k.To != "" { // it was born in another namespace
+		to, err := l.at(k.To)
+		if err != nil {
+			return err
+		}
+		return to.up(k.Name)
+	}
+	if k.Master != "" {
+		m, err := p.nl.LinkByName(k.Master)
+		if err != nil {
+			return fmt.Errorf("master %s of %s: %w", k.Master, k.Name, err)
+		}
+		if err := p.nl.LinkSetMaster(dev, m); err != nil {
+			return fmt.Errorf("put %s in %s: %w", k.Name, k.Master, err)
+		}
+	}
+	if err := p.up(k.Name); err != nil {
+		return err
+	}
+	if k.Kind == "veth" {
+		return l.places[k.PeerIn].up(k.Peer)
+	}
+	return nil
+}
+
+// device translates a Link into what the netlink package creates.
+func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
+	a := netlink.NewLinkAttrs()
+	a.Name, a.MTU = k.Name, k.MTU
+	switch k.Kind {
+	case "bridge":
+		return &netlink.Bridge{LinkAttrs: a}, nil
+	case "vxlan":
+		return &netlink.Vxlan{LinkAttrs: a, VxlanId: k.VNI, Port: k.Port, SrcAddr: k.Local.AsSlice(), Learning: true}, nil
+	case "veth":
+		peer, err := l.at(k.PeerIn)
+		if err != nil {
+			return nil, fmt.Errorf("veth %s: %w", k.Name, err)
+		}
+		return &netlink.Veth{LinkAttrs: a, PeerName: k.Peer, PeerMTU: uint32(k.MTU), PeerNamespace: netlink.NsFd(peer.ns.FD())}, nil
+	case "macvlan":
+		parent, err := p.nl.LinkByName(k.Parent)
+		if err != nil {
+			return nil, fmt.Errorf("macvlan %s: parent %s: %w", k.Name, k.Parent, err)
+		}
+		to, err := l.at(k.To)
+		if err != nil {
+			return nil, fmt.Errorf("macvlan %s: %w", k.Name, err)
+		}
+		a.ParentIndex, a.Namespace = parent.Attrs().Index, netlink.NsFd(to.ns.FD())
+		return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}, nil
+	}
+	return nil, fmt.Errorf("link %s: kind %q is not one of bridge, macvlan, veth, vxlan", k.Name, k.Kind)
+}
+
+// hint says what an error of the kernel means here.
+func hint(err error, kind string) string {
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) {
+		return fmt.Sprintf("; this kernel has no %s: load its module as root (modprobe %s)", kind, kind)
+	}
+	return ""
+}
+
+func (p *place) up(name string) error {
+	dev, err := p.nl.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("set %s up: %w", name, err)
+	}
+	if err := p.nl.LinkSetUp(dev); err != nil {
+		return fmt.Errorf("set %s up: %w", name, err)
+	}
+	return nil
+}
+
+func (p *place) set(s *plan.Set) error {
+	dev, err := p.nl.LinkByName(s.Dev)
+	if err == nil {
+		err = p.nl.LinkSetMTU(dev, s.MTU)
+	}
+	if err != nil {
+		return fmt.Errorf("set MTU of %s to %d: %w", s.Dev, s.MTU, err)
+	}
+	return nil
+}
+
+func (p *place) addr(a *plan.Addr) error {
+	dev, err := p.nl.LinkByName(a.Dev)
+	if err == nil {
+		addr := &netlink.Addr{IPNet: ipnet(a.Prefix)}
+		if a.Prefix.Addr().Is6() {
+			// Nobody else can hold the address, and detection would keep it
+			// unusable for a second (RFC 4862, 5.4).
+			addr.Flags = unix.IFA_F_NODAD
+		}
+		err = p.nl.AddrAdd(dev, addr)
+	}
+	if err != nil {
+		return fmt.Errorf("address %v on %s: %w", a.Prefix, a.Dev, err)
+	}
+	return nil
+}
+
+func (p *place) route(r *plan.Route) error {
+	route := &netlink.Route{Dst: ipnet(r.Dst)}
+	if r.Via.IsValid() {
+		route.Gw = r.Via.AsSlice()
+	} else {
+		route.Scope = netlink.SCOPE_LINK
+	}
+	if r.Dev != "" {
+		dev, err := p.nl.LinkByName(r.Dev)
+		if err != nil {
+			return fmt.Errorf("route to %v over %s: %w", r.Dst, r.Dev, err)
+		}
+		route.LinkIndex = dev.Attrs().Index
+		if r.Via.IsValid() {
+			route.Flags = int(netlink.FLAG_ONLINK)
+		}
+	}
+	if err := p.nl.RouteReplace(route); err != nil {
+		return fmt.Errorf("route to %v: %w", r.Dst, err)
+	}
+	return nil
+}
+
+func (p *place) fdb(f *plan.FDB) error {
+	dev, err := p.nl.LinkByName(f.Dev)
+	if err == nil {
+		err = p.nl.NeighAppend(&netlink.Neigh{
+			LinkIndex: dev.Attrs().Index, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, State: netlink.NUD_PERMANENT,
+			IP: f.Dst.AsSlice(), HardwareAddr: make(net.HardwareAddr, 6)})
+	}
+	if err != nil {
+		return fmt.Errorf("forwarding entry for %v on %s: %w", f.Dst, f.Dev, err)
+	}
+	return nil
+}
+
+func (p *place) sysctl(s *plan.Sysctl) error {
+	file := "/proc/sys/" + strings.ReplaceAll(s.Key, ".", "/")
+	if err := p.ns.Do(func() error { return os.WriteFile(file, []byte(s.Value), 0) }); err != nil {
+		return fmt.Errorf("sysctl %s=%s: %w", s.Key, s.Value, err)
+	}
+	return nil
+}
+
+func ipnet(p netip.Prefix) *net.IPNet {
+	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+}

@@ -1,0 +1,166 @@
+// Package lab is the target that this machine is: hosts and pods as network
+// namespaces, plans applied through netlink. It is the sole importer of the
+// netlink and ethtool packages. It decides nothing: what to build is in a plan.
+//
+// It must run in a process that package rootless started, so that a mistake
+// cannot reach the machine's own network.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/safchain/ethtool"
+	"github.com/vishvananda/netlink"
+	vnetns "github.com/vishvananda/netns"
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/netns"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// A lab is a set of places that plans connect.
+type lab struct {
+	places map[string]*place
+}
+
+// A place is one namespace: a host, a pod, or the switch between hosts.
+type place struct {
+	name string
+	ns   *netns.Namespace
+	nl   *netlink.Handle  // a socket that lives in ns, so that no thread has to
+	eth  *ethtool.Ethtool // likewise
+}
+
+// Open makes a namespace for every name. Nothing connects them yet.
+func Open(ctx context.Context, names []string) (_ *target.Site, err error) {
+	l := &lab{places: map[string]*place{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.close())
+		}
+	}()
+	for _, name := range names {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		if l.places[name] != nil {
+			return nil, fmt.Errorf("lab: two places are called %s", name)
+		}
+		p, err := newPlace(name)
+		if err != nil {
+			return nil, fmt.Errorf("lab: create %s: %w", name, err)
+		}
+		l.places[name] = p
+	}
+	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Close: l.close}
+	for name, p := range l.places {
+		s.Nodes[name] = p
+	}
+	return s, nil
+}
+
+func newPlace(name string) (_ *place, err error) {
+	ns, err := netns.New()
+	if err != nil {
+		return nil, err
+	}
+	p := &place{name: name, ns: ns}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, p.close())
+		}
+	}()
+	// Route only: the default opens a socket for every netlink family.
+	if p.nl, err = netlink.NewHandleAt(vnetns.NsHandle(ns.FD()), unix.NETLINK_ROUTE); err != nil {
+		return nil, fmt.Errorf("netlink: %w", err)
+	}
+	err = ns.Do(func() (err error) {
+		p.eth, err = ethtool.NewEthtool()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("ethtool: %w", err)
+	}
+	lo, err := p.nl.LinkByName("lo")
+	if err != nil {
+		return nil, err
+	}
+	return p, p.nl.LinkSetUp(lo)
+}
+
+func (p *place) close() error {
+	if p.nl != nil {
+		p.nl.Close()
+		p.nl = nil // a closed handle acts in the caller's namespace
+	}
+	if p.eth != nil {
+		p.eth.Close()
+	}
+	return p.ns.Close()
+}
+
+func (l *lab) close() error {
+	var errs []error
+	for _, p := range l.places {
+		errs = append(errs, p.close())
+	}
+	clear(l.places)
+	return errors.Join(errs...)
+}
+
+// at finds a place by its name.
+func (l *lab) at(name string) (*place, error) {
+	if p := l.places[name]; p != nil {
+		return p, nil
+	}
+	var known []string
+	for n := range l.places {
+		known = append(known, n)
+	}
+	slices.Sort(known)
+	return nil, fmt.Errorf("no place is called %q, there are %v", name, known)
+}
+
+// verify checks what Expect says about the state of devices.
+func (l *lab) verify(_ context.Context, es []plan.Expect) error {
+	var errs []error
+	for _, e := range es {
+		if e.MTU == 0 && len(e.Offload) == 0 {
+			continue
+		}
+		p, err := l.at(e.In)
+		if err != nil {
+			return err
+		}
+		errs = append(errs, p.verify(e))
+	}
+	return errors.Join(errs...)
+}
+
+func (p *place) verify(e plan.Expect) error {
+	dev, err := p.nl.LinkByName(e.Dev)
+	if err != nil {
+		return fmt.Errorf("%s: device %s: %w", p.name, e.Dev, err)
+	}
+	if got := dev.Attrs().MTU; e.MTU != 0 && got != e.MTU {
+		return fmt.Errorf("%s: MTU of %s is %d, expected %d", p.name, e.Dev, got, e.MTU)
+	}
+	if len(e.Offload) == 0 {
+		return nil
+	}
+	have, err := p.eth.Features(e.Dev)
+	if err != nil {
+		return fmt.Errorf("%s: features of %s: %w", p.name, e.Dev, err)
+	}
+	var errs []error
+	for f, want := range e.Offload {
+		if have[f] != want {
+			errs = append(errs, fmt.Errorf("%s: %s of %s is %v, expected %v", p.name, f, e.Dev, have[f], want))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,55 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/vishvananda/netlink"
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// rate puts a token bucket on a device, or removes it. The netlink package's
+// Tbf has no field for the wire's overhead, so the message is put together here.
+func (p *place) rate(r *plan.Rate) error {
+	dev, err := p.nl.LinkByName(r.Dev)
+	if err != nil {
+		return fmt.Errorf("rate of %s: %w", r.Dev, err)
+	}
+	if r.Rate == 0 {
+		err := p.nl.QdiscDel(&netlink.GenericQdisc{QdiscAttrs: netlink.QdiscAttrs{
+			LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}, QdiscType: "tbf"})
+		if err != nil && !errors.Is(err, unix.ENOENT) {
+			return fmt.Errorf("remove the rate of %s: %w", r.Dev, err)
+		}
+		return nil
+	}
+	if err := p.ns.Do(func() error { return tbf(dev.Attrs().Index, r) }); err != nil {
+		return fmt.Errorf("rate %g bit/s on %s: %w%s", r.Rate, r.Dev, err, hint(err, "sch_tbf"))
+	}
+	return nil
+}
+
+func tbf(index int, r *plan.Rate) error {
+	bytes := uint64(r.Rate / 8)
+	opt := nl.TcTbfQopt{Limit: uint32(r.Limit()), Buffer: netlink.Xmittime(bytes, uint32(r.Burst()))}
+	opt.Rate.Rate = uint32(min(bytes, 1<<32-1))
+	opt.Rate.Overhead = plan.WireOverhead
+
+	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
+	options.AddRtAttr(nl.TCA_TBF_PARMS, opt.Serialize())
+	if bytes >= 1<<32 {
+		options.AddRtAttr(nl.TCA_TBF_RATE64, nl.Uint64Attr(bytes))
+	}
+	// The kernel computes the depth in time from this, more finely than from Buffer.
+	options.AddRtAttr(nl.TCA_TBF_BURST, nl.Uint32Attr(uint32(r.Burst())))
+
+	req := nl.NewNetlinkRequest(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK)
+	req.AddData(&nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT})
+	req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("tbf")))
+	req.AddData(options)
+	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
+	return err
+}

@@ -1,0 +1,91 @@
+// Package netns creates network namespaces and runs functions inside them. It
+// is the only package that may call setns(2), unshare(2) or
+// runtime.LockOSThread; it knows nothing of links and addresses.
+//
+// Package main must lock the main goroutine to the main thread in an init
+// function: that thread cannot be thrown away, so no function may run on it in
+// a foreign namespace.
+package netns
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Namespace is an open handle; the kernel keeps the namespace until Close and
+// until the last process, socket and device handle in it is gone.
+type Namespace struct{ f *os.File }
+
+// New creates an empty network namespace.
+func New() (*Namespace, error) {
+	var ns *Namespace
+	err := onThread(func() error {
+		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("unshare network namespace: %w", err)
+		}
+		// Not /proc/self/ns/net, which is the main thread's.
+		f, err := os.Open("/proc/thread-self/ns/net")
+		if err != nil {
+			return err
+		}
+		ns = &Namespace{f}
+		return nil
+	})
+	return ns, err
+}
+
+// FD is valid until Close.
+func (ns *Namespace) FD() int { return int(ns.f.Fd()) }
+
+// Close drops the handle.
+func (ns *Namespace) Close() error { return ns.f.Close() }
+
+// Do calls f on a thread that is inside ns. It costs about 35 µs.
+//
+// Inside f: system calls, sockets to literal addresses, exec.Cmd.Start. Never
+// the go statement, never a host name (the resolver and happy-eyeballs dialing
+// start goroutines), never SysProcAttr.Pdeathsig (the signal comes when the
+// starting thread dies, and this one does: golang/go#27505).
+func (ns *Namespace) Do(f func() error) error {
+	return onThread(func() error {
+		if err := unix.Setns(ns.FD(), unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("enter network namespace: %w", err)
+		}
+		return f()
+	})
+}
+
+// Open opens a file below /proc/net or /proc/sys/net as a thread inside ns sees
+// it, and others as everyone sees them. The file stays bound to ns.
+func (ns *Namespace) Open(name string) (*os.File, error) {
+	if rest, ok := strings.CutPrefix(name, "/proc/net/"); ok {
+		// /proc/net is /proc/self/net, the main thread's.
+		name = "/proc/thread-self/net/" + rest
+	}
+	var f *os.File
+	err := ns.Do(func() (err error) {
+		f, err = os.Open(name)
+		return err
+	})
+	return f, err
+}
+
+// onThread runs f on a thread of its own and throws the thread away, so that no
+// other goroutine can ever run in the wrong namespace.
+func onThread(f func() error) error {
+	errc := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the runtime destroys the thread with the goroutine
+		defer func() {
+			if r := recover(); r != nil {
+				errc <- fmt.Errorf("panic in a namespace: %v", r)
+			}
+		}()
+		errc <- f()
+	}()
+	return <-errc
+}

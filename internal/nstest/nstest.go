@@ -1,0 +1,78 @@
+// Package nstest runs the tests of a package inside fresh namespaces, where
+// they may build networks without privileges, and fails them when they leave
+// something behind. Only tests import it.
+package nstest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/rootless"
+)
+
+// Tests in namespaces need what package main needs: a main thread that no
+// namespace function can land on.
+func init() { runtime.LockOSThread() }
+
+// exitLeak is the status of a test binary that left something behind.
+const exitLeak = 99
+
+var forbidden error
+
+// Main is the body of a TestMain. A process that is started as "weir" runs weir
+// instead of the tests: in a lab the test binary stands for the program.
+func Main(m *testing.M, weir func(args []string) int) {
+	if weir != nil && filepath.Base(os.Args[0]) == "weir" {
+		os.Exit(weir(os.Args[1:]))
+	}
+	if !rootless.Inside() {
+		code, err := rootless.Reexec()
+		if err == nil {
+			os.Exit(code)
+		}
+		forbidden = err
+		os.Exit(m.Run())
+	}
+	if err := rootless.Setup(); err != nil {
+		fmt.Fprintln(os.Stderr, "nstest:", err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	if left := leaks(); code == 0 && len(left) > 0 {
+		fmt.Fprintln(os.Stderr, "nstest: the tests left behind:", strings.Join(left, ", "))
+		code = exitLeak
+	}
+	os.Exit(code)
+}
+
+// Need skips a test where the kernel allows no namespaces.
+func Need(t testing.TB) {
+	t.Helper()
+	if forbidden != nil {
+		t.Skipf("no namespaces: %v", forbidden)
+	}
+}
+
+// leaks lists processes other than this one, and descriptors of namespaces and
+// sockets. Whatever else a namespace holds dies with its last descriptor.
+func leaks() (left []string) {
+	procs, _ := filepath.Glob("/proc/[0-9]*/comm")
+	for _, p := range procs {
+		if p != "/proc/1/comm" {
+			comm, _ := os.ReadFile(p)
+			left = append(left, fmt.Sprintf("process %s", strings.TrimSpace(string(comm))))
+		}
+	}
+	fds, _ := filepath.Glob("/proc/1/fd/*")
+	for _, fd := range fds {
+		to, err := os.Readlink(fd)
+		if err == nil && (strings.HasPrefix(to, "net:[") || strings.HasPrefix(to, "socket:[")) {
+			left = append(left, "descriptor of "+to)
+		}
+	}
+	return left
+}

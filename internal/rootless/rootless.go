@@ -1,0 +1,119 @@
+// Package rootless starts this program again inside fresh namespaces, so that
+// labs need no privilege, cannot touch the machine's own network, and leave
+// nothing behind however they end.
+//
+// The second process is process 1 of its PID namespace: when it ends, by
+// whatever signal, the kernel ends everything that it started, and the network
+// namespaces vanish with their last user. It must be the only package that
+// clones namespaces other than network namespaces.
+package rootless
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const mark = "WEIR_INSIDE"
+
+// Inside reports whether this process is the second one.
+func Inside() bool { return os.Getenv(mark) != "" && os.Getpid() == 1 }
+
+// ErrForbidden says that the kernel does not let this user make namespaces.
+var ErrForbidden = errors.New("namespaces are forbidden")
+
+// Reexec runs this program again, with the same arguments, in new namespaces:
+// network, mount and PID, and as an ordinary user also a user namespace in
+// which that user is root. It returns the second process's exit status.
+//
+// It must be called on the main thread: the kernel sends the parent-death
+// signal when the starting thread ends.
+func Reexec() (int, error) {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), mark+"=1")
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = attr()
+
+	// The second process has a process group of its own, so that a Ctrl-C
+	// reaches it once: from here, like a signal sent to this process alone.
+	sigs := make(chan os.Signal, 8)
+	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
+	defer signal.Stop(sigs)
+	if err := cmd.Start(); err != nil {
+		return 0, explain(err)
+	}
+	done := make(chan struct{})
+	defer close(done)
+	go func() {
+		for {
+			select {
+			case s := <-sigs:
+				_ = cmd.Process.Signal(s) // it may have ended already
+			case <-done:
+				return
+			}
+		}
+	}()
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			return 0, fmt.Errorf("the lab's process was ended by signal %d (%v)", ws.Signal(), ws.Signal())
+		}
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+func attr() *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC,
+		Pdeathsig:  syscall.SIGKILL,
+		Setpgid:    true,
+	}
+	if os.Geteuid() != 0 {
+		a.Cloneflags |= syscall.CLONE_NEWUSER
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	return a
+}
+
+// explain turns the kernel's refusal into what to do about it.
+func explain(err error) error {
+	if !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EACCES) && !errors.Is(err, syscall.EINVAL) {
+		return fmt.Errorf("start in new namespaces: %w", err)
+	}
+	fix := "run as root, or allow user namespaces"
+	for _, k := range []struct{ file, bad, fix string }{
+		{"/proc/sys/user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"},
+		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"},
+		{"/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},
+	} {
+		if b, e := os.ReadFile(k.file); e == nil && strings.TrimSpace(string(b)) == k.bad {
+			fix = "run as root, or as root once: " + k.fix
+			break
+		}
+	}
+	return fmt.Errorf("%w: starting in new user, network, mount and PID namespaces: %w; %s", ErrForbidden, err, fix)
+}
+
+// Setup finishes the second process: mounts that match the new namespaces.
+// A /proc of the old PID namespace would show somebody else's process under
+// this one's number.
+func Setup() error {
+	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
+		return fmt.Errorf("make mounts private: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("%w: mount /proc of the new PID namespace: %w; in a container, allow an unmasked /proc (docker run --security-opt systempaths=unconfined)", ErrForbidden, err)
+	}
+	return nil
+}

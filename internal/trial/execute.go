@@ -1,0 +1,80 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/weir-bench/weir/internal/probe"
+)
+
+// An execution is what happened between the first and the last reading.
+type execution struct {
+	server, client program
+	readings       readings
+	err            error // of the client or the server
+}
+
+// execute runs server and client once and reads the counters around them.
+func (s *Setup) execute(ctx context.Context) *execution {
+	x := &execution{}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.Warmup+s.Duration+2*grace,
+		fmt.Errorf("took more than %v longer than its window", 2*grace))
+	defer cancel()
+	server, client := s.Probe.Commands(probe.Window{
+		Server: netip.AddrPortFrom(s.Server.Addr, port), Warmup: s.Warmup, Duration: s.Duration})
+
+	if len(server) > 0 {
+		x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
+		if err := x.server.ready(ctx); err != nil {
+			x.err = wrap("server", err)
+			_ = x.server.stop() // what matters is why it was not ready
+			return x
+		}
+	}
+	x.err = s.client(ctx, x, client)
+	// A server that ended badly while the client was content is no news: iperf3
+	// answers SIGTERM with status 1.
+	if err := x.server.stop(); err != nil && x.err != nil {
+		x.err = fmt.Errorf("%w; server: %w", x.err, err)
+	}
+	return x
+}
+
+// client runs the client and reads counters where its measured window begins
+// and ends: our own says when; of another one the clock has to tell.
+func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
+	node := s.Site.Nodes[s.Client.Node]
+	x.readings.First = s.read()
+	defer func() { x.readings.Last = s.read() }()
+	if argv[0] == "weir" {
+		x.client.stdout.on = map[string]func(){
+			probe.MarkBegin: func() { x.readings.Begin = s.read() },
+			probe.MarkEnd:   func() { x.readings.End = s.read() },
+		}
+		x.client.start(ctx, node, argv)
+		return wrap("client", x.client.wait())
+	}
+	x.client.start(ctx, node, argv)
+	for _, at := range []struct {
+		after time.Duration
+		to    *reading
+	}{{s.Warmup, &x.readings.Begin}, {s.Duration, &x.readings.End}} {
+		t := time.NewTimer(at.after)
+		select {
+		case <-t.C:
+			*at.to = s.read()
+		case <-x.client.done: // too early: wait says why, or the tool took less than its window
+			t.Stop()
+		}
+	}
+	return wrap("client", x.client.wait())
+}
+
+func wrap(who string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", who, err)
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+// Package trial runs one measurement, from Expect to Expect: the state of the
+// path is checked, the server started, counters read, the client run, counters
+// read again, the raw bytes stored, and only then anything parsed and judged.
+//
+// It knows no tool, no network and no kind of target; it decides whether a
+// trial's numbers are worth keeping, not what they mean.
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/record"
+)
+
+// A Setup is what one trial needs.
+type Setup struct {
+	Probe          probe.Probe
+	Client, Server plan.End
+	Site           *target.Site
+	Plan           plan.Plan // in force now: what must hold, and what the path is
+	LinkRate       float64   // bit/s on the wire of each host's link; 0 is unlimited
+	Warmup         time.Duration
+	Duration       time.Duration
+	Idle           Usage // of the machine doing nothing, subtracted from its CPU time
+	// Raw keeps bytes under a name before anything reads them. Its error ends the run.
+	Raw func(name string, b []byte) error
+}
+
+// ErrStore wraps an error of Setup.Raw.
+var ErrStore = errors.New("raw output cannot be stored")
+
+// Run measures once and fills in everything of the result but its identity.
+// The error is not nil only when the run as a whole cannot go on: ctx was
+// cancelled, or the raw bytes could not be stored.
+func Run(ctx context.Context, s Setup) (r record.Result, err error) {
+	r = record.Result{Format: record.Format, Status: record.OK, Start: time.Now(), Found: map[string]string{}}
+	defer func() { r.Elapsed = time.Since(r.Start).Seconds() }()
+
+	if err := s.Site.Verify(ctx, s.Plan.Expect); err != nil {
+		r.Status, r.Reason = record.Invalid, fmt.Sprintf("before: %v", err)
+		return r, nil
+	}
+	x := s.execute(ctx)
+	if err := s.keep(x); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrStore, err)
+	}
+	if ctx.Err() != nil {
+		return r, context.Cause(ctx)
+	}
+	if x.err != nil {
+		r.Status, r.Reason = record.Failed, x.err.Error()
+		return r, nil
+	}
+	m, err := s.Probe.Parse(probe.Output{Client: x.client.stdout.Bytes(), Server: x.server.stdout.Bytes()})
+	if err != nil {
+		r.Status, r.Reason = record.Invalid, err.Error()
+		return r, nil
+	}
+	r.Values = m.Values
+	maps.Copy(r.Found, m.Found)
+	s.path(&r)
+	s.cost(&r, x)
+	if err := errors.Join(s.Site.Verify(ctx, s.Plan.Expect), s.judge(&r, x)); err != nil {
+		r.Status, r.Reason = record.Invalid, err.Error()
+	}
+	return r, nil
+}
+
+// keep stores what was run, what it printed and what the counters said.
+func (s *Setup) keep(x *execution) error {
+	commands, err := json.MarshalIndent(map[string]any{
+		"server": x.server.argv, "serverNode": s.Server.Node,
+		"client": x.client.argv, "clientNode": s.Client.Node}, "", "  ")
+	if err != nil {
+		return err
+	}
+	counters, err := json.Marshal(x.readings)
+	if err != nil {
+		return err
+	}
+	for _, f := range []struct {
+		name string
+		b    []byte
+	}{
+		{"commands.json", commands}, {"counters.json", counters},
+		{"client.out", x.client.stdout.Bytes()}, {"client.err", x.client.stderr.Bytes()},
+		{"server.out", x.server.stdout.Bytes()}, {"server.err", x.server.stderr.Bytes()},
+	} {
+		if len(f.b) > 0 {
+			if err := s.Raw(f.name, f.b); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
