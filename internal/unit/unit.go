@@ -4,19 +4,3 @@
 //
 // It must not compute with quantities.
 package unit
-
-// ParseRate reads a rate in bit/s.
-func ParseRate(s string) (float64, error) { return 0, nil }
-
-// ParseBytes reads a size in bytes.
-func ParseBytes(s string) (int, error) { return 0, nil }
-
-// ParsePercent reads a share: "2%" and "0.02" are 0.02.
-func ParsePercent(s string) (float64, error) { return 0, nil }
-
-// Format prints v, which is in a base unit, with three significant digits.
-func Format(v float64, unit string) string { return "" }
-
-// Scale chooses the prefix for an axis or a column whose largest value is max:
-// value*factor is in label.
-func Scale(max float64, unit string) (factor float64, label string) { return 1, unit }
