@@ -1,0 +1,104 @@
+package unit
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+var (
+	large = []string{"", "k", "M", "G", "T", "P"}
+	small = []string{"", "m", "µ", "n", "p"}
+)
+
+// Format prints v, which is in a base unit: "20.7 Gbit/s", "3.52 µs",
+// "25.1 ms/Gbit". It keeps three significant digits, drops decimals that are
+// all zero ("45 ms"), and never drops a digit before the point ("1234 s"). Of
+// cores and plain numbers it drops every trailing zero ("1.2 cores", "0.98").
+// What is not finite is "n/a".
+func Format(v float64, unit string) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return "n/a"
+	}
+	factor, label := Scale(v, unit)
+	if math.IsInf(v*factor, 0) {
+		factor, label = 1, unit
+	}
+	number := digits(v*factor, unit == "1" || unit == "core")
+	switch {
+	case label == "":
+		return number
+	case label[0] == '/':
+		return number + label
+	case label == "cores" && number == "1":
+		label = "core"
+	}
+	return number + " " + label
+}
+
+// Scale chooses the prefix for an axis or a column whose largest value is max:
+// value*factor is in label. CPU time per bit is shown per gigabit, because
+// nobody has a feeling for picoseconds per bit. The label of "1" is empty.
+func Scale(max float64, unit string) (factor float64, label string) {
+	factor, label = 1, unit
+	switch unit {
+	case "1":
+		return 1, ""
+	case "core":
+		return 1, "cores"
+	case "byte":
+		label = "B"
+	case "1/s":
+		label = "/s"
+	case "s/bit":
+		factor, label = 1e9, "s/Gbit"
+	}
+	power := thousands(max * factor)
+	switch {
+	case unit == "s" || strings.HasPrefix(unit, "s/"):
+		i := clamp(-power, len(small))
+		return factor * math.Pow10(3*i), small[i] + label
+	case unit == "byte" || unit == "bit" || unit == "packet" || strings.HasSuffix(unit, "/s"):
+		i := clamp(power, len(large))
+		return factor * math.Pow10(-3*i), large[i] + label
+	}
+	return factor, label
+}
+
+// thousands returns the power of 1000 below v as it will be printed: 999.9 is
+// printed as 1000.
+func thousands(v float64) int {
+	return int(math.Floor(float64(exponent(v)) / 3))
+}
+
+func clamp(i, n int) int { return max(0, min(i, n-1)) }
+
+// exponent returns the power of ten of the first digit of v, rounded to three
+// digits. It reads the printed number, since math.Log10(1000) is less than 3.
+func exponent(v float64) int {
+	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	_, e, _ := strings.Cut(strconv.FormatFloat(v, 'e', 2, 64), "e")
+	n, _ := strconv.Atoi(e)
+	return n
+}
+
+func digits(v float64, trim bool) string {
+	if v == 0 {
+		return "0" // not "-0"
+	}
+	e := exponent(v)
+	if e < -5 || e > 5 {
+		return strconv.FormatFloat(v, 'g', 3, 64)
+	}
+	s := strconv.FormatFloat(v, 'f', max(0, 2-e), 64)
+	whole, dec, _ := strings.Cut(s, ".")
+	if trim {
+		dec = strings.TrimRight(dec, "0")
+	}
+	if strings.Trim(dec, "0") == "" {
+		return whole
+	}
+	return whole + "." + dec
+}
