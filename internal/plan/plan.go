@@ -28,11 +28,13 @@ type Step struct {
 	Rate    *Rate    `json:"rate,omitempty"`
 }
 
-// A Link is a new device, set up at once.
+// A Link is a new device, set up at once. What it does not say is the kernel's
+// default: a vxlan device learns, and sends a UDP checksum; a bridge forwards
+// without waiting (no spanning tree); a macvlan is in bridge mode.
 type Link struct {
 	Name   string     `json:"name"`
-	Kind   string     `json:"kind"` // veth, bridge, vxlan, macvlan
-	MTU    int        `json:"mtu,omitempty"`
+	Kind   string     `json:"kind"`             // veth, bridge, vxlan, macvlan
+	MTU    int        `json:"mtu,omitempty"`    // of both ends of a veth
 	Master string     `json:"master,omitempty"` // the bridge that it becomes a port of
 	Peer   string     `json:"peer,omitempty"`   // veth: name of the other end
 	PeerIn string     `json:"peerIn,omitempty"` // veth: where the other end lives
@@ -76,17 +78,20 @@ type Sysctl struct {
 }
 
 // Offload switches features of a device, by the kernel's names
-// (net/ethtool/common.c, netdev_features_strings).
+// (net/ethtool/common.c, netdev_features_strings). It names only features that
+// the kernel would have the other way, so that Diff can switch them back.
 type Offload struct {
 	Dev      string          `json:"dev"`
 	Features map[string]bool `json:"features"`
 }
 
 // Rate limits what leaves Dev to Rate bit/s as a wire would: every packet costs
-// its frame and WireOverhead bytes. A Rate of 0 removes the limit.
+// its frame and WireOverhead bytes. A Rate of 0 removes the limit. Its methods
+// are the parameters of the kernel's token bucket (tbf) that does it.
 type Rate struct {
 	Dev  string  `json:"dev"`
 	Rate float64 `json:"rate"`
+	MTU  int     `json:"mtu,omitempty"` // of Dev, bytes
 }
 
 // What Ethernet adds to an IP packet, in bytes (IEEE 802.3).
@@ -98,6 +103,7 @@ const (
 // An End is where traffic starts or stops.
 type End struct {
 	Node string     `json:"node"` // host or pod
+	Host string     `json:"host"` // that Node lives on, or is
 	Addr netip.Addr `json:"addr"`
 	Dev  string     `json:"dev"` // that holds Addr
 }
@@ -117,8 +123,11 @@ type Expect struct {
 	Dev     string          `json:"dev,omitempty"`
 	MTU     int             `json:"mtu,omitempty"`     // Dev has this MTU
 	Offload map[string]bool `json:"offload,omitempty"` // Dev has these features
-	// Carries: the bytes that Dev moved are at least those that the probe delivered.
+	// Carries: the bytes that Dev moved are at least those that the probe
+	// delivered. It is judged only when In is the node or the host of one of the
+	// trial's ends, and with Across only when these are on different hosts.
 	Carries bool `json:"carries,omitempty"`
+	Across  bool `json:"across,omitempty"`
 	// NoFragments: no packet was fragmented in In, unless the probe sends more
 	// than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`

@@ -1,0 +1,45 @@
+package network
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// Bridge connects the pods of one host with a Linux bridge.
+type Bridge struct{}
+
+// Plan makes the bridge and plugs the pods in.
+func (Bridge) Plan(t topo.Topology) (plan.Plan, error) {
+	if len(t.Hosts) != 1 {
+		return plan.Plan{}, fmt.Errorf("bridge: needs exactly 1 host, topology has %d", len(t.Hosts))
+	}
+	mtu, err := podMTU("bridge", t, 0)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Steps: attach(t.Hosts[0], mtu), Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	p.Expect = expect(t, p)
+	return p, nil
+}
+
+// Names of devices that drivers make. The host's side of pod n is podPort(n).
+const (
+	bridgeDev = "br0"
+	vxlanDev  = "vx0"
+	podDev    = "eth0" // in a pod
+)
+
+func podPort(n int) string { return fmt.Sprintf("p%d", n+1) }
+
+// attach gives h a bridge and plugs every pod of h into it.
+func attach(h topo.Host, mtu int) []plan.Step {
+	steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}}}
+	for i, pod := range h.Pods {
+		steps = append(steps,
+			plan.Step{In: h.Name, Link: &plan.Link{Name: podPort(i), Kind: "veth", MTU: mtu, Master: bridgeDev, Peer: podDev, PeerIn: pod.Name}},
+			plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
+	}
+	return steps
+}

@@ -1,0 +1,58 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// Build returns the whole plan for network d in t: the underlay, the steps of d,
+// and, when t wants it, the offloads switched off. It is what is applied, and
+// what is printed. The namespaces that it needs are Places(t).
+func Build(d Driver, t topo.Topology) (plan.Plan, error) {
+	if len(t.Hosts) == 0 {
+		return plan.Plan{}, errors.New("underlay: topology has no hosts")
+	}
+	if len(t.Hosts) > maxPorts {
+		return plan.Plan{}, fmt.Errorf("underlay: %d hosts are more than the %d ports of a switch", len(t.Hosts), maxPorts)
+	}
+	if err := checkNIC(t.NIC); err != nil {
+		return plan.Plan{}, fmt.Errorf("underlay: %w", err)
+	}
+	p, err := d.Plan(t)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p.Steps = append(Underlay(t), p.Steps...)
+	if t.NoOffload {
+		p.Steps = append(p.Steps, noOffloads(p)...)
+	}
+	p.Expect = append(p.Expect, expectOffloads(p.Steps)...)
+	return p, nil
+}
+
+// expectOffloads expects what the steps switch to have stayed so.
+func expectOffloads(steps []plan.Step) []plan.Expect {
+	type device struct{ in, dev string }
+	var order []device
+	want := map[device]map[string]bool{}
+	for _, s := range steps {
+		if s.Offload == nil {
+			continue
+		}
+		d := device{s.In, s.Offload.Dev}
+		if want[d] == nil {
+			order = append(order, d)
+			want[d] = map[string]bool{}
+		}
+		maps.Copy(want[d], s.Offload.Features)
+	}
+	var all []plan.Expect
+	for _, d := range order {
+		all = append(all, plan.Expect{In: d.in, Dev: d.dev, Offload: want[d]})
+	}
+	return all
+}

@@ -1,0 +1,92 @@
+package network
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// checkHosts returns an error unless t has least hosts or more.
+func checkHosts(name string, t topo.Topology, least int) error {
+	if len(t.Hosts) < least {
+		return fmt.Errorf("%s: needs %d hosts or more, topology has %d", name, least, len(t.Hosts))
+	}
+	return nil
+}
+
+// podMTU returns what overhead bytes leave of the underlay's MTU, or an error
+// when pods cannot live with that.
+func podMTU(name string, t topo.Topology, overhead int) (int, error) {
+	least, family := topo.MinMTU, "IPv4"
+	if is6(t.PodAll.Addr()) {
+		least, family = topo.MinMTU6, "IPv6"
+	}
+	mtu := t.MTU - overhead
+	if mtu < least {
+		return 0, fmt.Errorf("%s: MTU %d for pods (underlay %d, encapsulation %d) is below %d, the minimum of %s; an underlay MTU of %d would do",
+			name, mtu, t.MTU, overhead, least, family, least+overhead)
+	}
+	return mtu, nil
+}
+
+func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
+
+// underlay6 reports whether the hosts' underlay addresses are IPv6.
+func underlay6(t topo.Topology) bool { return is6(t.Hosts[0].Addr.Addr()) }
+
+// path returns the path of t's pods, for a network that adds overhead bytes to
+// what leaves a host.
+func path(t topo.Topology, mtu, overhead int) plan.Path {
+	if len(t.Hosts) == 1 {
+		return plan.Path{MTU: mtu}
+	}
+	return plan.Path{MTU: mtu, Overhead: overhead, Outer: t.MTU}
+}
+
+// podEnds returns an end for every pod of t, on dev.
+func podEnds(t topo.Topology, dev string) []plan.End {
+	var ends []plan.End
+	for _, h := range t.Hosts {
+		for _, p := range h.Pods {
+			ends = append(ends, plan.End{Node: p.Name, Host: h.Name, Addr: p.Addr.Addr(), Dev: dev})
+		}
+	}
+	return ends
+}
+
+// expect returns what holds in every network: the ends have the path's MTU and
+// carry the traffic; between hosts the underlay and the devices called tunnels
+// carry it, too; and nobody fragments.
+//
+// Note: a bridge and the host's side of a pod's veth are not asked. The counters
+// of a bridge leave out what it forwards, and one side of a veth tells all.
+func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect {
+	var all []plan.Expect
+	seen := map[[2]string]bool{}
+	add := func(e plan.Expect) {
+		if at := [2]string{e.In, e.Dev}; !seen[at] {
+			seen[at] = true
+			all = append(all, e)
+		}
+	}
+	for _, e := range p.Ends {
+		add(plan.Expect{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU, Carries: true})
+	}
+	for _, e := range tunnels {
+		add(e)
+	}
+	if len(t.Hosts) > 1 {
+		for _, h := range t.Hosts {
+			add(plan.Expect{In: h.Name, Dev: h.Dev, MTU: t.MTU, Carries: true, Across: true})
+		}
+	}
+	for _, h := range t.Hosts {
+		add(plan.Expect{In: h.Name, NoFragments: true})
+	}
+	for _, e := range p.Ends {
+		add(plan.Expect{In: e.Node, NoFragments: true})
+	}
+	return all
+}

@@ -1,0 +1,39 @@
+package network
+
+import (
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// Host has no pods: programs run on the hosts and use the underlay as it is.
+// It is what the other networks are compared with. On a lone host it is the
+// loopback device, because the kernel hands packets to its own addresses there.
+type Host struct{}
+
+// loMTU is the MTU of the loopback device (drivers/net/loopback.c,
+// loopback_setup: 64 KiB).
+const loMTU = 65536
+
+// Plan returns no steps: the underlay is all there is.
+func (Host) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkHosts("host", t, 1); err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Path: path(t, t.MTU, 0)}
+	for _, h := range t.Hosts {
+		p.Ends = append(p.Ends, plan.End{Node: h.Name, Host: h.Name, Addr: h.Addr.Addr(), Dev: h.Dev})
+	}
+	if len(t.Hosts) > 1 {
+		p.Expect = expect(t, p)
+		return p, nil
+	}
+	h := t.Hosts[0].Name
+	p.Path.MTU = loMTU
+	p.Expect = []plan.Expect{
+		{In: h, Dev: loopback, MTU: loMTU, Carries: true},
+		{In: h, NoFragments: true},
+	}
+	return p, nil
+}
+
+const loopback = "lo"

@@ -1,0 +1,166 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Diff returns the steps that turn the network that from built into the one
+// that to would have built, without building it again. It can change the MTU of
+// a link, the rate of a device and its offloads; a rate that to does not have is
+// removed, and a feature that to does not name goes back to its default (see
+// Offload). Anything else that differs is an error. Expectations are not
+// compared: they follow from the rest.
+func Diff(from, to Plan) ([]Step, error) {
+	if err := sameShape(from, to); err != nil {
+		return nil, err
+	}
+	f, t := stateOf(from), stateOf(to)
+	var steps []Step
+	for _, d := range devices(t.links, f.links) {
+		was, is := f.mtu[d], t.mtu[d]
+		if was == is {
+			continue
+		}
+		if is == 0 {
+			return nil, fmt.Errorf("plan: the MTU of %s in %s is %d in one plan and not given in the other", d.dev, d.in, was)
+		}
+		steps = append(steps, Step{In: d.in, Set: &Set{Dev: d.dev, MTU: is}})
+	}
+	for _, d := range devices(t.rates, f.rates) {
+		is := t.rate[d]
+		if f.rate[d] == is {
+			continue
+		}
+		steps = append(steps, Step{In: d.in, Rate: &Rate{Dev: d.dev, Rate: is.Rate, MTU: is.MTU}})
+	}
+	for _, d := range devices(t.offloads, f.offloads) {
+		if change := features(f.offload[d], t.offload[d]); len(change) > 0 {
+			steps = append(steps, Step{In: d.in, Offload: &Offload{Dev: d.dev, Features: change}})
+		}
+	}
+	return steps, nil
+}
+
+// sameShape says whether two plans make the same things, apart from what Diff
+// can change.
+func sameShape(from, to Plan) error {
+	a, b := shape(from), shape(to)
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			return fmt.Errorf("plan: only one of the plans has this step: %s", b[i])
+		case i >= len(b):
+			return fmt.Errorf("plan: only one of the plans has this step: %s", a[i])
+		case !reflect.DeepEqual(a[i], b[i]):
+			return fmt.Errorf("plan: more than MTU, rate and offload differs: %s, %s", a[i], b[i])
+		}
+	}
+	if !slices.Equal(from.Ends, to.Ends) {
+		return fmt.Errorf("plan: the ends differ: %v, %v", from.Ends, to.Ends)
+	}
+	return nil
+}
+
+func shape(p Plan) []Step {
+	var kept []Step
+	for _, s := range p.Steps {
+		switch {
+		case s.Set != nil, s.Rate != nil, s.Offload != nil:
+			continue
+		case s.Link != nil:
+			l := *s.Link
+			l.MTU = 0
+			s.Link = &l
+		}
+		kept = append(kept, s)
+	}
+	return kept
+}
+
+// A device is one in one place.
+type device struct{ in, dev string }
+
+// A state is what the steps of a plan leave behind, of what Diff can change.
+// The slices keep the order of the steps.
+type state struct {
+	links, rates, offloads []device
+
+	mtu     map[device]int
+	rate    map[device]Rate
+	offload map[device]map[string]bool
+}
+
+func stateOf(p Plan) state {
+	st := state{mtu: map[device]int{}, rate: map[device]Rate{}, offload: map[device]map[string]bool{}}
+	for _, s := range p.Steps {
+		switch {
+		case s.Link != nil:
+			for _, d := range s.Link.devices(s.In) {
+				st.links = append(st.links, d)
+				st.mtu[d] = s.Link.MTU
+			}
+		case s.Set != nil:
+			d := device{s.In, s.Set.Dev}
+			st.links = append(st.links, d)
+			st.mtu[d] = s.Set.MTU
+		case s.Rate != nil:
+			d := device{s.In, s.Rate.Dev}
+			st.rates = append(st.rates, d)
+			st.rate[d] = *s.Rate
+			if s.Rate.Rate == 0 {
+				delete(st.rate, d)
+			}
+		case s.Offload != nil:
+			d := device{s.In, s.Offload.Dev}
+			st.offloads = append(st.offloads, d)
+			if st.offload[d] == nil {
+				st.offload[d] = map[string]bool{}
+			}
+			maps.Copy(st.offload[d], s.Offload.Features)
+		}
+	}
+	return st
+}
+
+// devices returns what l makes in the place in, and beyond.
+func (l Link) devices(in string) []device {
+	switch {
+	case l.Peer != "":
+		return []device{{in, l.Name}, {l.PeerIn, l.Peer}}
+	case l.To != "":
+		return []device{{l.To, l.Name}}
+	}
+	return []device{{in, l.Name}}
+}
+
+// devices returns each device of a and b once, in their order.
+func devices(a, b []device) []device {
+	var all []device
+	seen := map[device]bool{}
+	for _, d := range slices.Concat(a, b) {
+		if !seen[d] {
+			seen[d] = true
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// features returns what to switch so that was becomes is.
+func features(was, is map[string]bool) map[string]bool {
+	change := map[string]bool{}
+	for f, on := range is {
+		if before, known := was[f]; !known || before != on {
+			change[f] = on
+		}
+	}
+	for f, on := range was {
+		if _, named := is[f]; !named {
+			change[f] = !on
+		}
+	}
+	return change
+}

@@ -1,0 +1,48 @@
+package plan
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// String returns the step as Encode writes it.
+func (s Step) String() string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		return fmt.Sprintf("a step in %s that is no JSON: %v", s.In, err)
+	}
+	return string(b)
+}
+
+// Encode writes p as lines of JSON: one step per line in the order of the
+// steps, then {"end":…} per end, one {"path":…}, and {"expect":…} per
+// expectation. A difference of two encodings names the step.
+func (p Plan) Encode(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	for i, s := range p.Steps {
+		if err := enc.Encode(s); err != nil {
+			return fmt.Errorf("plan: step %d: %w", i+1, err)
+		}
+	}
+	for _, e := range p.Ends {
+		if err := enc.Encode(struct {
+			End End `json:"end"`
+		}{e}); err != nil {
+			return fmt.Errorf("plan: end %s: %w", e.Node, err)
+		}
+	}
+	if err := enc.Encode(struct {
+		Path Path `json:"path"`
+	}{p.Path}); err != nil {
+		return fmt.Errorf("plan: path: %w", err)
+	}
+	for _, e := range p.Expect {
+		if err := enc.Encode(struct {
+			Expect Expect `json:"expect"`
+		}{e}); err != nil {
+			return fmt.Errorf("plan: expectation in %s: %w", e.In, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,168 @@
+package plan
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Shell writes p as the commands that a person would paste as root: it makes
+// the namespaces called places, then runs the steps with ip(8), bridge(8),
+// tc(8), ethtool(8) and sysctl(8). `sh -e` runs it, too. It is for reading and
+// for trying things out; weir itself speaks netlink and runs none of these.
+func (p Plan) Shell(w io.Writer, places []string) error {
+	b := bufio.NewWriter(w)
+	for _, name := range places {
+		fmt.Fprintf(b, "ip netns add %s\n", quote(name))
+		fmt.Fprintf(b, "ip -n %s link set lo up\n", quote(name))
+	}
+	for i, s := range p.Steps {
+		lines, err := s.shell()
+		if err != nil {
+			return fmt.Errorf("plan: step %d in %s: %w", i+1, s.In, err)
+		}
+		for _, argv := range lines {
+			for j, a := range argv {
+				argv[j] = quote(a)
+			}
+			fmt.Fprintln(b, strings.Join(argv, " "))
+		}
+	}
+	return b.Flush()
+}
+
+// A command is an argument vector.
+type command []string
+
+func (s Step) shell() ([]command, error) {
+	switch {
+	case s.Link != nil:
+		return s.Link.shell(s.In)
+	case s.Set != nil:
+		return one("ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU))
+	case s.Addr != nil:
+		return one("ip", "-n", s.In, "addr", "add", s.Addr.Prefix.String(), "dev", s.Addr.Dev)
+	case s.Route != nil:
+		return []command{s.Route.shell(s.In)}, nil
+	case s.FDB != nil:
+		return one("bridge", "-n", s.In, "fdb", "append", "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
+	case s.Sysctl != nil:
+		return one("ip", "netns", "exec", s.In, "sysctl", "-qw", s.Sysctl.Key+"="+s.Sysctl.Value)
+	case s.Offload != nil:
+		return []command{s.Offload.shell(s.In)}, nil
+	case s.Rate != nil:
+		return []command{s.Rate.shell(s.In)}, nil
+	}
+	return nil, fmt.Errorf("the step is empty")
+}
+
+func one(argv ...string) ([]command, error) { return []command{argv}, nil }
+
+func (l Link) shell(in string) ([]command, error) {
+	add := command{"ip", "-n", in, "link", "add"}
+	if l.Parent != "" {
+		add = append(add, "link", l.Parent)
+	}
+	add = append(add, "name", l.Name)
+	var mtu []string
+	if l.MTU != 0 {
+		mtu = []string{"mtu", strconv.Itoa(l.MTU)}
+	}
+	add = append(add, mtu...)
+	at, far := in, command(nil) // where the new device is, and how its peer is set up
+	switch l.Kind {
+	case "bridge":
+		add = append(add, "type", "bridge")
+	case "veth":
+		add = append(add, "type", "veth", "peer", "name", l.Peer)
+		add = append(append(add, mtu...), "netns", l.PeerIn)
+		far = command{"ip", "-n", l.PeerIn, "link", "set", l.Peer, "up"}
+	case "vxlan":
+		add = append(add, "type", "vxlan", "id", strconv.Itoa(l.VNI), "dstport", strconv.Itoa(l.Port))
+		if l.Local.IsValid() {
+			add = append(add, "local", l.Local.String())
+		}
+	case "macvlan":
+		at = l.To
+		add = append(add, "netns", l.To, "type", "macvlan", "mode", "bridge")
+	default:
+		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, macvlan, veth, vxlan)", l.Name, l.Kind)
+	}
+	up := command{"ip", "-n", at, "link", "set", l.Name}
+	if l.Master != "" {
+		up = append(up, "master", l.Master)
+	}
+	lines := []command{add, append(up, "up")}
+	if far != nil {
+		lines = append(lines, far)
+	}
+	return lines, nil
+}
+
+func (r Route) shell(in string) command {
+	c := command{"ip", "-n", in, "route", "add", r.Dst.String()}
+	if r.Via.IsValid() {
+		c = append(c, "via", r.Via.String())
+	}
+	if r.Dev != "" {
+		c = append(c, "dev", r.Dev)
+	}
+	if r.Via.IsValid() && r.Dev != "" {
+		c = append(c, "onlink")
+	}
+	return c
+}
+
+func (o Offload) shell(in string) command {
+	c := command{"ip", "netns", "exec", in, "ethtool", "-K", o.Dev}
+	for _, f := range slices.Sorted(maps.Keys(o.Features)) {
+		c = append(c, f, onOff(o.Features[f]))
+	}
+	return c
+}
+
+func onOff(on bool) string {
+	if on {
+		return "on"
+	}
+	return "off"
+}
+
+func (r Rate) shell(in string) command {
+	if r.Rate == 0 {
+		return command{"tc", "-n", in, "qdisc", "del", "dev", r.Dev, "root"}
+	}
+	return command{"tc", "-n", in, "qdisc", "replace", "dev", r.Dev, "root", "tbf",
+		"rate", bits(r.Rate), "burst", strconv.Itoa(r.Burst()), "limit", strconv.Itoa(r.Limit()),
+		"peakrate", bits(r.Peak()), "mtu", strconv.Itoa(r.Frame()), "overhead", strconv.Itoa(WireOverhead)}
+}
+
+// bits writes a rate in the largest unit of tc(8) that holds it exactly.
+func bits(rate float64) string {
+	n := int64(math.Round(rate))
+	for _, u := range []struct {
+		size int64
+		name string
+	}{{1e12, "tbit"}, {1e9, "gbit"}, {1e6, "mbit"}, {1e3, "kbit"}} {
+		if n != 0 && n%u.size == 0 {
+			return strconv.FormatInt(n/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + "bit"
+}
+
+// quote makes one word of s for sh(1).
+func quote(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
