@@ -18,7 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // network never sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
-	{"record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/sample"},
+	{"record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/sample", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/facts"},
 	{"internal/condition", "internal/diagnose", "internal/chart"},

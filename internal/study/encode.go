@@ -1,0 +1,85 @@
+package study
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Encode writes s as YAML with every default filled in; Load reads the same
+// study back. The same study gives the same bytes. A study that Validate
+// refuses is an error.
+func (s Study) Encode() ([]byte, error) {
+	if err := s.Validate(); err != nil {
+		return nil, fmt.Errorf("study %s: %w", s.Name, err)
+	}
+	f := fileOf(s)
+	var b bytes.Buffer
+	line := func(key string, value any) { fmt.Fprintf(&b, "%s: %s\n", key, quote(fmt.Sprint(value))) }
+	line("name", f.Name)
+	line("question", f.Question)
+	line("description", f.Description)
+	for _, l := range []struct {
+		key  string
+		uses []Use
+	}{{"networks", f.Networks}, {"probes", f.Probes}} {
+		fmt.Fprintf(&b, "%s:\n", l.key)
+		for _, u := range l.uses {
+			fmt.Fprintf(&b, "  - %s\n", u)
+		}
+	}
+	if len(f.Factors) > 0 {
+		b.WriteString("factors:\n")
+	}
+	for _, name := range slices.Sorted(maps.Keys(f.Factors)) {
+		levels := &node{kind: list}
+		for _, l := range f.Factors[name] {
+			levels.items = append(levels.items, &node{kind: text, text: l})
+		}
+		fmt.Fprintf(&b, "  %s: %s\n", quote(name), levels.flow())
+	}
+	line("baseline", f.Baseline)
+	line("blocks", f.Blocks)
+	if f.Precision != 0 {
+		line("precision", f.Precision)
+	}
+	if f.MaxTime != 0 {
+		line("max-time", f.MaxTime)
+	}
+	line("warmup", f.Warmup)
+	line("duration", f.Duration)
+	line("seed", f.Seed)
+	line("hosts", f.Hosts)
+	line("pods", f.Pods)
+	line("pods-ipv6", f.PodsIPv6)
+	b.WriteString("underlay:\n")
+	line("  mtu", f.Underlay.MTU)
+	line("  link", f.Underlay.Link)
+	line("  nic", f.Underlay.NIC)
+	line("  ipv6", f.Underlay.IPv6)
+	if b.Len() > maxSource {
+		return nil, fmt.Errorf("study %s: %d bytes are more than the %d that a study may have", s.Name, b.Len(), maxSource)
+	}
+	return b.Bytes(), nil
+}
+
+// String returns u as it is written in a study.
+func (u Use) String() string {
+	if len(u.Options) == 0 && (u.Name == u.Kind || u.Name == "") {
+		return quote(u.Kind)
+	}
+	parts := []string{"use: " + quote(u.Kind)}
+	if u.Name != u.Kind && u.Name != "" {
+		parts = append(parts, "name: "+quote(u.Name))
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.Options)) {
+		value := u.Options[key]
+		if n, err := parseFlow(value); err == nil {
+			value = n.flow()
+		}
+		parts = append(parts, quote(key)+": "+value)
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}

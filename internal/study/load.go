@@ -1,0 +1,166 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"path"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// A file is a Study in the shape of its YAML.
+type file struct {
+	Name        string
+	Question    string
+	Description string
+	Networks    []Use
+	Probes      []Use
+	Factors     map[string][]string
+	Baseline    string
+	Blocks      int
+	Precision   percent
+	MaxTime     time.Duration `yaml:"max-time"`
+	Warmup      time.Duration
+	Duration    time.Duration
+	Seed        uint64
+	Hosts       int
+	Pods        int
+	PodsIPv6    bool `yaml:"pods-ipv6"`
+	Underlay    struct {
+		MTU  int
+		Link link
+		NIC  nic
+		IPv6 bool
+	}
+}
+
+// Load reads a study and checks it. name is the file's name: it is in every
+// error, and names a study that has no name. Every key that is missing gets its
+// default. The error joins one *Error for everything that is wrong.
+func Load(src []byte, name string) (Study, error) {
+	n, bad := parse(src)
+	if bad != nil {
+		bad.File = name
+		return Study{}, bad
+	}
+	if n == nil {
+		return Study{}, &Error{File: name, Err: errors.New("nothing in it: a study needs networks and probes")}
+	}
+	f := fileOf(Default())
+	d := decoder{file: name}
+	d.decode(n, reflect.ValueOf(&f).Elem(), "a study")
+	if len(d.errs) > 0 {
+		return Study{}, d.err()
+	}
+	if n.get("name") == nil {
+		base := path.Base(strings.ToValidUTF8(name, "_"))
+		f.Name = strings.TrimSuffix(base, path.Ext(base))
+	}
+	s := f.study().Resolve()
+	for _, p := range s.problems() {
+		d.errs = append(d.errs, &Error{name, p.at(n), p.err})
+	}
+	if len(d.errs) > 0 {
+		return Study{}, d.err()
+	}
+	return s, nil
+}
+
+func (f file) study() Study {
+	return Study{
+		Name: f.Name, Question: f.Question, Description: f.Description,
+		Networks: f.Networks, Probes: f.Probes, Factors: f.Factors, Baseline: f.Baseline,
+		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime,
+		Warmup: f.Warmup, Duration: f.Duration, Seed: f.Seed,
+		Topology: Topology{
+			Hosts: f.Hosts, Pods: f.Pods, PodsIPv6: f.PodsIPv6,
+			MTU: f.Underlay.MTU, Link: string(f.Underlay.Link), NIC: topo.NIC(f.Underlay.NIC), IPv6: f.Underlay.IPv6,
+		},
+	}
+}
+
+// fileOf is the inverse of study.
+func fileOf(s Study) file {
+	t := s.Topology
+	f := file{
+		Name: s.Name, Question: s.Question, Description: s.Description,
+		Networks: s.Networks, Probes: s.Probes, Factors: s.Factors, Baseline: s.Baseline,
+		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime,
+		Warmup: s.Warmup, Duration: s.Duration, Seed: s.Seed,
+		Hosts: t.Hosts, Pods: t.Pods, PodsIPv6: t.PodsIPv6,
+	}
+	f.Underlay.MTU, f.Underlay.Link, f.Underlay.NIC, f.Underlay.IPv6 = t.MTU, link(t.Link), nic(t.NIC), t.IPv6
+	return f
+}
+
+// percent is a share that is written as "2%".
+type percent float64
+
+func (p *percent) UnmarshalText(b []byte) error {
+	num, ok := strings.CutSuffix(string(b), "%")
+	if !ok || strings.Trim(num, "0123456789.") != "" {
+		return fmt.Errorf("%q is no percentage: write it as 2%%", b)
+	}
+	// The exponent divides by 100 without a rounding error of its own.
+	f, err := strconv.ParseFloat(num+"e-2", 64)
+	if err != nil {
+		return fmt.Errorf("%q is no percentage: write it as 2%%", b)
+	}
+	*p = percent(f)
+	return nil
+}
+
+// String is exact: UnmarshalText reads the same number back.
+func (p percent) String() string {
+	r, ok := new(big.Rat).SetString(strconv.FormatFloat(float64(p), 'f', -1, 64))
+	if !ok { // NaN or infinite; Validate refuses it
+		return "none"
+	}
+	s := r.Mul(r, big.NewRat(100, 1)).FloatString(30)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + "%"
+}
+
+// A link is a rate that may be "unlimited".
+type link string
+
+func (l *link) UnmarshalText(b []byte) error {
+	*l = link(b)
+	if *l == "unlimited" {
+		*l = ""
+	}
+	return nil
+}
+
+func (l link) String() string {
+	if l == "" {
+		return "unlimited"
+	}
+	return string(l)
+}
+
+// A nic is a topo.NIC whose best one is written "full".
+type nic topo.NIC
+
+func (c *nic) UnmarshalText(b []byte) error {
+	switch s := string(b); s {
+	case "full":
+		*c = nic(topo.NICFull)
+	case string(topo.NICTSO), string(topo.NICNone):
+		*c = nic(s)
+	default:
+		return fmt.Errorf("%q is none of full, none, tso", s)
+	}
+	return nil
+}
+
+func (c nic) String() string {
+	if topo.NIC(c) == topo.NICFull {
+		return "full"
+	}
+	return string(c)
+}

@@ -1,0 +1,145 @@
+// Package study reads a study: the question of an experiment and its design, as
+// YAML. It expands the design into trials and puts them in a random order that
+// anyone can repeat.
+//
+// It knows no network and no probe: a Use is a name with options, and package
+// catalog decides whether there is such a thing. It must not read files or the
+// clock, nor choose a seed.
+//
+// A study is one YAML document:
+//
+//	# What does VXLAN cost, and does a larger MTU help?
+//	question: What does VXLAN cost, and does a larger MTU help?
+//	networks:
+//	  - host                              # the kind, without options
+//	  - use: vxlan-overlay                # a kind with options
+//	    vni: 7
+//	  - {use: vxlan-overlay, name: vx-port, port: 8472}
+//	probes: [tcp-stream, {use: udp-rr, size: 64}]
+//	factors:
+//	  mtu: [1500, 9000]
+//
+// Networks and probes are written in two forms: the kind alone, or a mapping
+// with the kind under "use", the name it has in results under "name" (default:
+// the kind), and its options beside them. The second host of [host, host] is
+// named host#2.
+//
+// The other keys, with their defaults:
+//
+//	name         the file's name without its extension
+//	description  none
+//	baseline     the first network: what the others are divided by
+//	blocks       10: every cell is measured once per block
+//	precision    none; with 2%, blocks is the pilot from whose spread the number of blocks is fixed
+//	max-time     none: when a run stops early
+//	warmup       200ms of traffic before each measurement
+//	duration     1s of each measurement
+//	seed         0: the caller chooses one and records it
+//	hosts        2
+//	pods         1 per host
+//	pods-ipv6    false
+//	underlay     {mtu: 1500, link: unlimited, nic: full, ipv6: false}
+//
+// Keys that are not here, keys that are there twice and YAML's anchors, aliases
+// and tags are errors.
+package study
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// A Study is an experiment: what is compared, under which conditions, how often.
+type Study struct {
+	Name        string
+	Question    string // that the study answers
+	Description string
+	Networks    []Use
+	Probes      []Use
+	// Factors holds the levels of everything else that the study varies, in the
+	// order of the file; factors are taken in the order of their names.
+	Factors  map[string][]string
+	Baseline string // the Name of one of Networks
+	// Blocks is how often every cell is measured; when Precision is set, it is
+	// the pilot that the number of blocks is computed from.
+	Blocks    int
+	Precision float64       // half-width of the wanted interval, as a share: 0.02 is 2 %; 0 is none
+	MaxTime   time.Duration // 0 is none
+	Warmup    time.Duration // not counted
+	Duration  time.Duration // of each measurement
+	Seed      uint64        // of the order of trials; 0: to be chosen and recorded by the caller
+	Topology  Topology
+}
+
+// A Topology says what a study runs on, as in topo.Spec.
+type Topology struct {
+	Hosts    int
+	Pods     int      // per host
+	MTU      int      // of the underlay, bytes
+	Link     string   // rate of each host's link, as "1gbit"; empty is unlimited
+	NIC      topo.NIC // in the file, topo.NICFull is "full"
+	IPv6     bool     // of the underlay
+	PodsIPv6 bool
+}
+
+// Default returns the study that a file without keys would be. It lacks
+// networks and probes.
+func Default() Study {
+	return Study{
+		Blocks:   10,
+		Warmup:   200 * time.Millisecond,
+		Duration: time.Second,
+		Topology: Topology{Hosts: 2, Pods: 1, MTU: 1500},
+	}
+}
+
+// Resolve names the networks and probes that have no name, and makes the first
+// network the baseline when there is none. Load has done it; a caller that puts
+// a Study together, or changes its Networks or Probes, must call it.
+func (s Study) Resolve() Study {
+	s.Networks, s.Probes = label(s.Networks), label(s.Probes)
+	if s.Baseline == "" && len(s.Networks) > 0 {
+		s.Baseline = s.Networks[0].Name
+	}
+	return s
+}
+
+// label returns uses with a name for each: its own, else its kind, else, when
+// another use of the kind has that, the kind with the next free number. A name
+// that belongs to another kind is not avoided, for that is a mistake to be told.
+func label(uses []Use) []Use {
+	own, taken := map[string]bool{}, map[string]bool{}
+	for _, u := range uses {
+		own[u.Name] = true
+		taken[u.Name] = taken[u.Name] || u.Name == u.Kind
+	}
+	named := make([]Use, len(uses))
+	for i, u := range uses {
+		if u.Name == "" {
+			u.Name = u.Kind
+			for n := 2; taken[u.Name] || n > 2 && own[u.Name]; n++ {
+				u.Name = fmt.Sprintf("%s#%d", u.Kind, n)
+			}
+			taken[u.Name] = true
+		}
+		named[i] = u
+	}
+	return named
+}
+
+// Network returns the network called name.
+func (s Study) Network(name string) (Use, bool) { return find(s.Networks, name) }
+
+// Probe returns the probe called name.
+func (s Study) Probe(name string) (Use, bool) { return find(s.Probes, name) }
+
+func find(uses []Use, name string) (Use, bool) {
+	for _, u := range uses {
+		if u.Name == name {
+			return u, true
+		}
+	}
+	return Use{}, false
+}

@@ -1,0 +1,130 @@
+package study
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"math/bits"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// A Cell is one combination of levels.
+type Cell struct {
+	Network string            // the Name of a network
+	Probe   string            // the Name of a probe
+	Levels  map[string]string // by factor; nil when no factor applies to the probe
+}
+
+// A Trial is one execution of one cell.
+type Trial struct {
+	ID    string // unique in a study, safe as a file name everywhere
+	Block int    // counted from 1
+	Cell
+}
+
+// Cells returns the full factorial of s: networks in their order, within them
+// probes, within them the levels of the factors in the order of the factors'
+// names, the last one changing fastest. A factor that does not apply to a probe
+// (applies is asked with the probe's Kind) is left out for it, so that no cell
+// is there twice. A nil applies means that all factors apply to all probes.
+func (s Study) Cells(applies func(probe, factor string) bool) []Cell {
+	var cells []Cell
+	factors := slices.Sorted(maps.Keys(s.Factors))
+	for _, n := range s.Networks {
+		for _, p := range s.Probes {
+			some := []Cell{{Network: n.Name, Probe: p.Name}}
+			for _, f := range factors {
+				if applies == nil || applies(p.Kind, f) {
+					some = cross(some, f, s.Factors[f])
+				}
+			}
+			cells = append(cells, some...)
+		}
+	}
+	return cells
+}
+
+// cross returns every cell with every level of factor.
+func cross(cells []Cell, factor string, levels []string) []Cell {
+	var all []Cell
+	for _, c := range cells {
+		for _, l := range levels {
+			x := c
+			x.Levels = map[string]string{factor: l}
+			maps.Copy(x.Levels, c.Levels)
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// Block returns the trials of one block, counted from 1, in a random order that
+// depends only on seed and block: PCG-DXSM (math/rand/v2) seeded with the two,
+// bounded by multiplication, Fisher-Yates. To change any of these breaks resumption:
+// a run that goes on would finish in another order than the one it recorded.
+// TestOrderIsPinned fails then.
+//
+// The IDs are the same for the same cells, whatever the seed.
+func Block(seed uint64, block int, cells []Cell) []Trial {
+	trials := make([]Trial, len(cells))
+	for i, id := range ids(cells) {
+		trials[i] = Trial{ID: fmt.Sprintf("b%03d-%s", block, id), Block: block, Cell: cells[i]}
+	}
+	src := rand.NewPCG(seed, uint64(block))
+	for i := len(trials) - 1; i > 0; i-- {
+		j := below(src, uint64(i+1))
+		trials[i], trials[j] = trials[j], trials[i]
+	}
+	return trials
+}
+
+// below returns a number in [0,n), all equally likely (Lemire, Fast Random
+// Integer Generation in an Interval, 2019). It is written out because
+// math/rand/v2 promises its generators' output, but not that of its methods.
+func below(src *rand.PCG, n uint64) uint64 {
+	for {
+		hi, lo := bits.Mul64(src.Uint64(), n)
+		if lo >= -n%n {
+			return hi
+		}
+	}
+}
+
+// maxID bounds an ID without its block; file names of 143 bytes are the least
+// that file systems in use can have (eCryptfs).
+const maxID = 110
+
+// ids returns a name for each cell, like "vxlan-overlay-udp-stream-size=1000".
+// Cells that would share a name, or have one too long, get a hash of all they
+// are behind it; upper and lower case are the same on some file systems.
+func ids(cells []Cell) []string {
+	out := make([]string, len(cells))
+	count := map[string]int{}
+	for i, c := range cells {
+		parts := []string{c.Network, c.Probe}
+		for _, f := range slices.Sorted(maps.Keys(c.Levels)) {
+			parts = append(parts, f+"="+c.Levels[f])
+		}
+		out[i] = strings.Map(safe, strings.Join(parts, "-"))
+		count[strings.ToLower(out[i])]++
+	}
+	for i, c := range cells {
+		end := out[i][len(out[i])-1]
+		if count[strings.ToLower(out[i])] > 1 || len(out[i]) > maxID || end == '.' {
+			sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.Network, c.Probe, c.Levels)) // %q sorts a map
+			out[i] = fmt.Sprintf("%.*s-%x", maxID-17, out[i], sum[:8])
+		}
+	}
+	return out
+}
+
+// safe keeps what may be in a file name and in a URL without escaping.
+func safe(r rune) rune {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("-._+=", r):
+		return r
+	}
+	return '_'
+}

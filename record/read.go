@@ -1,0 +1,103 @@
+package record
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+)
+
+// ErrNewer marks a line whose Format this package does not know yet.
+var ErrNewer = errors.New("the line was written by a newer program")
+
+// A SyntaxError locates a bad line. It does not end the reading.
+type SyntaxError struct {
+	File string
+	Line int // counted from 1
+	Err  error
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
+func (e *SyntaxError) Unwrap() error { return e.Err }
+
+// All yields every result in r; file is its name in errors. A bad line yields a
+// *SyntaxError, and reading goes on:
+//
+//   - a line that is no result, or longer than MaxLine;
+//   - a line of a newer Format: errors.Is(err, ErrNewer);
+//   - a last line without its newline, whole or not, because the program that
+//     wrote it may still be writing or was killed: errors.Is(err, io.ErrUnexpectedEOF).
+//
+// Any other error comes from r itself and is the last thing yielded. Keys that
+// Result does not have are ignored: a key may be added without a new Format,
+// and Format grows when an old key changes its meaning.
+func All(r io.Reader, file string) iter.Seq2[*Result, error] {
+	return func(yield func(*Result, error) bool) {
+		br := bufio.NewReaderSize(r, 64<<10)
+		var buf []byte
+		for line := 1; ; line++ {
+			var size int
+			var err error
+			buf, size, err = readLine(br, buf[:0])
+			if err == io.EOF && size == 0 {
+				return
+			}
+			if err != nil && err != io.EOF {
+				yield(nil, fmt.Errorf("%s:%d: %w", file, line, err))
+				return
+			}
+			res, bad := parse(buf, size, err == io.EOF)
+			if bad != nil {
+				res, bad = nil, &SyntaxError{file, line, bad}
+			}
+			if !yield(res, bad) || err == io.EOF {
+				return
+			}
+		}
+	}
+}
+
+// readLine appends the next line to buf, but not what is beyond MaxLine. It
+// returns the length that the line has in the file.
+func readLine(br *bufio.Reader, buf []byte) ([]byte, int, error) {
+	size := 0
+	for {
+		part, err := br.ReadSlice('\n')
+		size += len(part)
+		if size <= MaxLine {
+			buf = append(buf, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return buf, size, err
+		}
+	}
+}
+
+func parse(line []byte, size int, truncated bool) (*Result, error) {
+	switch {
+	case truncated:
+		return nil, fmt.Errorf("the last line is incomplete (%d bytes, no newline): %w", size, io.ErrUnexpectedEOF)
+	case size > MaxLine:
+		return nil, fmt.Errorf("the line has %d bytes, more than %d", size, MaxLine)
+	}
+	// The format first: in a newer one, other keys may have other types.
+	var head struct {
+		Format int `json:"format"`
+	}
+	if err := json.Unmarshal(line, &head); err != nil {
+		return nil, err
+	}
+	switch {
+	case head.Format > Format:
+		return nil, fmt.Errorf("format %d is newer than %d: use a newer weir: %w", head.Format, Format, ErrNewer)
+	case head.Format < 1:
+		return nil, fmt.Errorf("format %d is outside 1..%d", head.Format, Format)
+	}
+	r := new(Result)
+	if err := json.Unmarshal(line, r); err != nil {
+		return nil, err
+	}
+	return r, nil
+}

@@ -1,0 +1,47 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+)
+
+// MaxLine is the length of the longest line, in bytes with its newline, that
+// Write writes and All reads. A result with histograms is some 10 KiB.
+const MaxLine = 16 << 20
+
+// Write writes r as one line of the current Format (r.Format is not looked at),
+// in one call of w.Write. It refuses NaN and infinite numbers, which JSON does
+// not have, and names the first one; nothing is written then.
+func Write(w io.Writer, r *Result) error {
+	if err := finite("elapsed", r.Elapsed); err != nil {
+		return fmt.Errorf("result of trial %q: %w", r.Trial, err)
+	}
+	for _, v := range r.Values {
+		if err := finite("value "+v.Name, v.Value); err != nil {
+			return fmt.Errorf("result of trial %q: %w", r.Trial, err)
+		}
+	}
+	line := *r
+	line.Format = Format
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b) // ends the line, too
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(&line); err != nil {
+		return fmt.Errorf("result of trial %q: %w", r.Trial, err)
+	}
+	if b.Len() > MaxLine {
+		return fmt.Errorf("result of trial %q: the line has %d bytes, more than %d", r.Trial, b.Len(), MaxLine)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+func finite(name string, f float64) error {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return fmt.Errorf("%s is %g, which is no number", name, f)
+	}
+	return nil
+}
