@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/vishvananda/netlink"
 	"github.com/vishvananda/netlink/nl"
@@ -33,18 +34,18 @@ func (p *place) rate(r *plan.Rate) error {
 }
 
 func tbf(index int, r *plan.Rate) error {
-	bytes := uint64(r.Rate / 8)
-	opt := nl.TcTbfQopt{Limit: uint32(r.Limit()), Buffer: netlink.Xmittime(bytes, uint32(r.Burst()))}
-	opt.Rate.Rate = uint32(min(bytes, 1<<32-1))
-	opt.Rate.Overhead = plan.WireOverhead
+	rate, peak := uint64(r.Rate/8), uint64(r.Peak()/8) // bytes/s
+	opt := nl.TcTbfQopt{Limit: uint32(r.Limit())}
+	opt.Rate.Rate, opt.Rate.Overhead = uint32(min(rate, math.MaxUint32)), plan.WireOverhead
+	opt.Peakrate.Rate = uint32(min(peak, math.MaxUint32))
 
 	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
 	options.AddRtAttr(nl.TCA_TBF_PARMS, opt.Serialize())
-	if bytes >= 1<<32 {
-		options.AddRtAttr(nl.TCA_TBF_RATE64, nl.Uint64Attr(bytes))
-	}
-	// The kernel computes the depth in time from this, more finely than from Buffer.
+	// The kernel takes the exact values from these instead (net/sched/sch_tbf.c, tbf_change).
+	options.AddRtAttr(nl.TCA_TBF_RATE64, nl.Uint64Attr(rate))
+	options.AddRtAttr(nl.TCA_TBF_PRATE64, nl.Uint64Attr(peak))
 	options.AddRtAttr(nl.TCA_TBF_BURST, nl.Uint32Attr(uint32(r.Burst())))
+	options.AddRtAttr(nl.TCA_TBF_PBURST, nl.Uint32Attr(uint32(r.Frame())))
 
 	req := nl.NewNetlinkRequest(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK)
 	req.AddData(&nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT})

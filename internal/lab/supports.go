@@ -28,7 +28,7 @@ func Supports(ctx context.Context) ([]Feature, error) {
 		{"bridge", try(link(plan.Link{Name: "br0", Kind: "bridge"}))},
 		{"vxlan", try(link(plan.Link{Name: "vx0", Kind: "vxlan", VNI: 1, Port: 4789, Local: netip.MustParseAddr("127.0.0.1")}))},
 		{"macvlan", try(link(plan.Link{Name: "m0", Kind: "macvlan", Parent: "v0", To: "b"}))},
-		{"link rate (tbf)", try(plan.Step{In: "a", Rate: &plan.Rate{Dev: "v0", Rate: 1e9}})},
+		{"link rate (tbf)", try(plan.Step{In: "a", Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"offload switches (ethtool)", try(plan.Step{In: "a", Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},
 		{"forwarding (sysctl)", try(plan.Step{In: "a", Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}})},
 		{"IPv6", try(plan.Step{In: "a", Addr: &plan.Addr{Dev: "v0", Prefix: netip.MustParsePrefix("fd77::1/64")}})},

@@ -15,12 +15,27 @@ type Sampler interface {
 	Sample(root fs.FS, c Counters) error
 }
 
+// Read reads all sources. One that fails does not keep the others from being read.
+func Read(root fs.FS, ss []Sampler) (Counters, []error) {
+	c, errs := Counters{}, []error(nil)
+	for _, s := range ss {
+		if err := s.Sample(root, c); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return c, errs
+}
+
 // Sub returns the growth from before to c, counter by counter. A counter that
-// before does not have counts from zero.
+// before does not have counts from zero; one that is smaller than before has
+// wrapped around 32 bits.
 func (c Counters) Sub(before Counters) Counters {
 	d := make(Counters, len(c))
 	for k, v := range c {
 		d[k] = v - before[k]
+		if d[k] < 0 {
+			d[k] += 1 << 32
+		}
 	}
 	return d
 }

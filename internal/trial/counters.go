@@ -189,13 +189,21 @@ func (s *Setup) judge(r *record.Result, x *execution) error {
 	for _, e := range s.Plan.Expect {
 		from, to := x.readings.First.Nodes[e.In], x.readings.Last.Nodes[e.In]
 		switch {
-		case e.Carries:
+		case e.Carries && s.concerned(e):
 			errs = append(errs, carried(e, to.Sub(from), bytes, packets))
 		case e.NoFragments && !s.fragments(r):
 			errs = append(errs, whole(e, to.Sub(from)))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// concerned reports whether the trial's packets pass where e looks.
+func (s *Setup) concerned(e plan.Expect) bool {
+	if e.Across && s.Client.Host == s.Server.Host {
+		return false
+	}
+	return slices.Contains([]string{s.Client.Node, s.Client.Host, s.Server.Node, s.Server.Host}, e.In)
 }
 
 // delivered returns the least that the devices of the path must have moved.
