@@ -157,7 +157,7 @@ func (s *Setup) path(r *record.Result) {
 // ceiling returns the payload rate that the headers leave of the link, 0 when
 // there is no limit or the probe did not say what it sends.
 func (s *Setup) ceiling(r *record.Result) float64 {
-	h := diagnose.Headers{Path: s.Plan.Path, Protocol: r.Found["protocol"], IPv6: s.Server.Addr.Is6()}
+	h := diagnose.Headers{Path: s.Plan.Path, Protocol: diagnose.Protocol(r.Found["protocol"]), IPv6: s.Server.Addr.Is6()}
 	h.Datagram, _ = strconv.Atoi(r.Found["datagram"]) // absent for TCP
 	if h.Protocol == "" || s.LinkRate == 0 || len(r.Values) == 0 {
 		return 0
