@@ -153,7 +153,7 @@ func TestIDs(t *testing.T) {
 		"b001-host_2-p-path=_etc_x":                            {"host#2", "p", map[string]string{"path": "/etc/x"}},
 		"b001-host-p-s=a_b_":                                   {"host", "p", map[string]string{"s": "a bé"}},
 		"b001-" + long + "-" + long[:28] + "-8abcec0a256811ce": {long, long, nil},
-		"b001-h-p-x=1.-3ed13b0759721011":                                {"h", "p", map[string]string{"x": "1."}},
+		"b001-h-p-x=1.-3ed13b0759721011":                       {"h", "p", map[string]string{"x": "1."}},
 	} {
 		if got := Block(1, 1, []Cell{c})[0].ID; got != want {
 			t.Errorf("got  %s\nwant %s", got, want)

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Contents is what a results directory holds.
+type Contents struct {
+	Study        []byte // study.yaml; nil when it is missing
+	Results      []record.Result
+	Hosts, Plans map[string][]byte // by the name of the host and of the network
+	// Problems says what could not be read. The rest is as good as without it.
+	Problems []error
+}
+
+// Read reads a results directory, also while a run is writing to it (the last
+// line may then be incomplete, which is a problem told), or after one was killed.
+// It changes nothing. An error means that dir is no results directory.
+func Read(dir string) (Contents, error) {
+	c := Contents{}
+	study, studyErr := os.ReadFile(filepath.Join(dir, studyFile))
+	f, err := os.Open(filepath.Join(dir, resultsFile))
+	if err != nil && studyErr != nil {
+		return c, fmt.Errorf("%s: is no results directory: %w", dir, errors.Join(studyErr, err))
+	}
+	if studyErr != nil {
+		c.Problems = append(c.Problems, studyErr)
+	}
+	c.Study = study
+	if err != nil {
+		c.Problems = append(c.Problems, err)
+	} else {
+		defer f.Close()
+		results, problems := readResults(f, f.Name())
+		c.Results, c.Problems = results, append(c.Problems, problems...)
+	}
+	c.Hosts = c.folder(filepath.Join(dir, "hosts"), ".json")
+	c.Plans = c.folder(filepath.Join(dir, "plans"), ".jsonl")
+	return c, nil
+}
+
+// folder reads the files of dir that end in ext, by their names without it.
+func (c *Contents) folder(dir, ext string) map[string][]byte {
+	files := map[string][]byte{}
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.Problems = append(c.Problems, err)
+	}
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ext)
+		if !ok || strings.HasPrefix(name, ".") {
+			continue // a file that WriteFile has not finished, or foreign
+		}
+		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			c.Problems = append(c.Problems, err)
+			continue
+		}
+		files[name] = b
+	}
+	return files
+}
+
+// readResults reads lines. Of two with the same trial, the first one counts.
+func readResults(r io.Reader, file string) ([]record.Result, []error) {
+	var results []record.Result
+	var problems []error
+	seen := map[string]bool{}
+	for res, err := range record.All(r, file) {
+		switch {
+		case err != nil:
+			problems = append(problems, err)
+		case seen[res.Trial]:
+			problems = append(problems, fmt.Errorf("%s: trial %q is there twice: the first one counts", file, res.Trial))
+		default:
+			seen[res.Trial] = true
+			results = append(results, *res)
+		}
+	}
+	return results, problems
+}

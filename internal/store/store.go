@@ -1,0 +1,236 @@
+// Package store is the results directory of a run:
+//
+//	study.yaml           the study, resolved
+//	hosts/<host>.json    what each host is
+//	plans/<network>.jsonl  the steps that built each network
+//	results.jsonl        one line per trial, in the order of time
+//	raw/<trial>/<file>   the bytes that the tools of a trial printed
+//	report.html, report.md, weir.log
+//	results.jsonl.cut    incomplete lines that a killed run left, if any
+//
+// A run that is killed at any moment leaves a directory that can be read, and
+// that Open lets go on. The package must not know what the files mean, except
+// for the lines of results.jsonl.
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Names of files that the package itself writes.
+const (
+	studyFile   = "study.yaml"
+	resultsFile = "results.jsonl"
+	cutFile     = "results.jsonl.cut"
+	logFile     = "weir.log"
+	rawDir      = "raw"
+)
+
+// A Dir is a results directory that a run writes to. No other run can open it
+// until Close. Its methods may be called from several goroutines.
+type Dir struct {
+	// Log appends to weir.log.
+	Log io.Writer
+
+	path    string
+	results *os.File // locked; positioned at the end by O_APPEND
+	log     *os.File
+
+	mu       sync.Mutex
+	size     int64 // of the whole lines in results
+	done     map[string]bool
+	lines    []record.Result
+	problems []error
+	broken   error // when results holds a partial line that cannot be removed
+
+	write func([]byte) (int, error) // results.Write; tests fill the disk here
+	sync  func() error              // results.Sync
+}
+
+// Path returns the directory's path as it was given.
+func (d *Dir) Path() string { return d.path }
+
+// Create makes the directory dir, or takes an empty one, for a new run. A
+// directory that a run left before its first trial counts as empty. Create
+// finds out at once whether dir can be written and locked.
+func Create(dir string) (*Dir, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("%s: cannot hold results: %w: use another -o", dir, err)
+	}
+	if err := vacant(dir); err != nil {
+		return nil, err
+	}
+	d, err := open(dir, os.O_CREATE)
+	if err != nil {
+		return nil, err
+	}
+	err = vacant(dir) // another run may have come and gone before the lock
+	if err == nil {
+		err = syncDir(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// vacant returns an error when dir holds results or something foreign.
+func vacant(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("%s: %w: use another -o", dir, err)
+	}
+	var foreign []string
+	for _, e := range entries {
+		switch name := e.Name(); name {
+		case resultsFile:
+			info, err := e.Info()
+			if err != nil {
+				return fmt.Errorf("%s: %w", dir, err)
+			}
+			if info.Size() > 0 {
+				return fmt.Errorf("%s: already holds results: go on with --resume %s, or use another -o", dir, dir)
+			}
+		case rawDir, cutFile:
+			return fmt.Errorf("%s: already holds %s of a run: go on with --resume %s, or use another -o", dir, name, dir)
+		case studyFile, logFile, "hosts", "plans":
+			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {
+				foreign = append(foreign, name)
+			}
+		default:
+			foreign = append(foreign, name)
+		}
+	}
+	if len(foreign) > 0 {
+		more := ""
+		if len(foreign) > 3 {
+			foreign, more = foreign[:3], " …"
+		}
+		return fmt.Errorf("%s: is not empty (%s%s) and holds no results: use another -o", dir, strings.Join(foreign, ", "), more)
+	}
+	return nil
+}
+
+// Open opens the directory of an earlier run that is to go on. A last line that
+// was not written to its end is cut off, and kept in results.jsonl.cut. Other bad
+// lines stay, and are told by Problems; their trials are not done.
+func Open(dir string) (*Dir, error) {
+	if _, err := os.Stat(filepath.Join(dir, studyFile)); err != nil {
+		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
+	}
+	d, err := open(dir, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.load(); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), d.Close())
+	}
+	return d, nil
+}
+
+// open opens and locks results.jsonl; flag is 0 or O_CREATE.
+func open(dir string, flag int) (*Dir, error) {
+	results, err := os.OpenFile(filepath.Join(dir, resultsFile), os.O_RDWR|os.O_APPEND|flag, 0o666)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
+	case err != nil:
+		return nil, fmt.Errorf("%s: cannot hold results: %w: use another -o", dir, err)
+	}
+	// The lock is on the file, for NFS has none on directories, and ends with
+	// the process, however that ends.
+	if err := unix.Flock(int(results.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		results.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("%s: another run is writing to it: wait for its end, or use another -o: %w", dir, err)
+		}
+		return nil, fmt.Errorf("%s: %s cannot be locked: %w", dir, resultsFile, err)
+	}
+	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		results.Close()
+		return nil, fmt.Errorf("%s: cannot hold results: %w: use another -o", dir, err)
+	}
+	return &Dir{Log: log, path: dir, results: results, log: log, done: map[string]bool{}, write: results.Write, sync: results.Sync}, nil
+}
+
+// load reads results.jsonl and repairs its end.
+func (d *Dir) load() error {
+	b, err := os.ReadFile(d.results.Name())
+	if err != nil {
+		return err
+	}
+	whole := b[:bytes.LastIndexByte(b, '\n')+1]
+	results, problems := readResults(bytes.NewReader(whole), d.results.Name())
+	for _, p := range problems {
+		if errors.Is(p, record.ErrNewer) { // to repeat all these trials would be wrong
+			return p
+		}
+		fmt.Fprintf(d.Log, "%v\n", p)
+	}
+	if err := d.cut(b[len(whole):], int64(len(whole))); err != nil {
+		return err
+	}
+	d.size, d.lines, d.problems = int64(len(whole)), results, problems
+	for _, r := range results {
+		d.done[r.Trial] = true
+	}
+	return nil
+}
+
+// cut removes the incomplete last line rest, which begins at size.
+func (d *Dir) cut(rest []byte, size int64) error {
+	if len(rest) == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(filepath.Join(d.path, cutFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(slices.Clip(rest), '\n'))
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.Log, "%s: an incomplete last line of %d bytes was moved to %s\n", resultsFile, len(rest), cutFile)
+	return errors.Join(d.results.Truncate(size), d.sync())
+}
+
+// Done returns the IDs of the trials that are recorded, whatever became of them.
+func (d *Dir) Done() map[string]bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	done := make(map[string]bool, len(d.done))
+	for id := range d.done {
+		done[id] = true
+	}
+	return done
+}
+
+// Results returns the results that are recorded, in the order of the file. Their
+// maps and slices are shared and must not be changed.
+func (d *Dir) Results() []record.Result {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.lines)
+}
+
+// Problems returns what Open could not read.
+func (d *Dir) Problems() []error { return d.problems }
+
+// Close releases the directory.
+func (d *Dir) Close() error {
+	return errors.Join(d.log.Close(), d.results.Close()) // the lock goes with the file
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Append records the result of a trial: one line, in one write, flushed to the
+// disk. After an error the trial is not recorded, and what was written of it is
+// gone again.
+func (d *Dir) Append(r *record.Result) error {
+	var line bytes.Buffer
+	if err := record.Write(&line, r); err != nil {
+		return fmt.Errorf("%s: %w", d.path, err)
+	}
+	if err := checkName(r.Trial); err != nil {
+		return fmt.Errorf("%s: trial: %w", d.path, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case d.broken != nil:
+		return d.broken
+	case d.done[r.Trial]:
+		return fmt.Errorf("%s: trial %s is already recorded", d.path, r.Trial)
+	}
+	if err := d.append(line.Bytes()); err != nil {
+		return err
+	}
+	d.size += int64(line.Len())
+	d.done[r.Trial] = true
+	d.lines = append(d.lines, *r)
+	return nil
+}
+
+func (d *Dir) append(line []byte) error {
+	n, err := d.write(line)
+	if err == nil && n < len(line) {
+		err = io.ErrShortWrite
+	}
+	if err == nil {
+		err = d.sync()
+	}
+	if err == nil {
+		return nil
+	}
+	// A line that may not be on the disk counts as not written.
+	err = fmt.Errorf("%s: the trial is not recorded: %w: make room, then go on with --resume %s", d.results.Name(), err, d.path)
+	if cutErr := errors.Join(d.results.Truncate(d.size), d.sync()); cutErr != nil {
+		err = errors.Join(err, fmt.Errorf("%s: the incomplete last line stays until --resume: %w", d.results.Name(), cutErr))
+		d.broken = err
+	}
+	return err
+}
+
+// Raw keeps bytes of a trial in raw/<trial>/<name>. It is called before the
+// bytes are parsed and before Append. It does not wait for the disk, which would
+// take longer than a short trial: a killed run loses nothing, a power cut may
+// lose the raw bytes of the last seconds.
+func (d *Dir) Raw(trial, name string, b []byte) error {
+	for _, s := range []string{trial, name} {
+		if err := checkName(s); err != nil {
+			return fmt.Errorf("%s: raw bytes of trial %q: %w", d.path, trial, err)
+		}
+	}
+	dir := filepath.Join(d.path, rawDir, trial)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("%s: %w", d.path, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
+		return fmt.Errorf("%s: %w: make room, then go on with --resume %s", d.path, err, d.path)
+	}
+	return nil
+}
+
+// File writes study.yaml, a report, hosts/<host>.json or plans/<network>.jsonl:
+// name has one part, or two with hosts or plans first. See WriteFile.
+func (d *Dir) File(name string, b []byte) error {
+	folder, base, ok := strings.Cut(name, "/")
+	switch {
+	case !ok:
+		folder, base = "", name
+	case folder != "hosts" && folder != "plans":
+		return fmt.Errorf("%s: file %q: its folder is neither hosts nor plans", d.path, name)
+	}
+	if err := checkName(base); err != nil {
+		return fmt.Errorf("%s: file: %w", d.path, err)
+	}
+	if !ok && (base == resultsFile || base == cutFile || base == logFile || base == rawDir || base == "hosts" || base == "plans") {
+		return fmt.Errorf("%s: file %q is not written as a whole", d.path, name)
+	}
+	if folder != "" {
+		if err := os.MkdirAll(filepath.Join(d.path, folder), 0o777); err != nil {
+			return fmt.Errorf("%s: %w", d.path, err)
+		}
+	}
+	return WriteFile(filepath.Join(d.path, folder, base), b)
+}
+
+// WriteFile writes a file so that whoever opens path sees the old bytes or the
+// new ones, also after a power cut. One writer at a time.
+func WriteFile(path string, b []byte) error {
+	dir, base := filepath.Split(path)
+	temp := filepath.Join(dir, "."+base+".tmp")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in dir survive a power cut.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// maxName is NAME_MAX less what WriteFile adds (include/uapi/linux/limits.h).
+const maxName = 255 - len(".") - len(".tmp")
+
+// checkName accepts what is one visible file name on every file system.
+func checkName(s string) error {
+	switch {
+	case s == "":
+		return errors.New("the name is empty")
+	case len(s) > maxName:
+		return fmt.Errorf("name %.20q… has %d bytes, more than %d", s, len(s), maxName)
+	case s[0] == '.':
+		return fmt.Errorf("name %q begins with a dot", s)
+	}
+	for _, r := range s {
+		if r < ' ' || r == 0x7f || strings.ContainsRune(`/\:*?"<>|`, r) {
+			return fmt.Errorf("name %q: %q cannot be in a file name", s, r)
+		}
+	}
+	return nil
+}
