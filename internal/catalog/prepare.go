@@ -42,7 +42,7 @@ func Prepare(s study.Study) (*Prepared, error) {
 		p.Networks[u.Name] = n
 	}
 	for f := range s.Factors {
-		if !slices.ContainsFunc(s.Probes, func(u study.Use) bool { return p.Applies(u.Name, f) }) {
+		if !slices.ContainsFunc(s.Probes, func(u study.Use) bool { return Applies(u.Kind, f) }) {
 			errs = append(errs, fmt.Errorf("factor %q is neither a condition (%s) nor an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
 		}
 	}
@@ -82,7 +82,7 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 
 // checkCells makes every probe and every change of condition once.
 func (p *Prepared) checkCells() error {
-	for _, c := range p.study.Cells(p.Applies) {
+	for _, c := range p.study.Cells(Applies) {
 		if _, err := p.Probe(c.Probe, c.Levels); err != nil {
 			return err
 		}
@@ -94,14 +94,13 @@ func (p *Prepared) checkCells() error {
 	return nil
 }
 
-// Applies reports whether a factor means anything to the probe that the study
-// calls name: a condition always does, an option where the probe has it.
-func (p *Prepared) Applies(name, factor string) bool {
+// Applies reports whether a factor means anything to a kind of probe: a
+// condition always does, an option where the probe has it.
+func Applies(kind, factor string) bool {
 	if slices.Contains(condition.Names(), factor) {
 		return true
 	}
-	u, _ := p.study.Probe(name)
-	e, err := FindProbe(u.Kind)
+	e, err := FindProbe(kind)
 	return err == nil && slices.Contains(Options(e.New()), factor)
 }
 

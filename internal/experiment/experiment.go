@@ -38,8 +38,8 @@ type Config struct {
 	Networks map[string]Network // by the study's name for it
 	// Probe makes the probe that the study calls name, at these levels.
 	Probe func(name string, levels map[string]string) (probe.Probe, error)
-	// Applies reports whether a factor means anything to the probe.
-	Applies func(name, factor string) bool
+	// Applies reports whether a factor means anything to a kind of probe.
+	Applies func(kind, factor string) bool
 	// Open makes the places of one network.
 	Open func(context.Context, []string) (*target.Site, error)
 	Dir  *store.Dir
