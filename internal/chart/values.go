@@ -45,8 +45,8 @@ func Values(rows []Row, axis, alt string) ([]byte, error) {
 		if r.Ceiling > 0 {
 			c.line(inkBad, 1.6, a.pos(r.Ceiling), g.y(i)-g.height/2+2, a.pos(r.Ceiling), g.y(i)+g.height/2-2)
 		}
-		c.interval(a, r, g.y(i))
 		c.trials(a, r, g.y(i))
+		c.interval(a, r, g.y(i))
 	}
 	if ceiling {
 		c.text(inkBad, end, smallSize, min(g.right, a.pos(firstCeiling(rows))+26), g.top-6, "header ceiling")
@@ -69,7 +69,7 @@ func (c *canvas) trials(a axis, r Row, y float64) {
 	for i, t := range r.Trials {
 		v, out := a.inside(t.Value)
 		x := a.pos(v)
-		dy := 4 * math.Sin(float64(i)*2.4) // the golden angle: neighbours lie apart
+		dy := 8 * math.Sin(float64(i)*2.4) // the golden angle: neighbours lie apart
 		switch {
 		case out:
 			c.path(inkDots, 1.2, nil, [2]float64{x - 4, y + dy - 3}, [2]float64{x, y + dy}, [2]float64{x - 4, y + dy + 3})

@@ -2,6 +2,7 @@ package pivot
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -176,7 +177,28 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 		r.Same = r.Ratio.Contains(1)
 		r.Detectable = stat.Detectable(a, b, confidence)
 		r.Warnings = appendNew(r.Warnings, r.Ratio.Warnings...)
+		if far := c.far(baseline, r.Network, t.Metric); far != "" {
+			r.Warnings = append(r.Warnings, far)
+		}
 	}
+}
+
+// far names the blocks whose ratio is far from that of the others. They count
+// like any other block: an outlier is a reason to look, not to drop.
+func (c cells) far(base, other, metric string) string {
+	a, b := c.pairs(base, other, metric)
+	x, y := perBlock(c.trials[base], metric), perBlock(c.trials[other], metric)
+	var blocks []int
+	for _, block := range slices.Sorted(maps.Keys(x)) {
+		if _, ok := y[block]; ok {
+			blocks = append(blocks, block)
+		}
+	}
+	var parts []string
+	for _, i := range stat.Outliers(a, b) {
+		parts = append(parts, fmt.Sprintf("block %d is far from the others, at %.2f×", blocks[i], b[i]/a[i]))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // pairs returns the values of both networks in the blocks where both are ok.
