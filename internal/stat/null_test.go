@@ -1,0 +1,103 @@
+package stat
+
+import (
+	"math"
+	"testing"
+)
+
+// Critical values of the signed-rank statistic, the largest t with P(T <= t) <=
+// tail: Wilcoxon and Wilcox, Some Rapid Approximate Statistical Procedures
+// (1964), table 2; printed in most textbooks. The rank is one more.
+func TestSignedRankTable(t *testing.T) {
+	for _, table := range []struct {
+		confidence float64
+		first      int // pairs
+		critical   []int
+	}{
+		{0.95, 5, []int{-1, 0, 2, 3, 5, 8, 10, 13, 17, 21, 25, 29, 34, 40, 46, 52, 58, 65, 73, 81, 89, 98, 107, 116, 126, 137}},
+		{0.99, 7, []int{-1, 0, 1, 3, 5, 7, 9, 12, 15, 19, 23, 27, 32, 37, 42, 48, 54, 61, 68, 75, 83, 91, 100, 109}},
+		{0.90, 4, []int{-1, 0, 2, 3, 5, 8, 10, 13, 17, 21, 25, 30, 35, 41, 47, 53, 60}},
+	} {
+		for i, want := range table.critical {
+			if got := signedRank(table.first+i, table.confidence) - 1; got != want {
+				t.Errorf("%d pairs at %g: critical value %d, want %d", table.first+i, table.confidence, got, want)
+			}
+		}
+	}
+}
+
+// Critical values of the Mann-Whitney statistic, two-sided: Siegel, Nonparametric
+// Statistics (1956), table K; printed in most textbooks.
+func TestRankSumTable(t *testing.T) {
+	for _, c := range []struct {
+		m, n       int
+		confidence float64
+		want       int
+	}{
+		{3, 4, 0.95, -1}, {3, 5, 0.95, 0}, {4, 4, 0.95, 0}, {5, 4, 0.95, 1}, {5, 5, 0.95, 2},
+		{6, 6, 0.95, 5}, {7, 7, 0.95, 8}, {8, 8, 0.95, 13}, {8, 10, 0.95, 17}, {5, 10, 0.95, 8},
+		{9, 9, 0.95, 17}, {10, 10, 0.95, 23}, {12, 12, 0.95, 37}, {15, 15, 0.95, 64},
+		{7, 12, 0.95, 18}, {10, 20, 0.95, 55}, {20, 20, 0.95, 127},
+		{4, 5, 0.99, -1}, {5, 5, 0.99, 0}, {8, 8, 0.99, 7}, {10, 10, 0.99, 16}, {20, 20, 0.99, 105},
+	} {
+		if got := rankSum(c.m, c.n, c.confidence) - 1; got != c.want {
+			t.Errorf("%d and %d values at %g: critical value %d, want %d", c.m, c.n, c.confidence, got, c.want)
+		}
+		if a, b := rankSum(c.m, c.n, c.confidence), rankSum(c.n, c.m, c.confidence); a != b {
+			t.Errorf("%d and %d values: %d, but %d when swapped", c.m, c.n, a, b)
+		}
+	}
+}
+
+// Critical values of the sign test, two-sided 5 %: Siegel (1956), from table D.
+func TestBinomialTable(t *testing.T) {
+	for n, want := range map[int]int{5: -1, 6: 0, 8: 0, 9: 1, 12: 2, 15: 3, 17: 4, 20: 5, 25: 7, 30: 9, 40: 13, 50: 17} {
+		if got := binomialRank(n, 0.95) - 1; got != want {
+			t.Errorf("%d values: critical value %d, want %d", n, got, want)
+		}
+	}
+}
+
+// The lower half of a distribution that is symmetric around its middle: doubled,
+// and with the middle counted once, it is 1.
+func TestNullDistributionsSumToOne(t *testing.T) {
+	sum := func(p []float64, top int) float64 {
+		s := 0.0
+		for k, x := range p {
+			s += x
+			if 2*k != top {
+				s += x
+			}
+		}
+		return s
+	}
+	for _, n := range []int{1, 2, 3, 4, 7, 50, exactPairs} {
+		if s := sum(signedRankPMF(n), n*(n+1)/2); math.Abs(s-1) > 1e-12 {
+			t.Errorf("signed rank of %d pairs sums to %v", n, s)
+		}
+	}
+	for _, c := range [][2]int{{1, 1}, {1, 7}, {2, 3}, {9, 4}, {100, 100}, {5000, 2}} {
+		if s := sum(rankSumPMF(c[0], c[1]), c[0]*c[1]); math.Abs(s-1) > 1e-12 {
+			t.Errorf("rank sum of %v sums to %v", c, s)
+		}
+	}
+}
+
+// Where exact and approximate meet, they must agree to a hundredth, on the wide side.
+func TestNormalApproximation(t *testing.T) {
+	n := float64(exactPairs)
+	pairs, products := signedRankPMF(exactPairs), rankSumPMF(100, exactProduct/100)
+	for _, confidence := range []float64{0.9, 0.95, 0.99, 0.999, 0.9999} {
+		exact := lowerRank(pairs, tail(confidence))
+		near(t, "signed rank", confidence, exact, normalRank(n*(n+1)/4, n*(n+1)*(2*n+1)/24, confidence))
+		exact = lowerRank(products, tail(confidence))
+		near(t, "rank sum", confidence, exact, normalRank(5000, 10000*201.0/12, confidence))
+	}
+}
+
+func near(t *testing.T, what string, confidence float64, exact, normal int) {
+	t.Helper()
+	if normal > exact+1 || float64(normal) < 0.99*float64(exact) {
+		t.Errorf("%s at %g: exact rank %d, normal approximation %d", what, confidence, exact, normal)
+	}
+}

@@ -1,0 +1,100 @@
+package stat
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func same(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
+
+func sameInterval(a, b Interval) bool {
+	return same(a.Center, b.Center) && same(a.Lo, b.Lo) && same(a.Hi, b.Hi) && a.Bounded() == b.Bounded() && a.N == b.N
+}
+
+func reciprocal(i Interval) Interval {
+	i.Center, i.Lo, i.Hi = 1/i.Center, 1/i.Hi, 1/i.Lo
+	return i
+}
+
+func scaled(v []float64, f float64) []float64 {
+	out := make([]float64, len(v))
+	for i, x := range v {
+		out[i] = f * x
+	}
+	return out
+}
+
+func TestProperties(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 100 {
+		n := 6 + r.IntN(30)
+		a, b := make([]float64, n), make([]float64, n)
+		for i := range n {
+			a[i] = math.Exp(3 * r.NormFloat64())
+			b[i] = a[i] * math.Exp(math.Round(10*r.NormFloat64())/20) // with ties
+		}
+		for name, f := range map[string]func(a, b []float64, c float64) Interval{"Ratio": Ratio, "Shift": Shift} {
+			i := f(a, b, 0.95)
+			if !i.Bounded() || !(i.Lo <= i.Center && i.Center <= i.Hi) || !i.Contains(i.Center) {
+				t.Fatalf("%s: %+v", name, i)
+			}
+			if swapped := reciprocal(f(b, a, 0.95)); !sameInterval(swapped, i) {
+				t.Errorf("%s: swapped %+v, want %+v", name, swapped, i)
+			}
+			if both := f(scaled(a, 1e-3), scaled(b, 1e-3), 0.95); !sameInterval(both, i) {
+				t.Errorf("%s: another unit gives %+v, want %+v", name, both, i)
+			}
+			twice := f(a, scaled(b, 2), 0.95)
+			if !same(twice.Center, 2*i.Center) || !same(twice.Lo, 2*i.Lo) || !same(twice.Hi, 2*i.Hi) {
+				t.Errorf("%s: twice as much gives %+v of %+v", name, twice, i)
+			}
+			if wide := f(a, b, 0.99); wide.Bounded() && (wide.Lo > i.Lo || wide.Hi < i.Hi) {
+				t.Errorf("%s: at 99 %% %+v is inside %+v", name, wide, i)
+			}
+			pa, pb := append([]float64(nil), a...), append([]float64(nil), b...)
+			r.Shuffle(n, func(i, j int) { pa[i], pa[j], pb[i], pb[j] = pa[j], pa[i], pb[j], pb[i] })
+			if p := f(pa, pb, 0.95); !sameInterval(p, i) {
+				t.Errorf("%s: in another order %+v, want %+v", name, p, i)
+			}
+		}
+	}
+}
+
+func TestEqualSamples(t *testing.T) {
+	v := []float64{3, 1, 4, 1, 5, 9, 2, 6}
+	if i := Ratio(v, v, 0.95); i.Center != 1 || i.Lo != 1 || i.Hi != 1 || !i.Contains(1) {
+		t.Errorf("Ratio: %+v", i)
+	}
+	if i := Shift(v, v, 0.95); i.Center != 1 || !i.Contains(1) || i.Contains(100) {
+		t.Errorf("Shift: %+v", i)
+	}
+}
+
+// Nothing that comes out is NaN or infinite, whatever goes in.
+func FuzzFinite(f *testing.F) {
+	f.Add(1.0, 2.0, 3.0, 4.0, 0.95, 0.02)
+	f.Add(math.MaxFloat64, 5e-324, 5e-324, math.MaxFloat64, 0.5, 1e-300)
+	f.Add(math.NaN(), math.Inf(1), -1.0, 0.0, 1.0, math.NaN())
+	f.Add(1.0, 1.0, 1.0, 1.0, -1e308, math.Inf(1))
+	f.Fuzz(func(t *testing.T, a, b, c, d, confidence, half float64) {
+		base, other := []float64{a, b, a, c, d, b, c}, []float64{c, d, b, a, a, d, c}
+		for name, i := range map[string]Interval{
+			"Ratio": Ratio(base, other, confidence), "Shift": Shift(base, other, confidence), "Median": Median(base, confidence),
+		} {
+			if !finite(i.Center) || !finite(i.Lo) || !finite(i.Hi) || !finite(i.Confidence) || i.Lo > i.Hi {
+				t.Errorf("%s: %+v", name, i)
+			}
+			if !i.Bounded() && len(i.Warnings) == 0 {
+				t.Errorf("%s: neither an interval nor a reason: %+v", name, i)
+			}
+		}
+		if x := Detectable(base, other, confidence); !finite(x) || x < 0 {
+			t.Errorf("Detectable: %v", x)
+		}
+		if n := SteinPairs(base, other, half, confidence); n < len(base) || n > maxPairs {
+			t.Errorf("SteinPairs: %d", n)
+		}
+		Outliers(base, other)
+	})
+}

@@ -1,0 +1,82 @@
+package stat
+
+import (
+	"math"
+	"slices"
+)
+
+// walsh ranks the Walsh averages (d[i]+d[j])/2, i <= j, of a sorted d. There are
+// n(n+1)/2 of them, so they are counted instead of kept: a run of slices has
+// thousands of pairs.
+func walsh(d []float64) ranked {
+	n := len(d)
+	count := func(t float64) int {
+		c, j := 0, n-1
+		for i := 0; i < n; i++ {
+			for j >= i && (d[i]+d[j])/2 > t {
+				j--
+			}
+			if j < i {
+				break
+			}
+			c += j - i + 1
+		}
+		return c
+	}
+	return ranked{n * (n + 1) / 2, func(k int) float64 { return kth(k, d[0], d[n-1], count) }}
+}
+
+// differences ranks b[j]-a[i] of a sorted a and b.
+func differences(a, b []float64) ranked {
+	count := func(t float64) int {
+		c, j := 0, 0
+		for _, x := range a {
+			for j < len(b) && b[j]-x <= t {
+				j++
+			}
+			c += j
+		}
+		return c
+	}
+	return ranked{len(a) * len(b), func(k int) float64 {
+		return kth(k, b[0]-a[len(a)-1], b[len(b)-1]-a[0], count)
+	}}
+}
+
+// values ranks v itself.
+func values(v []float64) ranked {
+	v = slices.Sorted(slices.Values(v))
+	return ranked{len(v), func(k int) float64 { return v[k-1] }}
+}
+
+// kth returns the smallest t in lo..hi with count(t) >= k. It halves the number
+// of float64 values between the bounds, so that it ends after 64 steps at most,
+// and at an exact value.
+func kth(k int, lo, hi float64, count func(float64) int) float64 {
+	l, h := key(lo), key(hi)
+	for l < h {
+		mid := l + (h-l)/2
+		if count(unkey(mid)) >= k {
+			h = mid
+		} else {
+			l = mid + 1
+		}
+	}
+	return unkey(l)
+}
+
+// key maps numbers to integers in the same order.
+func key(f float64) uint64 {
+	u := math.Float64bits(f)
+	if u>>63 == 1 {
+		return ^u
+	}
+	return u | 1<<63
+}
+
+func unkey(u uint64) float64 {
+	if u>>63 == 1 {
+		return math.Float64frombits(u &^ (1 << 63))
+	}
+	return math.Float64frombits(^u)
+}
