@@ -18,8 +18,8 @@ import (
 // Sizes in units of the viewBox. Width is small because the charts must stay
 // legible when a phone shrinks them to 360 pixels.
 const (
-	width      = 500.0
-	nameMax    = 150.0 // of the column of names
+	width      = 460.0
+	nameMax    = 140.0 // of the column of names
 	textSize   = 12.5
 	smallSize  = 11.0
 	gap        = 10.0

@@ -2,6 +2,7 @@ package pivot
 
 import (
 	"maps"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -126,4 +127,13 @@ func blockValues(r Row) []float64 {
 		}
 	}
 	return ordered(perBlock(trials, "v"))
+}
+
+// String names the cell: network, probe, and the levels that vary.
+func (c Cell) String() string {
+	s := c.Network + ", " + c.Probe
+	for _, k := range slices.Sorted(maps.Keys(c.Levels)) {
+		s += ", " + k + " " + c.Levels[k]
+	}
+	return s
 }

@@ -176,7 +176,6 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 		r.Ratio = stat.Ratio(a, b, confidence)
 		r.Same = r.Ratio.Contains(1)
 		r.Detectable = stat.Detectable(a, b, confidence)
-		r.Warnings = appendNew(r.Warnings, r.Ratio.Warnings...)
 		if far := c.far(baseline, r.Network, t.Metric); far != "" {
 			r.Warnings = append(r.Warnings, far)
 		}

@@ -73,8 +73,9 @@ type Row struct {
 	Failed     int           `json:"failed,omitempty"`
 	Skipped    int           `json:"skipped,omitempty"`
 	// Found is what all ok trials of the cell saw alike.
-	Found    map[string]string `json:"found,omitempty"`
-	Warnings []string          `json:"warnings,omitempty"`
+	Found map[string]string `json:"found,omitempty"`
+	// Warnings are about the trials; those about the numbers are in Value and Ratio.
+	Warnings []string `json:"warnings,omitempty"`
 
 	// Hist is the latency of all ok trials together, in nanoseconds; nil when
 	// the probe gives none.

@@ -45,7 +45,6 @@ func newRow(network string, trials []record.Result, metric, unit string) Row {
 	r.Found = common(trials)
 	r.merge(trials)
 	r.Warnings = appendNew(r.Warnings, said(trials)...)
-	r.Warnings = appendNew(r.Warnings, r.Value.Warnings...)
 	return r
 }
 

@@ -89,15 +89,23 @@ func clause(rows []pivot.Row, of string, brief bool) string {
 	return s
 }
 
-// notes is what a reader must know of the rows of a table.
+// notes is what a reader must know of the rows of a table. What holds for
+// several networks is said once.
 func notes(t pivot.Table) []string {
-	var out []string
+	var order []string
+	about := map[string][]string{}
 	for _, r := range t.Rows {
 		for _, w := range rowNotes(t, r) {
-			out = append(out, r.Network+": "+w)
+			if about[w] == nil {
+				order = append(order, w)
+			}
+			about[w] = append(about[w], r.Network)
 		}
 	}
-	return out
+	for i, w := range order {
+		order[i] = strings.Join(about[w], ", ") + ": " + w
+	}
+	return order
 }
 
 func rowNotes(t pivot.Table, r pivot.Row) []string {
@@ -114,7 +122,7 @@ func rowNotes(t pivot.Table, r pivot.Row) []string {
 	if r.Same && r.Detectable > 0 {
 		out = append(out, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
 	}
-	return append(out, r.Warnings...)
+	return append(append(out, r.Warnings...), r.Ratio.Warnings...)
 }
 
 // reasons counts why trials are not ok.

@@ -55,6 +55,12 @@ func columns(t pivot.Table, baseline string) []column {
 		c.keep = 5 - i
 		out = append(out, c)
 	}
+	size := numbers("packet", "byte", rows, func(r pivot.Row) (float64, bool) {
+		s, ok := r.Get("packet.size")
+		return s.Median, ok
+	})
+	size.keep = 2
+	out = append(out, size)
 	blocks := column{Head: "ok", Class: "blocks", keep: 8}
 	for _, r := range rows {
 		blocks.Cells = append(blocks.Cells, fmt.Sprintf("%d/%d", r.OK, r.Trials()))
