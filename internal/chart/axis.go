@@ -1,0 +1,90 @@
+package chart
+
+import "math"
+
+// An axis maps values to positions along a line of the drawing.
+type axis struct {
+	lo, hi   float64 // of the values
+	from, to float64 // of the drawing
+	log      bool
+	ticks    []float64
+}
+
+func (a axis) pos(v float64) float64 {
+	lo, hi := a.lo, a.hi
+	if a.log {
+		v, lo, hi = math.Log(v), math.Log(lo), math.Log(hi)
+	}
+	if hi <= lo {
+		return a.from
+	}
+	return a.from + (a.to-a.from)*(v-lo)/(hi-lo)
+}
+
+// inside keeps v on the axis and says whether it had to move.
+func (a axis) inside(v float64) (float64, bool) {
+	w := min(max(v, a.lo), a.hi)
+	return w, w != v
+}
+
+// step is the distance of about n ticks: 1, 2 or 5 times a power of ten.
+func step(span float64, n int) float64 {
+	raw := span / float64(n)
+	base := math.Pow(10, math.Floor(math.Log10(raw)))
+	for _, m := range []float64{1, 2, 5} {
+		if m*base >= raw*0.999 {
+			return m * base
+		}
+	}
+	return 10 * base
+}
+
+// fromZero is a linear axis from 0 to at least hi.
+func fromZero(hi, from, to float64) axis {
+	if hi <= 0 {
+		hi = 1
+	}
+	s := step(hi, 5)
+	a := axis{hi: hi * 1.03, from: from, to: to}
+	for i := 0; float64(i)*s <= a.hi*1.001; i++ {
+		a.ticks = append(a.ticks, float64(i)*s)
+	}
+	return a
+}
+
+// logarithmic is an axis that holds lo to hi, both positive, with at most nine
+// ticks at round numbers.
+func logarithmic(lo, hi, from, to float64) axis {
+	pad := math.Pow(hi/lo, 0.06)
+	pad = max(pad, 1.01)
+	a := axis{lo: lo / pad, hi: hi * pad, from: from, to: to, log: true}
+	if a.hi/a.lo < 3 {
+		s := step(a.hi-a.lo, 5)
+		for i := math.Ceil(a.lo / s); i*s <= a.hi; i++ {
+			a.ticks = append(a.ticks, i*s)
+		}
+		return a
+	}
+	marks := []float64{1, 2, 5}
+	if a.hi/a.lo > 1000 {
+		marks = []float64{1}
+	}
+	for e := math.Floor(math.Log10(a.lo)); e <= math.Log10(a.hi); e++ {
+		for _, m := range marks {
+			if v := m * math.Pow(10, e); v >= a.lo && v <= a.hi {
+				a.ticks = append(a.ticks, v)
+			}
+		}
+	}
+	return a
+}
+
+// bottom draws a horizontal axis at y with grid lines up to top.
+func (c *canvas) bottom(a axis, top, y float64, title string) {
+	for _, t := range a.ticks {
+		x := a.pos(t)
+		c.line(inkGrid, 1, x, top, x, y)
+		c.text(inkMuted, middle, smallSize, x, y+14, tickNum(t))
+	}
+	c.text(inkMuted, middle, smallSize, (a.from+a.to)/2, y+31, title)
+}

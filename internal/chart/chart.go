@@ -1,0 +1,101 @@
+// Package chart draws the charts of a report as SVG, one file per chart.
+//
+// A chart takes numbers that are already scaled for display and returns an
+// <svg> element for inline use in HTML. Colours are CSS variables with a
+// fallback, so the drawing follows the page into dark mode; fonts are the
+// page's. The same input gives the same bytes.
+//
+// It must not compute statistics, choose units or read results.
+package chart
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Sizes in units of the viewBox. Width is small because the charts must stay
+// legible when a phone shrinks them to 360 pixels.
+const (
+	width      = 460.0
+	nameMax    = 140.0 // of the column of names
+	textSize   = 12.5
+	smallSize  = 11.0
+	gap        = 10.0
+	axisHeight = 40.0
+)
+
+// A Row is one network of a dot chart.
+type Row struct {
+	Name    string
+	Color   int     // 0 is the baseline's grey; equal numbers are equal colours
+	Value   float64 // the dot
+	Lo, Hi  float64 // the interval; read only when Bounded
+	Bounded bool
+	Label   string  // printed at the right end of the row
+	Ceiling float64 // 0 is none
+	Trials  []Trial // hidden until the page sets --dots
+}
+
+// A Trial is one measurement behind a Row. One that is not ok is a cross.
+type Trial struct {
+	Value float64
+	OK    bool
+}
+
+// finite returns an error that names the first number no chart can draw.
+func finite(name string, vs ...float64) error {
+	for _, v := range vs {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return fmt.Errorf("chart: %s: %v is not a number that can be drawn", name, v)
+		}
+	}
+	return nil
+}
+
+// num prints v with three significant digits and no exponent.
+func num(v float64) string {
+	a := math.Abs(v)
+	switch {
+	case a >= 100 || a == 0:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 1:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// tickNum prints a tick without the zeros that rounding left behind.
+func tickNum(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 6, 64)
+	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+}
+
+// clip shortens s in its middle to fit w: the two ends of a long name are what
+// tells it from its neighbours.
+func clip(s string, w, size float64) string {
+	if textWidth(s, size) <= w {
+		return s
+	}
+	r := []rune(s)
+	for keep := len(r) - 1; keep > 2; keep-- {
+		short := string(r[:(keep+1)/2]) + "…" + string(r[len(r)-keep/2:])
+		if textWidth(short, size) <= w {
+			return short
+		}
+	}
+	return "…"
+}
+
+// nameColumn returns the width of a column that holds names, and the names.
+func nameColumn(names []string) (float64, []string) {
+	w, out := 0.0, make([]string, len(names))
+	for i, n := range names {
+		out[i] = clip(n, nameMax, textSize)
+		w = max(w, textWidth(out[i], textSize))
+	}
+	return math.Ceil(w) + gap, out
+}

@@ -1,0 +1,199 @@
+package chart
+
+import (
+	"bytes"
+	"encoding/xml"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var threeRatios = []Row{
+	{Name: "bridge", Color: 1, Value: 0.97, Lo: 0.93, Hi: 1.01, Bounded: true, Label: "~"},
+	{Name: "vxlan-overlay", Color: 2, Value: 0.68, Lo: 0.65, Hi: 0.71, Bounded: true, Label: "0.68×"},
+	{Name: "a-network-with-a-very-long-name-one", Color: 3, Value: 0.42, Label: "0.42×"},
+}
+
+var threeValues = []Row{
+	{Name: "host", Value: 21.4, Lo: 20.9, Hi: 22, Bounded: true, Label: "21.4", Ceiling: 24.1,
+		Trials: []Trial{{21.2, true}, {21.9, true}, {20.8, true}}},
+	{Name: "bridge", Color: 1, Value: 20.8, Lo: 20.1, Hi: 21.2, Bounded: true, Label: "20.8", Ceiling: 24.1,
+		Trials: []Trial{{20.9, true}, {3.1, false}, {90, true}}},
+	{Name: "vxlan-overlay", Color: 2, Value: 14.6, Label: "14.6", Ceiling: 23.3},
+}
+
+func lines() []Line {
+	var out []Line
+	for i, name := range []string{"host", "bridge", "vxlan-overlay"} {
+		l := Line{Name: name, Color: i}
+		for r := 0.0; r <= 3; r += 0.1 {
+			p := 1 - math.Pow(10, -r)
+			l.Points = append(l.Points, Quantile{p, (20 + 4*float64(i)) * (1 + p + 0.4*r*r*r*r/8)})
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+var ladder = []Group{
+	{Name: "host", Steps: []Step{{"offered", 812}, {"sent", 812}, {"received", 811}, {"delivered", 797}}},
+	{Name: "vxlan-overlay", Color: 2, Steps: []Step{{"offered", 640}, {"sent", 633}, {"received", 401}, {"delivered", 380}}},
+}
+
+var charts = map[string]func() ([]byte, error){
+	"ratios": func() ([]byte, error) {
+		return Ratios(threeRatios, "host", "throughput ÷ host (right is better)", "Ratios.")
+	},
+	"ratios-none":  func() ([]byte, error) { return Ratios(nil, "host", "throughput ÷ host", "Nothing to compare.") },
+	"values":       func() ([]byte, error) { return Values(threeValues, "throughput, Gbit/s", "Values.") },
+	"latency":      func() ([]byte, error) { return Latency(lines(), "response time, µs", "Latency.") },
+	"latency-none": func() ([]byte, error) { return Latency(nil, "response time, µs", "Nothing measured.") },
+	"ladder":       func() ([]byte, error) { return Ladder(ladder, "thousand packets/s", "Ladder.") },
+	"cost": func() ([]byte, error) {
+		return Cost([]Bar{{"host", []float64{0.2, 0.9, 0.4}}, {"bridge", []float64{0.2, 1, 0.7, 0.1}}},
+			[]string{"user", "system", "softirq", "irq"}, "CPU time per packet, µs", "Cost.")
+	},
+}
+
+func TestGolden(t *testing.T) {
+	for name, draw := range charts {
+		t.Run(name, func(t *testing.T) {
+			got, err := draw()
+			if err != nil {
+				t.Fatal(err)
+			}
+			again, _ := draw()
+			if !bytes.Equal(got, again) {
+				t.Error("the same input gave other bytes")
+			}
+			wellFormed(t, got)
+			file := filepath.Join("testdata", name+".svg")
+			if *update {
+				if err := os.WriteFile(file, got, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("differs from %s; look at the drawing, then run the test with -update", file)
+			}
+		})
+	}
+}
+
+func wellFormed(t *testing.T, svg []byte) {
+	t.Helper()
+	for d := xml.NewDecoder(bytes.NewReader(svg)); ; {
+		if _, err := d.Token(); err == io.EOF {
+			return
+		} else if err != nil {
+			t.Fatalf("not XML: %v", err)
+		}
+	}
+}
+
+func TestColoursAndFontsAreThePages(t *testing.T) {
+	for name, draw := range charts {
+		svg, err := draw()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []string{"font-family", "E5;", `E5"`, "width=", "<?xml"} {
+			if bytes.Contains(svg, []byte(bad)) {
+				t.Errorf("%s contains %q", name, bad)
+			}
+		}
+		if !bytes.Contains(svg, []byte("var(--")) {
+			t.Errorf("%s has no colour of the page", name)
+		}
+	}
+}
+
+func TestHostileNames(t *testing.T) {
+	const name = `</text><script>"&style="fill:#0101E5`
+	rows := []Row{{Name: name, Color: 1, Value: 0.5, Label: name}}
+	svg, err := Ratios(rows, name, name, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wellFormed(t, svg)
+	if bytes.Contains(svg, []byte("<script")) {
+		t.Error("a name became markup")
+	}
+	if !bytes.Contains(svg, []byte("fill:#0101E5")) {
+		t.Error("a colour inside a text was rewritten")
+	}
+}
+
+func TestNoNumberNoChart(t *testing.T) {
+	nan := math.NaN()
+	for name, draw := range map[string]func() ([]byte, error){
+		"ratio":        func() ([]byte, error) { return Ratios([]Row{{Name: "x", Value: nan}}, "", "", "") },
+		"ratio 0":      func() ([]byte, error) { return Ratios([]Row{{Name: "x"}}, "", "", "") },
+		"value":        func() ([]byte, error) { return Values([]Row{{Name: "x", Value: math.Inf(1)}}, "", "") },
+		"trial":        func() ([]byte, error) { return Values([]Row{{Name: "x", Trials: []Trial{{nan, true}}}}, "", "") },
+		"latency":      func() ([]byte, error) { return Latency([]Line{{Name: "x", Points: []Quantile{{0.5, nan}}}}, "", "") },
+		"ladder":       func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"sent", nan}}}}, "", "") },
+		"cost":         func() ([]byte, error) { return Cost([]Bar{{"x", []float64{nan}}}, []string{"user"}, "", "") },
+		"cost unnamed": func() ([]byte, error) { return Cost([]Bar{{"x", []float64{1, 2}}}, []string{"user"}, "", "") },
+	} {
+		if _, err := draw(); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestSpread(t *testing.T) {
+	ys := []float64{50, 51, 52, 53, 300}
+	spread(ys, 15, 40, 310)
+	for i := 1; i < len(ys); i++ {
+		if ys[i]-ys[i-1] < 14.9 {
+			t.Errorf("positions %v and %v are closer than 15", ys[i-1], ys[i])
+		}
+	}
+	if ys[0] < 40 || ys[4] > 310 {
+		t.Errorf("%v left the range", ys)
+	}
+}
+
+func TestTicks(t *testing.T) {
+	for _, tc := range []struct {
+		a    axis
+		want string
+	}{
+		{fromZero(23.4, 0, 1), "0 5 10 15 20"},
+		{fromZero(0, 0, 1), "0 0.2 0.4 0.6 0.8 1"},
+		{logarithmic(0.65, 1.01, 0, 1), "0.7 0.8 0.9 1"},
+		{logarithmic(20, 4000, 0, 1), "20 50 100 200 500 1000 2000 5000"},
+		{logarithmic(0.0001, 1000, 0, 1), "0.0001 0.001 0.01 0.1 1 10 100 1000"},
+	} {
+		var got []string
+		for _, v := range tc.a.ticks {
+			got = append(got, tickNum(v))
+		}
+		if s := strings.Join(got, " "); s != tc.want {
+			t.Errorf("ticks of %v to %v: %s, want %s", tc.a.lo, tc.a.hi, s, tc.want)
+		}
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, s := range []string{"host", "flannel-vxlan-directrouting-on-a-long-day", "żółć-żółć-żółć-żółć-żółć-żółć", ""} {
+		got := clip(s, 100, 12)
+		if textWidth(got, 12) > 100 {
+			t.Errorf("clip(%q) = %q is wider than 100", s, got)
+		}
+	}
+	if got := clip("network-number-1", 60, 12); !strings.HasSuffix(got, "1") {
+		t.Errorf("clip lost the end: %q", got)
+	}
+}

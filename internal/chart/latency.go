@@ -1,0 +1,132 @@
+package chart
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Line is the latency distribution of one network.
+type Line struct {
+	Name   string
+	Color  int
+	Points []Quantile // by ascending P
+}
+
+// A Quantile is a point of a distribution: a share P in [0, 1) of all samples
+// is at most Value.
+type Quantile struct{ P, Value float64 }
+
+// Latency draws distributions on a percentile axis that gives every factor of
+// ten of rarity the same room (as HdrHistogram's plots do): 90, 99 and 99.9
+// are equally far apart. Names stand at the ends of the lines. Lines without
+// points are left out.
+func Latency(lines []Line, axisTitle, alt string) ([]byte, error) {
+	lines = slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return len(l.Points) == 0 })
+	lo, hi, far := math.Inf(1), 0.0, 0.9
+	names := make([]string, len(lines))
+	for i, l := range lines {
+		names[i] = l.Name
+		for _, q := range l.Points {
+			if err := finite(l.Name, q.P, q.Value); err != nil {
+				return nil, err
+			}
+			if q.P >= 1 {
+				continue
+			}
+			far = max(far, q.P)
+			if q.Value > 0 {
+				lo, hi = min(lo, q.Value), max(hi, q.Value)
+			}
+		}
+	}
+	if hi == 0 {
+		lo, hi = 1, 10
+	}
+	const left, top, bottom = 44.0, 22.0, 252.0
+	namesWidth, short := nameColumn(names)
+	right := width - namesWidth - 8
+	c := newCanvas(bottom + axisHeight)
+	y := logarithmic(lo, hi, bottom, top)
+	for _, t := range y.ticks {
+		c.line(inkGrid, 1, left, y.pos(t), right, y.pos(t))
+		c.text(inkMuted, end, smallSize, left-6, y.pos(t)+4, tickNum(t))
+	}
+	c.text(inkMuted, start, smallSize, 0, 10, axisTitle)
+	x := axis{lo: 0, hi: rarity(far), from: left, to: right}
+	for _, t := range []struct {
+		p float64
+		s string
+	}{{0.5, "50 %"}, {0.9, "90 %"}, {0.99, "99 %"}, {0.999, "99.9 %"}, {0.9999, "99.99 %"}, {0.99999, "99.999 %"}} {
+		if t.p > far*1.0000001 {
+			break
+		}
+		c.line(inkGrid, 1, x.pos(rarity(t.p)), top, x.pos(rarity(t.p)), bottom)
+		c.text(inkMuted, middle, smallSize, x.pos(rarity(t.p)), bottom+14, t.s)
+	}
+	c.text(inkMuted, middle, smallSize, (left+right)/2, bottom+31, "share of all responses that were at least this fast")
+	c.curves(lines, short, x, y)
+	return c.bytes(alt)
+}
+
+func rarity(p float64) float64 { return -math.Log10(1 - p) }
+
+func (c *canvas) curves(lines []Line, names []string, x, y axis) {
+	type tag struct {
+		line  int
+		x, at float64 // the end of the line
+		y     float64 // of the name
+	}
+	var tags []tag
+	for i, l := range lines {
+		in, dash := seriesInk(l.Color)
+		var xy [][2]float64
+		for _, q := range l.Points {
+			if q.P < 1 && q.Value > 0 {
+				xy = append(xy, [2]float64{x.pos(rarity(q.P)), y.pos(q.Value)})
+			}
+		}
+		if len(xy) == 0 {
+			continue
+		}
+		c.path(in, 2, dash, xy...)
+		last := xy[len(xy)-1]
+		tags = append(tags, tag{i, last[0], last[1], last[1]})
+	}
+	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(a.at, b.at) })
+	ys := make([]float64, len(tags))
+	for i, t := range tags {
+		ys[i] = t.at
+	}
+	spread(ys, 15, y.to+4, y.from-2)
+	for i, t := range tags {
+		in, _ := seriesInk(lines[t.line].Color)
+		c.path(in, 0.8, nil, [2]float64{t.x + 1, t.at}, [2]float64{x.to + 6, ys[i]})
+		c.text(in, start, textSize, x.to+9, ys[i]+4, names[t.line])
+	}
+}
+
+// spread moves ascending positions apart until neighbours are d away from each
+// other, as little as possible and within lo to hi where they fit.
+func spread(ys []float64, d, lo, hi float64) {
+	if float64(len(ys)-1)*d > hi-lo && len(ys) > 1 {
+		d = (hi - lo) / float64(len(ys)-1)
+	}
+	for range 200 {
+		moved := false
+		for i := 1; i < len(ys); i++ {
+			if short := d - (ys[i] - ys[i-1]); short > 0.01 {
+				ys[i-1] -= short / 2
+				ys[i] += short / 2
+				moved = true
+			}
+		}
+		if n := len(ys); n > 0 {
+			ys[0] = max(ys[0], lo)
+			ys[n-1] = min(ys[n-1], hi)
+		}
+		if !moved {
+			return
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Ratios draws one row per network: its ratio to the baseline as a dot on a
+// logarithmic axis, the interval as a bar, and a line at 1. axis says what is
+// divided and which way is better; alt is the text alternative.
+func Ratios(rows []Row, baseline, axis, alt string) ([]byte, error) {
+	lo, hi := 1.0, 1.0
+	for _, r := range rows {
+		vs := []float64{r.Value}
+		if r.Bounded {
+			vs = append(vs, r.Lo, r.Hi)
+		}
+		if err := finite(r.Name, vs...); err != nil {
+			return nil, err
+		}
+		if slices.Min(vs) <= 0 {
+			return nil, fmt.Errorf("chart: %s: a ratio of %v has no place on a logarithmic axis", r.Name, slices.Min(vs))
+		}
+		lo, hi = min(lo, slices.Min(vs)), max(hi, slices.Max(vs))
+	}
+	if hi/lo < 1.1 { // a difference of a percent must not fill the chart
+		lo, hi = lo/1.05, hi*1.05
+	}
+	g := newGrid(rows, 18)
+	c := newCanvas(g.bottom + axisHeight)
+	a := logarithmic(lo, hi, g.left, g.right)
+	c.bottom(a, g.top, g.bottom, axis)
+	one := a.pos(1)
+	c.line(inkFG, 1, one, g.top-4, one, g.bottom)
+	c.text(inkFG, anchorFor(one, g), smallSize, one, g.top-8, clip(baseline, nameMax, smallSize)+" = 1")
+	for i, r := range rows {
+		g.row(c, i, r)
+		c.interval(a, r, g.y(i))
+	}
+	return c.bytes(alt)
+}
+
+// anchorFor keeps a label at x inside the drawing.
+func anchorFor(x float64, g grid) anchor {
+	switch {
+	case x > g.right-50:
+		return end
+	case x < g.left+50:
+		return start
+	}
+	return middle
+}
+
+// A grid holds the places of a dot chart: names, plot, labels.
+type grid struct {
+	left, right, top, bottom float64
+	height                   float64 // of a row
+	names                    []string
+}
+
+func newGrid(rows []Row, top float64) grid {
+	names, right := make([]string, len(rows)), 0.0
+	for i, r := range rows {
+		names[i] = r.Name
+		right = max(right, textWidth(r.Label, textSize))
+	}
+	g := grid{top: top, height: 30}
+	if len(rows) > 6 {
+		g.height = 24
+	}
+	g.left, g.names = nameColumn(names)
+	g.left += 4
+	g.right = width - right - gap - 4
+	g.bottom = top + max(1, float64(len(rows)))*g.height
+	return g
+}
+
+func (g grid) y(i int) float64 { return g.top + (float64(i)+0.5)*g.height }
+
+// row prints name and label of row i.
+func (g grid) row(c *canvas, i int, r Row) {
+	c.text(inkFG, start, textSize, 0, g.y(i)+4, g.names[i])
+	c.text(inkFG, end, textSize, width, g.y(i)+4, r.Label)
+}
+
+// interval draws dot and bar; without an interval the dot is hollow.
+func (c *canvas) interval(a axis, r Row, y float64) {
+	in, _ := seriesInk(r.Color)
+	x := a.pos(r.Value)
+	if !r.Bounded {
+		c.ring(in, x, y, 4, 1.6)
+		return
+	}
+	lo, _ := a.inside(r.Lo)
+	hi, _ := a.inside(r.Hi)
+	lo, hi = a.pos(lo), a.pos(hi)
+	c.line(in, 2, lo, y, hi, y)
+	c.line(in, 2, lo, y-4, lo, y+4)
+	c.line(in, 2, hi, y-4, hi, y+4)
+	c.dot(inkBG, x, y, 5.5)
+	c.dot(in, x, y, 4.5)
+}

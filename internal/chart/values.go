@@ -1,0 +1,82 @@
+package chart
+
+import "math"
+
+// Values draws one row per network: the median with its interval on an axis
+// from zero, the header ceiling where there is one, and every trial, hidden
+// until the page asks. axis is what is measured, with its unit.
+func Values(rows []Row, axis, alt string) ([]byte, error) {
+	hi, ceiling := 0.0, false
+	for _, r := range rows {
+		vs := []float64{r.Value, r.Ceiling}
+		if r.Bounded {
+			vs = append(vs, r.Lo, r.Hi)
+		}
+		for _, t := range r.Trials {
+			vs = append(vs, t.Value)
+		}
+		if err := finite(r.Name, vs...); err != nil {
+			return nil, err
+		}
+		hi = max(hi, r.Value, r.Ceiling)
+		if r.Bounded {
+			hi = max(hi, r.Hi)
+		}
+		ceiling = ceiling || r.Ceiling > 0
+	}
+	// A far trial is drawn at the edge: it must not squeeze all others.
+	for _, r := range rows {
+		for _, t := range r.Trials {
+			if t.Value < 1.4*hi {
+				hi = max(hi, t.Value)
+			}
+		}
+	}
+	top := 4.0
+	if ceiling {
+		top = 18
+	}
+	g := newGrid(rows, top)
+	c := newCanvas(g.bottom + axisHeight)
+	a := fromZero(hi, g.left, g.right)
+	c.bottom(a, g.top, g.bottom, axis)
+	for i, r := range rows {
+		g.row(c, i, r)
+		if r.Ceiling > 0 {
+			c.line(inkBad, 1.6, a.pos(r.Ceiling), g.y(i)-g.height/2+2, a.pos(r.Ceiling), g.y(i)+g.height/2-2)
+		}
+		c.trials(a, r, g.y(i))
+		c.interval(a, r, g.y(i))
+	}
+	if ceiling {
+		c.text(inkBad, end, smallSize, min(g.right, a.pos(firstCeiling(rows))+26), g.top-6, "header ceiling")
+	}
+	return c.bytes(alt)
+}
+
+func firstCeiling(rows []Row) float64 {
+	for _, r := range rows {
+		if r.Ceiling > 0 {
+			return r.Ceiling
+		}
+	}
+	return 0
+}
+
+// trials spreads the dots of a row a little, in their order, so that equal
+// values stay visible. One beyond the axis is a wedge at its edge.
+func (c *canvas) trials(a axis, r Row, y float64) {
+	for i, t := range r.Trials {
+		v, out := a.inside(t.Value)
+		x := a.pos(v)
+		dy := 8 * math.Sin(float64(i)*2.4) // the golden angle: neighbours lie apart
+		switch {
+		case out:
+			c.path(inkDots, 1.2, nil, [2]float64{x - 4, y + dy - 3}, [2]float64{x, y + dy}, [2]float64{x - 4, y + dy + 3})
+		case t.OK:
+			c.dot(inkDots, x, y+dy, 1.9)
+		default:
+			c.cross(inkDots, x, y+dy, 2.6)
+		}
+	}
+}

@@ -1,0 +1,188 @@
+// Package pivot groups results into tables: one per probe and combination of
+// the other factor levels, with one row per network.
+//
+// It must not format numbers, draw, or judge what caused a difference. It reads
+// its arguments and nothing else, and the same results in any order give the
+// same tables.
+package pivot
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+// The factors that name rows and tables.
+const (
+	Network = "network"
+	Probe   = "probe"
+)
+
+// Options says how to read results.
+type Options struct {
+	Baseline   string   // the network that the others are divided by; "" is none
+	Confidence float64  // of all ratios together, in 0..1; 0 is 0.95
+	Networks   []string // order of the rows; what is not named follows, sorted
+	Probes     []string // order of the tables; what is not named follows, sorted
+}
+
+// A Pivot is everything that a report shows of the numbers.
+type Pivot struct {
+	Baseline    string   `json:"baseline"`
+	Confidence  float64  `json:"confidence"`  // with which all ratios hold together
+	Comparisons int      `json:"comparisons"` // the number of ratios
+	Each        float64  `json:"each"`        // the confidence of each one, so that all hold
+	Blocks      int      `json:"blocks"`      // that have any trial
+	Networks    []string `json:"networks"`    // all of them, the baseline first
+	Tables      []Table  `json:"tables"`
+	// Residue is what differed without being a factor.
+	Residue  []Difference `json:"residue,omitempty"`
+	Warnings []string     `json:"warnings,omitempty"`
+}
+
+// A Table holds the networks under one probe and one combination of levels.
+type Table struct {
+	Probe  string            `json:"probe"`
+	Asked  map[string]string `json:"asked,omitempty"`  // all other factors
+	Levels map[string]string `json:"levels,omitempty"` // those that vary between tables of this probe
+	Metric string            `json:"metric"`           // the first value of the trials; "" when no trial is ok
+	Unit   string            `json:"unit"`
+	Rows   []Row             `json:"rows"`
+}
+
+// A Row is one network: a cell and its comparison with the baseline's.
+type Row struct {
+	Network  string `json:"network"`
+	Baseline bool   `json:"baseline,omitempty"`
+	// Value is the median over blocks, with an interval that holds by itself.
+	Value stat.Interval `json:"value"`
+	// Ratio is this network divided by the baseline of the same block. N is 0
+	// when there is nothing to divide.
+	Ratio      stat.Interval `json:"ratio,omitzero"`
+	Detectable float64       `json:"detectable,omitempty"` // the smallest relative difference that would have shown
+	Same       bool          `json:"same,omitempty"`       // the interval of Ratio contains 1
+	Values     []Summary     `json:"values,omitempty"`     // in the order of the trials
+	Points     []Point       `json:"points"`               // every trial, by block
+	OK         int           `json:"ok"`
+	Invalid    int           `json:"invalid,omitempty"`
+	Failed     int           `json:"failed,omitempty"`
+	Skipped    int           `json:"skipped,omitempty"`
+	// Found is what all ok trials of the cell saw alike.
+	Found map[string]string `json:"found,omitempty"`
+	// Warnings are about the trials; those about the numbers are in Value and Ratio.
+	Warnings []string `json:"warnings,omitempty"`
+
+	// Hist is the latency of all ok trials together, in nanoseconds; nil when
+	// the probe gives none.
+	Hist *hdrhistogram.Histogram `json:"-"`
+}
+
+// A Summary is the median over blocks of one named value.
+type Summary struct {
+	Name   string  `json:"name"`
+	Unit   string  `json:"unit"`
+	Median float64 `json:"median"`
+	N      int     `json:"n"` // blocks
+}
+
+// A Point is one trial.
+type Point struct {
+	Trial  string        `json:"trial"`
+	Block  int           `json:"block"`
+	Status record.Status `json:"status"`
+	Reason string        `json:"reason,omitempty"`
+	Value  float64       `json:"value"` // of the table's metric
+	Has    bool          `json:"has"`   // whether the trial gave one
+}
+
+// Trials returns the number of all trials of the row.
+func (r Row) Trials() int { return r.OK + r.Invalid + r.Failed + r.Skipped }
+
+// Get returns the summary called name.
+func (r Row) Get(name string) (Summary, bool) {
+	for _, s := range r.Values {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return Summary{}, false
+}
+
+// New groups results.
+func New(results []record.Result, o Options) Pivot {
+	if o.Confidence == 0 {
+		o.Confidence = 0.95
+	}
+	results = slices.Clone(results)
+	slices.SortStableFunc(results, func(a, b record.Result) int {
+		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Trial, b.Trial))
+	})
+	p := Pivot{Baseline: o.Baseline, Confidence: o.Confidence}
+	p.Networks = order(levels(results, Network), append([]string{o.Baseline}, o.Networks...))
+	blocks := map[int]bool{}
+	for _, r := range results {
+		blocks[r.Block] = true
+	}
+	p.Blocks = len(blocks)
+
+	groups := group(results, o.Probes)
+	for _, g := range groups {
+		p.Comparisons += g.comparisons(o.Baseline)
+	}
+	p.Each = stat.Adjust(o.Confidence, max(1, p.Comparisons))
+	for _, g := range groups {
+		t := g.table(p.Networks, o.Baseline)
+		g.compare(&t, o.Baseline, p.Each)
+		p.Tables = append(p.Tables, t)
+	}
+	p.Residue = residue(groups)
+	p.Warnings = p.warn(o)
+	return p
+}
+
+func (p Pivot) warn(o Options) []string {
+	var out []string
+	switch {
+	case len(p.Tables) == 0:
+		return []string{"no trials"}
+	case o.Baseline == "":
+		out = append(out, "no baseline is named, so nothing is compared")
+	case !slices.Contains(p.Networks, o.Baseline):
+		out = append(out, fmt.Sprintf("no trial of the baseline %q, so nothing is compared", o.Baseline))
+	case len(p.Networks) == 1:
+		out = append(out, fmt.Sprintf("%q is the only network, so nothing is compared", o.Baseline))
+	}
+	if need := stat.MinPairs(p.Each); p.Comparisons > 0 && p.Blocks < need {
+		out = append(out, fmt.Sprintf("%d blocks are too few for intervals: %d ratios that hold together at %g %% need at least %d blocks",
+			p.Blocks, p.Comparisons, 100*p.Confidence, need))
+	}
+	return out
+}
+
+// levels returns the distinct levels of a factor.
+func levels(results []record.Result, key string) []string {
+	set := map[string]bool{}
+	for _, r := range results {
+		set[r.Asked[key]] = true
+	}
+	return slices.Collect(maps.Keys(set))
+}
+
+// order sorts names: first those of the list, in its order, then the others.
+func order(names, first []string) []string {
+	place := func(s string) int {
+		if i := slices.Index(first, s); i >= 0 {
+			return i
+		}
+		return len(first)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), Natural(a, b))
+	})
+	return names
+}

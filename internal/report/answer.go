@@ -1,0 +1,149 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/diagnose"
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/record"
+)
+
+// An answer is one sentence about one network.
+type answer struct{ Network, Text string }
+
+// answers says of every network what it cost, in the order of the tables.
+// brief leaves the intervals to a table beside it.
+func answers(p pivot.Pivot, brief bool) []answer {
+	var out []answer
+	for _, n := range p.Networks {
+		if n == p.Baseline {
+			continue
+		}
+		if s := clauses(p, n, brief); s != "" {
+			out = append(out, answer{n, s})
+		}
+	}
+	return out
+}
+
+func clauses(p pivot.Pivot, network string, brief bool) string {
+	var parts []string
+	named := false // the baseline is named once
+	for i := 0; i < len(p.Tables); {
+		probe := p.Tables[i].Probe
+		var rows []pivot.Row
+		for ; i < len(p.Tables) && p.Tables[i].Probe == probe; i++ {
+			for _, r := range p.Tables[i].Rows {
+				if r.Network == network && r.Ratio.N > 0 {
+					rows = append(rows, r)
+				}
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		of := ""
+		if !named && !(len(rows) == 1 && rows[0].Same) {
+			of, named = " of "+p.Baseline, true
+		}
+		parts = append(parts, probeShort(probe)+" "+clause(rows, of, brief))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "."
+}
+
+// clause sums up one probe: one ratio, or the range over several conditions.
+func clause(rows []pivot.Row, of string, brief bool) string {
+	if len(rows) == 1 {
+		r := rows[0].Ratio
+		d := ratioDigits(r)
+		s, interval := fixed(r.Center, d)+"×"+of, " (no interval)"
+		if rows[0].Same {
+			s = "no difference shown ~"
+		}
+		if r.Bounded() {
+			interval = " " + bracket(r, d)
+			if brief {
+				interval = ""
+			}
+		}
+		return s + interval
+	}
+	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
+	for _, r := range rows {
+		lo, hi = min(lo, r.Ratio.Center), max(hi, r.Ratio.Center)
+		if r.Same {
+			same++
+		}
+	}
+	if same == len(rows) {
+		return fmt.Sprintf("no difference shown ~ under any of %d conditions", len(rows))
+	}
+	s := fmt.Sprintf("%s× to %s×%s under %d conditions", fixed(lo, 2), fixed(hi, 2), of, len(rows))
+	if same > 0 {
+		s += fmt.Sprintf(" (no difference shown ~ under %d)", same)
+	}
+	return s
+}
+
+// notes is what a reader must know of the rows of a table. What holds for
+// several networks is said once.
+func notes(t pivot.Table) []string {
+	var order []string
+	about := map[string][]string{}
+	for _, r := range t.Rows {
+		for _, w := range rowNotes(t, r) {
+			if about[w] == nil {
+				order = append(order, w)
+			}
+			about[w] = append(about[w], r.Network)
+		}
+	}
+	for i, w := range order {
+		order[i] = strings.Join(about[w], ", ") + ": " + w
+	}
+	return order
+}
+
+func rowNotes(t pivot.Table, r pivot.Row) []string {
+	var out []string
+	if r.OK == 0 {
+		out = append(out, "no trial is ok")
+	}
+	for _, reason := range reasons(r) {
+		out = append(out, reason)
+	}
+	if c := r.Ceiling(); c > 0 && diagnose.LinkLimited(r.Value.Center, c) {
+		out = append(out, "on the ceiling that the headers leave of the link: this number is arithmetic, look at CPU instead")
+	}
+	if r.Same && r.Detectable > 0 {
+		out = append(out, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
+	}
+	return append(append(out, r.Warnings...), r.Ratio.Warnings...)
+}
+
+// reasons counts why trials are not ok.
+func reasons(r pivot.Row) []string {
+	var order []string
+	count := map[string]int{}
+	for _, p := range r.Points {
+		if p.Status == record.OK {
+			continue
+		}
+		s := string(p.Status)
+		if p.Reason != "" {
+			s += ": " + p.Reason
+		}
+		if count[s] == 0 {
+			order = append(order, s)
+		}
+		count[s]++
+	}
+	for i, s := range order {
+		order[i] = fmt.Sprintf("%d %s", count[s], s)
+	}
+	return order
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// A column of a table, the same on a page and in a terminal.
+type column struct {
+	Head, Unit string
+	Left       bool // aligned
+	Class      string
+	keep       int // columns with a smaller number go first where room is short
+	Cells      []string
+}
+
+// columns lays a table out.
+func columns(t pivot.Table, baseline string) []column {
+	rows := t.Rows
+	names := column{Head: "network", Left: true, Class: "name", keep: 9}
+	for _, r := range rows {
+		names.Cells = append(names.Cells, r.Network)
+	}
+	out := []column{names}
+	value := numbers(metricName(t.Metric), t.Unit, rows, func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
+	value.Class, value.keep = "value", 9
+	out = append(out, value)
+	out = append(out, ratios(rows, baseline)...)
+	if hasHist(rows) {
+		for i, p := range []float64{0.5, 0.99, 0.999} {
+			c := numbers("p"+[]string{"50", "99", "99.9"}[i], "s", rows, func(r pivot.Row) (float64, bool) { return r.Percentile(p) })
+			c.keep = 6 - i%2
+			out = append(out, c)
+		}
+	}
+	out = append(out, share("loss", 7, rows, func(r pivot.Row) (float64, bool) {
+		s, ok := r.Get("loss")
+		return s.Median, ok
+	}))
+	if t.Unit == "bit/s" || t.Unit == "packet/s" {
+		out = append(out, share("of ceiling", 6, rows, func(r pivot.Row) (float64, bool) {
+			c := r.Ceiling()
+			return r.Value.Center / max(c, 1), c > 0 && r.Value.N > 0
+		}))
+	}
+	for i, name := range []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"} {
+		c := numbers("CPU", "", rows, func(r pivot.Row) (float64, bool) {
+			s, ok := r.Get(name)
+			return s.Median, ok
+		})
+		c.rescale(rows, name)
+		c.keep = 5 - i
+		out = append(out, c)
+	}
+	size := numbers("packet", "byte", rows, func(r pivot.Row) (float64, bool) {
+		s, ok := r.Get("packet.size")
+		return s.Median, ok
+	})
+	size.keep = 2
+	out = append(out, size)
+	blocks := column{Head: "ok", Class: "blocks", keep: 8}
+	for _, r := range rows {
+		blocks.Cells = append(blocks.Cells, fmt.Sprintf("%d/%d", r.OK, r.Trials()))
+	}
+	out = append(out, blocks)
+	return filled(out)
+}
+
+// numbers is a column of one unit, chosen for its largest value. The decimals
+// are equal, so that the digits stand below each other.
+func numbers(head, base string, rows []pivot.Row, get func(pivot.Row) (float64, bool)) column {
+	var vs []float64
+	top := 0.0
+	for _, r := range rows {
+		if v, ok := get(r); ok {
+			vs = append(vs, v)
+			top = max(top, math.Abs(v))
+		}
+	}
+	factor, label := unit.Scale(top, base)
+	for i := range vs {
+		vs[i] *= factor
+	}
+	c := column{Head: head, Unit: label}
+	d := decimals(vs)
+	for _, r := range rows {
+		cell := ""
+		if v, ok := get(r); ok {
+			cell = fixed(v*factor, d)
+		}
+		c.Cells = append(c.Cells, cell)
+	}
+	return c
+}
+
+// rescale makes c the column of the named value, in the unit that it came with.
+func (c *column) rescale(rows []pivot.Row, name string) {
+	for _, r := range rows {
+		if s, ok := r.Get(name); ok {
+			*c = numbers(c.Head, s.Unit, rows, func(r pivot.Row) (float64, bool) {
+				s, ok := r.Get(name)
+				return s.Median, ok
+			})
+			return
+		}
+	}
+}
+
+func share(head string, keep int, rows []pivot.Row, get func(pivot.Row) (float64, bool)) column {
+	c := column{Head: head, keep: keep}
+	for _, r := range rows {
+		cell := ""
+		if v, ok := get(r); ok {
+			cell = percent(v)
+		}
+		c.Cells = append(c.Cells, cell)
+	}
+	return c
+}
+
+// ratios returns the ratio, its interval, and the mark of no difference.
+func ratios(rows []pivot.Row, baseline string) []column {
+	d := 2
+	for _, r := range rows {
+		d = max(d, ratioDigits(r.Ratio))
+	}
+	ratio := column{Head: "÷ " + baseline, Class: "ratio", keep: 9}
+	interval := column{Head: "interval", Class: "interval", keep: 9}
+	same := column{Class: "same", keep: 9}
+	for _, r := range rows {
+		x, i, s := "", "", ""
+		if r.Ratio.N > 0 {
+			x = fixed(r.Ratio.Center, d) + "×"
+		}
+		if r.Ratio.Bounded() {
+			i = bracket(r.Ratio, d)
+		}
+		if r.Same {
+			s = "~"
+		}
+		ratio.Cells, interval.Cells, same.Cells = append(ratio.Cells, x), append(interval.Cells, i), append(same.Cells, s)
+	}
+	return []column{ratio, interval, same}
+}
+
+// filled drops columns without a cell.
+func filled(cs []column) []column {
+	var out []column
+	for _, c := range cs {
+		for _, s := range c.Cells {
+			if s != "" {
+				out = append(out, c)
+				break
+			}
+		}
+	}
+	return out
+}
+
+func hasHist(rows []pivot.Row) bool {
+	for _, r := range rows {
+		if r.Hist != nil {
+			return true
+		}
+	}
+	return false
+}

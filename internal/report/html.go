@@ -1,0 +1,328 @@
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
+)
+
+//go:embed page.html
+var pageSource string
+
+//go:embed page.css
+var pageStyle string
+
+var page = template.Must(template.New("page").Parse(pageSource))
+
+// A view is what the template prints. Nothing is computed in the template.
+type view struct {
+	Style              template.CSS
+	Title, Question    string
+	Census, Span       string
+	Datapath           string
+	Answers            []answerView
+	Glance             glance
+	Findings           []Finding
+	Sections           []section
+	Paths              []pathRow
+	Hosts              []host
+	Residue            []pivot.Difference
+	NotOK              []record.Result
+	Warnings           []string
+	Footnote           []string
+	Command, Seed, Dir string
+	Study              string
+	Networks           []legend
+}
+
+type legend struct {
+	Name  string
+	Color template.CSS
+}
+
+type answerView struct {
+	legend
+	Text string
+}
+
+// A section is one probe.
+type section struct {
+	ID, Title, About string
+	Tables           []tableView
+}
+
+type tableView struct {
+	ID, Title string // Title is empty where the section's says it all
+	Figures   []figure
+	Columns   []column
+	Rows      []rowView
+	Notes     []string
+	Trials    trialTable
+	Fold      bool
+}
+
+type rowView struct {
+	legend
+	Baseline bool
+	Cells    []cell
+}
+
+type cell struct{ Text, Class string }
+
+// manyTables is how many tables of one probe are shown open.
+const manyTables = 4
+
+// HTML writes a page that needs nothing but itself: no script, no font, no
+// picture from elsewhere.
+func HTML(w io.Writer, r Run) error {
+	v, err := newView(r)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return page.Execute(w, v)
+}
+
+func newView(r Run) (view, error) {
+	p := r.Pivot()
+	paint := painter{p}
+	v := view{
+		Style: template.CSS(pageStyle), Title: r.title(), Question: r.Question,
+		Census: r.census(p), Span: r.span(), Datapath: r.datapath(),
+		Findings: r.Findings, Paths: paths(p), Hosts: hosts(r.Hosts), Residue: p.Residue, NotOK: r.notOK(),
+		Warnings: append(p.Warnings, r.Problems...), Footnote: method(p),
+		Command: shell(r.Command), Seed: r.Seed, Dir: r.Dir, Study: string(r.Study),
+		Glance: newGlance(p, paint),
+	}
+	for _, a := range answers(p, v.Glance.Rows != nil) {
+		v.Answers = append(v.Answers, answerView{paint.legend(a.Network), a.Text})
+	}
+	for _, t := range p.Tables {
+		tv, err := paint.table(t)
+		if err != nil {
+			return v, err
+		}
+		last := len(v.Sections) - 1
+		if last < 0 || v.Sections[last].Title != probeTitle(t.Probe) {
+			v.Sections = append(v.Sections, section{ID: fmt.Sprintf("p%d", last+2), Title: probeTitle(t.Probe), About: about(t)})
+			last++
+		}
+		tv.ID = fmt.Sprintf("t%d-%d", last+1, len(v.Sections[last].Tables)+1)
+		v.Sections[last].Tables = append(v.Sections[last].Tables, tv)
+	}
+	for _, s := range v.Sections {
+		for i := range s.Tables {
+			s.Tables[i].Fold = len(s.Tables) > manyTables
+		}
+	}
+	return v, nil
+}
+
+func (p painter) legend(network string) legend {
+	n := p.color(network)
+	if n > 0 {
+		n = (n-1)%8 + 1
+	}
+	return legend{network, template.CSS(fmt.Sprintf("var(--s%d)", n))}
+}
+
+func (p painter) table(t pivot.Table) (tableView, error) {
+	figures, err := p.figures(t)
+	if err != nil {
+		return tableView{}, err
+	}
+	v := tableView{Title: levelText(t.Levels), Figures: figures, Columns: columns(t, p.p.Baseline), Notes: notes(t), Trials: trials(t)}
+	for i, r := range t.Rows {
+		row := rowView{legend: p.legend(r.Network), Baseline: r.Baseline}
+		for _, c := range v.Columns[1:] {
+			row.Cells = append(row.Cells, cell{c.Cells[i], c.Class})
+		}
+		v.Rows = append(v.Rows, row)
+	}
+	return v, nil
+}
+
+// A glance is the matrix of all ratios: networks by probes.
+type glance struct {
+	Probes []string
+	Rows   []glanceRow
+}
+
+type glanceRow struct {
+	legend
+	Cells []glanceCell
+}
+
+type glanceCell struct {
+	Ratio, Interval string
+	Same            bool
+	Shade           template.CSS // a tint that grows with the distance from 1
+}
+
+// newGlance is empty when a probe has several tables or there is nothing to compare.
+func newGlance(p pivot.Pivot, paint painter) glance {
+	var g glance
+	seen := map[string]bool{}
+	for _, t := range p.Tables {
+		if seen[t.Probe] {
+			return glance{}
+		}
+		seen[t.Probe] = true
+		g.Probes = append(g.Probes, probeTitle(t.Probe))
+	}
+	if p.Comparisons == 0 {
+		return glance{}
+	}
+	for _, n := range p.Networks {
+		if n == p.Baseline {
+			continue
+		}
+		row := glanceRow{legend: paint.legend(n)}
+		for _, t := range p.Tables {
+			row.Cells = append(row.Cells, glanceOf(t, n))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+func glanceOf(t pivot.Table, network string) glanceCell {
+	for _, r := range t.Rows {
+		if r.Network != network || r.Ratio.N == 0 {
+			continue
+		}
+		d := ratioDigits(r.Ratio)
+		c := glanceCell{Ratio: fixed(r.Ratio.Center, d) + "×"}
+		if r.Ratio.Bounded() {
+			c.Interval = bracket(r.Ratio, d)
+			c.Same, c.Shade = r.Same, shade(r.Ratio, t.Unit)
+		} else {
+			c.Interval = "no interval"
+		}
+		return c
+	}
+	return glanceCell{Ratio: "–"}
+}
+
+// shade tints a cell by how far the ratio is from 1, and to which side.
+func shade(i stat.Interval, u string) template.CSS {
+	if i.Contains(1) || i.Center <= 0 {
+		return "none"
+	}
+	color := "good"
+	if (i.Center < 1) != record.LowerIsBetter(u) {
+		color = "bad"
+	}
+	strength := min(34, 4+30*math.Abs(math.Log2(i.Center)))
+	return template.CSS(fmt.Sprintf("color-mix(in srgb, var(--%s) %.0f%%, transparent)", color, strength))
+}
+
+// about says what a probe does and what its number is.
+func about(t pivot.Table) string {
+	s := probes[t.Probe].about
+	if t.Metric == "" {
+		return s
+	}
+	m := metricName(t.Metric)
+	return strings.TrimSpace(s + " " + strings.ToUpper(m[:1]) + m[1:] + ": " + better(t.Unit) + ".")
+}
+
+// A trialTable shows every trial: one row per block, one column per network.
+type trialTable struct {
+	Unit     string
+	Networks []string
+	Rows     []trialRow
+}
+
+type trialRow struct {
+	Block int
+	Cells []cell
+}
+
+func trials(t pivot.Table) trialTable {
+	top, byBlock, order := 0.0, map[int]map[string]cell{}, []int{}
+	out := trialTable{}
+	for _, r := range t.Rows {
+		out.Networks = append(out.Networks, r.Network)
+		for _, p := range r.Points {
+			top = max(top, p.Value)
+			if byBlock[p.Block] == nil {
+				byBlock[p.Block] = map[string]cell{}
+				order = append(order, p.Block)
+			}
+		}
+	}
+	factor, label := unit.Scale(top, t.Unit)
+	out.Unit = strings.TrimSuffix(metricName(t.Metric)+", "+label, ", ")
+	var all []float64
+	for _, r := range t.Rows {
+		all = append(all, r.Value.Center*factor)
+	}
+	d := decimals(all)
+	for _, r := range t.Rows {
+		for _, p := range r.Points {
+			c := byBlock[p.Block][r.Network]
+			s := ""
+			if p.Has {
+				s = fixed(p.Value*factor, d)
+			}
+			if p.Status != record.OK {
+				s, c.Class = strings.TrimSpace(s+" "+string(p.Status)), "bad"
+			}
+			c.Text = strings.TrimSpace(c.Text + " " + s)
+			byBlock[p.Block][r.Network] = c
+		}
+	}
+	slices.Sort(order)
+	for _, b := range order {
+		row := trialRow{Block: b}
+		for _, n := range out.Networks {
+			row.Cells = append(row.Cells, byBlock[b][n])
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+// shell quotes a command so that it can be pasted.
+func shell(argv []string) string {
+	var out []string
+	for _, a := range argv {
+		if a == "" || strings.ContainsAny(a, " \t\n\"'`$&|;<>(){}*?[]#~\\!") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		out = append(out, a)
+	}
+	return strings.Join(out, " ")
+}
+
+// method says how the numbers came about.
+func method(p pivot.Pivot) []string {
+	if len(p.Tables) == 0 {
+		return nil
+	}
+	out := []string{
+		"A trial is one measurement of one network. A block is one pass through all of them in random order. Blocks are the samples; what happens inside a trial is not.",
+		"A value is the median over blocks. Its interval holds by itself, with 95 % confidence.",
+	}
+	if p.Comparisons > 0 {
+		out = append(out,
+			fmt.Sprintf("A ratio divides a network by %s of the same block, so that what changes slowly on the machine hits both. What is printed is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios lie evenly around their centre. It assumes no normal distribution.", p.Baseline),
+			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval is drawn at %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
+			"~ means that the interval contains 1: this run shows no difference. It does not show that there is none.")
+	}
+	return append(out,
+		"Percentiles come from the merged histograms of all ok trials; percentiles are never averaged. One is left out when fewer than ten responses lie beyond it.",
+		"Invalid, failed and skipped trials are shown and not counted.")
+}
+
+func trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }

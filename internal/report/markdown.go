@@ -1,0 +1,89 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Markdown writes the tables for a page of a project or an issue.
+func Markdown(w io.Writer, r Run) error {
+	p := r.Pivot()
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "# %s\n\n", mdText(r.title()))
+	if r.Question != "" {
+		fmt.Fprintf(b, "%s\n\n", mdText(r.Question))
+	}
+	fmt.Fprintf(b, "%s\n", r.census(p))
+	bullets(b, append(p.Warnings, r.Problems...))
+	var lines []string
+	for _, a := range answers(p, false) {
+		lines = append(lines, a.Network+": "+a.Text)
+	}
+	bullets(b, lines)
+	for _, t := range p.Tables {
+		fmt.Fprintf(b, "\n## %s\n\n", mdText(heading(t)))
+		mdTable(b, columns(t, p.Baseline))
+		lines := notes(t)
+		if c := ceilings(t); c != "" {
+			lines = append([]string{c}, lines...)
+		}
+		bullets(b, lines)
+	}
+	if len(p.Residue) > 0 {
+		fmt.Fprint(b, "\n## What differed without being asked\n")
+		var lines []string
+		for _, d := range p.Residue {
+			lines = append(lines, differed(d))
+		}
+		bullets(b, lines)
+	}
+	fmt.Fprint(b, "\n## Method\n")
+	lines = method(p)
+	if s := r.datapath(); s != "" {
+		lines = append(lines, s)
+	}
+	bullets(b, lines)
+	return b.Flush()
+}
+
+func bullets(w io.Writer, lines []string) {
+	for i, l := range lines {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintf(w, "- %s\n", mdText(l))
+	}
+}
+
+func mdTable(w io.Writer, cs []column) {
+	var head, rule []string
+	for _, c := range cs {
+		h := c.Head
+		if c.Unit != "" {
+			h += ", " + c.Unit
+		}
+		head = append(head, mdText(h))
+		if c.Left {
+			rule = append(rule, ":--")
+		} else {
+			rule = append(rule, "--:")
+		}
+	}
+	row := func(cells []string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
+	row(head)
+	row(rule)
+	for i := range cs[0].Cells {
+		var cells []string
+		for _, c := range cs {
+			cells = append(cells, mdText(c.Cells[i]))
+		}
+		row(cells)
+	}
+}
+
+var mdEscape = strings.NewReplacer(`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `<`, `&lt;`, `~`, `\~`, "\n", " ", "\r", " ")
+
+// mdText keeps a name from becoming markup.
+func mdText(s string) string { return mdEscape.Replace(s) }

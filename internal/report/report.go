@@ -1,0 +1,127 @@
+// Package report turns the results of a run into what people read: a page, a
+// terminal table, Markdown, and CSV and JSON for other programs.
+//
+// It must not touch a file, a clock or the network, and never computes a
+// statistic: package pivot did.
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/record"
+)
+
+// A Run is what a results directory holds.
+type Run struct {
+	Name     string // of the study
+	Question string
+	Study    []byte // YAML, resolved
+	Results  []record.Result
+	Hosts    map[string][]byte // facts of each host, JSON
+	Baseline string            // network that the others are divided by
+	Networks []string          // in the order of the study; may be empty
+	Probes   []string          // likewise
+	Command  []string          // that made the run
+	Seed     string            // of the order of the trials
+	Machines int               // that took part; 0 and 1 are one machine
+	Findings []Finding
+	Problems []string // what could not be read
+	Dir      string
+}
+
+// A Finding is a conclusion with its evidence, as package diagnose draws it.
+type Finding struct {
+	Text     string
+	Evidence []string
+}
+
+// Pivot returns the tables of a run.
+func (r Run) Pivot() pivot.Pivot {
+	return pivot.New(r.Results, pivot.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes})
+}
+
+// title is never empty.
+func (r Run) title() string {
+	if r.Name == "" {
+		return "weir"
+	}
+	return r.Name
+}
+
+// datapath is the sentence that a run on one machine needs.
+func (r Run) datapath() string {
+	if r.Machines > 1 {
+		return ""
+	}
+	return "One machine is a datapath bench: both ends share its CPUs and there is no NIC. " +
+		"These numbers are datapath cost, not network throughput."
+}
+
+// census says how many trials there are and what became of them.
+func (r Run) census(p pivot.Pivot) string {
+	s := fmt.Sprintf("%s, %s", count(p.Blocks, "block"), count(len(r.Results), "trial"))
+	var parts []string
+	for _, status := range []record.Status{record.OK, record.Invalid, record.Failed, record.Skipped} {
+		n := 0
+		for _, x := range r.Results {
+			if x.Status == status {
+				n++
+			}
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+		}
+	}
+	if len(parts) == 0 {
+		return s
+	}
+	return s + ": " + strings.Join(parts, ", ")
+}
+
+// span says when the trials ran.
+func (r Run) span() string {
+	var first, last time.Time
+	for _, x := range r.Results {
+		if x.Start.IsZero() {
+			continue
+		}
+		if first.IsZero() || x.Start.Before(first) {
+			first = x.Start
+		}
+		if end := x.Start.Add(time.Duration(x.Elapsed * float64(time.Second))); end.After(last) {
+			last = end
+		}
+	}
+	if first.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf("%s UTC, %s", first.UTC().Format("2006-01-02 15:04"), last.Sub(first).Round(time.Second))
+}
+
+// notOK returns the trials that were kept but not aggregated, in the order they ran.
+func (r Run) notOK() []record.Result {
+	var out []record.Result
+	for _, x := range r.Results {
+		if x.Status != record.OK {
+			out = append(out, x)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b record.Result) int {
+		if a.Block != b.Block {
+			return a.Block - b.Block
+		}
+		return strings.Compare(a.Trial, b.Trial)
+	})
+	return out
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,115 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/record"
+)
+
+var writers = map[string]func(io.Writer, Run) error{
+	"html": HTML, "text": func(w io.Writer, r Run) error { return Text(w, r, 100) },
+	"markdown": Markdown, "csv": CSV, "json": JSON,
+}
+
+func write(t *testing.T, f func(io.Writer, Run) error, r Run) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestGolden(t *testing.T) {
+	golden(t, "report.html", []byte(write(t, HTML, run(t))))
+	golden(t, "report.txt", []byte(write(t, writers["text"], run(t))))
+	golden(t, "report.md", []byte(write(t, Markdown, run(t))))
+	small := run(t)
+	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Asked["probe"] != "tcp-stream" })
+	golden(t, "report.json", []byte(write(t, JSON, small)))
+	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Block < 4 || r.Block > 5 })
+	golden(t, "report.csv", []byte(write(t, CSV, small)))
+}
+
+func TestOrderOfResultsDoesNotMatter(t *testing.T) {
+	a, b := run(t), run(t)
+	slices.Reverse(b.Results)
+	for name, f := range writers {
+		if name != "csv" && write(t, f, a) != write(t, f, b) {
+			t.Errorf("%s depends on the order of the results", name)
+		}
+	}
+}
+
+func TestTextFits(t *testing.T) {
+	r := run(t)
+	for i := range r.Results {
+		r.Results[i].Asked["network"] += "-with-a-name-that-somebody-found-descriptive"
+	}
+	r.Baseline += "-with-a-name-that-somebody-found-descriptive"
+	for _, width := range []int{60, 80, 100, 200} {
+		var b bytes.Buffer
+		if err := Text(&b, r, width); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range strings.Split(b.String(), "\n") {
+			if n := utf8.RuneCountInString(l); n > width {
+				t.Errorf("width %d: a line of %d: %s", width, n, l)
+			}
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	a, b := run(t), run(t)
+	for i, r := range b.Results {
+		if r.Asked["network"] == "bridge" && len(r.Values) > 0 {
+			r.Values = slices.Clone(r.Values)
+			if r.Asked["probe"] == "tcp-stream" {
+				r.Values[0].Value *= 0.7
+			}
+			if r.Asked["probe"] == "udp-rr" {
+				r.Values[0].Value *= 0.7
+			}
+			b.Results[i] = r
+		}
+	}
+	b.Results = slices.DeleteFunc(b.Results, func(r record.Result) bool {
+		return r.Asked["network"] == "vxlan-overlay" && r.Asked["probe"] == "udp-rate"
+	})
+	c := Compare(a, b, 0.05)
+	if !c.Worse() {
+		t.Error("a throughput of 0.7 is not worse")
+	}
+	for _, x := range c.Changes {
+		if x.Worse != (x.String() == "bridge, tcp-stream") || x.Better != (x.String() == "bridge, udp-rr") {
+			t.Errorf("%s: worse %v, better %v", x, x.Worse, x.Better)
+		}
+	}
+	var text, data bytes.Buffer
+	if err := CompareText(&text, c, 100); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "compare.txt", text.Bytes())
+	if err := CompareJSON(&data, c); err != nil {
+		t.Fatal(err)
+	}
+	var back pivot.Comparison
+	if err := json.Unmarshal(data.Bytes(), &back); err != nil || len(back.Changes) != len(c.Changes) {
+		t.Errorf("JSON does not come back: %v", err)
+	}
+	if Compare(a, a, 0).Worse() {
+		t.Error("a run is worse than itself")
+	}
+	var none bytes.Buffer
+	if err := CompareText(&none, Compare(a, Run{}, 0.05), 80); err != nil || !strings.Contains(none.String(), "no cell") {
+		t.Errorf("comparing with nothing: %v, %s", err, none.String())
+	}
+}
