@@ -87,7 +87,7 @@ func (p *Prepared) checkCells() error {
 			return err
 		}
 		n := p.Networks[c.Network]
-		if _, err := condition.New(n.Driver, n.Topology, condition.Only(c.Levels)); err != nil {
+		if _, err := condition.Change(n.Driver, n.Topology, condition.Of(c.Levels)); err != nil {
 			return fmt.Errorf("%s: %w", c.Network, err)
 		}
 	}

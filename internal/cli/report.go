@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -77,8 +78,18 @@ func load(dir string) (report.Run, error) {
 		return rep, exit(exitUsage, err)
 	}
 	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
+	rep.Seed = strconv.FormatUint(s.Seed, 10)
+	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
 	return rep, nil
+}
+
+func labels(us []study.Use) []string {
+	var names []string
+	for _, u := range us {
+		names = append(names, u.Name)
+	}
+	return names
 }
 
 // writeReports keeps the report beside the results.
@@ -118,15 +129,21 @@ whole interval is worse than the bound; then the exit status is 1.`,
 			}
 			cmp := report.Compare(runs[0], runs[1], max)
 			if asJSON {
-				err = printJSON(os.Stdout, cmp)
+				err = report.CompareJSON(os.Stdout, cmp)
 			} else {
-				err = cmp.Text(os.Stdout)
+				err = report.CompareText(os.Stdout, cmp, width())
 			}
 			if err != nil {
 				return err
 			}
-			if worse := cmp.Worse(); len(worse) > 0 {
-				return fmt.Errorf("worse by more than %s: %s", bound, strings.Join(worse, ", "))
+			var worse []string
+			for _, c := range cmp.Changes {
+				if c.Worse {
+					worse = append(worse, c.String())
+				}
+			}
+			if len(worse) > 0 {
+				return fmt.Errorf("worse by more than %s: %s", bound, strings.Join(worse, "; "))
 			}
 			return nil
 		},

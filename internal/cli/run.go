@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -155,9 +156,12 @@ func (r *runner) open() (*store.Dir, error) {
 // describe records what this machine is, as it is when the run starts.
 func (r *runner) describe(d *store.Dir) error {
 	f := facts.Collect(os.DirFS("/"))
-	f.Weir = r.version
-	f.Rootless = os.Getenv("HOME") != "" && rootless.Unprivileged()
-	return d.JSON("hosts/local.json", f)
+	f.Weir, f.Rootless = r.version, rootless.Unprivileged()
+	b, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.File("hosts/local.json", append(b, '\n'))
 }
 
 // report prints the tables, writes the report, and says which trials are not ok.

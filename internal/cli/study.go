@@ -41,8 +41,8 @@ type studyFlags struct {
 
 func (f *studyFlags) register(c *cobra.Command) {
 	fl := pflag.NewFlagSet("study", pflag.ContinueOnError)
-	fl.StringSliceVarP(&f.networks, "networks", "n", nil, "networks, the baseline first (weir list networks)")
-	fl.StringSliceVarP(&f.probes, "probes", "p", nil, "probes (weir list probes)")
+	fl.StringArrayVarP(&f.networks, "networks", "n", nil, "networks, the baseline first (weir list networks)")
+	fl.StringArrayVarP(&f.probes, "probes", "p", nil, "probes (weir list probes)")
 	fl.StringArrayVarP(&f.factors, "factor", "f", nil, "vary something: KEY=LEVEL,LEVEL… (weir list factors); repeatable")
 	fl.StringVar(&f.baseline, "baseline", "", "network that the others are compared with (default: the first)")
 	fl.IntVar(&f.blocks, "blocks", 0, "passes through all cells; with --precision, of the pilot")
@@ -124,10 +124,15 @@ func studyNames() []string {
 func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 	given := c.Flags().Changed
 	if given("networks") {
-		s.Networks, s.Baseline = uses(f.networks), ""
+		s.Baseline = ""
+		if s.Networks, err = uses(f.networks); err != nil {
+			return fmt.Errorf("--networks: %w", err)
+		}
 	}
 	if given("probes") {
-		s.Probes = uses(f.probes)
+		if s.Probes, err = uses(f.probes); err != nil {
+			return fmt.Errorf("--probes: %w", err)
+		}
 	}
 	for _, kv := range f.factors {
 		k, levels, ok := strings.Cut(kv, "=")
@@ -171,10 +176,35 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 	return nil
 }
 
-func uses(kinds []string) []study.Use {
-	us := make([]study.Use, len(kinds))
-	for i, k := range kinds {
-		us[i].Kind = k
+// uses reads names, or mappings as in a study: {use: vxlan-overlay, vni: 7}.
+func uses(list []string) (us []study.Use, err error) {
+	for _, l := range list {
+		for _, one := range splitList(l) {
+			u, err := study.ParseUse(one)
+			if err != nil {
+				return nil, err
+			}
+			us = append(us, u)
+		}
 	}
-	return us
+	return us, nil
+}
+
+// splitList splits at the commas that are not inside braces or brackets.
+func splitList(s string) []string {
+	var out []string
+	depth, start := 0, 0
+	for i, c := range s {
+		switch c {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ',':
+			if depth == 0 {
+				out, start = append(out, s[start:i]), i+1
+			}
+		}
+	}
+	return append(out, s[start:])
 }

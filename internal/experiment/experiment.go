@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
@@ -212,13 +211,7 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if err := r.lacks(pr); err != nil {
 		return skipped(now, err), nil
 	}
-	levels := map[string]string{}
-	for k, v := range t.Levels {
-		if slices.Contains(condition.Names(), k) {
-			levels[k] = v
-		}
-	}
-	change, err := condition.New(p.Driver, p.Topology, levels)
+	change, err := condition.Change(p.Driver, p.Topology, condition.Of(t.Levels))
 	if err != nil {
 		return res, fmt.Errorf("%s: %w", t.Network, err)
 	}

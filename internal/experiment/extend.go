@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/pivot"
@@ -24,8 +25,8 @@ type decision struct {
 	Blocks int `json:"blocks"` // that the run gets: Needed, unless the time cap is lower
 }
 
-// confidence of all intervals of a run together.
-const confidence = 0.95
+// maxBlocks is where a run ends that no number of blocks would make precise.
+const maxBlocks = 1000
 
 // extend decides after the pilot how many blocks there will be.
 func (r *run) extend() error {
@@ -38,10 +39,10 @@ func (r *run) extend() error {
 		return nil
 	}
 	d := decision{Pilot: r.Study.Blocks, Needed: r.needed()}
-	d.Blocks = d.Needed
+	d.Blocks = min(d.Needed, maxBlocks)
 	if r.Study.MaxTime > 0 && r.ran > 0 {
 		perBlock := time.Since(r.started) / time.Duration(r.ran) * time.Duration(len(r.cells))
-		d.Blocks = max(d.Pilot, min(d.Needed, int(r.Study.MaxTime/perBlock)))
+		d.Blocks = max(d.Pilot, min(d.Blocks, int(r.Study.MaxTime/perBlock)))
 	}
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -56,11 +57,16 @@ func (r *run) extend() error {
 // needed returns the number of blocks that the comparison with the largest
 // spread needs.
 func (r *run) needed() int {
-	pairs := pivot.Pairs(r.results, r.Study.Baseline)
-	level := stat.Adjust(confidence, len(pairs))
+	pv := pivot.New(r.results, pivot.Options{Baseline: r.Study.Baseline})
 	n := r.Study.Blocks
-	for _, p := range pairs {
-		n = max(n, stat.SteinPairs(p.Base, p.Other, r.Study.Precision, level))
+	for _, t := range pv.Tables {
+		base := slices.IndexFunc(t.Rows, func(r pivot.Row) bool { return r.Baseline })
+		for i, row := range t.Rows {
+			if base >= 0 && i != base {
+				a, b := pivot.Pair(t.Rows[base], row)
+				n = max(n, stat.SteinPairs(a, b, r.Study.Precision, pv.Each))
+			}
+		}
 	}
 	return n
 }

@@ -173,3 +173,20 @@ func (r Row) Percentile(p float64) (float64, bool) {
 	}
 	return float64(r.Hist.ValueAtQuantile(100*p)) / 1e9, true
 }
+
+// Pair returns the values of two rows of a table for the blocks in which both
+// have an ok trial, in the order of the blocks.
+func Pair(base, other Row) (a, b []float64) {
+	in := map[int]float64{}
+	for _, p := range base.Points {
+		if p.Has && p.Status == record.OK {
+			in[p.Block] = p.Value
+		}
+	}
+	for _, p := range other.Points {
+		if v, ok := in[p.Block]; ok && p.Has && p.Status == record.OK {
+			a, b = append(a, v), append(b, p.Value)
+		}
+	}
+	return a, b
+}

@@ -25,6 +25,14 @@ const mark = "WEIR_INSIDE"
 // Inside reports whether this process is the second one.
 func Inside() bool { return os.Getenv(mark) != "" && os.Getpid() == 1 }
 
+// Unprivileged reports whether the second process was started by an ordinary
+// user: its root is then not the machine's.
+func Unprivileged() bool {
+	b, err := os.ReadFile("/proc/self/uid_map") // inside, outside, length
+	f := strings.Fields(string(b))
+	return err == nil && len(f) >= 2 && f[1] != "0"
+}
+
 // ErrForbidden says that the kernel does not let this user make namespaces.
 var ErrForbidden = errors.New("namespaces are forbidden")
 

@@ -234,3 +234,8 @@ func (d *Dir) Problems() []error { return d.problems }
 func (d *Dir) Close() error {
 	return errors.Join(d.log.Close(), d.results.Close()) // the lock goes with the file
 }
+
+// ReadFile returns a file that File wrote.
+func (d *Dir) ReadFile(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join(d.path, name))
+}

@@ -131,3 +131,14 @@ func nth(p netip.Prefix, n int) netip.Addr {
 	a, _ := netip.AddrFromSlice(b)
 	return a
 }
+
+// ParseNIC reads a profile as people write it; NICFull is "full".
+func ParseNIC(s string) (NIC, error) {
+	switch s {
+	case "", "full":
+		return NICFull, nil
+	case string(NICTSO), string(NICNone):
+		return NIC(s), nil
+	}
+	return "", fmt.Errorf("NIC %q is none of full, tso and none", s)
+}
