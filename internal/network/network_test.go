@@ -6,9 +6,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -79,4 +82,182 @@ func TestPlanGolden(t *testing.T) {
 			})
 		}
 	}
+}
+
+// The whole plan, and as commands, for two networks and with all that a
+// topology can ask for.
+func TestBuildGolden(t *testing.T) {
+	plain := topology(t, topo.Spec{Hosts: 2})
+	rich := topology(t, topo.Spec{Hosts: 3, Rate: 1e9, NIC: topo.NICTSO, IPv6: true, PodsIPv6: true})
+	rich.NoOffload = true
+	for name, c := range map[string]struct {
+		d Driver
+		t topo.Topology
+	}{
+		"build.vxlan-overlay": {drivers["vxlan-overlay"], plain},
+		"build.routed":        {drivers["routed"], rich},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := Build(c.d, c.t)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var lines, script bytes.Buffer
+			if err := p.Encode(&lines); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name, lines.Bytes())
+			if err := p.Shell(&script, Places(c.t)); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, name+".sh", script.Bytes())
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	two := topology(t, topo.Spec{})
+	many, one, nic := two, topology(t, topo.Spec{Hosts: 1, Pods: 2}), two
+	many.Hosts = make([]topo.Host, 1024)
+	one.NoOffload = true
+	nic.NIC = "half"
+	for _, c := range []struct {
+		d    Driver
+		t    topo.Topology
+		want string
+	}{
+		{VXLAN{VNI: 0, Port: 4789}, two, "vxlan: vni 0 is outside 1..16777215"},
+		{VXLAN{VNI: 1 << 24, Port: 4789}, two, "vxlan: vni 16777216 is outside 1..16777215"},
+		{VXLANOverlay{VNI: 1, Port: 0}, two, "vxlan-overlay: port 0 is outside 1..65535"},
+		{VXLANOverlay{VNI: 1, Port: 65536}, two, "vxlan-overlay: port 65536 is outside 1..65535"},
+		{Host{}, topo.Topology{}, "underlay: topology has no hosts"},
+		{Host{}, many, "underlay: 1024 hosts are more than the 1023 ports of a switch"},
+		{Host{}, nic, `underlay: nic "half" is unknown (known: "", "none", "tso")`},
+		{Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
+	} {
+		if _, err := Build(c.d, c.t); err == nil || err.Error() != c.want {
+			t.Errorf("%+v: error %v, want %q", c.d, err, c.want)
+		}
+	}
+	for name, d := range drivers {
+		if _, err := d.Plan(topo.Topology{}); err == nil {
+			t.Errorf("%s: no hosts, no error", name)
+		}
+	}
+}
+
+// whole returns every plan that can be built from drivers and specs, with and
+// without what a topology can ask for.
+func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) {
+	t.Helper()
+	n := 0
+	for _, d := range slices.Sorted(maps.Keys(drivers)) {
+		for _, s := range slices.Sorted(maps.Keys(specs)) {
+			for _, nic := range []topo.NIC{topo.NICFull, topo.NICTSO, topo.NICNone} {
+				tp := topology(t, specs[s])
+				tp.NIC, tp.NoOffload = nic, nic == topo.NICNone
+				if nic != topo.NICFull {
+					tp.Rate = 1e9
+				}
+				if p, err := Build(drivers[d], tp); err == nil {
+					each(d+"/"+s+"/"+string(nic), p, tp)
+					n++
+				}
+			}
+		}
+	}
+	if n < 100 {
+		t.Errorf("only %d plans could be built", n)
+	}
+}
+
+// Every step, end and expectation speaks of a place that exists and of a device
+// that was made before.
+func TestPlansAreSound(t *testing.T) {
+	whole(t, func(name string, p plan.Plan, tp topo.Topology) {
+		made := map[string]bool{}
+		places := Places(tp)
+		for _, in := range places {
+			made[in+" lo"] = true
+		}
+		need := func(what any, in, dev string) {
+			if !slices.Contains(places, in) || !made[in+" "+dev] {
+				t.Errorf("%s: %v: no device %q in %q", name, what, dev, in)
+			}
+		}
+		for _, s := range p.Steps {
+			if n := fields(s); n != 1 {
+				t.Errorf("%s: %v sets %d things", name, s, n)
+			}
+			switch {
+			case s.Link != nil:
+				l := s.Link
+				at := map[string]string{s.In: l.Name}
+				if l.Master != "" {
+					need(s, s.In, l.Master)
+				}
+				if l.Parent != "" {
+					need(s, s.In, l.Parent)
+					at = map[string]string{l.To: l.Name}
+				}
+				if l.Peer != "" {
+					at[l.PeerIn] = l.Peer
+				}
+				for in, dev := range at {
+					if made[in+" "+dev] || !slices.Contains(places, in) || len(dev) > 15 {
+						t.Errorf("%s: %v: cannot make %q in %q", name, s, dev, in)
+					}
+					made[in+" "+dev] = true
+				}
+			case s.Addr != nil:
+				need(s, s.In, s.Addr.Dev)
+			case s.FDB != nil:
+				need(s, s.In, s.FDB.Dev)
+			case s.Route != nil && s.Route.Dev != "":
+				need(s, s.In, s.Route.Dev)
+			case s.Offload != nil:
+				need(s, s.In, s.Offload.Dev)
+			case s.Rate != nil:
+				need(s, s.In, s.Rate.Dev)
+			}
+		}
+		for _, e := range p.Ends {
+			need(e, e.Node, e.Dev)
+			if !slices.Contains(places, e.Host) {
+				t.Errorf("%s: %v: no host %q", name, e, e.Host)
+			}
+		}
+		for _, e := range p.Expect {
+			if e.Dev == "" {
+				need(e, e.In, "lo")
+			} else {
+				need(e, e.In, e.Dev)
+			}
+		}
+	})
+}
+
+// fields counts what a step does.
+func fields(s plan.Step) int {
+	n := 0
+	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil} {
+		if set {
+			n++
+		}
+	}
+	return n
+}
+
+// The same topology gives the same plan, and no steps between the two.
+func TestPlansAreTheSameTwice(t *testing.T) {
+	whole(t, func(name string, p plan.Plan, tp topo.Topology) {
+		d, _, _ := strings.Cut(name, "/")
+		again, err := Build(drivers[d], tp)
+		if err != nil || !reflect.DeepEqual(p, again) {
+			t.Errorf("%s: another plan, %v", name, err)
+		}
+		if steps, err := plan.Diff(p, again); err != nil || len(steps) != 0 {
+			t.Errorf("%s: steps %v, error %v", name, steps, err)
+		}
+	})
 }

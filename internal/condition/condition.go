@@ -1,0 +1,156 @@
+// Package condition holds what a study changes about a network between trials:
+// the MTU, the rate of the link, the offloads. A condition is a changed
+// topology, and its steps are the difference between two plans, so every
+// condition works with every network.
+//
+// It must not act, and it knows no network by name.
+package condition
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// Bounds of a link's rate, bit/s: one full packet takes no longer than 12 s, and
+// what is faster is no link.
+const (
+	minRate = 1e3
+	maxRate = 1e12
+)
+
+// table holds what each condition does with a level.
+func table() map[string]func(level string, t *topo.Topology) error {
+	return map[string]func(string, *topo.Topology) error{
+		"link":    setLink,
+		"mtu":     setMTU,
+		"nic":     setNIC,
+		"offload": setOffload,
+	}
+}
+
+// Names returns the names of all conditions, sorted.
+func Names() []string { return slices.Sorted(maps.Keys(table())) }
+
+// Apply returns t with the condition called name at level:
+//
+//	link     the rate of every host's link, such as "1gbit", or "none" for no limit
+//	mtu      the MTU of the underlay in bytes
+//	nic      what the hosts' underlay devices segment: "full", "tso" or "none"
+//	offload  whether any device of a host or pod segments: "on" or "off"
+func Apply(name, level string, t topo.Topology) (topo.Topology, error) {
+	set, ok := table()[name]
+	if !ok {
+		return topo.Topology{}, fmt.Errorf("condition %q is unknown (known: %s)", name, strings.Join(Names(), ", "))
+	}
+	if err := set(level, &t); err != nil {
+		return topo.Topology{}, fmt.Errorf("condition %s: %w", name, err)
+	}
+	return t, nil
+}
+
+// Changed is a network under conditions, and the way there and back.
+type Changed struct {
+	Do       []plan.Step // to apply to the base plan's network before the trial
+	Undo     []plan.Step // to apply after it
+	Plan     plan.Plan   // what is there in between; its Path and Expect hold then
+	Topology topo.Topology
+}
+
+// Change returns what puts network d, built for base, under the conditions of
+// levels (name to level). Levels that change nothing give no steps.
+func Change(d network.Driver, base topo.Topology, levels map[string]string) (Changed, error) {
+	from, err := network.Build(d, base)
+	if err != nil {
+		return Changed{}, err
+	}
+	t := base
+	for _, name := range slices.Sorted(maps.Keys(levels)) {
+		if t, err = Apply(name, levels[name], t); err != nil {
+			return Changed{}, err
+		}
+	}
+	to, err := network.Build(d, t)
+	if err != nil {
+		return Changed{}, err
+	}
+	do, err := plan.Diff(from, to)
+	if err != nil {
+		return Changed{}, err
+	}
+	undo, err := plan.Diff(to, from)
+	if err != nil {
+		return Changed{}, err
+	}
+	return Changed{Do: do, Undo: undo, Plan: to, Topology: t}, nil
+}
+
+func setMTU(level string, t *topo.Topology) error {
+	least := topo.MinMTU
+	if hasIPv6(*t) {
+		least = topo.MinMTU6
+	}
+	mtu, err := strconv.Atoi(level)
+	if err != nil || mtu < least || mtu > topo.MaxMTU {
+		return fmt.Errorf("%q is no MTU in bytes from %d to %d", level, least, topo.MaxMTU)
+	}
+	t.MTU = mtu
+	return nil
+}
+
+func hasIPv6(t topo.Topology) bool {
+	if t.PodAll.Addr().Is6() {
+		return true
+	}
+	return slices.ContainsFunc(t.Hosts, func(h topo.Host) bool { return h.Addr.Addr().Is6() })
+}
+
+func setLink(level string, t *topo.Topology) error {
+	if level == "none" {
+		t.Rate = 0
+		return nil
+	}
+	rate, err := unit.ParseRate(level)
+	if err != nil {
+		return fmt.Errorf("%w; a link without a limit is \"none\"", err)
+	}
+	if rate < minRate || rate > maxRate {
+		return fmt.Errorf("%s is outside %s to %s; a link without a limit is \"none\"",
+			level, unit.Format(minRate, "bit/s"), unit.Format(maxRate, "bit/s"))
+	}
+	t.Rate = rate
+	return nil
+}
+
+func setNIC(level string, t *topo.Topology) error {
+	switch level {
+	case "full":
+		t.NIC = topo.NICFull
+	case "tso":
+		t.NIC = topo.NICTSO
+	case "none":
+		t.NIC = topo.NICNone
+	default:
+		return fmt.Errorf("level %q is unknown (known: full, none, tso)", level)
+	}
+	return nil
+}
+
+func setOffload(level string, t *topo.Topology) error {
+	switch level {
+	case "on":
+		t.NoOffload = false
+	case "off":
+		t.NoOffload = true
+	default:
+		return fmt.Errorf("level %q is unknown (known: off, on)", level)
+	}
+	return nil
+}

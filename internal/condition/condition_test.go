@@ -1,0 +1,251 @@
+package condition
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+func topology(t testing.TB, s topo.Spec) topo.Topology {
+	t.Helper()
+	tp, err := topo.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tp
+}
+
+func TestApply(t *testing.T) {
+	base := topology(t, topo.Spec{})
+	for _, c := range []struct {
+		name, level string
+		want        func(*topo.Topology)
+	}{
+		{"mtu", "9000", func(t *topo.Topology) { t.MTU = 9000 }},
+		{"link", "1gbit", func(t *topo.Topology) { t.Rate = 1e9 }},
+		{"link", "none", func(t *topo.Topology) { t.Rate = 0 }},
+		{"nic", "full", func(t *topo.Topology) { t.NIC = topo.NICFull }},
+		{"nic", "tso", func(t *topo.Topology) { t.NIC = topo.NICTSO }},
+		{"nic", "none", func(t *topo.Topology) { t.NIC = topo.NICNone }},
+		{"offload", "off", func(t *topo.Topology) { t.NoOffload = true }},
+		{"offload", "on", func(t *topo.Topology) { t.NoOffload = false }},
+	} {
+		// Start from what is neither the default nor the level.
+		from := base
+		from.Rate, from.NIC, from.NoOffload = 5e6, "other", c.level == "on"
+		want := from
+		c.want(&want)
+		got, err := Apply(c.name, c.level, from)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s=%s: got %+v, %v, want %+v", c.name, c.level, got, err, want)
+		}
+	}
+}
+
+func TestApplyErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, level string
+		spec        topo.Spec
+		want        string
+	}{
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: link, mtu, nic, offload)`},
+		{"mtu", "575", topo.Spec{}, `condition mtu: "575" is no MTU in bytes from 576 to 65535`},
+		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
+		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
+		{"mtu", "65536", topo.Spec{}, `condition mtu: "65536" is no MTU in bytes from 576 to 65535`},
+		{"mtu", "", topo.Spec{}, `condition mtu: "" is no MTU in bytes from 576 to 65535`},
+		{"link", "0", topo.Spec{}, `condition link: 0 is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
+		{"link", "2tbit", topo.Spec{}, `condition link: 2tbit is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
+		{"link", "fast", topo.Spec{}, `a link without a limit is "none"`},
+		{"nic", "", topo.Spec{}, `condition nic: level "" is unknown (known: full, none, tso)`},
+		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
+	} {
+		got, err := Apply(c.name, c.level, topology(t, c.spec))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s=%q: %+v, error %v, want %q", c.name, c.level, got, err, c.want)
+		}
+	}
+}
+
+// A level gives a topology within bounds, or an error.
+func FuzzApply(f *testing.F) {
+	for _, level := range []string{"1500", "1gbit", "none", "full", "tso", "on", "off", "-1", "1e999", "NaN"} {
+		f.Add(level)
+	}
+	base := topology(f, topo.Spec{})
+	f.Fuzz(func(t *testing.T, level string) {
+		for _, name := range Names() {
+			got, err := Apply(name, level, base)
+			if err != nil {
+				continue
+			}
+			if got.MTU < topo.MinMTU || got.MTU > topo.MaxMTU {
+				t.Errorf("%s=%q: MTU %d", name, level, got.MTU)
+			}
+			if r := got.Rate; r != 0 && !(r >= minRate && r <= maxRate) {
+				t.Errorf("%s=%q: rate %g", name, level, r)
+			}
+			if _, err := network.Build(network.Host{}, got); err != nil {
+				t.Errorf("%s=%q: %v", name, level, err)
+			}
+		}
+	})
+}
+
+func drivers() map[string]network.Driver {
+	return map[string]network.Driver{
+		"bridge":        network.Bridge{},
+		"host":          network.Host{},
+		"macvlan":       network.Macvlan{},
+		"routed":        network.Routed{},
+		"vxlan":         network.VXLAN{VNI: network.DefaultVNI, Port: network.DefaultVXLANPort},
+		"vxlan-overlay": network.VXLANOverlay{VNI: network.DefaultVNI, Port: network.DefaultVXLANPort},
+	}
+}
+
+func TestChangeGolden(t *testing.T) {
+	for name, levels := range map[string]map[string]string{
+		"mtu":      {"mtu": "9000"},
+		"link-mtu": {"link": "100mbit", "mtu": "9000"},
+		"nic":      {"nic": "tso"},
+		"offload":  {"offload": "off"},
+		"nothing":  {"mtu": "1500", "link": "none", "nic": "full", "offload": "on"},
+		"mtu-low":  {"mtu": "600"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			c, err := Change(drivers()["vxlan-overlay"], topology(t, topo.Spec{}), levels)
+			if err != nil {
+				fmt.Fprintln(&got, "error:", err)
+			}
+			for _, s := range c.Do {
+				fmt.Fprintln(&got, "do", s)
+			}
+			for _, s := range c.Undo {
+				fmt.Fprintln(&got, "undo", s)
+			}
+			file := filepath.Join("testdata", name+".golden")
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatalf("%v (go test ./internal/condition -update writes it)", err)
+			}
+			if !bytes.Equal(got.Bytes(), want) {
+				t.Errorf("got\n%swant\n%s", got.Bytes(), want)
+			}
+		})
+	}
+}
+
+// A machine is what steps leave behind. A feature that nobody switched is on,
+// as all are that conditions switch.
+type machine map[string]any
+
+func (m machine) apply(steps []plan.Step) {
+	mtu := func(in, dev string, n int) { m[in+" "+dev+" mtu"] = n }
+	for _, s := range steps {
+		switch {
+		case s.Link != nil && s.Link.To != "":
+			mtu(s.Link.To, s.Link.Name, s.Link.MTU)
+		case s.Link != nil:
+			mtu(s.In, s.Link.Name, s.Link.MTU)
+			if s.Link.Peer != "" {
+				mtu(s.Link.PeerIn, s.Link.Peer, s.Link.MTU)
+			}
+		case s.Set != nil:
+			mtu(s.In, s.Set.Dev, s.Set.MTU)
+		case s.Rate != nil && s.Rate.Rate == 0:
+			delete(m, s.In+" "+s.Rate.Dev+" rate")
+		case s.Rate != nil:
+			m[s.In+" "+s.Rate.Dev+" rate"] = *s.Rate
+		case s.Offload != nil:
+			for f, on := range s.Offload.Features {
+				key := s.In + " " + s.Offload.Dev + " " + f
+				if on {
+					delete(m, key)
+				} else {
+					m[key] = false
+				}
+			}
+		default:
+			m[s.String()] = true
+		}
+	}
+}
+
+// From every condition to every other: Do leaves what the changed plan would
+// have built, and Undo leaves what was there before.
+func TestDoAndUndo(t *testing.T) {
+	conditions := []map[string]string{
+		{},
+		{"mtu": "2000"},
+		{"link": "1gbit"},
+		{"link": "1gbit", "mtu": "9000", "nic": "tso"},
+		{"nic": "none"},
+		{"offload": "off"},
+		{"offload": "off", "nic": "tso", "link": "10mbit"},
+	}
+	for _, d := range slices.Sorted(maps.Keys(drivers())) {
+		for _, spec := range []topo.Spec{{Hosts: 1, Pods: 2}, {}, {Hosts: 3, Pods: 2, IPv6: true, PodsIPv6: true}} {
+			for _, start := range conditions {
+				base := topology(t, spec)
+				for name, level := range start {
+					var err error
+					if base, err = Apply(name, level, base); err != nil {
+						t.Fatal(err)
+					}
+				}
+				from, err := network.Build(drivers()[d], base)
+				if err != nil {
+					continue // not a network for this topology
+				}
+				for _, levels := range conditions {
+					tryChange(t, fmt.Sprintf("%s, %d hosts, from %v to %v", d, len(base.Hosts), start, levels), drivers()[d], base, from, levels)
+				}
+			}
+		}
+	}
+}
+
+func tryChange(t *testing.T, what string, d network.Driver, base topo.Topology, from plan.Plan, levels map[string]string) {
+	t.Helper()
+	c, err := Change(d, base, levels)
+	if err != nil {
+		if !strings.Contains(err.Error(), "cannot be switched off") { // macvlan on one host
+			t.Errorf("%s: %v", what, err)
+		}
+		return
+	}
+	before, want, m := machine{}, machine{}, machine{}
+	before.apply(from.Steps)
+	want.apply(c.Plan.Steps)
+	m.apply(from.Steps)
+	m.apply(c.Do)
+	if !reflect.DeepEqual(m, want) {
+		t.Errorf("%s: Do leaves\n%v\nwant\n%v", what, m, want)
+	}
+	m.apply(c.Undo)
+	if !reflect.DeepEqual(m, before) {
+		t.Errorf("%s: Undo leaves\n%v\nwant\n%v", what, m, before)
+	}
+	if (len(c.Do) == 0) != reflect.DeepEqual(before, want) {
+		t.Errorf("%s: %d steps", what, len(c.Do))
+	}
+}

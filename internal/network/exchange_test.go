@@ -1,0 +1,136 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// exchange sends a packet of mtu bytes, not to be fragmented, there and back.
+func exchange(t *testing.T, client, server plan.End, mtu int) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := exec.Command("ip", "netns", "exec", server.Node, self, netip.AddrPortFrom(server.Addr, 7).String())
+	srv.Env = append(os.Environ(), modeVar+"=echo")
+	srv.Stderr = os.Stderr
+	stdin, err := srv.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout, err := srv.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := srv.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		stdin.Close() // ends it
+		if err := srv.Wait(); err != nil {
+			t.Errorf("echo in %s: %v", server.Node, err)
+		}
+	}()
+	if _, err := io.ReadFull(stdout, make([]byte, len("ready"))); err != nil {
+		t.Fatalf("echo in %s: %v", server.Node, err)
+	}
+	cli := exec.Command("ip", "netns", "exec", client.Node, self, netip.AddrPortFrom(server.Addr, 7).String(), strconv.Itoa(mtu))
+	cli.Env = append(os.Environ(), modeVar+"=ask")
+	if out, err := cli.CombinedOutput(); err != nil {
+		t.Errorf("%s to %s: %v: %s", client.Node, server.Node, err, out)
+	}
+}
+
+// echo sends datagrams back until its standard input ends.
+func echo(addr string) error {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return err
+	}
+	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		return err
+	}
+	go func() {
+		buf := make([]byte, 1<<16)
+		for {
+			n, from, err := conn.ReadFromUDPAddrPort(buf)
+			if err != nil {
+				return
+			}
+			if _, err := conn.WriteToUDPAddrPort(buf[:n], from); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}
+	}()
+	fmt.Print("ready")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, conn.Close())
+}
+
+// ask sends one packet of size bytes with its headers, waits for it to come
+// back, and makes sure that the network takes no larger one.
+func ask(addr, size string) error {
+	at, err := netip.ParseAddrPort(addr)
+	if err != nil {
+		return err
+	}
+	mtu, err := strconv.Atoi(size)
+	if err != nil {
+		return err
+	}
+	conn, err := net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(at))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	headers := 20 + 8
+	if at.Addr().Is6() {
+		headers = 40 + 8
+	}
+	if err := dontFragment(conn, at.Addr().Is6()); err != nil {
+		return err
+	}
+	msg := make([]byte, min(mtu-headers, 65507))
+	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return err
+	}
+	if _, err := conn.Write(msg); err != nil {
+		return fmt.Errorf("send %d bytes: %w", len(msg), err)
+	}
+	if n, err := conn.Read(make([]byte, 1<<16)); err != nil || n != len(msg) {
+		return fmt.Errorf("sent %d bytes, got %d back: %w", len(msg), n, err)
+	}
+	if _, err := conn.Write(append(msg, 0)); !errors.Is(err, syscall.EMSGSIZE) {
+		return fmt.Errorf("sent a packet larger than MTU %d: %v", mtu, err)
+	}
+	return nil
+}
+
+func dontFragment(conn *net.UDPConn, v6 bool) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	level, option := syscall.IPPROTO_IP, syscall.IP_MTU_DISCOVER
+	if v6 {
+		level, option = syscall.IPPROTO_IPV6, syscall.IPV6_MTU_DISCOVER
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) {
+		set = syscall.SetsockoptInt(int(fd), level, option, syscall.IP_PMTUDISC_DO)
+	})
+	return errors.Join(err, set)
+}

@@ -1,0 +1,222 @@
+package plan
+
+import (
+	"bytes"
+	"maps"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// one step of each kind.
+var steps = map[string]Step{
+	"addr":    {In: "h1", Addr: &Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("198.18.0.1/15")}},
+	"bridge":  {In: "h1", Link: &Link{Name: "br0", Kind: "bridge", MTU: 1500}},
+	"fdb":     {In: "h1", FDB: &FDB{Dev: "vx0", Dst: netip.MustParseAddr("198.18.0.2")}},
+	"macvlan": {In: "h1", Link: &Link{Name: "eth0", Kind: "macvlan", MTU: 1500, Parent: "eth0", To: "h1p1"}},
+	"offload": {In: "h1", Offload: &Offload{Dev: "eth0", Features: map[string]bool{"b": true, "a": false}}},
+	"onlink":  {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("169.254.1.1"), Dev: "eth0"}},
+	"rate":    {In: "h1", Rate: &Rate{Dev: "eth0", Rate: 1e9, MTU: 1500}},
+	"rate0":   {In: "h1", Rate: &Rate{Dev: "eth0"}},
+	"route":   {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("10.64.2.0/24"), Via: netip.MustParseAddr("198.18.0.2")}},
+	"direct":  {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("10.64.1.1/32"), Dev: "p1"}},
+	"set":     {In: "h1", Set: &Set{Dev: "eth0", MTU: 9000}},
+	"sysctl":  {In: "h1", Sysctl: &Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}},
+	"veth":    {In: "h1", Link: &Link{Name: "p1", Kind: "veth", MTU: 1500, Master: "br0", Peer: "eth0", PeerIn: "h1p1"}},
+	"vxlan":   {In: "h1", Link: &Link{Name: "vx0", Kind: "vxlan", MTU: 1450, VNI: 1, Port: 4789, Local: netip.MustParseAddr("198.18.0.1")}},
+}
+
+func TestShellSteps(t *testing.T) {
+	for name, want := range map[string]string{
+		"addr":    "ip -n h1 addr add 198.18.0.1/15 dev eth0\n",
+		"bridge":  "ip -n h1 link add name br0 mtu 1500 type bridge\nip -n h1 link set br0 up\n",
+		"direct":  "ip -n h1 route add 10.64.1.1/32 dev p1\n",
+		"fdb":     "bridge -n h1 fdb append 00:00:00:00:00:00 dev vx0 dst 198.18.0.2 self permanent\n",
+		"macvlan": "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type macvlan mode bridge\nip -n h1p1 link set eth0 up\n",
+		"offload": "ip netns exec h1 ethtool -K eth0 a off b on\n",
+		"onlink":  "ip -n h1 route add 0.0.0.0/0 via 169.254.1.1 dev eth0 onlink\n",
+		"rate":    "tc -n h1 qdisc replace dev eth0 root tbf rate 1gbit burst 31250 limit 1514000 peakrate 1tbit mtu 1514 overhead 24\n",
+		"rate0":   "tc -n h1 qdisc del dev eth0 root\n",
+		"route":   "ip -n h1 route add 10.64.2.0/24 via 198.18.0.2\n",
+		"set":     "ip -n h1 link set eth0 mtu 9000\n",
+		"sysctl":  "ip netns exec h1 sysctl -qw net.ipv4.ip_forward=1\n",
+		"veth":    "ip -n h1 link add name p1 mtu 1500 type veth peer name eth0 mtu 1500 netns h1p1\nip -n h1 link set p1 master br0 up\nip -n h1p1 link set eth0 up\n",
+		"vxlan":   "ip -n h1 link add name vx0 mtu 1450 type vxlan id 1 dstport 4789 local 198.18.0.1\nip -n h1 link set vx0 up\n",
+	} {
+		var got bytes.Buffer
+		if err := (Plan{Steps: []Step{steps[name]}}).Shell(&got, nil); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got.String() != want {
+			t.Errorf("%s: got\n%swant\n%s", name, &got, want)
+		}
+	}
+}
+
+func TestShellRefuses(t *testing.T) {
+	for want, s := range map[string]Step{
+		"plan: step 1 in h1: the step is empty":                                                   {In: "h1"},
+		`plan: step 1 in h1: link x: unknown kind "ipvlan" (known: bridge, macvlan, veth, vxlan)`: {In: "h1", Link: &Link{Name: "x", Kind: "ipvlan"}},
+	} {
+		var got bytes.Buffer
+		if err := (Plan{Steps: []Step{s}}).Shell(&got, nil); err == nil || err.Error() != want {
+			t.Errorf("%v: error %v, want %q", s, err, want)
+		}
+	}
+}
+
+// What sh(1) makes of a quoted word is the word.
+func FuzzQuote(f *testing.F) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		f.Skip(err)
+	}
+	for _, s := range []string{"", "h1", "it's", "a b", "$(id)", "`id`", "\\", "\n", "*", "~", "#", "é", "-n"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if strings.ContainsRune(s, 0) {
+			t.Skip("no argument holds a zero byte")
+		}
+		out, err := exec.Command(sh, "-c", "printf %s "+quote(s)).Output()
+		if err != nil || string(out) != s {
+			t.Errorf("%q: sh reads %s as %q, %v", s, quote(s), out, err)
+		}
+	})
+}
+
+func TestEncode(t *testing.T) {
+	p := Plan{
+		Steps:  []Step{steps["addr"], steps["offload"]},
+		Ends:   []End{{Node: "h1", Host: "h1", Addr: netip.MustParseAddr("198.18.0.1"), Dev: "eth0"}},
+		Path:   Path{MTU: 1500, Outer: 1500},
+		Expect: []Expect{{In: "h1", Dev: "eth0", MTU: 1500, Carries: true, Across: true}, {In: "h1", NoFragments: true}},
+	}
+	const want = `{"in":"h1","addr":{"dev":"eth0","prefix":"198.18.0.1/15"}}
+{"in":"h1","offload":{"dev":"eth0","features":{"a":false,"b":true}}}
+{"end":{"node":"h1","host":"h1","addr":"198.18.0.1","dev":"eth0"}}
+{"path":{"mtu":1500,"overhead":0,"outer":1500}}
+{"expect":{"in":"h1","dev":"eth0","mtu":1500,"carries":true,"across":true}}
+{"expect":{"in":"h1","noFragments":true}}
+`
+	var got bytes.Buffer
+	if err := p.Encode(&got); err != nil {
+		t.Fatal(err)
+	}
+	if got.String() != want {
+		t.Errorf("got\n%swant\n%s", &got, want)
+	}
+}
+
+func TestRateParameters(t *testing.T) {
+	for _, c := range []struct {
+		rate         float64
+		mtu          int
+		burst, limit int
+		peak         string
+	}{
+		{1e6, 1500, 3076, 1514000, "1tbit"}, // two frames on the wire
+		{1e8, 1500, 3125, 1514000, "1tbit"},
+		{1e9, 1500, 31250, 1514000, "1tbit"},
+		{1e9, 65535, 131146, 65549000, "1tbit"},
+		{1e10, 9000, 312500, 9014000, "1tbit"},
+		{4e11, 1500, 12500000, 1514000, "4tbit"},
+	} {
+		r := Rate{Dev: "eth0", Rate: c.rate, MTU: c.mtu}
+		if r.Burst() != c.burst || r.Limit() != c.limit || bits(r.Peak()) != c.peak {
+			t.Errorf("%+v: burst %d, limit %d, peak %s, want %+v", r, r.Burst(), r.Limit(), bits(r.Peak()), c)
+		}
+		if r.Burst() < r.Frame() {
+			t.Errorf("%+v: a frame of %d bytes never passes a burst of %d", r, r.Frame(), r.Burst())
+		}
+	}
+}
+
+func TestBits(t *testing.T) {
+	for want, rate := range map[string]float64{
+		"0bit": 0, "1500bit": 1500, "2kbit": 2000, "100mbit": 1e8, "2500mbit": 2.5e9, "10gbit": 1e10, "1tbit": 1e12,
+	} {
+		if got := bits(rate); got != want {
+			t.Errorf("%g: got %s, want %s", rate, got, want)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	var base Plan
+	for _, name := range []string{"veth", "vxlan", "macvlan", "addr", "rate", "offload"} {
+		base.Steps = append(base.Steps, steps[name])
+	}
+	without := func(i int) Plan { return Plan{Steps: slices.Delete(slices.Clone(base.Steps), i, i+1)} }
+	mtu := Plan{Steps: slices.Clone(base.Steps)}
+	for i := range 3 {
+		l := *mtu.Steps[i].Link
+		l.MTU = 9000
+		mtu.Steps[i].Link = &l
+	}
+	for _, c := range []struct {
+		name     string
+		from, to Plan
+		want     []string
+	}{
+		{"same", base, base, nil},
+		{"mtu", base, mtu, []string{ // both ends of the veth; the macvlan is in the pod
+			`{"in":"h1","set":{"dev":"p1","mtu":9000}}`,
+			`{"in":"h1p1","set":{"dev":"eth0","mtu":9000}}`,
+			`{"in":"h1","set":{"dev":"vx0","mtu":9000}}`,
+		}},
+		{"rate gone", base, without(4), []string{`{"in":"h1","rate":{"dev":"eth0","rate":0}}`}},
+		{"rate new", without(4), base, []string{`{"in":"h1","rate":{"dev":"eth0","rate":1000000000,"mtu":1500}}`}},
+		{"offload gone", base, without(5), []string{`{"in":"h1","offload":{"dev":"eth0","features":{"a":true,"b":false}}}`}},
+		{"offload new", without(5), base, []string{`{"in":"h1","offload":{"dev":"eth0","features":{"a":false,"b":true}}}`}},
+		{"no rate twice", without(4), Plan{Steps: append(without(4).Steps, steps["rate0"])}, nil},
+		{"set", base, Plan{Steps: append(slices.Clone(base.Steps), steps["set"])}, []string{`{"in":"h1","set":{"dev":"eth0","mtu":9000}}`}},
+	} {
+		got, err := Diff(c.from, c.to)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		var lines []string
+		for _, s := range got {
+			lines = append(lines, s.String())
+		}
+		if !slices.Equal(lines, c.want) {
+			t.Errorf("%s: got\n%s\nwant\n%s", c.name, strings.Join(lines, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+func TestDiffRefuses(t *testing.T) {
+	addr := Plan{Steps: []Step{steps["addr"]}}
+	noMTU := Plan{Steps: []Step{{In: "h1", Link: &Link{Name: "br0", Kind: "bridge"}}}}
+	for _, c := range []struct {
+		name     string
+		from, to Plan
+		want     string
+	}{
+		{"more", Plan{}, addr, "only one of the plans has this step: " + steps["addr"].String()},
+		{"less", addr, Plan{}, "only one of the plans has this step: " + steps["addr"].String()},
+		{"other", addr, Plan{Steps: []Step{steps["route"]}}, "more than MTU, rate and offload differs"},
+		{"ends", Plan{}, Plan{Ends: []End{{Node: "h1"}}}, "the ends differ"},
+		{"mtu unknown", Plan{Steps: []Step{steps["bridge"]}}, noMTU, "the MTU of br0 in h1 is 1500 in one plan and not given in the other"},
+	} {
+		if got, err := Diff(c.from, c.to); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, error %v, want %q", c.name, got, err, c.want)
+		}
+	}
+}
+
+// Every kind of step is the same as itself and differs from all others.
+func TestDiffTellsStepsApart(t *testing.T) {
+	for _, a := range slices.Sorted(maps.Keys(steps)) {
+		for _, b := range slices.Sorted(maps.Keys(steps)) {
+			got, err := Diff(Plan{Steps: []Step{steps[a]}}, Plan{Steps: []Step{steps[b]}})
+			none := err == nil && len(got) == 0
+			if want := a == b; none != want && !(steps[a].Set != nil && steps[b].Set == nil) {
+				t.Errorf("%s, %s: steps %v, error %v", a, b, got, err)
+			}
+		}
+	}
+}
