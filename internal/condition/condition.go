@@ -26,31 +26,45 @@ const (
 	maxRate = 1e12
 )
 
-// table holds what each condition does with a level.
-func table() map[string]func(level string, t *topo.Topology) error {
-	return map[string]func(string, *topo.Topology) error{
-		"link":    setLink,
-		"mtu":     setMTU,
-		"nic":     setNIC,
-		"offload": setOffload,
+// A condition is a line of the table.
+type condition struct {
+	set   func(level string, t *topo.Topology) error
+	about string // its levels
+}
+
+func table() map[string]condition {
+	return map[string]condition{
+		"link":    {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
+		"mtu":     {setMTU, "the MTU of the underlay in bytes"},
+		"nic":     {setNIC, "what the hosts' underlay devices segment: full, tso (nothing in tunnels) or none"},
+		"offload": {setOffload, "whether any device of a host or pod segments: on or off"},
 	}
 }
 
 // Names returns the names of all conditions, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(table())) }
 
-// Apply returns t with the condition called name at level:
-//
-//	link     the rate of every host's link, such as "1gbit", or "none" for no limit
-//	mtu      the MTU of the underlay in bytes
-//	nic      what the hosts' underlay devices segment: "full", "tso" or "none"
-//	offload  whether any device of a host or pod segments: "on" or "off"
+// About says what the levels of a condition are.
+func About(name string) string { return table()[name].about }
+
+// Of returns the levels that are conditions; the others are the probe's.
+func Of(levels map[string]string) map[string]string {
+	of := map[string]string{}
+	for k, v := range levels {
+		if _, ok := table()[k]; ok {
+			of[k] = v
+		}
+	}
+	return of
+}
+
+// Apply returns t with the condition called name at level.
 func Apply(name, level string, t topo.Topology) (topo.Topology, error) {
-	set, ok := table()[name]
+	c, ok := table()[name]
 	if !ok {
 		return topo.Topology{}, fmt.Errorf("condition %q is unknown (known: %s)", name, strings.Join(Names(), ", "))
 	}
-	if err := set(level, &t); err != nil {
+	if err := c.set(level, &t); err != nil {
 		return topo.Topology{}, fmt.Errorf("condition %s: %w", name, err)
 	}
 	return t, nil
@@ -129,18 +143,9 @@ func setLink(level string, t *topo.Topology) error {
 	return nil
 }
 
-func setNIC(level string, t *topo.Topology) error {
-	switch level {
-	case "full":
-		t.NIC = topo.NICFull
-	case "tso":
-		t.NIC = topo.NICTSO
-	case "none":
-		t.NIC = topo.NICNone
-	default:
-		return fmt.Errorf("level %q is unknown (known: full, none, tso)", level)
-	}
-	return nil
+func setNIC(level string, t *topo.Topology) (err error) {
+	t.NIC, err = topo.ParseNIC(level)
+	return err
 }
 
 func setOffload(level string, t *topo.Topology) error {

@@ -70,7 +70,7 @@ func TestApplyErrors(t *testing.T) {
 		{"link", "0", topo.Spec{}, `condition link: 0 is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
 		{"link", "2tbit", topo.Spec{}, `condition link: 2tbit is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
 		{"link", "fast", topo.Spec{}, `a link without a limit is "none"`},
-		{"nic", "", topo.Spec{}, `condition nic: level "" is unknown (known: full, none, tso)`},
+		{"nic", "", topo.Spec{}, `condition nic: NIC "" is none of full, tso and none`},
 		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
 	} {
 		got, err := Apply(c.name, c.level, topology(t, c.spec))

@@ -135,7 +135,7 @@ func nth(p netip.Prefix, n int) netip.Addr {
 // ParseNIC reads a profile as people write it; NICFull is "full".
 func ParseNIC(s string) (NIC, error) {
 	switch s {
-	case "", "full":
+	case "full":
 		return NICFull, nil
 	case string(NICTSO), string(NICNone):
 		return NIC(s), nil
