@@ -55,6 +55,12 @@ var charts = map[string]func() ([]byte, error){
 	"latency":      func() ([]byte, error) { return Latency(lines(), "response time, µs", "Latency.") },
 	"latency-none": func() ([]byte, error) { return Latency(nil, "response time, µs", "Nothing measured.") },
 	"ladder":       func() ([]byte, error) { return Ladder(ladder, "thousand packets/s", "Ladder.") },
+	"sweep": func() ([]byte, error) {
+		return Sweep([]Curve{
+			{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},
+			{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
+		}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep.")
+	},
 	"cost": func() ([]byte, error) {
 		return Cost([]Bar{{"host", []float64{0.2, 0.9, 0.4}}, {"bridge", []float64{0.2, 1, 0.7, 0.1}}},
 			[]string{"user", "system", "softirq", "irq"}, "CPU time per packet, µs", "Cost.")
@@ -144,6 +150,7 @@ func TestNoNumberNoChart(t *testing.T) {
 		"latency":      func() ([]byte, error) { return Latency([]Line{{Name: "x", Points: []Quantile{{0.5, nan}}}}, "", "") },
 		"ladder":       func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"sent", nan}}}}, "", "") },
 		"cost":         func() ([]byte, error) { return Cost([]Bar{{"x", []float64{nan}}}, []string{"user"}, "", "") },
+		"sweep":        func() ([]byte, error) { return Sweep([]Curve{{"x", 0, []CurvePoint{{X: nan}}}}, 0, "", "", "") },
 		"cost unnamed": func() ([]byte, error) { return Cost([]Bar{{"x", []float64{1, 2}}}, []string{"user"}, "", "") },
 	} {
 		if _, err := draw(); err == nil {

@@ -72,11 +72,6 @@ func Latency(lines []Line, axisTitle, alt string) ([]byte, error) {
 func rarity(p float64) float64 { return -math.Log10(1 - p) }
 
 func (c *canvas) curves(lines []Line, names []string, x, y axis) {
-	type tag struct {
-		line  int
-		x, at float64 // the end of the line
-		y     float64 // of the name
-	}
 	var tags []tag
 	for i, l := range lines {
 		in, dash := seriesInk(l.Color)
@@ -91,18 +86,29 @@ func (c *canvas) curves(lines []Line, names []string, x, y axis) {
 		}
 		c.path(in, 2, dash, xy...)
 		last := xy[len(xy)-1]
-		tags = append(tags, tag{i, last[0], last[1], last[1]})
+		tags = append(tags, tag{names[i], in, last[0], last[1]})
 	}
-	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(a.at, b.at) })
+	c.tags(tags, x.to, y)
+}
+
+// A tag is a name and the end of the line that it belongs to.
+type tag struct {
+	name string
+	ink  ink
+	x, y float64
+}
+
+// tags prints names right of the drawing, apart from each other.
+func (c *canvas) tags(tags []tag, right float64, y axis) {
+	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(a.y, b.y) })
 	ys := make([]float64, len(tags))
 	for i, t := range tags {
-		ys[i] = t.at
+		ys[i] = t.y
 	}
 	spread(ys, 15, y.to+4, y.from-2)
 	for i, t := range tags {
-		in, _ := seriesInk(lines[t.line].Color)
-		c.path(in, 0.8, nil, [2]float64{t.x + 1, t.at}, [2]float64{x.to + 6, ys[i]})
-		c.text(in, start, textSize, x.to+9, ys[i]+4, names[t.line])
+		c.path(t.ink, 0.8, nil, [2]float64{t.x + 1, t.y}, [2]float64{right + 6, ys[i]})
+		c.text(t.ink, start, textSize, right+9, ys[i]+4, t.name)
 	}
 }
 

@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"math"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/pivot"
-	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -58,6 +54,7 @@ type answerView struct {
 // A section is one probe.
 type section struct {
 	ID, Title, About string
+	Sweeps           []figure
 	Tables           []tableView
 }
 
@@ -119,6 +116,17 @@ func newView(r Run) (view, error) {
 		tv.ID = fmt.Sprintf("t%d-%d", last+1, len(v.Sections[last].Tables)+1)
 		v.Sections[last].Tables = append(v.Sections[last].Tables, tv)
 	}
+	for _, s := range p.Sweeps() {
+		figures, err := paint.sweeps(s)
+		if err != nil {
+			return v, err
+		}
+		for i := range v.Sections {
+			if v.Sections[i].Title == probeTitle(s.Probe) {
+				v.Sections[i].Sweeps = append(v.Sections[i].Sweeps, figures...)
+			}
+		}
+	}
 	for _, s := range v.Sections {
 		for i := range s.Tables {
 			s.Tables[i].Fold = len(s.Tables) > manyTables
@@ -151,81 +159,6 @@ func (p painter) table(t pivot.Table) (tableView, error) {
 	return v, nil
 }
 
-// A glance is the matrix of all ratios: networks by probes.
-type glance struct {
-	Probes []string
-	Rows   []glanceRow
-}
-
-type glanceRow struct {
-	legend
-	Cells []glanceCell
-}
-
-type glanceCell struct {
-	Ratio, Interval string
-	Same            bool
-	Shade           template.CSS // a tint that grows with the distance from 1
-}
-
-// newGlance is empty when a probe has several tables or there is nothing to compare.
-func newGlance(p pivot.Pivot, paint painter) glance {
-	var g glance
-	seen := map[string]bool{}
-	for _, t := range p.Tables {
-		if seen[t.Probe] {
-			return glance{}
-		}
-		seen[t.Probe] = true
-		g.Probes = append(g.Probes, probeTitle(t.Probe))
-	}
-	if p.Comparisons == 0 {
-		return glance{}
-	}
-	for _, n := range p.Networks {
-		if n == p.Baseline {
-			continue
-		}
-		row := glanceRow{legend: paint.legend(n)}
-		for _, t := range p.Tables {
-			row.Cells = append(row.Cells, glanceOf(t, n))
-		}
-		g.Rows = append(g.Rows, row)
-	}
-	return g
-}
-
-func glanceOf(t pivot.Table, network string) glanceCell {
-	for _, r := range t.Rows {
-		if r.Network != network || r.Ratio.N == 0 {
-			continue
-		}
-		d := ratioDigits(r.Ratio)
-		c := glanceCell{Ratio: fixed(r.Ratio.Center, d) + "×"}
-		if r.Ratio.Bounded() {
-			c.Interval = bracket(r.Ratio, d)
-			c.Same, c.Shade = r.Same, shade(r.Ratio, t.Unit)
-		} else {
-			c.Interval = "no interval"
-		}
-		return c
-	}
-	return glanceCell{Ratio: "–"}
-}
-
-// shade tints a cell by how far the ratio is from 1, and to which side.
-func shade(i stat.Interval, u string) template.CSS {
-	if i.Contains(1) || i.Center <= 0 {
-		return "none"
-	}
-	color := "good"
-	if (i.Center < 1) != record.LowerIsBetter(u) {
-		color = "bad"
-	}
-	strength := min(34, 4+30*math.Abs(math.Log2(i.Center)))
-	return template.CSS(fmt.Sprintf("color-mix(in srgb, var(--%s) %.0f%%, transparent)", color, strength))
-}
-
 // about says what a probe does and what its number is.
 func about(t pivot.Table) string {
 	s := probes[t.Probe].about
@@ -234,63 +167,6 @@ func about(t pivot.Table) string {
 	}
 	m := metricName(t.Metric)
 	return strings.TrimSpace(s + " " + strings.ToUpper(m[:1]) + m[1:] + ": " + better(t.Unit) + ".")
-}
-
-// A trialTable shows every trial: one row per block, one column per network.
-type trialTable struct {
-	Unit     string
-	Networks []string
-	Rows     []trialRow
-}
-
-type trialRow struct {
-	Block int
-	Cells []cell
-}
-
-func trials(t pivot.Table) trialTable {
-	top, byBlock, order := 0.0, map[int]map[string]cell{}, []int{}
-	out := trialTable{}
-	for _, r := range t.Rows {
-		out.Networks = append(out.Networks, r.Network)
-		for _, p := range r.Points {
-			top = max(top, p.Value)
-			if byBlock[p.Block] == nil {
-				byBlock[p.Block] = map[string]cell{}
-				order = append(order, p.Block)
-			}
-		}
-	}
-	factor, label := unit.Scale(top, t.Unit)
-	out.Unit = strings.TrimSuffix(metricName(t.Metric)+", "+label, ", ")
-	var all []float64
-	for _, r := range t.Rows {
-		all = append(all, r.Value.Center*factor)
-	}
-	d := decimals(all)
-	for _, r := range t.Rows {
-		for _, p := range r.Points {
-			c := byBlock[p.Block][r.Network]
-			s := ""
-			if p.Has {
-				s = fixed(p.Value*factor, d)
-			}
-			if p.Status != record.OK {
-				s, c.Class = strings.TrimSpace(s+" "+string(p.Status)), "bad"
-			}
-			c.Text = strings.TrimSpace(c.Text + " " + s)
-			byBlock[p.Block][r.Network] = c
-		}
-	}
-	slices.Sort(order)
-	for _, b := range order {
-		row := trialRow{Block: b}
-		for _, n := range out.Networks {
-			row.Cells = append(row.Cells, byBlock[b][n])
-		}
-		out.Rows = append(out.Rows, row)
-	}
-	return out
 }
 
 // shell quotes a command so that it can be pasted.

@@ -1,0 +1,300 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/weir-bench/weir/internal/probe"
+	"golang.org/x/sys/unix"
+)
+
+var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}
+
+// needFamily skips when this machine has no loopback address of the family.
+func needFamily(t *testing.T, addr string) {
+	t.Helper()
+	fd, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(addr))
+	if err != nil {
+		t.Skipf("%s cannot be bound: %v", addr, err)
+	}
+	unix.Close(fd)
+}
+
+// serve starts a server and returns its address and a function that stops it,
+// and fails the test when the server did not end well.
+func serve(t *testing.T, addr string) (string, func()) {
+	t.Helper()
+	needFamily(t, addr)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, w := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		err := Main(ctx, []string{"serve", addr}, w, io.Discard)
+		w.CloseWithError(io.EOF)
+		done <- err
+	}()
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("server: %v: %v", err, <-done)
+	}
+	var ready struct{ Event, Address string }
+	if err := json.Unmarshal(line, &ready); err != nil || ready.Event != "ready" {
+		t.Fatalf("server said %q, not ready: %v", line, err)
+	}
+	go io.Copy(io.Discard, r)
+	stopped := false
+	stop := func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("server: %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	return ready.Address, stop
+}
+
+// run runs a client and returns the lines that it printed.
+func run(t *testing.T, args ...string) ([]string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := Main(t.Context(), args, &out, io.Discard)
+	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), err
+}
+
+// measure runs a client that must succeed, checks the marks and decodes the result.
+func measure(t *testing.T, v any, args ...string) {
+	t.Helper()
+	lines, err := run(t, args...)
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	if len(lines) != 3 || lines[0] != probe.MarkBegin || lines[1] != probe.MarkEnd {
+		t.Fatalf("%v printed %q, want begin, end and a result", args, lines)
+	}
+	if err := strictJSON([]byte(lines[2]), v); err != nil {
+		t.Fatalf("%s: %v", lines[2], err)
+	}
+}
+
+// short is how every test measures; reno is the only congestion control that
+// every kernel allows everybody.
+func short(workload, addr string, more ...string) []string {
+	args := []string{"run", workload, addr, "--duration", "30ms", "--warmup", "20ms"}
+	if strings.HasPrefix(workload, "tcp-") {
+		args = append(args, "--cc", "reno")
+	}
+	return append(args, more...)
+}
+
+func TestMarks(t *testing.T) {
+	if markBegin != probe.MarkBegin || markEnd != probe.MarkEnd {
+		t.Errorf("marks %s %s are not those of package probe", markBegin, markEnd)
+	}
+}
+
+func TestTCPStream(t *testing.T) {
+	for _, loopback := range loopbacks {
+		for _, streams := range []string{"1", "3"} {
+			t.Run(loopback+" "+streams, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				var r tcpStreamResult
+				measure(t, &r, short("tcp-stream", addr, "--streams", streams, "--rcvbuf", "400000")...)
+				sum := int64(0)
+				for _, b := range r.StreamBytes {
+					sum += b
+				}
+				if r.Bytes <= 0 || sum != r.Bytes || len(r.StreamBytes) != r.Streams {
+					t.Errorf("bytes %d of streams %v", r.Bytes, r.StreamBytes)
+				}
+				if r.Window != 0.03 || r.Congestion != "reno" || r.FarCC != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
+					t.Errorf("%+v", r)
+				}
+				if r.RcvBuf < 400000 { // the kernel doubles it, unless net.core.rmem_max is small
+					t.Logf("receive buffer is %d", r.RcvBuf)
+				}
+			})
+		}
+	}
+}
+
+func TestUDPStream(t *testing.T) {
+	for _, loopback := range loopbacks {
+		for name, flags := range map[string][]string{
+			"paced":    {"--rate", "8e6", "--size", "1000"},
+			"flat out": {"--size", "16", "--rcvbuf", "4096"},
+		} {
+			t.Run(loopback+" "+name, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				var r udpStreamResult
+				measure(t, &r, short("udp-stream", addr, flags...)...)
+				if r.Offered < r.Sent || r.Sent < r.Received || r.Received < r.Delivered || r.Delivered < 1 {
+					t.Errorf("ladder %d %d %d %d", r.Offered, r.Sent, r.Received, r.Delivered)
+				}
+				if r.Received-r.Delivered != r.Dropped || r.Bytes != r.Delivered*int64(r.Size) {
+					t.Errorf("%+v", r)
+				}
+				if r.Window < 0.03 || r.Jitter < 0 || r.Span < 0 || r.RcvBuf <= 0 || r.SndBuf <= 0 {
+					t.Errorf("%+v", r)
+				}
+				if name == "paced" && r.Offered != 30 { // 1000 datagrams/s for 30 ms
+					t.Errorf("offered %d, want 30", r.Offered)
+				}
+			})
+		}
+	}
+}
+
+func TestRequestResponse(t *testing.T) {
+	for _, loopback := range loopbacks {
+		for _, workload := range []string{"tcp-rr", "udp-rr"} {
+			t.Run(loopback+" "+workload, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				var r rrResult
+				measure(t, &r, short(workload, addr, "--size", "100")...)
+				h, err := hdrhistogram.Decode([]byte(r.Hist))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if h.TotalCount() != r.Transactions || r.Transactions < 1 || r.Requests != r.Transactions+r.Lost {
+					t.Errorf("histogram of %d, %d transactions, %d lost, %d requests", h.TotalCount(), r.Transactions, r.Lost, r.Requests)
+				}
+				if float64(h.Max())/1e9 > r.Window*1.01 || r.Window < 0.03 {
+					t.Errorf("longest %d ns in a window of %g s", h.Max(), r.Window)
+				}
+			})
+		}
+	}
+}
+
+func TestManyClients(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	for range 3 { // one after another on one server
+		measure(t, new(udpStreamResult), short("udp-stream", addr, "--rate", "1e6")...)
+		measure(t, new(tcpStreamResult), short("tcp-stream", addr)...)
+		measure(t, new(rrResult), short("udp-rr", addr)...)
+	}
+}
+
+// A server that goes away is an error of the client, soon, whatever it was doing.
+func TestServerGone(t *testing.T) {
+	for _, workload := range workloads {
+		t.Run(workload, func(t *testing.T) {
+			addr, stop := serve(t, loopbacks[0])
+			r, w := io.Pipe()
+			done := make(chan error, 1)
+			go func() {
+				args := []string{"run", workload, addr, "--duration", "1h", "--timeout", "500ms"}
+				if strings.HasPrefix(workload, "tcp-") {
+					args = append(args, "--cc", "reno")
+				}
+				err := Main(t.Context(), args, w, io.Discard)
+				w.Close()
+				done <- err
+			}()
+			lines := bufio.NewScanner(r)
+			if !lines.Scan() || lines.Text() != probe.MarkBegin {
+				t.Fatalf("client printed %q, not that it began", lines.Text())
+			}
+			stop()
+			begin := time.Now()
+			last := ""
+			for lines.Scan() {
+				last = lines.Text()
+			}
+			err := <-done
+			if err == nil || !strings.Contains(err.Error(), addr) {
+				t.Errorf("error %v does not name the server", err)
+			}
+			if !strings.HasPrefix(last, `{"event":"error","error":"engine: `) {
+				t.Errorf("last line %q is not an error event", last)
+			}
+			if d := time.Since(begin); d > 5*time.Second {
+				t.Errorf("took %v", d)
+			}
+		})
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	why := errors.New("enough")
+	for _, workload := range workloads {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		r, w := io.Pipe()
+		done := make(chan error, 1)
+		go func() {
+			done <- Main(ctx, []string{"run", workload, addr, "--duration", "1h", "--cc", "reno"}, w, io.Discard)
+			w.Close()
+		}()
+		bufio.NewReader(r).ReadBytes('\n') // begun
+		cancel(why)
+		go io.Copy(io.Discard, r)
+		if err := <-done; !errors.Is(err, why) {
+			t.Errorf("%s: %v, want the cause", workload, err)
+		}
+	}
+}
+
+func TestRefused(t *testing.T) {
+	addr, stop := serve(t, loopbacks[0])
+	stop() // now nobody listens there
+	for _, workload := range workloads {
+		lines, err := run(t, short(workload, addr, "--timeout", "50ms")...)
+		if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), addr) {
+			t.Errorf("%s: %v, want refused and the address", workload, err)
+		}
+		if len(lines) != 1 || !strings.HasPrefix(lines[0], `{"event":"error"`) {
+			t.Errorf("%s printed %q, want an error event", workload, lines)
+		}
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, tc := range []struct{ args, want string }{
+		{"", "one of ping, reach, run, serve"},
+		{"dance", `unknown command "dance"`},
+		{"serve", "ADDR:PORT is missing"},
+		{"serve localhost:1", "not a literal address"},
+		{"serve fe80::1%eth0:1", "not a literal address"},
+		{"serve 127.0.0.1:1 more", `unexpected argument "more"`},
+		{"run sctp 127.0.0.1:1", "one of tcp-rr, tcp-stream, udp-rr, udp-stream"},
+		{"run udp-rr 127.0.0.1:0", "port 0"},
+		{"run udp-rr 127.0.0.1:1 --size 15", "size 15 is outside 16..65507"},
+		{"run tcp-rr 127.0.0.1:1 --duration 0s", "duration 0s is outside"},
+		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is for udp-stream alone"},
+		{"run udp-stream 127.0.0.1:1 --rate NaN", "rate NaN"},
+		{"run udp-stream 127.0.0.1:1 --streams 2", "--streams is for tcp-stream alone"},
+		{"run tcp-stream 127.0.0.1:1 --streams 129", "129 streams is outside 1..128"},
+		{"run tcp-stream 127.0.0.1:1 --size", "flag needs an argument"},
+		{"ping ::1 --interval 1us", "interval 1µs is outside"},
+		{"ping 127.0.0.1:1", "not a literal address"},
+		{"reach 127.0.0.1:1", "size 0 is outside 44..65535"},
+		{"reach [::1]:1 --size 63", "size 63 is outside 64..65535"},
+	} {
+		_, err := run(t, strings.Fields(tc.args)...)
+		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: %v, want a usage error with %q", tc.args, err, tc.want)
+		}
+	}
+	_, err := run(t, "run", "tcp-stream", "127.0.0.1:1", "--cc", "nonesuch", "--timeout", "10ms")
+	if err == nil || errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "reno") {
+		t.Errorf("unknown congestion control: %v, want an error that lists the known ones", err)
+	}
+	var help bytes.Buffer
+	if err := Main(t.Context(), []string{"run", "-h"}, io.Discard, &help); err != nil || !strings.Contains(help.String(), "-rcvbuf") {
+		t.Errorf("help: %v, %q", err, help.String())
+	}
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// readErrors empties the error queue of a socket with IP_RECVERR (ip(7)), and
+// counts in seen, unless that is nil, what the errors were.
+func readErrors(fd int, seen map[string]int) {
+	var data [64]byte
+	var control [512]byte
+	for {
+		_, n, _, _, err := unix.Recvmsg(fd, data[:], control[:], unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
+		if err != nil {
+			return
+		}
+		messages, err := unix.ParseSocketControlMessage(control[:n])
+		if err != nil || seen == nil {
+			continue
+		}
+		for _, m := range messages {
+			v4 := m.Header.Level == unix.IPPROTO_IP && m.Header.Type == unix.IP_RECVERR
+			v6 := m.Header.Level == unix.IPPROTO_IPV6 && m.Header.Type == unix.IPV6_RECVERR
+			if v4 || v6 {
+				seen[describeError(m.Data)]++
+			}
+		}
+	}
+}
+
+// describeError reads a struct sock_extended_err and the address that follows it
+// (include/uapi/linux/errqueue.h).
+func describeError(b []byte) string {
+	if len(b) < 16 {
+		return "an error that the kernel cut short"
+	}
+	errno := unix.Errno(binary.NativeEndian.Uint32(b))
+	name := unix.ErrnoName(errno)
+	if name == "" {
+		name = fmt.Sprintf("error %d", int(errno))
+	}
+	origin, icmpType, icmpCode := b[4], b[5], b[6]
+	if errno == unix.EMSGSIZE {
+		name += fmt.Sprintf(" (MTU %d)", binary.NativeEndian.Uint32(b[8:]))
+	}
+	switch origin {
+	case unix.SO_EE_ORIGIN_LOCAL:
+		return name + " on this machine"
+	case unix.SO_EE_ORIGIN_ICMP:
+		return fmt.Sprintf("%s by ICMP type %d code %d from %s", name, icmpType, icmpCode, offender(b[16:]))
+	case unix.SO_EE_ORIGIN_ICMP6:
+		return fmt.Sprintf("%s by ICMPv6 type %d code %d from %s", name, icmpType, icmpCode, offender(b[16:]))
+	}
+	return name
+}
+
+// offender reads the struct sockaddr of the node that sent the error.
+func offender(b []byte) string {
+	if len(b) < 2 {
+		return "an unknown node"
+	}
+	switch f := binary.NativeEndian.Uint16(b); {
+	case f == unix.AF_INET && len(b) >= 8:
+		return netip.AddrFrom4([4]byte(b[4:8])).String()
+	case f == unix.AF_INET6 && len(b) >= 24:
+		return netip.AddrFrom16([16]byte(b[8:24])).String()
+	}
+	return "an unknown node"
+}

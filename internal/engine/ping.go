@@ -1,0 +1,227 @@
+package engine
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"net/netip"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	pingTimeout = time.Second // after the last request; what has not come by then is lost
+	minInterval = 100 * time.Microsecond
+	maxPings    = 1 << 24
+	maxICMPData = 65507 // 65535 - IPv4 header 20 - ICMP header 8
+)
+
+// pingResult is what `weir engine ping` prints. Requests leave on a schedule,
+// whether or not the one before was answered.
+type pingResult struct {
+	head                // Size is the data of a request, as ping -s counts it
+	Requests     int64  `json:"requests"`
+	Transactions int64  `json:"transactions"` // requests that were answered
+	Lost         int64  `json:"lost"`
+	Duplicates   int64  `json:"duplicates"`
+	Hist         string `json:"hist"`   // of round-trip times, ns: HDR V2 compressed, base64
+	Socket       string `json:"socket"` // "dgram" or "raw"
+}
+
+type pingConfig struct {
+	to               netip.Addr
+	size             int
+	interval, warmup time.Duration
+	requests         int64 // measured
+}
+
+func pingMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
+	c, err := parsePing(args, stderr)
+	if err != nil {
+		return err
+	}
+	s, release := stopWith(ctx)
+	defer release()
+	sock, err := newICMP(c.to, c.size)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(sock.fd)
+	p := &pinger{pingConfig: c, sock: sock, stop: s, hist: newHist()}
+	var r pingResult
+	err = <-onThread(func() error {
+		r, err = p.run(out)
+		return err
+	})
+	if err != nil {
+		return cancelled(ctx, fmt.Errorf("engine: ping %v: %w", c.to, err))
+	}
+	return out.print(r)
+}
+
+func parsePing(args []string, stderr io.Writer) (pingConfig, error) {
+	var c pingConfig
+	fs := flag.NewFlagSet("ping", flag.ContinueOnError)
+	count := fs.Int64("count", 0, "requests; 0 is as many as fit the duration")
+	duration := fs.Duration("duration", 0, "of the measured window (default 1s without --count)")
+	fs.DurationVar(&c.warmup, "warmup", 0, "requests before the window, not counted")
+	fs.DurationVar(&c.interval, "interval", 10*time.Millisecond, "from one request to the next")
+	fs.IntVar(&c.size, "size", 56, "bytes of data, as ping -s counts them")
+	pos, err := parseFlags(fs, args, stderr, "ADDR")
+	if err != nil {
+		return c, err
+	}
+	c.to, err = netip.ParseAddr(pos[0])
+	c.to = c.to.Unmap()
+	if *count == 0 && *duration == 0 {
+		*duration = time.Second
+	}
+	switch {
+	case err != nil || c.to.Zone() != "":
+		err = fmt.Errorf("%q is not a literal address without zone", pos[0])
+	case c.size < 0 || c.size > maxICMPData:
+		err = fmt.Errorf("size %d is outside 0..%d bytes", c.size, maxICMPData)
+	case c.interval < minInterval || c.interval > maxTime:
+		err = fmt.Errorf("interval %v is outside %v..%v", c.interval, minInterval, maxTime)
+	case *duration < 0 || *duration > maxTime:
+		err = fmt.Errorf("duration %v is outside 0..%v", *duration, maxTime)
+	case c.warmup < 0 || c.warmup > maxTime:
+		err = fmt.Errorf("warm-up %v is outside 0..%v", c.warmup, maxTime)
+	case *count < 0 || *count > maxPings:
+		err = fmt.Errorf("count %d is outside 0..%d", *count, maxPings)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%w: ping: %w", ErrUsage, err)
+	}
+	c.requests = math.MaxInt64
+	if *count > 0 {
+		c.requests = *count
+	}
+	if *duration > 0 {
+		c.requests = min(c.requests, slots(*duration, c.interval))
+	}
+	return c, nil
+}
+
+// slots returns how many requests start within d.
+func slots(d, interval time.Duration) int64 { return int64((d + interval - 1) / interval) }
+
+// A pinger keeps the time and matches replies with requests. Its table holds the
+// last 65536 requests, at the shortest interval those of 6 s.
+type pinger struct {
+	pingConfig
+	sock *icmpSocket
+	stop *stopper
+	hist *hdrhistogram.Histogram
+	poll [1]unix.PollFd
+
+	sent       [1 << 16]int64 // by sequence number: when, 0 once answered
+	warm       int64          // requests of the warm-up
+	asked      int64          // requests so far, warm-up included
+	answered   int64          // of those that are measured
+	duplicates int64
+	lastError  unix.Errno
+}
+
+func (p *pinger) run(out events) (pingResult, error) {
+	p.warm = slots(p.warmup, p.interval)
+	p.poll[0] = unix.PollFd{Fd: int32(p.sock.fd), Events: unix.POLLIN}
+	start := now()
+	begin := start
+	total := p.warm + p.requests
+	for p.asked < total {
+		if p.asked == p.warm {
+			if err := out.begin(); err != nil {
+				return pingResult{}, err
+			}
+			begin = now()
+		}
+		seq := uint16(p.asked)
+		p.sent[seq] = now()
+		if errno := p.sock.send(seq); errno != 0 {
+			p.lastError = errno
+		}
+		p.asked++
+		if err := p.listen(start+p.asked*int64(p.interval), false); err != nil {
+			return pingResult{}, err
+		}
+	}
+	window := now() - begin
+	if err := out.end(); err != nil {
+		return pingResult{}, err
+	}
+	if err := p.listen(now()+int64(pingTimeout), true); err != nil {
+		return pingResult{}, err
+	}
+	if p.answered == 0 {
+		return pingResult{}, p.unanswered()
+	}
+	hist, err := encodeHist(p.hist)
+	r := pingResult{Requests: p.requests, Transactions: p.answered, Lost: p.requests - p.answered, Duplicates: p.duplicates,
+		Hist: hist, Socket: map[bool]string{false: "dgram", true: "raw"}[p.sock.raw]}
+	r.head = newHead("ping", p.to.String(), p.size, window)
+	return r, err
+}
+
+func (p *pinger) unanswered() error {
+	if p.lastError != 0 {
+		return fmt.Errorf("none of %d requests was answered: %w", p.requests, p.lastError)
+	}
+	return fmt.Errorf("none of %d requests was answered within %v", p.requests, pingTimeout)
+}
+
+// listen reads replies until t and all that have come by then, or until the last one has come when drain is set.
+func (p *pinger) listen(t int64, drain bool) error {
+	for {
+		left := max(t-now(), 0)
+		if drain && p.answered == p.requests {
+			return nil
+		}
+		wait := unix.NsecToTimespec(min(left, int64(tick)))
+		n, err := unix.Ppoll(p.poll[:], &wait, nil)
+		switch {
+		case p.stop.stopped():
+			return errStopped
+		case (n <= 0 || err != nil) && left == 0:
+			return nil
+		case n <= 0 || err != nil:
+			continue
+		}
+		got, errno := recv(p.sock.fd, p.sock.buf)
+		at := now()
+		switch {
+		case again(errno):
+		case errno != 0:
+			p.lastError = errno
+		default:
+			if err := p.reply(p.sock.buf[:got], at); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// reply records the time of a reply that came at a time.
+func (p *pinger) reply(b []byte, at int64) error {
+	seq, ok := p.sock.parse(b)
+	if !ok {
+		return nil
+	}
+	// The request that the 16 bits mean: the latest one with them.
+	request := p.asked - 1 - int64(uint16(p.asked-1)-seq)
+	if request < p.warm {
+		return nil
+	}
+	if p.sent[seq] == 0 {
+		p.duplicates++
+		return nil
+	}
+	rtt := at - p.sent[seq]
+	p.sent[seq] = 0
+	p.answered++
+	return p.hist.RecordValue(max(rtt, 1))
+}

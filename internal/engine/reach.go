@@ -1,0 +1,122 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// reachResult is what `weir engine reach` prints when a packet came back.
+type reachResult struct {
+	head
+	Tries int `json:"tries"`
+}
+
+// ipUDPHeaders returns the bytes of IP and UDP headers before the payload.
+func ipUDPHeaders(v6 bool) int {
+	if v6 {
+		return 40 + 8
+	}
+	return 20 + 8
+}
+
+// reachMain is `weir engine reach`: it proves that the path carries an IP packet
+// of a size, unfragmented, to the server and back. What the route has learned of
+// the path's MTU is not asked, because it may be out of date; the packet is sent.
+func reachMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
+	fs := flag.NewFlagSet("reach", flag.ContinueOnError)
+	size := fs.Int("size", 0, "bytes of the IP packet, headers included")
+	timeout := fs.Duration("timeout", 2*time.Second, "how long to try")
+	pos, err := parseFlags(fs, args, stderr, "ADDR:PORT")
+	if err != nil {
+		return err
+	}
+	server, err := parseServer("reach", pos[0])
+	if err != nil {
+		return err
+	}
+	least := ipUDPHeaders(server.Addr().Is6()) + headerSize
+	if *size < least || *size > 65535 {
+		return fmt.Errorf("%w: reach: size %d is outside %d..65535 bytes", ErrUsage, *size, least)
+	}
+	if *timeout <= 0 || *timeout > maxTime {
+		return fmt.Errorf("%w: reach: timeout %v is outside 1ns..%v", ErrUsage, *timeout, maxTime)
+	}
+	s, release := stopWith(ctx)
+	defer release()
+	fd, _, err := dialUDP(server, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	if err := setDiscover(fd, server.Addr().Is6(), unix.IP_PMTUDISC_PROBE); err != nil {
+		return err
+	}
+	if err := setTimeouts(fd, retryEvery); err != nil {
+		return err
+	}
+	u := &udpClient{fd: fd, server: server, run: rand.Uint32N(maxRun + 1), timeout: *timeout, stop: s, buf: make([]byte, 1<<16)}
+	var r reachResult
+	err = <-onThread(func() error {
+		r, err = u.reach(ctx, *size)
+		return err
+	})
+	if err != nil {
+		return cancelled(ctx, err)
+	}
+	return out.print(r)
+}
+
+// reach sends a packet every 10 ms until one comes back. Errors do not end it:
+// a server may be about to start, and a device about to get its MTU.
+func (u *udpClient) reach(ctx context.Context, size int) (reachResult, error) {
+	payload := size - ipUDPHeaders(u.server.Addr().Is6())
+	packet := make([]byte, payload)
+	seen := map[string]int{}
+	begin := now()
+	tries := 0
+	for now()-begin < int64(u.timeout) {
+		next := now() + int64(retryEvery)
+		header{kind: kindReach, run: u.run, seq: uint64(tries)}.put(packet)
+		tries++
+		_, errno := send(u.fd, packet)
+		b, err := u.await(kindReach, next)
+		switch {
+		case errors.Is(err, errStopped):
+			return reachResult{}, err
+		case len(b) == payload-headerSize && b != nil:
+			r := reachResult{Tries: tries}
+			r.head = newHead("reach", u.server.String(), size, now()-begin)
+			return r, nil
+		}
+		before := len(seen)
+		readErrors(u.fd, seen)
+		if len(seen) == before && errno != 0 && !again(errno) {
+			seen[unix.ErrnoName(errno)+" when sending"]++
+		}
+		if err := sleepUntil(ctx, next, nil); err != nil {
+			return reachResult{}, err
+		}
+	}
+	return reachResult{}, fmt.Errorf("engine: reach %v: no packet of %d bytes came back within %v (%d tries): %s", u.server, size, u.timeout, tries, summary(seen))
+}
+
+func summary(seen map[string]int) string {
+	if len(seen) == 0 {
+		return "neither EMSGSIZE nor any ICMP error was seen: the path drops it silently, or no server answers"
+	}
+	var parts []string
+	for _, k := range slices.Sorted(maps.Keys(seen)) {
+		parts = append(parts, fmt.Sprintf("%s (%d times)", k, seen[k]))
+	}
+	return strings.Join(parts, ", ")
+}

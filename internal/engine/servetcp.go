@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// readSize is how much the server reads at once. It fits a core's second-level
+// cache, where the copy is cheapest.
+const readSize = 128 << 10
+
+// A tcpRun is what the connections of one tcp-stream run share.
+type tcpRun struct {
+	params
+	conns int
+	first atomic.Int64 // when the first byte of any stream was read; 0 before
+}
+
+// streamReport is what the receiver of one stream counted.
+type streamReport struct {
+	Error  string `json:"error,omitempty"`
+	Bytes  int64  `json:"bytes"`  // read inside the window
+	Window int64  `json:"window"` // ns
+}
+
+// handle serves one connection. A client learns what was wrong from the
+// connection itself; the server carries on for the next one.
+func (s *server) handle(fd int) {
+	if setTimeouts(fd, tick) != nil {
+		return
+	}
+	var p params
+	err := readJSON(fd, &p, now()+int64(helloTimeout), s.stop)
+	if err == nil {
+		err = p.check()
+	}
+	if err == nil && !strings.HasPrefix(p.Workload, "tcp-") {
+		err = fmt.Errorf("%s was asked for over TCP", p.Workload)
+	}
+	var run *tcpRun
+	if err == nil {
+		run, err = s.join(p)
+	}
+	a := accepted{Weir: version}
+	if err == nil {
+		defer s.leave(run)
+		a.CC, a.RcvBuf, err = prepare(fd, p)
+	}
+	deadline := now() + int64(helloTimeout)
+	if err != nil {
+		a.Error = err.Error()
+		writeJSON(fd, a, deadline, s.stop)
+		return
+	}
+	if writeJSON(fd, a, deadline, s.stop) != nil {
+		return
+	}
+	if p.Workload == "tcp-rr" {
+		s.echo(fd, p)
+		return
+	}
+	report := s.receive(fd, run)
+	writeJSON(fd, report, now()+int64(helloTimeout), s.stop)
+}
+
+func prepare(fd int, p params) (cc string, rcvBuf int, err error) {
+	if cc, err = setCC(fd, p.CC); err != nil {
+		return "", 0, err
+	}
+	if rcvBuf, err = setBuffer(fd, unix.SO_RCVBUF, p.RcvBuf); err != nil {
+		return "", 0, err
+	}
+	return cc, rcvBuf, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+}
+
+// join returns the run that p belongs to; its connections must agree.
+func (s *server) join(p params) (*tcpRun, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run, ok := s.runs[p.Run]
+	if !ok {
+		run = &tcpRun{params: p}
+		s.runs[p.Run] = run
+	}
+	if run.params != p || run.conns == p.Streams {
+		return nil, fmt.Errorf("run %d has other parameters, or all of its %d streams already", p.Run, run.Streams)
+	}
+	run.conns++
+	return run, nil
+}
+
+func (s *server) leave(run *tcpRun) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run.conns--; run.conns == 0 {
+		delete(s.runs, run.Run)
+	}
+}
+
+// receive reads until the client shuts down, and counts what the reads inside
+// the run's window returned. The window begins a warm-up after the first byte of
+// any of the run's streams, so it is the same for all of them.
+func (s *server) receive(fd int, run *tcpRun) streamReport {
+	buf := make([]byte, readSize)
+	r := streamReport{Window: int64(run.Duration)}
+	idle := now() + int64(run.Warmup+run.Duration+idleTimeout)
+	var begin, end int64
+	for {
+		n, errno := recv(fd, buf)
+		t := now()
+		switch {
+		case again(errno):
+			if err := mayWait(idle, s.stop); err != nil {
+				return streamReport{Error: err.Error()}
+			}
+			continue
+		case errno != 0:
+			return streamReport{Error: errno.Error()}
+		case n == 0 && (end == 0 || t < end):
+			return streamReport{Error: "the stream ended before the measured window did"}
+		case n == 0:
+			return r
+		}
+		if end == 0 {
+			run.first.CompareAndSwap(0, t)
+			begin = run.first.Load() + int64(run.Warmup)
+			end = begin + int64(run.Duration)
+		}
+		if t > begin && t <= end {
+			r.Bytes += int64(n)
+		}
+	}
+}
+
+// echo answers every message with itself until the client closes.
+func (s *server) echo(fd int, p params) {
+	b := make([]byte, p.Size)
+	for {
+		deadline := now() + int64(p.Warmup+p.Duration+idleTimeout)
+		err := readFull(fd, b, deadline, s.stop)
+		if err == nil {
+			err = writeFull(fd, b, deadline, s.stop)
+		}
+		if err != nil {
+			return // io.EOF when the client is done
+		}
+	}
+}
+
+// margin is how much longer a client sends than the window lasts on its own
+// clock: the server's window begins when the first byte arrives, a one-way delay
+// later.
+func margin(rtt time.Duration) time.Duration { return 20*time.Millisecond + 2*rtt }

@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// drainTimeout bounds how long the server reads on before it answers a
+	// request for a report, should somebody keep on sending.
+	drainTimeout = time.Second
+	// maxRecvErrors is how often in a row reading may fail before the server
+	// gives up: a socket that nothing is wrong with fails now and then at most.
+	maxRecvErrors = 1000
+)
+
+// A udpServer reads one socket on one thread: data, echoes and control messages
+// come in the order in which they were sent, so no other channel is needed.
+type udpServer struct {
+	fd   int
+	v6   bool
+	stop *stopper
+	msg  *message // the one being handled
+	late *message // those read while a report is being answered
+
+	run     uint32 // the run that is counted; the hello of another one replaces it
+	greeted bool
+	begun   bool
+	base    uint32 // drops of the socket when the run began
+	drops   uint32 // and now
+	counts  receiver
+}
+
+func newUDPServer(fd int, a netip.Addr, stop *stopper) (*udpServer, error) {
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
+		return nil, fmt.Errorf("engine: serve: udp: count drops: %w", err)
+	}
+	if _, err := setBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
+		return nil, err
+	}
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage(), late: newMessage()}, nil
+}
+
+// serve reads until it is told to stop.
+func (u *udpServer) serve() error {
+	failed := 0
+	for !u.stop.stopped() {
+		n, drops, errno := u.msg.recv(u.fd, 0)
+		t := now()
+		switch {
+		case again(errno):
+			continue
+		case errno != 0:
+			if failed++; failed > maxRecvErrors {
+				return fmt.Errorf("engine: serve: udp: receive: %w", errno)
+			}
+			continue
+		}
+		failed = 0
+		u.drops = drops
+		h, ok := parseHeader(u.msg.buf[:n])
+		switch {
+		case !ok:
+		case h.kind == kindMeasure:
+			u.data(h, n, t)
+		case h.kind == kindEcho:
+			u.msg.buf[2] |= byte(kindAnswer)
+			u.msg.answer(u.fd, n)
+		default:
+			u.control(h, n)
+		}
+	}
+	return nil
+}
+
+func (u *udpServer) data(h header, n int, t int64) {
+	if u.begun && h.run == u.run {
+		u.counts.add(h, n, t)
+	}
+}
+
+// control handles what is rare. Requests are repeated until they are answered,
+// so each may come more than once, and late.
+func (u *udpServer) control(h header, n int) {
+	switch h.kind {
+	case kindReach:
+		u.msg.buf[2] |= byte(kindAnswer)
+		u.answerWhole(n)
+	case kindHello:
+		u.answer(h, u.hello(h, u.msg.buf[headerSize:n]))
+	case kindBegin:
+		if !u.greeted || h.run != u.run {
+			return
+		}
+		if !u.begun {
+			u.begun, u.base, u.counts = true, u.drops, receiver{}
+		}
+		u.answer(h, nil)
+	case kindReport:
+		u.answer(h, u.report(h))
+	}
+}
+
+func (u *udpServer) hello(h header, b []byte) accepted {
+	a := accepted{Weir: version}
+	var p params
+	err := strictJSON(b, &p)
+	if err == nil {
+		err = p.check()
+	}
+	if err == nil && (p.Run != h.run || !strings.HasPrefix(p.Workload, "udp-")) {
+		err = fmt.Errorf("%s, run %d was asked for over UDP, run %d", p.Workload, p.Run, h.run)
+	}
+	if err == nil {
+		size := p.RcvBuf
+		if size == 0 {
+			size = serverRcvBuf
+		}
+		a.RcvBuf, err = setBuffer(u.fd, unix.SO_RCVBUF, size)
+	}
+	if err != nil {
+		a.Error = err.Error()
+		return a
+	}
+	if !u.greeted || u.run != h.run {
+		u.greeted, u.begun, u.run = true, false, h.run
+	}
+	return a
+}
+
+// report reads what has arrived, then tells what was counted.
+func (u *udpServer) report(h header) udpReport {
+	if !u.begun || h.run != u.run {
+		return udpReport{Error: fmt.Sprintf("the server does not count run %d: another client has taken its place", h.run)}
+	}
+	for deadline := now() + int64(drainTimeout); now() < deadline; {
+		n, drops, errno := u.late.recv(u.fd, unix.MSG_DONTWAIT)
+		if errno != 0 || n == 0 {
+			break
+		}
+		u.drops = drops
+		if h, ok := parseHeader(u.late.buf[:n]); ok && h.kind == kindMeasure {
+			u.data(h, n, now())
+		}
+	}
+	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts
+	return u.counts.udpReport
+}
+
+// answer sends v, if any, as JSON to where the last message came from. An answer
+// that cannot be sent is one that gets lost: the client asks again.
+func (u *udpServer) answer(h header, v any) {
+	n := headerSize
+	if v != nil {
+		b, err := json.Marshal(v)
+		if err != nil || len(b) > maxLine {
+			return
+		}
+		n += copy(u.msg.buf[headerSize:], b)
+	}
+	h.kind |= kindAnswer
+	h.put(u.msg.buf)
+	u.msg.answer(u.fd, n)
+}
+
+// answerWhole sends the answer in one piece or not at all.
+func (u *udpServer) answerWhole(n int) {
+	if setDiscover(u.fd, u.v6, unix.IP_PMTUDISC_PROBE) == nil {
+		u.msg.answer(u.fd, n)
+	}
+	setDiscover(u.fd, u.v6, unix.IP_PMTUDISC_WANT)
+}
+
+// setDiscover sets how path MTU discovery treats what is sent (ip(7)):
+// IP_PMTUDISC_PROBE sets DF and ignores what the route has learned,
+// IP_PMTUDISC_WANT is the default. IPv6 has the same values.
+func setDiscover(fd int, v6 bool, mode int) error {
+	level, opt := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
+	if v6 {
+		level, opt = unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER
+	}
+	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
+		return fmt.Errorf("engine: socket: path MTU discovery %d: %w", mode, err)
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func family(a netip.Addr) int {
+	if a.Is4() {
+		return unix.AF_INET
+	}
+	return unix.AF_INET6
+}
+
+func sockaddr(ap netip.AddrPort) unix.Sockaddr {
+	if ap.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(ap.Port()), Addr: ap.Addr().As4()}
+	}
+	return &unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16()}
+}
+
+func localPort(fd int) (uint16, error) {
+	sa, err := unix.Getsockname(fd)
+	if err != nil {
+		return 0, fmt.Errorf("engine: socket: own address: %w", err)
+	}
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return uint16(sa.Port), nil
+	case *unix.SockaddrInet6:
+		return uint16(sa.Port), nil
+	}
+	return 0, fmt.Errorf("engine: socket: own address: unexpected %T", sa)
+}
+
+// listen binds a socket to at. An IPv6 socket takes IPv6 alone.
+func listen(kind int, at netip.AddrPort) (int, error) {
+	fd, err := unix.Socket(family(at.Addr()), kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("engine: listen %v: %w", at, err)
+	}
+	if err := bindListen(fd, kind, at); err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("engine: listen %v: %w", at, err)
+	}
+	return fd, nil
+}
+
+func bindListen(fd, kind int, at netip.AddrPort) error {
+	if kind == unix.SOCK_STREAM { // for UDP it would let two servers share a port
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+			return err
+		}
+	}
+	if at.Addr().Is6() {
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1); err != nil {
+			return err
+		}
+	}
+	if err := unix.Bind(fd, sockaddr(at)); err != nil {
+		return err
+	}
+	if kind == unix.SOCK_STREAM {
+		return unix.Listen(fd, maxStreams)
+	}
+	return nil
+}
+
+// setTimeouts bounds every blocking call on fd.
+func setTimeouts(fd int, d time.Duration) error {
+	tv := unix.NsecToTimeval(int64(d))
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
+		return fmt.Errorf("engine: socket: receive timeout: %w", err)
+	}
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv); err != nil {
+		return fmt.Errorf("engine: socket: send timeout: %w", err)
+	}
+	return nil
+}
+
+// setBuffer asks for a buffer of size bytes, 0 leaving what the kernel chose,
+// and returns the size in effect. opt is SO_SNDBUF or SO_RCVBUF. The kernel
+// doubles what it is asked for, to pay for its bookkeeping, and bounds it by
+// net.core.{w,r}mem_max unless the caller is privileged (socket(7)).
+func setBuffer(fd, opt, size int) (int, error) {
+	force := map[int]int{unix.SO_SNDBUF: unix.SO_SNDBUFFORCE, unix.SO_RCVBUF: unix.SO_RCVBUFFORCE}[opt]
+	if size > 0 && unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, size); err != nil {
+			return 0, fmt.Errorf("engine: socket: buffer of %d bytes: %w", size, err)
+		}
+	}
+	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, opt)
+	if err != nil {
+		return 0, fmt.Errorf("engine: socket: buffer size: %w", err)
+	}
+	return got, nil
+}
+
+// setCC sets the congestion control of a TCP socket, "" leaving the machine's
+// default, and returns the one in effect.
+func setCC(fd int, name string) (string, error) {
+	if name != "" {
+		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name); err != nil {
+			return "", fmt.Errorf("engine: congestion control %s: %w (%s)", name, err, knownCC(err))
+		}
+	}
+	got, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	if err != nil {
+		return "", fmt.Errorf("engine: congestion control: %w", err)
+	}
+	if name != "" && got != name {
+		return "", fmt.Errorf("engine: congestion control %s was set, but %s is in effect", name, got)
+	}
+	return got, nil
+}
+
+func knownCC(err error) string {
+	key, what := "tcp_available_congestion_control", "this kernel has"
+	if errors.Is(err, unix.EPERM) {
+		key, what = "tcp_allowed_congestion_control", "without CAP_NET_ADMIN, this machine allows"
+	}
+	b, _ := os.ReadFile("/proc/sys/net/ipv4/" + key)
+	return fmt.Sprintf("%s %s: net.ipv4.%s", what, strings.Join(strings.Fields(string(b)), ", "), key)
+}
+
+// connectTCP connects fd within timeout.
+func connectTCP(ctx context.Context, fd int, server netip.AddrPort, timeout time.Duration) error {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return err
+	}
+	err := unix.Connect(fd, sockaddr(server))
+	if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EINTR) {
+		err = waitConnected(ctx, fd, now()+int64(timeout))
+	}
+	if err != nil {
+		return err
+	}
+	return unix.SetNonblock(fd, false)
+}
+
+func waitConnected(ctx context.Context, fd int, deadline int64) error {
+	for now() < deadline {
+		if ctx.Err() != nil {
+			return errStopped
+		}
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		n, err := unix.Poll(p, int(tick/time.Millisecond/2))
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		if n > 0 {
+			v, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+			if err == nil && v != 0 {
+				err = unix.Errno(v)
+			}
+			return err
+		}
+	}
+	return unix.ETIMEDOUT
+}
+
+// closeAll closes every descriptor; a close that fails changes no measurement.
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}

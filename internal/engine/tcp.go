@@ -1,0 +1,188 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// errSilent is what reading or writing returns when the other end does nothing
+// until the deadline.
+var errSilent = errors.New("the other end is silent")
+
+// readFull fills b, or returns why it could not. A short read is not an answer.
+func readFull(fd int, b []byte, deadline int64, s *stopper) error {
+	for got := 0; got < len(b); {
+		n, errno := recv(fd, b[got:])
+		switch {
+		case again(errno):
+			if err := mayWait(deadline, s); err != nil {
+				return err
+			}
+		case errno != 0:
+			return errno
+		case n == 0 && got > 0:
+			return io.ErrUnexpectedEOF
+		case n == 0:
+			return io.EOF
+		default:
+			got += n
+		}
+	}
+	return nil
+}
+
+// writeFull writes all of b, or returns why it could not.
+func writeFull(fd int, b []byte, deadline int64, s *stopper) error {
+	for len(b) > 0 {
+		n, errno := send(fd, b)
+		switch {
+		case again(errno):
+			if err := mayWait(deadline, s); err != nil {
+				return err
+			}
+		case errno != 0:
+			return errno
+		default:
+			b = b[n:]
+		}
+	}
+	return nil
+}
+
+func mayWait(deadline int64, s *stopper) error {
+	switch {
+	case s.stopped():
+		return errStopped
+	case now() > deadline:
+		return errSilent
+	}
+	return nil
+}
+
+// readJSON reads one line into v. It takes a byte at a time, because what follows
+// the line is not its to read; control messages are rare and short.
+func readJSON(fd int, v any, deadline int64, s *stopper) error {
+	var line [maxLine]byte
+	for n := range line {
+		if err := readFull(fd, line[n:n+1], deadline, s); err != nil {
+			return err
+		}
+		if line[n] == '\n' {
+			return strictJSON(line[:n], v)
+		}
+	}
+	return fmt.Errorf("a control message is longer than %d bytes", maxLine)
+}
+
+func strictJSON(b []byte, v any) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return fmt.Errorf("control message: %w", err)
+	}
+	return nil
+}
+
+func writeJSON(fd int, v any, deadline int64, s *stopper) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return writeFull(fd, append(b, '\n'), deadline, s)
+}
+
+// A tcpConn is a connection of which the server has accepted the parameters.
+type tcpConn struct {
+	fd     int
+	cc     string // congestion control in effect at this end
+	sndBuf int    // bytes, at this end
+	far    accepted
+}
+
+// dialTCP connects and agrees on parameters. A server that is not there yet
+// refuses, so a refusal is tried again until the timeout.
+func dialTCP(ctx context.Context, c config, s *stopper) (tcpConn, error) {
+	deadline := now() + int64(c.timeout)
+	for {
+		t, err := dialOnce(ctx, c)
+		if err == nil {
+			if err = t.agree(c, s); err != nil {
+				unix.Close(t.fd)
+				return t, fmt.Errorf("engine: tcp %v: agree on parameters: %w", c.server, err)
+			}
+			return t, nil
+		}
+		if !errors.Is(err, unix.ECONNREFUSED) || now() > deadline {
+			return t, fmt.Errorf("engine: tcp %v: connect: %w (waited %v)", c.server, err, c.timeout)
+		}
+		if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
+			return t, err
+		}
+	}
+}
+
+// retryEvery is the time between two tries to reach a server.
+const retryEvery = 10 * time.Millisecond
+
+func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
+	t.fd, err = unix.Socket(family(c.server.Addr()), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return t, err
+	}
+	defer func() {
+		if err != nil {
+			unix.Close(t.fd)
+		}
+	}()
+	// Both before connecting: the buffer bounds the window scale, and the
+	// handshake is already the congestion control's business.
+	if t.cc, err = setCC(t.fd, c.CC); err != nil {
+		return t, err
+	}
+	if _, err = setBuffer(t.fd, unix.SO_SNDBUF, c.sndBuf); err != nil {
+		return t, err
+	}
+	if err = unix.SetsockoptInt(t.fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
+		return t, err
+	}
+	if err = connectTCP(ctx, t.fd, c.server, c.timeout); err != nil {
+		return t, err
+	}
+	return t, setTimeouts(t.fd, tick)
+}
+
+// agree sends the parameters and reads what the server made of them.
+func (t *tcpConn) agree(c config, s *stopper) error {
+	deadline := now() + int64(c.timeout)
+	if err := writeJSON(t.fd, c.params, deadline, s); err != nil {
+		return err
+	}
+	if err := readJSON(t.fd, &t.far, deadline, s); err != nil {
+		return err
+	}
+	return t.far.check()
+}
+
+func (a accepted) check() error {
+	if a.Error != "" {
+		return fmt.Errorf("the server refused: %s", a.Error)
+	}
+	if a.Weir != version {
+		return fmt.Errorf("version %d of the server is not %d: use the same weir at both ends", a.Weir, version)
+	}
+	return nil
+}
+
+// finish reads back what autotuning left of the send buffer.
+func (t *tcpConn) finish() error {
+	var err error
+	t.sndBuf, err = setBuffer(t.fd, unix.SO_SNDBUF, 0)
+	return err
+}

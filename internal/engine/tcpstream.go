@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tcpStreamResult is what a tcp-stream run prints. The window is the server's.
+type tcpStreamResult struct {
+	head
+	Streams     int     `json:"streams"`
+	Bytes       int64   `json:"bytes"`       // that the server read in the window, of all streams
+	StreamBytes []int64 `json:"streamBytes"` // of each
+	Retransmits int64   `json:"retransmits"` // segments, in the window (TCP_INFO)
+	MSS         int     `json:"mss"`         // bytes, of the first stream, at the end
+	Congestion  string  `json:"congestion"`  // in effect at the sender
+	FarCC       string  `json:"serverCongestion"`
+	SndBuf      int     `json:"sndbuf"` // bytes in effect, of the first stream, at the end
+	RcvBuf      int     `json:"rcvbuf"` // bytes in effect at the server, at the beginning
+}
+
+// runTCPStream connects every stream, then sends on all of them at once.
+func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, error) {
+	var conns []tcpConn
+	defer func() {
+		for _, t := range conns {
+			unix.Close(t.fd)
+		}
+	}()
+	for range c.Streams {
+		t, err := dialTCP(ctx, c, s)
+		if err != nil {
+			return nil, err
+		}
+		conns = append(conns, t)
+	}
+	retransmits, err := sendStreams(ctx, c, conns, s, out)
+	if err != nil {
+		return nil, err
+	}
+	r := tcpStreamResult{Streams: c.Streams, Retransmits: retransmits,
+		Congestion: conns[0].cc, FarCC: conns[0].far.CC, RcvBuf: conns[0].far.RcvBuf}
+	for i, t := range conns {
+		var report streamReport
+		if err := readJSON(t.fd, &report, now()+int64(c.timeout), s); err != nil {
+			return nil, fmt.Errorf("engine: tcp %v: stream %d: the server's count: %w", c.server, i+1, err)
+		}
+		switch {
+		case report.Error != "":
+			return nil, fmt.Errorf("engine: tcp %v: stream %d: the server's count: %s", c.server, i+1, report.Error)
+		case report.Bytes < 0 || report.Window != int64(c.Duration):
+			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: %d bytes in %d ns, asked for %d ns", c.server, i+1, report.Bytes, report.Window, c.Duration)
+		}
+		r.Bytes += report.Bytes
+		r.StreamBytes = append(r.StreamBytes, report.Bytes)
+	}
+	if r.Bytes == 0 {
+		return nil, fmt.Errorf("engine: tcp %v: no byte arrived in the window of %v", c.server, c.Duration)
+	}
+	info, err := unix.GetsockoptTCPInfo(conns[0].fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil {
+		return nil, fmt.Errorf("engine: tcp %v: TCP_INFO: %w", c.server, err)
+	}
+	if err := conns[0].finish(); err != nil {
+		return nil, err
+	}
+	r.MSS, r.SndBuf = int(info.Snd_mss), conns[0].sndBuf
+	r.head = newHead(c.Workload, c.server.String(), c.Size, int64(c.Duration))
+	return r, nil
+}
+
+// sendStreams sends on every connection until the server's window must have
+// passed, and marks the window on out. It returns the retransmissions between
+// the marks. All senders have ended when it returns.
+func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out events) (int64, error) {
+	_, rtt, err := tcpInfo(conns)
+	if err != nil {
+		return 0, err
+	}
+	var first atomic.Int64
+	var over stopper
+	started := make(chan error, len(conns))
+	failed := make(chan error, len(conns))
+	var senders []<-chan error
+	for i, t := range conns {
+		senders = append(senders, onThread(func() error {
+			err := sendStream(t.fd, c.Size, &first, started, &over, s)
+			if err != nil {
+				failed <- fmt.Errorf("engine: tcp %v: stream %d: send: %w", c.server, i+1, err)
+			}
+			return nil
+		}))
+	}
+	retransmits, err := watchStreams(ctx, c, conns, &first, rtt, started, failed, out)
+	over.stop()
+	for _, done := range senders {
+		if e := <-done; err == nil {
+			err = e
+		}
+	}
+	return retransmits, err
+}
+
+// watchStreams keeps the time while the senders send.
+func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.Int64, rtt time.Duration, started, failed <-chan error, out events) (int64, error) {
+	select {
+	case <-started:
+	case err := <-failed:
+		return 0, err
+	case <-ctx.Done():
+		return 0, errStopped
+	}
+	begin := first.Load() + int64(c.Warmup)
+	if err := sleepUntil(ctx, begin, failed); err != nil {
+		return 0, err
+	}
+	before, _, err := tcpInfo(conns)
+	if err != nil {
+		return 0, err
+	}
+	if err := out.begin(); err != nil {
+		return 0, err
+	}
+	end := begin + int64(c.Duration)
+	if err := sleepUntil(ctx, end, failed); err != nil {
+		return 0, err
+	}
+	if err := out.end(); err != nil {
+		return 0, err
+	}
+	after, _, err := tcpInfo(conns)
+	if err != nil {
+		return 0, err
+	}
+	return after - before, sleepUntil(ctx, end+int64(margin(rtt)), failed)
+}
+
+// sendStream writes until over is set, then shuts down its side. What is still
+// queued is sent by the kernel, and read outside of the window.
+func sendStream(fd, size int, first *atomic.Int64, started chan<- error, over, s *stopper) error {
+	b := make([]byte, size)
+	first.CompareAndSwap(0, now())
+	for told := false; !over.stopped(); {
+		_, errno := send(fd, b)
+		switch {
+		case s.stopped():
+			return errStopped
+		case again(errno):
+		case errno != 0:
+			return errno
+		case !told:
+			started <- nil
+			told = true
+		}
+	}
+	return unix.Shutdown(fd, unix.SHUT_WR)
+}
+
+// tcpInfo returns the retransmitted segments of all connections so far, and the
+// longest smoothed round-trip time.
+func tcpInfo(conns []tcpConn) (retransmits int64, rtt time.Duration, err error) {
+	for _, t := range conns {
+		info, err := unix.GetsockoptTCPInfo(t.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err != nil {
+			return 0, 0, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
+		}
+		retransmits += int64(info.Total_retrans)
+		rtt = max(rtt, time.Duration(info.Rtt)*time.Microsecond)
+	}
+	return retransmits, rtt, nil
+}

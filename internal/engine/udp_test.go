@@ -1,0 +1,207 @@
+package engine
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// fakePath takes every datagram that it is not told to refuse.
+type fakePath struct {
+	refuse map[int]unix.Errno // by attempt
+	calls  int
+	seqs   []uint64
+}
+
+func (p *fakePath) send(k kind, seq uint64, n int) (int, unix.Errno) {
+	p.calls++
+	if errno := p.refuse[p.calls]; errno != 0 {
+		return 0, errno
+	}
+	p.seqs = append(p.seqs, seq)
+	return 1, 0
+}
+
+func TestSenderSchedule(t *testing.T) {
+	p := &fakePath{refuse: map[int]unix.Errno{2: unix.ENOBUFS, 3: unix.EAGAIN, 5: unix.EMSGSIZE}}
+	x := sender{path: p, interval: float64(time.Millisecond), stop: new(stopper)}
+	begin := now()
+	if err := x.run(kindMeasure, int64(10*time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if d := now() - begin; d < int64(10*time.Millisecond) {
+		t.Errorf("a window of 10 ms lasted %d ns", d)
+	}
+	if x.offered != 10 || x.sent > 7 || x.sent != int64(len(p.seqs)) {
+		t.Errorf("offered %d, sent %d: want 10, and at most 7", x.offered, x.sent)
+	}
+	for i, seq := range p.seqs { // what was not sent has no number
+		if seq != uint64(i) {
+			t.Errorf("datagram %d has number %d", i, seq)
+		}
+	}
+	if x.noBuffer > 1 || x.full > 1 || x.tooLarge > 1 {
+		t.Errorf("errors %v", x.errors())
+	}
+}
+
+func TestSenderEnds(t *testing.T) {
+	x := sender{path: &fakePath{refuse: map[int]unix.Errno{3: unix.ECONNREFUSED}}, stop: new(stopper)}
+	if err := x.run(kindMeasure, int64(time.Hour)); err != unix.ECONNREFUSED {
+		t.Errorf("%v, want refused", err)
+	}
+	x.stop.stop()
+	if err := x.run(kindMeasure, int64(time.Hour)); err != errStopped {
+		t.Errorf("%v, want stopped", err)
+	}
+}
+
+func TestLadder(t *testing.T) {
+	c := config{params: params{Workload: "udp-stream", Size: 100}}
+	for _, tc := range []struct {
+		name          string
+		sent, dups    int64
+		delivered     int64
+		dropped       int64
+		bytes, window int64
+		asked         int
+		want          string // in the error
+		received      int64
+	}{
+		{name: "all", sent: 10, delivered: 10, bytes: 1000, window: 1, received: 10},
+		{name: "drops", sent: 10, delivered: 6, dropped: 3, bytes: 600, window: 1, received: 9},
+		{name: "dropped requests", sent: 10, delivered: 6, dropped: 6, asked: 2, bytes: 600, window: 1, received: 10},
+		{name: "dropped duplicates", sent: 10, delivered: 6, dropped: 6, dups: 2, bytes: 600, window: 1, received: 10},
+		{name: "too many drops", sent: 10, delivered: 6, dropped: 6, asked: 1, bytes: 600, window: 1, want: "impossible"},
+		{name: "too many delivered", sent: 10, delivered: 11, bytes: 1100, window: 1, want: "impossible: 11 datagrams"},
+		{name: "bytes", sent: 10, delivered: 10, bytes: 999, window: 1, want: "impossible: 999 bytes"},
+		{name: "window", sent: 10, delivered: 10, bytes: 1000, want: "impossible: window 0 ns"},
+		{name: "none sent", window: 1, want: "no datagram of 100 bytes could be sent"},
+	} {
+		u := &udpClient{asked: tc.asked}
+		tx := sender{offered: 12, sent: tc.sent}
+		v, err := u.ladder(c, tx, udpReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups}, tc.window)
+		if tc.want != "" {
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if r := v.(udpStreamResult); r.Received != tc.received || r.Dropped != tc.received-tc.delivered {
+			t.Errorf("%s: received %d, dropped %d; want %d", tc.name, r.Received, r.Dropped, tc.received)
+		}
+	}
+}
+
+// A second client takes the server's place; the first one learns that from its
+// report, and does not get the other's numbers.
+func TestServerHasOneRun(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	first := client(t, addr, 1)
+	second := client(t, addr, 2)
+	var r udpReport
+	if err := first.ask(t.Context(), kindReport, nil, &r); err != nil || !strings.Contains(r.Error, "does not count run 1") {
+		t.Errorf("first client: %+v, %v", r, err)
+	}
+	if err := second.ask(t.Context(), kindBegin, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 100)
+	for _, h := range []header{{kind: kindMeasure, run: 2}, {kind: kindMeasure, run: 1}, {kind: kindWarmup, run: 2}} {
+		h.put(b)
+		send(second.fd, b)
+	}
+	send(second.fd, []byte("not one of ours, although it is long enough"))
+	if err := second.ask(t.Context(), kindBegin, nil, nil); err != nil { // a repeated request must not reset
+		t.Fatal(err)
+	}
+	if err := second.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 1 || r.Bytes != 100 {
+		t.Errorf("second client: %+v, %v", r, err)
+	}
+}
+
+func client(t *testing.T, addr string, run uint32) *udpClient {
+	t.Helper()
+	server, err := parseServer("test", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config{server: server, timeout: time.Second, params: params{Weir: version, Workload: "udp-stream", Run: run, Streams: 1, Size: 100, Duration: time.Second}}
+	u, err := meet(t.Context(), c, new(stopper))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(u.fd) })
+	return u
+}
+
+// What a client asks is bounded, and the refusal says how.
+func TestServerRefuses(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	server, err := parseServer("test", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		change func(*params)
+		want   string
+	}{
+		{func(p *params) { p.Duration = 2 * time.Hour }, "duration 2h0m0s is outside"},
+		{func(p *params) { p.Size = 1 << 30 }, "size 1073741824 is outside"},
+		{func(p *params) { p.Streams = 1000 }, "1000 streams is outside"},
+		{func(p *params) { p.Weir = 99 }, "version 99"},
+		{func(p *params) { p.Workload = "sctp" }, "unknown workload"},
+		{func(p *params) { p.CC = "nonesuch" }, "congestion control nonesuch"},
+	} {
+		c := config{server: server, timeout: time.Second, params: params{Weir: version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
+		tc.change(&c.params)
+		wire := c
+		wire.CC = "" // the client's own socket shall not refuse first
+		conn, err := dialOnce(t.Context(), wire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.agree(c, new(stopper)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("tcp: %v, want %q", err, tc.want)
+		}
+		unix.Close(conn.fd)
+		if c.CC != "" {
+			continue
+		}
+		if c.Workload == "tcp-stream" {
+			c.Workload = "udp-stream"
+		}
+		if u, err := meet(t.Context(), c, new(stopper)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("udp: %v, %v, want %q", u, err, tc.want)
+		}
+	}
+}
+
+// Garbage costs a server a connection at most.
+func TestServerSurvives(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	server, err := parseServer("test", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, garbage := range []string{"GET / HTTP/1.1\r\n", "\n", "{}\n", strings.Repeat("x", maxLine+1)} {
+		conn, err := dialOnce(t.Context(), config{server: server, timeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a accepted
+		send(conn.fd, []byte(garbage))
+		unix.Shutdown(conn.fd, unix.SHUT_WR)
+		if err := readJSON(conn.fd, &a, now()+int64(5*time.Second), new(stopper)); err == nil && a.Error == "" {
+			t.Errorf("%.10q was accepted: %+v", garbage, a)
+		}
+		unix.Close(conn.fd)
+	}
+	measure(t, new(rrResult), short("tcp-rr", addr)...)
+}

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// askEvery is how long a request to the server waits before it is repeated. It
+// is longer than most round trips, and a late answer is taken all the same.
+const askEvery = 20 * time.Millisecond
+
+// A udpClient is a connected socket and the control messages on it.
+type udpClient struct {
+	fd      int
+	run     uint32
+	server  netip.AddrPort
+	timeout time.Duration
+	stop    *stopper
+	buf     []byte
+	asked   int // requests sent so far
+	sndBuf  int // bytes in effect
+	far     accepted
+}
+
+// dialUDP makes the client's socket. It does not wait for the server.
+func dialUDP(server netip.AddrPort, sndBuf int) (int, int, error) {
+	fd, err := unix.Socket(family(server.Addr()), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, 0, fmt.Errorf("engine: udp %v: socket: %w", server, err)
+	}
+	got, err := setBuffer(fd, unix.SO_SNDBUF, sndBuf)
+	if err == nil {
+		err = reportErrors(fd, server.Addr().Is6())
+	}
+	if err == nil {
+		err = setTimeouts(fd, askEvery)
+	}
+	if err == nil {
+		err = unix.Connect(fd, sockaddr(server))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, 0, fmt.Errorf("engine: udp %v: %w", server, err)
+	}
+	return fd, got, nil
+}
+
+// reportErrors makes the kernel tell of datagrams that a queue of this machine
+// refused: without IP_RECVERR a full qdisc looks like success (udp_send_skb,
+// net/ipv4/udp.c).
+func reportErrors(fd int, v6 bool) error {
+	level, opt := unix.IPPROTO_IP, unix.IP_RECVERR
+	if v6 {
+		level, opt = unix.IPPROTO_IPV6, unix.IPV6_RECVERR
+	}
+	if err := unix.SetsockoptInt(fd, level, opt, 1); err != nil {
+		return fmt.Errorf("report errors: %w", err)
+	}
+	return nil
+}
+
+// meet makes a socket and agrees with the server on the parameters.
+func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
+	fd, sndBuf, err := dialUDP(c.server, c.sndBuf)
+	if err != nil {
+		return nil, err
+	}
+	u := &udpClient{fd: fd, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16), sndBuf: sndBuf}
+	b, err := json.Marshal(c.params)
+	if err == nil {
+		err = u.ask(ctx, kindHello, b, &u.far)
+	}
+	if err == nil {
+		err = u.far.check()
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err)
+	}
+	return u, nil
+}
+
+// ask sends a request until it is answered, and decodes the answer into v unless
+// that is nil. A refusal is tried again too, for the server may not be there yet.
+func (u *udpClient) ask(ctx context.Context, k kind, payload []byte, v any) error {
+	deadline := now() + int64(u.timeout)
+	request := make([]byte, headerSize+len(payload))
+	copy(request[headerSize:], payload)
+	reason := errSilent
+	for now() < deadline {
+		header{kind: k, run: u.run, seq: uint64(u.asked)}.put(request)
+		u.asked++
+		readErrors(u.fd, nil) // they take room in the buffer that the answer needs
+		if _, errno := send(u.fd, request); errno != 0 {
+			reason = errno
+		}
+		b, err := u.await(k, now()+int64(askEvery))
+		switch {
+		case errors.Is(err, errStopped):
+			return err
+		case err != nil:
+			reason = err
+			if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
+				return err
+			}
+		case b == nil:
+		case v != nil:
+			return strictJSON(b, v)
+		default:
+			return nil
+		}
+	}
+	return fmt.Errorf("no answer within %v: %w", u.timeout, reason)
+}
+
+// await returns the payload of the answer to a request of kind k, or nil when
+// there was none by the deadline.
+func (u *udpClient) await(k kind, deadline int64) ([]byte, error) {
+	for {
+		n, errno := recv(u.fd, u.buf)
+		if u.stop.stopped() {
+			return nil, errStopped
+		}
+		if errno != 0 && !again(errno) {
+			return nil, errno
+		}
+		if errno == 0 {
+			h, ok := parseHeader(u.buf[:n])
+			if ok && h.kind == k|kindAnswer && h.run == u.run {
+				return u.buf[headerSize:n:n], nil
+			}
+		}
+		if now() > deadline {
+			return nil, nil
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// udpStreamResult is what a udp-stream run prints. Its counts are a ladder:
+// offered ≥ sent ≥ received ≥ delivered, where received is what reached the
+// server's socket, and delivered what its application read.
+type udpStreamResult struct {
+	head
+	Rate       float64          `json:"rate"`    // bit/s of payload asked for; 0 is as fast as it could
+	Offered    int64            `json:"offered"` // datagrams that the schedule held; without a rate, attempts
+	Sent       int64            `json:"sent"`    // that the kernel took
+	Received   int64            `json:"received"`
+	Delivered  int64            `json:"delivered"` // without duplicates
+	Bytes      int64            `json:"bytes"`     // of payload, delivered
+	Dropped    int64            `json:"dropped"`   // at the server's socket buffer
+	Duplicates int64            `json:"duplicates"`
+	Reordered  int64            `json:"reordered"`
+	Jitter     float64          `json:"jitter"`     // s, RFC 3550
+	Span       float64          `json:"span"`       // s, from first to last arrival
+	SendErrors map[string]int64 `json:"sendErrors"` // attempts that failed, by error
+	SndBuf     int              `json:"sndbuf"`     // bytes in effect
+	RcvBuf     int              `json:"rcvbuf"`     // bytes in effect
+}
+
+// A txPath hands datagrams to the kernel. It is where faster ways of sending
+// (sendmmsg, UDP_SEGMENT, a ring) fit.
+type txPath interface {
+	// send sends up to n datagrams numbered from seq, and returns how many the
+	// kernel took. It must not allocate.
+	send(k kind, seq uint64, n int) (int, unix.Errno)
+}
+
+// plainPath sends one datagram per system call.
+type plainPath struct {
+	fd  int
+	run uint32
+	b   []byte
+}
+
+func (p *plainPath) send(k kind, seq uint64, n int) (int, unix.Errno) {
+	header{kind: k, run: p.run, seq: seq, sent: uint64(now()) & mask40}.put(p.b)
+	if _, errno := send(p.fd, p.b); errno != 0 {
+		return 0, errno
+	}
+	return 1, 0
+}
+
+// runUDPStream runs on one thread of its own.
+func runUDPStream(ctx context.Context, c config, s *stopper, out events) (any, error) {
+	u, err := meet(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(u.fd)
+	var result any
+	err = <-onThread(func() error {
+		result, err = u.stream(ctx, c, out)
+		return err
+	})
+	return result, err
+}
+
+func (u *udpClient) stream(ctx context.Context, c config, out events) (any, error) {
+	path := &plainPath{fd: u.fd, run: u.run, b: make([]byte, c.Size)}
+	tx := sender{path: path, interval: interval(c), stop: u.stop}
+	if err := tx.run(kindWarmup, int64(c.Warmup)); err != nil {
+		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, err)
+	}
+	// The answer comes after the warm-up has left the server's buffer, so
+	// nothing of it is counted, and no drop of it either.
+	if err := u.ask(ctx, kindBegin, nil, nil); err != nil {
+		return nil, fmt.Errorf("engine: udp %v: begin: %w", c.server, err)
+	}
+	if err := out.begin(); err != nil {
+		return nil, err
+	}
+	begin := now()
+	err := tx.run(kindMeasure, int64(c.Duration))
+	window := now() - begin
+	if err != nil {
+		return nil, fmt.Errorf("engine: udp %v: send: %w", c.server, err)
+	}
+	if err := out.end(); err != nil {
+		return nil, err
+	}
+	u.asked = 0
+	var r udpReport
+	if err := u.ask(ctx, kindReport, nil, &r); err != nil {
+		return nil, fmt.Errorf("engine: udp %v: the server's count: %w", c.server, err)
+	}
+	return u.ladder(c, tx, r, window)
+}
+
+// ladder joins what both ends counted, and refuses what cannot be.
+func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any, error) {
+	bad := func(format string, args ...any) (any, error) {
+		return nil, fmt.Errorf("engine: udp %v: "+format, append([]any{c.server}, args...)...)
+	}
+	switch {
+	case r.Error != "":
+		return bad("the server's count: %s", r.Error)
+	case tx.sent == 0:
+		return bad("no datagram of %d bytes could be sent: %v", c.Size, tx.errors())
+	case window <= 0 || r.Span < 0 || r.Jitter < 0:
+		return bad("impossible: window %d ns, arrivals over %d ns, jitter %g ns", window, r.Span, r.Jitter)
+	case r.Delivered > tx.sent:
+		return bad("impossible: %d datagrams delivered of %d sent", r.Delivered, tx.sent)
+	case r.Bytes != r.Delivered*int64(c.Size):
+		return bad("impossible: %d bytes in %d datagrams of %d", r.Bytes, r.Delivered, c.Size)
+	}
+	// The socket's counter also holds requests for the report that were dropped
+	// before the answered one, and duplicates made by the network.
+	received := r.Delivered + r.Dropped
+	if extra := received - tx.sent; extra > 0 {
+		if extra > int64(u.asked)+r.Duplicates {
+			return bad("impossible: %d datagrams delivered and %d dropped at the socket, of %d sent", r.Delivered, r.Dropped, tx.sent)
+		}
+		received = tx.sent
+	}
+	return udpStreamResult{
+		head: newHead(c.Workload, c.server.String(), c.Size, window), Rate: c.rate,
+		Offered: tx.offered, Sent: tx.sent, Received: received, Delivered: r.Delivered,
+		Bytes: r.Bytes, Dropped: received - r.Delivered, Duplicates: r.Duplicates, Reordered: r.Reordered,
+		Jitter: r.Jitter / 1e9, Span: seconds(r.Span), SendErrors: tx.errors(), SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
+	}, nil
+}
+
+// interval returns the nanoseconds from one datagram to the next, 0 without a rate.
+func interval(c config) float64 {
+	if c.rate == 0 {
+		return 0
+	}
+	return float64(c.Size) * 8 / c.rate * float64(time.Second)
+}

@@ -1,0 +1,168 @@
+package report
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/record"
+)
+
+const hostile = `<script>alert(1)</script>|"'&{{.}}` + "\x1b[31m\n`rm`*_"
+
+// edges are runs that a report must survive, and what it must say of them.
+var edges = []struct {
+	name string
+	edit func(*Run)
+	says string // in the text
+}{
+	{"nothing", func(r *Run) { *r = Run{} }, "no trials"},
+	{"no ok trial", func(r *Run) {
+		for i := range r.Results {
+			r.Results[i].Status, r.Results[i].Reason = record.Failed, "the client died"
+		}
+	}, "no trial is ok"},
+	{"one block", func(r *Run) {
+		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Block > 1 })
+	}, "need at least 9 blocks"},
+	{"no baseline in the results", func(r *Run) {
+		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Asked["network"] == "host" })
+	}, `no trial of the baseline "host"`},
+	{"no baseline named", func(r *Run) { r.Baseline = "" }, "no baseline is named"},
+	{"only the baseline", func(r *Run) {
+		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Asked["network"] != "host" })
+	}, `"host" is the only network`},
+	{"one machine", func(*Run) {}, "not network throughput"},
+	{"twelve networks", func(r *Run) {
+		for _, x := range slices.Clone(r.Results) {
+			for i := 1; i <= 9; i++ {
+				if x.Asked["network"] == "bridge" {
+					y := x
+					y.Trial, y.Asked = fmt.Sprintf("%s-%d", x.Trial, i), map[string]string{"network": fmt.Sprintf("n%d", i), "probe": x.Asked["probe"]}
+					r.Results = append(r.Results, y)
+				}
+			}
+		}
+	}, "n9"},
+	{"link rate", func(r *Run) {
+		for i := range r.Results {
+			if r.Results[i].Found != nil && r.Results[i].Asked["probe"] == "tcp-stream" {
+				r.Results[i].Found["ceiling"], r.Results[i].Found["link"] = "2.5e10", "2.6e10"
+			}
+		}
+	}, "header ceiling: host 25 Gbit/s"},
+	{"hostile names", func(r *Run) {
+		r.Name, r.Question, r.Study, r.Seed, r.Dir = hostile, hostile, []byte(hostile), hostile, hostile
+		r.Command, r.Problems = []string{hostile}, []string{hostile}
+		r.Findings = []Finding{{hostile, []string{hostile}}}
+		r.Hosts = map[string][]byte{hostile: []byte(`{"kernel":"<script>"}`), "broken": []byte("{")}
+		for i := range r.Results {
+			x := &r.Results[i]
+			x.Reason, x.Trial, x.Warnings = hostile, x.Trial+hostile, []string{hostile}
+			x.Asked[hostile] = hostile
+			if x.Asked["network"] == "bridge" {
+				x.Asked["network"] = hostile
+			}
+			if x.Found != nil {
+				x.Found[hostile] = fmt.Sprint(hostile, x.Block)
+			}
+		}
+	}, "script"},
+	{"broken histograms", func(r *Run) {
+		for i := range r.Results {
+			for n := range r.Results[i].Values {
+				if r.Results[i].Values[n].Hist != "" {
+					r.Results[i].Values[n].Hist = "HISTgarbage"
+				}
+			}
+		}
+	}, "histograms of 12 trials cannot be read"},
+	{"zeros", func(r *Run) {
+		for i := range r.Results {
+			for n := range r.Results[i].Values {
+				r.Results[i].Values[n].Value = 0
+			}
+		}
+	}, "a ratio needs finite numbers above 0"},
+	{"a numeric factor", func(r *Run) {
+		for _, x := range slices.Clone(r.Results) {
+			for i, size := range []string{"9k", "1000", "64"} {
+				y := x
+				y.Trial, y.Asked = fmt.Sprintf("%s-%d", x.Trial, i), map[string]string{"network": x.Asked["network"], "probe": x.Asked["probe"], "size": size}
+				r.Results = append(r.Results, y)
+			}
+		}
+		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Asked["size"] == "" })
+	}, "UDP stream, size 9k"},
+}
+
+func TestEdges(t *testing.T) {
+	for _, e := range edges {
+		t.Run(e.name, func(t *testing.T) {
+			r := run(t)
+			e.edit(&r)
+			out := map[string]string{}
+			for name, f := range writers {
+				s := write(t, f, r)
+				for _, bad := range []string{"NaN", "+Inf", "-Inf"} {
+					if strings.Contains(s, bad) {
+						t.Errorf("%s contains %s", name, bad)
+					}
+				}
+				out[name] = s
+			}
+			if !strings.Contains(strings.Join(strings.Fields(out["text"]), " "), e.says) {
+				t.Errorf("the text does not say %q:\n%s", e.says, out["text"])
+			}
+			if strings.Contains(out["html"], "<script") {
+				t.Error("html: a name became markup")
+			}
+			if strings.Contains(out["text"], "\x1b") {
+				t.Error("text: a name moves the cursor")
+			}
+			for _, l := range strings.Split(out["markdown"], "\n") {
+				if strings.Contains(l, "<script") {
+					t.Errorf("markdown: a name became markup: %s", l)
+				}
+			}
+			if _, err := csv.NewReader(strings.NewReader(out["csv"])).ReadAll(); err != nil {
+				t.Errorf("csv: %v", err)
+			}
+			if !json.Valid([]byte(out["json"])) {
+				t.Error("json: not valid")
+			}
+		})
+	}
+}
+
+// The page must open from a mail: nothing may be loaded from elsewhere.
+func TestSelfContained(t *testing.T) {
+	s := write(t, HTML, run(t))
+	for _, bad := range []string{"<script", "<link", "<img", "@import", "url(", "src="} {
+		if strings.Contains(s, bad) {
+			t.Errorf("the page contains %s", bad)
+		}
+	}
+	if n := strings.Count(s, "http"); n != strings.Count(s, `xmlns="http://www.w3.org/2000/svg"`) {
+		t.Errorf("the page names %d addresses beside the namespace of SVG", n)
+	}
+	for _, tag := range []string{"section", "table", "details", "figure", "svg", "div", "ul"} {
+		if open, closed := strings.Count(s, "<"+tag+">")+strings.Count(s, "<"+tag+" "), strings.Count(s, "</"+tag+">"); open != closed {
+			t.Errorf("%d <%s> but %d closed", open, tag, closed)
+		}
+	}
+	for _, want := range []string{"role=\"img\"", "prefers-color-scheme: dark", "not network throughput", "h1 vx0: MTU is 1400, expected 1450", "seed of the order", "gro"} {
+		if !strings.Contains(s, want) {
+			t.Errorf("the page does not contain %q", want)
+		}
+	}
+}
+
+func TestShell(t *testing.T) {
+	if got, want := shell([]string{"weir", "run", "it's here", ""}), `weir run 'it'\''s here' ''`; got != want {
+		t.Errorf("shell: %s, want %s", got, want)
+	}
+}
