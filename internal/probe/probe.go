@@ -44,11 +44,11 @@ type Measured struct {
 }
 
 // What the program "weir" prints on its standard output, as a line of its own:
-// a server when it listens, a client when its measured window begins and ends,
-// so that counters are read at these moments. For other tools the socket tables
-// and the clock tell.
+// a server when it listens (the line begins so), a client when its measured
+// window begins and ends, so that counters are read at these moments. For other
+// tools the socket tables and the clock tell.
 const (
-	MarkReady = `{"event":"ready"}`
+	MarkReady = `{"event":"ready"`
 	MarkBegin = `{"event":"begin"}`
 	MarkEnd   = `{"event":"end"}`
 )

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -24,6 +25,9 @@ const grace = 10 * time.Second
 
 // maxOutput bounds what is kept of one stream of a program's output, bytes.
 const maxOutput = 16 << 20
+
+// maxMark is longer than any line that says that something begins or ends.
+const maxMark = 128
 
 // A program is one process of a trial and what it printed.
 type program struct {
@@ -132,7 +136,7 @@ func (o *output) Write(b []byte) (int, error) {
 		}
 		line := rest[:n]
 		o.from += n + 1
-		if bytes.HasPrefix(line, []byte(`{"event":`)) && len(line) < 64 {
+		if bytes.HasPrefix(line, []byte(`{"event":`)) && len(line) < maxMark {
 			o.seen = append(o.seen, string(line))
 			if f := o.on[string(line)]; f != nil {
 				f()
@@ -141,10 +145,11 @@ func (o *output) Write(b []byte) (int, error) {
 	}
 }
 
-func (o *output) has(line string) bool {
+// has reports whether an event line beginning with mark was printed.
+func (o *output) has(mark string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Contains(o.seen, line)
+	return slices.ContainsFunc(o.seen, func(line string) bool { return strings.HasPrefix(line, mark) })
 }
 
 // Bytes is valid until the next Write.

@@ -1,0 +1,42 @@
+# weir needs Go and make. `make run` measures; `make test` proves.
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# Debian packages that the tests drive for real.
+PACKAGES := iperf3 iproute2 ethtool
+
+export CGO_ENABLED := 0
+
+.PHONY: run build test tools check golden fuzz clean
+
+run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
+	./bin/weir run
+
+build:
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/weir ./cmd/weir
+
+test: tools check ## everything, with the real tools
+	./scripts/test
+
+tools: ## install what the tests need and is missing
+	./scripts/install-tools $(PACKAGES)
+
+check:
+	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
+	go vet ./...
+	go run $(STATICCHECK) ./...
+
+golden: ## rewrite the golden files; read the difference before you commit it
+	go test ./internal/network ./internal/chart ./internal/report ./internal/plan ./internal/condition -update
+	UPDATE=1 go test ./cmd/weir
+
+T ?= 30s
+fuzz: ## fuzz every parser for T each
+	@for p in $$(go list ./...); do \
+		for f in $$(go test -list '^Fuzz' $$p | grep '^Fuzz'); do \
+			echo "$$p $$f"; go test -run '^$$' -fuzz "^$$f\$$" -fuzztime $(T) $$p || exit 1; \
+		done; \
+	done
+
+clean:
+	rm -rf bin
