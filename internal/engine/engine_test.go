@@ -78,6 +78,11 @@ func run(t *testing.T, args ...string) ([]string, error) {
 func measure(t *testing.T, v any, args ...string) {
 	t.Helper()
 	lines, err := run(t, args...)
+	// The kernel drops a segment now and then when a receive buffer is full; the
+	// retransmission takes 200 ms, so a window this short may see nothing.
+	for try := 1; try < 5 && err != nil && strings.Contains(err.Error(), "no byte arrived"); try++ {
+		lines, err = run(t, args...)
+	}
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
@@ -111,7 +116,7 @@ func TestTCPStream(t *testing.T) {
 			t.Run(loopback+" "+streams, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
 				var r tcpStreamResult
-				measure(t, &r, short("tcp-stream", addr, "--streams", streams, "--rcvbuf", "400000")...)
+				measure(t, &r, short("tcp-stream", addr, "--streams", streams)...)
 				sum := int64(0)
 				for _, b := range r.StreamBytes {
 					sum += b
@@ -121,9 +126,6 @@ func TestTCPStream(t *testing.T) {
 				}
 				if r.Window != 0.03 || r.Congestion != "reno" || r.FarCC != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
 					t.Errorf("%+v", r)
-				}
-				if r.RcvBuf < 400000 { // the kernel doubles it, unless net.core.rmem_max is small
-					t.Logf("receive buffer is %d", r.RcvBuf)
 				}
 			})
 		}
@@ -175,6 +177,22 @@ func TestRequestResponse(t *testing.T) {
 					t.Errorf("longest %d ns in a window of %g s", h.Max(), r.Window)
 				}
 			})
+		}
+	}
+}
+
+// Buffers are set at the end that they are for, and what is reported is what is
+// in effect: twice what was asked for, as long as net.core.{r,w}mem_max allows it.
+func TestBuffers(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	for _, workload := range workloads {
+		var r struct{ SndBuf, RcvBuf int }
+		lines, err := run(t, short(workload, addr, "--sndbuf", "30000", "--rcvbuf", "40000")...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil || r.SndBuf != 60000 || r.RcvBuf != 80000 {
+			t.Errorf("%s: send buffer %d, receive buffer %d, want 60000 and 80000 (%v)", workload, r.SndBuf, r.RcvBuf, err)
 		}
 	}
 }

@@ -18,7 +18,7 @@ type config struct {
 	server  netip.AddrPort
 	rate    float64       // bit/s of payload; 0 is as fast as it can
 	sndBuf  int           // bytes; 0 leaves the kernel's choice
-	timeout time.Duration // for connecting, and for every answer
+	timeout time.Duration // for connecting, for every answer, and for TCP to move on
 }
 
 // maxRate is far above any path, and keeps the schedule's arithmetic exact.
@@ -60,7 +60,7 @@ func parseRun(args []string, stderr io.Writer) (config, error) {
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control, set at both ends")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes asked for the client's send buffer; 0 leaves it")
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes asked for the server's receive buffer; 0 leaves it (UDP: 4 MiB)")
-	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "for connecting, and for every answer of the server")
+	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "for connecting, for every answer of the server, and for TCP to move on")
 	pos, err := parseFlags(fs, args, stderr, "WORKLOAD", "ADDR:PORT")
 	if err != nil {
 		return c, err

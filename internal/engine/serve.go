@@ -128,11 +128,17 @@ func (s *server) open(fd int) bool {
 }
 
 // drop closes a socket. The lock keeps close from shutting down another one that
-// got the same number.
+// got the same number. A server that stops resets its connections: after an
+// orderly end, a client whose window was closed would send probes to the socket
+// in FIN-WAIT-2 for another minute (tcp_timewait_state_process,
+// net/ipv4/tcp_minisocks.c).
 func (s *server) drop(fd int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.fds, fd)
+	if s.stop.stopped() {
+		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	}
 	unix.Close(fd)
 }
 

@@ -88,7 +88,7 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out
 	var senders []<-chan error
 	for i, t := range conns {
 		senders = append(senders, onThread(func() error {
-			err := sendStream(t.fd, c.Size, &first, started, &over, s)
+			err := sendStream(t.fd, c, &first, started, &over, s)
 			if err != nil {
 				failed <- fmt.Errorf("engine: tcp %v: stream %d: send: %w", c.server, i+1, err)
 			}
@@ -140,22 +140,29 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 }
 
 // sendStream writes until over is set, then shuts down its side. What is still
-// queued is sent by the kernel, and read outside of the window.
-func sendStream(fd, size int, first *atomic.Int64, started chan<- error, over, s *stopper) error {
-	b := make([]byte, size)
+// queued is sent by the kernel, and read outside of the window. A path on which
+// nothing moves for the timeout ends it.
+func sendStream(fd int, c config, first *atomic.Int64, started chan<- error, over, s *stopper) error {
+	b := make([]byte, c.Size)
 	first.CompareAndSwap(0, now())
+	stalled := 0 // sends in a row that took nothing within a tick
 	for told := false; !over.stopped(); {
 		_, errno := send(fd, b)
 		switch {
 		case s.stopped():
 			return errStopped
 		case again(errno):
+			if stalled++; time.Duration(stalled)*tick > c.timeout {
+				return fmt.Errorf("nothing was taken for %v: %w", c.timeout, errSilent)
+			}
+			continue
 		case errno != 0:
 			return errno
 		case !told:
 			started <- nil
 			told = true
 		}
+		stalled = 0
 	}
 	return unix.Shutdown(fd, unix.SHUT_WR)
 }

@@ -80,11 +80,21 @@ func compareLevels(a, b map[string]string) int {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		if c := Natural(a[k], b[k]); c != 0 {
+		if c := compareLevel(a[k], b[k]); c != 0 {
 			return c
 		}
 	}
 	return 0
+}
+
+// compareLevel puts 64 before 9k.
+func compareLevel(a, b string) int {
+	x, okX := quantity(a)
+	y, okY := quantity(b)
+	if okX && okY && x != y {
+		return cmp.Compare(x, y)
+	}
+	return Natural(a, b)
 }
 
 // Natural compares strings as people number things: "9" before "10", "h2"

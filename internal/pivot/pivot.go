@@ -158,7 +158,7 @@ func (p Pivot) warn(o Options) []string {
 		out = append(out, fmt.Sprintf("%q is the only network, so nothing is compared", o.Baseline))
 	}
 	if need := stat.MinPairs(p.Each); p.Comparisons > 0 && p.Blocks < need {
-		out = append(out, fmt.Sprintf("%d blocks are too few for intervals: %d ratios that hold together at %g %% need at least %d blocks",
+		out = append(out, fmt.Sprintf("too few blocks for intervals: there are %d, and %d ratios that hold together at %g %% need at least %d blocks",
 			p.Blocks, p.Comparisons, 100*p.Confidence, need))
 	}
 	return out

@@ -29,7 +29,7 @@ func answers(p pivot.Pivot, brief bool) []answer {
 
 func clauses(p pivot.Pivot, network string, brief bool) string {
 	var parts []string
-	named := false // the baseline is named once
+	named, bounded := false, false // the baseline is named once
 	for i := 0; i < len(p.Tables); {
 		probe := p.Tables[i].Probe
 		var rows []pivot.Row
@@ -37,6 +37,7 @@ func clauses(p pivot.Pivot, network string, brief bool) string {
 			for _, r := range p.Tables[i].Rows {
 				if r.Network == network && r.Ratio.N > 0 {
 					rows = append(rows, r)
+					bounded = bounded || r.Ratio.Bounded()
 				}
 			}
 		}
@@ -52,6 +53,9 @@ func clauses(p pivot.Pivot, network string, brief bool) string {
 	if len(parts) == 0 {
 		return ""
 	}
+	if !bounded {
+		return strings.Join(parts, ", ") + ". There are too few blocks for intervals."
+	}
 	return strings.Join(parts, ", ") + "."
 }
 
@@ -60,15 +64,12 @@ func clause(rows []pivot.Row, of string, brief bool) string {
 	if len(rows) == 1 {
 		r := rows[0].Ratio
 		d := ratioDigits(r)
-		s, interval := fixed(r.Center, d)+"×"+of, " (no interval)"
+		s, interval := fixed(r.Center, d)+"×"+of, ""
 		if rows[0].Same {
 			s = "no difference shown ~"
 		}
-		if r.Bounded() {
+		if r.Bounded() && !brief {
 			interval = " " + bracket(r, d)
-			if brief {
-				interval = ""
-			}
 		}
 		return s + interval
 	}
@@ -82,7 +83,11 @@ func clause(rows []pivot.Row, of string, brief bool) string {
 	if same == len(rows) {
 		return fmt.Sprintf("no difference shown ~ under any of %d conditions", len(rows))
 	}
-	s := fmt.Sprintf("%s× to %s×%s under %d conditions", fixed(lo, 2), fixed(hi, 2), of, len(rows))
+	span := fixed(lo, 2) + "×"
+	if to := fixed(hi, 2) + "×"; to != span {
+		span += " to " + to
+	}
+	s := fmt.Sprintf("%s%s under %d conditions", span, of, len(rows))
 	if same > 0 {
 		s += fmt.Sprintf(" (no difference shown ~ under %d)", same)
 	}

@@ -129,7 +129,7 @@ func newView(r Run) (view, error) {
 	}
 	for _, s := range v.Sections {
 		for i := range s.Tables {
-			s.Tables[i].Fold = len(s.Tables) > manyTables
+			s.Tables[i].Fold = len(s.Tables) > manyTables || s.Sweeps != nil
 		}
 	}
 	return v, nil
