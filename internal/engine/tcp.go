@@ -119,8 +119,11 @@ func dialTCP(ctx context.Context, c config, s *stopper) (tcpConn, error) {
 			}
 			return t, nil
 		}
-		if !errors.Is(err, unix.ECONNREFUSED) || now() > deadline {
-			return t, fmt.Errorf("engine: tcp %v: connect: %w (waited %v)", c.server, err, c.timeout)
+		if !errors.Is(err, unix.ECONNREFUSED) {
+			return t, fmt.Errorf("engine: tcp %v: connect: %w", c.server, err)
+		}
+		if now() > deadline {
+			return t, fmt.Errorf("engine: tcp %v: connect: %w for %v", c.server, err, c.timeout)
 		}
 		if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
 			return t, err

@@ -66,7 +66,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		return nil, fmt.Errorf("engine: tcp %v: TCP_INFO: %w", c.server, err)
 	}
 	if err := conns[0].finish(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 	}
 	r.MSS, r.SndBuf = int(info.Snd_mss), conns[0].sndBuf
 	r.head = newHead(c.Workload, c.server.String(), c.Size, int64(c.Duration))

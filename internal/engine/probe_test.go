@@ -1,0 +1,50 @@
+package engine
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/probe"
+)
+
+// What the native probes ask is what the engine understands, and what it prints
+// is what they read.
+func TestNativeProbes(t *testing.T) {
+	for _, loopback := range loopbacks {
+		t.Run(loopback, func(t *testing.T) {
+			addr, _ := serve(t, loopback)
+			for _, p := range []probe.Probe{
+				probe.TCPStream{CC: "reno"}, probe.TCPStream{Streams: 2, Size: 1000, CC: "reno"},
+				probe.UDPStream{}, probe.UDPStream{Size: 5000, Rate: 1e8}, probe.UDPRate{}, probe.UDPRate{Size: 16, Rate: 1e6},
+				probe.TCPRR{CC: "reno"}, probe.UDPRR{}, probe.UDPRR{Size: 2000},
+			} {
+				ask(t, p, addr)
+			}
+			needICMP(t, netip.MustParseAddrPort(addr).Addr().String())
+			ask(t, probe.Ping{}, addr)
+		})
+	}
+}
+
+func ask(t *testing.T, p probe.Probe, addr string) {
+	t.Helper()
+	server, client := p.Commands(probe.Window{Server: netip.MustParseAddrPort(addr), Warmup: 20 * time.Millisecond, Duration: 50 * time.Millisecond})
+	if got, want := strings.Join(server, " "), "weir engine serve "+addr; got != want && got != "" {
+		t.Errorf("%+v: server %q, want %q", p, got, want)
+	}
+	lines, err := run(t, client[2:]...)
+	if err != nil {
+		t.Errorf("%q: %v", client, err)
+		return
+	}
+	m, err := p.Parse(probe.Output{Client: []byte(strings.Join(lines, "\n"))})
+	if err != nil {
+		t.Errorf("%q: %v", client, err)
+		return
+	}
+	if len(m.Values) < 3 || m.Values[0].Value <= 0 || m.Found["tool"] != "weir engine" {
+		t.Errorf("%q: %+v", client, m)
+	}
+}

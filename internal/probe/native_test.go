@@ -1,0 +1,237 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var updateNative = flag.Bool("update-native", false, "rewrite the golden files of the native probes")
+
+// nativeProbes by the name that begins a recorded output, after the version.
+var nativeProbes = map[string]Probe{
+	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
+	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "ping": Ping{},
+}
+
+// nativeProbe returns the probe whose output a file holds: 1-udp-rr-refused.out
+// is of udp-rr.
+func nativeProbe(t testing.TB, file string) Probe {
+	t.Helper()
+	_, name, _ := strings.Cut(filepath.Base(file), "-")
+	for known, p := range nativeProbes {
+		rest := strings.TrimPrefix(strings.TrimSuffix(name, ".out"), known)
+		if strings.HasPrefix(name, known) && (rest == "" || rest[0] == '-') {
+			return p
+		}
+	}
+	t.Fatalf("%s is named after no probe", file)
+	return nil
+}
+
+func recorded(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/native/*.out")
+	if err != nil || len(files) < len(nativeProbes) {
+		t.Fatalf("%d recorded outputs for %d probes (%v)", len(files), len(nativeProbes), err)
+	}
+	return files
+}
+
+func read(t testing.TB, file string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// printed is what a golden file holds: the values one by one without their
+// histograms, or the error.
+func printed(t *testing.T, m Measured, err error) []byte {
+	t.Helper()
+	if err != nil {
+		return []byte("error: " + err.Error() + "\n")
+	}
+	var b bytes.Buffer
+	for _, v := range m.Values {
+		if v.Hist != "" {
+			v.Hist = "yes"
+		}
+		line, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	found, err := json.MarshalIndent(m.Found, "", "  ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Write(append(found, '\n'))
+	return b.Bytes()
+}
+
+func TestNativeRecorded(t *testing.T) {
+	for _, file := range recorded(t) {
+		m, err := nativeProbe(t, file).Parse(Output{Client: read(t, file)})
+		got, golden := printed(t, m, err), strings.TrimSuffix(file, ".out")+".golden"
+		if *updateNative {
+			if err := os.WriteFile(golden, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := read(t, golden); !bytes.Equal(got, want) {
+			t.Errorf("%s: got\n%swant\n%s(-update-native rewrites it)", file, got, want)
+		}
+	}
+}
+
+func TestNativeCommands(t *testing.T) {
+	w := Window{Server: netip.MustParseAddrPort("10.64.1.1:5201"), Warmup: 200 * time.Millisecond, Duration: time.Second}
+	const serve = "weir engine serve 10.64.1.1:5201"
+	for _, tc := range []struct {
+		p              Probe
+		server, client string
+	}{
+		{TCPStream{}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 1 --cc cubic"},
+		{TCPStream{Streams: 4, Size: 1000, CC: "bbr"}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1000 --streams 4 --cc bbr"},
+		{UDPStream{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0"},
+		{UDPStream{Size: 9000, Rate: 1e9}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 9000 --rate 1e+09"},
+		{UDPRate{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0"},
+		{TCPRR{}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --cc cubic"},
+		{UDPRR{Size: 100}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 100"},
+		{Ping{}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 56 --interval 10ms"},
+		{Ping{Size: 1000, Interval: time.Second}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 1000 --interval 1s"},
+	} {
+		server, client := tc.p.Commands(w)
+		if got := strings.Join(server, " "); got != tc.server {
+			t.Errorf("%+v: server %q, want %q", tc.p, got, tc.server)
+		}
+		if got := strings.Join(client, " "); got != "weir engine "+tc.client {
+			t.Errorf("%+v: client %q, want %q", tc.p, got, tc.client)
+		}
+	}
+}
+
+func TestBitRate(t *testing.T) {
+	var r BitRate
+	if err := r.UnmarshalText([]byte("100mbit")); err != nil || r != 1e8 {
+		t.Errorf("100mbit is %g, %v", r, err)
+	}
+	if err := r.UnmarshalText([]byte("fast")); err == nil {
+		t.Error("fast is a rate")
+	}
+}
+
+// Every probe's first value is what it is for, whatever else it reads.
+func TestNativeFirstValue(t *testing.T) {
+	for name, want := range map[string]string{
+		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
+		"tcp-rr": "rtt s", "udp-rr": "rtt s", "ping": "rtt s",
+	} {
+		m, err := nativeProbes[name].Parse(Output{Client: read(t, "testdata/native/1-"+name+".out")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first := m.Values[0]
+		if got := first.Name + " " + first.Unit; got != want {
+			t.Errorf("%s: %s first, want %s", name, got, want)
+		}
+		if (first.Hist != "") != (first.Name == "rtt") {
+			t.Errorf("%s: histogram %q", name, first.Hist)
+		}
+	}
+}
+
+// What cannot be is refused, and the error says what it was.
+func TestNativeRefuses(t *testing.T) {
+	for _, tc := range []struct{ file, from, to, want string }{
+		{"udp-stream", `{"event":"begin"}` + "\n", "", "unexpected line"},
+		{"udp-stream", `{"event":"end"}` + "\n", "", "not begin, end and a result"},
+		{"udp-stream", `{"event":"begin"}`, `{"event":"begin"}` + "\n" + `{"event":"begin"}`, "unexpected line"},
+		{"udp-stream", `"event":"result"`, `"event":"rumour"`, "unexpected line"},
+		{"udp-stream", `"engine":1`, `"engine":2`, "version 2"},
+		{"udp-stream", `"workload":"udp-stream"`, `"workload":"udp-rr"`, `result of "udp-rr", not of udp-stream`},
+		{"udp-stream", `"offered":`, `"offered":1,"was":`, "goes up"},
+		{"udp-stream", `"sent":`, `"sent":0,"was":`, "impossible"},
+		{"udp-stream", `"delivered":`, `"delivered":99999999,"was":`, "goes up"},
+		{"udp-stream", `"delivered":`, `"delivered":-1,"was":`, "delivered is -1"},
+		{"udp-stream", `"delivered":`, `"delivered":1.5,"was":`, "not a count"},
+		{"udp-stream", `"delivered":`, `"was":`, "delivered is missing"},
+		{"udp-stream", `"delivered":`, `"delivered":null,"was":`, "delivered is missing"},
+		{"udp-stream", `"delivered":`, `"delivered":"1","was":`, "delivered: "},
+		{"udp-stream", `"delivered":`, `"delivered":NaN,"was":`, "invalid character"},
+		{"udp-stream", `"window":`, `"window":1e999,"was":`, "window: "},
+		{"udp-stream", `"window":`, `"window":0,"was":`, "window is 0 s"},
+		{"udp-stream", `"window":`, `"window":-1,"was":`, "window is -1"},
+		{"udp-stream", `"jitter":`, `"jitter":-1,"was":`, "jitter is -1"},
+		{"udp-stream", `"dropped":`, `"dropped":1,"was":`, "dropped in between 1"},
+		{"udp-stream", `"bytes":`, `"bytes":1,"was":`, "1 bytes in"},
+		{"udp-stream", `"reordered":`, `"reordered":99999999,"was":`, "reordered 99999999"},
+		{"tcp-stream", `"bytes":`, `"bytes":0,"was":`, "no byte"},
+		{"tcp-stream", `"window":`, `"window":1e-305,"was":`, "throughput is +Inf"},
+		{"tcp-stream", `"retransmits":`, `"was":`, "retransmits is missing"},
+		{"tcp-stream", `"congestion":`, `"was":`, "congestion is missing"},
+		{"tcp-rr", `"transactions":`, `"transactions":1,"was":`, "impossible"},
+		{"tcp-rr", `"requests":`, `"requests":1,"was":`, "1 requests"},
+		{"tcp-rr", `"hist":"HIST`, `"hist":"hist`, "hist: "},
+		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist: "},
+		{"udp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
+		{"ping", `"lost":`, `"lost":1,"was":`, "20 requests, 20 answered, 1 lost"},
+		{"ping", "}\n", "}\n{}\n", "unexpected line"},
+	} {
+		out := read(t, "testdata/native/1-"+tc.file+".out")
+		bad := bytes.Replace(out, []byte(tc.from), []byte(tc.to), 1)
+		if bytes.Equal(bad, out) {
+			t.Fatalf("%s has no %s", tc.file, tc.from)
+		}
+		m, err := nativeProbes[tc.file].Parse(Output{Client: bad})
+		if err == nil || !strings.Contains(err.Error(), tc.want) || len(m.Values) > 0 {
+			t.Errorf("%s with %s: %v, want %q", tc.file, tc.to, err, tc.want)
+		}
+	}
+}
+
+// An output that was cut off anywhere holds no result.
+func TestNativeTruncated(t *testing.T) {
+	for _, file := range recorded(t) {
+		out := bytes.TrimSpace(read(t, file))
+		for n := range len(out) {
+			if m, err := nativeProbe(t, file).Parse(Output{Client: out[:n]}); err == nil {
+				t.Fatalf("%s: %d of %d bytes gave %v", file, n, len(out), m.Values)
+			}
+		}
+		if _, err := nativeProbe(t, file).Parse(Output{Client: append(out, "\n{}"...)}); err == nil {
+			t.Errorf("%s: output after the result was accepted", file)
+		}
+	}
+}
+
+// Whatever is read, there is an error or there are values, and these are numbers.
+func FuzzNativeParse(f *testing.F) {
+	for _, file := range recorded(f) {
+		f.Add(read(f, file))
+	}
+	f.Fuzz(func(t *testing.T, out []byte) {
+		for name, p := range nativeProbes {
+			m, err := p.Parse(Output{Client: out})
+			if (err == nil) != (len(m.Values) > 0) {
+				t.Fatalf("%s: %d values and error %v", name, len(m.Values), err)
+			}
+			for _, v := range m.Values {
+				if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 || v.Name == "" || v.Unit == "" {
+					t.Fatalf("%s: %+v", name, v)
+				}
+			}
+		}
+	})
+}
