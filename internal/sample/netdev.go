@@ -1,0 +1,57 @@
+package sample
+
+import (
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// NetDev reads the counters of every network device from /proc/net/dev:
+// dev.eth0.rx_bytes, rx_packets, rx_errors, rx_dropped, and tx_ likewise.
+type NetDev struct{}
+
+// netDevColumns names the columns that are kept of the 16 that
+// dev_seq_printf_stats prints (net/core/net-procfs.c). rx_dropped is drops and
+// missed frames together.
+var netDevColumns = map[int]string{
+	0: "rx_bytes", 1: "rx_packets", 2: "rx_errors", 3: "rx_dropped",
+	8: "tx_bytes", 9: "tx_packets", 10: "tx_errors", 11: "tx_dropped",
+}
+
+const (
+	netDevHeader = 2  // lines
+	netDevWidth  = 16 // columns
+)
+
+// Sample implements Sampler.
+func (NetDev) Sample(root fs.FS, c Counters) error {
+	return sampleFile(root, c, "proc/net/dev", parseNetDev)
+}
+
+func parseNetDev(b []byte) (Counters, error) {
+	ls := lines(b)
+	if len(ls) < netDevHeader || !strings.Contains(ls[0], "Receive") {
+		return nil, fmt.Errorf("no header of %d lines", netDevHeader)
+	}
+	c := Counters{}
+	for i, line := range ls[netDevHeader:] {
+		// A device name has no colon (dev_valid_name, net/core/dev.c), and
+		// there may be no space behind it.
+		dev, rest, ok := strings.Cut(line, ":")
+		if dev = strings.TrimSpace(dev); !ok || dev == "" {
+			return nil, fmt.Errorf("line %d: no device in %.40q", i+1+netDevHeader, line)
+		}
+		f := strings.Fields(rest)
+		if len(f) != netDevWidth {
+			return nil, fmt.Errorf("line %d: %s has %d columns, want %d", i+1+netDevHeader, dev, len(f), netDevWidth)
+		}
+		for j, name := range netDevColumns {
+			n, err := counter(f[j])
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %s: %s: %w", i+1+netDevHeader, dev, name, err)
+			}
+			c["dev."+dev+"."+name] = n
+		}
+	}
+	return c, nil
+}

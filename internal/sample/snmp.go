@@ -1,0 +1,90 @@
+package sample
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+)
+
+// SNMP reads the protocol counters of /proc/net/snmp and /proc/net/snmp6, under
+// the kernel's names behind the protocol in lower case: ip.FragCreates,
+// udp.RcvbufErrors, tcp.RetransSegs, ip6.ReasmFails, udp6.InErrors …
+//
+// A node without IPv6 has no snmp6, and then no counters of it.
+type SNMP struct{}
+
+// snmpSettings are the fields of /proc/net/snmp that are settings or gauges:
+// their difference says nothing. (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022.)
+var snmpSettings = map[string]bool{
+	"ip.Forwarding": true, "ip.DefaultTTL": true,
+	"tcp.RtoAlgorithm": true, "tcp.RtoMin": true, "tcp.RtoMax": true, "tcp.MaxConn": true, "tcp.CurrEstab": true,
+}
+
+// Sample implements Sampler.
+func (SNMP) Sample(root fs.FS, c Counters) error {
+	both := Counters{}
+	if err := sampleFile(root, both, "proc/net/snmp", parseSNMP); err != nil {
+		return err
+	}
+	if err := sampleFile(root, both, "proc/net/snmp6", parseSNMP6); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	maps.Copy(c, both)
+	return nil
+}
+
+// parseSNMP reads pairs of lines: "Udp: InDatagrams NoPorts", "Udp: 85 0".
+func parseSNMP(b []byte) (Counters, error) {
+	ls := lines(b)
+	c := Counters{}
+	for i := 0; i < len(ls); i += 2 {
+		names := strings.Fields(ls[i])
+		if len(names) == 0 || !strings.HasSuffix(names[0], ":") {
+			return nil, fmt.Errorf("line %d: %.40q does not begin with a protocol", i+1, ls[i])
+		}
+		if i+1 == len(ls) {
+			return nil, fmt.Errorf("line %d: %s has names and no numbers", i+1, names[0])
+		}
+		values := strings.Fields(ls[i+1])
+		if len(values) != len(names) || values[0] != names[0] {
+			return nil, fmt.Errorf("line %d: %.40q does not match the names of the line before", i+2, ls[i+1])
+		}
+		proto := strings.ToLower(strings.TrimSuffix(names[0], ":"))
+		for j := 1; j < len(names); j++ {
+			name := proto + "." + names[j]
+			if snmpSettings[name] {
+				continue
+			}
+			n, err := counter(values[j])
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %s: %w", i+2, name, err)
+			}
+			c[name] = n
+		}
+	}
+	return c, nil
+}
+
+// parseSNMP6 reads lines such as "Ip6FragCreates \t0" (snmp6_seq_show,
+// net/ipv6/proc.c). The protocol ends with the first 6: "Icmp6InType136".
+func parseSNMP6(b []byte) (Counters, error) {
+	c := Counters{}
+	for i, line := range lines(b) {
+		f := strings.Fields(line)
+		if len(f) != 2 {
+			return nil, fmt.Errorf("line %d: %d words, want a name and a number", i+1, len(f))
+		}
+		proto, name, ok := strings.Cut(f[0], "6")
+		if !ok || proto == "" || name == "" {
+			return nil, fmt.Errorf("line %d: %.40q is no IPv6 counter", i+1, f[0])
+		}
+		n, err := counter(f[1])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", i+1, f[0], err)
+		}
+		c[strings.ToLower(proto)+"6."+name] = n
+	}
+	return c, nil
+}

@@ -1,0 +1,85 @@
+package sample
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Stat reads CPU time from /proc/stat.
+//
+// Its names are cpu.user, nice, system, idle, iowait, irq, softirq, steal and
+// guest in seconds, of all CPUs together; the same of every online CPU as
+// cpu0.user …; and ctxt (context switches) and processes (forks) in numbers.
+//
+// The nine are disjoint and add up to all time. The kernel counts time in a
+// guest twice, as user and guest or as nice and guest_nice (account_guest_time,
+// kernel/sched/cputime.c); here it is taken out of user and nice, and guest is
+// the sum of both.
+type Stat struct{}
+
+// userHZ is the unit of /proc/stat: ticks of 1/USER_HZ s. It is part of the
+// ABI, whatever CONFIG_HZ is: 100 on amd64 and arm64
+// (include/asm-generic/param.h; proc_stat(5)).
+const userHZ = 100
+
+// The columns of a cpu line, in the order of show_stat (fs/proc/stat.c). All
+// ten are there since Linux 2.6.33, which is older than what Go runs on.
+var cpuColumns = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
+
+// Sample implements Sampler.
+func (Stat) Sample(root fs.FS, c Counters) error {
+	return sampleFile(root, c, "proc/stat", parseStat)
+}
+
+func parseStat(b []byte) (Counters, error) {
+	c := Counters{}
+	for i, line := range lines(b) {
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		var err error
+		switch {
+		case strings.HasPrefix(f[0], "cpu"):
+			err = cpuTimes(f[0], f[1:], c)
+		case f[0] == "ctxt" || f[0] == "processes":
+			if len(f) != 2 {
+				err = fmt.Errorf("%s has %d numbers, want 1", f[0], len(f)-1)
+				break
+			}
+			c[f[0]], err = counter(f[1])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+	}
+	if _, ok := c["cpu.user"]; !ok {
+		return nil, errors.New(`no line "cpu"`)
+	}
+	return c, nil
+}
+
+// cpuTimes adds the columns of one cpu line to c, in seconds.
+func cpuTimes(cpu string, columns []string, c Counters) error {
+	if len(columns) < len(cpuColumns) {
+		return fmt.Errorf("%s has %d columns, want at least %d", cpu, len(columns), len(cpuColumns))
+	}
+	ticks := map[string]float64{}
+	for i, name := range cpuColumns {
+		n, err := counter(columns[i])
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", cpu, name, err)
+		}
+		ticks[name] = n
+	}
+	ticks["user"] -= ticks["guest"]
+	ticks["nice"] -= ticks["guest_nice"]
+	ticks["guest"] += ticks["guest_nice"]
+	delete(ticks, "guest_nice")
+	for name, n := range ticks {
+		c[cpu+"."+name] = n / userHZ
+	}
+	return nil
+}
