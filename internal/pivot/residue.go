@@ -121,7 +121,17 @@ func seen(groups []cells, key string) []Seen {
 		byValue[v] = append(byValue[v], r)
 	}
 	var out []Seen
-	for _, v := range slices.SortedFunc(maps.Keys(byValue), Natural) {
+	for i, v := range slices.SortedFunc(maps.Keys(byValue), Natural) {
+		if i >= most-1 && len(byValue) > most {
+			rest := 0
+			for _, s := range out {
+				rest -= s.Trials
+			}
+			for _, rs := range byValue {
+				rest += len(rs)
+			}
+			return append(out, Seen{Value: fmt.Sprintf("%d other values", len(byValue)-i), Trials: rest, Where: "everywhere else"})
+		}
 		out = append(out, Seen{Value: v, Trials: len(byValue[v]), Where: where(byValue[v])})
 	}
 	return out
