@@ -14,8 +14,8 @@ import (
 type Scope string
 
 const (
-	InCell   Scope = "inside a cell"      // trials that were averaged differ
-	Networks Scope = "between networks"   // networks that were compared differ
+	InCell   Scope = "inside a cell"    // trials that were averaged differ
+	Networks Scope = "between networks" // networks that were compared differ
 )
 
 // A Difference is a key of Found that was not a factor and still differed

@@ -151,19 +151,31 @@ func TestRun(t *testing.T) {
 			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
 		}, record.Failed, "took more than 20s longer than its window"},
 		{"junk", func(_ *Setup, cli, _ *node) {
-			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error { fmt.Fprintln(stdout, "what?"); return nil }
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, "what?")
+				return nil
+			}
 		}, record.Invalid, "tool:"},
 		{"another path", func(_ *Setup, cli, _ *node) {
-			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error { fmt.Fprintln(stdout, "8000"); return nil }
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, "8000")
+				return nil
+			}
 		}, record.Invalid, "eth0 of h2 moved 0 bytes in 0 packets, but the probe received 1000 bytes"},
 		{"fragments", func(_ *Setup, cli, srv *node) {
 			run := send(cli, srv)
-			cli.run = func(ctx context.Context, a []string, o, e io.Writer) error { cli.add(0, 0, 2); return run(ctx, a, o, e) }
+			cli.run = func(ctx context.Context, a []string, o, e io.Writer) error {
+				cli.add(0, 0, 2)
+				return run(ctx, a, o, e)
+			}
 		}, record.Invalid, "ip.FragCreates grew by 2"},
 		{"fragments that have to be", func(s *Setup, cli, srv *node) {
 			s.Plan.Path.MTU = 1400
 			run := send(cli, srv)
-			cli.run = func(ctx context.Context, a []string, o, e io.Writer) error { cli.add(0, 0, 2); return run(ctx, a, o, e) }
+			cli.run = func(ctx context.Context, a []string, o, e io.Writer) error {
+				cli.add(0, 0, 2)
+				return run(ctx, a, o, e)
+			}
 		}, record.OK, ""},
 		{"expectation fails before", func(s *Setup, _, _ *node) {
 			s.Site.Verify = func(context.Context, []plan.Expect) error { return errors.New("MTU is 9") }
