@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,7 +49,7 @@ func leftover(ts *testscript.TestScript, neg bool, _ []string) {
 	work := ts.Getenv("WORK")
 	procs, _ := filepath.Glob("/proc/[0-9]*")
 	for _, p := range procs {
-		if filepath.Base(p) == "self" || p == "/proc/"+itoa(os.Getpid()) {
+		if filepath.Base(p) == "self" || p == fmt.Sprintf("/proc/%d", os.Getpid()) {
 			continue
 		}
 		env, _ := os.ReadFile(filepath.Join(p, "environ"))

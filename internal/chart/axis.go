@@ -39,6 +39,21 @@ func step(span float64, n int) float64 {
 	return 10 * base
 }
 
+// multiples returns the multiples of s from lo to hi. There are never many, but
+// a loop over floats must not depend on that.
+func multiples(s, lo, hi float64) []float64 {
+	var out []float64
+	first := math.Ceil(lo/s - 1e-9)
+	for n := range 20 {
+		v := (first + float64(n)) * s
+		if v > hi*(1+1e-9) {
+			break
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // fromZero is a linear axis from 0 to at least hi.
 func fromZero(hi, from, to float64) axis {
 	if hi <= 0 {
@@ -46,9 +61,7 @@ func fromZero(hi, from, to float64) axis {
 	}
 	s := step(hi, 5)
 	a := axis{hi: hi * 1.03, from: from, to: to}
-	for i := 0; float64(i)*s <= a.hi*1.001; i++ {
-		a.ticks = append(a.ticks, float64(i)*s)
-	}
+	a.ticks = multiples(s, 0, a.hi)
 	return a
 }
 
@@ -60,9 +73,7 @@ func logarithmic(lo, hi, from, to float64) axis {
 	a := axis{lo: lo / pad, hi: hi * pad, from: from, to: to, log: true}
 	if a.hi/a.lo < 3 {
 		s := step(a.hi-a.lo, 5)
-		for i := math.Ceil(a.lo / s); i*s <= a.hi; i++ {
-			a.ticks = append(a.ticks, i*s)
-		}
+		a.ticks = multiples(s, a.lo, a.hi)
 		return a
 	}
 	marks := []float64{1, 2, 5}

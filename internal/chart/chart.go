@@ -44,10 +44,14 @@ type Trial struct {
 	OK    bool
 }
 
+// drawable bounds the numbers of a chart: whatever is beyond is an error of
+// measurement, and the arithmetic of axes overflows near the ends of a float64.
+const drawable = 1e100
+
 // finite returns an error that names the first number no chart can draw.
 func finite(name string, vs ...float64) error {
 	for _, v := range vs {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+		if a := math.Abs(v); math.IsNaN(v) || a > drawable || a > 0 && a < 1/drawable {
 			return fmt.Errorf("chart: %s: %v is not a number that can be drawn", name, v)
 		}
 	}

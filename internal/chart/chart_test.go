@@ -159,6 +159,36 @@ func TestNoNumberNoChart(t *testing.T) {
 	}
 }
 
+// Foreign numbers may be anything that a float64 holds.
+func FuzzAxes(f *testing.F) {
+	f.Add(0.0, 24.1, 0.5)
+	f.Add(math.MaxFloat64, 1e-300, -3.0)
+	f.Add(1e15, 1e15+0.1, 1e99)
+	f.Fuzz(func(t *testing.T, a, b, c float64) {
+		rows := []Row{{Name: "x", Value: a, Lo: b, Hi: c, Bounded: true, Ceiling: max(c, 0)}, {Name: "y", Value: b}}
+		points := []CurvePoint{{X: min(a, b), Y: c}, {X: max(a, b), Y: a, Lo: b, Hi: c, Bounded: true}}
+		draw := map[string]func() ([]byte, error){
+			"ratios": func() ([]byte, error) { return Ratios(rows, "", "", "") },
+			"values": func() ([]byte, error) { return Values(rows, "", "") },
+			"latency": func() ([]byte, error) {
+				return Latency([]Line{{Name: "x", Points: []Quantile{{0, a}, {c, b}}}}, "", "")
+			},
+			"ladder": func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"", a}, {"", b}}}}, "", "") },
+			"sweep":  func() ([]byte, error) { return Sweep([]Curve{{Name: "x", Points: points}}, 1, "", "", "") },
+			"cost":   func() ([]byte, error) { return Cost([]Bar{{"x", []float64{a, b, c}}}, []string{"", "", ""}, "", "") },
+		}
+		for name, d := range draw {
+			svg, err := d()
+			if (svg == nil) == (err == nil) {
+				t.Errorf("%s: %d bytes and error %v", name, len(svg), err)
+			}
+			if bytes.Contains(svg, []byte("NaN")) || bytes.Contains(svg, []byte("Inf")) {
+				t.Errorf("%s draws at no place: %s", name, svg)
+			}
+		}
+	})
+}
+
 func TestSpread(t *testing.T) {
 	ys := []float64{50, 51, 52, 53, 300}
 	spread(ys, 15, 40, 310)

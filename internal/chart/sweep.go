@@ -75,10 +75,7 @@ func along(lo, hi, from, to float64) axis {
 		lo, hi = lo-1, hi+1
 	}
 	a := axis{lo: lo, hi: hi, from: from, to: to}
-	s := step(hi-lo, 5)
-	for i := math.Ceil(lo / s); i*s <= hi*(1+1e-9); i++ {
-		a.ticks = append(a.ticks, i*s)
-	}
+	a.ticks = multiples(step(hi-lo, 5), lo, hi)
 	return a
 }
 

@@ -106,7 +106,7 @@ Exit status: 0 done; 1 a check failed; 2 usage; 3 this machine cannot do it;
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          args(cobra.NoArgs),
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetVersionTemplate("weir {{.Version}}\n")

@@ -109,13 +109,17 @@ func labExec(name *string) *cobra.Command {
 			if err != nil {
 				return exit(exitEnvironment, err)
 			}
+			argv := as[1:]
+			if argv[0] == "--" && len(argv) > 1 {
+				argv = argv[1:]
+			}
 			type end struct {
 				status int
 				err    error
 			}
 			done := make(chan end, 1)
 			go func() {
-				status, err := keep.Exec(socket, as[0], as[1:])
+				status, err := keep.Exec(socket, as[0], argv)
 				done <- end{status, err}
 			}()
 			select {

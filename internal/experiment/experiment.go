@@ -87,7 +87,7 @@ type path struct {
 // Run runs what is missing of the study and returns all its results. The error
 // says why it ended early; what was measured until then is kept.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
-	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{}, started: time.Now(),
+	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{},
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
 	defer func() { err = errors.Join(err, r.close()) }()
 
@@ -103,6 +103,7 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	if r.idle, err = trial.MeasureIdle(idleTime); err != nil {
 		return r.results, err
 	}
+	r.started = time.Now() // what came before says nothing about how long a trial takes
 	for b := 1; b <= r.blocks; b++ {
 		if err := r.block(ctx, b); err != nil {
 			return r.results, err

@@ -178,4 +178,3 @@ func BenchmarkOpenClose(b *testing.B) {
 		}
 	}
 }
-

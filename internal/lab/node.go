@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -34,10 +36,18 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = patience
-	if err := p.ns.Do(cmd.Start); err != nil { // only Start: Wait must not hold the thread
+	// Only Start is inside: Wait must not hold the thread. The thread is thrown
+	// away, so its affinity, which the program inherits, reaches nobody else.
+	err := p.ns.Do(func() error {
+		if err := pin(c.CPUs); err != nil {
+			return err
+		}
+		return cmd.Start()
+	})
+	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	err := cmd.Wait()
+	err = cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started and left; none is the normal case
 	if cmd.ProcessState.Success() {
 		return nil
@@ -46,6 +56,37 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], err)
+}
+
+// pin restricts this thread to cpus.
+func pin(cpus []int) error {
+	if len(cpus) == 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	for _, c := range cpus {
+		set.Set(c)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("run on CPUs %v: %w", cpus, err)
+	}
+	return nil
+}
+
+// CPUs are those that this process may use: a container may have fewer than the
+// machine.
+func (p *place) CPUs() []int {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil
+	}
+	var cpus []int
+	for c := 0; len(cpus) < set.Count(); c++ {
+		if set.IsSet(c) {
+			cpus = append(cpus, c)
+		}
+	}
+	return cpus
 }
 
 func (p *place) FS() fs.FS { return nsFS{p.ns} }

@@ -227,17 +227,14 @@ func (c cells) pairs(base, other, metric string) (a, b []float64) {
 // perBlock returns the value of each block. Several ok trials of one cell in
 // one block are not replicates: their mean is the block's value.
 func perBlock(trials []record.Result, name string) map[int]float64 {
-	sum, n := map[int]float64{}, map[int]float64{}
+	mean, n := map[int]float64{}, map[int]float64{}
 	for _, r := range trials {
 		if v, ok := r.Get(name); ok && r.Status == record.OK {
-			sum[r.Block] += v.Value
 			n[r.Block]++
+			mean[r.Block] += v.Value/n[r.Block] - mean[r.Block]/n[r.Block] // a sum may overflow
 		}
 	}
-	for b := range sum {
-		sum[b] /= n[b]
-	}
-	return sum
+	return mean
 }
 
 func appendNew(list []string, more ...string) []string {

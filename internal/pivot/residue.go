@@ -14,13 +14,13 @@ import (
 type Scope string
 
 const (
-	InCell   Scope = "inside a cell"      // trials that were averaged differ
-	Networks Scope = "between networks"   // networks that were compared differ
-	Tables   Scope = "between the tables" // nothing that was compared differs
+	InCell   Scope = "inside a cell"    // trials that were averaged differ
+	Networks Scope = "between networks" // networks that were compared differ
 )
 
 // A Difference is a key of Found that was not a factor and still differed
-// between ok trials. (The idea is benchstat's residue,
+// between ok trials of one table. What differs only from table to table is
+// explained by their factors. (The idea is benchstat's residue,
 // golang.org/x/perf/benchproc.)
 type Difference struct {
 	Key    string `json:"key"`
@@ -37,7 +37,7 @@ type Seen struct {
 
 // known lists keys that differ between networks by their nature; reports show
 // them in a table of their own.
-var known = []string{"path.mtu", "path.overhead", "ceiling", "link"}
+var known = []string{"path.mtu", "path.overhead", "ceiling", "link", "mss"}
 
 // absent stands for a key that a trial did not find.
 const absent = "(not found)"
@@ -58,7 +58,7 @@ func residue(groups []cells) []Difference {
 		}
 		out = append(out, Difference{Key: k, Scope: s, Values: seen(groups, k)})
 	}
-	rank := []Scope{InCell, Networks, Tables}
+	rank := []Scope{InCell, Networks}
 	slices.SortStableFunc(out, func(a, b Difference) int {
 		return cmp.Compare(slices.Index(rank, a.Scope), slices.Index(rank, b.Scope))
 	})
@@ -89,7 +89,6 @@ func found(r record.Result, key string) string {
 // scope returns the worst place where key differs, "" when it does not.
 func scope(groups []cells, key string) Scope {
 	worst := Scope("")
-	everywhere := map[string]bool{}
 	for _, g := range groups {
 		table := map[string]bool{}
 		for _, trials := range g.trials {
@@ -97,7 +96,7 @@ func scope(groups []cells, key string) Scope {
 			for _, r := range trials {
 				if r.Status == record.OK {
 					v := found(r, key)
-					cell[v], table[v], everywhere[v] = true, true, true
+					cell[v], table[v] = true, true
 				}
 			}
 			if len(cell) > 1 {
@@ -107,9 +106,6 @@ func scope(groups []cells, key string) Scope {
 		if len(table) > 1 {
 			worst = Networks
 		}
-	}
-	if worst == "" && len(everywhere) > 1 {
-		worst = Tables
 	}
 	return worst
 }
@@ -121,7 +117,17 @@ func seen(groups []cells, key string) []Seen {
 		byValue[v] = append(byValue[v], r)
 	}
 	var out []Seen
-	for _, v := range slices.SortedFunc(maps.Keys(byValue), Natural) {
+	for i, v := range slices.SortedFunc(maps.Keys(byValue), Natural) {
+		if i >= most-1 && len(byValue) > most {
+			rest := 0
+			for _, s := range out {
+				rest -= s.Trials
+			}
+			for _, rs := range byValue {
+				rest += len(rs)
+			}
+			return append(out, Seen{Value: fmt.Sprintf("%d other values", len(byValue)-i), Trials: rest, Where: "everywhere else"})
+		}
 		out = append(out, Seen{Value: v, Trials: len(byValue[v]), Where: where(byValue[v])})
 	}
 	return out

@@ -79,7 +79,7 @@ func median(v []float64) float64 {
 	if n == 0 {
 		return 0
 	}
-	return (v[(n-1)/2] + v[n/2]) / 2
+	return v[(n-1)/2]/2 + v[n/2]/2
 }
 
 // common returns what every ok trial found alike.
@@ -112,7 +112,18 @@ func said(trials []record.Result) []string {
 	for _, w := range slices.Sorted(maps.Keys(count)) {
 		out = append(out, fmt.Sprintf("%s (%d of %d trials)", w, count[w], len(trials)))
 	}
-	return out
+	return few(out, "warnings")
+}
+
+// most is how many lines of one kind a reader is given.
+const most = 6
+
+// few cuts a list and says what was cut.
+func few(list []string, noun string) []string {
+	if len(list) <= most {
+		return list
+	}
+	return append(list[:most-1:most-1], fmt.Sprintf("and %d more %s", len(list)-most+1, noun))
 }
 
 // Number returns what all ok trials of the row found under key, as a number;

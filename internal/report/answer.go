@@ -118,9 +118,7 @@ func rowNotes(t pivot.Table, r pivot.Row) []string {
 	if r.OK == 0 {
 		out = append(out, "no trial is ok")
 	}
-	for _, reason := range reasons(r) {
-		out = append(out, reason)
-	}
+	out = append(out, reasons(r)...)
 	if c := r.Ceiling(); c > 0 && diagnose.LinkLimited(r.Value.Center, c) {
 		out = append(out, "on the ceiling that the headers leave of the link: this number is arithmetic, look at CPU instead")
 	}
@@ -147,8 +145,13 @@ func reasons(r pivot.Row) []string {
 		}
 		count[s]++
 	}
+	const most = 5
+	var out []string
 	for i, s := range order {
-		order[i] = fmt.Sprintf("%d %s", count[s], s)
+		if i == most {
+			return append(out, fmt.Sprintf("and %d more reasons", len(order)-most))
+		}
+		out = append(out, fmt.Sprintf("%d %s", count[s], s))
 	}
-	return order
+	return out
 }

@@ -35,19 +35,18 @@ func (p painter) color(network string) int {
 	return i + 1
 }
 
-// figures draws every chart that the table has numbers for.
-func (p painter) figures(t pivot.Table) ([]figure, error) {
-	var out []figure
+// figures draws every chart that the table has numbers for. A chart that
+// cannot be drawn is a note: it must not cost the reader the report.
+func (p painter) figures(t pivot.Table) (out []figure, notes []string) {
 	for _, f := range []func(pivot.Table) (string, []byte, error){p.ratios, p.values, p.latency, p.ladder, p.cost} {
 		caption, svg, err := f(t)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", tableTitle(t), err)
-		}
-		if svg != nil {
+			notes = append(notes, fmt.Sprintf("%s is not drawn: %v", caption, err))
+		} else if svg != nil {
 			out = append(out, figure{caption, template.HTML(svg)}) // package chart escapes its texts
 		}
 	}
-	return out, nil
+	return out, notes
 }
 
 func (p painter) ratios(t pivot.Table) (string, []byte, error) {

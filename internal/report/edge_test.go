@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -50,10 +51,10 @@ var edges = []struct {
 	{"link rate", func(r *Run) {
 		for i := range r.Results {
 			if r.Results[i].Found != nil && r.Results[i].Asked["probe"] == "tcp-stream" {
-				r.Results[i].Found["ceiling"], r.Results[i].Found["link"] = "2.5e10", "2.6e10"
+				r.Results[i].Found["ceiling"], r.Results[i].Found["link"] = "2.47e10", "2.6e10"
 			}
 		}
-	}, "header ceiling: host 25 Gbit/s"},
+	}, "host: on the ceiling that the headers leave of the link"},
 	{"hostile names", func(r *Run) {
 		r.Name, r.Question, r.Study, r.Seed, r.Dir = hostile, hostile, []byte(hostile), hostile, hostile
 		r.Command, r.Problems = []string{hostile}, []string{hostile}
@@ -87,6 +88,23 @@ var edges = []struct {
 			}
 		}
 	}, "a ratio needs finite numbers above 0"},
+	{"huge values", func(r *Run) {
+		for i := range r.Results {
+			for n := range r.Results[i].Values {
+				r.Results[i].Values[n].Value = math.MaxFloat64
+			}
+		}
+		r.Results = append(r.Results, r.Results...)
+	}, "TCP stream"},
+	{"every trial warns and differs", func(r *Run) {
+		for i := range r.Results {
+			x := &r.Results[i]
+			x.Warnings = []string{fmt.Sprintf("warning %d", i)}
+			if x.Found != nil {
+				x.Found["port"] = fmt.Sprint(40000 + i)
+			}
+		}
+	}, "and 7 more warnings"},
 	{"a numeric factor", func(r *Run) {
 		for _, x := range slices.Clone(r.Results) {
 			for i, size := range []string{"9k", "1000", "64"} {

@@ -82,14 +82,10 @@ const manyTables = 4
 // HTML writes a page that needs nothing but itself: no script, no font, no
 // picture from elsewhere.
 func HTML(w io.Writer, r Run) error {
-	v, err := newView(r)
-	if err != nil {
-		return fmt.Errorf("report: %w", err)
-	}
-	return page.Execute(w, v)
+	return page.Execute(w, newView(r))
 }
 
-func newView(r Run) (view, error) {
+func newView(r Run) view {
 	p := r.Pivot()
 	paint := painter{p}
 	v := view{
@@ -104,10 +100,7 @@ func newView(r Run) (view, error) {
 		v.Answers = append(v.Answers, answerView{paint.legend(a.Network), a.Text})
 	}
 	for _, t := range p.Tables {
-		tv, err := paint.table(t)
-		if err != nil {
-			return v, err
-		}
+		tv := paint.table(t)
 		last := len(v.Sections) - 1
 		if last < 0 || v.Sections[last].Title != probeTitle(t.Probe) {
 			v.Sections = append(v.Sections, section{ID: fmt.Sprintf("p%d", last+2), Title: probeTitle(t.Probe), About: about(t)})
@@ -119,7 +112,7 @@ func newView(r Run) (view, error) {
 	for _, s := range p.Sweeps() {
 		figures, err := paint.sweeps(s)
 		if err != nil {
-			return v, err
+			v.Warnings = append(v.Warnings, fmt.Sprintf("%s by %s is not drawn: %v", probeTitle(s.Probe), s.Factor, err))
 		}
 		for i := range v.Sections {
 			if v.Sections[i].Title == probeTitle(s.Probe) {
@@ -132,7 +125,7 @@ func newView(r Run) (view, error) {
 			s.Tables[i].Fold = len(s.Tables) > manyTables || s.Sweeps != nil
 		}
 	}
-	return v, nil
+	return v
 }
 
 func (p painter) legend(network string) legend {
@@ -143,12 +136,9 @@ func (p painter) legend(network string) legend {
 	return legend{network, template.CSS(fmt.Sprintf("var(--s%d)", n))}
 }
 
-func (p painter) table(t pivot.Table) (tableView, error) {
-	figures, err := p.figures(t)
-	if err != nil {
-		return tableView{}, err
-	}
-	v := tableView{Title: levelText(t.Levels), Figures: figures, Columns: columns(t, p.p.Baseline), Notes: notes(t), Trials: trials(t)}
+func (p painter) table(t pivot.Table) tableView {
+	figures, missing := p.figures(t)
+	v := tableView{Title: levelText(t.Levels), Figures: figures, Columns: columns(t, p.p.Baseline), Notes: append(notes(t), missing...), Trials: trials(t)}
 	for i, r := range t.Rows {
 		row := rowView{legend: p.legend(r.Network), Baseline: r.Baseline}
 		for _, c := range v.Columns[1:] {
@@ -156,7 +146,7 @@ func (p painter) table(t pivot.Table) (tableView, error) {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	return v, nil
+	return v
 }
 
 // about says what a probe does and what its number is.

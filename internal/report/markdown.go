@@ -22,6 +22,12 @@ func Markdown(w io.Writer, r Run) error {
 		lines = append(lines, a.Network+": "+a.Text)
 	}
 	bullets(b, lines)
+	if len(r.Findings) > 0 {
+		fmt.Fprint(b, "\n## Findings\n")
+	}
+	for _, f := range r.Findings {
+		bullets(b, []string{strings.Join(append([]string{f.Text}, f.Evidence...), "; ")})
+	}
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n## %s\n\n", mdText(heading(t)))
 		mdTable(b, columns(t, p.Baseline))

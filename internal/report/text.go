@@ -30,6 +30,12 @@ func Text(w io.Writer, r Run, width int) error {
 			wrap(b, "  ", plain(a.Network)+": "+a.Text, width)
 		}
 	}
+	for i, f := range r.Findings {
+		if i == 0 {
+			fmt.Fprintln(b)
+		}
+		wrap(b, "* ", plain(f.Text), width)
+	}
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n%s\n", plain(heading(t)))
 		textTable(b, columns(t, p.Baseline), width)

@@ -86,7 +86,12 @@ func ratioDigits(is ...stat.Interval) int {
 	return d
 }
 
-func fixed(v float64, digits int) string { return strconv.FormatFloat(v, 'f', digits, 64) }
+func fixed(v float64, digits int) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) { // scaling overflowed
+		return "n/a"
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64)
+}
 
 func bracket(i stat.Interval, digits int) string {
 	return "[" + fixed(i.Lo, digits) + ", " + fixed(i.Hi, digits) + "]"

@@ -3,48 +3,55 @@ package sample
 import (
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 )
 
-// NetDev reads /proc/net/dev: what every device of the node received and sent
-// ("dev.eth0.rx_bytes"). A packet is what the device was handed: one that was
-// segmented further down counts once.
+// NetDev reads the counters of every network device from /proc/net/dev:
+// dev.eth0.rx_bytes, rx_packets, rx_errors, rx_dropped, and tx_ likewise.
 type NetDev struct{}
 
-// devColumns are the columns behind the device's name (net/core/net-procfs.c,
-// dev_seq_printf_stats).
-var devColumns = []string{
-	"rx_bytes", "rx_packets", "rx_errors", "rx_dropped", "rx_fifo", "rx_frame", "rx_compressed", "rx_multicast",
-	"tx_bytes", "tx_packets", "tx_errors", "tx_dropped", "tx_fifo", "tx_collisions", "tx_carrier", "tx_compressed",
+// netDevColumns names the columns that are kept of the 16 that
+// dev_seq_printf_stats prints (net/core/net-procfs.c). rx_dropped is drops and
+// missed frames together.
+var netDevColumns = map[int]string{
+	0: "rx_bytes", 1: "rx_packets", 2: "rx_errors", 3: "rx_dropped",
+	8: "tx_bytes", 9: "tx_packets", 10: "tx_errors", 11: "tx_dropped",
 }
 
-// Sample reads one line per device.
+const (
+	netDevHeader = 2  // lines
+	netDevWidth  = 16 // columns
+)
+
+// Sample implements Sampler.
 func (NetDev) Sample(root fs.FS, c Counters) error {
-	lines, err := readLines(root, "proc/net/dev")
-	if err != nil {
-		return err
+	return sampleFile(root, c, "proc/net/dev", parseNetDev)
+}
+
+func parseNetDev(b []byte) (Counters, error) {
+	ls := lines(b)
+	if len(ls) < netDevHeader || !strings.Contains(ls[0], "Receive") {
+		return nil, fmt.Errorf("no header of %d lines", netDevHeader)
 	}
-	for i, line := range lines {
-		if i < 2 { // headings
-			continue
+	c := Counters{}
+	for i, line := range ls[netDevHeader:] {
+		// A device name has no colon (dev_valid_name, net/core/dev.c), and
+		// there may be no space behind it.
+		dev, rest, ok := strings.Cut(line, ":")
+		if dev = strings.TrimSpace(dev); !ok || dev == "" {
+			return nil, fmt.Errorf("line %d: no device in %.40q", i+1+netDevHeader, line)
 		}
-		colon := strings.LastIndexByte(line, ':') // an alias has a colon in its name
-		if colon < 0 {
-			return fmt.Errorf("proc/net/dev:%d: no device name", i+1)
+		f := strings.Fields(rest)
+		if len(f) != netDevWidth {
+			return nil, fmt.Errorf("line %d: %s has %d columns, want %d", i+1+netDevHeader, dev, len(f), netDevWidth)
 		}
-		f := strings.Fields(line[colon+1:])
-		if len(f) != len(devColumns) {
-			return fmt.Errorf("proc/net/dev:%d: %d columns, want %d", i+1, len(f), len(devColumns))
-		}
-		dev := "dev." + strings.TrimSpace(line[:colon]) + "."
-		for j, v := range f {
-			n, err := strconv.ParseUint(v, 10, 64)
+		for j, name := range netDevColumns {
+			n, err := counter(f[j])
 			if err != nil {
-				return fmt.Errorf("proc/net/dev:%d: %w", i+1, err)
+				return nil, fmt.Errorf("line %d: %s: %s: %w", i+1+netDevHeader, dev, name, err)
 			}
-			c[dev+devColumns[j]] = float64(n)
+			c["dev."+dev+"."+name] = n
 		}
 	}
-	return nil
+	return c, nil
 }

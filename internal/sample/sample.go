@@ -2,9 +2,20 @@
 //
 // Samplers observe and never set; they run no program and need no privilege.
 // They read through an fs.FS, so that they read another node, or testdata.
+// Whose network namespace "proc/net" shows is the FS's business.
+//
+// A file that a sampler does not understand is an error, never a guess: every
+// sampler adds either all counters of its source or none.
 package sample
 
-import "io/fs"
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strconv"
+	"strings"
+)
 
 // Counters holds monotonic counters by name. The caller subtracts.
 type Counters map[string]float64
@@ -15,9 +26,11 @@ type Sampler interface {
 	Sample(root fs.FS, c Counters) error
 }
 
-// Read reads all sources. One that fails does not keep the others from being read.
+// Read samples all of ss. A sampler that fails does not fail the others: there
+// is one error for each, and its counters are missing.
 func Read(root fs.FS, ss []Sampler) (Counters, []error) {
-	c, errs := Counters{}, []error(nil)
+	c := Counters{}
+	var errs []error
 	for _, s := range ss {
 		if err := s.Sample(root, c); err != nil {
 			errs = append(errs, err)
@@ -27,15 +40,44 @@ func Read(root fs.FS, ss []Sampler) (Counters, []error) {
 }
 
 // Sub returns the growth from before to c, counter by counter. A counter that
-// before does not have counts from zero; one that is smaller than before has
-// wrapped around 32 bits.
+// before does not have counts from zero.
+//
+// Growth can be negative: idle and iowait time may step back by some ticks
+// (Documentation/filesystems/proc.rst, 1.7), and the 32-bit counters of softirqs
+// and softnet_stat wrap, at the earliest after 71 minutes at a million per second.
 func (c Counters) Sub(before Counters) Counters {
 	d := make(Counters, len(c))
 	for k, v := range c {
 		d[k] = v - before[k]
-		if d[k] < 0 {
-			d[k] += 1 << 32
-		}
 	}
 	return d
+}
+
+// sampleFile adds to c what parse reads from the file called name.
+func sampleFile(root fs.FS, c Counters, name string, parse func([]byte) (Counters, error)) error {
+	b, err := fs.ReadFile(root, name)
+	if err != nil {
+		return err // a *fs.PathError names the file
+	}
+	m, err := parse(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	maps.Copy(c, m)
+	return nil
+}
+
+// lines splits b without a limit on the length of a line: "intr" of /proc/stat
+// is longer than bufio.Scanner allows on machines with many interrupts.
+func lines(b []byte) []string {
+	return strings.Split(string(bytes.TrimSuffix(b, []byte("\n"))), "\n")
+}
+
+// counter reads one unsigned decimal number, as the kernel prints a counter.
+func counter(s string) (float64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%.40q is no counter: want an unsigned decimal number of 64 bits", s)
+	}
+	return float64(n), nil
 }

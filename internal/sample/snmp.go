@@ -4,72 +4,87 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
+	"maps"
 	"strings"
 )
 
-// SNMP reads /proc/net/snmp and /proc/net/snmp6: the protocol counters of RFC
-// 1213 and RFC 4293 ("ip.FragCreates", "udp.RcvbufErrors", "ip6.ReasmReqds").
+// SNMP reads the protocol counters of /proc/net/snmp and /proc/net/snmp6, under
+// the kernel's names behind the protocol in lower case: ip.FragCreates,
+// udp.RcvbufErrors, tcp.RetransSegs, ip6.ReasmFails, udp6.InErrors …
+//
+// A node without IPv6 has no snmp6, and then no counters of it.
 type SNMP struct{}
 
-// gauges are the fields that do not only grow.
-var gauges = map[string]bool{
-	"ip.Forwarding": true, "ip.DefaultTTL": true, "tcp.RtoAlgorithm": true, "tcp.RtoMin": true,
-	"tcp.RtoMax": true, "tcp.MaxConn": true, "tcp.CurrEstab": true,
+// snmpSettings are the fields of /proc/net/snmp that are settings or gauges:
+// their difference says nothing. (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022.)
+var snmpSettings = map[string]bool{
+	"ip.Forwarding": true, "ip.DefaultTTL": true,
+	"tcp.RtoAlgorithm": true, "tcp.RtoMin": true, "tcp.RtoMax": true, "tcp.MaxConn": true, "tcp.CurrEstab": true,
 }
 
-// Sample reads both files; a kernel without IPv6 has only the first.
+// Sample implements Sampler.
 func (SNMP) Sample(root fs.FS, c Counters) error {
-	lines, err := readLines(root, "proc/net/snmp")
-	if err != nil {
+	both := Counters{}
+	if err := sampleFile(root, both, "proc/net/snmp", parseSNMP); err != nil {
 		return err
 	}
-	// Two lines per protocol: names and values.
-	for i := 0; i+1 < len(lines); i += 2 {
-		proto, names, ok := strings.Cut(lines[i], ":")
-		proto2, values, ok2 := strings.Cut(lines[i+1], ":")
-		ns, vs := strings.Fields(names), strings.Fields(values)
-		if !ok || !ok2 || proto != proto2 || len(ns) != len(vs) {
-			return fmt.Errorf("proc/net/snmp:%d: names and values do not match", i+1)
+	if err := sampleFile(root, both, "proc/net/snmp6", parseSNMP6); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	maps.Copy(c, both)
+	return nil
+}
+
+// parseSNMP reads pairs of lines: "Udp: InDatagrams NoPorts", "Udp: 85 0".
+func parseSNMP(b []byte) (Counters, error) {
+	ls := lines(b)
+	c := Counters{}
+	for i := 0; i < len(ls); i += 2 {
+		names := strings.Fields(ls[i])
+		if len(names) == 0 || !strings.HasSuffix(names[0], ":") {
+			return nil, fmt.Errorf("line %d: %.40q does not begin with a protocol", i+1, ls[i])
 		}
-		for j, n := range ns {
-			if err := c.field(strings.ToLower(proto)+"."+n, vs[j]); err != nil {
-				return fmt.Errorf("proc/net/snmp:%d: %w", i+2, err)
+		if i+1 == len(ls) {
+			return nil, fmt.Errorf("line %d: %s has names and no numbers", i+1, names[0])
+		}
+		values := strings.Fields(ls[i+1])
+		if len(values) != len(names) || values[0] != names[0] {
+			return nil, fmt.Errorf("line %d: %.40q does not match the names of the line before", i+2, ls[i+1])
+		}
+		proto := strings.ToLower(strings.TrimSuffix(names[0], ":"))
+		for j := 1; j < len(names); j++ {
+			name := proto + "." + names[j]
+			if snmpSettings[name] {
+				continue
 			}
+			n, err := counter(values[j])
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %s: %w", i+2, name, err)
+			}
+			c[name] = n
 		}
 	}
-	lines, err = readLines(root, "proc/net/snmp6")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for i, line := range lines {
+	return c, nil
+}
+
+// parseSNMP6 reads lines such as "Ip6FragCreates \t0" (snmp6_seq_show,
+// net/ipv6/proc.c). The protocol ends with the first 6: "Icmp6InType136".
+func parseSNMP6(b []byte) (Counters, error) {
+	c := Counters{}
+	for i, line := range lines(b) {
 		f := strings.Fields(line)
 		if len(f) != 2 {
-			return fmt.Errorf("proc/net/snmp6:%d: %d columns, want 2", i+1, len(f))
+			return nil, fmt.Errorf("line %d: %d words, want a name and a number", i+1, len(f))
 		}
-		// Ip6FragCreates, Udp6RcvbufErrors, UdpLite6InErrors
 		proto, name, ok := strings.Cut(f[0], "6")
-		if !ok {
-			continue
+		if !ok || proto == "" || name == "" {
+			return nil, fmt.Errorf("line %d: %.40q is no IPv6 counter", i+1, f[0])
 		}
-		if err := c.field(strings.ToLower(proto)+"6."+name, f[1]); err != nil {
-			return fmt.Errorf("proc/net/snmp6:%d: %w", i+1, err)
+		n, err := counter(f[1])
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %s: %w", i+1, f[0], err)
 		}
+		c[strings.ToLower(proto)+"6."+name] = n
 	}
-	return nil
-}
-
-func (c Counters) field(name, value string) error {
-	if gauges[name] {
-		return nil
-	}
-	n, err := strconv.ParseUint(value, 10, 64)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	c[name] = float64(n)
-	return nil
+	return c, nil
 }

@@ -1,43 +1,61 @@
 package sample
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 )
 
-// Softirqs reads /proc/softirqs: how often the network's softirqs ran, on the
-// machine ("softirq.net_rx") and on every CPU ("softirq.net_rx.0"). The kernel's
-// counters are 32 bits wide (include/linux/kernel_stat.h, kernel_stat).
+// Softirqs reads how often network softirqs ran from /proc/softirqs:
+// softirq.net_rx and softirq.net_tx of all CPUs together, and of each possible
+// CPU as softirq.net_rx.cpu0 …
+//
+// The numbers per CPU are of 32 bits and wrap (kstat_softirqs_cpu,
+// include/linux/kernel_stat.h).
 type Softirqs struct{}
 
-// Sample reads the rows NET_RX and NET_TX.
+// softirqNames holds the rows that are kept (softirq_to_name, kernel/softirq.c).
+var softirqNames = map[string]string{"NET_RX:": "softirq.net_rx", "NET_TX:": "softirq.net_tx"}
+
+// Sample implements Sampler.
 func (Softirqs) Sample(root fs.FS, c Counters) error {
-	lines, err := readLines(root, "proc/softirqs")
-	if err != nil {
-		return err
+	return sampleFile(root, c, "proc/softirqs", parseSoftirqs)
+}
+
+// parseSoftirqs reads the table of show_softirqs (fs/proc/softirqs.c): a row of
+// CPU names, then a row per softirq.
+func parseSoftirqs(b []byte) (Counters, error) {
+	ls := lines(b)
+	cpus := strings.Fields(ls[0])
+	if len(cpus) == 0 {
+		return nil, errors.New("line 1: no CPU in the header")
 	}
-	found := 0
-	for i, line := range lines {
-		kind, rest, ok := strings.Cut(strings.TrimSpace(line), ":")
-		if !ok || kind != "NET_RX" && kind != "NET_TX" {
+	c := Counters{}
+	for i, line := range ls[1:] {
+		f := strings.Fields(line)
+		if len(f) == 0 || softirqNames[f[0]] == "" {
 			continue
 		}
-		found++
-		name, sum := "softirq."+strings.ToLower(kind), 0.0
-		for cpu, v := range strings.Fields(rest) {
-			n, err := strconv.ParseUint(v, 10, 64)
-			if err != nil {
-				return fmt.Errorf("proc/softirqs:%d: %w", i+1, err)
-			}
-			c[fmt.Sprintf("%s.%d", name, cpu)] = float64(n)
-			sum += float64(n)
+		name := softirqNames[f[0]]
+		if len(f)-1 != len(cpus) {
+			return nil, fmt.Errorf("line %d: %s has %d columns for %d CPUs", i+2, f[0], len(f)-1, len(cpus))
 		}
-		c[name] = sum
+		total := 0.0
+		for j, s := range f[1:] {
+			n, err := counter(s)
+			if err != nil {
+				return nil, fmt.Errorf("line %d: %s %s: %w", i+2, f[0], cpus[j], err)
+			}
+			c[name+"."+strings.ToLower(cpus[j])] = n
+			total += n
+		}
+		c[name] = total
 	}
-	if found != 2 {
-		return fmt.Errorf("proc/softirqs: %d of the rows NET_RX and NET_TX", found)
+	for row, name := range softirqNames {
+		if _, ok := c[name]; !ok {
+			return nil, fmt.Errorf("no line %q", row)
+		}
 	}
-	return nil
+	return c, nil
 }

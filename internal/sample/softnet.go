@@ -3,35 +3,47 @@ package sample
 import (
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// Softnet reads /proc/net/softnet_stat, a line per CPU: packets processed,
-// packets dropped because the backlog was full, and times that the budget of a
-// softirq ran out. The counters are 32 bits wide and hexadecimal
-// (net/core/net-procfs.c, softnet_seq_show).
+// Softnet reads what the receive path of all CPUs together did from
+// /proc/net/softnet_stat: softnet.processed packets, softnet.dropped packets
+// (the backlog queue was full: net.core.netdev_max_backlog) and softnet.squeezed
+// (how often a softirq stopped with work left, its budget or time used up).
+//
+// The file is the same in every network namespace, and its numbers are of 32
+// bits and wrap.
 type Softnet struct{}
 
-// Sample sums the CPUs.
+// softnetWidths holds the layouts of softnet_seq_show (net/core/net-procfs.c, and
+// net/core/dev.c before 3.10): 9 columns in Linux 2.6.23, 10 with received_rps in
+// 2.6.39, 11 with flow_limit_count in 4.18, 13 with the length of the backlog and
+// the CPU in 5.14, 15 with both parts of that length in 6.18. The first three
+// columns are the same in all of them; in an unknown layout they may have moved.
+var softnetWidths = []int{9, 10, 11, 13, 15}
+
+// Sample implements Sampler.
 func (Softnet) Sample(root fs.FS, c Counters) error {
-	lines, err := readLines(root, "proc/net/softnet_stat")
-	if err != nil {
-		return err
-	}
-	columns := []string{"softnet.processed", "softnet.dropped", "softnet.squeezed"}
-	for i, line := range lines {
+	return sampleFile(root, c, "proc/net/softnet_stat", parseSoftnet)
+}
+
+// parseSoftnet sums a line of hexadecimal numbers per online CPU.
+func parseSoftnet(b []byte) (Counters, error) {
+	var sums [3]float64
+	for i, line := range lines(b) {
 		f := strings.Fields(line)
-		if len(f) < len(columns) {
-			return fmt.Errorf("proc/net/softnet_stat:%d: %d columns, want at least %d", i+1, len(f), len(columns))
+		if !slices.Contains(softnetWidths, len(f)) {
+			return nil, fmt.Errorf("line %d: %d columns, known are %v", i+1, len(f), softnetWidths)
 		}
-		for j, name := range columns {
+		for j := range sums {
 			n, err := strconv.ParseUint(f[j], 16, 32)
 			if err != nil {
-				return fmt.Errorf("proc/net/softnet_stat:%d: %w", i+1, err)
+				return nil, fmt.Errorf("line %d, column %d: %.40q is no hexadecimal number of 32 bits", i+1, j+1, f[j])
 			}
-			c[name] += float64(n)
+			sums[j] += float64(n)
 		}
 	}
-	return nil
+	return Counters{"softnet.processed": sums[0], "softnet.dropped": sums[1], "softnet.squeezed": sums[2]}, nil
 }

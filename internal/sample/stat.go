@@ -1,64 +1,85 @@
 package sample
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
-	"strconv"
 	"strings"
 )
 
-// Stat reads /proc/stat: CPU time in seconds by mode, of the machine ("cpu.user")
-// and of every CPU ("cpu0.user"), context switches and forks.
+// Stat reads CPU time from /proc/stat.
+//
+// Its names are cpu.user, nice, system, idle, iowait, irq, softirq, steal and
+// guest in seconds, of all CPUs together; the same of every online CPU as
+// cpu0.user …; and ctxt (context switches) and processes (forks) in numbers.
+//
+// The nine are disjoint and add up to all time. The kernel counts time in a
+// guest twice, as user and guest or as nice and guest_nice (account_guest_time,
+// kernel/sched/cputime.c); here it is taken out of user and nice, and guest is
+// the sum of both.
 type Stat struct{}
 
-// cpuModes are the columns of a cpu line (fs/proc/stat.c, show_stat; proc(5)).
-// The kernel counts guest time in user as well, and guest_nice in nice.
-var cpuModes = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
-
-// userHZ is the unit of /proc/stat, 1/s: USER_HZ is 100 on amd64 and arm64
-// (include/asm-generic/param.h).
+// userHZ is the unit of /proc/stat: ticks of 1/USER_HZ s. It is part of the
+// ABI, whatever CONFIG_HZ is: 100 on amd64 and arm64
+// (include/asm-generic/param.h; proc_stat(5)).
 const userHZ = 100
 
-// Sample reads the cpu lines and what else only grows.
+// The columns of a cpu line, in the order of show_stat (fs/proc/stat.c). All
+// ten are there since Linux 2.6.33, which is older than what Go runs on.
+var cpuColumns = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
+
+// Sample implements Sampler.
 func (Stat) Sample(root fs.FS, c Counters) error {
-	lines, err := readLines(root, "proc/stat")
-	if err != nil {
-		return err
-	}
-	for i, line := range lines {
-		f := strings.Fields(line)
-		switch {
-		case len(f) == 0:
-		case strings.HasPrefix(f[0], "cpu"):
-			if len(f) < 5 {
-				return fmt.Errorf("proc/stat:%d: %d columns, want at least 5", i+1, len(f))
-			}
-			for j, v := range f[1:min(len(f), len(cpuModes)+1)] {
-				n, err := strconv.ParseUint(v, 10, 64)
-				if err != nil {
-					return fmt.Errorf("proc/stat:%d: %w", i+1, err)
-				}
-				c[f[0]+"."+cpuModes[j]] = float64(n) / userHZ
-			}
-		case len(f) == 2 && (f[0] == "ctxt" || f[0] == "processes"):
-			n, err := strconv.ParseUint(f[1], 10, 64)
-			if err != nil {
-				return fmt.Errorf("proc/stat:%d: %w", i+1, err)
-			}
-			c[f[0]] = float64(n)
-		}
-	}
-	if _, ok := c["cpu.idle"]; !ok {
-		return fmt.Errorf("proc/stat: no line begins with \"cpu \"")
-	}
-	return nil
+	return sampleFile(root, c, "proc/stat", parseStat)
 }
 
-// readLines returns the lines of a file of /proc, which is never large.
-func readLines(root fs.FS, name string) ([]string, error) {
-	b, err := fs.ReadFile(root, name)
-	if err != nil {
-		return nil, err
+func parseStat(b []byte) (Counters, error) {
+	c := Counters{}
+	for i, line := range lines(b) {
+		f := strings.Fields(line)
+		if len(f) == 0 {
+			continue
+		}
+		var err error
+		switch {
+		case strings.HasPrefix(f[0], "cpu"):
+			err = cpuTimes(f[0], f[1:], c)
+		case f[0] == "ctxt" || f[0] == "processes":
+			if len(f) != 2 {
+				err = fmt.Errorf("%s has %d numbers, want 1", f[0], len(f)-1)
+				break
+			}
+			c[f[0]], err = counter(f[1])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
 	}
-	return strings.Split(strings.TrimSuffix(string(b), "\n"), "\n"), nil
+	if _, ok := c["cpu.user"]; !ok {
+		return nil, errors.New(`no line "cpu"`)
+	}
+	return c, nil
+}
+
+// cpuTimes adds the columns of one cpu line to c, in seconds.
+func cpuTimes(cpu string, columns []string, c Counters) error {
+	if len(columns) < len(cpuColumns) {
+		return fmt.Errorf("%s has %d columns, want at least %d", cpu, len(columns), len(cpuColumns))
+	}
+	ticks := map[string]float64{}
+	for i, name := range cpuColumns {
+		n, err := counter(columns[i])
+		if err != nil {
+			return fmt.Errorf("%s: %s: %w", cpu, name, err)
+		}
+		ticks[name] = n
+	}
+	ticks["user"] -= ticks["guest"]
+	ticks["nice"] -= ticks["guest_nice"]
+	ticks["guest"] += ticks["guest_nice"]
+	delete(ticks, "guest_nice")
+	for name, n := range ticks {
+		c[cpu+"."+name] = n / userHZ
+	}
+	return nil
 }

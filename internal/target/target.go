@@ -17,6 +17,8 @@ type Cmd struct {
 	Argv           []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
+	// CPUs are the processors that the program may use; empty is any.
+	CPUs []int
 }
 
 // A Node is a place where programs run: a namespace, a machine, a pod, a VM.
@@ -26,6 +28,8 @@ type Node interface {
 	// then SIGKILL, and all that it started; Run then returns context.Cause(ctx)
 	// unless the program ended well.
 	Run(ctx context.Context, c Cmd) error
+	// CPUs lists the processors that programs may be given, sorted.
+	CPUs() []int
 	// FS is what the node sees below /; counters are read through it.
 	FS() fs.FS
 }

@@ -62,8 +62,8 @@ func (s *Setup) observed() []string {
 // Usage is how many cores were busy, by mode; steal is what the hypervisor took.
 type Usage struct{ User, System, IRQ, Softirq, Steal, Guest float64 }
 
-// Busy is the machine's own work.
-func (u Usage) Busy() float64 { return u.User + u.System + u.IRQ + u.Softirq }
+// Busy is the machine's own work, its guests' included.
+func (u Usage) Busy() float64 { return u.User + u.System + u.IRQ + u.Softirq + u.Guest }
 
 func (u Usage) minus(v Usage) Usage {
 	return Usage{u.User - v.User, u.System - v.System, u.IRQ - v.IRQ, u.Softirq - v.Softirq, u.Steal - v.Steal, u.Guest - v.Guest}

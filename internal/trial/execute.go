@@ -25,6 +25,7 @@ func (s *Setup) execute(ctx context.Context) *execution {
 	server, client := s.Probe.Commands(probe.Window{
 		Server: netip.AddrPortFrom(s.Server.Addr, port), Warmup: s.Warmup, Duration: s.Duration})
 
+	x.client.cpus, x.server.cpus = apart(s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node])
 	if len(server) > 0 {
 		x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
 		if err := x.server.ready(ctx); err != nil {

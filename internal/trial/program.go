@@ -33,6 +33,7 @@ const maxMark = 128
 type program struct {
 	node   target.Node
 	argv   []string
+	cpus   []int
 	stdout output
 	stderr output
 
@@ -49,7 +50,7 @@ func (p *program) start(ctx context.Context, node target.Node, argv []string) {
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	go func() {
 		defer close(p.done)
-		p.err = node.Run(ctx, target.Cmd{Argv: argv, Stdout: &p.stdout, Stderr: &p.stderr})
+		p.err = node.Run(ctx, target.Cmd{Argv: argv, Stdout: &p.stdout, Stderr: &p.stderr, CPUs: p.cpus})
 	}()
 }
 
@@ -65,6 +66,17 @@ func (p *program) wait() error {
 		return fmt.Errorf("%w: %s", p.err, said)
 	}
 	return p.err
+}
+
+// apart gives client and server processors of their own, where there are any to
+// give: on one processor a response waits for no other to wake up, and whether
+// both ends share one would be the scheduler's choice, trial by trial.
+func apart(client, server target.Node) (cli, srv []int) {
+	cpus := client.CPUs()
+	if len(cpus) < 2 || !slices.Equal(cpus, server.CPUs()) {
+		return nil, nil
+	}
+	return cpus[:len(cpus)/2], cpus[len(cpus)/2:]
 }
 
 // stop ends the program and returns how it ended; nil when it ended because of

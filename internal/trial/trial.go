@@ -67,6 +67,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	r.Values = m.Values
 	maps.Copy(r.Found, m.Found)
 	s.path(&r)
+	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(&r, x)
 	if err := errors.Join(s.Site.Verify(ctx, s.Plan.Expect), s.judge(&r, x)); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()

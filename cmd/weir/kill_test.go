@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/store"
+)
+
+// weir returns a command that runs this test binary as weir, marked so that
+// everything it starts is found again.
+func weir(mark string, args ...string) *exec.Cmd {
+	exe, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return &exec.Cmd{Path: exe, Args: append([]string{"weir"}, args...), Env: append(os.Environ(), mark)}
+}
+
+// marked lists the processes that have mark in their environment.
+func marked(t *testing.T, mark string) (left []string) {
+	t.Helper()
+	procs, err := filepath.Glob("/proc/[0-9]*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range procs {
+		env, _ := os.ReadFile(filepath.Join(p, "environ")) // it may be gone by now
+		if bytes.Contains(env, []byte(mark+"\x00")) {
+			left = append(left, p)
+		}
+	}
+	return left
+}
+
+// A run that is killed at any moment, any number of times, ends with the same
+// trials as one that is left alone, each once, and leaves nothing behind.
+func TestKilledRunResumes(t *testing.T) {
+	if err := labErr(); err != nil {
+		t.Skipf("no lab: %v", err)
+	}
+	if testing.Short() {
+		t.Skip("-short: takes 20 s")
+	}
+	study := []string{"-n", "host,vxlan-overlay", "-p", "tcp-stream,udp-rr", "-f", "mtu=1500,9000",
+		"--blocks", "2", "--duration", "30ms", "--warmup", "10ms", "--seed", "7"}
+	tmp := t.TempDir()
+	mark := "WEIR_TEST_MARK=" + tmp
+	alone, killed := filepath.Join(tmp, "alone"), filepath.Join(tmp, "killed")
+	devices := read(t, "/proc/net/dev", 1)
+	if out, err := weir(mark, append([]string{"run", "-o", alone}, study...)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	resume := func() []string {
+		if _, err := os.Stat(filepath.Join(killed, "study.yaml")); err == nil {
+			return []string{"run", "--resume", killed}
+		}
+		return append([]string{"run", "-o", killed}, study...)
+	}
+	for range 15 {
+		cmd := weir(mark, resume()...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		// Any moment will do: from before the namespaces exist to the middle of a trial.
+		time.AfterFunc(time.Duration(rng.IntN(2500))*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
+		_ = cmd.Wait() // killed, or done before that
+		deadline := time.Now().Add(5 * time.Second)
+		for len(marked(t, mark)) > 0 {
+			if time.Now().After(deadline) {
+				t.Fatalf("processes are left: %v", marked(t, mark))
+			}
+			time.Sleep(5 * time.Millisecond) // the kernel ends a PID namespace in its own time
+		}
+	}
+	if out, err := weir(mark, resume()...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	want, got := trials(t, alone), trials(t, killed)
+	if !slices.Equal(want, got) {
+		t.Errorf("trials differ:\nleft alone %v\nkilled     %v", want, got)
+	}
+	if now := read(t, "/proc/net/dev", 1); now != devices {
+		t.Errorf("devices were %s, are %s", devices, now)
+	}
+}
+
+// trials lists what was recorded, sorted.
+func trials(t *testing.T, dir string) (ids []string) {
+	t.Helper()
+	c, err := store.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range c.Problems {
+		t.Error(p)
+	}
+	for _, r := range c.Results {
+		ids = append(ids, r.Trial)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// read returns the first words of the lines of a file, but for its heading.
+func read(t *testing.T, name string, heading int) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var words []string
+	for _, line := range strings.Split(strings.TrimSpace(string(b)), "\n")[heading:] {
+		words = append(words, strings.Fields(line)[0])
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,28 @@
+package probe
+
+import (
+	"flag"
+	"math"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// checkMeasured checks what every Parse promises: exactly one of values and
+// error, and finite numbers.
+func checkMeasured(t *testing.T, m Measured, err error) {
+	t.Helper()
+	if (err == nil) == (len(m.Values) == 0) {
+		t.Errorf("%d values and error %v: want exactly one", len(m.Values), err)
+	}
+	seen := map[string]bool{}
+	for _, v := range m.Values {
+		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) {
+			t.Errorf("%s = %v", v.Name, v.Value)
+		}
+		if v.Name == "" || v.Unit == "" || seen[v.Name] {
+			t.Errorf("value without a name of its own, or without a unit: %+v", v)
+		}
+		seen[v.Name] = true
+	}
+}

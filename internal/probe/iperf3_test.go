@@ -1,0 +1,218 @@
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+const iperf3Data = "testdata/iperf3/"
+
+// iperf3For returns the probe that a recorded case was made with.
+func iperf3For(name string) Iperf3 {
+	p := Iperf3{UDP: strings.Contains(name, "-udp"), Reverse: strings.HasSuffix(name, "-reverse")}
+	if strings.HasSuffix(name, "-bbr") {
+		p.CC = "bbr"
+	}
+	return p
+}
+
+func iperf3Cases(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob(iperf3Data + "*.cmd")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded output: %v", err)
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(f), ".cmd")
+	}
+	return files
+}
+
+func readIperf3(t testing.TB, name string) Output {
+	t.Helper()
+	client, err := os.ReadFile(iperf3Data + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := os.ReadFile(iperf3Data + name + ".server.json")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return Output{Client: client, Server: server}
+}
+
+// TestIperf3Golden parses what real versions of iperf3 printed; the command
+// lines are in the .cmd files beside them.
+func TestIperf3Golden(t *testing.T) {
+	var b bytes.Buffer
+	for _, name := range iperf3Cases(t) {
+		fmt.Fprintf(&b, "%s\n", name)
+		m, err := iperf3For(name).Parse(readIperf3(t, name))
+		if err != nil {
+			fmt.Fprintf(&b, "  error: %v\n", err)
+		}
+		for _, v := range m.Values {
+			fmt.Fprintf(&b, "  %s %s %s\n", v.Name, strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit)
+		}
+		for _, k := range slices.Sorted(maps.Keys(m.Found)) {
+			fmt.Fprintf(&b, "  found %s: %s\n", k, m.Found[k])
+		}
+	}
+	const golden = iperf3Data + "golden.txt"
+	if *update {
+		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), want) {
+		t.Errorf("%s differs; review the result of -update:\n%s", golden, &b)
+	}
+}
+
+func TestIperf3Commands(t *testing.T) {
+	v4, v6 := netip.MustParseAddrPort("10.64.1.1:5201"), netip.MustParseAddrPort("[fd77::1]:7")
+	for _, tc := range []struct {
+		p              Iperf3
+		w              Window
+		server, client string
+	}{
+		{Iperf3{}, Window{Server: v4, Duration: time.Second},
+			"iperf3 -s -1 -B 10.64.1.1 -p 5201 -J",
+			"iperf3 -c 10.64.1.1 -p 5201 -J --connect-timeout 5000 -t 1 -O 0 -P 1 -l 131072 -b 0 -C cubic"},
+		{Iperf3{UDP: true, Streams: 3, Rate: 1e9, Reverse: true}, Window{Server: v6, Warmup: 200 * time.Millisecond, Duration: 2500 * time.Millisecond},
+			"iperf3 -s -1 -B fd77::1 -p 7 -J",
+			"iperf3 -c fd77::1 -p 7 -J --connect-timeout 5000 -t 3 -O 1 -P 3 -l 1400 -b 333333333 -u -R"},
+		// -t 0 and -b 0 would mean forever and unlimited.
+		{Iperf3{Streams: 4, Rate: 3, Size: 64, CC: "reno"}, Window{Server: v4},
+			"iperf3 -s -1 -B 10.64.1.1 -p 5201 -J",
+			"iperf3 -c 10.64.1.1 -p 5201 -J --connect-timeout 5000 -t 1 -O 0 -P 4 -l 64 -b 1 -C reno"},
+	} {
+		server, client := tc.p.Commands(tc.w)
+		if got := strings.Join(server, " "); got != tc.server {
+			t.Errorf("%+v: server\n got %s\nwant %s", tc.p, got, tc.server)
+		}
+		if got := strings.Join(client, " "); got != tc.client {
+			t.Errorf("%+v: client\n got %s\nwant %s", tc.p, got, tc.client)
+		}
+	}
+}
+
+// TestIperf3Refuses damages good output in one place each.
+func TestIperf3Refuses(t *testing.T) {
+	const tcp, udp = "3.12-tcp", "3.12-udp"
+	for _, tc := range []struct{ from, old, new, want string }{
+		{tcp, `"sum_received"`, `"sum_receive"`, "no end.sum_received"},
+		{tcp, `"sum_sent"`, `"sum_send"`, "no end.sum_sent"},
+		{udp, `"sum_received"`, `"sum_receive"`, "no end.sum_received"},
+		{tcp, `iperf 3.12`, `iperf 3.1.7`, "version 3.1.7 is too old: install 3.2 or later"},
+		{udp, `iperf 3.12`, `iperf 3.9`, "does not report what was received over UDP"},
+		{tcp, `iperf 3.12`, `iperf version 2.1.8`, "is not known"},
+		{tcp, `"protocol":	"TCP"`, `"protocol":	"SCTP"`, `measured "SCTP", asked for "TCP"`},
+		{tcp, `congestion":	"cubic"`, `congestion":	"bbr"`, `congestion control was "bbr", asked for "cubic"`},
+		{tcp, `"retransmits"`, `"retransmit"`, "no end.sum_sent.retransmits"},
+		{udp, `"jitter_ms"`, `"jitter"`, "no end.sum_received.jitter_ms"},
+		{udp, `"blksize":	1400`, `"blksize":	0`, "datagrams of 0 bytes"},
+		{tcp, `"seconds":	1`, `"seconds":	0, "was": 1`, "lasted 0 s"},
+		{tcp, `"seconds":	1`, `"seconds":	null, "was": 1`, "no seconds or no bytes"}, // cJSON prints NaN as null
+		{tcp, `"seconds":	1`, `"seconds":	NaN, "was": 1`, "is no JSON"},
+		{tcp, `"seconds":	1`, `"seconds":	1e999, "was": 1`, "is no JSON"},
+		{tcp, `"bytes":	`, `"bytes":	-1, "was": `, "has -1 bytes"},
+		{udp, `"bytes":	`, `"bytes":	0, "was": `, "nothing was received"},
+		{tcp, `"retransmits":	`, `"retransmits":	-1, "was": `, "retransmits is -1 1"},
+		{tcp, `"end":	{`, `"error": "unable to send control message: Bad file descriptor", "end": {`, "Bad file descriptor"},
+	} {
+		out := readIperf3(t, tc.from)
+		damaged := bytes.ReplaceAll(out.Client, []byte(tc.old), []byte(tc.new))
+		if bytes.Equal(damaged, out.Client) {
+			t.Fatalf("%s has no %q", tc.from, tc.old)
+		}
+		out.Client = damaged
+		m, err := iperf3For(tc.from).Parse(out)
+		if err == nil || !strings.Contains(err.Error(), tc.want) || m.Values != nil {
+			t.Errorf("%s: %q for %q: %v, %v, want an error with %q", tc.from, tc.new, tc.old, m.Values, err, tc.want)
+		}
+	}
+}
+
+// TestIperf3MoreReceivedThanSent: without a warm-up not one byte, with one what
+// was in flight when it ended.
+func TestIperf3MoreReceivedThanSent(t *testing.T) {
+	const doc = `{"start": {"version": "iperf 3.12", "test_start": {"protocol": "TCP", "omit": %d}}, "end": {"sender_tcp_congestion": "cubic",
+		"sum_sent": {"seconds": 1, "bytes": 1000, "retransmits": 0}, "sum_received": {"seconds": 1, "bytes": %d}}}`
+	for _, tc := range []struct {
+		omit, received int
+		ok             bool
+	}{{0, 1000, true}, {0, 1001, false}, {1, 1090, true}, {1, 1110, false}} {
+		m, err := Iperf3{}.Parse(Output{Client: fmt.Appendf(nil, doc, tc.omit, tc.received)})
+		if (err == nil) != tc.ok {
+			t.Errorf("omit %d s, 1000 sent, %d received: %v, %v", tc.omit, tc.received, m.Values, err)
+		}
+	}
+}
+
+// TestIperf3WithoutServer: the server's output only adds the reordering.
+func TestIperf3WithoutServer(t *testing.T) {
+	out := readIperf3(t, "3.12-udp-reordered")
+	whole, err := Iperf3{UDP: true}.Parse(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Server = out.Server[:len(out.Server)/2]
+	part, err := Iperf3{UDP: true}.Parse(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var without []string
+	for _, v := range whole.Values {
+		if v.Name == "reordered" && (v.Value < 0.09 || v.Value > 0.11) {
+			t.Errorf("reordered = %v, one in ten was", v.Value)
+		} else if v.Name != "reordered" {
+			without = append(without, fmt.Sprint(v))
+		}
+	}
+	var got []string
+	for _, v := range part.Values {
+		got = append(got, fmt.Sprint(v))
+	}
+	if !slices.Equal(got, without) || len(got) != len(whole.Values)-1 {
+		t.Errorf("got  %v\nwant %v", got, without)
+	}
+}
+
+func TestBitrate(t *testing.T) {
+	var r Bitrate
+	if err := r.UnmarshalText([]byte("1gbit")); err != nil || r != 1e9 {
+		t.Errorf("1gbit: %v, %v", r, err)
+	}
+	for _, s := range []string{"", "fast", "-1gbit", "1000000tbit"} {
+		if err := r.UnmarshalText([]byte(s)); err == nil {
+			t.Errorf("%q: no error", s)
+		}
+	}
+}
+
+func FuzzIperf3(f *testing.F) {
+	for _, name := range iperf3Cases(f) {
+		p, out := iperf3For(name), readIperf3(f, name)
+		f.Add(p.UDP, p.Reverse, out.Client, out.Server)
+	}
+	f.Fuzz(func(t *testing.T, udp, reverse bool, client, server []byte) {
+		m, err := Iperf3{UDP: udp, Reverse: reverse}.Parse(Output{Client: client, Server: server})
+		checkMeasured(t, m, err)
+	})
+}

@@ -1,0 +1,2 @@
+server: iperf3 -s -1 -B 127.0.0.1 -p 5301 -J
+client: iperf3 -c 127.0.0.1 -p 5301 -J -u -t 1 -l 1400 --connect-timeout 5000 -P 3 -b 50000000

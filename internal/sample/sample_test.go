@@ -1,0 +1,191 @@
+package sample
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var all = []Sampler{Stat{}, Softirqs{}, NetDev{}, SNMP{}, Softnet{}}
+
+// TestGolden reads the files of a real machine: two CPUs, Linux 6.18.
+func TestGolden(t *testing.T) {
+	c, errs := Read(os.DirFS("testdata/linux-6.18"), all)
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for name := range snmpSettings {
+		if v, ok := c[name]; ok {
+			t.Errorf("%s = %v was kept: it is no counter", name, v)
+		}
+	}
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		fmt.Fprintf(&b, "%s %s\n", name, strconv.FormatFloat(c[name], 'f', -1, 64))
+	}
+	const golden = "testdata/linux-6.18.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.String() != string(want) {
+		t.Errorf("%s differs; review the result of -update:\n%s", golden, &b)
+	}
+}
+
+// TestThisMachine reads the kernel that runs the test, as weir does.
+func TestThisMachine(t *testing.T) {
+	c, errs := Read(os.DirFS("/"), all)
+	for _, err := range errs {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // a container may hide files
+			t.Error(err)
+		}
+	}
+	if len(errs) == 0 && c["cpu.idle"]+c["cpu.user"]+c["cpu.system"] <= 0 {
+		t.Errorf("no CPU time: %v", c)
+	}
+}
+
+func TestReadKeepsWhatWorks(t *testing.T) {
+	root := fstest.MapFS{"proc/net/softnet_stat": {Data: []byte("1 2 3 0 0 0 0 0 0\n")}}
+	c, errs := Read(root, all)
+	if want := len(all) - 1; len(errs) != want {
+		t.Errorf("%d errors, want %d: %v", len(errs), want, errs)
+	}
+	for _, err := range errs {
+		if !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v is not fs.ErrNotExist", err)
+		}
+	}
+	if c["softnet.squeezed"] != 3 {
+		t.Errorf("softnet.squeezed = %v, want 3", c["softnet.squeezed"])
+	}
+}
+
+func TestSub(t *testing.T) {
+	got := Counters{"a": 5, "new": 2, "back": 1}.Sub(Counters{"a": 3, "back": 2, "gone": 9})
+	if want := (Counters{"a": 2, "new": 2, "back": -1}); !maps.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+const (
+	stat = "cpu  %s\ncpu0 110 20 30 40 50 60 70 80 10 5\nctxt 7\nprocesses 8\n"
+	good = "110 20 30 40 50 60 70 80 10 5"
+	head = "Inter-| Receive | Transmit\n face |bytes\n"
+)
+
+func TestValues(t *testing.T) {
+	for name, tc := range map[string]struct {
+		s    Sampler
+		file string
+		data string
+		want Counters
+	}{
+		// Guest time is inside user and nice, so it moves out of both.
+		"stat": {Stat{}, "proc/stat", fmt.Sprintf(stat, good), Counters{
+			"cpu.user": 1, "cpu.nice": 0.15, "cpu.guest": 0.15, "cpu.steal": 0.8, "cpu0.softirq": 0.7, "ctxt": 7, "processes": 8,
+		}},
+		"stat, a column of the future": {Stat{}, "proc/stat", fmt.Sprintf(stat, good+" 99"), Counters{"cpu.user": 1}},
+		"softirqs": {Softirqs{}, "proc/softirqs", "  CPU0 CPU2\nNET_TX: 1 2\nNET_RX: 3 4\n", Counters{
+			"softirq.net_tx": 3, "softirq.net_rx": 7, "softirq.net_rx.cpu2": 4,
+		}},
+		"dev without a space": {NetDev{}, "proc/net/dev", head + "eth0.7:1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{
+			"dev.eth0.7.rx_bytes": 1, "dev.eth0.7.rx_packets": 2, "dev.eth0.7.rx_errors": 3, "dev.eth0.7.rx_dropped": 4,
+			"dev.eth0.7.tx_bytes": 5, "dev.eth0.7.tx_packets": 6, "dev.eth0.7.tx_errors": 7, "dev.eth0.7.tx_dropped": 8,
+		}},
+		"snmp without snmp6":      {SNMP{}, "proc/net/snmp", "Tcp: MaxConn RetransSegs\nTcp: -1 4\n", Counters{"tcp.RetransSegs": 4}},
+		"softnet, 2 CPUs":         {Softnet{}, "proc/net/softnet_stat", "a 1 2 0 0 0 0 0 0 0 0\nffffffff 0 1 0 0 0 0 0 0 0 0\n", Counters{"softnet.processed": 0xa + 0xffffffff, "softnet.dropped": 1, "softnet.squeezed": 3}},
+		"softnet, 13 columns":     {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 13), Counters{"softnet.processed": 1}},
+		"softnet, Linux 2.6.39":   {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 10), Counters{"softnet.dropped": 1}},
+		"no device but a header":  {NetDev{}, "proc/net/dev", head, Counters{}},
+		"a device named Receive:": {NetDev{}, "proc/net/dev", head + "Receive: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{"dev.Receive.rx_bytes": 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Counters{}
+			if err := tc.s.Sample(fstest.MapFS{tc.file: {Data: []byte(tc.data)}}, c); err != nil {
+				t.Fatal(err)
+			}
+			for k, v := range tc.want {
+				if got, ok := c[k]; !ok || got != v {
+					t.Errorf("%s = %v (present: %t), want %v", k, got, ok, v)
+				}
+			}
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, tc := range map[string]struct {
+		s    Sampler
+		file string
+		data string
+		want string // in the error
+	}{
+		"stat, empty":              {Stat{}, "proc/stat", "", `no line "cpu"`},
+		"stat, short line":         {Stat{}, "proc/stat", "cpu 1 2 3 4\n", "cpu has 4 columns, want at least 10"},
+		"stat, junk":               {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "x", 1)), `line 1: cpu: system: "x" is no counter`},
+		"stat, negative":           {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "-1", 1)), "is no counter"},
+		"stat, NaN":                {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "NaN", 1)), "is no counter"},
+		"stat, ctxt alone":         {Stat{}, "proc/stat", "cpu " + good + "\nctxt\n", "ctxt has 0 numbers"},
+		"softirqs, empty":          {Softirqs{}, "proc/softirqs", "", "no CPU"},
+		"softirqs, row cut":        {Softirqs{}, "proc/softirqs", "CPU0 CPU1\nNET_RX: 1\n", "NET_RX: has 1 columns for 2 CPUs"},
+		"softirqs, row gone":       {Softirqs{}, "proc/softirqs", "CPU0\nNET_RX: 1\n", `no line "NET_TX:"`},
+		"dev, empty":               {NetDev{}, "proc/net/dev", "", "no header"},
+		"dev, short":               {NetDev{}, "proc/net/dev", head + "lo: 1 2\n", "line 3: lo has 2 columns, want 16"},
+		"dev, no colon":            {NetDev{}, "proc/net/dev", head + "lo 1 2\n", "no device"},
+		"snmp, names alone":        {SNMP{}, "proc/net/snmp", "Ip: A B\n", "Ip: has names and no numbers"},
+		"snmp, other protocol":     {SNMP{}, "proc/net/snmp", "Ip: A\nTcp: 1\n", "line 2"},
+		"snmp, empty":              {SNMP{}, "proc/net/snmp", "", "does not begin with a protocol"},
+		"snmp, too few numbers":    {SNMP{}, "proc/net/snmp", "Ip: A B\nIp: 1\n", "does not match"},
+		"softnet, 8 columns":       {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 8), "8 columns, known are [9 10 11 13 15]"},
+		"softnet, a future layout": {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 17), "17 columns"},
+		"softnet, 33 bits":         {Softnet{}, "proc/net/softnet_stat", "100000000 1 1 0 0 0 0 0 0", "no hexadecimal number of 32 bits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := Counters{}
+			err := tc.s.Sample(fstest.MapFS{tc.file: {Data: []byte(tc.data)}}, c)
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), tc.file) {
+				t.Errorf("error %v, want one with %q and %q", err, tc.file, tc.want)
+			}
+			if len(c) != 0 {
+				t.Errorf("an error and counters: %v", c)
+			}
+		})
+	}
+}
+
+func TestSNMP6(t *testing.T) {
+	root := fstest.MapFS{"proc/net/snmp": {Data: []byte("Ip: A\nIp: 1\n")}, "proc/net/snmp6": {}}
+	for data, want := range map[string]string{
+		"Ip6InOctets 5\nIcmp6InType136 6\n": "",
+		"Ip6InOctets\n":                     "1 words",
+		"InOctets 5\n":                      "no IPv6 counter",
+		"Ip6InOctets x\n":                   "is no counter",
+	} {
+		root["proc/net/snmp6"].Data = []byte(data)
+		c := Counters{}
+		err := SNMP{}.Sample(root, c)
+		switch {
+		case want == "" && (err != nil || c["ip6.InOctets"] != 5 || c["icmp6.InType136"] != 6):
+			t.Errorf("%q: %v, %v", data, c, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || len(c) != 0):
+			t.Errorf("%q: error %v and %v, want an error with %q", data, err, c, want)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"testing/synctest"
+	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/record"
+)
+
+// A node whose programs are functions and whose counters the test sets.
+type node struct {
+	name string
+	run  func(ctx context.Context, argv []string, stdout, stderr io.Writer) error
+
+	mu    sync.Mutex
+	ticks int // of user time
+	bytes int // received by eth0
+	frags int
+}
+
+func (n *node) Name() string { return n.name }
+func (n *node) CPUs() []int  { return []int{0, 1, 2, 3} }
+func (n *node) Run(ctx context.Context, c target.Cmd) error {
+	return n.run(ctx, c.Argv, c.Stdout, c.Stderr)
+}
+
+func (n *node) add(ticks, bytes, frags int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ticks, n.bytes, n.frags = n.ticks+ticks, n.bytes+bytes, n.frags+frags
+}
+
+func (n *node) FS() fs.FS {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	text := func(format string, a ...any) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, format, a...)}
+	}
+	return fstest.MapFS{
+		"proc/stat":             text("cpu  %d 0 0 0 0 0 0 0 0 0\ncpu0 %d 0 0 0 0 0 0 0 0 0\nctxt 1\nprocesses 1\n", n.ticks, n.ticks),
+		"proc/softirqs":         text("                    CPU0\n      NET_TX:       1\n      NET_RX:       1\n"),
+		"proc/net/softnet_stat": text("%s\n", strings.Repeat("00000000 ", 15)),
+		"proc/net/dev":          text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
+		"proc/net/snmp":         text("Ip: Forwarding ReasmReqds FragCreates\nIp: 1 0 %d\n", n.frags),
+		"proc/net/tcp":          text("  sl  local_address rem_address   st\n"),
+	}
+}
+
+const devHead = `Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+`
+
+// A tool of the tests: what its client prints is its throughput in bit/s.
+type tool struct{ argv0 string }
+
+func (t tool) Commands(probe.Window) (server, client []string) {
+	return []string{t.argv0, "serve"}, []string{t.argv0, "run"}
+}
+
+func (tool) Parse(o probe.Output) (probe.Measured, error) {
+	lines := strings.Fields(string(o.Client))
+	var v float64
+	if _, err := fmt.Sscan(lines[len(lines)-1], &v); err != nil {
+		return probe.Measured{}, fmt.Errorf("tool: %w", err)
+	}
+	return probe.Measured{
+		Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}, {Name: "window", Unit: "s", Value: 1}},
+		Found:  map[string]string{"protocol": "udp", "datagram": "1400"},
+	}, nil
+}
+
+// serve is a server that is ready at once and ends when told to.
+func serve(ctx context.Context, _ []string, stdout, _ io.Writer) error {
+	fmt.Fprintln(stdout, `{"event":"ready","address":"x"}`)
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+// send is a client that measures 8000 bit/s for a second and uses 0.3 s of CPU.
+func send(cli, srv *node) func(context.Context, []string, io.Writer, io.Writer) error {
+	return func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+		fmt.Fprintln(stdout, probe.MarkBegin)
+		time.Sleep(time.Second)
+		cli.add(30, 0, 0)
+		srv.add(0, 1000, 0)
+		fmt.Fprintln(stdout, probe.MarkEnd)
+		fmt.Fprintln(stdout, "8000")
+		return nil
+	}
+}
+
+// setup is a trial that is ok.
+func setup() (s Setup, cli, srv *node, raw map[string]string) {
+	cli, srv, raw = &node{name: "h1"}, &node{name: "h2", run: serve}, map[string]string{}
+	cli.run = send(cli, srv)
+	return Setup{
+		Probe:  tool{"weir"},
+		Client: plan.End{Node: "h1", Host: "h1", Addr: netip.MustParseAddr("198.18.0.1"), Dev: "eth0"},
+		Server: plan.End{Node: "h2", Host: "h2", Addr: netip.MustParseAddr("198.18.0.2"), Dev: "eth0"},
+		Site: &target.Site{
+			Nodes:  map[string]target.Node{"h1": cli, "h2": srv},
+			Verify: func(context.Context, []plan.Expect) error { return nil },
+		},
+		Plan: plan.Plan{Path: plan.Path{MTU: 1500, Outer: 1500}, Expect: []plan.Expect{
+			{In: "h2", Dev: "eth0", Carries: true}, {In: "h1", NoFragments: true}}},
+		Warmup: 100 * time.Millisecond, Duration: time.Second,
+		Raw: func(name string, b []byte) error { raw[name] = string(b); return nil },
+	}, cli, srv, raw
+}
+
+func TestRun(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(s *Setup, cli, srv *node)
+		status record.Status
+		reason string
+	}{
+		{"ok", func(*Setup, *node, *node) {}, record.OK, ""},
+		{"server ends early", func(_ *Setup, _, srv *node) {
+			srv.run = func(_ context.Context, _ []string, _, stderr io.Writer) error {
+				fmt.Fprintln(stderr, "address in use")
+				return errors.New("exit status 1")
+			}
+		}, record.Failed, "server: exit status 1: address in use"},
+		{"server is silent", func(_ *Setup, _, srv *node) {
+			srv.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
+		}, record.Failed, "server: did not listen on port 5201 within 10s"},
+		{"a foreign server is silent", func(s *Setup, _, srv *node) { s.Probe = tool{"iperf9"} },
+			record.Failed, "did not listen"},
+		{"client fails", func(_ *Setup, cli, _ *node) {
+			cli.run = func(_ context.Context, _ []string, _, stderr io.Writer) error {
+				fmt.Fprintln(stderr, "no route\nto host")
+				return errors.New("exit status 1")
+			}
+		}, record.Failed, "client: exit status 1: no route; to host"},
+		{"client hangs", func(_ *Setup, cli, _ *node) {
+			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
+		}, record.Failed, "took more than 20s longer than its window"},
+		{"junk", func(_ *Setup, cli, _ *node) {
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, "what?")
+				return nil
+			}
+		}, record.Invalid, "tool:"},
+		{"another path", func(_ *Setup, cli, _ *node) {
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, "8000")
+				return nil
+			}
+		}, record.Invalid, "eth0 of h2 moved 0 bytes in 0 packets, but the probe received 1000 bytes"},
+		{"fragments", func(_ *Setup, cli, srv *node) {
+			run := send(cli, srv)
+			cli.run = func(ctx context.Context, a []string, o, e io.Writer) error {
+				cli.add(0, 0, 2)
+				return run(ctx, a, o, e)
+			}
+		}, record.Invalid, "ip.FragCreates grew by 2"},
+		{"fragments that have to be", func(s *Setup, cli, srv *node) {
+			s.Plan.Path.MTU = 1400
+			run := send(cli, srv)
+			cli.run = func(ctx context.Context, a []string, o, e io.Writer) error {
+				cli.add(0, 0, 2)
+				return run(ctx, a, o, e)
+			}
+		}, record.OK, ""},
+		{"expectation fails before", func(s *Setup, _, _ *node) {
+			s.Site.Verify = func(context.Context, []plan.Expect) error { return errors.New("MTU is 9") }
+		}, record.Invalid, "before: MTU is 9"},
+		{"faster than the link", func(s *Setup, _, _ *node) { s.LinkRate = 1000 }, record.Invalid, "more than the"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, cli, srv, raw := setup()
+				c.change(&s, cli, srv)
+				r, err := Run(t.Context(), s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Status != c.status || !strings.Contains(r.Reason, c.reason) {
+					t.Errorf("got %s %q, want %s %q", r.Status, r.Reason, c.status, c.reason)
+				}
+				if strings.HasPrefix(c.reason, "before") {
+					return // nothing ran
+				}
+				if raw["commands.json"] == "" || raw["counters.json"] == "" {
+					t.Errorf("raw files %v: want commands and counters whatever happened", raw)
+				}
+			})
+		})
+	}
+}
+
+func TestCost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _, raw := setup()
+		s.Idle = Usage{User: 0.1}
+		r, err := Run(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]float64{
+			"cpu.busy": 0.2, "cpu.idle-baseline": 0.1, "cpu.per.bit": 0.2 / 8000, "packet.size": 1000,
+		} {
+			if got, ok := r.Get(name); !ok || math.Abs(got.Value-want) > 1e-9 {
+				t.Errorf("%s = %v, want %v", name, got.Value, want)
+			}
+		}
+		if raw["client.out"] != probe.MarkBegin+"\n"+probe.MarkEnd+"\n8000\n" {
+			t.Errorf("raw client output %q", raw["client.out"])
+		}
+	})
+}
+
+func TestRunEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, cli, _, raw := setup()
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cli.run = func(ctx context.Context, _ []string, stdout, _ io.Writer) error {
+			fmt.Fprintln(stdout, "half")
+			cancel(why)
+			<-ctx.Done()
+			return context.Cause(ctx)
+		}
+		if _, err := Run(ctx, s); !errors.Is(err, why) {
+			t.Errorf("got %v, want the cause of the cancellation", err)
+		}
+		if raw["client.out"] != "half\n" {
+			t.Errorf("what was printed is lost: %q", raw)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _, _ := setup()
+		s.Raw = func(string, []byte) error { return errors.New("no space left on device") }
+		if _, err := Run(t.Context(), s); !errors.Is(err, ErrStore) {
+			t.Errorf("got %v, want ErrStore", err)
+		}
+	})
+}
