@@ -1,127 +1,195 @@
-// Package facts describes a host: what a reader of a result needs to judge it,
-// and what a user needs to know before a run. It reads and asks for versions;
-// it must not change or measure anything.
+// Package facts says what a host is: kernel, CPU, memory, settings, and the
+// versions of measuring tools. What differs between hosts must be known before
+// their numbers are compared.
+//
+// It observes and never sets. It must not collect what may be secret: the kernel
+// command line, host names and addresses stay out. Whether the kernel has a kind
+// of device is found by package lab, which makes one.
 package facts
 
 import (
-	"bufio"
-	"bytes"
 	"io/fs"
 	"path"
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// Facts is what a host is.
+// Facts is what a host is. A field is empty when the host does not tell.
 type Facts struct {
-	Weir         string            `json:"weir,omitempty"` // version of this program
-	Kernel       string            `json:"kernel"`         // release
-	Build        string            `json:"build"`          // of the kernel
-	Distribution string            `json:"distribution,omitempty"`
-	Machine      string            `json:"machine,omitempty"` // product, as DMI says
-	CPU          string            `json:"cpu,omitempty"`
-	CPUs         int               `json:"cpus"`
-	Virtual      bool              `json:"virtual"` // the CPU says that it runs under a hypervisor
-	Governor     string            `json:"governor,omitempty"`
-	SMT          string            `json:"smt,omitempty"`
-	Clocksource  string            `json:"clocksource,omitempty"`
-	Memory       string            `json:"memory,omitempty"`
-	Load         string            `json:"load,omitempty"` // averages over 1, 5 and 15 minutes
-	Rootless     bool              `json:"rootless"`       // weir ran without root
-	Sysctl       map[string]string `json:"sysctl,omitempty"`
-	Mitigations  map[string]string `json:"mitigations,omitempty"`
-	Tools        map[string]string `json:"tools,omitempty"` // version by program
+	Kernel        string            `json:"kernel,omitempty"`        // release: "6.18.44"
+	KernelVersion string            `json:"kernelVersion,omitempty"` // build: "#1 SMP PREEMPT_DYNAMIC"
+	Distribution  string            `json:"distribution,omitempty"`  // "Debian GNU/Linux 12 (bookworm)"
+	Machine       string            `json:"machine,omitempty"`       // as uname(1) -m: x86_64, aarch64
+	CPU           string            `json:"cpu,omitempty"`           // model
+	CPUs          int               `json:"cpus"`                    // online, counting hyperthreads
+	SMT           string            `json:"smt,omitempty"`           // on, off, forceoff, notsupported, notimplemented
+	Governors     map[string]int    `json:"governors,omitempty"`     // frequency governor: number of CPUs
+	Hypervisor    bool              `json:"hypervisor"`              // the CPU says that it is virtual (x86 only)
+	Product       string            `json:"product,omitempty"`       // vendor and product of the machine (DMI)
+	Memory        uint64            `json:"memory"`                  // bytes
+	Clocksource   string            `json:"clocksource,omitempty"`
+	Load          []float64         `json:"load,omitempty"`        // processes running or waiting, mean of 1, 5 and 15 minutes
+	Mitigations   map[string]string `json:"mitigations,omitempty"` // of CPU vulnerabilities
+	Sysctls       map[string]string `json:"sysctls,omitempty"`
 }
 
-// sysctls are the settings that change what a network costs.
+// sysctls that change what a network costs, or what may be built without root.
 var sysctls = []string{
-	"net.core.rmem_max", "net.core.wmem_max", "net.core.rmem_default", "net.core.wmem_default",
-	"net.core.netdev_max_backlog", "net.core.default_qdisc", "net.core.busy_poll",
-	"net.ipv4.tcp_congestion_control", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem",
-	"kernel.unprivileged_userns_clone", "user.max_user_namespaces", "kernel.apparmor_restrict_unprivileged_userns",
+	"kernel.apparmor_restrict_unprivileged_userns", // Ubuntu 23.10 and later
+	"kernel.unprivileged_userns_clone",             // Debian's kernels up to 10, and others
+	"net.core.default_qdisc",
+	"net.core.netdev_max_backlog",
+	"net.core.rmem_default",
+	"net.core.rmem_max",
+	"net.core.wmem_default",
+	"net.core.wmem_max",
+	"net.ipv4.tcp_congestion_control",
+	"net.ipv4.tcp_rmem",
+	"net.ipv4.tcp_wmem",
+	"user.max_user_namespaces",
 }
 
-// Collect reads what root, the host's "/", tells. What is not there is left out.
+// Collect reads the facts of the host whose "/" is root. Files that are missing
+// leave their facts empty: no host has all of them.
 func Collect(root fs.FS) Facts {
+	cpu := cpuinfo(root)
 	f := Facts{
-		Kernel:       text(root, "proc/sys/kernel/osrelease"),
-		Build:        text(root, "proc/sys/kernel/version"),
-		Distribution: osRelease(root),
-		Machine:      strings.TrimSpace(text(root, "sys/class/dmi/id/sys_vendor") + " " + text(root, "sys/class/dmi/id/product_name")),
-		Governor:     text(root, "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-		SMT:          text(root, "sys/devices/system/cpu/smt/control"),
-		Clocksource:  text(root, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
-		Load:         strings.Join(firstFields(text(root, "proc/loadavg"), 3), " "),
-		Sysctl:       map[string]string{},
-		Mitigations:  map[string]string{},
+		Kernel:        text(root, "proc/sys/kernel/osrelease"),
+		KernelVersion: text(root, "proc/sys/kernel/version"),
+		Distribution:  distribution(root),
+		Machine:       text(root, "proc/sys/kernel/arch"), // Linux 6.1 and later
+		CPU:           cpu.model,
+		CPUs:          cpu.count,
+		SMT:           text(root, "sys/devices/system/cpu/smt/control"),
+		Governors:     governors(root),
+		Hypervisor:    cpu.hypervisor,
+		Product:       product(root),
+		Memory:        memory(root),
+		Clocksource:   text(root, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
+		Load:          load(root),
+		Mitigations:   files(root, "sys/devices/system/cpu/vulnerabilities"),
 	}
-	for _, k := range sysctls {
-		if v := text(root, "proc/sys/"+strings.ReplaceAll(k, ".", "/")); v != "" {
-			f.Sysctl[k] = strings.Join(strings.Fields(v), " ")
-		}
+	if f.Machine == "" {
+		f.Machine = cpu.machine
 	}
-	f.cpuinfo(root)
-	if m := firstFields(field(root, "proc/meminfo", "MemTotal"), 2); len(m) > 0 {
-		f.Memory = strings.Join(m, " ")
-	}
-	const bugs = "sys/devices/system/cpu/vulnerabilities"
-	entries, _ := fs.ReadDir(root, bugs) // absent on other machines
-	for _, e := range entries {
-		if v := text(root, path.Join(bugs, e.Name())); v != "" && v != "Not affected" {
-			f.Mitigations[e.Name()] = v
+	for _, key := range sysctls {
+		if v, ok := sysctl(root, key); ok {
+			if f.Sysctls == nil {
+				f.Sysctls = map[string]string{}
+			}
+			f.Sysctls[key] = v
 		}
 	}
 	return f
 }
 
-func (f *Facts) cpuinfo(root fs.FS) {
-	b, err := fs.ReadFile(root, "proc/cpuinfo")
-	if err != nil {
-		return
-	}
-	s := bufio.NewScanner(bytes.NewReader(b))
-	for s.Scan() {
-		key, value, _ := strings.Cut(s.Text(), ":")
-		switch strings.TrimSpace(key) {
-		case "processor":
-			f.CPUs++
-		case "model name":
-			f.CPU = strings.TrimSpace(value)
-		case "flags":
-			f.Virtual = f.Virtual || strings.Contains(value+" ", " hypervisor ")
-		}
-	}
-}
-
-func osRelease(root fs.FS) string {
-	b, _ := fs.ReadFile(root, "etc/os-release") // absent in a bare container
-	for line := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(line, "PRETTY_NAME="); ok {
-			return strings.Trim(strings.TrimSpace(v), `"`)
-		}
-	}
-	return ""
-}
-
-// text returns a file of one value, or "".
+// text returns the content of a file on one line, and "" when it cannot be read.
 func text(root fs.FS, name string) string {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
 		return ""
 	}
-	return strings.TrimSpace(string(b))
+	return strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "?")), " ")
 }
 
-// field returns the value of a line "key: value".
-func field(root fs.FS, name, key string) string {
-	for line := range strings.Lines(text(root, name)) {
-		if v, ok := strings.CutPrefix(line, key+":"); ok {
-			return strings.TrimSpace(v)
+// sysctl returns the value of a key as sysctl(8) writes it, and whether the
+// kernel has it.
+func sysctl(root fs.FS, key string) (string, bool) {
+	name := "proc/sys/" + strings.ReplaceAll(key, ".", "/")
+	if _, err := fs.Stat(root, name); err != nil {
+		return "", false
+	}
+	v := text(root, name)
+	return v, v != ""
+}
+
+// files returns the content of every file in a directory, by name.
+func files(root fs.FS, dir string) map[string]string {
+	entries, err := fs.ReadDir(root, dir)
+	if err != nil || len(entries) == 0 {
+		return nil
+	}
+	m := map[string]string{}
+	for _, e := range entries {
+		if v := text(root, path.Join(dir, e.Name())); v != "" {
+			m[e.Name()] = v
+		}
+	}
+	return m
+}
+
+func distribution(root fs.FS) string {
+	for _, name := range []string{"etc/os-release", "usr/lib/os-release"} { // os-release(5)
+		b, err := fs.ReadFile(root, name)
+		if err != nil {
+			continue
+		}
+		for line := range strings.Lines(string(b)) {
+			if v, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
+				return strings.Trim(v, `"'`)
+			}
 		}
 	}
 	return ""
 }
 
-func firstFields(s string, n int) []string {
-	f := strings.Fields(s)
-	return f[:min(n, len(f))]
+// product is who made the machine. The same says of a VM which hypervisor runs it.
+func product(root fs.FS) string {
+	const dmi = "sys/class/dmi/id/"
+	return strings.TrimSpace(text(root, dmi+"sys_vendor") + " " + text(root, dmi+"product_name"))
+}
+
+// memory reads MemTotal, which is in kB of 1024 bytes (proc_meminfo(5)).
+func memory(root fs.FS) uint64 {
+	b, err := fs.ReadFile(root, "proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if len(f) == 3 && f[0] == "MemTotal:" && f[2] == "kB" {
+			if kB, err := strconv.ParseUint(f[1], 10, 53); err == nil {
+				return kB << 10
+			}
+		}
+	}
+	return 0
+}
+
+// load reads the three means of proc_loadavg(5), or nil.
+func load(root fs.FS) []float64 {
+	f := strings.Fields(text(root, "proc/loadavg"))
+	if len(f) < 3 {
+		return nil
+	}
+	l := make([]float64, 3)
+	for i := range l {
+		v, err := strconv.ParseFloat(f[i], 64)
+		if err != nil || !(v >= 0 && v <= maxLoad) { // NaN is not
+			return nil
+		}
+		l[i] = v
+	}
+	return l
+}
+
+// maxLoad is the most processes a kernel can have (PID_MAX_LIMIT, include/linux/threads.h).
+const maxLoad = 4 << 20
+
+// governors counts the CPUs of each frequency governor; nil when the kernel
+// does not scale frequencies.
+func governors(root fs.FS) map[string]int {
+	names, err := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
+	if err != nil || len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	m := map[string]int{}
+	for _, name := range names {
+		if g := text(root, name); g != "" {
+			m[g]++
+		}
+	}
+	return m
 }

@@ -1,0 +1,169 @@
+package facts
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/sample"
+)
+
+// A Check is one thing that a host must have, or should have to measure well.
+type Check struct {
+	Name   string `json:"name"`
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`        // what was found
+	Fix    string `json:"fix,omitempty"` // what to do when it is not OK
+}
+
+// Bounds of what leaves a measurement alone.
+const (
+	quietLoad  = 0.25 // running processes per CPU, mean of a minute
+	quietSteal = 0.01 // share of CPU time since boot
+)
+
+// Checks looks at the host whose "/" is root, always in the same order. It does
+// not try anything out: package lab finds whether a device can be made.
+func Checks(root fs.FS) []Check {
+	f := Collect(root)
+	return []Check{
+		userNamespaces(f), unprivileged(root, f), apparmor(root, f),
+		cpus(f), loadAverage(f), governor(f), steal(root),
+	}
+}
+
+func userNamespaces(f Facts) Check {
+	c := Check{Name: "user namespaces"}
+	v, ok := f.Sysctls["user.max_user_namespaces"]
+	n, err := strconv.Atoi(v)
+	switch {
+	case !ok:
+		c.Detail = "the kernel does not tell of any: user.max_user_namespaces is missing"
+		c.Fix = "use a kernel with CONFIG_USER_NS"
+	case err != nil:
+		c.Detail = fmt.Sprintf("user.max_user_namespaces is %q", v)
+		c.Fix = "sudo sysctl -w user.max_user_namespaces=10000"
+	case n == 0:
+		c.Detail = "user.max_user_namespaces is 0: none may be made"
+		c.Fix = "sudo sysctl -w user.max_user_namespaces=10000"
+	default:
+		c.OK, c.Detail = true, "up to "+v+" (user.max_user_namespaces)"
+	}
+	return c
+}
+
+// unprivileged looks at a switch that is not in the mainline kernel.
+func unprivileged(root fs.FS, f Facts) Check {
+	const key = "kernel.unprivileged_userns_clone"
+	return restriction(root, f, "user namespaces without root", key, "0")
+}
+
+// apparmor looks at Ubuntu's restriction: namespaces can be made, and then
+// nothing may be done in them.
+func apparmor(root fs.FS, f Facts) Check {
+	const key = "kernel.apparmor_restrict_unprivileged_userns"
+	return restriction(root, f, "user namespaces under AppArmor", key, "1")
+}
+
+// restriction is a check for a sysctl that must not have the value bad, unless
+// the process is privileged.
+func restriction(root fs.FS, f Facts, name, key, bad string) Check {
+	v, ok := f.Sysctls[key]
+	switch {
+	case !ok:
+		return Check{Name: name, OK: true, Detail: "not restricted: this kernel has no " + key}
+	case v != bad:
+		return Check{Name: name, OK: true, Detail: "not restricted: " + key + " is " + v}
+	case sysAdmin(root):
+		return Check{Name: name, OK: true, Detail: key + " is " + v + ", which does not hold for root"}
+	}
+	good := "0"
+	if bad == "0" {
+		good = "1"
+	}
+	return Check{Name: name, Detail: key + " is " + v, Fix: "sudo sysctl -w " + key + "=" + good + ", or run as root"}
+}
+
+// capSysAdmin is the bit of CAP_SYS_ADMIN (include/uapi/linux/capability.h).
+const capSysAdmin = 21
+
+// sysAdmin reports whether this process may make namespaces in any case.
+func sysAdmin(root fs.FS) bool {
+	b, err := fs.ReadFile(root, "proc/self/status")
+	if err != nil {
+		return false
+	}
+	for line := range strings.Lines(string(b)) {
+		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
+			caps, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
+			return err == nil && caps>>capSysAdmin&1 == 1
+		}
+	}
+	return false
+}
+
+func cpus(f Facts) Check {
+	c := Check{Name: "CPUs", OK: f.CPUs > 1, Detail: fmt.Sprintf("%d online", f.CPUs)}
+	if !c.OK {
+		c.Fix = "use a machine with 2 CPUs or more: client and server share one, and each waits for the other"
+	}
+	return c
+}
+
+func loadAverage(f Facts) Check {
+	c := Check{Name: "idle"}
+	if len(f.Load) == 0 || f.CPUs == 0 {
+		c.Detail, c.Fix = "the load average is not known", "mount /proc"
+		return c
+	}
+	bound := quietLoad * float64(f.CPUs)
+	c.OK = f.Load[0] <= bound
+	c.Detail = fmt.Sprintf("load average %.2f over the last minute, on %d CPUs", f.Load[0], f.CPUs)
+	if !c.OK {
+		c.Fix = fmt.Sprintf("stop other programs, or wait, until it is at most %.2f", bound)
+	}
+	return c
+}
+
+func governor(f Facts) Check {
+	c := Check{Name: "frequency governor"}
+	if len(f.Governors) == 0 {
+		c.OK, c.Detail = true, "none: the kernel does not set the frequency"
+		return c
+	}
+	names := slices.Sorted(maps.Keys(f.Governors))
+	c.OK = len(names) == 1 && names[0] == "performance"
+	c.Detail = strings.Join(names, ", ")
+	if !c.OK {
+		c.Fix = "sudo cpupower frequency-set -g performance (package linux-cpupower in Debian, linux-tools-common in Ubuntu)"
+	}
+	return c
+}
+
+func steal(root fs.FS) Check {
+	c := Check{Name: "steal"}
+	t := sample.Counters{}
+	if err := (sample.Stat{}).Sample(root, t); err != nil {
+		c.Detail, c.Fix = err.Error(), "mount /proc"
+		return c
+	}
+	total := 0.0
+	for name, v := range t {
+		if strings.HasPrefix(name, "cpu.") {
+			total += v
+		}
+	}
+	share := 0.0
+	if total > 0 {
+		share = t["cpu.steal"] / total
+	}
+	c.OK = share <= quietSteal
+	c.Detail = fmt.Sprintf("the hypervisor took %.2f %% of the CPU time since boot", share*100)
+	if !c.OK {
+		c.Fix = "measure on a host that is not shared, or with CPUs of its own: other guests change the result"
+	}
+	return c
+}

@@ -1,0 +1,106 @@
+package facts
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// A ToolInfo is how a measuring tool is found and asked for its version.
+type ToolInfo struct {
+	Program     string
+	Package     string // of Debian and Ubuntu
+	VersionArgs []string
+	version     *regexp.Regexp // its first group, in what VersionArgs prints
+}
+
+// Tools lists the programs that weir drives, by name.
+func Tools() []ToolInfo {
+	re := regexp.MustCompile
+	tools := []ToolInfo{
+		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
+		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
+		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
+		{"iperf", "iperf", []string{"--version"}, re(`iperf version (\S+)`)},
+		{"iperf3", "iperf3", []string{"--version"}, re(`iperf (\S+)`)},
+		{"netperf", "netperf, of the section non-free (Debian) or multiverse (Ubuntu)", []string{"-V"}, re(`version (\S+)`)},
+		{"nuttcp", "nuttcp", []string{"-V"}, re(`nuttcp-(\S+)`)},
+		{"ping", "iputils-ping", []string{"-V"}, re(`iputils[ -]s?(\S+)`)},
+		{"qperf", "qperf", []string{"--version"}, re(`qperf (\S+)`)},
+		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
+		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
+		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
+	}
+	slices.SortFunc(tools, func(a, b ToolInfo) int { return cmp.Compare(a.Program, b.Program) })
+	return tools
+}
+
+// versionTimeout bounds how long a tool may take to print its version.
+const versionTimeout = 5 * time.Second
+
+// Tool finds a program of Tools on this machine and asks for its version. The
+// error about a missing one names the package to install and is exec.ErrNotFound.
+// When only the version is not known, path is still set.
+func Tool(ctx context.Context, name string) (path, version string, err error) {
+	tools := Tools()
+	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
+	if i < 0 {
+		var known []string
+		for _, t := range tools {
+			known = append(known, t.Program)
+		}
+		return "", "", fmt.Errorf("%s: unknown tool; known are %s", name, strings.Join(known, ", "))
+	}
+	t := tools[i]
+	if path = find(name); path == "" {
+		return "", "", &missing{t}
+	}
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, t.VersionArgs...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C")
+	cmd.WaitDelay = time.Second // for what a wrapper script leaves behind
+	// The exit status is not looked at: iperf 2 prints its version and fails.
+	out, runErr := cmd.CombinedOutput()
+	if m := t.version.FindSubmatch(out); m != nil {
+		return path, string(m[1]), nil
+	}
+	if ctx.Err() != nil {
+		runErr = context.Cause(ctx)
+	}
+	if runErr != nil {
+		return path, "", fmt.Errorf("%s: version: %w", path, runErr)
+	}
+	return path, "", fmt.Errorf("%s: version: there is none in %.60q", path, out)
+}
+
+// find also looks where administrators' programs are: other users do not have
+// these directories in PATH on Debian.
+func find(name string) string {
+	for _, p := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
+		if path, err := exec.LookPath(p); err == nil {
+			return path
+		}
+	}
+	return ""
+}
+
+// missing is the error about a tool that is not installed.
+type missing struct{ tool ToolInfo }
+
+func (m *missing) Error() string {
+	in := " (Debian, Ubuntu)"
+	if strings.Contains(m.tool.Package, "(") {
+		in = "" // said already
+	}
+	return fmt.Sprintf("%s: not found: install the package %s%s", m.tool.Program, m.tool.Package, in)
+}
+
+func (m *missing) Is(target error) bool { return errors.Is(exec.ErrNotFound, target) }

@@ -1,0 +1,104 @@
+package facts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMain stands in for a tool when the test started itself as one.
+func TestMain(m *testing.M) {
+	if out, ok := os.LookupEnv("FACTS_TEST_PRINT"); ok {
+		if out == "hang" {
+			time.Sleep(time.Hour) // until it is killed
+		}
+		fmt.Fprintln(os.Stderr, out)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// install puts a program called name into PATH, alone, that prints out and fails.
+func install(t *testing.T, name, out string) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(self, filepath.Join(dir, name)); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv("FACTS_TEST_PRINT", out)
+}
+
+func TestTool(t *testing.T) {
+	printed := map[string][2]string{ // what Debian 12 packages print, and the version in it
+		"ethtool":   {"ethtool version 6.1", "6.1"},
+		"fping":     {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
+		"ip":        {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
+		"iperf":     {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
+		"iperf3":    {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
+		"netperf":   {"Netperf version 2.7.0", "2.7.0"},
+		"nuttcp":    {"nuttcp-6.1.2", "6.1.2"},
+		"ping":      {"ping from iputils 20221126\nlibcap: yes, IDN: yes", "20221126"},
+		"qperf":     {"qperf 0.4.11", "0.4.11"},
+		"sockperf":  {"sockperf, version 3.7-no.git", "3.7-no.git"},
+		"stress-ng": {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
+		"tc":        {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
+	}
+	for _, info := range Tools() {
+		t.Run(info.Program, func(t *testing.T) {
+			p, ok := printed[info.Program]
+			if !ok {
+				t.Fatal("no recorded output")
+			}
+			install(t, info.Program, p[0])
+			path, version, err := Tool(t.Context(), info.Program)
+			if err != nil || version != p[1] || filepath.Base(path) != info.Program {
+				t.Errorf("%q, %q, %v, want version %q", path, version, err, p[1])
+			}
+		})
+	}
+}
+
+func TestToolMissing(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for name, want := range map[string]string{
+		"qperf":   "qperf: not found: install the package qperf (Debian, Ubuntu)",
+		"netperf": "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
+	} {
+		if find(name) != "" {
+			t.Skipf("%s is in /usr/sbin", name)
+		}
+		_, _, err := Tool(t.Context(), name)
+		if !errors.Is(err, exec.ErrNotFound) || err.Error() != want {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are ethtool, fping, ip, iperf, iperf3") {
+		t.Errorf("unknown: %v", err)
+	}
+}
+
+func TestToolWithoutVersion(t *testing.T) {
+	install(t, "iperf3", "Illegal instruction")
+	path, version, err := Tool(t.Context(), "iperf3")
+	if path == "" || version != "" || err == nil || !strings.Contains(err.Error(), "version: ") {
+		t.Errorf("%q, %q, %v, want a path and an error about the version", path, version, err)
+	}
+	install(t, "iperf3", "hang")
+	cause := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cause)
+	if _, _, err := Tool(ctx, "iperf3"); !errors.Is(err, cause) {
+		t.Errorf("cancelled: %v, want %v", err, cause)
+	}
+}
