@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/facts"},
 	{"internal/condition", "internal/diagnose", "internal/chart"},
 	// Effects and their orchestration.
-	{"internal/lab", "internal/keep", "internal/trial", "internal/store", "internal/report"},
+	{"internal/lab", "internal/keep", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},

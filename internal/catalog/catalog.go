@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -75,4 +76,18 @@ func (n Network) Spec(s topo.Spec) topo.Spec {
 		s.Pods = max(s.Pods, 2)
 	}
 	return s
+}
+
+// Programs lists the tools that probes run and that are not this program, sorted.
+func Programs() []string {
+	found := map[string]bool{}
+	for _, p := range Probes {
+		server, client := p.New().Commands(probe.Window{Duration: time.Second})
+		for _, argv := range [][]string{server, client} {
+			if len(argv) > 0 && argv[0] != "weir" {
+				found[argv[0]] = true
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
 }

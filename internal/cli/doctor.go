@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/rootless"
@@ -18,7 +20,9 @@ func doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "What can run here, what cannot, why, and what would change it",
-		Args:  args(cobra.NoArgs),
+		Long: `Look at what a run needs, by trying it where that is possible. The exit status
+is 3 when the default study cannot run here.`,
+		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := inLab(func() error { return doctor(c.Context(), asJSON, nil) })
 			if errors.Is(err, rootless.ErrForbidden) {
@@ -31,59 +35,81 @@ func doctorCommand() *cobra.Command {
 	return c
 }
 
+// A diagnosis is one line of the doctor's.
+type diagnosis struct {
+	facts.Check
+	Needed bool `json:"needed"` // without it the default study cannot run
+}
+
 // doctor prints every check. forbidden is why there is no lab to try the kernel in.
 func doctor(ctx context.Context, asJSON bool, forbidden error) error {
-	checks := facts.Checks(os.DirFS("/"))
-	if forbidden != nil {
-		checks = append(checks, facts.Check{Name: "lab", Detail: forbidden.Error(), Needed: true})
-	} else {
-		fs, err := lab.Supports(ctx)
-		if err != nil {
-			return exit(exitEnvironment, err)
-		}
-		for _, f := range fs {
-			ch := facts.Check{Name: "kernel: " + f.Name, OK: f.Err == nil, Needed: true}
-			if f.Err != nil {
-				ch.Detail = f.Err.Error()
-			}
-			checks = append(checks, ch)
-		}
+	var ds []diagnosis
+	for _, c := range facts.Checks(os.DirFS("/")) {
+		ds = append(ds, diagnosis{Check: c})
 	}
-	for _, t := range facts.Tools() {
-		path, version, err := facts.Tool(ctx, t.Program)
-		ch := facts.Check{Name: "tool: " + t.Program, OK: err == nil, Detail: version + " " + path}
+	kernel, err := tryKernel(ctx, forbidden)
+	if err != nil {
+		return exit(exitEnvironment, err)
+	}
+	ds = append(ds, kernel...)
+	for _, program := range catalog.Programs() {
+		path, version, err := facts.Tool(ctx, program)
+		c := facts.Check{Name: program, OK: path != "", Detail: version + ", " + path}
 		if err != nil {
-			ch.Detail = err.Error()
+			c.Detail = err.Error()
 		}
-		checks = append(checks, ch)
+		ds = append(ds, diagnosis{Check: c})
 	}
 	if asJSON {
-		if err := printJSON(os.Stdout, checks); err != nil {
-			return err
-		}
+		err = printJSON(os.Stdout, ds)
 	} else {
-		printChecks(checks)
+		err = printDiagnoses(ds)
 	}
-	for _, ch := range checks {
-		if ch.Needed && !ch.OK {
-			return exit(exitEnvironment, fmt.Errorf("%s: the default study cannot run here", ch.Name))
+	if err != nil {
+		return err
+	}
+	for _, d := range ds {
+		if d.Needed && !d.OK {
+			return exit(exitEnvironment, fmt.Errorf("the default study cannot run here: %s", d.Name))
 		}
 	}
 	return nil
 }
 
-func printChecks(checks []facts.Check) {
-	for _, c := range checks {
-		mark := "ok     "
-		switch {
-		case !c.OK && c.Needed:
-			mark = "MISSING"
-		case !c.OK:
-			mark = "note   "
+// tryKernel makes one of each thing that networks are built of.
+func tryKernel(ctx context.Context, forbidden error) ([]diagnosis, error) {
+	if forbidden != nil {
+		return []diagnosis{{facts.Check{Name: "lab", Detail: forbidden.Error()}, true}}, nil
+	}
+	fs, err := lab.Supports(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var ds []diagnosis
+	for _, f := range fs {
+		c := facts.Check{Name: "kernel: " + f.Name, OK: f.Err == nil, Detail: "made one"}
+		if f.Err != nil {
+			c.Detail = f.Err.Error()
 		}
-		fmt.Printf("%s  %-28s %s\n", mark, c.Name, c.Detail)
-		if !c.OK && c.Fix != "" {
-			fmt.Printf("%38s %s\n", "to change it:", c.Fix)
+		ds = append(ds, diagnosis{c, f.Needed})
+	}
+	return ds, nil
+}
+
+func printDiagnoses(ds []diagnosis) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	for _, d := range ds {
+		mark := "ok"
+		switch {
+		case !d.OK && d.Needed:
+			mark = "MISSING"
+		case !d.OK:
+			mark = "note"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", mark, d.Name, d.Detail)
+		if !d.OK && d.Fix != "" {
+			fmt.Fprintf(w, "\t\t→ %s\n", d.Fix)
 		}
 	}
+	return w.Flush()
 }

@@ -155,9 +155,11 @@ func (r *runner) open() (*store.Dir, error) {
 
 // describe records what this machine is, as it is when the run starts.
 func (r *runner) describe(d *store.Dir) error {
-	f := facts.Collect(os.DirFS("/"))
-	f.Weir, f.Rootless = r.version, rootless.Unprivileged()
-	b, err := json.MarshalIndent(f, "", "  ")
+	b, err := json.MarshalIndent(struct {
+		Weir     string `json:"weir"`     // version of this program
+		Rootless bool   `json:"rootless"` // started by an ordinary user
+		facts.Facts
+	}{r.version, rootless.Unprivileged(), facts.Collect(os.DirFS("/"))}, "", "  ")
 	if err != nil {
 		return err
 	}

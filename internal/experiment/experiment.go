@@ -130,7 +130,10 @@ func (r *run) findPrograms(ctx context.Context) error {
 				continue
 			}
 			if _, known := r.missing[argv[0]]; !known {
-				_, _, err := facts.Tool(ctx, argv[0])
+				path, _, err := facts.Tool(ctx, argv[0])
+				if path != "" {
+					err = nil // it is there; that it tells no version is for its probe to judge
+				}
 				r.missing[argv[0]] = err
 			}
 		}

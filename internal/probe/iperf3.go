@@ -1,12 +1,9 @@
 package probe
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"time"
-
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 // Iperf3 measures bulk throughput over TCP or UDP with iperf3 (esnet/iperf) 3.2
@@ -25,25 +22,6 @@ type Iperf3 struct {
 	Reverse bool    `yaml:"reverse"` // the server sends and the client receives
 	CC      string  `yaml:"cc"`      // congestion control of TCP; empty is cubic
 }
-
-// A Bitrate is bit/s, written as unit.ParseRate reads it: "950mbit".
-type Bitrate float64
-
-// UnmarshalText reads a rate.
-func (r *Bitrate) UnmarshalText(b []byte) error {
-	v, err := unit.ParseRate(string(b))
-	if err == nil && v > maxBitrate {
-		err = fmt.Errorf("rate %q: more than %s", b, unit.Format(maxBitrate, "bit/s"))
-	}
-	if err != nil {
-		return err
-	}
-	*r = Bitrate(v)
-	return nil
-}
-
-// maxBitrate keeps the rate within what iperf3 reads: 64 bits, unsigned.
-const maxBitrate = 1e15
 
 const (
 	iperf3TCPSize = 128 << 10

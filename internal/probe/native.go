@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"time"
-
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 // The native probes run `weir engine`, this program's own traffic generator. The
@@ -21,16 +19,6 @@ const (
 	defaultInterval = 10 * time.Millisecond
 )
 
-// A BitRate is in bit/s. As text it may have a unit, as in "100mbit".
-type BitRate float64
-
-// UnmarshalText reads what unit.ParseRate reads.
-func (r *BitRate) UnmarshalText(b []byte) error {
-	v, err := unit.ParseRate(string(b))
-	*r = BitRate(v)
-	return err
-}
-
 // TCPStream measures the TCP payload that arrives per second.
 type TCPStream struct {
 	Streams int    `yaml:"streams"` // connections; default 1
@@ -42,14 +30,14 @@ type TCPStream struct {
 // rest was lost.
 type UDPStream struct {
 	Size int     `yaml:"size"` // bytes of payload per datagram; default 1400, which every path with an MTU of 1450 carries whole
-	Rate BitRate `yaml:"rate"` // bit/s of payload; default as fast as one thread can
+	Rate Bitrate `yaml:"rate"` // bit/s of payload; default as fast as one thread can
 }
 
 // UDPRate measures the datagrams that are delivered per second. It is UDPStream
 // with small datagrams, for which a path's cost per packet is everything.
 type UDPRate struct {
 	Size int     `yaml:"size"` // bytes of payload per datagram; default 18
-	Rate BitRate `yaml:"rate"` // bit/s of payload; default as fast as one thread can
+	Rate Bitrate `yaml:"rate"` // bit/s of payload; default as fast as one thread can
 }
 
 // TCPRR measures the time from a request to its reply on one connection, one at
@@ -98,7 +86,7 @@ func (p Ping) Commands(w Window) (server, client []string) {
 		"--size", strconv.Itoa(or(p.Size, defaultEcho)), "--interval", or(p.Interval, defaultInterval).String()}
 }
 
-func udpCommands(w Window, size int, rate BitRate) (server, client []string) {
+func udpCommands(w Window, size int, rate Bitrate) (server, client []string) {
 	return engineRun(w, "udp-stream", size, "--rate", fmt.Sprint(float64(rate)))
 }
 

@@ -3,7 +3,6 @@ package probe
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"math"
 	"net/netip"
 	"os"
@@ -12,8 +11,6 @@ import (
 	"testing"
 	"time"
 )
-
-var updateNative = flag.Bool("update-native", false, "rewrite the golden files of the native probes")
 
 // nativeProbes by the name that begins a recorded output, after the version.
 var nativeProbes = map[string]Probe{
@@ -84,13 +81,13 @@ func TestNativeRecorded(t *testing.T) {
 	for _, file := range recorded(t) {
 		m, err := nativeProbe(t, file).Parse(Output{Client: read(t, file)})
 		got, golden := printed(t, m, err), strings.TrimSuffix(file, ".out")+".golden"
-		if *updateNative {
+		if *update {
 			if err := os.WriteFile(golden, got, 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if want := read(t, golden); !bytes.Equal(got, want) {
-			t.Errorf("%s: got\n%swant\n%s(-update-native rewrites it)", file, got, want)
+			t.Errorf("%s: got\n%swant\n%s(-update rewrites it)", file, got, want)
 		}
 	}
 }
@@ -119,16 +116,6 @@ func TestNativeCommands(t *testing.T) {
 		if got := strings.Join(client, " "); got != "weir engine "+tc.client {
 			t.Errorf("%+v: client %q, want %q", tc.p, got, tc.client)
 		}
-	}
-}
-
-func TestBitRate(t *testing.T) {
-	var r BitRate
-	if err := r.UnmarshalText([]byte("100mbit")); err != nil || r != 1e8 {
-		t.Errorf("100mbit is %g, %v", r, err)
-	}
-	if err := r.UnmarshalText([]byte("fast")); err == nil {
-		t.Error("fast is a rate")
 	}
 }
 
