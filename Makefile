@@ -27,7 +27,7 @@ check:
 	go run $(STATICCHECK) ./...
 
 golden: ## rewrite the golden files; read the difference before you commit it
-	go test ./internal/network ./internal/chart ./internal/report ./internal/plan ./internal/condition -update
+	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
 	UPDATE=1 go test ./cmd/weir
 
 T ?= 30s

@@ -29,6 +29,7 @@ func TestChecks(t *testing.T) {
 		"switches that are open":    {map[string]string{clone: "1", armor: "0"}, "", ""},
 		"no user namespaces":        {map[string]string{"proc/sys/user/max_user_namespaces": "0"}, "user namespaces", "sysctl -w user.max_user_namespaces=10000"},
 		"kernel without them":       {map[string]string{"proc/sys/user/max_user_namespaces": ""}, "user namespaces", "CONFIG_USER_NS"},
+		"no user namespaces, root":  {map[string]string{"proc/sys/user/max_user_namespaces": "0", "proc/self/status": "CapEff:\t000001ffffffffff"}, "", ""},
 		"junk":                      {map[string]string{"proc/sys/user/max_user_namespaces": "x"}, "user namespaces", "sysctl"},
 		"Debian 10":                 {map[string]string{clone: "0"}, "user namespaces without root", "sudo sysctl -w kernel.unprivileged_userns_clone=1"},
 		"Ubuntu 24.04":              {map[string]string{armor: "1"}, "user namespaces under AppArmor", "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0"},

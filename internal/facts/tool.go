@@ -3,7 +3,6 @@ package facts
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -103,4 +102,4 @@ func (m *missing) Error() string {
 	return fmt.Sprintf("%s: not found: install the package %s%s", m.tool.Program, m.tool.Package, in)
 }
 
-func (m *missing) Is(target error) bool { return errors.Is(exec.ErrNotFound, target) }
+func (m *missing) Unwrap() error { return exec.ErrNotFound }
