@@ -153,13 +153,7 @@ func (p *place) set(s *plan.Set) error {
 func (p *place) addr(a *plan.Addr) error {
 	dev, err := p.nl.LinkByName(a.Dev)
 	if err == nil {
-		addr := &netlink.Addr{IPNet: ipnet(a.Prefix)}
-		if a.Prefix.Addr().Is6() {
-			// Nobody else can hold the address, and detection would keep it
-			// unusable for a second (RFC 4862, 5.4).
-			addr.Flags = unix.IFA_F_NODAD
-		}
-		err = p.nl.AddrAdd(dev, addr)
+		err = p.nl.AddrAdd(dev, &netlink.Addr{IPNet: ipnet(a.Prefix)})
 	}
 	if err != nil {
 		return fmt.Errorf("address %v on %s: %w", a.Prefix, a.Dev, err)
@@ -205,7 +199,11 @@ func (p *place) fdb(f *plan.FDB) error {
 
 func (p *place) sysctl(s *plan.Sysctl) error {
 	file := "/proc/sys/" + strings.ReplaceAll(s.Key, ".", "/")
-	if err := p.ns.Do(func() error { return os.WriteFile(file, []byte(s.Value), 0) }); err != nil {
+	err := p.ns.Do(func() error { return os.WriteFile(file, []byte(s.Value), 0) })
+	if errors.Is(err, os.ErrNotExist) && strings.HasPrefix(s.Key, "net.ipv6.conf.default.") {
+		return nil // a kernel without IPv6 is as quiet as the plan wants it
+	}
+	if err != nil {
 		return fmt.Errorf("sysctl %s=%s: %w", s.Key, s.Value, err)
 	}
 	return nil

@@ -36,7 +36,8 @@ func (p *place) rate(r *plan.Rate) error {
 func tbf(index int, r *plan.Rate) error {
 	rate, peak := uint64(r.Rate/8), uint64(r.Peak()/8) // bytes/s
 	opt := nl.TcTbfQopt{Limit: uint32(r.Limit())}
-	opt.Rate.Rate, opt.Rate.Overhead = uint32(min(rate, math.MaxUint32)), plan.WireOverhead
+	opt.Rate.Rate = uint32(min(rate, math.MaxUint32))
+	opt.Rate.Overhead, opt.Rate.Mpu = plan.WireOverhead, plan.WireMinimum
 	opt.Peakrate.Rate = uint32(min(peak, math.MaxUint32))
 
 	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)

@@ -98,6 +98,7 @@ type Rate struct {
 const (
 	EthernetHeader = 14
 	WireOverhead   = 24 // preamble and start 8, check sequence 4, gap 12
+	WireMinimum    = 84 // of the shortest frame, with WireOverhead: 60 bytes and what is around them
 )
 
 // An End is where traffic starts or stops.

@@ -37,7 +37,7 @@ func TestShellSteps(t *testing.T) {
 		"macvlan": "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type macvlan mode bridge\nip -n h1p1 link set eth0 up\n",
 		"offload": "ip netns exec h1 ethtool -K eth0 a off b on\n",
 		"onlink":  "ip -n h1 route add 0.0.0.0/0 via 169.254.1.1 dev eth0 onlink\n",
-		"rate":    "tc -n h1 qdisc replace dev eth0 root tbf rate 1gbit burst 31250 limit 1514000 peakrate 1tbit mtu 1514 overhead 24\n",
+		"rate":    "tc -n h1 qdisc replace dev eth0 root tbf rate 1gbit burst 31250 limit 1514000 peakrate 1tbit mtu 1514 overhead 24 mpu 84\n",
 		"rate0":   "tc -n h1 qdisc del dev eth0 root\n",
 		"route":   "ip -n h1 route add 10.64.2.0/24 via 198.18.0.2\n",
 		"set":     "ip -n h1 link set eth0 mtu 9000\n",

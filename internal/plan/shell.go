@@ -139,7 +139,8 @@ func (r Rate) shell(in string) command {
 	}
 	return command{"tc", "-n", in, "qdisc", "replace", "dev", r.Dev, "root", "tbf",
 		"rate", bits(r.Rate), "burst", strconv.Itoa(r.Burst()), "limit", strconv.Itoa(r.Limit()),
-		"peakrate", bits(r.Peak()), "mtu", strconv.Itoa(r.Frame()), "overhead", strconv.Itoa(WireOverhead)}
+		"peakrate", bits(r.Peak()), "mtu", strconv.Itoa(r.Frame()), "overhead", strconv.Itoa(WireOverhead),
+		"mpu", strconv.Itoa(WireMinimum)}
 }
 
 // bits writes a rate in the largest unit of tc(8) that holds it exactly.

@@ -67,8 +67,10 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 	}
 	m := Measured{Found: map[string]string{"tool": "iperf3 " + iperf3Version(doc.Start.Version)}}
 	if p.UDP {
+		m.Protocol, m.Datagram = "udp", int(doc.Start.Test.Size)
 		m.Values = doc.udpValues(p.receiver(doc, out.Server))
 	} else {
+		m.Protocol = "tcp"
 		m.Found["congestion"] = doc.End.Congestion
 		if doc.Start.MSS != nil {
 			m.Found["mss"] = strconv.FormatFloat(*doc.Start.MSS, 'f', -1, 64)

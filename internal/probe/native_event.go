@@ -127,7 +127,7 @@ func (r *nativeResult) seconds(name string) float64 {
 
 // measured returns the values and settings, unless something was wrong: err, or a
 // number that arithmetic made infinite.
-func (r *nativeResult) measured(values []record.Value, settings ...string) (Measured, error) {
+func (r *nativeResult) measured(protocol string, values []record.Value, settings ...string) (Measured, error) {
 	found := map[string]string{"tool": "weir engine"}
 	for _, name := range settings {
 		if raw := r.fields[name]; len(raw) > 0 && raw[0] == '"' {
@@ -144,5 +144,9 @@ func (r *nativeResult) measured(values []record.Value, settings ...string) (Meas
 	if r.err != nil {
 		return Measured{}, r.err
 	}
-	return Measured{Values: values, Found: found}, nil
+	m := Measured{Values: values, Found: found, Protocol: protocol}
+	if protocol != "tcp" {
+		m.Datagram = int(r.count("size"))
+	}
+	return m, nil
 }

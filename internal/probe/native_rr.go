@@ -23,17 +23,17 @@ const beyond = 10
 // each when at least ten samples lie above it), transactions (1/s), loss (of the
 // requests) and window.
 func (p TCPRR) Parse(out Output) (Measured, error) {
-	return parseRR(out, "tcp-rr", "size", "congestion", "serverCongestion", "rcvbuf")
+	return parseRR(out, "tcp", "size", "congestion", "serverCongestion", "rcvbuf")
 }
 
 // Parse reads what TCPRR reads. A reply that takes longer than half a second is
 // a loss.
 func (p UDPRR) Parse(out Output) (Measured, error) {
-	return parseRR(out, "udp-rr", "size", "sndbuf", "rcvbuf")
+	return parseRR(out, "udp", "size", "sndbuf", "rcvbuf")
 }
 
-func parseRR(out Output, workload string, settings ...string) (Measured, error) {
-	r, err := parseNative(out.Client, workload)
+func parseRR(out Output, protocol string, settings ...string) (Measured, error) {
+	r, err := parseNative(out.Client, protocol+"-rr")
 	if err != nil {
 		return Measured{}, err
 	}
@@ -53,7 +53,7 @@ func parseRR(out Output, workload string, settings ...string) (Measured, error) 
 	if n*0.001 >= beyond {
 		values = append(values, record.Value{Name: "rtt.p999", Unit: "s", Value: quantile(h, 99.9)})
 	}
-	return r.measured(append(values,
+	return r.measured(protocol, append(values,
 		record.Value{Name: "transactions", Unit: "1/s", Value: n / window},
 		record.Value{Name: "loss", Unit: "1", Value: loss},
 		record.Value{Name: "window", Unit: "s", Value: window},
@@ -70,7 +70,7 @@ func (p Ping) Parse(out Output) (Measured, error) {
 	if r.err != nil {
 		return Measured{}, r.err
 	}
-	return r.measured([]record.Value{
+	return r.measured("icmp", []record.Value{
 		{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.text("hist")},
 		{Name: "loss", Unit: "1", Value: loss},
 		{Name: "window", Unit: "s", Value: r.seconds("window")},

@@ -10,7 +10,7 @@ func (p TCPStream) Parse(out Output) (Measured, error) {
 	}
 	window, bytes := r.seconds("window"), r.count("bytes")
 	r.require(r.err != nil || bytes > 0, "no byte in %g s", window)
-	return r.measured([]record.Value{
+	return r.measured("tcp", []record.Value{
 		{Name: "throughput", Unit: "bit/s", Value: bytes * 8 / window},
 		{Name: "retransmits", Unit: "1", Value: r.count("retransmits")},
 		{Name: "window", Unit: "s", Value: window},
@@ -70,5 +70,5 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.number("jitter")})
 	}
 	values = append(values, record.Value{Name: "window", Unit: "s", Value: window})
-	return r.measured(values, "size", "sndbuf", "rcvbuf")
+	return r.measured("udp", values, "size", "sndbuf", "rcvbuf")
 }

@@ -41,6 +41,11 @@ type Probe interface {
 type Measured struct {
 	Values []record.Value
 	Found  map[string]string // what the tool said of itself: its version, its congestion control
+	// Protocol is tcp, udp or icmp: what the tool put on the wire.
+	Protocol string
+	// Datagram is the payload of every UDP or ICMP packet, bytes; 0 for TCP,
+	// which cuts its stream to fit.
+	Datagram int
 }
 
 // What the program "weir" prints on its standard output, as a line of its own:

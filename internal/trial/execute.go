@@ -61,7 +61,7 @@ func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
 	for _, at := range []struct {
 		after time.Duration
 		to    *reading
-	}{{s.Warmup, &x.readings.Begin}, {s.Duration, &x.readings.End}} {
+	}{{wholeSeconds(s.Warmup), &x.readings.Begin}, {wholeSeconds(s.Duration), &x.readings.End}} {
 		t := time.NewTimer(at.after)
 		select {
 		case <-t.C:
@@ -71,6 +71,11 @@ func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
 		}
 	}
 	return wrap("client", x.client.wait())
+}
+
+// wholeSeconds rounds up to seconds, as the tools do that do not read fractions.
+func wholeSeconds(d time.Duration) time.Duration {
+	return (d + time.Second - 1).Truncate(time.Second)
 }
 
 func wrap(who string, err error) error {

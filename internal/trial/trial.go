@@ -66,10 +66,10 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	}
 	r.Values = m.Values
 	maps.Copy(r.Found, m.Found)
-	s.path(&r)
+	s.path(&r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(&r, x)
-	if err := errors.Join(s.Site.Verify(ctx, s.Plan.Expect), s.judge(&r, x)); err != nil {
+	if err := errors.Join(s.Site.Verify(ctx, s.Plan.Expect), s.judge(&r, m, x)); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 	return r, nil

@@ -78,8 +78,8 @@ func (tool) Parse(o probe.Output) (probe.Measured, error) {
 		return probe.Measured{}, fmt.Errorf("tool: %w", err)
 	}
 	return probe.Measured{
-		Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}, {Name: "window", Unit: "s", Value: 1}},
-		Found:  map[string]string{"protocol": "udp", "datagram": "1400"},
+		Values:   []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}, {Name: "window", Unit: "s", Value: 1}},
+		Protocol: "udp", Datagram: 1400,
 	}, nil
 }
 

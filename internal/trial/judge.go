@@ -1,0 +1,112 @@
+package trial
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/diagnose"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/record"
+)
+
+// path notes what the path offers, and the arithmetic ceiling of a link.
+func (s *Setup) path(r *record.Result, m probe.Measured) {
+	r.Found["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
+	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead)
+	if s.LinkRate > 0 {
+		r.Found["link"] = strconv.FormatFloat(s.LinkRate, 'f', -1, 64)
+	}
+	c, err := s.ceiling(m)
+	if err != nil {
+		r.Warnings = append(r.Warnings, err.Error())
+	}
+	if c > 0 {
+		r.Found["ceiling"] = strconv.FormatFloat(c, 'f', 0, 64)
+	}
+}
+
+// ceiling returns what the headers leave of the link for the probe's first
+// value, 0 when there is no limit or the value is no rate.
+func (s *Setup) ceiling(m probe.Measured) (float64, error) {
+	h := diagnose.Headers{Path: s.Plan.Path, Protocol: diagnose.Protocol(m.Protocol), Datagram: m.Datagram, IPv6: s.Server.Addr.Is6()}
+	switch {
+	case s.LinkRate == 0 || m.Protocol == "icmp":
+	case m.Values[0].Unit == "bit/s":
+		return diagnose.Ceiling(s.LinkRate, h)
+	case m.Values[0].Unit == "packet/s":
+		return diagnose.PacketCeiling(s.LinkRate, h)
+	}
+	return 0, nil
+}
+
+// judge checks what the counters and the arithmetic say of the values.
+func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
+	var errs []error
+	if c, err := s.ceiling(m); err == nil && diagnose.Impossible(m.Values[0].Value, c) {
+		errs = append(errs, fmt.Errorf("%s is %.4g %s, more than the %.4g that the headers leave of the link",
+			m.Values[0].Name, m.Values[0].Value, m.Values[0].Unit, c))
+	}
+	bytes, packets := delivered(r)
+	for _, e := range s.Plan.Expect {
+		from, to := x.readings.First.Nodes[e.In], x.readings.Last.Nodes[e.In]
+		switch {
+		case e.Carries && s.concerned(e):
+			errs = append(errs, carried(e, to.Sub(from), bytes, packets))
+		case e.NoFragments && !s.fragments(m):
+			errs = append(errs, unfragmented(e, to.Sub(from)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// concerned reports whether the trial's packets pass where e looks.
+func (s *Setup) concerned(e plan.Expect) bool {
+	if e.Across && s.Client.Host == s.Server.Host {
+		return false
+	}
+	return slices.Contains([]string{s.Client.Node, s.Client.Host, s.Server.Node, s.Server.Host}, e.In)
+}
+
+// delivered returns the least that the devices of the path must have moved.
+func delivered(r *record.Result) (bytes, packets float64) {
+	window, _ := r.Get("window")
+	throughput, _ := r.Get("throughput")
+	transactions, _ := r.Get("transactions")
+	return throughput.Value * window.Value / 8, math.Floor(transactions.Value * window.Value)
+}
+
+// carried proves that the device moved what the probe received. Both directions
+// count: which one carries the bulk is the probe's business.
+func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
+	name := "dev." + e.Dev + "."
+	b, p := max(d[name+"rx_bytes"], d[name+"tx_bytes"]), max(d[name+"rx_packets"], d[name+"tx_packets"])
+	if b < bytes || p < packets || p == 0 {
+		return fmt.Errorf("%s of %s moved %.0f bytes in %.0f packets, but the probe received %.0f bytes and %.0f answers: the traffic took another path",
+			e.Dev, e.In, b, p, bytes, packets)
+	}
+	return nil
+}
+
+// unfragmented proves that nothing was fragmented on the way out or put together on the way in.
+func unfragmented(e plan.Expect, d sample.Counters) error {
+	for _, name := range []string{"ip.FragCreates", "ip.ReasmReqds", "ip6.FragCreates", "ip6.ReasmReqds"} {
+		if d[name] > 0 {
+			return fmt.Errorf("%s: %s grew by %.0f: packets that fit the path's MTU were fragmented", e.In, name, d[name])
+		}
+	}
+	return nil
+}
+
+// fragments reports whether the probe sends packets that the path has to fragment.
+func (s *Setup) fragments(m probe.Measured) bool {
+	headers := 20 + 8 // IPv4; UDP or ICMP
+	if s.Server.Addr.Is6() {
+		headers = 40 + 8
+	}
+	return m.Datagram+headers > s.Plan.Path.MTU
+}
