@@ -82,11 +82,14 @@ type Row struct {
 	Hist *hdrhistogram.Histogram `json:"-"`
 }
 
-// A Summary is the median over blocks of one named value.
+// A Summary is one named value over the blocks.
 type Summary struct {
 	Name   string  `json:"name"`
 	Unit   string  `json:"unit"`
 	Median float64 `json:"median"`
+	// Mean is for what adds up, such as packets and the shares that were lost: a
+	// median would hide a loss that happens in few blocks.
+	Mean float64 `json:"mean"`
 	N      int     `json:"n"` // blocks
 }
 

@@ -56,7 +56,7 @@ func ordered(m map[int]float64) []float64 {
 	return out
 }
 
-// summarise fills Values with the median over blocks of every named value.
+// summarise fills Values with the median and mean over blocks of every named value.
 func (r *Row) summarise(trials []record.Result) {
 	seen := map[string]bool{}
 	for _, t := range trials {
@@ -67,10 +67,18 @@ func (r *Row) summarise(trials []record.Result) {
 			if !seen[v.Name] {
 				seen[v.Name] = true
 				vs := ordered(perBlock(trials, v.Name))
-				r.Values = append(r.Values, Summary{Name: v.Name, Unit: v.Unit, Median: median(vs), N: len(vs)})
+				r.Values = append(r.Values, Summary{Name: v.Name, Unit: v.Unit, Median: median(vs), Mean: mean(vs), N: len(vs)})
 			}
 		}
 	}
+}
+
+func mean(v []float64) float64 {
+	sum := 0.0
+	for _, x := range v {
+		sum += x
+	}
+	return sum / float64(max(1, len(v)))
 }
 
 func median(v []float64) float64 {

@@ -178,14 +178,14 @@ func (p painter) ladder(t pivot.Table) (string, []byte, error) {
 		g := chart.Group{Name: r.Network, Color: p.color(r.Network)}
 		for _, name := range ladderSteps {
 			if s, ok := r.Get(name); ok {
-				g.Steps = append(g.Steps, chart.Step{Name: name, Value: s.Median})
-				top, base = max(top, s.Median), s.Unit
+				g.Steps = append(g.Steps, chart.Step{Name: name, Value: s.Mean})
+				top, base = max(top, s.Mean), s.Unit
 			}
 		}
 		if len(g.Steps) > 1 {
 			groups = append(groups, g)
 			s, _ := r.Get("loss")
-			alt = append(alt, fmt.Sprintf("%s lost %s", r.Network, percent(s.Median)))
+			alt = append(alt, fmt.Sprintf("%s lost %s", r.Network, percent(s.Mean)))
 		}
 	}
 	if groups == nil {

@@ -38,7 +38,7 @@ func columns(t pivot.Table, baseline string) []column {
 	}
 	out = append(out, share("loss", 7, rows, func(r pivot.Row) (float64, bool) {
 		s, ok := r.Get("loss")
-		return s.Median, ok
+		return s.Mean, ok
 	}))
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {
 		out = append(out, share("of ceiling", 6, rows, func(r pivot.Row) (float64, bool) {
