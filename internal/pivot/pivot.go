@@ -90,7 +90,7 @@ type Summary struct {
 	// Mean is for what adds up, such as packets and the shares that were lost: a
 	// median would hide a loss that happens in few blocks.
 	Mean float64 `json:"mean"`
-	N      int     `json:"n"` // blocks
+	N    int     `json:"n"` // blocks
 }
 
 // A Point is one trial.

@@ -74,11 +74,11 @@ func (r *Row) summarise(trials []record.Result) {
 }
 
 func mean(v []float64) float64 {
-	sum := 0.0
+	m := 0.0
 	for _, x := range v {
-		sum += x
+		m += x / float64(len(v)) // not the sum first: it may be too large
 	}
-	return sum / float64(max(1, len(v)))
+	return m
 }
 
 func median(v []float64) float64 {
