@@ -75,8 +75,8 @@ func (r *Row) summarise(trials []record.Result) {
 
 func mean(v []float64) float64 {
 	m := 0.0
-	for _, x := range v {
-		m += x / float64(len(v)) // not the sum first: it may be too large
+	for i, x := range v {
+		m += (x - m) / float64(i+1) // not the sum first: it may be too large
 	}
 	return m
 }
