@@ -18,6 +18,8 @@ func TestNativeProbes(t *testing.T) {
 			for _, p := range []probe.Probe{
 				probe.TCPStream{CC: "reno"}, probe.TCPStream{Streams: 2, Size: 1000, CC: "reno"},
 				probe.UDPStream{}, probe.UDPStream{Size: 5000, Rate: 1e8}, probe.UDPRate{}, probe.UDPRate{Size: 16, Rate: 1e6},
+				probe.TCPStream{CC: "reno", Discard: true, Zerocopy: true, DSCP: 8}, probe.UDPStream{Send: "gso"},
+				probe.UDPStream{Send: "mmsg", Batch: 8, Recv: "single"}, probe.UDPRate{Send: "gso"}, probe.UDPRate{Send: "mmsg", Rate: 1e6},
 				probe.TCPRR{CC: "reno"}, probe.UDPRR{}, probe.UDPRR{Size: 2000},
 			} {
 				ask(t, p, addr)

@@ -132,17 +132,20 @@ func (s *server) receive(fd int, run *tcpRun) streamReport {
 			continue
 		case errno != 0:
 			return streamReport{Error: errno.Error()}
-		case n == 0 && (end == 0 || t < end):
-			return streamReport{Error: "the stream ended before the measured window did"}
-		case n == 0:
-			return r
 		}
 		if end == 0 {
-			run.first.CompareAndSwap(0, t)
+			if n > 0 {
+				run.first.CompareAndSwap(0, t)
+			}
 			begin = run.first.Load() + int64(run.Warmup)
 			end = begin + int64(run.Duration)
 		}
-		if t > begin && t <= end {
+		switch {
+		case n == 0 && (run.first.Load() == 0 || t < end):
+			return streamReport{Error: "the stream ended before the measured window did"}
+		case n == 0: // even one whose first byte never came: the others left it no room
+			return r
+		case t > begin && t <= end:
 			r.Bytes += int64(n)
 		}
 	}
@@ -164,6 +167,6 @@ func (s *server) echo(fd int, p params) {
 }
 
 // margin is how much longer a client sends than the window lasts on its own
-// clock: the server's window begins when the first byte arrives, a one-way delay
-// later.
-func margin(rtt time.Duration) time.Duration { return 20*time.Millisecond + 2*rtt }
+// clock: the server's window begins when the first byte is read, a one-way delay
+// later and whatever a busy machine takes to run the server.
+func margin(rtt time.Duration) time.Duration { return 50*time.Millisecond + 2*rtt }

@@ -170,12 +170,7 @@ func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, 
 	first.CompareAndSwap(0, now())
 	stalled := 0 // sends in a row that took nothing within a tick
 	for told := false; !over.stopped(); {
-		var errno unix.Errno
-		if t.zero != nil {
-			_, errno = t.zero.send(b)
-		} else {
-			_, errno = hotSend(t.fd, b, 0)
-		}
+		_, errno := t.send(b)
 		switch {
 		case s.stopped():
 			return errStopped
@@ -193,6 +188,14 @@ func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, 
 		stalled = 0
 	}
 	return unix.Shutdown(t.fd, unix.SHUT_WR)
+}
+
+// send sends b the way that was asked for. See hot.go.
+func (t *tcpConn) send(b []byte) (int, unix.Errno) {
+	if t.zero != nil {
+		return t.zero.send(b)
+	}
+	return hotSend(t.fd, b, 0)
 }
 
 // tcpInfo returns the retransmitted segments of all connections so far, and the

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// BenchmarkUDP sends b.N datagrams over loopback to a server in this process, by
+// every way; delivered/s is what it is about. Loopback has no device that could
+// cut a buffer, so gso shows what the two ends cost, and not a path.
+func BenchmarkUDP(b *testing.B) {
+	for _, size := range []int{18, 1400} {
+		for _, way := range []transfer{
+			{Send: sendSingle, Batch: 1, Recv: recvSingle},
+			{Send: sendSingle, Batch: 1, Recv: recvSingle, Nap: defaultNap},
+			{Send: sendSingle, Batch: 1, Recv: recvMmsg, Nap: defaultNap},
+			{Send: sendMmsg, Batch: defaultMmsg, Recv: recvMmsg, Nap: defaultNap},
+			{Send: sendGSO, Batch: min(defaultGSO, maxDatagram/size), Recv: recvSingle, Nap: defaultNap},
+			{Send: sendGSO, Batch: min(defaultGSO, maxDatagram/size), Recv: recvGRO, Nap: defaultNap},
+		} {
+			name := "single"
+			if way.Nap == 0 {
+				name = "single-waiting"
+			}
+			if way.Recv != recvSingle {
+				name = way.Recv
+			}
+			b.Run(way.Send+"-"+name+"-"+map[int]string{18: "18", 1400: "1400"}[size], func(b *testing.B) { benchUDP(b, size, way) })
+		}
+	}
+}
+
+func benchUDP(b *testing.B, size int, way transfer) {
+	keepProcs(b)
+	addr, _ := serve(b, loopbacks[0])
+	c := testConfig(b, addr)
+	c.Size, c.transfer = size, way
+	u, err := meet(b.Context(), c, new(stopper))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer unix.Close(u.fd)
+	path, err := newPath(u.fd, c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	if err := u.ask(b.Context(), kindBegin, nil, nil); err != nil {
+		b.Fatal(err)
+	}
+	roomFor(1)
+	b.SetBytes(int64(size))
+	b.ResetTimer()
+	tried := 0
+	err = <-onThread(func() error {
+		for tried < b.N {
+			_, n, errno := path.send(kindMeasure, uint64(tried), min(way.Batch, b.N-tried), now())
+			if tried += n; errno != 0 && errno != unix.ENOBUFS {
+				return errno
+			}
+		}
+		return nil
+	})
+	b.StopTimer()
+	var r udpReport
+	if err == nil {
+		err = u.ask(b.Context(), kindReport, nil, &r)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	t := max(b.Elapsed().Seconds(), seconds(r.Span))
+	b.ReportMetric(float64(r.Delivered)/t, "delivered/s")
+	b.ReportMetric(1-float64(r.Delivered)/float64(tried), "loss")
+}
+
+// keepProcs undoes what roomFor does, when all servers have ended.
+func keepProcs(b *testing.B) {
+	before := runtime.GOMAXPROCS(0)
+	b.Cleanup(func() { runtime.GOMAXPROCS(before) })
+}
+
+// BenchmarkTCP writes b.N times 128 KiB to a server in this process.
+func BenchmarkTCP(b *testing.B) {
+	for _, tc := range []struct {
+		name              string
+		zerocopy, discard bool
+	}{{"copy", false, false}, {"discard", false, true}, {"zerocopy", true, false}} {
+		b.Run(tc.name, func(b *testing.B) {
+			keepProcs(b)
+			addr, _ := serve(b, loopbacks[0])
+			c := testConfig(b, addr)
+			c.Workload, c.Size, c.Discard, c.Duration = "tcp-stream", 128<<10, tc.discard, time.Hour
+			t, err := dialTCP(b.Context(), c, new(stopper))
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer unix.Close(t.fd)
+			if tc.zerocopy {
+				if t.zero, err = newZerocopy(t.fd); err != nil {
+					b.Fatal(err)
+				}
+			}
+			roomFor(1)
+			buf := make([]byte, c.Size)
+			b.SetBytes(int64(c.Size))
+			b.ResetTimer()
+			err = <-onThread(func() error {
+				for sent := 0; sent < b.N*c.Size; {
+					n, errno := t.send(buf)
+					if errno != 0 && !again(errno) {
+						return errno
+					}
+					sent += max(n, 0)
+				}
+				return nil
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+		})
+	}
+}
+
+// BenchmarkReceiver counts a buffer of 64 datagrams.
+func BenchmarkReceiver(b *testing.B) {
+	d := datagrams{run: 1, size: 18, buf: make([]byte, 64*18)}
+	var r receiver
+	b.SetBytes(64)
+	for n := range b.N {
+		buf := d.stamp(kindMeasure, uint64(n)*64, 64, int64(n))
+		for rest := buf; len(rest) > 0; rest = rest[18:] {
+			h, ok := parseHeader(rest[:18])
+			if !ok {
+				b.Fatal("not a header")
+			}
+			r.add(h, 18, int64(n))
+		}
+		r.done(1)
+	}
+}
