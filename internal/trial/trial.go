@@ -25,6 +25,7 @@ type Setup struct {
 	Probe          probe.Probe
 	Client, Server plan.End
 	Site           *target.Site
+	Engines        *Engines  // of these two ends, running; native probes are orders to them
 	Plan           plan.Plan // in force now: what must hold, and what the path is
 	LinkRate       float64   // bit/s on the wire of each host's link; 0 is unlimited
 	Warmup         time.Duration
