@@ -183,7 +183,11 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 		if r.Baseline || len(a) == 0 {
 			continue
 		}
+		a, b, size := stat.Batch(a, b, confidence)
 		r.Ratio = stat.Ratio(a, b, confidence)
+		if size > 1 {
+			r.Ratio.Warnings = append(r.Ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", size))
+		}
 		r.Same = r.Ratio.Contains(1)
 		r.Detectable = stat.Detectable(a, b, confidence)
 		if far := c.far(baseline, r.Network, t.Metric); far != "" {

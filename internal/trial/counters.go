@@ -124,6 +124,17 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add("softirq.net_rx", "1/s", soft["softirq.net_rx"]/window)
 	add("softirq.net_tx", "1/s", soft["softirq.net_tx"]/window)
 
+	dev := to.Nodes[s.Server.Node].Sub(from.Nodes[s.Server.Node])
+	bytes, packets := dev["dev."+s.Server.Dev+".rx_bytes"], dev["dev."+s.Server.Dev+".rx_packets"]
+	if packets > 0 {
+		add("packet.size", "byte", bytes/packets)
+	}
+	_, stream := r.Get("throughput")
+	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {
+		// TCP does not know its packets: these are what the device was handed,
+		// each of which segmentation offload may have made of many.
+		add("packet.rate", "packet/s", packets/window)
+	}
 	for _, per := range []struct{ of, name, unit string }{
 		{"throughput", "cpu.per.bit", "s/bit"},
 		{"packet.rate", "cpu.per.packet", "s/packet"},
@@ -132,9 +143,5 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		if v, ok := r.Get(per.of); ok && v.Value > 0 && u.Busy() > 0 {
 			add(per.name, per.unit, u.Busy()/v.Value)
 		}
-	}
-	dev := to.Nodes[s.Server.Node].Sub(from.Nodes[s.Server.Node])
-	if n := dev["dev."+s.Server.Dev+".rx_packets"]; n > 0 {
-		add("packet.size", "byte", dev["dev."+s.Server.Dev+".rx_bytes"]/n)
 	}
 }
