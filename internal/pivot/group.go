@@ -196,6 +196,9 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 	}
 }
 
+// maxNamed is how many blocks are worth naming one by one.
+const maxNamed = 3
+
 // far names the blocks whose ratio is far from that of the others. They count
 // like any other block: an outlier is a reason to look, not to drop.
 func (c cells) far(base, other, metric string) string {
@@ -207,8 +210,16 @@ func (c cells) far(base, other, metric string) string {
 			blocks = append(blocks, block)
 		}
 	}
+	out := stat.Outliers(a, b)
+	if len(out) > maxNamed {
+		var ratios []float64
+		for _, i := range out {
+			ratios = append(ratios, b[i]/a[i])
+		}
+		return fmt.Sprintf("%d of %d blocks are far from the others, at %.2f× to %.2f×", len(out), len(a), slices.Min(ratios), slices.Max(ratios))
+	}
 	var parts []string
-	for _, i := range stat.Outliers(a, b) {
+	for _, i := range out {
 		parts = append(parts, fmt.Sprintf("block %d is far from the others, at %.2f×", blocks[i], b[i]/a[i]))
 	}
 	return strings.Join(parts, "; ")
