@@ -227,20 +227,15 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if err != nil {
 		return res, fmt.Errorf("%s: %w", t.Network, err)
 	}
-	if len(change.Do) == 0 && !p.engines.Alive() {
-		if err := p.reach(ctx, p.plan); err != nil {
-			return failed(now, ctx, err)
-		}
+	// A condition is undone even when the run is being cancelled: what follows in
+	// this process must find the network as it was built.
+	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
+	if err := p.site.Apply(ctx, change.Do); err != nil {
+		return failed(now, ctx, fmt.Errorf("condition: %w", err))
 	}
-	if len(change.Do) > 0 {
-		// A condition is undone even when the run is being cancelled: what
-		// follows in this process must find the network as it was built.
-		defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
-		if err := errors.Join(p.site.Apply(ctx, change.Do)); err != nil {
-			return failed(now, ctx, fmt.Errorf("condition: %w", err))
-		}
+	if len(change.Do) > 0 || !p.engines.Alive() {
 		if err := p.reach(ctx, change.Plan); err != nil {
-			return failed(now, ctx, fmt.Errorf("under its condition: %w", err))
+			return failed(now, ctx, err)
 		}
 	}
 	return trial.Run(ctx, trial.Setup{
