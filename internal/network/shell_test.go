@@ -41,7 +41,12 @@ func exit(err error) {
 	os.Exit(0)
 }
 
+// TestShellBuilds runs itself again in new namespaces, and builds there.
 func TestShellBuilds(t *testing.T) {
+	if os.Getenv(modeVar) == "inside" {
+		inside(t)
+		return
+	}
 	for _, tool := range []string{"ip", "bridge", "ethtool", "mount", "sh", "sysctl", "tc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%v", err)
@@ -54,7 +59,7 @@ func TestShellBuilds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^TestInside$", "-test.v")
+	cmd := exec.Command(self, "-test.run=^TestShellBuilds$", "-test.v")
 	cmd.Env = append(os.Environ(), modeVar+"=inside")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
@@ -71,18 +76,15 @@ func TestShellBuilds(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if !strings.Contains(out.String(), "--- PASS: TestInside/") {
+	if !strings.Contains(out.String(), "--- PASS: TestShellBuilds/") {
 		t.Fatalf("nothing was built:\n%s", out)
 	}
 	t.Logf("%s", out)
 }
 
-// TestInside builds every network that has a plan, sends packets of the path's
+// inside builds every network that has a plan, sends packets of the path's
 // full size, and looks at what the plan expects.
-func TestInside(t *testing.T) {
-	if os.Getenv(modeVar) != "inside" {
-		t.Skip("started by TestShellBuilds")
-	}
+func inside(t *testing.T) {
 	for _, d := range slices.Sorted(maps.Keys(drivers)) {
 		for _, s := range []string{"1host-2pods", "2hosts", "2hosts-2pods", "3hosts", "ipv6", "ipv6-pods", "ipv6-underlay"} {
 			tp := topology(t, specs[s])
