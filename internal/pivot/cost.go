@@ -39,10 +39,22 @@ func (r Row) Per(name string) (v float64, unit string, ok bool) {
 	return 0, "", false
 }
 
+// Loss returns the share of all packets sent in ok trials that was not delivered.
+func (r Row) Loss() (float64, bool) {
+	sent, ok := r.Get("sent")
+	if delivered, has := r.Get("delivered"); ok && has && sent.Mean > 0 {
+		return 1 - delivered.Mean/sent.Mean, true
+	}
+	loss, ok := r.Get("loss")
+	return loss.Mean, ok
+}
+
 // Cost returns the cost per packet, or else per transaction, or else per bit.
+// TCP does not choose its packets, so that its cost is per bit.
 func (r Row) Cost() (Cost, bool) {
+	_, datagrams := r.Get("delivered")
 	for _, c := range costs {
-		if v, unit, ok := r.Per(c.name); ok {
+		if v, unit, ok := r.Per(c.name); ok && (datagrams || c.name != "cpu.per.packet") {
 			return Cost{Name: c.name, Unit: unit, Total: v, Modes: r.modes()}, true
 		}
 	}

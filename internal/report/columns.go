@@ -36,10 +36,7 @@ func columns(t pivot.Table, baseline string) []column {
 			out = append(out, c)
 		}
 	}
-	out = append(out, share("loss", 7, rows, func(r pivot.Row) (float64, bool) {
-		s, ok := r.Get("loss")
-		return s.Mean, ok
-	}))
+	out = append(out, share("loss", 7, rows, pivot.Row.Loss))
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {
 		out = append(out, share("of ceiling", 6, rows, func(r pivot.Row) (float64, bool) {
 			c := r.Ceiling()
