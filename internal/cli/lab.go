@@ -72,7 +72,7 @@ func labHold() *cobra.Command {
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return inLab(func() error { return hold(c.Context(), socket, t) })
+			return inLab(c.Context(), func() error { return hold(c.Context(), socket, t) })
 		},
 	}
 	t.register(c)
