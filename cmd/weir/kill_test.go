@@ -47,6 +47,7 @@ func TestKilledRunResumes(t *testing.T) {
 	if err := labErr(); err != nil {
 		t.Skipf("no lab: %v", err)
 	}
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("-short: takes 20 s")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,10 +45,10 @@ func labUp(name *string) *cobra.Command {
 			if err != nil {
 				return exit(exitEnvironment, err)
 			}
-			if _, err := keep.Nodes(socket); err == nil {
-				return usage("a topology called %s is up: end it with weir lab down --name %s, or give --name", *name, *name)
-			}
 			nodes, err := keep.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
+			if errors.Is(err, keep.ErrUp) {
+				return usage("%s: %w: end it with weir lab down --name %s, or give --name", *name, err, *name)
+			}
 			if err != nil {
 				return exit(exitEnvironment, err)
 			}
@@ -72,7 +71,7 @@ func labHold() *cobra.Command {
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return inLab(func() error { return hold(c.Context(), socket, t) })
+			return inLab(c.Context(), func() error { return hold(c.Context(), socket, t) })
 		},
 	}
 	t.register(c)
@@ -85,9 +84,6 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return exit(exitEnvironment, err) // left by one that was killed
-	}
 	site, err := lab.Open(ctx, network.Places(topology))
 	if err != nil {
 		return exit(exitEnvironment, err)
@@ -96,7 +92,7 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 	if err := site.Apply(ctx, p.Steps); err != nil {
 		return exit(exitEnvironment, err)
 	}
-	return keep.Serve(ctx, socket, site.Nodes)
+	return exit(exitEnvironment, keep.Serve(ctx, socket, site.Nodes))
 }
 
 func labExec(name *string) *cobra.Command {
@@ -130,7 +126,7 @@ func labExec(name *string) *cobra.Command {
 				if e.err == nil && e.status != 0 {
 					return &exitError{e.status, errors.New("")}
 				}
-				return e.err
+				return exit(exitEnvironment, e.err)
 			case <-c.Context().Done(): // the keeper ends the command when this process is gone
 				return context.Cause(c.Context())
 			}

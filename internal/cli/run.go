@@ -55,7 +55,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 			if err := check(s); err != nil {
 				return err
 			}
-			return inLab(func() error {
+			return inLab(c.Context(), func() error {
 				r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON}
 				return r.run(c.Context())
 			})

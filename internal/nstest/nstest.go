@@ -4,6 +4,7 @@
 package nstest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,7 +31,7 @@ func Main(m *testing.M, weir func(args []string) int) {
 		os.Exit(weir(os.Args[1:]))
 	}
 	if !rootless.Inside() {
-		code, err := rootless.Reexec()
+		code, err := rootless.Reexec(context.Background())
 		if err == nil {
 			os.Exit(code)
 		}

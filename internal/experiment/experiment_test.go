@@ -1,0 +1,430 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
+)
+
+func TestMain(m *testing.M) { nstest.Main(m, weir) }
+
+// A run that is interrupted in any trial tells the cause, and the next one goes
+// on: no trial twice, none missing, all in the order of the study.
+func TestResume(t *testing.T) {
+	why := errors.New("enough")
+	s := fakeStudy(3)
+	want := plannedIDs(s, 3)
+	for k := range want {
+		t.Run(want[k], func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "out")
+				ctx, cancel := context.WithCancelCause(t.Context())
+				ran := 0
+				m := &machine{measure: func(ctx context.Context, _ string, _ int) (float64, error) {
+					if ran++; ran == k+1 {
+						cancel(why)
+						<-ctx.Done()
+						return 0, context.Cause(ctx)
+					}
+					return 1e9, nil
+				}}
+				c := config(t, m, s, dir)
+				rs, err := Run(ctx, c)
+				if !errors.Is(err, why) {
+					t.Errorf("error %v, want the cause", err)
+				}
+				if len(rs) != k || !slices.Equal(ids(t, dir), want[:k]) {
+					t.Errorf("%d results, kept %v, want %v", len(rs), ids(t, dir), want[:k])
+				}
+				for _, site := range m.sites {
+					if site.closed != 1 {
+						t.Errorf("%s was closed %d times", site.name, site.closed)
+					}
+				}
+				if err := c.Dir.Close(); err != nil {
+					t.Fatal(err)
+				}
+				again := config(t, m, s, dir)
+				var last Event
+				again.Progress = func(e Event) { last = e }
+				if rs, err = Run(t.Context(), again); err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(ids(t, dir), want) || counts(rs)[record.OK] != len(want) {
+					t.Errorf("in the end there are %v, want %v", ids(t, dir), want)
+				}
+				if ran != len(want)+1 {
+					t.Errorf("%d trials were begun, want %d and the interrupted one", ran, len(want))
+				}
+				if last.Done != len(want) || last.Total != len(want) {
+					t.Errorf("progress ends at %d of %d", last.Done, last.Total)
+				}
+			})
+		})
+	}
+}
+
+// A network that cannot be had costs its own trials only.
+func TestNetworkThatCannotBeBuilt(t *testing.T) {
+	refused := errors.New("the kernel has no such device")
+	for name, m := range map[string]*machine{
+		"open":  {open: only("b", refused)},
+		"apply": {apply: func(n string, _ []plan.Step) error { return only("b", refused)(n) }},
+		"reach": {reach: only("b", refused)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				rs, err := Run(t.Context(), config(t, m, fakeStudy(2), filepath.Join(t.TempDir(), "out")))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := map[record.Status]int{record.OK: 2, record.Skipped: 2}; !maps.Equal(counts(rs), want) {
+					t.Errorf("%v, want %v", counts(rs), want)
+				}
+				for _, r := range rs {
+					if bad := r.Asked["network"] == "b"; bad != (r.Status == record.Skipped) || bad && !strings.Contains(r.Reason, refused.Error()) {
+						t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
+					}
+				}
+			})
+		})
+	}
+}
+
+func only(network string, err error) func(string) error {
+	return func(n string) error {
+		if n == network {
+			return err
+		}
+		return nil
+	}
+}
+
+// A run that is cancelled while it builds has measured nothing and says why.
+func TestCancelledWhileBuilding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		why := errors.New("enough")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		m := &machine{open: func(n string) error { cancel(why); return nil }}
+		rs, err := Run(ctx, config(t, m, fakeStudy(2), filepath.Join(t.TempDir(), "out")))
+		if !errors.Is(err, why) || len(rs) != 0 || len(m.sites) != 1 || m.sites[0].closed != 1 {
+			t.Errorf("error %v, %d results, %d sites", err, len(rs), len(m.sites))
+		}
+	})
+}
+
+// A tool that is not installed skips its trials, and the others run.
+func TestMissingTool(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := os.Stat("/usr/sbin/iperf3"); err == nil {
+		t.Skip("iperf3 is where it is always found")
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := fakeStudy(1)
+		s.Probes = []study.Use{{Name: "tool", Kind: "tool"}, {Name: "iperf3", Kind: "iperf3"}, {Name: "odd", Kind: "odd"}}
+		c := config(t, &machine{}, s, filepath.Join(t.TempDir(), "out"))
+		c.Probe = func(name string, _ map[string]string) (probe.Probe, error) {
+			return tool{map[string]string{"tool": "weir", "iperf3": "iperf3", "odd": "no-such-program"}[name]}, nil
+		}
+		rs, err := Run(t.Context(), c)
+		if err != nil || len(rs) != 6 {
+			t.Fatalf("%d results, %v", len(rs), err)
+		}
+		for _, r := range rs {
+			want, reason := record.Skipped, map[string]string{
+				"iperf3": "iperf3: not found: install the package iperf3", "odd": "no-such-program"}[r.Asked["probe"]]
+			if reason == "" {
+				want = record.OK
+			}
+			if r.Status != want || !strings.Contains(r.Reason, reason) {
+				t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
+			}
+		}
+	})
+}
+
+// mtuStudy has every cell with the MTU as built, and with another one.
+func mtuStudy(blocks int) study.Study {
+	s := fakeStudy(blocks)
+	s.Factors = map[string][]string{"mtu": {"1500", "9000"}}
+	return s
+}
+
+// A condition is undone after its trial, whatever became of that.
+func TestConditionIsUndone(t *testing.T) {
+	refused, why := errors.New("no"), errors.New("enough")
+	on, off := "h1 mtu 9000, h2 mtu 9000", "h1 mtu 1500, h2 mtu 1500"
+	for _, c := range []struct {
+		name   string
+		m      machine
+		cancel bool // in the first trial
+		status record.Status
+		reason string
+	}{
+		{name: "ok", status: record.OK},
+		{name: "failed", m: machine{measure: func(context.Context, string, int) (float64, error) { return 0, refused }}, status: record.Failed, reason: "engine: no"},
+		{name: "refused", m: machine{apply: refuse(9000, refused)}, status: record.Failed, reason: "condition: no"},
+		{name: "cancelled", cancel: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				defer cancel(nil)
+				s := mtuStudy(1)
+				s.Factors["mtu"] = []string{"9000"}
+				if c.cancel {
+					c.m.measure = func(ctx context.Context, _ string, _ int) (float64, error) {
+						cancel(why)
+						<-ctx.Done()
+						return 0, context.Cause(ctx)
+					}
+				}
+				rs, err := Run(ctx, config(t, &c.m, s, filepath.Join(t.TempDir(), "out")))
+				if c.cancel != errors.Is(err, why) || !c.cancel && (err != nil || len(rs) != 2) {
+					t.Fatalf("%d results, %v", len(rs), err)
+				}
+				for _, r := range rs {
+					if r.Status != c.status || !strings.Contains(r.Reason, c.reason) {
+						t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
+					}
+				}
+				changed := 0
+				for _, site := range c.m.sites {
+					if len(site.applied) > 1 {
+						changed++
+						if want := []string{"", on, off}; !slices.Equal(site.applied, want) {
+							t.Errorf("%s: %q, want %q", site.name, site.applied, want)
+						}
+					}
+				}
+				if want := 2; changed != want && !(c.cancel && changed == 1) {
+					t.Errorf("%d networks were changed, want %d", changed, want)
+				}
+			})
+		})
+	}
+}
+
+// refuse is an apply that refuses to set an MTU.
+func refuse(mtu int, err error) func(string, []plan.Step) error {
+	return func(_ string, steps []plan.Step) error {
+		for _, s := range steps {
+			if s.Set != nil && s.Set.MTU == mtu {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// A network that cannot be brought back is not measured any more.
+func TestConditionThatStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		refused := errors.New("no")
+		dir := filepath.Join(t.TempDir(), "out")
+		_, err := Run(t.Context(), config(t, &machine{apply: refuse(1500, refused)}, mtuStudy(3), dir))
+		if !errors.Is(err, refused) {
+			t.Errorf("error %v", err)
+		}
+		for _, id := range ids(t, dir) {
+			if strings.HasSuffix(id, "mtu=9000") {
+				t.Errorf("%s is recorded, and its network was not brought back", id)
+			}
+		}
+	})
+}
+
+// A disk that is full ends the run, keeps what is there and lets it go on later.
+func TestFullDisk(t *testing.T) {
+	nstest.Need(t)
+	disk := t.TempDir()
+	mount := func(flags uintptr, size string) {
+		t.Helper()
+		if err := unix.Mount("tmpfs", disk, "tmpfs", flags, "size="+size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mount(0, "128k")
+	t.Cleanup(func() {
+		if err := unix.Unmount(disk, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	dir := filepath.Join(disk, "out")
+	s := fakeStudy(20)
+	synctest.Test(t, func(t *testing.T) {
+		c := config(t, &machine{}, s, dir)
+		defer c.Dir.Close()
+		rs, err := Run(t.Context(), c)
+		if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "make room, then go on with --resume") {
+			t.Errorf("error %v", err)
+		}
+		if len(rs) == 0 || !slices.Equal(ids(t, dir), plannedIDs(s, 20)[:len(rs)]) {
+			t.Errorf("%d results, kept %v", len(rs), ids(t, dir))
+		}
+	})
+	mount(unix.MS_REMOUNT, "8m")
+	synctest.Test(t, func(t *testing.T) {
+		c := config(t, &machine{}, s, dir)
+		defer c.Dir.Close()
+		if _, err := Run(t.Context(), c); err != nil {
+			t.Error(err)
+		}
+		if want := plannedIDs(s, 20); !slices.Equal(ids(t, dir), want) {
+			t.Errorf("in the end there are %v, want %v", ids(t, dir), want)
+		}
+	})
+}
+
+// spread is a network b that is noisy against a: its ratio goes up and down.
+func spread(_ context.Context, network string, n int) (float64, error) {
+	if network == "a" {
+		return 1e9, nil
+	}
+	return noisy(n), nil
+}
+
+func noisy(n int) float64 { return 1e9 * (1 + 0.03*float64(1-2*(n%2))) }
+
+// decided reads blocks.json.
+func decided(t *testing.T, dir string) (d decision) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, "blocks.json"))
+	if err == nil {
+		err = json.Unmarshal(b, &d)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestPrecision(t *testing.T) {
+	const pilot = 8
+	var a, b []float64
+	for n := range pilot {
+		a, b = append(a, 1e9), append(b, noisy(n+1))
+	}
+	needed := stat.SteinPairs(a, b, 0.02, 0.95)
+	if needed <= pilot {
+		t.Fatalf("%d blocks are needed: the pilot would do", needed)
+	}
+	for _, c := range []struct {
+		name    string
+		measure func(context.Context, string, int) (float64, error)
+		max     time.Duration
+		want    decision
+	}{
+		{"extended", spread, 0, decision{pilot, needed, needed}},
+		{"no spread", nil, 0, decision{pilot, pilot, pilot}},
+		{"capped", spread, 10 * 2100 * time.Millisecond, decision{pilot, needed, 10}}, // a trial takes 1 s and a little
+		{"cap below the pilot", spread, time.Second, decision{pilot, needed, pilot}},
+		{"cap far above", spread, time.Hour, decision{pilot, needed, needed}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "out")
+				s := fakeStudy(pilot)
+				s.Precision, s.MaxTime = 0.02, c.max
+				rs, err := Run(t.Context(), config(t, &machine{measure: c.measure}, s, dir))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := decided(t, dir); got != c.want {
+					t.Errorf("decided %+v, want %+v", got, c.want)
+				}
+				if !slices.Equal(ids(t, dir), plannedIDs(s, c.want.Blocks)) || len(rs) != 2*c.want.Blocks {
+					t.Errorf("%d results, want %d blocks", len(rs), c.want.Blocks)
+				}
+			})
+		})
+	}
+}
+
+// The number of blocks is decided once: a run that goes on does not look again.
+func TestDecisionIsKept(t *testing.T) {
+	for _, c := range []struct {
+		file   string
+		blocks int // 0: an error
+	}{
+		{`{"pilot":6,"needed":9,"blocks":9}`, 9},
+		{`{"pilot":6,"needed":6,"blocks":6}`, 6},
+		{`{"pilot":6,"needed":3,"blocks":3}`, 0},
+		{`{}`, 0},
+		{``, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "out")
+			s := fakeStudy(6)
+			s.Precision = 0.02
+			conf := config(t, &machine{measure: spread}, s, dir)
+			if err := conf.Dir.File(blocksFile, []byte(c.file)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Run(t.Context(), conf)
+			if c.blocks == 0 {
+				if err == nil || !strings.Contains(err.Error(), "does not hold a decision") {
+					t.Errorf("%s: error %v", c.file, err)
+				}
+				return
+			}
+			if err != nil || len(ids(t, dir)) != 2*c.blocks {
+				t.Errorf("%s: %d trials, error %v", c.file, len(ids(t, dir)), err)
+			}
+		})
+	}
+}
+
+// A run that goes on behind its pilot has run no trial itself when it decides.
+func TestCapAfterResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "out")
+		pilot := fakeStudy(8)
+		m := &machine{measure: spread}
+		c := config(t, m, pilot, dir)
+		if _, err := Run(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Dir.Close(); err != nil {
+			t.Fatal(err)
+		}
+		pilot.Precision, pilot.MaxTime = 0.02, 10*2100*time.Millisecond
+		if _, err := Run(t.Context(), config(t, m, pilot, dir)); err != nil {
+			t.Fatal(err)
+		}
+		if got := decided(t, dir); got.Blocks != 10 {
+			t.Errorf("decided %+v, want 10 blocks", got)
+		}
+	})
+}
+
+// A run all of whose trials are skipped takes no time, and ends.
+func TestCapOfNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "out")
+		s := fakeStudy(6)
+		s.Precision, s.MaxTime = 0.02, time.Second
+		m := &machine{open: func(n string) error { return fmt.Errorf("%s: no", n) }}
+		if rs, err := Run(t.Context(), config(t, m, s, dir)); err != nil || counts(rs)[record.Skipped] != 12 {
+			t.Errorf("%v, %v", counts(rs), err)
+		}
+	})
+}
