@@ -2,6 +2,7 @@ package trial
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -97,6 +98,10 @@ func MeasureIdle(d time.Duration) (Usage, error) {
 	return usage(from, to, time.Since(start)), nil
 }
 
+// quiet is how many cores an idle machine may keep busy. More is another
+// program, whose share of the CPU during a trial nobody knows.
+const quiet = 0.1
+
 // cost adds what the machine spent during the measured window.
 func (s *Setup) cost(r *record.Result, x *execution) {
 	from, to := x.readings.Begin, x.readings.End
@@ -106,6 +111,9 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	if from.At.IsZero() || to.At.IsZero() {
 		r.Warnings = append(r.Warnings, "the tool ended before its window did: no CPU time")
 		return
+	}
+	if s.Idle.Busy() > quiet {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough", s.Idle.Busy()))
 	}
 	u := usage(from.Machine, to.Machine, to.At.Sub(from.At)).minus(s.Idle)
 	add := func(name, unit string, v float64) {
