@@ -68,6 +68,19 @@ func (p *program) wait() error {
 	return p.err
 }
 
+// runs returns true when the time is at and the program still runs, and false
+// as soon as it has ended.
+func (p *program) runs(at time.Time) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-p.done:
+		return false
+	}
+}
+
 // apart gives client and server processors of their own, where there are any to
 // give: on one processor a response waits for no other to wake up, and whether
 // both ends share one would be the scheduler's choice, trial by trial.
