@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -25,17 +26,15 @@ func weir(mark string, args ...string) *exec.Cmd {
 	return &exec.Cmd{Path: exe, Args: append([]string{"weir"}, args...), Env: append(os.Environ(), mark)}
 }
 
-// marked lists the processes that have mark in their environment.
-func marked(t *testing.T, mark string) (left []string) {
-	t.Helper()
-	procs, err := filepath.Glob("/proc/[0-9]*")
-	if err != nil {
-		t.Fatal(err)
-	}
+// withEnv lists the processes, this one left out, that have an entry in their
+// environment, with their command lines.
+func withEnv(entry string) (left []string) {
+	procs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is a constant
 	for _, p := range procs {
 		env, _ := os.ReadFile(filepath.Join(p, "environ")) // it may be gone by now
-		if bytes.Contains(env, []byte(mark+"\x00")) {
-			left = append(left, p)
+		if bytes.Contains(append([]byte{0}, env...), []byte("\x00"+entry+"\x00")) && filepath.Base(p) != strconv.Itoa(os.Getpid()) {
+			cmdline, _ := os.ReadFile(filepath.Join(p, "cmdline"))
+			left = append(left, filepath.Base(p)+": "+strings.ReplaceAll(string(cmdline), "\x00", " "))
 		}
 	}
 	return left
@@ -76,9 +75,9 @@ func TestKilledRunResumes(t *testing.T) {
 		time.AfterFunc(time.Duration(rng.IntN(2500))*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
 		_ = cmd.Wait() // killed, or done before that
 		deadline := time.Now().Add(5 * time.Second)
-		for len(marked(t, mark)) > 0 {
+		for len(withEnv(mark)) > 0 {
 			if time.Now().After(deadline) {
-				t.Fatalf("processes are left: %v", marked(t, mark))
+				t.Fatalf("processes are left: %v", withEnv(mark))
 			}
 			time.Sleep(5 * time.Millisecond) // the kernel ends a PID namespace in its own time
 		}

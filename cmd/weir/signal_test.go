@@ -61,7 +61,7 @@ func (p *process) status(t *testing.T) int {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	eventually(t, "nothing is left", func() bool { return len(marked(t, p.mark)) == 0 })
+	eventually(t, "nothing is left", func() bool { return len(withEnv(p.mark)) == 0 })
 	if ws, ok := p.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		return 128 + int(ws.Signal())
 	}

@@ -41,9 +41,9 @@ func labUp(name *string) *cobra.Command {
 			if _, _, err := t.build(); err != nil {
 				return err
 			}
-			socket, err := keep.Socket(*name)
+			socket, err := socketOf(*name)
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return err
 			}
 			nodes, err := keep.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
 			if errors.Is(err, keep.ErrUp) {
@@ -59,6 +59,15 @@ func labUp(name *string) *cobra.Command {
 	}
 	t.register(c)
 	return c
+}
+
+// socketOf returns where the topology called name is reached.
+func socketOf(name string) (string, error) {
+	socket, err := keep.Socket(name)
+	if errors.Is(err, keep.ErrName) {
+		return "", exit(exitUsage, err)
+	}
+	return socket, exit(exitEnvironment, err)
 }
 
 // labHold is the process behind `weir lab up`. It is told the socket: in its
@@ -101,9 +110,9 @@ func labExec(name *string) *cobra.Command {
 		Short: "Run a command in a host or pod of the topology",
 		Args:  args(cobra.MinimumNArgs(2)),
 		RunE: func(c *cobra.Command, as []string) error {
-			socket, err := keep.Socket(*name)
+			socket, err := socketOf(*name)
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return err
 			}
 			argv := as[1:]
 			if argv[0] == "--" && len(argv) > 1 {
@@ -142,9 +151,9 @@ func labDown(name *string) *cobra.Command {
 		Short: "End the topology and all that runs in it",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			socket, err := keep.Socket(*name)
+			socket, err := socketOf(*name)
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return err
 			}
 			if err := keep.Down(socket); err != nil {
 				return exit(exitEnvironment, err)

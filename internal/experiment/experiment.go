@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
@@ -198,6 +199,7 @@ func (r *run) block(ctx context.Context, b int) error {
 		res.Format, res.Trial, res.Block = record.Format, t.ID, b
 		res.Asked = map[string]string{"network": t.Network, "probe": t.Probe}
 		maps.Copy(res.Asked, t.Levels)
+		res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // of joined errors
 		if err := r.Dir.Append(&res); err != nil {
 			return err
 		}

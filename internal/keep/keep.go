@@ -45,7 +45,7 @@ var nameOK = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$`)
 // this user can enter.
 func Socket(name string) (string, error) {
 	if !nameOK.MatchString(name) {
-		return "", fmt.Errorf("topology name %q: use 1 to 64 letters, digits, '.', '_' and '-'", name)
+		return "", fmt.Errorf("%w %q: use 1 to 64 letters, digits, '.', '_' and '-'", ErrName, name)
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("weir-%d", os.Getuid()))
 	if run := os.Getenv("XDG_RUNTIME_DIR"); run != "" {
@@ -190,10 +190,12 @@ func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
 	return req, files, json.Unmarshal(buf[:n], &req)
 }
 
-// ErrDown says that no such topology is up, ErrUp that there is one already.
+// ErrDown says that no such topology is up, ErrUp that there is one already,
+// ErrName that there can be none.
 var (
 	ErrDown = errors.New("no topology of this name is up")
 	ErrUp   = errors.New("a topology of this name is up")
+	ErrName = errors.New("topology name")
 )
 
 func ask(socket string, req request, files []*os.File) (rep reply, err error) {

@@ -116,6 +116,19 @@ func (p *program) listens() bool {
 // saysReady reports whether our own server has said that it listens.
 func (p *program) saysReady() bool { return p.stdout.said(probe.MarkReady) }
 
+// runs returns true when the time is at and the program still runs, and false
+// as soon as it has ended.
+func (p *program) runs(at time.Time) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-p.done:
+		return false
+	}
+}
+
 // apart gives client and server processors of their own, where there are any to
 // give: on one processor a response waits for no other to wake up, and whether
 // both ends share one would be the scheduler's choice, trial by trial.
