@@ -38,7 +38,7 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 		<-e.client.done
 		r.CloseWithError(errors.New("it has ended")) // so that an order to it does not wait
 	}()
-	if err := e.server.ready(ctx, e.server.saysReady); err != nil {
+	if err := e.server.listening(ctx, enginePort, e.server.saysReady); err != nil {
 		return nil, errors.Join(wrap("engine on "+server.Node, err), e.Stop())
 	}
 	return e, nil

@@ -30,7 +30,7 @@ func (s *Setup) execute(ctx context.Context) *execution {
 	x.client.cpus, x.server.cpus = apart(s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node])
 	if len(server) > 0 {
 		x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
-		if err := x.server.ready(ctx, x.server.listens); err != nil {
+		if err := x.server.listening(ctx, toolPort, x.server.listens); err != nil {
 			x.err = wrap("server", err)
 			_ = x.server.stop() // what matters is why it was not ready
 			return x

@@ -80,10 +80,10 @@ func (p *program) stop() error {
 	return p.wait()
 }
 
-// ready returns when up says that the program is ready. It asks every two
-// milliseconds, until the program ends or grace is over.
-func (p *program) ready(ctx context.Context, up func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, grace, fmt.Errorf("was not ready within %v", grace))
+// listening returns when up says that the server listens on port. It asks every
+// two milliseconds, until the server ends or grace is over.
+func (p *program) listening(ctx context.Context, port int, up func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, grace, fmt.Errorf("did not listen on port %d within %v", port, grace))
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -94,7 +94,7 @@ func (p *program) ready(ctx context.Context, up func() bool) error {
 			if err := p.wait(); err != nil {
 				return err
 			}
-			return errors.New("ended before it was ready")
+			return fmt.Errorf("ended before it listened on port %d", port)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

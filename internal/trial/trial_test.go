@@ -170,7 +170,7 @@ func TestRun(t *testing.T) {
 			}
 		}, record.Failed, "server: exit status 1: address in use"},
 		{"server is silent", func(s *Setup, _, _ *node) { s.Probe = tool{"iperf9"} },
-			record.Failed, "server: was not ready within 10s"},
+			record.Failed, "server: did not listen on port 5201 within 10s"},
 		{"client fails", func(s *Setup, cli, srv *node) {
 			s.Probe, srv.port = tool{"iperf9"}, toolPort
 			cli.run = func(_ context.Context, _ []string, _, stderr io.Writer) error {
