@@ -43,8 +43,8 @@ var ErrForbidden = errors.New("namespaces are forbidden")
 const readyFD = 3
 
 // Reexec runs this program again, with the same arguments, in new namespaces:
-// network, mount and PID, and as an ordinary user also a user namespace in
-// which that user is root. It returns the second process's exit status.
+// network, mount and PID, and without CAP_SYS_ADMIN also a user namespace in
+// which the user is root. It returns the second process's exit status.
 //
 // When ctx is done the second process gets the signal that ended it, if its
 // cause has a method Signal() syscall.Signal, and SIGTERM otherwise.
@@ -117,12 +117,20 @@ func attr() *syscall.SysProcAttr {
 		Pdeathsig:  syscall.SIGKILL,
 		Setpgid:    true,
 	}
-	if os.Geteuid() != 0 {
+	if !privileged() {
 		a.Cloneflags |= syscall.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
 	return a
+}
+
+// privileged reports whether this process may make namespaces without a user
+// namespace. Root in a container often may not.
+func privileged() bool {
+	var caps [2]unix.CapUserData // 32 bits each
+	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	return os.Geteuid() == 0 && unix.Capget(&h, &caps[0]) == nil && caps[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
 }
 
 // explain turns the kernel's refusal into what to do about it.
@@ -131,6 +139,9 @@ func explain(err error) error {
 		return fmt.Errorf("start in new namespaces: %w", err)
 	}
 	fix := "run as root, or allow user namespaces"
+	if os.Geteuid() == 0 {
+		fix = "this root may make none, as in a container: docker run --privileged"
+	}
 	for _, k := range []struct{ file, bad, fix string }{
 		{"/proc/sys/user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"},
 		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"},
