@@ -32,6 +32,8 @@ type params struct {
 	Duration time.Duration `json:"duration"`
 	CC       string        `json:"cc,omitempty"`
 	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 leaves the server's default
+
+	transfer
 }
 
 // accepted is the server's answer to params: what it set, read back.
@@ -47,6 +49,9 @@ func (p params) check() error {
 	maxSize, minSize := maxWrite, 1
 	if strings.HasPrefix(p.Workload, "udp-") {
 		maxSize, minSize = maxDatagram, headerSize
+	}
+	if err := p.checkTransfer(); err != nil {
+		return err
 	}
 	switch {
 	case p.Weir != version:

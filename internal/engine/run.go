@@ -19,6 +19,9 @@ type config struct {
 	rate    float64       // bit/s of payload; 0 is as fast as it can
 	sndBuf  int           // bytes; 0 leaves the kernel's choice
 	timeout time.Duration // for connecting, for every answer, and for TCP to move on
+
+	zerocopy bool
+	cpus     []int // none is any
 }
 
 // maxRate is far above any path, and keeps the schedule's arithmetic exact.
@@ -30,6 +33,10 @@ func runMain(ctx context.Context, args []string, out events, stderr io.Writer) e
 	if err != nil {
 		return err
 	}
+	if err := stayOn(c.cpus); err != nil {
+		return err
+	}
+	roomFor(c.Streams)
 	s, release := stopWith(ctx)
 	defer release()
 	var result any
@@ -61,6 +68,7 @@ func parseRun(args []string, stderr io.Writer) (config, error) {
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes asked for the client's send buffer; 0 leaves it")
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes asked for the server's receive buffer; 0 leaves it (UDP: 4 MiB)")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "for connecting, for every answer of the server, and for TCP to move on")
+	c.transferFlags(fs)
 	pos, err := parseFlags(fs, args, stderr, "WORKLOAD", "ADDR:PORT")
 	if err != nil {
 		return c, err
@@ -75,6 +83,7 @@ func parseRun(args []string, stderr io.Writer) (config, error) {
 	if c.Size == 0 {
 		c.Size = 64
 	}
+	c.finishTransfer()
 	err = c.check()
 	switch {
 	case err != nil:
@@ -86,6 +95,8 @@ func parseRun(args []string, stderr io.Writer) (config, error) {
 		err = fmt.Errorf("%s: --rate is for udp-stream alone", c.Workload)
 	case c.Streams != 1 && c.Workload != "tcp-stream":
 		err = fmt.Errorf("%s: --streams is for tcp-stream alone", c.Workload)
+	case c.zerocopy && c.Workload != "tcp-stream":
+		err = fmt.Errorf("%s: --zerocopy is for tcp-stream alone", c.Workload)
 	case c.sndBuf < 0 || c.sndBuf > maxBuffer:
 		err = fmt.Errorf("send buffer %d is outside 0..%d bytes", c.sndBuf, maxBuffer)
 	case c.timeout <= 0 || c.timeout > maxTime:

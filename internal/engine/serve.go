@@ -28,6 +28,7 @@ const (
 
 // A server plays all roles at once; the first message says which one is wanted.
 type server struct {
+	v6   bool
 	stop *stopper
 	wg   sync.WaitGroup
 
@@ -40,6 +41,11 @@ type server struct {
 // answers over UDP accepts connections too.
 func serveMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	var cpus []int
+	fs.Func("cpu", "run the server on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
+		cpus, err = parseCPUs(s)
+		return err
+	})
 	pos, err := parseFlags(fs, args, stderr, "ADDR:PORT")
 	if err != nil {
 		return err
@@ -48,11 +54,15 @@ func serveMain(ctx context.Context, args []string, out events, stderr io.Writer)
 	if err != nil {
 		return err
 	}
+	if err := stayOn(cpus); err != nil {
+		return err
+	}
+	roomFor(1)
 	tcp, udp, at, err := listenBoth(at)
 	if err != nil {
 		return err
 	}
-	s := &server{stop: new(stopper), fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*tcpRun{}}
+	s := &server{v6: at.Addr().Is6(), stop: new(stopper), fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*tcpRun{}}
 	u, err := newUDPServer(udp, at.Addr(), s.stop)
 	if err == nil {
 		err = errors.Join(setTimeouts(tcp, tick), setTimeouts(udp, tick))

@@ -9,9 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readSize is how much the server reads at once. It fits a core's second-level
-// cache, where the copy is cheapest.
-const readSize = 128 << 10
+const (
+	// readSize is how much the server reads at once. It fits a core's second-level
+	// cache, where the copy is cheapest.
+	readSize = 128 << 10
+	// discardSize is how much it discards at once: nothing is copied, and a call
+	// returns what there is.
+	discardSize = 1 << 20
+)
 
 // A tcpRun is what the connections of one tcp-stream run share.
 type tcpRun struct {
@@ -48,7 +53,7 @@ func (s *server) handle(fd int) {
 	a := accepted{Weir: version}
 	if err == nil {
 		defer s.leave(run)
-		a.CC, a.RcvBuf, err = prepare(fd, p)
+		a.CC, a.RcvBuf, err = prepare(fd, s.v6, p)
 	}
 	deadline := now() + int64(helloTimeout)
 	if err != nil {
@@ -67,11 +72,14 @@ func (s *server) handle(fd int) {
 	writeJSON(fd, report, now()+int64(helloTimeout), s.stop)
 }
 
-func prepare(fd int, p params) (cc string, rcvBuf int, err error) {
+func prepare(fd int, v6 bool, p params) (cc string, rcvBuf int, err error) {
 	if cc, err = setCC(fd, p.CC); err != nil {
 		return "", 0, err
 	}
 	if rcvBuf, err = setBuffer(fd, unix.SO_RCVBUF, p.RcvBuf); err != nil {
+		return "", 0, err
+	}
+	if _, err = setDSCP(fd, v6, p.DSCP); err != nil {
 		return "", 0, err
 	}
 	return cc, rcvBuf, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
@@ -105,12 +113,16 @@ func (s *server) leave(run *tcpRun) {
 // the run's window returned. The window begins a warm-up after the first byte of
 // any of the run's streams, so it is the same for all of them.
 func (s *server) receive(fd int, run *tcpRun) streamReport {
-	buf := make([]byte, readSize)
+	buf, flags := make([]byte, readSize), 0
+	if run.Discard {
+		// tcp(7): the bytes are thrown away, and not put into the buffer.
+		buf, flags = make([]byte, discardSize), unix.MSG_TRUNC
+	}
 	r := streamReport{Window: int64(run.Duration)}
 	idle := now() + int64(run.Warmup+run.Duration+idleTimeout)
 	var begin, end int64
 	for {
-		n, errno := recv(fd, buf)
+		n, errno := recvFlags(fd, buf, flags)
 		t := now()
 		switch {
 		case again(errno):

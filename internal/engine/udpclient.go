@@ -25,6 +25,7 @@ type udpClient struct {
 	buf     []byte
 	asked   int // requests sent so far
 	sndBuf  int // bytes in effect
+	dscp    int // in effect
 	far     accepted
 }
 
@@ -73,6 +74,9 @@ func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
 	}
 	u := &udpClient{fd: fd, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16), sndBuf: sndBuf}
 	b, err := json.Marshal(c.params)
+	if err == nil {
+		u.dscp, err = setDSCP(fd, c.server.Addr().Is6(), c.DSCP)
+	}
 	if err == nil {
 		err = u.ask(ctx, kindHello, b, &u.far)
 	}
