@@ -229,13 +229,13 @@ func TestConditionsInTheLab(t *testing.T) {
 					w.atClientsStart = func() { cancel(why) }
 				}
 				rs, err := Run(ctx, conf)
-				if end == "cancelled" != errors.Is(err, why) || end != "cancelled" && err != nil {
-					t.Fatal(err)
-				}
 				for _, r := range rs {
 					if string(r.Status) != end {
 						t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
 					}
+				}
+				if end == "cancelled" != errors.Is(err, why) || end != "cancelled" && err != nil {
+					t.Fatalf("error %v", err)
 				}
 				if len(w.during) == 0 {
 					t.Fatal("no client was started")

@@ -155,7 +155,7 @@ func (p *place) addr(a *plan.Addr) error {
 	if err == nil {
 		addr := &netlink.Addr{IPNet: ipnet(a.Prefix)}
 		if a.Prefix.Addr().Is6() {
-			addr.Flags = unix.IFA_F_NODAD
+			addr.Flags = unix.IFA_F_NODAD // usable at once (net/ipv6/addrconf.c, ipv6_add_addr)
 		}
 		err = p.nl.AddrAdd(dev, addr)
 	}
