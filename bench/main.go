@@ -86,8 +86,8 @@ func bench(ctx context.Context, blocks int, dir string, w io.Writer) (err error)
 		dir = filepath.Join(tmp, "results")
 	}
 	limit := filepath.Join(tmp, "limit")
-	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-o", limit, "bench/limit.c").CombinedOutput(); err != nil {
-		return fmt.Errorf("cc bench/limit.c: %w: %s; run it in the root of the repository, with a C compiler (package gcc)", err, out)
+	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-o", limit, "bench/c/limit.c").CombinedOutput(); err != nil {
+		return fmt.Errorf("cc bench/c/limit.c: %w: %s; run it in the root of the repository, with a C compiler (package gcc)", err, out)
 	}
 	contests := contests(limit)
 	results, err := run(ctx, contests, blocks, dir)

@@ -67,6 +67,9 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	}
 	r.Values = m.Values
 	maps.Copy(r.Found, m.Found)
+	if m.Values[0].Value == 0 {
+		r.Warnings = append(r.Warnings, "nothing arrived in the window: a stall lasted longer")
+	}
 	s.path(&r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(&r, x)
