@@ -2,9 +2,11 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -17,6 +19,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// Most tests wait for weir, which mostly waits: two at a time, as on a
+	// machine with two CPUs, would take a minute.
+	if runtime.GOMAXPROCS(0) < 4 {
+		if err := flag.Set("test.parallel", "4"); err != nil {
+			panic(err)
+		}
+	}
 	testscript.Main(m, map[string]func(){"weir": func() { os.Exit(cli.Main("test", os.Args[1:])) }})
 }
 

@@ -87,7 +87,8 @@ func notEmpty(file string) func() bool {
 	}
 }
 
-// inner returns the process in the lab's namespaces that p waits for.
+// inner returns the process in the lab's namespaces that p waits for. Before
+// there is one, the Go runtime starts another, to see what the kernel can do.
 func (p *process) inner(t *testing.T) int {
 	t.Helper()
 	var pid int
@@ -201,8 +202,8 @@ func TestInnerKilled(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
 	p := start(t, nil, long(dir)...)
-	inner := p.inner(t)
 	eventually(t, "a trial is recorded", notEmpty(filepath.Join(dir, "results.jsonl")))
+	inner := p.inner(t)
 	if err := syscall.Kill(inner, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

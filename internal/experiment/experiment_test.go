@@ -248,6 +248,28 @@ func TestConditionThatStays(t *testing.T) {
 	})
 }
 
+// A result that cannot be recorded ends the run: the rest would be lost, too.
+func TestAppendFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := filepath.Join(t.TempDir(), "out")
+		s, m, n := fakeStudy(3), &machine{}, 0
+		c := config(t, m, s, dir)
+		m.measure = func(context.Context, string, int) (float64, error) {
+			if n++; n == 3 {
+				return 1e9, c.Dir.Close()
+			}
+			return 1e9, nil
+		}
+		rs, err := Run(t.Context(), c)
+		if !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "the trial is not recorded") {
+			t.Errorf("error %v", err)
+		}
+		if want := plannedIDs(s, 3)[:2]; len(rs) != 2 || n != 3 || !slices.Equal(ids(t, dir), want) {
+			t.Errorf("%d results of %d trials, kept %v, want %v", len(rs), n, ids(t, dir), want)
+		}
+	})
+}
+
 // A disk that is full ends the run, keeps what is there and lets it go on later.
 func TestFullDisk(t *testing.T) {
 	nstest.Need(t)
