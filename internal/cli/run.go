@@ -190,7 +190,7 @@ func (r *runner) report(d *store.Dir) error {
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	if err := print(os.Stdout, rep, r.json); err != nil {
+	if err := printTables(os.Stdout, rep, r.json); err != nil {
 		return err
 	}
 	if err := writeReports(d, rep); err != nil {
@@ -202,7 +202,7 @@ func (r *runner) report(d *store.Dir) error {
 	return verdict(rep.Results)
 }
 
-func print(w io.Writer, rep report.Run, asJSON bool) error {
+func printTables(w io.Writer, rep report.Run, asJSON bool) error {
 	if asJSON {
 		return report.JSON(w, rep)
 	}

@@ -29,7 +29,7 @@ import (
 var ErrUsage = errors.New("engine: usage")
 
 const usage = `weir engine serve ADDR:PORT
-weir engine run WORKLOAD ADDR:PORT [flags]    WORKLOAD is tcp-rr, tcp-stream, udp-rr or udp-stream
+weir engine run WORKLOAD ADDR:PORT [flags]    WORKLOAD is tcp-crr, tcp-rr, tcp-stream, udp-open, udp-rr or udp-stream
 weir engine ping ADDR [flags]
 weir engine reach ADDR:PORT --size BYTES [flags]
 `

@@ -2,11 +2,19 @@ package engine
 
 // A receiver counts the measured datagrams of one udp-stream run. It does not
 // allocate and makes no system call.
+//
+// Datagrams that one read returned have one time of arrival, and those that one
+// call sent have one time of sending. Their jitter is one sample: that of the last
+// datagram of the read, which has waited for the reader least. Where every read
+// returns one datagram, this is RFC 3550 to the letter.
 type receiver struct {
 	udpReport
 	next    uint64 // the smallest sequence number not yet seen or passed
 	seen    [seenWindow / 64]uint64
-	transit uint64 // arrival minus sending of the last datagram, modulo 2^40
+	transit uint64 // arrival minus sending of the last sample, modulo 2^40
+	last    uint64 // the same of the last datagram
+	counted int64  // delivered before this read
+	sampled bool   // transit is one
 }
 
 // seenWindow is how many sequence numbers before next are remembered, so that a
@@ -23,29 +31,45 @@ type udpReport struct {
 	Reordered  int64   `json:"reordered"` // RFC 4737, section 3: sequence number below the next expected one
 	Dropped    int64   `json:"dropped"`   // at the socket's buffer, since the run began
 	Jitter     float64 `json:"jitter"`    // RFC 3550, section 6.4.1
+	Reads      int64   `json:"reads"`     // that returned measured datagrams
+	Buffers    int64   `json:"buffers"`   // of the socket that held them
 	Span       int64   `json:"span"`      // from the first to the last arrival
 	First      int64   `json:"-"`         // arrival on the receiver's clock
 }
 
-// add counts a datagram of n bytes that was read at time t.
+// add counts a datagram of n bytes that was read at time t. done ends the read.
 func (r *receiver) add(h header, n int, t int64) {
 	if r.duplicate(h.seq) {
 		r.Duplicates++
 		return
 	}
+	if r.Delivered == 0 {
+		r.First = t
+	}
 	r.Delivered++
 	r.Bytes += int64(n)
 	// Only the difference of two transits is used, so the clocks of the two
 	// ends need not agree.
-	transit := (uint64(t) - h.sent) & mask40
-	if r.Delivered == 1 {
-		r.First = t
-	} else {
-		d := float64(diff40(transit, r.transit))
+	r.last = (uint64(t) - h.sent) & mask40
+	r.Span = t - r.First
+}
+
+// done ends a read that returned buffers with measured datagrams.
+func (r *receiver) done(buffers int64) {
+	if buffers == 0 {
+		return
+	}
+	r.Reads++
+	r.Buffers += buffers
+	if r.Delivered == r.counted {
+		return // duplicates alone
+	}
+	r.counted = r.Delivered
+	if r.sampled {
+		d := float64(diff40(r.last, r.transit))
 		r.Jitter += (max(d, -d) - r.Jitter) / 16
 	}
-	r.transit = transit
-	r.Span = t - r.First
+	r.transit, r.sampled = r.last, true
 }
 
 // duplicate marks seq as seen, and reports whether it was. Of a datagram that is

@@ -26,6 +26,7 @@ func TestReceiverOrder(t *testing.T) {
 		var r receiver
 		for i, seq := range tc.seqs {
 			r.add(header{seq: seq}, 100, int64(i))
+			r.done(1)
 		}
 		if r.Delivered != tc.delivered || r.Reordered != tc.reordered || r.Duplicates != tc.duplicates {
 			t.Errorf("%s: delivered %d, reordered %d, duplicates %d; want %d, %d, %d", tc.name,
@@ -49,6 +50,7 @@ func TestReceiverJitter(t *testing.T) {
 		var r receiver
 		for i := range sent {
 			r.add(header{seq: uint64(i), sent: uint64(sent[i]-offset) & mask40}, 1, sent[i]+transit[i])
+			r.done(1)
 		}
 		if math.Abs(r.Jitter-want) > 1e-9 {
 			t.Errorf("offset %d: jitter %g, want %g", offset, r.Jitter, want)
@@ -64,6 +66,7 @@ func TestReceiverDoesNotAllocate(t *testing.T) {
 	seq := uint64(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		r.add(header{seq: seq}, 18, int64(seq))
+		r.done(1)
 		seq += 3
 	}); n != 0 {
 		t.Errorf("%g allocations per datagram", n)

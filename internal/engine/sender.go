@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -12,7 +13,9 @@ import (
 // end was offered and not sent.
 type sender struct {
 	path     txPath
+	batch    int     // datagrams per call; 0 is 1
 	interval float64 // ns; 0 is no schedule
+	whole    bool    // what is too large is never fragmented
 	stop     *stopper
 
 	offered, sent            int64
@@ -23,62 +26,69 @@ type sender struct {
 // the clock: waking up from a sleep takes about this long.
 const spinBelow = 60_000 // ns
 
-// run sends for d nanoseconds and counts from zero. ENOBUFS, EAGAIN and EMSGSIZE
-// cost one attempt each; any other error ends the run, for the server or the
-// way to it is gone.
+// run sends for d nanoseconds and counts from zero. On a schedule a batch leaves
+// when its first datagram is due, the others ahead of their time. ENOBUFS, EAGAIN
+// and EMSGSIZE cost what was tried; any other error ends the run, for the server
+// or the way to it is gone, and so does EMSGSIZE where nothing will be fragmented.
 func (x *sender) run(k kind, d int64) error {
 	x.offered, x.sent, x.noBuffer, x.full, x.tooLarge = 0, 0, 0, 0, 0
 	begin := now()
-	due, slots := int64(0), int64(math.MaxInt64)
+	slots := int64(math.MaxInt64)
 	if x.interval > 0 {
 		slots = int64(math.Ceil(float64(d) / x.interval))
 	}
 	attempts := int64(0)
-	for ; attempts < slots; attempts++ {
+	for attempts < slots {
+		t := now()
 		if x.interval > 0 {
-			due = int64(float64(attempts) * x.interval)
-			x.wait(begin + due)
+			t = x.wait(t, begin+int64(float64(attempts)*x.interval))
 		}
 		if x.stop.stopped() {
 			return errStopped
 		}
-		if now()-begin >= d {
+		if t-begin >= d {
 			break
 		}
-		n, errno := x.path.send(k, uint64(x.sent), 1)
-		x.sent += int64(n)
-		switch errno {
-		case 0:
-		case unix.ENOBUFS:
-			x.noBuffer++
-		case unix.EAGAIN, unix.EINTR:
-			x.full++
-		case unix.EMSGSIZE:
-			x.tooLarge++
-		default:
+		n := min(int64(max(x.batch, 1)), slots-attempts)
+		sent, tried, errno := x.path.send(k, uint64(x.sent), int(n), t)
+		x.sent += int64(sent)
+		attempts += int64(tried)
+		if errno != 0 && !x.forgive(errno, int64(tried)) {
 			return errno
 		}
 	}
 	x.offered = attempts
 	if x.interval > 0 {
 		x.offered = slots
-		x.wait(begin + d)
+		x.wait(now(), begin+d)
 	}
 	return nil
 }
 
-// wait returns at t: it sleeps, and looks at the clock for the last moment.
-func (x *sender) wait(t int64) {
-	for {
-		left := t - now()
-		if left <= 0 || x.stop.stopped() {
-			return
-		}
-		if left > spinBelow {
-			nap := unix.NsecToTimespec(min(left-spinBelow, int64(tick)))
-			unix.Nanosleep(&nap, nil) // a nap cut short is followed by another
+// forgive counts an error of n attempts that says nothing of the next ones.
+func (x *sender) forgive(errno unix.Errno, n int64) bool {
+	switch {
+	case errno == unix.ENOBUFS:
+		x.noBuffer += n
+	case again(errno):
+		x.full += n
+	case errno == unix.EMSGSIZE && !x.whole:
+		x.tooLarge += n
+	default:
+		return false
+	}
+	return true
+}
+
+// wait returns at the time until, when t is now: it sleeps, and looks at the
+// clock for the last moment. It returns the time.
+func (x *sender) wait(t, until int64) int64 {
+	for ; t < until && !x.stop.stopped(); t = now() {
+		if left := until - t; left > spinBelow {
+			hotNap(time.Duration(min(left-spinBelow, int64(tick)))) // a nap cut short is followed by another
 		}
 	}
+	return t
 }
 
 func (x *sender) errors() map[string]int64 {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,18 +29,26 @@ const (
 
 // A server plays all roles at once; the first message says which one is wanted.
 type server struct {
+	v6   bool
 	stop *stopper
 	wg   sync.WaitGroup
 
 	mu   sync.Mutex
 	fds  map[int]bool // open sockets
 	runs map[uint32]*tcpRun
+
+	short atomic.Int32 // runs of tcp-crr that are on
 }
 
 // serveMain is `weir engine serve`. It binds TCP before UDP, so a server that
 // answers over UDP accepts connections too.
 func serveMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	var cpus []int
+	fs.Func("cpu", "run the server on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
+		cpus, err = parseCPUs(s)
+		return err
+	})
 	pos, err := parseFlags(fs, args, stderr, "ADDR:PORT")
 	if err != nil {
 		return err
@@ -48,11 +57,15 @@ func serveMain(ctx context.Context, args []string, out events, stderr io.Writer)
 	if err != nil {
 		return err
 	}
+	if err := stayOn(cpus); err != nil {
+		return err
+	}
+	roomFor(1)
 	tcp, udp, at, err := listenBoth(at)
 	if err != nil {
 		return err
 	}
-	s := &server{stop: new(stopper), fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*tcpRun{}}
+	s := &server{v6: at.Addr().Is6(), stop: new(stopper), fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*tcpRun{}}
 	u, err := newUDPServer(udp, at.Addr(), s.stop)
 	if err == nil {
 		err = errors.Join(setTimeouts(tcp, tick), setTimeouts(udp, tick))
@@ -143,6 +156,7 @@ func (s *server) drop(fd int) {
 }
 
 func (s *server) accept(listener int) error {
+	var buf []byte // of the short connections that are served here
 	for !s.stop.stopped() {
 		fd, _, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
 		switch {
@@ -154,7 +168,7 @@ func (s *server) accept(listener int) error {
 		default:
 			return fmt.Errorf("engine: serve: accept: %w", err)
 		}
-		if !s.open(fd) {
+		if s.transact(fd, 0, &buf) || !s.open(fd) {
 			unix.Close(fd)
 			continue
 		}

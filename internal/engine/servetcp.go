@@ -9,9 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// readSize is how much the server reads at once. It fits a core's second-level
-// cache, where the copy is cheapest.
-const readSize = 128 << 10
+const (
+	// readSize is how much the server reads at once. It fits a core's second-level
+	// cache, where the copy is cheapest.
+	readSize = 128 << 10
+	// discardSize is how much it discards at once: nothing is copied, and a call
+	// returns what there is.
+	discardSize = 1 << 20
+)
 
 // A tcpRun is what the connections of one tcp-stream run share.
 type tcpRun struct {
@@ -30,7 +35,7 @@ type streamReport struct {
 // handle serves one connection. A client learns what was wrong from the
 // connection itself; the server carries on for the next one.
 func (s *server) handle(fd int) {
-	if setTimeouts(fd, tick) != nil {
+	if setTimeouts(fd, tick) != nil || s.transact(fd, helloTimeout, new([]byte)) {
 		return
 	}
 	var p params
@@ -48,7 +53,13 @@ func (s *server) handle(fd int) {
 	a := accepted{Weir: version}
 	if err == nil {
 		defer s.leave(run)
-		a.CC, a.RcvBuf, err = prepare(fd, p)
+		a.CC, a.RcvBuf, err = prepare(fd, s.v6, p)
+	}
+	var e *echoer
+	if err == nil && p.Workload == "tcp-rr" {
+		if e, err = newEchoer(p, newStampedSocket(fd, nil)); err == nil {
+			a.Place, a.NoStamps = e.place, e.noStamps
+		}
 	}
 	deadline := now() + int64(helloTimeout)
 	if err != nil {
@@ -59,19 +70,26 @@ func (s *server) handle(fd int) {
 	if writeJSON(fd, a, deadline, s.stop) != nil {
 		return
 	}
-	if p.Workload == "tcp-rr" {
-		s.echo(fd, p)
+	switch p.Workload {
+	case "tcp-rr":
+		s.echo(e)
+		return
+	case "tcp-crr":
+		s.hold(fd, p)
 		return
 	}
 	report := s.receive(fd, run)
 	writeJSON(fd, report, now()+int64(helloTimeout), s.stop)
 }
 
-func prepare(fd int, p params) (cc string, rcvBuf int, err error) {
+func prepare(fd int, v6 bool, p params) (cc string, rcvBuf int, err error) {
 	if cc, err = setCC(fd, p.CC); err != nil {
 		return "", 0, err
 	}
 	if rcvBuf, err = setBuffer(fd, unix.SO_RCVBUF, p.RcvBuf); err != nil {
+		return "", 0, err
+	}
+	if _, err = setDSCP(fd, v6, p.DSCP); err != nil {
 		return "", 0, err
 	}
 	return cc, rcvBuf, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
@@ -105,12 +123,16 @@ func (s *server) leave(run *tcpRun) {
 // the run's window returned. The window begins a warm-up after the first byte of
 // any of the run's streams, so it is the same for all of them.
 func (s *server) receive(fd int, run *tcpRun) streamReport {
-	buf := make([]byte, readSize)
+	buf, flags := make([]byte, readSize), 0
+	if run.Discard {
+		// tcp(7): the bytes are thrown away, and not put into the buffer.
+		buf, flags = make([]byte, discardSize), unix.MSG_TRUNC
+	}
 	r := streamReport{Window: int64(run.Duration)}
 	idle := now() + int64(run.Warmup+run.Duration+idleTimeout)
 	var begin, end int64
 	for {
-		n, errno := recv(fd, buf)
+		n, errno := recvFlags(fd, buf, flags)
 		t := now()
 		switch {
 		case again(errno):
@@ -132,21 +154,6 @@ func (s *server) receive(fd int, run *tcpRun) streamReport {
 		}
 		if t > begin && t <= end {
 			r.Bytes += int64(n)
-		}
-	}
-}
-
-// echo answers every message with itself until the client closes.
-func (s *server) echo(fd int, p params) {
-	b := make([]byte, p.Size)
-	for {
-		deadline := now() + int64(p.Warmup+p.Duration+idleTimeout)
-		err := readFull(fd, b, deadline, s.stop)
-		if err == nil {
-			err = writeFull(fd, b, deadline, s.stop)
-		}
-		if err != nil {
-			return // io.EOF when the client is done
 		}
 	}
 }

@@ -26,13 +26,17 @@ type udpServer struct {
 	v6   bool
 	stop *stopper
 	msg  *message // the one being handled
-	late *message // those read while a report is being answered
+
+	stream *streamReader // how the socket is read while a udp-stream run is on
+	bulk   *bulk         // of the streamReader, kept for the next run
+	gro    bool          // UDP_GRO is on
 
 	run     uint32 // the run that is counted; the hello of another one replaces it
 	greeted bool
 	begun   bool
-	base    uint32 // drops of the socket when the run began
-	drops   uint32 // and now
+	echo    *echoer // of a run of requests and replies, nil otherwise
+	base    uint32  // drops of the socket when the run began
+	drops   uint32  // and now
 	counts  receiver
 }
 
@@ -43,44 +47,50 @@ func newUDPServer(fd int, a netip.Addr, stop *stopper) (*udpServer, error) {
 	if _, err := setBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage(), late: newMessage()}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage()}, nil
 }
 
 // serve reads until it is told to stop.
 func (u *udpServer) serve() error {
 	failed := 0
 	for !u.stop.stopped() {
-		n, drops, errno := u.msg.recv(u.fd, 0)
-		t := now()
+		var errno unix.Errno
+		if u.stream != nil {
+			errno = u.readStream()
+		} else {
+			errno = u.readOne()
+		}
 		switch {
+		case errno == 0:
+			failed = 0
 		case again(errno):
-			continue
-		case errno != 0:
+		default:
 			if failed++; failed > maxRecvErrors {
 				return fmt.Errorf("engine: serve: udp: receive: %w", errno)
 			}
-			continue
-		}
-		failed = 0
-		u.drops = drops
-		h, ok := parseHeader(u.msg.buf[:n])
-		switch {
-		case !ok:
-		case h.kind == kindMeasure:
-			u.data(h, n, t)
-		case h.kind == kindEcho:
-			u.msg.buf[2] |= byte(kindAnswer)
-			u.msg.answer(u.fd, n)
-		default:
-			u.control(h, n)
 		}
 	}
 	return nil
 }
 
-func (u *udpServer) data(h header, n int, t int64) {
-	if u.begun && h.run == u.run {
-		u.counts.add(h, n, t)
+func (u *udpServer) readOne() unix.Errno {
+	n, drops, errno := u.receive()
+	if errno == 0 {
+		u.drops = drops
+		u.handle(n)
+	}
+	return errno
+}
+
+// handle does what the datagram of n bytes in u.msg asks for.
+func (u *udpServer) handle(n int) {
+	h, ok := parseHeader(u.msg.buf[:n])
+	switch {
+	case !ok, h.kind == kindMeasure, h.kind == kindWarmup:
+	case h.kind == kindEcho || h.kind == kindStamped:
+		u.reply(h, n)
+	default:
+		u.control(h, n)
 	}
 }
 
@@ -91,10 +101,12 @@ func (u *udpServer) control(h header, n int) {
 	case kindReach:
 		u.msg.buf[2] |= byte(kindAnswer)
 		u.answerWhole(n)
+	case kindStamps:
+		u.tellStamps(h, n)
 	case kindHello:
 		u.answer(h, u.hello(h, u.msg.buf[headerSize:n]))
 	case kindBegin:
-		if !u.greeted || h.run != u.run {
+		if !u.greeted || h.run != u.run || u.stream == nil {
 			return
 		}
 		if !u.begun {
@@ -123,13 +135,23 @@ func (u *udpServer) hello(h header, b []byte) accepted {
 		}
 		a.RcvBuf, err = setBuffer(u.fd, unix.SO_RCVBUF, size)
 	}
+	if err == nil {
+		_, err = setDSCP(u.fd, u.v6, p.DSCP)
+	}
+	if err == nil {
+		err = u.receiveAs(p)
+	}
 	if err != nil {
 		a.Error = err.Error()
 		return a
 	}
 	if !u.greeted || u.run != h.run {
 		u.greeted, u.begun, u.run = true, false, h.run
+		if err := u.echoes(p); err != nil {
+			u.greeted, a.Error = false, err.Error()
+		}
 	}
+	u.describe(&a)
 	return a
 }
 
@@ -138,16 +160,7 @@ func (u *udpServer) report(h header) udpReport {
 	if !u.begun || h.run != u.run {
 		return udpReport{Error: fmt.Sprintf("the server does not count run %d: another client has taken its place", h.run)}
 	}
-	for deadline := now() + int64(drainTimeout); now() < deadline; {
-		n, drops, errno := u.late.recv(u.fd, unix.MSG_DONTWAIT)
-		if errno != 0 || n == 0 {
-			break
-		}
-		u.drops = drops
-		if h, ok := parseHeader(u.late.buf[:n]); ok && h.kind == kindMeasure {
-			u.data(h, n, now())
-		}
-	}
+	u.drain(now() + int64(drainTimeout))
 	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts
 	return u.counts.udpReport
 }

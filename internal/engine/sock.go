@@ -103,6 +103,23 @@ func setBuffer(fd, opt, size int) (int, error) {
 	return got, nil
 }
 
+// setDSCP sets the code point of what the socket sends (RFC 2474), and returns the
+// one in effect.
+func setDSCP(fd int, v6 bool, dscp int) (int, error) {
+	level, opt := unix.IPPROTO_IP, unix.IP_TOS
+	if v6 {
+		level, opt = unix.IPPROTO_IPV6, unix.IPV6_TCLASS
+	}
+	if err := unix.SetsockoptInt(fd, level, opt, dscp<<2); err != nil {
+		return 0, fmt.Errorf("socket: DSCP %d: %w", dscp, err)
+	}
+	got, err := unix.GetsockoptInt(fd, level, opt)
+	if err != nil {
+		return 0, fmt.Errorf("socket: DSCP: %w", err)
+	}
+	return got >> 2, nil
+}
+
 // setCC sets the congestion control of a TCP socket, "" leaving the machine's
 // default, and returns the one in effect.
 func setCC(fd int, name string) (string, error) {

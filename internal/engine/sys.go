@@ -68,8 +68,10 @@ func send(fd int, b []byte) (int, unix.Errno) {
 }
 
 // recv reads from a connected socket into b, which must not be empty.
-func recv(fd int, b []byte) (int, unix.Errno) {
-	n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), 0, 0, 0)
+func recv(fd int, b []byte) (int, unix.Errno) { return recvFlags(fd, b, 0) }
+
+func recvFlags(fd int, b []byte, flags int) (int, unix.Errno) {
+	n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(flags), 0, 0)
 	return int(n), errno
 }
 

@@ -28,10 +28,10 @@ func TestDatagramsDoNotAllocate(t *testing.T) {
 			if err := setTimeouts(fd, tick*10); err != nil {
 				t.Fatal(err)
 			}
-			path := &plainPath{fd: fd, run: 1, b: make([]byte, 100)}
+			path := &singlePath{fd, datagrams{run: 1, size: 100, buf: make([]byte, 100)}}
 			m := newMessage()
 			if n := testing.AllocsPerRun(100, func() {
-				if _, errno := path.send(kindEcho, 7, 1); errno != 0 {
+				if _, _, errno := path.send(kindEcho, 7, 1, now()); errno != 0 {
 					t.Fatal(errno)
 				}
 				n, drops, errno := m.recv(fd, 0)

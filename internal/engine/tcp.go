@@ -103,7 +103,9 @@ type tcpConn struct {
 	fd     int
 	cc     string // congestion control in effect at this end
 	sndBuf int    // bytes, at this end
+	dscp   int    // in effect at this end
 	far    accepted
+	zero   *zerocopy // nil sends by copying
 }
 
 // dialTCP connects and agrees on parameters. A server that is not there yet
@@ -150,6 +152,9 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 		return t, err
 	}
 	if _, err = setBuffer(t.fd, unix.SO_SNDBUF, c.sndBuf); err != nil {
+		return t, err
+	}
+	if t.dscp, err = setDSCP(t.fd, c.server.Addr().Is6(), c.DSCP); err != nil {
 		return t, err
 	}
 	if err = unix.SetsockoptInt(t.fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {

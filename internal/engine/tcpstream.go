@@ -19,8 +19,13 @@ type tcpStreamResult struct {
 	MSS         int     `json:"mss"`         // bytes, of the first stream, at the end
 	Congestion  string  `json:"congestion"`  // in effect at the sender
 	FarCC       string  `json:"serverCongestion"`
-	SndBuf      int     `json:"sndbuf"` // bytes in effect, of the first stream, at the end
-	RcvBuf      int     `json:"rcvbuf"` // bytes in effect at the server, at the beginning
+	Send        string  `json:"send"`           // "copy" or "zerocopy"
+	ZeroSends   int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has told the end of, warm-up included
+	ZeroCopied  int64   `json:"zerocopyCopied"` // and of these, for which it copied after all, as for receivers on its own machine
+	Recv        string  `json:"recv"`           // "copy", or "discard": the server did not copy what it counted
+	DSCP        int     `json:"dscp"`           // in effect at the sender
+	SndBuf      int     `json:"sndbuf"`         // bytes in effect, of the first stream, at the end
+	RcvBuf      int     `json:"rcvbuf"`         // bytes in effect at the server, at the beginning
 }
 
 // runTCPStream connects every stream, then sends on all of them at once.
@@ -37,13 +42,22 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 			return nil, err
 		}
 		conns = append(conns, t)
+		if c.zerocopy {
+			if conns[len(conns)-1].zero, err = newZerocopy(t.fd); err != nil {
+				return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
+			}
+		}
 	}
 	retransmits, err := sendStreams(ctx, c, conns, s, out)
 	if err != nil {
 		return nil, err
 	}
 	r := tcpStreamResult{Streams: c.Streams, Retransmits: retransmits,
-		Congestion: conns[0].cc, FarCC: conns[0].far.CC, RcvBuf: conns[0].far.RcvBuf}
+		Congestion: conns[0].cc, FarCC: conns[0].far.CC, RcvBuf: conns[0].far.RcvBuf,
+		Send: "copy", Recv: "copy", DSCP: conns[0].dscp}
+	if c.Discard {
+		r.Recv = "discard"
+	}
 	for i, t := range conns {
 		var report streamReport
 		if err := readJSON(t.fd, &report, now()+int64(c.timeout), s); err != nil {
@@ -57,9 +71,12 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		}
 		r.Bytes += report.Bytes
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
-	}
-	if r.Bytes == 0 {
-		return nil, fmt.Errorf("engine: tcp %v: no byte arrived in the window of %v", c.server, c.Duration)
+		if t.zero != nil {
+			t.zero.reap() // all has arrived, and most of it is told
+			r.Send = "zerocopy"
+			r.ZeroSends += t.zero.done
+			r.ZeroCopied += t.zero.copied
+		}
 	}
 	info, err := unix.GetsockoptTCPInfo(conns[0].fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {
@@ -88,7 +105,7 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out
 	var senders []<-chan error
 	for i, t := range conns {
 		senders = append(senders, onThread(func() error {
-			err := sendStream(t.fd, c, &first, started, &over, s)
+			err := sendStream(t, c, &first, started, &over, s)
 			if err != nil {
 				failed <- fmt.Errorf("engine: tcp %v: stream %d: send: %w", c.server, i+1, err)
 			}
@@ -142,12 +159,17 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 // sendStream writes until over is set, then shuts down its side. What is still
 // queued is sent by the kernel, and read outside of the window. A path on which
 // nothing moves for the timeout ends it.
-func sendStream(fd int, c config, first *atomic.Int64, started chan<- error, over, s *stopper) error {
+func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, over, s *stopper) error {
 	b := make([]byte, c.Size)
 	first.CompareAndSwap(0, now())
 	stalled := 0 // sends in a row that took nothing within a tick
 	for told := false; !over.stopped(); {
-		_, errno := send(fd, b)
+		var errno unix.Errno
+		if t.zero != nil {
+			_, errno = t.zero.send(b)
+		} else {
+			_, errno = hotSend(t.fd, b, 0)
+		}
 		switch {
 		case s.stopped():
 			return errStopped
@@ -157,14 +179,14 @@ func sendStream(fd int, c config, first *atomic.Int64, started chan<- error, ove
 			}
 			continue
 		case errno != 0:
-			return errno
+			return t.zero.explain(errno)
 		case !told:
 			started <- nil
 			told = true
 		}
 		stalled = 0
 	}
-	return unix.Shutdown(fd, unix.SHUT_WR)
+	return unix.Shutdown(t.fd, unix.SHUT_WR)
 }
 
 // tcpInfo returns the retransmitted segments of all connections so far, and the

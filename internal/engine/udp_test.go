@@ -15,13 +15,15 @@ type fakePath struct {
 	seqs   []uint64
 }
 
-func (p *fakePath) send(k kind, seq uint64, n int) (int, unix.Errno) {
+func (p *fakePath) send(k kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno) {
 	p.calls++
 	if errno := p.refuse[p.calls]; errno != 0 {
-		return 0, errno
+		return 0, n, errno
 	}
-	p.seqs = append(p.seqs, seq)
-	return 1, 0
+	for i := range n {
+		p.seqs = append(p.seqs, seq+uint64(i))
+	}
+	return n, n, 0
 }
 
 func TestSenderSchedule(t *testing.T) {

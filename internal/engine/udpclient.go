@@ -25,6 +25,7 @@ type udpClient struct {
 	buf     []byte
 	asked   int // requests sent so far
 	sndBuf  int // bytes in effect
+	dscp    int // in effect
 	far     accepted
 }
 
@@ -74,6 +75,9 @@ func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
 	u := &udpClient{fd: fd, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16), sndBuf: sndBuf}
 	b, err := json.Marshal(c.params)
 	if err == nil {
+		u.dscp, err = setDSCP(fd, c.server.Addr().Is6(), c.DSCP)
+	}
+	if err == nil {
 		err = u.ask(ctx, kindHello, b, &u.far)
 	}
 	if err == nil {
@@ -87,8 +91,18 @@ func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
 }
 
 // ask sends a request until it is answered, and decodes the answer into v unless
-// that is nil. A refusal is tried again too, for the server may not be there yet.
+// that is nil.
 func (u *udpClient) ask(ctx context.Context, k kind, payload []byte, v any) error {
+	b, err := u.askRaw(ctx, k, payload)
+	if err != nil || v == nil {
+		return err
+	}
+	return strictJSON(b, v)
+}
+
+// askRaw sends a request until it is answered, and returns the answer, valid until
+// the next message. A refusal is tried again too, for the server may not be there yet.
+func (u *udpClient) askRaw(ctx context.Context, k kind, payload []byte) ([]byte, error) {
 	deadline := now() + int64(u.timeout)
 	request := make([]byte, headerSize+len(payload))
 	copy(request[headerSize:], payload)
@@ -103,20 +117,17 @@ func (u *udpClient) ask(ctx context.Context, k kind, payload []byte, v any) erro
 		b, err := u.await(k, now()+int64(askEvery))
 		switch {
 		case errors.Is(err, errStopped):
-			return err
+			return nil, err
 		case err != nil:
 			reason = err
 			if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
-				return err
+				return nil, err
 			}
-		case b == nil:
-		case v != nil:
-			return strictJSON(b, v)
-		default:
-			return nil
+		case b != nil:
+			return b, nil
 		}
 	}
-	return fmt.Errorf("no answer within %v: %w", u.timeout, reason)
+	return nil, fmt.Errorf("no answer within %v: %w", u.timeout, reason)
 }
 
 // await returns the payload of the answer to a request of kind k, or nil when

@@ -22,34 +22,18 @@ type udpStreamResult struct {
 	Dropped    int64            `json:"dropped"`   // at the server's socket buffer
 	Duplicates int64            `json:"duplicates"`
 	Reordered  int64            `json:"reordered"`
-	Jitter     float64          `json:"jitter"`     // s, RFC 3550
+	Jitter     float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read
 	Span       float64          `json:"span"`       // s, from first to last arrival
 	SendErrors map[string]int64 `json:"sendErrors"` // attempts that failed, by error
+	Send       string           `json:"send"`       // how the client sent: one of sendPaths
+	Batch      int              `json:"batch"`      // datagrams per call, at most
+	Recv       string           `json:"recv"`       // how the server received: one of recvPaths
+	Nap        float64          `json:"nap"`        // s, from one look of the server to the next; 0: it was woken up
+	Reads      int64            `json:"reads"`      // system calls of the server that returned datagrams
+	Buffers    int64            `json:"buffers"`    // in which they reached its socket: fewer than datagrams where they stayed together
+	DSCP       int              `json:"dscp"`       // in effect
 	SndBuf     int              `json:"sndbuf"`     // bytes in effect
 	RcvBuf     int              `json:"rcvbuf"`     // bytes in effect
-}
-
-// A txPath hands datagrams to the kernel. It is where faster ways of sending
-// (sendmmsg, UDP_SEGMENT, a ring) fit.
-type txPath interface {
-	// send sends up to n datagrams numbered from seq, and returns how many the
-	// kernel took. It must not allocate.
-	send(k kind, seq uint64, n int) (int, unix.Errno)
-}
-
-// plainPath sends one datagram per system call.
-type plainPath struct {
-	fd  int
-	run uint32
-	b   []byte
-}
-
-func (p *plainPath) send(k kind, seq uint64, n int) (int, unix.Errno) {
-	header{kind: k, run: p.run, seq: seq, sent: uint64(now()) & mask40}.put(p.b)
-	if _, errno := send(p.fd, p.b); errno != 0 {
-		return 0, errno
-	}
-	return 1, 0
 }
 
 // runUDPStream runs on one thread of its own.
@@ -68,10 +52,13 @@ func runUDPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 }
 
 func (u *udpClient) stream(ctx context.Context, c config, out events) (any, error) {
-	path := &plainPath{fd: u.fd, run: u.run, b: make([]byte, c.Size)}
-	tx := sender{path: path, interval: interval(c), stop: u.stop}
+	path, err := newPath(u.fd, c)
+	if err != nil {
+		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
+	}
+	tx := sender{path: path, batch: c.Batch, interval: interval(c), whole: c.Send == sendGSO, stop: u.stop}
 	if err := tx.run(kindWarmup, int64(c.Warmup)); err != nil {
-		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, err)
+		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, explain(c, err))
 	}
 	// The answer comes after the warm-up has left the server's buffer, so
 	// nothing of it is counted, and no drop of it either.
@@ -82,10 +69,10 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 		return nil, err
 	}
 	begin := now()
-	err := tx.run(kindMeasure, int64(c.Duration))
+	err = tx.run(kindMeasure, int64(c.Duration))
 	window := now() - begin
 	if err != nil {
-		return nil, fmt.Errorf("engine: udp %v: send: %w", c.server, err)
+		return nil, fmt.Errorf("engine: udp %v: send: %w", c.server, explain(c, err))
 	}
 	if err := out.end(); err != nil {
 		return nil, err
@@ -128,7 +115,9 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 		head: newHead(c.Workload, c.server.String(), c.Size, window), Rate: c.rate,
 		Offered: tx.offered, Sent: tx.sent, Received: received, Delivered: r.Delivered,
 		Bytes: r.Bytes, Dropped: received - r.Delivered, Duplicates: r.Duplicates, Reordered: r.Reordered,
-		Jitter: r.Jitter / 1e9, Span: seconds(r.Span), SendErrors: tx.errors(), SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
+		Jitter: r.Jitter / 1e9, Span: seconds(r.Span), SendErrors: tx.errors(),
+		Send: or(c.Send, sendSingle), Batch: max(c.Batch, 1), Recv: or(c.Recv, recvSingle), Nap: seconds(int64(c.Nap)),
+		Reads: r.Reads, Buffers: r.Buffers, DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
 	}, nil
 }
 

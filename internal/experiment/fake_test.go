@@ -1,9 +1,12 @@
 package experiment
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 	"testing"
@@ -87,42 +90,59 @@ func (n fakeNode) Name() string { return n.name }
 func (n fakeNode) CPUs() []int  { return nil }
 func (n fakeNode) FS() fs.FS    { return fstest.MapFS{} }
 
+// Run is the engine at either end: a server that waits, and an agent that takes
+// orders until its input ends.
 func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
-	switch f := n.site; {
-	case c.Argv[1] == "serve" || c.Argv[2] == "serve":
+	if c.Argv[2] != "agent" {
 		fmt.Fprintln(c.Stdout, probe.MarkReady)
 		<-ctx.Done()
 		return context.Cause(ctx)
-	case c.Argv[2] == "reach":
-		if f.reach != nil {
-			return f.reach(f.name)
-		}
-		return nil
-	default:
-		f.trials++
-		time.Sleep(time.Second)
-		v, err := 1e9, error(nil)
-		if f.measure != nil {
-			v, err = f.measure(ctx, f.name, f.trials)
-		}
-		fmt.Fprintln(c.Stdout, v)
-		return err
 	}
+	stop := context.AfterFunc(ctx, func() { c.Stdin.(io.Closer).Close() })
+	defer stop()
+	for orders := bufio.NewScanner(c.Stdin); orders.Scan(); {
+		v, err := n.obey(ctx, orders.Text())
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			fmt.Fprintf(c.Stdout, "{\"event\":\"error\",\"error\":%q}\n", err)
+			continue
+		}
+		fmt.Fprintf(c.Stdout, "{\"event\":\"result\",\"rate\":%g}\n", v)
+	}
+	return context.Cause(ctx)
 }
 
-// A tool is a probe whose client prints bit/s.
+func (n fakeNode) obey(ctx context.Context, order string) (float64, error) {
+	f := n.site
+	if strings.HasPrefix(order, `["reach"`) {
+		if f.reach != nil {
+			return 0, f.reach(f.name)
+		}
+		return 0, nil
+	}
+	f.trials++
+	time.Sleep(time.Second)
+	if f.measure != nil {
+		return f.measure(ctx, f.name, f.trials)
+	}
+	return 1e9, nil
+}
+
+// A tool is a probe whose client prints its rate, bit/s.
 type tool struct{ argv0 string }
 
 func (t tool) Commands(probe.Window) (server, client []string) {
-	return []string{t.argv0, "serve"}, []string{t.argv0, "measure", "now"}
+	return []string{t.argv0, "engine", "serve"}, []string{t.argv0, "engine", "measure"}
 }
 
 func (tool) Parse(o probe.Output) (probe.Measured, error) {
-	var v float64
-	if _, err := fmt.Sscan(string(o.Client), &v); err != nil {
-		return probe.Measured{}, fmt.Errorf("tool: %w", err)
+	var event struct{ Rate float64 }
+	if err := json.Unmarshal(o.Client, &event); err != nil || event.Rate == 0 {
+		return probe.Measured{}, fmt.Errorf("tool: %q is no result", o.Client)
 	}
-	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}}, Protocol: "tcp"}, nil
+	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: event.Rate}}, Protocol: "tcp"}, nil
 }
 
 // fakeStudy compares networks a and b by one probe.

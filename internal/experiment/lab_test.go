@@ -1,9 +1,11 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/signal"
@@ -39,7 +41,9 @@ func weir(args []string) int {
 	var err error
 	switch args[0] {
 	case "engine":
-		err = engine.Main(ctx, args[1:], os.Stdout, os.Stderr)
+		if err = engine.Main(ctx, args[1:], os.Stdout, os.Stderr); args[1] == "agent" {
+			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
+		}
 	case "state":
 		err = printState()
 	}
@@ -135,10 +139,24 @@ type watched struct {
 }
 
 func (n watched) Run(ctx context.Context, c target.Cmd) error {
-	if slices.Contains(c.Argv, "run") { // weir engine run: the client of a trial
-		n.look()
+	if c.Stdin != nil {
+		c.Stdin = orders{c.Stdin, n.look}
 	}
 	return n.Node.Run(ctx, c)
+}
+
+// orders looks before an engine gets the order to run a trial.
+type orders struct {
+	io.Reader
+	look func()
+}
+
+func (o orders) Read(b []byte) (int, error) {
+	n, err := o.Reader.Read(b)
+	if bytes.HasPrefix(b[:n], []byte(`["run"`)) {
+		o.look()
+	}
+	return n, err
 }
 
 // state is what `weir state` says on every node.

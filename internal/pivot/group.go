@@ -183,7 +183,11 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 		if r.Baseline || len(a) == 0 {
 			continue
 		}
+		a, b, size := stat.Batch(a, b, confidence)
 		r.Ratio = stat.Ratio(a, b, confidence)
+		if size > 1 {
+			r.Ratio.Warnings = append(r.Ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", size))
+		}
 		r.Same = r.Ratio.Contains(1)
 		r.Detectable = stat.Detectable(a, b, confidence)
 		if far := c.far(baseline, r.Network, t.Metric); far != "" {
@@ -191,6 +195,9 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 		}
 	}
 }
+
+// maxNamed is how many blocks are worth naming one by one.
+const maxNamed = 3
 
 // far names the blocks whose ratio is far from that of the others. They count
 // like any other block: an outlier is a reason to look, not to drop.
@@ -203,8 +210,16 @@ func (c cells) far(base, other, metric string) string {
 			blocks = append(blocks, block)
 		}
 	}
+	out := stat.Outliers(a, b)
+	if len(out) > maxNamed {
+		var ratios []float64
+		for _, i := range out {
+			ratios = append(ratios, b[i]/a[i])
+		}
+		return fmt.Sprintf("%d of %d blocks are far from the others, at %.2f× to %.2f×", len(out), len(a), slices.Min(ratios), slices.Max(ratios))
+	}
 	var parts []string
-	for _, i := range stat.Outliers(a, b) {
+	for _, i := range out {
 		parts = append(parts, fmt.Sprintf("block %d is far from the others, at %.2f×", blocks[i], b[i]/a[i]))
 	}
 	return strings.Join(parts, "; ")

@@ -15,7 +15,7 @@ import (
 // nativeProbes by the name that begins a recorded output, after the version.
 var nativeProbes = map[string]Probe{
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
-	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "ping": Ping{},
+	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "tcp-crr": TCPCRR{}, "ping": Ping{},
 }
 
 // nativeProbe returns the probe whose output a file holds: 1-udp-rr-refused.out
@@ -104,8 +104,13 @@ func TestNativeCommands(t *testing.T) {
 		{UDPStream{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0"},
 		{UDPStream{Size: 9000, Rate: 1e9}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 9000 --rate 1e+09"},
 		{UDPRate{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0"},
-		{TCPRR{}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --cc cubic"},
-		{UDPRR{Size: 100}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 100"},
+		{TCPRR{}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 1 --cc cubic"},
+		{TCPRR{Spin: true, Inflight: 3}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 3 --cc cubic --spin"},
+		{UDPRR{Size: 100}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 100 --inflight 1"},
+		{UDPRR{Spin: true}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 1 --spin"},
+		{UDPOpen{}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 2000"},
+		{UDPOpen{Rate: 50, Size: 18, Spin: true}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 50 --spin"},
+		{TCPCRR{}, serve, "run tcp-crr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --cc cubic"},
 		{Ping{}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 56 --interval 10ms"},
 		{Ping{Size: 1000, Interval: time.Second}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 1000 --interval 1s"},
 	} {
@@ -123,7 +128,7 @@ func TestNativeCommands(t *testing.T) {
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
-		"tcp-rr": "rtt s", "udp-rr": "rtt s", "ping": "rtt s",
+		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "tcp-crr": "rtt s", "ping": "rtt s",
 	} {
 		m, err := nativeProbes[name].Parse(Output{Client: read(t, "testdata/native/1-"+name+".out")})
 		if err != nil {
@@ -164,13 +169,24 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-stream", `"dropped":`, `"dropped":1,"was":`, "dropped in between 1"},
 		{"udp-stream", `"bytes":`, `"bytes":1,"was":`, "1 bytes in"},
 		{"udp-stream", `"reordered":`, `"reordered":99999999,"was":`, "reordered 99999999"},
-		{"tcp-stream", `"bytes":`, `"bytes":0,"was":`, "no byte"},
 		{"tcp-stream", `"window":`, `"window":1e-305,"was":`, "throughput is +Inf"},
 		{"tcp-stream", `"retransmits":`, `"was":`, "retransmits is missing"},
 		{"tcp-stream", `"congestion":`, `"was":`, "congestion is missing"},
 		{"tcp-rr", `"transactions":`, `"transactions":1,"was":`, "impossible"},
+		{"tcp-crr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
 		{"tcp-rr", `"requests":`, `"requests":1,"was":`, "1 requests"},
 		{"tcp-rr", `"hist":"HIST`, `"hist":"hist`, "hist: "},
+		{"udp-rr", `"pathHist":"HIST`, `"pathHist":"hist`, "pathHist: "},
+		{"udp-rr", `"pathHist":`, `"was":`, "pathHist is missing"},
+		{"udp-rr", `"stamps":`, `"was":`, "stamps is missing"},
+		{"udp-rr", `"stamped":`, `"stamped":1,"was":`, "pathHist of"},
+		{"udp-rr", `"impossible":`, `"impossible":-1,"was":`, "impossible is -1"},
+		{"udp-rr", `"wait":"blocking"`, `"wait":"spinning"`, "cpu is missing"},
+		{"udp-open", `"offered":`, `"offered":1,"was":`, "requests sent of 1"},
+		{"udp-open", `"lateSends":`, `"lateSends":99999999,"was":`, "99999999 requests late"},
+		{"udp-open", `"stalls":`, `"stalls":99999999,"was":`, "99999999 stalls"},
+		{"udp-open", `"rate":`, `"rate":-1,"was":`, "rate is -1"},
+		{"tcp-crr", `"connectHist":`, `"was":`, "connectHist is missing"},
 		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist: "},
 		{"udp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
 		{"ping", `"lost":`, `"lost":1,"was":`, "20 requests, 20 answered, 1 lost"},

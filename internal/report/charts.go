@@ -184,8 +184,8 @@ func (p painter) ladder(t pivot.Table) (string, []byte, error) {
 		}
 		if len(g.Steps) > 1 {
 			groups = append(groups, g)
-			s, _ := r.Get("loss")
-			alt = append(alt, fmt.Sprintf("%s lost %s", r.Network, percent(s.Mean)))
+			loss, _ := r.Loss()
+			alt = append(alt, fmt.Sprintf("%s lost %s", r.Network, percent(loss)))
 		}
 	}
 	if groups == nil {

@@ -36,10 +36,7 @@ func columns(t pivot.Table, baseline string) []column {
 			out = append(out, c)
 		}
 	}
-	out = append(out, share("loss", 7, rows, func(r pivot.Row) (float64, bool) {
-		s, ok := r.Get("loss")
-		return s.Mean, ok
-	}))
+	out = append(out, share("loss", 7, rows, pivot.Row.Loss))
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {
 		out = append(out, share("of ceiling", 6, rows, func(r pivot.Row) (float64, bool) {
 			c := r.Ceiling()
@@ -47,11 +44,7 @@ func columns(t pivot.Table, baseline string) []column {
 		}))
 	}
 	for i, name := range []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"} {
-		c := numbers("CPU", "", rows, func(r pivot.Row) (float64, bool) {
-			s, ok := r.Get(name)
-			return s.Median, ok
-		})
-		c.rescale(rows, name)
+		c := cost(rows, name)
 		c.keep = 5 - i
 		out = append(out, c)
 	}
@@ -96,17 +89,18 @@ func numbers(head, base string, rows []pivot.Row, get func(pivot.Row) (float64, 
 	return c
 }
 
-// rescale makes c the column of the named value, in the unit that it came with.
-func (c *column) rescale(rows []pivot.Row, name string) {
+// cost is the column of CPU time per unit of work, in the unit that it came with.
+func cost(rows []pivot.Row, name string) column {
+	base := ""
 	for _, r := range rows {
-		if s, ok := r.Get(name); ok {
-			*c = numbers(c.Head, s.Unit, rows, func(r pivot.Row) (float64, bool) {
-				s, ok := r.Get(name)
-				return s.Median, ok
-			})
-			return
+		if _, u, ok := r.Per(name); ok {
+			base = u
 		}
 	}
+	return numbers("CPU", base, rows, func(r pivot.Row) (float64, bool) {
+		v, _, ok := r.Per(name)
+		return v, ok
+	})
 }
 
 func share(head string, keep int, rows []pivot.Row, get func(pivot.Row) (float64, bool)) column {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -34,16 +35,9 @@ var models = map[string]model{
 }
 
 func TestSynthesise(t *testing.T) {
-	if !*synthesise {
-		t.Skip("writes the fixture; run with -synthesise")
-	}
-	f, err := os.Create(fixture)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	var b bytes.Buffer
 	rnd := rand.New(rand.NewPCG(20240607, 1))
-	enc := json.NewEncoder(f)
+	enc := json.NewEncoder(&b)
 	at := time.Date(2024, 6, 7, 9, 0, 0, 0, time.UTC)
 	n := 0
 	for block := 1; block <= 12; block++ {
@@ -64,6 +58,18 @@ func TestSynthesise(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+	if *synthesise {
+		if err := os.WriteFile(fixture, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stored, err := os.ReadFile(fixture)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(stored, b.Bytes()) {
+		t.Error(fixture + " is not what this test makes: run it with -synthesise")
 	}
 }
 

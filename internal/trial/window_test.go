@@ -21,7 +21,7 @@ func (n slow) FS() fs.FS {
 	time.Sleep(2 * time.Millisecond)
 	root := n.node.FS().(fstest.MapFS)
 	root["proc/net/tcp"] = &fstest.MapFile{Data: fmt.Appendf(nil,
-		"  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", port)}
+		"  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", toolPort)}
 	return root
 }
 
@@ -49,7 +49,7 @@ func TestWindowOfOtherTools(t *testing.T) {
 					time.Sleep(c.took)
 					cli.add(30, 0, 0)
 					srv.add(0, 1000, 0)
-					fmt.Fprintln(stdout, "8000")
+					fmt.Fprintln(stdout, rate)
 					return nil
 				}
 				r, err := Run(t.Context(), s)
