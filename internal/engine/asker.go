@@ -117,10 +117,9 @@ func (a *asker) closed(out events) (r rrResult, err error) {
 	for i := range a.book.slots {
 		a.free = append(a.free, i)
 	}
-	if a.c.Warmup > 0 {
-		if err := a.keepBusy(now()+int64(a.c.Warmup), false); err != nil {
-			return r, err
-		}
+	err = a.warmUp(func(d time.Duration) error { return a.keepBusy(now()+int64(d), false) })
+	if err != nil {
+		return r, err
 	}
 	if err := out.begin(); err != nil {
 		return r, err
@@ -134,6 +133,17 @@ func (a *asker) closed(out events) (r rrResult, err error) {
 		return r, err
 	}
 	return a.result(window)
+}
+
+// warmUp makes traffic for the warm-up, and on until there are stamps.
+func (a *asker) warmUp(traffic func(time.Duration) error) (err error) {
+	if a.c.Warmup > 0 {
+		err = traffic(a.c.Warmup)
+	}
+	for end := now() + int64(stampPatience); err == nil && a.every > 0 && !a.sock.live && now() < end; {
+		err = traffic(time.Millisecond)
+	}
+	return err
 }
 
 // keepBusy sends until a time, at least once, and returns when no request is
