@@ -37,11 +37,13 @@ func contests(limit string) []contest {
 			{"nuttcp", program{words("nuttcp -1 -P PORT -p 5101"), words("nuttcp -P PORT -p 5101 -T SECONDS -fparse ADDR"), "throughput", "bit/s", 1e6, fromClient, `rate_Mbps=([\d.]+)`}},
 		}},
 		{"UDP 1400 bytes", "bit/s", []contender{
-			{"engine", &probe.UDPStream{}},
+			{"engine", &probe.UDPStream{Send: "gso", Recv: "gro"}},
+			{"engine, one send each", &probe.UDPStream{}},
 			{"iperf3", &probe.Iperf3{UDP: true}},
 		}},
 		{"UDP 18 bytes", "packet/s", []contender{
 			{"engine", &probe.UDPRate{}},
+			{"engine, sendmmsg", &probe.UDPRate{Send: "mmsg"}},
 			{"C", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", 1, fromServer, `^(\d+)`}},
 			{"iperf3", iperf3Packets{probe.Iperf3{UDP: true, Size: 18}}},
 		}},

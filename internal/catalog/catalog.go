@@ -41,6 +41,7 @@ type Probe struct {
 var Probes = map[string]Probe{
 	"tcp-stream": {func() probe.Probe { return &probe.TCPStream{} }, "TCP throughput that arrived (native)"},
 	"udp-stream": {func() probe.Probe { return &probe.UDPStream{} }, "UDP throughput at a datagram size, with the ladder of losses (native)"},
+	"udp-gso":    {func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }, "UDP throughput with UDP_SEGMENT and UDP_GRO: many datagrams per pass through the kernel (native)"},
 	"udp-rate":   {func() probe.Probe { return &probe.UDPRate{} }, "UDP packets per second, small packets (native)"},
 	"tcp-rr":     {func() probe.Probe { return &probe.TCPRR{} }, "TCP request and response time (native)"},
 	"udp-rr":     {func() probe.Probe { return &probe.UDPRR{} }, "UDP request and response time, and what it consists of (native)"},

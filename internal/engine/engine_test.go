@@ -20,7 +20,7 @@ import (
 var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}
 
 // needFamily skips when this machine has no loopback address of the family.
-func needFamily(t *testing.T, addr string) {
+func needFamily(t testing.TB, addr string) {
 	t.Helper()
 	fd, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(addr))
 	if err != nil {
@@ -31,7 +31,7 @@ func needFamily(t *testing.T, addr string) {
 
 // serve starts a server and returns its address and a function that stops it,
 // and fails the test when the server did not end well.
-func serve(t *testing.T, addr string) (string, func()) {
+func serve(t testing.TB, addr string) (string, func()) {
 	t.Helper()
 	needFamily(t, addr)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -105,55 +105,6 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-func TestTCPStream(t *testing.T) {
-	for _, loopback := range loopbacks {
-		for _, streams := range []string{"1", "3"} {
-			t.Run(loopback+" "+streams, func(t *testing.T) {
-				addr, _ := serve(t, loopback)
-				var r tcpStreamResult
-				measure(t, &r, short("tcp-stream", addr, "--streams", streams)...)
-				sum := int64(0)
-				for _, b := range r.StreamBytes {
-					sum += b
-				}
-				if r.Bytes <= 0 || sum != r.Bytes || len(r.StreamBytes) != r.Streams {
-					t.Errorf("bytes %d of streams %v", r.Bytes, r.StreamBytes)
-				}
-				if r.Window != 0.03 || r.Congestion != "reno" || r.FarCC != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
-					t.Errorf("%+v", r)
-				}
-			})
-		}
-	}
-}
-
-func TestUDPStream(t *testing.T) {
-	for _, loopback := range loopbacks {
-		for name, flags := range map[string][]string{
-			"paced":    {"--rate", "8e6", "--size", "1000"},
-			"flat out": {"--size", "16", "--rcvbuf", "4096"},
-		} {
-			t.Run(loopback+" "+name, func(t *testing.T) {
-				addr, _ := serve(t, loopback)
-				var r udpStreamResult
-				measure(t, &r, short("udp-stream", addr, flags...)...)
-				if r.Offered < r.Sent || r.Sent < r.Received || r.Received < r.Delivered || r.Delivered < 1 {
-					t.Errorf("ladder %d %d %d %d", r.Offered, r.Sent, r.Received, r.Delivered)
-				}
-				if r.Received-r.Delivered != r.Dropped || r.Bytes != r.Delivered*int64(r.Size) {
-					t.Errorf("%+v", r)
-				}
-				if r.Window < 0.03 || r.Jitter < 0 || r.Span < 0 || r.RcvBuf <= 0 || r.SndBuf <= 0 {
-					t.Errorf("%+v", r)
-				}
-				if name == "paced" && r.Offered != 30 { // 1000 datagrams/s for 30 ms
-					t.Errorf("offered %d, want 30", r.Offered)
-				}
-			})
-		}
-	}
-}
-
 func TestRequestResponse(t *testing.T) {
 	for _, loopback := range loopbacks {
 		for _, workload := range []string{"tcp-rr", "udp-rr"} {
@@ -196,20 +147,23 @@ func TestManyClients(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for range 3 { // one after another on one server
 		measure(t, new(udpStreamResult), short("udp-stream", addr, "--rate", "1e6")...)
-		measure(t, new(tcpStreamResult), short("tcp-stream", addr)...)
+		measure(t, new(udpStreamResult), short("udp-stream", addr, "--send", "gso")...)
 		measure(t, new(rrResult), short("udp-rr", addr)...)
+		measure(t, new(tcpStreamResult), short("tcp-stream", addr)...)
 	}
 }
 
 // A server that goes away is an error of the client, soon, whatever it was doing.
 func TestServerGone(t *testing.T) {
-	for _, workload := range workloads {
-		t.Run(workload, func(t *testing.T) {
+	for _, named := range append(workloads, "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
+		t.Run(named, func(t *testing.T) {
 			addr, stop := serve(t, loopbacks[0])
 			r, w := io.Pipe()
 			done := make(chan error, 1)
 			go func() {
+				workload, flags, _ := strings.Cut(named, " ")
 				args := []string{"run", workload, addr, "--duration", "1h", "--timeout", "500ms"}
+				args = append(args, strings.Fields(flags)...)
 				if strings.HasPrefix(workload, "tcp-") {
 					args = append(args, "--cc", "reno")
 				}

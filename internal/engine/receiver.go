@@ -77,6 +77,11 @@ func (r *receiver) done(buffers int64) {
 func (r *receiver) duplicate(seq uint64) bool {
 	bit := uint64(1) << (seq % 64)
 	word := &r.seen[seq/64%uint64(len(r.seen))]
+	if seq == r.next { // nearly always
+		*word |= bit
+		r.next++
+		return false
+	}
 	if seq < r.next {
 		if r.next-seq > seenWindow {
 			r.Reordered++

@@ -72,3 +72,84 @@ func TestReceiverDoesNotAllocate(t *testing.T) {
 		t.Errorf("%g allocations per datagram", n)
 	}
 }
+
+// The datagrams of a read are one sample of jitter: that of the last.
+func TestReceiverJitterOfReads(t *testing.T) {
+	var r receiver
+	read := func(arrival int64, transits ...int64) {
+		for _, d := range transits {
+			r.add(header{seq: r.next, sent: uint64(arrival-d) & mask40}, 1, arrival)
+		}
+		r.done(1)
+	}
+	read(1000, 900, 500, 100)
+	if r.Jitter != 0 {
+		t.Errorf("jitter %g after the first read", r.Jitter)
+	}
+	read(2000, 700, 116)
+	if r.Jitter != 1 { // |116-100| / 16
+		t.Errorf("jitter %g, want 1", r.Jitter)
+	}
+	r.add(header{seq: 0}, 1, 9999) // a duplicate alone
+	r.done(1)
+	r.done(0) // a read of something else
+	if r.Jitter != 1 || r.Reads != 3 || r.Buffers != 3 || r.Delivered != 5 || r.Duplicates != 1 {
+		t.Errorf("%+v", r.udpReport)
+	}
+}
+
+// FuzzReceiver loses, repeats and swaps batches, and compares with a model that
+// remembers everything.
+func FuzzReceiver(f *testing.F) {
+	f.Add([]byte{0, 1, 2, 3, 0x81, 0x42, 0x17}, uint8(46))
+	f.Add([]byte{0xff, 0xff, 0, 0x40, 0x80}, uint8(1))
+	f.Fuzz(func(t *testing.T, moves []byte, batch uint8) {
+		size := uint64(batch%64) + 1
+		var r receiver
+		seen := map[uint64]bool{}
+		var want udpReport
+		next, base := uint64(0), uint64(0)
+		for i, m := range moves {
+			first := base
+			switch m >> 6 { // how far from where the sender is
+			case 0: // the next batch
+				base += size
+			case 1: // some are lost
+				first += uint64(m&63) * size
+				base = first + size
+			case 2: // one from before, late or once more
+				first -= min(first, uint64(m&63)*size)
+			case 3: // a part of the next
+				first += uint64(m&63) % size
+				base += size
+			}
+			for seq := first; seq < first+size; seq++ {
+				switch {
+				case seen[seq]:
+					want.Duplicates++
+				case seq < next:
+					want.Reordered++
+					want.Delivered++
+				default:
+					want.Delivered++
+				}
+				if !seen[seq] {
+					want.Bytes += 18
+				}
+				seen[seq] = true
+				next = max(next, seq+1)
+				r.add(header{seq: seq, sent: uint64(i)}, 18, int64(i))
+			}
+			r.done(1)
+			if next > seenWindow/2 {
+				return // beyond it the model knows more than the receiver
+			}
+		}
+		if r.Delivered != want.Delivered || r.Duplicates != want.Duplicates || r.Reordered != want.Reordered || r.Bytes != want.Bytes {
+			t.Errorf("%+v, want %+v", r.udpReport, want)
+		}
+		if math.IsNaN(r.Jitter) || math.IsInf(r.Jitter, 0) || r.Jitter < 0 {
+			t.Errorf("jitter %g", r.Jitter)
+		}
+	})
+}

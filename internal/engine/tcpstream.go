@@ -19,7 +19,7 @@ type tcpStreamResult struct {
 	MSS         int     `json:"mss"`         // bytes, of the first stream, at the end
 	Congestion  string  `json:"congestion"`  // in effect at the sender
 	FarCC       string  `json:"serverCongestion"`
-	Send        string  `json:"send"`           // "copy" or "zerocopy"
+	Send        string  `json:"send"`           // "copy", "zerocopy", or "zerocopy, copied after all" when most calls were
 	ZeroSends   int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has told the end of, warm-up included
 	ZeroCopied  int64   `json:"zerocopyCopied"` // and of these, for which it copied after all, as for receivers on its own machine
 	Recv        string  `json:"recv"`           // "copy", or "discard": the server did not copy what it counted
@@ -77,6 +77,9 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 			r.ZeroSends += t.zero.done
 			r.ZeroCopied += t.zero.copied
 		}
+	}
+	if 2*r.ZeroCopied > r.ZeroSends {
+		r.Send = "zerocopy, copied after all"
 	}
 	info, err := unix.GetsockoptTCPInfo(conns[0].fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 	if err != nil {

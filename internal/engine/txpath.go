@@ -75,13 +75,14 @@ func (p *singlePath) send(k kind, seq uint64, _ int, t int64) (sent, tried int, 
 type mmsgPath struct {
 	fd int
 	datagrams
-	msgs []mmsghdr
-	iovs []unix.Iovec
+	msgs   []mmsghdr
+	iovs   []unix.Iovec
+	errors *errQueue
 }
 
 func newMmsgPath(fd int, d datagrams) *mmsgPath {
 	n := len(d.buf) / d.size
-	p := &mmsgPath{fd: fd, datagrams: d, msgs: make([]mmsghdr, n), iovs: make([]unix.Iovec, n)}
+	p := &mmsgPath{fd: fd, datagrams: d, msgs: make([]mmsghdr, n), iovs: make([]unix.Iovec, n), errors: newErrQueue(fd)}
 	for i := range n {
 		p.iovs[i].Base = &d.buf[i*d.size]
 		p.iovs[i].SetLen(d.size)
@@ -91,15 +92,27 @@ func newMmsgPath(fd int, d datagrams) *mmsgPath {
 	return p
 }
 
-// send leaves what the kernel did not take for the next call: that tells why, for
-// after a success sendmmsg does not.
 func (p *mmsgPath) send(k kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno) {
 	p.stamp(k, seq, n, t)
 	sent, errno = hotSendMany(p.fd, p.msgs[:n])
-	if errno != 0 {
+	switch {
+	case errno != 0:
 		return 0, 1, errno
+	case sent < n:
+		return sent, sent + 1, p.why()
 	}
 	return sent, sent, 0
+}
+
+// why returns the error of the datagram at which sendmmsg stopped. After a success
+// the call does not tell it (__sys_sendmmsg, net/socket.c), and an answer by ICMP to
+// the datagram before is then no longer pending: a server that is gone would never
+// be noticed. The error queue has it; what is not there was refused for want of room.
+func (p *mmsgPath) why() unix.Errno {
+	if e, ok := p.errors.next(); ok {
+		return unix.Errno(e.Errno)
+	}
+	return unix.ENOBUFS
 }
 
 // gsoPath sends a batch as one buffer.

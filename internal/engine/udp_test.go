@@ -49,6 +49,23 @@ func TestSenderSchedule(t *testing.T) {
 	}
 }
 
+// Batches keep to the schedule, and the last one holds what is left of it.
+func TestSenderBatches(t *testing.T) {
+	p := &fakePath{}
+	x := sender{path: p, batch: 4, interval: float64(100 * time.Microsecond), stop: new(stopper)}
+	if err := x.run(kindMeasure, int64(time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if x.offered != 10 || x.sent > 10 || int64(p.calls) != (x.sent+3)/4 {
+		t.Errorf("offered %d, sent %d in %d calls: want 10, at most as many, and four per call", x.offered, x.sent, p.calls)
+	}
+	p = &fakePath{refuse: map[int]unix.Errno{1: unix.ENOBUFS, 2: unix.EMSGSIZE}}
+	x = sender{path: p, batch: 4, whole: true, stop: new(stopper)}
+	if err := x.run(kindMeasure, int64(time.Hour)); err != unix.EMSGSIZE || x.noBuffer != 4 {
+		t.Errorf("%v, %v: want 4 refused for want of a buffer, and the end where nothing is fragmented", err, x.errors())
+	}
+}
+
 func TestSenderEnds(t *testing.T) {
 	x := sender{path: &fakePath{refuse: map[int]unix.Errno{3: unix.ECONNREFUSED}}, stop: new(stopper)}
 	if err := x.run(kindMeasure, int64(time.Hour)); err != unix.ECONNREFUSED {
@@ -61,7 +78,7 @@ func TestSenderEnds(t *testing.T) {
 }
 
 func TestLadder(t *testing.T) {
-	c := config{params: params{Workload: "udp-stream", Size: 100}}
+	c := config{params: params{Workload: "udp-stream", Size: 100, transfer: transfer{Batch: 4}}}
 	for _, tc := range []struct {
 		name          string
 		sent, dups    int64
@@ -71,6 +88,9 @@ func TestLadder(t *testing.T) {
 		asked         int
 		want          string // in the error
 		received      int64
+		recv          string
+		reads         int64
+		buffers       int64
 	}{
 		{name: "all", sent: 10, delivered: 10, bytes: 1000, window: 1, received: 10},
 		{name: "drops", sent: 10, delivered: 6, dropped: 3, bytes: 600, window: 1, received: 9},
@@ -80,11 +100,17 @@ func TestLadder(t *testing.T) {
 		{name: "too many delivered", sent: 10, delivered: 11, bytes: 1100, window: 1, want: "impossible: 11 datagrams"},
 		{name: "bytes", sent: 10, delivered: 10, bytes: 999, window: 1, want: "impossible: 999 bytes"},
 		{name: "window", sent: 10, delivered: 10, bytes: 1000, want: "impossible: window 0 ns"},
+		{name: "dropped buffers", sent: 30, delivered: 10, dropped: 2, bytes: 1000, window: 1, received: 20, recv: recvGRO, reads: 1, buffers: 2},
+		{name: "more dropped buffers than there can be", sent: 12, delivered: 10, dropped: 2, bytes: 1000, window: 1, received: 12, recv: recvGRO, reads: 1, buffers: 2},
+		{name: "all buffers dropped", sent: 9, dropped: 2, window: 1, received: 8, recv: recvGRO},
+		{name: "more reads than buffers", sent: 10, delivered: 10, bytes: 1000, window: 1, reads: 3, buffers: 2, want: "in 2 buffers and 3 reads"},
+		{name: "more buffers than datagrams", sent: 10, delivered: 10, bytes: 1000, window: 1, buffers: 11, want: "in 11 buffers"},
 		{name: "none sent", window: 1, want: "no datagram of 100 bytes could be sent"},
 	} {
 		u := &udpClient{asked: tc.asked}
 		tx := sender{offered: 12, sent: tc.sent}
-		v, err := u.ladder(c, tx, udpReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups}, tc.window)
+		c.Recv = tc.recv
+		v, err := u.ladder(c, tx, udpReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups, Reads: tc.reads, Buffers: tc.buffers}, tc.window)
 		if tc.want != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
@@ -128,13 +154,19 @@ func TestServerHasOneRun(t *testing.T) {
 	}
 }
 
-func client(t *testing.T, addr string, run uint32) *udpClient {
+func testConfig(t testing.TB, addr string) config {
 	t.Helper()
 	server, err := parseServer("test", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := config{server: server, timeout: time.Second, params: params{Weir: version, Workload: "udp-stream", Run: run, Streams: 1, Size: 100, Duration: time.Second}}
+	return config{server: server, timeout: time.Second, params: params{Weir: version, Workload: "udp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
+}
+
+func client(t *testing.T, addr string, run uint32) *udpClient {
+	t.Helper()
+	c := testConfig(t, addr)
+	c.Run = run
 	u, err := meet(t.Context(), c, new(stopper))
 	if err != nil {
 		t.Fatal(err)

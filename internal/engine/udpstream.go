@@ -19,7 +19,7 @@ type udpStreamResult struct {
 	Received   int64            `json:"received"`
 	Delivered  int64            `json:"delivered"` // without duplicates
 	Bytes      int64            `json:"bytes"`     // of payload, delivered
-	Dropped    int64            `json:"dropped"`   // at the server's socket buffer
+	Dropped    int64            `json:"dropped"`   // at the server's socket buffer; with gro see perBuffer
 	Duplicates int64            `json:"duplicates"`
 	Reordered  int64            `json:"reordered"`
 	Jitter     float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read
@@ -101,13 +101,19 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 		return bad("impossible: %d datagrams delivered of %d sent", r.Delivered, tx.sent)
 	case r.Bytes != r.Delivered*int64(c.Size):
 		return bad("impossible: %d bytes in %d datagrams of %d", r.Bytes, r.Delivered, c.Size)
+	case r.Reads < 0 || r.Reads > r.Buffers || r.Buffers > r.Delivered+r.Duplicates:
+		return bad("impossible: %d datagrams and %d duplicates in %d buffers and %d reads", r.Delivered, r.Duplicates, r.Buffers, r.Reads)
 	}
 	// The socket's counter also holds requests for the report that were dropped
 	// before the answered one, and duplicates made by the network.
-	received := r.Delivered + r.Dropped
+	dropped := r.Dropped
+	if c.Recv == recvGRO {
+		dropped = min(dropped*perBuffer(c, r), tx.sent-r.Delivered)
+	}
+	received := r.Delivered + dropped
 	if extra := received - tx.sent; extra > 0 {
 		if extra > int64(u.asked)+r.Duplicates {
-			return bad("impossible: %d datagrams delivered and %d dropped at the socket, of %d sent", r.Delivered, r.Dropped, tx.sent)
+			return bad("impossible: %d datagrams delivered and %d dropped at the socket, of %d sent", r.Delivered, dropped, tx.sent)
 		}
 		received = tx.sent
 	}
@@ -119,6 +125,17 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 		Send: or(c.Send, sendSingle), Batch: max(c.Batch, 1), Recv: or(c.Recv, recvSingle), Nap: seconds(int64(c.Nap)),
 		Reads: r.Reads, Buffers: r.Buffers, DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
 	}, nil
+}
+
+// perBuffer is how many datagrams a buffer holds that the server's socket dropped:
+// as many as those that it did not. With UDP_GRO the kernel counts drops by the
+// buffer (__udp_enqueue_schedule_skb, net/ipv4/udp.c). A batch that is sent by gso
+// and crosses no device that cuts it is one buffer, and then this is exact.
+func perBuffer(c config, r udpReport) int64 {
+	if r.Buffers == 0 {
+		return int64(max(c.Batch, 1))
+	}
+	return (r.Delivered + r.Duplicates + r.Buffers - 1) / r.Buffers
 }
 
 // interval returns the nanoseconds from one datagram to the next, 0 without a rate.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,12 +10,11 @@ import (
 // (Documentation/networking/msg_zerocopy.rst): the kernel reads the caller's
 // memory until it tells on the error queue that it is done. It must not be copied.
 type zerocopy struct {
-	fd      int
-	begun   int64 // calls that the kernel took
-	done    int64 // and of which it has told the end
-	copied  int64 // and of these, that it copied after all
-	hdr     unix.Msghdr
-	control [16]uint64
+	fd     int
+	begun  int64 // calls that the kernel took
+	done   int64 // and of which it has told the end
+	copied int64 // and of these, that it copied after all
+	queue  *errQueue
 }
 
 // zerocopyAhead is how many calls are under way before notices are read: each
@@ -27,9 +25,7 @@ func newZerocopy(fd int) (*zerocopy, error) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1); err != nil {
 		return nil, fmt.Errorf("zerocopy: %w%s", err, lacks(err, "SO_ZEROCOPY, which came with Linux 4.14", "send without --zerocopy"))
 	}
-	z := &zerocopy{fd: fd}
-	z.hdr.Control = (*byte)(unsafe.Pointer(&z.control))
-	return z, nil
+	return &zerocopy{fd: fd, queue: newErrQueue(fd)}, nil
 }
 
 // send sends b. EAGAIN means that nothing was taken within a tick.
@@ -59,12 +55,11 @@ func (z *zerocopy) send(b []byte) (int, unix.Errno) {
 func (z *zerocopy) reap() int64 {
 	before := z.done
 	for {
-		z.hdr.SetControllen(len(z.control) * 8)
-		if _, errno := hotRecvMessage(z.fd, &z.hdr, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT); errno != 0 {
+		e, ok := z.queue.next()
+		if !ok {
 			return z.done - before
 		}
-		control := unsafe.Slice((*byte)(unsafe.Pointer(&z.control)), int(z.hdr.Controllen))
-		calls, copied := readNotice(control)
+		calls, copied := readNotice(e)
 		z.done += calls
 		if copied {
 			z.copied += calls
@@ -72,15 +67,8 @@ func (z *zerocopy) reap() int64 {
 	}
 }
 
-// readNotice reads the struct sock_extended_err of a notice: a range of calls that
-// have ended.
-func readNotice(b []byte) (calls int64, copied bool) {
-	const size = int(unsafe.Sizeof(unix.SockExtendedErr{}))
-	head := unix.CmsgLen(0)
-	if len(b) < head+size {
-		return 0, false
-	}
-	e := (*unix.SockExtendedErr)(unsafe.Pointer(&b[head]))
+// readNotice reads a notice: a range of calls that have ended.
+func readNotice(e unix.SockExtendedErr) (calls int64, copied bool) {
 	if e.Origin != unix.SO_EE_ORIGIN_ZEROCOPY || e.Errno != 0 {
 		return 0, false
 	}

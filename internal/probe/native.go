@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 )
@@ -22,23 +21,32 @@ const (
 
 // TCPStream measures the TCP payload that arrives per second.
 type TCPStream struct {
-	Streams int    `yaml:"streams"` // connections; default 1
-	Size    int    `yaml:"size"`    // bytes per write; default 128 KiB
-	CC      string `yaml:"cc"`      // congestion control; default cubic
+	Streams  int    `yaml:"streams"`  // connections, a thread each at both ends; default 1
+	Size     int    `yaml:"size"`     // bytes per write; default 128 KiB
+	CC       string `yaml:"cc"`       // congestion control; default cubic
+	Discard  bool   `yaml:"discard"`  // the receiver throws the bytes away in the kernel; default is to copy them, as every application must
+	Zerocopy bool   `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel copies all the same, and more dearly
+	DSCP     int    `yaml:"dscp"`     // of the packets of both ends, 0 to 63
 }
 
 // UDPStream measures the UDP payload that is delivered per second, and where the
 // rest was lost.
 type UDPStream struct {
-	Size int     `yaml:"size"` // bytes of payload per datagram; default 1400, which every path with an MTU of 1450 carries whole
-	Rate Bitrate `yaml:"rate"` // bit/s of payload; default as fast as one thread can
+	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 1400, which every path with an MTU of 1450 carries whole
+	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
+	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
+	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso what a buffer of 65507 bytes holds, 64 at most
+	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
 }
 
 // UDPRate measures the datagrams that are delivered per second. It is UDPStream
 // with small datagrams, for which a path's cost per packet is everything.
 type UDPRate struct {
-	Size int     `yaml:"size"` // bytes of payload per datagram; default 18
-	Rate Bitrate `yaml:"rate"` // bit/s of payload; default as fast as one thread can
+	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 18
+	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
+	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
+	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso what a buffer of 65507 bytes holds, 64 at most
+	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
 }
 
 // Ping measures the time of ICMP echoes, sent on a schedule. It needs
@@ -49,26 +57,28 @@ type Ping struct {
 }
 
 func (p TCPStream) Commands(w Window) (server, client []string) {
-	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite),
-		"--streams", strconv.Itoa(or(p.Streams, 1)), "--cc", or(p.CC, defaultCC))
+	flags := []string{"--streams", strconv.Itoa(or(p.Streams, 1)), "--cc", or(p.CC, defaultCC), "--dscp", strconv.Itoa(p.DSCP)}
+	if p.Discard {
+		flags = append(flags, "--discard")
+	}
+	if p.Zerocopy {
+		flags = append(flags, "--zerocopy")
+	}
+	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), flags...)
 }
 
 func (p UDPStream) Commands(w Window) (server, client []string) {
-	return udpCommands(w, or(p.Size, defaultDatagram), p.Rate)
+	return p.path().commands(w, p.Rate)
 }
 
 func (p UDPRate) Commands(w Window) (server, client []string) {
-	return udpCommands(w, or(p.Size, smallDatagram), p.Rate)
+	return p.path().commands(w, p.Rate)
 }
 
 func (p Ping) Commands(w Window) (server, client []string) {
 	return nil, []string{"weir", "engine", "ping", w.Server.Addr().String(),
 		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(),
 		"--size", strconv.Itoa(or(p.Size, defaultEcho)), "--interval", or(p.Interval, defaultInterval).String()}
-}
-
-func udpCommands(w Window, size int, rate Bitrate) (server, client []string) {
-	return engineRun(w, "udp-stream", size, "--rate", fmt.Sprint(float64(rate)))
 }
 
 func engineRun(w Window, workload string, size int, flags ...string) (server, client []string) {

@@ -1,6 +1,10 @@
 package probe
 
-import "github.com/weir-bench/weir/record"
+import (
+	"strconv"
+
+	"github.com/weir-bench/weir/record"
+)
 
 // Parse reads throughput (bit/s), retransmits (segments) and window. Throughput is
 // 0 when a retransmission timeout, 200 ms at least (net/ipv4/tcp.h, TCP_RTO_MIN),
@@ -15,7 +19,8 @@ func (p TCPStream) Parse(out Output) (Measured, error) {
 		{Name: "throughput", Unit: "bit/s", Value: bytes * 8 / window},
 		{Name: "retransmits", Unit: "1", Value: r.count("retransmits")},
 		{Name: "window", Unit: "s", Value: window},
-	}, "size", "streams", "mss", "congestion", "serverCongestion", "rcvbuf")
+	}, "size", "streams", "mss", "congestion", "serverCongestion", "rcvbuf",
+		"send", "recv", "dscp")
 }
 
 // Parse reads throughput (bit/s of delivered payload), packet.rate (packet/s
@@ -71,5 +76,11 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.number("jitter")})
 	}
 	values = append(values, record.Value{Name: "window", Unit: "s", Value: window})
-	return r.measured("udp", values, "size", "sndbuf", "rcvbuf")
+	// Seconds from one look of the receiver to the next; 0 when it was woken up.
+	nap := strconv.FormatFloat(r.number("nap"), 'f', -1, 64)
+	m, err := r.measured("udp", values, "size", "sndbuf", "rcvbuf", "send", "batch", "recv", "dscp")
+	if err == nil {
+		m.Found["nap"] = nap
+	}
+	return m, err
 }

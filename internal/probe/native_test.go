@@ -3,6 +3,7 @@ package probe
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"net/netip"
 	"os"
@@ -14,6 +15,7 @@ import (
 
 // nativeProbes by the name that begins a recorded output, after the version.
 var nativeProbes = map[string]Probe{
+	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
 	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "tcp-crr": TCPCRR{}, "ping": Ping{},
 }
@@ -99,11 +101,6 @@ func TestNativeCommands(t *testing.T) {
 		p              Probe
 		server, client string
 	}{
-		{TCPStream{}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 1 --cc cubic"},
-		{TCPStream{Streams: 4, Size: 1000, CC: "bbr"}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1000 --streams 4 --cc bbr"},
-		{UDPStream{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0"},
-		{UDPStream{Size: 9000, Rate: 1e9}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 9000 --rate 1e+09"},
-		{UDPRate{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0"},
 		{TCPRR{}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 1 --cc cubic"},
 		{TCPRR{Spin: true, Inflight: 3}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 3 --cc cubic --spin"},
 		{UDPRR{Size: 100}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 100 --inflight 1"},
@@ -111,6 +108,16 @@ func TestNativeCommands(t *testing.T) {
 		{UDPOpen{}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 2000"},
 		{UDPOpen{Rate: 50, Size: 18, Spin: true}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 50 --spin"},
 		{TCPCRR{}, serve, "run tcp-crr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --cc cubic"},
+		{TCPStream{}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 1 --cc cubic --dscp 0"},
+		{TCPStream{Streams: 4, Size: 1000, CC: "bbr"}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1000 --streams 4 --cc bbr --dscp 0"},
+		{TCPStream{Discard: true, Zerocopy: true, DSCP: 46}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 1 --cc cubic --dscp 46 --discard --zerocopy"},
+		{UDPStream{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0 --send single --batch 1 --recv mmsg --nap 50µs"},
+		{UDPStream{Size: 9000, Rate: 1e9}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 9000 --rate 1e+09 --send single --batch 1 --recv mmsg --nap 0s"},
+		{UDPStream{Send: "gso"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0 --send gso --batch 46 --recv gro --nap 50µs"},
+		{UDPStream{Send: "gso", Batch: 10, Recv: "single"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0 --send gso --batch 10 --recv single --nap 50µs"},
+		{UDPRate{Send: "mmsg"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send mmsg --batch 32 --recv mmsg --nap 50µs"},
+		{UDPRate{Send: "gso"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send gso --batch 64 --recv gro --nap 50µs"},
+		{UDPRate{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send single --batch 1 --recv mmsg --nap 50µs"},
 		{Ping{}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 56 --interval 10ms"},
 		{Ping{Size: 1000, Interval: time.Second}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 1000 --interval 1s"},
 	} {
@@ -120,6 +127,31 @@ func TestNativeCommands(t *testing.T) {
 		}
 		if got := strings.Join(client, " "); got != "weir engine "+tc.client {
 			t.Errorf("%+v: client %q, want %q", tc.p, got, tc.client)
+		}
+	}
+}
+
+// What the engine would refuse is refused before anything is built.
+func TestStreamChecks(t *testing.T) {
+	for _, tc := range []struct {
+		p    interface{ Check() error }
+		want string
+	}{
+		{TCPStream{}, ""}, {UDPStream{}, ""}, {UDPRate{}, ""},
+		{UDPStream{Size: 65507, Send: "gso"}, ""}, {UDPRate{Send: "gso", Batch: 128}, ""}, {UDPRate{Send: "mmsg", Batch: 1024}, ""},
+		{TCPStream{DSCP: 64}, "dscp: 64 is outside 0..63"},
+		{UDPRate{Size: 15}, "size: 15 is outside 16..65507 bytes"},
+		{UDPStream{Size: 65508}, "size: 65508 is outside 16..65507 bytes"},
+		{UDPStream{Send: "raw"}, `send: "raw" is not one of single, mmsg, gso`},
+		{UDPStream{Recv: "raw"}, `recv: "raw" is not one of single, mmsg, gro`},
+		{UDPStream{Batch: 2}, "batch: 2 is outside 1..1 of single"},
+		{UDPStream{Batch: -1, Send: "mmsg"}, "batch: -1 is outside 1..1024 of mmsg"},
+		{UDPStream{Batch: 129, Send: "gso"}, "batch: 129 is outside 1..128 of gso"},
+		{UDPStream{Batch: 47, Send: "gso"}, "47 datagrams of 1400 bytes are more than the 65507 of one buffer: at most 46 of this size"},
+	} {
+		err := tc.p.Check()
+		if got := fmt.Sprint(err); tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(got, tc.want)) {
+			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)
 		}
 	}
 }
@@ -169,6 +201,11 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-stream", `"dropped":`, `"dropped":1,"was":`, "dropped in between 1"},
 		{"udp-stream", `"bytes":`, `"bytes":1,"was":`, "1 bytes in"},
 		{"udp-stream", `"reordered":`, `"reordered":99999999,"was":`, "reordered 99999999"},
+		{"udp-stream", `"send":`, `"was":`, "send is missing"},
+		{"udp-stream", `"recv":`, `"was":`, "recv is missing"},
+		{"udp-stream", `"batch":`, `"batch":0.5,"was":`, "not a count"},
+		{"udp-stream", `"nap":`, `"nap":-1,"was":`, "nap is -1"},
+		{"tcp-stream", `"recv":`, `"was":`, "recv is missing"},
 		{"tcp-stream", `"window":`, `"window":1e-305,"was":`, "throughput is +Inf"},
 		{"tcp-stream", `"retransmits":`, `"was":`, "retransmits is missing"},
 		{"tcp-stream", `"congestion":`, `"was":`, "congestion is missing"},

@@ -1,0 +1,281 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/probe"
+	"golang.org/x/sys/unix"
+)
+
+func TestTCPStream(t *testing.T) {
+	for _, loopback := range loopbacks {
+		for _, tc := range []struct {
+			flags, send, recv string
+			dscp              int
+		}{
+			{"", "copy", "copy", 0},
+			{"--streams 3", "copy", "copy", 0},
+			{"--discard --size 1000 --dscp 46", "copy", "discard", 46},
+			{"--zerocopy", "zerocopy, copied after all", "copy", 0}, // both ends are on one machine
+			{"--zerocopy --discard --streams 2", "zerocopy, copied after all", "discard", 0},
+		} {
+			t.Run(loopback+" "+tc.flags, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				var r tcpStreamResult
+				measure(t, &r, short("tcp-stream", addr, strings.Fields(tc.flags)...)...)
+				sum := int64(0)
+				for _, b := range r.StreamBytes {
+					sum += b
+				}
+				if r.Bytes <= 0 || sum != r.Bytes || len(r.StreamBytes) != r.Streams {
+					t.Errorf("bytes %d of streams %v", r.Bytes, r.StreamBytes)
+				}
+				if r.Window != 0.03 || r.Congestion != "reno" || r.FarCC != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
+					t.Errorf("%+v", r)
+				}
+				if r.Send != tc.send || r.Recv != tc.recv || r.DSCP != tc.dscp {
+					t.Errorf("sent by %s, received by %s, DSCP %d; want %s, %s, %d", r.Send, r.Recv, r.DSCP, tc.send, tc.recv, tc.dscp)
+				}
+				if zero := strings.HasPrefix(tc.send, "zerocopy"); (r.ZeroSends > 0) != zero || r.ZeroCopied > r.ZeroSends {
+					t.Errorf("%d sends without copy, %d of them copied", r.ZeroSends, r.ZeroCopied)
+				}
+			})
+		}
+	}
+}
+
+func TestUDPStream(t *testing.T) {
+	for _, loopback := range loopbacks {
+		for _, flags := range []string{
+			"--rate 8e6 --size 1000",
+			"--size 16 --rcvbuf 4096",
+			"--size 65507",
+			"--send mmsg --recv single --nap 0 --dscp 10",
+			"--send mmsg --recv mmsg --batch 7 --size 500",
+			"--send mmsg --rate 8e6 --size 1000",
+			"--send gso --recv single",
+			"--send gso --recv mmsg --nap 1ms",
+			"--send gso --recv gro --nap 0",
+			"--send gso --size 18",
+			"--send gso --size 18 --rcvbuf 4096",
+			"--send gso --rate 8e6 --size 1000 --batch 4",
+			"--send single --recv gro",
+		} {
+			t.Run(loopback+" "+flags, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				var r udpStreamResult
+				measure(t, &r, short("udp-stream", addr, strings.Fields(flags)...)...)
+				checkLadder(t, r)
+				if strings.Contains(flags, "--rate 8e6") && r.Offered != 30 { // 1000 datagrams/s for 30 ms
+					t.Errorf("offered %d, want 30", r.Offered)
+				}
+				if gro := r.Recv == recvGRO && r.Send == sendGSO; !gro && r.Buffers != r.Delivered+r.Duplicates {
+					t.Errorf("%d buffers held %d datagrams", r.Buffers, r.Delivered)
+				} else if gro && r.Buffers*2 > r.Delivered {
+					t.Errorf("%d buffers held %d datagrams: they did not stay together", r.Buffers, r.Delivered)
+				}
+			})
+		}
+	}
+}
+
+func checkLadder(t *testing.T, r udpStreamResult) {
+	t.Helper()
+	if r.Offered < r.Sent || r.Sent < r.Received || r.Received < r.Delivered || r.Delivered < 1 {
+		t.Errorf("ladder %d %d %d %d", r.Offered, r.Sent, r.Received, r.Delivered)
+	}
+	if r.Received-r.Delivered != r.Dropped || r.Bytes != r.Delivered*int64(r.Size) || r.Duplicates != 0 || r.Reordered != 0 {
+		t.Errorf("%+v", r)
+	}
+	if r.Reads < 1 || r.Reads > r.Buffers || r.Buffers > r.Delivered {
+		t.Errorf("%d datagrams in %d buffers in %d reads", r.Delivered, r.Buffers, r.Reads)
+	}
+	if r.Window < 0.03 || r.Jitter < 0 || r.Span < 0 || r.RcvBuf <= 0 || r.SndBuf <= 0 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What the command line leaves open is said in the result.
+func TestUDPStreamDefaults(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	for _, tc := range []struct {
+		flags string
+		want  udpStreamResult
+	}{
+		{"", udpStreamResult{Send: sendSingle, Batch: 1, Recv: recvMmsg, Nap: 50e-6}},
+		{"--rate 1e7", udpStreamResult{Send: sendSingle, Batch: 1, Recv: recvMmsg}},
+		{"--nap 0", udpStreamResult{Send: sendSingle, Batch: 1, Recv: recvMmsg}},
+		{"--send mmsg", udpStreamResult{Send: sendMmsg, Batch: 32, Recv: recvMmsg, Nap: 50e-6}},
+		{"--send gso", udpStreamResult{Send: sendGSO, Batch: 46, Recv: recvGRO, Nap: 50e-6}},
+		{"--send gso --size 100 --dscp 63", udpStreamResult{Send: sendGSO, Batch: 64, Recv: recvGRO, Nap: 50e-6, DSCP: 63}},
+	} {
+		var r udpStreamResult
+		measure(t, &r, short("udp-stream", addr, strings.Fields(tc.flags)...)...)
+		if got := (udpStreamResult{Send: r.Send, Batch: r.Batch, Recv: r.Recv, Nap: r.Nap, DSCP: r.DSCP}); !equalPath(got, tc.want) {
+			t.Errorf("%q: %+v, want %+v", tc.flags, got, tc.want)
+		}
+	}
+}
+
+func equalPath(a, b udpStreamResult) bool {
+	return a.Send == b.Send && a.Batch == b.Batch && a.Recv == b.Recv && a.Nap == b.Nap && a.DSCP == b.DSCP
+}
+
+// A datagram too large for the path is refused by gso with a reason, where the
+// other ways have it fragmented.
+func TestGSORefuses(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	c := testConfig(t, addr)
+	c.Size, c.transfer = 1400, transfer{Send: sendGSO, Batch: 2, Recv: recvGRO}
+	u, err := meet(t.Context(), c, new(stopper))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(u.fd)
+	path, err := newPath(u.fd, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := &gsoPath{u.fd, datagrams{size: 1400, buf: make([]byte, 200*1400)}}
+	_, _, errno := over.send(kindMeasure, 0, 129, now()) // more than any kernel takes
+	c.Batch = 129
+	if err := explain(c, errno); errno == 0 || !strings.Contains(err.Error(), "UDP_MAX_SEGMENTS") && !strings.Contains(err.Error(), "fit") {
+		t.Errorf("129 datagrams: %v, want an explanation", err)
+	}
+	if sent, tried, errno := path.send(kindMeasure, 0, 2, now()); sent != 2 || tried != 2 || errno != 0 {
+		t.Errorf("two datagrams: sent %d, tried %d, %v", sent, tried, errno)
+	}
+	for errno, want := range map[unix.Errno]string{unix.EINVAL: "", unix.EMSGSIZE: "does not fragment", unix.EIO: "checksums", unix.EPERM: "not permitted"} {
+		if err := explain(c, errno); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), errno.Error()) {
+			t.Errorf("%v is explained by %v, want %q", errno, err, want)
+		}
+	}
+	if s := lacks(unix.ENOPROTOOPT, "X of Linux 4.18", "do without"); s != ": this kernel lacks X of Linux 4.18; do without" || lacks(unix.EPERM, "X", "") != "" {
+		t.Errorf("a kernel without an option: %q", s)
+	}
+}
+
+// What stops the world, such as a collection, does not wait for a stream to end.
+func TestHotLoopsStop(t *testing.T) {
+	for _, flags := range []string{"udp-stream --send single --size 16", "udp-stream --nap 0 --recv single", "udp-stream --send gso", "tcp-stream --cc reno", "tcp-stream --cc reno --zerocopy"} {
+		addr, _ := serve(t, loopbacks[0])
+		ctx, cancel := context.WithCancel(t.Context())
+		r, w := io.Pipe()
+		done := make(chan error, 1)
+		go func() {
+			fields := strings.Fields(flags)
+			done <- Main(ctx, append([]string{"run", fields[0], addr, "--duration", "1h"}, fields[1:]...), w, io.Discard)
+			w.Close()
+		}()
+		lines := bufio.NewScanner(r)
+		if !lines.Scan() || lines.Text() != probe.MarkBegin {
+			t.Fatalf("%s printed %q, not that it began", flags, lines.Text())
+		}
+		for range 3 {
+			runtime.GC() // the test ends with its time limit when this does not return
+		}
+		cancel()
+		go io.Copy(io.Discard, r)
+		if err := <-done; err == nil {
+			t.Errorf("%s: an hour passed", flags)
+		}
+	}
+}
+
+func TestStayOn(t *testing.T) {
+	var before unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &before); err != nil {
+		t.Fatal(err)
+	}
+	var all []int
+	for cpu := range maxCPU {
+		if before.IsSet(cpu) {
+			all = append(all, cpu)
+		}
+	}
+	defer func() {
+		if err := stayOn(all); err != nil {
+			t.Error(err)
+		}
+	}()
+	last := all[len(all)-1]
+	if err := stayOn([]int{last}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-onThread(func() error { // on a thread that there was, or a new one
+		var set unix.CPUSet
+		if err := unix.SchedGetaffinity(0, &set); err != nil {
+			return err
+		}
+		if set.Count() != 1 || !set.IsSet(last) {
+			t.Errorf("%d CPUs, want CPU %d alone", set.Count(), last)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+	if err := stayOn([]int{maxCPU}); err == nil || !strings.Contains(err.Error(), "1023") {
+		t.Errorf("a CPU that is not there: %v", err)
+	}
+}
+
+func TestParseCPUs(t *testing.T) {
+	for s, want := range map[string][]int{"0": {0}, "3,1": {3, 1}, "0,2-4": {0, 2, 3, 4}, "1023": {1023}} {
+		if got, err := parseCPUs(s); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v, want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "a", "-1", "1-", "1024", "2-1", "0,,1", "0 1", "99999999999999999999"} {
+		if got, err := parseCPUs(s); err == nil || !strings.Contains(err.Error(), "not a list of CPUs") {
+			t.Errorf("%q: %v, %v, want an error", s, got, err)
+		}
+	}
+}
+
+// The code point is that of the packets, not only of the option.
+func TestDSCPArrives(t *testing.T) {
+	for _, loopback := range loopbacks {
+		t.Run(loopback, func(t *testing.T) {
+			needFamily(t, loopback)
+			at, err := parseServer("test", loopback)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v6 := at.Addr().Is6()
+			fd, to := boundSocket(t, at)
+			level, opt, kind := unix.IPPROTO_IP, unix.IP_RECVTOS, unix.IP_TOS
+			if v6 {
+				level, opt, kind = unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, unix.IPV6_TCLASS
+			}
+			if err := unix.SetsockoptInt(fd, level, opt, 1); err != nil {
+				t.Fatal(err)
+			}
+			from, _, err := dialUDP(to, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Close(from)
+			if got, err := setDSCP(from, v6, 46); err != nil || got != 46 {
+				t.Fatalf("DSCP %d in effect, %v", got, err)
+			}
+			if _, errno := send(from, []byte("x")); errno != 0 {
+				t.Fatal(errno)
+			}
+			control := make([]byte, 64)
+			_, n, _, _, err := unix.Recvmsg(fd, make([]byte, 1), control, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ms, err := unix.ParseSocketControlMessage(control[:n])
+			if err != nil || len(ms) != 1 || int(ms[0].Header.Type) != kind || ms[0].Data[0] != 46<<2 {
+				t.Errorf("control messages %+v, %v: want a byte of %#x", ms, err, 46<<2)
+			}
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package probe
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A udpPath is how datagrams of size bytes get into the kernel of one end and out
+// of that of the other. The same datagrams cost very different amounts by these
+// ways, so what was used stands in every result.
+type udpPath struct {
+	size  int
+	send  string
+	batch int
+	recv  string
+}
+
+func (p UDPStream) path() udpPath {
+	return udpPath{or(p.Size, defaultDatagram), p.Send, p.Batch, p.Recv}.filled()
+}
+
+func (p UDPRate) path() udpPath {
+	return udpPath{or(p.Size, smallDatagram), p.Send, p.Batch, p.Recv}.filled()
+}
+
+const (
+	defaultMmsg = 32
+	defaultGSO  = 64
+	maxMmsg     = 1024
+	maxGSO      = 128
+	minUDP      = 16    // bytes: the engine's header
+	maxUDP      = 65507 // bytes of one buffer: 65535 - IPv4 header 20 - UDP header 8
+	// lookEvery is how often a receiver looks for datagrams that are sent as fast
+	// as possible. Being woken up by each of them would be paid by the sender, and
+	// the more dearly the faster the receiver is: it would hide the path.
+	lookEvery = 50 * time.Microsecond
+)
+
+var (
+	sendPaths = []string{"single", "mmsg", "gso"}
+	recvPaths = []string{"single", "mmsg", "gro"}
+)
+
+// filled returns p with its defaults.
+func (p udpPath) filled() udpPath {
+	p.send = or(p.send, "single")
+	switch p.send {
+	case "mmsg":
+		p.batch = or(p.batch, defaultMmsg)
+	case "gso":
+		p.batch = or(p.batch, max(1, min(defaultGSO, maxUDP/max(p.size, 1))))
+		p.recv = or(p.recv, "gro")
+	}
+	p.batch, p.recv = or(p.batch, 1), or(p.recv, "mmsg")
+	return p
+}
+
+// commands are those of a udp-stream run. On a schedule the receiver waits in its
+// socket, so that the time of arrival, and jitter, are not those of its looking.
+func (p udpPath) commands(w Window, rate Bitrate) (server, client []string) {
+	nap := lookEvery
+	if rate > 0 {
+		nap = 0
+	}
+	return engineRun(w, "udp-stream", p.size, "--rate", fmt.Sprint(float64(rate)),
+		"--send", p.send, "--batch", strconv.Itoa(p.batch), "--recv", p.recv, "--nap", nap.String())
+}
+
+func (p udpPath) check() error {
+	most := map[string]int{"single": 1, "mmsg": maxMmsg, "gso": maxGSO}[p.send]
+	switch {
+	case p.size < minUDP || p.size > maxUDP:
+		return fmt.Errorf("size: %d is outside %d..%d bytes: every datagram carries a header", p.size, minUDP, maxUDP)
+	case most == 0:
+		return fmt.Errorf("send: %q is not one of %s", p.send, strings.Join(sendPaths, ", "))
+	case !slices.Contains(recvPaths, p.recv):
+		return fmt.Errorf("recv: %q is not one of %s", p.recv, strings.Join(recvPaths, ", "))
+	case p.batch < 1 || p.batch > most:
+		return fmt.Errorf("batch: %d is outside 1..%d of %s", p.batch, most, p.send)
+	case p.send == "gso" && p.batch > 1 && p.batch*p.size > maxUDP:
+		return fmt.Errorf("batch: %d datagrams of %d bytes are more than the %d of one buffer: at most %d of this size", p.batch, p.size, maxUDP, maxUDP/p.size)
+	}
+	return nil
+}
+
+// Check returns an error that names the option and its bound.
+func (p UDPStream) Check() error { return p.path().check() }
+
+// Check returns an error that names the option and its bound.
+func (p UDPRate) Check() error { return p.path().check() }
+
+// Check returns an error that names the option and its bound.
+func (p TCPStream) Check() error {
+	if p.DSCP < 0 || p.DSCP > 63 {
+		return fmt.Errorf("dscp: %d is outside 0..63", p.DSCP)
+	}
+	return nil
+}
