@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -20,6 +19,7 @@ type asker struct {
 	every   int64    // ns from one burst of stamped requests to the next; 0 is no stamps
 	next    int64    // when the next burst begins
 	burst   int      // requests that are left of this one
+	free    []int    // slots of a closed loop
 	places  [2]place // where client and server spin
 
 	// send sends the request of a slot. start is from when on its response time
@@ -114,53 +114,73 @@ func (a *asker) flags() int {
 // closed keeps every slot busy through the warm-up, and then for the duration,
 // which the last requests may outlast. It must run on a thread of its own.
 func (a *asker) closed(out events) (r rrResult, err error) {
-	var free []int
 	for i := range a.book.slots {
-		free = append(free, i)
+		a.free = append(a.free, i)
 	}
-	warm := now() + int64(a.c.Warmup)
-	begin, end := int64(math.MaxInt64), int64(math.MaxInt64)
+	err = a.warmUp(func(d time.Duration) error { return a.keepBusy(now()+int64(d), false) })
+	if err != nil {
+		return r, err
+	}
+	if err := out.begin(); err != nil {
+		return r, err
+	}
+	begin := now()
+	if err := a.keepBusy(begin+int64(a.c.Duration), true); err != nil {
+		return r, err
+	}
+	window := now() - begin
+	if err := out.end(); err != nil {
+		return r, err
+	}
+	return a.result(window)
+}
+
+// warmUp makes traffic for the warm-up, and on until there are stamps.
+func (a *asker) warmUp(traffic func(time.Duration) error) (err error) {
+	if a.c.Warmup > 0 {
+		err = traffic(a.c.Warmup)
+	}
+	for end := now() + int64(stampPatience); err == nil && a.every > 0 && !a.sock.live && now() < end; {
+		err = traffic(time.Millisecond)
+	}
+	return err
+}
+
+// keepBusy sends until a time, at least once, and returns when no request is
+// outstanding.
+func (a *asker) keepBusy(until int64, measured bool) error {
 	silent := now()                  // since when there was no reply
 	look := silent + int64(askEvery) // when to look for lost requests
-	for {
-		t := now()
-		switch {
-		case a.stop.stopped():
-			return r, errStopped
-		case begin > t && t >= warm:
-			if err := out.begin(); err != nil {
-				return r, err
+	for t := silent; ; {
+		for len(a.free) > 0 {
+			last := len(a.free) - 1
+			if err := a.send(a.free[last], now(), measured); err != nil {
+				return err
 			}
-			begin = now()
-			end, silent = begin+int64(a.c.Duration), begin
-			continue
-		case t >= end && a.book.pending == 0:
-			if err := out.end(); err != nil {
-				return r, err
+			a.free = a.free[:last]
+		}
+		for len(a.free) == 0 || t >= until {
+			freed, err := a.receive(a.flags())
+			if err != nil {
+				return err
 			}
-			return a.result(t - begin)
-		case t-silent > int64(a.c.timeout):
-			return r, fmt.Errorf("no reply for %v: %w", a.c.timeout, errSilent)
-		}
-		for t < end && len(free) > 0 {
-			i := free[len(free)-1]
-			if err := a.send(i, now(), begin <= t); err != nil {
-				return r, err
+			a.free = append(a.free, freed...)
+			t = now()
+			if len(freed) > 0 {
+				silent = t
 			}
-			free = free[:len(free)-1]
-		}
-		freed, err := a.receive(a.flags())
-		if err != nil {
-			return r, err
-		}
-		free = append(free, freed...)
-		t = now()
-		if len(freed) > 0 {
-			silent = t
-		}
-		if t > look {
-			look = t + int64(askEvery)
-			free = a.expire(free, t)
+			if t > look {
+				look = t + int64(askEvery)
+				a.free = a.expire(a.free, t)
+			}
+			switch {
+			case a.stop.stopped():
+				return errStopped
+			case t >= until && len(a.free) == len(a.book.slots):
+				return nil
+			case t-silent > int64(a.c.timeout):
+				return fmt.Errorf("no reply for %v: %w", a.c.timeout, errSilent)
+			}
 		}
 	}
 }

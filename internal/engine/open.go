@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -47,7 +48,11 @@ func runUDPOpen(ctx context.Context, c config, s *stopper, out events) (any, err
 // open sends on a schedule. It must run on a thread of its own.
 func (a *udpAsker) open(out events) (r openResult, err error) {
 	interval := 1e9 / a.c.rate
-	if _, _, err := a.schedule(interval, int64(a.c.Warmup), false); err != nil {
+	err = a.warmUp(func(d time.Duration) error {
+		_, _, err := a.schedule(interval, int64(d), false)
+		return err
+	})
+	if err != nil {
 		return r, err
 	}
 	if err := out.begin(); err != nil {

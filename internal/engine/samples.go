@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -17,6 +18,10 @@ const (
 	// stampBurst is how many requests in a row are stamped. A single one would run
 	// through code that no cache holds, and take twice as much longer.
 	stampBurst = 16
+	// stampPatience is how much longer the warm-up lasts where no stamp has come
+	// by its end. The kernel begins to stamp on a thread of its own, when that
+	// gets a CPU (net_enable_timestamp, net/core/dev.c).
+	stampPatience = 500 * time.Millisecond
 	// maxSamples bounds the stamped requests of a run.
 	maxSamples = 1 << 14
 )

@@ -9,8 +9,6 @@ import (
 
 // hold keeps a run of tcp-crr until its client closes this connection.
 func (s *server) hold(fd int, p params) {
-	s.short.Add(1)
-	defer s.short.Add(-1)
 	var b [1]byte
 	_ = readFull(fd, b[:], now()+int64(p.Warmup+p.Duration+idleTimeout), s.stop) // how it ends is the same
 }

@@ -61,6 +61,10 @@ func (s *server) handle(fd int) {
 			a.Place, a.NoStamps = e.place, e.noStamps
 		}
 	}
+	if err == nil && p.Workload == "tcp-crr" {
+		s.short.Add(1) // before the client learns that it may begin
+		defer s.short.Add(-1)
+	}
 	deadline := now() + int64(helloTimeout)
 	if err != nil {
 		a.Error = err.Error()

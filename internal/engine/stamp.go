@@ -37,9 +37,10 @@ const (
 // A stampedSocket sends and receives messages without allocating, and reads when
 // the kernel saw them. It must not be copied, since its headers point into it.
 type stampedSocket struct {
-	fd int
-	on bool  // received messages have stamps
-	rx int64 // when the kernel got the last message, ns since 1970; 0 when it did not say
+	fd   int
+	on   bool  // received messages are to have stamps
+	live bool  // one had
+	rx   int64 // when the kernel got the last message, ns since 1970; 0 when it did not say
 
 	from    *unix.RawSockaddrAny // where the last datagram came from; nil on a connected socket
 	fromLen uint32
@@ -103,6 +104,7 @@ func (s *stampedSocket) recv(b []byte, flags int) (int, unix.Errno) {
 	}
 	if s.on {
 		s.rx = parseReceived(s.control[:min(int(s.hdr.Controllen), len(s.control))])
+		s.live = s.live || s.rx > 0
 	}
 	return int(n), 0
 }

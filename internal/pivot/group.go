@@ -19,7 +19,7 @@ type cells struct {
 }
 
 // probeOrder is how a reader goes from bytes to packets to time.
-var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "tcp-rr", "udp-rr", "tcp-crr", "ping"}
+var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "tcp-rr", "udp-rr", "udp-open", "tcp-crr", "ping"}
 
 func group(results []record.Result, first []string) []cells {
 	byKey := map[string]*cells{}
@@ -164,13 +164,17 @@ func (c cells) metric() (name, unit string) {
 	return best.name, best.unit
 }
 
-// comparisons returns how many networks share a block with the baseline.
+// comparisons returns how many ratios to the baseline there are: one for every
+// network that shares a block with it, and one more where response times are
+// taken apart.
 func (c cells) comparisons(baseline string) int {
 	metric, _ := c.metric()
 	n := 0
 	for network := range c.trials {
-		if a, _ := c.pairs(baseline, network, metric); network != baseline && len(a) > 0 {
-			n++
+		for _, name := range []string{metric, pathValue} {
+			if a, _ := c.pairs(baseline, network, name); network != baseline && len(a) > 0 {
+				n++
+			}
 		}
 	}
 	return n
@@ -190,6 +194,9 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 		}
 		r.Same = r.Ratio.Contains(1)
 		r.Detectable = stat.Detectable(a, b, confidence)
+		if a, b := c.pairs(baseline, r.Network, pathValue); len(a) > 0 {
+			r.Path = stat.Ratio(a, b, confidence)
+		}
 		if far := c.far(baseline, r.Network, t.Metric); far != "" {
 			r.Warnings = append(r.Warnings, far)
 		}

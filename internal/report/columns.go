@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -28,7 +29,8 @@ func columns(t pivot.Table, baseline string) []column {
 	value := numbers(metricName(t.Metric), t.Unit, rows, func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
 	value.Class, value.keep = "value", 9
 	out = append(out, value)
-	out = append(out, ratios(rows, baseline)...)
+	out = append(out, ratios(rows, "÷ "+baseline, func(r pivot.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+	out = append(out, splitColumns(rows, baseline)...)
 	if hasHist(rows) {
 		for i, p := range []float64{0.5, 0.99, 0.999} {
 			c := numbers("p"+[]string{"50", "99", "99.9"}[i], "s", rows, func(r pivot.Row) (float64, bool) { return r.Percentile(p) })
@@ -37,6 +39,7 @@ func columns(t pivot.Table, baseline string) []column {
 		}
 	}
 	out = append(out, share("loss", 7, rows, pivot.Row.Loss))
+	out = append(out, scheduleColumns(rows)...)
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {
 		out = append(out, share("of ceiling", 6, rows, func(r pivot.Row) (float64, bool) {
 			c := r.Ceiling()
@@ -115,24 +118,26 @@ func share(head string, keep int, rows []pivot.Row, get func(pivot.Row) (float64
 	return c
 }
 
-// ratios returns the ratio, its interval, and the mark of no difference.
-func ratios(rows []pivot.Row, baseline string) []column {
+// ratios returns a ratio, its interval, and the mark of no difference.
+func ratios(rows []pivot.Row, head string, get func(pivot.Row) (ratio stat.Interval, same bool)) []column {
 	d := 2
 	for _, r := range rows {
-		d = max(d, ratioDigits(r.Ratio))
+		i, _ := get(r)
+		d = max(d, ratioDigits(i))
 	}
-	ratio := column{Head: "÷ " + baseline, Class: "ratio", keep: 9}
+	ratio := column{Head: head, Class: "ratio", keep: 9}
 	interval := column{Head: "interval", Class: "interval", keep: 9}
 	same := column{Class: "same", keep: 9}
 	for _, r := range rows {
 		x, i, s := "", "", ""
-		if r.Ratio.N > 0 {
-			x = fixed(r.Ratio.Center, d) + "×"
+		v, equal := get(r)
+		if v.N > 0 {
+			x = fixed(v.Center, d) + "×"
 		}
-		if r.Ratio.Bounded() {
-			i = bracket(r.Ratio, d)
+		if v.Bounded() {
+			i = bracket(v, d)
 		}
-		if r.Same {
+		if equal {
 			s = "~"
 		}
 		ratio.Cells, interval.Cells, same.Cells = append(ratio.Cells, x), append(interval.Cells, i), append(same.Cells, s)

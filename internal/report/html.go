@@ -156,7 +156,11 @@ func about(t pivot.Table) string {
 		return s
 	}
 	m := metricName(t.Metric)
-	return strings.TrimSpace(s + " " + strings.ToUpper(m[:1]) + m[1:] + ": " + better(t.Unit) + ".")
+	s = strings.TrimSpace(s + " " + strings.ToUpper(m[:1]) + m[1:] + ": " + better(t.Unit) + ".")
+	if hasSplit(t) {
+		s += " " + splitNote
+	}
+	return s
 }
 
 // shell quotes a command so that it can be pasted.
