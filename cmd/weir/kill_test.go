@@ -56,9 +56,7 @@ func TestKilledRunResumes(t *testing.T) {
 	mark := "WEIR_TEST_MARK=" + tmp
 	alone, killed := filepath.Join(tmp, "alone"), filepath.Join(tmp, "killed")
 	devices := read(t, "/proc/net/dev", 1)
-	if out, err := weir(mark, append([]string{"run", "-o", alone}, study...)...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	finish(t, weir(mark, append([]string{"run", "-o", alone}, study...)...))
 	rng := rand.New(rand.NewPCG(1, 2))
 	resume := func() []string {
 		if _, err := os.Stat(filepath.Join(killed, "study.yaml")); err == nil {
@@ -82,15 +80,23 @@ func TestKilledRunResumes(t *testing.T) {
 			time.Sleep(5 * time.Millisecond) // the kernel ends a PID namespace in its own time
 		}
 	}
-	if out, err := weir(mark, resume()...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	finish(t, weir(mark, resume()...))
 	want, got := trials(t, alone), trials(t, killed)
 	if !slices.Equal(want, got) {
 		t.Errorf("trials differ:\nleft alone %v\nkilled     %v", want, got)
 	}
 	if now := read(t, "/proc/net/dev", 1); now != devices {
 		t.Errorf("devices were %s, are %s", devices, now)
+	}
+}
+
+// finish runs cmd to its end. Its status may be 1: a busy machine fails a trial
+// as short as these, and what matters is that it is recorded.
+func finish(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
+	out, err := cmd.CombinedOutput()
+	if err != nil && cmd.ProcessState.ExitCode() != 1 {
+		t.Fatalf("%v\n%s", err, out)
 	}
 }
 
