@@ -3,11 +3,11 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
-PACKAGES := iperf3 iproute2 ethtool
+PACKAGES := iperf3 iproute2 ethtool procps
 
 export CGO_ENABLED := 0
 
-.PHONY: run build test tools check golden fuzz clean
+.PHONY: run build test tools check golden bench fuzz clean
 
 run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
 	./bin/weir run
@@ -29,6 +29,12 @@ check:
 golden: ## rewrite the golden files; read the difference before you commit it
 	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
 	UPDATE=1 go test ./cmd/weir
+
+B ?= 8
+bench: ## the engine against other tools and a minimal C program, B blocks of a minute; leave the machine alone
+	./scripts/install-tools $(PACKAGES) gcc libc6-dev iperf nuttcp sockperf qperf
+	go run ./bench -blocks $(B) > docs/benchmarks.md.new
+	mv docs/benchmarks.md.new docs/benchmarks.md
 
 T ?= 30s
 fuzz: ## fuzz every parser for T each

@@ -1,35 +1,65 @@
 package main
 
 import (
-	"fmt"
+	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weir-bench/weir/internal/cli"
+	"github.com/weir-bench/weir/internal/store"
 )
 
 func TestMain(m *testing.M) {
+	// Most tests wait for weir, which mostly waits: two at a time, as on a
+	// machine with two CPUs, would take a minute.
+	if runtime.GOMAXPROCS(0) < 4 {
+		if err := flag.Set("test.parallel", "4"); err != nil {
+			panic(err)
+		}
+	}
 	testscript.Main(m, map[string]func(){"weir": func() { os.Exit(cli.Main("test", os.Args[1:])) }})
 }
 
 // TestScript runs every script in testdata: the command line as a user meets it.
 // UPDATE=1 rewrites the expected output.
 func TestScript(t *testing.T) {
+	recorded, err := filepath.Abs("../../internal/probe/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("RECORDED", recorded) // what tools printed
+			path, err := exec.LookPath("weir")
+			e.Setenv("WEIR", path)
+			return err
+		},
 		Condition: func(cond string) (bool, error) {
-			return cond == "lab" && labErr() == nil, nil
+			switch cond {
+			case "lab":
+				return labErr() == nil, nil
+			case "userns":
+				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
+			}
+			return false, errors.New("unknown condition")
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"leftover": leftover,
 			"await":    await,
+			"status":   status,
+			"trials":   listTrials,
 		},
 	})
 }
@@ -43,19 +73,52 @@ func labErr() error {
 	return cmd.Run()
 }
 
+// status N COMMAND… runs a command and fails unless it ends with status N.
+func status(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N COMMAND…")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		got = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// trials DIR FILE writes the IDs of the trials in DIR to FILE, in order.
+func listTrials(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: trials DIR FILE")
+	}
+	c, err := store.Read(ts.MkAbs(args[0]))
+	ts.Check(errors.Join(append(c.Problems, err)...))
+	var b strings.Builder
+	for _, r := range c.Results {
+		b.WriteString(r.Trial + "\n")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o666))
+}
+
 // leftover fails when a process still has the script's work directory in its
-// environment or command line: whatever weir started here.
-func leftover(ts *testscript.TestScript, neg bool, _ []string) {
-	work := ts.Getenv("WORK")
-	procs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, p := range procs {
-		if filepath.Base(p) == "self" || p == fmt.Sprintf("/proc/%d", os.Getpid()) {
-			continue
+// environment: whatever weir started here.
+func leftover(ts *testscript.TestScript, _ bool, _ []string) {
+	work := "WORK=" + ts.Getenv("WORK")
+	deadline := time.Now().Add(5 * time.Second)
+	for {
+		left := withEnv(work)
+		if len(left) == 0 {
+			return
 		}
-		env, _ := os.ReadFile(filepath.Join(p, "environ"))
-		if strings.Contains(string(env), "WORK="+work) {
-			cmdline, _ := os.ReadFile(filepath.Join(p, "cmdline"))
-			ts.Fatalf("process %s is left: %s", filepath.Base(p), strings.ReplaceAll(string(cmdline), "\x00", " "))
+		if time.Now().After(deadline) {
+			ts.Fatalf("processes are left: %s", strings.Join(left, "; "))
 		}
+		time.Sleep(5 * time.Millisecond) // the kernel ends a PID namespace in its own time
 	}
 }

@@ -27,7 +27,7 @@ var layers = [][]string{
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},
-	{"cmd/weir"},
+	{"cmd/weir", "bench"},
 }
 
 // only names the sole importers of a dependency that needs care.
@@ -36,7 +36,7 @@ var only = map[string][]string{
 	"github.com/vishvananda/netns":   {"internal/lab"},
 	"github.com/safchain/ethtool":    {"internal/lab"},
 	"golang.org/x/sys/unix":          {"internal/lab", "internal/netns", "internal/rootless", "internal/engine", "internal/store"},
-	"os/exec":                        {"internal/lab", "internal/rootless", "internal/facts", "internal/keep"},
+	"os/exec":                        {"internal/lab", "internal/rootless", "internal/facts", "internal/keep", "bench"},
 	"gonum.org/v1/plot":              {"internal/chart"},
 	"github.com/spf13/cobra":         {"internal/cli"},
 }

@@ -135,9 +135,10 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 	return pr, nil
 }
 
-// at adds where in the study u stands.
+// at adds where in the study u stands, unless err says where it is wrong.
 func at(u study.Use, err error) error {
-	if pos := u.Pos(); pos != "" {
+	var placed *study.Error
+	if pos := u.Pos(); pos != "" && !errors.As(err, &placed) {
 		return fmt.Errorf("%s: %w", pos, err)
 	}
 	return err

@@ -47,8 +47,15 @@ func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// errInterrupted is the cause of a context that a signal ended.
-var errInterrupted = errors.New("interrupted")
+// An interruption is the cause of a context that a signal ended.
+type interruption struct{ signal syscall.Signal }
+
+func (i *interruption) Error() string {
+	return fmt.Sprintf("interrupted by signal %d (%v)", i.signal, i.signal)
+}
+
+// Signal is for package rootless, which passes it on.
+func (i *interruption) Signal() syscall.Signal { return i.signal }
 
 // Main runs the command line and returns the exit status.
 func Main(version string, args []string) int {
@@ -58,10 +65,11 @@ func Main(version string, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	var e *exitError
+	var i *interruption
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, errInterrupted):
+	case errors.As(err, &i):
 		e = &exitError{exitInterrupted, err}
 	case errors.Is(err, rootless.ErrForbidden):
 		e = &exitError{exitEnvironment, err}
@@ -86,7 +94,9 @@ func interruptible() (context.Context, func()) {
 		if !ok {
 			return
 		}
-		cancel(fmt.Errorf("%w by signal %d (%v)", errInterrupted, s, s))
+		if sig, ok := s.(syscall.Signal); ok {
+			cancel(&interruption{sig})
+		}
 		if _, ok := <-sigs; ok {
 			os.Exit(exitInterrupted)
 		}
@@ -148,9 +158,12 @@ func complete(names []string) cobra.CompletionFunc {
 
 // inLab runs f in the second process, in namespaces of its own, and is that
 // process's parent otherwise.
-func inLab(f func() error) error {
+func inLab(ctx context.Context, f func() error) error {
 	if !rootless.Inside() {
-		code, err := rootless.Reexec()
+		code, err := rootless.Reexec(ctx)
+		if ctx.Err() != nil && err != nil {
+			return context.Cause(ctx)
+		}
 		if err != nil {
 			return exit(exitEnvironment, err)
 		}

@@ -24,7 +24,7 @@ func doctorCommand() *cobra.Command {
 is 3 when the default study cannot run here.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := inLab(func() error { return doctor(c.Context(), asJSON, nil) })
+			err := inLab(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
 			if errors.Is(err, rootless.ErrForbidden) {
 				return doctor(c.Context(), asJSON, err)
 			}

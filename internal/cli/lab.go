@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,14 +41,14 @@ func labUp(name *string) *cobra.Command {
 			if _, _, err := t.build(); err != nil {
 				return err
 			}
-			socket, err := keep.Socket(*name)
+			socket, err := socketOf(*name)
 			if err != nil {
-				return exit(exitEnvironment, err)
-			}
-			if _, err := keep.Nodes(socket); err == nil {
-				return usage("a topology called %s is up: end it with weir lab down --name %s, or give --name", *name, *name)
+				return err
 			}
 			nodes, err := keep.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
+			if errors.Is(err, keep.ErrUp) {
+				return usage("%s: %w: end it with weir lab down --name %s, or give --name", *name, err, *name)
+			}
 			if err != nil {
 				return exit(exitEnvironment, err)
 			}
@@ -62,6 +61,15 @@ func labUp(name *string) *cobra.Command {
 	return c
 }
 
+// socketOf returns where the topology called name is reached.
+func socketOf(name string) (string, error) {
+	socket, err := keep.Socket(name)
+	if errors.Is(err, keep.ErrName) {
+		return "", exit(exitUsage, err)
+	}
+	return socket, exit(exitEnvironment, err)
+}
+
 // labHold is the process behind `weir lab up`. It is told the socket: in its
 // namespaces the user has another number.
 func labHold() *cobra.Command {
@@ -72,7 +80,7 @@ func labHold() *cobra.Command {
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return inLab(func() error { return hold(c.Context(), socket, t) })
+			return inLab(c.Context(), func() error { return hold(c.Context(), socket, t) })
 		},
 	}
 	t.register(c)
@@ -85,9 +93,6 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return exit(exitEnvironment, err) // left by one that was killed
-	}
 	site, err := lab.Open(ctx, network.Places(topology))
 	if err != nil {
 		return exit(exitEnvironment, err)
@@ -96,7 +101,7 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 	if err := site.Apply(ctx, p.Steps); err != nil {
 		return exit(exitEnvironment, err)
 	}
-	return keep.Serve(ctx, socket, site.Nodes)
+	return exit(exitEnvironment, keep.Serve(ctx, socket, site.Nodes))
 }
 
 func labExec(name *string) *cobra.Command {
@@ -105,9 +110,9 @@ func labExec(name *string) *cobra.Command {
 		Short: "Run a command in a host or pod of the topology",
 		Args:  args(cobra.MinimumNArgs(2)),
 		RunE: func(c *cobra.Command, as []string) error {
-			socket, err := keep.Socket(*name)
+			socket, err := socketOf(*name)
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return err
 			}
 			argv := as[1:]
 			if argv[0] == "--" && len(argv) > 1 {
@@ -130,7 +135,7 @@ func labExec(name *string) *cobra.Command {
 				if e.err == nil && e.status != 0 {
 					return &exitError{e.status, errors.New("")}
 				}
-				return e.err
+				return exit(exitEnvironment, e.err)
 			case <-c.Context().Done(): // the keeper ends the command when this process is gone
 				return context.Cause(c.Context())
 			}
@@ -146,9 +151,9 @@ func labDown(name *string) *cobra.Command {
 		Short: "End the topology and all that runs in it",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			socket, err := keep.Socket(*name)
+			socket, err := socketOf(*name)
 			if err != nil {
-				return exit(exitEnvironment, err)
+				return err
 			}
 			if err := keep.Down(socket); err != nil {
 				return exit(exitEnvironment, err)

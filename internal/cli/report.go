@@ -43,9 +43,7 @@ func reportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for _, p := range rep.Problems {
-				fmt.Fprintln(os.Stderr, "weir:", p)
-			}
+			tell(rep.Problems)
 			var b bytes.Buffer
 			if err := write(&b, rep); err != nil {
 				return err
@@ -82,6 +80,13 @@ func load(dir string) (report.Run, error) {
 	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
 	return rep, nil
+}
+
+// tell prints what of the results could not be read.
+func tell(problems []string) {
+	for _, p := range problems {
+		fmt.Fprintln(os.Stderr, "weir:", p)
+	}
 }
 
 func labels(us []study.Use) []string {
@@ -126,6 +131,7 @@ whole interval is worse than the bound; then the exit status is 1.`,
 				if runs[i], err = load(dir); err != nil {
 					return err
 				}
+				tell(runs[i].Problems)
 			}
 			cmp := report.Compare(runs[0], runs[1], max)
 			if asJSON {

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -55,7 +57,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 			if err := check(s); err != nil {
 				return err
 			}
-			return inLab(func() error {
+			return inLab(c.Context(), func() error {
 				r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON}
 				return r.run(c.Context())
 			})
@@ -82,6 +84,9 @@ func storedStudy(dir string) (study.Study, error) {
 
 // check finds what is wrong with a study before anything is built.
 func check(s study.Study) error {
+	if s.MaxTime > 0 && s.Precision == 0 {
+		return usage("max-time %v is a cap for a precision, and there is none: give --precision too, or --blocks alone", s.MaxTime)
+	}
 	if _, err := catalog.Prepare(s); err != nil {
 		return exit(exitUsage, err)
 	}
@@ -107,7 +112,7 @@ func (r *runner) run(ctx context.Context) error {
 		return exit(exitUsage, err)
 	}
 	if err := r.describe(d); err != nil {
-		return exit(exitEnvironment, err)
+		return r.stopped(err)
 	}
 	p := newProgress(d.Log)
 	results, err := experiment.Run(ctx, experiment.Config{
@@ -120,9 +125,22 @@ func (r *runner) run(ctx context.Context) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return exit(exitEnvironment, fmt.Errorf("%w; what was measured is kept in %s; go on with: weir run --resume %s", err, r.dir, r.dir))
+		return r.stopped(err)
 	}
 	return r.report(d)
+}
+
+// stopped says how a run goes on that the machine stopped.
+func (r *runner) stopped(err error) error {
+	const goOn = "go on with: weir run --resume "
+	switch {
+	case strings.Contains(err.Error(), "--resume"): // package store has said it
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		err = fmt.Errorf("%w: make room, then %s%s", err, goOn, r.dir)
+	default:
+		err = fmt.Errorf("%w; what was measured is kept in %s; %s%s", err, r.dir, goOn, r.dir)
+	}
+	return exit(exitEnvironment, err)
 }
 
 // open makes the results directory, or takes up an old one.
@@ -148,7 +166,7 @@ func (r *runner) open() (*store.Dir, error) {
 	}
 	if err != nil {
 		d.Close()
-		return nil, exit(exitEnvironment, err)
+		return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, or use another -o", err))
 	}
 	return d, nil
 }
@@ -172,11 +190,11 @@ func (r *runner) report(d *store.Dir) error {
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	if err := writeReports(d, rep); err != nil {
-		return exit(exitEnvironment, err)
-	}
-	if err := print(os.Stdout, rep, r.json); err != nil {
+	if err := printTables(os.Stdout, rep, r.json); err != nil {
 		return err
+	}
+	if err := writeReports(d, rep); err != nil {
+		return r.stopped(err)
 	}
 	if !r.json {
 		fmt.Printf("\nreport: %s\n", filepath.Join(r.dir, "report.html"))
@@ -184,7 +202,7 @@ func (r *runner) report(d *store.Dir) error {
 	return verdict(rep.Results)
 }
 
-func print(w io.Writer, rep report.Run, asJSON bool) error {
+func printTables(w io.Writer, rep report.Run, asJSON bool) error {
 	if asJSON {
 		return report.JSON(w, rep)
 	}

@@ -88,7 +88,7 @@ func (f *studyFlags) base(as []string) (study.Study, error) {
 		return shippedStudy(defaultStudy)
 	case len(as) == 0:
 		s, err := shippedStudy(defaultStudy)
-		s.Name, s.Question = "flags", "What do these networks cost?"
+		s.Name, s.Question = "custom", "What do these networks cost?"
 		return s, err
 	case slices.Contains(studyNames(), as[0]):
 		return shippedStudy(as[0])

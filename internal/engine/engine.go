@@ -12,6 +12,19 @@
 // EINTR for it, which must be neither counted nor retried for ever. Garbage
 // collection is off. TCP throughput is counted by the receiver on its own
 // clock. UDP is a ladder of counts: offered, sent, received, delivered.
+//
+// Response times are taken apart by the kernel's time stamps of some requests
+// (stamp.go, samples.go). With c0 before sending, c1 the request at the client's
+// first device, s1 the request in the server's namespace, s2 in its program, s4
+// the reply at the server's first device, c2 the reply in the client's namespace
+// and c3 in its program:
+//
+//	path = (c2-c1) - (s4-s1)
+//	wake = (s2-s1) + (c3-c2)
+//	app  = (c1-c0) + (s4-s2)
+//
+// They add up to c3-c0. Each difference is of one machine's clock, so the two need
+// not agree, and the way there cannot be told from the way back.
 package engine
 
 import (
@@ -29,7 +42,7 @@ import (
 var ErrUsage = errors.New("engine: usage")
 
 const usage = `weir engine serve ADDR:PORT
-weir engine run WORKLOAD ADDR:PORT [flags]    WORKLOAD is tcp-rr, tcp-stream, udp-rr or udp-stream
+weir engine run WORKLOAD ADDR:PORT [flags]    WORKLOAD is tcp-crr, tcp-rr, tcp-stream, udp-open, udp-rr or udp-stream
 weir engine ping ADDR [flags]
 weir engine reach ADDR:PORT --size BYTES [flags]
 `

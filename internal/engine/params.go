@@ -18,7 +18,7 @@ const (
 )
 
 // workloads in the order in which they are listed.
-var workloads = []string{"tcp-rr", "tcp-stream", "udp-rr", "udp-stream"}
+var workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-stream"}
 
 // params is the client's first message: what it is about to do, and what it
 // wants the server to set. Times are nanoseconds.
@@ -34,6 +34,7 @@ type params struct {
 	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 leaves the server's default
 
 	transfer
+	requests
 }
 
 // accepted is the server's answer to params: what it set, read back.
@@ -42,6 +43,9 @@ type accepted struct {
 	Error  string `json:"error,omitempty"`
 	CC     string `json:"cc,omitempty"`
 	RcvBuf int    `json:"rcvbuf"` // bytes, as getsockopt returns them: twice what was granted (socket(7))
+
+	Place    *place `json:"place,omitempty"`    // where it spins
+	NoStamps string `json:"noStamps,omitempty"` // why it takes none although asked to
 }
 
 // check returns an error that names the value and its bound.
@@ -73,5 +77,5 @@ func (p params) check() error {
 	case len(p.CC) > 15: // TCP_CA_NAME_MAX 16, include/net/tcp.h
 		return fmt.Errorf("congestion control %q is longer than 15 bytes", p.CC)
 	}
-	return nil
+	return p.checkRequests()
 }

@@ -9,20 +9,39 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rrResult is what a tcp-rr or udp-rr run prints. One request is outstanding at
-// a time, so a slow reply delays the requests after it: this is closed-loop
-// latency, and its tail is that of the transactions that were made.
+// rrResult is what a tcp-rr or udp-rr run prints. As many requests are
+// outstanding as were asked for, and no more, so a slow reply delays the requests
+// after it: this is closed-loop latency, and its tail is that of the transactions
+// that were made. udp-open does without that.
 type rrResult struct {
 	head
+	Inflight     int    `json:"inflight"` // requests that are outstanding at once
+	Wait         string `json:"wait"`     // for a message: "blocking" or "spinning"
+	CPU          *int   `json:"cpu,omitempty"`
+	FarCPU       *int   `json:"serverCPU,omitempty"`
 	Requests     int64  `json:"requests"`
 	Transactions int64  `json:"transactions"` // requests that were answered
 	Lost         int64  `json:"lost"`         // that were not, within replyTimeout
 	Late         int64  `json:"late"`         // replies that came after it, and duplicates, from the warm-up on; not counted
 	Hist         string `json:"hist"`         // of response times, ns: HDR V2 compressed, base64
-	Congestion   string `json:"congestion,omitempty"`
-	FarCC        string `json:"serverCongestion,omitempty"`
-	SndBuf       int    `json:"sndbuf"` // bytes in effect
-	RcvBuf       int    `json:"rcvbuf"` // bytes in effect
+	splitResult
+	Congestion string `json:"congestion,omitempty"`
+	FarCC      string `json:"serverCongestion,omitempty"`
+	SndBuf     int    `json:"sndbuf"` // bytes in effect
+	RcvBuf     int    `json:"rcvbuf"` // bytes in effect
+}
+
+// splitResult is what the response times of the stamped requests consist of; see
+// type split. The histograms are there unless Stamps begins with "none: ".
+type splitResult struct {
+	Stamps      string `json:"stamps"`
+	Stamped     int64  `json:"stamped"`    // requests
+	Incomplete  int64  `json:"incomplete"` // of them without a stamp of every step
+	Impossible  int64  `json:"impossible"` // of them with a part below zero
+	StampedHist string `json:"stampedHist,omitempty"`
+	PathHist    string `json:"pathHist,omitempty"`
+	WakeHist    string `json:"wakeHist,omitempty"`
+	AppHist     string `json:"appHist,omitempty"`
 }
 
 // replyTimeout is when a request over UDP counts as lost. It is several times the
@@ -49,144 +68,123 @@ func encodeHist(h *hdrhistogram.Histogram) (string, error) {
 	return string(b), nil
 }
 
-// An exchange makes one transaction and returns its time in nanoseconds, or 0
-// when the reply was lost.
-type exchange func(seq uint64) (int64, error)
+// A udpAsker sends requests over UDP.
+type udpAsker struct {
+	*asker
+	*udpClient
+	request []byte
+	seq     uint64
+	ids     uint32 // stamps of sending asked for since they were last turned on
+	freed   [1]int
 
-// transact makes transactions one after another: through the warm-up, then for
-// the duration, which the last one may outlast. It must run on a thread of its own.
-func transact(c config, s *stopper, out events, do exchange) (r rrResult, err error) {
-	hist := newHist()
-	seq := uint64(0)
-	for end := now() + int64(c.Warmup); now() < end; seq++ {
-		if _, err := do(seq); err != nil {
-			return r, err
-		}
-	}
-	if err := out.begin(); err != nil {
-		return r, err
-	}
-	begin := now()
-	end := begin + int64(c.Duration)
-	last := begin
-	for silent := begin; last < end; seq++ {
-		if s.stopped() {
-			return r, errStopped
-		}
-		rtt, err := do(seq)
-		last = now()
-		switch {
-		case err != nil:
-			return r, err
-		case rtt > 0:
-			silent = last
-			r.Transactions++
-			err = hist.RecordValue(rtt)
-		case last-silent > int64(c.timeout):
-			err = fmt.Errorf("no reply for %v: %w", c.timeout, errSilent)
-		default:
-			r.Lost++
-		}
-		if err != nil {
-			return r, err
-		}
-		r.Requests++
-	}
-	if err := out.end(); err != nil {
-		return r, err
-	}
-	if r.Transactions == 0 {
-		return r, fmt.Errorf("none of %d requests was answered within %v", r.Requests, replyTimeout)
-	}
-	r.head = newHead(c.Workload, c.server.String(), c.Size, last-begin)
-	r.Hist, err = encodeHist(hist)
-	return r, err
+	// Of the open loop.
+	heard int64 // when the last reply came
+	poll  [1]unix.PollFd
 }
 
-func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error) {
-	t, err := dialTCP(ctx, c, s)
+func newUDPAsker(u *udpClient, c config, slots int) *udpAsker {
+	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, slots), udpClient: u, request: make([]byte, c.Size)}
+	a.book.timeout = int64(replyTimeout)
+	a.asker.send, a.asker.receive = a.send, a.receive
+	a.asker.stamp(u.far.NoStamps)
+	return a
+}
+
+// runUDP agrees with the server, measures on a thread, and fetches the server's stamps.
+func runUDP(ctx context.Context, c config, s *stopper, slots int, measure func(*udpAsker) error, r *rrResult) error {
+	u, err := meet(ctx, c, s)
 	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(t.fd)
-	b := make([]byte, c.Size)
-	do := func(uint64) (int64, error) {
-		start := now()
-		deadline := start + int64(c.timeout)
-		if err := writeFull(t.fd, b, deadline, s); err != nil {
-			return 0, fmt.Errorf("request: %w", err)
-		}
-		if err := readFull(t.fd, b, deadline, s); err != nil {
-			return 0, fmt.Errorf("reply: %w", err)
-		}
-		return max(now()-start, 1), nil
-	}
-	var r rrResult
-	err = <-onThread(func() error {
-		r, err = transact(c, s, out, do)
 		return err
+	}
+	defer unix.Close(u.fd)
+	a := newUDPAsker(u, c, slots)
+	err = <-onThread(func() error {
+		if err := a.settle(u.far.Place); err != nil {
+			return err
+		}
+		return measure(a)
 	})
+	var far []farSample
+	if err == nil && a.every > 0 {
+		far, err = u.fetchStamps(ctx)
+	}
 	if err == nil {
-		err = t.finish()
+		err = a.split(r, far)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
+		return fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
-	r.Congestion, r.FarCC, r.SndBuf, r.RcvBuf = t.cc, t.far.CC, t.sndBuf, t.far.RcvBuf
-	return r, nil
+	r.SndBuf, r.RcvBuf = u.sndBuf, u.far.RcvBuf
+	return nil
 }
 
 func runUDPRR(ctx context.Context, c config, s *stopper, out events) (any, error) {
-	u, err := meet(ctx, c, s)
-	if err != nil {
-		return nil, err
-	}
-	defer unix.Close(u.fd)
-	request := make([]byte, c.Size)
-	late := int64(0)
-	do := func(seq uint64) (int64, error) { return u.exchange(request, seq, &late) }
 	var r rrResult
-	err = <-onThread(func() error {
-		r, err = transact(c, s, out, do)
+	err := runUDP(ctx, c, s, max(c.Inflight, 1), func(a *udpAsker) (err error) {
+		r, err = a.closed(out)
 		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
-	}
-	r.Late, r.SndBuf, r.RcvBuf = late, u.sndBuf, u.far.RcvBuf
-	return r, nil
+	}, &r)
+	return r, err
 }
 
-// exchange sends one request and waits for its reply. Whatever else arrives is a
-// reply to an earlier request, and adds to late.
-func (u *udpClient) exchange(request []byte, seq uint64, late *int64) (int64, error) {
-	start := now()
-	header{kind: kindEcho, run: u.run, seq: seq, sent: uint64(start) & mask40}.put(request)
-	if _, errno := send(u.fd, request); transient(errno) {
-		return 0, nil
-	} else if errno != 0 {
-		return 0, fmt.Errorf("request: %w", errno)
+// send sends one request. The slot travels where datagrams of a stream carry
+// their time: the reply brings it back.
+func (a *udpAsker) send(i int, start int64, measured bool) error {
+	x := slot{seq: a.seq, start: start, sent: start, measured: measured, sample: -1}
+	a.seq++
+	h := header{kind: kindEcho, run: a.run, seq: x.seq, sent: uint64(i)}
+	if a.due(start, measured) {
+		h.kind, x.sample = kindStamped, len(a.samples.list)
 	}
-	for deadline := start + int64(replyTimeout); ; {
-		n, errno := recv(u.fd, u.buf)
-		t := now()
-		if u.stop.stopped() {
-			return 0, errStopped
-		}
-		switch {
-		case errno == 0:
-			h, ok := parseHeader(u.buf[:n])
-			if ok && h.kind == kindEcho|kindAnswer && h.run == u.run && h.seq == seq && n == len(request) {
-				return max(t-start, 1), nil
-			}
-			*late++
-		case !transient(errno):
-			return 0, fmt.Errorf("reply: %w", errno)
-		}
-		if t > deadline {
-			return 0, nil
-		}
+	h.put(a.request)
+	_, errno := a.sock.send(a.request, x.sample >= 0)
+	if x.sample >= 0 {
+		a.enter(x, a.ids)
+		a.ids++
 	}
+	a.book.open(i, x)
+	switch {
+	case errno == 0:
+	case transient(errno):
+		a.book.slots[i].sent = start - 2*int64(replyTimeout) // lost, at once
+		if x.sample >= 0 {
+			return a.renumber()
+		}
+	default:
+		return fmt.Errorf("request: %w", errno)
+	}
+	return nil
+}
+
+// renumber begins to count stamps anew: whether the kernel counted the one that
+// it failed to send depends on its version.
+func (a *udpAsker) renumber() error {
+	a.ids = 0
+	a.samples.restart()
+	return a.sock.stampOn()
+}
+
+func (a *udpAsker) receive(flags int) ([]int, error) {
+	n, errno := a.sock.recv(a.buf, flags)
+	t := now()
+	switch {
+	case transient(errno):
+		return nil, nil
+	case errno != 0:
+		return nil, fmt.Errorf("reply: %w", errno)
+	}
+	h, ok := parseHeader(a.buf[:n])
+	if !ok || h.run != a.run || n != len(a.request) || h.kind != kindEcho|kindAnswer && h.kind != kindStamped|kindAnswer {
+		a.book.late++ // such as a repeated answer to the hello
+		return nil, nil
+	}
+	a.freed[0] = int(h.sent)
+	x, ok, err := a.book.reply(int(h.sent), h.seq, t)
+	if !ok || err != nil {
+		return nil, err
+	}
+	a.answered(x, t)
+	return a.freed[:], nil
 }
 
 // transient reports that one datagram could not go, and the next one may: the

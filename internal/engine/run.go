@@ -16,12 +16,14 @@ import (
 type config struct {
 	params
 	server  netip.AddrPort
-	rate    float64       // bit/s of payload; 0 is as fast as it can
+	rate    float64       // udp-stream: bit/s of payload, 0 is as fast as it can; udp-open: requests/s
 	sndBuf  int           // bytes; 0 leaves the kernel's choice
 	timeout time.Duration // for connecting, for every answer, and for TCP to move on
 
 	zerocopy bool
 	cpus     []int // none is any
+
+	stampEvery time.Duration // the shortest time between two stamped requests; 0 is none
 }
 
 // maxRate is far above any path, and keeps the schedule's arithmetic exact.
@@ -49,6 +51,10 @@ func runMain(ctx context.Context, args []string, out events, stderr io.Writer) e
 		result, err = runTCPRR(ctx, c, s, out)
 	case "udp-rr":
 		result, err = runUDPRR(ctx, c, s, out)
+	case "udp-open":
+		result, err = runUDPOpen(ctx, c, s, out)
+	case "tcp-crr":
+		result, err = runTCPCRR(ctx, c, s, out)
 	}
 	if err != nil {
 		return cancelled(ctx, err)
@@ -62,13 +68,14 @@ func parseRun(args []string, stderr io.Writer) (config, error) {
 	fs.DurationVar(&c.Duration, "duration", time.Second, "of the measured window")
 	fs.DurationVar(&c.Warmup, "warmup", 0, "traffic before the window, not counted")
 	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 131072 for tcp-stream, 1400 for udp-stream, 64 else)")
-	fs.Float64Var(&c.rate, "rate", 0, "udp-stream: bit/s of payload; 0 is as fast as it can")
+	fs.Float64Var(&c.rate, "rate", 0, "udp-stream: bit/s of payload, 0 is as fast as it can; udp-open: requests/s (default 2000)")
 	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream: connections")
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control, set at both ends")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes asked for the client's send buffer; 0 leaves it")
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes asked for the server's receive buffer; 0 leaves it (UDP: 4 MiB)")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "for connecting, for every answer of the server, and for TCP to move on")
 	c.transferFlags(fs)
+	c.requestFlags(fs)
 	pos, err := parseFlags(fs, args, stderr, "WORKLOAD", "ADDR:PORT")
 	if err != nil {
 		return c, err
@@ -84,15 +91,17 @@ func parseRun(args []string, stderr io.Writer) (config, error) {
 		c.Size = 64
 	}
 	c.finishTransfer()
-	err = c.check()
+	if err = c.check(); err == nil {
+		err = c.finishRequests()
+	}
 	switch {
 	case err != nil:
 	case c.server.Port() == 0:
 		err = fmt.Errorf("port 0 of %v is not a port to connect to", c.server)
 	case math.IsNaN(c.rate) || c.rate < 0 || c.rate > maxRate:
 		err = fmt.Errorf("rate %g is outside 0..%g bit/s", c.rate, float64(maxRate))
-	case c.rate > 0 && c.Workload != "udp-stream":
-		err = fmt.Errorf("%s: --rate is for udp-stream alone", c.Workload)
+	case c.rate > 0 && c.Workload != "udp-stream" && c.Workload != "udp-open":
+		err = fmt.Errorf("%s: --rate is for udp-open and udp-stream", c.Workload)
 	case c.Streams != 1 && c.Workload != "tcp-stream":
 		err = fmt.Errorf("%s: --streams is for tcp-stream alone", c.Workload)
 	case c.zerocopy && c.Workload != "tcp-stream":

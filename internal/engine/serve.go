@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -35,6 +36,8 @@ type server struct {
 	mu   sync.Mutex
 	fds  map[int]bool // open sockets
 	runs map[uint32]*tcpRun
+
+	short atomic.Int32 // runs of tcp-crr that are on
 }
 
 // serveMain is `weir engine serve`. It binds TCP before UDP, so a server that
@@ -153,6 +156,7 @@ func (s *server) drop(fd int) {
 }
 
 func (s *server) accept(listener int) error {
+	var buf []byte // of the short connections that are served here
 	for !s.stop.stopped() {
 		fd, _, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
 		switch {
@@ -164,7 +168,7 @@ func (s *server) accept(listener int) error {
 		default:
 			return fmt.Errorf("engine: serve: accept: %w", err)
 		}
-		if !s.open(fd) {
+		if s.transact(fd, 0, &buf) || !s.open(fd) {
 			unix.Close(fd)
 			continue
 		}

@@ -35,7 +35,7 @@ type streamReport struct {
 // handle serves one connection. A client learns what was wrong from the
 // connection itself; the server carries on for the next one.
 func (s *server) handle(fd int) {
-	if setTimeouts(fd, tick) != nil {
+	if setTimeouts(fd, tick) != nil || s.transact(fd, helloTimeout, new([]byte)) {
 		return
 	}
 	var p params
@@ -55,6 +55,16 @@ func (s *server) handle(fd int) {
 		defer s.leave(run)
 		a.CC, a.RcvBuf, err = prepare(fd, s.v6, p)
 	}
+	var e *echoer
+	if err == nil && p.Workload == "tcp-rr" {
+		if e, err = newEchoer(p, newStampedSocket(fd, nil)); err == nil {
+			a.Place, a.NoStamps = e.place, e.noStamps
+		}
+	}
+	if err == nil && p.Workload == "tcp-crr" {
+		s.short.Add(1) // before the client learns that it may begin
+		defer s.short.Add(-1)
+	}
 	deadline := now() + int64(helloTimeout)
 	if err != nil {
 		a.Error = err.Error()
@@ -64,8 +74,12 @@ func (s *server) handle(fd int) {
 	if writeJSON(fd, a, deadline, s.stop) != nil {
 		return
 	}
-	if p.Workload == "tcp-rr" {
-		s.echo(fd, p)
+	switch p.Workload {
+	case "tcp-rr":
+		s.echo(e)
+		return
+	case "tcp-crr":
+		s.hold(fd, p)
 		return
 	}
 	report := s.receive(fd, run)
@@ -147,21 +161,6 @@ func (s *server) receive(fd int, run *tcpRun) streamReport {
 			return r
 		case t > begin && t <= end:
 			r.Bytes += int64(n)
-		}
-	}
-}
-
-// echo answers every message with itself until the client closes.
-func (s *server) echo(fd int, p params) {
-	b := make([]byte, p.Size)
-	for {
-		deadline := now() + int64(p.Warmup+p.Duration+idleTimeout)
-		err := readFull(fd, b, deadline, s.stop)
-		if err == nil {
-			err = writeFull(fd, b, deadline, s.stop)
-		}
-		if err != nil {
-			return // io.EOF when the client is done
 		}
 	}
 }

@@ -34,8 +34,9 @@ type udpServer struct {
 	run     uint32 // the run that is counted; the hello of another one replaces it
 	greeted bool
 	begun   bool
-	base    uint32 // drops of the socket when the run began
-	drops   uint32 // and now
+	echo    *echoer // of a run of requests and replies, nil otherwise
+	base    uint32  // drops of the socket when the run began
+	drops   uint32  // and now
 	counts  receiver
 }
 
@@ -73,7 +74,7 @@ func (u *udpServer) serve() error {
 }
 
 func (u *udpServer) readOne() unix.Errno {
-	n, drops, errno := u.msg.recv(u.fd, 0)
+	n, drops, errno := u.receive()
 	if errno == 0 {
 		u.drops = drops
 		u.handle(n)
@@ -86,9 +87,8 @@ func (u *udpServer) handle(n int) {
 	h, ok := parseHeader(u.msg.buf[:n])
 	switch {
 	case !ok, h.kind == kindMeasure, h.kind == kindWarmup:
-	case h.kind == kindEcho:
-		u.msg.buf[2] |= byte(kindAnswer)
-		u.msg.answer(u.fd, n)
+	case h.kind == kindEcho || h.kind == kindStamped:
+		u.reply(h, n)
 	default:
 		u.control(h, n)
 	}
@@ -101,6 +101,8 @@ func (u *udpServer) control(h header, n int) {
 	case kindReach:
 		u.msg.buf[2] |= byte(kindAnswer)
 		u.answerWhole(n)
+	case kindStamps:
+		u.tellStamps(h, n)
 	case kindHello:
 		u.answer(h, u.hello(h, u.msg.buf[headerSize:n]))
 	case kindBegin:
@@ -145,7 +147,11 @@ func (u *udpServer) hello(h header, b []byte) accepted {
 	}
 	if !u.greeted || u.run != h.run {
 		u.greeted, u.begun, u.run = true, false, h.run
+		if err := u.echoes(p); err != nil {
+			u.greeted, a.Error = false, err.Error()
+		}
 	}
+	u.describe(&a)
 	return a
 }
 

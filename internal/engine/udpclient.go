@@ -91,8 +91,18 @@ func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
 }
 
 // ask sends a request until it is answered, and decodes the answer into v unless
-// that is nil. A refusal is tried again too, for the server may not be there yet.
+// that is nil.
 func (u *udpClient) ask(ctx context.Context, k kind, payload []byte, v any) error {
+	b, err := u.askRaw(ctx, k, payload)
+	if err != nil || v == nil {
+		return err
+	}
+	return strictJSON(b, v)
+}
+
+// askRaw sends a request until it is answered, and returns the answer, valid until
+// the next message. A refusal is tried again too, for the server may not be there yet.
+func (u *udpClient) askRaw(ctx context.Context, k kind, payload []byte) ([]byte, error) {
 	deadline := now() + int64(u.timeout)
 	request := make([]byte, headerSize+len(payload))
 	copy(request[headerSize:], payload)
@@ -107,20 +117,17 @@ func (u *udpClient) ask(ctx context.Context, k kind, payload []byte, v any) erro
 		b, err := u.await(k, now()+int64(askEvery))
 		switch {
 		case errors.Is(err, errStopped):
-			return err
+			return nil, err
 		case err != nil:
 			reason = err
 			if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
-				return err
+				return nil, err
 			}
-		case b == nil:
-		case v != nil:
-			return strictJSON(b, v)
-		default:
-			return nil
+		case b != nil:
+			return b, nil
 		}
 	}
-	return fmt.Errorf("no answer within %v: %w", u.timeout, reason)
+	return nil, fmt.Errorf("no answer within %v: %w", u.timeout, reason)
 }
 
 // await returns the payload of the answer to a request of kind k, or nil when

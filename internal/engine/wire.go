@@ -38,7 +38,10 @@ const (
 	kindHello                   // JSON params; answered with JSON accepted
 	kindBegin                   // the counters start; answered with nothing
 	kindReport                  // answered with a JSON udpReport
-	kindLast    = kindReport
+	kindStamped                 // kindEcho, of which the server keeps its time stamps
+	kindStamps                  // the number of a sample; answered with the server's samples from there on
+	kindConnect                 // the request of tcp-crr; answered with the same bytes
+	kindLast    = kindConnect
 	kindAnswer  = kind(0x80)
 )
 

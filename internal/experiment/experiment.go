@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
@@ -79,9 +80,10 @@ type run struct {
 // A path is a network that is up, or the reason why it is not.
 type path struct {
 	Network
-	site *target.Site
-	plan plan.Plan
-	err  error
+	site    *target.Site
+	plan    plan.Plan
+	engines *trial.Engines
+	err     error
 }
 
 // Run runs what is missing of the study and returns all its results. The error
@@ -171,9 +173,16 @@ func (r *run) open(ctx context.Context, name string) error {
 func (p *path) client(pl plan.Plan) plan.End { return pl.Ends[0] }
 func (p *path) server(pl plan.Plan) plan.End { return pl.Ends[len(pl.Ends)-1] }
 
-// reach proves that packets of full size cross the path in both directions.
-func (p *path) reach(ctx context.Context, pl plan.Plan) error {
-	return trial.Reach(ctx, p.site, p.client(pl), p.server(pl), pl.Path.MTU, reachTime)
+// reach proves that packets of full size cross the path in both directions. It
+// starts the engines when they do not run, the first time and after a trial
+// that one of them did not survive.
+func (p *path) reach(ctx context.Context, pl plan.Plan) (err error) {
+	if !p.engines.Alive() {
+		if p.engines, err = trial.StartEngines(ctx, p.site, p.client(pl), p.server(pl)); err != nil {
+			return err
+		}
+	}
+	return p.engines.Reach(ctx, pl.Path.MTU, reachTime)
 }
 
 // block runs the trials of block b that are missing.
@@ -190,6 +199,7 @@ func (r *run) block(ctx context.Context, b int) error {
 		res.Format, res.Trial, res.Block = record.Format, t.ID, b
 		res.Asked = map[string]string{"network": t.Network, "probe": t.Probe}
 		maps.Copy(res.Asked, t.Levels)
+		res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // of joined errors
 		if err := r.Dir.Append(&res); err != nil {
 			return err
 		}
@@ -219,20 +229,20 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if err != nil {
 		return res, fmt.Errorf("%s: %w", t.Network, err)
 	}
-	if len(change.Do) > 0 {
-		// A condition is undone even when the run is being cancelled: what
-		// follows in this process must find the network as it was built.
-		defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
-		if err := errors.Join(p.site.Apply(ctx, change.Do)); err != nil {
-			return failed(now, ctx, fmt.Errorf("condition: %w", err))
-		}
+	// A condition is undone even when the run is being cancelled: what follows in
+	// this process must find the network as it was built.
+	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
+	if err := p.site.Apply(ctx, change.Do); err != nil {
+		return failed(now, ctx, fmt.Errorf("condition: %w", err))
+	}
+	if len(change.Do) > 0 || !p.engines.Alive() {
 		if err := p.reach(ctx, change.Plan); err != nil {
-			return failed(now, ctx, fmt.Errorf("under its condition: %w", err))
+			return failed(now, ctx, err)
 		}
 	}
 	return trial.Run(ctx, trial.Setup{
 		Probe: pr, Client: p.client(change.Plan), Server: p.server(change.Plan),
-		Site: p.site, Plan: change.Plan, LinkRate: change.Topology.Rate,
+		Site: p.site, Engines: p.engines, Plan: change.Plan, LinkRate: change.Topology.Rate,
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(t.ID, name, b) },
 	})
@@ -279,6 +289,9 @@ func (r *run) tell(e Event) {
 func (r *run) close() error {
 	var errs []error
 	for _, p := range r.paths {
+		if p.engines != nil {
+			errs = append(errs, p.engines.Stop())
+		}
 		if p.site != nil {
 			errs = append(errs, p.site.Close())
 		}

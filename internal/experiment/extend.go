@@ -40,9 +40,8 @@ func (r *run) extend() error {
 	}
 	d := decision{Pilot: r.Study.Blocks, Needed: r.needed()}
 	d.Blocks = min(d.Needed, maxBlocks)
-	if r.Study.MaxTime > 0 && r.ran > 0 {
-		perBlock := time.Since(r.started) / time.Duration(r.ran) * time.Duration(len(r.cells))
-		d.Blocks = max(d.Pilot, min(d.Blocks, int(r.Study.MaxTime/perBlock)))
+	if t := r.blockTime(); r.Study.MaxTime > 0 && t > 0 {
+		d.Blocks = max(d.Pilot, min(d.Blocks, int(r.Study.MaxTime/t)))
 	}
 	b, err := json.Marshal(d)
 	if err != nil {
@@ -52,6 +51,21 @@ func (r *run) extend() error {
 	r.tell(Event{Text: fmt.Sprintf("pilot of %d blocks: %d are needed for ±%.3g %%, %d will be run",
 		d.Pilot, d.Needed, r.Study.Precision*100, d.Blocks)})
 	return r.Dir.File(blocksFile, append(b, '\n'))
+}
+
+// blockTime estimates how long a block takes, from the trials of this process
+// or, when it goes on behind the pilot, from the recorded ones. It is 0 when all
+// were skipped in no time.
+func (r *run) blockTime() time.Duration {
+	perTrial := 0.0 // seconds
+	if r.ran > 0 {
+		perTrial = time.Since(r.started).Seconds() / float64(r.ran)
+	} else {
+		for _, res := range r.results {
+			perTrial += res.Elapsed / float64(len(r.results))
+		}
+	}
+	return time.Duration(perTrial * float64(len(r.cells)) * float64(time.Second))
 }
 
 // needed returns the number of blocks that the comparison with the largest

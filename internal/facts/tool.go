@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -46,10 +47,14 @@ const versionTimeout = 5 * time.Second
 
 // Tool finds a program of Tools on this machine and asks for its version. The
 // error about a missing one names the package to install and is exec.ErrNotFound.
-// When only the version is not known, path is still set.
+// When only the version is not known, path is still set. Of a program that is
+// named by its whole path nothing but its presence is known.
 func Tool(ctx context.Context, name string) (path, version string, err error) {
 	tools := Tools()
 	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
+	if i < 0 && filepath.IsAbs(name) && find(name) != "" {
+		return name, "", nil // a program of the caller's own
+	}
 	if i < 0 {
 		var known []string
 		for _, t := range tools {

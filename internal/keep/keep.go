@@ -19,6 +19,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -44,7 +45,7 @@ var nameOK = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$`)
 // this user can enter.
 func Socket(name string) (string, error) {
 	if !nameOK.MatchString(name) {
-		return "", fmt.Errorf("topology name %q: use 1 to 64 letters, digits, '.', '_' and '-'", name)
+		return "", fmt.Errorf("%w %q: use 1 to 64 letters, digits, '.', '_' and '-'", ErrName, name)
 	}
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("weir-%d", os.Getuid()))
 	if run := os.Getenv("XDG_RUNTIME_DIR"); run != "" {
@@ -63,10 +64,21 @@ func Socket(name string) (string, error) {
 	return filepath.Join(dir, name+".sock"), nil
 }
 
-// Serve answers requests until ctx is done or one asks for the end.
+// errEnded is what a program's user is told when the topology goes first.
+var errEnded = errors.New("the topology ended")
+
+// Serve answers requests until ctx is done or one asks for the end; programs
+// that still run are ended then. It takes the place of a socket that one left
+// that was killed, but not of one that answers: that error is ErrUp.
 func Serve(ctx context.Context, socket string, nodes map[string]target.Node) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if _, err := Nodes(socket); err == nil {
+		return ErrUp
+	}
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"}) // Close removes the file
 	if err != nil {
 		return err
@@ -86,15 +98,19 @@ func Serve(ctx context.Context, socket string, nodes map[string]target.Node) err
 		}
 		wg.Go(func() {
 			defer c.Close()
-			if answer(ctx, c, nodes) {
-				cancel()
-			}
+			// Who has asked for nothing by the end is not waited for.
+			stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
+			defer stop()
+			answer(ctx, c, nodes, func() {
+				cancel(errEnded)
+				l.Close() // before the answer: then the name is free
+			})
 		})
 	}
 }
 
-// answer serves one client and reports whether it asked for the end.
-func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node) (down bool) {
+// answer serves one client; down ends the topology.
+func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, down func()) {
 	var rep reply
 	defer func() { _ = json.NewEncoder(c).Encode(rep) }() // a client that has gone needs no answer
 	req, files, err := receive(c)
@@ -107,7 +123,7 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node) 
 	case err != nil:
 		rep.Error = err.Error()
 	case req.Down:
-		return true
+		down()
 	case len(req.Argv) == 0:
 		rep.Nodes = names(nodes)
 	case nodes[req.Node] == nil:
@@ -123,15 +139,20 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node) 
 			cancel()
 		}()
 		err := nodes[req.Node].Run(ctx, target.Cmd{Argv: req.Argv, Stdin: files[0], Stdout: files[1], Stderr: files[2]})
-		var status interface{ ExitCode() int }
+		var state interface {
+			ExitCode() int
+			Sys() any
+		}
 		switch {
-		case errors.As(err, &status):
-			rep.Exit = status.ExitCode()
+		case errors.As(err, &state):
+			rep.Exit = state.ExitCode()
+			if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+				rep.Exit = 128 + int(ws.Signal()) // as a shell tells it
+			}
 		case err != nil:
 			rep.Error = err.Error()
 		}
 	}
-	return false
 }
 
 func names(nodes map[string]target.Node) []string {
@@ -169,8 +190,13 @@ func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
 	return req, files, json.Unmarshal(buf[:n], &req)
 }
 
-// ErrDown says that no such topology is up.
-var ErrDown = errors.New("no topology of this name is up")
+// ErrDown says that no such topology is up, ErrUp that there is one already,
+// ErrName that there can be none.
+var (
+	ErrDown = errors.New("no topology of this name is up")
+	ErrUp   = errors.New("a topology of this name is up")
+	ErrName = errors.New("topology name")
+)
 
 func ask(socket string, req request, files []*os.File) (rep reply, err error) {
 	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
@@ -214,8 +240,19 @@ func Exec(socket, node string, argv []string) (int, error) {
 	return rep.Exit, err
 }
 
-// Down ends the topology and returns when its socket is gone.
+// Down ends the topology and returns when its processes are gone.
 func Down(socket string) error {
-	_, err := ask(socket, request{Down: true}, nil)
-	return err
+	if _, err := ask(socket, request{Down: true}, nil); err != nil {
+		return err
+	}
+	lock, err := openLock(socket)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	for {
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
 }

@@ -153,7 +153,11 @@ func (p *place) set(s *plan.Set) error {
 func (p *place) addr(a *plan.Addr) error {
 	dev, err := p.nl.LinkByName(a.Dev)
 	if err == nil {
-		err = p.nl.AddrAdd(dev, &netlink.Addr{IPNet: ipnet(a.Prefix)})
+		addr := &netlink.Addr{IPNet: ipnet(a.Prefix)}
+		if a.Prefix.Addr().Is6() {
+			addr.Flags = unix.IFA_F_NODAD // usable at once (net/ipv6/addrconf.c, ipv6_add_addr)
+		}
+		err = p.nl.AddrAdd(dev, addr)
 	}
 	if err != nil {
 		return fmt.Errorf("address %v on %s: %w", a.Prefix, a.Dev, err)

@@ -1,6 +1,6 @@
 // Package netns creates network namespaces and runs functions inside them. It
-// is the only package that may call setns(2), unshare(2) or
-// runtime.LockOSThread; it knows nothing of links and addresses.
+// is the only package that may call setns(2) or unshare(2); it knows nothing of
+// links and addresses.
 //
 // Package main must lock the main goroutine to the main thread in an init
 // function: that thread cannot be thrown away, so no function may run on it in

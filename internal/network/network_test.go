@@ -1,4 +1,4 @@
-package network
+package network_test
 
 import (
 	"bytes"
@@ -11,21 +11,23 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// drivers holds every driver of this package, with its usual options.
-var drivers = map[string]Driver{
-	"bridge":        Bridge{},
-	"host":          Host{},
-	"macvlan":       Macvlan{},
-	"routed":        Routed{},
-	"vxlan":         VXLAN{VNI: DefaultVNI, Port: DefaultVXLANPort},
-	"vxlan-overlay": VXLANOverlay{VNI: DefaultVNI, Port: DefaultVXLANPort},
-}
+// drivers holds every network of the catalog, with its usual options: a network
+// that is added there is tested here.
+var drivers = func() map[string]network.Driver {
+	ds := map[string]network.Driver{}
+	for name, n := range catalog.Networks {
+		ds[name] = n.New()
+	}
+	return ds
+}()
 
 var specs = map[string]topo.Spec{
 	"1host":         {Hosts: 1},
@@ -91,14 +93,14 @@ func TestBuildGolden(t *testing.T) {
 	rich := topology(t, topo.Spec{Hosts: 3, Rate: 1e9, NIC: topo.NICTSO, IPv6: true, PodsIPv6: true})
 	rich.NoOffload = true
 	for name, c := range map[string]struct {
-		d Driver
+		d network.Driver
 		t topo.Topology
 	}{
 		"build.vxlan-overlay": {drivers["vxlan-overlay"], plain},
 		"build.routed":        {drivers["routed"], rich},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := Build(c.d, c.t)
+			p, err := network.Build(c.d, c.t)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,7 +109,7 @@ func TestBuildGolden(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, name, lines.Bytes())
-			if err := p.Shell(&script, Places(c.t)); err != nil {
+			if err := p.Shell(&script, network.Places(c.t)); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, name+".sh", script.Bytes())
@@ -122,20 +124,20 @@ func TestErrors(t *testing.T) {
 	one.NoOffload = true
 	nic.NIC = "half"
 	for _, c := range []struct {
-		d    Driver
+		d    network.Driver
 		t    topo.Topology
 		want string
 	}{
-		{VXLAN{VNI: 0, Port: 4789}, two, "vxlan: vni 0 is outside 1..16777215"},
-		{VXLAN{VNI: 1 << 24, Port: 4789}, two, "vxlan: vni 16777216 is outside 1..16777215"},
-		{VXLANOverlay{VNI: 1, Port: 0}, two, "vxlan-overlay: port 0 is outside 1..65535"},
-		{VXLANOverlay{VNI: 1, Port: 65536}, two, "vxlan-overlay: port 65536 is outside 1..65535"},
-		{Host{}, topo.Topology{}, "underlay: topology has no hosts"},
-		{Host{}, many, "underlay: 1024 hosts are more than the 1023 ports of a switch"},
-		{Host{}, nic, `underlay: nic "half" is unknown (known: "", "none", "tso")`},
-		{Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
+		{network.VXLAN{VNI: 0, Port: 4789}, two, "vxlan: vni 0 is outside 1..16777215"},
+		{network.VXLAN{VNI: 1 << 24, Port: 4789}, two, "vxlan: vni 16777216 is outside 1..16777215"},
+		{network.VXLANOverlay{VNI: 1, Port: 0}, two, "vxlan-overlay: port 0 is outside 1..65535"},
+		{network.VXLANOverlay{VNI: 1, Port: 65536}, two, "vxlan-overlay: port 65536 is outside 1..65535"},
+		{network.Host{}, topo.Topology{}, "underlay: topology has no hosts"},
+		{network.Host{}, many, "underlay: 1024 hosts are more than the 1023 ports of a switch"},
+		{network.Host{}, nic, `underlay: nic "half" is unknown (known: "", "none", "tso")`},
+		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
-		if _, err := Build(c.d, c.t); err == nil || err.Error() != c.want {
+		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
 			t.Errorf("%+v: error %v, want %q", c.d, err, c.want)
 		}
 	}
@@ -159,7 +161,7 @@ func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) 
 				if nic != topo.NICFull {
 					tp.Rate = 1e9
 				}
-				if p, err := Build(drivers[d], tp); err == nil {
+				if p, err := network.Build(drivers[d], tp); err == nil {
 					each(d+"/"+s+"/"+string(nic), p, tp)
 					n++
 				}
@@ -176,7 +178,7 @@ func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) 
 func TestPlansAreSound(t *testing.T) {
 	whole(t, func(name string, p plan.Plan, tp topo.Topology) {
 		made := map[string]bool{}
-		places := Places(tp)
+		places := network.Places(tp)
 		for _, in := range places {
 			made[in+" lo"] = true
 		}
@@ -252,7 +254,7 @@ func fields(s plan.Step) int {
 func TestPlansAreTheSameTwice(t *testing.T) {
 	whole(t, func(name string, p plan.Plan, tp topo.Topology) {
 		d, _, _ := strings.Cut(name, "/")
-		again, err := Build(drivers[d], tp)
+		again, err := network.Build(drivers[d], tp)
 		if err != nil || !reflect.DeepEqual(p, again) {
 			t.Errorf("%s: another plan, %v", name, err)
 		}

@@ -1,4 +1,4 @@
-package network
+package network_test
 
 import (
 	"bytes"
@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -41,7 +42,12 @@ func exit(err error) {
 	os.Exit(0)
 }
 
+// TestShellBuilds runs itself again in new namespaces, and builds there.
 func TestShellBuilds(t *testing.T) {
+	if os.Getenv(modeVar) == "inside" {
+		inside(t)
+		return
+	}
 	for _, tool := range []string{"ip", "bridge", "ethtool", "mount", "sh", "sysctl", "tc"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%v", err)
@@ -54,7 +60,7 @@ func TestShellBuilds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(self, "-test.run=^TestInside$", "-test.v")
+	cmd := exec.Command(self, "-test.run=^TestShellBuilds$", "-test.v")
 	cmd.Env = append(os.Environ(), modeVar+"=inside")
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNET | syscall.CLONE_NEWNS,
@@ -71,18 +77,15 @@ func TestShellBuilds(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if !strings.Contains(out.String(), "--- PASS: TestInside/") {
+	if !strings.Contains(out.String(), "--- PASS: TestShellBuilds/") {
 		t.Fatalf("nothing was built:\n%s", out)
 	}
 	t.Logf("%s", out)
 }
 
-// TestInside builds every network that has a plan, sends packets of the path's
+// inside builds every network that has a plan, sends packets of the path's
 // full size, and looks at what the plan expects.
-func TestInside(t *testing.T) {
-	if os.Getenv(modeVar) != "inside" {
-		t.Skip("started by TestShellBuilds")
-	}
+func inside(t *testing.T) {
 	for _, d := range slices.Sorted(maps.Keys(drivers)) {
 		for _, s := range []string{"1host-2pods", "2hosts", "2hosts-2pods", "3hosts", "ipv6", "ipv6-pods", "ipv6-underlay"} {
 			tp := topology(t, specs[s])
@@ -90,22 +93,22 @@ func TestInside(t *testing.T) {
 			if s == "ipv6" || s == "3hosts" {
 				tp.Rate, tp.NIC = 1e9, "none"
 			}
-			p, err := Build(drivers[d], tp)
+			p, err := network.Build(drivers[d], tp)
 			if err != nil {
 				continue
 			}
 			other := tp
 			other.MTU, other.Rate, other.NIC, other.NoOffload = 2000, 1e8, topo.NICTSO, len(tp.Hosts) > 1 && !tp.NoOffload
-			changed, err := Build(drivers[d], other)
+			changed, err := network.Build(drivers[d], other)
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Run(d+"/"+s, func(t *testing.T) {
-				home(t, Places(tp))
-				shell(t, p, Places(tp))
+				home(t, network.Places(tp))
+				shell(t, p, network.Places(tp))
 				try(t, p)
 				if s == "1host-2pods" || s == "2hosts" {
-					change(t, p, changed, Places(tp))
+					change(t, p, changed, network.Places(tp))
 				}
 			})
 		}
@@ -196,7 +199,7 @@ func state(t *testing.T, p plan.Plan, places []string) []string {
 func try(t *testing.T, p plan.Plan) {
 	t.Helper()
 	first, last := p.Ends[0], p.Ends[len(p.Ends)-1]
-	if first == last && p.Path.MTU != loMTU {
+	if first == last && p.Path.Outer != 0 {
 		return // nobody to talk to
 	}
 	before := make([]int, len(p.Expect))

@@ -59,14 +59,12 @@ func Underlay(t topo.Topology) []plan.Step {
 
 // quiet keeps the kernel from sending what nobody asked for: a device makes no
 // IPv6 link-local address of its own (addr_gen_mode 1), so that it looks for no
-// routers and tells nobody that it exists; and an address is usable at once,
-// without asking first whether it is taken (accept_dad 0).
+// routers and tells nobody that it exists.
 func quiet(places []string) []plan.Step {
 	var steps []plan.Step
 	for _, in := range places {
 		steps = append(steps,
-			plan.Step{In: in, Sysctl: &plan.Sysctl{Key: "net.ipv6.conf.default.addr_gen_mode", Value: "1"}},
-			plan.Step{In: in, Sysctl: &plan.Sysctl{Key: "net.ipv6.conf.default.accept_dad", Value: "0"}})
+			plan.Step{In: in, Sysctl: &plan.Sysctl{Key: "net.ipv6.conf.default.addr_gen_mode", Value: "1"}})
 	}
 	return steps
 }

@@ -4,10 +4,12 @@
 package nstest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,7 +32,7 @@ func Main(m *testing.M, weir func(args []string) int) {
 		os.Exit(weir(os.Args[1:]))
 	}
 	if !rootless.Inside() {
-		code, err := rootless.Reexec()
+		code, err := rootless.Reexec(context.Background())
 		if err == nil {
 			os.Exit(code)
 		}
@@ -41,8 +43,9 @@ func Main(m *testing.M, weir func(args []string) int) {
 		fmt.Fprintln(os.Stderr, "nstest:", err)
 		os.Exit(1)
 	}
+	before := descriptors()
 	code := m.Run()
-	if left := leaks(); code == 0 && len(left) > 0 {
+	if left := leaks(before); code == 0 && len(left) > 0 {
 		fmt.Fprintln(os.Stderr, "nstest: the tests left behind:", strings.Join(left, ", "))
 		code = exitLeak
 	}
@@ -57,9 +60,9 @@ func Need(t testing.TB) {
 	}
 }
 
-// leaks lists processes other than this one, and descriptors of namespaces and
-// sockets. Whatever else a namespace holds dies with its last descriptor.
-func leaks() (left []string) {
+// leaks lists processes other than this one, and descriptors that were not open
+// before. Whatever else a namespace holds dies with its last descriptor.
+func leaks(before map[string]string) (left []string) {
 	procs, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, p := range procs {
 		if p != "/proc/1/comm" {
@@ -67,12 +70,24 @@ func leaks() (left []string) {
 			left = append(left, fmt.Sprintf("process %s", strings.TrimSpace(string(comm))))
 		}
 	}
-	fds, _ := filepath.Glob("/proc/1/fd/*")
-	for _, fd := range fds {
-		to, err := os.Readlink(fd)
-		if err == nil && (strings.HasPrefix(to, "net:[") || strings.HasPrefix(to, "socket:[")) {
+	for fd, to := range descriptors() {
+		// The Go runtime keeps an eventpoll and an eventfd from their first use on.
+		if before[fd] != to && !strings.HasPrefix(to, "anon_inode:[event") {
 			left = append(left, "descriptor of "+to)
 		}
 	}
+	slices.Sort(left)
 	return left
+}
+
+// descriptors says what every open descriptor leads to.
+func descriptors() map[string]string {
+	open := map[string]string{}
+	fds, _ := filepath.Glob("/proc/1/fd/*")
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil {
+			open[fd] = to
+		}
+	}
+	return open
 }

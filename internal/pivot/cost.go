@@ -19,11 +19,43 @@ type Mode struct {
 // (proc_stat(5)). Stolen time is no cost of the network; it is a condition.
 var ModeNames = []string{"user", "system", "softirq", "irq", "guest"}
 
+// costs are the values that cost counts, and the rate of what each is for.
+var costs = []struct{ name, of string }{
+	{"cpu.per.packet", "packet.rate"}, {"cpu.per.transaction", "transactions"}, {"cpu.per.bit", "throughput"},
+}
+
+// Per returns the CPU time per unit of work: that of all ok trials together
+// divided by the work of all. /proc/stat counts in 10 ms, which is much of a
+// short trial, but its errors cancel in the sum.
+func (r Row) Per(name string) (v float64, unit string, ok bool) {
+	for _, c := range costs {
+		s, has := r.Get(name)
+		busy, _ := r.Get("cpu.busy")
+		work, _ := r.Get(c.of)
+		if c.name == name && has && busy.Mean > 0 && work.Mean > 0 {
+			return busy.Mean / work.Mean, s.Unit, true
+		}
+	}
+	return 0, "", false
+}
+
+// Loss returns the share of all packets sent in ok trials that was not delivered.
+func (r Row) Loss() (float64, bool) {
+	sent, ok := r.Get("sent")
+	if delivered, has := r.Get("delivered"); ok && has && sent.Mean > 0 {
+		return 1 - delivered.Mean/sent.Mean, true
+	}
+	loss, ok := r.Get("loss")
+	return loss.Mean, ok
+}
+
 // Cost returns the cost per packet, or else per transaction, or else per bit.
+// TCP does not choose its packets, so that its cost is per bit.
 func (r Row) Cost() (Cost, bool) {
-	for _, name := range []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"} {
-		if s, ok := r.Get(name); ok && s.Median > 0 {
-			return Cost{Name: name, Unit: s.Unit, Total: s.Median, Modes: r.modes()}, true
+	_, datagrams := r.Get("delivered")
+	for _, c := range costs {
+		if v, unit, ok := r.Per(c.name); ok && (datagrams || c.name != "cpu.per.packet") {
+			return Cost{Name: c.name, Unit: unit, Total: v, Modes: r.modes()}, true
 		}
 	}
 	return Cost{}, false
@@ -34,7 +66,7 @@ func (r Row) modes() []Mode {
 	sum := 0.0
 	for _, n := range ModeNames {
 		s, _ := r.Get("cpu." + n)
-		v := max(0, s.Median) // less the idle baseline, a mode may come out below zero
+		v := max(0, s.Mean) // less the idle baseline, a mode may come out below zero
 		out = append(out, Mode{n, v})
 		sum += v
 	}

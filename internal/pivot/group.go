@@ -19,7 +19,7 @@ type cells struct {
 }
 
 // probeOrder is how a reader goes from bytes to packets to time.
-var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "tcp-rr", "udp-rr", "tcp-crr", "ping"}
+var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "tcp-rr", "udp-rr", "udp-open", "tcp-crr", "ping"}
 
 func group(results []record.Result, first []string) []cells {
 	byKey := map[string]*cells{}
@@ -164,13 +164,17 @@ func (c cells) metric() (name, unit string) {
 	return best.name, best.unit
 }
 
-// comparisons returns how many networks share a block with the baseline.
+// comparisons returns how many ratios to the baseline there are: one for every
+// network that shares a block with it, and one more where response times are
+// taken apart.
 func (c cells) comparisons(baseline string) int {
 	metric, _ := c.metric()
 	n := 0
 	for network := range c.trials {
-		if a, _ := c.pairs(baseline, network, metric); network != baseline && len(a) > 0 {
-			n++
+		for _, name := range []string{metric, pathValue} {
+			if a, _ := c.pairs(baseline, network, name); network != baseline && len(a) > 0 {
+				n++
+			}
 		}
 	}
 	return n
@@ -183,14 +187,24 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 		if r.Baseline || len(a) == 0 {
 			continue
 		}
+		a, b, size := stat.Batch(a, b, confidence)
 		r.Ratio = stat.Ratio(a, b, confidence)
+		if size > 1 {
+			r.Ratio.Warnings = append(r.Ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", size))
+		}
 		r.Same = r.Ratio.Contains(1)
 		r.Detectable = stat.Detectable(a, b, confidence)
+		if a, b := c.pairs(baseline, r.Network, pathValue); len(a) > 0 {
+			r.Path = stat.Ratio(a, b, confidence)
+		}
 		if far := c.far(baseline, r.Network, t.Metric); far != "" {
 			r.Warnings = append(r.Warnings, far)
 		}
 	}
 }
+
+// maxNamed is how many blocks are worth naming one by one.
+const maxNamed = 3
 
 // far names the blocks whose ratio is far from that of the others. They count
 // like any other block: an outlier is a reason to look, not to drop.
@@ -203,8 +217,16 @@ func (c cells) far(base, other, metric string) string {
 			blocks = append(blocks, block)
 		}
 	}
+	out := stat.Outliers(a, b)
+	if len(out) > maxNamed {
+		var ratios []float64
+		for _, i := range out {
+			ratios = append(ratios, b[i]/a[i])
+		}
+		return fmt.Sprintf("%d of %d blocks are far from the others, at %.2f× to %.2f×", len(out), len(a), slices.Min(ratios), slices.Max(ratios))
+	}
 	var parts []string
-	for _, i := range stat.Outliers(a, b) {
+	for _, i := range out {
 		parts = append(parts, fmt.Sprintf("block %d is far from the others, at %.2f×", blocks[i], b[i]/a[i]))
 	}
 	return strings.Join(parts, "; ")

@@ -66,12 +66,15 @@ type Row struct {
 	Ratio      stat.Interval `json:"ratio,omitzero"`
 	Detectable float64       `json:"detectable,omitempty"` // the smallest relative difference that would have shown
 	Same       bool          `json:"same,omitempty"`       // the interval of Ratio contains 1
-	Values     []Summary     `json:"values,omitempty"`     // in the order of the trials
-	Points     []Point       `json:"points"`               // every trial, by block
-	OK         int           `json:"ok"`
-	Invalid    int           `json:"invalid,omitempty"`
-	Failed     int           `json:"failed,omitempty"`
-	Skipped    int           `json:"skipped,omitempty"`
+	// Path is the ratio of the network's part of the response times alone. N is 0
+	// when the trials do not take them apart.
+	Path    stat.Interval `json:"path,omitzero"`
+	Values  []Summary     `json:"values,omitempty"` // in the order of the trials
+	Points  []Point       `json:"points"`           // every trial, by block
+	OK      int           `json:"ok"`
+	Invalid int           `json:"invalid,omitempty"`
+	Failed  int           `json:"failed,omitempty"`
+	Skipped int           `json:"skipped,omitempty"`
 	// Found is what all ok trials of the cell saw alike.
 	Found map[string]string `json:"found,omitempty"`
 	// Warnings are about the trials; those about the numbers are in Value and Ratio.

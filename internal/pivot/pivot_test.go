@@ -62,6 +62,36 @@ func TestRatioIsPairedByBlock(t *testing.T) {
 	}
 }
 
+// The network's part of a response time has a ratio of its own, which counts as
+// one more comparison.
+func TestPathRatio(t *testing.T) {
+	results := drifting(12)
+	plain := New(results, Options{Baseline: "host"})
+	for i := range results {
+		x := &results[i]
+		path := 1e-6 * float64(x.Block)
+		if x.Asked["network"] == "bridge" {
+			path *= 7
+		}
+		x.Values = append(x.Values, record.Value{Name: "rtt.path", Unit: "s", Value: path},
+			record.Value{Name: "rtt.wake", Unit: "s", Value: 4e-5}, record.Value{Name: "rtt.app", Unit: "s", Value: 5e-6})
+	}
+	p := New(results, Options{Baseline: "host"})
+	r := row(t, p, 0, "bridge")
+	if math.Abs(r.Path.Center-7) > 1e-9 || r.Path.N != 12 || p.Comparisons != 2*plain.Comparisons || p.Each <= plain.Each {
+		t.Errorf("path %+v; %d comparisons, were %d", r.Path, p.Comparisons, plain.Comparisons)
+	}
+	if s, ok := r.Split(); !ok || s.Wake != 4e-5 || s.App != 5e-6 || s.Path != 6.5*7e-6 {
+		t.Errorf("split %+v, %v", s, ok)
+	}
+	if h := row(t, p, 0, "host"); h.Path.N != 0 {
+		t.Errorf("the baseline has a ratio: %+v", h.Path)
+	}
+	if _, ok := row(t, plain, 0, "bridge").Split(); ok {
+		t.Error("a split without parts")
+	}
+}
+
 func TestABlockWithoutAnOKPairIsNoPair(t *testing.T) {
 	rs := drifting(12)
 	rs[0].Status, rs[0].Reason = record.Invalid, "MTU"
@@ -161,32 +191,6 @@ func TestOutlierIsNamed(t *testing.T) {
 	}
 }
 
-func TestResidue(t *testing.T) {
-	rs := drifting(4)
-	for i := range rs {
-		rs[i].Found = map[string]string{"kernel": "6.12", "path.mtu": "1500", "gro": "on", "tool": "a"}
-		if rs[i].Asked[Network] == "bridge" {
-			rs[i].Found["path.mtu"], rs[i].Found["tool"] = "1450", "b"
-		}
-	}
-	rs[2].Found["gro"] = "off"
-	udp := result(1, "host", "udp-rr", 1)
-	udp.Found = map[string]string{"kernel": "6.12", "gro": "on", "tool": "a"}
-	broken := result(1, "host", "udp-rr", 1)
-	broken.Status, broken.Found = record.Failed, map[string]string{"kernel": "5.15"}
-	p := New(append(rs, udp, broken), Options{Baseline: "host"})
-	var got []string
-	for _, d := range p.Residue {
-		got = append(got, d.Key+" "+string(d.Scope))
-	}
-	if want := []string{"gro inside a cell", "tool between networks"}; !slices.Equal(got, want) {
-		t.Errorf("residue %q, want %q", got, want)
-	}
-	if s := p.Residue[0].Values[0]; s.Value != "off" || s.Trials != 1 || s.Where != "bridge, tcp-stream, block 2" {
-		t.Errorf("gro: %+v", s)
-	}
-}
-
 func histogram(t *testing.T, ns ...int64) string {
 	t.Helper()
 	h := hdrhistogram.New(1, 1e9, 3)
@@ -228,7 +232,7 @@ func TestPercentilesAreMerged(t *testing.T) {
 
 func TestCost(t *testing.T) {
 	r := result(1, "host", "udp-stream", 1)
-	for name, v := range map[string]float64{"cpu.per.packet": 2e-6, "cpu.per.bit": 1e-10, "cpu.user": 0.2, "cpu.system": 0.6, "cpu.softirq": -0.01, "cpu.steal": 5} {
+	for name, v := range map[string]float64{"cpu.per.packet": 9, "cpu.per.bit": 9, "cpu.busy": 0.8, "packet.rate": 4e5, "delivered": 4e5, "cpu.user": 0.2, "cpu.system": 0.6, "cpu.softirq": -0.01, "cpu.steal": 5} {
 		r.Values = append(r.Values, record.Value{Name: name, Unit: "s/packet", Value: v})
 	}
 	c, ok := row(t, New([]record.Result{r}, Options{}), 0, "host").Cost()

@@ -51,7 +51,9 @@ type Set struct {
 	MTU int    `json:"mtu"`
 }
 
-// An Addr is an address of a device.
+// An Addr is an address of a device. It is usable at once: whether an IPv6
+// address is taken is not asked, which would take a second (RFC 4862, section
+// 5.4) and even switched off takes a moment of the kernel's.
 type Addr struct {
 	Dev    string       `json:"dev"`
 	Prefix netip.Prefix `json:"prefix"`

@@ -46,7 +46,11 @@ func (s Step) shell() ([]command, error) {
 	case s.Set != nil:
 		return one("ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU))
 	case s.Addr != nil:
-		return one("ip", "-n", s.In, "addr", "add", s.Addr.Prefix.String(), "dev", s.Addr.Dev)
+		argv := []string{"ip", "-n", s.In, "addr", "add", s.Addr.Prefix.String(), "dev", s.Addr.Dev}
+		if s.Addr.Prefix.Addr().Is6() {
+			argv = append(argv, "nodad")
+		}
+		return one(argv...)
 	case s.Route != nil:
 		return []command{s.Route.shell(s.In)}, nil
 	case s.FDB != nil:

@@ -16,6 +16,7 @@ const (
 	defaultCC       = "cubic"   // Linux's own default; machines are often set to another one
 	defaultEcho     = 56        // bytes of data, as ping(8) sends
 	defaultInterval = 10 * time.Millisecond
+	defaultRequests = 2000 // per second
 )
 
 // TCPStream measures the TCP payload that arrives per second.
@@ -48,18 +49,6 @@ type UDPRate struct {
 	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
 }
 
-// TCPRR measures the time from a request to its reply on one connection, one at
-// a time.
-type TCPRR struct {
-	Size int    `yaml:"size"` // bytes of request and reply; default 64
-	CC   string `yaml:"cc"`   // congestion control; default cubic
-}
-
-// UDPRR measures the time from a request to its reply over UDP, one at a time.
-type UDPRR struct {
-	Size int `yaml:"size"` // bytes of request and reply; default 64
-}
-
 // Ping measures the time of ICMP echoes, sent on a schedule. It needs
 // CAP_NET_RAW or a group in net.ipv4.ping_group_range, and no server.
 type Ping struct {
@@ -84,14 +73,6 @@ func (p UDPStream) Commands(w Window) (server, client []string) {
 
 func (p UDPRate) Commands(w Window) (server, client []string) {
 	return p.path().commands(w, p.Rate)
-}
-
-func (p TCPRR) Commands(w Window) (server, client []string) {
-	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), "--cc", or(p.CC, defaultCC))
-}
-
-func (p UDPRR) Commands(w Window) (server, client []string) {
-	return engineRun(w, "udp-rr", or(p.Size, defaultMessage))
 }
 
 func (p Ping) Commands(w Window) (server, client []string) {

@@ -15,8 +15,9 @@ import (
 
 // nativeProbes by the name that begins a recorded output, after the version.
 var nativeProbes = map[string]Probe{
+	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
-	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "ping": Ping{},
+	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "tcp-crr": TCPCRR{}, "ping": Ping{},
 }
 
 // nativeProbe returns the probe whose output a file holds: 1-udp-rr-refused.out
@@ -100,6 +101,13 @@ func TestNativeCommands(t *testing.T) {
 		p              Probe
 		server, client string
 	}{
+		{TCPRR{}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 1 --cc cubic"},
+		{TCPRR{Spin: true, Inflight: 3}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 3 --cc cubic --spin"},
+		{UDPRR{Size: 100}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 100 --inflight 1"},
+		{UDPRR{Spin: true}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --inflight 1 --spin"},
+		{UDPOpen{}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --rate 2000"},
+		{UDPOpen{Rate: 50, Size: 18, Spin: true}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 50 --spin"},
+		{TCPCRR{}, serve, "run tcp-crr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --cc cubic"},
 		{TCPStream{}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 1 --cc cubic --dscp 0"},
 		{TCPStream{Streams: 4, Size: 1000, CC: "bbr"}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1000 --streams 4 --cc bbr --dscp 0"},
 		{TCPStream{Discard: true, Zerocopy: true, DSCP: 46}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 1 --cc cubic --dscp 46 --discard --zerocopy"},
@@ -110,8 +118,6 @@ func TestNativeCommands(t *testing.T) {
 		{UDPRate{Send: "mmsg"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send mmsg --batch 32 --recv mmsg --nap 50µs"},
 		{UDPRate{Send: "gso"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send gso --batch 64 --recv gro --nap 50µs"},
 		{UDPRate{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send single --batch 1 --recv mmsg --nap 50µs"},
-		{TCPRR{}, serve, "run tcp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --cc cubic"},
-		{UDPRR{Size: 100}, serve, "run udp-rr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 100"},
 		{Ping{}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 56 --interval 10ms"},
 		{Ping{Size: 1000, Interval: time.Second}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 1000 --interval 1s"},
 	} {
@@ -154,7 +160,7 @@ func TestStreamChecks(t *testing.T) {
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
-		"tcp-rr": "rtt s", "udp-rr": "rtt s", "ping": "rtt s",
+		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "tcp-crr": "rtt s", "ping": "rtt s",
 	} {
 		m, err := nativeProbes[name].Parse(Output{Client: read(t, "testdata/native/1-"+name+".out")})
 		if err != nil {
@@ -200,13 +206,24 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-stream", `"batch":`, `"batch":0.5,"was":`, "not a count"},
 		{"udp-stream", `"nap":`, `"nap":-1,"was":`, "nap is -1"},
 		{"tcp-stream", `"recv":`, `"was":`, "recv is missing"},
-		{"tcp-stream", `"bytes":`, `"bytes":0,"was":`, "no byte"},
 		{"tcp-stream", `"window":`, `"window":1e-305,"was":`, "throughput is +Inf"},
 		{"tcp-stream", `"retransmits":`, `"was":`, "retransmits is missing"},
 		{"tcp-stream", `"congestion":`, `"was":`, "congestion is missing"},
 		{"tcp-rr", `"transactions":`, `"transactions":1,"was":`, "impossible"},
+		{"tcp-crr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
 		{"tcp-rr", `"requests":`, `"requests":1,"was":`, "1 requests"},
 		{"tcp-rr", `"hist":"HIST`, `"hist":"hist`, "hist: "},
+		{"udp-rr", `"pathHist":"HIST`, `"pathHist":"hist`, "pathHist: "},
+		{"udp-rr", `"pathHist":`, `"was":`, "pathHist is missing"},
+		{"udp-rr", `"stamps":`, `"was":`, "stamps is missing"},
+		{"udp-rr", `"stamped":`, `"stamped":1,"was":`, "pathHist of"},
+		{"udp-rr", `"impossible":`, `"impossible":-1,"was":`, "impossible is -1"},
+		{"udp-rr", `"wait":"blocking"`, `"wait":"spinning"`, "cpu is missing"},
+		{"udp-open", `"offered":`, `"offered":1,"was":`, "requests sent of 1"},
+		{"udp-open", `"lateSends":`, `"lateSends":99999999,"was":`, "99999999 requests late"},
+		{"udp-open", `"stalls":`, `"stalls":99999999,"was":`, "99999999 stalls"},
+		{"udp-open", `"rate":`, `"rate":-1,"was":`, "rate is -1"},
+		{"tcp-crr", `"connectHist":`, `"was":`, "connectHist is missing"},
 		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist: "},
 		{"udp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
 		{"ping", `"lost":`, `"lost":1,"was":`, "20 requests, 20 answered, 1 lost"},

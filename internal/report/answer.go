@@ -71,7 +71,7 @@ func clause(rows []pivot.Row, of string, brief bool) string {
 		if r.Bounded() && !brief {
 			interval = " " + bracket(r, d)
 		}
-		return s + interval
+		return s + interval + pathClause(rows[0], brief)
 	}
 	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
 	for _, r := range rows {

@@ -38,7 +38,7 @@ func (p painter) color(network string) int {
 // figures draws every chart that the table has numbers for. A chart that
 // cannot be drawn is a note: it must not cost the reader the report.
 func (p painter) figures(t pivot.Table) (out []figure, notes []string) {
-	for _, f := range []func(pivot.Table) (string, []byte, error){p.ratios, p.values, p.latency, p.ladder, p.cost} {
+	for _, f := range []func(pivot.Table) (string, []byte, error){p.ratios, p.values, p.split, p.latency, p.ladder, p.cost} {
 		caption, svg, err := f(t)
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("%s is not drawn: %v", caption, err))
@@ -184,8 +184,8 @@ func (p painter) ladder(t pivot.Table) (string, []byte, error) {
 		}
 		if len(g.Steps) > 1 {
 			groups = append(groups, g)
-			s, _ := r.Get("loss")
-			alt = append(alt, fmt.Sprintf("%s lost %s", r.Network, percent(s.Mean)))
+			loss, _ := r.Loss()
+			alt = append(alt, fmt.Sprintf("%s lost %s", r.Network, percent(loss)))
 		}
 	}
 	if groups == nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -28,7 +29,8 @@ func columns(t pivot.Table, baseline string) []column {
 	value := numbers(metricName(t.Metric), t.Unit, rows, func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
 	value.Class, value.keep = "value", 9
 	out = append(out, value)
-	out = append(out, ratios(rows, baseline)...)
+	out = append(out, ratios(rows, "÷ "+baseline, func(r pivot.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+	out = append(out, splitColumns(rows, baseline)...)
 	if hasHist(rows) {
 		for i, p := range []float64{0.5, 0.99, 0.999} {
 			c := numbers("p"+[]string{"50", "99", "99.9"}[i], "s", rows, func(r pivot.Row) (float64, bool) { return r.Percentile(p) })
@@ -36,10 +38,8 @@ func columns(t pivot.Table, baseline string) []column {
 			out = append(out, c)
 		}
 	}
-	out = append(out, share("loss", 7, rows, func(r pivot.Row) (float64, bool) {
-		s, ok := r.Get("loss")
-		return s.Mean, ok
-	}))
+	out = append(out, share("loss", 7, rows, pivot.Row.Loss))
+	out = append(out, scheduleColumns(rows)...)
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {
 		out = append(out, share("of ceiling", 6, rows, func(r pivot.Row) (float64, bool) {
 			c := r.Ceiling()
@@ -47,11 +47,7 @@ func columns(t pivot.Table, baseline string) []column {
 		}))
 	}
 	for i, name := range []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"} {
-		c := numbers("CPU", "", rows, func(r pivot.Row) (float64, bool) {
-			s, ok := r.Get(name)
-			return s.Median, ok
-		})
-		c.rescale(rows, name)
+		c := cost(rows, name)
 		c.keep = 5 - i
 		out = append(out, c)
 	}
@@ -96,17 +92,18 @@ func numbers(head, base string, rows []pivot.Row, get func(pivot.Row) (float64, 
 	return c
 }
 
-// rescale makes c the column of the named value, in the unit that it came with.
-func (c *column) rescale(rows []pivot.Row, name string) {
+// cost is the column of CPU time per unit of work, in the unit that it came with.
+func cost(rows []pivot.Row, name string) column {
+	base := ""
 	for _, r := range rows {
-		if s, ok := r.Get(name); ok {
-			*c = numbers(c.Head, s.Unit, rows, func(r pivot.Row) (float64, bool) {
-				s, ok := r.Get(name)
-				return s.Median, ok
-			})
-			return
+		if _, u, ok := r.Per(name); ok {
+			base = u
 		}
 	}
+	return numbers("CPU", base, rows, func(r pivot.Row) (float64, bool) {
+		v, _, ok := r.Per(name)
+		return v, ok
+	})
 }
 
 func share(head string, keep int, rows []pivot.Row, get func(pivot.Row) (float64, bool)) column {
@@ -121,24 +118,26 @@ func share(head string, keep int, rows []pivot.Row, get func(pivot.Row) (float64
 	return c
 }
 
-// ratios returns the ratio, its interval, and the mark of no difference.
-func ratios(rows []pivot.Row, baseline string) []column {
+// ratios returns a ratio, its interval, and the mark of no difference.
+func ratios(rows []pivot.Row, head string, get func(pivot.Row) (ratio stat.Interval, same bool)) []column {
 	d := 2
 	for _, r := range rows {
-		d = max(d, ratioDigits(r.Ratio))
+		i, _ := get(r)
+		d = max(d, ratioDigits(i))
 	}
-	ratio := column{Head: "÷ " + baseline, Class: "ratio", keep: 9}
+	ratio := column{Head: head, Class: "ratio", keep: 9}
 	interval := column{Head: "interval", Class: "interval", keep: 9}
 	same := column{Class: "same", keep: 9}
 	for _, r := range rows {
 		x, i, s := "", "", ""
-		if r.Ratio.N > 0 {
-			x = fixed(r.Ratio.Center, d) + "×"
+		v, equal := get(r)
+		if v.N > 0 {
+			x = fixed(v.Center, d) + "×"
 		}
-		if r.Ratio.Bounded() {
-			i = bracket(r.Ratio, d)
+		if v.Bounded() {
+			i = bracket(v, d)
 		}
-		if r.Same {
+		if equal {
 			s = "~"
 		}
 		ratio.Cells, interval.Cells, same.Cells = append(ratio.Cells, x), append(interval.Cells, i), append(same.Cells, s)

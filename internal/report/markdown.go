@@ -35,6 +35,9 @@ func Markdown(w io.Writer, r Run) error {
 		if c := ceilings(t); c != "" {
 			lines = append([]string{c}, lines...)
 		}
+		if hasSplit(t) {
+			lines = append([]string{splitNote}, lines...)
+		}
 		bullets(b, lines)
 	}
 	if len(p.Residue) > 0 {

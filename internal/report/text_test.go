@@ -67,6 +67,26 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
+// Late requests and stalls have a column where there are any.
+func TestScheduleColumns(t *testing.T) {
+	for _, bad := range []bool{false, true} {
+		r := run(t)
+		for i := range r.Results {
+			x := &r.Results[i]
+			x.Asked["probe"] = strings.Replace(x.Asked["probe"], "udp-rr", "udp-open", 1)
+			late := record.Value{Name: "late", Unit: "1"}
+			if bad && x.Asked["network"] == "bridge" {
+				late.Value = 0.25
+			}
+			x.Values = append(slices.Clone(x.Values), late, record.Value{Name: "stalls", Unit: "1", Value: 4 * late.Value})
+		}
+		s := write(t, Markdown, r)
+		if strings.Contains(s, "| late | stalls |") != bad || strings.Contains(s, "| 25.0 % | 1.0") != bad {
+			t.Errorf("with late requests %v:\n%s", bad, s)
+		}
+	}
+}
+
 func TestCompare(t *testing.T) {
 	a, b := run(t), run(t)
 	for i, r := range b.Results {

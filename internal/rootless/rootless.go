@@ -9,6 +9,7 @@
 package rootless
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -36,40 +37,61 @@ func Unprivileged() bool {
 // ErrForbidden says that the kernel does not let this user make namespaces.
 var ErrForbidden = errors.New("namespaces are forbidden")
 
+// readyFD is the descriptor that the second process closes when it may be sent
+// a signal. Before that the kernel drops what its process 1 does not handle,
+// and the Go runtime would end it with a status of its own.
+const readyFD = 3
+
 // Reexec runs this program again, with the same arguments, in new namespaces:
-// network, mount and PID, and as an ordinary user also a user namespace in
-// which that user is root. It returns the second process's exit status.
+// network, mount and PID, and without CAP_SYS_ADMIN also a user namespace in
+// which the user is root. It returns the second process's exit status.
+//
+// When ctx is done the second process gets the signal that ended it, if its
+// cause has a method Signal() syscall.Signal, and SIGTERM otherwise.
 //
 // It must be called on the main thread: the kernel sends the parent-death
 // signal when the starting thread ends.
-func Reexec() (int, error) {
+func Reexec(ctx context.Context) (int, error) {
+	if err := context.Cause(ctx); err != nil {
+		return 0, err
+	}
+	ready, readyEnd, err := os.Pipe()
+	if err != nil {
+		return 0, err
+	}
+	defer ready.Close()
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), mark+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = attr()
-
+	cmd.ExtraFiles = []*os.File{readyEnd}
 	// The second process has a process group of its own, so that a Ctrl-C
 	// reaches it once: from here, like a signal sent to this process alone.
-	sigs := make(chan os.Signal, 8)
-	signal.Notify(sigs, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT)
-	defer signal.Stop(sigs)
-	if err := cmd.Start(); err != nil {
+	cmd.SysProcAttr = attr()
+
+	quit := make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGQUIT) // whoever asks for goroutines means those of the second process
+	defer signal.Stop(quit)
+	err = cmd.Start()
+	readyEnd.Close()
+	if err != nil {
 		return 0, explain(err)
 	}
 	done := make(chan struct{})
 	defer close(done)
 	go func() {
-		for {
-			select {
-			case s := <-sigs:
-				_ = cmd.Process.Signal(s) // it may have ended already
-			case <-done:
-				return
-			}
+		var s os.Signal
+		select {
+		case <-ctx.Done():
+			s = ending(context.Cause(ctx))
+		case s = <-quit:
+		case <-done:
+			return
 		}
+		_, _ = ready.Read(make([]byte, 1)) // returns when it is ready, or has ended
+		_ = cmd.Process.Signal(s)
 	}()
-	err := cmd.Wait()
+	err = cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
@@ -80,18 +102,35 @@ func Reexec() (int, error) {
 	return 0, err
 }
 
+// ending is the signal that a context's end is told by.
+func ending(cause error) syscall.Signal {
+	var s interface{ Signal() syscall.Signal }
+	if errors.As(cause, &s) {
+		return s.Signal()
+	}
+	return syscall.SIGTERM
+}
+
 func attr() *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNET | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWIPC,
 		Pdeathsig:  syscall.SIGKILL,
 		Setpgid:    true,
 	}
-	if os.Geteuid() != 0 {
+	if !privileged() {
 		a.Cloneflags |= syscall.CLONE_NEWUSER
 		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
 	}
 	return a
+}
+
+// privileged reports whether this process may make namespaces without a user
+// namespace. Root in a container often may not.
+func privileged() bool {
+	var caps [2]unix.CapUserData // 32 bits each
+	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	return os.Geteuid() == 0 && unix.Capget(&h, &caps[0]) == nil && caps[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
 }
 
 // explain turns the kernel's refusal into what to do about it.
@@ -100,6 +139,9 @@ func explain(err error) error {
 		return fmt.Errorf("start in new namespaces: %w", err)
 	}
 	fix := "run as root, or allow user namespaces"
+	if os.Geteuid() == 0 {
+		fix = "this root may make none, as in a container: docker run --privileged"
+	}
 	for _, k := range []struct{ file, bad, fix string }{
 		{"/proc/sys/user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"},
 		{"/proc/sys/kernel/unprivileged_userns_clone", "0", "sysctl -w kernel.unprivileged_userns_clone=1"},
@@ -113,10 +155,11 @@ func explain(err error) error {
 	return fmt.Errorf("%w: starting in new user, network, mount and PID namespaces: %w; %s", ErrForbidden, err, fix)
 }
 
-// Setup finishes the second process: mounts that match the new namespaces.
-// A /proc of the old PID namespace would show somebody else's process under
-// this one's number.
+// Setup finishes the second process: mounts that match the new namespaces. From
+// then on it is sent signals, so it must be prepared for them before. A /proc of
+// the old PID namespace would show somebody else's process under this one's number.
 func Setup() error {
+	defer os.NewFile(readyFD, "ready").Close()
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}

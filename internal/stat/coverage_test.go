@@ -103,14 +103,14 @@ func TestDetectableHasItsPower(t *testing.T) {
 }
 
 func TestDetectable(t *testing.T) {
-	// Log ratios ±s: standard deviation s*sqrt(10/9), t quantiles of nine
-	// degrees of freedom 2.262 and 0.883 (any t table).
+	// Log ratios ±s: their averages are -s, 0 and s, and the interval is [-s, s].
+	// The t quantiles of nine degrees of freedom are 2.262 and 0.883 (any t table).
 	const s = 0.02
 	base, other := make([]float64, 10), make([]float64, 10)
 	for i := range base {
 		base[i], other[i] = 1, math.Exp(s*float64(1-2*(i%2)))
 	}
-	want := math.Expm1((2.262 + 0.883) * s * math.Sqrt(10.0/9) / math.Sqrt(10*3/math.Pi))
+	want := math.Expm1(s * (1 + 0.883/2.262))
 	if got := Detectable(base, other, 0.95); math.Abs(got-want) > 1e-5 {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -132,14 +132,14 @@ func TestSteinPairs(t *testing.T) {
 	for i := range base {
 		base[i], other[i] = 1, math.Exp(0.1*float64(1-2*(i%2)))
 	}
-	root := 2.262 * 0.1 * math.Sqrt(10.0/9) / math.Log(1.05)
+	times := 0.1 / math.Log(1.05) // the pilot's half width by the wanted one
 	for _, c := range []struct {
 		name                  string
 		base, other           []float64
 		halfWidth, confidence float64
 		want                  int
 	}{
-		{"5 %", base, other, 0.05, 0.95, int(math.Ceil(root * root * math.Pi / 3))},
+		{"5 %", base, other, 0.05, 0.95, int(math.Ceil(10 * times * times))},
 		{"the pilot is enough", base, other, 10, 0.95, 10},
 		{"no spread", base[:3], base[:3], 0.01, 0.95, 6},
 		{"one pair", base[:1], other[:1], 0.01, 0.99, 8},

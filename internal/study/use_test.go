@@ -28,7 +28,7 @@ type driver struct {
 	Inner    struct{ TTL *int }
 	MaxAge   int `yaml:"max-age"`
 	Chan     chan int
-	hidden   int
+	hidden   int //lint:ignore U1000 decoding must not find it
 	Internal int `yaml:"-"`
 }
 

@@ -2,6 +2,7 @@ package trial
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -97,6 +98,10 @@ func MeasureIdle(d time.Duration) (Usage, error) {
 	return usage(from, to, time.Since(start)), nil
 }
 
+// quiet is how many cores an idle machine may keep busy. More is another
+// program, whose share of the CPU during a trial nobody knows.
+const quiet = 0.1
+
 // cost adds what the machine spent during the measured window.
 func (s *Setup) cost(r *record.Result, x *execution) {
 	from, to := x.readings.Begin, x.readings.End
@@ -106,6 +111,9 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	if from.At.IsZero() || to.At.IsZero() {
 		r.Warnings = append(r.Warnings, "the tool ended before its window did: no CPU time")
 		return
+	}
+	if s.Idle.Busy() > quiet {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough", s.Idle.Busy()))
 	}
 	u := usage(from.Machine, to.Machine, to.At.Sub(from.At)).minus(s.Idle)
 	add := func(name, unit string, v float64) {
@@ -124,6 +132,17 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add("softirq.net_rx", "1/s", soft["softirq.net_rx"]/window)
 	add("softirq.net_tx", "1/s", soft["softirq.net_tx"]/window)
 
+	dev := to.Nodes[s.Server.Node].Sub(from.Nodes[s.Server.Node])
+	bytes, packets := dev["dev."+s.Server.Dev+".rx_bytes"], dev["dev."+s.Server.Dev+".rx_packets"]
+	if packets > 0 {
+		add("packet.size", "byte", bytes/packets)
+	}
+	_, stream := r.Get("throughput")
+	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {
+		// TCP does not know its packets: these are what the device was handed,
+		// each of which segmentation offload may have made of many.
+		add("packet.rate", "packet/s", packets/window)
+	}
 	for _, per := range []struct{ of, name, unit string }{
 		{"throughput", "cpu.per.bit", "s/bit"},
 		{"packet.rate", "cpu.per.packet", "s/packet"},
@@ -132,9 +151,5 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		if v, ok := r.Get(per.of); ok && v.Value > 0 && u.Busy() > 0 {
 			add(per.name, per.unit, u.Busy()/v.Value)
 		}
-	}
-	dev := to.Nodes[s.Server.Node].Sub(from.Nodes[s.Server.Node])
-	if n := dev["dev."+s.Server.Dev+".rx_packets"]; n > 0 {
-		add("packet.size", "byte", dev["dev."+s.Server.Dev+".rx_bytes"]/n)
 	}
 }

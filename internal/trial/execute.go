@@ -22,13 +22,15 @@ func (s *Setup) execute(ctx context.Context) *execution {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Warmup+s.Duration+2*grace,
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
 	defer cancel()
-	server, client := s.Probe.Commands(probe.Window{
-		Server: netip.AddrPortFrom(s.Server.Addr, port), Warmup: s.Warmup, Duration: s.Duration})
-
+	if _, client := s.commands(enginePort); client[0] == "weir" {
+		s.Engines.execute(ctx, s, client, x)
+		return x
+	}
+	server, client := s.commands(toolPort)
 	x.client.cpus, x.server.cpus = apart(s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node])
 	if len(server) > 0 {
 		x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
-		if err := x.server.ready(ctx); err != nil {
+		if err := x.server.listening(ctx, toolPort, x.server.listens); err != nil {
 			x.err = wrap("server", err)
 			_ = x.server.stop() // what matters is why it was not ready
 			return x
@@ -43,31 +45,26 @@ func (s *Setup) execute(ctx context.Context) *execution {
 	return x
 }
 
-// client runs the client and reads counters where its measured window begins
-// and ends: our own says when; of another one the clock has to tell.
+func (s *Setup) commands(port uint16) (server, client []string) {
+	return s.Probe.Commands(probe.Window{
+		Server: netip.AddrPortFrom(s.Server.Addr, port), Warmup: s.Warmup, Duration: s.Duration})
+}
+
+// client runs a foreign client, and reads counters where its measured window
+// should begin and end by the clock.
 func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
-	node := s.Site.Nodes[s.Client.Node]
 	x.readings.First = s.read()
 	defer func() { x.readings.Last = s.read() }()
-	if argv[0] == "weir" {
-		x.client.stdout.on = map[string]func(){
-			probe.MarkBegin: func() { x.readings.Begin = s.read() },
-			probe.MarkEnd:   func() { x.readings.End = s.read() },
-		}
-		x.client.start(ctx, node, argv)
-		return wrap("client", x.client.wait())
-	}
-	x.client.start(ctx, node, argv)
-	for _, at := range []struct {
-		after time.Duration
-		to    *reading
-	}{{wholeSeconds(s.Warmup), &x.readings.Begin}, {wholeSeconds(s.Duration), &x.readings.End}} {
-		t := time.NewTimer(at.after)
-		select {
-		case <-t.C:
-			*at.to = s.read()
-		case <-x.client.done: // too early: wait says why, or the tool took less than its window
-			t.Stop()
+	start := time.Now()
+	x.client.start(ctx, s.Site.Nodes[s.Client.Node], argv)
+	begin := wholeSeconds(s.Warmup)
+	end := begin + wholeSeconds(s.Duration)
+	if x.client.runs(start.Add(begin)) {
+		x.readings.Begin = s.read()
+		// A tool's clock is not quite ours: one that has ended when its window
+		// was nearly over was measured to its end.
+		if x.client.runs(start.Add(end)) || time.Since(start) > end-wholeSeconds(s.Duration)/20 {
+			x.readings.End = s.read()
 		}
 	}
 	return wrap("client", x.client.wait())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -15,9 +16,12 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// port is where servers listen. Every network has namespaces of its own, so
-// one number serves all.
-const port = 5201
+// Where servers listen. Every network has namespaces of its own, so two numbers
+// serve all: the engines that stay, and the server of a foreign tool beside them.
+const (
+	toolPort   = 5201
+	enginePort = 5202
+)
 
 // grace is how much longer than asked a program may take: to get ready, to
 // round its warm-up up to seconds, to report.
@@ -26,14 +30,12 @@ const grace = 10 * time.Second
 // maxOutput bounds what is kept of one stream of a program's output, bytes.
 const maxOutput = 16 << 20
 
-// maxMark is longer than any line that says that something begins or ends.
-const maxMark = 128
-
-// A program is one process of a trial and what it printed.
+// A program is one process and what it printed.
 type program struct {
 	node   target.Node
 	argv   []string
 	cpus   []int
+	stdin  io.Reader
 	stdout output
 	stderr output
 
@@ -50,7 +52,7 @@ func (p *program) start(ctx context.Context, node target.Node, argv []string) {
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	go func() {
 		defer close(p.done)
-		p.err = node.Run(ctx, target.Cmd{Argv: argv, Stdout: &p.stdout, Stderr: &p.stderr, CPUs: p.cpus})
+		p.err = node.Run(ctx, target.Cmd{Argv: argv, Stdin: p.stdin, Stdout: &p.stdout, Stderr: &p.stderr, CPUs: p.cpus})
 	}()
 }
 
@@ -68,6 +70,65 @@ func (p *program) wait() error {
 	return p.err
 }
 
+// stop ends the program and returns how it ended; nil when it ended because of
+// this call.
+func (p *program) stop() error {
+	if p.done == nil {
+		return nil // never started
+	}
+	p.cancel(errStopped)
+	return p.wait()
+}
+
+// listening returns when up says that the server listens on port. It asks every
+// two milliseconds, until the server ends or grace is over.
+func (p *program) listening(ctx context.Context, port int, up func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, grace, fmt.Errorf("did not listen on port %d within %v", port, grace))
+	defer cancel()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !up() {
+		select {
+		case <-tick.C:
+		case <-p.done:
+			if err := p.wait(); err != nil {
+				return err
+			}
+			return fmt.Errorf("ended before it listened on port %d", port)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// listens tells from the node's socket tables whether a foreign server waits for
+// its client, so that nobody connects who is not the client.
+func (p *program) listens() bool {
+	for _, proto := range []string{"tcp", "udp"} {
+		if ok, err := sample.Listening(p.node.FS(), proto, toolPort); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+// saysReady reports whether our own server has said that it listens.
+func (p *program) saysReady() bool { return p.stdout.said(probe.MarkReady) }
+
+// runs returns true when the time is at and the program still runs, and false
+// as soon as it has ended.
+func (p *program) runs(at time.Time) bool {
+	timer := time.NewTimer(time.Until(at))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-p.done:
+		return false
+	}
+}
+
 // apart gives client and server processors of their own, where there are any to
 // give: on one processor a response waits for no other to wake up, and whether
 // both ends share one would be the scheduler's choice, trial by trial.
@@ -79,58 +140,17 @@ func apart(client, server target.Node) (cli, srv []int) {
 	return cpus[:len(cpus)/2], cpus[len(cpus)/2:]
 }
 
-// stop ends the program and returns how it ended; nil when it ended because of
-// this call.
-func (p *program) stop() error {
-	if p.done == nil {
-		return nil // never started
-	}
-	p.cancel(errStopped)
-	return p.wait()
-}
+// maxMark is longer than the beginning of any event line that somebody waits for.
+const maxMark = 128
 
-// ready returns when the server listens. Our own says so; of another one the
-// node's socket tables tell, so that nobody connects who is not the client.
-func (p *program) ready(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, grace, fmt.Errorf("did not listen on port %d within %v", port, grace))
-	defer cancel()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		up := false
-		if p.argv[0] == "weir" {
-			up = p.stdout.has(probe.MarkReady)
-		} else {
-			for _, proto := range []string{"tcp", "udp"} {
-				if ok, err := sample.Listening(p.node.FS(), proto, port); err == nil && ok {
-					up = true
-				}
-			}
-		}
-		if up {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-p.done:
-			if err := p.wait(); err != nil {
-				return err
-			}
-			return errors.New("ended before it listened")
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// output keeps what a program prints and calls back when it prints a line that
-// somebody waits for.
+// output keeps what a program prints, and calls back for every line that begins
+// as an event of ours.
 type output struct {
-	mu   sync.Mutex
-	buf  bytes.Buffer
-	from int // start of the line that is not complete yet
-	seen []string
-	on   map[string]func()
+	mu    sync.Mutex
+	buf   bytes.Buffer
+	from  int // start of the line that is not complete yet
+	lines []string
+	on    func(line string) // called with the lock held: it must not block or use the output
 }
 
 // Write never fails: a program that prints too much is cut off, not blocked.
@@ -146,27 +166,34 @@ func (o *output) Write(b []byte) (int, error) {
 		if n < 0 {
 			return len(b), nil
 		}
-		line := rest[:n]
 		o.from += n + 1
-		if bytes.HasPrefix(line, []byte(`{"event":`)) && len(line) < maxMark {
-			o.seen = append(o.seen, string(line))
-			if f := o.on[string(line)]; f != nil {
-				f()
+		if line := rest[:min(n, maxMark)]; bytes.HasPrefix(line, []byte(`{"event":`)) {
+			o.lines = append(o.lines, string(line))
+			if o.on != nil {
+				o.on(string(line))
 			}
 		}
 	}
 }
 
-// has reports whether an event line beginning with mark was printed.
-func (o *output) has(mark string) bool {
+// said reports whether an event line beginning with mark was printed.
+func (o *output) said(mark string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.ContainsFunc(o.seen, func(line string) bool { return strings.HasPrefix(line, mark) })
+	return slices.ContainsFunc(o.lines, func(line string) bool { return strings.HasPrefix(line, mark) })
 }
 
-// Bytes is valid until the next Write.
+// Bytes is a copy of what was printed.
 func (o *output) Bytes() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.buf.Bytes()
+	return bytes.Clone(o.buf.Bytes())
+}
+
+// forget starts anew, with another callback.
+func (o *output) forget(on func(line string)) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.buf.Reset()
+	o.from, o.lines, o.on = 0, nil, on
 }

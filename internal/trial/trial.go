@@ -25,6 +25,7 @@ type Setup struct {
 	Probe          probe.Probe
 	Client, Server plan.End
 	Site           *target.Site
+	Engines        *Engines  // of these two ends, running; native probes are orders to them
 	Plan           plan.Plan // in force now: what must hold, and what the path is
 	LinkRate       float64   // bit/s on the wire of each host's link; 0 is unlimited
 	Warmup         time.Duration
@@ -66,6 +67,9 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	}
 	r.Values = m.Values
 	maps.Copy(r.Found, m.Found)
+	if m.Values[0].Value == 0 {
+		r.Warnings = append(r.Warnings, "nothing arrived in the window: a stall lasted longer")
+	}
 	s.path(&r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(&r, x)

@@ -1,13 +1,16 @@
 package trial
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"math"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,18 +27,29 @@ import (
 // A node whose programs are functions and whose counters the test sets.
 type node struct {
 	name string
-	run  func(ctx context.Context, argv []string, stdout, stderr io.Writer) error
+	run  func(ctx context.Context, argv []string, stdout, stderr io.Writer) error // of a program, or an order
 
 	mu    sync.Mutex
 	ticks int // of user time
 	bytes int // received by eth0
 	frags int
+	port  int // on which a server listens
 }
 
 func (n *node) Name() string { return n.name }
 func (n *node) CPUs() []int  { return []int{0, 1, 2, 3} }
 func (n *node) Run(ctx context.Context, c target.Cmd) error {
-	return n.run(ctx, c.Argv, c.Stdout, c.Stderr)
+	if !slices.Equal(c.Argv, []string{"weir", "engine", "agent"}) {
+		return n.run(ctx, c.Argv, c.Stdout, c.Stderr)
+	}
+	stop := context.AfterFunc(ctx, func() { c.Stdin.(io.Closer).Close() })
+	defer stop()
+	for orders := bufio.NewScanner(c.Stdin); orders.Scan(); {
+		if err := n.run(ctx, []string{orders.Text()}, c.Stdout, c.Stderr); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
 }
 
 func (n *node) add(ticks, bytes, frags int) {
@@ -56,7 +70,7 @@ func (n *node) FS() fs.FS {
 		"proc/net/softnet_stat": text("%s\n", strings.Repeat("00000000 ", 15)),
 		"proc/net/dev":          text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
 		"proc/net/snmp":         text("Ip: Forwarding ReasmReqds FragCreates\nIp: 1 0 %d\n", n.frags),
-		"proc/net/tcp":          text("  sl  local_address rem_address   st\n"),
+		"proc/net/tcp":          text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
 	}
 }
 
@@ -64,19 +78,20 @@ const devHead = `Inter-|   Receive                                              
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
 `
 
-// A tool of the tests: what its client prints is its throughput in bit/s.
+// A tool of the tests: what its client prints last is its throughput in bit/s.
 type tool struct{ argv0 string }
 
 func (t tool) Commands(probe.Window) (server, client []string) {
-	return []string{t.argv0, "serve"}, []string{t.argv0, "run"}
+	return []string{t.argv0, "engine", "serve"}, []string{t.argv0, "engine", "run"}
 }
 
 func (tool) Parse(o probe.Output) (probe.Measured, error) {
-	lines := strings.Fields(string(o.Client))
-	var v float64
-	if _, err := fmt.Sscan(lines[len(lines)-1], &v); err != nil {
-		return probe.Measured{}, fmt.Errorf("tool: %w", err)
+	lines := strings.Split(strings.TrimSpace(string(o.Client)), "\n")
+	var event struct{ Rate float64 }
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &event); err != nil || event.Rate == 0 {
+		return probe.Measured{}, fmt.Errorf("tool: %q is no result", lines[len(lines)-1])
 	}
+	v := event.Rate
 	return probe.Measured{
 		Values:   []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}, {Name: "window", Unit: "s", Value: 1}},
 		Protocol: "udp", Datagram: 1400,
@@ -98,10 +113,12 @@ func send(cli, srv *node) func(context.Context, []string, io.Writer, io.Writer) 
 		cli.add(30, 0, 0)
 		srv.add(0, 1000, 0)
 		fmt.Fprintln(stdout, probe.MarkEnd)
-		fmt.Fprintln(stdout, "8000")
+		fmt.Fprintln(stdout, rate)
 		return nil
 	}
 }
+
+const rate = `{"event":"result","rate":8000}`
 
 // setup is a trial that is ok.
 func setup() (s Setup, cli, srv *node, raw map[string]string) {
@@ -122,6 +139,20 @@ func setup() (s Setup, cli, srv *node, raw map[string]string) {
 	}, cli, srv, raw
 }
 
+// start starts the engines of a native trial; the test stops them.
+func start(t *testing.T, s *Setup) {
+	t.Helper()
+	if s.Probe != (tool{"weir"}) {
+		return
+	}
+	e, err := StartEngines(context.WithoutCancel(t.Context()), s.Site, s.Client, s.Server)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Stop() }) // some have ended badly
+	s.Engines = e
+}
+
 func TestRun(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -130,35 +161,44 @@ func TestRun(t *testing.T) {
 		reason string
 	}{
 		{"ok", func(*Setup, *node, *node) {}, record.OK, ""},
-		{"server ends early", func(_ *Setup, _, srv *node) {
+		{"a foreign tool", func(s *Setup, _, srv *node) { s.Probe, srv.port = tool{"iperf9"}, toolPort }, record.OK, ""},
+		{"server ends early", func(s *Setup, _, srv *node) {
+			s.Probe = tool{"iperf9"}
 			srv.run = func(_ context.Context, _ []string, _, stderr io.Writer) error {
 				fmt.Fprintln(stderr, "address in use")
 				return errors.New("exit status 1")
 			}
 		}, record.Failed, "server: exit status 1: address in use"},
-		{"server is silent", func(_ *Setup, _, srv *node) {
-			srv.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
-		}, record.Failed, "server: did not listen on port 5201 within 10s"},
-		{"a foreign server is silent", func(s *Setup, _, srv *node) { s.Probe = tool{"iperf9"} },
-			record.Failed, "did not listen"},
-		{"client fails", func(_ *Setup, cli, _ *node) {
+		{"server is silent", func(s *Setup, _, _ *node) { s.Probe = tool{"iperf9"} },
+			record.Failed, "server: did not listen on port 5201 within 10s"},
+		{"client fails", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
 			cli.run = func(_ context.Context, _ []string, _, stderr io.Writer) error {
 				fmt.Fprintln(stderr, "no route\nto host")
 				return errors.New("exit status 1")
 			}
 		}, record.Failed, "client: exit status 1: no route; to host"},
+		{"the engine reports an error", func(_ *Setup, cli, _ *node) {
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, `{"event":"error","error":"no route to host"}`)
+				return nil
+			}
+		}, record.Failed, "engine: no route to host"},
+		{"the engine dies", func(_ *Setup, cli, _ *node) {
+			cli.run = func(context.Context, []string, io.Writer, io.Writer) error { return errors.New("signal: killed") }
+		}, record.Failed, "engine: the engine ended"},
 		{"client hangs", func(_ *Setup, cli, _ *node) {
 			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
 		}, record.Failed, "took more than 20s longer than its window"},
 		{"junk", func(_ *Setup, cli, _ *node) {
 			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
-				fmt.Fprintln(stdout, "what?")
+				fmt.Fprintln(stdout, `{"event":"result","rate":"what?"}`)
 				return nil
 			}
 		}, record.Invalid, "tool:"},
 		{"another path", func(_ *Setup, cli, _ *node) {
 			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
-				fmt.Fprintln(stdout, "8000")
+				fmt.Fprintln(stdout, rate)
 				return nil
 			}
 		}, record.Invalid, "eth0 of h2 moved 0 bytes in 0 packets, but the probe received 1000 bytes"},
@@ -186,6 +226,7 @@ func TestRun(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, cli, srv, raw := setup()
 				c.change(&s, cli, srv)
+				start(t, &s)
 				r, err := Run(t.Context(), s)
 				if err != nil {
 					t.Fatal(err)
@@ -208,6 +249,7 @@ func TestCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _, raw := setup()
 		s.Idle = Usage{User: 0.1}
+		start(t, &s)
 		r, err := Run(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
@@ -219,7 +261,7 @@ func TestCost(t *testing.T) {
 				t.Errorf("%s = %v, want %v", name, got.Value, want)
 			}
 		}
-		if raw["client.out"] != probe.MarkBegin+"\n"+probe.MarkEnd+"\n8000\n" {
+		if raw["client.out"] != probe.MarkBegin+"\n"+probe.MarkEnd+"\n"+rate+"\n" {
 			t.Errorf("raw client output %q", raw["client.out"])
 		}
 	})
@@ -236,6 +278,7 @@ func TestRunEnds(t *testing.T) {
 			<-ctx.Done()
 			return context.Cause(ctx)
 		}
+		start(t, &s)
 		if _, err := Run(ctx, s); !errors.Is(err, why) {
 			t.Errorf("got %v, want the cause of the cancellation", err)
 		}
@@ -246,6 +289,7 @@ func TestRunEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _, _ := setup()
 		s.Raw = func(string, []byte) error { return errors.New("no space left on device") }
+		start(t, &s)
 		if _, err := Run(t.Context(), s); !errors.Is(err, ErrStore) {
 			t.Errorf("got %v, want ErrStore", err)
 		}

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/store"
+)
+
+// patience is more than anything here takes that is not stuck.
+const patience = 30 * time.Second
+
+// needLab skips a test where the kernel allows no lab.
+func needLab(t *testing.T) {
+	t.Helper()
+	if err := labErr(); err != nil {
+		t.Skipf("no lab: %v", err)
+	}
+}
+
+// A process is weir under test, and what it said.
+type process struct {
+	*exec.Cmd
+	mark           string
+	stdout, stderr bytes.Buffer
+}
+
+// start starts weir with args, and ends what is left of it with the test.
+func start(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{mark: "WEIR_TEST_MARK=" + t.TempDir()}
+	p.Cmd = weir(p.mark, args...)
+	p.Env = append(p.Env, env...)
+	p.Stdout, p.Stderr = &p.stdout, &p.stderr
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Process.Kill() }) // it has ended if all is well
+	return p
+}
+
+// status waits for the end and for what p started to be gone, and returns the
+// exit status, or 128 and the signal that ended p.
+func (p *process) status(t *testing.T) int {
+	t.Helper()
+	late := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	err := p.Wait()
+	if !late.Stop() {
+		t.Errorf("did not end within %v", patience)
+	}
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	eventually(t, "nothing is left", func() bool { return len(withEnv(p.mark)) == 0 })
+	if ws, ok := p.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return 128 + int(ws.Signal())
+	}
+	return p.ProcessState.ExitCode()
+}
+
+// eventually waits for something that no event tells of.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v in vain until %s", patience, what)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func notEmpty(file string) func() bool {
+	return func() bool {
+		info, err := os.Stat(file)
+		return err == nil && info.Size() > 0
+	}
+}
+
+// inner returns the process in the lab's namespaces that p waits for. Before
+// there is one, the Go runtime starts another, to see what the kernel can do.
+func (p *process) inner(t *testing.T) int {
+	t.Helper()
+	var pid int
+	eventually(t, "there is a second process", func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
+		for _, f := range threads {
+			b, _ := os.ReadFile(f) // the thread may be gone
+			if words := strings.Fields(string(b)); len(words) > 0 {
+				pid, _ = strconv.Atoi(words[0])
+			}
+		}
+		return pid > 0
+	})
+	return pid
+}
+
+// long is a run that nobody waits for.
+func long(dir string) []string {
+	return []string{"run", "-n", "host", "-p", "udp-rr", "--blocks", "5000", "--duration", "10ms", "--warmup", "0s", "-o", dir}
+}
+
+// Each of the signals that end a run ends it with status 4, keeps the results
+// and says how to go on.
+func TestInterrupted(t *testing.T) {
+	needLab(t)
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(sig.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "out")
+			p := start(t, nil, long(dir)...)
+			eventually(t, "a trial is recorded", notEmpty(filepath.Join(dir, "results.jsonl")))
+			if err := p.Process.Signal(sig); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.status(t); got != 4 {
+				t.Errorf("status %d, want 4", got)
+			}
+			for _, want := range []string{"weir: interrupted by signal " + strconv.Itoa(int(sig)), "go on with: weir run --resume " + dir} {
+				if !strings.Contains(p.stderr.String(), want) {
+					t.Errorf("stderr lacks %q:\n%s", want, &p.stderr)
+				}
+			}
+			if c, err := store.Read(dir); err != nil || len(c.Problems) > 0 || len(c.Results) == 0 {
+				t.Errorf("%d results, problems %v, %v", len(c.Results), c.Problems, err)
+			}
+		})
+	}
+}
+
+// No moment is too early for a signal: not the one when the first process has
+// started the second one, and that is not prepared yet.
+func TestInterruptedAtTheStart(t *testing.T) {
+	needLab(t)
+	t.Parallel()
+	for i := range 30 {
+		sig := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}[i%3]
+		p := start(t, nil, long(filepath.Join(t.TempDir(), "out"))...)
+		time.Sleep(time.Duration(i) * time.Millisecond) // this is the moment
+		if err := p.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+		// Before main runs, the kernel ends weir as it ends any program.
+		if got := p.status(t); got != 4 && got != 128+int(sig) {
+			t.Errorf("%v after %d ms: status %d, want 4\n%s", sig, i, got, &p.stderr)
+		}
+	}
+}
+
+// A second signal does not wait for a program that does not want to end.
+func TestInterruptedTwice(t *testing.T) {
+	needLab(t)
+	t.Parallel()
+	tmp := t.TempDir()
+	hung := filepath.Join(tmp, "hung")
+	program(t, filepath.Join(tmp, "bin", "iperf3"), `trap '' TERM INT HUP
+case "$1" in --version) echo 'iperf 3.12'; exit;; esac
+echo here > `+hung+`
+while :; do sleep 1000; done
+`)
+	p := start(t, []string{"PATH=" + filepath.Join(tmp, "bin") + ":" + os.Getenv("PATH")},
+		"run", "-n", "host", "-p", "iperf3-tcp", "--blocks", "1", "-o", filepath.Join(tmp, "out"))
+	eventually(t, "the program hangs", notEmpty(hung))
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // two of one kind could become one
+		if err := p.Process.Signal(sig); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := p.status(t); got != 4 {
+		t.Errorf("status %d, want 4", got)
+	}
+	if strings.Contains(p.stderr.String(), "are kept") {
+		t.Errorf("it was ended in good order, so the second signal did nothing:\n%s", &p.stderr)
+	}
+}
+
+// program writes a shell script to run.
+func program(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"+text), 0o777); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// When the process in the namespaces is killed, the other one says so, and all
+// that they started is gone.
+func TestInnerKilled(t *testing.T) {
+	needLab(t)
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "out")
+	p := start(t, nil, long(dir)...)
+	eventually(t, "a trial is recorded", notEmpty(filepath.Join(dir, "results.jsonl")))
+	inner := p.inner(t)
+	if err := syscall.Kill(inner, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.status(t); got != 3 || !strings.Contains(p.stderr.String(), "the lab's process was ended by signal 9 (killed)") {
+		t.Errorf("status %d, want 3\n%s", got, &p.stderr)
+	}
+	if c, err := store.Read(dir); err != nil || len(c.Results) == 0 {
+		t.Errorf("%d results, %v", len(c.Results), err)
+	}
+}

@@ -1,0 +1,244 @@
+package archtest
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/probe"
+)
+
+// root is the module's directory.
+const root = "../.."
+
+// vague are names that say nothing about what a package is for.
+var vague = []string{"util", "utils", "common", "helpers", "helper", "types", "base", "manager", "misc", "shared", "lib"}
+
+// inits may have a function init: they lock the main thread (package netns).
+var inits = []string{"bench/main.go", "cmd/weir/main.go", "internal/nstest/nstest.go"}
+
+// maxLines is what fits a head; long says why a file needs more.
+const maxLines = 350
+
+var long = map[string]string{}
+
+// notOurs are directories that git, builds and runs make.
+var notOurs = []string{".git", "bin", "weir-results", "node_modules"}
+
+// files calls f with every text file of the tree, by its path below root.
+func files(t *testing.T, f func(name string, b []byte)) {
+	t.Helper()
+	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains(notOurs, base):
+			return fs.SkipDir
+		case base == ".git": // a file in a worktree
+			return nil
+		case !d.Type().IsRegular():
+			return nil
+		}
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err == nil && !bytes.ContainsRune(b, 0) {
+			f(name, b)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// goFiles calls f with every Go file of the tree.
+func goFiles(t *testing.T, f func(name string, b []byte, file *ast.File)) {
+	t.Helper()
+	seen := 0
+	files(t, func(name string, b []byte) {
+		if path.Ext(name) != ".go" {
+			return
+		}
+		seen++
+		file, err := parser.ParseFile(token.NewFileSet(), name, b, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f(name, b, file)
+	})
+	if seen < 100 {
+		t.Fatalf("only %d Go files below %s: the test looks in the wrong place", seen, root)
+	}
+}
+
+func TestPackageNames(t *testing.T) {
+	goFiles(t, func(name string, _ []byte, file *ast.File) {
+		if slices.Contains(vague, strings.TrimSuffix(file.Name.Name, "_test")) || slices.Contains(vague, path.Base(path.Dir(name))) {
+			t.Errorf("%s: package %s: the name does not say what it is for", name, file.Name.Name)
+		}
+	})
+}
+
+func TestNoInit(t *testing.T) {
+	goFiles(t, func(name string, _ []byte, file *ast.File) {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" && !slices.Contains(inits, name) {
+				t.Errorf("%s has a function init: nothing registers itself", name)
+			}
+		}
+	})
+}
+
+func TestFileLength(t *testing.T) {
+	goFiles(t, func(name string, b []byte, _ *ast.File) {
+		n, why := bytes.Count(b, []byte("\n")), long[name]
+		switch {
+		case n > maxLines && why == "":
+			t.Errorf("%s has %d lines, more than %d: split it, or give the reason in long", name, n, maxLines)
+		case n <= maxLines && why != "":
+			t.Errorf("%s has %d lines: it needs no reason in long any more", name, n)
+		}
+	})
+}
+
+// elsewhere matches what is on one machine only: home directories, and places
+// where builds are made.
+var elsewhere = regexp.MustCompile(`(?:^|[\s"'(=:\x60])(/(?:home|Users|root|work|builds|workspace|usr/local/go|go/src|tmp/go-build)/\w[\w./-]*)`)
+
+func TestNoMachine(t *testing.T) {
+	files(t, func(name string, b []byte) {
+		for i, line := range bytes.Split(b, []byte("\n")) {
+			if m := elsewhere.FindSubmatch(line); m != nil {
+				t.Errorf("%s:%d: %s is a path of one machine", name, i+1, m[1])
+			}
+		}
+	})
+}
+
+// methods returns the exported types of a package that have all these methods,
+// sorted.
+func methods(t *testing.T, dir string, names ...string) (types []string) {
+	t.Helper()
+	have := map[string][]string{}
+	goFiles(t, func(name string, _ []byte, file *ast.File) {
+		if path.Dir(name) != dir || strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for _, d := range file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || f.Recv == nil {
+				continue
+			}
+			recv := f.Recv.List[0].Type
+			if star, ok := recv.(*ast.StarExpr); ok {
+				recv = star.X
+			}
+			if id, ok := recv.(*ast.Ident); ok && id.IsExported() {
+				have[id.Name] = append(have[id.Name], f.Name.Name)
+			}
+		}
+	})
+	for typ, ms := range have {
+		if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(ms, n) }) {
+			types = append(types, typ)
+		}
+	}
+	slices.Sort(types)
+	return types
+}
+
+// typeName of what v points to.
+func typeName(v any) string { return reflect.TypeOf(v).Elem().Name() }
+
+// Every network that is written is listed, and its plans are golden files.
+func TestNetworksAreListed(t *testing.T) {
+	listed := map[string]bool{}
+	for name, e := range catalog.Networks {
+		listed[typeName(e.New())] = true
+		if e.About == "" {
+			t.Errorf("network %s: nobody says what it is", name)
+		}
+		needFile(t, "network "+name, "internal/network/testdata/"+name+".*.golden")
+	}
+	need(t, methods(t, "internal/network", "Plan"), listed, "catalog.Networks")
+}
+
+// Every probe that is written is listed, and output of its tool is recorded
+// with the command lines that made it.
+func TestProbesAreListed(t *testing.T) {
+	listed := map[string]bool{}
+	for name, e := range catalog.Probes {
+		p := e.New()
+		listed[typeName(p)] = true
+		if e.About == "" {
+			t.Errorf("probe %s: nobody says what it is", name)
+		}
+		_, client := p.Commands(probe.Window{Duration: time.Second})
+		tool := client[0]
+		if tool == "weir" {
+			tool = "native"
+		}
+		// VERSION-CASE.cmd, with .out or .json beside it.
+		of := "internal/probe/testdata/" + tool + "/*-" + strings.TrimPrefix(name, tool+"-")
+		needFile(t, "probe "+name, of+".cmd")
+		needFile(t, "probe "+name, of+".out", of+".json")
+	}
+	need(t, methods(t, "internal/probe", "Commands", "Parse"), listed, "catalog.Probes")
+}
+
+func need(t *testing.T, types []string, listed map[string]bool, list string) {
+	t.Helper()
+	if len(types) == 0 {
+		t.Fatal("no type was found: the test looks in the wrong place")
+	}
+	for _, typ := range types {
+		if !listed[typ] {
+			t.Errorf("type %s is not in %s: add its line", typ, list)
+		}
+	}
+}
+
+// needFile fails unless one of the patterns has a file.
+func needFile(t *testing.T, what string, patterns ...string) {
+	t.Helper()
+	for _, p := range patterns {
+		found, err := filepath.Glob(filepath.Join(root, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) > 0 {
+			return
+		}
+	}
+	t.Errorf("%s has no %s", what, strings.Join(patterns, " or "))
+}
+
+// Recorded output always has its command lines beside it.
+func TestRecordedOutputHasCommands(t *testing.T) {
+	n := 0
+	files(t, func(name string, _ []byte) {
+		base, ext := path.Base(name), path.Ext(name)
+		if ok, _ := path.Match("internal/probe/testdata/*/*", name); !ok || ext != ".out" && ext != ".json" {
+			return
+		}
+		n++
+		cmd := strings.TrimSuffix(strings.TrimSuffix(base, ext), ".server") + ".cmd"
+		if _, err := os.Stat(filepath.Join(root, path.Dir(name), cmd)); err != nil {
+			t.Errorf("%s: nobody can record it again: %v", name, err)
+		}
+	})
+	if n == 0 {
+		t.Error("no recorded output was found: the test looks in the wrong place")
+	}
+}

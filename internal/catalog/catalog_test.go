@@ -1,0 +1,162 @@
+package catalog
+
+import (
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/studies"
+)
+
+// Every network can be built on the hosts that it takes by default, and every
+// entry is a fresh one.
+func TestNetworks(t *testing.T) {
+	for _, name := range Names(Networks) {
+		n, err := FindNetwork(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range []topo.Spec{{}, {Hosts: 1}, {Hosts: 3, Pods: 2}, {IPv6: true, PodsIPv6: true}, {Rate: 1e9, NIC: topo.NICTSO}} {
+			topology, err := topo.New(n.Spec(s))
+			if err == nil {
+				_, err = network.Build(n.New(), topology)
+			}
+			if err != nil && s.Hosts != 1 { // some need two
+				t.Errorf("%s on %+v: %v", name, s, err)
+			}
+		}
+		fresh(t, name, n.New(), n.New())
+	}
+}
+
+// Every probe has command lines as it is, and says where to look for a server.
+func TestProbes(t *testing.T) {
+	for _, name := range Names(Probes) {
+		p, err := FindProbe(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, client := p.New().Commands(probe.Window{Duration: time.Second}); len(client) == 0 {
+			t.Errorf("%s has no client", name)
+		}
+		fresh(t, name, p.New(), p.New())
+	}
+	if got := Programs(); !slices.Contains(got, "iperf3") || slices.Contains(got, "weir") {
+		t.Errorf("programs are %v: want iperf3 among them and not weir", got)
+	}
+}
+
+// fresh fails when two drivers are one: a study's option would reach another's.
+func fresh(t *testing.T, name string, a, b any) {
+	t.Helper()
+	if !reflect.DeepEqual(a, b) {
+		t.Errorf("%s: two of them differ: %+v, %+v", name, a, b)
+	}
+	if v := reflect.ValueOf(a); v.Kind() != reflect.Pointer || v.Elem().NumField() > 0 && v.Pointer() == reflect.ValueOf(b).Pointer() {
+		t.Errorf("%s: two of them are one, or no pointers", name)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, c := range []struct {
+		of   any
+		want []string
+	}{
+		{&network.Host{}, nil},
+		{&network.VXLAN{}, []string{"port", "vni"}},
+		{&probe.UDPStream{}, []string{"batch", "rate", "recv", "send", "size"}},
+		{&probe.Ping{}, []string{"interval", "size"}},
+	} {
+		if got := Options(c.of); !slices.Equal(got, c.want) {
+			t.Errorf("%T: %v, want %v", c.of, got, c.want)
+		}
+	}
+	if !Applies("ping", "mtu") || !Applies("udp-rr", "size") || Applies("tcp-rr", "interval") || Applies("nonsense", "size") {
+		t.Error("a condition applies to all probes, an option to those that have it")
+	}
+}
+
+// The studies that are shipped can be run.
+func TestShippedStudies(t *testing.T) {
+	files, err := fs.Glob(studies.FS, "*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		b, err := fs.ReadFile(studies.FS, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := study.Load(b, f)
+		if err == nil {
+			_, err = Prepare(s)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", f, err)
+		}
+	}
+}
+
+// What is wrong with a study is found before anything is built, and its place is told.
+func TestPrepareRefuses(t *testing.T) {
+	for _, c := range []struct{ name, yaml, want string }{
+		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; there are bridge, host`},
+		{"probe", "networks: [host]\nprobes:\n- pong", `s.yaml:3: unknown probe "pong"; there are`},
+		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
+		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
+		{"bound", "networks:\n- {use: vxlan, vni: 16777216}\nprobes: [ping]", "16777216"},
+		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {colour: [red]}", `factor "colour" is neither a condition (link, mtu, nic, offload) nor an option`},
+		{"factor of another probe", "networks: [host]\nprobes: [ping]\nfactors: {streams: [1, 2]}", `factor "streams"`},
+		{"level", "networks: [host]\nprobes: [ping]\nfactors: {offload: [maybe]}", `condition offload: level "maybe" is unknown`},
+		{"level of an option", "networks: [host]\nprobes: [udp-rr]\nfactors: {size: [many]}", "size"},
+		{"level for one network", "networks: [host, vxlan-overlay]\nprobes: [ping]\nfactors: {mtu: [600]}", "vxlan-overlay: "},
+	} {
+		s, err := study.Load([]byte(c.yaml), "s.yaml")
+		if err == nil {
+			_, err = Prepare(s)
+		}
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
+			continue
+		}
+		if strings.Count(err.Error(), "s.yaml:") > 1 {
+			t.Errorf("%s: one mistake has two places: %v", c.name, err)
+		}
+	}
+}
+
+// A probe gets its own options, with the levels of the trial over them.
+func TestPreparedProbe(t *testing.T) {
+	s, err := study.Load([]byte(`
+networks: [host]
+probes: [{use: udp-stream, name: u, size: 100, rate: 1gbit}]
+factors: {size: [200, 300], mtu: [1500, 9000]}
+`), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Prepare(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the study is not changed by asking
+		got, err := p.Probe("u", map[string]string{"size": "300", "mtu": "9000"})
+		if want := (&probe.UDPStream{Size: 300, Rate: 1e9}); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+		got, err = p.Probe("u", nil)
+		if want := (&probe.UDPStream{Size: 100, Rate: 1e9}); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%+v, %v, want %+v", got, err, want)
+		}
+	}
+	if _, err := p.Probe("v", nil); err == nil || !strings.Contains(err.Error(), `no probe "v"`) {
+		t.Errorf("error %v", err)
+	}
+}

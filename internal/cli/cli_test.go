@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/record"
+)
+
+func TestSplitList(t *testing.T) {
+	for in, want := range map[string][]string{
+		"host":                      {"host"},
+		"host,bridge":               {"host", "bridge"},
+		"host,{use: vxlan, vni: 7}": {"host", "{use: vxlan, vni: 7}"},
+		"{a: [1,2], b: {c: 1,d: 2}},x": {
+			"{a: [1,2], b: {c: 1,d: 2}}", "x"},
+		"": {""},
+	} {
+		if got := splitList(in); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+	}
+}
+
+// status is the exit status that an error asks for, as Main decides it.
+func status(err error) int {
+	var e *exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &e):
+		return e.code
+	}
+	return exitCheck
+}
+
+func TestVerdict(t *testing.T) {
+	for _, c := range []struct {
+		statuses []record.Status
+		want     int
+	}{
+		{nil, exitCheck},
+		{[]record.Status{record.OK, record.OK}, exitDone},
+		{[]record.Status{record.OK, record.Skipped}, exitEnvironment},
+		{[]record.Status{record.Skipped}, exitEnvironment},
+		{[]record.Status{record.OK, record.Invalid}, exitCheck},
+		{[]record.Status{record.Failed, record.Skipped}, exitCheck},
+	} {
+		var rs []record.Result
+		for _, s := range c.statuses {
+			rs = append(rs, record.Result{Status: s})
+		}
+		if got := status(verdict(rs)); got != c.want {
+			t.Errorf("%v: status %d, want %d", c.statuses, got, c.want)
+		}
+	}
+}
+
+// Whatever stops a run, its user learns once how to go on.
+func TestStopped(t *testing.T) {
+	r := runner{dir: "out"}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("the network is gone"), "what was measured is kept in out"},
+		{fmt.Errorf("write: %w", syscall.ENOSPC), "make room"},
+		{errors.New("no space: make room, then go on with --resume out"), "make room"},
+	} {
+		err := r.stopped(c.err)
+		if status(err) != exitEnvironment || !strings.Contains(err.Error(), c.want) || strings.Count(err.Error(), "--resume out") != 1 {
+			t.Errorf("%v: status %d: %v", c.err, status(err), err)
+		}
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	for _, c := range []struct{ done, total, full int }{{0, 0, 0}, {0, 10, 0}, {5, 10, 10}, {10, 10, 20}, {30, 10, 20}} {
+		got := bar(c.done, c.total)
+		if strings.Count(got, "█") != c.full || len([]rune(got)) != 20 {
+			t.Errorf("%d of %d: %s", c.done, c.total, got)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "", -time.Second: "", 90 * time.Second: ", 1m30s left"} {
+		if got := left(d); got != want {
+			t.Errorf("%v: %q, want %q", d, got, want)
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
+)
+
+// An asker is the client of request/response: what TCP and UDP have in common.
+type asker struct {
+	c       config
+	stop    *stopper
+	sock    *stampedSocket
+	book    ledger
+	samples samples
+	stamps  string   // how stamps are taken, or "none: " and why not
+	every   int64    // ns from one burst of stamped requests to the next; 0 is no stamps
+	next    int64    // when the next burst begins
+	burst   int      // requests that are left of this one
+	free    []int    // slots of a closed loop
+	places  [2]place // where client and server spin
+
+	// send sends the request of a slot. start is from when on its response time
+	// counts.
+	send func(slot int, start int64, measured bool) error
+	// receive reads once, and returns the slots that became free. They are valid
+	// until the next call.
+	receive func(flags int) ([]int, error)
+}
+
+func newAsker(c config, s *stopper, fd, slots int) *asker {
+	return &asker{c: c, stop: s, sock: newStampedSocket(fd, nil), samples: newSamples(), book: newLedger(slots, 0)}
+}
+
+// stamp turns stamping on, unless there is a reason not to.
+func (a *asker) stamp(not string) {
+	switch {
+	case a.c.stampEvery == 0:
+		not = "they were not asked for"
+	case not == "":
+		if err := a.sock.stampOn(); err != nil {
+			not = err.Error()
+		}
+	}
+	if not != "" {
+		a.stamps = "none: " + not
+		return
+	}
+	a.every = stampBurst * max(int64(a.c.stampEvery), int64(a.c.Duration)/maxSamples)
+	a.stamps = fmt.Sprintf("SCHED and RX_SOFTWARE, %d requests every %v", stampBurst, time.Duration(a.every).Round(time.Microsecond))
+}
+
+// due reports whether a request at t is to be stamped.
+func (a *asker) due(t int64, measured bool) bool {
+	if a.every == 0 || !measured || a.samples.full() {
+		return false
+	}
+	if a.burst == 0 && t >= a.next {
+		a.burst, a.next = stampBurst, t+a.every
+	}
+	if a.burst == 0 {
+		return false
+	}
+	a.burst--
+	return true
+}
+
+// enter keeps a request that was sent at start with a stamp of a number.
+func (a *asker) enter(x slot, id uint32) {
+	a.samples.add(sample{seq: x.seq, id: id})
+	if !a.c.Spin { // there is time until the reply comes
+		a.samples.list[x.sample].start = wall(x.start)
+		a.samples.collect(a.sock)
+	}
+}
+
+// answered completes the sample of a request whose reply was read at t.
+func (a *asker) answered(x slot, t int64) {
+	if x.sample < 0 {
+		return
+	}
+	s := &a.samples.list[x.sample]
+	s.rx, s.got, s.rtt = a.sock.rx, wall(t), t-x.start
+	s.start = s.got - s.rtt
+	a.samples.collect(a.sock)
+}
+
+// settle gives a client that spins a CPU that is not the server's.
+func (a *asker) settle(far *place) error {
+	if !a.c.Spin {
+		return nil
+	}
+	if far == nil {
+		return fmt.Errorf("spin: the server does not say where it spins")
+	}
+	var err error
+	if a.places[0], _, err = settle(true); err != nil {
+		return err
+	}
+	a.places[1] = *far
+	return apart(a.places[0], a.places[1])
+}
+
+// flags are those of reading while there is nothing else to do.
+func (a *asker) flags() int {
+	if a.c.Spin {
+		return unix.MSG_DONTWAIT
+	}
+	return 0
+}
+
+// closed keeps every slot busy through the warm-up, and then for the duration,
+// which the last requests may outlast. It must run on a thread of its own.
+func (a *asker) closed(out events) (r rrResult, err error) {
+	for i := range a.book.slots {
+		a.free = append(a.free, i)
+	}
+	err = a.warmUp(func(d time.Duration) error { return a.keepBusy(now()+int64(d), false) })
+	if err != nil {
+		return r, err
+	}
+	if err := out.begin(); err != nil {
+		return r, err
+	}
+	begin := now()
+	if err := a.keepBusy(begin+int64(a.c.Duration), true); err != nil {
+		return r, err
+	}
+	window := now() - begin
+	if err := out.end(); err != nil {
+		return r, err
+	}
+	return a.result(window)
+}
+
+// warmUp makes traffic for the warm-up, and on until there are stamps.
+func (a *asker) warmUp(traffic func(time.Duration) error) (err error) {
+	if a.c.Warmup > 0 {
+		err = traffic(a.c.Warmup)
+	}
+	for end := now() + int64(stampPatience); err == nil && a.every > 0 && !a.sock.live && now() < end; {
+		err = traffic(time.Millisecond)
+	}
+	return err
+}
+
+// keepBusy sends until a time, at least once, and returns when no request is
+// outstanding.
+func (a *asker) keepBusy(until int64, measured bool) error {
+	silent := now()                  // since when there was no reply
+	look := silent + int64(askEvery) // when to look for lost requests
+	for t := silent; ; {
+		for len(a.free) > 0 {
+			last := len(a.free) - 1
+			if err := a.send(a.free[last], now(), measured); err != nil {
+				return err
+			}
+			a.free = a.free[:last]
+		}
+		for len(a.free) == 0 || t >= until {
+			freed, err := a.receive(a.flags())
+			if err != nil {
+				return err
+			}
+			a.free = append(a.free, freed...)
+			t = now()
+			if len(freed) > 0 {
+				silent = t
+			}
+			if t > look {
+				look = t + int64(askEvery)
+				a.free = a.expire(a.free, t)
+			}
+			switch {
+			case a.stop.stopped():
+				return errStopped
+			case t >= until && len(a.free) == len(a.book.slots):
+				return nil
+			case t-silent > int64(a.c.timeout):
+				return fmt.Errorf("no reply for %v: %w", a.c.timeout, errSilent)
+			}
+		}
+	}
+}
+
+// expire gives up the requests that are lost at t, and appends their slots to free.
+func (a *asker) expire(free []int, t int64) []int {
+	for i := range a.book.slots {
+		if a.book.expired(i, t) {
+			a.book.lose(i)
+			free = append(free, i)
+		}
+	}
+	return free
+}
+
+// result is what both loops end with; the split is added when the server has
+// told its part.
+func (a *asker) result(window int64) (r rrResult, err error) {
+	if a.book.answered == 0 {
+		return r, fmt.Errorf("none of %d requests was answered within %v", a.book.requests, replyTimeout)
+	}
+	r.head = newHead(a.c.Workload, a.c.server.String(), a.c.Size, window)
+	r.Requests, r.Transactions, r.Lost, r.Late = a.book.requests, a.book.answered, a.book.lost, a.book.late
+	r.Inflight, r.Wait = len(a.book.slots), "blocking"
+	if a.c.Spin {
+		r.Wait, r.CPU, r.FarCPU = "spinning", &a.places[0].CPU, &a.places[1].CPU
+	}
+	r.Hist, err = encodeHist(a.book.hist)
+	return r, err
+}
+
+// split completes r with what the server says of the samples.
+func (a *asker) split(r *rrResult, far []farSample) (err error) {
+	r.Stamps, r.Stamped = a.stamps, int64(len(a.samples.list))
+	if a.every == 0 {
+		return nil
+	}
+	p := a.samples.join(far)
+	r.Incomplete, r.Impossible = p.incomplete, p.impossible
+	if p.path.TotalCount() == 0 {
+		r.Stamps = "none: no stamped request has a plausible stamp of every step"
+		return nil
+	}
+	for to, h := range map[*string]*hdrhistogram.Histogram{&r.StampedHist: p.whole, &r.PathHist: p.path, &r.WakeHist: p.wake, &r.AppHist: p.app} {
+		if *to, err = encodeHist(h); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestConnectRequestResponse(t *testing.T) {
+	for _, loopback := range loopbacks {
+		for _, size := range []string{"16", "100000"} {
+			t.Run(loopback+" "+size, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				var r crrResult
+				measure(t, &r, short("tcp-crr", addr, "--size", size, "--duration", "100ms")...)
+				h, connect := decoded(t, "rtt", r.Hist), decoded(t, "connect", r.ConnectHist)
+				if h.TotalCount() != r.Transactions || connect.TotalCount() != r.Transactions || r.Transactions < 1 || r.Lost != 0 {
+					t.Errorf("histograms of %d and %d, %d answered", h.TotalCount(), connect.TotalCount(), r.Transactions)
+				}
+				if connect.Mean() >= h.Mean() || r.Ports != crrPorts {
+					t.Errorf("connecting took %.0f of %.0f ns, %d ports", connect.Mean(), h.Mean(), r.Ports)
+				}
+				_, port, _ := net.SplitHostPort(addr)
+				server, client := timeWait(t, port)
+				// The client's is the connection that held the run; a few more are of
+				// older clients that had this port.
+				if server > crrPorts+10 || client > 10 {
+					t.Errorf("%d sockets in TIME-WAIT at the server, %d at the client", server, client)
+				}
+			})
+		}
+	}
+}
+
+// timeWait counts sockets in TIME-WAIT by the end that a port is at.
+func timeWait(t *testing.T, port string) (own, remote int) {
+	t.Helper()
+	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			continue // a kernel without IPv6
+		}
+		var n int
+		fmt.Sscan(port, &n)
+		hex := fmt.Sprintf(":%04X", n)
+		for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
+			f := strings.Fields(s.Text())
+			switch {
+			case len(f) < 4 || f[3] != "06": // TCP_TIME_WAIT, include/net/tcp_states.h
+			case strings.HasSuffix(f[1], hex):
+				own++
+			case strings.HasSuffix(f[2], hex):
+				remote++
+			}
+		}
+	}
+	return own, remote
+}
+
+// While short connections are served others are too, and strange ones do no harm.
+func TestShortConnections(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	server, err := parseServer("test", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config{server: server, timeout: 5 * time.Second, params: params{Weir: version, Workload: "tcp-crr", Run: 7, Streams: 1, Size: 20, Duration: time.Second}}
+	held, err := dialTCP(t.Context(), c, new(stopper))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(held.fd)
+	request := make([]byte, 20)
+	ask := func(what string, b []byte) (answer []byte) {
+		t.Helper()
+		conn, err := dialOnce(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(conn.fd)
+		if _, errno := send(conn.fd, b); errno != 0 {
+			t.Fatalf("%s: %v", what, errno)
+		}
+		unix.Shutdown(conn.fd, unix.SHUT_WR)
+		answer = make([]byte, maxLine)
+		deadline := now() + int64(5*time.Second)
+		for n := range answer {
+			if err := readFull(conn.fd, answer[n:n+1], deadline, new(stopper)); err != nil {
+				if errors.Is(err, errSilent) {
+					t.Errorf("%s: %v", what, err)
+				}
+				return answer[:n]
+			}
+		}
+		return answer
+	}
+	header{kind: kindConnect, run: 7, seq: 1}.put(request)
+	if got, ok := parseHeader(ask("a request", request)); !ok || got.kind != kindConnect|kindAnswer || got.seq != 1 {
+		t.Errorf("a request was answered with %+v", got)
+	}
+	header{kind: kindConnect, run: 8, seq: 1}.put(request)
+	for what, b := range map[string][]byte{"another run": request, "half a request": request[:18]} {
+		if got := ask(what, b); len(got) != 0 {
+			t.Errorf("%s was answered with %q", what, got)
+		}
+	}
+	if got := ask("garbage", []byte("GET / HTTP/1.1\r\n\r\n")); !strings.Contains(string(got), "error") {
+		t.Errorf("garbage was answered with %q", got)
+	}
+	measure(t, new(rrResult), short("tcp-rr", addr)...)
+}

@@ -1,0 +1,240 @@
+package engine
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
+)
+
+func decoded(t *testing.T, name, hist string) *hdrhistogram.Histogram {
+	t.Helper()
+	h, err := hdrhistogram.Decode([]byte(hist))
+	if err != nil {
+		t.Fatalf("%s %q: %v", name, hist, err)
+	}
+	return h
+}
+
+// wholeSplit checks that a response time was taken apart.
+func wholeSplit(t *testing.T, r rrResult) {
+	t.Helper()
+	if strings.HasPrefix(r.Stamps, "none") || r.Stamped == 0 {
+		t.Fatalf("stamps %q of %d requests, %d incomplete, %d impossible", r.Stamps, r.Stamped, r.Incomplete, r.Impossible)
+	}
+	n := r.Stamped - r.Incomplete - r.Impossible
+	if n < 1 || n < r.Stamped/2 {
+		t.Errorf("of %d stamped requests %d are incomplete and %d impossible", r.Stamped, r.Incomplete, r.Impossible)
+	}
+	sum := 0.0
+	for name, hist := range map[string]string{"path": r.PathHist, "wake": r.WakeHist, "app": r.AppHist} {
+		h := decoded(t, name, hist)
+		if h.TotalCount() != n || h.Min() < 1 {
+			t.Errorf("%s: %d requests from %d ns on, want %d", name, h.TotalCount(), h.Min(), n)
+		}
+		sum += h.Mean()
+	}
+	if whole := decoded(t, "stamped", r.StampedHist).Mean(); sum < 0.99*whole || sum > 1.01*whole {
+		t.Errorf("the parts take %.0f ns together, the whole %.0f", sum, whole)
+	}
+}
+
+func TestLatencyWorkloads(t *testing.T) {
+	for _, loopback := range loopbacks {
+		for _, args := range []string{
+			"tcp-rr", "tcp-rr --inflight 8", "tcp-rr --size 1", "tcp-rr --size 1000000", "tcp-rr --stamp-every 0",
+			"udp-rr", "udp-rr --inflight 8", "udp-rr --size 16", "udp-rr --size 20000", "udp-rr --stamp-every 1ns",
+			"udp-open", "udp-open --rate 20000 --size 16",
+		} {
+			t.Run(loopback+" "+args, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				f := strings.Fields(args)
+				r := openResult{}
+				r.Inflight = 1
+				lines, err := run(t, short(f[0], addr, f[1:]...)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := strictJSON([]byte(lines[2]), &r); err != nil {
+					t.Fatal(err)
+				}
+				if h := decoded(t, "rtt", r.Hist); h.TotalCount() != r.Transactions || r.Transactions < 1 || r.Requests != r.Transactions+r.Lost {
+					t.Errorf("histogram of %d; %d requests, %d answered, %d lost", h.TotalCount(), r.Requests, r.Transactions, r.Lost)
+				}
+				switch args {
+				case "tcp-rr --inflight 8", "tcp-rr --size 1000000", "tcp-rr --stamp-every 0":
+					if !strings.HasPrefix(r.Stamps, "none: ") || r.PathHist != "" || r.Stamped != 0 {
+						t.Errorf("stamps %q of %d requests", r.Stamps, r.Stamped)
+					}
+				default:
+					wholeSplit(t, r.rrResult)
+				}
+				if f[0] == "udp-open" && (r.Offered != int64(r.Rate*0.03) || r.Requests > r.Offered || r.LateSends < r.Offered-r.Requests || r.Inflight != 0) {
+					t.Errorf("%+v", r)
+				}
+			})
+		}
+	}
+}
+
+func TestSpin(t *testing.T) {
+	var cpus unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &cpus); err != nil {
+		t.Fatal(err)
+	}
+	for _, loopback := range loopbacks {
+		for _, workload := range []string{"tcp-rr", "udp-rr", "udp-open"} {
+			t.Run(loopback+" "+workload, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				if cpus.Count() == 1 {
+					if _, err := run(t, short(workload, addr, "--spin")...); err == nil || !strings.Contains(err.Error(), "one for each") {
+						t.Errorf("two ends spin on one CPU: %v", err)
+					}
+					return
+				}
+				var r openResult
+				measure(t, &r, short(workload, addr, "--spin")...)
+				wholeSplit(t, r.rrResult)
+				if r.Wait != "spinning" || r.CPU == nil || r.FarCPU == nil || *r.CPU == *r.FarCPU {
+					t.Errorf("%s on CPUs %v and %v", r.Wait, r.CPU, r.FarCPU)
+				}
+				// The server goes back to where it was.
+				measure(t, new(udpStreamResult), short("udp-stream", addr, "--rate", "1e6")...)
+			})
+		}
+	}
+}
+
+func TestSettle(t *testing.T) {
+	err := <-onThread(func() error {
+		var before, one, after unix.CPUSet
+		unix.SchedGetaffinity(0, &before)
+		for _, last := range []bool{false, true} {
+			p, restore, err := settle(last)
+			if err != nil {
+				return err
+			}
+			unix.SchedGetaffinity(0, &one)
+			restore()
+			unix.SchedGetaffinity(0, &after)
+			if one.Count() != 1 || !one.IsSet(p.CPU) || after != before {
+				return fmt.Errorf("settled on %v of %v, afterwards %v", one, before, after)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, tc := range []struct {
+		a, b place
+		ok   bool
+	}{
+		{place{"x", 0}, place{"x", 0}, false},
+		{place{"x", 0}, place{"x", 1}, true},
+		{place{"x", 0}, place{"y", 0}, true},
+		{place{"", 0}, place{"", 0}, true}, // not known to be one machine
+	} {
+		if err := apart(tc.a, tc.b); (err == nil) != tc.ok {
+			t.Errorf("%v and %v: %v", tc.a, tc.b, err)
+		}
+	}
+}
+
+// A fakeServer answers hellos, and requests as answer says: how often.
+func fakeServer(t *testing.T, answer func(seq uint64) int) string {
+	t.Helper()
+	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	go func() {
+		b := make([]byte, 1<<16)
+		for {
+			n, from, err := c.ReadFromUDPAddrPort(b)
+			if err != nil {
+				return // closed
+			}
+			h, ok := parseHeader(b[:n])
+			times := 1
+			switch {
+			case !ok:
+				continue
+			case h.kind == kindHello:
+				j, _ := json.Marshal(accepted{Weir: version})
+				n = headerSize + copy(b[headerSize:], j)
+			case h.kind == kindStamps:
+				n = len(new(samples).encode(b[:headerSize], 0, farMost))
+			default:
+				times = answer(h.seq)
+			}
+			b[2] |= byte(kindAnswer)
+			for range times {
+				c.WriteToUDPAddrPort(b[:n], from)
+			}
+		}
+	}()
+	return c.LocalAddr().String()
+}
+
+func TestLostAndLate(t *testing.T) {
+	addr := fakeServer(t, func(seq uint64) int {
+		switch seq {
+		case 5, 11:
+			return 0
+		case 3, 8:
+			return 2
+		}
+		return 1
+	})
+	for _, args := range [][]string{{"udp-rr", "--inflight", "4"}, {"udp-open", "--rate", "5000"}} {
+		var r openResult
+		measure(t, &r, append([]string{"run", args[0], addr, "--duration", "50ms", "--stamp-every", "0"}, args[1:]...)...)
+		if r.Lost < 2 || r.Late < 2 || r.Transactions < 1 || r.Requests != r.Transactions+r.Lost {
+			t.Errorf("%v: %d requests, %d answered, %d lost, %d late", args, r.Requests, r.Transactions, r.Lost, r.Late)
+		}
+	}
+	var r rrResult // a server that does not keep stamps
+	measure(t, &r, short("udp-rr", addr)...)
+	if !strings.HasPrefix(r.Stamps, "none: no stamped request") || r.Stamped == 0 || r.Incomplete != r.Stamped || r.PathHist != "" {
+		t.Errorf("stamps %q, %d of %d incomplete", r.Stamps, r.Incomplete, r.Stamped)
+	}
+}
+
+// A server that is away for 100 ms delays all requests of that time. A closed loop
+// would tell of one.
+func TestNoCoordinatedOmission(t *testing.T) {
+	addr := fakeServer(t, func(seq uint64) int {
+		if seq == 100 {
+			time.Sleep(100 * time.Millisecond)
+		}
+		return 1
+	})
+	var r openResult
+	measure(t, &r, "run", "udp-open", addr, "--rate", "1000", "--duration", "300ms", "--stamp-every", "0")
+	slow := int64(0)
+	for _, b := range decoded(t, "rtt", r.Hist).Distribution() {
+		if b.From > stallBound {
+			slow += b.Count
+		}
+	}
+	if r.Stalls < 1 || slow < 40 { // some 50 of the 100 requests waited for more than 50 ms
+		t.Errorf("%d stalls, %d of %d responses above 50 ms", r.Stalls, slow, r.Transactions)
+	}
+}
+
+// A rate that no thread can keep is told by late requests, not by fewer.
+func TestOpenTooFast(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	var r openResult
+	measure(t, &r, short("udp-open", addr, "--rate", "1e6")...)
+	if r.Offered != 30000 || r.LateSends < 1 || r.LateSends > r.Offered || r.Requests > r.Offered {
+		t.Errorf("%d of %d requests were sent, %d late", r.Requests, r.Offered, r.LateSends)
+	}
+}

@@ -1,0 +1,144 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// openResult is what a udp-open run prints. Requests leave on a schedule of
+// absolute times, whatever became of the ones before, and response times count
+// from when the request should have left: a stall shows in all requests that it
+// delayed, which is what a closed loop omits.
+type openResult struct {
+	rrResult         // Inflight is 0: there is no bound
+	Rate     float64 `json:"rate"`    // requests/s asked for
+	Offered  int64   `json:"offered"` // requests that the schedule held
+	// LateSends left more than 1/rate after their time, or not at all because the
+	// window had ended.
+	LateSends int64 `json:"lateSends"`
+	Stalls    int64 `json:"stalls"` // periods in which response times were above 50 ms
+}
+
+// maxOutstanding bounds the table of udp-open: half a second at the highest rate.
+const maxOutstanding = 1 << 19
+
+// outstanding returns room for the requests of twice replyTimeout, a power of two.
+// A sender that catches up after a long stall may have more; these count as lost.
+func outstanding(rate float64) int {
+	n := 1024
+	for float64(n) < 2*rate*replyTimeout.Seconds() && n < maxOutstanding {
+		n *= 2
+	}
+	return n
+}
+
+func runUDPOpen(ctx context.Context, c config, s *stopper, out events) (any, error) {
+	var r openResult
+	err := runUDP(ctx, c, s, outstanding(c.rate), func(a *udpAsker) (err error) {
+		r, err = a.open(out)
+		return err
+	}, &r.rrResult)
+	return r, err
+}
+
+// open sends on a schedule. It must run on a thread of its own.
+func (a *udpAsker) open(out events) (r openResult, err error) {
+	interval := 1e9 / a.c.rate
+	err = a.warmUp(func(d time.Duration) error {
+		_, _, err := a.schedule(interval, int64(d), false)
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	if err := out.begin(); err != nil {
+		return r, err
+	}
+	begin := now()
+	offered, late, err := a.schedule(interval, int64(a.c.Duration), true)
+	if err != nil {
+		return r, err
+	}
+	window := now() - begin
+	if err := out.end(); err != nil {
+		return r, err
+	}
+	for a.expire(nil, now()); a.book.pending > 0; a.expire(nil, now()) {
+		if err := a.listen(now() + int64(askEvery)); err != nil {
+			return r, err
+		}
+	}
+	if r.rrResult, err = a.result(window); err != nil {
+		return r, err
+	}
+	r.Inflight = 0
+	r.Rate, r.Offered, r.LateSends, r.Stalls = a.c.rate, offered, late, a.book.stalls
+	return r, nil
+}
+
+// schedule sends a request every interval for d nanoseconds, catching up where it
+// fell behind. It returns how many there were to send, and how many of them were late.
+func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, late int64, err error) {
+	begin := now()
+	offered = int64(math.Ceil(float64(d) / interval))
+	a.heard = begin
+	for k := int64(0); k < offered; k++ {
+		due := begin + int64(float64(k)*interval)
+		if err := a.listen(due); err != nil {
+			return offered, late, err
+		}
+		t := now()
+		if t-begin >= d {
+			late += offered - k // they never leave
+			break
+		}
+		if float64(t-due) > interval {
+			late++
+		}
+		if t-a.heard > int64(a.c.timeout) && float64(t-a.heard) > 3*interval {
+			return offered, late, fmt.Errorf("no reply for %v: %w", a.c.timeout, errSilent)
+		}
+		if err := a.send(int(a.seq%uint64(len(a.book.slots))), due, measured); err != nil {
+			return offered, late, err
+		}
+	}
+	return offered, late, a.listen(begin + d)
+}
+
+// listen reads replies until t, and all that are there by then.
+func (a *udpAsker) listen(t int64) error {
+	for {
+		left := t - now()
+		if a.asker.stop.stopped() {
+			return errStopped
+		}
+		if left > spinBelow && !a.c.Spin {
+			a.doze(left - spinBelow)
+		}
+		// The last moment is spent looking: waking up takes about as long.
+		freed, err := a.receive(unix.MSG_DONTWAIT)
+		if err != nil {
+			return err
+		}
+		if len(freed) > 0 {
+			a.heard = now()
+		} else if left <= 0 {
+			return nil
+		}
+	}
+}
+
+// doze waits for a reply, at most d nanoseconds. A stamp that waits to be read
+// would end every doze at once.
+func (a *udpAsker) doze(d int64) {
+	a.poll[0] = unix.PollFd{Fd: int32(a.fd), Events: unix.POLLIN}
+	wait := unix.NsecToTimespec(min(d, int64(tick)))
+	n, err := unix.Ppoll(a.poll[:], &wait, nil)
+	if err == nil && n > 0 && a.poll[0].Revents&unix.POLLERR != 0 {
+		a.samples.collect(a.sock)
+	}
+}

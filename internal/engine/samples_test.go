@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// Stamps of sending come late, out of order, twice, and for requests that were
+// given up; each belongs to one request, or to none.
+func TestSamplesSent(t *testing.T) {
+	s := newSamples()
+	for i := range 4 {
+		s.add(sample{seq: uint64(10 + i), id: uint32(i), start: int64(1000 + i)})
+	}
+	s.sent(2, 2002)
+	s.sent(0, 2000)
+	s.sent(2, 9999) // of a later device: the first one counts
+	s.sent(3, 900)  // older than the request
+	s.sent(77, 2000)
+	got := []int64{s.list[0].tx, s.list[1].tx, s.list[2].tx, s.list[3].tx}
+	if want := []int64{2000, 0, 2002, 0}; !slices.Equal(got, want) || s.pending != 2 {
+		t.Errorf("stamps %v with %d pending, want %v with 2", got, s.pending, want)
+	}
+	s.restart() // identifiers begin anew
+	s.add(sample{seq: 20, id: 0, start: 3000})
+	s.sent(1, 3500)
+	s.sent(0, 3001)
+	if s.list[1].tx != 0 || s.list[0].tx != 2000 || s.list[4].tx != 3001 || s.pending != 0 {
+		t.Errorf("after a restart: %+v, %d pending", s.list, s.pending)
+	}
+}
+
+// whole is a sample with every stamp: 1000 ns from start to got, of which the
+// request and the reply spend 300 on the way, as the server's part is 400.
+func whole(seq uint64) sample {
+	return sample{seq: seq, start: 5000, tx: 5100, rx: 5800, got: 6000, rtt: 1000}
+}
+
+func TestJoin(t *testing.T) {
+	change := func(f func(*sample)) sample {
+		x := whole(1)
+		f(&x)
+		return x
+	}
+	for _, tc := range []struct {
+		name                   string
+		own                    sample
+		far                    []farSample
+		incomplete, impossible int64
+	}{
+		{name: "whole", own: whole(1), far: []farSample{{1, 400, 250}}},
+		{name: "the first of two answers counts", own: whole(1), far: []farSample{{1, 400, 250}, {1, 90000, 250}}},
+		{name: "no clock of the server's is used", own: change(func(x *sample) { x.start, x.tx, x.rx, x.got = 0, 100, 800, 1000 }), far: []farSample{{1, 400, 250}}},
+		{name: "server lost it", own: whole(1), far: []farSample{{2, 400, 250}}, incomplete: 1},
+		{name: "server lacks a stamp", own: whole(1), far: []farSample{{1, 0, 0}}, incomplete: 1},
+		{name: "no stamp of sending", own: change(func(x *sample) { x.tx = 0 }), far: []farSample{{1, 400, 250}}, incomplete: 1},
+		{name: "no stamp of receiving", own: change(func(x *sample) { x.rx = 0 }), far: []farSample{{1, 400, 250}}, incomplete: 1},
+		{name: "no reply", own: change(func(x *sample) { x.got = 0 }), far: []farSample{{1, 400, 250}}, incomplete: 1},
+		{name: "server took longer than it took", own: whole(1), far: []farSample{{1, 700, 250}}, impossible: 1},
+		{name: "read before it came", own: change(func(x *sample) { x.rx = 6001 }), far: []farSample{{1, 400, 250}}, impossible: 1},
+		{name: "wake-up longer than the whole", own: whole(1), far: []farSample{{1, 400, 750}}, impossible: 1},
+		{name: "clock set", own: change(func(x *sample) { x.rx += 1e9; x.got += 1e9 }), far: []farSample{{1, 400, 250}}, impossible: 1},
+		{name: "an hour", own: change(func(x *sample) { x.rx += 3600e9; x.got += 3600e9; x.rtt += 3600e9 }), far: []farSample{{1, 400, 250}}, impossible: 1},
+	} {
+		s := samples{list: []sample{tc.own}}
+		p := s.join(tc.far)
+		if p.incomplete != tc.incomplete || p.impossible != tc.impossible {
+			t.Errorf("%s: %d incomplete, %d impossible; want %d, %d", tc.name, p.incomplete, p.impossible, tc.incomplete, tc.impossible)
+		}
+		if tc.incomplete+tc.impossible > 0 {
+			if p.whole.TotalCount() != 0 {
+				t.Errorf("%s: counted all the same", tc.name)
+			}
+			continue
+		}
+		path, wake, app := p.path.Max(), p.wake.Max(), p.app.Max()
+		if path != 300 || wake != 450 || app != 250 || p.whole.Max() != 1000 {
+			t.Errorf("%s: path %d, wake-up %d, application %d of %d; want 300, 450, 250 of 1000", tc.name, path, wake, app, p.whole.Max())
+		}
+	}
+}
+
+func TestFarSamples(t *testing.T) {
+	s := newSamples()
+	for i := range 5 {
+		s.add(sample{seq: uint64(i), rx: 100, got: 150, tx: 200 + int64(i)})
+	}
+	s.list[1].tx = 0       // never stamped
+	s.list[2].got = 99     // the clock was set
+	s.list[3].tx = 1 << 40 // 18 minutes
+	var all []farSample
+	for len(all) < 5 {
+		list, from, total, err := decodeFar(s.encode(nil, len(all), 2))
+		if err != nil || from != len(all) || total != 5 {
+			t.Fatalf("%d samples from %d of %d: %v", len(list), from, total, err)
+		}
+		all = append(all, list...)
+	}
+	if want := []farSample{{0, 100, 50}, {1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {4, 104, 50}}; !slices.Equal(all, want) {
+		t.Errorf("got %v, want %v", all, want)
+	}
+	if list, from, total, err := decodeFar(s.encode(nil, 99, 2)); err != nil || len(list) != 0 || from != 5 || total != 5 {
+		t.Errorf("beyond the end: %d from %d of %d: %v", len(list), from, total, err)
+	}
+	if b := s.encode(nil, 0, farMost); headerSize+farHeader+farMost*farSize > 1200 || len(b) > 1200-headerSize {
+		t.Errorf("an answer of %d bytes does not fit a small path", len(b))
+	}
+}
+
+func FuzzDecodeFar(f *testing.F) {
+	s := newSamples()
+	s.add(sample{seq: 7, rx: 1, got: 2, tx: 3})
+	f.Add(s.encode(nil, 0, 9))
+	f.Add([]byte{0, 0, 0, 1, 0, 0, 0, 1})
+	f.Add([]byte{0, 0, 0, 0, 255, 255, 255, 255})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		list, from, total, err := decodeFar(b)
+		if err != nil {
+			if !errors.Is(err, errFar) || list != nil {
+				t.Errorf("%v with %d samples", err, len(list))
+			}
+			return
+		}
+		if from < 0 || from+len(list) > total || total > maxSamples || len(list) == 0 && from < total {
+			t.Errorf("%d samples from %d of %d", len(list), from, total)
+		}
+		for _, x := range list {
+			if x.wake < 0 || x.wake > x.turn {
+				t.Errorf("%+v", x)
+			}
+		}
+		(&samples{list: []sample{whole(1)}}).join(list)
+	})
+}
+
+func FuzzControl(f *testing.F) {
+	control := newStampedSocket(-1, nil).ask[:]
+	f.Add(control)
+	f.Add(bytes.Repeat([]byte{255}, 64))
+	f.Add([]byte{16, 0, 0, 0, 0, 0, 0, 0, 1})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if v := parseReceived(b); v < 0 {
+			t.Errorf("received at %d", v)
+		}
+		if _, v, ok := parseSent(b); ok && v <= 0 {
+			t.Errorf("sent at %d", v)
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// hold keeps a run of tcp-crr until its client closes this connection.
+func (s *server) hold(fd int, p params) {
+	var b [1]byte
+	_ = readFull(fd, b[:], now()+int64(p.Warmup+p.Duration+idleTimeout), s.stop) // how it ends is the same
+}
+
+// transact answers the one request of a short connection, and reports whether it
+// was one; the caller closes. Accepted sockets have the listener's time-outs. A
+// connection that says nothing within patience, and within a tick in any case, is
+// taken for another one. buf is room for requests, which grows as needed.
+func (s *server) transact(fd int, patience time.Duration, buf *[]byte) bool {
+	if s.short.Load() == 0 {
+		return false
+	}
+	var head [headerSize]byte
+	deadline := now() + int64(patience)
+	for {
+		n, _, err := unix.Recvfrom(fd, head[:], unix.MSG_PEEK|unix.MSG_WAITALL)
+		if err == nil && n == len(head) {
+			break
+		}
+		// Control messages are longer than a header.
+		if err == nil || !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) || mayWait(deadline, s.stop) != nil {
+			return false
+		}
+	}
+	h, ok := parseHeader(head[:])
+	if !ok || h.kind != kindConnect {
+		return false
+	}
+	s.mu.Lock()
+	run := s.runs[h.run]
+	s.mu.Unlock()
+	if run != nil && run.Workload == "tcp-crr" {
+		if len(*buf) < run.Size {
+			*buf = make([]byte, run.Size)
+		}
+		s.answerShort(fd, run.params, (*buf)[:run.Size])
+	}
+	return true
+}
+
+func (s *server) answerShort(fd int, p params, b []byte) {
+	if p.CC != "" && unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, p.CC) != nil {
+		return
+	}
+	if p.RcvBuf > 0 {
+		if _, err := setBuffer(fd, unix.SO_RCVBUF, p.RcvBuf); err != nil {
+			return
+		}
+	}
+	deadline := now() + int64(helloTimeout)
+	if readFull(fd, b, deadline, s.stop) != nil {
+		return
+	}
+	b[2] |= byte(kindAnswer)
+	_ = writeFull(fd, b, deadline, s.stop) // the client tells of it
+}

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"golang.org/x/sys/unix"
+)
+
+// markStamped is the first byte of a message over TCP of which the server keeps
+// its time stamps. All other bytes are 0.
+const markStamped = 1
+
+// A tcpAsker sends requests over one connection, on which replies come in the
+// order of the requests.
+type tcpAsker struct {
+	*asker
+	tcpConn
+	request []byte
+	seq     uint64
+	in      []byte
+	got     int // bytes of the reply that is being read
+	slots   []int
+	first   int // of the slots that wait for a reply, a ring
+	waiting int
+	freed   []int
+	stampID uint32 // number of the last byte sent, by which its stamp is called
+}
+
+func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error) {
+	t, err := dialTCP(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	defer unix.Close(t.fd)
+	n := max(c.Inflight, 1)
+	a := &tcpAsker{asker: newAsker(c, s, t.fd, n), tcpConn: t, request: make([]byte, c.Size),
+		in: make([]byte, max(c.Size, maxPipeline)), slots: make([]int, n), freed: make([]int, 0, n)}
+	a.asker.send, a.asker.receive = a.send, a.receive
+	a.asker.stamp(a.whyNot())
+	var r rrResult
+	err = <-onThread(func() error {
+		if err := a.settle(t.far.Place); err != nil {
+			return err
+		}
+		r, err = a.closed(out)
+		return err
+	})
+	var far []farSample
+	if err == nil {
+		err = a.finish() // the buffer, before the connection ends
+	}
+	if err == nil && a.every > 0 {
+		far, err = a.fetchStamps()
+	}
+	if err == nil {
+		err = a.split(&r, far)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
+	}
+	r.Congestion, r.FarCC, r.SndBuf, r.RcvBuf = t.cc, t.far.CC, a.sndBuf, t.far.RcvBuf
+	return r, nil
+}
+
+// whyNot returns why response times cannot be taken apart. A stream has no
+// messages: a stamp is that of a segment, so it is that of a message only where
+// one segment holds all of it and nothing else.
+func (a *tcpAsker) whyNot() string {
+	if a.far.NoStamps != "" {
+		return a.far.NoStamps
+	}
+	mss, err := unix.GetsockoptInt(a.fd, unix.IPPROTO_TCP, unix.TCP_MAXSEG)
+	switch {
+	case len(a.slots) > 1:
+		return "a segment may hold several of the requests that are in flight"
+	case err != nil:
+		return fmt.Sprintf("the largest segment is not known: %v", err)
+	case a.c.Size > mss:
+		return fmt.Sprintf("a message of %d bytes does not fit a segment of %d", a.c.Size, mss)
+	}
+	return ""
+}
+
+func (a *tcpAsker) send(i int, start int64, measured bool) error {
+	x := slot{seq: a.seq, start: start, sent: start, measured: measured, sample: -1}
+	a.seq++
+	a.request[0] = 0
+	if a.due(start, measured) {
+		a.request[0], x.sample = markStamped, len(a.samples.list)
+	}
+	b, deadline := a.request, start+int64(a.c.timeout)
+	if x.sample >= 0 {
+		n, errno := a.sock.send(b, true)
+		if errno != 0 && !again(errno) {
+			return fmt.Errorf("request: %w", errno)
+		}
+		if errno == 0 {
+			b = b[n:] // the rest, if any, has no stamp, and the sample will lack it
+		}
+	}
+	if err := writeFull(a.fd, b, deadline, a.stop); err != nil {
+		return fmt.Errorf("request: %w", err)
+	}
+	a.stampID += uint32(len(a.request))
+	if x.sample >= 0 {
+		a.enter(x, a.stampID-1)
+	}
+	a.book.open(i, x)
+	a.slots[(a.first+a.waiting)%len(a.slots)] = i
+	a.waiting++
+	return nil
+}
+
+func (a *tcpAsker) receive(flags int) ([]int, error) {
+	n, errno := a.sock.recv(a.in, flags)
+	t := now()
+	a.freed = a.freed[:0]
+	switch {
+	case again(errno):
+		return nil, nil
+	case errno != 0:
+		return nil, fmt.Errorf("reply: %w", errno)
+	case n == 0:
+		return nil, fmt.Errorf("reply: %w", io.EOF)
+	}
+	for a.got += n; a.got >= a.c.Size; a.got -= a.c.Size {
+		if a.waiting == 0 {
+			return nil, errors.New("reply: the server sent more than it was asked")
+		}
+		i := a.slots[a.first]
+		a.first, a.waiting = (a.first+1)%len(a.slots), a.waiting-1
+		x, _, err := a.book.reply(i, a.book.slots[i].seq, t)
+		if err != nil {
+			return nil, err
+		}
+		a.answered(x, t)
+		a.freed = append(a.freed, i)
+	}
+	return a.freed, nil
+}
+
+// fetchStamps ends the sending side of the connection, upon which the server
+// sends its samples and closes.
+func (a *tcpAsker) fetchStamps() ([]farSample, error) {
+	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
+		return nil, fmt.Errorf("the server's stamps: %w", err)
+	}
+	b := make([]byte, farHeader+maxSamples*farSize+1)
+	got, deadline := 0, now()+int64(a.c.timeout)
+	for got < len(b) {
+		n, errno := recv(a.fd, b[got:])
+		if errno == 0 && n == 0 {
+			break
+		}
+		if errno != 0 && !again(errno) {
+			return nil, fmt.Errorf("the server's stamps: %w", errno)
+		}
+		got += max(n, 0)
+		if errno != 0 {
+			if err := mayWait(deadline, a.stop); err != nil {
+				return nil, fmt.Errorf("the server's stamps: %w", err)
+			}
+		}
+	}
+	list, from, total, err := decodeFar(b[:got])
+	if err == nil && (from != 0 || len(list) != total) {
+		err = fmt.Errorf("%w: %d of %d", errFar, len(list), total)
+	}
+	return list, err
+}

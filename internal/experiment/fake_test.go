@@ -1,0 +1,234 @@
+package experiment
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// A machine is where fake networks are built: programs are functions, time is
+// the test's.
+type machine struct {
+	sites []*fakeSite
+
+	// measure is the nth trial (from 1) on a network: what its client does and
+	// prints as its throughput, bit/s.
+	measure func(ctx context.Context, network string, n int) (float64, error)
+	// open, apply and reach may refuse.
+	open  func(network string) error
+	apply func(network string, steps []plan.Step) error
+	reach func(network string) error
+}
+
+type fakeSite struct {
+	*machine
+	name    string
+	applied []string // one line per call
+	trials  int
+	closed  int
+}
+
+// opener opens the networks of s in the order in which a run does.
+func (m *machine) opener(s study.Study) func(context.Context, []string) (*target.Site, error) {
+	return func(_ context.Context, places []string) (*target.Site, error) {
+		f := &fakeSite{machine: m, name: s.Networks[len(m.sites)].Name}
+		m.sites = append(m.sites, f)
+		if m.open != nil {
+			if err := m.open(f.name); err != nil {
+				return nil, err
+			}
+		}
+		site := &target.Site{Nodes: map[string]target.Node{}, Apply: f.change,
+			Verify: func(context.Context, []plan.Expect) error { return nil },
+			Close:  func() error { f.closed++; return nil }}
+		for _, p := range places {
+			site.Nodes[p] = fakeNode{f, p}
+		}
+		return site, nil
+	}
+}
+
+func (f *fakeSite) change(ctx context.Context, steps []plan.Step) error {
+	var words []string
+	for _, s := range steps {
+		if s.Set != nil {
+			words = append(words, fmt.Sprintf("%s mtu %d", s.In, s.Set.MTU))
+		}
+	}
+	f.applied = append(f.applied, strings.Join(words, ", "))
+	if f.apply != nil {
+		if err := f.apply(f.name, steps); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+type fakeNode struct {
+	site *fakeSite
+	name string
+}
+
+func (n fakeNode) Name() string { return n.name }
+func (n fakeNode) CPUs() []int  { return nil }
+func (n fakeNode) FS() fs.FS    { return fstest.MapFS{} }
+
+// Run is the engine at either end: a server that waits, and an agent that takes
+// orders until its input ends.
+func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
+	if c.Argv[2] != "agent" {
+		fmt.Fprintln(c.Stdout, probe.MarkReady)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	stop := context.AfterFunc(ctx, func() { c.Stdin.(io.Closer).Close() })
+	defer stop()
+	for orders := bufio.NewScanner(c.Stdin); orders.Scan(); {
+		v, err := n.obey(ctx, orders.Text())
+		if ctx.Err() != nil {
+			break
+		}
+		if err != nil {
+			fmt.Fprintf(c.Stdout, "{\"event\":\"error\",\"error\":%q}\n", err)
+			continue
+		}
+		fmt.Fprintf(c.Stdout, "{\"event\":\"result\",\"rate\":%g}\n", v)
+	}
+	return context.Cause(ctx)
+}
+
+func (n fakeNode) obey(ctx context.Context, order string) (float64, error) {
+	f := n.site
+	if strings.HasPrefix(order, `["reach"`) {
+		if f.reach != nil {
+			return 0, f.reach(f.name)
+		}
+		return 0, nil
+	}
+	f.trials++
+	time.Sleep(time.Second)
+	if f.measure != nil {
+		return f.measure(ctx, f.name, f.trials)
+	}
+	return 1e9, nil
+}
+
+// A tool is a probe whose client prints its rate, bit/s.
+type tool struct{ argv0 string }
+
+func (t tool) Commands(probe.Window) (server, client []string) {
+	return []string{t.argv0, "engine", "serve"}, []string{t.argv0, "engine", "measure"}
+}
+
+func (tool) Parse(o probe.Output) (probe.Measured, error) {
+	var event struct{ Rate float64 }
+	if err := json.Unmarshal(o.Client, &event); err != nil || event.Rate == 0 {
+		return probe.Measured{}, fmt.Errorf("tool: %q is no result", o.Client)
+	}
+	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: event.Rate}}, Protocol: "tcp"}, nil
+}
+
+// fakeStudy compares networks a and b by one probe.
+func fakeStudy(blocks int) study.Study {
+	s := study.Default()
+	s.Name, s.Blocks, s.Seed, s.Warmup = "fake", blocks, 7, 0
+	s.Networks = []study.Use{{Name: "a", Kind: "host"}, {Name: "b", Kind: "host"}}
+	s.Probes = []study.Use{{Name: "tool", Kind: "tool"}}
+	return s.Resolve()
+}
+
+// A plain network is the host network without what counters would have to show.
+type plain struct{}
+
+func (plain) Plan(t topo.Topology) (plan.Plan, error) {
+	p, err := network.Host{}.Plan(t)
+	p.Expect = nil
+	return p, err
+}
+
+// config is the fake study on m, with its results in dir, which is new or holds some.
+func config(t *testing.T, m *machine, s study.Study, dir string) Config {
+	t.Helper()
+	d := results(t, dir)
+	c := Config{Study: s, Networks: map[string]Network{}, Dir: d, Open: m.opener(s),
+		Probe: func(string, map[string]string) (probe.Probe, error) { return tool{"weir"}, nil }}
+	for _, u := range s.Networks {
+		c.Networks[u.Name] = on(t, plain{}, topo.Spec{})
+	}
+	m.sites = nil
+	return c
+}
+
+func on(t *testing.T, d network.Driver, s topo.Spec) Network {
+	t.Helper()
+	topology, err := topo.New(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Network{Driver: d, Topology: topology}
+}
+
+// results opens a results directory until the test ends.
+func results(t *testing.T, dir string) *store.Dir {
+	t.Helper()
+	d, err := store.Open(dir)
+	if err != nil {
+		if d, err = store.Create(dir); err == nil {
+			err = d.File("study.yaml", nil)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() }) // a test may have done it
+	return d
+}
+
+// ids lists what is recorded in dir, in order.
+func ids(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	c, err := store.Read(dir)
+	if err = errors.Join(append(c.Problems, err)...); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range c.Results {
+		list = append(list, r.Trial)
+	}
+	return list
+}
+
+// plannedIDs are the trials of blocks 1 to n, in their order.
+func plannedIDs(s study.Study, n int) (list []string) {
+	for b := 1; b <= n; b++ {
+		for _, t := range study.Block(s.Seed, b, s.Cells(nil)) {
+			list = append(list, t.ID)
+		}
+	}
+	return list
+}
+
+// counts says how many results have each status.
+func counts(rs []record.Result) map[record.Status]int {
+	n := map[record.Status]int{}
+	for _, r := range rs {
+		n[r.Status]++
+	}
+	return n
+}

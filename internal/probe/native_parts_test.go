@@ -1,0 +1,82 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Parts that take longer than the whole are refused, however few they are.
+func TestNativeParts(t *testing.T) {
+	out := read(t, "testdata/native/1-udp-rr.out")
+	m, err := UDPRR{}.Parse(Output{Client: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := map[string]float64{}
+	for _, v := range m.Values {
+		part[v.Name] = v.Value
+		if (v.Hist != "") != slices.Contains([]string{"rtt", "rtt.path", "rtt.wake", "rtt.app", "rtt.stamped"}, v.Name) {
+			t.Errorf("%s: histogram %.20q", v.Name, v.Hist)
+		}
+	}
+	sum := part["rtt.path"] + part["rtt.wake"] + part["rtt.app"]
+	if sum < 0.8*part["rtt.stamped"] || sum > 1.2*part["rtt.stamped"] {
+		t.Errorf("parts of %v make %g", part, sum)
+	}
+	var fields map[string]any
+	line := bytes.Split(bytes.TrimSpace(out), []byte("\n"))[2]
+	if err := json.Unmarshal(line, &fields); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pathHist", "wakeHist", "appHist", "stampedHist"} {
+		for _, tc := range []struct {
+			ns   int64
+			want string
+		}{
+			{30_000_000_000, "and only 0 response times are that long"},
+			{1, name + " of"}, // one more than was stamped
+		} {
+			h, err := hdrhistogram.Decode([]byte(fields[name].(string)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.RecordValue(tc.ns); err != nil {
+				t.Fatal(err)
+			}
+			b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bad := bytes.Replace(out, []byte(fields[name].(string)), b, 1)
+			if m, err := (UDPRR{}).Parse(Output{Client: bad}); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("%s with one of %d ns: %v, %v, want %q", name, tc.ns, m.Values, err, tc.want)
+			}
+		}
+	}
+}
+
+func TestNativeCheck(t *testing.T) {
+	for _, tc := range []struct {
+		p    interface{ Check() error }
+		want string
+	}{
+		{TCPRR{}, ""}, {UDPRR{}, ""}, {TCPCRR{}, ""}, {UDPOpen{}, ""}, {TCPRR{Inflight: 1024}, ""}, {UDPRR{Size: 16}, ""},
+		{TCPRR{Inflight: 1025}, "more than 65536 bytes"},
+		{TCPRR{Size: -1}, "size -1 is outside 1..16777216"},
+		{TCPRR{Size: 1, Inflight: 1025}, "1025 requests in flight is outside 1..1024"},
+		{UDPRR{Size: 15}, "size 15 is outside 16..65507"},
+		{UDPRR{Inflight: -1}, "-1 requests in flight"},
+		{TCPCRR{Size: 15}, "size 15 is outside"},
+		{UDPOpen{Rate: 2000000}, "rate 2000000 is outside 1..1000000 requests/s"},
+		{UDPOpen{Rate: -1}, "rate -1 is outside"},
+	} {
+		if err := tc.p.Check(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,119 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// splitParts are what a response time consists of, in the order of time.
+var splitParts = []struct {
+	name, head string
+	keep       int // of its column
+	get        func(pivot.Split) float64
+}{
+	{"network path", "path", 8, func(s pivot.Split) float64 { return s.Path }},
+	{"wake-up", "wake-up", 8, func(s pivot.Split) float64 { return s.Wake }},
+	{"application", "app", 4, func(s pivot.Split) float64 { return s.App }},
+}
+
+// splitNote says what the parts are.
+const splitNote = "The kernel's time stamps of some requests take response times apart. " +
+	"Path is the network, from the sender's first device to the receiver's namespace, there and back; " +
+	"wake-up from there until the program has the message, at both ends; app, the application, is the rest. " +
+	"Where a CPU has to be woken up, that is most of a response time and hides the network. " +
+	"Stamps make the requests that have them a microsecond or two longer than others."
+
+func hasSplit(t pivot.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(r pivot.Row) bool { _, ok := r.Split(); return ok })
+}
+
+// split draws what response times consist of.
+func (p painter) split(t pivot.Table) (string, []byte, error) {
+	var bars []chart.Bar
+	var names, alt []string
+	top := 0.0
+	for _, r := range t.Rows {
+		if s, ok := r.Split(); ok {
+			top = max(top, s.Path+s.Wake+s.App)
+		}
+	}
+	factor, label := unit.Scale(top, "s")
+	for _, part := range splitParts {
+		names = append(names, part.name)
+	}
+	for _, r := range t.Rows {
+		s, ok := r.Split()
+		if !ok {
+			continue
+		}
+		b := chart.Bar{Name: r.Network}
+		for _, part := range splitParts {
+			b.Parts = append(b.Parts, part.get(s)*factor)
+		}
+		bars = append(bars, b)
+		alt = append(alt, fmt.Sprintf("%s path %s, wake-up %s, application %s", r.Network,
+			unit.Format(s.Path, "s"), unit.Format(s.Wake, "s"), unit.Format(s.App, "s")))
+	}
+	if bars == nil {
+		return "", nil, nil
+	}
+	caption := "What a response time consists of"
+	svg, err := chart.Cost(bars, names, "medians, "+label, describe(caption, t, alt))
+	return caption, svg, err
+}
+
+// splitColumns are the parts, and the ratio of the network's part alone.
+func splitColumns(rows []pivot.Row, baseline string) []column {
+	var out []column
+	for i, part := range splitParts {
+		c := numbers(part.head, "s", rows, func(r pivot.Row) (float64, bool) {
+			s, ok := r.Split()
+			return part.get(s), ok
+		})
+		c.keep = part.keep
+		out = append(out, c)
+		if i > 0 {
+			continue
+		}
+		path := ratios(rows, "÷ "+baseline, func(r pivot.Row) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
+		for i, keep := range []int{8, 3, 8} { // ratio, interval, mark
+			path[i].keep = keep
+		}
+		out = append(out, path...)
+	}
+	return out
+}
+
+// scheduleColumns are what only an open loop has, where there is anything to tell.
+func scheduleColumns(rows []pivot.Row) []column {
+	mean := func(name string) func(pivot.Row) (float64, bool) {
+		return func(r pivot.Row) (float64, bool) {
+			s, ok := r.Get(name)
+			return s.Mean, ok && slices.ContainsFunc(rows, func(r pivot.Row) bool { s, _ := r.Get(name); return s.Mean > 0 })
+		}
+	}
+	stalls := numbers("stalls", "", rows, mean("stalls"))
+	stalls.keep = 7
+	return []column{share("late", 7, rows, mean("late")), stalls}
+}
+
+// pathClause says what the network's part of the response time is.
+func pathClause(r pivot.Row, brief bool) string {
+	if r.Path.N == 0 {
+		return ""
+	}
+	d := ratioDigits(r.Path)
+	s := "network path " + fixed(r.Path.Center, d) + "×"
+	if r.Path.Contains(1) {
+		s = "network path ~"
+	}
+	if r.Path.Bounded() && !brief {
+		s += " " + bracket(r.Path, d)
+	}
+	return " (" + s + ")"
+}

@@ -1,0 +1,59 @@
+package stat
+
+import "math"
+
+// Batch makes pairs independent enough for Ratio: where the log ratios of
+// neighbours in time are correlated, neighbours are averaged (geometrically, in
+// groups of 2, 4, …) until they are not, or until fewer pairs than MinPairs
+// would be left. The pairs come and go in the order of time. It returns the size
+// of the groups, 1 when nothing was averaged.
+//
+// Intervals that ignore a positive correlation are too narrow: the method of
+// batch means (Law, Simulation Modeling and Analysis, 5th ed., section 9.5.3)
+// is the remedy, and it needs no model of the correlation.
+func Batch(base, other []float64, confidence float64) (b, o []float64, size int) {
+	b, o, size = base, other, 1
+	for len(b) == len(o) && len(b)/2 >= MinPairs(confidence) && correlated(b, o) {
+		b, o, size = halve(b), halve(o), size*2
+	}
+	return b, o, size
+}
+
+// correlated tests the log ratios' correlation at lag 1: above 1.645/√n, which
+// independent values exceed in one case of twenty.
+func correlated(base, other []float64) bool {
+	d, _, _ := logRatios(base, other)
+	if len(d) < 3 {
+		return false
+	}
+	mean := 0.0
+	for _, x := range d {
+		mean += x / float64(len(d))
+	}
+	var c0, c1 float64
+	for i, x := range d {
+		c0 += (x - mean) * (x - mean)
+		if i > 0 {
+			c1 += (x - mean) * (d[i-1] - mean)
+		}
+	}
+	return c0 > 0 && c1/c0 > 1.645/math.Sqrt(float64(len(d)))
+}
+
+// halve returns the geometric means of neighbours; of an odd number of values
+// the last three make one.
+func halve(v []float64) []float64 {
+	out := make([]float64, len(v)/2)
+	for i := range out {
+		group := v[2*i : 2*i+2]
+		if i == len(out)-1 {
+			group = v[2*i:]
+		}
+		sum := 0.0
+		for _, x := range group {
+			sum += math.Log(x)
+		}
+		out[i] = math.Exp(sum / float64(len(group)))
+	}
+	return out
+}

@@ -1,0 +1,141 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// Engines are the native engine at both ends of a path. They stay from one trial
+// to the next, so that a trial takes little more time than its window: then many
+// short trials fit where few long ones would, and neighbours in time are pairs.
+type Engines struct {
+	client, server program
+	orders         io.WriteCloser
+	addr           netip.AddrPort
+}
+
+// StartEngines starts both and returns when the server listens. The caller stops them.
+func StartEngines(ctx context.Context, site *target.Site, client, server plan.End) (*Engines, error) {
+	e := &Engines{addr: netip.AddrPortFrom(server.Addr, enginePort)}
+	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
+	e.client.cpus, e.server.cpus = apart(cli, srv)
+	r, w := io.Pipe()
+	e.client.stdin, e.orders = r, w
+	e.server.start(ctx, srv, []string{"weir", "engine", "serve", e.addr.String()})
+	e.client.start(ctx, cli, []string{"weir", "engine", "agent"})
+	go func() {
+		<-e.client.done
+		r.CloseWithError(errors.New("it has ended")) // so that an order to it does not wait
+	}()
+	if err := e.server.listening(ctx, enginePort, e.server.saysReady); err != nil {
+		return nil, errors.Join(wrap("engine on "+server.Node, err), e.Stop())
+	}
+	return e, nil
+}
+
+// Stop ends both.
+func (e *Engines) Stop() error {
+	e.orders.Close()
+	return errors.Join(e.client.stop(), e.server.stop())
+}
+
+// Alive reports whether both run. None are not alive.
+func (e *Engines) Alive() bool {
+	if e == nil {
+		return false
+	}
+	select {
+	case <-e.client.done:
+	case <-e.server.done:
+	default:
+		return true
+	}
+	return false
+}
+
+// order gives the client argv, a command of `weir engine`, and returns when it
+// has answered. on is called for every event line before the answer. An error
+// that the engine reports is returned; when ctx ends first, both are stopped.
+func (e *Engines) order(ctx context.Context, argv []string, on func(line string)) error {
+	if len(argv) < 2 || argv[0] != "weir" || argv[1] != "engine" {
+		return fmt.Errorf("%q is no command of the engine", argv)
+	}
+	line, err := json.Marshal(argv[2:])
+	if err != nil {
+		return err
+	}
+	answered := make(chan bool, 1)
+	e.client.stderr.forget(nil)
+	e.client.stdout.forget(func(line string) {
+		switch {
+		case strings.HasPrefix(line, `{"event":"result"`):
+			answered <- true
+		case strings.HasPrefix(line, `{"event":"error"`):
+			answered <- false
+		case on != nil:
+			on(line)
+		}
+	})
+	if _, err := e.orders.Write(append(line, '\n')); err != nil {
+		return errors.Join(fmt.Errorf("the engine takes no orders: %w", err), e.Stop())
+	}
+	select {
+	case ok := <-answered:
+		if ok {
+			return nil
+		}
+		return e.said()
+	case <-e.client.done:
+		return errors.Join(errors.New("the engine ended"), e.Stop())
+	case <-ctx.Done():
+		return errors.Join(context.Cause(ctx), e.Stop())
+	}
+}
+
+// said is the error that the engine reported last.
+func (e *Engines) said() error {
+	lines := strings.Split(strings.TrimSpace(string(e.client.stdout.Bytes())), "\n")
+	var event struct{ Error string }
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &event); err != nil || event.Error == "" {
+		return fmt.Errorf("the engine failed: %.500s", lines[len(lines)-1])
+	}
+	return errors.New(event.Error)
+}
+
+// Reach returns when a packet of size bytes, IP header included, has gone from
+// client to server and one of the same size has come back, unfragmented. What
+// has not carried such a packet is not measured.
+func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) error {
+	return e.order(ctx, []string{"weir", "engine", "reach", e.addr.String(),
+		"--size", strconv.Itoa(size), "--timeout", timeout.String()}, nil)
+}
+
+// execute runs a native probe once and reads the counters around it.
+func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
+	x.client.argv, x.server.argv = client, e.server.argv
+	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
+	x.readings.First = s.read()
+	err := e.order(ctx, client, func(line string) {
+		switch line {
+		case probe.MarkBegin:
+			x.readings.Begin = s.read()
+		case probe.MarkEnd:
+			x.readings.End = s.read()
+		}
+	})
+	x.readings.Last = s.read()
+	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // an output takes everything
+	_, _ = x.client.stderr.Write(e.client.stderr.Bytes())
+	x.err = wrap("engine", err)
+}
