@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weir-bench/weir/internal/cli"
+	"github.com/weir-bench/weir/internal/keep"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -41,6 +42,12 @@ func TestScript(t *testing.T) {
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
+			e.Defer(func() { // a script that fails in the middle leaves its topologies up
+				up, _ := filepath.Glob(filepath.Join(e.WorkDir, "run", "weir", "*.sock"))
+				for _, socket := range up {
+					_ = keep.Down(socket)
+				}
+			})
 			e.Setenv("RECORDED", recorded) // what tools printed
 			path, err := exec.LookPath("weir")
 			e.Setenv("WEIR", path)
