@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -85,11 +84,8 @@ func (n Network) Spec(s topo.Spec) topo.Spec {
 func Programs() []string {
 	found := map[string]bool{}
 	for _, p := range Probes {
-		server, client := p.New().Commands(probe.Window{Duration: time.Second})
-		for _, argv := range [][]string{server, client} {
-			if len(argv) > 0 && argv[0] != "weir" {
-				found[argv[0]] = true
-			}
+		for _, name := range probe.Programs(p.New()) {
+			found[name] = true
 		}
 	}
 	return slices.Sorted(maps.Keys(found))

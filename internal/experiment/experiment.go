@@ -126,17 +126,13 @@ func (r *run) findPrograms(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		srv, cli := p.Commands(probe.Window{Duration: time.Second})
-		for _, argv := range [][]string{srv, cli} {
-			if len(argv) == 0 || argv[0] == "weir" {
-				continue
-			}
-			if _, known := r.missing[argv[0]]; !known {
-				path, _, err := facts.Tool(ctx, argv[0])
+		for _, name := range probe.Programs(p) {
+			if _, known := r.missing[name]; !known {
+				path, _, err := facts.Tool(ctx, name)
 				if path != "" {
 					err = nil // it is there; that it tells no version is for its probe to judge
 				}
-				r.missing[argv[0]] = err
+				r.missing[name] = err
 			}
 		}
 	}
@@ -250,10 +246,9 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 
 // lacks says which program of the probe cannot be run.
 func (r *run) lacks(p probe.Probe) error {
-	srv, cli := p.Commands(probe.Window{Duration: time.Second})
-	for _, argv := range [][]string{srv, cli} {
-		if len(argv) > 0 && r.missing[argv[0]] != nil {
-			return r.missing[argv[0]]
+	for _, name := range probe.Programs(p) {
+		if r.missing[name] != nil {
+			return r.missing[name]
 		}
 	}
 	return nil

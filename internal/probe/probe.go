@@ -57,3 +57,16 @@ const (
 	MarkBegin = `{"event":"begin"}`
 	MarkEnd   = `{"event":"end"}`
 )
+
+// Programs returns the programs that p runs and that are not this one: what has
+// to be installed.
+func Programs(p Probe) []string {
+	var names []string
+	server, client := p.Commands(Window{Duration: time.Second})
+	for _, argv := range [][]string{server, client} {
+		if len(argv) > 0 && argv[0] != "weir" {
+			names = append(names, argv[0])
+		}
+	}
+	return names
+}
