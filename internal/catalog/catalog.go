@@ -49,6 +49,16 @@ var Probes = map[string]Probe{
 	"ping":       {func() probe.Probe { return &probe.Ping{} }, "ICMP echo time (native)"},
 	"iperf3-tcp": {func() probe.Probe { return &probe.Iperf3{} }, "TCP throughput that arrived, by iperf3"},
 	"iperf3-udp": {func() probe.Probe { return &probe.Iperf3{UDP: true} }, "UDP throughput that arrived, by iperf3"},
+
+	"mpi-latency":      {func() probe.Probe { return &probe.MPI{} }, "half a round trip of an MPI message, by NetPIPE over Open MPI"},
+	"mpi-bandwidth":    {func() probe.Probe { return &probe.MPI{Bandwidth: true} }, "bandwidth of large MPI messages, by NetPIPE over Open MPI"},
+	"mpich-latency":    {func() probe.Probe { return &probe.MPI{MPI: "mpich"} }, "half a round trip of an MPI message, by NetPIPE over MPICH"},
+	"mpich-bandwidth":  {func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} }, "bandwidth of large MPI messages, by NetPIPE over MPICH"},
+	"mpi4py-latency":   {func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} }, "half a round trip of an MPI message, by mpi4py over Open MPI"},
+	"mpi4py-bandwidth": {func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} }, "bandwidth of large MPI messages, by mpi4py over Open MPI"},
+	"osu-latency":      {func() probe.Probe { return &probe.MPI{Tool: "osu"} }, "half a round trip of an MPI message, by osu_latency over Open MPI"},
+	"osu-bandwidth":    {func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} }, "bandwidth of MPI messages, 64 under way, by osu_bw over Open MPI"},
+	"netpipe-tcp":      {func() probe.Probe { return &probe.NetPIPE{} }, "half a round trip of a message over plain TCP, by NetPIPE"},
 }
 
 // FindNetwork returns an entry, or an error that lists the names.

@@ -17,9 +17,12 @@ import (
 type ToolInfo struct {
 	Program     string
 	Package     string // of Debian and Ubuntu
-	VersionArgs []string
+	VersionArgs []string // nil when it does not tell
 	version     *regexp.Regexp // its first group, in what VersionArgs prints
 }
+
+// osu is no package, but where to get them.
+const osu = "osu-micro-benchmarks, built from its source (mvapich.cse.ohio-state.edu/benchmarks)"
 
 // Tools lists the programs that weir drives, by name.
 func Tools() []ToolInfo {
@@ -36,6 +39,14 @@ func Tools() []ToolInfo {
 		{"qperf", "qperf", []string{"--version"}, re(`qperf (\S+)`)},
 		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
 		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
+		{"NPmpich2", "netpipe-mpich2", nil, nil},
+		{"NPopenmpi", "netpipe-openmpi", nil, nil},
+		{"NPtcp", "netpipe-tcp", nil, nil},
+		{"mpiexec.hydra", "mpich", []string{"--version"}, re(`Version: +(\S+)`)},
+		{"mpirun.openmpi", "openmpi-bin", []string{"--version"}, re(`(?m)^mpirun\S* \([^)]+\) (\S+)`)},
+		{"osu_bw", osu, nil, nil},
+		{"osu_latency", osu, nil, nil},
+		{"python3", "python3-mpi4py", []string{"-c", "import mpi4py; print('mpi4py', mpi4py.__version__)"}, re(`(mpi4py \S+)`)},
 		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
 	}
 	slices.SortFunc(tools, func(a, b ToolInfo) int { return cmp.Compare(a.Program, b.Program) })
@@ -65,6 +76,9 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	t := tools[i]
 	if path = find(name); path == "" {
 		return "", "", &missing{t}
+	}
+	if t.VersionArgs == nil {
+		return path, "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()

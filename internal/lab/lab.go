@@ -10,7 +10,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strconv"
 
 	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
@@ -25,6 +27,7 @@ import (
 // A lab is a set of places that plans connect.
 type lab struct {
 	places map[string]*place
+	dir    *os.File // of Site.Dir; nil when the kernel is too old
 }
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
@@ -56,7 +59,13 @@ func Open(ctx context.Context, names []string) (_ *target.Site, err error) {
 		}
 		l.places[name] = p
 	}
-	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Close: l.close}
+	if l.dir, err = newDir(); err != nil {
+		return nil, fmt.Errorf("lab: directory of the nodes: %w", err)
+	}
+	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Shell: l.shell, Close: l.close}
+	if l.dir != nil {
+		s.Dir = ours("fd", strconv.Itoa(int(l.dir.Fd())))
+	}
 	for name, p := range l.places {
 		s.Nodes[name] = p
 	}
@@ -107,6 +116,10 @@ func (l *lab) close() error {
 	var errs []error
 	for _, p := range l.places {
 		errs = append(errs, p.close())
+	}
+	if l.dir != nil {
+		errs = append(errs, l.dir.Close())
+		l.dir = nil
 	}
 	clear(l.places)
 	return errors.Join(errs...)

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -39,7 +40,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	// Only Start is inside: Wait must not hold the thread. The thread is thrown
 	// away, so its affinity, which the program inherits, reaches nobody else.
 	err := p.ns.Do(func() error {
-		if err := pin(c.CPUs); err != nil {
+		if err := prepare(c.CPUs); err != nil {
 			return err
 		}
 		return cmd.Start()
@@ -56,6 +57,21 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], err)
+}
+
+// prepare makes this thread, which is in a node's namespace, one that the node's
+// programs can be started by.
+func prepare(cpus []int) error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("unshare mount namespace: %w", err)
+	}
+	// /sys shows the devices of the namespace that it was mounted in, and UCX
+	// (uct_tcp_query_devices) looks there for its own. A container that hides parts
+	// of /sys may mount none; then a program sees those of the machine.
+	if err := unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("mount /sys: %w", err)
+	}
+	return pin(cpus)
 }
 
 // pin restricts this thread to cpus.

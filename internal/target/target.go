@@ -42,6 +42,13 @@ type Site struct {
 	// Verify returns an error that names every expectation about the state of a
 	// device (MTU, offload) that does not hold.
 	Verify func(context.Context, []plan.Expect) error
+	// Shell returns what runs a command on node for a program on another node,
+	// as rsh(1) does: to be followed by HOST COMMAND…, no word of it has a space.
+	// The command may use cpus; empty is any. Shell is nil when there is none.
+	Shell func(node string, cpus []int) []string
+	// Dir is a directory that every node sees and that vanishes with the site,
+	// however that ends; "" when there is none.
+	Dir string
 	// Close undoes all that was done to make and connect the nodes.
 	Close func() error
 }

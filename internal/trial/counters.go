@@ -102,8 +102,12 @@ func MeasureIdle(d time.Duration) (Usage, error) {
 // program, whose share of the CPU during a trial nobody knows.
 const quiet = 0.1
 
-// cost adds what the machine spent during the measured window.
+// cost adds what the machine spent during the measured window. Of a tool that
+// does not tell how long it measured nobody knows when that was.
 func (s *Setup) cost(r *record.Result, x *execution) {
+	if _, told := r.Get("window"); !told {
+		return
+	}
 	from, to := x.readings.Begin, x.readings.End
 	for _, m := range to.Missing {
 		r.Warnings = append(r.Warnings, "counters: "+m)

@@ -60,7 +60,9 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 		r.Status, r.Reason = record.Failed, x.err.Error()
 		return r, nil
 	}
-	m, err := s.Probe.Parse(probe.Output{Client: x.client.stdout.Bytes(), Server: x.server.stdout.Bytes()})
+	m, err := s.Probe.Parse(probe.Output{
+		Client: x.client.stdout.Bytes(), ClientErr: x.client.stderr.Bytes(),
+		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes()})
 	if err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 		return r, nil

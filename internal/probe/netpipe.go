@@ -1,0 +1,79 @@
+package probe
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// NetPIPE measures round trips of messages over plain TCP with NPtcp (NetPIPE
+// 3.7): what an MPI library adds is the difference to the same tool over MPI.
+// It repeats each size for a time of its own, of less than a second.
+type NetPIPE struct {
+	Bandwidth bool `yaml:"bandwidth"` // and not the time, is what the probe is for
+	Size      int  `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
+}
+
+// Check reports an option that cannot be.
+func (p NetPIPE) Check() error { return p.mpi().Check() }
+
+func (p NetPIPE) mpi() MPI { return MPI{Bandwidth: p.Bandwidth, Size: p.Size} }
+
+// Commands implements Probe.
+func (p NetPIPE) Commands(w Window) (server, client []string) {
+	args := append([]string{"NPtcp", "-P", strconv.Itoa(int(w.Server.Port()))}, netpipeArgs(p.mpi().size())...)
+	return args, append(args[:len(args):len(args)], "-h", address(w.Server.Addr()))
+}
+
+// Parse implements Probe. Values: half.rtt and bandwidth, as MPI's.
+func (p NetPIPE) Parse(out Output) (Measured, error) {
+	m, err := parseNetPIPE(out.ClientErr, p.mpi().size(), p.Bandwidth)
+	if err != nil {
+		return Measured{}, fmt.Errorf("NPtcp: %w", err)
+	}
+	return m, nil
+}
+
+// netpipeArgs measure one size, without sizes around it (perturbation), and
+// leave no file behind.
+func netpipeArgs(size int) []string {
+	s := strconv.Itoa(size)
+	return []string{"-l", s, "-u", s, "-p", "0", "-o", "/dev/null"}
+}
+
+// netpipeRE is a line of NetPIPE's table:
+//
+//	0:   65536 bytes    415 times -->   6926.94 Mbps in      72.18 usec
+var netpipeRE = regexp.MustCompile(`(?m)^ *\d+: +(\d{1,10}) bytes +(\d{1,10}) times --> +([0-9.]{1,20}) Mbps in +([0-9.]{1,20}) usec *\r?$`)
+
+// parseNetPIPE reads the table, which NetPIPE prints on its standard error.
+// The time is half of a round trip, the lowest of the trials (netpipe.c 3.7.2);
+// a trial is so many times as the table says. Its Mbps are 2^20 bit/s.
+func parseNetPIPE(b []byte, size int, bandwidth bool) (Measured, error) {
+	f, err := row(b, netpipeRE, size)
+	if err != nil {
+		return Measured{}, err
+	}
+	return messages(f[3]/1e6, f[2]*(1<<20), f[0], f[1], bandwidth)
+}
+
+// messages is what ping-pong of n messages of size bytes tells: the time of half
+// a round trip (s) and the bandwidth (bit/s). The two must tell the same.
+func messages(half, rate, size, n float64, bandwidth bool) (Measured, error) {
+	if half <= 0 || rate <= 0 || n < 1 {
+		return Measured{}, fmt.Errorf("%g messages took %g s each, at %g bit/s", n, half, rate)
+	}
+	if r := size * 8 / half / rate; r < 0.5 || r > 2 {
+		return Measured{}, fmt.Errorf("%g bytes in %g s are not %g bit/s", size, half, rate)
+	}
+	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Values: []record.Value{
+		{Name: "half.rtt", Unit: "s", Value: half},
+		{Name: "bandwidth", Unit: "bit/s", Value: rate},
+	}}
+	if bandwidth {
+		m.Values[0], m.Values[1] = m.Values[1], m.Values[0]
+	}
+	return m, nil
+}
