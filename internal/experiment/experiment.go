@@ -67,8 +67,9 @@ const reachTime = 5 * time.Second
 type run struct {
 	Config
 	cells   []study.Cell
-	paths   map[string]*path // by network
-	missing map[string]error // by program: why it cannot be run
+	paths   map[string]*path  // by network
+	missing map[string]error  // by program: why it cannot be run
+	version map[string]string // by program, where it tells
 	results []record.Result
 	done    map[string]bool
 	idle    trial.Usage
@@ -89,7 +90,7 @@ type path struct {
 // Run runs what is missing of the study and returns all its results. The error
 // says why it ended early; what was measured until then is kept.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
-	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{},
+	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{}, version: map[string]string{},
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
 	defer func() { err = errors.Join(err, r.close()) }()
 
@@ -128,11 +129,11 @@ func (r *run) findPrograms(ctx context.Context) error {
 		}
 		for _, name := range probe.Programs(p) {
 			if _, known := r.missing[name]; !known {
-				path, _, err := facts.Tool(ctx, name)
+				path, version, err := facts.Tool(ctx, name)
 				if path != "" {
 					err = nil // it is there; that it tells no version is for its probe to judge
 				}
-				r.missing[name] = err
+				r.missing[name], r.version[name] = err, version
 			}
 		}
 	}
@@ -236,12 +237,18 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 			return failed(now, ctx, err)
 		}
 	}
-	return trial.Run(ctx, trial.Setup{
+	res, err = trial.Run(ctx, trial.Setup{
 		Probe: pr, Client: p.client(change.Plan), Server: p.server(change.Plan),
 		Site: p.site, Engines: p.engines, Plan: change.Plan, LinkRate: change.Topology.Rate,
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(t.ID, name, b) },
 	})
+	for _, name := range probe.Programs(pr) {
+		if v := r.version[name]; v != "" && !strings.HasPrefix(res.Found["tool"], name) {
+			res.Found["version."+name] = v // the tool did not say itself
+		}
+	}
+	return res, err
 }
 
 // lacks says which program of the probe cannot be run.

@@ -16,8 +16,8 @@ import (
 // A ToolInfo is how a measuring tool is found and asked for its version.
 type ToolInfo struct {
 	Program     string
-	Package     string // of Debian and Ubuntu
-	VersionArgs []string // nil when it does not tell
+	Package     string         // of Debian and Ubuntu
+	VersionArgs []string       // nil when it does not tell
 	version     *regexp.Regexp // its first group, in what VersionArgs prints
 }
 

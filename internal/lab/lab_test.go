@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 
@@ -21,6 +23,9 @@ func TestMain(m *testing.M) {
 		case "hang": // until told to stop
 			os.Stdout.WriteString("hanging\n")
 			select {}
+		case "host": // as a program of a trial starts it
+			fmt.Fprintln(os.Stderr, Rsh(args[2], args[3], args[5:]))
+			return 1
 		case "devices":
 			b, err := os.ReadFile("/proc/net/dev")
 			if err != nil {
@@ -128,6 +133,75 @@ func TestRunStopsWhatItStarted(t *testing.T) {
 		t.Errorf("got %v, want the cause of the cancellation", err)
 	}
 	// TestMain fails if the process is still there.
+}
+
+// What a program leaves in another process group and session is ended with it.
+func TestRunEndsWhatWasLeft(t *testing.T) {
+	s := open(t, "a")
+	var out bytes.Buffer
+	argv := []string{"sh", "-c", "setsid sh -c 'echo started; exec weir-hang' & exec sleep 0"}
+	argv[2] = strings.Replace(argv[2], "weir-hang", ours("exe")+" hang", 1)
+	err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: argv, Stdout: &out})
+	if err != nil && !errors.Is(err, exec.ErrWaitDelay) {
+		t.Fatal(err)
+	}
+	// TestMain fails if the process is still there.
+}
+
+// A node's shell runs a command there for a program elsewhere, on the given
+// processors, with the words read by a shell; it is the process that was started.
+func TestShell(t *testing.T) {
+	s := open(t, "a", "b")
+	if err := s.Apply(t.Context(), wire(1500)); err != nil {
+		t.Fatal(err)
+	}
+	cpu := s.Nodes["b"].CPUs()[:1]
+	argv := append(s.Shell("b", cpu), "host-b", "cat", "/proc/net/fib_trie;", "ls /sys/class/net;", "grep Cpus_allowed_list /proc/self/status;", "exit 7")
+	var out bytes.Buffer
+	err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: argv, Stdout: &out, Stderr: os.Stderr})
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 7 {
+		t.Errorf("%v, want exit status 7", err)
+	}
+	for _, want := range []string{"198.18.0.2", "\ne0\n", fmt.Sprintf("Cpus_allowed_list:\t%d\n", cpu[0])} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in %s", want, &out)
+		}
+	}
+	if strings.Contains(out.String(), "198.18.0.1\n") {
+		t.Errorf("that was node a: %s", &out)
+	}
+	for _, bad := range [][]string{{"1,x", ours("ns/net"), "h", "true"}, {anyCPU, "/nonexistent", "h", "true"}} {
+		out.Reset()
+		argv := append([]string{ours("exe"), "host", "rsh"}, bad...)
+		if err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: argv, Stderr: &out}); err == nil || out.Len() == 0 {
+			t.Errorf("%q: %v, and it said %q", bad, err, &out)
+		}
+	}
+}
+
+// The directory of a site is seen by its nodes, and gone with it.
+func TestDir(t *testing.T) {
+	nstest.Need(t)
+	s, err := Open(t.Context(), []string{"a", "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	for _, step := range []struct{ node, script string }{{"a", "mkdir -p $0/d && echo 7 > $0/d/f"}, {"b", "cat $0/d/f"}} {
+		if err := s.Nodes[step.node].Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", step.script, s.Dir}, Stdout: &out}); err != nil {
+			t.Error(err)
+		}
+	}
+	if out.String() != "7\n" {
+		t.Errorf("b reads %q", &out)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.Dir); err == nil {
+		t.Errorf("%s is still there", s.Dir)
+	}
 }
 
 type firstWrite func()

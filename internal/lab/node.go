@@ -1,12 +1,16 @@
 package lab
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -24,7 +28,8 @@ const patience = 2 * time.Second
 func (p *place) Name() string { return p.name }
 
 // Run starts c inside the namespace. The program gets a process group of its
-// own, which is ended with it.
+// own, which is ended with it; so is what has left that group and still has its
+// mark in the environment, as the ranks that mpirun starts.
 func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
@@ -34,6 +39,8 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		cmd.Path, cmd.Err = "/proc/self/exe", nil
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
+	mark := "WEIR_PROGRAM=" + rand.Text()
+	cmd.Env = append(os.Environ(), mark)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = patience
@@ -50,6 +57,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	}
 	err = cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started and left; none is the normal case
+	endMarked(mark)
 	if cmd.ProcessState.Success() {
 		return nil
 	}
@@ -57,6 +65,30 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], err)
+}
+
+// endMarked ends the processes with this entry in their environment, and waits
+// for those that have become this process's children, as orphans of process 1 do.
+// It looks again until there are none: they may be starting others.
+func endMarked(entry string) {
+	for {
+		found := false
+		files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a constant
+		for _, f := range files {
+			env, _ := os.ReadFile(f) // it may be gone by now
+			if !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+entry+"\x00")) {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
+				found = true
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				_, _ = syscall.Wait4(pid, nil, 0, nil) // not ours is the normal case
+			}
+		}
+		if !found {
+			return
+		}
+	}
 }
 
 // prepare makes this thread, which is in a node's namespace, one that the node's

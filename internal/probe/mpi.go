@@ -164,9 +164,10 @@ func address(a netip.Addr) string {
 	return a.String()
 }
 
-// messages is how many mpi4py and OSU are told to measure. Both ways together
-// that is 64 MiB at most, or ten messages: some seconds at 100 Mbit/s.
-func (p MPI) messages() int { return max(10, min(10000, (32<<20)/p.size())) }
+// messages is how many of a size are measured: enough to outlast a disturbance of
+// some milliseconds, and some seconds at 100 Mbit/s or on a CPU that is shared.
+// NetPIPE left alone measures for 0.25 s, three times, as it thinks beforehand.
+func messages(size int) int { return max(10, min(2000, (32<<20)/size)) }
 
 // osuWindow is how many messages osu_bw has under way (WINDOW_SIZE_LARGE in
 // osu_util.h); each of its iterations sends so many and waits for one answer.
@@ -175,9 +176,9 @@ const osuWindow = 64
 // iterations is what OSU's programs count in.
 func (p MPI) iterations() int {
 	if p.Bandwidth {
-		return max(2, p.messages()/osuWindow)
+		return max(2, messages(p.size())/osuWindow)
 	}
-	return p.messages()
+	return messages(p.size())
 }
 
 // tool is the command line of a rank.
@@ -185,7 +186,7 @@ func (p MPI) tool() []string {
 	size := strconv.Itoa(p.size())
 	switch p.Tool {
 	case "mpi4py":
-		loop := strconv.Itoa(p.messages())
+		loop := strconv.Itoa(messages(p.size()))
 		return []string{p.program(), "-m", "mpi4py.bench", "pingpong", "-m", size, "-n", size,
 			"-l", loop, "--loop-large", loop, "--loop-huge", loop, "-a", "none"}
 	case "osu":

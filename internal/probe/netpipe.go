@@ -2,6 +2,7 @@ package probe
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 
@@ -10,7 +11,7 @@ import (
 
 // NetPIPE measures round trips of messages over plain TCP with NPtcp (NetPIPE
 // 3.7): what an MPI library adds is the difference to the same tool over MPI.
-// It repeats each size for a time of its own, of less than a second.
+// It repeats a number of messages and not for a time: see MPI.
 type NetPIPE struct {
 	Bandwidth bool `yaml:"bandwidth"` // and not the time, is what the probe is for
 	Size      int  `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
@@ -40,7 +41,7 @@ func (p NetPIPE) Parse(out Output) (Measured, error) {
 // leave no file behind.
 func netpipeArgs(size int) []string {
 	s := strconv.Itoa(size)
-	return []string{"-l", s, "-u", s, "-p", "0", "-o", "/dev/null"}
+	return []string{"-l", s, "-u", s, "-p", "0", "-n", strconv.Itoa(messages(size)), "-o", "/dev/null"}
 }
 
 // netpipeRE is a line of NetPIPE's table:
@@ -56,17 +57,22 @@ func parseNetPIPE(b []byte, size int, bandwidth bool) (Measured, error) {
 	if err != nil {
 		return Measured{}, err
 	}
-	return messages(f[3]/1e6, f[2]*(1<<20), f[0], f[1], bandwidth)
+	return pingPong(f[3]/1e6, f[2]*(1<<20), f[0], f[1], bandwidth)
 }
 
-// messages is what ping-pong of n messages of size bytes tells: the time of half
-// a round trip (s) and the bandwidth (bit/s). The two must tell the same.
-func messages(half, rate, size, n float64, bandwidth bool) (Measured, error) {
-	if half <= 0 || rate <= 0 || n < 1 {
-		return Measured{}, fmt.Errorf("%g messages took %g s each, at %g bit/s", n, half, rate)
+// pingPong is what n messages of size bytes to and fro tell: the time of half a
+// round trip (s), and the bandwidth that the tool printed (bit/s), which must tell
+// the same. It has too few digits for small messages, and is taken from the time.
+func pingPong(half, printed, size, n float64, bandwidth bool) (Measured, error) {
+	if half <= 0 {
+		return Measured{}, fmt.Errorf("a message took %g s", half)
 	}
-	if r := size * 8 / half / rate; r < 0.5 || r > 2 {
-		return Measured{}, fmt.Errorf("%g bytes in %g s are not %g bit/s", size, half, rate)
+	if n != float64(messages(int(size))) {
+		return Measured{}, fmt.Errorf("%.0f messages were measured, asked for %d", n, messages(int(size)))
+	}
+	rate := size * 8 / half
+	if math.Abs(rate-printed) > 0.01*rate+pingPongDigit {
+		return Measured{}, fmt.Errorf("%.0f bytes in %g s are %.4g bit/s, not %.4g", size, half, rate, printed)
 	}
 	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Values: []record.Value{
 		{Name: "half.rtt", Unit: "s", Value: half},
@@ -77,3 +83,6 @@ func messages(half, rate, size, n float64, bandwidth bool) (Measured, error) {
 	}
 	return m, nil
 }
+
+// pingPongDigit is half of the last digit that is printed: 0.01 MB/s.
+const pingPongDigit = 4e4 // bit/s
