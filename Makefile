@@ -4,6 +4,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
 PACKAGES := iperf3 iproute2 ethtool procps
+PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
 

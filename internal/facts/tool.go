@@ -21,8 +21,11 @@ type ToolInfo struct {
 	version     *regexp.Regexp // its first group, in what VersionArgs prints
 }
 
-// osu is no package, but where to get them.
-const osu = "osu-micro-benchmarks, built from its source (mvapich.cse.ohio-state.edu/benchmarks)"
+// noPackage begins the "package" of a tool that is in none, and says how to get it.
+const (
+	noPackage = "it is in no package of Debian or Ubuntu: "
+	osu       = noPackage + "build the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks)"
+)
 
 // Tools lists the programs that weir drives, by name.
 func Tools() []ToolInfo {
@@ -114,6 +117,9 @@ func find(name string) string {
 type missing struct{ tool ToolInfo }
 
 func (m *missing) Error() string {
+	if strings.HasPrefix(m.tool.Package, noPackage) {
+		return fmt.Sprintf("%s: not found: %s", m.tool.Program, m.tool.Package)
+	}
 	in := " (Debian, Ubuntu)"
 	if strings.Contains(m.tool.Package, "(") {
 		in = "" // said already

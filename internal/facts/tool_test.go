@@ -79,6 +79,7 @@ func TestToolMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for name, want := range map[string]string{
 		"qperf":   "qperf: not found: install the package qperf (Debian, Ubuntu)",
+		"osu_bw":  "osu_bw: not found: it is in no package of Debian or Ubuntu: build the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks)",
 		"netperf": "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
 	} {
 		if find(name) != "" {

@@ -28,7 +28,7 @@ var forbidden error
 // Main is the body of a TestMain. A process that is started as "weir" runs weir
 // instead of the tests: in a lab the test binary stands for the program.
 func Main(m *testing.M, weir func(args []string) int) {
-	if as := filepath.Base(os.Args[0]); weir != nil && (as == "weir" || as == "exe") { // a node's shell starts /proc/PID/exe
+	if weir != nil && filepath.Base(os.Args[0]) == "weir" {
 		os.Exit(weir(os.Args[1:]))
 	}
 	if !rootless.Inside() {
