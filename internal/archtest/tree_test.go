@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/probe"
@@ -184,10 +183,9 @@ func TestProbesAreListed(t *testing.T) {
 		if e.About == "" {
 			t.Errorf("probe %s: nobody says what it is", name)
 		}
-		_, client := p.Commands(probe.Window{Duration: time.Second})
-		tool := client[0]
-		if tool == "weir" {
-			tool = "native"
+		tool := "native"
+		if programs := probe.Programs(p); len(programs) > 0 {
+			tool = programs[len(programs)-1]
 		}
 		// VERSION-CASE.cmd, with .out or .json beside it.
 		of := "internal/probe/testdata/" + tool + "/*-" + strings.TrimPrefix(name, tool+"-")

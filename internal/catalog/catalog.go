@@ -59,6 +59,8 @@ var Probes = map[string]Probe{
 	"osu-latency":      {func() probe.Probe { return &probe.MPI{Tool: "osu"} }, "half a round trip of an MPI message, by osu_latency over Open MPI"},
 	"osu-bandwidth":    {func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} }, "bandwidth of MPI messages, 64 under way, by osu_bw over Open MPI"},
 	"netpipe-tcp":      {func() probe.Probe { return &probe.NetPIPE{} }, "half a round trip of a message over plain TCP, by NetPIPE"},
+
+	"sparkyfish": {func() probe.Probe { return &probe.Sparkyfish{} }, "TCP throughput both ways and time of an echo, by sparkyfish; takes 24 s"},
 }
 
 // FindNetwork returns an entry, or an error that lists the names.

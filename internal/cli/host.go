@@ -1,9 +1,15 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/terminal"
 )
 
 // hostCommand is what programs that weir runs need of the host they run on.
@@ -27,6 +33,27 @@ func hostCommand() *cobra.Command {
 			}
 			// The namespace says where; HOST is the caller's name for it.
 			return exit(exitEnvironment, lab.Rsh(as[0], as[1], as[3:]))
+		},
+	})
+	c.AddCommand(&cobra.Command{
+		Use:                "pty COLSxROWS KEY TEXT... -- COMMAND...",
+		Short:              "Run a program on a terminal, and type KEY when it has drawn TEXT",
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, as []string) error {
+			var s terminal.Script
+			dashes := slices.Index(as, "--")
+			if dashes < 3 || dashes+1 == len(as) {
+				return usage("weir host pty COLSxROWS KEY TEXT... -- COMMAND...")
+			}
+			if n, err := fmt.Sscanf(as[0], "%dx%d", &s.Cols, &s.Rows); n != 2 || err != nil {
+				return usage("size of a terminal %q: write COLSxROWS, such as 100x40", as[0])
+			}
+			s.Key, s.Texts = as[1], as[2:dashes]
+			status, err := terminal.Run(c.Context(), s, as[dashes+1:], os.Stdout)
+			if err == nil && status != 0 {
+				return &exitError{status, errors.New("")} // it has said why
+			}
+			return exit(exitEnvironment, err)
 		},
 	})
 	return c

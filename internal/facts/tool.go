@@ -23,8 +23,9 @@ type ToolInfo struct {
 
 // noPackage begins the "package" of a tool that is in none, and says how to get it.
 const (
-	noPackage = "it is in no package of Debian or Ubuntu: "
-	osu       = noPackage + "build the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks)"
+	sparkyfish = noPackage + "see github.com/chrissnell/sparkyfish"
+	noPackage  = "it is in no package of Debian or Ubuntu: "
+	osu        = noPackage + "build the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks)"
 )
 
 // Tools lists the programs that weir drives, by name.
@@ -41,6 +42,8 @@ func Tools() []ToolInfo {
 		{"ping", "iputils-ping", []string{"-V"}, re(`iputils[ -]s?(\S+)`)},
 		{"qperf", "qperf", []string{"--version"}, re(`qperf (\S+)`)},
 		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
+		{"sparkyfish", sparkyfish, []string{"--version"}, re(`sparkyfish (\S+)`)},
+		{"sparkyfish-server", sparkyfish, []string{"--version"}, re(`sparkyfish-server (\S+)`)},
 		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
 		{"NPmpich2", "netpipe-mpich2", nil, nil},
 		{"NPopenmpi", "netpipe-openmpi", nil, nil},

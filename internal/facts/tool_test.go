@@ -41,21 +41,23 @@ func install(t *testing.T, name, out string) {
 
 func TestTool(t *testing.T) {
 	printed := map[string][2]string{ // what Debian 12 packages print, and the version in it
-		"ethtool":        {"ethtool version 6.1", "6.1"},
-		"fping":          {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
-		"ip":             {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
-		"iperf":          {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
-		"iperf3":         {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
-		"mpiexec.hydra":  {"HYDRA build details:\n    Version:                                 4.0.2\n    Release Date:                            Thu Apr  7 12:34:45 CDT 2022", "4.0.2"},
-		"mpirun.openmpi": {"mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/", "4.1.4"},
-		"python3":        {"mpi4py 3.1.4", "mpi4py 3.1.4"},
-		"netperf":        {"Netperf version 2.7.0", "2.7.0"},
-		"nuttcp":         {"nuttcp-6.1.2", "6.1.2"},
-		"ping":           {"ping from iputils 20221126\nlibcap: yes, IDN: yes", "20221126"},
-		"qperf":          {"qperf 0.4.11", "0.4.11"},
-		"sockperf":       {"sockperf, version 3.7-no.git", "3.7-no.git"},
-		"stress-ng":      {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
-		"tc":             {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
+		"ethtool":           {"ethtool version 6.1", "6.1"},
+		"fping":             {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
+		"ip":                {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
+		"iperf":             {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
+		"iperf3":            {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
+		"mpiexec.hydra":     {"HYDRA build details:\n    Version:                                 4.0.2\n    Release Date:                            Thu Apr  7 12:34:45 CDT 2022", "4.0.2"},
+		"mpirun.openmpi":    {"mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/", "4.1.4"},
+		"python3":           {"mpi4py 3.1.4", "mpi4py 3.1.4"},
+		"netperf":           {"Netperf version 2.7.0", "2.7.0"},
+		"nuttcp":            {"nuttcp-6.1.2", "6.1.2"},
+		"ping":              {"ping from iputils 20221126\nlibcap: yes, IDN: yes", "20221126"},
+		"qperf":             {"qperf 0.4.11", "0.4.11"},
+		"sockperf":          {"sockperf, version 3.7-no.git", "3.7-no.git"},
+		"sparkyfish":        {"sparkyfish dev", "dev"},
+		"sparkyfish-server": {"sparkyfish-server dev", "dev"},
+		"stress-ng":         {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
+		"tc":                {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
 	}
 	for _, info := range Tools() {
 		t.Run(info.Program, func(t *testing.T) {

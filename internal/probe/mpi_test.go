@@ -5,48 +5,53 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
-const mpiData = "testdata/mpi/"
+// mpiProbes are by the directory with what their tool printed.
+var mpiProbes = map[string]MPI{
+	"NPopenmpi": {}, "NPmpich2": {MPI: "mpich"}, "python3": {Tool: "mpi4py"},
+	"osu_latency": {Tool: "osu"}, "osu_bw": {Tool: "osu", Bandwidth: true},
+}
 
 // mpiFor returns the probe that a recorded case was made with.
 func mpiFor(name string) Probe {
-	tool, _, _ := strings.Cut(name, "-")
-	if strings.Contains(name, "-tcp-") {
+	p, ok := mpiProbes[filepath.Dir(name)]
+	if !ok {
 		return NetPIPE{}
 	}
-	p := MPI{Tool: tool, Bandwidth: strings.Contains(name, "-bandwidth")}
-	if strings.Contains(name, "-mpich-") {
-		p.MPI = "mpich"
-	}
+	p.Bandwidth = p.Bandwidth || strings.HasSuffix(name, "-bandwidth")
 	return p
 }
 
-func mpiCases(t testing.TB) []string {
+func mpiCases(t testing.TB) (names []string) {
 	t.Helper()
-	files, err := filepath.Glob(mpiData + "*.cmd")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded output: %v", err)
+	for _, dir := range append(slices.Sorted(maps.Keys(mpiProbes)), "NPtcp") {
+		files, err := filepath.Glob("testdata/" + dir + "/*.cmd")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no recorded output of %s: %v", dir, err)
+		}
+		for _, f := range files {
+			names = append(names, strings.TrimSuffix(strings.TrimPrefix(f, "testdata/"), ".cmd"))
+		}
 	}
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(filepath.Base(f), ".cmd")
-	}
-	return files
+	return names
 }
 
 func readMPI(t testing.TB, name string) Output {
 	t.Helper()
 	var out Output
 	var err error
-	if out.Client, err = os.ReadFile(mpiData + name + ".out"); err != nil {
+	if out.Client, err = os.ReadFile("testdata/" + name + ".out"); err != nil {
 		t.Fatal(err)
 	}
-	if out.ClientErr, err = os.ReadFile(mpiData + name + ".err"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if out.ClientErr, err = os.ReadFile("testdata/" + name + ".err"); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		t.Fatal(err)
 	}
 	return out
@@ -73,7 +78,7 @@ func TestMPIGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  found tool: %s\n", tool)
 		}
 	}
-	const golden = mpiData + "golden.txt"
+	const golden = "testdata/mpi.golden"
 	if *update {
 		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
 			t.Fatal(err)
@@ -152,7 +157,7 @@ func TestMPICheck(t *testing.T) {
 
 // TestMPIRefuses damages good output in one place each.
 func TestMPIRefuses(t *testing.T) {
-	const np, py, osu = "netpipe-3.7.2-openmpi-latency", "mpi4py-4.1.2-openmpi-latency", "osu-7.4-openmpi-bandwidth"
+	const np, py, osu = "NPopenmpi/3.7.2-mpi-latency", "python3/4.1.2-mpi4py-latency", "osu_bw/7.4-osu-bandwidth"
 	for _, tc := range []struct{ from, old, new, want string }{
 		{np, "       8 bytes", "      12 bytes", "measured messages of 12 bytes, asked for 8"},
 		{np, "2000 times", "1999 times", "1999 messages were measured, asked for 2000"},

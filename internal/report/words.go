@@ -34,6 +34,7 @@ var probes = map[string]word{
 	"mpi4py-bandwidth": {"MPI bandwidth (mpi4py, Open MPI)", "MPI bandwidth in Python", "Large messages, one at a time there and back: their size divided by half of that time."},
 	"osu-latency":      {"MPI latency (osu_latency, Open MPI)", "MPI latency (OSU)", "One message there and one back, and half of that time: the mean."},
 	"osu-bandwidth":    {"MPI bandwidth (osu_bw, Open MPI)", "MPI bandwidth (OSU)", "Large messages, 64 under way."},
+	"sparkyfish":       {"TCP both ways (sparkyfish)", "sparkyfish", "Ten seconds each way, random data. Counted is what the server received."},
 	"netpipe-tcp":      {"TCP message latency (NetPIPE)", "TCP message latency", "One message there and one back, and half of that time: NetPIPE's best of three trials."},
 }
 

@@ -20,7 +20,11 @@ type execution struct {
 // execute runs server and client once and reads the counters around them.
 func (s *Setup) execute(ctx context.Context) *execution {
 	x := &execution{}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Warmup+s.Duration+2*grace,
+	window := s.Warmup + s.Duration
+	if fixed, ok := s.Probe.(interface{ Lasts() time.Duration }); ok {
+		window = fixed.Lasts()
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, window+2*grace,
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
 	defer cancel()
 	if _, client := s.commands(enginePort, nil); isOrder(client) {

@@ -1,1 +1,0 @@
-client: the first 60 bytes of osu-7.4-openmpi-latency
