@@ -109,16 +109,15 @@ func (p MPI) Commands(w Window) (server, client []string) {
 }
 
 // openmpi starts two ranks of Open MPI 4. The two nodes may have one host name,
-// so they go by address. Without --leave-session-attached the daemon at the
-// server would leave the shell that started it, and live on when that is killed.
-// Ranks that spin would take the CPU from each other's kernel threads where
-// there are few: they yield. They are not bound, because the nodes' processors
-// are chosen already. What both ends agree on before they talk (allow-run-as-root:
-// in a user namespace the user is root) is the user's own affair.
+// so they go by address. Whoever runs a lab is root in it. Without
+// --leave-session-attached the daemon at the server would leave the shell that
+// started it, and live on when that is killed. Ranks that spin would take the CPU
+// from the kernel's threads where there are few: they yield. They are not bound,
+// because the nodes' processors are chosen already.
 func (p MPI) openmpi(w Window) []string {
 	devices := strings.Join(w.Devices, ",")
 	argv := []string{p.launcher(), "--allow-run-as-root", "-np", "2",
-		"-host", ends(w, ","), "--map-by", "node", "--bind-to", "none",
+		"-host", ends(w), "--map-by", "node", "--bind-to", "none",
 		"--leave-session-attached",
 		"--mca", "plm_rsh_agent", strings.Join(w.Shell, " "),
 		"--mca", "pml", "ob1", "--mca", "btl", "tcp,self",
@@ -139,7 +138,7 @@ func (p MPI) openmpi(w Window) []string {
 func (p MPI) hydra(w Window) []string {
 	argv := []string{"env", "HYDRA_LAUNCHER_EXTRA_ARGS=" + strings.Join(w.Shell[1:], " "), p.launcher(),
 		"-launcher", "rsh", "-launcher-exec", w.Shell[0],
-		"-hosts", ends(w, ","), "-ppn", "1", "-n", "2",
+		"-hosts", ends(w), "-ppn", "1", "-n", "2",
 		"-genv", "MPIR_CVAR_NOLOCAL", "1",
 		"-genv", "UCX_TLS", "tcp,self", "-genv", "UCX_NET_DEVICES", strings.Join(w.Devices, ",")}
 	if p.Tool == "mpi4py" {
@@ -152,9 +151,7 @@ func (p MPI) hydra(w Window) []string {
 // 4.1 and later) which one to load. With the wrong one both ranks would be alone.
 const mpi4pyABI = "MPI4PY_MPIABI"
 
-func ends(w Window, sep string) string {
-	return strings.Join([]string{address(w.Client), address(w.Server.Addr())}, sep)
-}
+func ends(w Window) string { return address(w.Client) + "," + address(w.Server.Addr()) }
 
 // address is "" for none: command lines are also made only to be looked at.
 func address(a netip.Addr) string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/netip"
 	"regexp"
 	"strconv"
 	"time"
@@ -26,7 +25,7 @@ func (Sparkyfish) Programs() []string { return []string{"sparkyfish-server", "sp
 
 // Commands implements Probe. The window's times are not used.
 func (Sparkyfish) Commands(w Window) (server, client []string) {
-	addr := netip.AddrPortFrom(w.Server.Addr(), w.Server.Port()).String()
+	addr := w.Server.String()
 	return []string{"sparkyfish-server", "-listen-addr", addr},
 		[]string{"weir", "host", "pty", "100x40", "q", "[r]etest", "Press q to quit", "--", "sparkyfish", addr}
 }
