@@ -27,6 +27,7 @@ var formats = map[string]func(*bytes.Buffer, report.Run) error{
 
 func reportCommand() *cobra.Command {
 	var format, out string
+	var keep bool
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Make a report again from stored results",
@@ -44,6 +45,7 @@ func reportCommand() *cobra.Command {
 				return err
 			}
 			tell(rep.Problems)
+			rep.KeepDisturbed = rep.KeepDisturbed || keep
 			var b bytes.Buffer
 			if err := write(&b, rep); err != nil {
 				return err
@@ -57,6 +59,7 @@ func reportCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, csv or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
+	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
 	_ = c.RegisterFlagCompletionFunc("format", complete([]string{"text", "html", "md", "csv", "json"}))
 	return c
 }
@@ -76,6 +79,7 @@ func load(dir string) (report.Run, error) {
 		return rep, exit(exitUsage, err)
 	}
 	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
+	rep.KeepDisturbed = s.KeepDisturbed
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}

@@ -184,7 +184,10 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		a, b := c.pairs(baseline, r.Network, t.Metric)
-		if r.Baseline || len(a) == 0 {
+		if r.Baseline {
+			continue
+		}
+		if r.Refused = c.refused(baseline, r.Network); r.Refused != "" || len(a) == 0 {
 			continue
 		}
 		a, b, size := stat.Batch(a, b, confidence)

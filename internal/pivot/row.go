@@ -31,6 +31,8 @@ func newRow(network string, trials []record.Result, metric, unit string) Row {
 			r.Invalid++
 		case record.Skipped:
 			r.Skipped++
+		case record.Disturbed:
+			r.Disturbed++
 		default:
 			r.Failed++
 		}

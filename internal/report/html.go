@@ -192,7 +192,7 @@ func method(p pivot.Pivot) []string {
 	}
 	return append(out,
 		"Percentiles come from the merged histograms of all ok trials; percentiles are never averaged. One is left out when fewer than ten responses lie beyond it.",
-		"Invalid, failed and skipped trials are shown and not counted.")
+		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbours in time, programs outside the run used more than 0.3 of a core or the hypervisor took more than 0.1, or when the clock frequency was under 90 % of the usual one. Disturbed trials are shown and not counted either, and when they touch more than a third of the blocks there is no verdict.")
 }
 
 func trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }

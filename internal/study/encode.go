@@ -48,6 +48,9 @@ func (s Study) Encode() ([]byte, error) {
 	if f.MaxTime != 0 {
 		line("max-time", f.MaxTime)
 	}
+	if f.KeepDisturbed {
+		line("keep-disturbed", f.KeepDisturbed)
+	}
 	line("warmup", f.Warmup)
 	line("duration", f.Duration)
 	line("seed", f.Seed)

@@ -15,23 +15,24 @@ import (
 
 // A file is a Study in the shape of its YAML.
 type file struct {
-	Name        string
-	Question    string
-	Description string
-	Networks    []Use
-	Probes      []Use
-	Factors     map[string][]string
-	Baseline    string
-	Blocks      int
-	Precision   percent
-	MaxTime     time.Duration `yaml:"max-time"`
-	Warmup      time.Duration
-	Duration    time.Duration
-	Seed        uint64
-	Hosts       int
-	Pods        int
-	PodsIPv6    bool `yaml:"pods-ipv6"`
-	Underlay    struct {
+	Name          string
+	Question      string
+	Description   string
+	Networks      []Use
+	Probes        []Use
+	Factors       map[string][]string
+	Baseline      string
+	Blocks        int
+	Precision     percent
+	MaxTime       time.Duration `yaml:"max-time"`
+	KeepDisturbed bool          `yaml:"keep-disturbed"`
+	Warmup        time.Duration
+	Duration      time.Duration
+	Seed          uint64
+	Hosts         int
+	Pods          int
+	PodsIPv6      bool `yaml:"pods-ipv6"`
+	Underlay      struct {
 		MTU  int
 		Link link
 		NIC  nic
@@ -75,7 +76,7 @@ func (f file) study() Study {
 	return Study{
 		Name: f.Name, Question: f.Question, Description: f.Description,
 		Networks: f.Networks, Probes: f.Probes, Factors: f.Factors, Baseline: f.Baseline,
-		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime,
+		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime, KeepDisturbed: f.KeepDisturbed,
 		Warmup: f.Warmup, Duration: f.Duration, Seed: f.Seed,
 		Topology: Topology{
 			Hosts: f.Hosts, Pods: f.Pods, PodsIPv6: f.PodsIPv6,
@@ -90,7 +91,7 @@ func fileOf(s Study) file {
 	f := file{
 		Name: s.Name, Question: s.Question, Description: s.Description,
 		Networks: s.Networks, Probes: s.Probes, Factors: s.Factors, Baseline: s.Baseline,
-		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime,
+		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime, KeepDisturbed: s.KeepDisturbed,
 		Warmup: s.Warmup, Duration: s.Duration, Seed: s.Seed,
 		Hosts: t.Hosts, Pods: t.Pods, PodsIPv6: t.PodsIPv6,
 	}

@@ -34,6 +34,7 @@
 //	max-time     none: when a run stops early
 //	warmup       200ms of traffic before each measurement
 //	duration     1s of each measurement
+//	keep-disturbed  false: trials that programs outside the run disturbed are left out
 //	seed         0: the caller chooses one and records it
 //	hosts        2
 //	pods         1 per host
@@ -67,10 +68,12 @@ type Study struct {
 	Blocks    int
 	Precision float64       // half-width of the wanted interval, as a share: 0.02 is 2 %; 0 is none
 	MaxTime   time.Duration // 0 is none
-	Warmup    time.Duration // not counted
-	Duration  time.Duration // of each measurement
-	Seed      uint64        // of the order of trials; 0: to be chosen and recorded by the caller
-	Topology  Topology
+	// KeepDisturbed counts trials that something outside the run disturbed.
+	KeepDisturbed bool
+	Warmup        time.Duration // not counted
+	Duration      time.Duration // of each measurement
+	Seed          uint64        // of the order of trials; 0: to be chosen and recorded by the caller
+	Topology      Topology
 }
 
 // A Topology says what a study runs on, as in topo.Spec.

@@ -125,16 +125,16 @@ func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) er
 func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
 	x.client.argv, x.server.argv = client, e.server.argv
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
-	x.readings.First = s.read()
+	x.readings.First = s.readAll()
 	err := e.order(ctx, client, func(line string) {
 		switch line {
 		case probe.MarkBegin:
-			x.readings.Begin = s.read()
+			x.readings.Begin = s.readCost()
 		case probe.MarkEnd:
-			x.readings.End = s.read()
+			x.readings.End = s.readCost()
 		}
 	})
-	x.readings.Last = s.read()
+	x.readings.Last = s.readAll()
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // an output takes everything
 	_, _ = x.client.stderr.Write(e.client.stderr.Bytes())
 	x.err = wrap("engine", err)

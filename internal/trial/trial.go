@@ -73,6 +73,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	s.path(&r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(&r, x)
+	surroundings(&r, x)
 	if err := errors.Join(s.Site.Verify(ctx, s.Plan.Expect), s.judge(&r, m, x)); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}

@@ -65,12 +65,14 @@ func (n *node) FS() fs.FS {
 		return &fstest.MapFile{Data: fmt.Appendf(nil, format, a...)}
 	}
 	return fstest.MapFS{
-		"proc/stat":             text("cpu  %d 0 0 0 0 0 0 0 0 0\ncpu0 %d 0 0 0 0 0 0 0 0 0\nctxt 1\nprocesses 1\n", n.ticks, n.ticks),
-		"proc/softirqs":         text("                    CPU0\n      NET_TX:       1\n      NET_RX:       1\n"),
-		"proc/net/softnet_stat": text("%s\n", strings.Repeat("00000000 ", 15)),
-		"proc/net/dev":          text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
-		"proc/net/snmp":         text("Ip: Forwarding ReasmReqds FragCreates\nIp: 1 0 %d\n", n.frags),
-		"proc/net/tcp":          text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
+		"proc/stat":     text("cpu  %d 0 0 0 0 0 0 0 0 0\ncpu0 %d 0 0 0 0 0 0 0 0 0\nctxt 1\nprocesses 1\n", n.ticks, n.ticks),
+		"proc/1/stat":   text("1 (weir) S 0 1 1 0 -1 0 0 0 0 0 %d 0 0 0 20 0\n", n.ticks/3),
+		"proc/softirqs": text("                    CPU0\n      NET_TX:       1\n      NET_RX:       1\n"),
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": text("2300000\n"),
+		"proc/net/softnet_stat":                                text("%s\n", strings.Repeat("00000000 ", 15)),
+		"proc/net/dev":                                         text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
+		"proc/net/snmp":                                        text("Ip: Forwarding ReasmReqds FragCreates\nIp: 1 0 %d\n", n.frags),
+		"proc/net/tcp":                                         text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
 	}
 }
 
@@ -256,6 +258,7 @@ func TestCost(t *testing.T) {
 		}
 		for name, want := range map[string]float64{
 			"cpu.busy": 0.2, "cpu.idle-baseline": 0.1, "cpu.per.bit": 0.2 / 8000, "packet.size": 1000,
+			"others.user": 0.2, "others.system": 0, "cpu.frequency": 2.3e9,
 		} {
 			if got, ok := r.Get(name); !ok || math.Abs(got.Value-want) > 1e-9 {
 				t.Errorf("%s = %v, want %v", name, got.Value, want)
