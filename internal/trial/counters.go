@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/weir-bench/weir/internal/sample"
@@ -18,6 +19,8 @@ type reading struct {
 	Machine sample.Counters            `json:"machine"` // CPU and softirqs of the whole machine
 	Nodes   map[string]sample.Counters `json:"nodes"`   // devices and protocols, by node
 	Missing []string                   `json:"missing,omitempty"`
+	// Own is the CPU time that this process has used, seconds.
+	Own float64 `json:"own"`
 	// Clock is the mean frequency of the CPUs, Hz; 0 where the machine does not tell.
 	Clock float64 `json:"clock,omitempty"`
 }
@@ -45,10 +48,19 @@ func (s *Setup) readAll() reading {
 // readCost reads what a window costs. The machine comes first, because that is
 // what has to fit the window.
 func (s *Setup) readCost() reading {
-	r := reading{At: time.Now(), Nodes: map[string]sample.Counters{}}
+	r := reading{At: time.Now(), Own: own(), Nodes: map[string]sample.Counters{}}
 	r.machine(s.Site.Nodes[s.Client.Node], sample.Stat{}, sample.Softirqs{})
 	r.node(s.Site.Nodes[s.Server.Node], sample.NetDev{})
 	return r
+}
+
+// own returns the CPU time that this process has used, in seconds.
+func own() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0 // only for a bad argument (getrusage(2))
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
 func (r *reading) machine(n target.Node, sources ...sample.Sampler) {
@@ -171,6 +183,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add("cpu.irq", "core", u.IRQ)
 	add("cpu.steal", "core", u.Steal)
 	add("cpu.guest", "core", u.Guest)
+	add("cpu.weir", "core", (to.Own-from.Own)/to.At.Sub(from.At).Seconds())
 	add("cpu.idle-baseline", "core", s.Idle.Busy())
 	window := to.At.Sub(from.At).Seconds()
 	soft := to.Machine.Sub(from.Machine)
