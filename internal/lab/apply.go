@@ -62,6 +62,7 @@ func (l *lab) link(p *place, k *plan.Link) error {
 	if err != nil {
 		return err
 	}
+	clear(p.known)
 	if err := p.nl.LinkAdd(dev); err != nil {
 		return fmt.Errorf("add %s %s: %w%s", k.Kind, k.Name, err, hint(err, k.Kind))
 	}
@@ -189,16 +190,30 @@ func (p *place) route(r *plan.Route) error {
 }
 
 func (p *place) fdb(f *plan.FDB) error {
-	dev, err := p.nl.LinkByName(f.Dev)
+	index, err := p.index(f.Dev)
 	if err == nil {
 		err = p.nl.NeighAppend(&netlink.Neigh{
-			LinkIndex: dev.Attrs().Index, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, State: netlink.NUD_PERMANENT,
+			LinkIndex: index, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, State: netlink.NUD_PERMANENT,
 			IP: f.Dst.AsSlice(), HardwareAddr: make(net.HardwareAddr, 6)})
 	}
 	if err != nil {
 		return fmt.Errorf("forwarding entry for %v on %s: %w", f.Dst, f.Dev, err)
 	}
 	return nil
+}
+
+// index returns the number of a device, and remembers it: in a full mesh a device
+// has as many entries as there are hosts.
+func (p *place) index(dev string) (int, error) {
+	if n, ok := p.known[dev]; ok {
+		return n, nil
+	}
+	l, err := p.nl.LinkByName(dev)
+	if err != nil {
+		return 0, err
+	}
+	p.known[dev] = l.Attrs().Index
+	return p.known[dev], nil
 }
 
 func (p *place) sysctl(s *plan.Sysctl) error {

@@ -29,10 +29,11 @@ type lab struct {
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
 type place struct {
-	name string
-	ns   *netns.Namespace
-	nl   *netlink.Handle  // a socket that lives in ns, so that no thread has to
-	eth  *ethtool.Ethtool // likewise
+	name  string
+	ns    *netns.Namespace
+	nl    *netlink.Handle  // a socket that lives in ns, so that no thread has to
+	eth   *ethtool.Ethtool // likewise
+	known map[string]int   // numbers of devices
 }
 
 // Open makes a namespace for every name. Nothing connects them yet.
@@ -68,7 +69,7 @@ func newPlace(name string) (_ *place, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{name: name, ns: ns}
+	p := &place{name: name, ns: ns, known: map[string]int{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
