@@ -146,11 +146,16 @@ func (a *asker) warmUp(traffic func(time.Duration) error) (err error) {
 	return err
 }
 
+// pollsPerLook is how often a spinning end looks for a message before it looks at
+// the clock, which takes a third as long: some 10 µs in all.
+const pollsPerLook = 64
+
 // keepBusy sends until a time, at least once, and returns when no request is
 // outstanding.
 func (a *asker) keepBusy(until int64, measured bool) error {
 	silent := now()                  // since when there was no reply
 	look := silent + int64(askEvery) // when to look for lost requests
+	polls := 0                       // without a reply
 	for t := silent; ; {
 		for len(a.free) > 0 {
 			last := len(a.free) - 1
@@ -165,9 +170,12 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 				return err
 			}
 			a.free = append(a.free, freed...)
+			if polls++; len(freed) == 0 && a.c.Spin && polls%pollsPerLook != 0 {
+				continue
+			}
 			t = now()
 			if len(freed) > 0 {
-				silent = t
+				silent, polls = t, 0
 			}
 			if t > look {
 				look = t + int64(askEvery)

@@ -17,6 +17,7 @@ type echoer struct {
 	samples  samples
 	ids      uint32 // of stamps
 	last     int64  // when the last message came
+	polls    int    // looks for a message
 	place    *place // where it spins
 	restore  func() // undoes that
 	noStamps string // why it takes none although asked to
@@ -58,10 +59,13 @@ func (e *echoer) end() {
 // flags are those of the next read. Where nothing has come for a while nobody
 // measures, and a spinning server would burn a CPU for nothing.
 func (e *echoer) flags() int {
-	if e.Spin && now()-e.last < int64(tick) {
-		return unix.MSG_DONTWAIT
+	if !e.Spin {
+		return 0
 	}
-	return 0
+	if e.polls++; e.polls%pollsPerLook == 0 && now()-e.last > int64(tick) {
+		return 0
+	}
+	return unix.MSG_DONTWAIT
 }
 
 // reply sends b, which answers the message just read, and keeps the stamps of both.

@@ -166,13 +166,13 @@ func (a *udpAsker) renumber() error {
 
 func (a *udpAsker) receive(flags int) ([]int, error) {
 	n, errno := a.sock.recv(a.buf, flags)
-	t := now()
 	switch {
 	case transient(errno):
 		return nil, nil
 	case errno != 0:
 		return nil, fmt.Errorf("reply: %w", errno)
 	}
+	t := now()
 	h, ok := parseHeader(a.buf[:n])
 	if !ok || h.run != a.run || n != len(a.request) || h.kind != kindEcho|kindAnswer && h.kind != kindStamped|kindAnswer {
 		a.book.late++ // such as a repeated answer to the hello
