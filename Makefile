@@ -7,7 +7,7 @@ PACKAGES := iperf3 iproute2 ethtool procps
 
 export CGO_ENABLED := 0
 
-.PHONY: run build test tools check golden bench fuzz clean
+.PHONY: run build test tools check golden bench coverage fuzz clean
 
 run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
 	./bin/weir run
@@ -35,6 +35,11 @@ bench: ## the engine against other tools and a minimal C program, B blocks of a 
 	./scripts/install-tools $(PACKAGES) gcc libc6-dev iperf nuttcp sockperf qperf
 	go run ./bench -blocks $(B) > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
+
+R ?= 70
+coverage: ## how often the intervals hold the truth, in R runs of 15 s; leave the machine alone
+	go run ./bench -coverage $(R) > docs/coverage.md.new
+	mv docs/coverage.md.new docs/coverage.md
 
 T ?= 30s
 fuzz: ## fuzz every parser for T each
