@@ -37,7 +37,8 @@ type Probe struct {
 	// Measures groups the probes that should find the same, when they are asked for
 	// the same sizes; empty where there is no other.
 	Measures string
-	// Differs says why its number may still be another one.
+	// Differs says why its number may still be another one. System calls are as
+	// strace(1) counted them, of the versions in internal/probe/testdata.
 	Differs string
 }
 
@@ -70,13 +71,13 @@ var Probes = map[string]Probe{
 		"median, after a warm-up"},
 
 	"iperf3-tcp": {func() probe.Probe { return &probe.Iperf3{} }, "TCP throughput that arrived, by iperf3", tcpThroughput,
-		"an end waits in select for its non-blocking sockets and its timers, which leaves CPUs idle between bursts; the warm-up is left out"},
+		"waits in select: before every read, and after every ten writes; the warm-up is left out"},
 	"iperf3-udp": {func() probe.Probe { return &probe.Iperf3{UDP: true} }, "UDP throughput that arrived, by iperf3", udpThroughput,
-		"one write and one read per datagram, select and timers around them, a socket buffer of the kernel's default size; the warm-up is left out"},
+		"one write per datagram and a select for every ten; a select and a read for each that is received; a socket buffer of the kernel's default size; the warm-up is left out"},
 	"iperf2-tcp": {func() probe.Probe { return &probe.Iperf2{} }, "TCP throughput that arrived, by iperf 2", tcpThroughput,
 		"a thread per end blocks in write and read; counts from the first byte to the last, with the slow start of the connection"},
 	"iperf2-udp": {func() probe.Probe { return &probe.Iperf2{UDP: true} }, "UDP throughput that arrived, jitter, loss and reordering, by iperf 2", udpThroughput,
-		"one write per datagram, and the time is read for each to pace it; one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
+		"one write and one recvmsg per datagram, with a stamp of the kernel for each; a socket buffer of the kernel's default size; no warm-up"},
 	"iperf2-bounceback": {func() probe.Probe { return &probe.Iperf2Bounceback{} }, "TCP response time, by iperf 2.1.8 or later", tcpResponse,
 		"mean, not median: slow responses raise it; TCP_NODELAY and TCP_QUICKACK are set; no warm-up"},
 	"nuttcp-tcp": {func() probe.Probe { return &probe.Nuttcp{} }, "TCP throughput that arrived, by nuttcp", tcpThroughput,
