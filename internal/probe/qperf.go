@@ -95,7 +95,7 @@ func parseQperf(b []byte, test string, size int) (*fields, error) {
 	}
 	lines := qperfLineRE.FindAllSubmatch(b, -1)
 	if len(lines) == 0 {
-		return p, fmt.Errorf("%s", strings.Join(strings.Fields(strings.TrimPrefix(string(b), test+":\n")), " ")+": it ended without a result")
+		return p, fmt.Errorf("no result: %s", strings.Join(strings.Fields(strings.TrimPrefix(string(b), test+":\n")), " "))
 	}
 	for _, m := range lines {
 		for _, u := range qperfUnits {

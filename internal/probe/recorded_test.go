@@ -220,3 +220,53 @@ func FuzzSockperf(f *testing.F) { fuzzRecorded(f, "sockperf") }
 func FuzzQperf(f *testing.F)    { fuzzRecorded(f, "qperf") }
 func FuzzNetperf(f *testing.F)  { fuzzRecorded(f, "netperf") }
 func FuzzFping(f *testing.F)    { fuzzRecorded(f, "fping") }
+
+// TestRecordedDamaged damages good output in one place each: what is missing, no
+// number, of another test, or cannot be, is refused with the reason.
+func TestRecordedDamaged(t *testing.T) {
+	for _, c := range []struct {
+		tool, from string
+		server     bool // whose output is damaged
+		old, new   string
+		want       string
+	}{
+		{"iperf", "2.1.8-tcp", true, ` sec  `, ` sec  9`, "bytes were received and only"},
+		{"iperf", "2.1.8-tcp", true, `bits/sec`, `nan/sec`, "the server reported 0 of 1 streams"},
+		{"iperf", "2.1.8-tcp", false, `set to cubic`, `set to bbr`, `congestion control was not set to "cubic"`},
+		{"iperf", "2.1.8-udp", false, `Sending 1470`, `Sending 1400`, "does not say that datagrams were of 1470 bytes"},
+		{"iperf", "2.1.8-udp", true, ` ms `, ` furlongs `, "reported no jitter"},
+		{"iperf", "2.1.8-bounceback", false, ` rps`, `0 rps`, "do not fit"},
+		{"nuttcp", "6.1.2-tcp", false, "nuttcp-r: megabytes=", "nuttcp-r: megabytes=9", "bytes were received and only"},
+		{"nuttcp", "6.1.2-tcp", false, "rate_Mbps=", "rate_Mbps=nan", "rate_Mbps is"},
+		{"nuttcp", "6.1.2-tcp", false, "mode=tcp", "mode=udp", `the receiver measured "udp", asked for "tcp"`},
+		{"nuttcp", "6.1.2-udp", false, "buflen=1400", "buflen=1000", "datagrams of 1000 bytes, asked for 1400"},
+		{"sockperf", "3.7-rr", false, "avg-latency=", "avg-latency=-", "output has no avg-latency"},
+		{"sockperf", "3.7-rr", false, "ReceivedMessages=", "ReceivedMessages=9", "answers and 0 lost of"},
+		{"sockperf", "3.7-rr", false, "<MIN>", "", "output is cut off"},
+		{"qperf", "0.4.11-tcp", false, "rem_recv_bytes   =  ", "rem_recv_bytes   =  9", "bytes were received and only"},
+		{"qperf", "0.4.11-tcp", false, " bytes\n", " mib\n", "output has no msg_size"},
+		{"qperf", "0.4.11-udp", false, "rem_real_time", "rem_unreal_time", "output has no rem_real_time"},
+		{"qperf", "0.4.11-udp-rr", false, "latency          =  ", "latency          =  9", "do not fit"},
+		{"netperf", "2.7.0-tcp", false, "REMOTE_BYTES_RECVD=", "REMOTE_BYTES_RECVD=9", "bytes were received and only"},
+		{"netperf", "2.7.0-tcp", false, "cubic", "bbr", `LOCAL_CONG_CONTROL is "bbr", asked for "cubic"`},
+		{"netperf", "2.7.0-udp", false, "10^6bits/s", "MBytes/s", `THROUGHPUT_UNITS is "MBytes/s"`},
+		{"netperf", "2.7.0-udp-rr", false, "P50_LATENCY=", "P50_LATENCY=-nan", "P50_LATENCY is"},
+		{"netperf", "2.7.0-udp-rr", false, "MEAN_LATENCY=", "MEAN_LATENCY=9", "do not fit"},
+		{"fping", "5.1-fping", false, " ms (", " s (", "is not known"},
+	} {
+		r := recordings[slices.IndexFunc(recordings, func(r recording) bool { return r.tool == c.tool })]
+		out := r.output(t, c.from)
+		damaged := &out.Client
+		if c.server {
+			damaged = &out.Server
+		}
+		was := *damaged
+		if *damaged = bytes.ReplaceAll(was, []byte(c.old), []byte(c.new)); bytes.Equal(*damaged, was) {
+			t.Fatalf("%s has no %q", c.from, c.old)
+		}
+		m, err := r.of(c.from).Parse(out)
+		if err == nil || !strings.Contains(err.Error(), c.want) || m.Values != nil {
+			t.Errorf("%s %s: %q for %q: %v, %v, want an error with %q", c.tool, c.from, c.new, c.old, m.Values, err, c.want)
+		}
+	}
+}
