@@ -131,7 +131,7 @@ func camps(c pivot.Camps, what string, format func(float64) string) string {
 		return lo + " to " + hi
 	}
 	if len(c.Camps) == 1 {
-		return fmt.Sprintf("%s: all %d tools agree; the interval of each holds %s", what, len(c.Camps[0].Probes), span(c.Camps[0]))
+		return fmt.Sprintf("%s: the %d tools agree within their intervals, which all hold %s", what, len(c.Camps[0].Probes), span(c.Camps[0]))
 	}
 	var parts []string
 	for _, x := range c.Camps {

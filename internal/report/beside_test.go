@@ -44,7 +44,7 @@ func TestSideBySide(t *testing.T) {
 		for _, want := range []string{
 			"TCP throughput by several tools: higher is better",
 			"× (tcp-stream, iperf3-tcp); 0.8",
-			"vxlan: all 3 tools agree; the interval of each holds 10",
+			"vxlan: the 3 tools agree within their intervals, which all hold 10",
 			"iperf3-tcp: waits in select",
 		} {
 			if !strings.Contains(got, want) {
