@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -82,6 +83,11 @@ func load(dir string) (report.Run, error) {
 	rep.KeepDisturbed = s.KeepDisturbed
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
+	rep.Tools = map[string]report.Tool{}
+	for _, u := range s.Probes {
+		e := catalog.Probes[u.Kind] // a study of another version may have a probe that is gone
+		rep.Tools[u.Name] = report.Tool{Measures: e.Measures, Differs: e.Differs}
+	}
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
 	return rep, nil
 }

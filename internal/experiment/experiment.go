@@ -49,11 +49,12 @@ type Config struct {
 
 // An Event is one thing that happened.
 type Event struct {
-	Text   string         // what runs now
-	Result *record.Result // the trial that ended, if one did
-	Done   int            // trials that need no running any more
-	Total  int            // 0 while the networks are built
-	Left   time.Duration  // estimated from the trials so far; 0 when unknown
+	Text    string         // what runs now
+	Warning string         // what the user should know before it is too late
+	Result  *record.Result // the trial that ended, if one did
+	Done    int            // trials that need no running any more
+	Total   int            // 0 while the networks are built
+	Left    time.Duration  // estimated from the trials so far; 0 when unknown
 }
 
 // idleTime is how long the idle machine is watched: /proc/stat counts in 10 ms,
@@ -67,8 +68,9 @@ const reachTime = 5 * time.Second
 type run struct {
 	Config
 	cells   []study.Cell
-	paths   map[string]*path // by network
-	missing map[string]error // by program: why it cannot be run
+	paths   map[string]*path  // by network
+	missing map[string]error  // by program: why it cannot be run
+	version map[string]string // by program, where it tells one
 	results []record.Result
 	done    map[string]bool
 	idle    trial.Usage
@@ -89,7 +91,7 @@ type path struct {
 // Run runs what is missing of the study and returns all its results. The error
 // says why it ended early; what was measured until then is kept.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
-	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{},
+	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{}, version: map[string]string{},
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
 	defer func() { err = errors.Join(err, r.close()) }()
 
@@ -128,11 +130,14 @@ func (r *run) findPrograms(ctx context.Context) error {
 		}
 		for _, name := range probe.Programs(p) {
 			if _, known := r.missing[name]; !known {
-				path, _, err := facts.Tool(ctx, name)
+				path, version, err := facts.Tool(ctx, name)
 				if path != "" {
 					err = nil // it is there; that it tells no version is for its probe to judge
 				}
-				r.missing[name] = err
+				r.missing[name], r.version[name] = err, version
+				if err != nil {
+					r.tell(Event{Warning: fmt.Sprintf("%v; its trials will be skipped", err)})
+				}
 			}
 		}
 	}
@@ -236,12 +241,17 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 			return failed(now, ctx, err)
 		}
 	}
-	return trial.Run(ctx, trial.Setup{
+	res, err = trial.Run(ctx, trial.Setup{
 		Probe: pr, Client: p.client(change.Plan), Server: p.server(change.Plan),
 		Site: p.site, Engines: p.engines, Plan: change.Plan, LinkRate: change.Topology.Rate,
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(t.ID, name, b) },
 	})
+	if ps := probe.Programs(pr); res.Status == record.OK && res.Found["tool"] == "" && len(ps) > 0 {
+		client := ps[len(ps)-1] // its output does not tell its version
+		res.Found["tool"] = strings.TrimSpace(client + " " + r.version[client])
+	}
+	return res, err
 }
 
 // lacks says which program of the probe cannot be run.

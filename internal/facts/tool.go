@@ -24,13 +24,15 @@ type ToolInfo struct {
 // Tools lists the programs that weir drives, by name.
 func Tools() []ToolInfo {
 	re := regexp.MustCompile
+	const netperf = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
 	tools := []ToolInfo{
 		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
 		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
 		{"iperf", "iperf", []string{"--version"}, re(`iperf version (\S+)`)},
 		{"iperf3", "iperf3", []string{"--version"}, re(`iperf (\S+)`)},
-		{"netperf", "netperf, of the section non-free (Debian) or multiverse (Ubuntu)", []string{"-V"}, re(`version (\S+)`)},
+		{"netperf", netperf, []string{"-V"}, re(`version (\S+)`)},
+		{"netserver", netperf, []string{"-V"}, re(`version (\S+)`)},
 		{"nuttcp", "nuttcp", []string{"-V"}, re(`nuttcp-(\S+)`)},
 		{"ping", "iputils-ping", []string{"-V"}, re(`iputils[ -]s?(\S+)`)},
 		{"qperf", "qperf", []string{"--version"}, re(`qperf (\S+)`)},

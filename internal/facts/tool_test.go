@@ -47,6 +47,7 @@ func TestTool(t *testing.T) {
 		"iperf":     {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
 		"iperf3":    {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
 		"netperf":   {"Netperf version 2.7.0", "2.7.0"},
+		"netserver": {"Netperf version 2.7.0", "2.7.0"},
 		"nuttcp":    {"nuttcp-6.1.2", "6.1.2"},
 		"ping":      {"ping from iputils 20221126\nlibcap: yes, IDN: yes", "20221126"},
 		"qperf":     {"qperf 0.4.11", "0.4.11"},

@@ -30,6 +30,7 @@ type view struct {
 	Glance             glance
 	Findings           []Finding
 	Sections           []section
+	Beside             []beside
 	Paths              []pathRow
 	Hosts              []host
 	Residue            []pivot.Difference
@@ -94,7 +95,7 @@ func newView(r Run) view {
 		Findings: r.Findings, Paths: paths(p), Hosts: hosts(r.Hosts), Residue: p.Residue, NotOK: r.notOK(),
 		Warnings: append(p.Warnings, r.Problems...), Footnote: method(p),
 		Command: shell(r.Command), Seed: r.Seed, Dir: r.Dir, Study: string(r.Study),
-		Glance: newGlance(p, paint),
+		Glance: newGlance(p, paint), Beside: r.sideBySide(p),
 	}
 	for _, a := range answers(p, v.Glance.Rows != nil) {
 		v.Answers = append(v.Answers, answerView{paint.legend(a.Network), a.Text})

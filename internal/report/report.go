@@ -29,9 +29,16 @@ type Run struct {
 	Seed          string            // of the order of the trials
 	KeepDisturbed bool              // the study counts disturbed trials
 	Machines      int               // that took part; 0 and 1 are one machine
+	Tools         map[string]Tool   // by probe
 	Findings      []Finding
 	Problems      []string // what could not be read
 	Dir           string
+}
+
+// A Tool is what is known of a probe before anything is measured.
+type Tool struct {
+	Measures string // groups the probes that should find the same; "" is none
+	Differs  string // why its number may still be another one
 }
 
 // A Finding is a conclusion with its evidence, as package diagnose draws it.

@@ -46,6 +46,13 @@ func Text(w io.Writer, r Run, width int) error {
 			wrap(b, "  ", plain(n), width)
 		}
 	}
+	for _, c := range r.sideBySide(p) {
+		fmt.Fprintf(b, "\n%s\n", plain(c.Title))
+		textTable(b, c.Columns, width)
+		for _, n := range append(c.Notes, c.Why...) {
+			wrap(b, "  ", plain(n), width)
+		}
+	}
 	if s := footnote(p); s != "" {
 		fmt.Fprintln(b)
 		wrap(b, "", s, width)

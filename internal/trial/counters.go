@@ -166,7 +166,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		r.Warnings = append(r.Warnings, "counters: "+m)
 	}
 	if from.At.IsZero() || to.At.IsZero() {
-		r.Warnings = append(r.Warnings, "the tool ended before its window did: no CPU time")
+		r.Warnings = append(r.Warnings, "no CPU time: the tool ended before its window did, or does not tell when that is")
 		return
 	}
 	if s.Idle.Busy() > quiet {

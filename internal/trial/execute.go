@@ -37,6 +37,9 @@ func (s *Setup) execute(ctx context.Context) *execution {
 		}
 	}
 	x.err = s.client(ctx, x, client)
+	if x.err == nil && probe.HabitsOf(s.Probe).ServerReports {
+		x.server.reports()
+	}
 	// A server that ended badly while the client was content is no news: iperf3
 	// answers SIGTERM with status 1.
 	if err := x.server.stop(); err != nil && x.err != nil {
@@ -57,6 +60,9 @@ func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
 	defer func() { x.readings.Last = s.readAll() }()
 	start := time.Now()
 	x.client.start(ctx, s.Site.Nodes[s.Client.Node], argv)
+	if probe.HabitsOf(s.Probe).StartsLate {
+		return wrap("client", x.client.wait())
+	}
 	begin := wholeSeconds(s.Warmup)
 	end := begin + wholeSeconds(s.Duration)
 	if x.client.runs(start.Add(begin)) {

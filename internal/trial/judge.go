@@ -18,6 +18,9 @@ import (
 func (s *Setup) path(r *record.Result, m probe.Measured) {
 	r.Found["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
 	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead)
+	if m.Protocol == "udp" {
+		r.Found["datagram"] = strconv.Itoa(m.Datagram)
+	}
 	if s.LinkRate > 0 {
 		r.Found["link"] = strconv.FormatFloat(s.LinkRate, 'f', -1, 64)
 	}

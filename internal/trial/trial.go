@@ -45,6 +45,10 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	r = record.Result{Format: record.Format, Status: record.OK, Start: time.Now(), Found: map[string]string{}}
 	defer func() { r.Elapsed = time.Since(r.Start).Seconds() }()
 
+	if probe.HabitsOf(s.Probe).NoWarmup {
+		s.Warmup = 0
+		r.Found["warmup"] = "none: the tool cannot leave it out"
+	}
 	if err := s.Site.Verify(ctx, s.Plan.Expect); err != nil {
 		r.Status, r.Reason = record.Invalid, fmt.Sprintf("before: %v", err)
 		return r, nil
@@ -56,13 +60,18 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
 	}
+	m, err := s.Probe.Parse(probe.Output{Client: x.client.stdout.Bytes(), Server: x.server.stdout.Bytes()})
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, x.err.Error()
+		// Some tools give their reason on stdout.
+		if err != nil && len(probe.Programs(s.Probe)) > 0 && len(x.client.stdout.Bytes()) > 0 {
+			r.Reason += ": " + err.Error()
+		}
 		return r, nil
 	}
-	m, err := s.Probe.Parse(probe.Output{Client: x.client.stdout.Bytes(), Server: x.server.stdout.Bytes()})
 	if err != nil {
-		r.Status, r.Reason = record.Invalid, err.Error()
+		// Several tools complain on stderr and end with status 0.
+		r.Status, r.Reason = record.Invalid, x.client.saying(err).Error()
 		return r, nil
 	}
 	r.Values = m.Values

@@ -180,6 +180,32 @@ func TestRun(t *testing.T) {
 				return errors.New("exit status 1")
 			}
 		}, record.Failed, "client: exit status 1: no route; to host"},
+		{"a foreign client complains and ends well", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
+			cli.run = func(_ context.Context, _ []string, stdout, stderr io.Writer) error {
+				fmt.Fprintln(stdout, "-nan")
+				fmt.Fprintln(stderr, "connect failed")
+				return nil
+			}
+		}, record.Invalid, `tool: "-nan" is no result: connect failed`},
+		{"a foreign client complains on stdout", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, "failed to connect")
+				return errors.New("exit status 1")
+			}
+		}, record.Failed, `client: exit status 1: tool: "failed to connect" is no result`},
+		{"a foreign server complains on stdout", func(s *Setup, _, srv *node) {
+			s.Probe = tool{"iperf9"}
+			srv.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, "cannot bind")
+				return nil
+			}
+		}, record.Failed, "server: ended before it listened on port 5201: cannot bind"},
+		{"a foreign client hangs", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
+			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
+		}, record.Failed, "took more than 20s longer than its window"},
 		{"the engine reports an error", func(_ *Setup, cli, _ *node) {
 			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
 				fmt.Fprintln(stdout, `{"event":"error","error":"no route to host"}`)
