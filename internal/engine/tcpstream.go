@@ -48,6 +48,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 			}
 		}
 	}
+	out.say("%s to %s (%v): %d connections, writes of %d bytes; %s\n", c.Workload, c.name, c.server, c.Streams, c.Size, conns[0].describe(c))
 	retransmits, err := sendStreams(ctx, c, conns, s, out)
 	if err != nil {
 		return nil, err
@@ -142,6 +143,7 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	if err != nil {
 		return 0, err
 	}
+	watchAcks(conns, out)
 	if err := out.begin(); err != nil {
 		return 0, err
 	}
@@ -157,6 +159,31 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 		return 0, err
 	}
 	return after - before, sleepUntil(ctx, end+int64(margin(rtt)), failed)
+}
+
+// watchAcks lets out watch what the receiver's kernel acknowledges from now on. Of
+// what its program reads the sender learns at the end.
+func watchAcks(conns []tcpConn, out events) {
+	if out.people == nil {
+		return
+	}
+	acked := func() (t tally, ok bool) {
+		for _, c := range conns {
+			info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+			if err != nil {
+				return t, false
+			}
+			t.Bytes += int64(info.Bytes_acked)
+			t.Lost += int64(info.Total_retrans)
+		}
+		return t, true
+	}
+	begin := now()
+	first, _ := acked()
+	out.watch(func() (tally, bool) {
+		t, ok := acked()
+		return tally{At: now() - begin, Bytes: t.Bytes - first.Bytes, Lost: t.Lost - first.Lost}, ok
+	}, acknowledgement)
 }
 
 // sendStream writes until over is set, then shuts down its side. What is still
