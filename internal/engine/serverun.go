@@ -12,7 +12,7 @@ import (
 
 // busyPatience is how long a new run waits for the one before to end: its client
 // may be gone while the server still closes its sockets.
-const busyPatience = time.Second
+const busyPatience = time.Second / 2
 
 // join returns the run that p belongs to; its connections must agree. Runs disturb
 // each other, so a server that is not open has one at a time.
