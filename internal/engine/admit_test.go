@@ -245,6 +245,17 @@ func TestStrangersAreNotAnswered(t *testing.T) {
 		}
 		tell(client, kindHello, c.Run+1, hello(control.far.Secret))
 		tell(client, kindHello, c.Run, []byte("{}"))
+		if c.server.Addr().Is4() { // it knows the secret, but has another address
+			elsewhere, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort("127.0.0.2:0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Close(elsewhere)
+			if err := unix.Connect(elsewhere, sockaddr(c.server)); err != nil {
+				t.Fatal(err)
+			}
+			all(elsewhere, control.far.Secret)
+		}
 		u := &udpClient{fd: client, control: -1, run: c.Run, server: c.server, timeout: 5 * time.Second, stop: new(stopper), buf: make([]byte, 1<<16)}
 		var a accepted
 		if err := u.ask(t.Context(), kindHello, hello(control.far.Secret), &a); err != nil || a.check() != nil {

@@ -53,7 +53,7 @@ func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, erro
 	}
 	defer unix.Close(t.fd)
 	var r crrResult
-	out.say("%s to %s (%v): messages of %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
+	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
 		if out.people != nil {

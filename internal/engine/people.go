@@ -96,8 +96,3 @@ func delivery(from, to tally) string {
 	return fmt.Sprintf("%s delivered, %s, %d dropped at the server's socket",
 		perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), perSecond(to.Count-from.Count, from, to, "packet/s"), to.Lost-from.Lost)
 }
-
-// acknowledgement is that of tcp-stream, whose sender knows no more.
-func acknowledgement(from, to tally) string {
-	return fmt.Sprintf("%s acknowledged, %d segments sent again", perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost)
-}

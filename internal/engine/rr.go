@@ -100,7 +100,7 @@ func runUDP(ctx context.Context, c config, s *stopper, out events, slots int, me
 	}
 	defer u.close()
 	a := newUDPAsker(u, c, slots)
-	out.say("%s to %s (%v): %s of %d bytes; %v after %v of warm-up\n", c.Workload, c.name, c.server, requestsOf(c), c.Size, c.Duration, c.Warmup)
+	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requestsOf(c), c.Duration, c.Warmup)
 	a.watch(out)
 	err = <-onThread(func() error {
 		if err := a.settle(u.far.Place); err != nil {
@@ -122,12 +122,12 @@ func runUDP(ctx context.Context, c config, s *stopper, out events, slots int, me
 	return nil
 }
 
-// requestsOf says how many requests a run makes.
+// requestsOf says how often a run asks.
 func requestsOf(c config) string {
 	if c.Workload == "udp-open" {
-		return unit.Format(c.rate, "request/s")
+		return unit.Format(c.rate, "1/s")
 	}
-	return fmt.Sprintf("%d requests in flight", max(c.Inflight, 1))
+	return fmt.Sprintf("%d in flight", max(c.Inflight, 1))
 }
 
 func runUDPRR(ctx context.Context, c config, s *stopper, out events) (any, error) {

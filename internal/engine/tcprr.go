@@ -40,7 +40,7 @@ func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error
 		in: make([]byte, max(c.Size, maxPipeline)), slots: make([]int, n), freed: make([]int, 0, n)}
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(a.whyNot())
-	out.say("%s to %s (%v): %d requests of %d bytes in flight; %s\n", c.Workload, c.name, c.server, n, c.Size, t.describe(c))
+	out.say("%s to %s (%v): requests: %d bytes, %d in flight; %s\n", c.Workload, c.name, c.server, c.Size, n, t.describe(c))
 	a.watch(out)
 	var r rrResult
 	err = <-onThread(func() error {

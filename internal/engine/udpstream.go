@@ -52,8 +52,8 @@ func runUDPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 }
 
 func (u *udpClient) stream(ctx context.Context, c config, out events) (any, error) {
-	out.say("%s to %s (%v): %d datagrams per call of %d bytes, %s; sent by %s, received by %s; %v after %v of warm-up\n",
-		c.Workload, c.name, c.server, max(c.Batch, 1), c.Size, atRate(c), c.Send, c.Recv, c.Duration, c.Warmup)
+	out.say("%s to %s (%v): datagrams: %d bytes, %d per call, %s; sent by %s, received by %s; %v after %v of warm-up\n",
+		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), atRate(c), c.Send, c.Recv, c.Duration, c.Warmup)
 	path, err := newPath(u.fd, c)
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
