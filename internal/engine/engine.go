@@ -1,5 +1,6 @@
 // Package engine is weir's own traffic generator: it sends, echoes, receives
-// and counts with plain sockets, and prints what it saw as JSON lines.
+// and counts with plain sockets, and prints what it saw, as JSON lines for programs
+// and in words for people.
 //
 // It runs as the process `weir engine …`, already placed where it belongs: it
 // must not enter a namespace, change an interface or a sysctl, run a program, or

@@ -57,7 +57,8 @@ func (e events) begin() error {
 
 func (e events) end() error {
 	if e.people != nil {
-		return e.people.end()
+		e.people.end()
+		return nil
 	}
 	return e.write(markEnd + "\n")
 }

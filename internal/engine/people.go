@@ -58,16 +58,23 @@ func (p *people) begin() {
 
 // end ends it. What is left since the last line gets one of its own, unless it is
 // short.
-func (p *people) end() error {
+func (p *people) end() {
 	if p.stop == nil {
-		return nil
+		return
 	}
-	close(p.stop)
-	<-p.done
+	p.halt()
 	if t, ok := p.count(); ok && time.Duration(t.At-p.last.At) > p.every/2 {
 		p.print(t)
 	}
-	return nil
+}
+
+// halt ends the lines. It must come before what they count with is closed.
+func (p *people) halt() {
+	if p != nil && p.stop != nil {
+		close(p.stop)
+		<-p.done
+		p.stop = nil
+	}
 }
 
 func (p *people) next() {

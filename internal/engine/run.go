@@ -50,13 +50,17 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	s, release := stopWith(ctx)
 	defer release()
 	out := *to
+	defer out.people.halt()
 	if !c.open {
 		host, port, err := splitHost(c.name)
 		if err == nil {
 			c.server, err = resolve(ctx, host, port, c.timeout)
 		}
+		if ctx.Err() != nil {
+			return cancelled(ctx, errStopped)
+		}
 		if err != nil {
-			return cancelled(ctx, fmt.Errorf("engine: %w", err))
+			return fmt.Errorf("engine: %w", err)
 		}
 	}
 	var result any

@@ -54,9 +54,9 @@ func serveMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	return listenAndServe(ctx, c, *out)
 }
 
-// listenAndServe serves until ctx is cancelled, the cause of which it returns, or until it
-// has served enough. It binds TCP before UDP, so a server that answers over UDP
-// accepts connections too.
+// listenAndServe serves until ctx is cancelled, the cause of which it returns, or
+// until it has served enough. It binds TCP before UDP, so a server that answers
+// over UDP accepts connections too.
 func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	if err := stayOn(c.cpus); err != nil {
 		return err

@@ -82,10 +82,15 @@ const maxHints = 4
 // ready says that the server listens, and to a person how to go on.
 func (c serveConfig) ready(out events, at netip.AddrPort) error {
 	if out.people == nil {
+		made := c.token
+		if c.own {
+			made = ""
+		}
 		return out.print(struct {
 			Event   string `json:"event"`
 			Address string `json:"address"`
-		}{"ready", at.String()})
+			Token   string `json:"token,omitempty"` // that was made here
+		}{"ready", at.String(), made})
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "listening on %v, TCP and UDP", at)

@@ -38,6 +38,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 			unix.Close(t.fd)
 		}
 	}()
+	defer out.people.halt()
 	for range c.Streams {
 		t, err := dialTCP(ctx, c, s)
 		if err != nil {

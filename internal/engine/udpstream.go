@@ -43,6 +43,7 @@ func runUDPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		return nil, err
 	}
 	defer u.close()
+	defer out.people.halt()
 	var result any
 	err = <-onThread(func() error {
 		result, err = u.stream(ctx, c, out)
