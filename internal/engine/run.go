@@ -17,7 +17,9 @@ import (
 type config struct {
 	params
 	server  netip.AddrPort
-	name    string        // as it was typed
+	name    string // as it was typed
+	host    string // of that
+	port    uint16
 	open    bool          // the server admits everybody, so a hello over UDP will do
 	token   string        // "" when there is none
 	every   time.Duration // from one line about the run to the next, for people; 0 is none
@@ -52,10 +54,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	out := *to
 	defer out.people.halt()
 	if !c.open {
-		host, port, err := splitHost(c.name)
-		if err == nil {
-			c.server, err = resolve(ctx, host, port, c.timeout)
-		}
+		c.server, err = resolve(ctx, c.host, c.port, c.timeout)
 		if ctx.Err() != nil {
 			return cancelled(ctx, errStopped)
 		}
@@ -108,14 +107,19 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 		return c, err
 	}
 	c.Workload, c.name = pos[0], pos[1]
-	port := uint16(0)
 	if c.open {
 		if c.server, err = parseServer("run", c.name); err != nil {
 			return c, err
 		}
-		port = c.server.Port()
-	} else if _, port, err = splitHost(c.name); err == nil {
-		c.token, err = source.read()
+		c.port = c.server.Port()
+	} else {
+		c.host, c.port, err = splitHost(c.name)
+		if err == nil && c.host == "" {
+			err = fmt.Errorf("%q names no host", c.name)
+		}
+		if err == nil {
+			c.token, err = source.read()
+		}
 	}
 	if err != nil {
 		return c, fmt.Errorf("%w: run: %w", ErrUsage, err)
@@ -138,7 +142,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	}
 	switch {
 	case err != nil:
-	case port == 0:
+	case c.port == 0:
 		err = fmt.Errorf("port 0 of %s is not a port to connect to", c.name)
 	case c.every < 0 || c.every > 0 && c.every < minEvery || c.every > maxTime:
 		err = fmt.Errorf("interval %v is outside %v..%v, and not 0", c.every, minEvery, maxTime)

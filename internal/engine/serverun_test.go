@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -214,6 +215,8 @@ func TestOtherServers(t *testing.T) {
 	}
 }
 
+var intervalLine = regexp.MustCompile(`(?m)^ +([0-9.]+) to +([0-9.]+) s  (.*)$`)
+
 // Interval lines hold all of the window and nothing twice.
 func TestIntervals(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
@@ -225,10 +228,18 @@ func TestIntervals(t *testing.T) {
 		if err != nil {
 			t.Errorf("%s: %v", workload, err)
 		}
-		if n := strings.Count(out, want); n < 1 || n > 4 {
-			t.Errorf("%s printed %d lines with %q, want at most 4:\n%s", workload, n, want, out)
+		end, lines := "0.0", 0
+		for _, m := range intervalLine.FindAllStringSubmatch(out, -1) {
+			if m[1] != end || !strings.Contains(m[3], want) {
+				t.Errorf("%s: %q after %s s, want %q:\n%s", workload, m[0], end, want, out)
+			}
+			end = m[2]
+			lines++
 		}
-		if out, err = person(t, append(short(workload, h.addr), "--interval", "0", "--token", testToken)...); err != nil || strings.Contains(out, " to   ") {
+		if lines == 0 {
+			t.Errorf("%s printed no lines:\n%s", workload, out)
+		}
+		if out, err = person(t, append(short(workload, h.addr), "--interval", "0", "--token", testToken)...); err != nil || intervalLine.MatchString(out) {
 			t.Errorf("%s without lines: %v\n%s", workload, err, out)
 		}
 	}

@@ -157,6 +157,8 @@ func advice(err error, c config) string {
 		return fmt.Sprintf(" within %v: is the address right, and do firewalls let TCP and UDP through to port %d?", c.timeout, c.server.Port())
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
 		return ": this machine knows no way there; ip route get shows it"
+	case errors.Is(err, unix.EINVAL) && c.server.Addr().IsLinkLocalUnicast() && c.server.Addr().Zone() == "":
+		return ": a link-local address needs the interface: " + c.server.Addr().String() + "%eth0"
 	}
 	return ""
 }
