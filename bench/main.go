@@ -72,7 +72,7 @@ func asEngine(ctx context.Context, args []string) error {
 	if args[0] == "agent" {
 		return engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
 	}
-	return engine.Main(ctx, args, os.Stdout, os.Stderr)
+	return engine.Main(ctx, args, os.Stdout)
 }
 
 func bench(ctx context.Context, blocks, runs int, dir string, w io.Writer) (err error) {

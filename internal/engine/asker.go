@@ -20,6 +20,8 @@ type asker struct {
 	next    int64    // when the next burst begins
 	burst   int      // requests that are left of this one
 	free    []int    // slots of a closed loop
+	board   *board   // nil when nobody watches
+	began   int64    // the measured window
 	places  [2]place // where client and server spin
 
 	// send sends the request of a slot. start is from when on its response time
@@ -124,11 +126,12 @@ func (a *asker) closed(out events) (r rrResult, err error) {
 	if err := out.begin(); err != nil {
 		return r, err
 	}
-	begin := now()
-	if err := a.keepBusy(begin+int64(a.c.Duration), true); err != nil {
+	a.began = now()
+	if err := a.keepBusy(a.began+int64(a.c.Duration), true); err != nil {
 		return r, err
 	}
-	window := now() - begin
+	window := now() - a.began
+	a.board.close(a.tally(now()))
 	if err := out.end(); err != nil {
 		return r, err
 	}
@@ -180,6 +183,7 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 			if t > look {
 				look = t + int64(askEvery)
 				a.free = a.expire(a.free, t)
+				a.tell()
 			}
 			switch {
 			case a.stop.stopped():
@@ -190,6 +194,26 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 				return fmt.Errorf("no reply for %v: %w", a.c.timeout, errSilent)
 			}
 		}
+	}
+}
+
+// tally is what has been counted by a time.
+func (a *asker) tally(t int64) tally {
+	return tally{At: t - a.began, Count: a.book.answered, Lost: a.book.lost}
+}
+
+// tell answers who watches, if anybody does.
+func (a *asker) tell() {
+	if a.board.wanted() {
+		a.board.post(a.tally(now()))
+	}
+}
+
+// watch lets out watch the run, when it is for people.
+func (a *asker) watch(out events) {
+	if out.people != nil {
+		a.board = newBoard()
+		out.watch(a.board.ask, transactions)
 	}
 }
 

@@ -32,7 +32,7 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	e.client.cpus, e.server.cpus = apart(cli, srv)
 	r, w := io.Pipe()
 	e.client.stdin, e.orders = r, w
-	e.server.start(ctx, srv, []string{"weir", "engine", "serve", e.addr.String()})
+	e.server.start(ctx, srv, []string{"weir", "engine", "serve", e.addr.String(), "--open", "--json"})
 	e.client.start(ctx, cli, []string{"weir", "engine", "agent"})
 	go func() {
 		<-e.client.done
