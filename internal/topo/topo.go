@@ -40,6 +40,7 @@ type Topology struct {
 	NIC   NIC     // what the hosts' underlay devices segment in hardware
 	// NoOffload: no device of a host or pod segments, neither NIC nor veth.
 	NoOffload bool
+	OVSKernel bool         // the hosts' kernels have the datapath of Open vSwitch
 	PodAll    netip.Prefix // the range of all pods
 }
 
@@ -61,6 +62,9 @@ type Spec struct {
 	NIC      NIC
 	IPv6     bool // the underlay's addresses are IPv6
 	PodsIPv6 bool // the pods' addresses are IPv6
+	// OVSKernel is found out, not chosen: the hosts' kernels have the datapath of
+	// Open vSwitch.
+	OVSKernel bool
 }
 
 // New numbers the hosts and pods of s. Underlay addresses are from the ranges
@@ -89,7 +93,7 @@ func New(s Spec) (Topology, error) {
 	case s.Rate < 0:
 		return Topology{}, fmt.Errorf("link rate %g bit/s is negative", s.Rate)
 	}
-	t := Topology{MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, PodAll: podRange(s.PodsIPv6)}
+	t := Topology{MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, OVSKernel: s.OVSKernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
 		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", Addr: hostAddr(h, s.IPv6), PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {
