@@ -72,7 +72,7 @@ func TestSupports(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range fs {
-		if f.Err != nil && f.Name != ovsFeature { // has a substitute
+		if f.Err != nil && f.Name != ovsFeature && f.Name != tapFeature { // not on every machine
 
 			t.Errorf("%s: %v", f.Name, f.Err)
 		}

@@ -19,7 +19,11 @@ type Feature struct {
 	Err    error // why it is missing
 }
 
-const ovsFeature = "openvswitch datapath"
+// Features that depend on more than the kernel's version.
+const (
+	tapFeature = "tap devices"
+	ovsFeature = "openvswitch datapath"
+)
 
 // ovsKernel says why this kernel has no datapath of Open vSwitch.
 func ovsKernel() error {
@@ -56,6 +60,7 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},
 		{"forwarding", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}})},
+		{tapFeature, false, opens("/dev/net/tun")},
 		{ovsFeature, false, ovsKernel()},
 		{"IPv6", false, try(plan.Step{Addr: &plan.Addr{Dev: "v0", Prefix: netip.MustParsePrefix("fd77::1/64")}})},
 	}, nil
