@@ -123,6 +123,9 @@ type Path struct {
 	MTU      int `json:"mtu"`      // that a program at an End sees
 	Overhead int `json:"overhead"` // bytes that encapsulation adds to every IP packet on the underlay
 	Outer    int `json:"outer"`    // MTU of the underlay; 0 when the path never leaves the host
+	// Tag is the bytes that a VLAN adds to every frame on the underlay: overhead
+	// that its MTU does not count.
+	Tag int `json:"tag,omitempty"`
 }
 
 // An Expect is one thing that must hold. MTU and Offload are looked at before
