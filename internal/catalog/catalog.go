@@ -28,7 +28,14 @@ var Networks = map[string]Network{
 	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
 	"routed":        {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
 	"macvlan":       {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
+	"ovs":           {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
+	"ovs-vlan":      {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
+	"ovs-vxlan":     {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
+	"ovs-geneve":    {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
 }
+
+// How Open vSwitch is used when nothing else is asked for.
+const auto, veth = network.DatapathAuto, network.InterfaceVeth
 
 // A Probe is an entry of the list of probes.
 type Probe struct {
@@ -138,9 +145,21 @@ func (n Network) Spec(s topo.Spec) topo.Spec {
 	return s
 }
 
-// Programs lists the tools that probes run and that are not this program, sorted.
+// Programs lists the programs that probes run and that networks consist of, and
+// that are not this one, sorted.
 func Programs() []string {
 	found := map[string]bool{}
+	for _, n := range Networks {
+		t, err := topo.New(n.Spec(topo.Spec{}))
+		if err != nil {
+			continue // a test builds each of them so
+		}
+		if p, err := n.New().Plan(t); err == nil {
+			for _, name := range p.Programs() {
+				found[name] = true
+			}
+		}
+	}
 	for _, p := range Probes {
 		for _, name := range probe.Programs(p.New()) {
 			found[name] = true

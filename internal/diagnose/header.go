@@ -60,7 +60,7 @@ func PacketCeiling(rate float64, h Headers) (float64, error) {
 	}
 	wire := 0
 	for _, p := range h.packets() {
-		wire += max(p+h.Path.Overhead+plan.EthernetHeader, minFrame) + plan.WireOverhead
+		wire += max(p+h.Path.Overhead+h.Path.Tag+plan.EthernetHeader, minFrame) + plan.WireOverhead
 	}
 	return rate / 8 / float64(wire), nil
 }
@@ -120,8 +120,8 @@ func (h Headers) check(rate float64) error {
 	switch {
 	case !(rate >= 0 && rate <= maxRate):
 		return fmt.Errorf("link rate %g bit/s is outside 0..%g", rate, maxRate)
-	case p.Overhead < 0:
-		return fmt.Errorf("encapsulation of %d bytes is negative", p.Overhead)
+	case p.Overhead < 0 || p.Tag < 0:
+		return fmt.Errorf("encapsulation of %d bytes with a tag of %d is negative", p.Overhead, p.Tag)
 	case p.MTU > maxLength+ipv6:
 		return fmt.Errorf("path MTU %d is above %d", p.MTU, maxLength+ipv6)
 	case p.Outer != 0 && p.MTU+p.Overhead > p.Outer:

@@ -37,7 +37,7 @@ func BenchmarkMesh(b *testing.B) {
 			var built, removed time.Duration
 			for b.Loop() {
 				start := time.Now()
-				s, err := Open(context.Background(), network.Places(t))
+				s, err := Open(context.Background(), network.Places(t), "")
 				if err == nil {
 					err = s.Apply(context.Background(), p.Steps)
 				}

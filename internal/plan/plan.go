@@ -26,6 +26,10 @@ type Step struct {
 	Sysctl  *Sysctl  `json:"sysctl,omitempty"`
 	Offload *Offload `json:"offload,omitempty"`
 	Rate    *Rate    `json:"rate,omitempty"`
+	Move    *Move    `json:"move,omitempty"`
+	File    *File    `json:"file,omitempty"`
+	Exec    *Exec    `json:"exec,omitempty"`
+	Service *Service `json:"service,omitempty"`
 }
 
 // A Link is a new device, set up at once. What it does not say is the kernel's
@@ -49,6 +53,7 @@ type Link struct {
 type Set struct {
 	Dev string `json:"dev"`
 	MTU int    `json:"mtu"`
+	Up  bool   `json:"up,omitempty"` // and set it up
 }
 
 // An Addr is an address of a device. It is usable at once: whether an IPv6
@@ -57,6 +62,7 @@ type Set struct {
 type Addr struct {
 	Dev    string       `json:"dev"`
 	Prefix netip.Prefix `json:"prefix"`
+	Gone   bool         `json:"gone,omitempty"` // it is taken off the device instead
 }
 
 // A Route leads to Dst: over the router Via, or straight out of Dev, or both
@@ -99,6 +105,7 @@ type Rate struct {
 // What Ethernet adds to an IP packet, in bytes (IEEE 802.3).
 const (
 	EthernetHeader = 14
+	VLANTag        = 4  // IEEE 802.1Q, in the Ethernet header
 	WireOverhead   = 24 // preamble and start 8, check sequence 4, gap 12
 	WireMinimum    = 84 // of the shortest frame, with WireOverhead: 60 bytes and what is around them
 )
@@ -116,6 +123,9 @@ type Path struct {
 	MTU      int `json:"mtu"`      // that a program at an End sees
 	Overhead int `json:"overhead"` // bytes that encapsulation adds to every IP packet on the underlay
 	Outer    int `json:"outer"`    // MTU of the underlay; 0 when the path never leaves the host
+	// Tag is the bytes that a VLAN adds to every frame on the underlay: overhead
+	// that its MTU does not count.
+	Tag int `json:"tag,omitempty"`
 }
 
 // An Expect is one thing that must hold. MTU and Offload are looked at before

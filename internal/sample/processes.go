@@ -5,67 +5,141 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"strconv"
 	"strings"
 	"syscall"
 )
 
-// Processes reads the CPU time of all processes that /proc shows, the ended ones
-// among them that their parents have waited for: proc.user and proc.system, in
-// seconds.
+// Processes reads the CPU time of every process of the node but the first, which
+// only holds the others together, and of their threads: from /proc/PID/stat and
+// /proc/PID/task/TID/stat, in seconds.
 //
-// In a PID namespace of its own, whose first process inherits all orphans, that
-// is all CPU time that its processes ever used, so that the difference to Stat is
-// what others use. Time of softirqs that ran on top of a process is in it, as
-// system time (account_process_tick, kernel/sched/cputime.c, without
-// CONFIG_IRQ_TIME_ACCOUNTING).
+// Its names are process.PID.NAME, which counts threads that have ended, and
+// thread.PID.TID.NAME/THREAD for threads that are not called like their process.
+// Numbers at the end of a thread's name are left out: handler12 is one of the handlers.
+// CPUTime adds them up. Time in a guest is in that of its virtual CPU's thread.
 type Processes struct{}
 
 // Sample implements Sampler.
 func (Processes) Sample(root fs.FS, c Counters) error {
-	dir, err := fs.ReadDir(root, "proc")
+	dirs, err := fs.ReadDir(root, "proc")
 	if err != nil {
 		return err
 	}
-	user, system, seen := 0.0, 0.0, false
-	for _, d := range dir {
-		if strings.Trim(d.Name(), "0123456789") != "" {
+	all := Counters{}
+	for _, d := range dirs {
+		pid := d.Name()
+		if _, err := strconv.Atoi(pid); err != nil || pid == "1" {
 			continue
 		}
-		name := "proc/" + d.Name() + "/stat"
-		b, err := fs.ReadFile(root, name)
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue // it has ended since
+		if err := process(root, pid, all); err != nil && !gone(err) {
+			return err
+		}
+	}
+	maps.Copy(c, all)
+	return nil
+}
+
+// gone reports whether err says that a process has ended meanwhile: its directory
+// is no more, or an open file of it cannot be read (fs/proc/base.c, proc_single_show).
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
+
+func process(root fs.FS, pid string, c Counters) error {
+	name, seconds, err := procStat(root, "proc/"+pid+"/stat")
+	if err != nil {
+		return err
+	}
+	c["process."+pid+"."+name] = seconds
+	tasks, err := fs.ReadDir(root, "proc/"+pid+"/task")
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		thread, seconds, err := procStat(root, "proc/"+pid+"/task/"+t.Name()+"/stat")
+		if gone(err) {
+			continue
 		}
 		if err != nil {
 			return err
 		}
-		u, s, err := processTimes(b)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if thread != name {
+			c["thread."+pid+"."+t.Name()+"."+name+"/"+unnumbered(thread)] = seconds
 		}
-		user, system, seen = user+u, system+s, true
 	}
-	if !seen {
-		return errors.New("proc shows no process")
-	}
-	c["proc.user"], c["proc.system"] = user, system
 	return nil
 }
 
-// processTimes returns what a process and its ended children used, in seconds.
-// The fields are counted from behind the name, which may hold anything, even
-// parentheses (proc_pid_stat(5): 14 to 17 are utime, stime, cutime and cstime).
-func processTimes(b []byte) (user, system float64, err error) {
-	const state = 3 // the first field behind the name
-	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	if len(f) <= 17-state {
-		return 0, 0, fmt.Errorf("%d fields behind the name, want more than %d", len(f), 17-state)
+// procStat reads the name and the user and system time of a process or thread.
+func procStat(root fs.FS, file string) (name string, seconds float64, err error) {
+	b, err := fs.ReadFile(root, file)
+	if err != nil {
+		return "", 0, err
 	}
-	var ticks [4]float64
-	for i := range ticks {
-		if ticks[i], err = counter(string(f[14-state+i])); err != nil {
-			return 0, 0, err
+	if name, seconds, err = parseProcStat(b); err != nil {
+		return "", 0, fmt.Errorf("%s: %w", file, err)
+	}
+	return name, seconds, nil
+}
+
+// Fields of /proc/PID/stat behind the name, counted from 0 (proc_pid_stat(5)).
+const (
+	fieldUser   = 11 // utime, ticks
+	fieldSystem = 12 // stime, ticks
+)
+
+// parseProcStat reads "PID (NAME) STATE PPID …". A name may hold anything, also
+// parentheses; no field behind it does.
+func parseProcStat(b []byte) (name string, seconds float64, err error) {
+	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if from < 0 || to < from {
+		return "", 0, fmt.Errorf("%.40q has no name in parentheses", b)
+	}
+	f := strings.Fields(string(b[to+1:]))
+	if len(f) <= fieldSystem {
+		return "", 0, fmt.Errorf("%d fields behind the name, want at least %d", len(f), fieldSystem+1)
+	}
+	user, err := counter(f[fieldUser])
+	if err != nil {
+		return "", 0, fmt.Errorf("utime: %w", err)
+	}
+	system, err := counter(f[fieldSystem])
+	if err != nil {
+		return "", 0, fmt.Errorf("stime: %w", err)
+	}
+	return word(string(b[from+1 : to])), (user + system) / userHZ, nil
+}
+
+// word makes a word of a name.
+func word(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r > ' ' && r < 0x7f {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// unnumbered takes the numbers from the end of a name that has more than these.
+func unnumbered(s string) string {
+	if cut := strings.TrimRight(s, "0123456789-_/:"); cut != "" {
+		return cut
+	}
+	return s
+}
+
+// CPUTime adds up what Processes counted, by name: of each process, and of threads
+// that are called otherwise as process/thread.
+func (c Counters) CPUTime() map[string]float64 {
+	sum := map[string]float64{}
+	for k, v := range c {
+		for prefix, numbers := range map[string]int{"process.": 1, "thread.": 2} {
+			rest, ok := strings.CutPrefix(k, prefix)
+			if !ok {
+				continue
+			}
+			sum[strings.SplitN(rest, ".", numbers+1)[numbers]] += v
 		}
 	}
-	return (ticks[0] + ticks[2]) / userHZ, (ticks[1] + ticks[3]) / userHZ, nil
+	return sum
 }

@@ -40,6 +40,7 @@ type Topology struct {
 	NIC   NIC     // what the hosts' underlay devices segment in hardware
 	// NoOffload: no device of a host or pod segments, neither NIC nor veth.
 	NoOffload bool
+	Kernel    Kernel       // of the hosts
 	PodAll    netip.Prefix // the range of all pods
 }
 
@@ -52,6 +53,12 @@ const (
 	NICNone NIC = "none" // nothing
 )
 
+// A Kernel is what plans have to know of the hosts' kernels. It is found out, not
+// chosen, so that the same topology gives the same plan everywhere.
+type Kernel struct {
+	OVS bool // it has the datapath of Open vSwitch
+}
+
 // A Spec says how large a topology is. The zero value of a field is its default.
 type Spec struct {
 	Hosts    int     // 1 to MaxHosts; default 2
@@ -61,6 +68,7 @@ type Spec struct {
 	NIC      NIC
 	IPv6     bool // the underlay's addresses are IPv6
 	PodsIPv6 bool // the pods' addresses are IPv6
+	Kernel   Kernel
 }
 
 // New numbers the hosts and pods of s. Underlay addresses are from the ranges
@@ -89,7 +97,7 @@ func New(s Spec) (Topology, error) {
 	case s.Rate < 0:
 		return Topology{}, fmt.Errorf("link rate %g bit/s is negative", s.Rate)
 	}
-	t := Topology{MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, PodAll: podRange(s.PodsIPv6)}
+	t := Topology{MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
 		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", Addr: hostAddr(h, s.IPv6), PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {

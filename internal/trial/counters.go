@@ -3,8 +3,11 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -33,8 +36,8 @@ type readings struct{ First, Begin, End, Last reading }
 // readAll reads what says where the packets went and who used the machine.
 func (s *Setup) readAll() reading {
 	r := reading{At: time.Now(), Nodes: map[string]sample.Counters{}}
-	r.machine(s.Site.Nodes[s.Client.Node], sample.Stat{}, sample.Softirqs{}, sample.Softnet{}, sample.Processes{})
-	if hz, err := sample.Frequency(s.Site.Nodes[s.Client.Node].FS()); err == nil {
+	r.machine(s.Site.Machine, sample.Stat{}, sample.Softirqs{}, sample.Softnet{}, sample.AllProcesses{})
+	if hz, err := sample.Frequency(s.Site.Machine); err == nil {
 		r.Clock = hz
 	} else if !errors.Is(err, sample.ErrNoFrequency) {
 		r.missing([]error{err})
@@ -49,8 +52,11 @@ func (s *Setup) readAll() reading {
 // what has to fit the window.
 func (s *Setup) readCost() reading {
 	r := reading{At: time.Now(), Own: own(), Nodes: map[string]sample.Counters{}}
-	r.machine(s.Site.Nodes[s.Client.Node], sample.Stat{}, sample.Softirqs{})
+	r.machine(s.Site.Machine, sample.Stat{}, sample.Softirqs{})
 	r.node(s.Site.Nodes[s.Server.Node], sample.NetDev{})
+	for _, name := range s.Plan.Daemons() { // their services carry the traffic
+		r.node(s.Site.Nodes[name], sample.Processes{})
+	}
 	return r
 }
 
@@ -63,15 +69,19 @@ func own() float64 {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
 }
 
-func (r *reading) machine(n target.Node, sources ...sample.Sampler) {
-	c, errs := sample.Read(n.FS(), sources)
+func (r *reading) machine(root fs.FS, sources ...sample.Sampler) {
+	c, errs := sample.Read(root, sources)
 	r.Machine = c
 	r.missing(errs)
 }
 
 func (r *reading) node(n target.Node, sources ...sample.Sampler) {
 	c, errs := sample.Read(n.FS(), sources)
-	r.Nodes[n.Name()] = c
+	if have := r.Nodes[n.Name()]; have != nil {
+		maps.Copy(have, c)
+	} else {
+		r.Nodes[n.Name()] = c
+	}
 	r.missing(errs)
 }
 
@@ -83,7 +93,7 @@ func (r *reading) missing(errs []error) {
 
 // observed lists the nodes whose devices matter, sorted.
 func (s *Setup) observed() []string {
-	names := []string{s.Client.Node, s.Server.Node}
+	names := append(s.Plan.Daemons(), s.Client.Node, s.Server.Node)
 	for _, e := range s.Plan.Expect {
 		names = append(names, e.In)
 	}
@@ -132,6 +142,23 @@ func MeasureIdle(d time.Duration) (Usage, error) {
 		return Usage{}, err
 	}
 	return usage(from, to, time.Since(start)), nil
+}
+
+// daemonTime returns what the processes of services used between two readings,
+// on all hosts together, by name; of threads, those that ran at all.
+func daemonTime(from, to reading) (vs []record.Value) {
+	sum := map[string]float64{}
+	for node, c := range to.Nodes {
+		for name, seconds := range c.Sub(from.Nodes[node]).CPUTime() {
+			sum[name] += seconds
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		if sum[name] > 0 || !strings.Contains(name, "/") {
+			vs = append(vs, record.Value{Name: name, Unit: "s", Value: sum[name]})
+		}
+	}
+	return vs
 }
 
 // quiet is how many cores an idle machine may keep busy. More is another
@@ -186,6 +213,9 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add("cpu.weir", "core", (to.Own-from.Own)/to.At.Sub(from.At).Seconds())
 	add("cpu.idle-baseline", "core", s.Idle.Busy())
 	window := to.At.Sub(from.At).Seconds()
+	for _, v := range daemonTime(from, to) {
+		add("cpu."+v.Name, "core", v.Value/window)
+	}
 	soft := to.Machine.Sub(from.Machine)
 	add("softirq.net_rx", "1/s", soft["softirq.net_rx"]/window)
 	add("softirq.net_tx", "1/s", soft["softirq.net_tx"]/window)

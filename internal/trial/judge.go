@@ -17,7 +17,7 @@ import (
 // path notes what the path offers, and the arithmetic ceiling of a link.
 func (s *Setup) path(r *record.Result, m probe.Measured) {
 	r.Found["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
-	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead)
+	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
 	if m.Protocol == "udp" {
 		r.Found["datagram"] = strconv.Itoa(m.Datagram)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-func TestProcesses(t *testing.T) {
+func TestAllProcesses(t *testing.T) {
 	stat := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	root := fstest.MapFS{
 		// A name may hold spaces, parentheses and a newline.
@@ -16,7 +16,7 @@ func TestProcesses(t *testing.T) {
 		"proc/stat":      stat("nonsense"),
 	}
 	c := Counters{}
-	if err := (Processes{}).Sample(root, c); err != nil {
+	if err := (AllProcesses{}).Sample(root, c); err != nil {
 		t.Fatal(err)
 	}
 	if c["proc.user"] != 11.57 || c["proc.system"] != 4.43 {
@@ -25,17 +25,17 @@ func TestProcesses(t *testing.T) {
 
 	for name, bad := range map[string]string{"short": "1 (a) S 0 1", "negative": "1 (a) S 0 1 1 0 -1 0 0 0 0 0 -1 0 0 0 20", "empty": ""} {
 		c := Counters{}
-		if err := (Processes{}).Sample(fstest.MapFS{"proc/1/stat": stat(bad)}, c); err == nil || len(c) > 0 {
+		if err := (AllProcesses{}).Sample(fstest.MapFS{"proc/1/stat": stat(bad)}, c); err == nil || len(c) > 0 {
 			t.Errorf("%s: %v, %v; want an error and nothing", name, c, err)
 		}
 	}
 }
 
 // CPU time that this process uses is seen, in a /proc that shows it.
-func TestProcessesOfThisMachine(t *testing.T) {
+func TestAllProcessesOfThisMachine(t *testing.T) {
 	before, after := Counters{}, Counters{}
 	read := func(c Counters) float64 {
-		if err := (Processes{}).Sample(os.DirFS("/"), c); err != nil {
+		if err := (AllProcesses{}).Sample(os.DirFS("/"), c); err != nil {
 			t.Fatal(err)
 		}
 		return c["proc.user"] + c["proc.system"]
