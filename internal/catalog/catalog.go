@@ -26,6 +26,7 @@ var Networks = map[string]Network{
 	"bridge":        {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
 	"vxlan":         {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
 	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
+	"vxlan-hops":    {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours"},
 	"routed":        {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
 	"macvlan":       {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
 }
@@ -68,9 +69,10 @@ func find[T any](in map[string]T, what, name string) (T, error) {
 // Names returns the names of a list, sorted.
 func Names[T any](in map[string]T) []string { return slices.Sorted(maps.Keys(in)) }
 
-// Spec fits a topology to what the network can connect: fewer hosts, and at
-// least two ends.
-func (n Network) Spec(s topo.Spec) topo.Spec {
+// Spec fits a topology to what the driver d of this network can connect: another
+// number of hosts, and at least two ends.
+func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
+	s = network.Shape(d, s)
 	if n.Hosts > 0 && (s.Hosts == 0 || s.Hosts > n.Hosts) {
 		s.Hosts = n.Hosts
 	}

@@ -24,7 +24,7 @@ func TestNetworks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []topo.Spec{{}, {Hosts: 1}, {Hosts: 3, Pods: 2}, {IPv6: true, PodsIPv6: true}, {Rate: 1e9, NIC: topo.NICTSO}} {
-			topology, err := topo.New(n.Spec(s))
+			topology, err := topo.New(n.Spec(n.New(), s))
 			if err == nil {
 				_, err = network.Build(n.New(), topology)
 			}

@@ -67,11 +67,12 @@ func (t *topologyFlags) build() (topo.Topology, plan.Plan, error) {
 	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {
 		return topo.Topology{}, plan.Plan{}, usage("--nic: %w", err)
 	}
-	topology, err := topo.New(entry.Spec(t.spec))
+	driver := entry.New()
+	topology, err := topo.New(entry.Spec(driver, t.spec))
 	if err != nil {
 		return topo.Topology{}, plan.Plan{}, exit(exitUsage, err)
 	}
-	p, err := network.Build(entry.New(), topology)
+	p, err := network.Build(driver, topology)
 	return topology, p, exit(exitUsage, err)
 }
 

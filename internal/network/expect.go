@@ -77,10 +77,8 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 	for _, e := range tunnels {
 		add(e)
 	}
-	if len(t.Hosts) > 1 {
-		for _, h := range t.Hosts {
-			add(plan.Expect{In: h.Name, Dev: h.Dev, MTU: t.MTU, Carries: true, Across: true})
-		}
+	for _, e := range expectUnderlay(t) {
+		add(e)
 	}
 	for _, h := range t.Hosts {
 		add(plan.Expect{In: h.Name, NoFragments: true})

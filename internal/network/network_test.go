@@ -42,6 +42,12 @@ var specs = map[string]topo.Spec{
 	"mtu-low-ipv6":  {Hosts: 2, MTU: 1280, PodsIPv6: true},
 }
 
+// shaped returns the topology of s as the driver called name needs it.
+func shaped(t *testing.T, name string, s topo.Spec) topo.Topology {
+	t.Helper()
+	return topology(t, network.Shape(drivers[name], s))
+}
+
 func topology(t *testing.T, s topo.Spec) topo.Topology {
 	t.Helper()
 	tp, err := topo.New(s)
@@ -74,7 +80,7 @@ func TestPlanGolden(t *testing.T) {
 		for _, s := range slices.Sorted(maps.Keys(specs)) {
 			t.Run(d+"/"+s, func(t *testing.T) {
 				var got bytes.Buffer
-				p, err := drivers[d].Plan(topology(t, specs[s]))
+				p, err := drivers[d].Plan(shaped(t, d, specs[s]))
 				if err != nil {
 					got.WriteString("error: " + err.Error() + "\n")
 				} else if err := p.Encode(&got); err != nil {
@@ -120,7 +126,7 @@ func TestBuildGolden(t *testing.T) {
 func TestErrors(t *testing.T) {
 	two := topology(t, topo.Spec{})
 	many, one, nic := two, topology(t, topo.Spec{Hosts: 1, Pods: 2}), two
-	many.Hosts = make([]topo.Host, 1024)
+	many.Segments = [][]topo.Port{make([]topo.Port, 1024)}
 	one.NoOffload = true
 	nic.NIC = "half"
 	for _, c := range []struct {
@@ -133,8 +139,12 @@ func TestErrors(t *testing.T) {
 		{network.VXLANOverlay{VNI: 1, Port: 0}, two, "vxlan-overlay: port 0 is outside 1..65535"},
 		{network.VXLANOverlay{VNI: 1, Port: 65536}, two, "vxlan-overlay: port 65536 is outside 1..65535"},
 		{network.Host{}, topo.Topology{}, "underlay: topology has no hosts"},
-		{network.Host{}, many, "underlay: 1024 hosts are more than the 1023 ports of a switch"},
+		{network.Host{}, many, "underlay: 1024 devices are more than the 1023 ports of a switch"},
 		{network.Host{}, nic, `underlay: nic "half" is unknown (known: "", "none", "tso")`},
+		{network.VXLANHops{Hops: 0, VNI: 1, Port: 1}, two, "vxlan-hops: hops 0 is outside 1..5"},
+		{network.VXLANHops{Hops: 6, VNI: 1, Port: 1}, two, "vxlan-hops: hops 6 is outside 1..5"},
+		{network.VXLANHops{Hops: 1, VNI: 1, Port: 1}, two, `vxlan-hops: needs a line of 2 hosts, topology has 2 hosts and shape ""`},
+		{network.VXLANHops{Hops: 2, VNI: 1<<24 - 1, Port: 1}, topology(t, topo.Spec{Hosts: 3, Shape: topo.Line}), "vxlan-hops: vni 16777216 is outside 1..16777215"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
@@ -156,7 +166,7 @@ func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) 
 	for _, d := range slices.Sorted(maps.Keys(drivers)) {
 		for _, s := range slices.Sorted(maps.Keys(specs)) {
 			for _, nic := range []topo.NIC{topo.NICFull, topo.NICTSO, topo.NICNone} {
-				tp := topology(t, specs[s])
+				tp := shaped(t, d, specs[s])
 				tp.NIC, tp.NoOffload = nic, nic == topo.NICNone
 				if nic != topo.NICFull {
 					tp.Rate = 1e9

@@ -88,7 +88,7 @@ func TestShellBuilds(t *testing.T) {
 func inside(t *testing.T) {
 	for _, d := range slices.Sorted(maps.Keys(drivers)) {
 		for _, s := range []string{"1host-2pods", "2hosts", "2hosts-2pods", "3hosts", "ipv6", "ipv6-pods", "ipv6-underlay"} {
-			tp := topology(t, specs[s])
+			tp := shaped(t, d, specs[s])
 			tp.NoOffload = s == "2hosts-2pods"
 			if s == "ipv6" || s == "3hosts" {
 				tp.Rate, tp.NIC = 1e9, "none"
@@ -219,10 +219,8 @@ func try(t *testing.T, p plan.Plan) {
 		if e.MTU != 0 && mtu != e.MTU {
 			t.Errorf("%s in %s has MTU %d, expected %d", e.Dev, e.In, mtu, e.MTU)
 		}
-		in := []string{first.Node, first.Host, last.Node, last.Host}
-		judged := slices.Contains(in, e.In) && (!e.Across || first.Host != last.Host)
 		// Two packets there and two back; the loopback device holds fewer than its MTU.
-		if sent := 4 * min(p.Path.MTU, 65507); judged && e.Carries && bytes-before[i] < sent {
+		if sent := 4 * min(p.Path.MTU, 65507); e.Carries && e.Concerns(first, last) && bytes-before[i] < sent {
 			t.Errorf("%s in %s carried %d bytes, the probes sent %d", e.Dev, e.In, bytes-before[i], sent)
 		}
 	}

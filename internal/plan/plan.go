@@ -5,7 +5,10 @@
 // It must not hold anything that depends on the running kernel.
 package plan
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // A Plan builds one network and says what was built.
 type Plan struct {
@@ -131,7 +134,21 @@ type Expect struct {
 	// trial's ends, and with Across only when these are on different hosts.
 	Carries bool `json:"carries,omitempty"`
 	Across  bool `json:"across,omitempty"`
+	// Side lists the hosts on one side of Dev, which may be between the ends:
+	// Carries is judged when one end is on these hosts and the other is not.
+	Side []string `json:"side,omitempty"`
 	// NoFragments: no packet was fragmented in In, unless the probe sends more
 	// than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`
+}
+
+// Concerns reports whether what ends a and b exchange must show where e looks.
+func (e Expect) Concerns(a, b End) bool {
+	switch {
+	case len(e.Side) > 0:
+		return slices.Contains(e.Side, a.Host) != slices.Contains(e.Side, b.Host)
+	case e.Across && a.Host == b.Host:
+		return false
+	}
+	return slices.Contains([]string{a.Node, a.Host, b.Node, b.Host}, e.In)
 }

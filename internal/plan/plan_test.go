@@ -220,3 +220,30 @@ func TestDiffTellsStepsApart(t *testing.T) {
 		}
 	}
 }
+
+// What two ends exchange concerns the devices that it passes, and no others.
+func TestConcerns(t *testing.T) {
+	pod := func(host, node string) End { return End{Host: host, Node: node} }
+	a, a2, b, c := pod("h1", "h1p1"), pod("h1", "h1p2"), pod("h2", "h2p1"), pod("h3", "h3p1")
+	for _, x := range []struct {
+		name   string
+		expect Expect
+		a, b   End
+		want   bool
+	}{
+		{"an end", Expect{In: "h1p1"}, a, b, true},
+		{"the host of an end", Expect{In: "h2"}, a, b, true},
+		{"another host", Expect{In: "h3"}, a, b, false},
+		{"on one host", Expect{In: "h1"}, a, a2, true},
+		{"across, on one host", Expect{In: "h1", Across: true}, a, a2, false},
+		{"across", Expect{In: "h1", Across: true}, a, b, true},
+		{"between", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, c, true},
+		{"between, the other way", Expect{In: "h2", Side: []string{"h1", "h2"}}, c, a, true},
+		{"beyond", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, b, false},
+		{"not left", Expect{In: "h1", Side: []string{"h1"}}, a, a2, false},
+	} {
+		if got := x.expect.Concerns(x.a, x.b); got != x.want {
+			t.Errorf("%s: %v, want %v", x.name, got, x.want)
+		}
+	}
+}
