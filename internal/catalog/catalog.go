@@ -28,6 +28,8 @@ var Networks = map[string]Network{
 	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
 	"vxlan-hops":    {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours"},
 	"routed":        {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
+	"eni-shared":    {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)"},
+	"eni-dedicated": {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)"},
 	"macvlan":       {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
 }
 

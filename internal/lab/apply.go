@@ -42,6 +42,10 @@ func (l *lab) step(s plan.Step) error {
 		return p.addr(s.Addr)
 	case s.Route != nil:
 		return p.route(s.Route)
+	case s.Rule != nil:
+		return p.rule(s.Rule)
+	case s.Proxy != nil:
+		return p.proxy(s.Proxy)
 	case s.FDB != nil:
 		return p.fdb(s.FDB)
 	case s.Sysctl != nil:
@@ -166,7 +170,7 @@ func (p *place) addr(a *plan.Addr) error {
 }
 
 func (p *place) route(r *plan.Route) error {
-	route := &netlink.Route{Dst: ipnet(r.Dst)}
+	route := &netlink.Route{Dst: ipnet(r.Dst), Table: r.Table}
 	if r.Via.IsValid() {
 		route.Gw = r.Via.AsSlice()
 	} else {

@@ -145,6 +145,8 @@ func TestErrors(t *testing.T) {
 		{network.VXLANHops{Hops: 6, VNI: 1, Port: 1}, two, "vxlan-hops: hops 6 is outside 1..5"},
 		{network.VXLANHops{Hops: 1, VNI: 1, Port: 1}, two, `vxlan-hops: needs a line of 2 hosts, topology has 2 hosts and shape ""`},
 		{network.VXLANHops{Hops: 2, VNI: 1<<24 - 1, Port: 1}, topology(t, topo.Spec{Hosts: 3, Shape: topo.Line}), "vxlan-hops: vni 16777216 is outside 1..16777215"},
+		{network.ENIShared{}, two, `eni-shared: needs NICs for pods (shape "host-nics"), topology has shape ""`},
+		{network.ENIDedicated{}, two, `eni-dedicated: needs NICs for pods (shape "pod-nics"), topology has shape ""`},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
@@ -223,6 +225,8 @@ func TestPlansAreSound(t *testing.T) {
 				}
 			case s.Addr != nil:
 				need(s, s.In, s.Addr.Dev)
+			case s.Proxy != nil:
+				need(s, s.In, s.Proxy.Dev)
 			case s.FDB != nil:
 				need(s, s.In, s.FDB.Dev)
 			case s.Route != nil && s.Route.Dev != "":
@@ -252,7 +256,7 @@ func TestPlansAreSound(t *testing.T) {
 // fields counts what a step does.
 func fields(s plan.Step) int {
 	n := 0
-	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil} {
+	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil} {
 		if set {
 			n++
 		}

@@ -41,7 +41,7 @@ func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, forward(h, pods6, len(t.Hosts) > 1)...)
+		p.Steps = append(p.Steps, forward(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}, pods6, len(t.Hosts) > 1)...)
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
@@ -55,20 +55,20 @@ func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// forward makes h a router.
+// forward makes the host of p a router, which has neighbours on p when there are more hosts.
 //
 // An IPv6 router asks for its neighbours from a link-local address, and asks
 // nobody when its device has none (net/ipv6/ndisc.c, ndisc_solicit). Devices get
 // none by themselves here, so the underlay device is given one. It comes after
 // the sysctl: a router does not look for other routers.
-func forward(h topo.Host, v6, more bool) []plan.Step {
+func forward(p topo.Port, v6, more bool) []plan.Step {
 	key := "net.ipv4.ip_forward"
 	if v6 {
 		key = "net.ipv6.conf.all.forwarding"
 	}
-	steps := []plan.Step{{In: h.Name, Sysctl: &plan.Sysctl{Key: key, Value: "1"}}}
+	steps := []plan.Step{{In: p.In, Sysctl: &plan.Sysctl{Key: key, Value: "1"}}}
 	if v6 && more {
-		steps = append(steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: h.Dev, Prefix: linkLocal(h.Addr.Addr())}})
+		steps = append(steps, plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: linkLocal(p.Addr.Addr())}})
 	}
 	return steps
 }

@@ -25,6 +25,8 @@ type Step struct {
 	Set     *Set     `json:"set,omitempty"`
 	Addr    *Addr    `json:"addr,omitempty"`
 	Route   *Route   `json:"route,omitempty"`
+	Rule    *Rule    `json:"rule,omitempty"`
+	Proxy   *Proxy   `json:"proxy,omitempty"`
 	FDB     *FDB     `json:"fdb,omitempty"`
 	Sysctl  *Sysctl  `json:"sysctl,omitempty"`
 	Offload *Offload `json:"offload,omitempty"`
@@ -68,6 +70,29 @@ type Route struct {
 	Dst netip.Prefix `json:"dst"`
 	Via netip.Addr   `json:"via,omitzero"`
 	Dev string       `json:"dev,omitempty"`
+	// Table that it is in; 0 is the main one.
+	Table int `json:"table,omitempty"`
+}
+
+// MainTable is the routing table of a Route that names none (RT_TABLE_MAIN,
+// include/uapi/linux/rtnetlink.h).
+const MainTable = 254
+
+// A Rule looks packets From or To these addresses up in Table. Rules are tried
+// from the lowest Priority up; the kernel's own are 0 for local addresses, and
+// 32766 for MainTable.
+type Rule struct {
+	From     netip.Prefix `json:"from,omitzero"`
+	To       netip.Prefix `json:"to,omitzero"`
+	Table    int          `json:"table"`
+	Priority int          `json:"priority"`
+}
+
+// A Proxy makes a router answer on Dev those that look for Addr, which it knows
+// how to reach (proxy ARP, RFC 1027; for IPv6 RFC 4389).
+type Proxy struct {
+	Dev  string     `json:"dev"`
+	Addr netip.Addr `json:"addr"`
 }
 
 // An FDB entry of a VXLAN device sends frames for unknown stations to Dst.

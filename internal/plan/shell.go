@@ -53,6 +53,10 @@ func (s Step) shell() ([]command, error) {
 		return one(argv...)
 	case s.Route != nil:
 		return []command{s.Route.shell(s.In)}, nil
+	case s.Rule != nil:
+		return []command{s.Rule.shell(s.In)}, nil
+	case s.Proxy != nil:
+		return one("ip", "-n", s.In, "neigh", "add", "proxy", s.Proxy.Addr.String(), "dev", s.Proxy.Dev)
 	case s.FDB != nil:
 		return one("bridge", "-n", s.In, "fdb", "append", "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
 	case s.Sysctl != nil:
@@ -119,7 +123,25 @@ func (r Route) shell(in string) command {
 	if r.Via.IsValid() && r.Dev != "" {
 		c = append(c, "onlink")
 	}
+	if r.Table != 0 {
+		c = append(c, "table", strconv.Itoa(r.Table))
+	}
 	return c
+}
+
+func (r Rule) shell(in string) command {
+	c := command{"ip", "-n", in}
+	if r.From.Addr().Is6() || r.To.Addr().Is6() {
+		c = append(c, "-6")
+	}
+	c = append(c, "rule", "add")
+	if r.From.IsValid() {
+		c = append(c, "from", r.From.String())
+	}
+	if r.To.IsValid() {
+		c = append(c, "to", r.To.String())
+	}
+	return append(c, "lookup", strconv.Itoa(r.Table), "priority", strconv.Itoa(r.Priority))
 }
 
 func (o Offload) shell(in string) command {
