@@ -32,13 +32,14 @@ var layers = [][]string{
 
 // only names the sole importers of a dependency that needs care.
 var only = map[string][]string{
-	"github.com/vishvananda/netlink": {"internal/lab"},
-	"github.com/vishvananda/netns":   {"internal/lab"},
-	"github.com/safchain/ethtool":    {"internal/lab"},
-	"golang.org/x/sys/unix":          {"internal/lab", "internal/netns", "internal/rootless", "internal/engine", "internal/store"},
-	"os/exec":                        {"internal/lab", "internal/rootless", "internal/facts", "internal/keep", "bench"},
-	"gonum.org/v1/plot":              {"internal/chart"},
-	"github.com/spf13/cobra":         {"internal/cli"},
+	"github.com/vishvananda/netlink":    {"internal/lab"},
+	"github.com/vishvananda/netns":      {"internal/lab"},
+	"github.com/safchain/ethtool":       {"internal/lab"},
+	"golang.zx2c4.com/wireguard/wgctrl": {"internal/lab"},
+	"golang.org/x/sys/unix":             {"internal/lab", "internal/netns", "internal/rootless", "internal/engine", "internal/store"},
+	"os/exec":                           {"internal/lab", "internal/rootless", "internal/facts", "internal/keep", "bench"},
+	"gonum.org/v1/plot":                 {"internal/chart"},
+	"github.com/spf13/cobra":            {"internal/cli"},
 }
 
 type pkg struct {

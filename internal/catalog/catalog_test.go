@@ -28,7 +28,7 @@ func TestNetworks(t *testing.T) {
 			if err == nil {
 				_, err = network.Build(n.New(), topology)
 			}
-			if err != nil && s.Hosts != 1 { // some need two
+			if err != nil && s.Hosts != 1 && !(name == "ipip" && s.IPv6) { // some need two
 				t.Errorf("%s on %+v: %v", name, s, err)
 			}
 		}

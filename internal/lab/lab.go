@@ -16,6 +16,7 @@ import (
 	"github.com/vishvananda/netlink"
 	vnetns "github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/plan"
@@ -25,6 +26,7 @@ import (
 // A lab is a set of places that plans connect.
 type lab struct {
 	places map[string]*place
+	keys   map[[2]string]wgtypes.Key // of wireguard devices, by place and device
 }
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
@@ -37,7 +39,7 @@ type place struct {
 
 // Open makes a namespace for every name. Nothing connects them yet.
 func Open(ctx context.Context, names []string) (_ *target.Site, err error) {
-	l := &lab{places: map[string]*place{}}
+	l := &lab{places: map[string]*place{}, keys: map[[2]string]wgtypes.Key{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())

@@ -15,7 +15,7 @@ func (p *place) rule(r *plan.Rule) error {
 	rule.Table, rule.Priority = r.Table, r.Priority
 	rule.Src, rule.Dst = network(r.From), network(r.To)
 	if err := p.nl.RuleAdd(rule); err != nil {
-		return fmt.Errorf("rule %d from %v to %v, table %d: %w%s", r.Priority, r.From, r.To, r.Table, err, hint(err, "rule"))
+		return fmt.Errorf("rule %d from %v to %v, table %d: %w", r.Priority, r.From, r.To, r.Table, unsupported(err, "policy rules"))
 	}
 	return nil
 }

@@ -61,12 +61,13 @@ func eniRouter(t topo.Topology, eni topo.Port) []plan.Step {
 	if v6 {
 		family = "ipv6"
 	}
-	steps := forward(eni, v6, len(t.Hosts) > 1)
+	steps := []plan.Step{forward(eni.In, v6)}
 	set := func(key, value string) {
 		steps = append(steps, plan.Step{In: eni.In, Sysctl: &plan.Sysctl{Key: key, Value: value}})
 	}
 	set("net."+family+".neigh."+eni.Dev+".proxy_delay", "0")
 	if v6 {
+		steps = append(steps, asks(eni))
 		set("net.ipv6.conf."+eni.Dev+".proxy_ndp", "1")
 	}
 	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: t.PodAll, Dev: eni.Dev, Table: eniTable}})

@@ -16,6 +16,17 @@ func checkHosts(name string, t topo.Topology, least int) error {
 	return nil
 }
 
+// others are the hosts of t but h.
+func others(t topo.Topology, h topo.Host) []topo.Host {
+	var all []topo.Host
+	for _, peer := range t.Hosts {
+		if peer.Name != h.Name {
+			all = append(all, peer)
+		}
+	}
+	return all
+}
+
 // podMTU returns what overhead bytes leave of the underlay's MTU, or an error
 // when pods cannot live with that.
 func podMTU(name string, t topo.Topology, overhead int) (int, error) {

@@ -147,6 +147,11 @@ func TestErrors(t *testing.T) {
 		{network.VXLANHops{Hops: 2, VNI: 1<<24 - 1, Port: 1}, topology(t, topo.Spec{Hosts: 3, Shape: topo.Line}), "vxlan-hops: vni 16777216 is outside 1..16777215"},
 		{network.ENIShared{}, two, `eni-shared: needs NICs for pods (shape "host-nics"), topology has shape ""`},
 		{network.ENIDedicated{}, two, `eni-dedicated: needs NICs for pods (shape "pod-nics"), topology has shape ""`},
+		{network.IPvlan{Mode: "l4"}, two, `ipvlan: mode "l4" is neither l2 nor l3`},
+		{network.IPvlan{Mode: "l2"}, one, "ipvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
+		{network.GeneveOverlay{VNI: 1, Port: 6081}, one, "geneve-overlay: needs exactly 2 hosts, topology has 1"},
+		{network.WireGuard{Port: 0}, two, "wireguard: port 0 is outside 1..65535"},
+		{network.IPIP{}, topology(t, topo.Spec{IPv6: true}), "ipip: takes IPv4 alone, in pods and between hosts; use vxlan-overlay or wireguard"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {

@@ -34,20 +34,33 @@ type Step struct {
 }
 
 // A Link is a new device, set up at once. What it does not say is the kernel's
-// default: a vxlan device learns, and sends a UDP checksum; a bridge forwards
-// without waiting (no spanning tree); a macvlan is in bridge mode.
+// default: a vxlan device learns, and sends a UDP checksum, which a geneve device
+// does over IPv6 alone; a bridge forwards without waiting (no spanning tree); a
+// macvlan is in bridge mode; an ipip device sends to the router of the route that
+// leads to it.
 type Link struct {
 	Name   string     `json:"name"`
-	Kind   string     `json:"kind"`             // veth, bridge, vxlan, macvlan
+	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, veth, vxlan, wireguard
 	MTU    int        `json:"mtu,omitempty"`    // of both ends of a veth
 	Master string     `json:"master,omitempty"` // the bridge that it becomes a port of
 	Peer   string     `json:"peer,omitempty"`   // veth: name of the other end
 	PeerIn string     `json:"peerIn,omitempty"` // veth: where the other end lives
-	Parent string     `json:"parent,omitempty"` // macvlan: the device below
-	To     string     `json:"to,omitempty"`     // macvlan: the pod that receives it
-	VNI    int        `json:"vni,omitempty"`    // vxlan: network identifier
-	Port   int        `json:"port,omitempty"`   // vxlan: UDP destination port
-	Local  netip.Addr `json:"local,omitzero"`   // vxlan: source address
+	Parent string     `json:"parent,omitempty"` // macvlan, ipvlan: the device below
+	To     string     `json:"to,omitempty"`     // macvlan, ipvlan: the pod that receives it
+	Mode   string     `json:"mode,omitempty"`   // ipvlan: l2 or l3
+	VNI    int        `json:"vni,omitempty"`    // vxlan, geneve: network identifier
+	Port   int        `json:"port,omitempty"`   // vxlan, geneve: UDP destination port; wireguard: where it listens
+	Local  netip.Addr `json:"local,omitzero"`   // vxlan, ipip: source address
+	Remote netip.Addr `json:"remote,omitzero"`  // geneve: the other end
+	Peers  []Peer     `json:"peers,omitempty"`  // wireguard: the other ends
+}
+
+// A Peer is another end of a wireguard device, whose device has the same name.
+// Its key is no part of a plan: who applies the plan makes keys.
+type Peer struct {
+	In       string         `json:"in"` // host
+	Endpoint netip.AddrPort `json:"endpoint"`
+	Allowed  []netip.Prefix `json:"allowed"` // the addresses behind it: what is sent to it, and taken from it
 }
 
 // Set changes a device that exists.

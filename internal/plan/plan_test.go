@@ -12,9 +12,14 @@ import (
 
 // one step of each kind.
 var steps = map[string]Step{
-	"addr":    {In: "h1", Addr: &Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("198.18.0.1/15")}},
-	"bridge":  {In: "h1", Link: &Link{Name: "br0", Kind: "bridge", MTU: 1500}},
-	"fdb":     {In: "h1", FDB: &FDB{Dev: "vx0", Dst: netip.MustParseAddr("198.18.0.2")}},
+	"addr":   {In: "h1", Addr: &Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("198.18.0.1/15")}},
+	"bridge": {In: "h1", Link: &Link{Name: "br0", Kind: "bridge", MTU: 1500}},
+	"fdb":    {In: "h1", FDB: &FDB{Dev: "vx0", Dst: netip.MustParseAddr("198.18.0.2")}},
+	"geneve": {In: "h1", Link: &Link{Name: "gnv0", Kind: "geneve", MTU: 1450, Master: "br0", VNI: 1, Port: 6081, Remote: netip.MustParseAddr("198.18.0.2")}},
+	"ipip":   {In: "h1", Link: &Link{Name: "ipip0", Kind: "ipip", MTU: 1480, Local: netip.MustParseAddr("198.18.0.1")}},
+	"ipvlan": {In: "h1", Link: &Link{Name: "eth0", Kind: "ipvlan", MTU: 1500, Parent: "eth0", To: "h1p1", Mode: "l2"}},
+	"wg": {In: "h1", Link: &Link{Name: "wg0", Kind: "wireguard", MTU: 1440, Port: 51820, Peers: []Peer{
+		{In: "h2", Endpoint: netip.MustParseAddrPort("198.18.0.2:51820"), Allowed: []netip.Prefix{netip.MustParsePrefix("10.64.2.0/24"), netip.MustParsePrefix("10.64.3.0/24")}}}}},
 	"macvlan": {In: "h1", Link: &Link{Name: "eth0", Kind: "macvlan", MTU: 1500, Parent: "eth0", To: "h1p1"}},
 	"offload": {In: "h1", Offload: &Offload{Dev: "eth0", Features: map[string]bool{"b": true, "a": false}}},
 	"onlink":  {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("169.254.1.1"), Dev: "eth0"}},
@@ -34,10 +39,19 @@ var steps = map[string]Step{
 
 func TestShellSteps(t *testing.T) {
 	for name, want := range map[string]string{
-		"addr":    "ip -n h1 addr add 198.18.0.1/15 dev eth0\n",
-		"bridge":  "ip -n h1 link add name br0 mtu 1500 type bridge\nip -n h1 link set br0 up\n",
-		"direct":  "ip -n h1 route add 10.64.1.1/32 dev p1\n",
-		"fdb":     "bridge -n h1 fdb append 00:00:00:00:00:00 dev vx0 dst 198.18.0.2 self permanent\n",
+		"addr":   "ip -n h1 addr add 198.18.0.1/15 dev eth0\n",
+		"bridge": "ip -n h1 link add name br0 mtu 1500 type bridge\nip -n h1 link set br0 up\n",
+		"direct": "ip -n h1 route add 10.64.1.1/32 dev p1\n",
+		"fdb":    "bridge -n h1 fdb append 00:00:00:00:00:00 dev vx0 dst 198.18.0.2 self permanent\n",
+		"geneve": "ip -n h1 link add name gnv0 mtu 1450 type geneve id 1 remote 198.18.0.2 dstport 6081\nip -n h1 link set gnv0 master br0 up\n",
+		"ipip":   "ip -n h1 link add name ipip0 mtu 1480 type ipip local 198.18.0.1\nip -n h1 link set ipip0 up\n",
+		"ipvlan": "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type ipvlan mode l2\nip -n h1p1 link set eth0 up\n",
+		"wg": `ip -n h1 link add name wg0 mtu 1440 type wireguard
+sh -c 'umask 077; test -s /run/h1.wg0.key || wg genkey >/run/h1.wg0.key'
+sh -c 'umask 077; test -s /run/h2.wg0.key || wg genkey >/run/h2.wg0.key'
+ip netns exec h1 sh -c 'wg set wg0 listen-port 51820 private-key /run/h1.wg0.key peer "$(wg pubkey </run/h2.wg0.key)" endpoint 198.18.0.2:51820 allowed-ips 10.64.2.0/24,10.64.3.0/24'
+ip -n h1 link set wg0 up
+`,
 		"macvlan": "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type macvlan mode bridge\nip -n h1p1 link set eth0 up\n",
 		"offload": "ip netns exec h1 ethtool -K eth0 a off b on\n",
 		"onlink":  "ip -n h1 route add 0.0.0.0/0 via 169.254.1.1 dev eth0 onlink\n",
@@ -65,8 +79,8 @@ func TestShellSteps(t *testing.T) {
 
 func TestShellRefuses(t *testing.T) {
 	for want, s := range map[string]Step{
-		"plan: step 1 in h1: the step is empty":                                                   {In: "h1"},
-		`plan: step 1 in h1: link x: unknown kind "ipvlan" (known: bridge, macvlan, veth, vxlan)`: {In: "h1", Link: &Link{Name: "x", Kind: "ipvlan"}},
+		"plan: step 1 in h1: the step is empty": {In: "h1"},
+		`plan: step 1 in h1: link x: unknown kind "isdn" (known: bridge, geneve, ipip, ipvlan, macvlan, veth, vxlan, wireguard)`: {In: "h1", Link: &Link{Name: "x", Kind: "isdn"}},
 	} {
 		var got bytes.Buffer
 		if err := (Plan{Steps: []Step{s}}).Shell(&got, nil); err == nil || err.Error() != want {

@@ -95,21 +95,57 @@ func (l Link) shell(in string) ([]command, error) {
 		if l.Local.IsValid() {
 			add = append(add, "local", l.Local.String())
 		}
-	case "macvlan":
+	case "geneve":
+		add = append(add, "type", "geneve", "id", strconv.Itoa(l.VNI), "remote", l.Remote.String(), "dstport", strconv.Itoa(l.Port))
+	case "ipip":
+		add = append(add, "type", "ipip", "local", l.Local.String())
+	case "ipvlan", "macvlan":
 		at = l.To
-		add = append(add, "netns", l.To, "type", "macvlan", "mode", "bridge")
+		mode := l.Mode
+		if l.Kind == "macvlan" {
+			mode = "bridge"
+		}
+		add = append(add, "netns", l.To, "type", l.Kind, "mode", mode)
+	case "wireguard":
+		add = append(add, "type", "wireguard")
 	default:
-		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, macvlan, veth, vxlan)", l.Name, l.Kind)
+		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, veth, vxlan, wireguard)", l.Name, l.Kind)
 	}
 	up := command{"ip", "-n", at, "link", "set", l.Name}
 	if l.Master != "" {
 		up = append(up, "master", l.Master)
 	}
-	lines := []command{add, append(up, "up")}
+	lines := []command{add}
+	if l.Kind == "wireguard" {
+		lines = append(lines, l.wg(in)...)
+	}
+	lines = append(lines, append(up, "up"))
 	if far != nil {
 		lines = append(lines, far)
 	}
 	return lines, nil
+}
+
+// wg gives a wireguard device its keys, which it makes in /run where they are
+// missing, and its peers: with wg(8), and a shell to get one program's output
+// into the other's arguments.
+func (l Link) wg(in string) []command {
+	file := func(in string) string { return quote("/run/" + in + "." + l.Name + ".key") }
+	var lines []command
+	set := fmt.Sprintf("wg set %s listen-port %d private-key %s", quote(l.Name), l.Port, file(in))
+	makeKey := func(in string) {
+		lines = append(lines, command{"sh", "-c", fmt.Sprintf("umask 077; test -s %[1]s || wg genkey >%[1]s", file(in))})
+	}
+	makeKey(in)
+	for _, p := range l.Peers {
+		makeKey(p.In)
+		var allowed []string
+		for _, a := range p.Allowed {
+			allowed = append(allowed, a.String())
+		}
+		set += fmt.Sprintf(` peer "$(wg pubkey <%s)" endpoint %s allowed-ips %s`, file(p.In), quote(p.Endpoint.String()), quote(strings.Join(allowed, ",")))
+	}
+	return append(lines, command{"ip", "netns", "exec", in, "sh", "-c", set})
 }
 
 func (r Route) shell(in string) command {
