@@ -46,8 +46,8 @@ type fakeSite struct {
 }
 
 // opener opens the networks of s in the order in which a run does.
-func (m *machine) opener(s study.Study) func(context.Context, []string) (*target.Site, error) {
-	return func(_ context.Context, places []string) (*target.Site, error) {
+func (m *machine) opener(s study.Study) func(context.Context, []string, string) (*target.Site, error) {
+	return func(_ context.Context, places []string, _ string) (*target.Site, error) {
 		f := &fakeSite{machine: m, name: s.Networks[len(m.sites)].Name}
 		m.sites = append(m.sites, f)
 		if m.open != nil {

@@ -107,8 +107,8 @@ type watch struct {
 	atClientsStart func()
 }
 
-func (w *watch) open(ctx context.Context, places []string) (*target.Site, error) {
-	site, err := lab.Open(ctx, places)
+func (w *watch) open(ctx context.Context, places []string, logs string) (*target.Site, error) {
+	site, err := lab.Open(ctx, places, logs)
 	if err != nil {
 		return nil, err
 	}

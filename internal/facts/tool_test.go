@@ -75,7 +75,7 @@ func TestToolMissing(t *testing.T) {
 		"qperf":   "qperf: not found: install the package qperf (Debian, Ubuntu)",
 		"netperf": "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
 	} {
-		if find(name) != "" {
+		if Find(name) != "" {
 			t.Skipf("%s is in /usr/sbin", name)
 		}
 		_, _, err := Tool(t.Context(), name)

@@ -21,14 +21,15 @@ func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := l.step(s); err != nil {
-			return fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err)
+		if err := l.step(ctx, s); err != nil {
+			// A daemon that has ended is why a later step cannot be done.
+			return errors.Join(fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err), l.ended())
 		}
 	}
 	return nil
 }
 
-func (l *lab) step(s plan.Step) error {
+func (l *lab) step(ctx context.Context, s plan.Step) error {
 	p, err := l.at(s.In)
 	if err != nil {
 		return err
@@ -57,6 +58,14 @@ func (l *lab) step(s plan.Step) error {
 		return nil
 	case s.Rate != nil:
 		return p.rate(s.Rate)
+	case s.Move != nil:
+		return l.move(p, s.Move)
+	case s.File != nil:
+		return l.file(p, s.File)
+	case s.Exec != nil:
+		return l.exec(ctx, p, s.Exec)
+	case s.Service != nil:
+		return l.service(ctx, p, s.Service)
 	}
 	return errors.New("the step is empty")
 }
@@ -80,7 +89,36 @@ func (p *place) set(s *plan.Set) error {
 	if err != nil {
 		return fmt.Errorf("set MTU of %s to %d: %w", s.Dev, s.MTU, err)
 	}
+	if s.Up {
+		return p.up(s.Dev)
+	}
 	return nil
+}
+
+func (l *lab) move(p *place, m *plan.Move) error {
+	to, err := l.at(m.To)
+	if err != nil {
+		return fmt.Errorf("move %s: %w", m.Dev, err)
+	}
+	dev, err := p.nl.LinkByName(m.Dev)
+	if err == nil {
+		err = p.nl.LinkSetNsFd(dev, to.ns.FD())
+	}
+	if err == nil {
+		dev, err = to.nl.LinkByName(m.Dev)
+	}
+	if err == nil {
+		err = to.nl.LinkSetName(dev, m.As)
+	}
+	if err != nil {
+		return fmt.Errorf("move %s to %s as %s: %w", m.Dev, m.To, m.As, err)
+	}
+	if m.MTU != 0 {
+		if err := to.set(&plan.Set{Dev: m.As, MTU: m.MTU}); err != nil {
+			return err
+		}
+	}
+	return to.up(m.As)
 }
 
 func (p *place) addr(a *plan.Addr) error {
@@ -90,7 +128,11 @@ func (p *place) addr(a *plan.Addr) error {
 		if a.Prefix.Addr().Is6() {
 			addr.Flags = unix.IFA_F_NODAD // usable at once (net/ipv6/addrconf.c, ipv6_add_addr)
 		}
-		err = p.nl.AddrAdd(dev, addr)
+		if a.Gone {
+			err = p.nl.AddrDel(dev, addr)
+		} else {
+			err = p.nl.AddrAdd(dev, addr)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("address %v on %s: %w", a.Prefix, a.Dev, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -49,10 +50,26 @@ func unsupported(err error, feature string) error {
 	return fmt.Errorf("%w: %w, which lacks %s; %s", err, ErrUnsupported, o[0], fix)
 }
 
+const ovsFeature = "openvswitch datapath"
+
+// ovsKernel says why this kernel has no datapath of Open vSwitch.
+func ovsKernel() error {
+	// The name is in include/uapi/linux/openvswitch.h. To ask for it loads the
+	// module, where there is one (net/netlink/genetlink.c, ctrl_getfamily).
+	if _, err := netlink.GenlFamilyGet("ovs_datapath"); err != nil {
+		return fmt.Errorf("generic netlink family ovs_datapath: %w; the ovs networks use the userspace datapath (netdev) instead", err)
+	}
+	return nil
+}
+
+// OVSKernel reports whether this kernel has the datapath of Open vSwitch. It
+// needs no privilege.
+func OVSKernel() bool { return ovsKernel() == nil }
+
 // Supports finds out what this kernel can do by doing it, in namespaces that
 // are thrown away. Versions and configuration files tell less.
 func Supports(ctx context.Context) (_ []Feature, err error) {
-	site, err := Open(ctx, []string{"a", "b"})
+	site, err := Open(ctx, []string{"a", "b"}, "")
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +93,7 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},
 		{"forwarding", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}})},
+		{ovsFeature, false, ovsKernel()},
 		{"IPv6", false, try(plan.Step{Addr: &plan.Addr{Dev: "v0", Prefix: netip.MustParsePrefix("fd77::1/64")}})},
 	}, nil
 }

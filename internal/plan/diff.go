@@ -54,6 +54,8 @@ func sameShape(from, to Plan) error {
 			return fmt.Errorf("plan: only one of the plans has this step: %s", b[i])
 		case i >= len(b):
 			return fmt.Errorf("plan: only one of the plans has this step: %s", a[i])
+		case a[i].stateful() && b[i].stateful() && !reflect.DeepEqual(a[i], b[i]):
+			return fmt.Errorf("plan: a daemon or its configuration differs, which cannot change while it runs; make it a network of its own in the study: %s, %s", a[i], b[i])
 		case !reflect.DeepEqual(a[i], b[i]):
 			return fmt.Errorf("plan: more than MTU, rate and offload differs: %s, %s", a[i], b[i])
 		}
@@ -74,6 +76,10 @@ func shape(p Plan) []Step {
 			l := *s.Link
 			l.MTU = 0
 			s.Link = &l
+		case s.Move != nil:
+			m := *s.Move
+			m.MTU = 0
+			s.Move = &m
 		}
 		kept = append(kept, s)
 	}
@@ -102,6 +108,10 @@ func stateOf(p Plan) state {
 				st.links = append(st.links, d)
 				st.mtu[d] = s.Link.MTU
 			}
+		case s.Move != nil:
+			d := device{s.Move.To, s.Move.As}
+			st.links = append(st.links, d)
+			st.mtu[d] = s.Move.MTU
 		case s.Set != nil:
 			d := device{s.In, s.Set.Dev}
 			st.links = append(st.links, d)

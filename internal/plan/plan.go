@@ -31,6 +31,10 @@ type Step struct {
 	Sysctl  *Sysctl  `json:"sysctl,omitempty"`
 	Offload *Offload `json:"offload,omitempty"`
 	Rate    *Rate    `json:"rate,omitempty"`
+	Move    *Move    `json:"move,omitempty"`
+	File    *File    `json:"file,omitempty"`
+	Exec    *Exec    `json:"exec,omitempty"`
+	Service *Service `json:"service,omitempty"`
 }
 
 // A Link is a new device, set up at once. What it does not say is the kernel's
@@ -67,6 +71,7 @@ type Peer struct {
 type Set struct {
 	Dev string `json:"dev"`
 	MTU int    `json:"mtu"`
+	Up  bool   `json:"up,omitempty"` // and set it up
 }
 
 // An Addr is an address of a device. It is usable at once: whether an IPv6
@@ -75,6 +80,7 @@ type Set struct {
 type Addr struct {
 	Dev    string       `json:"dev"`
 	Prefix netip.Prefix `json:"prefix"`
+	Gone   bool         `json:"gone,omitempty"` // it is taken off the device instead
 }
 
 // A Route leads to Dst: over the router Via, or straight out of Dev, or both

@@ -13,24 +13,28 @@ import (
 
 // Shell writes p as the commands that a person would paste as root: it makes
 // the namespaces called places, then runs the steps with ip(8), bridge(8),
-// tc(8), ethtool(8) and sysctl(8). `sh -e` runs it, too. It is for reading and
-// for trying things out; weir itself speaks netlink and runs none of these.
+// tc(8), ethtool(8) and sysctl(8), and the programs of the plan, whose state is
+// below /run/weir. `sh -e` runs it, too. It is for reading and for trying things
+// out; weir itself speaks netlink, runs none of these tools, and gives daemons
+// namespaces in which they see no other host's files and processes.
 func (p Plan) Shell(w io.Writer, places []string) error {
 	b := bufio.NewWriter(w)
 	for _, name := range places {
 		fmt.Fprintf(b, "ip netns add %s\n", quote(name))
 		fmt.Fprintf(b, "ip -n %s link set lo up\n", quote(name))
 	}
+	made := map[string]bool{}
 	for i, s := range p.Steps {
+		if s.stateful() && !made[s.In] {
+			made[s.In] = true
+			fmt.Fprintf(b, "mkdir -p %s\n", quote(shellDir(s.In)))
+		}
 		lines, err := s.shell()
 		if err != nil {
 			return fmt.Errorf("plan: step %d in %s: %w", i+1, s.In, err)
 		}
-		for _, argv := range lines {
-			for j, a := range argv {
-				argv[j] = quote(a)
-			}
-			fmt.Fprintln(b, strings.Join(argv, " "))
+		for _, line := range lines {
+			fmt.Fprintln(b, line)
 		}
 	}
 	return b.Flush()
@@ -39,22 +43,39 @@ func (p Plan) Shell(w io.Writer, places []string) error {
 // A command is an argument vector.
 type command []string
 
-func (s Step) shell() ([]command, error) {
+// String returns c as sh(1) reads it.
+func (c command) String() string {
+	words := make([]string, len(c))
+	for i, a := range c {
+		words[i] = quote(a)
+	}
+	return strings.Join(words, " ")
+}
+
+func (s Step) shell() ([]fmt.Stringer, error) {
 	switch {
 	case s.Link != nil:
 		return s.Link.shell(s.In)
 	case s.Set != nil:
-		return one("ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU))
+		argv := []string{"ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU)}
+		if s.Set.Up {
+			argv = append(argv, "up")
+		}
+		return one(argv...)
 	case s.Addr != nil:
-		argv := []string{"ip", "-n", s.In, "addr", "add", s.Addr.Prefix.String(), "dev", s.Addr.Dev}
-		if s.Addr.Prefix.Addr().Is6() {
+		verb := "add"
+		if s.Addr.Gone {
+			verb = "del"
+		}
+		argv := []string{"ip", "-n", s.In, "addr", verb, s.Addr.Prefix.String(), "dev", s.Addr.Dev}
+		if s.Addr.Prefix.Addr().Is6() && !s.Addr.Gone {
 			argv = append(argv, "nodad")
 		}
 		return one(argv...)
 	case s.Route != nil:
-		return []command{s.Route.shell(s.In)}, nil
+		return one(s.Route.shell(s.In)...)
 	case s.Rule != nil:
-		return []command{s.Rule.shell(s.In)}, nil
+		return one(s.Rule.shell(s.In)...)
 	case s.Proxy != nil:
 		return one("ip", "-n", s.In, "neigh", "add", "proxy", s.Proxy.Addr.String(), "dev", s.Proxy.Dev)
 	case s.FDB != nil:
@@ -62,16 +83,24 @@ func (s Step) shell() ([]command, error) {
 	case s.Sysctl != nil:
 		return one("ip", "netns", "exec", s.In, "sysctl", "-qw", s.Sysctl.Key+"="+s.Sysctl.Value)
 	case s.Offload != nil:
-		return []command{s.Offload.shell(s.In)}, nil
+		return one(s.Offload.shell(s.In)...)
 	case s.Rate != nil:
-		return []command{s.Rate.shell(s.In)}, nil
+		return one(s.Rate.shell(s.In)...)
+	case s.Move != nil:
+		return s.Move.shell(s.In), nil
+	case s.File != nil:
+		return s.File.shell(s.In), nil
+	case s.Exec != nil:
+		return one(run(s.In, s.Exec.Env, s.Exec.Argv)...)
+	case s.Service != nil:
+		return s.Service.shell(s.In), nil
 	}
 	return nil, fmt.Errorf("the step is empty")
 }
 
-func one(argv ...string) ([]command, error) { return []command{argv}, nil }
+func one(argv ...string) ([]fmt.Stringer, error) { return []fmt.Stringer{command(argv)}, nil }
 
-func (l Link) shell(in string) ([]command, error) {
+func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	add := command{"ip", "-n", in, "link", "add"}
 	if l.Parent != "" {
 		add = append(add, "link", l.Parent)
@@ -115,7 +144,7 @@ func (l Link) shell(in string) ([]command, error) {
 	if l.Master != "" {
 		up = append(up, "master", l.Master)
 	}
-	lines := []command{add}
+	lines := []fmt.Stringer{add}
 	if l.Kind == "wireguard" {
 		lines = append(lines, l.wg(in)...)
 	}
@@ -129,9 +158,9 @@ func (l Link) shell(in string) ([]command, error) {
 // wg gives a wireguard device its keys, which it makes in /run where they are
 // missing, and its peers: with wg(8), and a shell to get one program's output
 // into the other's arguments.
-func (l Link) wg(in string) []command {
+func (l Link) wg(in string) []fmt.Stringer {
 	file := func(in string) string { return quote("/run/" + in + "." + l.Name + ".key") }
-	var lines []command
+	var lines []fmt.Stringer
 	set := fmt.Sprintf("wg set %s listen-port %d private-key %s", quote(l.Name), l.Port, file(in))
 	makeKey := func(in string) {
 		lines = append(lines, command{"sh", "-c", fmt.Sprintf("umask 077; test -s %[1]s || wg genkey >%[1]s", file(in))})

@@ -63,6 +63,7 @@ type Topology struct {
 	NIC      NIC     // what the hosts' underlay devices segment in hardware
 	// NoOffload: no device of a host or pod segments, neither NIC nor veth.
 	NoOffload bool
+	OVSKernel bool         // the hosts' kernels have the datapath of Open vSwitch
 	PodAll    netip.Prefix // the range of all pods
 }
 
@@ -85,6 +86,9 @@ type Spec struct {
 	IPv6     bool // the underlay's addresses are IPv6
 	PodsIPv6 bool // the pods' addresses are IPv6
 	Shape    Shape
+	// OVSKernel is found out, not chosen: the hosts' kernels have the datapath of
+	// Open vSwitch.
+	OVSKernel bool
 }
 
 // New numbers the hosts and pods of s. Underlay addresses are from the ranges
@@ -115,7 +119,7 @@ func New(s Spec) (Topology, error) {
 	case s.Shape == Line && (s.Hosts < 2 || s.Hosts > MaxLine):
 		return Topology{}, fmt.Errorf("a line of %d hosts is outside 2..%d", s.Hosts, MaxLine)
 	}
-	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, PodAll: podRange(s.PodsIPv6)}
+	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, OVSKernel: s.OVSKernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
 		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {

@@ -46,7 +46,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	defer func() { r.Elapsed = time.Since(r.Start).Seconds() }()
 
 	if err := s.Site.Verify(ctx, s.Plan.Expect); err != nil {
-		r.Status, r.Reason = record.Invalid, fmt.Sprintf("before: %v", err)
+		r.Status, r.Reason = broken(err), fmt.Sprintf("before: %v", err)
 		return r, nil
 	}
 	x := s.execute(ctx)
@@ -55,6 +55,10 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	}
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
+	}
+	after := s.Site.Verify(ctx, s.Plan.Expect)
+	if errors.Is(after, target.ErrService) { // which is why the programs failed, if they did
+		x.err = errors.Join(after, x.err)
 	}
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, x.err.Error()
@@ -66,6 +70,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 		return r, nil
 	}
 	r.Values = m.Values
+	maps.Copy(r.Found, s.Site.Found)
 	maps.Copy(r.Found, m.Found)
 	if m.Values[0].Value == 0 {
 		r.Warnings = append(r.Warnings, "nothing arrived in the window: a stall lasted longer")
@@ -73,10 +78,19 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	s.path(&r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(&r, x)
-	if err := errors.Join(s.Site.Verify(ctx, s.Plan.Expect), s.judge(&r, m, x)); err != nil {
+	if err := errors.Join(after, s.judge(&r, m, x)); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 	return r, nil
+}
+
+// broken is what becomes of a trial whose network is not as expected: a network
+// without its daemon is none.
+func broken(err error) record.Status {
+	if errors.Is(err, target.ErrService) {
+		return record.Failed
+	}
+	return record.Invalid
 }
 
 // keep stores what was run, what it printed and what the counters said.
