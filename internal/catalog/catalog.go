@@ -22,20 +22,22 @@ type Network struct {
 
 // Networks are by the name that a study uses.
 var Networks = map[string]Network{
-	"host":           {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
-	"bridge":         {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
-	"vxlan":          {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
-	"vxlan-overlay":  {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
-	"vxlan-hops":     {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours"},
-	"routed":         {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
-	"eni-shared":     {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)"},
-	"eni-dedicated":  {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)"},
-	"ipip":           {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)"},
-	"wireguard":      {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts"},
-	"geneve-overlay": {func() network.Driver { return &network.GeneveOverlay{VNI: 1, Port: 6081} }, 2, "pods on a bridge per host, Geneve between two hosts"},
-	"macvlan":        {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
-	"ipvlan":         {func() network.Driver { return &network.IPvlan{Mode: "l2"} }, 0, "pods on ipvlan devices of the host's NIC, switched (mode l2)"},
-	"ipvlan-l3":      {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)"},
+	"host":            {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
+	"bridge":          {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
+	"vxlan":           {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
+	"vxlan-overlay":   {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
+	"vxlan-hops":      {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours"},
+	"routed":          {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
+	"eni-shared":      {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)"},
+	"eni-dedicated":   {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)"},
+	"ipip":            {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)"},
+	"wireguard":       {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts"},
+	"geneve-overlay":  {func() network.Driver { return &network.GeneveOverlay{VNI: 1, Port: 6081} }, 2, "pods on a bridge per host, Geneve between two hosts"},
+	"relay":           {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783} }, 0, "pods of a line of hosts, frames go through a program and UDP (our own; the mechanism of Weave's sleeve)"},
+	"relay-encrypted": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783, Encrypt: true} }, 0, "relay with frames sealed by NaCl's box"},
+	"macvlan":         {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
+	"ipvlan":          {func() network.Driver { return &network.IPvlan{Mode: "l2"} }, 0, "pods on ipvlan devices of the host's NIC, switched (mode l2)"},
+	"ipvlan-l3":       {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)"},
 }
 
 // A Probe is an entry of the list of probes.

@@ -13,7 +13,12 @@ func (l *lab) link(p *place, k *plan.Link) error {
 	if err != nil {
 		return err
 	}
-	if err := p.nl.LinkAdd(dev); err != nil {
+	if k.Kind == "tap" {
+		err = p.tap(dev, k.MTU)
+	} else {
+		err = p.nl.LinkAdd(dev)
+	}
+	if err != nil {
 		return fmt.Errorf("add %s %s: %w", k.Kind, k.Name, unsupported(err, k.Kind))
 	}
 	if k.Kind == "wireguard" {
@@ -46,6 +51,19 @@ func (l *lab) link(p *place, k *plan.Link) error {
 	return nil
 }
 
+// tap makes a TAP device, which is not made by netlink, and stays when who made
+// it lets go of it.
+func (p *place) tap(dev netlink.Link, mtu int) error {
+	if err := p.ns.Do(func() error { return netlink.LinkAdd(dev) }); err != nil {
+		return fmt.Errorf("%w; it takes a kernel with CONFIG_TUN, and leave to use /dev/net/tun", err)
+	}
+	dev, err := p.nl.LinkByName(dev.Attrs().Name)
+	if err == nil && mtu != 0 {
+		err = p.nl.LinkSetMTU(dev, mtu)
+	}
+	return err
+}
+
 // device translates a Link into what the netlink package creates.
 func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
 	a := netlink.NewLinkAttrs()
@@ -59,6 +77,8 @@ func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
 		return &netlink.Geneve{LinkAttrs: a, ID: uint32(k.VNI), Dport: uint16(k.Port), Remote: k.Remote.AsSlice()}, nil
 	case "ipip":
 		return &netlink.Iptun{LinkAttrs: a, Local: k.Local.AsSlice(), PMtuDisc: 1}, nil // as ip(8) sets it
+	case "tap":
+		return &netlink.Tuntap{LinkAttrs: a, Mode: netlink.TUNTAP_MODE_TAP, Flags: netlink.TUNTAP_NO_PI}, nil
 	case "wireguard":
 		return &netlink.Wireguard{LinkAttrs: a}, nil
 	case "veth":
@@ -86,7 +106,7 @@ func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
 		}
 		return &netlink.IPVlan{LinkAttrs: a, Mode: mode}, nil
 	}
-	return nil, fmt.Errorf("link %s: kind %q is not one of bridge, geneve, ipip, ipvlan, macvlan, veth, vxlan, wireguard", k.Name, k.Kind)
+	return nil, fmt.Errorf("link %s: kind %q is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard", k.Name, k.Kind)
 }
 
 var ipvlanModes = map[string]netlink.IPVlanMode{"l2": netlink.IPVLAN_MODE_L2, "l3": netlink.IPVLAN_MODE_L3}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/network"
@@ -147,6 +148,9 @@ func TestErrors(t *testing.T) {
 		{network.VXLANHops{Hops: 2, VNI: 1<<24 - 1, Port: 1}, topology(t, topo.Spec{Hosts: 3, Shape: topo.Line}), "vxlan-hops: vni 16777216 is outside 1..16777215"},
 		{network.ENIShared{}, two, `eni-shared: needs NICs for pods (shape "host-nics"), topology has shape ""`},
 		{network.ENIDedicated{}, two, `eni-dedicated: needs NICs for pods (shape "pod-nics"), topology has shape ""`},
+		{network.Relay{Hops: 7, Port: 1}, two, "relay: hops 7 is outside 1..5"},
+		{network.Relay{Hops: 1, Port: 0}, topology(t, topo.Spec{Shape: topo.Line}), "relay: port 0 is outside 1..65535"},
+		{network.Relay{Hops: 1, Port: 1, Delay: 2 * time.Second}, topology(t, topo.Spec{Shape: topo.Line}), "relay: delay 2s is outside 0..1s"},
 		{network.IPvlan{Mode: "l4"}, two, `ipvlan: mode "l4" is neither l2 nor l3`},
 		{network.IPvlan{Mode: "l2"}, one, "ipvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 		{network.GeneveOverlay{VNI: 1, Port: 6081}, one, "geneve-overlay: needs exactly 2 hosts, topology has 1"},
@@ -261,7 +265,7 @@ func TestPlansAreSound(t *testing.T) {
 // fields counts what a step does.
 func fields(s plan.Step) int {
 	n := 0
-	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil} {
+	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Service != nil, s.Offload != nil, s.Rate != nil} {
 		if set {
 			n++
 		}

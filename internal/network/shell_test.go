@@ -94,7 +94,7 @@ func inside(t *testing.T) {
 				tp.Rate, tp.NIC = 1e9, "none"
 			}
 			p, err := network.Build(drivers[d], tp)
-			if err != nil {
+			if err != nil || len(p.Daemons()) > 0 { // daemons are tried where they are, with lab
 				continue
 			}
 			other := tp

@@ -44,7 +44,7 @@ type Step struct {
 // leads to it.
 type Link struct {
 	Name   string     `json:"name"`
-	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, veth, vxlan, wireguard
+	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard
 	MTU    int        `json:"mtu,omitempty"`    // of both ends of a veth
 	Master string     `json:"master,omitempty"` // the bridge that it becomes a port of
 	Peer   string     `json:"peer,omitempty"`   // veth: name of the other end
@@ -163,6 +163,9 @@ type Path struct {
 	MTU      int `json:"mtu"`      // that a program at an End sees
 	Overhead int `json:"overhead"` // bytes that encapsulation adds to every IP packet on the underlay
 	Outer    int `json:"outer"`    // MTU of the underlay; 0 when the path never leaves the host
+	// Shared are the bytes of Overhead that packets have in common when the network
+	// puts several into one packet of the underlay; 0 when it does not.
+	Shared int `json:"shared,omitempty"`
 }
 
 // An Expect is one thing that must hold. MTU and Offload are looked at before
@@ -181,6 +184,9 @@ type Expect struct {
 	// Side lists the hosts on one side of Dev, which may be between the ends:
 	// Carries is judged when one end is on these hosts and the other is not.
 	Side []string `json:"side,omitempty"`
+	// Joined: a packet of Dev may hold several of the probe's, so that Carries is
+	// judged from bytes alone.
+	Joined bool `json:"joined,omitempty"`
 	// NoFragments: no packet was fragmented in In, unless the probe sends more
 	// than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`

@@ -15,6 +15,7 @@ var steps = map[string]Step{
 	"addr":   {In: "h1", Addr: &Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("198.18.0.1/15")}},
 	"bridge": {In: "h1", Link: &Link{Name: "br0", Kind: "bridge", MTU: 1500}},
 	"fdb":    {In: "h1", FDB: &FDB{Dev: "vx0", Dst: netip.MustParseAddr("198.18.0.2")}},
+	"tap":    {In: "h1", Link: &Link{Name: "relay0", Kind: "tap", MTU: 1455, Master: "br0"}},
 	"geneve": {In: "h1", Link: &Link{Name: "gnv0", Kind: "geneve", MTU: 1450, Master: "br0", VNI: 1, Port: 6081, Remote: netip.MustParseAddr("198.18.0.2")}},
 	"ipip":   {In: "h1", Link: &Link{Name: "ipip0", Kind: "ipip", MTU: 1480, Local: netip.MustParseAddr("198.18.0.1")}},
 	"ipvlan": {In: "h1", Link: &Link{Name: "eth0", Kind: "ipvlan", MTU: 1500, Parent: "eth0", To: "h1p1", Mode: "l2"}},
@@ -43,6 +44,7 @@ func TestShellSteps(t *testing.T) {
 		"bridge": "ip -n h1 link add name br0 mtu 1500 type bridge\nip -n h1 link set br0 up\n",
 		"direct": "ip -n h1 route add 10.64.1.1/32 dev p1\n",
 		"fdb":    "bridge -n h1 fdb append 00:00:00:00:00:00 dev vx0 dst 198.18.0.2 self permanent\n",
+		"tap":    "ip -n h1 tuntap add dev relay0 mode tap\nip -n h1 link set relay0 mtu 1455 master br0 up\n",
 		"geneve": "ip -n h1 link add name gnv0 mtu 1450 type geneve id 1 remote 198.18.0.2 dstport 6081\nip -n h1 link set gnv0 master br0 up\n",
 		"ipip":   "ip -n h1 link add name ipip0 mtu 1480 type ipip local 198.18.0.1\nip -n h1 link set ipip0 up\n",
 		"ipvlan": "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type ipvlan mode l2\nip -n h1p1 link set eth0 up\n",
@@ -80,7 +82,7 @@ ip -n h1 link set wg0 up
 func TestShellRefuses(t *testing.T) {
 	for want, s := range map[string]Step{
 		"plan: step 1 in h1: the step is empty": {In: "h1"},
-		`plan: step 1 in h1: link x: unknown kind "isdn" (known: bridge, geneve, ipip, ipvlan, macvlan, veth, vxlan, wireguard)`: {In: "h1", Link: &Link{Name: "x", Kind: "isdn"}},
+		`plan: step 1 in h1: link x: unknown kind "isdn" (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard)`: {In: "h1", Link: &Link{Name: "x", Kind: "isdn"}},
 	} {
 		var got bytes.Buffer
 		if err := (Plan{Steps: []Step{s}}).Shell(&got, nil); err == nil || err.Error() != want {

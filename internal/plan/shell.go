@@ -111,6 +111,9 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 		mtu = []string{"mtu", strconv.Itoa(l.MTU)}
 	}
 	add = append(add, mtu...)
+	if l.Kind == "tap" {
+		return l.tap(in, mtu), nil
+	}
 	at, far := in, command(nil) // where the new device is, and how its peer is set up
 	switch l.Kind {
 	case "bridge":
@@ -138,7 +141,7 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	case "wireguard":
 		add = append(add, "type", "wireguard")
 	default:
-		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, veth, vxlan, wireguard)", l.Name, l.Kind)
+		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard)", l.Name, l.Kind)
 	}
 	up := command{"ip", "-n", at, "link", "set", l.Name}
 	if l.Master != "" {
@@ -153,6 +156,15 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 		lines = append(lines, far)
 	}
 	return lines, nil
+}
+
+// tap is made by another command than other devices.
+func (l Link) tap(in string, mtu []string) []fmt.Stringer {
+	up := append(command{"ip", "-n", in, "link", "set", l.Name}, mtu...)
+	if l.Master != "" {
+		up = append(up, "master", l.Master)
+	}
+	return []fmt.Stringer{command{"ip", "-n", in, "tuntap", "add", "dev", l.Name, "mode", "tap"}, append(up, "up")}
 }
 
 // wg gives a wireguard device its keys, which it makes in /run where they are

@@ -76,6 +76,9 @@ func delivered(r *record.Result) (bytes, packets float64) {
 func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 	name := "dev." + e.Dev + "."
 	b, p := max(d[name+"rx_bytes"], d[name+"tx_bytes"]), max(d[name+"rx_packets"], d[name+"tx_packets"])
+	if e.Joined {
+		packets = 0
+	}
 	if b < bytes || p < packets || p == 0 {
 		return fmt.Errorf("%s of %s moved %.0f bytes in %.0f packets, but the probe received %.0f bytes and %.0f answers: the traffic took another path",
 			e.Dev, e.In, b, p, bytes, packets)
