@@ -38,7 +38,14 @@ var Networks = map[string]Network{
 	"macvlan":         {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
 	"ipvlan":          {func() network.Driver { return &network.IPvlan{Mode: "l2"} }, 0, "pods on ipvlan devices of the host's NIC, switched (mode l2)"},
 	"ipvlan-l3":       {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)"},
+	"ovs":             {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
+	"ovs-vlan":        {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
+	"ovs-vxlan":       {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
+	"ovs-geneve":      {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
 }
+
+// How Open vSwitch is used when nothing else is asked for.
+const auto, veth = network.DatapathAuto, network.InterfaceVeth
 
 // A Probe is an entry of the list of probes.
 type Probe struct {
@@ -91,9 +98,22 @@ func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	return s
 }
 
-// Programs lists the tools that probes run and that are not this program, sorted.
+// Programs lists the programs that probes run and that networks consist of, and
+// that are not this one, sorted.
 func Programs() []string {
 	found := map[string]bool{}
+	for _, n := range Networks {
+		d := n.New()
+		t, err := topo.New(n.Spec(d, topo.Spec{}))
+		if err != nil {
+			continue // a test builds each of them so
+		}
+		if p, err := d.Plan(t); err == nil {
+			for _, name := range p.Programs() {
+				found[name] = true
+			}
+		}
+	}
 	for _, p := range Probes {
 		for _, name := range probe.Programs(p.New()) {
 			found[name] = true

@@ -96,7 +96,7 @@ func TestShippedStudies(t *testing.T) {
 		}
 		s, err := study.Load(b, f)
 		if err == nil {
-			_, err = Prepare(s)
+			_, err = Prepare(s, topo.Kernel{})
 		}
 		if err != nil {
 			t.Errorf("%s: %v", f, err)
@@ -120,7 +120,7 @@ func TestPrepareRefuses(t *testing.T) {
 	} {
 		s, err := study.Load([]byte(c.yaml), "s.yaml")
 		if err == nil {
-			_, err = Prepare(s)
+			_, err = Prepare(s, topo.Kernel{})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
@@ -142,7 +142,7 @@ factors: {size: [200, 300], mtu: [1500, 9000]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prepare(s)
+	p, err := Prepare(s, topo.Kernel{})
 	if err != nil {
 		t.Fatal(err)
 	}

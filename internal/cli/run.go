@@ -87,7 +87,7 @@ func check(s study.Study) error {
 	if s.MaxTime > 0 && s.Precision == 0 {
 		return usage("max-time %v is a cap for a precision, and there is none: give --precision too, or --blocks alone", s.MaxTime)
 	}
-	if _, err := catalog.Prepare(s); err != nil {
+	if _, err := catalog.Prepare(s, lab.Kernel()); err != nil {
 		return exit(exitUsage, err)
 	}
 	return nil
@@ -107,7 +107,7 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
-	prepared, err := catalog.Prepare(r.study)
+	prepared, err := catalog.Prepare(r.study, lab.Kernel())
 	if err != nil {
 		return exit(exitUsage, err)
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 var (
-	plain  = plan.Path{MTU: 1500, Outer: 1500}
-	vxlan  = plan.Path{MTU: 1450, Overhead: 50, Outer: 1500} // RFC 7348: inner Ethernet 14, VXLAN 8, UDP 8, IPv4 20
+	plain = plan.Path{MTU: 1500, Outer: 1500}
+	vxlan = plan.Path{MTU: 1450, Overhead: 50, Outer: 1500} // RFC 7348: inner Ethernet 14, VXLAN 8, UDP 8, IPv4 20
 	// A relay's: inner Ethernet 14 and a length 2, which every packet has, and a kind 1, UDP 8, IPv4 20, which they share.
 	joined = plan.Path{MTU: 1455, Overhead: 45, Shared: 29, Outer: 1500}
 	vxlan6 = plan.Path{MTU: 1430, Overhead: 70, Outer: 1500} // IPv6 40 instead

@@ -255,6 +255,9 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 		return failed(now, ctx, err)
 	}
 	change, err := condition.Change(p.Driver, p.Topology, condition.Of(t.Levels))
+	if errors.Is(err, plan.ErrRebuild) {
+		return skipped(now, err), nil
+	}
 	if err != nil {
 		return res, fmt.Errorf("%s: %w", t.Network, err)
 	}

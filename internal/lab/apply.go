@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
 )
 
 // apply runs the steps in order and names the one that fails.
@@ -22,8 +23,11 @@ func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 			return err
 		}
 		if err := l.step(ctx, s); err != nil {
-			// A daemon that has ended is why a later step cannot be done.
-			return errors.Join(fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err), l.ended())
+			err = fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err)
+			if !errors.Is(err, target.ErrService) { // it may be why a later step cannot be done
+				err = errors.Join(err, l.ended())
+			}
+			return err
 		}
 	}
 	return nil

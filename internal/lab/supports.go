@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
 )
 
 // A Feature is something that plans may ask of the kernel.
@@ -62,9 +63,9 @@ func ovsKernel() error {
 	return nil
 }
 
-// OVSKernel reports whether this kernel has the datapath of Open vSwitch. It
-// needs no privilege.
-func OVSKernel() bool { return ovsKernel() == nil }
+// Kernel finds out what plans have to know of this kernel. It needs no privilege
+// and no namespace.
+func Kernel() topo.Kernel { return topo.Kernel{OVS: ovsKernel() == nil} }
 
 // Supports finds out what this kernel can do by doing it, in namespaces that
 // are thrown away. Versions and configuration files tell less.

@@ -21,12 +21,14 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // drivers holds every network of the catalog, with its usual options: a network
-// that is added there is tested here.
+// that is added there is tested here. Options that build something else are added.
 var drivers = func() map[string]network.Driver {
 	ds := map[string]network.Driver{}
 	for name, n := range catalog.Networks {
 		ds[name] = n.New()
 	}
+	ds["ovs-internal"] = &network.OVS{Datapath: "netdev", Interface: "internal"}
+	ds["ovs-vxlan-internal"] = &network.OVSVXLAN{Datapath: "netdev", Interface: "internal", VNI: 1, Port: 4789}
 	return ds
 }()
 
@@ -99,12 +101,15 @@ func TestBuildGolden(t *testing.T) {
 	plain := topology(t, topo.Spec{Hosts: 2})
 	rich := topology(t, topo.Spec{Hosts: 3, Rate: 1e9, NIC: topo.NICTSO, IPv6: true, PodsIPv6: true})
 	rich.NoOffload = true
+	kernel := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{OVS: true}})
 	for name, c := range map[string]struct {
 		d network.Driver
 		t topo.Topology
 	}{
 		"build.vxlan-overlay": {drivers["vxlan-overlay"], plain},
 		"build.routed":        {drivers["routed"], rich},
+		"build.ovs-vxlan":     {drivers["ovs-vxlan"], plain},
+		"build.ovs-system":    {drivers["ovs-vxlan"], kernel},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := network.Build(c.d, c.t)
@@ -128,6 +133,8 @@ func TestErrors(t *testing.T) {
 	two := topology(t, topo.Spec{})
 	many, one, nic := two, topology(t, topo.Spec{Hosts: 1, Pods: 2}), two
 	many.Segments = [][]topo.Port{make([]topo.Port, 1024)}
+	kernel := topology(t, topo.Spec{Kernel: topo.Kernel{OVS: true}})
+	kernel.NoOffload = true
 	one.NoOffload = true
 	nic.NIC = "half"
 	for _, c := range []struct {
@@ -156,6 +163,13 @@ func TestErrors(t *testing.T) {
 		{network.GeneveOverlay{VNI: 1, Port: 6081}, one, "geneve-overlay: needs exactly 2 hosts, topology has 1"},
 		{network.WireGuard{Port: 0}, two, "wireguard: port 0 is outside 1..65535"},
 		{network.IPIP{}, topology(t, topo.Spec{IPv6: true}), "ipip: takes IPv4 alone, in pods and between hosts; use vxlan-overlay or wireguard"},
+		{network.OVS{Datapath: "dpdk", Interface: "veth"}, one, `ovs: datapath "dpdk" is none of auto, system and netdev`},
+		{network.OVS{Datapath: "auto", Interface: "tap"}, one, `ovs: interface "tap" is neither veth nor internal`},
+		{network.OVS{Datapath: "auto", Interface: "veth"}, two, "ovs: needs exactly 1 host, topology has 2"},
+		{network.OVS{Datapath: "system", Interface: "internal"}, one, "ovs: segmentation by internal ports of the kernel datapath is not switched off here; use interface veth, or datapath netdev"},
+		{network.OVSVXLAN{Datapath: "auto", Interface: "veth", VNI: 1, Port: 4789}, kernel, "ovs-vxlan: segmentation by the tunnels of the kernel datapath is not switched off here; use datapath netdev"},
+		{network.OVSGeneve{Datapath: "auto", Interface: "veth", VNI: 1}, two, "ovs-geneve: port 0 is outside 1..65535"},
+		{network.OVSVLAN{Datapath: "auto", Interface: "veth", Tag: 4095}, two, "ovs-vlan: tag 4095 is outside 1..4094"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
@@ -208,6 +222,14 @@ func TestPlansAreSound(t *testing.T) {
 				t.Errorf("%s: %v: no device %q in %q", name, what, dev, in)
 			}
 		}
+		makes := func(s plan.Step, devs []string) {
+			for _, dev := range devs {
+				if made[s.In+" "+dev] || len(dev) > 15 {
+					t.Errorf("%s: %v: cannot make %q", name, s, dev)
+				}
+				made[s.In+" "+dev] = true
+			}
+		}
 		for _, s := range p.Steps {
 			if n := fields(s); n != 1 {
 				t.Errorf("%s: %v sets %d things", name, s, n)
@@ -244,6 +266,20 @@ func TestPlansAreSound(t *testing.T) {
 				need(s, s.In, s.Offload.Dev)
 			case s.Rate != nil:
 				need(s, s.In, s.Rate.Dev)
+			case s.Set != nil:
+				need(s, s.In, s.Set.Dev)
+			case s.Exec != nil:
+				makes(s, s.Exec.Makes)
+			case s.Service != nil:
+				makes(s, s.Service.Makes)
+			case s.Move != nil:
+				need(s, s.In, s.Move.Dev)
+				delete(made, s.In+" "+s.Move.Dev)
+				if to := s.Move.To + " " + s.Move.As; made[to] || !slices.Contains(places, s.Move.To) {
+					t.Errorf("%s: %v: cannot move to %q", name, s, to)
+				} else {
+					made[to] = true
+				}
 			}
 		}
 		for _, e := range p.Ends {
@@ -265,7 +301,8 @@ func TestPlansAreSound(t *testing.T) {
 // fields counts what a step does.
 func fields(s plan.Step) int {
 	n := 0
-	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Service != nil, s.Offload != nil, s.Rate != nil} {
+	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil,
+		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil} {
 		if set {
 			n++
 		}

@@ -146,6 +146,7 @@ type Rate struct {
 // What Ethernet adds to an IP packet, in bytes (IEEE 802.3).
 const (
 	EthernetHeader = 14
+	VLANTag        = 4  // IEEE 802.1Q, in the Ethernet header
 	WireOverhead   = 24 // preamble and start 8, check sequence 4, gap 12
 	WireMinimum    = 84 // of the shortest frame, with WireOverhead: 60 bytes and what is around them
 )

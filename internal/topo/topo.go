@@ -63,7 +63,7 @@ type Topology struct {
 	NIC      NIC     // what the hosts' underlay devices segment in hardware
 	// NoOffload: no device of a host or pod segments, neither NIC nor veth.
 	NoOffload bool
-	OVSKernel bool         // the hosts' kernels have the datapath of Open vSwitch
+	Kernel    Kernel       // of the hosts
 	PodAll    netip.Prefix // the range of all pods
 }
 
@@ -76,6 +76,12 @@ const (
 	NICNone NIC = "none" // nothing
 )
 
+// A Kernel is what plans have to know of the hosts' kernels. It is found out, not
+// chosen, so that the same topology gives the same plan everywhere.
+type Kernel struct {
+	OVS bool // it has the datapath of Open vSwitch
+}
+
 // A Spec says how large a topology is. The zero value of a field is its default.
 type Spec struct {
 	Hosts    int     // 1 to MaxHosts; default 2
@@ -86,9 +92,7 @@ type Spec struct {
 	IPv6     bool // the underlay's addresses are IPv6
 	PodsIPv6 bool // the pods' addresses are IPv6
 	Shape    Shape
-	// OVSKernel is found out, not chosen: the hosts' kernels have the datapath of
-	// Open vSwitch.
-	OVSKernel bool
+	Kernel   Kernel
 }
 
 // New numbers the hosts and pods of s. Underlay addresses are from the ranges
@@ -119,7 +123,7 @@ func New(s Spec) (Topology, error) {
 	case s.Shape == Line && (s.Hosts < 2 || s.Hosts > MaxLine):
 		return Topology{}, fmt.Errorf("a line of %d hosts is outside 2..%d", s.Hosts, MaxLine)
 	}
-	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, OVSKernel: s.OVSKernel, PodAll: podRange(s.PodsIPv6)}
+	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
 		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {

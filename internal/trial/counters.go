@@ -3,8 +3,10 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/sample"
@@ -26,6 +28,7 @@ type readings struct{ First, Begin, End, Last reading }
 var (
 	machineSources = []sample.Sampler{sample.Stat{}, sample.Softirqs{}, sample.Softnet{}}
 	nodeSources    = []sample.Sampler{sample.NetDev{}, sample.SNMP{}}
+	daemonSources  = []sample.Sampler{sample.Processes{}} // of nodes whose services carry the traffic
 )
 
 // read reads the machine first, because that is what has to fit the window.
@@ -34,8 +37,13 @@ func (s *Setup) read() reading {
 	r := reading{At: time.Now(), Nodes: map[string]sample.Counters{}}
 	var errs []error
 	r.Machine, errs = sample.Read(client.FS(), machineSources)
+	daemons := s.Plan.Daemons()
 	for _, name := range s.observed() {
-		c, more := sample.Read(s.Site.Nodes[name].FS(), nodeSources)
+		sources := nodeSources
+		if slices.Contains(daemons, name) {
+			sources = slices.Concat(nodeSources, daemonSources)
+		}
+		c, more := sample.Read(s.Site.Nodes[name].FS(), sources)
 		r.Nodes[name] = c
 		errs = append(errs, more...)
 	}
@@ -47,7 +55,7 @@ func (s *Setup) read() reading {
 
 // observed lists the nodes whose devices matter, sorted.
 func (s *Setup) observed() []string {
-	names := []string{s.Client.Node, s.Server.Node}
+	names := append(s.Plan.Daemons(), s.Client.Node, s.Server.Node)
 	for _, e := range s.Plan.Expect {
 		names = append(names, e.In)
 	}
@@ -98,6 +106,23 @@ func MeasureIdle(d time.Duration) (Usage, error) {
 	return usage(from, to, time.Since(start)), nil
 }
 
+// daemonTime returns what the processes of services used between two readings,
+// on all hosts together, by name; of threads, those that ran at all.
+func daemonTime(from, to reading) (vs []record.Value) {
+	sum := map[string]float64{}
+	for node, c := range to.Nodes {
+		for name, seconds := range c.Sub(from.Nodes[node]).CPUTime() {
+			sum[name] += seconds
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		if sum[name] > 0 || !strings.Contains(name, "/") {
+			vs = append(vs, record.Value{Name: name, Unit: "s", Value: sum[name]})
+		}
+	}
+	return vs
+}
+
 // quiet is how many cores an idle machine may keep busy. More is another
 // program, whose share of the CPU during a trial nobody knows.
 const quiet = 0.1
@@ -128,6 +153,9 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add("cpu.guest", "core", u.Guest)
 	add("cpu.idle-baseline", "core", s.Idle.Busy())
 	window := to.At.Sub(from.At).Seconds()
+	for _, v := range daemonTime(from, to) {
+		add("cpu."+v.Name, "core", v.Value/window)
+	}
 	soft := to.Machine.Sub(from.Machine)
 	add("softirq.net_rx", "1/s", soft["softirq.net_rx"]/window)
 	add("softirq.net_tx", "1/s", soft["softirq.net_tx"]/window)
