@@ -32,6 +32,7 @@ var options = map[string][2]string{
 	"ipvlan":       {"CONFIG_IPVLAN", "ipvlan"},
 	"macvlan":      {"CONFIG_MACVLAN", "macvlan"},
 	"policy rules": {"CONFIG_IP_MULTIPLE_TABLES", ""},
+	"tap":          {"CONFIG_TUN", "tun"},
 	"tbf":          {"CONFIG_NET_SCH_TBF", "sch_tbf"},
 	"veth":         {"CONFIG_VETH", "veth"},
 	"vxlan":        {"CONFIG_VXLAN", "vxlan"},
@@ -86,7 +87,7 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"bridge", true, link(plan.Link{Name: "br0", Kind: "bridge"})},
 		{"vxlan", true, link(plan.Link{Name: "vx0", Kind: "vxlan", VNI: 1, Port: 4789, Local: netip.MustParseAddr("127.0.0.1")})},
 		{"macvlan", false, link(plan.Link{Name: "m0", Kind: "macvlan", Parent: "v0", To: "b"})},
-		{"TAP (CONFIG_TUN)", false, link(plan.Link{Name: "tap0", Kind: "tap"})},
+		{"tap", false, link(plan.Link{Name: "tap0", Kind: "tap"})},
 		{"ipvlan", false, link(plan.Link{Name: "i0", Kind: "ipvlan", Mode: "l2", Parent: "br0", To: "b"})}, // a device has macvlans or ipvlans
 		{"geneve", false, link(plan.Link{Name: "g0", Kind: "geneve", VNI: 1, Port: 6081, Remote: b})},
 		{"ipip", false, link(plan.Link{Name: "t0", Kind: "ipip", Local: a})},

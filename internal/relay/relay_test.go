@@ -110,8 +110,8 @@ func garbage(local, remote string) error {
 	return nil
 }
 
-// up builds the network of n and returns it with its last trial's engines.
-func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *trial.Engines, string) {
+// up builds the network of n and starts engines at its ends; the test ends both.
+func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *trial.Engines) {
 	t.Helper()
 	nstest.Need(t)
 	tp, err := topo.New(n.Shape(s))
@@ -122,8 +122,7 @@ func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *t
 	if err != nil {
 		t.Fatal(err)
 	}
-	logs := t.TempDir()
-	site, err := lab.Open(t.Context(), network.Places(tp), logs)
+	site, err := lab.Open(t.Context(), network.Places(tp), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +148,7 @@ func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *t
 			t.Error(err)
 		}
 	})
-	return site, p, e, logs
+	return site, p, e
 }
 
 // Packets of full size go through two and four hosts in a line, in the clear and
@@ -167,7 +166,7 @@ func TestRelay(t *testing.T) {
 		{"two hosts, waiting", network.Relay{Hops: 1, Port: 6783, Delay: 200 * time.Microsecond}, topo.Spec{Pods: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			site, p, e, _ := up(t, c.n, c.s)
+			site, p, e := up(t, c.n, c.s)
 			if err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +186,7 @@ func TestRelay(t *testing.T) {
 // The path's MTU may change under a relay: it asks for it again.
 func TestMTUChanges(t *testing.T) {
 	n := network.Relay{Hops: 1, Port: 6783}
-	site, p, e, _ := up(t, n, topo.Spec{})
+	site, p, e := up(t, n, topo.Spec{})
 	for _, mtu := range []int{9000, 1400, 1500} {
 		tp, err := topo.New(n.Shape(topo.Spec{MTU: mtu}))
 		if err != nil {
