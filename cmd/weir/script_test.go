@@ -57,6 +57,8 @@ func TestScript(t *testing.T) {
 			switch cond {
 			case "lab":
 				return labErr() == nil, nil
+			case "tun":
+				return tunErr() == nil, nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}

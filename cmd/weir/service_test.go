@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -19,6 +20,18 @@ func needOVS(t *testing.T) {
 	if _, err := exec.LookPath("ovs-vsctl"); err != nil {
 		t.Skipf("openvswitch-switch is not installed: %v", err)
 	}
+	if err := tunErr(); err != nil {
+		t.Skip(err)
+	}
+}
+
+// tunErr says why no tap device can be made here.
+func tunErr() error {
+	f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // withDaemons is a run of two networks, one of which has daemons.

@@ -1,11 +1,9 @@
 package lab
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/vishvananda/netlink"
-	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
 )
@@ -56,16 +54,13 @@ func (l *lab) link(p *place, k *plan.Link) error {
 // tap makes a TAP device, which is not made by netlink, and stays when who made
 // it lets go of it.
 func (p *place) tap(dev netlink.Link, mtu int) error {
-	err := p.ns.Do(func() error { return netlink.LinkAdd(dev) })
-	switch {
-	case errors.Is(err, unix.ENOENT):
-		return fmt.Errorf("/dev/net/tun: %w", unix.ENODEV) // without the file there is no driver
-	case errors.Is(err, unix.EACCES):
-		return fmt.Errorf("/dev/net/tun: %w; its mode has to let this user read and write it", err)
-	case err != nil:
+	if err := opens("/dev/net/tun"); err != nil { // it says more than LinkAdd does
 		return err
 	}
-	dev, err = p.nl.LinkByName(dev.Attrs().Name)
+	if err := p.ns.Do(func() error { return netlink.LinkAdd(dev) }); err != nil {
+		return err
+	}
+	dev, err := p.nl.LinkByName(dev.Attrs().Name)
 	if err == nil && mtu != 0 {
 		err = p.nl.LinkSetMTU(dev, mtu)
 	}

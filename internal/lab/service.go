@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -71,13 +73,16 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 		return err
 	}
 	out, err := p.output(ctx, e.Env, e.Argv)
-	if err != nil {
-		return err
+	if err == nil {
+		err = p.makes(e.Argv[0], e.Makes)
 	}
-	if e.Found != "" {
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w%s", err, l.said(p.name)) // it may have asked a daemon
+	}
+	if err == nil && e.Found != "" {
 		l.found[e.Found], _, _ = strings.Cut(strings.TrimSpace(out), "\n")
 	}
-	return p.makes(e.Argv[0], e.Makes)
+	return err
 }
 
 // output runs a command to its end and returns what it prints. The error holds
@@ -114,6 +119,11 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
+	for _, dev := range s.Opens {
+		if err := opens(dev); err != nil {
+			return fmt.Errorf("service %s: %w", s.Name, err)
+		}
+	}
 	d := &service{Service: *s, in: p.name, done: make(chan struct{})}
 	log, err := l.openLog(p, d)
 	if err != nil {
@@ -140,6 +150,20 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		return err
 	}
 	return p.makes(s.Name, s.Makes)
+}
+
+// opens returns an error when a device file cannot be opened.
+func opens(dev string) error {
+	f, err := os.OpenFile(dev, os.O_RDWR, 0)
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w: run as root, or as root once: chmod 666 %s", err, dev)
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV):
+		return fmt.Errorf("%w: load its module as root (modprobe %s), or give the container this device", err, filepath.Base(dev))
+	}
+	return err
 }
 
 // openLog creates the file that takes what d says.
@@ -230,6 +254,17 @@ func (d *service) ended() error {
 		how = d.err.Error()
 	}
 	return fmt.Errorf("%w: %s in %s: %s%s", target.ErrService, d.Name, d.in, how, d.tail())
+}
+
+// said returns the last lines of the services of a place, for the end of an error.
+func (l *lab) said(in string) string {
+	said := ""
+	for _, d := range l.services {
+		if tail := d.tail(); d.in == in && tail != "" {
+			said += "; " + d.Name + " said last" + tail
+		}
+	}
+	return said
 }
 
 // ended is the error about every service that is not running.

@@ -171,6 +171,8 @@ func TestServiceFails(t *testing.T) {
 		{"says nothing of being ready", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("hang"), Ready: plan.Ready{Timeout: 1}}},
 			"the plan does not say how it is known to be ready"},
 		{"is not there", plan.Step{Service: &plan.Service{Name: "d", Argv: []string{"no-such-program"}}}, `service d: exec: "no-such-program": executable file not found`},
+		{"opens what is not there", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon(), Opens: []string{"/dev/null", "/dev/nonsense"}}},
+			"service d: open /dev/nonsense: no such file or directory: load its module as root (modprobe nonsense)"},
 		{"makes nothing", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("say=up", "hang"), Ready: plan.Ready{Line: "up"}, Makes: []string{"lo", "br9"}}},
 			"d has made no device br9"},
 		{"a command fails", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("need=/none")}}, "in a: weir daemon need=/none: exit status 1: stat /none: no such file"},
@@ -221,7 +223,7 @@ func TestServiceDies(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	err = s.Apply(t.Context(), []plan.Step{{In: "a", Exec: &plan.Exec{Argv: weirDaemon("exit")}}})
-	if err == nil || !errors.Is(err, target.ErrService) || !strings.Contains(err.Error(), "exit status 3") {
+	if err == nil || !errors.Is(err, target.ErrService) || !strings.Contains(err.Error(), "exit status 3; d said last: my last words") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -32,7 +32,6 @@ var options = map[string][2]string{
 	"ipvlan":       {"CONFIG_IPVLAN", "ipvlan"},
 	"macvlan":      {"CONFIG_MACVLAN", "macvlan"},
 	"policy rules": {"CONFIG_IP_MULTIPLE_TABLES", ""},
-	"tap":          {"CONFIG_TUN", "tun"},
 	"tbf":          {"CONFIG_NET_SCH_TBF", "sch_tbf"},
 	"veth":         {"CONFIG_VETH", "veth"},
 	"vxlan":        {"CONFIG_VXLAN", "vxlan"},
@@ -52,7 +51,11 @@ func unsupported(err error, feature string) error {
 	return fmt.Errorf("%w: %w, which lacks %s; %s", err, ErrUnsupported, o[0], fix)
 }
 
-const ovsFeature = "openvswitch datapath"
+// Features that depend on more than the kernel's version.
+const (
+	tapFeature = "tap devices"
+	ovsFeature = "openvswitch datapath"
+)
 
 // ovsKernel says why this kernel has no datapath of Open vSwitch.
 func ovsKernel() error {
@@ -87,7 +90,6 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"bridge", true, link(plan.Link{Name: "br0", Kind: "bridge"})},
 		{"vxlan", true, link(plan.Link{Name: "vx0", Kind: "vxlan", VNI: 1, Port: 4789, Local: netip.MustParseAddr("127.0.0.1")})},
 		{"macvlan", false, link(plan.Link{Name: "m0", Kind: "macvlan", Parent: "v0", To: "b"})},
-		{"tap", false, link(plan.Link{Name: "tap0", Kind: "tap"})},
 		{"ipvlan", false, link(plan.Link{Name: "i0", Kind: "ipvlan", Mode: "l2", Parent: "br0", To: "b"})}, // a device has macvlans or ipvlans
 		{"geneve", false, link(plan.Link{Name: "g0", Kind: "geneve", VNI: 1, Port: 6081, Remote: b})},
 		{"ipip", false, link(plan.Link{Name: "t0", Kind: "ipip", Local: a})},
@@ -96,6 +98,7 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},
 		{"forwarding", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}})},
+		{tapFeature, false, opens("/dev/net/tun")},
 		{ovsFeature, false, ovsKernel()},
 		{"IPv6", false, try(plan.Step{Addr: &plan.Addr{Dev: "v0", Prefix: netip.MustParsePrefix("fd77::1/64")}})},
 	}, nil

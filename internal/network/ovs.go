@@ -105,14 +105,18 @@ func configure(h topo.Host, makes []string, args ...string) plan.Step {
 }
 
 // start starts the two daemons on h.
-func (vSwitch) start(h topo.Host) []plan.Step {
+func (v vSwitch) start(h topo.Host) []plan.Step {
+	var opens []string
+	if v.netdev {
+		opens = []string{"/dev/net/tun"} // for the bridges' own devices
+	}
 	return []plan.Step{
 		{In: h.Name, Exec: &plan.Exec{Argv: []string{"ovsdb-tool", "create", plan.Dir + "/conf.db"}}},
 		{In: h.Name, Service: &plan.Service{Name: "ovsdb-server", Env: ovsEnv,
 			Argv: []string{"ovsdb-server", plan.Dir + "/conf.db", "--remote=punix:" + plan.Dir + "/db.sock",
 				"--unixctl=" + plan.Dir + "/ovsdb-server.ctl"},
 			Ready: plan.Ready{Argv: vsctl("--no-wait", "init")}}},
-		{In: h.Name, Service: &plan.Service{Name: "ovs-vswitchd", Env: ovsEnv,
+		{In: h.Name, Service: &plan.Service{Name: "ovs-vswitchd", Env: ovsEnv, Opens: opens,
 			Argv:  []string{"ovs-vswitchd", "unix:" + plan.Dir + "/db.sock", "--unixctl=" + plan.Dir + "/ovs-vswitchd.ctl"},
 			Ready: plan.Ready{File: plan.Dir + "/ovs-vswitchd.ctl"}}},
 	}

@@ -110,11 +110,7 @@ func inside(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Run(d+"/"+s, func(t *testing.T) {
-				for _, tool := range p.Programs() {
-					if _, err := exec.LookPath(tool); err != nil {
-						t.Skip(err)
-					}
-				}
+				needDaemons(t, p)
 				home(t, network.Places(tp))
 				build(t, p, network.Places(tp))
 				try(t, p)
@@ -126,6 +122,28 @@ func inside(t *testing.T) {
 					change(t, p, changed, network.Places(tp))
 				}
 			})
+		}
+	}
+}
+
+// needDaemons skips a test whose daemons cannot be started here.
+func needDaemons(t *testing.T, p plan.Plan) {
+	t.Helper()
+	for _, tool := range p.Programs() {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, s := range p.Steps {
+		if s.Service == nil {
+			continue
+		}
+		for _, dev := range s.Service.Opens {
+			f, err := os.OpenFile(dev, os.O_RDWR, 0)
+			if err != nil {
+				t.Skip(err)
+			}
+			f.Close()
 		}
 	}
 }

@@ -19,8 +19,9 @@ type Service struct {
 	Name  string   `json:"name"` // of the service in messages, and of its log
 	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program
 	Env   []string `json:"env,omitempty"`
+	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
 	Ready Ready    `json:"ready"`
-	Makes []string `json:"makes,omitempty"` // devices that are in the place when it is ready
+	Makes []string `json:"makes,omitempty"` // network devices that are in the place when it is ready
 }
 
 // Ready is how a Service is known to be ready. One of the first three is set.
@@ -46,7 +47,7 @@ func (r Ready) Seconds() int {
 type Exec struct {
 	Argv  []string `json:"argv"` // as in Service
 	Env   []string `json:"env,omitempty"`
-	Makes []string `json:"makes,omitempty"` // devices that are in the place when it has ended
+	Makes []string `json:"makes,omitempty"` // network devices that are in the place when it has ended
 	// Found is the name under which every result of the network holds the first
 	// line that the command prints: a version, or a choice that a daemon made.
 	Found string `json:"found,omitempty"`

@@ -70,6 +70,10 @@ func (n *node) FS() fs.FS {
 		"proc/net/softnet_stat": text("%s\n", strings.Repeat("00000000 ", 15)),
 		"proc/net/dev":          text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
 		"proc/net/snmp":         text("Ip: Forwarding ReasmReqds FragCreates\nIp: 1 0 %d\n", n.frags),
+		"proc/7/stat":           text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),
+		"proc/7/task/7/stat":    text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0\n"),
+		"proc/7/task/8/stat":    text("8 (worker1) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),
+		"proc/7/task/9/stat":    text("9 (idler) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0\n"),
 		"proc/net/tcp":          text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
 	}
 }
@@ -153,6 +157,16 @@ func start(t *testing.T, s *Setup) {
 	s.Engines = e
 }
 
+// dies is a check that finds at its nth call that a service has ended.
+func dies(n int) func(context.Context, []plan.Expect) error {
+	return func(context.Context, []plan.Expect) error {
+		if n--; n == 0 {
+			return fmt.Errorf("%w: its last words", target.ErrService)
+		}
+		return nil
+	}
+}
+
 func TestRun(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -220,6 +234,17 @@ func TestRun(t *testing.T) {
 		{"expectation fails before", func(s *Setup, _, _ *node) {
 			s.Site.Verify = func(context.Context, []plan.Expect) error { return errors.New("MTU is 9") }
 		}, record.Invalid, "before: MTU is 9"},
+		{"a daemon has died", func(s *Setup, _, _ *node) { s.Site.Verify = dies(1) },
+			record.Failed, "before: a service of the network has ended: its last words"},
+		{"a daemon dies", func(s *Setup, _, _ *node) { s.Site.Verify = dies(2) },
+			record.Failed, "a service of the network has ended: its last words"},
+		{"a daemon dies, and so the client", func(s *Setup, cli, _ *node) {
+			s.Site.Verify = dies(2)
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, `{"event":"error","error":"no answer"}`)
+				return nil
+			}
+		}, record.Failed, "its last words\nengine: no answer"},
 		{"faster than the link", func(s *Setup, _, _ *node) { s.LinkRate = 1000 }, record.Invalid, "more than the"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -263,6 +288,35 @@ func TestCost(t *testing.T) {
 		}
 		if raw["client.out"] != probe.MarkBegin+"\n"+probe.MarkEnd+"\n"+rate+"\n" {
 			t.Errorf("raw client output %q", raw["client.out"])
+		}
+	})
+}
+
+// The CPU time of daemons is a value by their name, of both ends together, and
+// what the network consists of is found in the result.
+func TestDaemons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _, _ := setup()
+		for _, in := range []string{"h1", "h2"} {
+			s.Plan.Steps = append(s.Plan.Steps, plan.Step{In: in, Service: &plan.Service{Name: "relayd"}})
+		}
+		s.Site.Found = map[string]string{"relayd.version": "relayd 1.2"}
+		start(t, &s)
+		r, err := Run(t.Context(), s)
+		if err != nil || r.Status != record.OK {
+			t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
+		}
+		// The client's node spent 30 ticks of 10 ms in a window of a second.
+		for name, want := range map[string]float64{"cpu.relayd": 0.3, "cpu.relayd/worker": 0.3} {
+			if got, ok := r.Get(name); !ok || got.Unit != "core" || math.Abs(got.Value-want) > 1e-9 {
+				t.Errorf("%s = %+v, want %v", name, got, want)
+			}
+		}
+		if _, ok := r.Get("cpu.relayd/idler"); ok {
+			t.Error("a thread that did not run has a value")
+		}
+		if got := r.Found["relayd.version"]; got != "relayd 1.2" {
+			t.Errorf("found %q", got)
 		}
 	})
 }
