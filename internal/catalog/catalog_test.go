@@ -48,8 +48,8 @@ func TestProbes(t *testing.T) {
 		}
 		fresh(t, name, p.New(), p.New())
 	}
-	if got := Programs(); !slices.Contains(got, "iperf3") || slices.Contains(got, "weir") {
-		t.Errorf("programs are %v: want iperf3 among them and not weir", got)
+	if got := Programs(); !slices.Contains(got, "iperf3") || !slices.Contains(got, "ovs-vswitchd") || slices.Contains(got, "weir") {
+		t.Errorf("programs are %v: want iperf3 and ovs-vswitchd among them and not weir", got)
 	}
 }
 

@@ -69,10 +69,9 @@ func PacketCeiling(rate float64, h Headers) (float64, error) {
 // packets share a packet of the underlay it is full of them, which is the least
 // that one can cost.
 func (h Headers) wire(p int) float64 {
-	const around = plan.EthernetHeader + plan.WireOverhead
-	shared := h.Path.Shared
+	shared, around := h.Path.Shared, h.Path.Tag+plan.EthernetHeader+plan.WireOverhead
 	if shared == 0 {
-		return float64(max(p+h.Path.Overhead+plan.EthernetHeader, minFrame) + plan.WireOverhead)
+		return float64(max(p+h.Path.Overhead+h.Path.Tag+plan.EthernetHeader, minFrame) + plan.WireOverhead)
 	}
 	own := float64(p + h.Path.Overhead - shared)
 	return own + float64(shared+around)*own/float64(h.Path.Outer-shared)
@@ -133,8 +132,8 @@ func (h Headers) check(rate float64) error {
 	switch {
 	case !(rate >= 0 && rate <= maxRate):
 		return fmt.Errorf("link rate %g bit/s is outside 0..%g", rate, maxRate)
-	case p.Overhead < 0:
-		return fmt.Errorf("encapsulation of %d bytes is negative", p.Overhead)
+	case p.Overhead < 0 || p.Tag < 0:
+		return fmt.Errorf("encapsulation of %d bytes with a tag of %d is negative", p.Overhead, p.Tag)
 	case p.Shared < 0 || p.Shared > p.Overhead:
 		return fmt.Errorf("%d bytes of the encapsulation that packets share are outside 0..%d", p.Shared, p.Overhead)
 	case p.MTU > maxLength+ipv6:

@@ -37,6 +37,7 @@ func TestCeiling(t *testing.T) {
 		{"tcp, IPv6 in vxlan", Headers{Path: vxlan, Protocol: TCP, IPv6: true}, 1378, 1538},
 		{"tcp, jumbo", Headers{Path: plan.Path{MTU: 9000, Outer: 9000}, Protocol: TCP}, 8948, 9038},
 		{"tcp, a path below the underlay's MTU", Headers{Path: plan.Path{MTU: 1400, Outer: 1500}, Protocol: TCP}, 1348, 1438},
+		{"tcp, vlan", Headers{Path: plan.Path{MTU: 1500, Outer: 1500, Tag: 4}, Protocol: TCP}, 1448, 1542},
 		{"udp 1400", udp(plain, 1400), 1400, 1466},
 		{"udp 1400, vxlan", udp(vxlan, 1400), 1400, 1516},
 		{"udp 1400, IPv6", Headers{Path: plain, Protocol: UDP, Datagram: 1400, IPv6: true}, 1400, 1486},
@@ -116,6 +117,7 @@ func TestCeilingErrors(t *testing.T) {
 		{1e9, Headers{Path: plan.Path{MTU: 1500, Overhead: 50, Outer: 1500}, Protocol: TCP}, "lower the path's MTU to 1450"},
 		{1e9, Headers{Path: plan.Path{MTU: 1500, Overhead: -1}, Protocol: TCP}, "negative"},
 		{1e9, Headers{Path: plan.Path{MTU: 1455, Overhead: 45, Shared: 46, Outer: 1500}, Protocol: TCP}, "46 bytes of the encapsulation that packets share are outside 0..45"},
+		{1e9, Headers{Path: plan.Path{MTU: 1500, Tag: -1}, Protocol: TCP}, "negative"},
 		{1e9, Headers{Path: plan.Path{MTU: 1 << 40}, Protocol: TCP}, "above"},
 		{1e9, Headers{Path: plain, Protocol: "sctp"}, `"sctp" is not one of tcp, udp`},
 	} {

@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 			return daemon(args[1:])
 		case "hang": // until told to stop
 			os.Stdout.WriteString("hanging\n")
-			select {}
+			hang()
 		case "devices":
 			b, err := os.ReadFile("/proc/net/dev")
 			if err != nil {

@@ -59,11 +59,15 @@ func daemon(args []string) int {
 		case "exit":
 			return 3
 		case "hang":
-			select {}
+			hang()
 		}
 	}
 	return 0
 }
+
+// hang waits for a signal that ends it. A select without cases would end a program
+// that has no other goroutine.
+func hang() { time.Sleep(time.Hour) }
 
 func weirDaemon(args ...string) []string { return append([]string{"weir", "daemon"}, args...) }
 

@@ -32,7 +32,8 @@ func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, plan.VLANTag)}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	p.Path.Tag = plan.VLANTag
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, v.start(h)...)
 		p.Steps = append(p.Steps, v.addBridge(h, intBridge), configure(h, nil, "add-port", intBridge, h.Dev))

@@ -167,6 +167,9 @@ type Path struct {
 	// Shared are the bytes of Overhead that packets have in common when the network
 	// puts several into one packet of the underlay; 0 when it does not.
 	Shared int `json:"shared,omitempty"`
+	// Tag is the bytes that a VLAN adds to every frame on the underlay: overhead
+	// that its MTU does not count.
+	Tag int `json:"tag,omitempty"`
 }
 
 // An Expect is one thing that must hold. MTU and Offload are looked at before

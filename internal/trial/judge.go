@@ -16,7 +16,7 @@ import (
 // path notes what the path offers, and the arithmetic ceiling of a link.
 func (s *Setup) path(r *record.Result, m probe.Measured) {
 	r.Found["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
-	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead)
+	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
 	if s.LinkRate > 0 {
 		r.Found["link"] = strconv.FormatFloat(s.LinkRate, 'f', -1, 64)
 	}
