@@ -22,16 +22,26 @@ type Network struct {
 
 // Networks are by the name that a study uses.
 var Networks = map[string]Network{
-	"host":          {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
-	"bridge":        {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
-	"vxlan":         {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
-	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
-	"routed":        {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
-	"macvlan":       {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
-	"ovs":           {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
-	"ovs-vlan":      {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
-	"ovs-vxlan":     {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
-	"ovs-geneve":    {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
+	"host":            {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
+	"bridge":          {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
+	"vxlan":           {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
+	"vxlan-overlay":   {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
+	"vxlan-hops":      {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours"},
+	"routed":          {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
+	"eni-shared":      {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)"},
+	"eni-dedicated":   {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)"},
+	"ipip":            {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)"},
+	"wireguard":       {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts"},
+	"geneve-overlay":  {func() network.Driver { return &network.GeneveOverlay{VNI: 1, Port: 6081} }, 2, "pods on a bridge per host, Geneve between two hosts"},
+	"relay":           {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783} }, 0, "pods of a line of hosts, frames go through a program and UDP (our own; the mechanism of Weave's sleeve)"},
+	"relay-encrypted": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783, Encrypt: true} }, 0, "relay with frames sealed by NaCl's box"},
+	"macvlan":         {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
+	"ipvlan":          {func() network.Driver { return &network.IPvlan{Mode: "l2"} }, 0, "pods on ipvlan devices of the host's NIC, switched (mode l2)"},
+	"ipvlan-l3":       {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)"},
+	"ovs":             {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
+	"ovs-vlan":        {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
+	"ovs-vxlan":       {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
+	"ovs-geneve":      {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
 }
 
 // How Open vSwitch is used when nothing else is asked for.
@@ -133,9 +143,10 @@ func find[T any](in map[string]T, what, name string) (T, error) {
 // Names returns the names of a list, sorted.
 func Names[T any](in map[string]T) []string { return slices.Sorted(maps.Keys(in)) }
 
-// Spec fits a topology to what the network can connect: fewer hosts, and at
-// least two ends.
-func (n Network) Spec(s topo.Spec) topo.Spec {
+// Spec fits a topology to what the driver d of this network can connect: another
+// number of hosts, and at least two ends.
+func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
+	s = network.Shape(d, s)
 	if n.Hosts > 0 && (s.Hosts == 0 || s.Hosts > n.Hosts) {
 		s.Hosts = n.Hosts
 	}
@@ -150,11 +161,12 @@ func (n Network) Spec(s topo.Spec) topo.Spec {
 func Programs() []string {
 	found := map[string]bool{}
 	for _, n := range Networks {
-		t, err := topo.New(n.Spec(topo.Spec{}))
+		d := n.New()
+		t, err := topo.New(n.Spec(d, topo.Spec{}))
 		if err != nil {
 			continue // a test builds each of them so
 		}
-		if p, err := n.New().Plan(t); err == nil {
+		if p, err := d.Plan(t); err == nil {
 			for _, name := range p.Programs() {
 				found[name] = true
 			}

@@ -74,7 +74,7 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 	if err := u.Decode(n.Driver); err != nil {
 		return n, err
 	}
-	if n.Topology, err = topo.New(entry.Spec(s)); err != nil {
+	if n.Topology, err = topo.New(entry.Spec(n.Driver, s)); err != nil {
 		return n, err
 	}
 	_, err = network.Build(n.Driver, n.Topology)

@@ -69,11 +69,12 @@ func (t *topologyFlags) build() (topo.Topology, plan.Plan, error) {
 		return topo.Topology{}, plan.Plan{}, usage("--nic: %w", err)
 	}
 	t.spec.Kernel = lab.Kernel()
-	topology, err := topo.New(entry.Spec(t.spec))
+	driver := entry.New()
+	topology, err := topo.New(entry.Spec(driver, t.spec))
 	if err != nil {
 		return topo.Topology{}, plan.Plan{}, exit(exitUsage, err)
 	}
-	p, err := network.Build(entry.New(), topology)
+	p, err := network.Build(driver, topology)
 	return topology, p, exit(exitUsage, err)
 }
 

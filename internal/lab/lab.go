@@ -17,6 +17,7 @@ import (
 	"github.com/vishvananda/netlink"
 	vnetns "github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
@@ -30,6 +31,7 @@ type lab struct {
 	logs     string     // directory of the services' logs; "" is each place's own
 	services []*service // in the order of their start
 	found    map[string]string
+	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
 }
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
@@ -46,7 +48,7 @@ type place struct {
 // services goes to files in the directory logs, or to the state directory of
 // their place when logs is "".
 func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
-	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}}
+	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
