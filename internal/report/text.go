@@ -36,6 +36,10 @@ func Text(w io.Writer, r Run, width int) error {
 		}
 		wrap(b, "* ", plain(f.Text), width)
 	}
+	if r.Claims != nil {
+		fmt.Fprintln(b, "\nPublished figures that these results bear on")
+		textClaims(b, r.Claims, width)
+	}
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n%s\n", plain(heading(t)))
 		textTable(b, columns(t, p.Baseline), width)
