@@ -103,6 +103,22 @@ func (t Test) Published() float64 {
 	return t.Ratio.Value
 }
 
+// String says what is divided by what.
+func (t Test) String() string {
+	var to []string
+	for _, c := range t.Sum {
+		to = append(to, c.String())
+	}
+	if t.To != nil {
+		to = append(to, t.To.String())
+	}
+	s := fmt.Sprintf("[%s] ÷ [%s]", t.Of, strings.Join(to, "] + ["))
+	if t.Per != nil {
+		s = fmt.Sprintf("(%s) ÷ ([%s] ÷ [%s])", s, t.Per.Of, t.Per.To)
+	}
+	return s
+}
+
 // Cells lists the cells of t.
 func (t Test) Cells() []Cell {
 	all := append([]Cell{t.Of}, t.Sum...)

@@ -18,7 +18,7 @@ import (
 type item struct {
 	Name    string   `json:"name"`
 	About   string   `json:"about"`
-	Options []string `json:"options,omitempty"`
+	Options []string `json:"options,omitempty"` // of a study: how long it is
 }
 
 // lists are what `weir list` can list.
@@ -99,7 +99,8 @@ func listStudies() ([]item, error) {
 		if err != nil {
 			return nil, err
 		}
-		is = append(is, item{Name: n, About: s.Question})
+		is = append(is, item{Name: n, About: s.Question, Options: []string{
+			fmt.Sprintf("%d blocks of %v; with --fast %d of %v", s.Blocks, s.Duration, s.Fast.Blocks, s.Fast.Duration)}})
 	}
 	return is, nil
 }

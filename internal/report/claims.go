@@ -30,9 +30,9 @@ func textClaims(w io.Writer, outcomes []claim.Outcome, width int) {
 // claimColumns has a line for each test of each claim; one that cannot be tested
 // has one line.
 func claimColumns(outcomes []claim.Outcome) []column {
-	name := column{Head: "claim", Left: true, keep: 9}
-	published, accepted := column{Head: "published", keep: 9}, column{Head: "accepted", keep: 5}
-	ratio, interval := column{Head: "measured", Class: "ratio", keep: 9}, column{Head: "interval", Class: "interval", keep: 9}
+	name := column{Head: "claim", Left: true, Whole: true, keep: 9} // a name is to be copied
+	published, accepted := column{Head: "published", keep: 6}, column{Head: "accepted", keep: 5}
+	ratio, interval := column{Head: "measured", Class: "ratio", keep: 9}, column{Head: "interval", Class: "interval", keep: 8}
 	verdict := column{Head: "verdict", Left: true, keep: 9}
 	from := column{Head: "results", Left: true, keep: 4}
 	several := slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.From != "" && o.From != outcomes[0].From })
@@ -46,6 +46,9 @@ func claimColumns(outcomes []claim.Outcome) []column {
 	}
 	for _, o := range outcomes {
 		id, v, where := o.Claim.ID, string(o.Verdict), ""
+		if o.Verdict == claim.Untestable {
+			v = "not testable" // the notes say it in full
+		}
 		if several {
 			where = o.From
 		}
@@ -89,7 +92,7 @@ func claimNotes(outcomes []claim.Outcome) []string {
 		}
 		for i, m := range o.Measured {
 			for _, s := range m.Ratio.Warnings {
-				out = append(out, fmt.Sprintf("%s, %s: %s", o.Claim.ID, ratioName(o.Claim.Tests[i]), s))
+				out = append(out, fmt.Sprintf("%s, %s: %s", o.Claim.ID, o.Claim.Tests[i], s))
 			}
 		}
 	}
@@ -104,26 +107,10 @@ func refuted(o claim.Outcome) string {
 	var parts []string
 	for i, m := range o.Measured {
 		if t := o.Claim.Tests[i]; m.Verdict == claim.Fails {
-			parts = append(parts, fmt.Sprintf("%s is %s× and not %s", ratioName(t), fixed(m.Ratio.Center, ratioDigits(m.Ratio)), t.Bounds()))
+			parts = append(parts, fmt.Sprintf("%s is %s× and not %s", t, fixed(m.Ratio.Center, ratioDigits(m.Ratio)), t.Bounds()))
 		}
 	}
 	return strings.Join(parts, "; ") + "."
-}
-
-// ratioName says what a test divides by what.
-func ratioName(t claim.Test) string {
-	var to []string
-	for _, c := range t.Sum {
-		to = append(to, c.String())
-	}
-	if t.To != nil {
-		to = append(to, t.To.String())
-	}
-	s := fmt.Sprintf("[%s] ÷ [%s]", t.Of, strings.Join(to, "] + ["))
-	if t.Per != nil {
-		s = fmt.Sprintf("(%s) ÷ ([%s] ÷ [%s])", s, t.Per.Of, t.Per.To)
-	}
-	return s
 }
 
 func claimFootnote(outcomes []claim.Outcome) string {
@@ -134,8 +121,7 @@ func claimFootnote(outcomes []claim.Outcome) string {
 	var parts []string
 	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided, claim.Untestable} {
 		if n[v] > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n[v], map[claim.Verdict]string{
-				claim.Holds: "hold", claim.Fails: "do not hold", claim.Undecided: "undecided", claim.Untestable: "cannot be tested here"}[v]))
+			parts = append(parts, fmt.Sprintf("%s %d", v, n[v]))
 		}
 	}
 	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of what was measured is within the bounds that are accepted, and does not when all of it is outside. "+

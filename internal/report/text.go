@@ -118,11 +118,11 @@ func textTable(w io.Writer, cs []column, width int) {
 	}
 	for total(cs) > width {
 		over := total(cs) - width
-		if n := cs[0].width(); n > minName {
+		i := least(cs)
+		if n := cs[0].width(); n > minName && (i < 0 || !cs[0].Whole) {
 			cs[0].clip(max(minName, n-over))
 			continue
 		}
-		i := least(cs)
 		if i < 0 {
 			break
 		}

@@ -32,7 +32,8 @@ type node struct {
 	mu    sync.Mutex
 	ticks int // of user time
 	bytes int // received by eth0
-	frags int
+	frags int // that were sent
+	reasm int // that were received; a third of them in vain
 	port  int // on which a server listens
 }
 
@@ -71,7 +72,7 @@ func (n *node) FS() fs.FS {
 		"sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": text("2300000\n"),
 		"proc/net/softnet_stat":                                text("%s\n", strings.Repeat("00000000 ", 15)),
 		"proc/net/dev":                                         text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
-		"proc/net/snmp":                                        text("Ip: Forwarding ReasmReqds FragCreates\nIp: 1 0 %d\n", n.frags),
+		"proc/net/snmp":                                        text("Ip: Forwarding ReasmReqds ReasmFails FragCreates\nIp: 1 %d %d %d\n", n.reasm, n.reasm/3, n.frags),
 		"proc/net/tcp":                                         text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
 	}
 }
