@@ -2,8 +2,8 @@
 // claimed, under which conditions, which study bears on it, and within which
 // bounds a measurement counts as agreement. It reads claims and judges results.
 //
-// It must not run anything, format a number, or know which networks exist: what
-// is missing here is for the caller to say.
+// It must not run anything or know which networks exist: what is missing here is
+// for the caller to say.
 //
 // Claims stand in YAML, a file per source:
 //

@@ -177,7 +177,7 @@ func TestJudgeNotOK(t *testing.T) {
 	}{
 		{"skipped", func(r *record.Result) { r.Status, r.Reason, r.Values = record.Skipped, "no kernel module", nil }, Untestable, "vxlan tcp-stream: skipped: no kernel module"},
 		{"invalid", func(r *record.Result) { r.Status, r.Reason = record.Invalid, "another path" }, Untestable, "invalid: another path"},
-		{"no value", func(r *record.Result) { r.Values = nil }, Untestable, `no trial has a value ""`},
+		{"no value", func(r *record.Result) { r.Values = nil }, Untestable, "no trial has a value"},
 		{"one failed", func(r *record.Result) {
 			if r.Block == 1 {
 				r.Status, r.Values = record.Failed, nil

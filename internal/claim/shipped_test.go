@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"strings"
 	"testing"
@@ -38,6 +39,32 @@ func TestShipped(t *testing.T) {
 		if len(c.ID) > 35 {
 			t.Errorf("%s: an id of %d letters", c.ID, len(c.ID))
 		}
+	}
+}
+
+// Where the reason is a rule, the bounds follow it: half to twice the cost on a
+// logarithmic scale is from the square root of a ratio to its square.
+func TestHalfToTwice(t *testing.T) {
+	n := 0
+	for _, c := range shipped(t) {
+		if !strings.HasPrefix(c.Tolerance, "Half to twice") {
+			continue
+		}
+		for _, test := range c.Tests {
+			p := test.Published()
+			if p == 0 {
+				t.Errorf("%s: half to twice of what? no ratio is published", c.ID)
+				continue
+			}
+			n++
+			least, most := min(math.Sqrt(p), p*p), max(math.Sqrt(p), p*p)
+			if math.Abs(test.Least/least-1) > 0.05 || math.Abs(test.Most/most-1) > 0.05 {
+				t.Errorf("%s, %s: %.3g accepts from %.3g to %.3g, not %s", c.ID, test, p, least, most, test.Bounds())
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no claim has this reason: the test looks in the wrong place")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/stat"
@@ -215,7 +216,7 @@ func values(trials []record.Result, metric string) (map[int]float64, string) {
 	}
 	v := pivot.PerBlock(trials, metric)
 	if len(v) == 0 {
-		return nil, cmp.Or(why, fmt.Sprintf("no trial has a value %q", metric))
+		return nil, cmp.Or(why, strings.TrimSpace("no trial has a value "+metric))
 	}
 	return v, ""
 }

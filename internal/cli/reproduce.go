@@ -39,7 +39,9 @@ reproduction, give the same -o again.`,
   weir reproduce tso-doubles-tcp udp-loses-more-than-tcp --fast
   weir reproduce --all -o reproduced
   weir reproduce --from results      # without measuring`,
-		ValidArgsFunction: complete(claimNames()),
+		ValidArgsFunction: func(c *cobra.Command, as []string, toComplete string) ([]string, cobra.ShellCompDirective) {
+			return complete(claimNames())(c, as, toComplete) // not read whenever weir starts
+		},
 		RunE: func(c *cobra.Command, as []string) error {
 			shipped, err := claim.Shipped()
 			if err != nil {
@@ -99,7 +101,15 @@ func choose(shipped []claim.Claim, names []string) (chosen []claim.Claim, _ erro
 
 func listClaims(shipped []claim.Claim, asJSON bool) error {
 	if asJSON {
-		return printJSON(os.Stdout, shipped)
+		type line struct {
+			claim.Claim
+			Study string `json:"study"`
+		}
+		var lines []line
+		for _, c := range shipped {
+			lines = append(lines, line{c, c.Study.Name})
+		}
+		return printJSON(os.Stdout, lines)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "claim\tpublished\tstudy\ttext")
@@ -213,6 +223,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 		fmt.Fprintf(os.Stderr, "study %d of %d: %s\n", i+1, len(studies), s.Name)
 		one := runner{version: r.version, study: s, dir: filepath.Join(r.dir, s.Name), goOn: r.again(claims)}
 		if _, err := os.Stat(filepath.Join(one.dir, "results.jsonl")); err == nil {
+			fmt.Fprintf(os.Stderr, "%s holds results: they are finished as they were begun\n", one.dir)
 			one.resume = one.dir
 			if one.study, err = storedStudy(one.dir); err != nil {
 				return nil, nil, err
@@ -294,7 +305,7 @@ func (r *reproduction) tell(outcomes []claim.Outcome, results []record.Result) e
 	if err != nil {
 		return err
 	}
-	if !r.json && r.dir != "" {
+	if !r.json && len(results) > 0 {
 		fmt.Printf("\nresults and reports: %s\n", r.dir)
 	}
 	// A trial that was skipped makes its claims untestable, which the table says.
