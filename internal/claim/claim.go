@@ -218,6 +218,8 @@ func (t Test) check(s study.Study) error {
 	switch p := t.Published(); {
 	case (t.To == nil) == (len(t.Sum) == 0):
 		return errors.New("a test divides by one of to and sum")
+	case t.Per != nil && (t.Ratio.Value > 0) != (t.Per.Ratio.Value > 0):
+		return errors.New("one of the two ratios of a double ratio was published, and the other one not")
 	case t.Least < 0 || t.Most < 0 || t.Least == 0 && t.Most == 0:
 		return fmt.Errorf("least %g and most %g: a ratio is above 0, and one bound is needed", t.Least, t.Most)
 	case t.Most > 0 && t.Least >= t.Most:

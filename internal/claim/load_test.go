@@ -94,6 +94,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"cell's key", "of: {network: vxlan,", "of: {net: vxlan,", `f:15: of has no key "net"`},
 		{"no divisor", "    to: {network: host, probe: tcp-stream, levels: {mtu: 1500}}\n", "", "f:15: claim vxlan-cost: a test divides by one of to and sum"},
 		{"two divisors", "    ratio:", "    sum: [{network: host, probe: tcp-stream, levels: {mtu: 1500}}]\n    ratio:", "divides by one of to and sum"},
+		{"half a double ratio", "    ratio:", "    per: {of: {network: vxlan, probe: tcp-stream, levels: {mtu: 9000}}, to: {network: host, probe: tcp-stream, levels: {mtu: 9000}}}\n    ratio:", "one of the two ratios of a double ratio was published"},
 		{"no bound", "    least: 0.49\n    most: 0.84\n", "", "one bound is needed"},
 		{"negative bound", "least: 0.49", "least: -1", "a ratio is above 0"},
 		{"bounds", "least: 0.49", "least: 0.9", "least 0.9 is not below most 0.84"},
