@@ -186,6 +186,8 @@ func (c Claim) judge(trials map[string][]record.Result) Outcome {
 	case o.Verdict != Undecided:
 	case more < 0:
 		o.Why = "the ratio lies on a bound: no practical number of blocks would tell"
+	case more == 1:
+		o.Why = "about one more block would tell"
 	default:
 		o.Why = fmt.Sprintf("about %d more blocks would tell", more)
 	}

@@ -76,14 +76,14 @@ func claimColumns(outcomes []claim.Outcome) []column {
 // claimNotes says of every claim that is not settled what was claimed, and why it
 // may not hold here or what is missing.
 func claimNotes(outcomes []claim.Outcome) []string {
-	var out, order []string
+	var out, order, undecided []string
 	missing := map[string][]string{} // claims by what is missing for them
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
 			out = append(out, fmt.Sprintf("%s does not hold here: %s (%s) %s", o.Claim.ID, o.Claim.Text, refuted(o), o.Claim.Note))
 		case claim.Undecided:
-			out = append(out, o.Claim.ID+" is undecided: "+o.Why)
+			undecided = append(undecided, fmt.Sprintf("%s (%s)", o.Claim.ID, o.Why))
 		case claim.Untestable:
 			if missing[o.Why] == nil {
 				order = append(order, o.Why)
@@ -95,6 +95,9 @@ func claimNotes(outcomes []claim.Outcome) []string {
 				out = append(out, fmt.Sprintf("%s, %s: %s", o.Claim.ID, o.Claim.Tests[i], s))
 			}
 		}
+	}
+	if undecided != nil {
+		out = append(out, "undecided: "+strings.Join(undecided, ", "))
 	}
 	for _, why := range order {
 		out = append(out, fmt.Sprintf("cannot be tested here: %s: %s", why, strings.Join(missing[why], ", ")))
