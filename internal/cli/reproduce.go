@@ -86,13 +86,18 @@ func claimNames() []string {
 	return names
 }
 
+// index is -1 when there is no claim called id.
+func index(claims []claim.Claim, id string) int {
+	return slices.IndexFunc(claims, func(c claim.Claim) bool { return c.ID == id })
+}
+
 func choose(shipped []claim.Claim, names []string) (chosen []claim.Claim, _ error) {
 	for _, name := range names {
-		i := slices.IndexFunc(shipped, func(c claim.Claim) bool { return c.ID == name })
+		i := index(shipped, name)
 		if i < 0 {
 			return nil, usage("unknown claim %q; weir reproduce lists all %d", name, len(shipped))
 		}
-		if !slices.ContainsFunc(chosen, func(c claim.Claim) bool { return c.ID == name }) {
+		if index(chosen, name) < 0 {
 			chosen = append(chosen, shipped[i])
 		}
 	}
@@ -142,7 +147,7 @@ func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool)
 			}
 			tell(rep.Problems)
 			for _, o := range rep.Claims {
-				if slices.ContainsFunc(claims, func(c claim.Claim) bool { return c.ID == o.Claim.ID }) {
+				if index(claims, o.Claim.ID) >= 0 {
 					outcomes = append(outcomes, o)
 				}
 			}
@@ -242,7 +247,8 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 		}
 		all = append(all, rep.Results...)
 		for _, o := range rep.Claims {
-			if slices.ContainsFunc(claims, func(c claim.Claim) bool { return c.ID == o.Claim.ID && c.Study.Name == s.Name }) {
+			// Another claim may find its cells in this study, too; its own will be run.
+			if i := index(claims, o.Claim.ID); i >= 0 && claims[i].Study.Name == s.Name {
 				outcomes = append(outcomes, o)
 			}
 		}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/claim"
@@ -35,7 +34,10 @@ func claimColumns(outcomes []claim.Outcome) []column {
 	ratio, interval := column{Head: "measured", Class: "ratio", keep: 9}, column{Head: "interval", Class: "interval", keep: 8}
 	verdict := column{Head: "verdict", Left: true, keep: 9}
 	from := column{Head: "results", Left: true, keep: 4}
-	several := slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.From != "" && o.From != outcomes[0].From })
+	times := map[string]int{} // by claim
+	for _, o := range outcomes {
+		times[o.Claim.ID]++
+	}
 	line := func(c, p, a, r, i, v, f string) {
 		for _, x := range []struct {
 			to   *column
@@ -45,14 +47,14 @@ func claimColumns(outcomes []claim.Outcome) []column {
 		}
 	}
 	for _, o := range outcomes {
-		id, v, where := o.Claim.ID, string(o.Verdict), ""
+		id, v, where, tests := o.Claim.ID, string(o.Verdict), "", o.Claim.Tests
 		if o.Verdict == claim.Untestable {
-			v = "not testable" // the notes say it in full
+			v, tests = "not testable", tests[:1] // the notes say it in full
 		}
-		if several {
+		if times[id] > 1 { // whose results these are
 			where = o.From
 		}
-		for i, t := range o.Claim.Tests {
+		for i, t := range tests {
 			p := ""
 			if r := t.Published(); r > 0 {
 				p = fixed(r, ratioDigits(stat.Interval{N: 1, Center: r})) + "×"

@@ -54,15 +54,15 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// Of several runs every line says which one it is of.
+// A claim that several runs bear on has a line for each, which says whose it is.
 func TestClaimsOfSeveralRuns(t *testing.T) {
-	os := outcomes()[:2]
-	os[1].From = "b"
+	os := append(outcomes()[:2], outcomes()[0])
+	os[2].From = "b"
 	var b bytes.Buffer
 	if err := Claims(&b, os, 120); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "results") || !strings.Contains(b.String(), "  b\n") {
+	if !strings.Contains(b.String(), "holds          a\n") || !strings.Contains(b.String(), "holds          b\n") || !strings.Contains(b.String(), "does not hold\n") {
 		t.Errorf("the results are not told apart:\n%s", b.String())
 	}
 }
