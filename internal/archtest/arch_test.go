@@ -18,10 +18,10 @@ const module = "github.com/weir-bench/weir/"
 // network never sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
-	{"record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/sample", "studies"},
+	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/sample", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
-	{"internal/condition", "internal/diagnose", "internal/chart"},
+	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim"},
 	// Effects and their orchestration.
 	{"internal/lab", "internal/keep", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},

@@ -2,12 +2,14 @@ package catalog
 
 import (
 	"io/fs"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
@@ -100,6 +102,77 @@ func TestShippedStudies(t *testing.T) {
 		}
 		if err != nil {
 			t.Errorf("%s: %v", f, err)
+		}
+	}
+}
+
+// Every shipped claim names cells that its study measures, unless a network, probe
+// or factor is missing; then what is missing is told.
+func TestShippedClaims(t *testing.T) {
+	claims, err := claim.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testable := 0
+	for _, c := range claims {
+		part := Available(c.Study)
+		complete := true
+		for _, x := range c.Cells() {
+			cell := study.Cell{Network: x.Network, Probe: x.Probe, Levels: x.Levels}
+			if err := Missing(c.Study, cell); err != nil {
+				complete = false
+				continue
+			}
+			if !slices.ContainsFunc(part.Cells(Applies), func(y study.Cell) bool {
+				return y.Network == cell.Network && y.Probe == cell.Probe && maps.Equal(y.Levels, cell.Levels)
+			}) {
+				t.Errorf("%s: study %s does not measure %s: a cell names every factor that applies to its probe", c.ID, c.Study.Name, x)
+			}
+		}
+		if !complete {
+			continue
+		}
+		testable++
+		for _, s := range []study.Study{part, part.Faster()} {
+			if _, err := Prepare(s, topo.Kernel{}); err != nil {
+				t.Errorf("%s: %v", c.ID, err)
+			}
+			if err := s.Validate(); err != nil {
+				t.Errorf("%s: %v", c.ID, err)
+			}
+		}
+	}
+	if testable < 25 {
+		t.Errorf("%d claims can be tested", testable)
+	}
+}
+
+// What a study names and nobody has is left out, with a reason for each.
+func TestAvailable(t *testing.T) {
+	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], colour: [red]}\n"), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := Available(s)
+	if err := part.Validate(); err != nil {
+		t.Error(err)
+	}
+	if len(part.Networks) != 2 || part.Baseline != "host" || len(part.Probes) != 2 || len(part.Factors) != 2 || len(s.Factors) != 3 {
+		t.Errorf("%+v", part)
+	}
+	for _, c := range []struct {
+		cell study.Cell
+		want string
+	}{
+		{study.Cell{Network: "host", Probe: "ping"}, ""},
+		{study.Cell{Network: "v", Probe: "udp-rr", Levels: map[string]string{"mtu": "1500", "size": "64"}}, ""},
+		{study.Cell{Network: "warp", Probe: "ping"}, `this version has no network "warp"`},
+		{study.Cell{Network: "v", Probe: "telepathy"}, `this version has no probe "telepathy"`},
+		{study.Cell{Network: "v", Probe: "ping", Levels: map[string]string{"colour": "red"}}, `this version has no factor "colour" of ping`},
+	} {
+		err := Missing(s, c.cell)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%+v: %v, want %q", c.cell, err, c.want)
 		}
 	}
 }

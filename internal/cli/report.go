@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -41,12 +42,11 @@ func reportCommand() *cobra.Command {
 			if write == nil {
 				return usage("unknown format %q; there are csv, html, json, md, text", format)
 			}
-			rep, err := load(as[0])
+			rep, err := load(as[0], keep)
 			if err != nil {
 				return err
 			}
 			tell(rep.Problems)
-			rep.KeepDisturbed = rep.KeepDisturbed || keep
 			var b bytes.Buffer
 			if err := write(&b, rep); err != nil {
 				return err
@@ -65,8 +65,9 @@ func reportCommand() *cobra.Command {
 	return c
 }
 
-// load reads a results directory, whole or not.
-func load(dir string) (report.Run, error) {
+// load reads a results directory, whole or not. keep counts disturbed trials even
+// when the study does not.
+func load(dir string, keep bool) (report.Run, error) {
 	c, err := store.Read(dir)
 	if err != nil {
 		return report.Run{}, usage("%s holds no results: %w", dir, err)
@@ -79,6 +80,7 @@ func load(dir string) (report.Run, error) {
 	if err != nil {
 		return rep, exit(exitUsage, err)
 	}
+	s.KeepDisturbed = s.KeepDisturbed || keep
 	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
 	rep.KeepDisturbed = s.KeepDisturbed
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
@@ -89,6 +91,14 @@ func load(dir string) (report.Run, error) {
 		rep.Tools[u.Name] = report.Tool{Measures: e.Measures, Differs: e.Differs}
 	}
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
+	shipped, err := claim.Shipped()
+	if err != nil {
+		return rep, err
+	}
+	rep.Claims = claim.Judge(shipped, s, c.Results)
+	for i := range rep.Claims {
+		rep.Claims[i].From = dir
+	}
 	return rep, nil
 }
 
@@ -138,7 +148,7 @@ whole interval is worse than the bound; then the exit status is 1.`,
 			}
 			var runs [2]report.Run
 			for i, dir := range as {
-				if runs[i], err = load(dir); err != nil {
+				if runs[i], err = load(dir, false); err != nil {
 					return err
 				}
 				tell(runs[i].Problems)

@@ -37,6 +37,7 @@ type studyFlags struct {
 	link, nic        string
 	ipv6, podsIPv6   bool
 	keepDisturbed    bool
+	fast             bool
 	names            []string
 }
 
@@ -49,6 +50,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 	fl.IntVar(&f.blocks, "blocks", 0, "passes through all cells; with --precision, of the pilot")
 	fl.StringVar(&f.precision, "precision", "", "half width that every ratio's interval should get, such as 2%")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "cap for --precision")
+	fl.BoolVar(&f.fast, "fast", false, "the study's fast form: few blocks, short windows, wide intervals")
 	fl.BoolVar(&f.keepDisturbed, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
 	fl.DurationVar(&f.warmup, "warmup", 0, "traffic before each measurement, not counted")
 	fl.DurationVar(&f.duration, "duration", 0, "of each measurement")
@@ -125,6 +127,9 @@ func studyNames() []string {
 // change overwrites what flags were given for.
 func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 	given := c.Flags().Changed
+	if f.fast {
+		*s = s.Faster()
+	}
 	if given("networks") {
 		s.Baseline = ""
 		if s.Networks, err = uses(f.networks); err != nil {

@@ -17,15 +17,15 @@ const (
 	leastClock    = 0.9                    // of the cell's median clock frequency
 )
 
-// disturbed returns results, in which the ok trials that something outside the
-// run disturbed have the status Disturbed and a reason: they are shown, and not
-// aggregated. What disturbs comes from outside, so leaving these trials out favours
-// no network.
+// Disturbed returns results, sorted by time, in which the ok trials that something
+// outside the run disturbed have the status Disturbed and a reason: they are shown,
+// and not aggregated. What disturbs comes from outside, so leaving these trials out
+// favours no network.
 //
 // Programs of others are seen by their time in user mode; by their time in the
 // kernel only where it exceeds the cell's median, for the kernel charges some of
 // the traffic's own softirq time to whatever it interrupts.
-func disturbed(results []record.Result) []record.Result {
+func Disturbed(results []record.Result) []record.Result {
 	out := slices.Clone(results)
 	slices.SortStableFunc(out, func(a, b record.Result) int { return a.Start.Compare(b.Start) })
 	usual := func(name string) map[string]float64 {
@@ -103,11 +103,11 @@ func around(results []record.Result, i int, of func(record.Result) float64) floa
 // what is left then is no longer a fair sample of the time that was measured.
 const mostDisturbed = 1.0 / 3
 
-// refused says why a comparison gets no verdict, "" when it gets one.
-func (c cells) refused(base, other string) string {
+// Refused says why a comparison of these cells gets no verdict, "" when it gets one.
+func Refused(cells ...[]record.Result) string {
 	dirty, all := map[int]bool{}, map[int]bool{}
-	for _, n := range []string{base, other} {
-		for _, t := range c.trials[n] {
+	for _, trials := range cells {
+		for _, t := range trials {
 			if t.Status == record.OK || t.Status == record.Disturbed {
 				all[t.Block] = true
 			}

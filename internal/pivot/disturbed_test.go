@@ -85,7 +85,7 @@ func TestDisturbed(t *testing.T) {
 		}, 0, 0, "died"},
 	} {
 		in, elsewhere := 0, 0
-		for i, r := range disturbed(slicesOf(50, c.change)) {
+		for i, r := range Disturbed(slicesOf(50, c.change)) {
 			if r.Status != record.Disturbed {
 				continue
 			}

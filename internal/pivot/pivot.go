@@ -130,7 +130,7 @@ func New(results []record.Result, o Options) Pivot {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	marked := disturbed(results)
+	marked := Disturbed(results)
 	outside := count(marked, record.Disturbed)
 	if results = slices.Clone(results); !o.KeepDisturbed {
 		results = marked

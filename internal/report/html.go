@@ -29,6 +29,7 @@ type view struct {
 	Answers            []answerView
 	Glance             glance
 	Findings           []Finding
+	Claims             *claimView
 	Sections           []section
 	Beside             []beside
 	Paths              []pathRow
@@ -69,6 +70,12 @@ type tableView struct {
 	Fold      bool
 }
 
+// A claimView is the table of published figures; a line is the same cell of every column.
+type claimView struct {
+	Columns []column
+	Notes   []string
+}
+
 type rowView struct {
 	legend
 	Baseline bool
@@ -99,6 +106,9 @@ func newView(r Run) view {
 	}
 	for _, a := range answers(p, v.Glance.Rows != nil) {
 		v.Answers = append(v.Answers, answerView{paint.legend(a.Network), a.Text})
+	}
+	if r.Claims != nil {
+		v.Claims = &claimView{claimColumns(r.Claims), append(claimNotes(r.Claims), claimFootnote(r.Claims))}
 	}
 	for _, t := range p.Tables {
 		tv := paint.table(t)

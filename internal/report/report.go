@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/record"
 )
@@ -31,7 +32,8 @@ type Run struct {
 	Machines      int               // that took part; 0 and 1 are one machine
 	Tools         map[string]Tool   // by probe
 	Findings      []Finding
-	Problems      []string // what could not be read
+	Claims        []claim.Outcome // published figures that the results bear on
+	Problems      []string        // what could not be read
 	Dir           string
 }
 

@@ -53,6 +53,7 @@ func (s Study) Encode() ([]byte, error) {
 	}
 	line("warmup", f.Warmup)
 	line("duration", f.Duration)
+	fmt.Fprintf(&b, "fast: {blocks: %d, warmup: %v, duration: %v}\n", f.Fast.Blocks, f.Fast.Warmup, f.Fast.Duration)
 	line("seed", f.Seed)
 	line("hosts", f.Hosts)
 	line("pods", f.Pods)

@@ -99,6 +99,27 @@ func unfragmented(e plan.Expect, d sample.Counters) error {
 	return nil
 }
 
+// fragmented adds what the IP stack of the client cut and that of the server put
+// together, while the client ran with its warm-up, when the probe sends more than
+// the path's MTU: fragments that were sent and that were received, and attempts to
+// put a datagram together that failed. (ip_fragment, ip_defrag, net/ipv4; RFC 4293)
+func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
+	if !s.fragments(m) {
+		return
+	}
+	proto := "ip."
+	if s.Server.Addr.Is6() {
+		proto = "ip6."
+	}
+	grown := func(node, name string) float64 {
+		return x.readings.Last.Nodes[node].Sub(x.readings.First.Nodes[node])[proto+name]
+	}
+	r.Values = append(r.Values,
+		record.Value{Name: "fragments.sent", Unit: "1", Value: grown(s.Client.Node, "FragCreates")},
+		record.Value{Name: "fragments.received", Unit: "1", Value: grown(s.Server.Node, "ReasmReqds")},
+		record.Value{Name: "fragments.failed", Unit: "1", Value: grown(s.Server.Node, "ReasmFails")})
+}
+
 // fragments reports whether the probe sends packets that the path has to fragment.
 func (s *Setup) fragments(m probe.Measured) bool {
 	headers := 20 + 8 // IPv4; UDP or ICMP

@@ -88,6 +88,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(&r, x)
 	surroundings(&r, x)
+	s.fragmented(&r, m, x)
 	if err := errors.Join(after, s.judge(&r, m, x)); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
