@@ -183,12 +183,15 @@ func TestProbesAreListed(t *testing.T) {
 		if e.About == "" {
 			t.Errorf("probe %s: nobody says what it is", name)
 		}
-		tool := "native"
+		tool, measures := "native", name
 		if programs := probe.Programs(p); len(programs) > 0 {
 			tool = programs[len(programs)-1]
+			if _, of, ok := strings.Cut(name, "-"); ok {
+				measures = of // iperf2-tcp is TCP by the tool iperf
+			}
 		}
 		// VERSION-CASE.cmd, with .out or .json beside it.
-		of := "internal/probe/testdata/" + tool + "/*-" + strings.TrimPrefix(name, tool+"-")
+		of := "internal/probe/testdata/" + tool + "/*-" + measures
 		needFile(t, "probe "+name, of+".cmd")
 		needFile(t, "probe "+name, of+".out", of+".json")
 	}

@@ -8,21 +8,29 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/terminal"
 )
 
-// hostCommand is what programs that weir runs need of the host they run on.
+// hostCommand is what hosts under test consist of, beside a network: programs that
+// weir starts in them, or has started there.
 func hostCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "host",
-		Short:  "Plumbing for programs of a trial",
+		Short:  "Plumbing for hosts and programs under test",
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			return usage("weir host is not for people")
 		},
 	}
+	c.AddCommand(&cobra.Command{
+		Use:                "init NAME PEER...",
+		Short:              "Hold the namespaces of a host with daemons",
+		DisableFlagParsing: true,
+		RunE:               func(_ *cobra.Command, as []string) error { return exit(exitUsage, hostns.Main(as)) },
+	})
 	c.AddCommand(&cobra.Command{
 		Use:                "rsh CPUS NAMESPACE HOST COMMAND...",
 		Short:              "Run a shell command in another namespace of the lab",

@@ -20,11 +20,11 @@ func boundSocket(t testing.TB, at netip.AddrPort) (int, netip.AddrPort) {
 	if err := setTimeouts(fd, 10*tick); err != nil {
 		t.Fatal(err)
 	}
-	port, err := localPort(fd)
+	bound, err := ownAddr(fd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fd, netip.AddrPortFrom(at.Addr(), port)
+	return fd, bound
 }
 
 // A buffer of several datagrams of which the last is shorter comes apart where it

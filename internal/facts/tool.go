@@ -23,36 +23,42 @@ type ToolInfo struct {
 
 // noPackage begins the "package" of a tool that is in none, and says how to get it.
 const (
-	sparkyfish = noPackage + "see github.com/chrissnell/sparkyfish"
 	noPackage  = "it is in no package of Debian or Ubuntu: "
+	sparkyfish = noPackage + "see github.com/chrissnell/sparkyfish"
 	osu        = noPackage + "build the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks)"
 )
 
 // Tools lists the programs that weir drives, by name.
 func Tools() []ToolInfo {
 	re := regexp.MustCompile
+	const netperf = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
 	tools := []ToolInfo{
 		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
 		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
 		{"iperf", "iperf", []string{"--version"}, re(`iperf version (\S+)`)},
 		{"iperf3", "iperf3", []string{"--version"}, re(`iperf (\S+)`)},
-		{"netperf", "netperf, of the section non-free (Debian) or multiverse (Ubuntu)", []string{"-V"}, re(`version (\S+)`)},
+		{"mpiexec.hydra", "mpich", []string{"--version"}, re(`Version: +(\S+)`)},
+		{"mpirun.openmpi", "openmpi-bin", []string{"--version"}, re(`(?m)^mpirun\S* \([^)]+\) (\S+)`)},
+		{"netperf", netperf, []string{"-V"}, re(`version (\S+)`)},
+		{"netserver", netperf, []string{"-V"}, re(`version (\S+)`)},
+		{"NPmpich2", "netpipe-mpich2", nil, nil},
+		{"NPopenmpi", "netpipe-openmpi", nil, nil},
+		{"NPtcp", "netpipe-tcp", nil, nil},
 		{"nuttcp", "nuttcp", []string{"-V"}, re(`nuttcp-(\S+)`)},
+		{"osu_bw", osu, nil, nil},
+		{"osu_latency", osu, nil, nil},
+		{"ovs-vsctl", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
+		{"ovs-vswitchd", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
+		{"ovsdb-server", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
+		{"ovsdb-tool", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
 		{"ping", "iputils-ping", []string{"-V"}, re(`iputils[ -]s?(\S+)`)},
+		{"python3", "python3-mpi4py", []string{"-c", "import mpi4py; print('mpi4py', mpi4py.__version__)"}, re(`(mpi4py \S+)`)},
 		{"qperf", "qperf", []string{"--version"}, re(`qperf (\S+)`)},
 		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
 		{"sparkyfish", sparkyfish, []string{"--version"}, re(`sparkyfish (\S+)`)},
 		{"sparkyfish-server", sparkyfish, []string{"--version"}, re(`sparkyfish-server (\S+)`)},
 		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
-		{"NPmpich2", "netpipe-mpich2", nil, nil},
-		{"NPopenmpi", "netpipe-openmpi", nil, nil},
-		{"NPtcp", "netpipe-tcp", nil, nil},
-		{"mpiexec.hydra", "mpich", []string{"--version"}, re(`Version: +(\S+)`)},
-		{"mpirun.openmpi", "openmpi-bin", []string{"--version"}, re(`(?m)^mpirun\S* \([^)]+\) (\S+)`)},
-		{"osu_bw", osu, nil, nil},
-		{"osu_latency", osu, nil, nil},
-		{"python3", "python3-mpi4py", []string{"-c", "import mpi4py; print('mpi4py', mpi4py.__version__)"}, re(`(mpi4py \S+)`)},
 		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
 	}
 	slices.SortFunc(tools, func(a, b ToolInfo) int { return cmp.Compare(a.Program, b.Program) })
@@ -69,7 +75,7 @@ const versionTimeout = 5 * time.Second
 func Tool(ctx context.Context, name string) (path, version string, err error) {
 	tools := Tools()
 	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
-	if i < 0 && filepath.IsAbs(name) && find(name) != "" {
+	if i < 0 && filepath.IsAbs(name) && Find(name) != "" {
 		return name, "", nil // a program of the caller's own
 	}
 	if i < 0 {
@@ -80,7 +86,7 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 		return "", "", fmt.Errorf("%s: unknown tool; known are %s", name, strings.Join(known, ", "))
 	}
 	t := tools[i]
-	if path = find(name); path == "" {
+	if path = Find(name); path == "" {
 		return "", "", &missing{t}
 	}
 	if t.VersionArgs == nil {
@@ -105,9 +111,10 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	return path, "", fmt.Errorf("%s: version: there is none in %.60q", path, out)
 }
 
-// find also looks where administrators' programs are: other users do not have
-// these directories in PATH on Debian.
-func find(name string) string {
+// Find returns the path of a program, "" when there is none. It also looks where
+// administrators' programs are: other users do not have these directories in PATH
+// on Debian.
+func Find(name string) string {
 	for _, p := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
 		if path, err := exec.LookPath(p); err == nil {
 			return path

@@ -48,10 +48,15 @@ func TestTool(t *testing.T) {
 		"iperf3":            {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
 		"mpiexec.hydra":     {"HYDRA build details:\n    Version:                                 4.0.2\n    Release Date:                            Thu Apr  7 12:34:45 CDT 2022", "4.0.2"},
 		"mpirun.openmpi":    {"mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/", "4.1.4"},
-		"python3":           {"mpi4py 3.1.4", "mpi4py 3.1.4"},
 		"netperf":           {"Netperf version 2.7.0", "2.7.0"},
+		"netserver":         {"Netperf version 2.7.0", "2.7.0"},
 		"nuttcp":            {"nuttcp-6.1.2", "6.1.2"},
+		"ovs-vsctl":         {"ovs-vsctl (Open vSwitch) 3.1.0\nDB Schema 8.3.1", "3.1.0"},
+		"ovs-vswitchd":      {"ovs-vswitchd (Open vSwitch) 3.1.0", "3.1.0"},
+		"ovsdb-server":      {"ovsdb-server (Open vSwitch) 3.1.0", "3.1.0"},
+		"ovsdb-tool":        {"ovsdb-tool (Open vSwitch) 3.1.0", "3.1.0"},
 		"ping":              {"ping from iputils 20221126\nlibcap: yes, IDN: yes", "20221126"},
+		"python3":           {"mpi4py 3.1.4", "mpi4py 3.1.4"},
 		"qperf":             {"qperf 0.4.11", "0.4.11"},
 		"sockperf":          {"sockperf, version 3.7-no.git", "3.7-no.git"},
 		"sparkyfish":        {"sparkyfish dev", "dev"},
@@ -84,7 +89,7 @@ func TestToolMissing(t *testing.T) {
 		"osu_bw":  "osu_bw: not found: it is in no package of Debian or Ubuntu: build the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks)",
 		"netperf": "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
 	} {
-		if find(name) != "" {
+		if Find(name) != "" {
 			t.Skipf("%s is in /usr/sbin", name)
 		}
 		_, _, err := Tool(t.Context(), name)

@@ -8,25 +8,32 @@ import (
 	"io/fs"
 	"net/netip"
 	"os"
-	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == "host" { // started by a program of a node, as /proc/PID/exe
+	if len(os.Args) > 6 && os.Args[2] == "rsh" { // started by a program of a node, as /proc/PID/exe
 		fmt.Fprintln(os.Stderr, Rsh(os.Args[3], os.Args[4], os.Args[6:]))
 		os.Exit(1)
 	}
 	nstest.Main(m, func(args []string) int {
 		switch args[0] {
+		case "host": // init
+			if err := hostns.Main(args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+		case "daemon":
+			return daemon(args[1:])
 		case "hang": // until told to stop
 			os.Stdout.WriteString("hanging\n")
-			select {}
+			hang()
 		case "devices":
 			b, err := os.ReadFile("/proc/net/dev")
 			if err != nil {
@@ -42,7 +49,7 @@ func TestMain(m *testing.M) {
 func open(t *testing.T, names ...string) *target.Site {
 	t.Helper()
 	nstest.Need(t)
-	s, err := Open(t.Context(), names)
+	s, err := Open(t.Context(), names, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +76,9 @@ func TestSupports(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range fs {
-		if f.Err != nil {
+		if (errors.Is(f.Err, ErrUnsupported) || f.Name == ovsFeature || f.Name == tapFeature) && !f.Needed {
+			t.Logf("%s: %v", f.Name, f.Err)
+		} else if f.Err != nil {
 			t.Errorf("%s: %v", f.Name, f.Err)
 		}
 	}
@@ -112,7 +121,7 @@ func TestApplyNamesTheStep(t *testing.T) {
 	}{
 		{plan.Step{In: "a"}, "step 1 of 1, in a: the step is empty"},
 		{plan.Step{In: "x", Set: &plan.Set{}}, `no place is called "x"`},
-		{plan.Step{In: "a", Link: &plan.Link{Name: "l", Kind: "token-ring"}}, `kind "token-ring" is not one of bridge, macvlan, veth, vxlan`},
+		{plan.Step{In: "a", Link: &plan.Link{Name: "l", Kind: "token-ring"}}, `kind "token-ring" is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard`},
 		{plan.Step{In: "a", Set: &plan.Set{Dev: "none", MTU: 1400}}, "set MTU of none to 1400"},
 		{plan.Step{In: "a", Addr: &plan.Addr{Dev: "none", Prefix: netip.MustParsePrefix("198.18.0.1/24")}}, "address 198.18.0.1/24 on none"},
 		{plan.Step{In: "a", Sysctl: &plan.Sysctl{Key: "net.ipv4.nonsense", Value: "1"}}, "sysctl net.ipv4.nonsense=1"},
@@ -147,62 +156,6 @@ func TestRunEndsWhatWasLeft(t *testing.T) {
 	// TestMain fails if the process is still there.
 }
 
-// A node's shell runs a command there for a program elsewhere, on the given
-// processors, with the words read by a shell; it is the process that was started.
-func TestShell(t *testing.T) {
-	s := open(t, "a", "b")
-	if err := s.Apply(t.Context(), wire(1500)); err != nil {
-		t.Fatal(err)
-	}
-	cpu := s.Nodes["b"].CPUs()[:1]
-	argv := append(s.Shell("b", cpu), "host-b", "cat", "/proc/net/fib_trie;", "ls /sys/class/net;", "grep Cpus_allowed_list /proc/self/status;", "exit 7")
-	var out bytes.Buffer
-	err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: argv, Stdout: &out, Stderr: os.Stderr})
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 7 {
-		t.Errorf("%v, want exit status 7", err)
-	}
-	for _, want := range []string{"198.18.0.2", "\ne0\n", fmt.Sprintf("Cpus_allowed_list:\t%d\n", cpu[0])} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("no %q in %s", want, &out)
-		}
-	}
-	if strings.Contains(out.String(), "198.18.0.1\n") {
-		t.Errorf("that was node a: %s", &out)
-	}
-	for _, bad := range [][]string{{"1,x", ours("ns/net"), "h", "true"}, {anyCPU, "/nonexistent", "h", "true"}} {
-		out.Reset()
-		argv := append([]string{ours("exe"), "host", "rsh"}, bad...)
-		if err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: argv, Stderr: &out}); err == nil || out.Len() == 0 {
-			t.Errorf("%q: %v, and it said %q", bad, err, &out)
-		}
-	}
-}
-
-// The directory of a site is seen by its nodes, and gone with it.
-func TestDir(t *testing.T) {
-	nstest.Need(t)
-	s, err := Open(t.Context(), []string{"a", "b"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out bytes.Buffer
-	for _, step := range []struct{ node, script string }{{"a", "mkdir -p $0/d && echo 7 > $0/d/f"}, {"b", "cat $0/d/f"}} {
-		if err := s.Nodes[step.node].Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", step.script, s.Dir}, Stdout: &out}); err != nil {
-			t.Error(err)
-		}
-	}
-	if out.String() != "7\n" {
-		t.Errorf("b reads %q", &out)
-	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(s.Dir); err == nil {
-		t.Errorf("%s is still there", s.Dir)
-	}
-}
-
 type firstWrite func()
 
 func (f firstWrite) Write(b []byte) (int, error) { f(); return len(b), nil }
@@ -233,7 +186,7 @@ func TestOpenIsCancelled(t *testing.T) {
 	nstest.Need(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := Open(ctx, []string{"a"}); !errors.Is(err, context.Canceled) {
+	if _, err := Open(ctx, []string{"a"}, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -242,7 +195,7 @@ func TestOpenIsCancelled(t *testing.T) {
 func BenchmarkOpenClose(b *testing.B) {
 	nstest.Need(b)
 	for b.Loop() {
-		s, err := Open(b.Context(), []string{"a"})
+		s, err := Open(b.Context(), []string{"a"}, "")
 		if err != nil {
 			b.Fatal(err)
 		}

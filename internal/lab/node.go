@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -16,6 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -27,27 +28,34 @@ const patience = 2 * time.Second
 
 func (p *place) Name() string { return p.name }
 
-// Run starts c inside the namespace. The program gets a process group of its
-// own, which is ended with it; so is what has left that group and still has its
-// mark in the environment, as the ranks that mpirun starts.
+// inside returns the namespaces that programs of the place are started in.
+func (p *place) inside() *netns.Namespace {
+	if p.host != nil {
+		return p.host.Namespace
+	}
+	return p.ns
+}
+
+// Run starts c inside the namespaces of the place. The program gets a process
+// group of its own, which is ended with it; so is what has left that group and
+// still has its mark in the environment, as the ranks that mpirun starts.
 func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
-	if c.Argv[0] == "weir" {
-		cmd.Path, cmd.Err = "/proc/self/exe", nil
-	}
+	cmd := command(ctx, c.Argv)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
 	mark := "WEIR_PROGRAM=" + rand.Text()
 	cmd.Env = append(os.Environ(), mark)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = patience
 	// Only Start is inside: Wait must not hold the thread. The thread is thrown
 	// away, so its affinity, which the program inherits, reaches nobody else.
-	err := p.ns.Do(func() error {
-		if err := prepare(c.CPUs); err != nil {
+	err := p.inside().Do(func() error {
+		if p.host == nil { // UCX looks for its devices in /sys (uct_tcp_query_devices)
+			if err := hostns.OwnSys(); err != nil {
+				return err
+			}
+		}
+		if err := pin(c.CPUs); err != nil {
 			return err
 		}
 		return cmd.Start()
@@ -65,6 +73,21 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], err)
+}
+
+// command prepares a program that gets a process group of its own and ends when
+// ctx does.
+func command(ctx context.Context, argv []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	if argv[0] == "weir" {
+		cmd.Path, cmd.Err = "/proc/self/exe", nil
+	} else if path := facts.Find(argv[0]); path != "" {
+		cmd.Path, cmd.Err = path, nil
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = patience
+	return cmd
 }
 
 // endMarked ends the processes with this entry in their environment, and waits
@@ -89,21 +112,6 @@ func endMarked(entry string) {
 			return
 		}
 	}
-}
-
-// prepare makes this thread, which is in a node's namespace, one that the node's
-// programs can be started by.
-func prepare(cpus []int) error {
-	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
-		return fmt.Errorf("unshare mount namespace: %w", err)
-	}
-	// /sys shows the devices of the namespace that it was mounted in, and UCX
-	// (uct_tcp_query_devices) looks there for its own. A container that hides parts
-	// of /sys may mount none; then a program sees those of the machine.
-	if err := unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil && !errors.Is(err, unix.EPERM) {
-		return fmt.Errorf("mount /sys: %w", err)
-	}
-	return pin(cpus)
 }
 
 // pin restricts this thread to cpus.
@@ -137,10 +145,20 @@ func (p *place) CPUs() []int {
 	return cpus
 }
 
-func (p *place) FS() fs.FS { return nsFS{p.ns} }
+// FS is the machine's file tree with the network of the place, or the whole tree
+// of a place that has one of its own.
+func (p *place) FS() fs.FS {
+	if p.host != nil {
+		return nsFS{p.ns, fmt.Sprintf("/proc/%d/root/", p.host.PID())}
+	}
+	return nsFS{p.ns, "/"}
+}
 
-// nsFS is the machine's file tree with /proc/net as the namespace sees it.
-type nsFS struct{ ns *netns.Namespace }
+// nsFS is the file tree below root with /proc/net as the namespace sees it.
+type nsFS struct {
+	ns   *netns.Namespace
+	root string
+}
 
 func (f nsFS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
@@ -149,5 +167,5 @@ func (f nsFS) Open(name string) (fs.File, error) {
 	if len(name) > 8 && name[:8] == "proc/net" || len(name) > 12 && name[:12] == "proc/sys/net" {
 		return f.ns.Open("/" + name)
 	}
-	return os.Open("/" + name)
+	return os.Open(f.root + name)
 }

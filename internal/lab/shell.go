@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 )
 
@@ -21,18 +22,22 @@ func ours(elem ...string) string {
 }
 
 // shell is the rsh of one machine: `weir host rsh`, which is Rsh in a process of
-// its own. Nothing listens: the process that asks enters the namespace itself.
-func (l *lab) shell(node string, cpus []int) []string {
-	p := l.places[node]
-	if p == nil {
-		return nil
-	}
+// its own. Nothing listens: the process that asks enters the network namespace
+// itself, and keeps what else its place has of its own, such as the directory.
+func (l *lab) shell(from, to string, cpus []int) (argv []string, dir string) {
 	list := anyCPU
 	if len(cpus) > 0 {
 		list = strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ","), "[]")
 	}
+	program, ns := ours("exe"), ours("fd", strconv.Itoa(l.places[to].ns.FD()))
+	if l.dir != nil {
+		dir = ours("fd", strconv.Itoa(int(l.dir.Fd())))
+	}
+	if l.places[from].host != nil { // where this process is not seen
+		program, ns, dir = hostns.Program, hostns.Peer(to), hostns.Dir
+	}
 	// The list is not last: Open MPI 4.1 loses a last word of one letter.
-	return []string{ours("exe"), "host", "rsh", list, ours("fd", strconv.Itoa(p.ns.FD()))}
+	return []string{program, "host", "rsh", list, ns}, dir
 }
 
 // anyCPU stands for no restriction, where an empty word would be lost.
@@ -59,7 +64,12 @@ func Rsh(cpus, ns string, command []string) error {
 	if err != nil {
 		return err
 	}
-	return netns.Exec(ns, func() error { return prepare(list) }, sh, []string{"sh", "-c", strings.Join(command, " ")}, os.Environ())
+	return netns.Exec(ns, func() error {
+		if err := hostns.OwnSys(); err != nil {
+			return err
+		}
+		return pin(list)
+	}, sh, []string{"sh", "-c", strings.Join(command, " ")}, os.Environ())
 }
 
 // newDir makes a file system in memory that is mounted nowhere and reached

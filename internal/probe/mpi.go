@@ -94,6 +94,9 @@ func (p MPI) program() string {
 	return "NPopenmpi"
 }
 
+// Habits implements the optional method of foreign probes.
+func (MPI) Habits() Habits { return Habits{NoWarmup: true, StartsLate: true} }
+
 // Programs is for the function of this name.
 func (p MPI) Programs() []string { return []string{p.launcher(), p.program()} }
 

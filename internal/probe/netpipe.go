@@ -22,6 +22,9 @@ func (p NetPIPE) Check() error { return p.mpi().Check() }
 
 func (p NetPIPE) mpi() MPI { return MPI{Bandwidth: p.Bandwidth, Size: p.Size} }
 
+// Habits implements the optional method of foreign probes.
+func (NetPIPE) Habits() Habits { return MPI{}.Habits() }
+
 // Commands implements Probe.
 func (p NetPIPE) Commands(w Window) (server, client []string) {
 	args := append([]string{"NPtcp", "-P", strconv.Itoa(int(w.Server.Port()))}, netpipeArgs(p.mpi().size())...)

@@ -34,8 +34,7 @@ type Output struct {
 	ClientErr, ServerErr []byte // standard error
 }
 
-// A Probe knows one measuring tool and what it measures. One whose tool cannot be
-// told how long to measure has a method Lasts() time.Duration as well.
+// A Probe knows one measuring tool and what it measures.
 type Probe interface {
 	// Commands returns the argument vectors of server and client. The server
 	// binds w.Server and runs until it is told to stop by SIGTERM; an empty

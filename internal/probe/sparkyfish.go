@@ -17,8 +17,10 @@ import (
 // terminal of at least 60 × 24 and waits for a key; its server writes a log.
 type Sparkyfish struct{}
 
-// Lasts is how long a run takes.
-func (Sparkyfish) Lasts() time.Duration { return 24 * time.Second }
+// Habits implements the optional method of foreign probes.
+func (Sparkyfish) Habits() Habits {
+	return Habits{NoWarmup: true, StartsLate: true, Lasts: 24 * time.Second}
+}
 
 // Programs is for the function of this name.
 func (Sparkyfish) Programs() []string { return []string{"sparkyfish-server", "sparkyfish"} }

@@ -13,6 +13,7 @@ import (
 type column struct {
 	Head, Unit string
 	Left       bool // aligned
+	Whole      bool // names that are shortened last
 	Class      string
 	keep       int // columns with a smaller number go first where room is short
 	Cells      []string

@@ -52,7 +52,7 @@ func probeShort(p string) string {
 	return p
 }
 
-var metrics = map[string]string{"rtt": "response time", "packet.rate": "packet rate", "half.rtt": "half RTT"}
+var metrics = map[string]string{"rtt": "response time", "rtt.mean": "mean response time", "packet.rate": "packet rate", "half.rtt": "half RTT"}
 
 func metricName(m string) string {
 	if s, ok := metrics[m]; ok {

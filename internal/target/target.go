@@ -5,6 +5,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 
@@ -34,21 +35,30 @@ type Node interface {
 	FS() fs.FS
 }
 
+// ErrService says that a service of the network is not running any more.
+var ErrService = errors.New("a service of the network has ended")
+
 // A Site is a set of nodes that can be connected.
 type Site struct {
 	Nodes map[string]Node // by name of host or pod
 	// Apply runs steps in order and names the one that fails.
 	Apply func(context.Context, []plan.Step) error
-	// Verify returns an error that names every expectation about the state of a
-	// device (MTU, offload) that does not hold.
+	// Verify returns an error that names every service that has ended, which is
+	// then an ErrService, and every expectation about the state of a device (MTU,
+	// offload) that does not hold.
 	Verify func(context.Context, []plan.Expect) error
-	// Shell returns what runs a command on node for a program on another node,
-	// as rsh(1) does: to be followed by HOST COMMAND…, no word of it has a space.
-	// The command may use cpus; empty is any. Shell is nil when there is none.
-	Shell func(node string, cpus []int) []string
-	// Dir is a directory that every node sees and that vanishes with the site,
-	// however that ends; "" when there is none.
-	Dir string
+	// Shell says how a program on one node starts another on the node to: with what
+	// a command runs there, as by rsh(1), to be followed by HOST COMMAND…, no word of
+	// it has a space; and a directory that both see and that vanishes with the site,
+	// however that ends, "" when there is none. The command may use cpus; empty is
+	// any. Shell is nil when there is none.
+	Shell func(from, to string, cpus []int) (argv []string, dir string)
+	// Machine is what there is below / where all nodes run; its /proc shows every
+	// process of the run and none of others.
+	Machine fs.FS
+	// Found is what the steps that were applied found out of programs and daemons
+	// (plan.Exec); every result of the network holds it.
+	Found map[string]string
 	// Close undoes all that was done to make and connect the nodes.
 	Close func() error
 }

@@ -20,10 +20,7 @@ type execution struct {
 // execute runs server and client once and reads the counters around them.
 func (s *Setup) execute(ctx context.Context) *execution {
 	x := &execution{}
-	window := s.Warmup + s.Duration
-	if fixed, ok := s.Probe.(interface{ Lasts() time.Duration }); ok {
-		window = fixed.Lasts()
-	}
+	window := max(s.Warmup+s.Duration, probe.HabitsOf(s.Probe).Lasts)
 	ctx, cancel := context.WithTimeoutCause(ctx, window+2*grace,
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
 	defer cancel()
@@ -42,6 +39,9 @@ func (s *Setup) execute(ctx context.Context) *execution {
 		}
 	}
 	x.err = s.client(ctx, x, client)
+	if x.err == nil && probe.HabitsOf(s.Probe).ServerReports {
+		x.server.reports()
+	}
 	// A server that ended badly while the client was content is no news: iperf3
 	// answers SIGTERM with status 1.
 	if err := x.server.stop(); err != nil && x.err != nil {
@@ -54,9 +54,9 @@ func (s *Setup) execute(ctx context.Context) *execution {
 func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 	w := probe.Window{
 		Server: netip.AddrPortFrom(s.Server.Addr, port), Warmup: s.Warmup, Duration: s.Duration,
-		Client: s.Client.Addr, Devices: slices.Compact([]string{s.Client.Dev, s.Server.Dev}), Dir: s.Site.Dir}
+		Client: s.Client.Addr, Devices: slices.Compact([]string{s.Client.Dev, s.Server.Dev})}
 	if s.Site.Shell != nil {
-		w.Shell = s.Site.Shell(s.Server.Node, cpus)
+		w.Shell, w.Dir = s.Site.Shell(s.Client.Node, s.Server.Node, cpus)
 	}
 	return s.Probe.Commands(w)
 }
@@ -64,18 +64,21 @@ func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 // client runs a foreign client, and reads counters where its measured window
 // should begin and end by the clock.
 func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
-	x.readings.First = s.read()
-	defer func() { x.readings.Last = s.read() }()
+	x.readings.First = s.readAll()
+	defer func() { x.readings.Last = s.readAll() }()
 	start := time.Now()
 	x.client.start(ctx, s.Site.Nodes[s.Client.Node], argv)
+	if probe.HabitsOf(s.Probe).StartsLate {
+		return wrap("client", x.client.wait())
+	}
 	begin := wholeSeconds(s.Warmup)
 	end := begin + wholeSeconds(s.Duration)
 	if x.client.runs(start.Add(begin)) {
-		x.readings.Begin = s.read()
+		x.readings.Begin = s.readCost()
 		// A tool's clock is not quite ours: one that has ended when its window
 		// was nearly over was measured to its end.
 		if x.client.runs(start.Add(end)) || time.Since(start) > end-wholeSeconds(s.Duration)/20 {
-			x.readings.End = s.read()
+			x.readings.End = s.readCost()
 		}
 	}
 	return wrap("client", x.client.wait())
