@@ -112,7 +112,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
 		{"bound", "networks:\n- {use: vxlan, vni: 16777216}\nprobes: [ping]", "16777216"},
-		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {colour: [red]}", `factor "colour" is neither a condition (link, mtu, nic, offload) nor an option`},
+		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {colour: [red]}", `factor "colour" is neither a condition (link, load, mtu, nic, offload, stress) nor an option`},
 		{"factor of another probe", "networks: [host]\nprobes: [ping]\nfactors: {streams: [1, 2]}", `factor "streams"`},
 		{"level", "networks: [host]\nprobes: [ping]\nfactors: {offload: [maybe]}", `condition offload: level "maybe" is unknown`},
 		{"level of an option", "networks: [host]\nprobes: [udp-rr]\nfactors: {size: [many]}", "size"},

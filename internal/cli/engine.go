@@ -17,11 +17,7 @@ func engineCommand() *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, as []string) error {
-			run := func() error { return engine.Main(c.Context(), as, os.Stdout, os.Stderr) }
-			if len(as) == 1 && as[0] == "agent" {
-				run = func() error { return engine.Agent(c.Context(), os.Stdin, os.Stdout, os.Stderr) }
-			}
-			err := run()
+			err := engine.Main(c.Context(), as, os.Stdin, os.Stdout, os.Stderr)
 			if errors.Is(err, engine.ErrUsage) {
 				return exit(exitUsage, err)
 			}

@@ -116,7 +116,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	p := newProgress(d.Log)
 	results, err := experiment.Run(ctx, experiment.Config{
-		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Applies: catalog.Applies,
+		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
 		Open: lab.Open, Dir: d, Progress: p.event,
 	})
 	p.end()

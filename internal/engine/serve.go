@@ -38,11 +38,14 @@ type server struct {
 	runs map[uint32]*tcpRun
 
 	short atomic.Int32 // runs of tcp-crr that are on
+
+	tally
 }
 
 // serveMain is `weir engine serve`. It binds TCP before UDP, so a server that
-// answers over UDP accepts connections too.
-func serveMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
+// answers over UDP accepts connections too. For every line of stdin it prints
+// what its clients have delivered so far.
+func serveMain(ctx context.Context, args []string, stdin io.Reader, out events, stderr io.Writer) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	var cpus []int
 	fs.Func("cpu", "run the server on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
@@ -66,7 +69,7 @@ func serveMain(ctx context.Context, args []string, out events, stderr io.Writer)
 		return err
 	}
 	s := &server{v6: at.Addr().Is6(), stop: new(stopper), fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*tcpRun{}}
-	u, err := newUDPServer(udp, at.Addr(), s.stop)
+	u, err := newUDPServer(udp, at.Addr(), s.stop, &s.tally)
 	if err == nil {
 		err = errors.Join(setTimeouts(tcp, tick), setTimeouts(udp, tick))
 	}
@@ -81,6 +84,7 @@ func serveMain(ctx context.Context, args []string, out events, stderr io.Writer)
 		Address string `json:"address"`
 	}{"ready", at.String()})
 	if err == nil {
+		go answer(stdin, out, func() any { return s.tally.count() })
 		select {
 		case <-ctx.Done():
 		case err = <-accepting: // they end before they are told to only when they fail

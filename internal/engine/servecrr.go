@@ -64,4 +64,5 @@ func (s *server) answerShort(fd int, p params, b []byte) {
 	}
 	b[2] |= byte(kindAnswer)
 	_ = writeFull(fd, b, deadline, s.stop) // the client tells of it
+	s.delivered(1, len(b))
 }

@@ -147,6 +147,7 @@ func (s *server) receive(fd int, run *tcpRun) streamReport {
 		case errno != 0:
 			return streamReport{Error: errno.Error()}
 		}
+		s.bytes.Add(int64(n))
 		if end == 0 {
 			if n > 0 {
 				run.first.CompareAndSwap(0, t)

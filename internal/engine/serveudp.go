@@ -26,6 +26,7 @@ type udpServer struct {
 	v6   bool
 	stop *stopper
 	msg  *message // the one being handled
+	*tally
 
 	stream *streamReader // how the socket is read while a udp-stream run is on
 	bulk   *bulk         // of the streamReader, kept for the next run
@@ -40,14 +41,14 @@ type udpServer struct {
 	counts  receiver
 }
 
-func newUDPServer(fd int, a netip.Addr, stop *stopper) (*udpServer, error) {
+func newUDPServer(fd int, a netip.Addr, stop *stopper, t *tally) (*udpServer, error) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
 		return nil, fmt.Errorf("udp: count drops: %w", err)
 	}
 	if _, err := setBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage()}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage(), tally: t}, nil
 }
 
 // serve reads until it is told to stop.

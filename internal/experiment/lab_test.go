@@ -41,9 +41,7 @@ func weir(args []string) int {
 	var err error
 	switch args[0] {
 	case "engine":
-		if err = engine.Main(ctx, args[1:], os.Stdout, os.Stderr); args[1] == "agent" {
-			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
-		}
+		err = engine.Main(ctx, args[1:], os.Stdin, os.Stdout, os.Stderr)
 	case "state":
 		err = printState()
 	}

@@ -62,6 +62,12 @@ func Load(src []byte, name string) (Study, error) {
 		f.Name = strings.TrimSuffix(base, path.Ext(base))
 	}
 	s := f.study().Resolve()
+	for factor := range s.Factors {
+		if s.places == nil {
+			s.places = map[string]string{}
+		}
+		s.places[factor] = fmt.Sprintf("%s:%d", name, problem{keys: key("factors", factor)}.at(n))
+	}
 	for _, p := range s.problems() {
 		d.errs = append(d.errs, &Error{name, p.at(n), p.err})
 	}

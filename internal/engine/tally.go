@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"bufio"
+	"io"
+	"sync/atomic"
+)
+
+// A tally is what a server has delivered to its programs since it started: of
+// tcp-stream the bytes that it read, of udp-stream the measured datagrams without
+// duplicates, of requests those that it answered.
+type tally struct{ bytes, messages atomic.Int64 }
+
+// delivered counts messages of bytes in all.
+func (t *tally) delivered(messages, bytes int) {
+	t.messages.Add(int64(messages))
+	t.bytes.Add(int64(bytes))
+}
+
+// A count is what a program that runs beside a measurement has done so far. Two
+// of them tell what it did in between.
+type count struct {
+	Event string `json:"event"` // "count"
+	At    int64  `json:"at"`    // ns, on the program's own clock
+	// Of a server.
+	Bytes    int64 `json:"bytes,omitempty"`
+	Messages int64 `json:"messages,omitempty"`
+	// Of a hog: ns of CPU time.
+	CPU int64 `json:"cpu,omitempty"`
+}
+
+func (t *tally) count() count {
+	return count{Event: "count", At: now(), Bytes: t.bytes.Load(), Messages: t.messages.Load()}
+}
+
+// answer prints what is has returned for every line of in, until that ends.
+func answer(in io.Reader, out events, is func() any) {
+	if in == nil {
+		return
+	}
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		if out.print(is()) != nil {
+			return // nobody reads any more
+		}
+	}
+}
