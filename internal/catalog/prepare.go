@@ -41,7 +41,7 @@ func Prepare(s study.Study) (*Prepared, error) {
 		}
 		p.Networks[u.Name] = n
 	}
-	for f := range s.Factors {
+	for _, f := range slices.Sorted(maps.Keys(s.Factors)) {
 		if err := p.checkLevels(f, spec); err != nil {
 			errs = append(errs, err)
 		}
@@ -116,10 +116,12 @@ func (p *Prepared) checkLoad(level string) error {
 	}
 	pr, err := p.Load(l.Probe)
 	if err == nil && l.Share > 0 {
-		_, err = probe.Pace(pr, maxShareRate)
+		if _, err = probe.Pace(pr, maxShareRate); err != nil {
+			err = fmt.Errorf("%q: %w", level, err)
+		}
 	}
 	if err != nil {
-		return fmt.Errorf("condition load: %s: %w", level, err)
+		return fmt.Errorf("condition load: %w", err)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 package probe
 
-import "fmt"
+import "errors"
 
 // DeliveryUnit is what the work of p is counted in by its server while it goes on:
 // bit/s of payload, packet/s, or 1/s for requests that were answered. It is empty for
@@ -34,5 +34,5 @@ func Pace(p Probe, rate float64) (Probe, error) {
 		paced.Rate = Bitrate(rate * 8 * float64(paced.path().size))
 		return &paced, nil
 	}
-	return nil, fmt.Errorf("%T cannot be held to a rate: tcp-stream, udp-stream and udp-rate can", p)
+	return nil, errors.New("it cannot be held to a rate: only tcp-stream, udp-stream and udp-rate can")
 }
