@@ -38,28 +38,32 @@ func (r *run) start(ctx context.Context, t study.Trial, c changed) (beside []*tr
 		beside = append(beside, s)
 	}
 	if load.Probe != "" {
-		p, err := r.Load(load.Probe)
+		paced, err := r.pace(t, load)
 		if err != nil {
 			return beside, err
 		}
-		rate := 0.0
-		if load.Share > 0 {
-			capacity, err := r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].of()
-			if err != nil {
-				return beside, err
-			}
-			rate = capacity * load.Share
-			if p, err = probe.Pace(p, rate); err != nil {
-				return beside, err
-			}
-		}
-		l, err := trial.StartLoad(ctx, c.site, c.client(c.Plan), c.server(c.Plan), t.Levels["load"], p, rate, r.Study.Warmup)
+		l, err := trial.StartLoad(ctx, c.site, c.client(c.Plan), c.server(c.Plan), paced)
 		if err != nil {
 			return beside, err
 		}
 		beside = append(beside, l)
 	}
 	return beside, nil
+}
+
+// pace is the load of a trial, held to its share of what the path carries.
+func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error) {
+	l = trial.Load{Name: t.Levels["load"], Warmup: r.Study.Warmup}
+	if l.Probe, err = r.Load(load.Probe); err != nil || load.Share == 0 {
+		return l, err
+	}
+	capacity, err := r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].of()
+	if err != nil {
+		return l, err
+	}
+	l.Rate = capacity * load.Share
+	l.Probe, err = probe.Pace(l.Probe, l.Rate)
+	return l, err
 }
 
 // stop ends the newest first. How they ended is in the trial's result.

@@ -59,25 +59,32 @@ func StartStress(ctx context.Context, node target.Node, s condition.Stress, wind
 	return c, c.start(ctx, node, argv, nil, nil)
 }
 
-// StartLoad starts p between the two ends and returns when it is in steady state.
-// rate is what p was paced to, in its probe.DeliveryUnit; 0 is flat out.
-func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, name string, p probe.Probe, rate float64, warmup time.Duration) (*Companion, error) {
-	unit := probe.DeliveryUnit(p)
-	c := &Companion{name: "load " + name, values: func(from, to count) []record.Value {
+// A Load is traffic beside a trial.
+type Load struct {
+	Name   string
+	Probe  probe.Probe // paced, if it shall be; it has a probe.DeliveryUnit
+	Rate   float64     // that it was paced to, in that unit; 0 is flat out
+	Warmup time.Duration
+}
+
+// StartLoad starts l between the two ends and returns when it is in steady state.
+func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, l Load) (*Companion, error) {
+	unit := probe.DeliveryUnit(l.Probe)
+	c := &Companion{name: "load " + l.Name, values: func(from, to count) []record.Value {
 		work := float64(to.Messages - from.Messages)
 		if unit == "bit/s" {
 			work = 8 * float64(to.Bytes-from.Bytes)
 		}
 		vs := []record.Value{{Name: "load.delivered", Unit: unit, Value: work / to.since(from)}}
-		if rate > 0 {
-			vs = append(vs, record.Value{Name: "load.asked", Unit: unit, Value: rate})
+		if l.Rate > 0 {
+			vs = append(vs, record.Value{Name: "load.asked", Unit: unit, Value: l.Rate})
 		}
 		return vs
 	}}
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	c.driver.cpus, c.counter.cpus = apart(cli, srv)
-	serve, send := p.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, loadPort),
-		Warmup: max(warmup, settle), Duration: endless})
+	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, loadPort),
+		Warmup: max(l.Warmup, settle), Duration: endless})
 	return c, c.start(ctx, srv, serve, cli, send)
 }
 
