@@ -123,12 +123,13 @@ func TestPace(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, streams := range []string{"1", "2"} {
 		var r tcpStreamResult
-		const rate = 200e6
-		measure(t, &r, "run", "tcp-stream", addr, "--cc", "reno", "--duration", "100ms", "--warmup", "50ms", "--rate", "200e6", "--streams", streams)
-		if r.Rate != rate || r.Bytes == 0 {
-			t.Errorf("%s streams: %d bytes at a rate of %g, want %g", streams, r.Bytes, r.Rate, rate)
+		const rate = 20e6
+		measure(t, &r, "run", "tcp-stream", addr, "--cc", "reno", "--duration", "100ms", "--warmup", "50ms", "--rate", "20e6", "--streams", streams)
+		if r.Rate != rate {
+			t.Errorf("%s streams: a rate of %g, want %g", streams, r.Rate, rate)
 		}
-		// What was queued when the window began comes on top.
+		// What was queued when the window began comes on top, and what a reader that was
+		// scheduled away finds there.
 		if most := int64(rate/8*r.Window) + 2*readSize + 4*discardSize; r.Bytes > most {
 			t.Errorf("%s streams: %d bytes, more than %d", streams, r.Bytes, most)
 		}

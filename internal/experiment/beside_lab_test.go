@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/probe"
@@ -20,6 +21,7 @@ func loadConfig(t *testing.T, factors map[string][]string) Config {
 	t.Helper()
 	s := labStudy(1)
 	s.Factors = factors
+	s.Duration = 250 * time.Millisecond // longer than a retransmission timeout
 	c := labConfig(t, s, results(t, filepath.Join(t.TempDir(), "out")), topo.Spec{})
 	c.Load = func(name string) (probe.Probe, error) {
 		return map[string]probe.Probe{
