@@ -13,6 +13,9 @@
 // collection is off. TCP throughput is counted by the receiver on its own
 // clock. UDP is a ladder of counts: offered, sent, received, delivered.
 //
+// The server of a workload, and the hog that takes CPU time, tell what they have
+// done so far when they are asked (tally.go): they also run beside a measurement.
+//
 // Response times are taken apart by the kernel's time stamps of some requests
 // (stamp.go, samples.go). With c0 before sending, c1 the request at the client's
 // first device, s1 the request in the server's namespace, s2 in its program, s4

@@ -78,23 +78,25 @@ func hogMain(ctx context.Context, args []string, stdin io.Reader, out events, st
 func (h *hog) run(ctx context.Context, cpus []int, stdin io.Reader, out events) error {
 	roomFor(len(cpus))
 	var threads []<-chan error
-	pinned := make(chan error, len(cpus))
+	pinned := make(chan struct{}, len(cpus))
 	for _, cpu := range cpus {
 		threads = append(threads, onThread(func() error {
 			var one unix.CPUSet
 			one.Set(cpu)
 			if err := unix.SchedSetaffinity(0, &one); err != nil {
-				err = fmt.Errorf("engine: hog: stay on CPU %d: %w: this process may not use it, or it is not there", cpu, err)
-				pinned <- err
-				return err
+				return fmt.Errorf("engine: hog: stay on CPU %d: %w: this process may not use it, or it is not there", cpu, err)
 			}
-			pinned <- nil
+			pinned <- struct{}{}
 			return h.burn()
 		}))
 	}
 	var err error
-	for range cpus {
-		err = or(err, <-pinned)
+	for _, t := range threads {
+		select {
+		case <-pinned:
+		case e := <-t:
+			err = or(err, e)
+		}
 	}
 	if err == nil {
 		err = out.print(struct {

@@ -94,11 +94,11 @@ type capacity struct {
 
 // of returns the capacity, or why there is none.
 func (c capacity) of() (float64, error) {
-	if c.Error == "" && c.Value <= 0 {
-		return 0, errors.New("the capacity of the path is not known")
-	}
-	if c.Error != "" {
+	switch {
+	case c.Error != "":
 		return 0, fmt.Errorf("the capacity of the path is not known: %s", c.Error)
+	case c.Value <= 0:
+		return 0, errors.New("the capacity of the path is not known: most of its windows carried nothing")
 	}
 	return c.Value, nil
 }
@@ -160,6 +160,9 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 	c := capacity{Network: cell.Network, Load: load, Levels: levels}
 	r.tell(Event{Text: fmt.Sprintf("capacity of %s for %s", cell.Network, load)})
 	p, err := r.Load(load)
+	if err == nil {
+		p, err = probe.Pace(p, 0) // it may have a rate of its own
+	}
 	if err != nil {
 		return c, err
 	}

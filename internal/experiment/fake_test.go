@@ -118,7 +118,7 @@ type fakeNode struct {
 }
 
 func (n fakeNode) Name() string { return n.name }
-func (n fakeNode) CPUs() []int  { return nil }
+func (n fakeNode) CPUs() []int  { return []int{0} }
 func (n fakeNode) FS() fs.FS    { return fstest.MapFS{} }
 
 // Run is the engine at either end: a server that waits, and an agent that takes

@@ -17,7 +17,7 @@ func DeliveryUnit(p Probe) string {
 	return ""
 }
 
-// Pace returns p at a rate in its DeliveryUnit. Requests cannot be paced: what a
+// Pace returns p at a rate in its DeliveryUnit; 0 is flat out. Requests cannot be paced: what a
 // closed loop sends is what was answered.
 func Pace(p Probe, rate float64) (Probe, error) {
 	switch p := p.(type) {

@@ -51,8 +51,11 @@ func StartStress(ctx context.Context, node target.Node, s condition.Stress, wind
 		argv = append(argv, "--period", window.String())
 	}
 	cpus := node.CPUs()
+	if len(cpus) == 0 {
+		return nil, fmt.Errorf("stress of %s: the CPUs of %s are not known, and so not what would be a share of them", share, node.Name())
+	}
 	c := &Companion{name: "stress of " + share, values: func(from, to count) []record.Value {
-		taken := time.Duration(to.CPU-from.CPU).Seconds() / to.since(from) / float64(max(len(cpus), 1))
+		taken := time.Duration(to.CPU-from.CPU).Seconds() / to.since(from) / float64(len(cpus))
 		return []record.Value{{Name: "stress.taken", Unit: "1", Value: taken}}
 	}}
 	c.counter.cpus = cpus
