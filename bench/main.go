@@ -67,7 +67,10 @@ func exit(err error) {
 }
 
 func asEngine(ctx context.Context, args []string) error {
-	return engine.Main(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+	if args[0] == "agent" {
+		return engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
+	}
+	return engine.Main(ctx, args, os.Stdout, os.Stderr)
 }
 
 func bench(ctx context.Context, blocks int, dir string, w io.Writer) (err error) {

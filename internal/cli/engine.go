@@ -17,7 +17,11 @@ func engineCommand() *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, as []string) error {
-			err := engine.Main(c.Context(), as, os.Stdin, os.Stdout, os.Stderr)
+			run := func() error { return engine.Asked(c.Context(), as, os.Stdin, os.Stdout, os.Stderr) }
+			if len(as) == 1 && as[0] == "agent" {
+				run = func() error { return engine.Agent(c.Context(), os.Stdin, os.Stdout, os.Stderr) }
+			}
+			err := run()
 			if errors.Is(err, engine.ErrUsage) {
 				return exit(exitUsage, err)
 			}

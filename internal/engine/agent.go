@@ -12,12 +12,12 @@ import (
 // maxOrder is longer than any order, bytes.
 const maxOrder = 64 << 10
 
-// agent is `weir engine agent`: an engine that stays, so that a measurement does
+// Agent is `weir engine agent`: an engine that stays, so that a measurement does
 // not wait for a process to start. Every line of stdin is an order, a JSON array
 // with the arguments of another command, such as ["run","udp-rr","10.64.2.1:5202"].
 // What that command prints is printed, and every order ends with exactly one
 // line {"event":"result",…} or {"event":"error",…}. The agent ends with stdin.
-func agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	orders := bufio.NewScanner(stdin)
 	orders.Buffer(nil, maxOrder)
 	for orders.Scan() {
@@ -26,14 +26,14 @@ func agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 		if err != nil {
 			err = fmt.Errorf("%w: an order is a JSON array of words: %w", ErrUsage, err)
 		} else {
-			err = Main(ctx, args, nil, stdout, stderr)
+			err = Main(ctx, args, stdout, stderr)
 		}
 		if ctx.Err() != nil {
 			return err
 		}
 		// Main has told every other error itself.
 		if errors.Is(err, ErrUsage) {
-			if err := (events{stdout}).print(errorEvent{"error", err.Error()}); err != nil {
+			if err := (events{w: stdout}).print(errorEvent{"error", err.Error()}); err != nil {
 				return err
 			}
 		}

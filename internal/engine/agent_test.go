@@ -16,7 +16,7 @@ func TestAgent(t *testing.T) {
 		`["ping","nowhere"]`,
 	}, "\n") + "\n"
 	var out, errs bytes.Buffer
-	if err := Main(t.Context(), []string{"agent"}, strings.NewReader(orders), &out, &errs); err != nil {
+	if err := Agent(t.Context(), strings.NewReader(orders), &out, &errs); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")

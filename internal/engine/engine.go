@@ -45,15 +45,11 @@ import (
 var ErrUsage = errors.New("engine: usage")
 
 const usage = `weir engine serve ADDR:PORT
-weir engine agent
 weir engine hog --share SHARE [flags]
 weir engine run WORKLOAD ADDR:PORT [flags]    WORKLOAD is tcp-crr, tcp-rr, tcp-stream, udp-open, udp-rr or udp-stream
 weir engine ping ADDR [flags]
 weir engine reach ADDR:PORT --size BYTES [flags]
 `
-
-// known lists the commands in messages.
-const known = "agent, hog, ping, reach, run, serve"
 
 // memoryLimit lets the garbage collector, which is off, work after all before
 // the process takes this many bytes.
@@ -63,31 +59,31 @@ const memoryLimit = 512 << 20
 // a program may read goes to stdout, one JSON object per line, the last one being
 // {"event":"result",…} or {"event":"error",…}; help goes to stderr. serve and hog
 // return nil when ctx is cancelled; the other commands then return its cause.
-// stdin is read by agent, serve and hog; nil is empty.
-func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	if len(args) == 1 && args[0] == "agent" {
-		return agent(ctx, stdin, stdout, stderr)
-	}
+func Main(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	return command(ctx, args, events{w: stdout}, stderr)
+}
+
+// Asked is Main for serve and hog, which tell what they have done so far for every
+// line of stdin; a hog ends with it.
+func Asked(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	return command(ctx, args, events{w: stdout, questions: stdin}, stderr)
+}
+
+// command runs a command, and tells of errors where programs read.
+func command(ctx context.Context, args []string, out events, stderr io.Writer) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	commands := map[string]func(context.Context, []string, events, io.Writer) error{
-		"run": runMain, "ping": pingMain, "reach": reachMain,
-		"serve": func(ctx context.Context, args []string, out events, stderr io.Writer) error {
-			return serveMain(ctx, args, stdin, out, stderr)
-		},
-		"hog": func(ctx context.Context, args []string, out events, stderr io.Writer) error {
-			return hogMain(ctx, args, stdin, out, stderr)
-		},
+		"serve": serveMain, "run": runMain, "ping": pingMain, "reach": reachMain, "hog": hogMain,
 	}
 	if len(args) == 0 {
-		return fmt.Errorf("%w: no command; one of %s", ErrUsage, known)
+		return fmt.Errorf("%w: no command; one of hog, ping, reach, run, serve", ErrUsage)
 	}
-	command, ok := commands[args[0]]
+	do, ok := commands[args[0]]
 	if !ok {
-		return fmt.Errorf("%w: unknown command %q; one of %s", ErrUsage, args[0], known)
+		return fmt.Errorf("%w: unknown command %q; one of hog, ping, reach, run, serve", ErrUsage, args[0])
 	}
-	out := events{stdout}
-	err := command(ctx, args[1:], out, stderr)
+	err := do(ctx, args[1:], out, stderr)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return nil

@@ -38,7 +38,7 @@ func serve(t testing.TB, addr string) (string, func()) {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := Main(ctx, []string{"serve", addr}, nil, w, io.Discard)
+		err := Main(ctx, []string{"serve", addr}, w, io.Discard)
 		w.CloseWithError(io.EOF)
 		done <- err
 	}()
@@ -70,7 +70,7 @@ func serve(t testing.TB, addr string) (string, func()) {
 func run(t *testing.T, args ...string) ([]string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := Main(t.Context(), args, nil, &out, io.Discard)
+	err := Main(t.Context(), args, &out, io.Discard)
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), err
 }
 
@@ -167,7 +167,7 @@ func TestServerGone(t *testing.T) {
 				if strings.HasPrefix(workload, "tcp-") {
 					args = append(args, "--cc", "reno")
 				}
-				err := Main(t.Context(), args, nil, w, io.Discard)
+				err := Main(t.Context(), args, w, io.Discard)
 				w.Close()
 				done <- err
 			}()
@@ -203,7 +203,7 @@ func TestInterrupted(t *testing.T) {
 		r, w := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			done <- Main(ctx, []string{"run", workload, addr, "--duration", "1h", "--cc", "reno"}, nil, w, io.Discard)
+			done <- Main(ctx, []string{"run", workload, addr, "--duration", "1h", "--cc", "reno"}, w, io.Discard)
 			w.Close()
 		}()
 		bufio.NewReader(r).ReadBytes('\n') // begun

@@ -18,7 +18,10 @@ const version = 1
 
 // events writes JSON lines. Every line is one write, so that it is seen at the
 // moment it tells of.
-type events struct{ w io.Writer }
+type events struct {
+	w         io.Writer
+	questions io.Reader // lines that tally.go answers; nil is none
+}
 
 type errorEvent struct {
 	Event string `json:"event"`

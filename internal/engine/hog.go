@@ -21,7 +21,8 @@ import (
 //
 // Its priority is that of any program, so where others want the CPU as well, the
 // scheduler gives it no more than its part of it. What it got it tells for every
-// line of stdin; a line also begins a new period on all CPUs. It ends with stdin.
+// question; a question also begins a new period on all CPUs. It ends when there are
+// no more.
 type hog struct {
 	share  float64 // of a period, above 0 and at most 1
 	period time.Duration
@@ -42,7 +43,7 @@ const (
 )
 
 // hogMain is `weir engine hog`.
-func hogMain(ctx context.Context, args []string, stdin io.Reader, out events, stderr io.Writer) error {
+func hogMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
 	h := hog{stop: new(stopper)}
 	var cpus []int
 	fs := flag.NewFlagSet("hog", flag.ContinueOnError)
@@ -72,10 +73,10 @@ func hogMain(ctx context.Context, args []string, stdin io.Reader, out events, st
 			return err
 		}
 	}
-	return h.run(ctx, cpus, stdin, out)
+	return h.run(ctx, cpus, out)
 }
 
-func (h *hog) run(ctx context.Context, cpus []int, stdin io.Reader, out events) error {
+func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 	roomFor(len(cpus))
 	var threads []<-chan error
 	pinned := make(chan struct{}, len(cpus))
@@ -108,7 +109,7 @@ func (h *hog) run(ctx context.Context, cpus []int, stdin io.Reader, out events) 
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			answer(stdin, out, h.count)
+			out.answer(h.count)
 		}()
 		select {
 		case <-ctx.Done():

@@ -44,7 +44,7 @@ func TestReachInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	err := Main(ctx, []string{"reach", "127.0.0.1:9", "--size", "100", "--timeout", "1h"}, nil, new(strings.Builder), new(strings.Builder))
+	err := Main(ctx, []string{"reach", "127.0.0.1:9", "--size", "100", "--timeout", "1h"}, new(strings.Builder), new(strings.Builder))
 	if !errors.Is(err, why) {
 		t.Errorf("%v, want the cause", err)
 	}

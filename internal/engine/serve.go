@@ -43,9 +43,8 @@ type server struct {
 }
 
 // serveMain is `weir engine serve`. It binds TCP before UDP, so a server that
-// answers over UDP accepts connections too. For every line of stdin it prints
-// what its clients have delivered so far.
-func serveMain(ctx context.Context, args []string, stdin io.Reader, out events, stderr io.Writer) error {
+// answers over UDP accepts connections too.
+func serveMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	var cpus []int
 	fs.Func("cpu", "run the server on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
@@ -84,7 +83,7 @@ func serveMain(ctx context.Context, args []string, stdin io.Reader, out events, 
 		Address string `json:"address"`
 	}{"ready", at.String()})
 	if err == nil {
-		go answer(stdin, out, func() any { return s.tally.count() })
+		go out.answer(func() any { return s.tally.count() })
 		select {
 		case <-ctx.Done():
 		case err = <-accepting: // they end before they are told to only when they fail

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bufio"
-	"io"
 	"sync/atomic"
 )
 
@@ -33,13 +32,13 @@ func (t *tally) count() count {
 	return count{Event: "count", At: now(), Bytes: t.bytes.Load(), Messages: t.messages.Load()}
 }
 
-// answer prints what is has returned for every line of in, until that ends.
-func answer(in io.Reader, out events, is func() any) {
-	if in == nil {
+// answer prints what is returns for every question, until there are no more.
+func (e events) answer(is func() any) {
+	if e.questions == nil {
 		return
 	}
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		if out.print(is()) != nil {
+	for lines := bufio.NewScanner(e.questions); lines.Scan(); {
+		if e.print(is()) != nil {
 			return // nobody reads any more
 		}
 	}

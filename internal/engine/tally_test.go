@@ -26,7 +26,7 @@ func counting(t *testing.T, args ...string) (asked, string) {
 	answers, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- Main(ctx, args, in, out, io.Discard)
+		done <- Asked(ctx, args, in, out, io.Discard)
 		out.Close()
 	}()
 	t.Cleanup(func() { cancel(); questions.Close(); io.Copy(io.Discard, answers) })

@@ -10,7 +10,7 @@ import (
 
 func TestUsage(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
-		{"", "one of agent, hog, ping, reach, run, serve"},
+		{"", "one of hog, ping, reach, run, serve"},
 		{"dance", `unknown command "dance"`},
 		{"serve", "ADDR:PORT is missing"},
 		{"serve localhost:1", "not a literal address"},
@@ -73,7 +73,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("unknown congestion control: %v, want an error that lists the known ones", err)
 	}
 	var help bytes.Buffer
-	if err := Main(t.Context(), []string{"run", "-h"}, nil, io.Discard, &help); err != nil || !strings.Contains(help.String(), "-rcvbuf") {
+	if err := Main(t.Context(), []string{"run", "-h"}, io.Discard, &help); err != nil || !strings.Contains(help.String(), "-rcvbuf") {
 		t.Errorf("help: %v, %q", err, help.String())
 	}
 }

@@ -41,7 +41,9 @@ func weir(args []string) int {
 	var err error
 	switch args[0] {
 	case "engine":
-		err = engine.Main(ctx, args[1:], os.Stdin, os.Stdout, os.Stderr)
+		if err = engine.Asked(ctx, args[1:], os.Stdin, os.Stdout, os.Stderr); args[1] == "agent" {
+			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
+		}
 	case "state":
 		err = printState()
 	}
