@@ -3,11 +3,11 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
-PACKAGES := iperf3 iproute2 ethtool procps
+PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools
 
 export CGO_ENABLED := 0
 
-.PHONY: run build test tools check golden bench fuzz clean
+.PHONY: run build test tools check golden bench coverage fuzz clean
 
 run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
 	./bin/weir run
@@ -32,9 +32,14 @@ golden: ## rewrite the golden files; read the difference before you commit it
 
 B ?= 8
 bench: ## the engine against other tools and a minimal C program, B blocks of a minute; leave the machine alone
-	./scripts/install-tools $(PACKAGES) gcc libc6-dev iperf nuttcp sockperf qperf
+	./scripts/install-tools $(PACKAGES) gcc libc6-dev
 	go run ./bench -blocks $(B) > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
+
+R ?= 70
+coverage: ## how often the intervals hold the truth, in R runs of 15 s; leave the machine alone
+	go run ./bench -coverage $(R) > docs/coverage.md.new
+	mv docs/coverage.md.new docs/coverage.md
 
 T ?= 30s
 fuzz: ## fuzz every parser for T each

@@ -33,8 +33,8 @@ func contests(limit string) []contest {
 			{"engine", &probe.TCPStream{}},
 			{"C", program{c("tcp-recv", "ADDR", "PORT"), c("tcp-send", "ADDR", "PORT", "SECONDS"), "throughput", "bit/s", 1, fromServer, `^(\d+)`}},
 			{"iperf3", &probe.Iperf3{}},
-			{"iperf", program{words("iperf -s -B ADDR -p PORT -y C"), words("iperf -c ADDR -p PORT -t SECONDS -y C -Z cubic"), "throughput", "bit/s", 1, fromServer, `(\d+)\s*$`}},
-			{"nuttcp", program{words("nuttcp -1 -P PORT -p 5101"), words("nuttcp -P PORT -p 5101 -T SECONDS -fparse ADDR"), "throughput", "bit/s", 1e6, fromClient, `rate_Mbps=([\d.]+)`}},
+			{"iperf", &probe.Iperf2{}},
+			{"nuttcp", &probe.Nuttcp{}},
 		}},
 		{"UDP 1400 bytes", "bit/s", []contender{
 			{"engine", &probe.UDPStream{Send: "gso", Recv: "gro"}},
@@ -53,14 +53,11 @@ func contests(limit string) []contest {
 		}},
 		{"UDP response time, blocking", "s", []contender{
 			{"engine", &probe.UDPRR{}},
-			// sockperf and qperf print half of the round trip.
-			{"sockperf", program{words("sockperf sr -i ADDR -p PORT"), words("sockperf pp -i ADDR -p PORT -t SECONDS -m 64"), "rtt", "s", 2e-6, fromClient, `percentile 50.000 =\s+([\d.]+)`}},
-			{"qperf", program{words("qperf -lp PORT"), words("qperf ADDR -lp PORT -t SECONDS -m 64 udp_lat"), "rtt", "s", 2e-6, fromClient, `latency\s+=\s+([\d.]+) us`}},
+			{"sockperf", &probe.SockperfRR{}},
+			{"qperf", &probe.QperfRR{UDP: true}},
 		}},
 	}
 }
-
-func words(s string) []string { return strings.Fields(s) }
 
 const (
 	fromClient = false

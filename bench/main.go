@@ -3,6 +3,7 @@
 // Markdown: what each measured, and the engine divided by it with an interval.
 //
 //	go run ./bench [-blocks 20] [-o DIR] > docs/benchmarks.md
+//	go run ./bench -coverage 70 [-o DIR] > docs/coverage.md
 //
 // It is a study like any other, in which probes are compared and not networks.
 package main
@@ -46,6 +47,7 @@ func main() {
 		exit(asEngine(ctx, os.Args[2:]))
 	}
 	blocks := flag.Int("blocks", 20, "rounds")
+	runs := flag.Int("coverage", 0, "instead, runs of the same network twice, to count how often the intervals hold the truth")
 	dir := flag.String("o", "", "new directory for the results (default: a temporary one)")
 	flag.Parse()
 	if !rootless.Inside() {
@@ -55,7 +57,7 @@ func main() {
 		}
 		os.Exit(code)
 	}
-	exit(bench(ctx, *blocks, *dir, os.Stdout))
+	exit(bench(ctx, *blocks, *runs, *dir, os.Stdout))
 }
 
 func exit(err error) {
@@ -70,10 +72,10 @@ func asEngine(ctx context.Context, args []string) error {
 	if args[0] == "agent" {
 		return engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
 	}
-	return engine.Main(ctx, args, os.Stdout, os.Stderr)
+	return engine.Main(ctx, args, os.Stdout)
 }
 
-func bench(ctx context.Context, blocks int, dir string, w io.Writer) (err error) {
+func bench(ctx context.Context, blocks, runs int, dir string, w io.Writer) (err error) {
 	if err := rootless.Setup(); err != nil {
 		return err
 	}
@@ -84,6 +86,9 @@ func bench(ctx context.Context, blocks int, dir string, w io.Writer) (err error)
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	if dir == "" {
 		dir = filepath.Join(tmp, "results")
+	}
+	if runs > 0 {
+		return coverage(ctx, runs, dir, w)
 	}
 	limit := filepath.Join(tmp, "limit")
 	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-o", limit, "bench/c/limit.c").CombinedOutput(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,6 +58,8 @@ func TestScript(t *testing.T) {
 			switch cond {
 			case "lab":
 				return labErr() == nil, nil
+			case "tun":
+				return tunErr() == nil, nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}
@@ -67,6 +70,7 @@ func TestScript(t *testing.T) {
 			"await":    await,
 			"status":   status,
 			"trials":   listTrials,
+			"hog":      hog,
 		},
 	})
 }
@@ -111,6 +115,18 @@ func listTrials(ts *testscript.TestScript, neg bool, args []string) {
 		b.WriteString(r.Trial + "\n")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o666))
+}
+
+// hog keeps every CPU busy until the script ends.
+func hog(ts *testscript.TestScript, _ bool, _ []string) {
+	var stop atomic.Bool
+	ts.Defer(func() { stop.Store(true) })
+	for range runtime.NumCPU() {
+		go func() {
+			for !stop.Load() {
+			}
+		}()
+	}
 }
 
 // leftover fails when a process still has the script's work directory in its

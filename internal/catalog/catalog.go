@@ -22,33 +22,108 @@ type Network struct {
 
 // Networks are by the name that a study uses.
 var Networks = map[string]Network{
-	"host":          {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
-	"bridge":        {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
-	"vxlan":         {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
-	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
-	"routed":        {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
-	"macvlan":       {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
+	"host":            {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
+	"bridge":          {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
+	"vxlan":           {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
+	"vxlan-overlay":   {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
+	"vxlan-hops":      {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours"},
+	"routed":          {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
+	"eni-shared":      {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)"},
+	"eni-dedicated":   {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)"},
+	"ipip":            {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)"},
+	"wireguard":       {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts"},
+	"geneve-overlay":  {func() network.Driver { return &network.GeneveOverlay{VNI: 1, Port: 6081} }, 2, "pods on a bridge per host, Geneve between two hosts"},
+	"relay":           {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783} }, 0, "pods of a line of hosts, frames go through a program and UDP (our own; the mechanism of Weave's sleeve)"},
+	"relay-encrypted": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783, Encrypt: true} }, 0, "relay with frames sealed by NaCl's box"},
+	"macvlan":         {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
+	"ipvlan":          {func() network.Driver { return &network.IPvlan{Mode: "l2"} }, 0, "pods on ipvlan devices of the host's NIC, switched (mode l2)"},
+	"ipvlan-l3":       {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)"},
+	"ovs":             {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
+	"ovs-vlan":        {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
+	"ovs-vxlan":       {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
+	"ovs-geneve":      {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
 }
+
+// How Open vSwitch is used when nothing else is asked for.
+const auto, veth = network.DatapathAuto, network.InterfaceVeth
 
 // A Probe is an entry of the list of probes.
 type Probe struct {
 	New   func() probe.Probe // a fresh probe that holds its defaults
 	About string
+	// Measures groups the probes that should find the same, when they are asked for
+	// the same sizes; empty where there is no other.
+	Measures string
+	// Differs says why its number may still be another one. System calls are as
+	// strace(1) counted them, of the versions in internal/probe/testdata.
+	Differs string
 }
+
+// What several tools measure.
+const (
+	tcpThroughput = "TCP throughput"
+	udpThroughput = "UDP throughput"
+	tcpResponse   = "TCP response time"
+	udpResponse   = "UDP response time"
+	connectTime   = "TCP connect and response time"
+	echoTime      = "ICMP echo time"
+)
 
 // Probes are by the name that a study uses.
 var Probes = map[string]Probe{
-	"tcp-stream": {func() probe.Probe { return &probe.TCPStream{} }, "TCP throughput that arrived (native)"},
-	"udp-stream": {func() probe.Probe { return &probe.UDPStream{} }, "UDP throughput at a datagram size, with the ladder of losses (native)"},
-	"udp-gso":    {func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }, "UDP throughput with UDP_SEGMENT and UDP_GRO: many datagrams per pass through the kernel (native)"},
-	"udp-rate":   {func() probe.Probe { return &probe.UDPRate{} }, "UDP packets per second, small packets (native)"},
-	"tcp-rr":     {func() probe.Probe { return &probe.TCPRR{} }, "TCP request and response time (native)"},
-	"udp-rr":     {func() probe.Probe { return &probe.UDPRR{} }, "UDP request and response time, and what it consists of (native)"},
-	"udp-open":   {func() probe.Probe { return &probe.UDPOpen{} }, "UDP response time at a fixed rate of requests, without coordinated omission (native)"},
-	"tcp-crr":    {func() probe.Probe { return &probe.TCPCRR{} }, "time to connect, ask and be answered over TCP (native)"},
-	"ping":       {func() probe.Probe { return &probe.Ping{} }, "ICMP echo time (native)"},
-	"iperf3-tcp": {func() probe.Probe { return &probe.Iperf3{} }, "TCP throughput that arrived, by iperf3"},
-	"iperf3-udp": {func() probe.Probe { return &probe.Iperf3{UDP: true} }, "UDP throughput that arrived, by iperf3"},
+	"tcp-stream": {func() probe.Probe { return &probe.TCPStream{} }, "TCP throughput that arrived (native)", tcpThroughput,
+		"counts what the receiver copied within the window, after a warm-up; a thread per end blocks in write and read"},
+	"udp-stream": {func() probe.Probe { return &probe.UDPStream{} }, "UDP throughput at a datagram size, with the ladder of losses (native)", udpThroughput,
+		"one sendto per datagram, no pacing; the receiver takes many per call (recvmmsg) and has a large buffer, so it loses less than others"},
+	"udp-gso":  {func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }, "UDP throughput with UDP_SEGMENT and UDP_GRO: many datagrams per pass through the kernel (native)", "", ""},
+	"udp-rate": {func() probe.Probe { return &probe.UDPRate{} }, "UDP packets per second, small packets (native)", "", ""},
+	"tcp-rr": {func() probe.Probe { return &probe.TCPRR{} }, "TCP request and response time (native)", tcpResponse,
+		"median; blocking calls, so the time holds the wake-up of both ends"},
+	"udp-rr": {func() probe.Probe { return &probe.UDPRR{} }, "UDP request and response time, and what it consists of (native)", udpResponse,
+		"median; blocking calls, so the time holds the wake-up of both ends"},
+	"udp-open": {func() probe.Probe { return &probe.UDPOpen{} }, "UDP response time at a fixed rate of requests, without coordinated omission (native)", "", ""},
+	"tcp-crr": {func() probe.Probe { return &probe.TCPCRR{} }, "time to connect, ask and be answered over TCP (native)", connectTime,
+		"median, from the call of connect to the reply"},
+	"ping": {func() probe.Probe { return &probe.Ping{} }, "ICMP echo time (native)", echoTime,
+		"median, after a warm-up"},
+
+	"iperf3-tcp": {func() probe.Probe { return &probe.Iperf3{} }, "TCP throughput that arrived, by iperf3", tcpThroughput,
+		"waits in select: before every read, and after every ten writes; the warm-up is left out"},
+	"iperf3-udp": {func() probe.Probe { return &probe.Iperf3{UDP: true} }, "UDP throughput that arrived, by iperf3", udpThroughput,
+		"one write per datagram and a select for every ten; a select and a read for each that is received; a socket buffer of the kernel's default size; the warm-up is left out"},
+	"iperf2-tcp": {func() probe.Probe { return &probe.Iperf2{} }, "TCP throughput that arrived, by iperf 2", tcpThroughput,
+		"a thread per end blocks in write and read; counts from the first byte to the last, with the slow start of the connection"},
+	"iperf2-udp": {func() probe.Probe { return &probe.Iperf2{UDP: true} }, "UDP throughput that arrived, jitter, loss and reordering, by iperf 2", udpThroughput,
+		"one write and one recvmsg per datagram, with a stamp of the kernel for each; a socket buffer of the kernel's default size; no warm-up"},
+	"iperf2-bounceback": {func() probe.Probe { return &probe.Iperf2Bounceback{} }, "TCP response time, by iperf 2.1.8 or later", tcpResponse,
+		"mean, not median: slow responses raise it; TCP_NODELAY and TCP_QUICKACK are set; no warm-up"},
+	"nuttcp-tcp": {func() probe.Probe { return &probe.Nuttcp{} }, "TCP throughput that arrived, by nuttcp", tcpThroughput,
+		"uses the kernel's default congestion control, for it has no option; a process per end blocks in write and read; counts the slow start"},
+	"nuttcp-udp": {func() probe.Probe { return &probe.Nuttcp{UDP: true} }, "UDP throughput that arrived, and loss, by nuttcp", udpThroughput,
+		"one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
+	"sockperf-rr": {func() probe.Probe { return &probe.SockperfRR{} }, "response time over UDP or TCP, by sockperf's ping-pong", udpResponse,
+		"median; prints half of the round trip, which is doubled; leaves out the first 400 ms and the last 50 ms of its run"},
+	"sockperf-load": {func() probe.Probe { return &probe.SockperfLoad{} }, "response time under a rate of requests of which few are answered, by sockperf's under-load", "", ""},
+	"qperf-tcp": {func() probe.Probe { return &probe.Qperf{} }, "TCP throughput that arrived, by qperf", tcpThroughput,
+		"uses the kernel's default congestion control, for it has no option; a process per end blocks in write and read; counts the slow start"},
+	"qperf-udp": {func() probe.Probe { return &probe.Qperf{UDP: true} }, "UDP throughput that arrived, by qperf", udpThroughput,
+		"one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
+	"qperf-tcp-rr": {func() probe.Probe { return &probe.QperfRR{} }, "TCP response time, by qperf", tcpResponse,
+		"mean, not median: slow responses raise it; prints half of the round trip, which is doubled; no warm-up"},
+	"qperf-udp-rr": {func() probe.Probe { return &probe.QperfRR{UDP: true} }, "UDP response time, by qperf", udpResponse,
+		"mean, not median: slow responses raise it; prints half of the round trip, which is doubled; no warm-up"},
+	"netperf-tcp": {func() probe.Probe { return &probe.Netperf{} }, "TCP throughput that arrived, by netperf", tcpThroughput,
+		"a process per end blocks in send and recv; counts the slow start"},
+	"netperf-udp": {func() probe.Probe { return &probe.Netperf{UDP: true} }, "UDP throughput that arrived, by netperf", udpThroughput,
+		"one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"},
+	"netperf-tcp-rr": {func() probe.Probe { return &probe.NetperfRR{} }, "TCP response time, by netperf", tcpResponse,
+		"median, in steps of 1 µs; no warm-up"},
+	"netperf-udp-rr": {func() probe.Probe { return &probe.NetperfRR{UDP: true} }, "UDP response time, by netperf", udpResponse,
+		"median, in steps of 1 µs; no warm-up"},
+	"netperf-crr": {func() probe.Probe { return &probe.NetperfRR{Connect: true} }, "time to connect, ask and be answered over TCP, by netperf", connectTime,
+		"median, in steps of 1 µs; no warm-up"},
+	"fping": {func() probe.Probe { return &probe.Fping{} }, "ICMP echo time, by fping", echoTime,
+		"median, in steps of 1 µs; the first request may wait for neighbour discovery; no warm-up"},
 }
 
 // FindNetwork returns an entry, or an error that lists the names.
@@ -68,9 +143,10 @@ func find[T any](in map[string]T, what, name string) (T, error) {
 // Names returns the names of a list, sorted.
 func Names[T any](in map[string]T) []string { return slices.Sorted(maps.Keys(in)) }
 
-// Spec fits a topology to what the network can connect: fewer hosts, and at
-// least two ends.
-func (n Network) Spec(s topo.Spec) topo.Spec {
+// Spec fits a topology to what the driver d of this network can connect: another
+// number of hosts, and at least two ends.
+func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
+	s = network.Shape(d, s)
 	if n.Hosts > 0 && (s.Hosts == 0 || s.Hosts > n.Hosts) {
 		s.Hosts = n.Hosts
 	}
@@ -80,9 +156,22 @@ func (n Network) Spec(s topo.Spec) topo.Spec {
 	return s
 }
 
-// Programs lists the tools that probes run and that are not this program, sorted.
+// Programs lists the programs that probes run and that networks consist of, and
+// that are not this one, sorted.
 func Programs() []string {
 	found := map[string]bool{}
+	for _, n := range Networks {
+		d := n.New()
+		t, err := topo.New(n.Spec(d, topo.Spec{}))
+		if err != nil {
+			continue // a test builds each of them so
+		}
+		if p, err := d.Plan(t); err == nil {
+			for _, name := range p.Programs() {
+				found[name] = true
+			}
+		}
+	}
 	for _, p := range Probes {
 		for _, name := range probe.Programs(p.New()) {
 			found[name] = true

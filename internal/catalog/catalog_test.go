@@ -2,12 +2,14 @@ package catalog
 
 import (
 	"io/fs"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
@@ -24,11 +26,11 @@ func TestNetworks(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, s := range []topo.Spec{{}, {Hosts: 1}, {Hosts: 3, Pods: 2}, {IPv6: true, PodsIPv6: true}, {Rate: 1e9, NIC: topo.NICTSO}} {
-			topology, err := topo.New(n.Spec(s))
+			topology, err := topo.New(n.Spec(n.New(), s))
 			if err == nil {
 				_, err = network.Build(n.New(), topology)
 			}
-			if err != nil && s.Hosts != 1 { // some need two
+			if err != nil && s.Hosts != 1 && !(name == "ipip" && s.IPv6) { // some need two
 				t.Errorf("%s on %+v: %v", name, s, err)
 			}
 		}
@@ -48,8 +50,8 @@ func TestProbes(t *testing.T) {
 		}
 		fresh(t, name, p.New(), p.New())
 	}
-	if got := Programs(); !slices.Contains(got, "iperf3") || slices.Contains(got, "weir") {
-		t.Errorf("programs are %v: want iperf3 among them and not weir", got)
+	if got := Programs(); !slices.Contains(got, "iperf3") || !slices.Contains(got, "ovs-vswitchd") || slices.Contains(got, "weir") {
+		t.Errorf("programs are %v: want iperf3 and ovs-vswitchd among them and not weir", got)
 	}
 }
 
@@ -96,7 +98,7 @@ func TestShippedStudies(t *testing.T) {
 		}
 		s, err := study.Load(b, f)
 		if err == nil {
-			_, err = Prepare(s)
+			_, err = Prepare(s, topo.Kernel{})
 		}
 		if err != nil {
 			t.Errorf("%s: %v", f, err)
@@ -104,10 +106,81 @@ func TestShippedStudies(t *testing.T) {
 	}
 }
 
+// Every shipped claim names cells that its study measures, unless a network, probe
+// or factor is missing; then what is missing is told.
+func TestShippedClaims(t *testing.T) {
+	claims, err := claim.Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testable := 0
+	for _, c := range claims {
+		part := Available(c.Study)
+		complete := true
+		for _, x := range c.Cells() {
+			cell := study.Cell{Network: x.Network, Probe: x.Probe, Levels: x.Levels}
+			if err := Missing(c.Study, cell); err != nil {
+				complete = false
+				continue
+			}
+			if !slices.ContainsFunc(part.Cells(Applies), func(y study.Cell) bool {
+				return y.Network == cell.Network && y.Probe == cell.Probe && maps.Equal(y.Levels, cell.Levels)
+			}) {
+				t.Errorf("%s: study %s does not measure %s: a cell names every factor that applies to its probe", c.ID, c.Study.Name, x)
+			}
+		}
+		if !complete {
+			continue
+		}
+		testable++
+		for _, s := range []study.Study{part, part.Faster()} {
+			if _, err := Prepare(s, topo.Kernel{}); err != nil {
+				t.Errorf("%s: %v", c.ID, err)
+			}
+			if err := s.Validate(); err != nil {
+				t.Errorf("%s: %v", c.ID, err)
+			}
+		}
+	}
+	if testable < 25 {
+		t.Errorf("%d claims can be tested", testable)
+	}
+}
+
+// What a study names and nobody has is left out, with a reason for each.
+func TestAvailable(t *testing.T) {
+	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], colour: [red]}\n"), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	part := Available(s)
+	if err := part.Validate(); err != nil {
+		t.Error(err)
+	}
+	if len(part.Networks) != 2 || part.Baseline != "host" || len(part.Probes) != 2 || len(part.Factors) != 2 || len(s.Factors) != 3 {
+		t.Errorf("%+v", part)
+	}
+	for _, c := range []struct {
+		cell study.Cell
+		want string
+	}{
+		{study.Cell{Network: "host", Probe: "ping"}, ""},
+		{study.Cell{Network: "v", Probe: "udp-rr", Levels: map[string]string{"mtu": "1500", "size": "64"}}, ""},
+		{study.Cell{Network: "warp", Probe: "ping"}, `this version has no network "warp"`},
+		{study.Cell{Network: "v", Probe: "telepathy"}, `this version has no probe "telepathy"`},
+		{study.Cell{Network: "v", Probe: "ping", Levels: map[string]string{"colour": "red"}}, `this version has no factor "colour" of ping`},
+	} {
+		err := Missing(s, c.cell)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%+v: %v, want %q", c.cell, err, c.want)
+		}
+	}
+}
+
 // What is wrong with a study is found before anything is built, and its place is told.
 func TestPrepareRefuses(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
-		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; there are bridge, host`},
+		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; there are bridge, `},
 		{"probe", "networks: [host]\nprobes:\n- pong", `s.yaml:3: unknown probe "pong"; there are`},
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
@@ -124,7 +197,7 @@ func TestPrepareRefuses(t *testing.T) {
 	} {
 		s, err := study.Load([]byte(c.yaml), "s.yaml")
 		if err == nil {
-			_, err = Prepare(s)
+			_, err = Prepare(s, topo.Kernel{})
 		}
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
@@ -146,7 +219,7 @@ factors: {size: [200, 300], mtu: [1500, 9000]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prepare(s)
+	p, err := Prepare(s, topo.Kernel{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +248,7 @@ factors: {load: [idle, small, tcp-stream@50%], size: [200, 300]}
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Prepare(s)
+	p, err := Prepare(s, topo.Kernel{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
@@ -25,10 +26,10 @@ type Prepared struct {
 
 // Prepare looks up and checks everything that a study names: networks, probes,
 // their options, and every level of every factor. What it lets through can only
-// fail on the machine.
-func Prepare(s study.Study) (*Prepared, error) {
+// fail on the machine, whose kernel is k.
+func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 	p := &Prepared{Networks: map[string]experiment.Network{}, study: s}
-	spec, err := spec(s.Topology)
+	spec, err := spec(s.Topology, k)
 	if err != nil {
 		return nil, err
 	}
@@ -55,8 +56,8 @@ func Prepare(s study.Study) (*Prepared, error) {
 	return p, p.checkCells()
 }
 
-func spec(t study.Topology) (topo.Spec, error) {
-	s := topo.Spec{Hosts: t.Hosts, Pods: t.Pods, MTU: t.MTU, NIC: t.NIC, IPv6: t.IPv6, PodsIPv6: t.PodsIPv6}
+func spec(t study.Topology, k topo.Kernel) (topo.Spec, error) {
+	s := topo.Spec{Hosts: t.Hosts, Pods: t.Pods, MTU: t.MTU, NIC: t.NIC, IPv6: t.IPv6, PodsIPv6: t.PodsIPv6, Kernel: k}
 	if t.Link != "" {
 		rate, err := unit.ParseRate(t.Link)
 		if err != nil {
@@ -76,7 +77,7 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 	if err := u.Decode(n.Driver); err != nil {
 		return n, err
 	}
-	if n.Topology, err = topo.New(entry.Spec(s)); err != nil {
+	if n.Topology, err = topo.New(entry.Spec(n.Driver, s)); err != nil {
 		return n, err
 	}
 	_, err = network.Build(n.Driver, n.Topology)
@@ -153,7 +154,8 @@ func (p *Prepared) checkCells() error {
 			return err
 		}
 		n := p.Networks[c.Network]
-		if _, err := condition.Change(n.Driver, n.Topology, condition.Of(c.Levels)); err != nil {
+		_, err := condition.Change(n.Driver, n.Topology, condition.Of(c.Levels))
+		if err != nil && !errors.Is(err, plan.ErrRebuild) { // which skips these trials, and no others
 			return fmt.Errorf("%s: %w", c.Network, err)
 		}
 	}

@@ -93,7 +93,7 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	site, err := lab.Open(ctx, network.Places(topology))
+	site, err := lab.Open(ctx, network.Places(topology), "")
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -67,11 +68,13 @@ func (t *topologyFlags) build() (topo.Topology, plan.Plan, error) {
 	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {
 		return topo.Topology{}, plan.Plan{}, usage("--nic: %w", err)
 	}
-	topology, err := topo.New(entry.Spec(t.spec))
+	t.spec.Kernel = lab.Kernel()
+	driver := entry.New()
+	topology, err := topo.New(entry.Spec(driver, t.spec))
 	if err != nil {
 		return topo.Topology{}, plan.Plan{}, exit(exitUsage, err)
 	}
-	p, err := network.Build(entry.New(), topology)
+	p, err := network.Build(driver, topology)
 	return topology, p, exit(exitUsage, err)
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,7 +88,7 @@ func check(s study.Study) error {
 	if s.MaxTime > 0 && s.Precision == 0 {
 		return usage("max-time %v is a cap for a precision, and there is none: give --precision too, or --blocks alone", s.MaxTime)
 	}
-	if _, err := catalog.Prepare(s); err != nil {
+	if _, err := catalog.Prepare(s, lab.Kernel()); err != nil {
 		return exit(exitUsage, err)
 	}
 	return nil
@@ -99,20 +100,35 @@ type runner struct {
 	study       study.Study
 	dir, resume string
 	json        bool
+	goOn        string // the command that goes on; empty: weir run --resume DIR
 }
 
 func (r *runner) run(ctx context.Context) error {
-	d, err := r.open()
+	d, err := r.measure(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	prepared, err := catalog.Prepare(r.study)
+	return r.report(d)
+}
+
+// measure runs what is missing of the study. The caller closes the directory.
+func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
+	d, err := r.open()
 	if err != nil {
-		return exit(exitUsage, err)
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			d.Close()
+		}
+	}()
+	prepared, err := catalog.Prepare(r.study, lab.Kernel())
+	if err != nil {
+		return nil, exit(exitUsage, err)
 	}
 	if err := r.describe(d); err != nil {
-		return r.stopped(err)
+		return nil, r.stopped(err)
 	}
 	p := newProgress(d.Log)
 	results, err := experiment.Run(ctx, experiment.Config{
@@ -121,24 +137,28 @@ func (r *runner) run(ctx context.Context) error {
 	})
 	p.end()
 	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: %d trials are kept in %s; go on with: weir run --resume %s\n", len(results), r.dir, r.dir)
-		return context.Cause(ctx)
+		fmt.Fprintf(os.Stderr, "weir: %d trials are kept in %s; %s\n", len(results), r.dir, r.again())
+		return nil, context.Cause(ctx)
 	}
 	if err != nil {
-		return r.stopped(err)
+		return nil, r.stopped(err)
 	}
-	return r.report(d)
+	return d, nil
+}
+
+// again says how an interrupted run goes on.
+func (r *runner) again() string {
+	return "go on with: " + cmp.Or(r.goOn, "weir run --resume "+r.dir)
 }
 
 // stopped says how a run goes on that the machine stopped.
 func (r *runner) stopped(err error) error {
-	const goOn = "go on with: weir run --resume "
 	switch {
 	case strings.Contains(err.Error(), "--resume"): // package store has said it
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		err = fmt.Errorf("%w: make room, then %s%s", err, goOn, r.dir)
+		err = fmt.Errorf("%w: make room, then %s", err, r.again())
 	default:
-		err = fmt.Errorf("%w; what was measured is kept in %s; %s%s", err, r.dir, goOn, r.dir)
+		err = fmt.Errorf("%w; what was measured is kept in %s; %s", err, r.dir, r.again())
 	}
 	return exit(exitEnvironment, err)
 }
@@ -186,7 +206,7 @@ func (r *runner) describe(d *store.Dir) error {
 
 // report prints the tables, writes the report, and says which trials are not ok.
 func (r *runner) report(d *store.Dir) error {
-	rep, err := load(r.dir)
+	rep, err := load(r.dir, false)
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}

@@ -43,7 +43,7 @@ const (
 )
 
 // hogMain is `weir engine hog`.
-func hogMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
+func hogMain(ctx context.Context, args []string, out *events, help io.Writer) error {
 	h := hog{stop: new(stopper)}
 	var cpus []int
 	fs := flag.NewFlagSet("hog", flag.ContinueOnError)
@@ -58,7 +58,7 @@ func hogMain(ctx context.Context, args []string, out events, stderr io.Writer) e
 		cpus, err = parseCPUs(s)
 		return err
 	})
-	if _, err := parseFlags(fs, args, stderr); err != nil {
+	if _, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine hog --share SHARE [flags]")); err != nil {
 		return err
 	}
 	switch {
@@ -73,7 +73,7 @@ func hogMain(ctx context.Context, args []string, out events, stderr io.Writer) e
 			return err
 		}
 	}
-	return h.run(ctx, cpus, out)
+	return h.run(ctx, cpus, *out)
 }
 
 func (h *hog) run(ctx context.Context, cpus []int, out events) error {
@@ -113,6 +113,7 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 		}()
 		select {
 		case <-ctx.Done():
+			err = cancelled(ctx, errStopped)
 		case <-ended:
 		}
 	}

@@ -36,7 +36,7 @@ func TestNativeProbes(t *testing.T) {
 func ask(t *testing.T, p probe.Probe, addr string) {
 	t.Helper()
 	server, client := p.Commands(probe.Window{Server: netip.MustParseAddrPort(addr), Warmup: 20 * time.Millisecond, Duration: 50 * time.Millisecond})
-	if got, want := strings.Join(server, " "), "weir engine serve "+addr; got != want && got != "" {
+	if got, want := strings.Join(server, " "), "weir engine serve "+addr+" --open --json"; got != want && got != "" {
 		t.Errorf("%+v: server %q, want %q", p, got, want)
 	}
 	lines, err := run(t, client[2:]...)

@@ -116,7 +116,7 @@ func (u *udpServer) count(x *streamReader) (others bool) {
 		}
 	}
 	u.counts.done(buffers)
-	u.delivered(int(u.counts.Delivered-before), int(u.counts.Bytes-bytes))
+	u.meter.add(int(u.counts.Delivered-before), int(u.counts.Bytes-bytes))
 	return others
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/unit"
 )
 
 // tcpStreamResult is what a tcp-stream run prints. The window is the server's.
@@ -37,6 +39,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 			unix.Close(t.fd)
 		}
 	}()
+	defer out.people.halt()
 	for range c.Streams {
 		t, err := dialTCP(ctx, c, s)
 		if err != nil {
@@ -49,6 +52,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 			}
 		}
 	}
+	out.say("%s to %s (%v): streams: %d, writes: %d bytes; %s\n", c.Workload, c.name, c.server, c.Streams, c.Size, conns[0].describe(c))
 	retransmits, err := sendStreams(ctx, c, conns, s, out)
 	if err != nil {
 		return nil, err
@@ -144,6 +148,7 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	if err != nil {
 		return 0, err
 	}
+	watchAcks(conns, out)
 	if err := out.begin(); err != nil {
 		return 0, err
 	}
@@ -159,6 +164,38 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 		return 0, err
 	}
 	return after - before, sleepUntil(ctx, end+int64(margin(rtt)), failed)
+}
+
+// watchAcks lets out watch what the receiver's kernel acknowledges from now on. Of
+// what its program reads the sender learns at the end.
+func watchAcks(conns []tcpConn, out events) {
+	if out.people == nil {
+		return
+	}
+	var window, rtt uint64 // bytes of all streams together, and µs of the slowest
+	acked := func() (t tally, ok bool) {
+		window, rtt = 0, 0
+		for _, c := range conns {
+			info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
+			if err != nil {
+				return t, false
+			}
+			t.Bytes += int64(info.Bytes_acked)
+			t.Lost += int64(info.Total_retrans)
+			window += uint64(info.Snd_cwnd) * uint64(info.Snd_mss)
+			rtt = max(rtt, uint64(info.Rtt))
+		}
+		return t, true
+	}
+	begin := now()
+	first, _ := acked()
+	out.watch(func() (tally, bool) {
+		t, ok := acked()
+		return tally{At: now() - begin, Bytes: t.Bytes - first.Bytes, Lost: t.Lost - first.Lost}, ok
+	}, func(from, to tally) string {
+		return fmt.Sprintf("%s acknowledged, %d segments sent again, congestion window %s, round trip %s",
+			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(window), "byte"), unit.Format(float64(rtt)/1e6, "s"))
+	})
 }
 
 // sendStream writes until over is set, then shuts down its side. What is still

@@ -3,7 +3,6 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 )
@@ -12,9 +11,18 @@ func TestUsage(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"", "one of hog, ping, reach, run, serve"},
 		{"dance", `unknown command "dance"`},
-		{"serve", "ADDR:PORT is missing"},
-		{"serve localhost:1", "not a literal address"},
-		{"serve fe80::1%eth0:1", "not a literal address"},
+		{"serve localhost:1", "is not an address of this machine"},
+		{"serve fe80::1%eth0:1", "is not HOST, HOST:PORT or [ADDR]:PORT"},
+		{"serve [fe80::1%nonesuch]:1", "no interface \"nonesuch\""},
+		{"serve 127.0.0.1:65536", "0..65535"},
+		{"serve --open", "--open needs an address"},
+		{"serve 127.0.0.1 --open --idle 1s", "leave out --open"},
+		{"serve 127.0.0.1 --open --token abcdefghijklmnop", "leave out --open"},
+		{"serve --token short", "5 characters, outside 16..256"},
+		{"serve --token abcdefghéijklmnop", "printable ASCII"},
+		{"serve --token abcdefghijklmnop --token-file x", "two tokens"},
+		{"serve --token-file /nonesuch", "no such file"},
+		{"serve --idle -1s", "idle time -1s is below 0"},
 		{"serve 127.0.0.1:1 more", `unexpected argument "more"`},
 		{"run sctp 127.0.0.1:1", "one of tcp-crr, tcp-rr, tcp-stream, udp-open, udp-rr, udp-stream"},
 		{"run udp-rr 127.0.0.1:0", "port 0"},
@@ -73,7 +81,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("unknown congestion control: %v, want an error that lists the known ones", err)
 	}
 	var help bytes.Buffer
-	if err := Main(t.Context(), []string{"run", "-h"}, io.Discard, &help); err != nil || !strings.Contains(help.String(), "-rcvbuf") {
+	if err := Main(t.Context(), []string{"run", "-h"}, &help); err != nil || !strings.Contains(help.String(), "--rcvbuf") {
 		t.Errorf("help: %v, %q", err, help.String())
 	}
 }

@@ -42,8 +42,8 @@ type Config struct {
 	Load func(name string) (probe.Probe, error)
 	// Applies reports whether a factor means anything to a kind of probe.
 	Applies func(kind, factor string) bool
-	// Open makes the places of one network.
-	Open func(context.Context, []string) (*target.Site, error)
+	// Open makes the places of one network, whose services log to a directory.
+	Open func(ctx context.Context, places []string, logs string) (*target.Site, error)
 	Dir  *store.Dir
 	// Progress is told what happens; it must not block.
 	Progress func(Event)
@@ -51,11 +51,12 @@ type Config struct {
 
 // An Event is one thing that happened.
 type Event struct {
-	Text   string         // what runs now
-	Result *record.Result // the trial that ended, if one did
-	Done   int            // trials that need no running any more
-	Total  int            // 0 while the networks are built
-	Left   time.Duration  // estimated from the trials so far; 0 when unknown
+	Text    string         // what runs now
+	Warning string         // what the user should know before it is too late
+	Result  *record.Result // the trial that ended, if one did
+	Done    int            // trials that need no running any more
+	Total   int            // 0 while the networks are built
+	Left    time.Duration  // estimated from the trials so far; 0 when unknown
 }
 
 // idleTime is how long the idle machine is watched: /proc/stat counts in 10 ms,
@@ -69,8 +70,9 @@ const reachTime = 5 * time.Second
 type run struct {
 	Config
 	cells    []study.Cell
-	paths    map[string]*path // by network
-	missing  map[string]error // by program: why it cannot be run
+	paths    map[string]*path  // by network
+	missing  map[string]error  // by program: why it cannot be run
+	version  map[string]string // by program, where it tells one
 	results  []record.Result
 	done     map[string]bool
 	idle     trial.Usage
@@ -92,7 +94,7 @@ type path struct {
 // Run runs what is missing of the study and returns all its results. The error
 // says why it ended early; what was measured until then is kept.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
-	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{},
+	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{}, version: map[string]string{},
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
 	defer func() { err = errors.Join(err, r.close()) }()
 
@@ -133,16 +135,25 @@ func (r *run) findPrograms(ctx context.Context) error {
 			return err
 		}
 		for _, name := range probe.Programs(p) {
-			if _, known := r.missing[name]; !known {
-				path, _, err := facts.Tool(ctx, name)
-				if path != "" {
-					err = nil // it is there; that it tells no version is for its probe to judge
-				}
-				r.missing[name] = err
-			}
+			r.find(ctx, name)
 		}
 	}
 	return nil
+}
+
+// find returns an error when a program cannot be run.
+func (r *run) find(ctx context.Context, name string) error {
+	if _, known := r.missing[name]; !known {
+		path, version, err := facts.Tool(ctx, name)
+		if path != "" {
+			err = nil // it is there; that it tells no version is for its user to judge
+		}
+		r.missing[name], r.version[name] = err, version
+		if err != nil {
+			r.tell(Event{Warning: fmt.Sprintf("%v; its trials will be skipped", err)})
+		}
+	}
+	return r.missing[name]
 }
 
 // open builds one network and waits until it carries packets. A network that
@@ -161,19 +172,40 @@ func (r *run) open(ctx context.Context, name string) error {
 	if err := r.Dir.File("plans/"+name+".jsonl", encode(p.plan)); err != nil {
 		return err
 	}
-	if p.site, p.err = r.Open(ctx, network.Places(n.Topology)); p.err == nil {
-		if p.err = p.site.Apply(ctx, p.plan.Steps); p.err == nil {
-			p.err = p.reach(ctx, p.plan)
-		}
-	}
+	p.err = r.build(ctx, name, p)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return nil
 }
 
+// build returns why the network cannot be had on this machine.
+func (r *run) build(ctx context.Context, name string, p *path) (err error) {
+	logs := ""
+	for _, program := range p.plan.Programs() {
+		if err := r.find(ctx, program); err != nil {
+			return err
+		}
+	}
+	if len(p.plan.Daemons()) > 0 {
+		if logs, err = r.Dir.Logs(name); err != nil {
+			return err
+		}
+	}
+	if p.site, err = r.Open(ctx, network.Places(p.Topology), logs); err != nil {
+		return err
+	}
+	if err := p.site.Apply(ctx, p.plan.Steps); err != nil {
+		return err
+	}
+	return p.reach(ctx, p.plan)
+}
+
 func (p *path) client(pl plan.Plan) plan.End { return pl.Ends[0] }
 func (p *path) server(pl plan.Plan) plan.End { return pl.Ends[len(pl.Ends)-1] }
+
+// alive returns an error when a service of the network has ended.
+func (p *path) alive(ctx context.Context) error { return p.site.Verify(ctx, nil) }
 
 // reach proves that packets of full size cross the path in both directions. It
 // starts the engines when they do not run, the first time and after a trial
@@ -184,7 +216,10 @@ func (p *path) reach(ctx context.Context, pl plan.Plan) (err error) {
 			return err
 		}
 	}
-	return p.engines.Reach(ctx, pl.Path.MTU, reachTime)
+	if err := p.engines.Reach(ctx, pl.Path.MTU, reachTime); err != nil {
+		return errors.Join(err, p.alive(ctx))
+	}
+	return nil
 }
 
 // block runs the trials of block b that are missing.
@@ -227,7 +262,10 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if err := r.lacks(pr); err != nil {
 		return skipped(now, err), nil
 	}
-	return r.under(ctx, p, t.Levels, func(c changed) (record.Result, error) {
+	if err := p.alive(ctx); err != nil {
+		return failed(now, ctx, err)
+	}
+	res, err = r.under(ctx, p, t.Levels, func(c changed) (record.Result, error) {
 		beside, err := r.start(ctx, t, c)
 		defer stop(beside)
 		if err != nil {
@@ -237,6 +275,11 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 		setup.Beside = beside
 		return trial.Run(ctx, setup)
 	})
+	if ps := probe.Programs(pr); res.Status == record.OK && res.Found["tool"] == "" && len(ps) > 0 {
+		client := ps[len(ps)-1] // its output does not tell its version
+		res.Found["tool"] = strings.TrimSpace(client + " " + r.version[client])
+	}
+	return res, err
 }
 
 // lacks says which program of the probe cannot be run.

@@ -77,8 +77,8 @@ type fakeSite struct {
 }
 
 // opener opens the networks of s in the order in which a run does.
-func (m *machine) opener(s study.Study) func(context.Context, []string) (*target.Site, error) {
-	return func(_ context.Context, places []string) (*target.Site, error) {
+func (m *machine) opener(s study.Study) func(context.Context, []string, string) (*target.Site, error) {
+	return func(_ context.Context, places []string, _ string) (*target.Site, error) {
 		f := &fakeSite{machine: m, name: s.Networks[len(m.sites)].Name}
 		m.sites = append(m.sites, f)
 		if m.open != nil {
@@ -87,8 +87,9 @@ func (m *machine) opener(s study.Study) func(context.Context, []string) (*target
 			}
 		}
 		site := &target.Site{Nodes: map[string]target.Node{}, Apply: f.change,
-			Verify: func(context.Context, []plan.Expect) error { return nil },
-			Close:  func() error { f.closed++; return nil }}
+			Verify:  func(context.Context, []plan.Expect) error { return nil },
+			Machine: fakeNode{f, "machine"}.FS(),
+			Close:   func() error { f.closed++; return nil }}
 		for _, p := range places {
 			site.Nodes[p] = fakeNode{f, p}
 		}

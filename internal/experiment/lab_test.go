@@ -41,7 +41,7 @@ func weir(args []string) int {
 	var err error
 	switch args[0] {
 	case "engine":
-		if err = engine.Asked(ctx, args[1:], os.Stdin, os.Stdout, os.Stderr); args[1] == "agent" {
+		if err = engine.Asked(ctx, args[1:], os.Stdin, os.Stdout); args[1] == "agent" {
 			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
 		}
 	case "state":
@@ -107,8 +107,8 @@ type watch struct {
 	atClientsStart func()
 }
 
-func (w *watch) open(ctx context.Context, places []string) (*target.Site, error) {
-	site, err := lab.Open(ctx, places)
+func (w *watch) open(ctx context.Context, places []string, logs string) (*target.Site, error) {
+	site, err := lab.Open(ctx, places, logs)
 	if err != nil {
 		return nil, err
 	}

@@ -24,14 +24,20 @@ type ToolInfo struct {
 // Tools lists the programs that weir drives, by name.
 func Tools() []ToolInfo {
 	re := regexp.MustCompile
+	const netperf = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
 	tools := []ToolInfo{
 		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
 		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
 		{"iperf", "iperf", []string{"--version"}, re(`iperf version (\S+)`)},
 		{"iperf3", "iperf3", []string{"--version"}, re(`iperf (\S+)`)},
-		{"netperf", "netperf, of the section non-free (Debian) or multiverse (Ubuntu)", []string{"-V"}, re(`version (\S+)`)},
+		{"netperf", netperf, []string{"-V"}, re(`version (\S+)`)},
+		{"netserver", netperf, []string{"-V"}, re(`version (\S+)`)},
 		{"nuttcp", "nuttcp", []string{"-V"}, re(`nuttcp-(\S+)`)},
+		{"ovs-vsctl", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
+		{"ovs-vswitchd", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
+		{"ovsdb-server", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
+		{"ovsdb-tool", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
 		{"ping", "iputils-ping", []string{"-V"}, re(`iputils[ -]s?(\S+)`)},
 		{"qperf", "qperf", []string{"--version"}, re(`qperf (\S+)`)},
 		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
@@ -52,7 +58,7 @@ const versionTimeout = 5 * time.Second
 func Tool(ctx context.Context, name string) (path, version string, err error) {
 	tools := Tools()
 	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
-	if i < 0 && filepath.IsAbs(name) && find(name) != "" {
+	if i < 0 && filepath.IsAbs(name) && Find(name) != "" {
 		return name, "", nil // a program of the caller's own
 	}
 	if i < 0 {
@@ -63,7 +69,7 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 		return "", "", fmt.Errorf("%s: unknown tool; known are %s", name, strings.Join(known, ", "))
 	}
 	t := tools[i]
-	if path = find(name); path == "" {
+	if path = Find(name); path == "" {
 		return "", "", &missing{t}
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
@@ -85,9 +91,10 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	return path, "", fmt.Errorf("%s: version: there is none in %.60q", path, out)
 }
 
-// find also looks where administrators' programs are: other users do not have
-// these directories in PATH on Debian.
-func find(name string) string {
+// Find returns the path of a program, "" when there is none. It also looks where
+// administrators' programs are: other users do not have these directories in PATH
+// on Debian.
+func Find(name string) string {
 	for _, p := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
 		if path, err := exec.LookPath(p); err == nil {
 			return path

@@ -41,18 +41,23 @@ func install(t *testing.T, name, out string) {
 
 func TestTool(t *testing.T) {
 	printed := map[string][2]string{ // what Debian 12 packages print, and the version in it
-		"ethtool":   {"ethtool version 6.1", "6.1"},
-		"fping":     {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
-		"ip":        {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
-		"iperf":     {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
-		"iperf3":    {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
-		"netperf":   {"Netperf version 2.7.0", "2.7.0"},
-		"nuttcp":    {"nuttcp-6.1.2", "6.1.2"},
-		"ping":      {"ping from iputils 20221126\nlibcap: yes, IDN: yes", "20221126"},
-		"qperf":     {"qperf 0.4.11", "0.4.11"},
-		"sockperf":  {"sockperf, version 3.7-no.git", "3.7-no.git"},
-		"stress-ng": {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
-		"tc":        {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
+		"ethtool":      {"ethtool version 6.1", "6.1"},
+		"fping":        {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
+		"ip":           {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
+		"iperf":        {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
+		"iperf3":       {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
+		"netperf":      {"Netperf version 2.7.0", "2.7.0"},
+		"netserver":    {"Netperf version 2.7.0", "2.7.0"},
+		"nuttcp":       {"nuttcp-6.1.2", "6.1.2"},
+		"ovs-vsctl":    {"ovs-vsctl (Open vSwitch) 3.1.0\nDB Schema 8.3.1", "3.1.0"},
+		"ovs-vswitchd": {"ovs-vswitchd (Open vSwitch) 3.1.0", "3.1.0"},
+		"ovsdb-server": {"ovsdb-server (Open vSwitch) 3.1.0", "3.1.0"},
+		"ovsdb-tool":   {"ovsdb-tool (Open vSwitch) 3.1.0", "3.1.0"},
+		"ping":         {"ping from iputils 20221126\nlibcap: yes, IDN: yes", "20221126"},
+		"qperf":        {"qperf 0.4.11", "0.4.11"},
+		"sockperf":     {"sockperf, version 3.7-no.git", "3.7-no.git"},
+		"stress-ng":    {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
+		"tc":           {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
 	}
 	for _, info := range Tools() {
 		t.Run(info.Program, func(t *testing.T) {
@@ -75,7 +80,7 @@ func TestToolMissing(t *testing.T) {
 		"qperf":   "qperf: not found: install the package qperf (Debian, Ubuntu)",
 		"netperf": "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
 	} {
-		if find(name) != "" {
+		if Find(name) != "" {
 			t.Skipf("%s is in /usr/sbin", name)
 		}
 		_, _, err := Tool(t.Context(), name)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
 )
 
 // apply runs the steps in order and names the one that fails.
@@ -21,14 +22,18 @@ func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := l.step(s); err != nil {
-			return fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err)
+		if err := l.step(ctx, s); err != nil {
+			err = fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err)
+			if !errors.Is(err, target.ErrService) { // it may be why a later step cannot be done
+				err = errors.Join(err, l.ended())
+			}
+			return err
 		}
 	}
 	return nil
 }
 
-func (l *lab) step(s plan.Step) error {
+func (l *lab) step(ctx context.Context, s plan.Step) error {
 	p, err := l.at(s.In)
 	if err != nil {
 		return err
@@ -42,6 +47,10 @@ func (l *lab) step(s plan.Step) error {
 		return p.addr(s.Addr)
 	case s.Route != nil:
 		return p.route(s.Route)
+	case s.Rule != nil:
+		return p.rule(s.Rule)
+	case s.Proxy != nil:
+		return p.proxy(s.Proxy)
 	case s.FDB != nil:
 		return p.fdb(s.FDB)
 	case s.Sysctl != nil:
@@ -53,79 +62,16 @@ func (l *lab) step(s plan.Step) error {
 		return nil
 	case s.Rate != nil:
 		return p.rate(s.Rate)
+	case s.Move != nil:
+		return l.move(p, s.Move)
+	case s.File != nil:
+		return l.file(p, s.File)
+	case s.Exec != nil:
+		return l.exec(ctx, p, s.Exec)
+	case s.Service != nil:
+		return l.service(ctx, p, s.Service)
 	}
 	return errors.New("the step is empty")
-}
-
-func (l *lab) link(p *place, k *plan.Link) error {
-	dev, err := l.device(p, k)
-	if err != nil {
-		return err
-	}
-	if err := p.nl.LinkAdd(dev); err != nil {
-		return fmt.Errorf("add %s %s: %w%s", k.Kind, k.Name, err, hint(err, k.Kind))
-	}
-	if k.To != "" { // it was born in another namespace
-		to, err := l.at(k.To)
-		if err != nil {
-			return err
-		}
-		return to.up(k.Name)
-	}
-	if k.Master != "" {
-		m, err := p.nl.LinkByName(k.Master)
-		if err != nil {
-			return fmt.Errorf("master %s of %s: %w", k.Master, k.Name, err)
-		}
-		if err := p.nl.LinkSetMaster(dev, m); err != nil {
-			return fmt.Errorf("put %s in %s: %w", k.Name, k.Master, err)
-		}
-	}
-	if err := p.up(k.Name); err != nil {
-		return err
-	}
-	if k.Kind == "veth" {
-		return l.places[k.PeerIn].up(k.Peer)
-	}
-	return nil
-}
-
-// device translates a Link into what the netlink package creates.
-func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
-	a := netlink.NewLinkAttrs()
-	a.Name, a.MTU = k.Name, k.MTU
-	switch k.Kind {
-	case "bridge":
-		return &netlink.Bridge{LinkAttrs: a}, nil
-	case "vxlan":
-		return &netlink.Vxlan{LinkAttrs: a, VxlanId: k.VNI, Port: k.Port, SrcAddr: k.Local.AsSlice(), Learning: true}, nil
-	case "veth":
-		peer, err := l.at(k.PeerIn)
-		if err != nil {
-			return nil, fmt.Errorf("veth %s: %w", k.Name, err)
-		}
-		return &netlink.Veth{LinkAttrs: a, PeerName: k.Peer, PeerMTU: uint32(k.MTU), PeerNamespace: netlink.NsFd(peer.ns.FD())}, nil
-	case "macvlan":
-		parent, err := p.nl.LinkByName(k.Parent)
-		if err != nil {
-			return nil, fmt.Errorf("macvlan %s: parent %s: %w", k.Name, k.Parent, err)
-		}
-		to, err := l.at(k.To)
-		if err != nil {
-			return nil, fmt.Errorf("macvlan %s: %w", k.Name, err)
-		}
-		a.ParentIndex, a.Namespace = parent.Attrs().Index, netlink.NsFd(to.ns.FD())
-		return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}, nil
-	}
-	return nil, fmt.Errorf("link %s: kind %q is not one of bridge, macvlan, veth, vxlan", k.Name, k.Kind)
-}
-
-// hint says what an error of the kernel means here.
-func hint(err error, kind string) string {
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) {
-		return fmt.Sprintf("; this kernel has no %s: load its module as root (modprobe %s)", kind, kind)
-	}
-	return ""
 }
 
 func (p *place) up(name string) error {
@@ -147,7 +93,36 @@ func (p *place) set(s *plan.Set) error {
 	if err != nil {
 		return fmt.Errorf("set MTU of %s to %d: %w", s.Dev, s.MTU, err)
 	}
+	if s.Up {
+		return p.up(s.Dev)
+	}
 	return nil
+}
+
+func (l *lab) move(p *place, m *plan.Move) error {
+	to, err := l.at(m.To)
+	if err != nil {
+		return fmt.Errorf("move %s: %w", m.Dev, err)
+	}
+	dev, err := p.nl.LinkByName(m.Dev)
+	if err == nil {
+		err = p.nl.LinkSetNsFd(dev, to.ns.FD())
+	}
+	if err == nil {
+		dev, err = to.nl.LinkByName(m.Dev)
+	}
+	if err == nil {
+		err = to.nl.LinkSetName(dev, m.As)
+	}
+	if err != nil {
+		return fmt.Errorf("move %s to %s as %s: %w", m.Dev, m.To, m.As, err)
+	}
+	if m.MTU != 0 {
+		if err := to.set(&plan.Set{Dev: m.As, MTU: m.MTU}); err != nil {
+			return err
+		}
+	}
+	return to.up(m.As)
 }
 
 func (p *place) addr(a *plan.Addr) error {
@@ -157,7 +132,11 @@ func (p *place) addr(a *plan.Addr) error {
 		if a.Prefix.Addr().Is6() {
 			addr.Flags = unix.IFA_F_NODAD // usable at once (net/ipv6/addrconf.c, ipv6_add_addr)
 		}
-		err = p.nl.AddrAdd(dev, addr)
+		if a.Gone {
+			err = p.nl.AddrDel(dev, addr)
+		} else {
+			err = p.nl.AddrAdd(dev, addr)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("address %v on %s: %w", a.Prefix, a.Dev, err)
@@ -166,7 +145,7 @@ func (p *place) addr(a *plan.Addr) error {
 }
 
 func (p *place) route(r *plan.Route) error {
-	route := &netlink.Route{Dst: ipnet(r.Dst)}
+	route := &netlink.Route{Dst: ipnet(r.Dst), Table: r.Table}
 	if r.Via.IsValid() {
 		route.Gw = r.Via.AsSlice()
 	} else {
@@ -189,16 +168,30 @@ func (p *place) route(r *plan.Route) error {
 }
 
 func (p *place) fdb(f *plan.FDB) error {
-	dev, err := p.nl.LinkByName(f.Dev)
+	index, err := p.index(f.Dev)
 	if err == nil {
 		err = p.nl.NeighAppend(&netlink.Neigh{
-			LinkIndex: dev.Attrs().Index, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, State: netlink.NUD_PERMANENT,
+			LinkIndex: index, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, State: netlink.NUD_PERMANENT,
 			IP: f.Dst.AsSlice(), HardwareAddr: make(net.HardwareAddr, 6)})
 	}
 	if err != nil {
 		return fmt.Errorf("forwarding entry for %v on %s: %w", f.Dst, f.Dev, err)
 	}
 	return nil
+}
+
+// index returns the number of a device, and remembers it: in a full mesh a device
+// has as many entries as there are hosts.
+func (p *place) index(dev string) (int, error) {
+	if n, ok := p.known[dev]; ok {
+		return n, nil
+	}
+	l, err := p.nl.LinkByName(dev)
+	if err != nil {
+		return 0, err
+	}
+	p.known[dev] = l.Attrs().Index
+	return p.known[dev], nil
 }
 
 func (p *place) sysctl(s *plan.Sysctl) error {

@@ -10,13 +10,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 	vnetns "github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
+	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -24,20 +27,28 @@ import (
 
 // A lab is a set of places that plans connect.
 type lab struct {
-	places map[string]*place
+	places   map[string]*place
+	logs     string     // directory of the services' logs; "" is each place's own
+	services []*service // in the order of their start
+	found    map[string]string
+	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
 }
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
 type place struct {
-	name string
-	ns   *netns.Namespace
-	nl   *netlink.Handle  // a socket that lives in ns, so that no thread has to
-	eth  *ethtool.Ethtool // likewise
+	name  string
+	ns    *netns.Namespace
+	nl    *netlink.Handle  // a socket that lives in ns, so that no thread has to
+	eth   *ethtool.Ethtool // likewise
+	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
+	known map[string]int   // numbers of devices
 }
 
-// Open makes a namespace for every name. Nothing connects them yet.
-func Open(ctx context.Context, names []string) (_ *target.Site, err error) {
-	l := &lab{places: map[string]*place{}}
+// Open makes a namespace for every name. Nothing connects them yet. The output of
+// services goes to files in the directory logs, or to the state directory of
+// their place when logs is "".
+func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
+	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -56,7 +67,7 @@ func Open(ctx context.Context, names []string) (_ *target.Site, err error) {
 		}
 		l.places[name] = p
 	}
-	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Close: l.close}
+	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Close: l.close, Found: l.found, Machine: os.DirFS("/")}
 	for name, p := range l.places {
 		s.Nodes[name] = p
 	}
@@ -68,7 +79,7 @@ func newPlace(name string) (_ *place, err error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &place{name: name, ns: ns}
+	p := &place{name: name, ns: ns, known: map[string]int{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -100,10 +111,15 @@ func (p *place) close() error {
 	if p.eth != nil {
 		p.eth.Close()
 	}
-	return p.ns.Close()
+	var err error
+	if p.host != nil {
+		err = p.host.Close()
+	}
+	return errors.Join(err, p.ns.Close())
 }
 
 func (l *lab) close() error {
+	l.stopServices()
 	var errs []error
 	for _, p := range l.places {
 		errs = append(errs, p.close())
@@ -125,9 +141,10 @@ func (l *lab) at(name string) (*place, error) {
 	return nil, fmt.Errorf("no place is called %q, there are %v", name, known)
 }
 
-// verify checks what Expect says about the state of devices.
+// verify checks that every service runs, and what Expect says about the state of
+// devices.
 func (l *lab) verify(_ context.Context, es []plan.Expect) error {
-	var errs []error
+	errs := []error{l.ended()}
 	for _, e := range es {
 		if e.MTU == 0 && len(e.Offload) == 0 {
 			continue

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -22,23 +23,25 @@ const patience = 2 * time.Second
 
 func (p *place) Name() string { return p.name }
 
-// Run starts c inside the namespace. The program gets a process group of its
-// own, which is ended with it.
+// inside returns the namespaces that programs of the place are started in.
+func (p *place) inside() *netns.Namespace {
+	if p.host != nil {
+		return p.host.Namespace
+	}
+	return p.ns
+}
+
+// Run starts c inside the namespaces of the place. The program gets a process
+// group of its own, which is ended with it.
 func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
-	if c.Argv[0] == "weir" {
-		cmd.Path, cmd.Err = "/proc/self/exe", nil
-	}
+	cmd := command(ctx, c.Argv)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = patience
 	// Only Start is inside: Wait must not hold the thread. The thread is thrown
 	// away, so its affinity, which the program inherits, reaches nobody else.
-	err := p.ns.Do(func() error {
+	err := p.inside().Do(func() error {
 		if err := pin(c.CPUs); err != nil {
 			return err
 		}
@@ -56,6 +59,21 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], err)
+}
+
+// command prepares a program that gets a process group of its own and ends when
+// ctx does.
+func command(ctx context.Context, argv []string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	if argv[0] == "weir" {
+		cmd.Path, cmd.Err = "/proc/self/exe", nil
+	} else if path := facts.Find(argv[0]); path != "" {
+		cmd.Path, cmd.Err = path, nil
+	}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = patience
+	return cmd
 }
 
 // pin restricts this thread to cpus.
@@ -89,10 +107,20 @@ func (p *place) CPUs() []int {
 	return cpus
 }
 
-func (p *place) FS() fs.FS { return nsFS{p.ns} }
+// FS is the machine's file tree with the network of the place, or the whole tree
+// of a place that has one of its own.
+func (p *place) FS() fs.FS {
+	if p.host != nil {
+		return nsFS{p.ns, fmt.Sprintf("/proc/%d/root/", p.host.PID())}
+	}
+	return nsFS{p.ns, "/"}
+}
 
-// nsFS is the machine's file tree with /proc/net as the namespace sees it.
-type nsFS struct{ ns *netns.Namespace }
+// nsFS is the file tree below root with /proc/net as the namespace sees it.
+type nsFS struct {
+	ns   *netns.Namespace
+	root string
+}
 
 func (f nsFS) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
@@ -101,5 +129,5 @@ func (f nsFS) Open(name string) (fs.File, error) {
 	if len(name) > 8 && name[:8] == "proc/net" || len(name) > 12 && name[:12] == "proc/sys/net" {
 		return f.ns.Open("/" + name)
 	}
-	return os.Open("/" + name)
+	return os.Open(f.root + name)
 }

@@ -3,9 +3,14 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
 
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
 )
 
 // A Feature is something that plans may ask of the kernel.
@@ -15,10 +20,61 @@ type Feature struct {
 	Err    error // why it is missing
 }
 
+// ErrUnsupported is what an error wraps when the kernel lacks what a step asks for.
+var ErrUnsupported = errors.New("not supported by this kernel")
+
+// options say what a kernel is configured with to have a feature, and the module
+// that holds it where it can be one.
+var options = map[string][2]string{
+	"bridge":       {"CONFIG_BRIDGE", "bridge"},
+	"geneve":       {"CONFIG_GENEVE", "geneve"},
+	"ipip":         {"CONFIG_NET_IPIP", "ipip"},
+	"ipvlan":       {"CONFIG_IPVLAN", "ipvlan"},
+	"macvlan":      {"CONFIG_MACVLAN", "macvlan"},
+	"policy rules": {"CONFIG_IP_MULTIPLE_TABLES", ""},
+	"tbf":          {"CONFIG_NET_SCH_TBF", "sch_tbf"},
+	"veth":         {"CONFIG_VETH", "veth"},
+	"vxlan":        {"CONFIG_VXLAN", "vxlan"},
+	"wireguard":    {"CONFIG_WIREGUARD", "wireguard"},
+}
+
+// unsupported says what err means for a feature, when it means that the kernel lacks it.
+func unsupported(err error, feature string) error {
+	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EAFNOSUPPORT) {
+		return err
+	}
+	o := options[feature]
+	fix := "boot a kernel that was built with it"
+	if o[1] != "" {
+		fix = fmt.Sprintf("load its module as root (modprobe %s), or %s", o[1], fix)
+	}
+	return fmt.Errorf("%w: %w, which lacks %s; %s", err, ErrUnsupported, o[0], fix)
+}
+
+// Features that depend on more than the kernel's version.
+const (
+	tapFeature = "tap devices"
+	ovsFeature = "openvswitch datapath"
+)
+
+// ovsKernel says why this kernel has no datapath of Open vSwitch.
+func ovsKernel() error {
+	// The name is in include/uapi/linux/openvswitch.h. To ask for it loads the
+	// module, where there is one (net/netlink/genetlink.c, ctrl_getfamily).
+	if _, err := netlink.GenlFamilyGet("ovs_datapath"); err != nil {
+		return fmt.Errorf("generic netlink family ovs_datapath: %w; the ovs networks use the userspace datapath (netdev) instead", err)
+	}
+	return nil
+}
+
+// Kernel finds out what plans have to know of this kernel. It needs no privilege
+// and no namespace.
+func Kernel() topo.Kernel { return topo.Kernel{OVS: ovsKernel() == nil} }
+
 // Supports finds out what this kernel can do by doing it, in namespaces that
 // are thrown away. Versions and configuration files tell less.
 func Supports(ctx context.Context) (_ []Feature, err error) {
-	site, err := Open(ctx, []string{"a", "b"})
+	site, err := Open(ctx, []string{"a", "b"}, "")
 	if err != nil {
 		return nil, err
 	}
@@ -28,14 +84,22 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		return site.Apply(ctx, []plan.Step{s})
 	}
 	link := func(l plan.Link) error { return try(plan.Step{Link: &l}) }
+	a, b := netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.18.0.2")
 	return []Feature{
 		{"veth", true, link(plan.Link{Name: "v0", Kind: "veth", Peer: "v0", PeerIn: "b"})},
 		{"bridge", true, link(plan.Link{Name: "br0", Kind: "bridge"})},
 		{"vxlan", true, link(plan.Link{Name: "vx0", Kind: "vxlan", VNI: 1, Port: 4789, Local: netip.MustParseAddr("127.0.0.1")})},
 		{"macvlan", false, link(plan.Link{Name: "m0", Kind: "macvlan", Parent: "v0", To: "b"})},
+		{"ipvlan", false, link(plan.Link{Name: "i0", Kind: "ipvlan", Mode: "l2", Parent: "br0", To: "b"})}, // a device has macvlans or ipvlans
+		{"geneve", false, link(plan.Link{Name: "g0", Kind: "geneve", VNI: 1, Port: 6081, Remote: b})},
+		{"ipip", false, link(plan.Link{Name: "t0", Kind: "ipip", Local: a})},
+		{"wireguard", false, link(plan.Link{Name: "wg0", Kind: "wireguard", Port: 51820})},
+		{"policy rules", false, try(plan.Step{Rule: &plan.Rule{From: netip.PrefixFrom(a, 32), Table: 1001, Priority: 2048}})},
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},
 		{"forwarding", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}})},
+		{tapFeature, false, opens("/dev/net/tun")},
+		{ovsFeature, false, ovsKernel()},
 		{"IPv6", false, try(plan.Step{Addr: &plan.Addr{Dev: "v0", Prefix: netip.MustParsePrefix("fd77::1/64")}})},
 	}, nil
 }

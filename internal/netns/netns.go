@@ -1,6 +1,7 @@
-// Package netns creates network namespaces and runs functions inside them. It
-// is the only package that may call setns(2) or unshare(2); it knows nothing of
-// links and addresses.
+// Package netns creates network namespaces and runs functions inside them, and
+// inside all namespaces of a process that has more of its own. It is the only
+// package that may call setns(2) or unshare(2); it knows nothing of links and
+// addresses.
 //
 // Package main must lock the main goroutine to the main thread in an init
 // function: that thread cannot be thrown away, so no function may run on it in
@@ -18,7 +19,10 @@ import (
 
 // A Namespace is an open handle; the kernel keeps the namespace until Close and
 // until the last process, socket and device handle in it is gone.
-type Namespace struct{ f *os.File }
+type Namespace struct {
+	f     *os.File
+	kinds int // of namespaces that Do enters
+}
 
 // New creates an empty network namespace.
 func New() (*Namespace, error) {
@@ -32,10 +36,23 @@ func New() (*Namespace, error) {
 		if err != nil {
 			return err
 		}
-		ns = &Namespace{f}
+		ns = &Namespace{f, unix.CLONE_NEWNET}
 		return nil
 	})
 	return ns, err
+}
+
+// Of returns the network, mount, UTS and PID namespaces of a process as one. The
+// handle holds the process by a descriptor (pidfd, Linux 5.8), so that it never
+// leads to another process of the same number. What Do runs stays in the PID
+// namespace it came from; what it starts is in that of the process.
+func Of(pid int) (*Namespace, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open process %d: %w", pid, err)
+	}
+	f := os.NewFile(uintptr(fd), "pidfd")
+	return &Namespace{f, unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWPID}, nil
 }
 
 // FD is valid until Close.
@@ -52,8 +69,15 @@ func (ns *Namespace) Close() error { return ns.f.Close() }
 // starting thread dies, and this one does: golang/go#27505).
 func (ns *Namespace) Do(f func() error) error {
 	return onThread(func() error {
-		if err := unix.Setns(ns.FD(), unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("enter network namespace: %w", err)
+		if ns.kinds&unix.CLONE_NEWNS != 0 {
+			// Threads share a root and a current directory; one that has its own may
+			// enter a mount namespace (fs/namespace.c, mntns_install).
+			if err := unix.Unshare(unix.CLONE_FS); err != nil {
+				return fmt.Errorf("unshare root directory: %w", err)
+			}
+		}
+		if err := unix.Setns(ns.FD(), ns.kinds); err != nil {
+			return fmt.Errorf("enter namespaces: %w", err)
 		}
 		return f()
 	})

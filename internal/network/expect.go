@@ -16,6 +16,17 @@ func checkHosts(name string, t topo.Topology, least int) error {
 	return nil
 }
 
+// others are the hosts of t but h.
+func others(t topo.Topology, h topo.Host) []topo.Host {
+	var all []topo.Host
+	for _, peer := range t.Hosts {
+		if peer.Name != h.Name {
+			all = append(all, peer)
+		}
+	}
+	return all
+}
+
 // podMTU returns what overhead bytes leave of the underlay's MTU, or an error
 // when pods cannot live with that.
 func podMTU(name string, t topo.Topology, overhead int) (int, error) {
@@ -77,10 +88,8 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 	for _, e := range tunnels {
 		add(e)
 	}
-	if len(t.Hosts) > 1 {
-		for _, h := range t.Hosts {
-			add(plan.Expect{In: h.Name, Dev: h.Dev, MTU: t.MTU, Carries: true, Across: true})
-		}
+	for _, e := range expectUnderlay(t) {
+		add(e)
 	}
 	for _, h := range t.Hosts {
 		add(plan.Expect{In: h.Name, NoFragments: true})

@@ -1,21 +1,26 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 )
 
+// ErrRebuild says that no change of what is there does what is asked.
+var ErrRebuild = errors.New("the network would have to be built anew, as a network of its own in the study")
+
 // Diff returns the steps that turn the network that from built into the one
 // that to would have built, without building it again. It can change the MTU of
 // a link, the rate of a device and its offloads; a rate that to does not have is
 // removed, and a feature that to does not name goes back to its default (see
-// Offload). Anything else that differs is an error. Expectations are not
-// compared: they follow from the rest.
+// Offload). Anything else that differs is an ErrRebuild, also the MTU of a
+// device that was moved: what made it does not see it any more. Expectations are
+// not compared: they follow from the rest.
 func Diff(from, to Plan) ([]Step, error) {
 	if err := sameShape(from, to); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("plan: %w: %w", ErrRebuild, err)
 	}
 	f, t := stateOf(from), stateOf(to)
 	var steps []Step
@@ -25,7 +30,7 @@ func Diff(from, to Plan) ([]Step, error) {
 			continue
 		}
 		if is == 0 {
-			return nil, fmt.Errorf("plan: the MTU of %s in %s is %d in one plan and not given in the other", d.dev, d.in, was)
+			return nil, fmt.Errorf("plan: %w: the MTU of %s in %s is %d in one plan and not given in the other", ErrRebuild, d.dev, d.in, was)
 		}
 		steps = append(steps, Step{In: d.in, Set: &Set{Dev: d.dev, MTU: is}})
 	}
@@ -51,15 +56,17 @@ func sameShape(from, to Plan) error {
 	for i := range max(len(a), len(b)) {
 		switch {
 		case i >= len(a):
-			return fmt.Errorf("plan: only one of the plans has this step: %s", b[i])
+			return fmt.Errorf("only one of the plans has this step: %s", b[i])
 		case i >= len(b):
-			return fmt.Errorf("plan: only one of the plans has this step: %s", a[i])
+			return fmt.Errorf("only one of the plans has this step: %s", a[i])
+		case a[i].stateful() && b[i].stateful() && !reflect.DeepEqual(a[i], b[i]):
+			return fmt.Errorf("a daemon would run or be configured differently: %s, %s", a[i], b[i])
 		case !reflect.DeepEqual(a[i], b[i]):
-			return fmt.Errorf("plan: more than MTU, rate and offload differs: %s, %s", a[i], b[i])
+			return fmt.Errorf("more than MTU, rate and offload differs: %s, %s", a[i], b[i])
 		}
 	}
 	if !slices.Equal(from.Ends, to.Ends) {
-		return fmt.Errorf("plan: the ends differ: %v, %v", from.Ends, to.Ends)
+		return fmt.Errorf("the ends differ: %v, %v", from.Ends, to.Ends)
 	}
 	return nil
 }

@@ -10,9 +10,10 @@ const (
 )
 
 // Frame returns the bytes of a frame of full size. A queueing discipline counts
-// them so: with the Ethernet header, without what else is on the wire. It is
-// tbf's "mtu", which tbf only takes together with Peak.
-func (r Rate) Frame() int { return r.MTU + EthernetHeader }
+// them so: with the Ethernet header and a VLAN tag, neither of which the MTU
+// counts, and without what else is on the wire. It is tbf's "mtu", which tbf only
+// takes together with Peak, and what is larger is dropped.
+func (r Rate) Frame() int { return r.MTU + EthernetHeader + VLANTag }
 
 // Peak returns tbf's "peakrate" in bit/s. It is far above Rate and limits
 // nothing. It is there because the packets that tbf passes uncut are those up

@@ -13,24 +13,28 @@ import (
 
 // Shell writes p as the commands that a person would paste as root: it makes
 // the namespaces called places, then runs the steps with ip(8), bridge(8),
-// tc(8), ethtool(8) and sysctl(8). `sh -e` runs it, too. It is for reading and
-// for trying things out; weir itself speaks netlink and runs none of these.
+// tc(8), ethtool(8) and sysctl(8), and the programs of the plan, whose state is
+// below /run/weir. `sh -e` runs it, too. It is for reading and for trying things
+// out; weir itself speaks netlink, runs none of these tools, and gives daemons
+// namespaces in which they see no other host's files and processes.
 func (p Plan) Shell(w io.Writer, places []string) error {
 	b := bufio.NewWriter(w)
 	for _, name := range places {
 		fmt.Fprintf(b, "ip netns add %s\n", quote(name))
 		fmt.Fprintf(b, "ip -n %s link set lo up\n", quote(name))
 	}
+	made := map[string]bool{}
 	for i, s := range p.Steps {
+		if s.stateful() && !made[s.In] {
+			made[s.In] = true
+			fmt.Fprintf(b, "mkdir -p %s\n", quote(shellDir(s.In)))
+		}
 		lines, err := s.shell()
 		if err != nil {
 			return fmt.Errorf("plan: step %d in %s: %w", i+1, s.In, err)
 		}
-		for _, argv := range lines {
-			for j, a := range argv {
-				argv[j] = quote(a)
-			}
-			fmt.Fprintln(b, strings.Join(argv, " "))
+		for _, line := range lines {
+			fmt.Fprintln(b, line)
 		}
 	}
 	return b.Flush()
@@ -39,35 +43,64 @@ func (p Plan) Shell(w io.Writer, places []string) error {
 // A command is an argument vector.
 type command []string
 
-func (s Step) shell() ([]command, error) {
+// String returns c as sh(1) reads it.
+func (c command) String() string {
+	words := make([]string, len(c))
+	for i, a := range c {
+		words[i] = quote(a)
+	}
+	return strings.Join(words, " ")
+}
+
+func (s Step) shell() ([]fmt.Stringer, error) {
 	switch {
 	case s.Link != nil:
 		return s.Link.shell(s.In)
 	case s.Set != nil:
-		return one("ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU))
+		argv := []string{"ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU)}
+		if s.Set.Up {
+			argv = append(argv, "up")
+		}
+		return one(argv...)
 	case s.Addr != nil:
-		argv := []string{"ip", "-n", s.In, "addr", "add", s.Addr.Prefix.String(), "dev", s.Addr.Dev}
-		if s.Addr.Prefix.Addr().Is6() {
+		verb := "add"
+		if s.Addr.Gone {
+			verb = "del"
+		}
+		argv := []string{"ip", "-n", s.In, "addr", verb, s.Addr.Prefix.String(), "dev", s.Addr.Dev}
+		if s.Addr.Prefix.Addr().Is6() && !s.Addr.Gone {
 			argv = append(argv, "nodad")
 		}
 		return one(argv...)
 	case s.Route != nil:
-		return []command{s.Route.shell(s.In)}, nil
+		return one(s.Route.shell(s.In)...)
+	case s.Rule != nil:
+		return one(s.Rule.shell(s.In)...)
+	case s.Proxy != nil:
+		return one("ip", "-n", s.In, "neigh", "add", "proxy", s.Proxy.Addr.String(), "dev", s.Proxy.Dev)
 	case s.FDB != nil:
 		return one("bridge", "-n", s.In, "fdb", "append", "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
 	case s.Sysctl != nil:
 		return one("ip", "netns", "exec", s.In, "sysctl", "-qw", s.Sysctl.Key+"="+s.Sysctl.Value)
 	case s.Offload != nil:
-		return []command{s.Offload.shell(s.In)}, nil
+		return one(s.Offload.shell(s.In)...)
 	case s.Rate != nil:
-		return []command{s.Rate.shell(s.In)}, nil
+		return one(s.Rate.shell(s.In)...)
+	case s.Move != nil:
+		return s.Move.shell(s.In), nil
+	case s.File != nil:
+		return s.File.shell(s.In), nil
+	case s.Exec != nil:
+		return one(run(s.In, s.Exec.Env, s.Exec.Argv)...)
+	case s.Service != nil:
+		return s.Service.shell(s.In), nil
 	}
 	return nil, fmt.Errorf("the step is empty")
 }
 
-func one(argv ...string) ([]command, error) { return []command{argv}, nil }
+func one(argv ...string) ([]fmt.Stringer, error) { return []fmt.Stringer{command(argv)}, nil }
 
-func (l Link) shell(in string) ([]command, error) {
+func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	add := command{"ip", "-n", in, "link", "add"}
 	if l.Parent != "" {
 		add = append(add, "link", l.Parent)
@@ -78,6 +111,9 @@ func (l Link) shell(in string) ([]command, error) {
 		mtu = []string{"mtu", strconv.Itoa(l.MTU)}
 	}
 	add = append(add, mtu...)
+	if l.Kind == "tap" {
+		return l.tap(in, mtu), nil
+	}
 	at, far := in, command(nil) // where the new device is, and how its peer is set up
 	switch l.Kind {
 	case "bridge":
@@ -91,21 +127,66 @@ func (l Link) shell(in string) ([]command, error) {
 		if l.Local.IsValid() {
 			add = append(add, "local", l.Local.String())
 		}
-	case "macvlan":
+	case "geneve":
+		add = append(add, "type", "geneve", "id", strconv.Itoa(l.VNI), "remote", l.Remote.String(), "dstport", strconv.Itoa(l.Port))
+	case "ipip":
+		add = append(add, "type", "ipip", "local", l.Local.String())
+	case "ipvlan", "macvlan":
 		at = l.To
-		add = append(add, "netns", l.To, "type", "macvlan", "mode", "bridge")
+		mode := l.Mode
+		if l.Kind == "macvlan" {
+			mode = "bridge"
+		}
+		add = append(add, "netns", l.To, "type", l.Kind, "mode", mode)
+	case "wireguard":
+		add = append(add, "type", "wireguard")
 	default:
-		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, macvlan, veth, vxlan)", l.Name, l.Kind)
+		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard)", l.Name, l.Kind)
 	}
 	up := command{"ip", "-n", at, "link", "set", l.Name}
 	if l.Master != "" {
 		up = append(up, "master", l.Master)
 	}
-	lines := []command{add, append(up, "up")}
+	lines := []fmt.Stringer{add}
+	if l.Kind == "wireguard" {
+		lines = append(lines, l.wg(in)...)
+	}
+	lines = append(lines, append(up, "up"))
 	if far != nil {
 		lines = append(lines, far)
 	}
 	return lines, nil
+}
+
+// tap is made by another command than other devices.
+func (l Link) tap(in string, mtu []string) []fmt.Stringer {
+	up := append(command{"ip", "-n", in, "link", "set", l.Name}, mtu...)
+	if l.Master != "" {
+		up = append(up, "master", l.Master)
+	}
+	return []fmt.Stringer{command{"ip", "-n", in, "tuntap", "add", "dev", l.Name, "mode", "tap"}, append(up, "up")}
+}
+
+// wg gives a wireguard device its keys, which it makes in /run where they are
+// missing, and its peers: with wg(8), and a shell to get one program's output
+// into the other's arguments.
+func (l Link) wg(in string) []fmt.Stringer {
+	file := func(in string) string { return quote("/run/" + in + "." + l.Name + ".key") }
+	var lines []fmt.Stringer
+	set := fmt.Sprintf("wg set %s listen-port %d private-key %s", quote(l.Name), l.Port, file(in))
+	makeKey := func(in string) {
+		lines = append(lines, command{"sh", "-c", fmt.Sprintf("umask 077; test -s %[1]s || wg genkey >%[1]s", file(in))})
+	}
+	makeKey(in)
+	for _, p := range l.Peers {
+		makeKey(p.In)
+		var allowed []string
+		for _, a := range p.Allowed {
+			allowed = append(allowed, a.String())
+		}
+		set += fmt.Sprintf(` peer "$(wg pubkey <%s)" endpoint %s allowed-ips %s`, file(p.In), quote(p.Endpoint.String()), quote(strings.Join(allowed, ",")))
+	}
+	return append(lines, command{"ip", "netns", "exec", in, "sh", "-c", set})
 }
 
 func (r Route) shell(in string) command {
@@ -119,7 +200,25 @@ func (r Route) shell(in string) command {
 	if r.Via.IsValid() && r.Dev != "" {
 		c = append(c, "onlink")
 	}
+	if r.Table != 0 {
+		c = append(c, "table", strconv.Itoa(r.Table))
+	}
 	return c
+}
+
+func (r Rule) shell(in string) command {
+	c := command{"ip", "-n", in}
+	if r.From.Addr().Is6() || r.To.Addr().Is6() {
+		c = append(c, "-6")
+	}
+	c = append(c, "rule", "add")
+	if r.From.IsValid() {
+		c = append(c, "from", r.From.String())
+	}
+	if r.To.IsValid() {
+		c = append(c, "to", r.To.String())
+	}
+	return append(c, "lookup", strconv.Itoa(r.Table), "priority", strconv.Itoa(r.Priority))
 }
 
 func (o Offload) shell(in string) command {

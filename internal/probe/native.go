@@ -87,7 +87,7 @@ func (p Ping) Commands(w Window) (server, client []string) {
 }
 
 func engineRun(w Window, workload string, size int, flags ...string) (server, client []string) {
-	server = []string{"weir", "engine", "serve", w.Server.String()}
+	server = []string{"weir", "engine", "serve", w.Server.String(), "--open", "--json"}
 	client = []string{"weir", "engine", "run", workload, w.Server.String(),
 		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(), "--size", strconv.Itoa(size)}
 	return server, append(client, flags...)

@@ -96,7 +96,7 @@ func TestNativeRecorded(t *testing.T) {
 
 func TestNativeCommands(t *testing.T) {
 	w := Window{Server: netip.MustParseAddrPort("10.64.1.1:5201"), Warmup: 200 * time.Millisecond, Duration: time.Second}
-	const serve = "weir engine serve 10.64.1.1:5201"
+	const serve = "weir engine serve 10.64.1.1:5201 --open --json"
 	for _, tc := range []struct {
 		p              Probe
 		server, client string

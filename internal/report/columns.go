@@ -13,6 +13,7 @@ import (
 type column struct {
 	Head, Unit string
 	Left       bool // aligned
+	Whole      bool // names that are shortened last
 	Class      string
 	keep       int // columns with a smaller number go first where room is short
 	Cells      []string
@@ -57,7 +58,7 @@ func columns(t pivot.Table, baseline string) []column {
 	})
 	size.keep = 2
 	out = append(out, size)
-	out = append(out, besideColumns(rows)...)
+	out = append(out, companionColumns(rows)...)
 	blocks := column{Head: "ok", Class: "blocks", keep: 8}
 	for _, r := range rows {
 		blocks.Cells = append(blocks.Cells, fmt.Sprintf("%d/%d", r.OK, r.Trials()))
@@ -66,9 +67,9 @@ func columns(t pivot.Table, baseline string) []column {
 	return filled(out)
 }
 
-// besideColumns are what ran beside the trials did: the share of the CPUs that was
+// companionColumns are what ran beside the trials did: the share of the CPUs that was
 // taken, and what a load delivered.
-func besideColumns(rows []pivot.Row) []column {
+func companionColumns(rows []pivot.Row) []column {
 	taken := share("CPU taken", 6, rows, func(r pivot.Row) (float64, bool) {
 		s, ok := r.Get("stress.taken")
 		return s.Median, ok

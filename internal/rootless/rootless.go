@@ -4,8 +4,8 @@
 //
 // The second process is process 1 of its PID namespace: when it ends, by
 // whatever signal, the kernel ends everything that it started, and the network
-// namespaces vanish with their last user. It must be the only package that
-// clones namespaces other than network namespaces.
+// namespaces vanish with their last user. It and package hostns must be the only
+// packages that clone namespaces other than network namespaces.
 package rootless
 
 import (

@@ -46,6 +46,10 @@ func FuzzSoftnet(f *testing.F) {
 	fuzz(f, Softnet{}, []string{"1 2 3 0 0 0 0 0 0\n"}, "proc/net/softnet_stat")
 }
 
+func FuzzProcesses(f *testing.F) {
+	fuzz(f, Processes{}, []string{"7 (a) b) c) S 0 0 0 0 0 0 0 0 0 0 1 2\n", "7 ()", ")("}, "proc/12/stat")
+}
+
 func FuzzSNMP6(f *testing.F) {
 	b, err := os.ReadFile("testdata/linux-6.18/proc/net/snmp6")
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var all = []Sampler{Stat{}, Softirqs{}, NetDev{}, SNMP{}, Softnet{}}
+var all = []Sampler{Stat{}, Softirqs{}, NetDev{}, SNMP{}, Softnet{}, Processes{}}
 
 // TestGolden reads the files of a real machine: two CPUs, Linux 6.18.
 func TestGolden(t *testing.T) {
@@ -63,8 +63,8 @@ func TestThisMachine(t *testing.T) {
 
 func TestReadKeepsWhatWorks(t *testing.T) {
 	root := fstest.MapFS{"proc/net/softnet_stat": {Data: []byte("1 2 3 0 0 0 0 0 0\n")}}
-	c, errs := Read(root, all)
-	if want := len(all) - 1; len(errs) != want {
+	c, errs := Read(root, all) // a /proc without processes is no error
+	if want := len(all) - 2; len(errs) != want {
 		t.Errorf("%d errors, want %d: %v", len(errs), want, errs)
 	}
 	for _, err := range errs {
@@ -187,5 +187,36 @@ func TestSNMP6(t *testing.T) {
 		case want != "" && (err == nil || !strings.Contains(err.Error(), want) || len(c) != 0):
 			t.Errorf("%q: error %v and %v, want an error with %q", data, err, c, want)
 		}
+	}
+}
+
+// Names of threads are words without numbers, whatever a program calls them.
+func TestProcesses(t *testing.T) {
+	stat := func(name string, user, system int) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, "7 (%s) S 1 7 7 0 -1 0 0 0 0 0 %d %d 0 0 20 0 1\n", name, user, system)}
+	}
+	root := fstest.MapFS{
+		"proc/1/stat": stat("weir", 900, 0), "proc/1/task/1/stat": stat("weir", 900, 0), // holds the others
+		"proc/7/stat": stat("qemu-system-x86", 300, 100), "proc/7/task/7/stat": stat("qemu-system-x86", 100, 50),
+		"proc/7/task/8/stat": stat("CPU 0/KVM", 150, 0), "proc/7/task/9/stat": stat("vhost-7", 0, 50),
+		"proc/12/stat": stat("a) (b", 1, 1), "proc/12/task/12/stat": stat("a) (b", 1, 1),
+		"proc/13/stat": stat("relay12", 10, 0), "proc/13/task/13/stat": stat("relay12", 10, 0),
+		"proc/14/stat": stat("relay3", 10, 0), "proc/14/task/14/stat": stat("relay3", 10, 0), "proc/14/task/15/stat": stat("42", 5, 0),
+		"proc/99/task/99/stat": stat("gone", 9, 9), // its own file cannot be read any more
+		"proc/meminfo":         {Data: []byte("x")},
+	}
+	c := Counters{}
+	if err := (Processes{}).Sample(root, c); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]float64{"qemu-system-x86": 4, "qemu-system-x86/CPU_0/KVM": 1.5, "qemu-system-x86/vhost": 0.5,
+		"a)_(b": 0.02, "relay12": 0.1, "relay3": 0.1, "relay3/42": 0.05}
+	if got := c.CPUTime(); !maps.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	root["proc/7/task/8/stat"] = &fstest.MapFile{Data: []byte("7 (x) S 1")}
+	c = Counters{}
+	if err := (Processes{}).Sample(root, c); err == nil || !strings.Contains(err.Error(), "proc/7/task/8/stat: 2 fields behind the name, want at least 13") || len(c) > 0 {
+		t.Errorf("error %v, counters %v", err, c)
 	}
 }

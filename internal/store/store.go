@@ -6,6 +6,7 @@
 //	plans/<network>.jsonl  the steps that built each network
 //	results.jsonl        one line per trial, in the order of time
 //	raw/<trial>/<file>   the bytes that the tools of a trial printed
+//	logs/<network>/<host>-<service>.log  what the daemons of a network said
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
 //
@@ -38,6 +39,7 @@ const (
 	cutFile     = "results.jsonl.cut"
 	logFile     = "weir.log"
 	rawDir      = "raw"
+	logsDir     = "logs"
 )
 
 // A Dir is a results directory that a run writes to. No other run can open it
@@ -107,7 +109,7 @@ func vacant(dir string) error {
 			}
 		case rawDir, cutFile:
 			return fmt.Errorf("%s: already holds %s of a run: go on with --resume %s, or use another -o", dir, name, dir)
-		case studyFile, logFile, "hosts", "plans":
+		case studyFile, logFile, logsDir, "hosts", "plans":
 			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {
 				foreign = append(foreign, name)
 			}

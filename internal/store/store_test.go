@@ -95,12 +95,13 @@ func TestCreateRefuses(t *testing.T) {
 		want  string // "" when Create takes the directory
 	}{
 		"empty":              {nil, ""},
-		"stopped early":      {map[string]string{"results.jsonl": "", "weir.log": "x", "study.yaml": "x", "hosts/h1.json": "x"}, ""},
+		"stopped early":      {map[string]string{"results.jsonl": "", "weir.log": "x", "study.yaml": "x", "hosts/h1.json": "x", "logs/n/h1-d.log": "x"}, ""},
 		"results":            {map[string]string{"results.jsonl": "{}\n", "study.yaml": "x"}, "already holds results: go on with --resume DIR, or use another -o"},
 		"raw bytes":          {map[string]string{"results.jsonl": "", "raw/t/f": "x"}, "already holds raw of a run: go on with --resume DIR"},
 		"foreign":            {map[string]string{"a": "x"}, "is not empty (a) and holds no results: use another -o"},
 		"many foreign":       {map[string]string{"a": "", "b": "", "c": "", "d": ""}, "is not empty (a, b, c …) and holds no results"},
 		"foreign study":      {map[string]string{"study.yaml": "mine"}, "is not empty (study.yaml) and holds no results"},
+		"foreign logs":       {map[string]string{"logs/a": "x"}, "is not empty (logs) and holds no results"},
 		"foreign and leaves": {map[string]string{"results.jsonl": "", "thesis.tex": "x"}, "is not empty (thesis.tex)"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -288,4 +289,20 @@ func list(t *testing.T, dir string) []string {
 		return err
 	}))
 	return all
+}
+
+// The logs of a network have a directory of their own, with a name that can be one.
+func TestLogs(t *testing.T) {
+	dir := t.TempDir()
+	d, err := Create(dir)
+	must(t)(err)
+	defer d.Close()
+	for range 2 {
+		if got, err := d.Logs("ovs"); err != nil || got != filepath.Join(dir, "logs", "ovs") {
+			t.Errorf("%s, %v", got, err)
+		}
+	}
+	if _, err := d.Logs("../ovs"); err == nil {
+		t.Error("a name that leads elsewhere was taken")
+	}
 }

@@ -60,6 +60,19 @@ func (d *Dir) append(line []byte) error {
 	return err
 }
 
+// Logs makes the directory for the logs of a network's services, and returns its
+// path.
+func (d *Dir) Logs(network string) (string, error) {
+	if err := checkName(network); err != nil {
+		return "", fmt.Errorf("%s: logs of network %q: %w", d.path, network, err)
+	}
+	dir := filepath.Join(d.path, logsDir, network)
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return "", fmt.Errorf("%s: %w", d.path, err)
+	}
+	return dir, nil
+}
+
 // Raw keeps bytes of a trial in raw/<trial>/<name>. It is called before the
 // bytes are parsed and before Append. It does not wait for the disk, which would
 // take longer than a short trial: a killed run loses nothing, a power cut may

@@ -5,6 +5,7 @@ package target
 
 import (
 	"context"
+	"errors"
 	"io"
 	"io/fs"
 
@@ -34,14 +35,24 @@ type Node interface {
 	FS() fs.FS
 }
 
+// ErrService says that a service of the network is not running any more.
+var ErrService = errors.New("a service of the network has ended")
+
 // A Site is a set of nodes that can be connected.
 type Site struct {
 	Nodes map[string]Node // by name of host or pod
 	// Apply runs steps in order and names the one that fails.
 	Apply func(context.Context, []plan.Step) error
-	// Verify returns an error that names every expectation about the state of a
-	// device (MTU, offload) that does not hold.
+	// Verify returns an error that names every service that has ended, which is
+	// then an ErrService, and every expectation about the state of a device (MTU,
+	// offload) that does not hold.
 	Verify func(context.Context, []plan.Expect) error
+	// Machine is what there is below / where all nodes run; its /proc shows every
+	// process of the run and none of others.
+	Machine fs.FS
+	// Found is what the steps that were applied found out of programs and daemons
+	// (plan.Exec); every result of the network holds it.
+	Found map[string]string
 	// Close undoes all that was done to make and connect the nodes.
 	Close func() error
 }

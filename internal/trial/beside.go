@@ -88,7 +88,8 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 	c.driver.cpus, c.counter.cpus = apart(cli, srv)
 	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, loadPort),
 		Warmup: max(l.Warmup, settle), Duration: endless})
-	return c, c.start(ctx, srv, serve, cli, send)
+	// No agent runs them, so the server is to be asked, and the client to speak to programs.
+	return c, c.start(ctx, srv, append(serve, "--count"), cli, append(send, "--json"))
 }
 
 // start starts the counter, then the driver if there is one. When it fails, nothing

@@ -65,11 +65,32 @@ func (p *program) wait() error {
 	if p.err == nil || errors.Is(p.err, errStopped) {
 		return nil
 	}
-	if said := bytes.TrimSpace(p.stderr.Bytes()); len(said) > 0 {
-		said = bytes.ReplaceAll(said[max(0, len(said)-500):], []byte("\n"), []byte("; "))
-		return fmt.Errorf("%w: %s", p.err, said)
+	return p.saying(p.err)
+}
+
+// saying adds the end of what the program said on stderr to err.
+func (p *program) saying(err error) error { return withTail(err, p.stderr.Bytes()) }
+
+// withTail adds the end of an output to err, in one line.
+func withTail(err error, b []byte) error {
+	if b = bytes.TrimSpace(b); len(b) > 0 {
+		return fmt.Errorf("%w: %s", err, bytes.ReplaceAll(b[max(0, len(b)-500):], []byte("\n"), []byte("; ")))
 	}
-	return p.err
+	return err
+}
+
+// farewell is how long a server may take to print its result when its client has
+// ended.
+const farewell = time.Second
+
+// reports gives the program time to end by itself.
+func (p *program) reports() {
+	timer := time.NewTimer(farewell)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+	case <-timer.C:
+	}
 }
 
 // stop ends the program and returns how it ended; nil when it ended because of
@@ -101,7 +122,7 @@ func (p *program) await(ctx context.Context, what string, up func() bool) error 
 			if err := p.wait(); err != nil {
 				return err
 			}
-			return fmt.Errorf("ended, and did not %s", what)
+			return withTail(fmt.Errorf("ended before it could %s", what), p.stdout.Bytes())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

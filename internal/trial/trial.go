@@ -46,8 +46,12 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	r = record.Result{Format: record.Format, Status: record.OK, Start: time.Now(), Found: map[string]string{}}
 	defer func() { r.Elapsed = time.Since(r.Start).Seconds() }()
 
+	if probe.HabitsOf(s.Probe).NoWarmup {
+		s.Warmup = 0
+		r.Found["warmup"] = "none: the tool cannot leave it out"
+	}
 	if err := s.Site.Verify(ctx, s.Plan.Expect); err != nil {
-		r.Status, r.Reason = record.Invalid, fmt.Sprintf("before: %v", err)
+		r.Status, r.Reason = broken(err), fmt.Sprintf("before: %v", err)
 		return r, nil
 	}
 	x := s.execute(ctx)
@@ -58,16 +62,26 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
 	}
-	if x.err != nil {
-		r.Status, r.Reason = record.Failed, errors.Join(x.err, besideErr).Error()
-		return r, nil
+	after := s.Site.Verify(ctx, s.Plan.Expect)
+	if errors.Is(after, target.ErrService) { // which is why the programs failed, if they did
+		x.err = errors.Join(after, x.err)
 	}
 	m, err := s.Probe.Parse(probe.Output{Client: x.client.stdout.Bytes(), Server: x.server.stdout.Bytes()})
+	if x.err != nil {
+		r.Status, r.Reason = record.Failed, errors.Join(x.err, besideErr).Error()
+		// Some tools give their reason on stdout.
+		if err != nil && len(probe.Programs(s.Probe)) > 0 && len(x.client.stdout.Bytes()) > 0 {
+			r.Reason += ": " + err.Error()
+		}
+		return r, nil
+	}
 	if err != nil {
-		r.Status, r.Reason = record.Invalid, err.Error()
+		// Several tools complain on stderr and end with status 0.
+		r.Status, r.Reason = record.Invalid, x.client.saying(err).Error()
 		return r, nil
 	}
 	r.Values = m.Values
+	maps.Copy(r.Found, s.Site.Found)
 	maps.Copy(r.Found, m.Found)
 	if m.Values[0].Value == 0 {
 		r.Warnings = append(r.Warnings, "nothing arrived in the window: a stall lasted longer")
@@ -75,11 +89,22 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	s.path(&r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(&r, x)
+	surroundings(&r, x)
+	s.fragmented(&r, m, x)
 	r.Values = append(r.Values, beside...)
-	if err := errors.Join(s.Site.Verify(ctx, s.Plan.Expect), s.judge(&r, m, x), besideErr); err != nil {
+	if err := errors.Join(after, s.judge(&r, m, x), besideErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 	return r, nil
+}
+
+// broken is what becomes of a trial whose network is not as expected: a network
+// without its daemon is none.
+func broken(err error) record.Status {
+	if errors.Is(err, target.ErrService) {
+		return record.Failed
+	}
+	return record.Invalid
 }
 
 // keep stores what was run, what it printed and what the counters said.

@@ -1,0 +1,95 @@
+// Package hostns gives a place what a machine of its own would have beside a
+// network: its own processes, host name, /proc, /sys and /run. Daemons of several
+// hosts then run side by side, each with the fixed paths that it insists on, and
+// cannot reach those of the machine.
+//
+// A process of this program holds these namespaces as their process 1. When it
+// ends, however it ends, the kernel ends all that was started in them, also what
+// has become a daemon, and frees /run with everything in it: nothing is to be
+// removed. The package does not know what daemons are.
+package hostns
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/weir-bench/weir/internal/netns"
+)
+
+// Dir is the state directory that a host sees. It is on a file system in memory
+// of the host's own.
+const Dir = "/run/weir"
+
+// A Host is the process that holds the namespaces.
+type Host struct {
+	*netns.Namespace // all of them
+
+	cmd   *exec.Cmd
+	stdin io.Closer
+}
+
+// Start makes the namespaces of a host called name around the network namespace
+// ns. There, the network namespaces of peers are found by their names as ip-netns(8)
+// keeps them, in /run/netns. The caller's own program runs Main, started as
+// `weir host NAME PEER…`.
+func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err error) {
+	cmd := exec.Command("/proc/self/exe", "host", name)
+	cmd.Args[0] = "weir"
+	for peer, fd := range peers {
+		dup, err := syscall.Dup(fd) // the original stays the caller's
+		if err != nil {
+			return nil, err
+		}
+		f := os.NewFile(uintptr(dup), peer)
+		defer f.Close()
+		cmd.Args = append(cmd.Args, peer)
+		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
+	}
+	// Not the parent-death signal: the thread that starts it ends at once (see
+	// netns.Do). The end of its standard input does the same.
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWPID, Setpgid: true}
+	h := &Host{cmd: cmd}
+	if h.stdin, err = cmd.StdinPipe(); err != nil {
+		return nil, err
+	}
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	if err := ns.Do(cmd.Start); err != nil {
+		return nil, fmt.Errorf("new mount, UTS and PID namespaces: %w", err)
+	}
+	if n, _ := stdout.Read(make([]byte, len(ready))); n != len(ready) {
+		_ = h.end() // its status tells less than its words
+		return nil, errors.New(strings.TrimSpace(stderr.String()))
+	}
+	if h.Namespace, err = netns.Of(cmd.Process.Pid); err != nil {
+		return nil, errors.Join(err, h.end())
+	}
+	return h, nil
+}
+
+// PID is the number of the process, as the caller counts.
+func (h *Host) PID() int { return h.cmd.Process.Pid }
+
+// Close ends all processes of the host and returns when they are gone. What Do
+// started must be waited for by whoever started it, meanwhile or before.
+func (h *Host) Close() error { return errors.Join(h.Namespace.Close(), h.end()) }
+
+func (h *Host) end() error {
+	h.stdin.Close()
+	_ = h.cmd.Process.Kill() // it may have ended
+	var exit *exec.ExitError
+	if err := h.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+		return err
+	}
+	return nil
+}

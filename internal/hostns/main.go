@@ -1,0 +1,120 @@
+package hostns
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+const ready = "ready\n"
+
+// firstFD is the descriptor of the first peer's network namespace.
+const firstFD = 3
+
+// Main is the process that Start starts: args are the host's name and those of
+// its peers. It returns when its standard input ends.
+func Main(args []string) error {
+	if len(args) == 0 || os.Getpid() != 1 {
+		return errors.New("weir host is started by weir itself, as the first process of a host")
+	}
+	// Orphans of the host become children of this process.
+	child := make(chan os.Signal, 1)
+	signal.Notify(child, syscall.SIGCHLD)
+	go func() {
+		for range child {
+			for {
+				if pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
+					break
+				}
+			}
+		}
+	}()
+	if err := setup(args[0], args[1:]); err != nil {
+		return err
+	}
+	if _, err := os.Stdout.WriteString(ready); err != nil {
+		return err
+	}
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// setup gives this process the file systems that match its namespaces.
+func setup(name string, peers []string) error {
+	if err := unix.Sethostname([]byte(name)); err != nil {
+		return fmt.Errorf("host name %s: %w", name, err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return fmt.Errorf("mount /proc of the host's own: %w", err)
+	}
+	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755"); err != nil {
+		return fmt.Errorf("mount /run of the host's own: %w", err)
+	}
+	if err := mountSys(); err != nil {
+		return fmt.Errorf("mount /sys of the host's own: %w", err)
+	}
+	for _, dir := range []string{Dir, "/run/lock", namesDir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	for i, peer := range peers {
+		at := filepath.Join(namesDir, peer)
+		if err := bindFile(fmt.Sprintf("/proc/self/fd/%d", firstFD+i), at); err != nil {
+			return err
+		}
+		unix.Close(firstFD + i)
+	}
+	// A look-up would leave for the machine's resolver, and wait for it in vain.
+	if _, err := os.Stat("/etc/resolv.conf"); err != nil {
+		return nil
+	}
+	const none = "/run/resolv.conf"
+	if err := os.WriteFile(none, nil, 0o444); err != nil {
+		return err
+	}
+	return bindFile(none, "/etc/resolv.conf")
+}
+
+// namesDir is where ip-netns(8) keeps names of network namespaces.
+const namesDir = "/run/netns"
+
+// mountSys mounts a /sys that shows the devices of this network namespace, and
+// keeps the control groups in it: without them dockerd does not start.
+func mountSys() error {
+	const cgroups = "/sys/fs/cgroup"
+	fd, treeErr := unix.OpenTree(unix.AT_FDCWD, cgroups, unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.OPEN_TREE_CLOEXEC)
+	if err := unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		return err
+	}
+	if errors.Is(treeErr, unix.ENOENT) {
+		return nil // a kernel without control groups
+	}
+	if treeErr != nil {
+		return fmt.Errorf("keep %s: %w", cgroups, treeErr)
+	}
+	defer unix.Close(fd)
+	if err := unix.MoveMount(fd, "", unix.AT_FDCWD, cgroups, unix.MOVE_MOUNT_F_EMPTY_PATH); err != nil {
+		return fmt.Errorf("keep %s: %w", cgroups, err)
+	}
+	return nil
+}
+
+// bindFile makes file appear at the path at, which is created if need be.
+func bindFile(file, at string) error {
+	f, err := os.OpenFile(at, os.O_RDONLY|os.O_CREATE, 0o444)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	if err := unix.Mount(file, at, "", unix.MS_BIND, ""); err != nil {
+		return fmt.Errorf("mount %s at %s: %w", file, at, err)
+	}
+	return nil
+}

@@ -1,0 +1,321 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// A service is a daemon that was started.
+type service struct {
+	plan.Service
+	in   string
+	log  string // path of what it says, both streams
+	stop context.CancelFunc
+	done chan struct{} // closed when it has ended
+	err  error         // how, valid then
+}
+
+// state gives p what a daemon needs beside a network (package hostns), once.
+func (l *lab) state(p *place) error {
+	if p.host != nil {
+		return nil
+	}
+	peers := map[string]int{}
+	for name, other := range l.places {
+		peers[name] = other.ns.FD()
+	}
+	h, err := hostns.Start(p.ns, p.name, peers)
+	if err != nil {
+		return fmt.Errorf("namespaces for daemons: %w", err)
+	}
+	p.host = h
+	return nil
+}
+
+// file writes a file to p's state directory.
+func (l *lab) file(p *place, f *plan.File) error {
+	if err := l.state(p); err != nil {
+		return err
+	}
+	if !filepath.IsLocal(f.Name) {
+		return fmt.Errorf("file %q is not below the state directory", f.Name)
+	}
+	content := plan.Expand(hostns.Dir, f.Content)[0]
+	return p.host.Do(func() error {
+		name := filepath.Join(hostns.Dir, f.Name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			return err
+		}
+		return os.Chmod(name, os.FileMode(f.Perm())) // whatever the umask is
+	})
+}
+
+// exec runs a command to its end.
+func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
+	if err := l.state(p); err != nil {
+		return err
+	}
+	out, err := p.output(ctx, e.Env, e.Argv)
+	if err == nil {
+		err = p.makes(e.Argv[0], e.Makes)
+	}
+	if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w%s", err, l.said(p.name)) // it may have asked a daemon
+	}
+	if err == nil && e.Found != "" {
+		l.found[e.Found], _, _ = strings.Cut(strings.TrimSpace(out), "\n")
+	}
+	return err
+}
+
+// output runs a command to its end and returns what it prints. The error holds
+// the end of what it says on stderr.
+func (p *place) output(ctx context.Context, env, argv []string) (string, error) {
+	cmd := command(ctx, plan.Expand(hostns.Dir, argv...))
+	cmd.Env = append(os.Environ(), plan.Expand(hostns.Dir, env...)...)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := p.host.Do(cmd.Start); err != nil {
+		return "", err
+	}
+	if err := cmd.Wait(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
+	}
+	return out.String(), nil
+}
+
+// makes fails when one of devs is not there.
+func (p *place) makes(who string, devs []string) error {
+	for _, dev := range devs {
+		if _, err := p.nl.LinkByName(dev); err != nil {
+			return fmt.Errorf("%s has made no device %s: %w", who, dev, err)
+		}
+	}
+	return nil
+}
+
+// service starts a daemon and returns when it is ready.
+func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
+	if err := l.state(p); err != nil {
+		return err
+	}
+	for _, dev := range s.Opens {
+		if err := opens(dev); err != nil {
+			return fmt.Errorf("service %s: %w", s.Name, err)
+		}
+	}
+	d := &service{Service: *s, in: p.name, done: make(chan struct{})}
+	log, err := l.openLog(p, d)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	// Not of ctx, which ends with the step: the service stays.
+	life, stop := context.WithCancel(context.Background())
+	d.stop = stop
+	cmd := command(life, plan.Expand(hostns.Dir, s.Argv...))
+	cmd.Env = append(os.Environ(), plan.Expand(hostns.Dir, s.Env...)...)
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := p.host.Do(cmd.Start); err != nil {
+		stop()
+		return fmt.Errorf("service %s: %w", s.Name, err)
+	}
+	go func() {
+		d.err = cmd.Wait()
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started and left; none is the normal case
+		close(d.done)
+	}()
+	l.services = append(l.services, d)
+	if err := d.ready(ctx, p); err != nil {
+		return err
+	}
+	return p.makes(s.Name, s.Makes)
+}
+
+// opens returns an error when a device file cannot be opened.
+func opens(dev string) error {
+	f, err := os.OpenFile(dev, os.O_RDWR, 0)
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w: run as root, or as root once: chmod 666 %s", err, dev)
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV):
+		return fmt.Errorf("%w: load its module as root (modprobe %s), or give the container this device", err, filepath.Base(dev))
+	}
+	return err
+}
+
+// openLog creates the file that takes what d says.
+func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
+	if l.logs == "" {
+		d.log = fmt.Sprintf("/proc/%d/root%s/%s.log", p.host.PID(), hostns.Dir, d.Name)
+	} else {
+		d.log = filepath.Join(l.logs, d.in+"-"+d.Name+".log")
+	}
+	// A run that goes on adds to the log of the one before.
+	f, err = os.OpenFile(d.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("log of service %s: %w", d.Name, err)
+	}
+	return f, nil
+}
+
+// readyEvery is how often a service is asked whether it is ready.
+const readyEvery = 20 * time.Millisecond
+
+// ready returns when d is ready, has ended, or takes too long.
+func (d *service) ready(ctx context.Context, p *place) error {
+	limit := time.Duration(d.Ready.Seconds()) * time.Second
+	late := fmt.Errorf("not ready within %v", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+	defer cancel()
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	var last error
+	for {
+		select {
+		case <-d.done:
+			return d.ended()
+		default:
+		}
+		err := d.isReady(ctx, p)
+		if err == nil {
+			return nil
+		}
+		if ctx.Err() == nil { // otherwise it says only that time was up
+			last = err
+		}
+		select {
+		case <-tick.C:
+		case <-d.done:
+		case <-ctx.Done():
+			err := context.Cause(ctx)
+			if errors.Is(err, late) && last != nil {
+				err = fmt.Errorf("%w: %w", err, last)
+			}
+			return fmt.Errorf("service %s: %w%s", d.Name, err, d.tail())
+		}
+	}
+}
+
+// isReady asks once.
+func (d *service) isReady(ctx context.Context, p *place) error {
+	r := d.Ready
+	switch {
+	case len(r.Argv) > 0:
+		_, err := p.output(ctx, d.Env, r.Argv)
+		return err
+	case r.File != "":
+		name := plan.Expand(hostns.Dir, r.File)[0]
+		return p.host.Do(func() error {
+			_, err := os.Stat(name)
+			return err
+		})
+	case r.Line != "":
+		b, err := os.ReadFile(d.log)
+		if err == nil && !bytes.Contains(b, []byte(r.Line)) {
+			err = fmt.Errorf("it has not said %q", r.Line)
+		}
+		return err
+	}
+	return errors.New("the plan does not say how it is known to be ready")
+}
+
+// ended is the error about a service that is not running, nil for one that is.
+func (d *service) ended() error {
+	select {
+	case <-d.done:
+	default:
+		return nil
+	}
+	how := "it ended by itself"
+	if d.err != nil {
+		how = d.err.Error()
+	}
+	return fmt.Errorf("%w: %s in %s: %s%s", target.ErrService, d.Name, d.in, how, d.tail())
+}
+
+// said returns the last lines of the services of a place, for the end of an error.
+func (l *lab) said(in string) string {
+	said := ""
+	for _, d := range l.services {
+		if tail := d.tail(); d.in == in && tail != "" {
+			said += "; " + d.Name + " said last" + tail
+		}
+	}
+	return said
+}
+
+// ended is the error about every service that is not running.
+func (l *lab) ended() error {
+	var errs []error
+	for _, d := range l.services {
+		errs = append(errs, d.ended())
+	}
+	return errors.Join(errs...)
+}
+
+// stopServices ends the services, the last one first. What they left behind ends
+// with the places.
+func (l *lab) stopServices() {
+	for i := len(l.services) - 1; i >= 0; i-- {
+		l.services[i].stop()
+		<-l.services[i].done
+	}
+	l.services = nil
+}
+
+// What an error repeats of a log.
+const (
+	tailBytes = 2000
+	tailLines = 5
+)
+
+// tail returns the last lines of the log, as quoted does.
+func (d *service) tail() string {
+	f, err := os.Open(d.log)
+	if err != nil {
+		return fmt.Sprintf(" (its log: %v)", err)
+	}
+	defer f.Close()
+	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > tailBytes {
+		_, _ = f.Seek(-tailBytes, io.SeekEnd) // from the start otherwise: more than is needed
+	} else {
+		_, _ = f.Seek(0, io.SeekStart)
+	}
+	b, err := io.ReadAll(f)
+	if err != nil {
+		return fmt.Sprintf(" (its log: %v)", err)
+	}
+	return quoted(string(b))
+}
+
+// quoted returns the last lines of what a program said, for the end of an error.
+func quoted(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	if lines[0] == "" {
+		return ""
+	}
+	return ": " + strings.Join(lines[max(0, len(lines)-tailLines):], "; ")
+}

@@ -1,0 +1,45 @@
+package network
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// OVSVLAN connects the pods of all hosts as one VLAN of the underlay: access
+// ports of an Open vSwitch bridge that has the host's underlay device as its
+// trunk. Pods have the MTU of the underlay, which carries the tag beside it.
+type OVSVLAN struct {
+	Datapath  string `yaml:"datapath"`  // auto, system or netdev
+	Interface string `yaml:"interface"` // veth or internal
+	Tag       int    `yaml:"tag"`       // VLAN identifier, 1 to 4094
+}
+
+// Plan starts Open vSwitch everywhere and plugs pods and underlay in.
+func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkHosts("ovs-vlan", t, 2); err != nil {
+		return plan.Plan{}, err
+	}
+	if n.Tag < 1 || n.Tag > 4094 {
+		return plan.Plan{}, fmt.Errorf("ovs-vlan: tag %d is outside 1..4094", n.Tag)
+	}
+	v, err := newVSwitch("ovs-vlan", n.Datapath, n.Interface, t)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	mtu, err := podMTU("ovs-vlan", t, 0)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	p.Path.Tag = plan.VLANTag
+	for _, h := range t.Hosts {
+		p.Steps = append(p.Steps, v.start(h)...)
+		p.Steps = append(p.Steps, v.addBridge(h, intBridge), configure(h, nil, "add-port", intBridge, h.Dev))
+		p.Steps = append(p.Steps, v.attach(h, mtu, fmt.Sprintf("tag=%d", n.Tag))...)
+		p.Steps = append(p.Steps, v.versions(h)...)
+	}
+	p.Expect = expect(t, p)
+	return p, nil
+}

@@ -1,0 +1,62 @@
+package plan
+
+import (
+	"fmt"
+	"path"
+	"strconv"
+)
+
+// shellDir is the state directory of a place in what Shell writes.
+func shellDir(in string) string { return "/run/weir/" + in }
+
+// A text is a line for sh(1) that is more than one command.
+type text string
+
+func (t text) String() string { return string(t) }
+
+// run is argv in the network namespace of in.
+func run(in string, env, argv []string) command {
+	c := command{"ip", "netns", "exec", in}
+	if len(env) > 0 {
+		c = append(append(c, "env"), Expand(shellDir(in), env...)...)
+	}
+	return append(c, Expand(shellDir(in), argv...)...)
+}
+
+func (m Move) shell(in string) []fmt.Stringer {
+	up := command{"ip", "-n", m.To, "link", "set", m.As}
+	if m.MTU != 0 {
+		up = append(up, "mtu", strconv.Itoa(m.MTU))
+	}
+	return []fmt.Stringer{
+		command{"ip", "-n", in, "link", "set", m.Dev, "netns", m.To, "name", m.As},
+		append(up, "up")}
+}
+
+func (f File) shell(in string) []fmt.Stringer {
+	name := path.Join(shellDir(in), f.Name)
+	content := command{"printf", "%s", Expand(shellDir(in), f.Content)[0]}
+	return []fmt.Stringer{
+		command{"mkdir", "-p", path.Dir(name)},
+		text(fmt.Sprintf("%s > %s", content, quote(name))),
+		command{"chmod", strconv.FormatUint(uint64(f.Perm()), 8), name}}
+}
+
+// shell starts the service in the background and waits as Ready says. What ends
+// it is the reader's business.
+func (s Service) shell(in string) []fmt.Stringer {
+	log := quote(path.Join(shellDir(in), s.Name+".log"))
+	r, ready := s.Ready, ""
+	switch {
+	case len(r.Argv) > 0:
+		ready = run(in, s.Env, r.Argv).String() + " >/dev/null 2>&1"
+	case r.File != "":
+		ready = "test -e " + quote(Expand(shellDir(in), r.File)[0])
+	default:
+		ready = fmt.Sprintf("grep -qF %s %s", quote(r.Line), log)
+	}
+	wait := command{"timeout", strconv.Itoa(r.Seconds()), "sh", "-c", "until " + ready + "; do sleep 0.1; done"}
+	return []fmt.Stringer{
+		text(fmt.Sprintf("%s >%s 2>&1 &", run(in, s.Env, s.Argv), log)),
+		wait}
+}

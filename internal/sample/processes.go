@@ -1,0 +1,145 @@
+package sample
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// Processes reads the CPU time of every process of the node but the first, which
+// only holds the others together, and of their threads: from /proc/PID/stat and
+// /proc/PID/task/TID/stat, in seconds.
+//
+// Its names are process.PID.NAME, which counts threads that have ended, and
+// thread.PID.TID.NAME/THREAD for threads that are not called like their process.
+// Numbers at the end of a thread's name are left out: handler12 is one of the handlers.
+// CPUTime adds them up. Time in a guest is in that of its virtual CPU's thread.
+type Processes struct{}
+
+// Sample implements Sampler.
+func (Processes) Sample(root fs.FS, c Counters) error {
+	dirs, err := fs.ReadDir(root, "proc")
+	if err != nil {
+		return err
+	}
+	all := Counters{}
+	for _, d := range dirs {
+		pid := d.Name()
+		if _, err := strconv.Atoi(pid); err != nil || pid == "1" {
+			continue
+		}
+		if err := process(root, pid, all); err != nil && !gone(err) {
+			return err
+		}
+	}
+	maps.Copy(c, all)
+	return nil
+}
+
+// gone reports whether err says that a process has ended meanwhile: its directory
+// is no more, or an open file of it cannot be read (fs/proc/base.c, proc_single_show).
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
+
+func process(root fs.FS, pid string, c Counters) error {
+	name, seconds, err := procStat(root, "proc/"+pid+"/stat")
+	if err != nil {
+		return err
+	}
+	c["process."+pid+"."+name] = seconds
+	tasks, err := fs.ReadDir(root, "proc/"+pid+"/task")
+	if err != nil {
+		return err
+	}
+	for _, t := range tasks {
+		thread, seconds, err := procStat(root, "proc/"+pid+"/task/"+t.Name()+"/stat")
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if thread != name {
+			c["thread."+pid+"."+t.Name()+"."+name+"/"+unnumbered(thread)] = seconds
+		}
+	}
+	return nil
+}
+
+// procStat reads the name and the user and system time of a process or thread.
+func procStat(root fs.FS, file string) (name string, seconds float64, err error) {
+	b, err := fs.ReadFile(root, file)
+	if err != nil {
+		return "", 0, err
+	}
+	if name, seconds, err = parseProcStat(b); err != nil {
+		return "", 0, fmt.Errorf("%s: %w", file, err)
+	}
+	return name, seconds, nil
+}
+
+// Fields of /proc/PID/stat behind the name, counted from 0 (proc_pid_stat(5)).
+const (
+	fieldUser   = 11 // utime, ticks
+	fieldSystem = 12 // stime, ticks
+)
+
+// parseProcStat reads "PID (NAME) STATE PPID …". A name may hold anything, also
+// parentheses; no field behind it does.
+func parseProcStat(b []byte) (name string, seconds float64, err error) {
+	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
+	if from < 0 || to < from {
+		return "", 0, fmt.Errorf("%.40q has no name in parentheses", b)
+	}
+	f := strings.Fields(string(b[to+1:]))
+	if len(f) <= fieldSystem {
+		return "", 0, fmt.Errorf("%d fields behind the name, want at least %d", len(f), fieldSystem+1)
+	}
+	user, err := counter(f[fieldUser])
+	if err != nil {
+		return "", 0, fmt.Errorf("utime: %w", err)
+	}
+	system, err := counter(f[fieldSystem])
+	if err != nil {
+		return "", 0, fmt.Errorf("stime: %w", err)
+	}
+	return word(string(b[from+1 : to])), (user + system) / userHZ, nil
+}
+
+// word makes a word of a name.
+func word(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r > ' ' && r < 0x7f {
+			return r
+		}
+		return '_'
+	}, s)
+}
+
+// unnumbered takes the numbers from the end of a name that has more than these.
+func unnumbered(s string) string {
+	if cut := strings.TrimRight(s, "0123456789-_/:"); cut != "" {
+		return cut
+	}
+	return s
+}
+
+// CPUTime adds up what Processes counted, by name: of each process, and of threads
+// that are called otherwise as process/thread.
+func (c Counters) CPUTime() map[string]float64 {
+	sum := map[string]float64{}
+	for k, v := range c {
+		for prefix, numbers := range map[string]int{"process.": 1, "thread.": 2} {
+			rest, ok := strings.CutPrefix(k, prefix)
+			if !ok {
+				continue
+			}
+			sum[strings.SplitN(rest, ".", numbers+1)[numbers]] += v
+		}
+	}
+	return sum
+}

@@ -1,0 +1,52 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+	"testing/synctest"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/record"
+)
+
+// dies is a check that finds at its nth call that a service has ended.
+func dies(n int) func(context.Context, []plan.Expect) error {
+	return func(context.Context, []plan.Expect) error {
+		if n--; n == 0 {
+			return fmt.Errorf("%w: its last words", target.ErrService)
+		}
+		return nil
+	}
+}
+
+// The CPU time of daemons is a value by their name, of both ends together, and
+// what the network consists of is found in the result.
+func TestDaemons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _, _, _ := setup()
+		for _, in := range []string{"h1", "h2"} {
+			s.Plan.Steps = append(s.Plan.Steps, plan.Step{In: in, Service: &plan.Service{Name: "relayd"}})
+		}
+		s.Site.Found = map[string]string{"relayd.version": "relayd 1.2"}
+		start(t, &s)
+		r, err := Run(t.Context(), s)
+		if err != nil || r.Status != record.OK {
+			t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
+		}
+		// The client's node spent 30 ticks of 10 ms in a window of a second.
+		for name, want := range map[string]float64{"cpu.relayd": 0.3, "cpu.relayd/worker": 0.3} {
+			if got, ok := r.Get(name); !ok || got.Unit != "core" || math.Abs(got.Value-want) > 1e-9 {
+				t.Errorf("%s = %+v, want %v", name, got, want)
+			}
+		}
+		if _, ok := r.Get("cpu.relayd/idler"); ok {
+			t.Error("a thread that did not run has a value")
+		}
+		if got := r.Found["relayd.version"]; got != "relayd 1.2" {
+			t.Errorf("found %q", got)
+		}
+	})
+}
