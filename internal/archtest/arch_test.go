@@ -23,7 +23,7 @@ var layers = [][]string{
 	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/facts"},
 	{"internal/condition", "internal/diagnose", "internal/chart"},
 	// Effects and their orchestration.
-	{"internal/lab", "internal/keep", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
+	{"internal/lab", "internal/keep", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/guest"},
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},
@@ -35,8 +35,8 @@ var only = map[string][]string{
 	"github.com/vishvananda/netlink": {"internal/lab"},
 	"github.com/vishvananda/netns":   {"internal/lab"},
 	"github.com/safchain/ethtool":    {"internal/lab"},
-	"golang.org/x/sys/unix":          {"internal/lab", "internal/netns", "internal/rootless", "internal/engine", "internal/store"},
-	"os/exec":                        {"internal/lab", "internal/rootless", "internal/facts", "internal/keep", "bench"},
+	"golang.org/x/sys/unix":          {"internal/lab", "internal/netns", "internal/rootless", "internal/engine", "internal/store", "internal/guest"},
+	"os/exec":                        {"internal/lab", "internal/rootless", "internal/facts", "internal/keep", "internal/guest", "bench"},
 	"gonum.org/v1/plot":              {"internal/chart"},
 	"github.com/spf13/cobra":         {"internal/cli"},
 }
