@@ -83,6 +83,9 @@ func load(dir string) (report.Run, error) {
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
+	if ranInVM(dir) {
+		rep.Command = append(rep.Command, "--in-vm")
+	}
 	return rep, nil
 }
 

@@ -49,6 +49,9 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c)) {
 				return usage("--resume goes on with the study in %s as it is: no study, -o or flag of the study beside it", resume)
 			}
+			if vm.in && resume != "" && !ranInVM(resume) {
+				return usage("--in-vm: the run in %s is one of this machine, and goes on there", resume)
+			}
 			s, err := f.study(c, as)
 			if resume != "" {
 				s, err = storedStudy(resume)

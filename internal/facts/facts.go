@@ -39,9 +39,6 @@ type Facts struct {
 // of weir's says what it is.
 const GuestKey = "weir.guest="
 
-// Emulated is Facts.Guest where every instruction is emulated.
-const Emulated = "qemu-tcg"
-
 // sysctls that change what a network costs, or what may be built without root.
 var sysctls = []string{
 	"kernel.apparmor_restrict_unprivileged_userns", // Ubuntu 23.10 and later

@@ -18,11 +18,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"sync"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/rootless"
 )
 
 // A Machine says what guest is wanted.
@@ -56,10 +57,13 @@ type Guest struct {
 	ended   chan struct{} // closed when QEMU has ended
 }
 
-// How long a guest may take until it is ready. One that KVM cannot run stands
-// still or ends, where others are ready in a second or two. Emulation takes 5 s
-// on a quiet machine.
-var bootTimes = map[string]time.Duration{"kvm": 10 * time.Second, "tcg": 2 * time.Minute}
+// How long a guest may take until it is ready. Emulated it takes 5 s of CPU time.
+const bootTime = 2 * time.Minute
+
+// signTime is how long a guest under KVM may take to its first character on the
+// console, which is a fraction of a second. Where KVM is there and does not
+// work, the guest's processors stand still for ever.
+const signTime = 4 * time.Second
 
 // endTime is how long a command may take to end after a signal.
 const endTime = 30 * time.Second
@@ -68,7 +72,7 @@ const endTime = 30 * time.Second
 // which is found by trying, and emulated otherwise. It must be called on the
 // main thread, with whose end the kernel ends QEMU.
 func Boot(ctx context.Context, m Machine) (*Guest, error) {
-	declined := kvmErr("/dev/kvm")
+	declined := kvmErr()
 	if declined == nil {
 		var g *Guest
 		if g, declined = boot(ctx, m, "kvm"); declined == nil || ctx.Err() != nil {
@@ -85,20 +89,10 @@ func Boot(ctx context.Context, m Machine) (*Guest, error) {
 	return g, nil
 }
 
-// kvmErr says why this process may not use KVM. That it may does not mean that
-// KVM works: inside a virtual machine it often does not.
-func kvmErr(device string) error {
-	f, err := os.OpenFile(device, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
 func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
-	path, err := exec.LookPath(program)
+	path, err := findQEMU()
 	if err != nil {
-		return nil, fmt.Errorf("%s: not found: install the package %s (Debian, Ubuntu)", program, Package)
+		return nil, err
 	}
 	image, err := unix.MemfdCreate("initramfs", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -118,7 +112,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	}
 	conn, theirs := os.NewFile(uintptr(pair[0]), "guest"), os.NewFile(uintptr(pair[1]), "qemu")
 	g := &Guest{Accel: accel, root: root{m.Kernel.Version, m.Kernel.Modules, m.Write}, console: &tail{}, conn: conn, lines: json.NewDecoder(conn), ended: make(chan struct{})}
-	g.qemu = exec.Command(path, m.args(accel)...)
+	g.qemu = exec.Command(path, m.args(here, accel)...)
 	g.qemu.Stdout, g.qemu.Stderr = g.console, g.console
 	g.qemu.ExtraFiles = []*os.File{theirs, initrd} // portFD, initrdFD
 	// A group of its own: Ctrl-C is for this process, which tells the guest.
@@ -139,8 +133,17 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		}
 	}()
 
-	limit, cancel := context.WithTimeoutCause(ctx, bootTimes[accel], fmt.Errorf("it was not ready within %v", bootTimes[accel]))
+	limit, cancel := context.WithTimeoutCause(ctx, bootTime, fmt.Errorf("it was not ready within %v", bootTime))
 	defer cancel()
+	limit, stand := context.WithCancelCause(limit)
+	defer stand(nil)
+	if accel == "kvm" {
+		defer time.AfterFunc(signTime, func() {
+			if g.console.String() == "" {
+				stand(fmt.Errorf("nothing was on its console within %v", signTime))
+			}
+		}).Stop()
+	}
 	defer context.AfterFunc(limit, g.kill)()
 	if msg, err := g.next(); err != nil || !msg.Ready {
 		switch {
@@ -167,7 +170,7 @@ func (g *Guest) next() (msg message, err error) {
 // explain adds what was seen last on the console.
 func (g *Guest) explain(what string, err error) error {
 	g.Close() // the console is whole then
-	err = fmt.Errorf("%s (%s, %s): %w", what, program, g.Accel, err)
+	err = fmt.Errorf("%s (%s, %s): %w", what, here.program, g.Accel, err)
 	if last := g.console.String(); last != "" {
 		err = fmt.Errorf("%w; the last lines of its console:\n%s", err, last)
 	}
@@ -175,23 +178,14 @@ func (g *Guest) explain(what string, err error) error {
 }
 
 // Run runs c and returns its exit status. It can be called once. When ctx is done
-// the command gets the signal that ended it, if its cause has a method Signal()
-// syscall.Signal, and SIGTERM otherwise.
+// the command gets a signal; see rootless.Ending.
 func (g *Guest) Run(ctx context.Context, c Command, stdout, stderr io.Writer) (int, error) {
-	var send sync.Mutex
 	enc := json.NewEncoder(g.conn)
 	if err := enc.Encode(message{Command: &c, Root: &g.root}); err != nil {
 		return 0, g.explain("the guest took no orders", err)
 	}
 	stop := context.AfterFunc(ctx, func() {
-		send.Lock()
-		defer send.Unlock()
-		s := syscall.SIGTERM
-		var by interface{ Signal() syscall.Signal }
-		if errors.As(context.Cause(ctx), &by) {
-			s = by.Signal()
-		}
-		_ = enc.Encode(message{Signal: s}) // a guest that is gone is seen below
+		_ = enc.Encode(message{Signal: rootless.Ending(context.Cause(ctx))}) // a guest that is gone is seen below
 		time.AfterFunc(endTime, g.kill)
 	})
 	defer stop()

@@ -25,10 +25,6 @@ type Kernel struct {
 // loaded by the kernel when it needs them, from the host's files.
 var essential = []string{"virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay"}
 
-// KernelPackage is the Debian package whose kernel a guest runs. Debian's cloud
-// kernels are smaller and lack 9p, so that they cannot see the host's files.
-const KernelPackage = "linux-image-" + debianArch
-
 // Places are the directories where a kernel is looked for that nobody named:
 // packages that are installed, and packages that are only unpacked.
 func Places() []string {
@@ -65,7 +61,7 @@ func FindKernel(dirs ...string) (Kernel, error) {
 	}
 	return Kernel{}, fmt.Errorf("no kernel for a guest: %w; install the package %s, or unpack it without root: "+
 		"apt-get download its newest version, dpkg -x FILE DIR, /sbin/depmod -b DIR VERSION, then give --kernel DIR",
-		join(why), KernelPackage)
+		join(why), here.kernel)
 }
 
 // join is errors.Join on one line.
