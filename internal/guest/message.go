@@ -22,8 +22,9 @@ type message struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// tailLines is how much of a console is kept.
-const tailLines = 15
+// tailLines is how much of a console is kept: the last words of a kernel that
+// panics, with its reason, are 35 lines.
+const tailLines = 40
 
 // A tail keeps the last lines that were written to it.
 type tail struct {
