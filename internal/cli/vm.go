@@ -129,7 +129,7 @@ func aboutGuest(g *guest.Guest) string {
 		s = "it is up, emulated (TCG): its numbers say nothing about absolute speed"
 	}
 	if g.Declined != nil {
-		s += fmt.Sprintf("; KVM does not work: %v", g.Declined)
+		s += fmt.Sprintf("; KVM: %v", g.Declined)
 	}
 	return s
 }

@@ -58,11 +58,12 @@ type Guest struct {
 }
 
 // How long a guest may take until it is ready. Emulated it takes 5 s of CPU time.
-const bootTime = 2 * time.Minute
+var bootTimes = map[string]time.Duration{"kvm": 30 * time.Second, "tcg": 2 * time.Minute}
 
 // signTime is how long a guest under KVM may take to its first character on the
 // console, which is a fraction of a second. Where KVM is there and does not
-// work, the guest's processors stand still for ever.
+// work, as inside some virtual machines, the guest comes no further than the
+// kernel's code of 16 bits.
 const signTime = 4 * time.Second
 
 // endTime is how long a command may take to end after a signal.
@@ -133,7 +134,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		}
 	}()
 
-	limit, cancel := context.WithTimeoutCause(ctx, bootTime, fmt.Errorf("it was not ready within %v", bootTime))
+	limit, cancel := context.WithTimeoutCause(ctx, bootTimes[accel], fmt.Errorf("it was not ready within %v", bootTimes[accel]))
 	defer cancel()
 	limit, stand := context.WithCancelCause(limit)
 	defer stand(nil)
@@ -153,6 +154,9 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 			err = context.Cause(limit)
 		case msg.Failed != "":
 			err = errors.New(msg.Failed)
+		}
+		if accel == "kvm" { // another try follows
+			return nil, err
 		}
 		return nil, g.explain("the guest did not start", err)
 	}

@@ -31,11 +31,11 @@ type arch struct {
 	kernel  string
 	machine string
 	console string
-	early   string // the word with which a kernel speaks from its first moment
+	early   string // with these words a kernel speaks from its first moment in 64 bits, and not before
 }
 
 var arches = map[string]arch{
-	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "linux-image-amd64", "q35", "ttyS0", "earlyprintk=ttyS0"},
+	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "linux-image-amd64", "q35", "ttyS0", "earlyprintk=ttyS0 edd=off"},
 	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "linux-image-arm64", "virt", "ttyAMA0", "earlycon"},
 }
 
