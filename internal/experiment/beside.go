@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/trial"
@@ -211,6 +212,9 @@ type changed struct {
 func (r *run) under(ctx context.Context, p *path, levels map[string]string, f func(changed) (record.Result, error)) (res record.Result, err error) {
 	now := record.Result{Start: time.Now()}
 	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
+	if errors.Is(err, plan.ErrRebuild) {
+		return skipped(now, err), nil
+	}
 	if err != nil {
 		return res, err
 	}
