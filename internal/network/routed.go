@@ -1,7 +1,6 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -34,14 +33,12 @@ func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	pods6 := is6(t.PodAll.Addr())
-	if len(t.Hosts) > 1 && pods6 != underlay6(t) {
-		return plan.Plan{}, fmt.Errorf("routed: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
-			t.PodAll, t.Hosts[0].Addr.Masked())
+	if err := oneFamily("routed", t); err != nil {
+		return plan.Plan{}, err
 	}
 	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, forward(h, pods6, len(t.Hosts) > 1)...)
+		p.Steps = append(p.Steps, forward(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
