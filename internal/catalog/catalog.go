@@ -18,22 +18,35 @@ type Network struct {
 	New   func() network.Driver // a fresh driver that holds its defaults
 	Hosts int                   // the most it can connect; 0 is any number
 	About string
+	Properties
 }
 
 // Networks are by the name that a study uses.
 var Networks = map[string]Network{
-	"host":                {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
-	"bridge":              {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
-	"vxlan":               {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
-	"vxlan-overlay":       {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
-	"routed":              {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
-	"macvlan":             {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
-	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD tells by BGP, as in Calico"},
-	"ovs":                 {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
-	"ovs-vlan":            {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
-	"ovs-vxlan":           {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
-	"weave":               {func() network.Driver { return &network.Weave{Mode: network.WeaveFastDP} }, 0, "pods on one Ethernet segment by Weave Net's router, which you must have"},
-	"ovs-geneve":          {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
+	"host": {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline",
+		Properties{Underlay, "static", "none", "none"}},
+	"bridge": {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge",
+		Properties{Bridged, "static", "none", "none"}},
+	"vxlan": {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"routed": {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)",
+		Properties{Routed, "static, a /24 per host", "none", "none"}},
+	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode",
+		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
+	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD tells by BGP, as in Calico",
+		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; Calico's policies are not here", "none; Calico leaves it to Kubernetes"}},
+	"ovs": {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge",
+		Properties{Bridged, "static", "none", "none"}},
+	"ovs-vlan": {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch",
+		Properties{Underlay, "static", "VLAN", "none"}},
+	"ovs-vxlan": {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"weave": {func() network.Driver { return &network.Weave{Mode: network.WeaveFastDP} }, 0, "pods on one Ethernet segment by Weave Net's router, which you must have",
+		Properties{Overlay, "static; Weave's allocator is off", "none; Weave's policies are off", "none; Weave's DNS is off"}},
+	"ovs-geneve": {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN",
+		Properties{Overlay, "static", "network identifier", "none"}},
 }
 
 // How Open vSwitch is used when nothing else is asked for.
