@@ -7,7 +7,7 @@ PACKAGES := iperf3 iproute2 ethtool procps openvswitch-switch bird2 curl
 
 export CGO_ENABLED := 0
 
-.PHONY: run build test tools check golden bench fuzz clean
+.PHONY: run build test tools check golden bench startup fuzz clean
 
 run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
 	./bin/weir run
@@ -35,6 +35,11 @@ bench: ## the engine against other tools and a minimal C program, B blocks of a 
 	./scripts/install-tools $(PACKAGES) gcc libc6-dev iperf nuttcp sockperf qperf
 	go run ./bench -blocks $(B) > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
+
+startup: ## how long the networks take to be ready, in 10 rounds; leave the machine alone, then make golden
+	./scripts/install-tools $(PACKAGES)
+	go run ./bench -startup -blocks 10 > docs/startup.csv.new
+	mv docs/startup.csv.new docs/startup.csv
 
 T ?= 30s
 fuzz: ## fuzz every parser for T each

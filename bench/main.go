@@ -5,6 +5,9 @@
 //	go run ./bench [-blocks 20] [-o DIR] > docs/benchmarks.md
 //
 // It is a study like any other, in which probes are compared and not networks.
+// With -startup it measures instead how long the networks take to be ready:
+//
+//	go run ./bench -startup [-blocks 20] > docs/startup.csv
 package main
 
 import (
@@ -25,6 +28,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -45,6 +49,10 @@ func main() {
 	if len(os.Args) > 2 && os.Args[1] == "engine" { // in the lab this program stands for weir
 		exit(asEngine(ctx, os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "host" {
+		exit(hostns.Main(os.Args[2:]))
+	}
+	starts := flag.Bool("startup", false, "measure how long networks take to be ready, and print CSV")
 	blocks := flag.Int("blocks", 20, "rounds")
 	dir := flag.String("o", "", "new directory for the results (default: a temporary one)")
 	flag.Parse()
@@ -54,6 +62,9 @@ func main() {
 			exit(err)
 		}
 		os.Exit(code)
+	}
+	if *starts {
+		exit(startup(ctx, *blocks, os.Stdout))
 	}
 	exit(bench(ctx, *blocks, *dir, os.Stdout))
 }

@@ -68,7 +68,7 @@ func networksPage(t *testing.T) []byte {
 		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s | %d | %s |\n", name, name,
 			n.Model, n.Addresses, n.Isolation, n.Discovery, overhead(p.Path), p.Path.MTU, ready(name))
 	}
-	fmt.Fprint(b, "\nReady after: the median of the times from nothing to a network that carries packets, all daemons ready, as\n"+
+	fmt.Fprint(b, "\nReady after: the median of the times from no namespace to the end of the last step, all daemons ready, as\n"+
 		"`make startup` measured it (docs/startup.csv has the machine and the range). – was not measured.\n")
 	for _, name := range Names(Networks) {
 		n := Networks[name]
@@ -108,7 +108,7 @@ github.com/projectcalico/api by a directory of it. calico-bgp-datapath is the da
 rules of iptables or eBPF that Felix adds to it: its cost is no number of Calico's. IP-in-IP, Calico's usual tunnel, is
 not built.
 
-**weave** is in no distribution, and 2.8.1 is its last release. Its network runs the weaver that is in PATH, and is
+**weave** is in no distribution, and 2.8.1 is the last release of its makers. Its network runs the weaver that is in PATH, and is
 skipped without one.
 `
 

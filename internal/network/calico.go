@@ -61,7 +61,12 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, forward(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
-		p.Steps = append(p.Steps, calicoUplink(h)...)
+		if !is6(t.PodAll.Addr()) {
+			// Proxy ARP answers only for what is reached over another device
+			// (net/ipv4/arp.c, arp_process), which on a machine is its default
+			// route. Nothing is ever sent there.
+			p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}})
+		}
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, calicoPod(h, pod, fmt.Sprint(calicoDev, i+1), mtu)...)
 		}
@@ -81,16 +86,6 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 			Argv: []string{bird, "--version"}, Found: "bird.version"}})
 	}
 	return p, nil
-}
-
-// calicoUplink gives h a route to the gateway of the pods. Proxy ARP answers only
-// for what is reached over another device (net/ipv4/arp.c, arp_process), which on
-// a machine is its default route. Nothing is ever sent there.
-func calicoUplink(h topo.Host) []plan.Step {
-	if is6(h.Pods[0].Addr.Addr()) {
-		return nil
-	}
-	return []plan.Step{{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}}}
 }
 
 // calicoPod connects pod to h by the veth called port, with the settings that
