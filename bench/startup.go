@@ -31,8 +31,9 @@ func startup(ctx context.Context, rounds int, w io.Writer) error {
 	}
 	took := map[string][]float64{} // seconds
 	names := catalog.Names(catalog.Networks)
+	order := rand.New(rand.NewPCG(1, uint64(rounds))) // the same one every time
 	for round := range rounds {
-		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		order.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 		for _, name := range names {
 			d, err := up(ctx, catalog.Networks[name])
 			if ctx.Err() != nil {
