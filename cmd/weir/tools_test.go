@@ -64,6 +64,6 @@ func TestForeignTools(t *testing.T) {
 // mpi4py is, but too old in Debian 12.
 func free(tool string) bool {
 	return tool != "python3" && !slices.ContainsFunc(facts.Tools(), func(i facts.ToolInfo) bool {
-		return i.Program == tool && (strings.Contains(i.Package, "non-free") || strings.Contains(i.Package, "in no package"))
+		return i.Program == tool && (strings.Contains(i.Package, "non-free") || strings.Contains(i.Package, "nobody makes one"))
 	})
 }

@@ -141,6 +141,9 @@ func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
 	for {
 		n, errno := recvFlags(fd, buf, flags)
 		t := now()
+		if errno == 0 {
+			s.meter.bytes.Add(int64(n))
+		}
 		if first := run.first.Load(); end == 0 && (first != 0 || errno == 0 && n > 0) {
 			if first == 0 {
 				run.first.CompareAndSwap(0, t)

@@ -17,11 +17,12 @@ import (
 type tcpStreamResult struct {
 	head
 	Streams     int     `json:"streams"`
-	Bytes       int64   `json:"bytes"`       // that the server read in the window, of all streams
-	StreamBytes []int64 `json:"streamBytes"` // of each
-	Retransmits int64   `json:"retransmits"` // segments, in the window (TCP_INFO)
-	MSS         int     `json:"mss"`         // bytes, of the first stream, at the end
-	Congestion  string  `json:"congestion"`  // in effect at the sender
+	Bytes       int64   `json:"bytes"`          // that the server read in the window, of all streams
+	StreamBytes []int64 `json:"streamBytes"`    // of each
+	Retransmits int64   `json:"retransmits"`    // segments, in the window (TCP_INFO)
+	MSS         int     `json:"mss"`            // bytes, of the first stream, at the end
+	Rate        float64 `json:"rate,omitempty"` // bit/s of payload that all streams are held to, in effect
+	Congestion  string  `json:"congestion"`     // in effect at the sender
 	FarCC       string  `json:"serverCongestion"`
 	Send        string  `json:"send"`           // "copy", "zerocopy", or "zerocopy, copied after all" when most calls were
 	ZeroSends   int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has told the end of, warm-up included
@@ -77,6 +78,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		}
 		r.Bytes += report.Bytes
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
+		r.Rate += t.paced
 		if t.zero != nil {
 			t.zero.reap() // all has arrived, and most of it is told
 			r.Send = "zerocopy"

@@ -21,18 +21,17 @@ type ToolInfo struct {
 	version     *regexp.Regexp // its first group, in what VersionArgs prints
 }
 
-// noPackage begins the "package" of a tool that is in none, and says how to get it.
-const (
-	noPackage  = "it is in no package of Debian or Ubuntu: "
-	sparkyfish = noPackage + "see github.com/chrissnell/sparkyfish"
-	osu        = noPackage + "build the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks)"
-)
-
 // Tools lists the programs that weir drives, by name.
 func Tools() []ToolInfo {
 	re := regexp.MustCompile
-	const netperf = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
+	const (
+		netperf    = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
+		osu        = "of OSU's micro-benchmarks (nobody makes one: build them, mvapich.cse.ohio-state.edu/benchmarks)"
+		sparkyfish = "of sparkyfish (nobody makes one: build it, github.com/chrissnell/sparkyfish)"
+	)
 	tools := []ToolInfo{
+		{"bird", "bird2", []string{"--version"}, re(`BIRD version (\S+)`)},
+		{"curl", "curl", []string{"--version"}, re(`curl (\S+)`)},
 		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
 		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
@@ -60,6 +59,7 @@ func Tools() []ToolInfo {
 		{"sparkyfish-server", sparkyfish, []string{"--version"}, re(`sparkyfish-server (\S+)`)},
 		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
 		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
+		{"weaver", "of Weave Net (nobody makes one: take the program from the image weaveworks/weave:2.8.1)", []string{"--version"}, re(`weave (?:router )?(\S+)`)},
 	}
 	slices.SortFunc(tools, func(a, b ToolInfo) int { return cmp.Compare(a.Program, b.Program) })
 	return tools
@@ -127,9 +127,6 @@ func Find(name string) string {
 type missing struct{ tool ToolInfo }
 
 func (m *missing) Error() string {
-	if strings.HasPrefix(m.tool.Package, noPackage) {
-		return fmt.Sprintf("%s: not found: %s", m.tool.Program, m.tool.Package)
-	}
 	in := " (Debian, Ubuntu)"
 	if strings.Contains(m.tool.Package, "(") {
 		in = "" // said already

@@ -41,6 +41,8 @@ func install(t *testing.T, name, out string) {
 
 func TestTool(t *testing.T) {
 	printed := map[string][2]string{ // what Debian 12 packages print, and the version in it
+		"bird":              {"BIRD version 2.0.12", "2.0.12"},
+		"curl":              {"curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1\nRelease-Date: 2023-02-20", "7.88.1"},
 		"ethtool":           {"ethtool version 6.1", "6.1"},
 		"fping":             {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
 		"ip":                {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
@@ -63,6 +65,7 @@ func TestTool(t *testing.T) {
 		"sparkyfish-server": {"sparkyfish-server dev", "dev"},
 		"stress-ng":         {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
 		"tc":                {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
+		"weaver":            {"weave 2.8.1", "2.8.1"}, // by its source: there is no package
 	}
 	for _, info := range Tools() {
 		t.Run(info.Program, func(t *testing.T) {
@@ -86,7 +89,7 @@ func TestToolMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for name, want := range map[string]string{
 		"qperf":   "qperf: not found: install the package qperf (Debian, Ubuntu)",
-		"osu_bw":  "osu_bw: not found: it is in no package of Debian or Ubuntu: build the OSU micro-benchmarks (mvapich.cse.ohio-state.edu/benchmarks)",
+		"osu_bw":  "osu_bw: not found: install the package of OSU's micro-benchmarks (nobody makes one: build them, mvapich.cse.ohio-state.edu/benchmarks)",
 		"netperf": "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
 	} {
 		if Find(name) != "" {
@@ -97,7 +100,7 @@ func TestToolMissing(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are NPmpich2, NPopenmpi, NPtcp, ethtool, fping, ip, iperf, iperf3") {
+	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are NPmpich2, NPopenmpi, NPtcp, bird, curl, ethtool, fping, ip, iperf, iperf3") {
 		t.Errorf("unknown: %v", err)
 	}
 }
