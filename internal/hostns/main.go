@@ -107,8 +107,8 @@ func mountSys() error {
 	if err := unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return err
 	}
-	if errors.Is(treeErr, unix.ENOENT) {
-		return nil // a kernel without control groups
+	if errors.Is(treeErr, unix.ENOENT) || errors.Is(treeErr, unix.ENOSYS) {
+		return nil // a kernel without control groups, or before 5.2, which cannot keep them
 	}
 	if treeErr != nil {
 		return fmt.Errorf("keep %s: %w", cgroups, treeErr)
