@@ -137,3 +137,28 @@ func TestHabits(t *testing.T) {
 		})
 	}
 }
+
+// A tool that cannot be told how long to measure gets the time it takes.
+func TestLasts(t *testing.T) {
+	for lasts, want := range map[time.Duration]record.Status{0: record.Failed, 24 * time.Second: record.OK} {
+		synctest.Test(t, func(t *testing.T) {
+			s, cli, srv, _ := setup()
+			s.Probe = foreign{habit{tool{"iperf9"}, probe.Habits{StartsLate: true, Lasts: lasts}}}
+			srv.port = toolPort
+			cli.run = func(ctx context.Context, _ []string, stdout, _ io.Writer) error {
+				select {
+				case <-time.After(24 * time.Second):
+				case <-ctx.Done():
+					return context.Cause(ctx)
+				}
+				cli.add(30, 0, 0)
+				srv.add(0, 1000, 0)
+				fmt.Fprintln(stdout, rate)
+				return nil
+			}
+			if r, err := Run(t.Context(), s); err != nil || r.Status != want {
+				t.Errorf("lasts %v: %s %s, %v, want %s", lasts, r.Status, r.Reason, err, want)
+			}
+		})
+	}
+}
