@@ -233,12 +233,12 @@ func (plain) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 // A rigid network would have to be built anew for another MTU.
-type rigid struct{ plain }
+type rigid struct{}
 
 func (rigid) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := plain{}.Plan(t)
 	if t.MTU == 9000 {
-		p.Steps = p.Steps[:len(p.Steps)-1]
+		p.Steps = append(p.Steps, plan.Step{In: p.Ends[0].Node, Sysctl: &plan.Sysctl{}})
 	}
 	return p, err
 }
