@@ -283,9 +283,16 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 		setup.Beside = beside
 		return trial.Run(ctx, setup)
 	})
-	if ps := probe.Programs(pr); res.Status == record.OK && res.Found["tool"] == "" && len(ps) > 0 {
-		client := ps[len(ps)-1] // its output does not tell its version
-		res.Found["tool"] = strings.TrimSpace(client + " " + r.version[client])
+	if ps := probe.Programs(pr); res.Status == record.OK && len(ps) > 0 {
+		client := ps[len(ps)-1]
+		if res.Found["tool"] == "" { // its output does not tell its version
+			res.Found["tool"] = strings.TrimSpace(client + " " + r.version[client])
+		}
+		for _, other := range ps[:len(ps)-1] { // what starts the client, or is its server
+			if v := r.version[other]; v != "" && other != client {
+				res.Found["version."+other] = v
+			}
+		}
 	}
 	return res, err
 }
