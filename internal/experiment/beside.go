@@ -168,9 +168,10 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 		return c, err
 	}
 	c.Unit = probe.DeliveryUnit(p)
+	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}
 	for n := range capacityTrials {
-		id := study.Cell{Network: cell.Network, Probe: load, Levels: levels}.ID(fmt.Sprintf("capacity%d", n+1))
-		res, err := r.under(ctx, r.paths[cell.Network], levels, func(u changed) (record.Result, error) {
+		id := alone.ID(fmt.Sprintf("capacity%d", n+1))
+		res, err := r.under(ctx, alone, func(u changed) (record.Result, error) {
 			return trial.Run(ctx, r.setup(u, id, p))
 		})
 		switch {
@@ -207,16 +208,16 @@ type changed struct {
 	condition.Changed
 }
 
-// under brings a path under the conditions of levels, runs f, and brings it back.
+// under brings the path of a cell under its conditions, runs f, and brings it back.
 // Its error ends the run.
-func (r *run) under(ctx context.Context, p *path, levels map[string]string, f func(changed) (record.Result, error)) (res record.Result, err error) {
-	now := record.Result{Start: time.Now()}
-	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
+func (r *run) under(ctx context.Context, c study.Cell, f func(changed) (record.Result, error)) (res record.Result, err error) {
+	now, p := record.Result{Start: time.Now()}, r.paths[c.Network]
+	change, err := condition.Change(p.Driver, p.Topology, condition.Of(c.Levels))
 	if errors.Is(err, plan.ErrRebuild) {
 		return skipped(now, err), nil
 	}
 	if err != nil {
-		return res, err
+		return res, fmt.Errorf("%s: %w", c.Network, err)
 	}
 	// A condition is undone even when the run is being cancelled: what follows in
 	// this process must find the network as it was built.

@@ -273,7 +273,7 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if err := p.alive(ctx); err != nil {
 		return failed(now, ctx, err)
 	}
-	res, err = r.under(ctx, p, t.Levels, func(c changed) (record.Result, error) {
+	res, err = r.under(ctx, t.Cell, func(c changed) (record.Result, error) {
 		beside, err := r.start(ctx, t, c)
 		defer stop(beside)
 		if err != nil {
