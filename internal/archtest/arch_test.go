@@ -18,7 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // network never sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
-	{"record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/sample", "studies"},
+	{"record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/facts", "internal/hostns"},
 	{"internal/condition", "internal/diagnose", "internal/chart"},
@@ -36,7 +36,7 @@ var only = map[string][]string{
 	"github.com/vishvananda/netns":   {"internal/lab"},
 	"github.com/safchain/ethtool":    {"internal/lab"},
 	"golang.org/x/sys/unix":          {"internal/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/store"},
-	"os/exec":                        {"internal/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/keep", "bench"},
+	"os/exec":                        {"internal/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/keep", "internal/cgroup", "bench"},
 	"gonum.org/v1/plot":              {"internal/chart"},
 	"github.com/spf13/cobra":         {"internal/cli"},
 }

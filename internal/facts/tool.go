@@ -25,6 +25,9 @@ type ToolInfo struct {
 func Tools() []ToolInfo {
 	re := regexp.MustCompile
 	tools := []ToolInfo{
+		{"docker", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
+		{"dockerd", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
+		{"etcd", "etcd-server", []string{"--version"}, re(`etcd Version: (\S+)`)},
 		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
 		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},

@@ -41,6 +41,9 @@ func install(t *testing.T, name, out string) {
 
 func TestTool(t *testing.T) {
 	printed := map[string][2]string{ // what Debian 12 packages print, and the version in it
+		"docker":       {"Docker version 20.10.24+dfsg1, build 297e128", "20.10.24+dfsg1"},
+		"dockerd":      {"Docker version 20.10.24+dfsg1, build 5d6db84", "20.10.24+dfsg1"},
+		"etcd":         {"etcd Version: 3.4.23\nGit SHA: Not provided (use ./build instead of go build)\nGo Version: go1.19.8\nGo OS/Arch: linux/amd64", "3.4.23"},
 		"ethtool":      {"ethtool version 6.1", "6.1"},
 		"fping":        {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
 		"ip":           {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},

@@ -17,6 +17,7 @@ import (
 	vnetns "github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/plan"
@@ -29,6 +30,7 @@ type lab struct {
 	logs     string     // directory of the services' logs; "" is each place's own
 	services []*service // in the order of their start
 	found    map[string]string
+	values   map[string]string // what names in braces stand for in a plan
 }
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
@@ -44,7 +46,8 @@ type place struct {
 // services goes to files in the directory logs, or to the state directory of
 // their place when logs is "".
 func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
-	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}}
+	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{},
+		values: map[string]string{"dir": hostns.Dir, "cgroup": cgroup.Name()}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -57,7 +60,11 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 		if l.places[name] != nil {
 			return nil, fmt.Errorf("lab: two places are called %s", name)
 		}
-		p, err := newPlace(name)
+		ns, err := netns.New()
+		if err != nil {
+			return nil, fmt.Errorf("lab: create %s: %w", name, err)
+		}
+		p, err := newPlace(name, ns)
 		if err != nil {
 			return nil, fmt.Errorf("lab: create %s: %w", name, err)
 		}
@@ -70,11 +77,8 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	return s, nil
 }
 
-func newPlace(name string) (_ *place, err error) {
-	ns, err := netns.New()
-	if err != nil {
-		return nil, err
-	}
+// newPlace makes a place of a namespace, which it closes when it fails.
+func newPlace(name string, ns *netns.Namespace) (_ *place, err error) {
 	p := &place{name: name, ns: ns}
 	defer func() {
 		if err != nil {

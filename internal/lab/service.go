@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -54,7 +55,7 @@ func (l *lab) file(p *place, f *plan.File) error {
 	if !filepath.IsLocal(f.Name) {
 		return fmt.Errorf("file %q is not below the state directory", f.Name)
 	}
-	content := plan.Expand(hostns.Dir, f.Content)[0]
+	content := plan.Expand(l.values, f.Content)[0]
 	return p.host.Do(func() error {
 		name := filepath.Join(hostns.Dir, f.Name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -72,24 +73,34 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
-	out, err := p.output(ctx, e.Env, e.Argv)
+	out, err := l.output(ctx, p, e.Env, e.Argv)
 	if err == nil {
 		err = p.makes(e.Argv[0], e.Makes)
 	}
 	if err != nil && ctx.Err() == nil {
+		if e.Remedy != "" {
+			err = fmt.Errorf("%w: %s", err, e.Remedy)
+		}
 		return fmt.Errorf("%w%s", err, l.said(p.name)) // it may have asked a daemon
 	}
-	if err == nil && e.Found != "" {
-		l.found[e.Found], _, _ = strings.Cut(strings.TrimSpace(out), "\n")
+	if err != nil {
+		return err
 	}
-	return err
+	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	if e.Found != "" {
+		l.found[e.Found] = first
+	}
+	if e.Keep != "" {
+		l.values[e.Keep] = first
+	}
+	return nil
 }
 
 // output runs a command to its end and returns what it prints. The error holds
 // the end of what it says on stderr.
-func (p *place) output(ctx context.Context, env, argv []string) (string, error) {
-	cmd := command(ctx, plan.Expand(hostns.Dir, argv...))
-	cmd.Env = append(os.Environ(), plan.Expand(hostns.Dir, env...)...)
+func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
+	cmd := command(ctx, plan.Expand(l.values, argv...))
+	cmd.Env = append(os.Environ(), plan.Expand(l.values, env...)...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := p.host.Do(cmd.Start); err != nil {
@@ -119,6 +130,9 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
+	if s.Root && rootless.Unprivileged() {
+		return fmt.Errorf("service %s: needs root, not root of a user namespace: run weir as root", s.Name)
+	}
 	for _, dev := range s.Opens {
 		if err := opens(dev); err != nil {
 			return fmt.Errorf("service %s: %w", s.Name, err)
@@ -133,8 +147,8 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	// Not of ctx, which ends with the step: the service stays.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	cmd := command(life, plan.Expand(hostns.Dir, s.Argv...))
-	cmd.Env = append(os.Environ(), plan.Expand(hostns.Dir, s.Env...)...)
+	cmd := command(life, plan.Expand(l.values, s.Argv...))
+	cmd.Env = append(os.Environ(), plan.Expand(l.values, s.Env...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()
@@ -146,7 +160,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		close(d.done)
 	}()
 	l.services = append(l.services, d)
-	if err := d.ready(ctx, p); err != nil {
+	if err := l.ready(ctx, p, d); err != nil {
 		return err
 	}
 	return p.makes(s.Name, s.Makes)
@@ -185,7 +199,7 @@ func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
 const readyEvery = 20 * time.Millisecond
 
 // ready returns when d is ready, has ended, or takes too long.
-func (d *service) ready(ctx context.Context, p *place) error {
+func (l *lab) ready(ctx context.Context, p *place, d *service) error {
 	limit := time.Duration(d.Ready.Seconds()) * time.Second
 	late := fmt.Errorf("not ready within %v", limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
@@ -199,7 +213,7 @@ func (d *service) ready(ctx context.Context, p *place) error {
 			return d.ended()
 		default:
 		}
-		err := d.isReady(ctx, p)
+		err := l.isReady(ctx, p, d)
 		if err == nil {
 			return nil
 		}
@@ -220,14 +234,14 @@ func (d *service) ready(ctx context.Context, p *place) error {
 }
 
 // isReady asks once.
-func (d *service) isReady(ctx context.Context, p *place) error {
+func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
 	r := d.Ready
 	switch {
 	case len(r.Argv) > 0:
-		_, err := p.output(ctx, d.Env, r.Argv)
+		_, err := l.output(ctx, p, d.Env, r.Argv)
 		return err
 	case r.File != "":
-		name := plan.Expand(hostns.Dir, r.File)[0]
+		name := plan.Expand(l.values, r.File)[0]
 		return p.host.Do(func() error {
 			_, err := os.Stat(name)
 			return err

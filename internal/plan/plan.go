@@ -29,6 +29,7 @@ type Step struct {
 	Move    *Move    `json:"move,omitempty"`
 	File    *File    `json:"file,omitempty"`
 	Exec    *Exec    `json:"exec,omitempty"`
+	Adopt   *Adopt   `json:"adopt,omitempty"`
 	Service *Service `json:"service,omitempty"`
 }
 

@@ -12,6 +12,11 @@ import (
 // bytes (unix(7)).
 const Dir = "{dir}"
 
+// Cgroup stands for the name of a control group of the network's own, below the
+// root of every hierarchy. It does not exist before a daemon makes it, and does
+// not outlive weir.
+const Cgroup = "{cgroup}"
+
 // A Service is a daemon that runs in a place from its step on until the network
 // is closed. It must stay in the foreground. The step is done when the service is
 // ready; a service that ends before the network does makes its trials fail.
@@ -20,6 +25,7 @@ type Service struct {
 	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
+	Root  bool     `json:"root,omitempty"`  // it must be root of the machine, not of a user namespace
 	Ready Ready    `json:"ready"`
 	Makes []string `json:"makes,omitempty"` // network devices that are in the place when it is ready
 }
@@ -51,6 +57,18 @@ type Exec struct {
 	// Found is the name under which every result of the network holds the first
 	// line that the command prints: a version, or a choice that a daemon made.
 	Found string `json:"found,omitempty"`
+	// Keep is a name, of small letters; in the words of the steps that follow,
+	// "{NAME}" stands for the first line that the command prints.
+	Keep string `json:"keep,omitempty"`
+	// Remedy is what to do when the command fails, for the end of the error.
+	Remedy string `json:"remedy,omitempty"`
+}
+
+// An Adopt makes the network namespace of a process that a daemon started a
+// pod's. What was done in the pod before is gone.
+type Adopt struct {
+	Pod string   `json:"pod"`
+	PID []string `json:"pid"` // a command that prints the number of the process, as in Exec
 }
 
 // A File is written to the state directory of a place.
@@ -77,17 +95,21 @@ type Move struct {
 	MTU int    `json:"mtu,omitempty"`
 }
 
-// Expand returns words with dir in place of Dir.
-func Expand(dir string, words ...string) []string {
+// Expand returns words with values, by name, in place of the names in braces.
+func Expand(values map[string]string, words ...string) []string {
 	out := slices.Clone(words)
-	for i, w := range out {
-		out[i] = strings.ReplaceAll(w, Dir, dir)
+	for i := range out {
+		for name, v := range values {
+			out[i] = strings.ReplaceAll(out[i], "{"+name+"}", v)
+		}
 	}
 	return out
 }
 
 // stateful reports whether the step needs the state directory of its place.
-func (s Step) stateful() bool { return s.Service != nil || s.Exec != nil || s.File != nil }
+func (s Step) stateful() bool {
+	return s.Service != nil || s.Exec != nil || s.File != nil || s.Adopt != nil
+}
 
 // Programs returns the programs that p starts and that are not this one, sorted:
 // what has to be installed.
@@ -105,6 +127,9 @@ func (p Plan) Programs() []string {
 		}
 		if s.Exec != nil {
 			add(s.Exec.Argv)
+		}
+		if s.Adopt != nil {
+			add(s.Adopt.PID)
 		}
 	}
 	slices.Sort(names)

@@ -1,0 +1,126 @@
+package network
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// DockerBridge connects the containers of one host with Docker's bridge driver.
+type DockerBridge struct {
+	Bridge string `yaml:"bridge"` // user or docker0
+}
+
+// A bridge that a user makes has its own subnet and name; docker0 is there from
+// the start and hands out its addresses in order.
+const (
+	BridgeUser    = "user"
+	BridgeDocker0 = "docker0"
+)
+
+// Plan starts Docker, makes the bridge and runs a container for every pod.
+func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
+	const name = "docker-bridge"
+	if len(t.Hosts) != 1 {
+		return plan.Plan{}, fmt.Errorf("%s: needs exactly 1 host, topology has %d", name, len(t.Hosts))
+	}
+	if err := checkDocker(name, t); err != nil {
+		return plan.Plan{}, err
+	}
+	mtu, err := podMTU(name, t, 0)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	h := t.Hosts[0]
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	var bridge string
+	switch n.Bridge {
+	case BridgeDocker0:
+		bridge = "bridge"
+		// Its subnet is that of the gateway. Without a range of its own, docker0
+		// would hand out addresses from the beginning of the subnet.
+		gw := fmt.Sprintf("%v/%d", gateway(h.PodNet), t.PodAll.Bits())
+		p.Steps = append(p.Steps, startDocker(h, "--bip", gw, "--fixed-cidr", h.PodNet.String(), "--mtu", strconv.Itoa(mtu))...)
+	case BridgeUser:
+		bridge = dockerNet
+		p.Steps = append(p.Steps, startDocker(h)...)
+		p.Steps = append(p.Steps, dockerStep(h, "network", "create", "--driver", "bridge",
+			"--subnet", t.PodAll.Masked().String(), "--gateway", gateway(h.PodNet).String(),
+			"--opt", "com.docker.network.bridge.name="+bridgeDev, "--opt", "com.docker.network.driver.mtu="+strconv.Itoa(mtu), bridge))
+	default:
+		return plan.Plan{}, fmt.Errorf("%s: bridge %q is neither %s nor %s", name, n.Bridge, BridgeUser, BridgeDocker0)
+	}
+	p.Steps = append(p.Steps, containers(h, bridge)...)
+	p.Steps = append(p.Steps, dockerVersion(h))
+	p.Expect = expect(t, p)
+	return p, nil
+}
+
+// Names in every Docker engine.
+const (
+	dockerNet   = "weir"       // the network under test
+	dockerImage = "weir-pause" // of the containers, see package pause
+)
+
+// checkDocker refuses what Docker cannot do, or would do in silence differently.
+func checkDocker(name string, t topo.Topology) error {
+	if is6(t.PodAll.Addr()) {
+		return fmt.Errorf("%s: pods have IPv4 addresses: Docker gives a container an IPv6 address beside one of IPv4 only", name)
+	}
+	if t.NoOffload {
+		return fmt.Errorf("%s: segmentation is not switched off here: Docker chooses the names of the devices", name)
+	}
+	return nil
+}
+
+// docker is a command to the engine of a host.
+func docker(args ...string) []string {
+	return append([]string{"docker", "--host", "unix://" + plan.Dir + "/docker.sock"}, args...)
+}
+
+func dockerStep(h topo.Host, args ...string) plan.Step {
+	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: docker(args...)}}
+}
+
+// dockerTimeout is for a busy machine: an engine takes a second to start.
+const dockerTimeout = 30
+
+// startDocker starts an engine on h that shares nothing with another, and loads
+// the image of the containers. args are more arguments of dockerd.
+func startDocker(h topo.Host, args ...string) []plan.Step {
+	argv := append([]string{"dockerd",
+		"--config-file", plan.Dir + "/daemon.json", "--data-root", plan.Dir + "/data", "--exec-root", plan.Dir + "/exec",
+		"--pidfile", plan.Dir + "/docker.pid", "--host", "unix://" + plan.Dir + "/docker.sock", "--group", "root",
+		"--cgroup-parent", "/" + plan.Cgroup, "--exec-opt", "native.cgroupdriver=cgroupfs"}, args...)
+	image := plan.Dir + "/image.tar"
+	return []plan.Step{
+		// Otherwise it would read the machine's, and make a key in /etc/docker.
+		{In: h.Name, File: &plan.File{Name: "daemon.json", Content: fmt.Sprintf("{%q: %q}\n", "deprecated-key-path", plan.Dir+"/key.json")}},
+		{In: h.Name, Service: &plan.Service{Name: "dockerd", Root: true, Argv: argv, Ready: plan.Ready{Line: "API listen on ", Timeout: dockerTimeout}}},
+		{In: h.Name, Exec: &plan.Exec{Argv: []string{"weir", "pause", image}}},
+		dockerStep(h, "import", image, dockerImage),
+	}
+}
+
+// containers runs a container on network for every pod of h, which gets its
+// network namespace.
+func containers(h topo.Host, network string) []plan.Step {
+	var steps []plan.Step
+	for _, pod := range h.Pods {
+		run := []string{"run", "--detach", "--name", pod.Name, "--log-driver", "none", "--network", network}
+		if network == dockerNet { // docker0 takes no wishes
+			run = append(run, "--ip", pod.Addr.Addr().String())
+		}
+		steps = append(steps,
+			dockerStep(h, append(run, dockerImage, "/weir", "pause")...),
+			plan.Step{In: h.Name, Adopt: &plan.Adopt{Pod: pod.Name, PID: docker("inspect", "--format", "{{.State.Pid}}", pod.Name)}})
+	}
+	return steps
+}
+
+// dockerVersion finds out what runs on h.
+func dockerVersion(h topo.Host) plan.Step {
+	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: docker("version", "--format", "{{.Server.Version}}"), Found: "docker.version"}}
+}

@@ -1,0 +1,132 @@
+package network
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// DockerOverlay connects the containers of all hosts with Docker's overlay
+// driver: one engine for each host, VXLAN between them.
+type DockerOverlay struct {
+	Control   string `yaml:"control"`   // swarm or etcd: where engines learn of each other's containers
+	Encrypted bool   `yaml:"encrypted"` // IPsec between the hosts
+}
+
+// Control planes of the overlay. With etcd, libnetwork keeps its state in an
+// external store, as before Docker 1.12; Docker 23.0 has it no more.
+const (
+	ControlSwarm = "swarm"
+	ControlEtcd  = "etcd"
+)
+
+const (
+	swarmPort = 2377
+	etcdPort  = 2379
+)
+
+// Plan starts the engines, joins them and runs a container for every pod.
+func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
+	const name = "docker-overlay"
+	if err := checkHosts(name, t, 2); err != nil {
+		return plan.Plan{}, err
+	}
+	if err := checkDocker(name, t); err != nil {
+		return plan.Plan{}, err
+	}
+	if underlay6(t) {
+		return plan.Plan{}, fmt.Errorf("%s: the underlay must be IPv4: Docker's overlay sends to no IPv6 address", name)
+	}
+	overhead := vxlanOverhead(t)
+	if n.Encrypted {
+		overhead = encryptedOverhead(t)
+	}
+	mtu, err := podMTU(name, t, overhead)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	first := t.Hosts[0]
+	if n.Encrypted {
+		for _, h := range t.Hosts {
+			p.Steps = append(p.Steps, hasESP(h))
+		}
+	}
+	switch n.Control {
+	case ControlSwarm:
+		p.Steps = append(p.Steps, swarm(t)...)
+	case ControlEtcd:
+		p.Steps = append(p.Steps, etcd(first))
+		store := fmt.Sprintf("etcd://%v:%d", first.Addr.Addr(), etcdPort)
+		for _, h := range t.Hosts {
+			p.Steps = append(p.Steps, startDocker(h, "--cluster-store", store, "--cluster-advertise", h.Addr.Addr().String()+":2376")...)
+		}
+	default:
+		return plan.Plan{}, fmt.Errorf("%s: control %q is neither %s nor %s", name, n.Control, ControlSwarm, ControlEtcd)
+	}
+	create := []string{"network", "create", "--driver", "overlay",
+		"--subnet", t.PodAll.Masked().String(), "--opt", "com.docker.network.driver.mtu=" + strconv.Itoa(t.MTU)}
+	if n.Control == ControlSwarm {
+		create = append(create, "--attachable")
+	}
+	if n.Encrypted {
+		create = append(create, "--opt", "encrypted")
+	}
+	p.Steps = append(p.Steps, dockerStep(first, append(create, dockerNet)...))
+	for _, h := range t.Hosts {
+		p.Steps = append(p.Steps, containers(h, dockerNet)...)
+		p.Steps = append(p.Steps, dockerVersion(h))
+	}
+	p.Expect = expect(t, p)
+	return p, nil
+}
+
+// encryptedOverhead returns what VXLAN and ESP leave less of the MTU. Docker
+// counts 26 bytes for ESP and rounds the rest down to a multiple of 4 (libnetwork,
+// drivers/overlay/overlay.go and encryption.go, maxMTU and pktExpansion).
+func encryptedOverhead(t topo.Topology) int {
+	const esp = 26
+	rest := t.MTU - vxlanOverhead(t) - esp
+	return t.MTU - (rest - rest%4)
+}
+
+// swarm starts the engines as one swarm, with the first host as its manager.
+func swarm(t topo.Topology) []plan.Step {
+	var steps []plan.Step
+	manager := fmt.Sprintf("%v:%d", t.Hosts[0].Addr.Addr(), swarmPort)
+	for i, h := range t.Hosts {
+		addr := h.Addr.Addr()
+		at := []string{"--advertise-addr", addr.String(), "--listen-addr", fmt.Sprintf("%v:%d", addr, swarmPort)}
+		steps = append(steps, startDocker(h)...)
+		if i == 0 {
+			steps = append(steps,
+				dockerStep(h, append([]string{"swarm", "init"}, at...)...),
+				plan.Step{In: h.Name, Exec: &plan.Exec{Argv: docker("swarm", "join-token", "--quiet", "worker"), Keep: "token"}})
+			continue
+		}
+		join := append([]string{"swarm", "join"}, at...)
+		steps = append(steps, dockerStep(h, append(join, "--token", "{token}", manager)...))
+	}
+	return steps
+}
+
+// etcd starts the store of all engines on h.
+func etcd(h topo.Host) plan.Step {
+	url := fmt.Sprintf("http://%v:%d", h.Addr.Addr(), etcdPort)
+	return plan.Step{In: h.Name, Service: &plan.Service{Name: "etcd",
+		// Docker speaks version 2 of its interface.
+		Argv: []string{"etcd", "--enable-v2", "--data-dir", plan.Dir + "/etcd",
+			"--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", "http://127.0.0.1:2380"},
+		Ready: plan.Ready{Line: "ready to serve client requests", Timeout: dockerTimeout}}}
+}
+
+// hasESP finds out whether the kernel of h encrypts. Where it does not, Docker
+// makes an encrypted overlay all the same, which passes nothing.
+func hasESP(h topo.Host) plan.Step {
+	return plan.Step{In: h.Name, Exec: &plan.Exec{
+		Argv: []string{"ip", "xfrm", "state", "add", "src", "127.0.0.1", "dst", "127.0.0.1", "proto", "esp", "spi", "1", "mode", "transport",
+			"aead", "rfc4106(gcm(aes))", "0x0123456789abcdef0123456789abcdef01234567", "64"},
+		Remedy: "without ESP an encrypted overlay passes nothing: load its module as root (modprobe esp4)"}}
+}
