@@ -90,7 +90,7 @@ func TestToolMissing(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are ethtool, fping, ip, iperf, iperf3") {
+	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are docker, dockerd, etcd, ethtool, fping") {
 		t.Errorf("unknown: %v", err)
 	}
 }

@@ -46,5 +46,8 @@ func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 	}
 	old := *pod
 	*pod = *adopted // the site has handed out pod
-	return old.close()
+	if err := old.close(); err != nil {
+		return err
+	}
+	return pod.makes(a.PID[0], a.Makes)
 }

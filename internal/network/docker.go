@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"net/netip"
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -26,7 +27,7 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) != 1 {
 		return plan.Plan{}, fmt.Errorf("%s: needs exactly 1 host, topology has %d", name, len(t.Hosts))
 	}
-	if err := checkDocker(name, t); err != nil {
+	if err := checkPods4(name, t); err != nil {
 		return plan.Plan{}, err
 	}
 	mtu, err := podMTU(name, t, 0)
@@ -39,10 +40,10 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	switch n.Bridge {
 	case BridgeDocker0:
 		bridge = "bridge"
-		// Its subnet is that of the gateway. Without a range of its own, docker0
-		// would hand out addresses from the beginning of the subnet.
-		gw := fmt.Sprintf("%v/%d", gateway(h.PodNet), t.PodAll.Bits())
-		p.Steps = append(p.Steps, startDocker(h, "--bip", gw, "--fixed-cidr", h.PodNet.String(), "--mtu", strconv.Itoa(mtu))...)
+		// It hands out the first free addresses of the range. The bridge has the one
+		// that no pod has, which ends in 0 and is like any other in a network as large.
+		bip := netip.PrefixFrom(h.PodNet.Addr(), t.PodAll.Bits())
+		p.Steps = append(p.Steps, startDocker(h, "--bip", bip.String(), "--fixed-cidr", h.PodNet.String(), "--mtu", strconv.Itoa(mtu))...)
 	case BridgeUser:
 		bridge = dockerNet
 		p.Steps = append(p.Steps, startDocker(h)...)
@@ -53,6 +54,13 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, fmt.Errorf("%s: bridge %q is neither %s nor %s", name, n.Bridge, BridgeUser, BridgeDocker0)
 	}
 	p.Steps = append(p.Steps, containers(h, bridge)...)
+	if t.NoOffload {
+		// What is segmented when it leaves a pod is nowhere joined: neither a veth
+		// nor a bridge does, see noOffload.
+		for _, pod := range h.Pods {
+			p.Steps = append(p.Steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: noOffload("veth")}})
+		}
+	}
 	p.Steps = append(p.Steps, dockerVersion(h))
 	p.Expect = expect(t, p)
 	return p, nil
@@ -64,13 +72,10 @@ const (
 	dockerImage = "weir-pause" // of the containers, see package pause
 )
 
-// checkDocker refuses what Docker cannot do, or would do in silence differently.
-func checkDocker(name string, t topo.Topology) error {
+// checkPods4 refuses pods with IPv6 addresses.
+func checkPods4(name string, t topo.Topology) error {
 	if is6(t.PodAll.Addr()) {
-		return fmt.Errorf("%s: pods have IPv4 addresses: Docker gives a container an IPv6 address beside one of IPv4 only", name)
-	}
-	if t.NoOffload {
-		return fmt.Errorf("%s: segmentation is not switched off here: Docker chooses the names of the devices", name)
+		return fmt.Errorf("%s: Docker gives a container an IPv6 address only beside one of IPv4; use pods with IPv4", name)
 	}
 	return nil
 }
@@ -115,7 +120,7 @@ func containers(h topo.Host, network string) []plan.Step {
 		}
 		steps = append(steps,
 			dockerStep(h, append(run, dockerImage, "/weir", "pause")...),
-			plan.Step{In: h.Name, Adopt: &plan.Adopt{Pod: pod.Name, PID: docker("inspect", "--format", "{{.State.Pid}}", pod.Name)}})
+			plan.Step{In: h.Name, Adopt: &plan.Adopt{Pod: pod.Name, PID: docker("inspect", "--format", "{{.State.Pid}}", pod.Name), Makes: []string{podDev}}})
 	}
 	return steps
 }

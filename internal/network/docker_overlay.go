@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -33,11 +34,14 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts(name, t, 2); err != nil {
 		return plan.Plan{}, err
 	}
-	if err := checkDocker(name, t); err != nil {
+	if err := checkPods4(name, t); err != nil {
 		return plan.Plan{}, err
 	}
 	if underlay6(t) {
-		return plan.Plan{}, fmt.Errorf("%s: the underlay must be IPv4: Docker's overlay sends to no IPv6 address", name)
+		return plan.Plan{}, fmt.Errorf("%s: Docker's overlay has no tunnels over IPv6; use an underlay with IPv4", name)
+	}
+	if t.NoOffload {
+		return plan.Plan{}, fmt.Errorf("%s: segmentation is not switched off here: Docker's vxlan devices, which join segments, are in namespaces of its own; use vxlan-overlay", name)
 	}
 	overhead := vxlanOverhead(t)
 	if n.Encrypted {
@@ -51,7 +55,7 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	first := t.Hosts[0]
 	if n.Encrypted {
 		for _, h := range t.Hosts {
-			p.Steps = append(p.Steps, hasESP(h))
+			p.Steps = append(p.Steps, encrypts(h)...)
 		}
 	}
 	switch n.Control {
@@ -122,11 +126,14 @@ func etcd(h topo.Host) plan.Step {
 		Ready: plan.Ready{Line: "ready to serve client requests", Timeout: dockerTimeout}}}
 }
 
-// hasESP finds out whether the kernel of h encrypts. Where it does not, Docker
-// makes an encrypted overlay all the same, which passes nothing.
-func hasESP(h topo.Host) plan.Step {
-	return plan.Step{In: h.Name, Exec: &plan.Exec{
-		Argv: []string{"ip", "xfrm", "state", "add", "src", "127.0.0.1", "dst", "127.0.0.1", "proto", "esp", "spi", "1", "mode", "transport",
-			"aead", "rfc4106(gcm(aes))", "0x0123456789abcdef0123456789abcdef01234567", "64"},
-		Remedy: "without ESP an encrypted overlay passes nothing: load its module as root (modprobe esp4)"}}
+// encrypts finds out whether the kernel of h can do what Docker uses. Where it
+// cannot, Docker makes an encrypted overlay all the same, which passes nothing.
+func encrypts(h topo.Host) []plan.Step {
+	id := []string{"src", "127.0.0.1", "dst", "127.0.0.1", "proto", "esp", "spi", "1"}
+	state := func(verb string, args ...string) *plan.Exec {
+		return &plan.Exec{Argv: slices.Concat([]string{"ip", "xfrm", "state", verb}, id, args)}
+	}
+	add := state("add", "mode", "transport", "aead", "rfc4106(gcm(aes))", "0x0123456789abcdef0123456789abcdef01234567", "64")
+	add.Remedy = "an encrypted overlay would pass nothing without ESP and its cipher: load the modules as root (modprobe -a esp4 gcm), or leave encrypted out"
+	return []plan.Step{{In: h.Name, Exec: add}, {In: h.Name, Exec: state("delete")}}
 }

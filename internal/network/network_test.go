@@ -26,6 +26,9 @@ var drivers = func() map[string]network.Driver {
 	for name, n := range catalog.Networks {
 		ds[name] = n.New()
 	}
+	ds["docker-bridge-docker0"] = &network.DockerBridge{Bridge: "docker0"}
+	ds["docker-overlay-etcd"] = &network.DockerOverlay{Control: "etcd"}
+	ds["docker-overlay-encrypted"] = &network.DockerOverlay{Control: "swarm", Encrypted: true}
 	ds["ovs-internal"] = &network.OVS{Datapath: "netdev", Interface: "internal"}
 	ds["ovs-vxlan-internal"] = &network.OVSVXLAN{Datapath: "netdev", Interface: "internal", VNI: 1, Port: 4789}
 	return ds
@@ -99,10 +102,11 @@ func TestBuildGolden(t *testing.T) {
 		d network.Driver
 		t topo.Topology
 	}{
-		"build.vxlan-overlay": {drivers["vxlan-overlay"], plain},
-		"build.routed":        {drivers["routed"], rich},
-		"build.ovs-vxlan":     {drivers["ovs-vxlan"], plain},
-		"build.ovs-system":    {drivers["ovs-vxlan"], kernel},
+		"build.vxlan-overlay":  {drivers["vxlan-overlay"], plain},
+		"build.routed":         {drivers["routed"], rich},
+		"build.docker-overlay": {drivers["docker-overlay"], plain},
+		"build.ovs-vxlan":      {drivers["ovs-vxlan"], plain},
+		"build.ovs-system":     {drivers["ovs-vxlan"], kernel},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := network.Build(c.d, c.t)
@@ -149,6 +153,11 @@ func TestErrors(t *testing.T) {
 		{network.OVSVXLAN{Datapath: "auto", Interface: "veth", VNI: 1, Port: 4789}, kernel, "ovs-vxlan: segmentation by the tunnels of the kernel datapath is not switched off here; use datapath netdev"},
 		{network.OVSGeneve{Datapath: "auto", Interface: "veth", VNI: 1}, two, "ovs-geneve: port 0 is outside 1..65535"},
 		{network.OVSVLAN{Datapath: "auto", Interface: "veth", Tag: 4095}, two, "ovs-vlan: tag 4095 is outside 1..4094"},
+		{network.DockerBridge{Bridge: "docker1"}, one, `docker-bridge: bridge "docker1" is neither user nor docker0`},
+		{network.DockerBridge{Bridge: "user"}, two, "docker-bridge: needs exactly 1 host, topology has 2"},
+		{network.DockerOverlay{Control: "consul"}, two, `docker-overlay: control "consul" is neither swarm nor etcd`},
+		{network.DockerOverlay{Control: "swarm"}, one, "docker-overlay: needs 2 hosts or more, topology has 1"},
+		{network.DockerOverlay{Control: "swarm"}, kernel, "docker-overlay: segmentation is not switched off here: Docker's vxlan devices, which join segments, are in namespaces of its own; use vxlan-overlay"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
@@ -209,7 +218,7 @@ func TestPlansAreSound(t *testing.T) {
 				made[s.In+" "+dev] = true
 			}
 		}
-		for _, s := range p.Steps {
+		for i, s := range p.Steps {
 			if n := fields(s); n != 1 {
 				t.Errorf("%s: %v sets %d things", name, s, n)
 			}
@@ -249,6 +258,12 @@ func TestPlansAreSound(t *testing.T) {
 				makes(s, s.Exec.Makes)
 			case s.Service != nil:
 				makes(s, s.Service.Makes)
+			case s.Adopt != nil:
+				// What was made in the pod before would be gone.
+				if slices.ContainsFunc(p.Steps[:i], func(b plan.Step) bool { return b.In == s.Adopt.Pod && b.Sysctl == nil }) {
+					t.Errorf("%s: %v: comes too late", name, s)
+				}
+				makes(plan.Step{In: s.Adopt.Pod}, s.Adopt.Makes)
 			case s.Move != nil:
 				need(s, s.In, s.Move.Dev)
 				delete(made, s.In+" "+s.Move.Dev)
@@ -279,7 +294,7 @@ func TestPlansAreSound(t *testing.T) {
 func fields(s plan.Step) int {
 	n := 0
 	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil,
-		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil} {
+		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Adopt != nil} {
 		if set {
 			n++
 		}

@@ -67,8 +67,9 @@ type Exec struct {
 // An Adopt makes the network namespace of a process that a daemon started a
 // pod's. What was done in the pod before is gone.
 type Adopt struct {
-	Pod string   `json:"pod"`
-	PID []string `json:"pid"` // a command that prints the number of the process, as in Exec
+	Pod   string   `json:"pod"`
+	PID   []string `json:"pid"`             // a command that prints the number of the process, as in Exec
+	Makes []string `json:"makes,omitempty"` // network devices that are in it
 }
 
 // A File is written to the state directory of a place.
