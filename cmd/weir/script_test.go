@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/cli"
 	"github.com/weir-bench/weir/internal/keep"
+	"github.com/weir-bench/weir/internal/pause"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -57,6 +58,10 @@ func TestScript(t *testing.T) {
 			switch cond {
 			case "lab":
 				return labErr() == nil, nil
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "static":
+				return staticErr() == nil, nil
 			case "tun":
 				return tunErr() == nil, nil
 			case "userns":
@@ -80,6 +85,16 @@ func labErr() error {
 		cmd = exec.Command("unshare", "--net", "--pid", "--fork", "true")
 	}
 	return cmd.Run()
+}
+
+// staticErr says why weir cannot run in a container that has nothing else.
+func staticErr() error {
+	f, err := os.CreateTemp("", "weir-image")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	return errors.Join(f.Close(), pause.Image(f.Name()))
 }
 
 // status N COMMAND… runs a command and fails unless it ends with status N.
