@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
-PACKAGES := iperf3 iproute2 ethtool procps openvswitch-switch
+PACKAGES := iperf3 iproute2 ethtool procps openvswitch-switch docker.io etcd-server
 
 export CGO_ENABLED := 0
 
