@@ -7,6 +7,7 @@
 package cgroup
 
 import (
+	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -35,8 +36,9 @@ func Name() string { return os.Getenv(env) }
 
 // Guard chooses a name for a control group, which this process and those that it
 // starts learn from Name, and starts a process that removes the group, in every
-// hierarchy, when this one is gone, or sweep is called. Only root can make control
-// groups: for others it does nothing.
+// hierarchy, when this one and all of those are gone. It must be called before any
+// is started; sweep, when they have ended. Only root can make control groups: for
+// others it does nothing.
 func Guard() (sweep func() error, err error) {
 	if os.Geteuid() != 0 {
 		return func() error { return nil }, nil
@@ -58,7 +60,10 @@ func Guard() (sweep func() error, err error) {
 	}
 	return func() error {
 		stdin.Close()
-		return cmd.Wait() // it has said why
+		if err := cmd.Wait(); err != nil { // it has said why
+			return fmt.Errorf("control groups are left: %w", err)
+		}
+		return nil
 	}, nil
 }
 
@@ -74,12 +79,30 @@ func Sweep(name string) error {
 	_, _ = io.Copy(io.Discard, os.Stdin) // its end is all that it tells
 	deadline := time.Now().Add(patience)
 	for {
-		err := remove(root, name)
+		err := alive(name) // one of them could make a group anew
+		if err == nil {
+			err = remove(root, name)
+		}
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
 		time.Sleep(10 * time.Millisecond) // processes are ended by the kernel in its own time
 	}
+}
+
+// alive returns an error when a process, this one left out, has learnt name.
+func alive(name string) error {
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		b, _ := os.ReadFile(f) // the process may be gone by now
+		if filepath.Dir(f) != fmt.Sprintf("/proc/%d", os.Getpid()) && bytes.Contains(b, []byte(env+"="+name+"\x00")) {
+			return fmt.Errorf("%s: a process that may use control group %s still runs", filepath.Dir(f), name)
+		}
+	}
+	return nil
 }
 
 // remove removes the groups called name below root, in one hierarchy or in one

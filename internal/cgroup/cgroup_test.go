@@ -2,8 +2,10 @@ package cgroup
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -65,6 +67,29 @@ func TestRemoveBusy(t *testing.T) {
 	}
 	if got, want := left(t, root), []string{"weir-a", "weir-a/x"}; !slices.Equal(got, want) {
 		t.Errorf("%v are left, want %v", got, want)
+	}
+}
+
+// Nothing is removed as long as a process runs that was told the name.
+func TestAlive(t *testing.T) {
+	name := "weir-" + strings.ToLower(t.Name())
+	cmd := exec.Command("sleep", "1000")
+	cmd.Env = []string{env + "=" + name}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if err := alive(name); err == nil || !strings.Contains(err.Error(), "/proc/"+strconv.Itoa(cmd.Process.Pid)) {
+		t.Errorf("error %v", err)
+	}
+	if err := alive(name + "x"); err != nil {
+		t.Error(err)
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait() // it was killed
+	if err := alive(name); err != nil {
+		t.Error(err)
 	}
 }
 
