@@ -25,6 +25,9 @@ import (
 // of the host's own.
 const Dir = "/run/weir"
 
+// Layers is a directory of the host's own for layers over directories of the machine.
+const Layers = "/run/layers"
+
 // A Host is the process that holds the namespaces.
 type Host struct {
 	*netns.Namespace // all of them

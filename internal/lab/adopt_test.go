@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -71,6 +72,34 @@ func TestKeep(t *testing.T) {
 	})
 	if got := s.Found["found"]; err != nil || got != "secret {{.Token}}" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// What a service writes to a private directory is seen by its place and by nobody
+// else, who both see what was there before.
+func TestServicePrivate(t *testing.T) {
+	s, _ := openLogs(t, "a", "b")
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/before", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"one", "two"} { // the second finds the layer of the first
+		err := s.Apply(t.Context(), []plan.Step{{In: "a", Service: &plan.Service{Name: name, Private: []string{dir},
+			Argv: weirDaemon("need="+dir+"/before", "touch="+dir+"/"+name, "hang"), Ready: plan.Ready{File: dir + "/" + name}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := s.Apply(t.Context(), []plan.Step{
+		{In: "a", Exec: &plan.Exec{Argv: weirDaemon("need="+dir+"/one", "need="+dir+"/two")}},
+		{In: "b", Exec: &plan.Exec{Argv: weirDaemon("need=" + dir + "/before")}},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
 	}
 }
 

@@ -12,11 +12,8 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -130,13 +127,8 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
-	if s.Root && rootless.Unprivileged() {
-		return fmt.Errorf("service %s: needs root, not root of a user namespace: run weir as root", s.Name)
-	}
-	for _, dev := range s.Opens {
-		if err := opens(dev); err != nil {
-			return fmt.Errorf("service %s: %w", s.Name, err)
-		}
+	if err := p.needs(s); err != nil {
+		return fmt.Errorf("service %s: %w", s.Name, err)
 	}
 	d := &service{Service: *s, in: p.name, done: make(chan struct{})}
 	log, err := l.openLog(p, d)
@@ -164,20 +156,6 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		return err
 	}
 	return p.makes(s.Name, s.Makes)
-}
-
-// opens returns an error when a device file cannot be opened.
-func opens(dev string) error {
-	f, err := os.OpenFile(dev, os.O_RDWR, 0)
-	switch {
-	case err == nil:
-		return f.Close()
-	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("%w: run as root, or as root once: chmod 666 %s", err, dev)
-	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV):
-		return fmt.Errorf("%w: load its module as root (modprobe %s), or give the container this device", err, filepath.Base(dev))
-	}
-	return err
 }
 
 // openLog creates the file that takes what d says.

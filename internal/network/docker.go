@@ -103,7 +103,11 @@ func startDocker(h topo.Host, args ...string) []plan.Step {
 	return []plan.Step{
 		// Otherwise it would read the machine's, and make a key in /etc/docker.
 		{In: h.Name, File: &plan.File{Name: "daemon.json", Content: fmt.Sprintf("{%q: %q}\n", "deprecated-key-path", plan.Dir+"/key.json")}},
-		{In: h.Name, Service: &plan.Service{Name: "dockerd", Root: true, Argv: argv, Ready: plan.Ready{Line: "API listen on ", Timeout: dockerTimeout}}},
+		{In: h.Name, Service: &plan.Service{Name: "dockerd", Root: true, Argv: argv,
+			// Whatever its flags say, it writes to /var/lib/docker/network (libnetwork,
+			// sandbox_dns_unix.go), and its containerd to /opt/containerd.
+			Private: []string{"/var/lib", "/opt"},
+			Ready:   plan.Ready{Line: "API listen on ", Timeout: dockerTimeout}}},
 		{In: h.Name, Exec: &plan.Exec{Argv: []string{"weir", "pause", image}}},
 		dockerStep(h, "import", image, dockerImage),
 	}

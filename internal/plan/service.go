@@ -26,8 +26,11 @@ type Service struct {
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
 	Root  bool     `json:"root,omitempty"`  // it must be root of the machine, not of a user namespace
-	Ready Ready    `json:"ready"`
-	Makes []string `json:"makes,omitempty"` // network devices that are in the place when it is ready
+	// Private directories of the machine are as they are, but what is written to
+	// them is seen in the place alone, and ends with it.
+	Private []string `json:"private,omitempty"`
+	Ready   Ready    `json:"ready"`
+	Makes   []string `json:"makes,omitempty"` // network devices that are in the place when it is ready
 }
 
 // Ready is how a Service is known to be ready. One of the first three is set.
