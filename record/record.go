@@ -18,6 +18,9 @@ const (
 	Invalid Status = "invalid" // measured, but an expectation failed or a value is impossible
 	Failed  Status = "failed"  // a program of the trial failed
 	Skipped Status = "skipped" // not started: something it needs is missing
+	// Disturbed is ok but for something outside the run that used the machine. It is
+	// decided over neighbouring trials when results are analysed, and never stored.
+	Disturbed Status = "disturbed"
 )
 
 // A Result is everything known about one trial.

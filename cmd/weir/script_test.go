@@ -9,12 +9,14 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weir-bench/weir/internal/cli"
+	"github.com/weir-bench/weir/internal/guest"
 	"github.com/weir-bench/weir/internal/keep"
 	"github.com/weir-bench/weir/internal/pause"
 	"github.com/weir-bench/weir/internal/store"
@@ -50,6 +52,9 @@ func TestScript(t *testing.T) {
 				}
 			})
 			e.Setenv("RECORDED", recorded) // what tools printed
+			if cache, err := os.UserCacheDir(); err == nil {
+				e.Setenv("XDG_CACHE_HOME", cache) // where a guest's kernel may be; HOME is none
+			}
 			path, err := exec.LookPath("weir")
 			e.Setenv("WEIR", path)
 			return err
@@ -64,6 +69,8 @@ func TestScript(t *testing.T) {
 				return staticErr() == nil, nil
 			case "tun":
 				return tunErr() == nil, nil
+			case "guest":
+				return guestErr() == nil, nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}
@@ -74,6 +81,7 @@ func TestScript(t *testing.T) {
 			"await":    await,
 			"status":   status,
 			"trials":   listTrials,
+			"hog":      hog,
 		},
 	})
 }
@@ -95,6 +103,16 @@ func staticErr() error {
 	}
 	defer os.Remove(f.Name())
 	return errors.Join(f.Close(), pause.Image(f.Name()))
+}
+
+// guestErr says why this machine cannot run a guest: something is not installed.
+func guestErr() error {
+	for _, c := range guest.Checks() {
+		if !c.OK && c.Name != "guest: KVM" {
+			return errors.New(c.Detail)
+		}
+	}
+	return nil
 }
 
 // status N COMMAND… runs a command and fails unless it ends with status N.
@@ -128,6 +146,18 @@ func listTrials(ts *testscript.TestScript, neg bool, args []string) {
 		b.WriteString(r.Trial + "\n")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o666))
+}
+
+// hog keeps every CPU busy until the script ends.
+func hog(ts *testscript.TestScript, _ bool, _ []string) {
+	var stop atomic.Bool
+	ts.Defer(func() { stop.Store(true) })
+	for range runtime.NumCPU() {
+		go func() {
+			for !stop.Load() {
+			}
+		}()
+	}
 }
 
 // leftover fails when a process still has the script's work directory in its

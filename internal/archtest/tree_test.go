@@ -185,12 +185,15 @@ func TestProbesAreListed(t *testing.T) {
 			t.Errorf("probe %s: nobody says what it is", name)
 		}
 		_, client := p.Commands(probe.Window{Duration: time.Second})
-		tool := client[0]
+		tool, measures := client[0], name
+		if _, of, ok := strings.Cut(name, "-"); ok {
+			measures = of // iperf2-tcp is TCP by the tool iperf
+		}
 		if tool == "weir" {
-			tool = "native"
+			tool, measures = "native", name
 		}
 		// VERSION-CASE.cmd, with .out or .json beside it.
-		of := "internal/probe/testdata/" + tool + "/*-" + strings.TrimPrefix(name, tool+"-")
+		of := "internal/probe/testdata/" + tool + "/*-" + measures
 		needFile(t, "probe "+name, of+".cmd")
 		needFile(t, "probe "+name, of+".out", of+".json")
 	}

@@ -18,22 +18,59 @@ type Network struct {
 	New   func() network.Driver // a fresh driver that holds its defaults
 	Hosts int                   // the most it can connect; 0 is any number
 	About string
+	Properties
 }
 
 // Networks are by the name that a study uses.
 var Networks = map[string]Network{
-	"host":           {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
-	"bridge":         {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
-	"vxlan":          {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
-	"vxlan-overlay":  {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
-	"routed":         {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
-	"macvlan":        {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
-	"ovs":            {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
-	"ovs-vlan":       {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
-	"ovs-vxlan":      {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
-	"ovs-geneve":     {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
-	"docker-bridge":  {func() network.Driver { return &network.DockerBridge{Bridge: network.BridgeUser} }, 1, "containers of one host on a bridge of Docker's"},
-	"docker-overlay": {func() network.Driver { return &network.DockerOverlay{Control: network.ControlSwarm} }, 0, "containers on Docker's overlay, an engine for each host, VXLAN between these"},
+	"host": {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline",
+		Properties{Underlay, "static", "none", "none"}},
+	"bridge": {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge",
+		Properties{Bridged, "static", "none", "none"}},
+	"vxlan": {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"routed": {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)",
+		Properties{Routed, "static, a /24 per host", "none", "none"}},
+	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode",
+		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
+	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD tells by BGP, as in Calico",
+		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; Calico's policies are not here", "none; Calico leaves it to Kubernetes"}},
+	"ovs": {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge",
+		Properties{Bridged, "static", "none", "none"}},
+	"ovs-vlan": {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch",
+		Properties{Underlay, "static", "VLAN", "none"}},
+	"ovs-vxlan": {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"weave": {func() network.Driver { return &network.Weave{Mode: network.WeaveFastDP} }, 0, "pods on one Ethernet segment by Weave Net's router, which you must have",
+		Properties{Overlay, "static; Weave's allocator is off", "none; Weave's policies are off", "none; Weave's DNS is off"}},
+	"ovs-geneve": {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"docker-bridge": {func() network.Driver { return &network.DockerBridge{Bridge: network.BridgeUser} }, 1, "containers of one host on a bridge of Docker's",
+		Properties{Bridged, "Docker's IPAM, fixed by --ip", "bridge, iptables", "Docker's DNS"}},
+	"docker-overlay": {func() network.Driver { return &network.DockerOverlay{Control: network.ControlSwarm} }, 0, "containers on Docker's overlay, an engine for each host, VXLAN between these",
+		Properties{Overlay, "Docker's IPAM, fixed by --ip", "network identifier", "Docker's DNS, by swarm or etcd"}},
+	"vxlan-hops": {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"eni-shared": {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)",
+		Properties{Underlay, "static, from the underlay's subnet", "none", "none"}},
+	"eni-dedicated": {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)",
+		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own", "none"}},
+	"ipip": {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)",
+		Properties{Overlay, "static, a /24 per host", "none", "none"}},
+	"wireguard": {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts",
+		Properties{Overlay, "static, a /24 per host", "keys of the hosts", "none"}},
+	"geneve-overlay": {func() network.Driver { return &network.GeneveOverlay{VNI: 1, Port: 6081} }, 2, "pods on a bridge per host, Geneve between two hosts",
+		Properties{Overlay, "static", "network identifier", "none"}},
+	"relay": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783} }, 0, "pods of a line of hosts, frames go through a program and UDP (our own; the mechanism of Weave's sleeve)",
+		Properties{Overlay, "static", "none", "none"}},
+	"relay-encrypted": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783, Encrypt: true} }, 0, "relay with frames sealed by NaCl's box",
+		Properties{Overlay, "static", "keys of the hosts", "none"}},
+	"ipvlan": {func() network.Driver { return &network.IPvlan{Mode: "l2"} }, 0, "pods on ipvlan devices of the host's NIC, switched (mode l2)",
+		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
+	"ipvlan-l3": {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)",
+		Properties{Underlay, "static", "none", "none"}},
 }
 
 // How Open vSwitch is used when nothing else is asked for.
@@ -43,21 +80,79 @@ const auto, veth = network.DatapathAuto, network.InterfaceVeth
 type Probe struct {
 	New   func() probe.Probe // a fresh probe that holds its defaults
 	About string
+	// Measures groups the probes that should find the same, when they are asked for
+	// the same sizes; empty where there is no other.
+	Measures string
+	// Differs says why its number may still be another one. System calls are as
+	// strace(1) counted them, of the versions in internal/probe/testdata.
+	Differs string
 }
+
+// What several tools measure.
+const (
+	tcpThroughput = "TCP throughput"
+	udpThroughput = "UDP throughput"
+	tcpResponse   = "TCP response time"
+	udpResponse   = "UDP response time"
+	connectTime   = "TCP connect and response time"
+	echoTime      = "ICMP echo time"
+)
 
 // Probes are by the name that a study uses.
 var Probes = map[string]Probe{
-	"tcp-stream": {func() probe.Probe { return &probe.TCPStream{} }, "TCP throughput that arrived (native)"},
-	"udp-stream": {func() probe.Probe { return &probe.UDPStream{} }, "UDP throughput at a datagram size, with the ladder of losses (native)"},
-	"udp-gso":    {func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }, "UDP throughput with UDP_SEGMENT and UDP_GRO: many datagrams per pass through the kernel (native)"},
-	"udp-rate":   {func() probe.Probe { return &probe.UDPRate{} }, "UDP packets per second, small packets (native)"},
-	"tcp-rr":     {func() probe.Probe { return &probe.TCPRR{} }, "TCP request and response time (native)"},
-	"udp-rr":     {func() probe.Probe { return &probe.UDPRR{} }, "UDP request and response time, and what it consists of (native)"},
-	"udp-open":   {func() probe.Probe { return &probe.UDPOpen{} }, "UDP response time at a fixed rate of requests, without coordinated omission (native)"},
-	"tcp-crr":    {func() probe.Probe { return &probe.TCPCRR{} }, "time to connect, ask and be answered over TCP (native)"},
-	"ping":       {func() probe.Probe { return &probe.Ping{} }, "ICMP echo time (native)"},
-	"iperf3-tcp": {func() probe.Probe { return &probe.Iperf3{} }, "TCP throughput that arrived, by iperf3"},
-	"iperf3-udp": {func() probe.Probe { return &probe.Iperf3{UDP: true} }, "UDP throughput that arrived, by iperf3"},
+	"tcp-stream": {func() probe.Probe { return &probe.TCPStream{} }, "TCP throughput that arrived (native)", tcpThroughput,
+		"counts what the receiver copied within the window, after a warm-up; a thread per end blocks in write and read"},
+	"udp-stream": {func() probe.Probe { return &probe.UDPStream{} }, "UDP throughput at a datagram size, with the ladder of losses (native)", udpThroughput,
+		"one sendto per datagram, no pacing; the receiver takes many per call (recvmmsg) and has a large buffer, so it loses less than others"},
+	"udp-gso":  {func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }, "UDP throughput with UDP_SEGMENT and UDP_GRO: many datagrams per pass through the kernel (native)", "", ""},
+	"udp-rate": {func() probe.Probe { return &probe.UDPRate{} }, "UDP packets per second, small packets (native)", "", ""},
+	"tcp-rr": {func() probe.Probe { return &probe.TCPRR{} }, "TCP request and response time (native)", tcpResponse,
+		"median; blocking calls, so the time holds the wake-up of both ends"},
+	"udp-rr": {func() probe.Probe { return &probe.UDPRR{} }, "UDP request and response time, and what it consists of (native)", udpResponse,
+		"median; blocking calls, so the time holds the wake-up of both ends"},
+	"udp-open": {func() probe.Probe { return &probe.UDPOpen{} }, "UDP response time at a fixed rate of requests, without coordinated omission (native)", "", ""},
+	"tcp-crr": {func() probe.Probe { return &probe.TCPCRR{} }, "time to connect, ask and be answered over TCP (native)", connectTime,
+		"median, from the call of connect to the reply"},
+	"ping": {func() probe.Probe { return &probe.Ping{} }, "ICMP echo time (native)", echoTime,
+		"median, after a warm-up"},
+
+	"iperf3-tcp": {func() probe.Probe { return &probe.Iperf3{} }, "TCP throughput that arrived, by iperf3", tcpThroughput,
+		"waits in select: before every read, and after every ten writes; the warm-up is left out"},
+	"iperf3-udp": {func() probe.Probe { return &probe.Iperf3{UDP: true} }, "UDP throughput that arrived, by iperf3", udpThroughput,
+		"one write per datagram and a select for every ten; a select and a read for each that is received; a socket buffer of the kernel's default size; the warm-up is left out"},
+	"iperf2-tcp": {func() probe.Probe { return &probe.Iperf2{} }, "TCP throughput that arrived, by iperf 2", tcpThroughput,
+		"a thread per end blocks in write and read; counts from the first byte to the last, with the slow start of the connection"},
+	"iperf2-udp": {func() probe.Probe { return &probe.Iperf2{UDP: true} }, "UDP throughput that arrived, jitter, loss and reordering, by iperf 2", udpThroughput,
+		"one write and one recvmsg per datagram, with a stamp of the kernel for each; a socket buffer of the kernel's default size; no warm-up"},
+	"iperf2-bounceback": {func() probe.Probe { return &probe.Iperf2Bounceback{} }, "TCP response time, by iperf 2.1.8 or later", tcpResponse,
+		"mean, not median: slow responses raise it; TCP_NODELAY and TCP_QUICKACK are set; no warm-up"},
+	"nuttcp-tcp": {func() probe.Probe { return &probe.Nuttcp{} }, "TCP throughput that arrived, by nuttcp", tcpThroughput,
+		"uses the kernel's default congestion control, for it has no option; a process per end blocks in write and read; counts the slow start"},
+	"nuttcp-udp": {func() probe.Probe { return &probe.Nuttcp{UDP: true} }, "UDP throughput that arrived, and loss, by nuttcp", udpThroughput,
+		"one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
+	"sockperf-rr": {func() probe.Probe { return &probe.SockperfRR{} }, "response time over UDP or TCP, by sockperf's ping-pong", udpResponse,
+		"median; prints half of the round trip, which is doubled; leaves out the first 400 ms and the last 50 ms of its run"},
+	"sockperf-load": {func() probe.Probe { return &probe.SockperfLoad{} }, "response time under a rate of requests of which few are answered, by sockperf's under-load", "", ""},
+	"qperf-tcp": {func() probe.Probe { return &probe.Qperf{} }, "TCP throughput that arrived, by qperf", tcpThroughput,
+		"uses the kernel's default congestion control, for it has no option; a process per end blocks in write and read; counts the slow start"},
+	"qperf-udp": {func() probe.Probe { return &probe.Qperf{UDP: true} }, "UDP throughput that arrived, by qperf", udpThroughput,
+		"one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
+	"qperf-tcp-rr": {func() probe.Probe { return &probe.QperfRR{} }, "TCP response time, by qperf", tcpResponse,
+		"mean, not median: slow responses raise it; prints half of the round trip, which is doubled; no warm-up"},
+	"qperf-udp-rr": {func() probe.Probe { return &probe.QperfRR{UDP: true} }, "UDP response time, by qperf", udpResponse,
+		"mean, not median: slow responses raise it; prints half of the round trip, which is doubled; no warm-up"},
+	"netperf-tcp": {func() probe.Probe { return &probe.Netperf{} }, "TCP throughput that arrived, by netperf", tcpThroughput,
+		"a process per end blocks in send and recv; counts the slow start"},
+	"netperf-udp": {func() probe.Probe { return &probe.Netperf{UDP: true} }, "UDP throughput that arrived, by netperf", udpThroughput,
+		"one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"},
+	"netperf-tcp-rr": {func() probe.Probe { return &probe.NetperfRR{} }, "TCP response time, by netperf", tcpResponse,
+		"median, in steps of 1 µs; no warm-up"},
+	"netperf-udp-rr": {func() probe.Probe { return &probe.NetperfRR{UDP: true} }, "UDP response time, by netperf", udpResponse,
+		"median, in steps of 1 µs; no warm-up"},
+	"netperf-crr": {func() probe.Probe { return &probe.NetperfRR{Connect: true} }, "time to connect, ask and be answered over TCP, by netperf", connectTime,
+		"median, in steps of 1 µs; no warm-up"},
+	"fping": {func() probe.Probe { return &probe.Fping{} }, "ICMP echo time, by fping", echoTime,
+		"median, in steps of 1 µs; the first request may wait for neighbour discovery; no warm-up"},
 }
 
 // FindNetwork returns an entry, or an error that lists the names.
@@ -77,9 +172,10 @@ func find[T any](in map[string]T, what, name string) (T, error) {
 // Names returns the names of a list, sorted.
 func Names[T any](in map[string]T) []string { return slices.Sorted(maps.Keys(in)) }
 
-// Spec fits a topology to what the network can connect: fewer hosts, and at
-// least two ends.
-func (n Network) Spec(s topo.Spec) topo.Spec {
+// Spec fits a topology to what the driver d of this network can connect: another
+// number of hosts, and at least two ends.
+func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
+	s = network.Shape(d, s)
 	if n.Hosts > 0 && (s.Hosts == 0 || s.Hosts > n.Hosts) {
 		s.Hosts = n.Hosts
 	}
@@ -94,11 +190,12 @@ func (n Network) Spec(s topo.Spec) topo.Spec {
 func Programs() []string {
 	found := map[string]bool{}
 	for _, n := range Networks {
-		t, err := topo.New(n.Spec(topo.Spec{}))
+		d := n.New()
+		t, err := topo.New(n.Spec(d, topo.Spec{}))
 		if err != nil {
 			continue // a test builds each of them so
 		}
-		if p, err := n.New().Plan(t); err == nil {
+		if p, err := d.Plan(t); err == nil {
 			for _, name := range p.Programs() {
 				found[name] = true
 			}

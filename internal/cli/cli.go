@@ -124,8 +124,8 @@ Exit status: 0 done; 1 a check failed; 2 usage; 3 this machine cannot do it;
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
-	root.AddCommand(runCommand(version), reportCommand(), compareCommand(), planCommand(), labCommand(),
-		listCommand(), doctorCommand(), engineCommand(), hostCommand(), pauseCommand(), sweepCommand())
+	root.AddCommand(runCommand(version), reproduceCommand(version), reportCommand(), compareCommand(), planCommand(), labCommand(),
+		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), guestCommand(), pauseCommand(), sweepCommand())
 	return root
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/condition"
 )
 
@@ -17,7 +18,9 @@ import (
 type item struct {
 	Name    string   `json:"name"`
 	About   string   `json:"about"`
-	Options []string `json:"options,omitempty"`
+	Options []string `json:"options,omitempty"` // of a study: how long it is
+
+	Properties *catalog.Properties `json:"properties,omitempty"` // of a network
 }
 
 // lists are what `weir list` can list.
@@ -26,7 +29,7 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Networks) {
 			e := catalog.Networks[n]
-			is = append(is, item{n, e.About, catalog.Options(e.New())})
+			is = append(is, item{n, e.About, catalog.Options(e.New()), &e.Properties})
 		}
 		return is, nil
 	},
@@ -34,7 +37,7 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Probes) {
 			e := catalog.Probes[n]
-			is = append(is, item{n, e.About, catalog.Options(e.New())})
+			is = append(is, item{Name: n, About: e.About, Options: catalog.Options(e.New())})
 		}
 		return is, nil
 	},
@@ -46,14 +49,22 @@ var lists = map[string]func() ([]item, error){
 		return append(is, item{Name: "OPTION", About: "an option of the study's probes (weir list probes)"}), nil
 	},
 	"studies": listStudies,
+	"claims": func() ([]item, error) {
+		cs, err := claim.Shipped()
+		var is []item
+		for _, c := range cs {
+			is = append(is, item{Name: c.ID, About: c.Text})
+		}
+		return is, err
+	},
 }
 
 func listCommand() *cobra.Command {
 	var asJSON bool
 	names := catalog.Names(lists)
 	c := &cobra.Command{
-		Use:               "list networks|probes|factors|studies",
-		Short:             "List what weir can build, measure and vary",
+		Use:               "list networks|probes|factors|studies|claims",
+		Short:             "List what weir can build, measure, vary and test",
 		Args:              args(cobra.ExactArgs(1)),
 		ValidArgsFunction: complete(names),
 		RunE: func(_ *cobra.Command, as []string) error {
@@ -90,7 +101,8 @@ func listStudies() ([]item, error) {
 		if err != nil {
 			return nil, err
 		}
-		is = append(is, item{Name: n, About: s.Question})
+		is = append(is, item{Name: n, About: s.Question, Options: []string{
+			fmt.Sprintf("%d blocks of %v; with --fast %d of %v", s.Blocks, s.Duration, s.Fast.Blocks, s.Fast.Duration)}})
 	}
 	return is, nil
 }

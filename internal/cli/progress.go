@@ -39,6 +39,10 @@ func (p *progress) event(e experiment.Event) {
 		p.text = e.Text
 		fmt.Fprintf(p.log, "%s %s\n", now, e.Text)
 	}
+	if e.Warning != "" {
+		fmt.Fprintf(p.log, "%s %s\n", now, e.Warning)
+		p.say("weir: " + e.Warning)
+	}
 	if r := e.Result; r != nil {
 		fmt.Fprintf(p.log, "%s %s %s in %.2f s %s\n", now, r.Trial, r.Status, r.Elapsed, r.Reason)
 		if r.Status != record.OK && r.Status != record.Skipped {

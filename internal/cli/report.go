@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -27,6 +29,7 @@ var formats = map[string]func(*bytes.Buffer, report.Run) error{
 
 func reportCommand() *cobra.Command {
 	var format, out string
+	var keep bool
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Make a report again from stored results",
@@ -39,7 +42,7 @@ func reportCommand() *cobra.Command {
 			if write == nil {
 				return usage("unknown format %q; there are csv, html, json, md, text", format)
 			}
-			rep, err := load(as[0])
+			rep, err := load(as[0], keep)
 			if err != nil {
 				return err
 			}
@@ -57,12 +60,14 @@ func reportCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, csv or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
+	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
 	_ = c.RegisterFlagCompletionFunc("format", complete([]string{"text", "html", "md", "csv", "json"}))
 	return c
 }
 
-// load reads a results directory, whole or not.
-func load(dir string) (report.Run, error) {
+// load reads a results directory, whole or not. keep counts disturbed trials even
+// when the study does not.
+func load(dir string, keep bool) (report.Run, error) {
 	c, err := store.Read(dir)
 	if err != nil {
 		return report.Run{}, usage("%s holds no results: %w", dir, err)
@@ -75,10 +80,28 @@ func load(dir string) (report.Run, error) {
 	if err != nil {
 		return rep, exit(exitUsage, err)
 	}
+	s.KeepDisturbed = s.KeepDisturbed || keep
 	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
+	rep.KeepDisturbed = s.KeepDisturbed
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
+	rep.Tools = map[string]report.Tool{}
+	for _, u := range s.Probes {
+		e := catalog.Probes[u.Kind] // a study of another version may have a probe that is gone
+		rep.Tools[u.Name] = report.Tool{Measures: e.Measures, Differs: e.Differs}
+	}
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
+	if ranInVM(dir) {
+		rep.Command = append(rep.Command, "--in-vm")
+	}
+	shipped, err := claim.Shipped()
+	if err != nil {
+		return rep, err
+	}
+	rep.Claims = claim.Judge(shipped, s, c.Results)
+	for i := range rep.Claims {
+		rep.Claims[i].From = dir
+	}
 	return rep, nil
 }
 
@@ -128,7 +151,7 @@ whole interval is worse than the bound; then the exit status is 1.`,
 			}
 			var runs [2]report.Run
 			for i, dir := range as {
-				if runs[i], err = load(dir); err != nil {
+				if runs[i], err = load(dir, false); err != nil {
 					return err
 				}
 				tell(runs[i].Problems)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,6 +30,7 @@ import (
 
 func runCommand(version string) *cobra.Command {
 	var f studyFlags
+	var vm vmFlags
 	var dir, resume string
 	var asJSON bool
 	c := &cobra.Command{
@@ -40,12 +42,16 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 		Example: `  weir run
   weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results
   weir run -n host,routed,vxlan-overlay -p tcp-stream -f mtu=1500,9000
+  weir run --in-vm -n host,ipvlan,geneve-overlay
   weir run --resume results`,
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: complete(studyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
 			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c)) {
 				return usage("--resume goes on with the study in %s as it is: no study, -o or flag of the study beside it", resume)
+			}
+			if vm.in && resume != "" && !ranInVM(resume) {
+				return usage("--in-vm: the run in %s is one of this machine, and goes on there", resume)
 			}
 			s, err := f.study(c, as)
 			if resume != "" {
@@ -57,13 +63,15 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 			if err := check(s); err != nil {
 				return err
 			}
-			return inLab(c.Context(), func() error {
-				r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON}
-				return r.run(c.Context())
-			})
+			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, guest: inGuest()}
+			if r.guest == "" && (vm.in || ranInVM(resume)) {
+				return r.runInVM(c.Context(), vm)
+			}
+			return inLab(c.Context(), func() error { return r.run(c.Context()) })
 		},
 	}
 	f.register(c)
+	vm.register(c)
 	c.Flags().StringVarP(&dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
 	c.Flags().StringVar(&resume, "resume", "", "results directory of a run to finish")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tables as JSON")
@@ -99,46 +107,69 @@ type runner struct {
 	study       study.Study
 	dir, resume string
 	json        bool
+	goOn        string // the command that goes on; empty: weir run --resume DIR
+	guest       string // facts.Facts.Guest: not empty in a guest of weir's, whose host reports
 }
 
 func (r *runner) run(ctx context.Context) error {
-	d, err := r.open()
+	d, err := r.measure(ctx)
 	if err != nil {
 		return err
 	}
 	defer d.Close()
-	prepared, err := catalog.Prepare(r.study, lab.Kernel())
-	if err != nil {
-		return exit(exitUsage, err)
-	}
-	if err := r.describe(d); err != nil {
-		return r.stopped(err)
-	}
-	p := newProgress(d.Log)
-	results, err := experiment.Run(ctx, experiment.Config{
-		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Applies: catalog.Applies,
-		Open: lab.Open, Dir: d, Progress: p.event,
-	})
-	p.end()
-	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: %d trials are kept in %s; go on with: weir run --resume %s\n", len(results), r.dir, r.dir)
-		return context.Cause(ctx)
-	}
-	if err != nil {
-		return r.stopped(err)
+	if r.guest != "" {
+		return nil
 	}
 	return r.report(d)
 }
 
+// measure runs what is missing of the study. The caller closes the directory.
+func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
+	d, err := r.open()
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			d.Close()
+		}
+	}()
+	prepared, err := catalog.Prepare(r.study, lab.Kernel())
+	if err != nil {
+		return nil, exit(exitUsage, err)
+	}
+	if err := r.describe(d, "local.json"); err != nil {
+		return nil, r.stopped(err)
+	}
+	p := newProgress(d.Log)
+	results, err := experiment.Run(ctx, experiment.Config{
+		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
+		Open: lab.Open, Dir: d, Progress: p.event, Guest: r.guest,
+	})
+	p.end()
+	if ctx.Err() != nil {
+		fmt.Fprintf(os.Stderr, "weir: %d trials are kept in %s; %s\n", len(results), r.dir, r.again())
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		return nil, r.stopped(err)
+	}
+	return d, nil
+}
+
+// again says how an interrupted run goes on.
+func (r *runner) again() string {
+	return "go on with: " + cmp.Or(r.goOn, "weir run --resume "+r.dir)
+}
+
 // stopped says how a run goes on that the machine stopped.
 func (r *runner) stopped(err error) error {
-	const goOn = "go on with: weir run --resume "
 	switch {
 	case strings.Contains(err.Error(), "--resume"): // package store has said it
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		err = fmt.Errorf("%w: make room, then %s%s", err, goOn, r.dir)
+		err = fmt.Errorf("%w: make room, then %s", err, r.again())
 	default:
-		err = fmt.Errorf("%w; what was measured is kept in %s; %s%s", err, r.dir, goOn, r.dir)
+		err = fmt.Errorf("%w; what was measured is kept in %s; %s", err, r.dir, r.again())
 	}
 	return exit(exitEnvironment, err)
 }
@@ -172,7 +203,7 @@ func (r *runner) open() (*store.Dir, error) {
 }
 
 // describe records what this machine is, as it is when the run starts.
-func (r *runner) describe(d *store.Dir) error {
+func (r *runner) describe(d *store.Dir, file string) error {
 	b, err := json.MarshalIndent(struct {
 		Weir     string `json:"weir"`     // version of this program
 		Rootless bool   `json:"rootless"` // started by an ordinary user
@@ -181,12 +212,12 @@ func (r *runner) describe(d *store.Dir) error {
 	if err != nil {
 		return err
 	}
-	return d.File("hosts/local.json", append(b, '\n'))
+	return d.File("hosts/"+file, append(b, '\n'))
 }
 
 // report prints the tables, writes the report, and says which trials are not ok.
 func (r *runner) report(d *store.Dir) error {
-	rep, err := load(r.dir)
+	rep, err := load(r.dir, false)
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}

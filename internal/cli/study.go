@@ -36,6 +36,8 @@ type studyFlags struct {
 	hosts, pods, mtu int
 	link, nic        string
 	ipv6, podsIPv6   bool
+	keepDisturbed    bool
+	fast             bool
 	names            []string
 }
 
@@ -48,6 +50,8 @@ func (f *studyFlags) register(c *cobra.Command) {
 	fl.IntVar(&f.blocks, "blocks", 0, "passes through all cells; with --precision, of the pilot")
 	fl.StringVar(&f.precision, "precision", "", "half width that every ratio's interval should get, such as 2%")
 	fl.DurationVar(&f.maxTime, "max-time", 0, "cap for --precision")
+	fl.BoolVar(&f.fast, "fast", false, "the study's fast form: few blocks, short windows, wide intervals")
+	fl.BoolVar(&f.keepDisturbed, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
 	fl.DurationVar(&f.warmup, "warmup", 0, "traffic before each measurement, not counted")
 	fl.DurationVar(&f.duration, "duration", 0, "of each measurement")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the random order (default: random, recorded)")
@@ -123,6 +127,9 @@ func studyNames() []string {
 // change overwrites what flags were given for.
 func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 	given := c.Flags().Changed
+	if f.fast {
+		*s = s.Faster()
+	}
 	if given("networks") {
 		s.Baseline = ""
 		if s.Networks, err = uses(f.networks); err != nil {
@@ -139,10 +146,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 		if !ok || k == "" || levels == "" {
 			return fmt.Errorf("--factor %q is not KEY=LEVEL,LEVEL…", kv)
 		}
-		if s.Factors == nil {
-			s.Factors = map[string][]string{}
-		}
-		s.Factors[k] = strings.Split(levels, ",")
+		s.Vary(k, strings.Split(levels, ","))
 	}
 	if given("precision") {
 		if s.Precision, err = unit.ParsePercent(f.precision); err != nil {
@@ -150,18 +154,19 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 		}
 	}
 	for name, set := range map[string]func(){
-		"baseline":  func() { s.Baseline = f.baseline },
-		"blocks":    func() { s.Blocks = f.blocks },
-		"max-time":  func() { s.MaxTime = f.maxTime },
-		"warmup":    func() { s.Warmup = f.warmup },
-		"duration":  func() { s.Duration = f.duration },
-		"seed":      func() { s.Seed = f.seed },
-		"hosts":     func() { s.Topology.Hosts = f.hosts },
-		"pods":      func() { s.Topology.Pods = f.pods },
-		"mtu":       func() { s.Topology.MTU = f.mtu },
-		"link":      func() { s.Topology.Link = f.link },
-		"ipv6":      func() { s.Topology.IPv6 = f.ipv6 },
-		"pods-ipv6": func() { s.Topology.PodsIPv6 = f.podsIPv6 },
+		"baseline":       func() { s.Baseline = f.baseline },
+		"blocks":         func() { s.Blocks = f.blocks },
+		"max-time":       func() { s.MaxTime = f.maxTime },
+		"warmup":         func() { s.Warmup = f.warmup },
+		"duration":       func() { s.Duration = f.duration },
+		"keep-disturbed": func() { s.KeepDisturbed = f.keepDisturbed },
+		"seed":           func() { s.Seed = f.seed },
+		"hosts":          func() { s.Topology.Hosts = f.hosts },
+		"pods":           func() { s.Topology.Pods = f.pods },
+		"mtu":            func() { s.Topology.MTU = f.mtu },
+		"link":           func() { s.Topology.Link = f.link },
+		"ipv6":           func() { s.Topology.IPv6 = f.ipv6 },
+		"pods-ipv6":      func() { s.Topology.PodsIPv6 = f.podsIPv6 },
 	} {
 		if given(name) {
 			set()

@@ -58,11 +58,23 @@ func PacketCeiling(rate float64, h Headers) (float64, error) {
 	if rate == 0 || h.Path.Outer == 0 {
 		return 0, nil
 	}
-	wire := 0
+	wire := 0.0
 	for _, p := range h.packets() {
-		wire += max(p+h.Path.Overhead+h.Path.Tag+plan.EthernetHeader, minFrame) + plan.WireOverhead
+		wire += h.wire(p)
 	}
-	return rate / 8 / float64(wire), nil
+	return rate / 8 / wire, nil
+}
+
+// wire returns what an IP packet of p bytes costs on the underlay, in bytes. Where
+// packets share a packet of the underlay it is full of them, which is the least
+// that one can cost.
+func (h Headers) wire(p int) float64 {
+	shared, around := h.Path.Shared, h.Path.Tag+plan.EthernetHeader+plan.WireOverhead
+	if shared == 0 {
+		return float64(max(p+h.Path.Overhead+h.Path.Tag+plan.EthernetHeader, minFrame) + plan.WireOverhead)
+	}
+	own := float64(p + h.Path.Overhead - shared)
+	return own + float64(shared+around)*own/float64(h.Path.Outer-shared)
 }
 
 // payload returns the bytes that one segment or datagram carries.
@@ -122,6 +134,8 @@ func (h Headers) check(rate float64) error {
 		return fmt.Errorf("link rate %g bit/s is outside 0..%g", rate, maxRate)
 	case p.Overhead < 0 || p.Tag < 0:
 		return fmt.Errorf("encapsulation of %d bytes with a tag of %d is negative", p.Overhead, p.Tag)
+	case p.Shared < 0 || p.Shared > p.Overhead:
+		return fmt.Errorf("%d bytes of the encapsulation that packets share are outside 0..%d", p.Shared, p.Overhead)
 	case p.MTU > maxLength+ipv6:
 		return fmt.Errorf("path MTU %d is above %d", p.MTU, maxLength+ipv6)
 	case p.Outer != 0 && p.MTU+p.Overhead > p.Outer:

@@ -11,8 +11,10 @@ import (
 )
 
 var (
-	plain  = plan.Path{MTU: 1500, Outer: 1500}
-	vxlan  = plan.Path{MTU: 1450, Overhead: 50, Outer: 1500} // RFC 7348: inner Ethernet 14, VXLAN 8, UDP 8, IPv4 20
+	plain = plan.Path{MTU: 1500, Outer: 1500}
+	vxlan = plan.Path{MTU: 1450, Overhead: 50, Outer: 1500} // RFC 7348: inner Ethernet 14, VXLAN 8, UDP 8, IPv4 20
+	// A relay's: inner Ethernet 14 and a length 2, which every packet has, and a kind 1, UDP 8, IPv4 20, which they share.
+	joined = plan.Path{MTU: 1455, Overhead: 45, Shared: 29, Outer: 1500}
 	vxlan6 = plan.Path{MTU: 1430, Overhead: 70, Outer: 1500} // IPv6 40 instead
 )
 
@@ -49,6 +51,9 @@ func TestCeiling(t *testing.T) {
 		{"udp 1 in the shortest frame", udp(plain, 1), 1, 60 + 24},
 		{"udp 18 fills the shortest frame", udp(plain, 18), 18, 60 + 24},
 		{"udp 19 is longer", udp(plain, 19), 19, 61 + 24},
+		{"tcp, joined: a full packet has nobody to share with", Headers{Path: joined, Protocol: TCP}, 1403, 1538},
+		// 64+16 is 80 of the 1471 bytes that a full datagram has for frames.
+		{"udp 36, joined", udp(joined, 36), 36, 1538 * 80.0 / 1471},
 		{"udp 1, vxlan", udp(vxlan, 1), 1, 29 + 50 + 38},
 	} {
 		const rate = 1e9
@@ -111,6 +116,7 @@ func TestCeilingErrors(t *testing.T) {
 		{1e9, Headers{Protocol: TCP}, "path MTU 0 leaves no room for TCP; at least 53"},
 		{1e9, Headers{Path: plan.Path{MTU: 1500, Overhead: 50, Outer: 1500}, Protocol: TCP}, "lower the path's MTU to 1450"},
 		{1e9, Headers{Path: plan.Path{MTU: 1500, Overhead: -1}, Protocol: TCP}, "negative"},
+		{1e9, Headers{Path: plan.Path{MTU: 1455, Overhead: 45, Shared: 46, Outer: 1500}, Protocol: TCP}, "46 bytes of the encapsulation that packets share are outside 0..45"},
 		{1e9, Headers{Path: plan.Path{MTU: 1500, Tag: -1}, Protocol: TCP}, "negative"},
 		{1e9, Headers{Path: plan.Path{MTU: 1 << 40}, Protocol: TCP}, "above"},
 		{1e9, Headers{Path: plain, Protocol: "sctp"}, `"sctp" is not one of tcp, udp`},

@@ -17,6 +17,8 @@ const maxOrder = 64 << 10
 // with the arguments of another command, such as ["run","udp-rr","10.64.2.1:5202"].
 // What that command prints is printed, and every order ends with exactly one
 // line {"event":"result",…} or {"event":"error",…}. The agent ends with stdin.
+//
+// Servers of the agent are open, see admit.go, and their addresses literal.
 func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
 	orders := bufio.NewScanner(stdin)
 	orders.Buffer(nil, maxOrder)
@@ -26,14 +28,14 @@ func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 		if err != nil {
 			err = fmt.Errorf("%w: an order is a JSON array of words: %w", ErrUsage, err)
 		} else {
-			err = Main(ctx, args, stdout, stderr)
+			err = command(ctx, args, &events{w: stdout, order: true}, stderr)
 		}
 		if ctx.Err() != nil {
 			return err
 		}
-		// Main has told every other error itself.
+		// The command has told every other error itself.
 		if errors.Is(err, ErrUsage) {
-			if err := (events{stdout}).print(errorEvent{"error", err.Error()}); err != nil {
+			if err := (events{w: stdout}).print(errorEvent{"error", err.Error()}); err != nil {
 				return err
 			}
 		}

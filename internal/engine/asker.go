@@ -20,6 +20,8 @@ type asker struct {
 	next    int64    // when the next burst begins
 	burst   int      // requests that are left of this one
 	free    []int    // slots of a closed loop
+	board   *board   // nil when nobody watches
+	began   int64    // the measured window
 	places  [2]place // where client and server spin
 
 	// send sends the request of a slot. start is from when on its response time
@@ -124,11 +126,12 @@ func (a *asker) closed(out events) (r rrResult, err error) {
 	if err := out.begin(); err != nil {
 		return r, err
 	}
-	begin := now()
-	if err := a.keepBusy(begin+int64(a.c.Duration), true); err != nil {
+	a.began = now()
+	if err := a.keepBusy(a.began+int64(a.c.Duration), true); err != nil {
 		return r, err
 	}
-	window := now() - begin
+	window := now() - a.began
+	a.board.close(a.tally(now()))
 	if err := out.end(); err != nil {
 		return r, err
 	}
@@ -146,11 +149,16 @@ func (a *asker) warmUp(traffic func(time.Duration) error) (err error) {
 	return err
 }
 
+// pollsPerLook is how often a spinning end looks for a message before it looks at
+// the clock, which takes a third as long: some 10 µs in all.
+const pollsPerLook = 64
+
 // keepBusy sends until a time, at least once, and returns when no request is
 // outstanding.
 func (a *asker) keepBusy(until int64, measured bool) error {
 	silent := now()                  // since when there was no reply
 	look := silent + int64(askEvery) // when to look for lost requests
+	polls := 0                       // without a reply
 	for t := silent; ; {
 		for len(a.free) > 0 {
 			last := len(a.free) - 1
@@ -165,13 +173,17 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 				return err
 			}
 			a.free = append(a.free, freed...)
+			if polls++; len(freed) == 0 && a.c.Spin && polls%pollsPerLook != 0 {
+				continue
+			}
 			t = now()
 			if len(freed) > 0 {
-				silent = t
+				silent, polls = t, 0
 			}
 			if t > look {
 				look = t + int64(askEvery)
 				a.free = a.expire(a.free, t)
+				a.tell()
 			}
 			switch {
 			case a.stop.stopped():
@@ -182,6 +194,26 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 				return fmt.Errorf("no reply for %v: %w", a.c.timeout, errSilent)
 			}
 		}
+	}
+}
+
+// tally is what has been counted by a time.
+func (a *asker) tally(t int64) tally {
+	return tally{At: t - a.began, Count: a.book.answered, Lost: a.book.lost}
+}
+
+// tell answers who watches, if anybody does.
+func (a *asker) tell() {
+	if a.board.wanted() {
+		a.board.post(a.tally(now()))
+	}
+}
+
+// watch lets out watch the run, when it is for people.
+func (a *asker) watch(out events) {
+	if out.people != nil {
+		a.board = newBoard()
+		out.watch(a.board.ask, transactions)
 	}
 }
 

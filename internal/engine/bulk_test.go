@@ -20,11 +20,11 @@ func boundSocket(t testing.TB, at netip.AddrPort) (int, netip.AddrPort) {
 	if err := setTimeouts(fd, 10*tick); err != nil {
 		t.Fatal(err)
 	}
-	port, err := localPort(fd)
+	bound, err := ownAddr(fd)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return fd, netip.AddrPortFrom(at.Addr(), port)
+	return fd, bound
 }
 
 // A buffer of several datagrams of which the last is shorter comes apart where it
@@ -238,7 +238,7 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &udpServer{fd: fd, begun: true, run: 1}
+		u := &udpServer{fd: fd, begun: true, run: 1, meter: new(meter)}
 		x := &streamReader{bulk: newBulk(), nap: time.Nanosecond, busy: now()}
 		x.shape(recvBatch)
 		seq := uint64(0)

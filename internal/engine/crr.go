@@ -43,6 +43,7 @@ type connector struct {
 	reply   []byte
 	connect *ledger // one slot, for the time of connecting
 	whole   *ledger
+	board   *board // nil when nobody watches
 }
 
 func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, error) {
@@ -52,8 +53,13 @@ func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, erro
 	}
 	defer unix.Close(t.fd)
 	var r crrResult
+	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
+		if out.people != nil {
+			k.board = newBoard()
+			out.watch(k.board.ask, transactions)
+		}
 		err = <-onThread(func() error {
 			r, err = k.run(ctx, out)
 			return err
@@ -73,16 +79,11 @@ func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, erro
 func newConnector(c config, s *stopper, fd int) (*connector, error) {
 	whole, connect := newLedger(1, 0), newLedger(1, 0)
 	k := &connector{c: c, stop: s, whole: &whole, connect: &connect, request: make([]byte, c.Size), reply: make([]byte, c.Size)}
-	sa, err := unix.Getsockname(fd)
+	own, err := ownAddr(fd)
 	if err != nil {
-		return nil, fmt.Errorf("own address: %w", err)
+		return nil, err
 	}
-	switch sa := sa.(type) {
-	case *unix.SockaddrInet4:
-		k.from = netip.AddrFrom4(sa.Addr)
-	case *unix.SockaddrInet6:
-		k.from = netip.AddrFrom16(sa.Addr)
-	}
+	k.from = own.Addr()
 	var fds []int
 	defer func() { closeAll(fds) }()
 	for range crrPorts {
@@ -94,11 +95,11 @@ func newConnector(c config, s *stopper, fd int) (*connector, error) {
 		if err := unix.Bind(fd, sockaddr(netip.AddrPortFrom(k.from, 0))); err != nil {
 			return nil, fmt.Errorf("ports: bind %v: %w", k.from, err)
 		}
-		port, err := localPort(fd)
+		at, err := ownAddr(fd)
 		if err != nil {
 			return nil, err
 		}
-		k.ports = append(k.ports, port)
+		k.ports = append(k.ports, at.Port())
 	}
 	return k, nil
 }
@@ -115,12 +116,17 @@ func (k *connector) run(ctx context.Context, out events) (r crrResult, err error
 	}
 	begin := now()
 	last := begin
+	made := func() tally { return tally{At: last - begin, Count: k.whole.answered} }
 	for end := begin + int64(k.c.Duration); last < end; seq++ {
 		if err := k.transact(ctx, seq, true); err != nil {
 			return r, err
 		}
 		last = now()
+		if k.board.wanted() {
+			k.board.post(made())
+		}
 	}
+	k.board.close(made())
 	if err := out.end(); err != nil {
 		return r, err
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -17,6 +18,7 @@ type echoer struct {
 	samples  samples
 	ids      uint32 // of stamps
 	last     int64  // when the last message came
+	polls    int    // looks for a message
 	place    *place // where it spins
 	restore  func() // undoes that
 	noStamps string // why it takes none although asked to
@@ -58,10 +60,13 @@ func (e *echoer) end() {
 // flags are those of the next read. Where nothing has come for a while nobody
 // measures, and a spinning server would burn a CPU for nothing.
 func (e *echoer) flags() int {
-	if e.Spin && now()-e.last < int64(tick) {
-		return unix.MSG_DONTWAIT
+	if !e.Spin {
+		return 0
 	}
-	return 0
+	if e.polls++; e.polls%pollsPerLook == 0 && now()-e.last > int64(tick) {
+		return 0
+	}
+	return unix.MSG_DONTWAIT
 }
 
 // reply sends b, which answers the message just read, and keeps the stamps of both.
@@ -111,6 +116,7 @@ func (u *udpServer) describe(a *accepted) {
 // reply answers a request of n bytes with itself.
 func (u *udpServer) reply(h header, n int) {
 	u.msg.buf[2] |= byte(kindAnswer)
+	u.meter.add(1, n)
 	e := u.echo
 	if h.kind != kindStamped || e == nil || h.run != u.run || !e.stamping() {
 		u.msg.answer(u.fd, n)
@@ -170,8 +176,8 @@ func (u *udpClient) fetchStamps(ctx context.Context) ([]farSample, error) {
 func (s *server) echo(e *echoer) {
 	b := make([]byte, e.Size)
 	sent := uint32(0)
+	deadline := now() + int64(e.Warmup+e.Duration+s.patience)
 	for seq := uint64(0); ; seq++ {
-		deadline := now() + int64(e.Warmup+e.Duration+idleTimeout)
 		if err := e.read(b, deadline, s.stop); err != nil {
 			break // io.EOF when the client is done
 		}
@@ -194,6 +200,7 @@ func (s *server) echo(e *echoer) {
 			return
 		}
 		sent += uint32(len(b))
+		s.meter.add(1, len(b))
 		if len(rest) < len(b) {
 			e.samples.collect(e.sock)
 		}
@@ -204,7 +211,10 @@ func (s *server) echo(e *echoer) {
 	}
 }
 
-// read fills b, as readFull does.
+var errTooLong = errors.New("the client went on long after the measured window")
+
+// read fills b, as readFull does, but goes on for no longer than the deadline even
+// when the other end is not silent.
 func (e *echoer) read(b []byte, deadline int64, s *stopper) error {
 	for got := 0; got < len(b); {
 		n, errno := e.sock.recv(b[got:], e.flags())
@@ -219,7 +229,9 @@ func (e *echoer) read(b []byte, deadline int64, s *stopper) error {
 			return io.EOF
 		default:
 			got += n
-			e.last = now()
+			if e.last = now(); e.last > deadline {
+				return errTooLong
+			}
 		}
 	}
 	return nil

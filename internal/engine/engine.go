@@ -1,5 +1,6 @@
 // Package engine is weir's own traffic generator: it sends, echoes, receives
-// and counts with plain sockets, and prints what it saw as JSON lines.
+// and counts with plain sockets, and prints what it saw, as JSON lines for programs
+// and in words for people.
 //
 // It runs as the process `weir engine …`, already placed where it belongs: it
 // must not enter a namespace, change an interface or a sysctl, run a program, or
@@ -12,6 +13,9 @@
 // EINTR for it, which must be neither counted nor retried for ever. Garbage
 // collection is off. TCP throughput is counted by the receiver on its own
 // clock. UDP is a ladder of counts: offered, sent, received, delivered.
+//
+// The server of a workload, and the hog that takes CPU time, tell what they have
+// done so far when they are asked (meter.go): they also run beside a measurement.
 //
 // Response times are taken apart by the kernel's time stamps of some requests
 // (stamp.go, samples.go). With c0 before sending, c1 the request at the client's
@@ -33,91 +37,88 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net/netip"
 	"runtime/debug"
 	"strings"
 )
 
-// ErrUsage is in the chain of every error that the command line caused.
-var ErrUsage = errors.New("engine: usage")
-
-const usage = `weir engine serve ADDR:PORT
-weir engine run WORKLOAD ADDR:PORT [flags]    WORKLOAD is tcp-crr, tcp-rr, tcp-stream, udp-open, udp-rr or udp-stream
-weir engine ping ADDR [flags]
-weir engine reach ADDR:PORT --size BYTES [flags]
-`
+var (
+	// ErrUsage is in the chain of every error that the command line caused.
+	ErrUsage = errors.New("engine: usage")
+	// ErrEnvironment is in that of what this machine, as it is set up, cannot do.
+	ErrEnvironment = errors.New("engine: environment")
+)
 
 // memoryLimit lets the garbage collector, which is off, work after all before
 // the process takes this many bytes.
 const memoryLimit = 512 << 20
 
-// Main runs `weir engine args…` until it is done or ctx is cancelled. Everything
-// a program may read goes to stdout, one JSON object per line, the last one being
-// {"event":"result",…} or {"event":"error",…}; help goes to stderr. serve returns
-// nil when ctx is cancelled; the other commands then return its cause.
-func Main(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+// Main runs `weir engine args…` until it is done or ctx is cancelled, of which it
+// then returns the cause. What was measured, and help, go to stdout. With --json
+// that is one JSON object per line, the last one being {"event":"result",…} or
+// {"event":"error",…}.
+func Main(ctx context.Context, args []string, stdout io.Writer) error {
+	return command(ctx, args, &events{w: stdout}, stdout)
+}
+
+// Asked is Main for programs that tell what they have done so far for every line of
+// stdin: hog, which ends with it, and serve --count.
+func Asked(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+	return command(ctx, args, &events{w: stdout, questions: stdin}, stdout)
+}
+
+// command runs a command, and tells of errors where programs read.
+func command(ctx context.Context, args []string, out *events, help io.Writer) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
-	commands := map[string]func(context.Context, []string, events, io.Writer) error{
-		"serve": serveMain, "run": runMain, "ping": pingMain, "reach": reachMain,
+	commands := map[string]func(context.Context, []string, *events, io.Writer) error{
+		"serve": serveMain, "run": runMain, "ping": pingMain, "reach": reachMain, "hog": hogMain,
 	}
 	if len(args) == 0 {
-		return fmt.Errorf("%w: no command; one of ping, reach, run, serve", ErrUsage)
+		return fmt.Errorf("%w: no command; one of hog, ping, reach, run, serve", ErrUsage)
 	}
-	command, ok := commands[args[0]]
+	run, ok := commands[args[0]]
 	if !ok {
-		return fmt.Errorf("%w: unknown command %q; one of ping, reach, run, serve", ErrUsage, args[0])
+		return fmt.Errorf("%w: unknown command %q; one of hog, ping, reach, run, serve", ErrUsage, args[0])
 	}
-	out := events{stdout}
-	err := command(ctx, args[1:], out, stderr)
+	err := run(ctx, args[1:], out, help)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return nil
-	case err != nil && !errors.Is(err, ErrUsage):
+	case err != nil && out.people == nil && !errors.Is(err, ErrUsage):
 		// The reader of stdout learns why there is no result.
 		return errors.Join(err, out.print(errorEvent{"error", err.Error()}))
 	}
 	return err
 }
 
-// parseFlags parses flags that follow the positional arguments names, which are
-// returned in order.
-func parseFlags(fs *flag.FlagSet, args []string, stderr io.Writer, names ...string) ([]string, error) {
+// parseFlags parses flags that stand anywhere among the positional arguments
+// names, which are returned in order. A name in brackets may be left out, and is
+// then "".
+func parseFlags(fs *flag.FlagSet, args []string, help func(pos []string), names ...string) ([]string, error) {
 	fs.SetOutput(io.Discard) // errors are returned, not printed twice
 	fs.Usage = func() {}
-	help := func() error {
-		fmt.Fprint(stderr, usage)
-		fs.SetOutput(stderr)
-		fs.PrintDefaults()
-		return flag.ErrHelp
-	}
+	see := "see weir engine " + fs.Name() + " --help"
 	var pos []string
-	for _, name := range names {
-		if len(args) > 0 && (args[0] == "-h" || args[0] == "--help" || args[0] == "-help") {
-			return nil, help()
+	for {
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+			help(pos)
+			return nil, err
+		} else if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w; %s", ErrUsage, fs.Name(), err, see)
 		}
-		if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-			return nil, fmt.Errorf("%w: %s: %s is missing", ErrUsage, fs.Name(), name)
+		if fs.NArg() == 0 {
+			break
 		}
-		pos, args = append(pos, args[0]), args[1:]
+		if len(pos) == len(names) {
+			return nil, fmt.Errorf("%w: %s: unexpected argument %q; %s", ErrUsage, fs.Name(), fs.Arg(0), see)
+		}
+		pos, args = append(pos, fs.Arg(0)), fs.Args()[1:]
 	}
-	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-		return nil, help()
-	} else if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrUsage, fs.Name(), err)
-	}
-	if fs.NArg() > 0 {
-		return nil, fmt.Errorf("%w: %s: unexpected argument %q", ErrUsage, fs.Name(), fs.Arg(0))
+	for len(pos) < len(names) {
+		if name := names[len(pos)]; !strings.HasPrefix(name, "[") {
+			return nil, fmt.Errorf("%w: %s: %s is missing; %s", ErrUsage, fs.Name(), name, see)
+		}
+		pos = append(pos, "")
 	}
 	return pos, nil
-}
-
-// parseServer reads ADDR:PORT. Names are refused: looking one up would be
-// traffic, and could answer differently in two places.
-func parseServer(command, s string) (netip.AddrPort, error) {
-	ap, err := netip.ParseAddrPort(s)
-	if err != nil || ap.Addr().Zone() != "" {
-		return ap, fmt.Errorf("%w: %s: %q is not a literal address without zone and a port, such as 10.64.1.1:5201 or [fd77::1]:5201", ErrUsage, command, s)
-	}
-	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), nil
 }

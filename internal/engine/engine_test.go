@@ -38,7 +38,7 @@ func serve(t testing.TB, addr string) (string, func()) {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := Main(ctx, []string{"serve", addr}, w, io.Discard)
+		err := Main(ctx, []string{"serve", addr, "--open", "--json"}, w)
 		w.CloseWithError(io.EOF)
 		done <- err
 	}()
@@ -58,7 +58,7 @@ func serve(t testing.TB, addr string) (string, func()) {
 		}
 		stopped = true
 		cancel()
-		if err := <-done; err != nil {
+		if err := <-done; !errors.Is(err, context.Canceled) {
 			t.Errorf("server: %v", err)
 		}
 	}
@@ -66,11 +66,16 @@ func serve(t testing.TB, addr string) (string, func()) {
 	return ready.Address, stop
 }
 
+// order runs a command as an agent does.
+func order(ctx context.Context, stdout io.Writer, args ...string) error {
+	return command(ctx, args, &events{w: stdout, order: true}, io.Discard)
+}
+
 // run runs a client and returns the lines that it printed.
 func run(t *testing.T, args ...string) ([]string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := Main(t.Context(), args, &out, io.Discard)
+	err := order(t.Context(), &out, args...)
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n"), err
 }
 
@@ -167,7 +172,7 @@ func TestServerGone(t *testing.T) {
 				if strings.HasPrefix(workload, "tcp-") {
 					args = append(args, "--cc", "reno")
 				}
-				err := Main(t.Context(), args, w, io.Discard)
+				err := order(t.Context(), w, args...)
 				w.Close()
 				done <- err
 			}()
@@ -203,7 +208,7 @@ func TestInterrupted(t *testing.T) {
 		r, w := io.Pipe()
 		done := make(chan error, 1)
 		go func() {
-			done <- Main(ctx, []string{"run", workload, addr, "--duration", "1h", "--cc", "reno"}, w, io.Discard)
+			done <- order(ctx, w, "run", workload, addr, "--duration", "1h", "--cc", "reno")
 			w.Close()
 		}()
 		bufio.NewReader(r).ReadBytes('\n') // begun

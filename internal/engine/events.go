@@ -13,12 +13,21 @@ const (
 	markEnd   = `{"event":"end"}`
 )
 
-// version of the lines that this package prints and of what it puts on the wire.
-const version = 1
+const (
+	// version of what this package puts on the wire. Version 2 admits clients by a token.
+	version = 2
+	// lineVersion is that of the lines that it prints for programs.
+	lineVersion = 1
+)
 
-// events writes JSON lines. Every line is one write, so that it is seen at the
-// moment it tells of.
-type events struct{ w io.Writer }
+// events tells of a run: programs in JSON lines, of which every one is one write, so
+// that it is seen at the moment it tells of, and people in words (people.go).
+type events struct {
+	w         io.Writer
+	questions io.Reader // lines that meter.go answers; nil is none
+	order     bool      // an agent was told to: servers are open, and addresses literal
+	people    *people   // nil prints JSON
+}
 
 type errorEvent struct {
 	Event string `json:"event"`
@@ -36,13 +45,29 @@ type head struct {
 }
 
 func newHead(workload, server string, size int, window int64) head {
-	return head{Event: "result", Workload: workload, Engine: version, Server: server, Size: size, Window: seconds(window)}
+	return head{Event: "result", Workload: workload, Engine: lineVersion, Server: server, Size: size, Window: seconds(window)}
 }
 
-func (e events) begin() error { return e.write(markBegin + "\n") }
-func (e events) end() error   { return e.write(markEnd + "\n") }
+func (e events) begin() error {
+	if e.people != nil {
+		e.people.begin()
+		return nil
+	}
+	return e.write(markBegin + "\n")
+}
+
+func (e events) end() error {
+	if e.people != nil {
+		e.people.end()
+		return nil
+	}
+	return e.write(markEnd + "\n")
+}
 
 func (e events) print(v any) error {
+	if e.people != nil {
+		return e.write(inWords(v))
+	}
 	b, err := json.Marshal(v)
 	if err != nil {
 		return fmt.Errorf("engine: output: %w", err)

@@ -44,6 +44,14 @@ func hotSend(fd int, b []byte, flags uintptr) (int, unix.Errno) {
 	return int(n), errno
 }
 
+// hotSendMessage sends one message.
+//
+//go:noinline
+func hotSendMessage(fd int, m *unix.Msghdr) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), unix.MSG_NOSIGNAL)
+	return int(n), errno
+}
+
 // hotSendMany sends ms, which must not be empty, and returns how many went.
 //
 //go:noinline

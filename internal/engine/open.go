@@ -38,7 +38,7 @@ func outstanding(rate float64) int {
 
 func runUDPOpen(ctx context.Context, c config, s *stopper, out events) (any, error) {
 	var r openResult
-	err := runUDP(ctx, c, s, outstanding(c.rate), func(a *udpAsker) (err error) {
+	err := runUDP(ctx, c, s, out, outstanding(c.rate), func(a *udpAsker) (err error) {
 		r, err = a.open(out)
 		return err
 	}, &r.rrResult)
@@ -58,12 +58,13 @@ func (a *udpAsker) open(out events) (r openResult, err error) {
 	if err := out.begin(); err != nil {
 		return r, err
 	}
-	begin := now()
+	a.began = now()
 	offered, late, err := a.schedule(interval, int64(a.c.Duration), true)
 	if err != nil {
 		return r, err
 	}
-	window := now() - begin
+	window := now() - a.began
+	a.board.close(a.tally(now()))
 	if err := out.end(); err != nil {
 		return r, err
 	}
@@ -124,6 +125,7 @@ func (a *udpAsker) listen(t int64) error {
 		if err != nil {
 			return err
 		}
+		a.tell()
 		if len(freed) > 0 {
 			a.heard = now()
 		} else if left <= 0 {

@@ -20,6 +20,9 @@ const (
 // workloads in the order in which they are listed.
 var workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-stream"}
 
+// Workloads returns the names of what can be run, in order.
+func Workloads() []string { return slices.Clone(workloads) }
+
 // params is the client's first message: what it is about to do, and what it
 // wants the server to set. Times are nanoseconds.
 type params struct {
@@ -32,6 +35,7 @@ type params struct {
 	Duration time.Duration `json:"duration"`
 	CC       string        `json:"cc,omitempty"`
 	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 leaves the server's default
+	Secret   string        `json:"secret,omitempty"` // of a hello over UDP to a server that is not open; see grant
 
 	transfer
 	requests
@@ -39,8 +43,12 @@ type params struct {
 
 // accepted is the server's answer to params: what it set, read back.
 type accepted struct {
-	Weir   int    `json:"weir"`
-	Error  string `json:"error,omitempty"`
+	Weir  int    `json:"weir"`
+	Error string `json:"error,omitempty"`
+
+	Challenge string `json:"challenge,omitempty"` // the server wants an admission first, and then answers again
+	Secret    string `json:"secret,omitempty"`    // for the hello over UDP
+
 	CC     string `json:"cc,omitempty"`
 	RcvBuf int    `json:"rcvbuf"` // bytes, as getsockopt returns them: twice what was granted (socket(7))
 
@@ -59,13 +67,15 @@ func (p params) check() error {
 	}
 	switch {
 	case p.Weir != version:
-		return fmt.Errorf("version %d of the other end is not %d: use the same weir at both ends", p.Weir, version)
+		return otherVersion(p.Weir)
 	case !slices.Contains(workloads, p.Workload):
 		return fmt.Errorf("unknown workload %q; one of %s", p.Workload, strings.Join(workloads, ", "))
 	case p.Run > maxRun:
 		return fmt.Errorf("run %d is outside 0..%d", p.Run, maxRun)
 	case p.Streams < 1 || p.Streams > maxStreams:
 		return fmt.Errorf("%d streams is outside 1..%d", p.Streams, maxStreams)
+	case p.Streams != 1 && p.Workload != "tcp-stream":
+		return fmt.Errorf("%s: --streams is for tcp-stream alone", p.Workload)
 	case p.Size < minSize || p.Size > maxSize:
 		return fmt.Errorf("%s: size %d is outside %d..%d bytes", p.Workload, p.Size, minSize, maxSize)
 	case p.Warmup < 0 || p.Warmup > maxTime:
@@ -78,4 +88,8 @@ func (p params) check() error {
 		return fmt.Errorf("congestion control %q is longer than 15 bytes", p.CC)
 	}
 	return p.checkRequests()
+}
+
+func otherVersion(v int) error {
+	return fmt.Errorf("version %d of the other end is not %d: use the same weir at both ends", v, version)
 }

@@ -39,8 +39,8 @@ type pingConfig struct {
 	requests         int64 // measured
 }
 
-func pingMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
-	c, err := parsePing(args, stderr)
+func pingMain(ctx context.Context, args []string, out *events, help io.Writer) error {
+	c, err := parsePing(args, out, help)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func pingMain(ctx context.Context, args []string, out events, stderr io.Writer) 
 	p := &pinger{pingConfig: c, sock: sock, stop: s, hist: newHist()}
 	var r pingResult
 	err = <-onThread(func() error {
-		r, err = p.run(out)
+		r, err = p.run(*out)
 		return err
 	})
 	if err != nil {
@@ -63,7 +63,7 @@ func pingMain(ctx context.Context, args []string, out events, stderr io.Writer) 
 	return out.print(r)
 }
 
-func parsePing(args []string, stderr io.Writer) (pingConfig, error) {
+func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 	var c pingConfig
 	fs := flag.NewFlagSet("ping", flag.ContinueOnError)
 	count := fs.Int64("count", 0, "requests; 0 is as many as fit the duration")
@@ -71,9 +71,13 @@ func parsePing(args []string, stderr io.Writer) (pingConfig, error) {
 	fs.DurationVar(&c.warmup, "warmup", 0, "requests before the window, not counted")
 	fs.DurationVar(&c.interval, "interval", 10*time.Millisecond, "from one request to the next")
 	fs.IntVar(&c.size, "size", 56, "bytes of data, as ping -s counts them")
-	pos, err := parseFlags(fs, args, stderr, "ADDR")
+	json := jsonFlag(fs, out)
+	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasures the time of ICMP echoes, which need no server."), "ADDR")
 	if err != nil {
 		return c, err
+	}
+	if !*json {
+		out.people = &people{w: out.w}
 	}
 	c.to, err = netip.ParseAddr(pos[0])
 	c.to = c.to.Unmap()

@@ -16,7 +16,7 @@ func TestNativeProbes(t *testing.T) {
 		t.Run(loopback, func(t *testing.T) {
 			addr, _ := serve(t, loopback)
 			for _, p := range []probe.Probe{
-				probe.TCPStream{CC: "reno"}, probe.TCPStream{Streams: 2, Size: 1000, CC: "reno"},
+				probe.TCPStream{CC: "reno"}, probe.TCPStream{Streams: 2, Size: 1000, CC: "reno"}, probe.TCPStream{Streams: 2, CC: "reno", Rate: 1e8},
 				probe.UDPStream{}, probe.UDPStream{Size: 5000, Rate: 1e8}, probe.UDPRate{}, probe.UDPRate{Size: 16, Rate: 1e6},
 				probe.TCPStream{CC: "reno", Discard: true, Zerocopy: true, DSCP: 8}, probe.UDPStream{Send: "gso"},
 				probe.UDPStream{Send: "mmsg", Batch: 8, Recv: "single"}, probe.UDPRate{Send: "gso"}, probe.UDPRate{Send: "mmsg", Rate: 1e6},
@@ -36,7 +36,7 @@ func TestNativeProbes(t *testing.T) {
 func ask(t *testing.T, p probe.Probe, addr string) {
 	t.Helper()
 	server, client := p.Commands(probe.Window{Server: netip.MustParseAddrPort(addr), Warmup: 20 * time.Millisecond, Duration: 50 * time.Millisecond})
-	if got, want := strings.Join(server, " "), "weir engine serve "+addr; got != want && got != "" {
+	if got, want := strings.Join(server, " "), "weir engine serve "+addr+" --open --json"; got != want && got != "" {
 		t.Errorf("%+v: server %q, want %q", p, got, want)
 	}
 	lines, err := run(t, client[2:]...)

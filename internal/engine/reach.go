@@ -32,13 +32,17 @@ func ipUDPHeaders(v6 bool) int {
 // reachMain is `weir engine reach`: it proves that the path carries an IP packet
 // of a size, unfragmented, to the server and back. What the route has learned of
 // the path's MTU is not asked, because it may be out of date; the packet is sent.
-func reachMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
+func reachMain(ctx context.Context, args []string, out *events, help io.Writer) error {
 	fs := flag.NewFlagSet("reach", flag.ContinueOnError)
 	size := fs.Int("size", 0, "bytes of the IP packet, headers included")
 	timeout := fs.Duration("timeout", 2*time.Second, "how long to try")
-	pos, err := parseFlags(fs, args, stderr, "ADDR:PORT")
+	json := jsonFlag(fs, out)
+	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine reach ADDR:PORT --size BYTES [flags]\n\nProves that a packet of a size gets to an open server and back, unfragmented."), "ADDR:PORT")
 	if err != nil {
 		return err
+	}
+	if !*json {
+		out.people = &people{w: out.w}
 	}
 	server, err := parseServer("reach", pos[0])
 	if err != nil {

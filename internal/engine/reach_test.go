@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -44,7 +45,7 @@ func TestReachInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")
 	cancel(why)
-	err := Main(ctx, []string{"reach", "127.0.0.1:9", "--size", "100", "--timeout", "1h"}, new(strings.Builder), new(strings.Builder))
+	err := order(ctx, io.Discard, "reach", "127.0.0.1:9", "--size", "100", "--timeout", "1h")
 	if !errors.Is(err, why) {
 		t.Errorf("%v, want the cause", err)
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/unit"
 )
 
 // rrResult is what a tcp-rr or udp-rr run prints. As many requests are
@@ -91,13 +93,15 @@ func newUDPAsker(u *udpClient, c config, slots int) *udpAsker {
 }
 
 // runUDP agrees with the server, measures on a thread, and fetches the server's stamps.
-func runUDP(ctx context.Context, c config, s *stopper, slots int, measure func(*udpAsker) error, r *rrResult) error {
+func runUDP(ctx context.Context, c config, s *stopper, out events, slots int, measure func(*udpAsker) error, r *rrResult) error {
 	u, err := meet(ctx, c, s)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(u.fd)
+	defer u.close()
 	a := newUDPAsker(u, c, slots)
+	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requestsOf(c), c.Duration, c.Warmup)
+	a.watch(out)
 	err = <-onThread(func() error {
 		if err := a.settle(u.far.Place); err != nil {
 			return err
@@ -118,9 +122,17 @@ func runUDP(ctx context.Context, c config, s *stopper, slots int, measure func(*
 	return nil
 }
 
+// requestsOf says how often a run asks.
+func requestsOf(c config) string {
+	if c.Workload == "udp-open" {
+		return unit.Format(c.rate, "1/s")
+	}
+	return fmt.Sprintf("%d in flight", max(c.Inflight, 1))
+}
+
 func runUDPRR(ctx context.Context, c config, s *stopper, out events) (any, error) {
 	var r rrResult
-	err := runUDP(ctx, c, s, max(c.Inflight, 1), func(a *udpAsker) (err error) {
+	err := runUDP(ctx, c, s, out, max(c.Inflight, 1), func(a *udpAsker) (err error) {
 		r, err = a.closed(out)
 		return err
 	}, &r)
@@ -166,13 +178,13 @@ func (a *udpAsker) renumber() error {
 
 func (a *udpAsker) receive(flags int) ([]int, error) {
 	n, errno := a.sock.recv(a.buf, flags)
-	t := now()
 	switch {
 	case transient(errno):
 		return nil, nil
 	case errno != 0:
 		return nil, fmt.Errorf("reply: %w", errno)
 	}
+	t := now()
 	h, ok := parseHeader(a.buf[:n])
 	if !ok || h.run != a.run || n != len(a.request) || h.kind != kindEcho|kindAnswer && h.kind != kindStamped|kindAnswer {
 		a.book.late++ // such as a repeated answer to the hello

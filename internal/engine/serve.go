@@ -2,8 +2,8 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/netip"
@@ -29,83 +29,126 @@ const (
 
 // A server plays all roles at once; the first message says which one is wanted.
 type server struct {
-	v6   bool
-	stop *stopper
-	wg   sync.WaitGroup
+	stop     *stopper
+	patience time.Duration                    // idleTimeout, less in tests
+	token    string                           // "" is an open server, for everybody
+	udp      *udpServer                       // of an open server
+	say      func(format string, args ...any) // tells people of a run
+	wg       sync.WaitGroup
 
-	mu   sync.Mutex
-	fds  map[int]bool // open sockets
-	runs map[uint32]*tcpRun
+	mu      sync.Mutex
+	fds     map[int]bool // open sockets
+	runs    map[uint32]*serverRun
+	ended   int           // runs
+	changed chan struct{} // closed, and replaced, when a run begins or ends
 
 	short atomic.Int32 // runs of tcp-crr that are on
+	meter meter
 }
 
-// serveMain is `weir engine serve`. It binds TCP before UDP, so a server that
-// answers over UDP accepts connections too.
-func serveMain(ctx context.Context, args []string, out events, stderr io.Writer) error {
-	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
-	var cpus []int
-	fs.Func("cpu", "run the server on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
-		cpus, err = parseCPUs(s)
-		return err
-	})
-	pos, err := parseFlags(fs, args, stderr, "ADDR:PORT")
+// serveMain is `weir engine serve`.
+func serveMain(ctx context.Context, args []string, out *events, help io.Writer) error {
+	c, err := parseServe(args, out, help)
 	if err != nil {
 		return err
 	}
-	at, err := parseServer("serve", pos[0])
-	if err != nil {
-		return err
-	}
-	if err := stayOn(cpus); err != nil {
+	return listenAndServe(ctx, c, *out)
+}
+
+// listenAndServe serves until ctx is cancelled, the cause of which it returns, or
+// until it has served enough. It binds TCP before UDP, so a server that answers
+// over UDP accepts connections too.
+func listenAndServe(ctx context.Context, c serveConfig, out events) error {
+	if err := stayOn(c.cpus); err != nil {
 		return err
 	}
 	roomFor(1)
-	tcp, udp, at, err := listenBoth(at)
+	tcp, udp, at, err := listenBoth(c.at)
 	if err != nil {
 		return err
 	}
-	s := &server{v6: at.Addr().Is6(), stop: new(stopper), fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*tcpRun{}}
-	u, err := newUDPServer(udp, at.Addr(), s.stop)
-	if err == nil {
-		err = errors.Join(setTimeouts(tcp, tick), setTimeouts(udp, tick))
+	s := &server{stop: new(stopper), patience: c.patience, token: c.token, say: out.say,
+		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, changed: make(chan struct{})}
+	err = errors.Join(setTimeouts(tcp, tick), setTimeouts(udp, tick))
+	var serving <-chan error
+	switch {
+	case err != nil:
+	case !c.open:
+		s.drop(udp) // it is free for the runs
+	default:
+		if s.udp, err = newUDPServer(udp, at.Addr(), s.stop, &s.meter); err == nil {
+			serving = onThread(s.udp.serve)
+		}
 	}
 	if err != nil {
 		closeAll([]int{tcp, udp})
 		return fmt.Errorf("engine: serve %v: %w", at, err)
 	}
 	accepting := onThread(func() error { return s.accept(tcp) })
-	serving := onThread(u.serve)
-	err = out.print(struct {
-		Event   string `json:"event"`
-		Address string `json:"address"`
-	}{"ready", at.String()})
-	if err == nil {
-		select {
-		case <-ctx.Done():
-		case err = <-accepting: // they end before they are told to only when they fail
-		case err = <-serving:
+	if err = c.ready(out, at); err == nil {
+		if c.count {
+			go out.answer(func() any { return s.meter.count() })
 		}
+		err = s.attend(ctx, c, accepting, serving)
 	}
 	s.close()
-	err = errors.Join(err, <-accepting, <-serving)
+	err = errors.Join(err, <-accepting)
+	if serving != nil {
+		err = errors.Join(err, <-serving)
+		s.drop(udp)
+	}
 	s.wg.Wait()
-	closeAll([]int{tcp, udp})
+	s.drop(tcp)
 	return err
 }
 
+// attend returns when the server has served enough.
+func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <-chan error) error {
+	for {
+		on, ended, changed := s.state()
+		if c.once && on == 0 && ended > 0 {
+			s.say("one run has ended: done (--once)\n")
+			return nil
+		}
+		var idle <-chan time.Time
+		if c.idle > 0 && on == 0 {
+			idle = time.After(c.idle)
+		}
+		select {
+		case <-changed:
+		case <-idle:
+			if on, now, _ := s.state(); on == 0 && now == ended {
+				s.say("no run for %v: done (--idle)\n", c.idle)
+				return nil
+			}
+		case <-ctx.Done():
+			return cancelled(ctx, errStopped)
+		case err := <-accepting: // they end before they are told to only when they fail
+			return err
+		case err := <-serving:
+			return err
+		}
+	}
+}
+
 // listenBoth binds TCP and UDP to one port, which the kernel chooses when it is 0.
+// Where there is no IPv6, any address is any of IPv4.
 func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err error) {
 	for range 10 {
-		if tcp, err = listen(unix.SOCK_STREAM, at); err != nil {
+		tcp, err = listen(unix.SOCK_STREAM, at)
+		if errors.Is(err, unix.EAFNOSUPPORT) && at.Addr() == netip.IPv6Unspecified() {
+			at = netip.AddrPortFrom(netip.IPv4Unspecified(), at.Port())
+			tcp, err = listen(unix.SOCK_STREAM, at)
+		}
+		if err != nil {
 			return -1, -1, at, err
 		}
-		port, err := localPort(tcp)
+		own, err := ownAddr(tcp)
 		if err != nil {
 			unix.Close(tcp)
 			return -1, -1, at, fmt.Errorf("engine: listen %v: %w", at, err)
 		}
-		bound = netip.AddrPortFrom(at.Addr(), port)
+		bound = netip.AddrPortFrom(at.Addr(), own.Port())
 		udp, err = listen(unix.SOCK_DGRAM, bound)
 		if err == nil {
 			return tcp, udp, bound, nil
@@ -158,7 +201,7 @@ func (s *server) drop(fd int) {
 func (s *server) accept(listener int) error {
 	var buf []byte // of the short connections that are served here
 	for !s.stop.stopped() {
-		fd, _, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
+		fd, sa, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
 		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
@@ -168,17 +211,32 @@ func (s *server) accept(listener int) error {
 		default:
 			return fmt.Errorf("engine: serve: accept: %w", err)
 		}
-		if s.transact(fd, 0, &buf) || !s.open(fd) {
+		peer, err := addrPort(sa)
+		if err != nil || s.transact(fd, peer.Addr(), 0, &buf) {
 			unix.Close(fd)
+			continue
+		}
+		if !s.open(fd) {
+			refuse(fd, errFull)
 			continue
 		}
 		s.wg.Add(1)
 		onThread(func() error {
 			defer s.wg.Done()
-			defer s.drop(fd)
-			s.handle(fd)
+			run := s.handle(fd, peer.Addr())
+			s.drop(fd) // before the run has ended: what ends with it resets connections
+			s.leave(run)
 			return nil
 		})
 	}
 	return nil
+}
+
+var errFull = fmt.Errorf("%d connections are open, and more are not served: try again later", maxConns)
+
+// refuse closes a connection, and says why if there is room for that now.
+func refuse(fd int, why error) {
+	b, _ := json.Marshal(accepted{Weir: version, Error: why.Error()}) // cannot fail
+	_, _ = unix.SendmsgN(fd, append(b, '\n'), nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+	unix.Close(fd)
 }

@@ -2,23 +2,31 @@ package engine
 
 import (
 	"errors"
+	"net/netip"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// hold keeps a run of tcp-crr until its client closes this connection.
-func (s *server) hold(fd int, p params) {
+// hold keeps a run until its client closes this connection, or is silent for too
+// long. Every byte asks for the counters of a board.
+func (s *server) hold(fd int, p params, counters *board) {
 	var b [1]byte
-	_ = readFull(fd, b[:], now()+int64(p.Warmup+p.Duration+idleTimeout), s.stop) // how it ends is the same
+	deadline := now() + int64(p.Warmup+p.Duration+s.patience)
+	for readFull(fd, b[:], deadline, s.stop) == nil && counters != nil {
+		t, ok := counters.ask()
+		if !ok || writeJSON(fd, t, now()+int64(helloTimeout), s.stop) != nil {
+			return
+		}
+	}
 }
 
 // transact answers the one request of a short connection, and reports whether it
 // was one; the caller closes. Accepted sockets have the listener's time-outs. A
 // connection that says nothing within patience, and within a tick in any case, is
 // taken for another one. buf is room for requests, which grows as needed.
-func (s *server) transact(fd int, patience time.Duration, buf *[]byte) bool {
-	if s.short.Load() == 0 {
+func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *[]byte) bool {
+	if s.short.Load() == 0 || s.token != "" && !s.serves(peer) {
 		return false
 	}
 	var head [headerSize]byte
@@ -40,7 +48,7 @@ func (s *server) transact(fd int, patience time.Duration, buf *[]byte) bool {
 	s.mu.Lock()
 	run := s.runs[h.run]
 	s.mu.Unlock()
-	if run != nil && run.Workload == "tcp-crr" {
+	if run != nil && run.Workload == "tcp-crr" && run.peer == peer {
 		if len(*buf) < run.Size {
 			*buf = make([]byte, run.Size)
 		}
@@ -64,4 +72,5 @@ func (s *server) answerShort(fd int, p params, b []byte) {
 	}
 	b[2] |= byte(kindAnswer)
 	_ = writeFull(fd, b, deadline, s.stop) // the client tells of it
+	s.meter.add(1, len(b))
 }

@@ -1,10 +1,9 @@
 package engine
 
 import (
-	"fmt"
+	"net/netip"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,9 +17,11 @@ const (
 	discardSize = 1 << 20
 )
 
-// A tcpRun is what the connections of one tcp-stream run share.
-type tcpRun struct {
+// A serverRun is what the connections of one run share.
+type serverRun struct {
 	params
+	peer  netip.Addr
+	since int64 // when it began
 	conns int
 	first atomic.Int64 // when the first byte of any stream was read; 0 before
 }
@@ -32,61 +33,79 @@ type streamReport struct {
 	Window int64  `json:"window"` // ns
 }
 
-// handle serves one connection. A client learns what was wrong from the
-// connection itself; the server carries on for the next one.
-func (s *server) handle(fd int) {
-	if setTimeouts(fd, tick) != nil || s.transact(fd, helloTimeout, new([]byte)) {
-		return
+// handle serves one connection, and returns the run that it was part of, if any. A
+// client learns what was wrong from the connection itself; the server carries on
+// for the next one.
+func (s *server) handle(fd int, peer netip.Addr) *serverRun {
+	if setTimeouts(fd, tick) != nil || s.transact(fd, peer, helloTimeout, new([]byte)) {
+		return nil
 	}
+	run, err := s.hello(fd, peer)
+	a := accepted{Weir: version}
+	var serve func()
+	if err == nil {
+		serve, err = s.prepare(fd, run, &a)
+	}
+	if err != nil {
+		a.Error = err.Error()
+	}
+	if writeJSON(fd, a, now()+int64(helloTimeout), s.stop) != nil {
+		unix.Shutdown(fd, unix.SHUT_RDWR) // ends what was prepared
+	}
+	if err == nil {
+		serve()
+	}
+	return run
+}
+
+// hello reads what a client wants, and admits it to a run.
+func (s *server) hello(fd int, peer netip.Addr) (*serverRun, error) {
 	var p params
-	err := readJSON(fd, &p, now()+int64(helloTimeout), s.stop)
+	deadline := now() + int64(helloTimeout)
+	line, err := readLine(fd, deadline, s.stop)
+	if err == nil {
+		err = strictJSON(line, &p)
+	}
+	if err == nil {
+		err = s.challenge(fd, line, deadline)
+	}
 	if err == nil {
 		err = p.check()
 	}
-	if err == nil && !strings.HasPrefix(p.Workload, "tcp-") {
-		err = fmt.Errorf("%s was asked for over TCP", p.Workload)
-	}
-	var run *tcpRun
-	if err == nil {
-		run, err = s.join(p)
-	}
-	a := accepted{Weir: version}
-	if err == nil {
-		defer s.leave(run)
-		a.CC, a.RcvBuf, err = prepare(fd, s.v6, p)
-	}
-	var e *echoer
-	if err == nil && p.Workload == "tcp-rr" {
-		if e, err = newEchoer(p, newStampedSocket(fd, nil)); err == nil {
-			a.Place, a.NoStamps = e.place, e.noStamps
-		}
-	}
-	if err == nil && p.Workload == "tcp-crr" {
-		s.short.Add(1) // before the client learns that it may begin
-		defer s.short.Add(-1)
-	}
-	deadline := now() + int64(helloTimeout)
 	if err != nil {
-		a.Error = err.Error()
-		writeJSON(fd, a, deadline, s.stop)
-		return
+		return nil, err
 	}
-	if writeJSON(fd, a, deadline, s.stop) != nil {
-		return
+	return s.join(p, peer)
+}
+
+// prepare sets what a run asks for and writes into a what came of it. It returns
+// what serves the connection from then on.
+func (s *server) prepare(fd int, run *serverRun, a *accepted) (serve func(), err error) {
+	p := run.params
+	if strings.HasPrefix(p.Workload, "udp-") {
+		return s.prepareUDP(fd, run, a)
+	}
+	if a.CC, a.RcvBuf, err = prepareTCP(fd, run.peer.Is6(), p); err != nil {
+		return nil, err
 	}
 	switch p.Workload {
 	case "tcp-rr":
-		s.echo(e)
-		return
+		e, err := newEchoer(p, newStampedSocket(fd, nil))
+		if err != nil {
+			return nil, err
+		}
+		a.Place, a.NoStamps = e.place, e.noStamps
+		return func() { s.echo(e) }, nil
 	case "tcp-crr":
-		s.hold(fd, p)
-		return
+		s.short.Add(1) // before the client learns that it may begin
+		return func() { s.hold(fd, p, nil); s.short.Add(-1) }, nil
 	}
-	report := s.receive(fd, run)
-	writeJSON(fd, report, now()+int64(helloTimeout), s.stop)
+	return func() {
+		s.receive(fd, run, func(r streamReport) { writeJSON(fd, r, now()+int64(helloTimeout), s.stop) })
+	}, nil
 }
 
-func prepare(fd int, v6 bool, p params) (cc string, rcvBuf int, err error) {
+func prepareTCP(fd int, v6 bool, p params) (cc string, rcvBuf int, err error) {
 	if cc, err = setCC(fd, p.CC); err != nil {
 		return "", 0, err
 	}
@@ -99,73 +118,59 @@ func prepare(fd int, v6 bool, p params) (cc string, rcvBuf int, err error) {
 	return cc, rcvBuf, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 }
 
-// join returns the run that p belongs to; its connections must agree.
-func (s *server) join(p params) (*tcpRun, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	run, ok := s.runs[p.Run]
-	if !ok {
-		run = &tcpRun{params: p}
-		s.runs[p.Run] = run
-	}
-	if run.params != p || run.conns == p.Streams {
-		return nil, fmt.Errorf("run %d has other parameters, or all of its %d streams already", p.Run, run.Streams)
-	}
-	run.conns++
-	return run, nil
-}
-
-func (s *server) leave(run *tcpRun) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if run.conns--; run.conns == 0 {
-		delete(s.runs, run.Run)
-	}
-}
-
 // receive reads until the client shuts down, and counts what the reads inside
 // the run's window returned. The window begins a warm-up after the first byte of
-// any of the run's streams, so it is the same for all of them.
-func (s *server) receive(fd int, run *tcpRun) streamReport {
+// any of the run's streams, so it is the same for all of them. The count is told
+// once, as soon as the window is over: the client sends until it has it.
+func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
 	buf, flags := make([]byte, readSize), 0
 	if run.Discard {
 		// tcp(7): the bytes are thrown away, and not put into the buffer.
 		buf, flags = make([]byte, discardSize), unix.MSG_TRUNC
 	}
 	r := streamReport{Window: int64(run.Duration)}
-	idle := now() + int64(run.Warmup+run.Duration+idleTimeout)
+	idle := now() + int64(run.Warmup+run.Duration+s.patience)
+	told := false
+	say := func(r streamReport) {
+		if !told {
+			told = true
+			tell(r)
+		}
+	}
 	var begin, end int64
 	for {
 		n, errno := recvFlags(fd, buf, flags)
 		t := now()
-		switch {
-		case again(errno):
-			if err := mayWait(idle, s.stop); err != nil {
-				return streamReport{Error: err.Error()}
-			}
-			continue
-		case errno != 0:
-			return streamReport{Error: errno.Error()}
+		if errno == 0 {
+			s.meter.bytes.Add(int64(n))
 		}
-		if end == 0 {
-			if n > 0 {
+		if first := run.first.Load(); end == 0 && (first != 0 || errno == 0 && n > 0) {
+			if first == 0 {
 				run.first.CompareAndSwap(0, t)
 			}
 			begin = run.first.Load() + int64(run.Warmup)
 			end = begin + int64(run.Duration)
+			idle = end + int64(s.patience)
+		}
+		if end != 0 && t > end {
+			say(r) // even a stream whose first byte never came: the others left it no room
 		}
 		switch {
-		case n == 0 && (run.first.Load() == 0 || t < end):
-			return streamReport{Error: "the stream ended before the measured window did"}
-		case n == 0: // even one whose first byte never came: the others left it no room
-			return r
+		case again(errno):
+			if err := mayWait(idle, s.stop); err != nil {
+				say(streamReport{Error: err.Error()})
+				return
+			}
+		case errno != 0:
+			say(streamReport{Error: errno.Error()})
+			return
+		case n == 0:
+			say(streamReport{Error: "the stream ended before the measured window did"})
+			return
+		case t > idle:
+			return
 		case t > begin && t <= end:
 			r.Bytes += int64(n)
 		}
 	}
 }
-
-// margin is how much longer a client sends than the window lasts on its own
-// clock: the server's window begins when the first byte is read, a one-way delay
-// later and whatever a busy machine takes to run the server.
-func margin(rtt time.Duration) time.Duration { return 50*time.Millisecond + 2*rtt }

@@ -31,29 +31,37 @@ type udpServer struct {
 	bulk   *bulk         // of the streamReader, kept for the next run
 	gro    bool          // UDP_GRO is on
 
+	only  *grant // who is answered; nil is everybody
+	board *board // for the client that asks over TCP while a run is on
+	meter *meter // of the server
+
 	run     uint32 // the run that is counted; the hello of another one replaces it
 	greeted bool
 	begun   bool
+	began   int64   // when
 	echo    *echoer // of a run of requests and replies, nil otherwise
 	base    uint32  // drops of the socket when the run began
 	drops   uint32  // and now
 	counts  receiver
 }
 
-func newUDPServer(fd int, a netip.Addr, stop *stopper) (*udpServer, error) {
+func newUDPServer(fd int, a netip.Addr, stop *stopper, m *meter) (*udpServer, error) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
 		return nil, fmt.Errorf("udp: count drops: %w", err)
 	}
 	if _, err := setBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage()}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage(), board: newBoard(), meter: m}, nil
 }
 
 // serve reads until it is told to stop.
 func (u *udpServer) serve() error {
 	failed := 0
 	for !u.stop.stopped() {
+		if u.board.wanted() {
+			u.board.post(u.tally())
+		}
 		var errno unix.Errno
 		if u.stream != nil {
 			errno = u.readStream()
@@ -86,7 +94,7 @@ func (u *udpServer) readOne() unix.Errno {
 func (u *udpServer) handle(n int) {
 	h, ok := parseHeader(u.msg.buf[:n])
 	switch {
-	case !ok, h.kind == kindMeasure, h.kind == kindWarmup:
+	case !ok, h.kind == kindMeasure, h.kind == kindWarmup, !u.admits(h, n):
 	case h.kind == kindEcho || h.kind == kindStamped:
 		u.reply(h, n)
 	default:
@@ -110,7 +118,7 @@ func (u *udpServer) control(h header, n int) {
 			return
 		}
 		if !u.begun {
-			u.begun, u.base, u.counts = true, u.drops, receiver{}
+			u.begun, u.base, u.counts, u.began = true, u.drops, receiver{}, now()
 		}
 		u.answer(h, nil)
 	case kindReport:
@@ -163,6 +171,14 @@ func (u *udpServer) report(h header) udpReport {
 	u.drain(now() + int64(drainTimeout))
 	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts
 	return u.counts.udpReport
+}
+
+// tally is what has been counted by now.
+func (u *udpServer) tally() tally {
+	if !u.begun {
+		return tally{}
+	}
+	return tally{At: now() - u.began, Count: u.counts.Delivered, Bytes: u.counts.Bytes, Lost: int64(u.drops - u.base)}
 }
 
 // answer sends v, if any, as JSON to where the last message came from. An answer

@@ -12,43 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func family(a netip.Addr) int {
-	if a.Is4() {
-		return unix.AF_INET
-	}
-	return unix.AF_INET6
-}
-
-func sockaddr(ap netip.AddrPort) unix.Sockaddr {
-	if ap.Addr().Is4() {
-		return &unix.SockaddrInet4{Port: int(ap.Port()), Addr: ap.Addr().As4()}
-	}
-	return &unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16()}
-}
-
-func localPort(fd int) (uint16, error) {
-	sa, err := unix.Getsockname(fd)
-	if err != nil {
-		return 0, fmt.Errorf("socket: own address: %w", err)
-	}
-	switch sa := sa.(type) {
-	case *unix.SockaddrInet4:
-		return uint16(sa.Port), nil
-	case *unix.SockaddrInet6:
-		return uint16(sa.Port), nil
-	}
-	return 0, fmt.Errorf("socket: own address: unexpected %T", sa)
-}
-
-// listen binds a socket to at. An IPv6 socket takes IPv6 alone.
+// listen binds a socket to at. An IPv6 socket takes IPv6 alone, unless it is bound
+// to any address.
 func listen(kind int, at netip.AddrPort) (int, error) {
 	fd, err := unix.Socket(family(at.Addr()), kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return -1, fmt.Errorf("engine: listen %v: %w", at, err)
+		return -1, fmt.Errorf("%w: listen %v: %w", ErrEnvironment, at, err)
 	}
 	if err := bindListen(fd, kind, at); err != nil {
 		unix.Close(fd)
-		return -1, fmt.Errorf("engine: listen %v: %w", at, err)
+		switch {
+		case errors.Is(err, unix.EADDRINUSE):
+			err = fmt.Errorf("%w: another program listens there; end it, or give another port", err)
+		case errors.Is(err, unix.EADDRNOTAVAIL):
+			err = fmt.Errorf("%w: this machine has no such address: ip addr lists them", err)
+		}
+		return -1, fmt.Errorf("%w: listen %v: %w", ErrEnvironment, at, err)
 	}
 	return fd, nil
 }
@@ -60,7 +39,11 @@ func bindListen(fd, kind int, at netip.AddrPort) error {
 		}
 	}
 	if at.Addr().Is6() {
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1); err != nil {
+		only := 1
+		if at.Addr().IsUnspecified() {
+			only = 0
+		}
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, only); err != nil {
 			return err
 		}
 	}

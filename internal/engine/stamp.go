@@ -95,7 +95,7 @@ func (s *stampedSocket) recv(b []byte, flags int) (int, unix.Errno) {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), unix.SizeofSockaddrAny
 	}
 	s.rx = 0
-	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.hdr)), uintptr(flags))
+	n, errno := s.recvMessage(uintptr(flags))
 	if errno != 0 {
 		return 0, errno
 	}
@@ -106,7 +106,17 @@ func (s *stampedSocket) recv(b []byte, flags int) (int, unix.Errno) {
 		s.rx = parseReceived(s.control[:min(int(s.hdr.Controllen), len(s.control))])
 		s.live = s.live || s.rx > 0
 	}
-	return int(n), 0
+	return n, 0
+}
+
+// recvMessage looks for a message without telling the runtime, or waits for one
+// and tells it. See hot.go.
+func (s *stampedSocket) recvMessage(flags uintptr) (int, unix.Errno) {
+	if flags&unix.MSG_DONTWAIT != 0 {
+		return hotRecvMessage(s.fd, &s.hdr, flags)
+	}
+	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.hdr)), flags)
+	return int(n), errno
 }
 
 // send writes b, which must not be empty, to where the last datagram came from,
@@ -119,8 +129,7 @@ func (s *stampedSocket) send(b []byte, stamp bool) (int, unix.Errno) {
 	if s.from != nil {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), s.fromLen
 	}
-	n, _, errno := unix.Syscall(unix.SYS_SENDMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_NOSIGNAL)
-	return int(n), errno
+	return hotSendMessage(s.fd, &s.hdr)
 }
 
 func (s *stampedSocket) point(b, control []byte) {

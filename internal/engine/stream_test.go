@@ -170,7 +170,7 @@ func TestHotLoopsStop(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			fields := strings.Fields(flags)
-			done <- Main(ctx, append([]string{"run", fields[0], addr, "--duration", "1h"}, fields[1:]...), w, io.Discard)
+			done <- order(ctx, w, append([]string{"run", fields[0], addr, "--duration", "1h"}, fields[1:]...)...)
 			w.Close()
 		}()
 		lines := bufio.NewScanner(r)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/netip"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -59,6 +60,19 @@ func (m *message) answer(fd, n int) unix.Errno {
 	_, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&m.buf[0])), uintptr(n),
 		unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(&m.name)), uintptr(m.hdr.Namelen))
 	return errno
+}
+
+// from returns where the last datagram came from, without a zone.
+func (m *message) from() netip.Addr {
+	switch m.name.Addr.Family {
+	case unix.AF_INET:
+		sa := (*unix.RawSockaddrInet4)(unsafe.Pointer(&m.name))
+		return netip.AddrFrom4(sa.Addr)
+	case unix.AF_INET6:
+		sa := (*unix.RawSockaddrInet6)(unsafe.Pointer(&m.name))
+		return netip.AddrFrom16(sa.Addr).Unmap()
+	}
+	return netip.Addr{}
 }
 
 // send writes b to a connected socket. b must not be empty.

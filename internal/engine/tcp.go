@@ -69,23 +69,41 @@ func mayWait(deadline int64, s *stopper) error {
 // readJSON reads one line into v. It takes a byte at a time, because what follows
 // the line is not its to read; control messages are rare and short.
 func readJSON(fd int, v any, deadline int64, s *stopper) error {
+	line, err := readLine(fd, deadline, s)
+	if err != nil {
+		return err
+	}
+	return strictJSON(line, v)
+}
+
+func readLine(fd int, deadline int64, s *stopper) ([]byte, error) {
 	var line [maxLine]byte
 	for n := range line {
 		if err := readFull(fd, line[n:n+1], deadline, s); err != nil {
-			return err
+			return nil, err
 		}
 		if line[n] == '\n' {
-			return strictJSON(line[:n], v)
+			return line[:n], nil
 		}
 	}
-	return fmt.Errorf("a control message is longer than %d bytes", maxLine)
+	return nil, fmt.Errorf("a control message is longer than %d bytes", maxLine)
 }
 
+var errNotJSON = errors.New("control message")
+
+// strictJSON decodes a control message. One of another version is refused for that,
+// and not for the fields that it has or lacks.
 func strictJSON(b []byte, v any) error {
+	var of struct {
+		Weir *int `json:"weir"`
+	}
+	if json.Unmarshal(b, &of) == nil && of.Weir != nil && *of.Weir != version {
+		return otherVersion(*of.Weir)
+	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("control message: %w", err)
+		return fmt.Errorf("%w: %w", errNotJSON, err)
 	}
 	return nil
 }
@@ -101,9 +119,10 @@ func writeJSON(fd int, v any, deadline int64, s *stopper) error {
 // A tcpConn is a connection of which the server has accepted the parameters.
 type tcpConn struct {
 	fd     int
-	cc     string // congestion control in effect at this end
-	sndBuf int    // bytes, at this end
-	dscp   int    // in effect at this end
+	cc     string  // congestion control in effect at this end
+	sndBuf int     // bytes, at this end
+	dscp   int     // in effect at this end
+	paced  float64 // bit/s of payload at most, in effect; 0 is no limit
 	far    accepted
 	zero   *zerocopy // nil sends by copying
 }
@@ -121,16 +140,28 @@ func dialTCP(ctx context.Context, c config, s *stopper) (tcpConn, error) {
 			}
 			return t, nil
 		}
-		if !errors.Is(err, unix.ECONNREFUSED) {
-			return t, fmt.Errorf("engine: tcp %v: connect: %w", c.server, err)
-		}
-		if now() > deadline {
-			return t, fmt.Errorf("engine: tcp %v: connect: %w for %v", c.server, err, c.timeout)
+		if !errors.Is(err, unix.ECONNREFUSED) || now() > deadline {
+			return t, fmt.Errorf("engine: tcp %v: connect: %w%s", c.server, err, advice(err, c))
 		}
 		if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
 			return t, err
 		}
 	}
+}
+
+// advice says what to do about a server that cannot be reached.
+func advice(err error, c config) string {
+	switch {
+	case errors.Is(err, unix.ECONNREFUSED):
+		return fmt.Sprintf(" for %v: nobody listens there; start weir engine serve on that machine", c.timeout)
+	case errors.Is(err, unix.ETIMEDOUT):
+		return fmt.Sprintf(" within %v: is the address right, and do firewalls let TCP and UDP through to port %d?", c.timeout, c.server.Port())
+	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
+		return ": this machine knows no way there; ip route get shows it"
+	case errors.Is(err, unix.EINVAL) && c.server.Addr().IsLinkLocalUnicast() && c.server.Addr().Zone() == "":
+		return ": a link-local address needs the interface: " + c.server.Addr().String() + "%eth0"
+	}
+	return ""
 }
 
 // retryEvery is the time between two tries to reach a server.
@@ -163,16 +194,35 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 	if err = connectTCP(ctx, t.fd, c.server, c.timeout); err != nil {
 		return t, err
 	}
-	return t, setTimeouts(t.fd, tick)
+	if err = setTimeouts(t.fd, tick); err == nil && c.rate > 0 {
+		t.paced, err = pace(t.fd, c.rate/float64(c.Streams))
+	}
+	return t, err
 }
 
 // agree sends the parameters and reads what the server made of them.
 func (t *tcpConn) agree(c config, s *stopper) error {
 	deadline := now() + int64(c.timeout)
-	if err := writeJSON(t.fd, c.params, deadline, s); err != nil {
-		return err
+	hello, err := json.Marshal(c.params)
+	if err == nil {
+		err = writeFull(t.fd, append(hello, '\n'), deadline, s)
 	}
-	if err := readJSON(t.fd, &t.far, deadline, s); err != nil {
+	if err == nil {
+		err = readJSON(t.fd, &t.far, deadline, s)
+	}
+	if err == nil && t.far.Challenge != "" {
+		if c.token == "" {
+			return fmt.Errorf("it admits who holds its token: set %s to the one that it printed, or give --token-file", tokenVariable)
+		}
+		err = writeJSON(t.fd, admission{prove(c.token, t.far.Challenge, hello)}, deadline, s)
+		if t.far = (accepted{}); err == nil {
+			err = readJSON(t.fd, &t.far, deadline, s)
+		}
+	}
+	switch {
+	case errors.Is(err, errNotJSON), errors.Is(err, io.EOF), errors.Is(err, errSilent):
+		return fmt.Errorf("%w: is the program on that port weir engine serve?", err)
+	case err != nil:
 		return err
 	}
 	return t.far.check()
@@ -183,9 +233,14 @@ func (a accepted) check() error {
 		return fmt.Errorf("the server refused: %s", a.Error)
 	}
 	if a.Weir != version {
-		return fmt.Errorf("version %d of the server is not %d: use the same weir at both ends", a.Weir, version)
+		return otherVersion(a.Weir)
 	}
 	return nil
+}
+
+// describe says what holds for every run over TCP.
+func (t *tcpConn) describe(c config) string {
+	return fmt.Sprintf("%s here, %s at the server; %v after %v of warm-up", t.cc, t.far.CC, c.Duration, c.Warmup)
 }
 
 // finish reads back what autotuning left of the send buffer.

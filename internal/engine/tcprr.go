@@ -40,6 +40,8 @@ func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error
 		in: make([]byte, max(c.Size, maxPipeline)), slots: make([]int, n), freed: make([]int, 0, n)}
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(a.whyNot())
+	out.say("%s to %s (%v): requests: %d bytes, %d in flight; %s\n", c.Workload, c.name, c.server, c.Size, n, t.describe(c))
+	a.watch(out)
 	var r rrResult
 	err = <-onThread(func() error {
 		if err := a.settle(t.far.Place); err != nil {

@@ -68,7 +68,7 @@ var errStopped = errors.New("stopped")
 // cancelled replaces errStopped by why ctx was cancelled.
 func cancelled(ctx context.Context, err error) error {
 	if errors.Is(err, errStopped) && ctx.Err() != nil {
-		return fmt.Errorf("engine: interrupted: %w", context.Cause(ctx))
+		return fmt.Errorf("engine: %w", context.Cause(ctx))
 	}
 	return err
 }

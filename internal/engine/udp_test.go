@@ -160,7 +160,7 @@ func testConfig(t testing.TB, addr string) config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config{server: server, timeout: time.Second, params: params{Weir: version, Workload: "udp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
+	return config{server: server, open: true, timeout: time.Second, params: params{Weir: version, Workload: "udp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
 }
 
 func client(t *testing.T, addr string, run uint32) *udpClient {
@@ -193,7 +193,7 @@ func TestServerRefuses(t *testing.T) {
 		{func(p *params) { p.Workload = "sctp" }, "unknown workload"},
 		{func(p *params) { p.CC = "nonesuch" }, "congestion control nonesuch"},
 	} {
-		c := config{server: server, timeout: time.Second, params: params{Weir: version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
+		c := config{server: server, open: true, timeout: time.Second, params: params{Weir: version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
 		tc.change(&c.params)
 		wire := c
 		wire.CC = "" // the client's own socket shall not refuse first

@@ -27,6 +27,7 @@ type udpClient struct {
 	sndBuf  int // bytes in effect
 	dscp    int // in effect
 	far     accepted
+	control int // the TCP connection that holds the run; -1 is none
 }
 
 // dialUDP makes the client's socket. It does not wait for the server.
@@ -66,16 +67,35 @@ func reportErrors(fd int, v6 bool) error {
 	return nil
 }
 
-// meet makes a socket and agrees with the server on the parameters.
+// meet makes a socket and agrees with the server on the parameters. Unless the server
+// is known to be open, it is admitted over TCP first, and gets a secret to show in
+// the hello over UDP.
 func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
-	fd, sndBuf, err := dialUDP(c.server, c.sndBuf)
-	if err != nil {
+	u := &udpClient{fd: -1, control: -1, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16)}
+	if !c.open {
+		control := c
+		control.sndBuf = 0
+		t, err := dialTCP(ctx, control, s)
+		if err != nil {
+			return nil, err
+		}
+		u.control, c.Secret = t.fd, t.far.Secret
+	}
+	if err := u.greet(ctx, c); err != nil {
+		u.close()
 		return nil, err
 	}
-	u := &udpClient{fd: fd, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16), sndBuf: sndBuf}
+	return u, nil
+}
+
+// greet makes the socket and sends the hello.
+func (u *udpClient) greet(ctx context.Context, c config) (err error) {
+	if u.fd, u.sndBuf, err = dialUDP(c.server, c.sndBuf); err != nil {
+		return err
+	}
 	b, err := json.Marshal(c.params)
 	if err == nil {
-		u.dscp, err = setDSCP(fd, c.server.Addr().Is6(), c.DSCP)
+		u.dscp, err = setDSCP(u.fd, c.server.Addr().Is6(), c.DSCP)
 	}
 	if err == nil {
 		err = u.ask(ctx, kindHello, b, &u.far)
@@ -83,11 +103,29 @@ func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
 	if err == nil {
 		err = u.far.check()
 	}
-	if err != nil {
-		unix.Close(fd)
-		return nil, fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err)
+	switch {
+	case err == nil:
+		return nil
+	case u.control >= 0 && errors.Is(err, errSilent):
+		err = fmt.Errorf("%w: it answers over TCP and not over UDP: a firewall on the way must let UDP through to port %d", err, c.server.Port())
 	}
-	return u, nil
+	return fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err)
+}
+
+// close ends the run at the server as well.
+func (u *udpClient) close() {
+	for _, fd := range []int{u.fd, u.control} {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+}
+
+// count asks the server over TCP for its counters.
+func (u *udpClient) count() (t tally, ok bool) {
+	deadline := now() + int64(u.timeout)
+	ok = writeFull(u.control, []byte{'\n'}, deadline, u.stop) == nil && readJSON(u.control, &t, deadline, u.stop) == nil
+	return t, ok
 }
 
 // ask sends a request until it is answered, and decodes the answer into v unless

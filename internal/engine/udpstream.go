@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/weir-bench/weir/internal/unit"
 )
 
 // udpStreamResult is what a udp-stream run prints. Its counts are a ladder:
@@ -42,7 +42,8 @@ func runUDPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 	if err != nil {
 		return nil, err
 	}
-	defer unix.Close(u.fd)
+	defer u.close()
+	defer out.people.halt()
 	var result any
 	err = <-onThread(func() error {
 		result, err = u.stream(ctx, c, out)
@@ -52,6 +53,8 @@ func runUDPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 }
 
 func (u *udpClient) stream(ctx context.Context, c config, out events) (any, error) {
+	out.say("%s to %s (%v): datagrams: %d bytes, %d per call, %s; sent by %s, received by %s; %v after %v of warm-up\n",
+		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), atRate(c), c.Send, c.Recv, c.Duration, c.Warmup)
 	path, err := newPath(u.fd, c)
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
@@ -64,6 +67,9 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	// nothing of it is counted, and no drop of it either.
 	if err := u.ask(ctx, kindBegin, nil, nil); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: begin: %w", c.server, err)
+	}
+	if u.control >= 0 {
+		out.watch(u.count, delivery)
 	}
 	if err := out.begin(); err != nil {
 		return nil, err
@@ -136,6 +142,14 @@ func perBuffer(c config, r udpReport) int64 {
 		return int64(max(c.Batch, 1))
 	}
 	return (r.Delivered + r.Duplicates + r.Buffers - 1) / r.Buffers
+}
+
+// atRate says how fast a run shall send.
+func atRate(c config) string {
+	if c.rate == 0 {
+		return "as fast as possible"
+	}
+	return "at " + unit.Format(c.rate, "bit/s")
 }
 
 // interval returns the nanoseconds from one datagram to the next, 0 without a rate.

@@ -3,24 +3,32 @@ package engine
 import (
 	"bytes"
 	"errors"
-	"io"
 	"strings"
 	"testing"
 )
 
 func TestUsage(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
-		{"", "one of ping, reach, run, serve"},
+		{"", "one of hog, ping, reach, run, serve"},
 		{"dance", `unknown command "dance"`},
-		{"serve", "ADDR:PORT is missing"},
-		{"serve localhost:1", "not a literal address"},
-		{"serve fe80::1%eth0:1", "not a literal address"},
+		{"serve localhost:1", "is not an address of this machine"},
+		{"serve fe80::1%eth0:1", "is not HOST, HOST:PORT or [ADDR]:PORT"},
+		{"serve [fe80::1%nonesuch]:1", "no interface \"nonesuch\""},
+		{"serve 127.0.0.1:65536", "0..65535"},
+		{"serve --open", "--open needs an address"},
+		{"serve 127.0.0.1 --open --idle 1s", "leave out --open"},
+		{"serve 127.0.0.1 --open --token abcdefghijklmnop", "leave out --open"},
+		{"serve --token short", "5 characters, outside 16..256"},
+		{"serve --token abcdefghéijklmnop", "printable ASCII"},
+		{"serve --token abcdefghijklmnop --token-file x", "two tokens"},
+		{"serve --token-file /nonesuch", "no such file"},
+		{"serve --idle -1s", "idle time -1s is below 0"},
 		{"serve 127.0.0.1:1 more", `unexpected argument "more"`},
 		{"run sctp 127.0.0.1:1", "one of tcp-crr, tcp-rr, tcp-stream, udp-open, udp-rr, udp-stream"},
 		{"run udp-rr 127.0.0.1:0", "port 0"},
 		{"run udp-rr 127.0.0.1:1 --size 15", "size 15 is outside 16..65507"},
 		{"run tcp-rr 127.0.0.1:1 --duration 0s", "duration 0s is outside"},
-		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is for udp-open and udp-stream"},
+		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is for tcp-stream, udp-open and udp-stream"},
 		{"run udp-stream 127.0.0.1:1 --rate NaN", "rate NaN"},
 		{"run udp-stream 127.0.0.1:1 --streams 2", "--streams is for tcp-stream alone"},
 		{"run tcp-stream 127.0.0.1:1 --streams 129", "129 streams is outside 1..128"},
@@ -49,6 +57,16 @@ func TestUsage(t *testing.T) {
 		{"run tcp-stream 127.0.0.1:1 --dscp 64", "DSCP 64 is outside 0..63"},
 		{"run tcp-stream 127.0.0.1:1 --cpu 1-0", "not a list of CPUs"},
 		{"serve 127.0.0.1:1 --cpu 1024", "not a list of CPUs"},
+		{"run tcp-stream 127.0.0.1:1 --rate 1e5", "rate 100000 is below the 131072 bit/s that a stream can be paced to"},
+		{"run tcp-stream 127.0.0.1:1 --rate 2e5 --streams 2", "rate 200000 is below"},
+		{"serve 127.0.0.1:0 --open --count", "--count is for programs: it needs --json"},
+		{"hog", "--share is missing"},
+		{"hog --share 0%", "outside 0%..100%"},
+		{"hog --share 101%", "outside 0%..100%"},
+		{"hog --share half", "not a number"},
+		{"hog --share 50% --period 1us", "period 1µs is outside"},
+		{"hog --share 50% --cpu x", "not a list of CPUs"},
+		{"hog --share 50% more", `unexpected argument "more"`},
 		{"ping ::1 --interval 1us", "interval 1µs is outside"},
 		{"ping 127.0.0.1:1", "not a literal address"},
 		{"reach 127.0.0.1:1", "size 0 is outside 44..65535"},
@@ -64,7 +82,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("unknown congestion control: %v, want an error that lists the known ones", err)
 	}
 	var help bytes.Buffer
-	if err := Main(t.Context(), []string{"run", "-h"}, io.Discard, &help); err != nil || !strings.Contains(help.String(), "-rcvbuf") {
+	if err := Main(t.Context(), []string{"run", "-h"}, &help); err != nil || !strings.Contains(help.String(), "--rcvbuf") {
 		t.Errorf("help: %v, %q", err, help.String())
 	}
 }

@@ -71,7 +71,7 @@ func (r *run) blockTime() time.Duration {
 // needed returns the number of blocks that the comparison with the largest
 // spread needs.
 func (r *run) needed() int {
-	pv := pivot.New(r.results, pivot.Options{Baseline: r.Study.Baseline})
+	pv := pivot.New(r.results, pivot.Options{Baseline: r.Study.Baseline, KeepDisturbed: r.Study.KeepDisturbed})
 	n := r.Study.Blocks
 	for _, t := range pv.Tables {
 		base := slices.IndexFunc(t.Rows, func(r pivot.Row) bool { return r.Baseline })

@@ -24,7 +24,10 @@ type ToolInfo struct {
 // Tools lists the programs that weir drives, by name.
 func Tools() []ToolInfo {
 	re := regexp.MustCompile
+	const netperf = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
 	tools := []ToolInfo{
+		{"bird", "bird2", []string{"--version"}, re(`BIRD version (\S+)`)},
+		{"curl", "curl", []string{"--version"}, re(`curl (\S+)`)},
 		{"docker", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
 		{"dockerd", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
 		{"etcd", "etcd-server", []string{"--version"}, re(`etcd Version: (\S+)`)},
@@ -33,7 +36,8 @@ func Tools() []ToolInfo {
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
 		{"iperf", "iperf", []string{"--version"}, re(`iperf version (\S+)`)},
 		{"iperf3", "iperf3", []string{"--version"}, re(`iperf (\S+)`)},
-		{"netperf", "netperf, of the section non-free (Debian) or multiverse (Ubuntu)", []string{"-V"}, re(`version (\S+)`)},
+		{"netperf", netperf, []string{"-V"}, re(`version (\S+)`)},
+		{"netserver", netperf, []string{"-V"}, re(`version (\S+)`)},
 		{"nuttcp", "nuttcp", []string{"-V"}, re(`nuttcp-(\S+)`)},
 		{"ovs-vsctl", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
 		{"ovs-vswitchd", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
@@ -44,6 +48,7 @@ func Tools() []ToolInfo {
 		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
 		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
 		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
+		{"weaver", "of Weave Net (nobody makes one: take the program from the image weaveworks/weave:2.8.1)", []string{"--version"}, re(`weave (?:router )?(\S+)`)},
 	}
 	slices.SortFunc(tools, func(a, b ToolInfo) int { return cmp.Compare(a.Program, b.Program) })
 	return tools

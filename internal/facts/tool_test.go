@@ -41,6 +41,8 @@ func install(t *testing.T, name, out string) {
 
 func TestTool(t *testing.T) {
 	printed := map[string][2]string{ // what Debian 12 packages print, and the version in it
+		"bird":         {"BIRD version 2.0.12", "2.0.12"},
+		"curl":         {"curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1\nRelease-Date: 2023-02-20", "7.88.1"},
 		"docker":       {"Docker version 20.10.24+dfsg1, build 297e128", "20.10.24+dfsg1"},
 		"dockerd":      {"Docker version 20.10.24+dfsg1, build 5d6db84", "20.10.24+dfsg1"},
 		"etcd":         {"etcd Version: 3.4.23\nGit SHA: Not provided (use ./build instead of go build)\nGo Version: go1.19.8\nGo OS/Arch: linux/amd64", "3.4.23"},
@@ -50,6 +52,7 @@ func TestTool(t *testing.T) {
 		"iperf":        {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
 		"iperf3":       {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
 		"netperf":      {"Netperf version 2.7.0", "2.7.0"},
+		"netserver":    {"Netperf version 2.7.0", "2.7.0"},
 		"nuttcp":       {"nuttcp-6.1.2", "6.1.2"},
 		"ovs-vsctl":    {"ovs-vsctl (Open vSwitch) 3.1.0\nDB Schema 8.3.1", "3.1.0"},
 		"ovs-vswitchd": {"ovs-vswitchd (Open vSwitch) 3.1.0", "3.1.0"},
@@ -59,6 +62,7 @@ func TestTool(t *testing.T) {
 		"qperf":        {"qperf 0.4.11", "0.4.11"},
 		"sockperf":     {"sockperf, version 3.7-no.git", "3.7-no.git"},
 		"stress-ng":    {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
+		"weaver":       {"weave 2.8.1", "2.8.1"}, // by its source: there is no package
 		"tc":           {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
 	}
 	for _, info := range Tools() {
@@ -90,7 +94,7 @@ func TestToolMissing(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are docker, dockerd, etcd, ethtool, fping") {
+	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are bird, curl, docker, dockerd, etcd, ethtool, fping, ip, iperf, iperf3") {
 		t.Errorf("unknown: %v", err)
 	}
 }

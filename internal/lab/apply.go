@@ -47,6 +47,10 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 		return p.addr(s.Addr)
 	case s.Route != nil:
 		return p.route(s.Route)
+	case s.Rule != nil:
+		return p.rule(s.Rule)
+	case s.Proxy != nil:
+		return p.proxy(s.Proxy)
 	case s.FDB != nil:
 		return p.fdb(s.FDB)
 	case s.Sysctl != nil:
@@ -68,79 +72,10 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 		return l.adopt(ctx, p, s.Adopt)
 	case s.Service != nil:
 		return l.service(ctx, p, s.Service)
+	case s.Await != nil:
+		return l.await(ctx, p, s.Await)
 	}
 	return errors.New("the step is empty")
-}
-
-func (l *lab) link(p *place, k *plan.Link) error {
-	dev, err := l.device(p, k)
-	if err != nil {
-		return err
-	}
-	if err := p.nl.LinkAdd(dev); err != nil {
-		return fmt.Errorf("add %s %s: %w%s", k.Kind, k.Name, err, hint(err, k.Kind))
-	}
-	if k.To != "" { // it was born in another namespace
-		to, err := l.at(k.To)
-		if err != nil {
-			return err
-		}
-		return to.up(k.Name)
-	}
-	if k.Master != "" {
-		m, err := p.nl.LinkByName(k.Master)
-		if err != nil {
-			return fmt.Errorf("master %s of %s: %w", k.Master, k.Name, err)
-		}
-		if err := p.nl.LinkSetMaster(dev, m); err != nil {
-			return fmt.Errorf("put %s in %s: %w", k.Name, k.Master, err)
-		}
-	}
-	if err := p.up(k.Name); err != nil {
-		return err
-	}
-	if k.Kind == "veth" {
-		return l.places[k.PeerIn].up(k.Peer)
-	}
-	return nil
-}
-
-// device translates a Link into what the netlink package creates.
-func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
-	a := netlink.NewLinkAttrs()
-	a.Name, a.MTU = k.Name, k.MTU
-	switch k.Kind {
-	case "bridge":
-		return &netlink.Bridge{LinkAttrs: a}, nil
-	case "vxlan":
-		return &netlink.Vxlan{LinkAttrs: a, VxlanId: k.VNI, Port: k.Port, SrcAddr: k.Local.AsSlice(), Learning: true}, nil
-	case "veth":
-		peer, err := l.at(k.PeerIn)
-		if err != nil {
-			return nil, fmt.Errorf("veth %s: %w", k.Name, err)
-		}
-		return &netlink.Veth{LinkAttrs: a, PeerName: k.Peer, PeerMTU: uint32(k.MTU), PeerNamespace: netlink.NsFd(peer.ns.FD())}, nil
-	case "macvlan":
-		parent, err := p.nl.LinkByName(k.Parent)
-		if err != nil {
-			return nil, fmt.Errorf("macvlan %s: parent %s: %w", k.Name, k.Parent, err)
-		}
-		to, err := l.at(k.To)
-		if err != nil {
-			return nil, fmt.Errorf("macvlan %s: %w", k.Name, err)
-		}
-		a.ParentIndex, a.Namespace = parent.Attrs().Index, netlink.NsFd(to.ns.FD())
-		return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}, nil
-	}
-	return nil, fmt.Errorf("link %s: kind %q is not one of bridge, macvlan, veth, vxlan", k.Name, k.Kind)
-}
-
-// hint says what an error of the kernel means here.
-func hint(err error, kind string) string {
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENODEV) {
-		return fmt.Sprintf("; this kernel has no %s: load its module as root (modprobe %s)", kind, kind)
-	}
-	return ""
 }
 
 func (p *place) up(name string) error {
@@ -214,7 +149,7 @@ func (p *place) addr(a *plan.Addr) error {
 }
 
 func (p *place) route(r *plan.Route) error {
-	route := &netlink.Route{Dst: ipnet(r.Dst)}
+	route := &netlink.Route{Dst: ipnet(r.Dst), Table: r.Table}
 	if r.Via.IsValid() {
 		route.Gw = r.Via.AsSlice()
 	} else {
@@ -237,16 +172,30 @@ func (p *place) route(r *plan.Route) error {
 }
 
 func (p *place) fdb(f *plan.FDB) error {
-	dev, err := p.nl.LinkByName(f.Dev)
+	index, err := p.index(f.Dev)
 	if err == nil {
 		err = p.nl.NeighAppend(&netlink.Neigh{
-			LinkIndex: dev.Attrs().Index, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, State: netlink.NUD_PERMANENT,
+			LinkIndex: index, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, State: netlink.NUD_PERMANENT,
 			IP: f.Dst.AsSlice(), HardwareAddr: make(net.HardwareAddr, 6)})
 	}
 	if err != nil {
 		return fmt.Errorf("forwarding entry for %v on %s: %w", f.Dst, f.Dev, err)
 	}
 	return nil
+}
+
+// index returns the number of a device, and remembers it: in a full mesh a device
+// has as many entries as there are hosts.
+func (p *place) index(dev string) (int, error) {
+	if n, ok := p.known[dev]; ok {
+		return n, nil
+	}
+	l, err := p.nl.LinkByName(dev)
+	if err != nil {
+		return 0, err
+	}
+	p.known[dev] = l.Attrs().Index
+	return p.known[dev], nil
 }
 
 func (p *place) sysctl(s *plan.Sysctl) error {

@@ -10,12 +10,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 	vnetns "github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
+	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
 	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/hostns"
@@ -30,23 +32,25 @@ type lab struct {
 	logs     string     // directory of the services' logs; "" is each place's own
 	services []*service // in the order of their start
 	found    map[string]string
-	values   map[string]string // what names in braces stand for in a plan
+	values   map[string]string         // what names in braces stand for in a plan
+	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
 }
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
 type place struct {
-	name string
-	ns   *netns.Namespace
-	nl   *netlink.Handle  // a socket that lives in ns, so that no thread has to
-	eth  *ethtool.Ethtool // likewise
-	host *hostns.Host     // what else a place has of its own; nil until a step needs it
+	name  string
+	ns    *netns.Namespace
+	nl    *netlink.Handle  // a socket that lives in ns, so that no thread has to
+	eth   *ethtool.Ethtool // likewise
+	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
+	known map[string]int   // numbers of devices
 }
 
 // Open makes a namespace for every name. Nothing connects them yet. The output of
 // services goes to files in the directory logs, or to the state directory of
 // their place when logs is "".
 func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
-	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{},
+	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{},
 		values: map[string]string{"dir": hostns.Dir, "cgroup": cgroup.Name()}}
 	defer func() {
 		if err != nil {
@@ -70,7 +74,7 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 		}
 		l.places[name] = p
 	}
-	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Close: l.close, Found: l.found}
+	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Close: l.close, Found: l.found, Machine: os.DirFS("/")}
 	for name, p := range l.places {
 		s.Nodes[name] = p
 	}
@@ -79,7 +83,7 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 
 // newPlace makes a place of a namespace, which it closes when it fails.
 func newPlace(name string, ns *netns.Namespace) (_ *place, err error) {
-	p := &place{name: name, ns: ns}
+	p := &place{name: name, ns: ns, known: map[string]int{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
@@ -142,18 +146,23 @@ func (l *lab) at(name string) (*place, error) {
 }
 
 // verify checks that every service runs, and what Expect says about the state of
-// devices.
-func (l *lab) verify(_ context.Context, es []plan.Expect) error {
+// devices and daemons.
+func (l *lab) verify(ctx context.Context, es []plan.Expect) error {
 	errs := []error{l.ended()}
 	for _, e := range es {
-		if e.MTU == 0 && len(e.Offload) == 0 {
+		if e.MTU == 0 && len(e.Offload) == 0 && e.Output == nil {
 			continue
 		}
 		p, err := l.at(e.In)
 		if err != nil {
 			return err
 		}
-		errs = append(errs, p.verify(e))
+		if e.MTU != 0 || len(e.Offload) > 0 {
+			errs = append(errs, p.verify(e))
+		}
+		if e.Output != nil {
+			errs = append(errs, l.prints(ctx, p, *e.Output))
+		}
 	}
 	return errors.Join(errs...)
 }

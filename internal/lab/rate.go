@@ -28,7 +28,7 @@ func (p *place) rate(r *plan.Rate) error {
 		return nil
 	}
 	if err := p.ns.Do(func() error { return tbf(dev.Attrs().Index, r) }); err != nil {
-		return fmt.Errorf("rate %g bit/s on %s: %w%s", r.Rate, r.Dev, err, hint(err, "sch_tbf"))
+		return fmt.Errorf("rate %g bit/s on %s: %w", r.Rate, r.Dev, unsupported(err, "tbf"))
 	}
 	return nil
 }

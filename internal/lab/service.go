@@ -93,8 +93,8 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	return nil
 }
 
-// output runs a command to its end and returns what it prints. The error holds
-// the end of what it says on stderr.
+// output runs a command to its end and returns what it prints, on stderr when it
+// prints nothing else. The error holds the end of what it says there.
 func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
 	cmd := command(ctx, plan.Expand(l.values, argv...))
 	cmd.Env = append(os.Environ(), plan.Expand(l.values, env...)...)
@@ -108,6 +108,9 @@ func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string,
 			err = context.Cause(ctx)
 		}
 		return "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
+	}
+	if out.Len() == 0 {
+		return said.String(), nil // bird --version
 	}
 	return out.String(), nil
 }

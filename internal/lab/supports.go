@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -17,6 +18,37 @@ type Feature struct {
 	Name   string
 	Needed bool  // by the default study
 	Err    error // why it is missing
+}
+
+// ErrUnsupported is what an error wraps when the kernel lacks what a step asks for.
+var ErrUnsupported = errors.New("not supported by this kernel")
+
+// options say what a kernel is configured with to have a feature, and the module
+// that holds it where it can be one.
+var options = map[string][2]string{
+	"bridge":       {"CONFIG_BRIDGE", "bridge"},
+	"geneve":       {"CONFIG_GENEVE", "geneve"},
+	"ipip":         {"CONFIG_NET_IPIP", "ipip"},
+	"ipvlan":       {"CONFIG_IPVLAN", "ipvlan"},
+	"macvlan":      {"CONFIG_MACVLAN", "macvlan"},
+	"policy rules": {"CONFIG_IP_MULTIPLE_TABLES", ""},
+	"tbf":          {"CONFIG_NET_SCH_TBF", "sch_tbf"},
+	"veth":         {"CONFIG_VETH", "veth"},
+	"vxlan":        {"CONFIG_VXLAN", "vxlan"},
+	"wireguard":    {"CONFIG_WIREGUARD", "wireguard"},
+}
+
+// unsupported says what err means for a feature, when it means that the kernel lacks it.
+func unsupported(err error, feature string) error {
+	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EAFNOSUPPORT) {
+		return err
+	}
+	o := options[feature]
+	fix := "boot a kernel that was built with it"
+	if o[1] != "" {
+		fix = fmt.Sprintf("load its module as root (modprobe %s), or %s", o[1], fix)
+	}
+	return fmt.Errorf("%w: %w, which lacks %s; %s", err, ErrUnsupported, o[0], fix)
 }
 
 // Features that depend on more than the kernel's version.
@@ -52,11 +84,17 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		return site.Apply(ctx, []plan.Step{s})
 	}
 	link := func(l plan.Link) error { return try(plan.Step{Link: &l}) }
+	a, b := netip.MustParseAddr("198.18.0.1"), netip.MustParseAddr("198.18.0.2")
 	return []Feature{
 		{"veth", true, link(plan.Link{Name: "v0", Kind: "veth", Peer: "v0", PeerIn: "b"})},
 		{"bridge", true, link(plan.Link{Name: "br0", Kind: "bridge"})},
 		{"vxlan", true, link(plan.Link{Name: "vx0", Kind: "vxlan", VNI: 1, Port: 4789, Local: netip.MustParseAddr("127.0.0.1")})},
 		{"macvlan", false, link(plan.Link{Name: "m0", Kind: "macvlan", Parent: "v0", To: "b"})},
+		{"ipvlan", false, link(plan.Link{Name: "i0", Kind: "ipvlan", Mode: "l2", Parent: "br0", To: "b"})}, // a device has macvlans or ipvlans
+		{"geneve", false, link(plan.Link{Name: "g0", Kind: "geneve", VNI: 1, Port: 6081, Remote: b})},
+		{"ipip", false, link(plan.Link{Name: "t0", Kind: "ipip", Local: a})},
+		{"wireguard", false, link(plan.Link{Name: "wg0", Kind: "wireguard", Port: 51820})},
+		{"policy rules", false, try(plan.Step{Rule: &plan.Rule{From: netip.PrefixFrom(a, 32), Table: 1001, Priority: 2048}})},
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},
 		{"forwarding", false, try(plan.Step{Sysctl: &plan.Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}})},

@@ -16,8 +16,10 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) == 0 {
 		return plan.Plan{}, errors.New("underlay: topology has no hosts")
 	}
-	if len(t.Hosts) > maxPorts {
-		return plan.Plan{}, fmt.Errorf("underlay: %d hosts are more than the %d ports of a switch", len(t.Hosts), maxPorts)
+	for _, ports := range t.Segments {
+		if len(ports) > maxPorts {
+			return plan.Plan{}, fmt.Errorf("underlay: %d devices are more than the %d ports of a switch", len(ports), maxPorts)
+		}
 	}
 	if err := checkNIC(t.NIC); err != nil {
 		return plan.Plan{}, fmt.Errorf("underlay: %w", err)

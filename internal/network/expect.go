@@ -16,6 +16,17 @@ func checkHosts(name string, t topo.Topology, least int) error {
 	return nil
 }
 
+// others are the hosts of t but h.
+func others(t topo.Topology, h topo.Host) []topo.Host {
+	var all []topo.Host
+	for _, peer := range t.Hosts {
+		if peer.Name != h.Name {
+			all = append(all, peer)
+		}
+	}
+	return all
+}
+
 // podMTU returns what overhead bytes leave of the underlay's MTU, or an error
 // when pods cannot live with that.
 func podMTU(name string, t topo.Topology, overhead int) (int, error) {
@@ -29,6 +40,16 @@ func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 			name, mtu, t.MTU, overhead, least, family, least+overhead)
 	}
 	return mtu, nil
+}
+
+// oneFamily returns an error when the pods' packets have no next hop of their own
+// family.
+func oneFamily(name string, t topo.Topology) error {
+	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
+		return fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
+			name, t.PodAll, t.Hosts[0].Addr.Masked())
+	}
+	return nil
 }
 
 func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
@@ -77,10 +98,8 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 	for _, e := range tunnels {
 		add(e)
 	}
-	if len(t.Hosts) > 1 {
-		for _, h := range t.Hosts {
-			add(plan.Expect{In: h.Name, Dev: h.Dev, MTU: t.MTU, Carries: true, Across: true})
-		}
+	for _, e := range expectUnderlay(t) {
+		add(e)
 	}
 	for _, h := range t.Hosts {
 		add(plan.Expect{In: h.Name, NoFragments: true})

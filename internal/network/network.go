@@ -18,3 +18,18 @@ type Driver interface {
 	// running kernel belongs in package lab.
 	Plan(topo.Topology) (plan.Plan, error)
 }
+
+// A Shaper is a Driver that needs hosts of its own number, or connected in its
+// own way.
+type Shaper interface {
+	// Shape returns what the driver needs instead of s.
+	Shape(s topo.Spec) topo.Spec
+}
+
+// Shape returns the spec of a topology that d can connect, as near to s as possible.
+func Shape(d Driver, s topo.Spec) topo.Spec {
+	if sh, ok := d.(Shaper); ok {
+		return sh.Shape(s)
+	}
+	return s
+}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/network"
@@ -30,6 +31,8 @@ var drivers = func() map[string]network.Driver {
 	ds["docker-overlay-etcd"] = &network.DockerOverlay{Control: "etcd"}
 	ds["docker-overlay-encrypted"] = &network.DockerOverlay{Control: "swarm", Encrypted: true}
 	ds["ovs-internal"] = &network.OVS{Datapath: "netdev", Interface: "internal"}
+	ds["weave-sleeve"] = &network.Weave{Mode: "sleeve"}
+	ds["weave-encrypted"] = &network.Weave{Mode: "encrypted"}
 	ds["ovs-vxlan-internal"] = &network.OVSVXLAN{Datapath: "netdev", Interface: "internal", VNI: 1, Port: 4789}
 	return ds
 }()
@@ -45,6 +48,12 @@ var specs = map[string]topo.Spec{
 	"ipv6":          {Hosts: 2, IPv6: true, PodsIPv6: true},
 	"mtu-low":       {Hosts: 2, MTU: 576},
 	"mtu-low-ipv6":  {Hosts: 2, MTU: 1280, PodsIPv6: true},
+}
+
+// shaped returns the topology of s as the driver called name needs it.
+func shaped(t *testing.T, name string, s topo.Spec) topo.Topology {
+	t.Helper()
+	return topology(t, network.Shape(drivers[name], s))
 }
 
 func topology(t *testing.T, s topo.Spec) topo.Topology {
@@ -79,7 +88,7 @@ func TestPlanGolden(t *testing.T) {
 		for _, s := range slices.Sorted(maps.Keys(specs)) {
 			t.Run(d+"/"+s, func(t *testing.T) {
 				var got bytes.Buffer
-				p, err := drivers[d].Plan(topology(t, specs[s]))
+				p, err := drivers[d].Plan(shaped(t, d, specs[s]))
 				if err != nil {
 					got.WriteString("error: " + err.Error() + "\n")
 				} else if err := p.Encode(&got); err != nil {
@@ -104,6 +113,7 @@ func TestBuildGolden(t *testing.T) {
 	}{
 		"build.vxlan-overlay":  {drivers["vxlan-overlay"], plain},
 		"build.routed":         {drivers["routed"], rich},
+		"build.calico-bgp":     {drivers["calico-bgp-datapath"], plain},
 		"build.docker-overlay": {drivers["docker-overlay"], plain},
 		"build.ovs-vxlan":      {drivers["ovs-vxlan"], plain},
 		"build.ovs-system":     {drivers["ovs-vxlan"], kernel},
@@ -129,9 +139,9 @@ func TestBuildGolden(t *testing.T) {
 func TestErrors(t *testing.T) {
 	two := topology(t, topo.Spec{})
 	many, one, nic := two, topology(t, topo.Spec{Hosts: 1, Pods: 2}), two
+	many.Segments = [][]topo.Port{make([]topo.Port, 1024)}
 	kernel := topology(t, topo.Spec{Kernel: topo.Kernel{OVS: true}})
 	kernel.NoOffload = true
-	many.Hosts = make([]topo.Host, 1024)
 	one.NoOffload = true
 	nic.NIC = "half"
 	for _, c := range []struct {
@@ -144,8 +154,22 @@ func TestErrors(t *testing.T) {
 		{network.VXLANOverlay{VNI: 1, Port: 0}, two, "vxlan-overlay: port 0 is outside 1..65535"},
 		{network.VXLANOverlay{VNI: 1, Port: 65536}, two, "vxlan-overlay: port 65536 is outside 1..65535"},
 		{network.Host{}, topo.Topology{}, "underlay: topology has no hosts"},
-		{network.Host{}, many, "underlay: 1024 hosts are more than the 1023 ports of a switch"},
+		{network.Host{}, many, "underlay: 1024 devices are more than the 1023 ports of a switch"},
 		{network.Host{}, nic, `underlay: nic "half" is unknown (known: "", "none", "tso")`},
+		{network.VXLANHops{Hops: 0, VNI: 1, Port: 1}, two, "vxlan-hops: hops 0 is outside 1..5"},
+		{network.VXLANHops{Hops: 6, VNI: 1, Port: 1}, two, "vxlan-hops: hops 6 is outside 1..5"},
+		{network.VXLANHops{Hops: 1, VNI: 1, Port: 1}, two, `vxlan-hops: needs a line of 2 hosts, topology has 2 hosts and shape ""`},
+		{network.VXLANHops{Hops: 2, VNI: 1<<24 - 1, Port: 1}, topology(t, topo.Spec{Hosts: 3, Shape: topo.Line}), "vxlan-hops: vni 16777216 is outside 1..16777215"},
+		{network.ENIShared{}, two, `eni-shared: needs NICs for pods (shape "host-nics"), topology has shape ""`},
+		{network.ENIDedicated{}, two, `eni-dedicated: needs NICs for pods (shape "pod-nics"), topology has shape ""`},
+		{network.Relay{Hops: 7, Port: 1}, two, "relay: hops 7 is outside 1..5"},
+		{network.Relay{Hops: 1, Port: 0}, topology(t, topo.Spec{Shape: topo.Line}), "relay: port 0 is outside 1..65535"},
+		{network.Relay{Hops: 1, Port: 1, Delay: 2 * time.Second}, topology(t, topo.Spec{Shape: topo.Line}), "relay: delay 2s is outside 0..1s"},
+		{network.IPvlan{Mode: "l4"}, two, `ipvlan: mode "l4" is neither l2 nor l3`},
+		{network.IPvlan{Mode: "l2"}, one, "ipvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
+		{network.GeneveOverlay{VNI: 1, Port: 6081}, one, "geneve-overlay: needs exactly 2 hosts, topology has 1"},
+		{network.WireGuard{Port: 0}, two, "wireguard: port 0 is outside 1..65535"},
+		{network.IPIP{}, topology(t, topo.Spec{IPv6: true}), "ipip: takes IPv4 alone, in pods and between hosts; use vxlan-overlay or wireguard"},
 		{network.OVS{Datapath: "dpdk", Interface: "veth"}, one, `ovs: datapath "dpdk" is none of auto, system and netdev`},
 		{network.OVS{Datapath: "auto", Interface: "tap"}, one, `ovs: interface "tap" is neither veth nor internal`},
 		{network.OVS{Datapath: "auto", Interface: "veth"}, two, "ovs: needs exactly 1 host, topology has 2"},
@@ -158,6 +182,9 @@ func TestErrors(t *testing.T) {
 		{network.DockerOverlay{Control: "consul"}, two, `docker-overlay: control "consul" is neither swarm nor etcd`},
 		{network.DockerOverlay{Control: "swarm"}, one, "docker-overlay: needs 2 hosts or more, topology has 1"},
 		{network.DockerOverlay{Control: "swarm"}, kernel, "docker-overlay: segmentation is not switched off here: Docker's vxlan devices, which join segments, are in namespaces of its own; use vxlan-overlay"},
+		{network.CalicoBGP{}, two, "calico-bgp-datapath: as 0 is outside 1..4294967295"},
+		{network.Weave{Mode: "pcap"}, two, `weave: mode "pcap" is none of fastdp, sleeve and encrypted`},
+		{network.Weave{Mode: "sleeve"}, kernel, "weave: segmentation by the devices of the router is not switched off here; use nic none"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
@@ -179,7 +206,7 @@ func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) 
 	for _, d := range slices.Sorted(maps.Keys(drivers)) {
 		for _, s := range slices.Sorted(maps.Keys(specs)) {
 			for _, nic := range []topo.NIC{topo.NICFull, topo.NICTSO, topo.NICNone} {
-				tp := topology(t, specs[s])
+				tp := shaped(t, d, specs[s])
 				tp.NIC, tp.NoOffload = nic, nic == topo.NICNone
 				if nic != topo.NICFull {
 					tp.Rate = 1e9
@@ -244,6 +271,8 @@ func TestPlansAreSound(t *testing.T) {
 				}
 			case s.Addr != nil:
 				need(s, s.In, s.Addr.Dev)
+			case s.Proxy != nil:
+				need(s, s.In, s.Proxy.Dev)
 			case s.FDB != nil:
 				need(s, s.In, s.FDB.Dev)
 			case s.Route != nil && s.Route.Dev != "":
@@ -293,8 +322,8 @@ func TestPlansAreSound(t *testing.T) {
 // fields counts what a step does.
 func fields(s plan.Step) int {
 	n := 0
-	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil,
-		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Adopt != nil} {
+	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil,
+		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Await != nil, s.Adopt != nil} {
 		if set {
 			n++
 		}

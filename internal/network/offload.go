@@ -52,15 +52,15 @@ func nicFeatures(n topo.NIC) map[string]bool {
 // noOffload returns what to switch off so that a device of this kind neither
 // segments nor, on its way in, joins.
 //
-// Only vxlan has GRO switched off: its kernel default is on (net/core/gro_cells.c),
-// while that of a veth is off since Linux 5.13 (drivers/net/veth.c,
+// Only tunnels have GRO switched off: its kernel default is on (net/core/gro_cells.c;
+// for wireguard drivers/net/wireguard/receive.c), while that of a veth is off since Linux 5.13 (drivers/net/veth.c,
 // veth_disable_gro), and a bridge and the loopback device receive nothing that
-// they could join. A macvlan has no features of its own, see Macvlan.
+// they could join. A macvlan and an ipvlan have no features of their own, see Macvlan.
 func noOffload(kind string) map[string]bool {
 	switch kind {
 	case "veth", "bridge":
 		return off(segmentTCP, segmentOther, segmentTunnel)
-	case "vxlan":
+	case "geneve", "ipip", "vxlan", "wireguard":
 		return off(segmentTCP, segmentOther, []string{"rx-gro"})
 	case loopback:
 		return off(segmentTCP, segmentOther)

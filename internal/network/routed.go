@@ -1,7 +1,6 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -34,43 +33,60 @@ func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	pods6 := is6(t.PodAll.Addr())
-	if len(t.Hosts) > 1 && pods6 != underlay6(t) {
-		return plan.Plan{}, fmt.Errorf("routed: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
-			t.PodAll, t.Hosts[0].Addr.Masked())
+	routes, err := hostRoutes("routed", t)
+	if err != nil {
+		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	p := plan.Plan{Steps: routes, Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, forward(h, pods6, len(t.Hosts) > 1)...)
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
-		}
-		for _, peer := range t.Hosts {
-			if peer.Name != h.Name {
-				p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr()}})
-			}
 		}
 	}
 	p.Expect = expect(t, p)
 	return p, nil
 }
 
-// forward makes h a router.
-//
-// An IPv6 router asks for its neighbours from a link-local address, and asks
-// nobody when its device has none (net/ipv6/ndisc.c, ndisc_solicit). Devices get
-// none by themselves here, so the underlay device is given one. It comes after
-// the sysctl: a router does not look for other routers.
-func forward(h topo.Host, v6, more bool) []plan.Step {
+// hostRoutes makes every host a router that knows which host has which pods.
+func hostRoutes(name string, t topo.Topology) ([]plan.Step, error) {
+	pods6 := is6(t.PodAll.Addr())
+	if err := oneFamily(name, t); err != nil {
+		return nil, err
+	}
+	var steps []plan.Step
+	for _, h := range t.Hosts {
+		steps = append(steps, router(h, pods6, len(t.Hosts) > 1)...)
+		for _, peer := range others(t, h) {
+			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr()}})
+		}
+	}
+	return steps, nil
+}
+
+// router makes h a router, for others too when there are more.
+func router(h topo.Host, v6, more bool) []plan.Step {
+	steps := []plan.Step{forward(h.Name, v6)}
+	if v6 && more {
+		steps = append(steps, asks(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}))
+	}
+	return steps
+}
+
+// forward makes a host a router.
+func forward(host string, v6 bool) plan.Step {
 	key := "net.ipv4.ip_forward"
 	if v6 {
 		key = "net.ipv6.conf.all.forwarding"
 	}
-	steps := []plan.Step{{In: h.Name, Sysctl: &plan.Sysctl{Key: key, Value: "1"}}}
-	if v6 && more {
-		steps = append(steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: h.Dev, Prefix: linkLocal(h.Addr.Addr())}})
-	}
-	return steps
+	return plan.Step{In: host, Sysctl: &plan.Sysctl{Key: key, Value: "1"}}
+}
+
+// asks lets an IPv6 router ask for its neighbours on p. It asks from a
+// link-local address, and nobody when its device has none (net/ipv6/ndisc.c,
+// ndisc_solicit). Devices get none by themselves here. It comes after forward: a
+// router does not look for other routers.
+func asks(p topo.Port) plan.Step {
+	return plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: linkLocal(p.Addr.Addr())}}
 }
 
 // linkLocal returns the link-local address with the interface identifier of a.
@@ -83,9 +99,9 @@ func linkLocal(a netip.Addr) netip.Prefix {
 // routePod connects pod to h by the veth called port.
 func routePod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
 	a := pod.Addr.Addr()
-	gw, all := routedGateway, netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	gw := routedGateway
 	if is6(a) {
-		gw, all = routedGateway6, netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		gw = routedGateway6
 	}
 	alone := netip.PrefixFrom(a, a.BitLen())
 	return []plan.Step{
@@ -93,6 +109,14 @@ func routePod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
 		{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}},
 		{In: h.Name, Route: &plan.Route{Dst: alone, Dev: port}},
 		{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone}},
-		{In: pod.Name, Route: &plan.Route{Dst: all, Via: gw.Addr(), Dev: podDev}},
+		{In: pod.Name, Route: &plan.Route{Dst: everything(a), Via: gw.Addr(), Dev: podDev}},
 	}
+}
+
+// everything is the default route's destination, in the family of a.
+func everything(a netip.Addr) netip.Prefix {
+	if is6(a) {
+		return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+	}
+	return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 }

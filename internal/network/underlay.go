@@ -1,7 +1,9 @@
 package network
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -9,8 +11,7 @@ import (
 
 // Names of what connects the hosts.
 const (
-	Switch    = "switch" // the namespace of the switch between more or fewer than two hosts
-	switchDev = "sw0"    // the bridge in it
+	Switch = "switch" // the namespace of the switches between more or fewer than two hosts; their bridges are sw0, sw1
 	// maxPorts is how many ports a Linux bridge has (net/bridge/br_private.h,
 	// BR_MAX_PORTS, of which 0 is none).
 	maxPorts = 1<<10 - 1
@@ -26,35 +27,49 @@ func Places(t topo.Topology) []string {
 			names = append(names, p.Name)
 		}
 	}
-	if len(t.Hosts) != 2 {
+	if slices.ContainsFunc(t.Segments, func(ports []topo.Port) bool { return !wired(t, ports) }) {
 		names = append(names, Switch)
 	}
 	return names
 }
 
+// wired reports whether a segment is a wire between two hosts. Others get a
+// switch; so does a lone host, which then has an underlay device as a machine would.
+func wired(t topo.Topology, ports []topo.Port) bool { return len(ports) == 2 && len(t.Hosts) > 1 }
+
 // Underlay returns the steps that connect the hosts of t, before any driver's.
-// Two hosts get a wire. Others get a switch; so does a lone host, which then has
-// an underlay device as a machine would.
 func Underlay(t topo.Topology) []plan.Step {
 	steps := quiet(Places(t))
-	if len(t.Hosts) == 2 {
-		a, b := t.Hosts[0], t.Hosts[1]
-		steps = append(steps, plan.Step{In: a.Name, Link: &plan.Link{Name: a.Dev, Kind: "veth", MTU: t.MTU, Peer: b.Dev, PeerIn: b.Name}})
-	} else {
-		steps = append(steps, plan.Step{In: Switch, Link: &plan.Link{Name: switchDev, Kind: "bridge", MTU: t.MTU}})
-		for _, h := range t.Hosts {
-			steps = append(steps, plan.Step{In: Switch, Link: &plan.Link{Name: h.Name, Kind: "veth", MTU: t.MTU, Master: switchDev, Peer: h.Dev, PeerIn: h.Name}})
+	for n, ports := range t.Segments {
+		if wired(t, ports) {
+			a, b := ports[0], ports[1]
+			steps = append(steps, plan.Step{In: a.In, Link: &plan.Link{Name: a.Dev, Kind: "veth", MTU: t.MTU, Peer: b.Dev, PeerIn: b.In}})
+			continue
+		}
+		bridge := fmt.Sprintf("sw%d", n)
+		steps = append(steps, plan.Step{In: Switch, Link: &plan.Link{Name: bridge, Kind: "bridge", MTU: t.MTU}})
+		for _, p := range ports {
+			steps = append(steps, plan.Step{In: Switch, Link: &plan.Link{Name: switchPort(n, p), Kind: "veth", MTU: t.MTU, Master: bridge, Peer: p.Dev, PeerIn: p.In}})
 		}
 	}
-	for _, h := range t.Hosts {
-		steps = append(steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: h.Dev, Prefix: h.Addr}})
+	ports := slices.Concat(t.Segments...)
+	for _, p := range ports {
+		steps = append(steps, plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: p.Addr}})
 	}
 	if f := nicFeatures(t.NIC); len(f) > 0 {
-		for _, h := range t.Hosts {
-			steps = append(steps, plan.Step{In: h.Name, Offload: &plan.Offload{Dev: h.Dev, Features: maps.Clone(f)}})
+		for _, p := range ports {
+			steps = append(steps, plan.Step{In: p.In, Offload: &plan.Offload{Dev: p.Dev, Features: maps.Clone(f)}})
 		}
 	}
 	return append(steps, rates(t)...)
+}
+
+// switchPort is the switch's side of p on segment n. A host may have a port on two.
+func switchPort(n int, p topo.Port) string {
+	if n == 0 {
+		return p.In
+	}
+	return p.In + "-" + p.Dev
 }
 
 // quiet keeps the kernel from sending what nobody asked for: a device makes no
@@ -69,18 +84,51 @@ func quiet(places []string) []plan.Step {
 	return steps
 }
 
-// rates limits both directions of every host's link. On a wire each host is the
-// sender of one direction; at a switch the port sends the other.
+// rates limits both directions of every link. On a wire each port is the sender
+// of one direction; at a switch the switch's port sends the other.
 func rates(t topo.Topology) []plan.Step {
 	if t.Rate <= 0 {
 		return nil
 	}
 	var steps []plan.Step
-	for _, h := range t.Hosts {
-		steps = append(steps, plan.Step{In: h.Name, Rate: &plan.Rate{Dev: h.Dev, Rate: t.Rate, MTU: t.MTU}})
-		if len(t.Hosts) != 2 {
-			steps = append(steps, plan.Step{In: Switch, Rate: &plan.Rate{Dev: h.Name, Rate: t.Rate, MTU: t.MTU}})
+	for n, ports := range t.Segments {
+		for _, p := range ports {
+			steps = append(steps, plan.Step{In: p.In, Rate: &plan.Rate{Dev: p.Dev, Rate: t.Rate, MTU: t.MTU}})
+			if !wired(t, ports) {
+				steps = append(steps, plan.Step{In: Switch, Rate: &plan.Rate{Dev: switchPort(n, p), Rate: t.Rate, MTU: t.MTU}})
+			}
 		}
 	}
 	return steps
+}
+
+// expectUnderlay returns what carries the traffic between hosts: in a line every
+// device, where there is a segment for the pods that one, otherwise the only one.
+func expectUnderlay(t topo.Topology) []plan.Expect {
+	if len(t.Hosts) == 1 {
+		return nil
+	}
+	var all []plan.Expect
+	for n, ports := range t.Segments {
+		if n == 0 && (t.Shape == topo.HostNICs || t.Shape == topo.PodNICs) {
+			continue
+		}
+		for _, p := range ports {
+			e := plan.Expect{In: p.In, Dev: p.Dev, MTU: t.MTU, Carries: true, Across: true}
+			if t.Shape == topo.Line {
+				e.Across, e.Side = false, side(t, n)
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// side returns the hosts of a line that are on the left of segment n.
+func side(t topo.Topology, n int) []string {
+	var names []string
+	for _, h := range t.Hosts[:n+1] {
+		names = append(names, h.Name)
+	}
+	return names
 }

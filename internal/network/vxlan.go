@@ -61,7 +61,8 @@ func checkVXLAN(name string, vni, port int) error {
 
 // vxlanOverhead returns what VXLAN adds to an IP packet of a pod (RFC 7348,
 // section 5): the inner Ethernet header, and the VXLAN, UDP and outer IP headers.
-// It is 50 bytes over IPv4 and 70 over IPv6, whatever the pods speak.
+// It is 50 bytes over IPv4 and 70 over IPv6, whatever the pods speak. Geneve
+// without options is as long (RFC 8926, section 3.4).
 func vxlanOverhead(t topo.Topology) int {
 	const udp, vxlan, ip4, ip6 = 8, 8, 20, 40
 	if underlay6(t) {
@@ -79,10 +80,8 @@ func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {
 // host. Where a station lives, the device then learns from what it hears.
 func flood(t topo.Topology, h topo.Host) []plan.Step {
 	var steps []plan.Step
-	for _, peer := range t.Hosts {
-		if peer.Name != h.Name {
-			steps = append(steps, plan.Step{In: h.Name, FDB: &plan.FDB{Dev: vxlanDev, Dst: peer.Addr.Addr()}})
-		}
+	for _, peer := range others(t, h) {
+		steps = append(steps, plan.Step{In: h.Name, FDB: &plan.FDB{Dev: vxlanDev, Dst: peer.Addr.Addr()}})
 	}
 	return steps
 }

@@ -126,7 +126,7 @@ func blockValues(r Row) []float64 {
 			trials = append(trials, record.Result{Block: p.Block, Status: p.Status, Values: []record.Value{{Name: "v", Value: p.Value}}})
 		}
 	}
-	return ordered(perBlock(trials, "v"))
+	return ordered(PerBlock(trials, "v"))
 }
 
 // String names the cell: network, probe, and the levels that vary.

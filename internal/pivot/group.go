@@ -184,7 +184,10 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 	for i := range t.Rows {
 		r := &t.Rows[i]
 		a, b := c.pairs(baseline, r.Network, t.Metric)
-		if r.Baseline || len(a) == 0 {
+		if r.Baseline {
+			continue
+		}
+		if r.Refused = Refused(c.trials[baseline], c.trials[r.Network]); r.Refused != "" || len(a) == 0 {
 			continue
 		}
 		a, b, size := stat.Batch(a, b, confidence)
@@ -210,7 +213,7 @@ const maxNamed = 3
 // like any other block: an outlier is a reason to look, not to drop.
 func (c cells) far(base, other, metric string) string {
 	a, b := c.pairs(base, other, metric)
-	x, y := perBlock(c.trials[base], metric), perBlock(c.trials[other], metric)
+	x, y := PerBlock(c.trials[base], metric), PerBlock(c.trials[other], metric)
 	var blocks []int
 	for _, block := range slices.Sorted(maps.Keys(x)) {
 		if _, ok := y[block]; ok {
@@ -237,7 +240,7 @@ func (c cells) pairs(base, other, metric string) (a, b []float64) {
 	if metric == "" {
 		return nil, nil
 	}
-	x, y := perBlock(c.trials[base], metric), perBlock(c.trials[other], metric)
+	x, y := PerBlock(c.trials[base], metric), PerBlock(c.trials[other], metric)
 	for _, block := range slices.Sorted(maps.Keys(x)) {
 		if v, ok := y[block]; ok {
 			a, b = append(a, x[block]), append(b, v)
@@ -246,9 +249,10 @@ func (c cells) pairs(base, other, metric string) (a, b []float64) {
 	return a, b
 }
 
-// perBlock returns the value of each block. Several ok trials of one cell in
-// one block are not replicates: their mean is the block's value.
-func perBlock(trials []record.Result, name string) map[int]float64 {
+// PerBlock returns the value called name of each block that has an ok trial.
+// Several ok trials of one cell in one block are not replicates: their mean is the
+// block's value.
+func PerBlock(trials []record.Result, name string) map[int]float64 {
 	mean, n := map[int]float64{}, map[int]float64{}
 	for _, r := range trials {
 		if v, ok := r.Get(name); ok && r.Status == record.OK {

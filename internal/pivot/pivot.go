@@ -25,10 +25,11 @@ const (
 
 // Options says how to read results.
 type Options struct {
-	Baseline   string   // the network that the others are divided by; "" is none
-	Confidence float64  // of all ratios together, in 0..1; 0 is 0.95
-	Networks   []string // order of the rows; what is not named follows, sorted
-	Probes     []string // order of the tables; what is not named follows, sorted
+	Baseline      string   // the network that the others are divided by; "" is none
+	Confidence    float64  // of all ratios together, in 0..1; 0 is 0.95
+	KeepDisturbed bool     // disturbed trials count
+	Networks      []string // order of the rows; what is not named follows, sorted
+	Probes        []string // order of the tables; what is not named follows, sorted
 }
 
 // A Pivot is everything that a report shows of the numbers.
@@ -75,6 +76,11 @@ type Row struct {
 	Invalid int           `json:"invalid,omitempty"`
 	Failed  int           `json:"failed,omitempty"`
 	Skipped int           `json:"skipped,omitempty"`
+	// Disturbed counts the trials during which something outside the run used the
+	// machine. They are left out.
+	Disturbed int `json:"disturbed,omitempty"`
+	// Refused says why there is no verdict: too much was disturbed.
+	Refused string `json:"refused,omitempty"`
 	// Found is what all ok trials of the cell saw alike.
 	Found map[string]string `json:"found,omitempty"`
 	// Warnings are about the trials; those about the numbers are in Value and Ratio.
@@ -107,7 +113,7 @@ type Point struct {
 }
 
 // Trials returns the number of all trials of the row.
-func (r Row) Trials() int { return r.OK + r.Invalid + r.Failed + r.Skipped }
+func (r Row) Trials() int { return r.OK + r.Invalid + r.Failed + r.Skipped + r.Disturbed }
 
 // Get returns the summary called name.
 func (r Row) Get(name string) (Summary, bool) {
@@ -124,7 +130,11 @@ func New(results []record.Result, o Options) Pivot {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	results = slices.Clone(results)
+	marked := Disturbed(results)
+	outside := count(marked, record.Disturbed)
+	if results = slices.Clone(results); !o.KeepDisturbed {
+		results = marked
+	}
 	slices.SortStableFunc(results, func(a, b record.Result) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), cmp.Compare(a.Trial, b.Trial))
 	})
@@ -148,7 +158,24 @@ func New(results []record.Result, o Options) Pivot {
 	}
 	p.Residue = residue(groups)
 	p.Warnings = p.warn(o)
+	if outside > 0 && o.KeepDisturbed {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%d of %d trials were disturbed by something outside the run, and count all the same", outside, len(results)))
+	}
+	if n := emulatedTrials(results); n > 0 {
+		p.Warnings = append([]string{fmt.Sprintf("%d of %d trials ran in an emulated machine (QEMU without KVM): their numbers say nothing about absolute speed, and ratios are of what emulation makes dear", n, len(results))}, p.Warnings...)
+	}
 	return p
+}
+
+// emulatedTrials counts the trials of a machine whose every instruction was
+// emulated, as package experiment records it.
+func emulatedTrials(results []record.Result) (n int) {
+	for _, r := range results {
+		if r.Found["guest"] == "qemu-tcg" {
+			n++
+		}
+	}
+	return n
 }
 
 func (p Pivot) warn(o Options) []string {
@@ -168,6 +195,15 @@ func (p Pivot) warn(o Options) []string {
 			p.Blocks, p.Comparisons, 100*p.Confidence, need))
 	}
 	return out
+}
+
+func count(results []record.Result, s record.Status) (n int) {
+	for _, r := range results {
+		if r.Status == s {
+			n++
+		}
+	}
+	return n
 }
 
 // levels returns the distinct levels of a factor.

@@ -31,12 +31,14 @@ func newRow(network string, trials []record.Result, metric, unit string) Row {
 			r.Invalid++
 		case record.Skipped:
 			r.Skipped++
+		case record.Disturbed:
+			r.Disturbed++
 		default:
 			r.Failed++
 		}
 	}
 	if r.OK > 0 {
-		r.Value = stat.Median(ordered(perBlock(trials, metric)), single)
+		r.Value = stat.Median(ordered(PerBlock(trials, metric)), single)
 	}
 	if odd > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d ok trials have no %s in %s", odd, r.OK, metric, unit))
@@ -66,7 +68,7 @@ func (r *Row) summarise(trials []record.Result) {
 		for _, v := range t.Values {
 			if !seen[v.Name] {
 				seen[v.Name] = true
-				vs := ordered(perBlock(trials, v.Name))
+				vs := ordered(PerBlock(trials, v.Name))
 				r.Values = append(r.Values, Summary{Name: v.Name, Unit: v.Unit, Median: median(vs), Mean: mean(vs), N: len(vs)})
 			}
 		}

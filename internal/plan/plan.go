@@ -5,7 +5,10 @@
 // It must not hold anything that depends on the running kernel.
 package plan
 
-import "net/netip"
+import (
+	"net/netip"
+	"slices"
+)
 
 // A Plan builds one network and says what was built.
 type Plan struct {
@@ -22,6 +25,8 @@ type Step struct {
 	Set     *Set     `json:"set,omitempty"`
 	Addr    *Addr    `json:"addr,omitempty"`
 	Route   *Route   `json:"route,omitempty"`
+	Rule    *Rule    `json:"rule,omitempty"`
+	Proxy   *Proxy   `json:"proxy,omitempty"`
 	FDB     *FDB     `json:"fdb,omitempty"`
 	Sysctl  *Sysctl  `json:"sysctl,omitempty"`
 	Offload *Offload `json:"offload,omitempty"`
@@ -31,23 +36,37 @@ type Step struct {
 	Exec    *Exec    `json:"exec,omitempty"`
 	Adopt   *Adopt   `json:"adopt,omitempty"`
 	Service *Service `json:"service,omitempty"`
+	Await   *Await   `json:"await,omitempty"`
 }
 
 // A Link is a new device, set up at once. What it does not say is the kernel's
-// default: a vxlan device learns, and sends a UDP checksum; a bridge forwards
-// without waiting (no spanning tree); a macvlan is in bridge mode.
+// default: a vxlan device learns, and sends a UDP checksum, which a geneve device
+// does over IPv6 alone; a bridge forwards without waiting (no spanning tree); a
+// macvlan is in bridge mode; an ipip device sends to the router of the route that
+// leads to it.
 type Link struct {
 	Name   string     `json:"name"`
-	Kind   string     `json:"kind"`             // veth, bridge, vxlan, macvlan
+	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard
 	MTU    int        `json:"mtu,omitempty"`    // of both ends of a veth
 	Master string     `json:"master,omitempty"` // the bridge that it becomes a port of
 	Peer   string     `json:"peer,omitempty"`   // veth: name of the other end
 	PeerIn string     `json:"peerIn,omitempty"` // veth: where the other end lives
-	Parent string     `json:"parent,omitempty"` // macvlan: the device below
-	To     string     `json:"to,omitempty"`     // macvlan: the pod that receives it
-	VNI    int        `json:"vni,omitempty"`    // vxlan: network identifier
-	Port   int        `json:"port,omitempty"`   // vxlan: UDP destination port
-	Local  netip.Addr `json:"local,omitzero"`   // vxlan: source address
+	Parent string     `json:"parent,omitempty"` // macvlan, ipvlan: the device below
+	To     string     `json:"to,omitempty"`     // macvlan, ipvlan: the pod that receives it
+	Mode   string     `json:"mode,omitempty"`   // ipvlan: l2 or l3
+	VNI    int        `json:"vni,omitempty"`    // vxlan, geneve: network identifier
+	Port   int        `json:"port,omitempty"`   // vxlan, geneve: UDP destination port; wireguard: where it listens
+	Local  netip.Addr `json:"local,omitzero"`   // vxlan, ipip: source address
+	Remote netip.Addr `json:"remote,omitzero"`  // geneve: the other end
+	Peers  []Peer     `json:"peers,omitempty"`  // wireguard: the other ends
+}
+
+// A Peer is another end of a wireguard device, whose device has the same name.
+// Its key is no part of a plan: who applies the plan makes keys.
+type Peer struct {
+	In       string         `json:"in"` // host
+	Endpoint netip.AddrPort `json:"endpoint"`
+	Allowed  []netip.Prefix `json:"allowed"` // the addresses behind it: what is sent to it, and taken from it
 }
 
 // Set changes a device that exists.
@@ -72,6 +91,29 @@ type Route struct {
 	Dst netip.Prefix `json:"dst"`
 	Via netip.Addr   `json:"via,omitzero"`
 	Dev string       `json:"dev,omitempty"`
+	// Table that it is in; 0 is the main one.
+	Table int `json:"table,omitempty"`
+}
+
+// MainTable is the routing table of a Route that names none (RT_TABLE_MAIN,
+// include/uapi/linux/rtnetlink.h).
+const MainTable = 254
+
+// A Rule looks packets From or To these addresses up in Table. Rules are tried
+// from the lowest Priority up; the kernel's own are 0 for local addresses, and
+// 32766 for MainTable.
+type Rule struct {
+	From     netip.Prefix `json:"from,omitzero"`
+	To       netip.Prefix `json:"to,omitzero"`
+	Table    int          `json:"table"`
+	Priority int          `json:"priority"`
+}
+
+// A Proxy makes a router answer on Dev those that look for Addr, which it knows
+// how to reach (proxy ARP, RFC 1027; for IPv6 RFC 4389).
+type Proxy struct {
+	Dev  string     `json:"dev"`
+	Addr netip.Addr `json:"addr"`
 }
 
 // An FDB entry of a VXLAN device sends frames for unknown stations to Dst.
@@ -124,25 +166,46 @@ type Path struct {
 	MTU      int `json:"mtu"`      // that a program at an End sees
 	Overhead int `json:"overhead"` // bytes that encapsulation adds to every IP packet on the underlay
 	Outer    int `json:"outer"`    // MTU of the underlay; 0 when the path never leaves the host
+	// Shared are the bytes of Overhead that packets have in common when the network
+	// puts several into one packet of the underlay; 0 when it does not.
+	Shared int `json:"shared,omitempty"`
 	// Tag is the bytes that a VLAN adds to every frame on the underlay: overhead
 	// that its MTU does not count.
 	Tag int `json:"tag,omitempty"`
 }
 
-// An Expect is one thing that must hold. MTU and Offload are looked at before
-// and after a trial; Carries and NoFragments are judged from the counters of
-// the trial itself.
+// An Expect is one thing that must hold. MTU, Offload and Output are looked at
+// before and after a trial; Carries and NoFragments are judged from the counters
+// of the trial itself.
 type Expect struct {
 	In      string          `json:"in"`
 	Dev     string          `json:"dev,omitempty"`
 	MTU     int             `json:"mtu,omitempty"`     // Dev has this MTU
 	Offload map[string]bool `json:"offload,omitempty"` // Dev has these features
+	Output  *Output         `json:"output,omitempty"`  // a command that is run in In prints this
 	// Carries: the bytes that Dev moved are at least those that the probe
 	// delivered. It is judged only when In is the node or the host of one of the
 	// trial's ends, and with Across only when these are on different hosts.
 	Carries bool `json:"carries,omitempty"`
 	Across  bool `json:"across,omitempty"`
+	// Side lists the hosts on one side of Dev, which may be between the ends:
+	// Carries is judged when one end is on these hosts and the other is not.
+	Side []string `json:"side,omitempty"`
+	// Joined: a packet of Dev may hold several of the probe's, so that Carries is
+	// judged from bytes alone.
+	Joined bool `json:"joined,omitempty"`
 	// NoFragments: no packet was fragmented in In, unless the probe sends more
 	// than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`
+}
+
+// Concerns reports whether what ends a and b exchange must show where e looks.
+func (e Expect) Concerns(a, b End) bool {
+	switch {
+	case len(e.Side) > 0:
+		return slices.Contains(e.Side, a.Host) != slices.Contains(e.Side, b.Host)
+	case e.Across && a.Host == b.Host:
+		return false
+	}
+	return slices.Contains([]string{a.Node, a.Host, b.Node, b.Host}, e.In)
 }

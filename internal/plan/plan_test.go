@@ -13,15 +13,25 @@ import (
 
 // one step of each kind.
 var steps = map[string]Step{
-	"addr":    {In: "h1", Addr: &Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("198.18.0.1/15")}},
-	"bridge":  {In: "h1", Link: &Link{Name: "br0", Kind: "bridge", MTU: 1500}},
-	"fdb":     {In: "h1", FDB: &FDB{Dev: "vx0", Dst: netip.MustParseAddr("198.18.0.2")}},
+	"addr":   {In: "h1", Addr: &Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("198.18.0.1/15")}},
+	"bridge": {In: "h1", Link: &Link{Name: "br0", Kind: "bridge", MTU: 1500}},
+	"fdb":    {In: "h1", FDB: &FDB{Dev: "vx0", Dst: netip.MustParseAddr("198.18.0.2")}},
+	"tap":    {In: "h1", Link: &Link{Name: "relay0", Kind: "tap", MTU: 1455, Master: "br0"}},
+	"geneve": {In: "h1", Link: &Link{Name: "gnv0", Kind: "geneve", MTU: 1450, Master: "br0", VNI: 1, Port: 6081, Remote: netip.MustParseAddr("198.18.0.2")}},
+	"ipip":   {In: "h1", Link: &Link{Name: "ipip0", Kind: "ipip", MTU: 1480, Local: netip.MustParseAddr("198.18.0.1")}},
+	"ipvlan": {In: "h1", Link: &Link{Name: "eth0", Kind: "ipvlan", MTU: 1500, Parent: "eth0", To: "h1p1", Mode: "l2"}},
+	"wg": {In: "h1", Link: &Link{Name: "wg0", Kind: "wireguard", MTU: 1440, Port: 51820, Peers: []Peer{
+		{In: "h2", Endpoint: netip.MustParseAddrPort("198.18.0.2:51820"), Allowed: []netip.Prefix{netip.MustParsePrefix("10.64.2.0/24"), netip.MustParsePrefix("10.64.3.0/24")}}}}},
 	"macvlan": {In: "h1", Link: &Link{Name: "eth0", Kind: "macvlan", MTU: 1500, Parent: "eth0", To: "h1p1"}},
 	"offload": {In: "h1", Offload: &Offload{Dev: "eth0", Features: map[string]bool{"b": true, "a": false}}},
 	"onlink":  {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("169.254.1.1"), Dev: "eth0"}},
+	"proxy":   {In: "h1", Proxy: &Proxy{Dev: "eth1", Addr: netip.MustParseAddr("10.64.1.1")}},
 	"rate":    {In: "h1", Rate: &Rate{Dev: "eth0", Rate: 1e9, MTU: 1500}},
 	"rate0":   {In: "h1", Rate: &Rate{Dev: "eth0"}},
 	"route":   {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("10.64.2.0/24"), Via: netip.MustParseAddr("198.18.0.2")}},
+	"rule":    {In: "h1", Rule: &Rule{From: netip.MustParsePrefix("10.64.1.1/32"), Table: 1001, Priority: 2048}},
+	"rule6":   {In: "h1", Rule: &Rule{To: netip.MustParsePrefix("fd77::1/128"), Table: 254, Priority: 512}},
+	"table":   {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("10.64.0.0/10"), Dev: "eth1", Table: 1001}},
 	"direct":  {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("10.64.1.1/32"), Dev: "p1"}},
 	"set":     {In: "h1", Set: &Set{Dev: "eth0", MTU: 9000}},
 	"sysctl":  {In: "h1", Sysctl: &Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}},
@@ -61,12 +71,26 @@ func TestShellSteps(t *testing.T) {
 		"offload": "ip netns exec h1 ethtool -K eth0 a off b on\n",
 		"onlink":  "ip -n h1 route add 0.0.0.0/0 via 169.254.1.1 dev eth0 onlink\n",
 		"rate":    "tc -n h1 qdisc replace dev eth0 root tbf rate 1gbit burst 31250 limit 1518000 peakrate 1tbit mtu 1518 overhead 24 mpu 84\n",
-		"rate0":   "tc -n h1 qdisc del dev eth0 root\n",
-		"route":   "ip -n h1 route add 10.64.2.0/24 via 198.18.0.2\n",
-		"set":     "ip -n h1 link set eth0 mtu 9000\n",
-		"sysctl":  "ip netns exec h1 sysctl -qw net.ipv4.ip_forward=1\n",
-		"veth":    "ip -n h1 link add name p1 mtu 1500 type veth peer name eth0 mtu 1500 netns h1p1\nip -n h1 link set p1 master br0 up\nip -n h1p1 link set eth0 up\n",
-		"vxlan":   "ip -n h1 link add name vx0 mtu 1450 type vxlan id 1 dstport 4789 local 198.18.0.1\nip -n h1 link set vx0 up\n",
+		"tap":     "ip -n h1 tuntap add dev relay0 mode tap\nip -n h1 link set relay0 mtu 1455 master br0 up\n",
+		"geneve":  "ip -n h1 link add name gnv0 mtu 1450 type geneve id 1 remote 198.18.0.2 dstport 6081\nip -n h1 link set gnv0 master br0 up\n",
+		"ipip":    "ip -n h1 link add name ipip0 mtu 1480 type ipip local 198.18.0.1\nip -n h1 link set ipip0 up\n",
+		"ipvlan":  "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type ipvlan mode l2\nip -n h1p1 link set eth0 up\n",
+		"wg": `ip -n h1 link add name wg0 mtu 1440 type wireguard
+sh -c 'umask 077; test -s /run/h1.wg0.key || wg genkey >/run/h1.wg0.key'
+sh -c 'umask 077; test -s /run/h2.wg0.key || wg genkey >/run/h2.wg0.key'
+ip netns exec h1 sh -c 'wg set wg0 listen-port 51820 private-key /run/h1.wg0.key peer "$(wg pubkey </run/h2.wg0.key)" endpoint 198.18.0.2:51820 allowed-ips 10.64.2.0/24,10.64.3.0/24'
+ip -n h1 link set wg0 up
+`,
+		"proxy":  "ip -n h1 neigh add proxy 10.64.1.1 dev eth1\n",
+		"rule":   "ip -n h1 rule add from 10.64.1.1/32 lookup 1001 priority 2048\n",
+		"rule6":  "ip -n h1 -6 rule add to fd77::1/128 lookup 254 priority 512\n",
+		"table":  "ip -n h1 route add 10.64.0.0/10 dev eth1 table 1001\n",
+		"rate0":  "tc -n h1 qdisc del dev eth0 root\n",
+		"route":  "ip -n h1 route add 10.64.2.0/24 via 198.18.0.2\n",
+		"set":    "ip -n h1 link set eth0 mtu 9000\n",
+		"sysctl": "ip netns exec h1 sysctl -qw net.ipv4.ip_forward=1\n",
+		"veth":   "ip -n h1 link add name p1 mtu 1500 type veth peer name eth0 mtu 1500 netns h1p1\nip -n h1 link set p1 master br0 up\nip -n h1p1 link set eth0 up\n",
+		"vxlan":  "ip -n h1 link add name vx0 mtu 1450 type vxlan id 1 dstport 4789 local 198.18.0.1\nip -n h1 link set vx0 up\n",
 	} {
 		var got bytes.Buffer
 		if err := (Plan{Steps: []Step{steps[name]}}).Shell(&got, nil); err != nil {
@@ -80,8 +104,8 @@ func TestShellSteps(t *testing.T) {
 
 func TestShellRefuses(t *testing.T) {
 	for want, s := range map[string]Step{
-		"plan: step 1 in h1: the step is empty":                                                   {In: "h1"},
-		`plan: step 1 in h1: link x: unknown kind "ipvlan" (known: bridge, macvlan, veth, vxlan)`: {In: "h1", Link: &Link{Name: "x", Kind: "ipvlan"}},
+		"plan: step 1 in h1: the step is empty": {In: "h1"},
+		`plan: step 1 in h1: link x: unknown kind "isdn" (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard)`: {In: "h1", Link: &Link{Name: "x", Kind: "isdn"}},
 	} {
 		var got bytes.Buffer
 		if err := (Plan{Steps: []Step{s}}).Shell(&got, nil); err == nil || err.Error() != want {
@@ -243,6 +267,33 @@ func TestDiffTellsStepsApart(t *testing.T) {
 			if want := a == b; none != want && !(steps[a].Set != nil && steps[b].Set == nil) {
 				t.Errorf("%s, %s: steps %v, error %v", a, b, got, err)
 			}
+		}
+	}
+}
+
+// What two ends exchange concerns the devices that it passes, and no others.
+func TestConcerns(t *testing.T) {
+	pod := func(host, node string) End { return End{Host: host, Node: node} }
+	a, a2, b, c := pod("h1", "h1p1"), pod("h1", "h1p2"), pod("h2", "h2p1"), pod("h3", "h3p1")
+	for _, x := range []struct {
+		name   string
+		expect Expect
+		a, b   End
+		want   bool
+	}{
+		{"an end", Expect{In: "h1p1"}, a, b, true},
+		{"the host of an end", Expect{In: "h2"}, a, b, true},
+		{"another host", Expect{In: "h3"}, a, b, false},
+		{"on one host", Expect{In: "h1"}, a, a2, true},
+		{"across, on one host", Expect{In: "h1", Across: true}, a, a2, false},
+		{"across", Expect{In: "h1", Across: true}, a, b, true},
+		{"between", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, c, true},
+		{"between, the other way", Expect{In: "h2", Side: []string{"h1", "h2"}}, c, a, true},
+		{"beyond", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, b, false},
+		{"not left", Expect{In: "h1", Side: []string{"h1"}}, a, a2, false},
+	} {
+		if got := x.expect.Concerns(x.a, x.b); got != x.want {
+			t.Errorf("%s: %v, want %v", x.name, got, x.want)
 		}
 	}
 }

@@ -74,6 +74,10 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return one(argv...)
 	case s.Route != nil:
 		return one(s.Route.shell(s.In)...)
+	case s.Rule != nil:
+		return one(s.Rule.shell(s.In)...)
+	case s.Proxy != nil:
+		return one("ip", "-n", s.In, "neigh", "add", "proxy", s.Proxy.Addr.String(), "dev", s.Proxy.Dev)
 	case s.FDB != nil:
 		return one("bridge", "-n", s.In, "fdb", "append", "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
 	case s.Sysctl != nil:
@@ -92,6 +96,8 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return s.Adopt.shell(s.In), nil
 	case s.Service != nil:
 		return s.Service.shell(s.In), nil
+	case s.Await != nil:
+		return s.Await.shell(s.In), nil
 	}
 	return nil, fmt.Errorf("the step is empty")
 }
@@ -109,6 +115,9 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 		mtu = []string{"mtu", strconv.Itoa(l.MTU)}
 	}
 	add = append(add, mtu...)
+	if l.Kind == "tap" {
+		return l.tap(in, mtu), nil
+	}
 	at, far := in, command(nil) // where the new device is, and how its peer is set up
 	switch l.Kind {
 	case "bridge":
@@ -122,21 +131,66 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 		if l.Local.IsValid() {
 			add = append(add, "local", l.Local.String())
 		}
-	case "macvlan":
+	case "geneve":
+		add = append(add, "type", "geneve", "id", strconv.Itoa(l.VNI), "remote", l.Remote.String(), "dstport", strconv.Itoa(l.Port))
+	case "ipip":
+		add = append(add, "type", "ipip", "local", l.Local.String())
+	case "ipvlan", "macvlan":
 		at = l.To
-		add = append(add, "netns", l.To, "type", "macvlan", "mode", "bridge")
+		mode := l.Mode
+		if l.Kind == "macvlan" {
+			mode = "bridge"
+		}
+		add = append(add, "netns", l.To, "type", l.Kind, "mode", mode)
+	case "wireguard":
+		add = append(add, "type", "wireguard")
 	default:
-		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, macvlan, veth, vxlan)", l.Name, l.Kind)
+		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard)", l.Name, l.Kind)
 	}
 	up := command{"ip", "-n", at, "link", "set", l.Name}
 	if l.Master != "" {
 		up = append(up, "master", l.Master)
 	}
-	lines := []fmt.Stringer{add, append(up, "up")}
+	lines := []fmt.Stringer{add}
+	if l.Kind == "wireguard" {
+		lines = append(lines, l.wg(in)...)
+	}
+	lines = append(lines, append(up, "up"))
 	if far != nil {
 		lines = append(lines, far)
 	}
 	return lines, nil
+}
+
+// tap is made by another command than other devices.
+func (l Link) tap(in string, mtu []string) []fmt.Stringer {
+	up := append(command{"ip", "-n", in, "link", "set", l.Name}, mtu...)
+	if l.Master != "" {
+		up = append(up, "master", l.Master)
+	}
+	return []fmt.Stringer{command{"ip", "-n", in, "tuntap", "add", "dev", l.Name, "mode", "tap"}, append(up, "up")}
+}
+
+// wg gives a wireguard device its keys, which it makes in /run where they are
+// missing, and its peers: with wg(8), and a shell to get one program's output
+// into the other's arguments.
+func (l Link) wg(in string) []fmt.Stringer {
+	file := func(in string) string { return quote("/run/" + in + "." + l.Name + ".key") }
+	var lines []fmt.Stringer
+	set := fmt.Sprintf("wg set %s listen-port %d private-key %s", quote(l.Name), l.Port, file(in))
+	makeKey := func(in string) {
+		lines = append(lines, command{"sh", "-c", fmt.Sprintf("umask 077; test -s %[1]s || wg genkey >%[1]s", file(in))})
+	}
+	makeKey(in)
+	for _, p := range l.Peers {
+		makeKey(p.In)
+		var allowed []string
+		for _, a := range p.Allowed {
+			allowed = append(allowed, a.String())
+		}
+		set += fmt.Sprintf(` peer "$(wg pubkey <%s)" endpoint %s allowed-ips %s`, file(p.In), quote(p.Endpoint.String()), quote(strings.Join(allowed, ",")))
+	}
+	return append(lines, command{"ip", "netns", "exec", in, "sh", "-c", set})
 }
 
 func (r Route) shell(in string) command {
@@ -150,7 +204,25 @@ func (r Route) shell(in string) command {
 	if r.Via.IsValid() && r.Dev != "" {
 		c = append(c, "onlink")
 	}
+	if r.Table != 0 {
+		c = append(c, "table", strconv.Itoa(r.Table))
+	}
 	return c
+}
+
+func (r Rule) shell(in string) command {
+	c := command{"ip", "-n", in}
+	if r.From.Addr().Is6() || r.To.Addr().Is6() {
+		c = append(c, "-6")
+	}
+	c = append(c, "rule", "add")
+	if r.From.IsValid() {
+		c = append(c, "from", r.From.String())
+	}
+	if r.To.IsValid() {
+		c = append(c, "to", r.To.String())
+	}
+	return append(c, "lookup", strconv.Itoa(r.Table), "priority", strconv.Itoa(r.Priority))
 }
 
 func (o Offload) shell(in string) command {

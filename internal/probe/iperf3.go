@@ -1,10 +1,6 @@
 package probe
 
-import (
-	"math"
-	"strconv"
-	"time"
-)
+import "strconv"
 
 // Iperf3 measures bulk throughput over TCP or UDP with iperf3 (esnet/iperf) 3.2
 // or later; UDP needs 3.10, the first that reports what was received.
@@ -42,11 +38,15 @@ const (
 // So warm-up and duration are rounded up, to at least 1 s each; no warm-up stays
 // none. The value "window" says how long was measured.
 func (p Iperf3) Commands(w Window) (server, client []string) {
-	addr, port := w.Server.Addr().String(), strconv.Itoa(int(w.Server.Port()))
+	addr, port := w.Server.Addr().String(), port(w)
 	server = []string{"iperf3", "-s", "-1", "-B", addr, "-p", port, "-J"}
+	omitted := "0"
+	if w.Warmup > 0 {
+		omitted = wholeSeconds(w.Warmup)
+	}
 	client = []string{"iperf3", "-c", addr, "-p", port, "-J",
 		"--connect-timeout", strconv.Itoa(iperf3Connect),
-		"-t", wholeSeconds(max(w.Duration, 1)), "-O", wholeSeconds(w.Warmup),
+		"-t", wholeSeconds(w.Duration), "-O", omitted,
 		"-P", strconv.Itoa(p.streams()), "-l", strconv.Itoa(p.size()),
 		"-b", p.ratePerStream()}
 	if p.UDP {
@@ -60,9 +60,8 @@ func (p Iperf3) Commands(w Window) (server, client []string) {
 	return server, client
 }
 
-func wholeSeconds(d time.Duration) string {
-	return strconv.Itoa(int(math.Ceil(d.Seconds())))
-}
+// Habits implements the optional method of foreign probes.
+func (Iperf3) Habits() Habits { return Habits{ServerReports: true} }
 
 // ratePerStream is what -b wants: bit/s of each stream, where 0 is unlimited.
 func (p Iperf3) ratePerStream() string {

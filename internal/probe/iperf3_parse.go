@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 
@@ -77,12 +76,7 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 		}
 		m.Values = doc.tcpValues()
 	}
-	for _, v := range m.Values {
-		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
-			return Measured{}, fmt.Errorf("iperf3: %s is %v %s", v.Name, v.Value, v.Unit)
-		}
-	}
-	return m, nil
+	return checked("iperf3", m)
 }
 
 func decodeIperf3(b []byte) (iperf3Doc, error) {

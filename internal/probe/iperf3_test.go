@@ -2,21 +2,13 @@ package probe
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
-
-const iperf3Data = "testdata/iperf3/"
 
 // iperf3For returns the probe that a recorded case was made with.
 func iperf3For(name string) Iperf3 {
@@ -27,61 +19,9 @@ func iperf3For(name string) Iperf3 {
 	return p
 }
 
-func iperf3Cases(t testing.TB) []string {
-	t.Helper()
-	files, err := filepath.Glob(iperf3Data + "*.cmd")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no recorded output: %v", err)
-	}
-	for i, f := range files {
-		files[i] = strings.TrimSuffix(filepath.Base(f), ".cmd")
-	}
-	return files
-}
-
 func readIperf3(t testing.TB, name string) Output {
 	t.Helper()
-	client, err := os.ReadFile(iperf3Data + name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := os.ReadFile(iperf3Data + name + ".server.json")
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return Output{Client: client, Server: server}
-}
-
-// TestIperf3Golden parses what real versions of iperf3 printed; the command
-// lines are in the .cmd files beside them.
-func TestIperf3Golden(t *testing.T) {
-	var b bytes.Buffer
-	for _, name := range iperf3Cases(t) {
-		fmt.Fprintf(&b, "%s\n", name)
-		m, err := iperf3For(name).Parse(readIperf3(t, name))
-		if err != nil {
-			fmt.Fprintf(&b, "  error: %v\n", err)
-		}
-		for _, v := range m.Values {
-			fmt.Fprintf(&b, "  %s %s %s\n", v.Name, strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit)
-		}
-		for _, k := range slices.Sorted(maps.Keys(m.Found)) {
-			fmt.Fprintf(&b, "  found %s: %s\n", k, m.Found[k])
-		}
-	}
-	const golden = iperf3Data + "golden.txt"
-	if *update {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("%s differs; review the result of -update:\n%s", golden, &b)
-	}
+	return recordings[0].output(t, name)
 }
 
 func TestIperf3Commands(t *testing.T) {
@@ -204,15 +144,4 @@ func TestBitrate(t *testing.T) {
 			t.Errorf("%q: no error", s)
 		}
 	}
-}
-
-func FuzzIperf3(f *testing.F) {
-	for _, name := range iperf3Cases(f) {
-		p, out := iperf3For(name), readIperf3(f, name)
-		f.Add(p.UDP, p.Reverse, out.Client, out.Server)
-	}
-	f.Fuzz(func(t *testing.T, udp, reverse bool, client, server []byte) {
-		m, err := Iperf3{UDP: udp, Reverse: reverse}.Parse(Output{Client: client, Server: server})
-		checkMeasured(t, m, err)
-	})
 }

@@ -29,31 +29,43 @@ func answers(p pivot.Pivot, brief bool) []answer {
 
 func clauses(p pivot.Pivot, network string, brief bool) string {
 	var parts []string
-	named, bounded := false, false // the baseline is named once
+	named, compared, bounded := false, false, false // the baseline is named once
 	for i := 0; i < len(p.Tables); {
 		probe := p.Tables[i].Probe
 		var rows []pivot.Row
+		refused := 0
 		for ; i < len(p.Tables) && p.Tables[i].Probe == probe; i++ {
 			for _, r := range p.Tables[i].Rows {
+				if r.Network == network && r.Refused != "" {
+					refused++
+				}
 				if r.Network == network && r.Ratio.N > 0 {
 					rows = append(rows, r)
 					bounded = bounded || r.Ratio.Bounded()
 				}
 			}
 		}
+		if refused > 0 && len(rows) == 0 {
+			parts = append(parts, probeShort(probe)+" no verdict (disturbed)")
+		}
 		if len(rows) == 0 {
 			continue
 		}
 		of := ""
+		compared = true
 		if !named && !(len(rows) == 1 && rows[0].Same) {
 			of, named = " of "+p.Baseline, true
 		}
-		parts = append(parts, probeShort(probe)+" "+clause(rows, of, brief))
+		s := probeShort(probe) + " " + clause(rows, of, brief)
+		if refused > 0 {
+			s += fmt.Sprintf(" (no verdict under %d more: disturbed)", refused)
+		}
+		parts = append(parts, s)
 	}
 	if len(parts) == 0 {
 		return ""
 	}
-	if !bounded {
+	if compared && !bounded {
 		return strings.Join(parts, ", ") + ". There are too few blocks for intervals."
 	}
 	return strings.Join(parts, ", ") + "."
@@ -117,6 +129,9 @@ func rowNotes(t pivot.Table, r pivot.Row) []string {
 	var out []string
 	if r.OK == 0 {
 		out = append(out, "no trial is ok")
+	}
+	if r.Refused != "" {
+		out = append(out, r.Refused+"; end what else runs here, or count them all the same with --keep-disturbed")
 	}
 	out = append(out, reasons(r)...)
 	if c := r.Ceiling(); c > 0 && diagnose.LinkLimited(r.Value.Center, c) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/record"
 )
@@ -64,6 +65,7 @@ type Data struct {
 	Percentiles []Percentiles     `json:"percentiles,omitempty"`
 	Answers     map[string]string `json:"answers,omitempty"` // by network
 	Findings    []Finding         `json:"findings,omitempty"`
+	Claims      []claim.Outcome   `json:"claims,omitempty"`
 	Problems    []string          `json:"problems,omitempty"`
 }
 
@@ -75,7 +77,7 @@ type Percentiles struct {
 
 // JSON writes the tables for other programs.
 func JSON(w io.Writer, r Run) error {
-	d := Data{Name: r.Name, Question: r.Question, Pivot: r.Pivot(), Findings: r.Findings, Problems: r.Problems, Answers: map[string]string{}}
+	d := Data{Name: r.Name, Question: r.Question, Pivot: r.Pivot(), Findings: r.Findings, Claims: r.Claims, Problems: r.Problems, Answers: map[string]string{}}
 	for _, a := range answers(d.Pivot, false) {
 		d.Answers[a.Network] = a.Text
 	}
@@ -104,3 +106,6 @@ func indented(w io.Writer, v any) error {
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
+
+// ClaimsJSON writes what became of published figures for other programs.
+func ClaimsJSON(w io.Writer, outcomes []claim.Outcome) error { return indented(w, outcomes) }

@@ -56,6 +56,9 @@ func newGlance(p pivot.Pivot, paint painter) glance {
 
 func glanceOf(t pivot.Table, network string) glanceCell {
 	for _, r := range t.Rows {
+		if r.Network == network && r.Refused != "" {
+			return glanceCell{Ratio: "no verdict", Interval: "disturbed"}
+		}
 		if r.Network != network || r.Ratio.N == 0 {
 			continue
 		}

@@ -29,7 +29,9 @@ type view struct {
 	Answers            []answerView
 	Glance             glance
 	Findings           []Finding
+	Claims             *claimView
 	Sections           []section
+	Beside             []beside
 	Paths              []pathRow
 	Hosts              []host
 	Residue            []pivot.Difference
@@ -68,6 +70,12 @@ type tableView struct {
 	Fold      bool
 }
 
+// A claimView is the table of published figures; a line is the same cell of every column.
+type claimView struct {
+	Columns []column
+	Notes   []string
+}
+
 type rowView struct {
 	legend
 	Baseline bool
@@ -94,10 +102,13 @@ func newView(r Run) view {
 		Findings: r.Findings, Paths: paths(p), Hosts: hosts(r.Hosts), Residue: p.Residue, NotOK: r.notOK(),
 		Warnings: append(p.Warnings, r.Problems...), Footnote: method(p),
 		Command: shell(r.Command), Seed: r.Seed, Dir: r.Dir, Study: string(r.Study),
-		Glance: newGlance(p, paint),
+		Glance: newGlance(p, paint), Beside: r.sideBySide(p),
 	}
 	for _, a := range answers(p, v.Glance.Rows != nil) {
 		v.Answers = append(v.Answers, answerView{paint.legend(a.Network), a.Text})
+	}
+	if r.Claims != nil {
+		v.Claims = &claimView{claimColumns(r.Claims), append(claimNotes(r.Claims), claimFootnote(r.Claims))}
 	}
 	for _, t := range p.Tables {
 		tv := paint.table(t)
@@ -192,7 +203,7 @@ func method(p pivot.Pivot) []string {
 	}
 	return append(out,
 		"Percentiles come from the merged histograms of all ok trials; percentiles are never averaged. One is left out when fewer than ten responses lie beyond it.",
-		"Invalid, failed and skipped trials are shown and not counted.")
+		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbours in time, programs outside the run used more than 0.3 of a core or the hypervisor took more than 0.1, or when the clock frequency was under 90 % of the usual one. Disturbed trials are shown and not counted either, and when they touch more than a third of the blocks there is no verdict.")
 }
 
 func trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }

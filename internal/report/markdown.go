@@ -40,6 +40,16 @@ func Markdown(w io.Writer, r Run) error {
 		}
 		bullets(b, lines)
 	}
+	for _, c := range r.sideBySide(p) {
+		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
+		mdTable(b, c.Columns)
+		bullets(b, append(c.Notes, c.Why...))
+	}
+	if r.Claims != nil {
+		fmt.Fprint(b, "\n## Published figures that these results bear on\n\n")
+		mdTable(b, claimColumns(r.Claims))
+		bullets(b, append(claimNotes(r.Claims), claimFootnote(r.Claims)))
+	}
 	if len(p.Residue) > 0 {
 		fmt.Fprint(b, "\n## What differed without being asked\n")
 		var lines []string

@@ -11,26 +11,36 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/record"
 )
 
 // A Run is what a results directory holds.
 type Run struct {
-	Name     string // of the study
-	Question string
-	Study    []byte // YAML, resolved
-	Results  []record.Result
-	Hosts    map[string][]byte // facts of each host, JSON
-	Baseline string            // network that the others are divided by
-	Networks []string          // in the order of the study; may be empty
-	Probes   []string          // likewise
-	Command  []string          // that made the run
-	Seed     string            // of the order of the trials
-	Machines int               // that took part; 0 and 1 are one machine
-	Findings []Finding
-	Problems []string // what could not be read
-	Dir      string
+	Name          string // of the study
+	Question      string
+	Study         []byte // YAML, resolved
+	Results       []record.Result
+	Hosts         map[string][]byte // facts of each host, JSON
+	Baseline      string            // network that the others are divided by
+	Networks      []string          // in the order of the study; may be empty
+	Probes        []string          // likewise
+	Command       []string          // that made the run
+	Seed          string            // of the order of the trials
+	KeepDisturbed bool              // the study counts disturbed trials
+	Machines      int               // that took part; 0 and 1 are one machine
+	Tools         map[string]Tool   // by probe
+	Findings      []Finding
+	Claims        []claim.Outcome // published figures that the results bear on
+	Problems      []string        // what could not be read
+	Dir           string
+}
+
+// A Tool is what is known of a probe before anything is measured.
+type Tool struct {
+	Measures string // groups the probes that should find the same; "" is none
+	Differs  string // why its number may still be another one
 }
 
 // A Finding is a conclusion with its evidence, as package diagnose draws it.
@@ -41,7 +51,7 @@ type Finding struct {
 
 // Pivot returns the tables of a run.
 func (r Run) Pivot() pivot.Pivot {
-	return pivot.New(r.Results, pivot.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes})
+	return pivot.New(r.Results, pivot.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
 }
 
 // title is never empty.
@@ -65,15 +75,17 @@ func (r Run) datapath() string {
 func (r Run) census(p pivot.Pivot) string {
 	s := fmt.Sprintf("%s, %s", count(p.Blocks, "block"), count(len(r.Results), "trial"))
 	var parts []string
-	for _, status := range []record.Status{record.OK, record.Invalid, record.Failed, record.Skipped} {
-		n := 0
-		for _, x := range r.Results {
-			if x.Status == status {
-				n++
+	n := map[record.Status]int{}
+	for _, t := range p.Tables {
+		for _, row := range t.Rows {
+			for _, point := range row.Points {
+				n[point.Status]++
 			}
 		}
-		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, status))
+	}
+	for _, status := range []record.Status{record.OK, record.Disturbed, record.Invalid, record.Failed, record.Skipped} {
+		if n[status] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[status], status))
 		}
 	}
 	if len(parts) == 0 {

@@ -46,6 +46,17 @@ func Text(w io.Writer, r Run, width int) error {
 			wrap(b, "  ", plain(n), width)
 		}
 	}
+	for _, c := range r.sideBySide(p) {
+		fmt.Fprintf(b, "\n%s\n", plain(c.Title))
+		textTable(b, c.Columns, width)
+		for _, n := range append(c.Notes, c.Why...) {
+			wrap(b, "  ", plain(n), width)
+		}
+	}
+	if r.Claims != nil {
+		fmt.Fprintln(b, "\nPublished figures that these results bear on")
+		textClaims(b, r.Claims, width)
+	}
 	if s := footnote(p); s != "" {
 		fmt.Fprintln(b)
 		wrap(b, "", s, width)
@@ -114,11 +125,11 @@ func textTable(w io.Writer, cs []column, width int) {
 	}
 	for total(cs) > width {
 		over := total(cs) - width
-		if n := cs[0].width(); n > minName {
+		i := least(cs)
+		if n := cs[0].width(); n > minName && (i < 0 || !cs[0].Whole) {
 			cs[0].clip(max(minName, n-over))
 			continue
 		}
-		i := least(cs)
 		if i < 0 {
 			break
 		}

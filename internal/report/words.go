@@ -41,7 +41,7 @@ func probeShort(p string) string {
 	return p
 }
 
-var metrics = map[string]string{"rtt": "response time", "packet.rate": "packet rate"}
+var metrics = map[string]string{"rtt": "response time", "rtt.mean": "mean response time", "packet.rate": "packet rate"}
 
 func metricName(m string) string {
 	if s, ok := metrics[m]; ok {

@@ -34,6 +34,38 @@ func (d *decoder) err() error {
 	return errors.Join(all...)
 }
 
+// Decode reads src, one YAML document, into the struct that into points to, as
+// strictly as a study is read: a key must be a field's, and be there once. name is
+// the file's name, and in every error. The error joins one *Error for everything
+// that is wrong.
+func Decode(src []byte, name string, into any) error {
+	n, bad := parse(src)
+	if bad != nil {
+		bad.File = name
+		return bad
+	}
+	if n == nil {
+		return &Error{File: name, Err: errors.New("nothing in it")}
+	}
+	d := decoder{file: name}
+	d.decode(n, reflect.ValueOf(into).Elem(), "the file")
+	return d.err()
+}
+
+// A Place is where something stands in a file. As a field of a struct it is set
+// to where its mapping begins; no key can set it.
+type Place struct {
+	File string
+	Line int
+}
+
+// Errorf returns an *Error at p.
+func (p Place) Errorf(format string, args ...any) *Error {
+	return &Error{p.File, p.Line, fmt.Errorf(format, args...)}
+}
+
+var placeType = reflect.TypeFor[Place]()
+
 // A type with a nodeDecoder reads more than one kind of node.
 type nodeDecoder interface{ decodeNode(*decoder, *node) }
 
@@ -107,6 +139,11 @@ func (d *decoder) want(n *node, k kind, what string) bool {
 
 // fields decodes a mapping into a struct. Every key must be a field's.
 func (d *decoder) fields(n *node, v reflect.Value, what string) {
+	for i := range v.NumField() {
+		if v.Type().Field(i).Type == placeType {
+			v.Field(i).Set(reflect.ValueOf(Place{d.file, n.line}))
+		}
+	}
 	for _, e := range n.keys {
 		f, ok := field(v, e.key)
 		if !ok {
@@ -131,7 +168,7 @@ func field(v reflect.Value, key string) (reflect.Value, bool) {
 func fieldName(f reflect.StructField) (string, bool) {
 	tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
 	switch {
-	case !f.IsExported() || tag == "-" || f.Anonymous && f.Type.Kind() == reflect.Struct:
+	case !f.IsExported() || tag == "-" || f.Type == placeType || f.Anonymous && f.Type.Kind() == reflect.Struct:
 		return "", false
 	case tag != "":
 		return tag, true

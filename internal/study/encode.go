@@ -48,8 +48,12 @@ func (s Study) Encode() ([]byte, error) {
 	if f.MaxTime != 0 {
 		line("max-time", f.MaxTime)
 	}
+	if f.KeepDisturbed {
+		line("keep-disturbed", f.KeepDisturbed)
+	}
 	line("warmup", f.Warmup)
 	line("duration", f.Duration)
+	fmt.Fprintf(&b, "fast: {blocks: %d, warmup: %v, duration: %v}\n", f.Fast.Blocks, f.Fast.Warmup, f.Fast.Duration)
 	line("seed", f.Seed)
 	line("hosts", f.Hosts)
 	line("pods", f.Pods)

@@ -49,6 +49,7 @@ func randomStudy(r *rand.Rand) Study {
 	}
 	s.MaxTime, s.Warmup = time.Duration(r.Int64N(1e15)), time.Duration(r.Int64N(1e12))
 	s.Duration, s.Seed = MinDuration+time.Duration(r.Int64N(1e12)), r.Uint64()
+	s.Fast = Fast{1 + r.IntN(MaxBlocks), time.Duration(r.Int64N(1e12)), MinDuration + time.Duration(r.Int64N(1e12))}
 	s.Topology = Topology{Hosts: 1 + r.IntN(10), Pods: 1 + r.IntN(10), MTU: 1280 + r.IntN(9000), Link: pick(r, []string{"", "1gbit", "2.5 Mbit/s"}),
 		NIC: topo.NIC(pick(r, []string{"", "tso", "none"})), IPv6: r.IntN(2) == 0, PodsIPv6: r.IntN(2) == 0}
 	return s.Resolve()
@@ -108,6 +109,7 @@ precision: "2.5%"
 max-time: 1h30m0s
 warmup: 0s
 duration: 150ms
+fast: {blocks: 6, warmup: 20ms, duration: 50ms}
 seed: 18446744073709551615
 hosts: 3
 pods: 2

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"errors"
 	"fmt"
 	"math/big"
 	"path"
@@ -15,23 +14,25 @@ import (
 
 // A file is a Study in the shape of its YAML.
 type file struct {
-	Name        string
-	Question    string
-	Description string
-	Networks    []Use
-	Probes      []Use
-	Factors     map[string][]string
-	Baseline    string
-	Blocks      int
-	Precision   percent
-	MaxTime     time.Duration `yaml:"max-time"`
-	Warmup      time.Duration
-	Duration    time.Duration
-	Seed        uint64
-	Hosts       int
-	Pods        int
-	PodsIPv6    bool `yaml:"pods-ipv6"`
-	Underlay    struct {
+	Name          string
+	Question      string
+	Description   string
+	Networks      []Use
+	Probes        []Use
+	Factors       map[string][]string
+	Baseline      string
+	Blocks        int
+	Precision     percent
+	MaxTime       time.Duration `yaml:"max-time"`
+	KeepDisturbed bool          `yaml:"keep-disturbed"`
+	Warmup        time.Duration
+	Duration      time.Duration
+	Fast          Fast
+	Seed          uint64
+	Hosts         int
+	Pods          int
+	PodsIPv6      bool `yaml:"pods-ipv6"`
+	Underlay      struct {
 		MTU  int
 		Link link
 		NIC  nic
@@ -43,40 +44,39 @@ type file struct {
 // error, and names a study that has no name. Every key that is missing gets its
 // default. The error joins one *Error for everything that is wrong.
 func Load(src []byte, name string) (Study, error) {
-	n, bad := parse(src)
-	if bad != nil {
-		bad.File = name
-		return Study{}, bad
-	}
-	if n == nil {
-		return Study{}, &Error{File: name, Err: errors.New("nothing in it: a study needs networks and probes")}
-	}
-	f := fileOf(Default())
-	d := decoder{file: name}
-	d.decode(n, reflect.ValueOf(&f).Elem(), "a study")
-	if len(d.errs) > 0 {
-		return Study{}, d.err()
-	}
-	if n.get("name") == nil {
-		base := path.Base(strings.ToValidUTF8(name, "_"))
-		f.Name = strings.TrimSuffix(base, path.Ext(base))
-	}
-	s := f.study().Resolve()
-	for _, p := range s.problems() {
-		d.errs = append(d.errs, &Error{name, p.at(n), p.err})
-	}
-	if len(d.errs) > 0 {
-		return Study{}, d.err()
+	base := path.Base(strings.ToValidUTF8(name, "_"))
+	s := Study{Name: strings.TrimSuffix(base, path.Ext(base))}
+	if err := Decode(src, name, &s); err != nil {
+		return Study{}, err
 	}
 	return s, nil
+}
+
+// decodeNode reads a study and checks it. A Name that s has is the default.
+func (s *Study) decodeNode(d *decoder, n *node) {
+	f := fileOf(Default())
+	f.Name = s.Name
+	before := len(d.errs)
+	d.decode(n, reflect.ValueOf(&f).Elem(), "a study")
+	if len(d.errs) > before {
+		return
+	}
+	*s = f.study().Resolve()
+	s.places = map[string]string{}
+	for factor := range s.Factors {
+		s.places[factor] = fmt.Sprintf("%s:%d", d.file, problem{keys: key("factors", factor)}.at(n))
+	}
+	for _, p := range s.problems() {
+		d.errs = append(d.errs, &Error{d.file, p.at(n), p.err})
+	}
 }
 
 func (f file) study() Study {
 	return Study{
 		Name: f.Name, Question: f.Question, Description: f.Description,
 		Networks: f.Networks, Probes: f.Probes, Factors: f.Factors, Baseline: f.Baseline,
-		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime,
-		Warmup: f.Warmup, Duration: f.Duration, Seed: f.Seed,
+		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime, KeepDisturbed: f.KeepDisturbed,
+		Warmup: f.Warmup, Duration: f.Duration, Fast: f.Fast, Seed: f.Seed,
 		Topology: Topology{
 			Hosts: f.Hosts, Pods: f.Pods, PodsIPv6: f.PodsIPv6,
 			MTU: f.Underlay.MTU, Link: string(f.Underlay.Link), NIC: topo.NIC(f.Underlay.NIC), IPv6: f.Underlay.IPv6,
@@ -90,8 +90,8 @@ func fileOf(s Study) file {
 	f := file{
 		Name: s.Name, Question: s.Question, Description: s.Description,
 		Networks: s.Networks, Probes: s.Probes, Factors: s.Factors, Baseline: s.Baseline,
-		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime,
-		Warmup: s.Warmup, Duration: s.Duration, Seed: s.Seed,
+		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime, KeepDisturbed: s.KeepDisturbed,
+		Warmup: s.Warmup, Duration: s.Duration, Fast: s.Fast, Seed: s.Seed,
 		Hosts: t.Hosts, Pods: t.Pods, PodsIPv6: t.PodsIPv6,
 	}
 	f.Underlay.MTU, f.Underlay.Link, f.Underlay.NIC, f.Underlay.IPv6 = t.MTU, link(t.Link), nic(t.NIC), t.IPv6

@@ -21,6 +21,7 @@ func TestDefaults(t *testing.T) {
 		Name: "small", Baseline: "host",
 		Networks: []Use{{Name: "host", Kind: "host"}}, Probes: []Use{{Name: "tcp-stream", Kind: "tcp-stream"}},
 		Blocks: 10, Warmup: 200 * time.Millisecond, Duration: time.Second,
+		Fast:     Fast{Blocks: 8, Warmup: 20 * time.Millisecond, Duration: 100 * time.Millisecond},
 		Topology: Topology{Hosts: 2, Pods: 1, MTU: 1500},
 	}
 	if got := withoutPos(s); !reflect.DeepEqual(got, want) {
@@ -37,7 +38,7 @@ func withoutPos(s Study) Study {
 		}
 		return out
 	}
-	s.Networks, s.Probes = strip(s.Networks), strip(s.Probes)
+	s.Networks, s.Probes, s.places = strip(s.Networks), strip(s.Probes), nil
 	return s
 }
 
@@ -63,6 +64,7 @@ precision: 2.5%
 max-time: 90m
 warmup: 0s
 duration: 150ms
+fast: {blocks: 6, duration: 50ms}
 seed: 18446744073709551615
 hosts: 3
 pods: 2
@@ -89,7 +91,7 @@ func TestEveryKey(t *testing.T) {
 		Probes:   []Use{{Name: "tcp-stream", Kind: "tcp-stream"}, {Name: "udp-rr", Kind: "udp-rr", Options: map[string]string{"size": "64"}}},
 		Factors:  map[string][]string{"mtu": {"1500", "9000"}, "offload": {"on", "off"}},
 		Baseline: "host#2", Blocks: 7, Precision: 0.025, MaxTime: 90 * time.Minute,
-		Duration: 150 * time.Millisecond, Seed: 1<<64 - 1,
+		Duration: 150 * time.Millisecond, Fast: Fast{6, 20 * time.Millisecond, 50 * time.Millisecond}, Seed: 1<<64 - 1,
 		Topology: Topology{Hosts: 3, Pods: 2, MTU: 9000, Link: "1gbit", NIC: topo.NICTSO, IPv6: true, PodsIPv6: true},
 	}
 	if got := withoutPos(s); !reflect.DeepEqual(got, want) {
@@ -164,6 +166,9 @@ func TestErrors(t *testing.T) {
 		"precision large":   {minimal + "precision: 51%\n", "f:3: precision 51% is outside"},
 		"precision word":    {minimal + "precision: '%'\n", "f:3: precision: \"%\" is no percentage"},
 		"duration number":   {minimal + "duration: 5\n", `f:3: duration: "5" is no duration: write it as 150ms, 1s or 10m`},
+		"fast blocks":       {minimal + "fast:\n  blocks: 0\n", "f:4: fast.blocks 0 is outside 1..100000"},
+		"fast duration":     {minimal + "fast: {duration: 1ms}\n", "f:3: fast.duration 1ms is outside 10ms..1h0m0s"},
+		"fast key":          {minimal + "fast: {precision: 2%}\n", `f:3: fast has no key "precision"`},
 		"duration short":    {minimal + "duration: 9ms\n", "f:3: duration 9ms is outside 10ms..1h0m0s"},
 		"duration long":     {minimal + "duration: 61m\n", "f:3: duration 1h1m0s is outside"},
 		"warmup negative":   {minimal + "warmup: -1s\n", "f:3: warmup -1s is outside"},
@@ -216,6 +221,55 @@ func TestBoundsAreIn(t *testing.T) {
 	} {
 		if _, err := Load([]byte(minimal+src), "f"); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// The fast form has the study's cells, and a fixed number of blocks.
+func TestFaster(t *testing.T) {
+	s, err := Load([]byte(full), "full.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := s.Faster()
+	if f.Blocks != 6 || f.Duration != 50*time.Millisecond || f.Warmup != 20*time.Millisecond || f.Precision != 0 || f.MaxTime != 0 {
+		t.Errorf("fast: %+v", f)
+	}
+	if err := f.Validate(); err != nil {
+		t.Error(err)
+	}
+	if !reflect.DeepEqual(f.Cells(nil), s.Cells(nil)) {
+		t.Error("the cells differ")
+	}
+}
+
+// Other files than studies are decoded as strictly, and know their places.
+func TestDecodeOther(t *testing.T) {
+	type part struct {
+		At   Place
+		Text string
+	}
+	var into struct {
+		Parts   []part
+		Studies map[string]Study
+	}
+	src := "parts:\n- text: a\n-\n  text: b\nstudies:\n  small:\n    networks: [host]\n    probes: [ping]\n"
+	if err := Decode([]byte(src), "f", &into); err != nil {
+		t.Fatal(err)
+	}
+	if got := into.Parts[1].At.Errorf("wrong").Error(); got != "f:4: wrong" {
+		t.Errorf("place %q", got)
+	}
+	if s := into.Studies["small"]; s.Blocks != Default().Blocks || s.Baseline != "host" {
+		t.Errorf("study %+v", s)
+	}
+	for src, want := range map[string]string{
+		"parts:\n- at: 7\n": `f:2: parts[0] has no key "at"`,
+		"studies:\n  small:\n    networks: [host]\n    probes: [ping]\n    blocks: 0\n": "f:5: blocks 0 is outside",
+		"studies:\n  small:\n    networks: [host]\n":                                    "f: probes is missing or empty",
+	} {
+		if err := Decode([]byte(src), "f", &into); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", src, err, want)
 		}
 	}
 }

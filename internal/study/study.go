@@ -34,6 +34,8 @@
 //	max-time     none: when a run stops early
 //	warmup       200ms of traffic before each measurement
 //	duration     1s of each measurement
+//	fast         {blocks: 8, warmup: 20ms, duration: 100ms}: what --fast replaces
+//	keep-disturbed  false: trials that programs outside the run disturbed are left out
 //	seed         0: the caller chooses one and records it
 //	hosts        2
 //	pods         1 per host
@@ -46,6 +48,7 @@ package study
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/weir-bench/weir/internal/topo"
@@ -67,10 +70,31 @@ type Study struct {
 	Blocks    int
 	Precision float64       // half-width of the wanted interval, as a share: 0.02 is 2 %; 0 is none
 	MaxTime   time.Duration // 0 is none
-	Warmup    time.Duration // not counted
-	Duration  time.Duration // of each measurement
-	Seed      uint64        // of the order of trials; 0: to be chosen and recorded by the caller
-	Topology  Topology
+	// KeepDisturbed counts trials that something outside the run disturbed.
+	KeepDisturbed bool
+	Warmup        time.Duration // not counted
+	Duration      time.Duration // of each measurement
+	Fast          Fast          // what a look at the study takes instead
+	Seed          uint64        // of the order of trials; 0: to be chosen and recorded by the caller
+	Topology      Topology
+
+	places map[string]string // "file:line" of the factors
+}
+
+// A Fast is the form of a study that takes seconds where the whole one takes
+// minutes: its intervals are wider, and it sees larger differences only. Eight
+// blocks bound up to six ratios that hold together with 95 %.
+type Fast struct {
+	Blocks   int
+	Warmup   time.Duration
+	Duration time.Duration
+}
+
+// Faster returns the fast form of s: a fixed number of blocks.
+func (s Study) Faster() Study {
+	s.Blocks, s.Warmup, s.Duration = s.Fast.Blocks, s.Fast.Warmup, s.Fast.Duration
+	s.Precision, s.MaxTime = 0, 0
+	return s
 }
 
 // A Topology says what a study runs on, as in topo.Spec.
@@ -91,6 +115,7 @@ func Default() Study {
 		Blocks:   10,
 		Warmup:   200 * time.Millisecond,
 		Duration: time.Second,
+		Fast:     Fast{Blocks: 8, Warmup: 20 * time.Millisecond, Duration: 100 * time.Millisecond},
 		Topology: Topology{Hosts: 2, Pods: 1, MTU: 1500},
 	}
 }
@@ -134,6 +159,19 @@ func (s Study) Network(name string) (Use, bool) { return find(s.Networks, name) 
 
 // Probe returns the probe called name.
 func (s Study) Probe(name string) (Use, bool) { return find(s.Probes, name) }
+
+// Vary gives the study a factor, in place of one of that name.
+func (s *Study) Vary(factor string, levels []string) {
+	s.Factors, s.places = maps.Clone(s.Factors), maps.Clone(s.places)
+	if s.Factors == nil {
+		s.Factors = map[string][]string{}
+	}
+	s.Factors[factor] = levels
+	delete(s.places, factor)
+}
+
+// FactorPos returns "file:line" of a factor, or "" when it did not come from a file.
+func (s Study) FactorPos(factor string) string { return s.places[factor] }
 
 func find(uses []Use, name string) (Use, bool) {
 	for _, u := range uses {

@@ -93,6 +93,9 @@ func (s Study) checkDesign(c *checker) {
 		key("precision"), "%s is outside %s..%s", percent(s.Precision), percent(MinPrecision), percent(MaxPrecision))
 	c.that(s.Duration >= MinDuration && s.Duration <= MaxDuration, key("duration"), "%v is outside %v..%v", s.Duration, MinDuration, MaxDuration)
 	c.that(s.Warmup >= 0 && s.Warmup <= MaxDuration, key("warmup"), "%v is outside 0s..%v", s.Warmup, MaxDuration)
+	c.that(s.Fast.Blocks >= 1 && s.Fast.Blocks <= MaxBlocks, key("fast", "blocks"), "%d is outside 1..%d", s.Fast.Blocks, MaxBlocks)
+	c.that(s.Fast.Duration >= MinDuration && s.Fast.Duration <= MaxDuration, key("fast", "duration"), "%v is outside %v..%v", s.Fast.Duration, MinDuration, MaxDuration)
+	c.that(s.Fast.Warmup >= 0 && s.Fast.Warmup <= MaxDuration, key("fast", "warmup"), "%v is outside 0s..%v", s.Fast.Warmup, MaxDuration)
 	c.that(s.MaxTime >= 0, key("max-time"), "%v is negative", s.MaxTime)
 	if _, ok := s.Network(s.Baseline); !ok && len(s.Networks) > 0 {
 		c.that(false, key("baseline"), "%q is none of the networks (%s)", s.Baseline, strings.Join(names(s.Networks), ", "))

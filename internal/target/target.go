@@ -47,6 +47,9 @@ type Site struct {
 	// then an ErrService, and every expectation about the state of a device (MTU,
 	// offload) that does not hold.
 	Verify func(context.Context, []plan.Expect) error
+	// Machine is what there is below / where all nodes run; its /proc shows every
+	// process of the run and none of others.
+	Machine fs.FS
 	// Found is what the steps that were applied found out of programs and daemons
 	// (plan.Exec); every result of the network holds it.
 	Found map[string]string

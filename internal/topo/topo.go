@@ -15,6 +15,7 @@ const (
 	MinMTU   = 576   // RFC 791: what every IPv4 host must accept
 	MinMTU6  = 1280  // RFC 8200, section 5
 	MaxMTU   = 65535 // ETH_MAX_MTU, include/uapi/linux/if_ether.h
+	MaxLine  = 512   // hosts of a line: 198.18.0.0/15 holds a /24 network per segment
 )
 
 // A Pod is a place for a program that has a network of its own.
@@ -26,18 +27,40 @@ type Pod struct {
 // A Host is a machine, or what stands for one.
 type Host struct {
 	Name   string
-	Dev    string       // its device on the underlay
+	Dev    string       // its (first) device on the underlay
 	Addr   netip.Prefix // of Dev
 	PodNet netip.Prefix // the part of the pod range that lives on this host
 	Pods   []Pod
 }
 
-// A Topology is a set of hosts that share one underlay.
+// A Port is a device on the underlay.
+type Port struct {
+	In   string // the host, or the pod that has the device to itself
+	Dev  string
+	Addr netip.Prefix
+}
+
+// A Shape says which devices share a segment of the underlay.
+type Shape string
+
+const (
+	Flat     Shape = ""          // one segment with all hosts
+	Line     Shape = "line"      // a segment for every two neighbours: other hosts are only reached through them
+	HostNICs Shape = "host-nics" // Flat, and a second device of every host on a segment that has the pods' addresses
+	PodNICs  Shape = "pod-nics"  // Flat, and a device in every pod on a segment that has the pods' addresses
+)
+
+// A Topology is a set of hosts and the underlay between them.
 type Topology struct {
 	Hosts []Host
-	MTU   int     // of the underlay, bytes
-	Rate  float64 // of each host's link, bit/s on the wire; 0 is unlimited
-	NIC   NIC     // what the hosts' underlay devices segment in hardware
+	Shape Shape
+	// Segments are the Ethernets of the underlay, each with its devices in the
+	// order of the hosts. Segment n of a line is between Hosts[n] and Hosts[n+1];
+	// the second segment of HostNICs and PodNICs is the pods'.
+	Segments [][]Port
+	MTU      int     // of the underlay, bytes
+	Rate     float64 // of each host's link, bit/s on the wire; 0 is unlimited
+	NIC      NIC     // what the hosts' underlay devices segment in hardware
 	// NoOffload: no device of a host or pod segments, neither NIC nor veth.
 	NoOffload bool
 	Kernel    Kernel       // of the hosts
@@ -68,6 +91,7 @@ type Spec struct {
 	NIC      NIC
 	IPv6     bool // the underlay's addresses are IPv6
 	PodsIPv6 bool // the pods' addresses are IPv6
+	Shape    Shape
 	Kernel   Kernel
 }
 
@@ -96,10 +120,12 @@ func New(s Spec) (Topology, error) {
 		return Topology{}, fmt.Errorf("underlay MTU %d is outside %d..%d", s.MTU, minMTU, MaxMTU)
 	case s.Rate < 0:
 		return Topology{}, fmt.Errorf("link rate %g bit/s is negative", s.Rate)
+	case s.Shape == Line && (s.Hosts < 2 || s.Hosts > MaxLine):
+		return Topology{}, fmt.Errorf("a line of %d hosts is outside 2..%d", s.Hosts, MaxLine)
 	}
-	t := Topology{MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
+	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
-		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", Addr: hostAddr(h, s.IPv6), PodNet: podNet(h, s.PodsIPv6)}
+		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {
 			host.Pods = append(host.Pods, Pod{
 				Name: fmt.Sprintf("h%dp%d", h, p),
@@ -108,7 +134,56 @@ func New(s Spec) (Topology, error) {
 		}
 		t.Hosts = append(t.Hosts, host)
 	}
+	t.connect(s)
 	return t, nil
+}
+
+// connect makes the segments of s, and gives every host the address of its first device.
+func (t *Topology) connect(s Spec) {
+	if s.Shape == Line {
+		t.line(s.IPv6)
+		return
+	}
+	var first, second []Port
+	for i := range t.Hosts {
+		h := &t.Hosts[i]
+		h.Addr = hostAddr(i+1, s.IPv6)
+		first = append(first, Port{h.Name, h.Dev, h.Addr})
+		switch s.Shape {
+		case HostNICs:
+			second = append(second, Port{h.Name, "eth1", netip.PrefixFrom(nth(h.PodNet, MaxPods+1), t.PodAll.Bits())})
+		case PodNICs:
+			for _, p := range h.Pods {
+				second = append(second, Port{p.Name, "eth0", p.Addr})
+			}
+		}
+	}
+	t.Segments = [][]Port{first}
+	if second != nil {
+		t.Segments = append(t.Segments, second)
+	}
+}
+
+// line connects neighbours. A host between two has eth0 to the one before it
+// and eth1 to the one after it.
+func (t *Topology) line(v6 bool) {
+	for n := 1; n < len(t.Hosts); n++ {
+		a, b := &t.Hosts[n-1], &t.Hosts[n]
+		left, right := Port{a.Name, "eth1", lineAddr(n, 1, v6)}, Port{b.Name, "eth0", lineAddr(n, 2, v6)}
+		if n == 1 {
+			left.Dev, a.Addr = "eth0", left.Addr
+		}
+		b.Addr = right.Addr
+		t.Segments = append(t.Segments, []Port{left, right})
+	}
+}
+
+// lineAddr is the address of the left (1) or right (2) end of segment n of a line.
+func lineAddr(n, end int, v6 bool) netip.Prefix {
+	if v6 {
+		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 0x01, 0, 0x02, 6: byte(n >> 8), 7: byte(n), 15: byte(end)}), 64)
+	}
+	return netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18 + byte(n>>8), byte(n), byte(end)}), 24)
 }
 
 func hostAddr(h int, v6 bool) netip.Prefix {

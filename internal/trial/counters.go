@@ -3,54 +3,92 @@ package trial
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/record"
 )
 
-// A reading is all counters at one moment.
+// A reading is counters at one moment.
 type reading struct {
 	At      time.Time                  `json:"at"`
 	Machine sample.Counters            `json:"machine"` // CPU and softirqs of the whole machine
 	Nodes   map[string]sample.Counters `json:"nodes"`   // devices and protocols, by node
 	Missing []string                   `json:"missing,omitempty"`
+	// Own is the CPU time that this process has used, seconds.
+	Own float64 `json:"own"`
+	// Clock is the mean frequency of the CPUs, Hz; 0 where the machine does not tell.
+	Clock float64 `json:"clock,omitempty"`
 }
 
-// readings of a trial: First and Last are around the client, Begin and End
-// around its measured window.
+// readings of a trial: First and Last are around the client and hold everything,
+// Begin and End around its measured window. What Begin reads is read while the
+// traffic flows and takes CPU time from it, so it is little.
 type readings struct{ First, Begin, End, Last reading }
 
-var (
-	machineSources = []sample.Sampler{sample.Stat{}, sample.Softirqs{}, sample.Softnet{}}
-	nodeSources    = []sample.Sampler{sample.NetDev{}, sample.SNMP{}}
-	daemonSources  = []sample.Sampler{sample.Processes{}} // of nodes whose services carry the traffic
-)
-
-// read reads the machine first, because that is what has to fit the window.
-func (s *Setup) read() reading {
-	client := s.Site.Nodes[s.Client.Node]
+// readAll reads what says where the packets went and who used the machine.
+func (s *Setup) readAll() reading {
 	r := reading{At: time.Now(), Nodes: map[string]sample.Counters{}}
-	var errs []error
-	r.Machine, errs = sample.Read(client.FS(), machineSources)
-	daemons := s.Plan.Daemons()
-	for _, name := range s.observed() {
-		sources := nodeSources
-		if slices.Contains(daemons, name) {
-			sources = slices.Concat(nodeSources, daemonSources)
-		}
-		c, more := sample.Read(s.Site.Nodes[name].FS(), sources)
-		r.Nodes[name] = c
-		errs = append(errs, more...)
+	r.machine(s.Site.Machine, sample.Stat{}, sample.Softirqs{}, sample.Softnet{}, sample.AllProcesses{})
+	if hz, err := sample.Frequency(s.Site.Machine); err == nil {
+		r.Clock = hz
+	} else if !errors.Is(err, sample.ErrNoFrequency) {
+		r.missing([]error{err})
 	}
+	for _, name := range s.observed() {
+		r.node(s.Site.Nodes[name], sample.NetDev{}, sample.SNMP{})
+	}
+	return r
+}
+
+// readCost reads what a window costs. The machine comes first, because that is
+// what has to fit the window.
+func (s *Setup) readCost() reading {
+	r := reading{At: time.Now(), Own: own(), Nodes: map[string]sample.Counters{}}
+	r.machine(s.Site.Machine, sample.Stat{}, sample.Softirqs{})
+	r.node(s.Site.Nodes[s.Server.Node], sample.NetDev{})
+	for _, name := range s.Plan.Daemons() { // their services carry the traffic
+		r.node(s.Site.Nodes[name], sample.Processes{})
+	}
+	return r
+}
+
+// own returns the CPU time that this process has used, in seconds.
+func own() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0 // only for a bad argument (getrusage(2))
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano()).Seconds()
+}
+
+func (r *reading) machine(root fs.FS, sources ...sample.Sampler) {
+	c, errs := sample.Read(root, sources)
+	r.Machine = c
+	r.missing(errs)
+}
+
+func (r *reading) node(n target.Node, sources ...sample.Sampler) {
+	c, errs := sample.Read(n.FS(), sources)
+	if have := r.Nodes[n.Name()]; have != nil {
+		maps.Copy(have, c)
+	} else {
+		r.Nodes[n.Name()] = c
+	}
+	r.missing(errs)
+}
+
+func (r *reading) missing(errs []error) {
 	for _, err := range errs {
 		r.Missing = append(r.Missing, err.Error())
 	}
-	return r
 }
 
 // observed lists the nodes whose devices matter, sorted.
@@ -127,6 +165,27 @@ func daemonTime(from, to reading) (vs []record.Value) {
 // program, whose share of the CPU during a trial nobody knows.
 const quiet = 0.1
 
+// surroundings adds what the machine did beside the run: its mean clock frequency,
+// and how many cores were used by programs that do not belong to the run, in user
+// mode and in the kernel, from before the client to after it. The kernel counts
+// the machine's time in ticks and a process's by the clock, so that in a short
+// trial either may be off by some tenths of a core and negative; the sum over
+// neighbouring trials is not. Softirqs count as a process's system time when they
+// interrupt it, so the second is a lower bound.
+func surroundings(r *record.Result, x *execution) {
+	from, to := x.readings.First, x.readings.Last
+	if to.Clock > 0 {
+		r.Values = append(r.Values, record.Value{Name: "cpu.frequency", Unit: "Hz", Value: (from.Clock + to.Clock) / 2})
+	}
+	if _, ok := to.Machine["proc.user"]; !ok {
+		return // no source; counters.json has it
+	}
+	d, elapsed := to.Machine.Sub(from.Machine), to.At.Sub(from.At).Seconds()
+	r.Values = append(r.Values,
+		record.Value{Name: "others.user", Unit: "core", Value: (d["cpu.user"] + d["cpu.nice"] - d["proc.user"]) / elapsed},
+		record.Value{Name: "others.system", Unit: "core", Value: (d["cpu.system"] - d["proc.system"]) / elapsed})
+}
+
 // cost adds what the machine spent during the measured window.
 func (s *Setup) cost(r *record.Result, x *execution) {
 	from, to := x.readings.Begin, x.readings.End
@@ -134,7 +193,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		r.Warnings = append(r.Warnings, "counters: "+m)
 	}
 	if from.At.IsZero() || to.At.IsZero() {
-		r.Warnings = append(r.Warnings, "the tool ended before its window did: no CPU time")
+		r.Warnings = append(r.Warnings, "no CPU time: the tool ended before its window did, or does not tell when that is")
 		return
 	}
 	if s.Idle.Busy() > quiet {
@@ -151,6 +210,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add("cpu.irq", "core", u.IRQ)
 	add("cpu.steal", "core", u.Steal)
 	add("cpu.guest", "core", u.Guest)
+	add("cpu.weir", "core", (to.Own-from.Own)/to.At.Sub(from.At).Seconds())
 	add("cpu.idle-baseline", "core", s.Idle.Busy())
 	window := to.At.Sub(from.At).Seconds()
 	for _, v := range daemonTime(from, to) {
@@ -160,6 +220,12 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add("softirq.net_rx", "1/s", soft["softirq.net_rx"]/window)
 	add("softirq.net_tx", "1/s", soft["softirq.net_tx"]/window)
 
+	if beside := s.beside(); beside != "" {
+		// Whose part of the CPU time is the probe's, and of the packets when there is
+		// other traffic, nobody can tell: no cost of a packet, and no packets.
+		r.Found["cpu.includes"] = beside
+		return
+	}
 	dev := to.Nodes[s.Server.Node].Sub(from.Nodes[s.Server.Node])
 	bytes, packets := dev["dev."+s.Server.Dev+".rx_bytes"], dev["dev."+s.Server.Dev+".rx_packets"]
 	if packets > 0 {

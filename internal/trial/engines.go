@@ -32,7 +32,7 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	e.client.cpus, e.server.cpus = apart(cli, srv)
 	r, w := io.Pipe()
 	e.client.stdin, e.orders = r, w
-	e.server.start(ctx, srv, []string{"weir", "engine", "serve", e.addr.String()})
+	e.server.start(ctx, srv, []string{"weir", "engine", "serve", e.addr.String(), "--open", "--json"})
 	e.client.start(ctx, cli, []string{"weir", "engine", "agent"})
 	go func() {
 		<-e.client.done
@@ -125,16 +125,18 @@ func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) er
 func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
 	x.client.argv, x.server.argv = client, e.server.argv
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
-	x.readings.First = s.read()
+	x.readings.First = s.readAll()
 	err := e.order(ctx, client, func(line string) {
 		switch line {
 		case probe.MarkBegin:
-			x.readings.Begin = s.read()
+			s.ask()
+			x.readings.Begin = s.readCost()
 		case probe.MarkEnd:
-			x.readings.End = s.read()
+			s.ask()
+			x.readings.End = s.readCost()
 		}
 	})
-	x.readings.Last = s.read()
+	x.readings.Last = s.readAll()
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // an output takes everything
 	_, _ = x.client.stderr.Write(e.client.stderr.Bytes())
 	x.err = wrap("engine", err)

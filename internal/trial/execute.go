@@ -37,6 +37,9 @@ func (s *Setup) execute(ctx context.Context) *execution {
 		}
 	}
 	x.err = s.client(ctx, x, client)
+	if x.err == nil && probe.HabitsOf(s.Probe).ServerReports {
+		x.server.reports()
+	}
 	// A server that ended badly while the client was content is no news: iperf3
 	// answers SIGTERM with status 1.
 	if err := x.server.stop(); err != nil && x.err != nil {
@@ -53,18 +56,23 @@ func (s *Setup) commands(port uint16) (server, client []string) {
 // client runs a foreign client, and reads counters where its measured window
 // should begin and end by the clock.
 func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
-	x.readings.First = s.read()
-	defer func() { x.readings.Last = s.read() }()
+	x.readings.First = s.readAll()
+	defer func() { x.readings.Last = s.readAll() }()
 	start := time.Now()
 	x.client.start(ctx, s.Site.Nodes[s.Client.Node], argv)
+	if probe.HabitsOf(s.Probe).StartsLate {
+		return wrap("client", x.client.wait())
+	}
 	begin := wholeSeconds(s.Warmup)
 	end := begin + wholeSeconds(s.Duration)
 	if x.client.runs(start.Add(begin)) {
-		x.readings.Begin = s.read()
+		s.ask()
+		x.readings.Begin = s.readCost()
 		// A tool's clock is not quite ours: one that has ended when its window
 		// was nearly over was measured to its end.
 		if x.client.runs(start.Add(end)) || time.Since(start) > end-wholeSeconds(s.Duration)/20 {
-			x.readings.End = s.read()
+			s.ask()
+			x.readings.End = s.readCost()
 		}
 	}
 	return wrap("client", x.client.wait())

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/diagnose"
@@ -18,6 +17,9 @@ import (
 func (s *Setup) path(r *record.Result, m probe.Measured) {
 	r.Found["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
 	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
+	if m.Protocol == "udp" {
+		r.Found["datagram"] = strconv.Itoa(m.Datagram)
+	}
 	if s.LinkRate > 0 {
 		r.Found["link"] = strconv.FormatFloat(s.LinkRate, 'f', -1, 64)
 	}
@@ -55,21 +57,13 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 	for _, e := range s.Plan.Expect {
 		from, to := x.readings.First.Nodes[e.In], x.readings.Last.Nodes[e.In]
 		switch {
-		case e.Carries && s.concerned(e):
+		case e.Carries && e.Concerns(s.Client, s.Server):
 			errs = append(errs, carried(e, to.Sub(from), bytes, packets))
-		case e.NoFragments && !s.fragments(m):
+		case e.NoFragments && !s.fragments(m) && !s.loaded(): // whose datagrams may be larger
 			errs = append(errs, unfragmented(e, to.Sub(from)))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// concerned reports whether the trial's packets pass where e looks.
-func (s *Setup) concerned(e plan.Expect) bool {
-	if e.Across && s.Client.Host == s.Server.Host {
-		return false
-	}
-	return slices.Contains([]string{s.Client.Node, s.Client.Host, s.Server.Node, s.Server.Host}, e.In)
 }
 
 // delivered returns the least that the devices of the path must have moved.
@@ -85,6 +79,9 @@ func delivered(r *record.Result) (bytes, packets float64) {
 func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 	name := "dev." + e.Dev + "."
 	b, p := max(d[name+"rx_bytes"], d[name+"tx_bytes"]), max(d[name+"rx_packets"], d[name+"tx_packets"])
+	if e.Joined {
+		packets = 0
+	}
 	if b < bytes || p < packets || p == 0 {
 		return fmt.Errorf("%s of %s moved %.0f bytes in %.0f packets, but the probe received %.0f bytes and %.0f answers: the traffic took another path",
 			e.Dev, e.In, b, p, bytes, packets)
@@ -100,6 +97,27 @@ func unfragmented(e plan.Expect, d sample.Counters) error {
 		}
 	}
 	return nil
+}
+
+// fragmented adds what the IP stack of the client cut and that of the server put
+// together, while the client ran with its warm-up, when the probe sends more than
+// the path's MTU: fragments that were sent and that were received, and attempts to
+// put a datagram together that failed. (ip_fragment, ip_defrag, net/ipv4; RFC 4293)
+func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
+	if !s.fragments(m) || s.loaded() { // whose fragments cannot be told from the load's
+		return
+	}
+	proto := "ip."
+	if s.Server.Addr.Is6() {
+		proto = "ip6."
+	}
+	grown := func(node, name string) float64 {
+		return x.readings.Last.Nodes[node].Sub(x.readings.First.Nodes[node])[proto+name]
+	}
+	r.Values = append(r.Values,
+		record.Value{Name: "fragments.sent", Unit: "1", Value: grown(s.Client.Node, "FragCreates")},
+		record.Value{Name: "fragments.received", Unit: "1", Value: grown(s.Server.Node, "ReasmReqds")},
+		record.Value{Name: "fragments.failed", Unit: "1", Value: grown(s.Server.Node, "ReasmFails")})
 }
 
 // fragments reports whether the probe sends packets that the path has to fragment.

@@ -1,20 +1,15 @@
 package trial
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"math"
 	"net/netip"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
-	"testing/fstest"
 	"testing/synctest"
 	"time"
 
@@ -23,64 +18,6 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/record"
 )
-
-// A node whose programs are functions and whose counters the test sets.
-type node struct {
-	name string
-	run  func(ctx context.Context, argv []string, stdout, stderr io.Writer) error // of a program, or an order
-
-	mu    sync.Mutex
-	ticks int // of user time
-	bytes int // received by eth0
-	frags int
-	port  int // on which a server listens
-}
-
-func (n *node) Name() string { return n.name }
-func (n *node) CPUs() []int  { return []int{0, 1, 2, 3} }
-func (n *node) Run(ctx context.Context, c target.Cmd) error {
-	if !slices.Equal(c.Argv, []string{"weir", "engine", "agent"}) {
-		return n.run(ctx, c.Argv, c.Stdout, c.Stderr)
-	}
-	stop := context.AfterFunc(ctx, func() { c.Stdin.(io.Closer).Close() })
-	defer stop()
-	for orders := bufio.NewScanner(c.Stdin); orders.Scan(); {
-		if err := n.run(ctx, []string{orders.Text()}, c.Stdout, c.Stderr); err != nil {
-			return err
-		}
-	}
-	return context.Cause(ctx)
-}
-
-func (n *node) add(ticks, bytes, frags int) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.ticks, n.bytes, n.frags = n.ticks+ticks, n.bytes+bytes, n.frags+frags
-}
-
-func (n *node) FS() fs.FS {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	text := func(format string, a ...any) *fstest.MapFile {
-		return &fstest.MapFile{Data: fmt.Appendf(nil, format, a...)}
-	}
-	return fstest.MapFS{
-		"proc/stat":             text("cpu  %d 0 0 0 0 0 0 0 0 0\ncpu0 %d 0 0 0 0 0 0 0 0 0\nctxt 1\nprocesses 1\n", n.ticks, n.ticks),
-		"proc/softirqs":         text("                    CPU0\n      NET_TX:       1\n      NET_RX:       1\n"),
-		"proc/net/softnet_stat": text("%s\n", strings.Repeat("00000000 ", 15)),
-		"proc/net/dev":          text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
-		"proc/net/snmp":         text("Ip: Forwarding ReasmReqds FragCreates\nIp: 1 0 %d\n", n.frags),
-		"proc/7/stat":           text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),
-		"proc/7/task/7/stat":    text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0\n"),
-		"proc/7/task/8/stat":    text("8 (worker1) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),
-		"proc/7/task/9/stat":    text("9 (idler) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0\n"),
-		"proc/net/tcp":          text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
-	}
-}
-
-const devHead = `Inter-|   Receive                                                |  Transmit
- face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
-`
 
 // A tool of the tests: what its client prints last is its throughput in bit/s.
 type tool struct{ argv0 string }
@@ -133,8 +70,9 @@ func setup() (s Setup, cli, srv *node, raw map[string]string) {
 		Client: plan.End{Node: "h1", Host: "h1", Addr: netip.MustParseAddr("198.18.0.1"), Dev: "eth0"},
 		Server: plan.End{Node: "h2", Host: "h2", Addr: netip.MustParseAddr("198.18.0.2"), Dev: "eth0"},
 		Site: &target.Site{
-			Nodes:  map[string]target.Node{"h1": cli, "h2": srv},
-			Verify: func(context.Context, []plan.Expect) error { return nil },
+			Machine: live{cli},
+			Nodes:   map[string]target.Node{"h1": cli, "h2": srv},
+			Verify:  func(context.Context, []plan.Expect) error { return nil },
 		},
 		Plan: plan.Plan{Path: plan.Path{MTU: 1500, Outer: 1500}, Expect: []plan.Expect{
 			{In: "h2", Dev: "eth0", Carries: true}, {In: "h1", NoFragments: true}}},
@@ -182,6 +120,32 @@ func TestRun(t *testing.T) {
 				return errors.New("exit status 1")
 			}
 		}, record.Failed, "client: exit status 1: no route; to host"},
+		{"a foreign client complains and ends well", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
+			cli.run = func(_ context.Context, _ []string, stdout, stderr io.Writer) error {
+				fmt.Fprintln(stdout, "-nan")
+				fmt.Fprintln(stderr, "connect failed")
+				return nil
+			}
+		}, record.Invalid, `tool: "-nan" is no result: connect failed`},
+		{"a foreign client complains on stdout", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
+			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, "failed to connect")
+				return errors.New("exit status 1")
+			}
+		}, record.Failed, `client: exit status 1: tool: "failed to connect" is no result`},
+		{"a foreign server complains on stdout", func(s *Setup, _, srv *node) {
+			s.Probe = tool{"iperf9"}
+			srv.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+				fmt.Fprintln(stdout, "cannot bind")
+				return nil
+			}
+		}, record.Failed, "server: ended before it could listen on port 5201: cannot bind"},
+		{"a foreign client hangs", func(s *Setup, cli, srv *node) {
+			s.Probe, srv.port = tool{"iperf9"}, toolPort
+			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }
+		}, record.Failed, "took more than 20s longer than its window"},
 		{"the engine reports an error", func(_ *Setup, cli, _ *node) {
 			cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
 				fmt.Fprintln(stdout, `{"event":"error","error":"no route to host"}`)
@@ -271,6 +235,7 @@ func TestCost(t *testing.T) {
 		}
 		for name, want := range map[string]float64{
 			"cpu.busy": 0.2, "cpu.idle-baseline": 0.1, "cpu.per.bit": 0.2 / 8000, "packet.size": 1000,
+			"others.user": 0.2, "others.system": 0, "cpu.frequency": 2.3e9,
 		} {
 			if got, ok := r.Get(name); !ok || math.Abs(got.Value-want) > 1e-9 {
 				t.Errorf("%s = %v, want %v", name, got.Value, want)

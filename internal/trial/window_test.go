@@ -10,7 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/record"
 )
 
 // slow is a node whose counters take time to read and on which a server of
@@ -58,6 +60,78 @@ func TestWindowOfOtherTools(t *testing.T) {
 				}
 				if _, got := r.Get("cpu.busy"); got != c.cost {
 					t.Errorf("CPU time was counted: %v, want %v; warnings %q", got, c.cost, r.Warnings)
+				}
+			})
+		})
+	}
+}
+
+// A habit is what a tool of the tests says of itself.
+type habit struct {
+	tool
+	probe.Habits
+}
+
+func (h habit) Parse(o probe.Output) (probe.Measured, error) {
+	if h.ServerReports {
+		o.Client = o.Server
+	}
+	return h.tool.Parse(o)
+}
+
+// foreign has a method of the name of what it embeds.
+type foreign struct{ habit }
+
+func (f foreign) Habits() probe.Habits { return f.habit.Habits }
+
+// What a tool does by habit decides how it is run.
+func TestHabits(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		habits probe.Habits
+		warmup time.Duration
+		cost   bool
+	}{
+		{"none: it would measure after a warm-up, and ends during it", probe.Habits{}, time.Second, false},
+		{"no warm-up: it measures from its start", probe.Habits{NoWarmup: true}, time.Second, true},
+		{"starts late: nobody knows when it measures", probe.Habits{NoWarmup: true, StartsLate: true}, 0, false},
+		{"the server reports after its client", probe.Habits{ServerReports: true}, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, cli, srv, _ := setup()
+				s.Probe, s.Warmup = foreign{habit{tool{"iperf9"}, c.habits}}, c.warmup
+				s.Site.Nodes = map[string]target.Node{"h1": slow{cli}, "h2": slow{srv}}
+				over := make(chan struct{})
+				cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
+					time.Sleep(1001 * time.Millisecond)
+					cli.add(30, 0, 0)
+					srv.add(0, 1000, 0)
+					if !c.habits.ServerReports {
+						fmt.Fprintln(stdout, rate)
+					}
+					close(over)
+					return nil
+				}
+				srv.run = func(ctx context.Context, _ []string, stdout, _ io.Writer) error {
+					<-over
+					select {
+					case <-time.After(farewell / 2):
+						fmt.Fprintln(stdout, rate)
+						return nil
+					case <-ctx.Done():
+						return context.Cause(ctx)
+					}
+				}
+				r, err := Run(t.Context(), s)
+				if err != nil || r.Status != record.OK {
+					t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
+				}
+				if _, got := r.Get("cpu.busy"); got != c.cost {
+					t.Errorf("CPU time was counted: %v, want %v; warnings %q", got, c.cost, r.Warnings)
+				}
+				if _, got := r.Found["warmup"]; got != c.habits.NoWarmup {
+					t.Errorf("found %v: whether there was a warm-up is not told", r.Found)
 				}
 			})
 		})

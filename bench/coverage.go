@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// blocksPerRun is what fits 15 s with two networks and three probes.
+const blocksPerRun = 25
+
+// aaProbes measure one quantity of each kind: bytes, packets, time.
+var aaProbes = map[string]probe.Probe{"tcp-stream": &probe.TCPStream{}, "udp-stream": &probe.UDPStream{}, "udp-rr": &probe.UDPRR{}}
+
+// coverage measures the same network twice, runs times over, and counts how often
+// the intervals hold the truth, which is 1. The runs follow each other without a
+// break: each has the slices of blocksPerRun blocks, and a ratio of its own.
+func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
+	d, err := store.Create(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	s := study.Default()
+	s.Name, s.Blocks, s.Seed = "coverage", runs*blocksPerRun, uint64(time.Now().Unix())
+	s.Warmup, s.Duration = 20*time.Millisecond, 50*time.Millisecond
+	s.Networks = []study.Use{{Kind: "host", Name: "a"}, {Kind: "host", Name: "b"}}
+	for _, name := range []string{"tcp-stream", "udp-stream", "udp-rr"} {
+		s.Probes = append(s.Probes, study.Use{Kind: name})
+	}
+	s = s.Resolve()
+	hosts, err := topo.New(topo.Spec{})
+	if err != nil {
+		return err
+	}
+	twice := experiment.Network{Driver: network.Host{}, Topology: hosts}
+	results, err := experiment.Run(ctx, experiment.Config{
+		Study: s, Dir: d, Open: lab.Open,
+		Networks: map[string]experiment.Network{"a": twice, "b": twice},
+		Applies:  func(string, string) bool { return false },
+		Probe:    func(name string, _ map[string]string) (probe.Probe, error) { return aaProbes[name], nil },
+		Progress: func(e experiment.Event) {
+			fmt.Fprintf(os.Stderr, "\r%d/%d, %v left   ", e.Done, e.Total, e.Left.Round(time.Second))
+		},
+	})
+	if err != nil {
+		return err
+	}
+	writeCoverage(w, results)
+	return nil
+}
+
+// A count is what became of the intervals of one probe.
+type count struct {
+	intervals, hold int
+	width           float64 // sum of their half widths
+}
+
+// counted cuts results into runs and counts per probe, with ratios that hold at
+// 95 % each. A run that was disturbed too much gives no interval.
+func counted(results []record.Result) (each map[string]count, together count) {
+	byRun := map[int][]record.Result{}
+	for _, r := range results {
+		n := (r.Block - 1) / blocksPerRun
+		byRun[n] = append(byRun[n], r)
+	}
+	each = map[string]count{}
+	for _, rs := range byRun {
+		// Each ratio by itself, then all three together, as a report prints them.
+		for probe := range aaProbes {
+			var own []record.Result
+			for _, r := range rs {
+				if r.Asked[pivot.Probe] == probe {
+					own = append(own, r)
+				}
+			}
+			table := pivot.New(own, pivot.Options{Baseline: "a"}).Tables[0]
+			c := each[probe]
+			if i := table.Rows[len(table.Rows)-1].Ratio; i.Bounded() {
+				c.intervals++
+				c.width += (i.Hi - i.Lo) / 2
+				if i.Contains(1) {
+					c.hold++
+				}
+			}
+			each[probe] = c
+		}
+		all := pivot.New(rs, pivot.Options{Baseline: "a"})
+		whole, hold, width := true, true, 0.0
+		for _, t := range all.Tables {
+			i := t.Rows[len(t.Rows)-1].Ratio
+			whole, hold = whole && i.Bounded(), hold && i.Contains(1)
+			width += (i.Hi - i.Lo) / 2 / float64(len(all.Tables))
+		}
+		if whole {
+			together.intervals++
+			together.width += width
+			if hold {
+				together.hold++
+			}
+		}
+	}
+	return each, together
+}
+
+func writeCoverage(w io.Writer, results []record.Result) {
+	f := facts.Collect(os.DirFS("/"))
+	each, together := counted(results)
+	first, last := results[0].Start, results[len(results)-1].Start
+	fmt.Fprintf(w, `# Coverage of the intervals
+
+Made by `+"`make coverage`"+` on %s: %s, %d CPUs, Linux %s. The same network twice, so that the
+true ratio is 1. A run is %d blocks of slices of 20 + 50 ms with two networks and three probes, %.1f s
+of wall time. An interval of 95 %% should hold the truth in 95 %% of the runs.
+
+| | runs | hold 1 | share | mean half width |
+|---|---|---|---|---|
+`, first.Format("2006-01-02"), f.CPU, f.CPUs, f.Kernel, blocksPerRun, last.Sub(first).Seconds()/float64(len(results))*6*blocksPerRun)
+	row := func(name string, c count) {
+		if c.intervals > 0 {
+			n := float64(c.intervals)
+			fmt.Fprintf(w, "| %s | %d | %d | %.1f %% | %.1f %% |\n", name, c.intervals, c.hold, 100*float64(c.hold)/n, 100*c.width/n)
+		}
+	}
+	all := count{}
+	for _, probe := range []string{"tcp-stream", "udp-stream", "udp-rr"} {
+		row(probe, each[probe])
+		all.intervals, all.hold, all.width = all.intervals+each[probe].intervals, all.hold+each[probe].hold, all.width+each[probe].width
+	}
+	row("each ratio by itself", all)
+	row("all three together, as a report prints them", together)
+}

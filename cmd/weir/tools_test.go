@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/record"
+)
+
+// TestForeignTools measures with every foreign probe of the catalog across a VXLAN
+// between two pods, with the tools that are installed: a second for each probe.
+func TestForeignTools(t *testing.T) {
+	needLab(t)
+	if testing.Short() {
+		t.Skip("short: it measures for half a minute")
+	}
+	byTool := map[string][]string{}
+	for _, name := range catalog.Names(catalog.Probes) {
+		if ps := probe.Programs(catalog.Probes[name].New()); len(ps) > 0 {
+			client := ps[len(ps)-1]
+			byTool[client] = append(byTool[client], name)
+		}
+	}
+	for _, tool := range catalog.Names(byTool) {
+		probes := byTool[tool]
+		if _, err := exec.LookPath(tool); err != nil && !free(tool) {
+			t.Logf("%s is not tried: it is not installed, and CI cannot install it", tool)
+			continue
+		}
+		t.Run(tool, func(t *testing.T) {
+			if _, _, err := facts.Tool(t.Context(), tool); err != nil {
+				t.Skip(err)
+			}
+			t.Parallel()
+			dir := filepath.Join(t.TempDir(), "out")
+			p := start(t, nil, "run", "-n", "vxlan-overlay", "-p", strings.Join(probes, ","), "--blocks", "1", "--duration", "1s", "--warmup", "0s", "-o", dir)
+			if got := p.status(t); got != 0 {
+				t.Fatalf("status %d\n%s", got, &p.stderr)
+			}
+			c, err := store.Read(dir)
+			if err != nil || len(c.Results) != len(probes) {
+				t.Fatalf("%d results of %d probes, %v", len(c.Results), len(probes), err)
+			}
+			for _, r := range c.Results {
+				if r.Status != record.OK || len(r.Values) == 0 || r.Values[0].Value <= 0 {
+					t.Errorf("%s: %s %s %v", r.Trial, r.Status, r.Reason, r.Values)
+				}
+				if _, version, _ := strings.Cut(r.Found["tool"], " "); version == "" {
+					t.Errorf("%s: found tool %q, which has no version", r.Trial, r.Found["tool"])
+				}
+			}
+		})
+	}
+}
+
+// free tells whether a tool's package is in the main section of Debian.
+func free(tool string) bool {
+	return !slices.ContainsFunc(facts.Tools(), func(i facts.ToolInfo) bool {
+		return i.Program == tool && strings.Contains(i.Package, "non-free")
+	})
+}

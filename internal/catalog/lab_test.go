@@ -1,0 +1,173 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/engine"
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/trial"
+	"github.com/weir-bench/weir/record"
+)
+
+func TestMain(m *testing.M) { nstest.Main(m, weir) }
+
+// weir is the programs that run in the lab's namespaces.
+func weir(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch args[0] {
+	case "host":
+		err = hostns.Main(args[1:])
+	case "engine":
+		if err = engine.Main(ctx, args[1:], os.Stdout); args[1] == "agent" {
+			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// Every network without daemons works as lab builds it, also where ip(8) is not
+// used: packets of full size pass, a trial finds that they took the path of the
+// plan, and so it is under a condition and after it.
+func TestNetworksInTheLab(t *testing.T) {
+	nstest.Need(t)
+	for _, name := range Names(Networks) {
+		n := Networks[name]
+		for _, s := range []topo.Spec{{}, {Pods: 2, IPv6: true, PodsIPv6: true}, {Hosts: 3}, {Hosts: 1}} {
+			d := n.New()
+			tp, err := topo.New(n.Spec(d, s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := network.Build(d, tp)
+			if err != nil || len(p.Daemons()) > 0 || len(p.Ends) == 1 {
+				continue // another test says which of them have to be built
+			}
+			t.Run(fmt.Sprintf("%s/%d hosts, %d pods, IPv6 %v", name, len(tp.Hosts), len(tp.Hosts[0].Pods), s.IPv6), func(t *testing.T) {
+				t.Parallel()
+				inLab(t, d, tp, p)
+			})
+		}
+	}
+}
+
+// up builds p in a lab and starts engines at its ends; the test ends both.
+func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engines) {
+	t.Helper()
+	site, err := lab.Open(t.Context(), network.Places(tp), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := site.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := site.Apply(t.Context(), p.Steps); errors.Is(err, lab.ErrUnsupported) {
+		t.Skip(err)
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, p.Ends[0], p.Ends[len(p.Ends)-1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return site, e
+}
+
+func inLab(t *testing.T, d network.Driver, tp topo.Topology, p plan.Plan) {
+	site, e := up(t, tp, p)
+	change, err := condition.Change(d, tp, map[string]string{"mtu": "2000", "nic": "tso", "link": "1gbit"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	measure(t, site, e, p)
+	if err := site.Apply(t.Context(), change.Do); err != nil {
+		t.Fatal(err)
+	}
+	measure(t, site, e, change.Plan)
+	if err := site.Apply(t.Context(), change.Undo); err != nil {
+		t.Fatal(err)
+	}
+	measure(t, site, e, p)
+}
+
+func measure(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan) {
+	t.Helper()
+	if err := e.Reach(t.Context(), p.Path.MTU, 10*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	r, err := trial.Run(t.Context(), trial.Setup{
+		Probe: &probe.UDPRR{}, Client: p.Ends[0], Server: p.Ends[len(p.Ends)-1], Site: site, Engines: e, Plan: p,
+		Duration: 50 * time.Millisecond, Raw: func(string, []byte) error { return nil },
+	})
+	if err != nil || r.Status != record.OK {
+		t.Errorf("%v: %s, %v", r.Status, r.Reason, err)
+	}
+}
+
+// Pods on a shared NIC depend on all that makes it shared: where the NIC's table
+// leads elsewhere, or nobody answers for a pod, no packet arrives.
+func TestSharedENINeeds(t *testing.T) {
+	nstest.Need(t)
+	for name, spoil := range map[string]func(steps []plan.Step) []plan.Step{
+		"the table": func(steps []plan.Step) []plan.Step {
+			for i, s := range steps {
+				if s.Route != nil && s.Route.Table != 0 {
+					steps[i].Route = &plan.Route{Dst: s.Route.Dst, Dev: "eth0", Table: s.Route.Table}
+				}
+			}
+			return steps
+		},
+		"the proxy": func(steps []plan.Step) []plan.Step {
+			return slices.DeleteFunc(steps, func(s plan.Step) bool { return s.Proxy != nil })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := &network.ENIShared{}
+			tp, err := topo.New(network.Shape(d, topo.Spec{}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := network.Build(d, tp)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Steps = spoil(p.Steps)
+			site, e := up(t, tp, p)
+			if err := e.Reach(t.Context(), p.Path.MTU, 300*time.Millisecond); err == nil {
+				t.Error("packets pass all the same")
+			}
+			if err := site.Verify(t.Context(), p.Expect); err != nil {
+				t.Error(err) // something else is wrong
+			}
+		})
+	}
+}

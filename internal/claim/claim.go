@@ -1,0 +1,302 @@
+// Package claim holds published figures as data that anyone can test: what was
+// claimed, under which conditions, which study bears on it, and within which
+// bounds a measurement counts as agreement. It reads claims and judges results.
+//
+// It must not run anything or know which networks exist: what is missing here is
+// for the caller to say.
+//
+// Claims stand in YAML, a file per source:
+//
+//	source: Whose figures they are, and when they were measured.
+//	link: where they can be read
+//	conditions: hardware, tools, versions: of all claims that state none
+//	studies:                      # small ones that are not shipped, as in package study
+//	  one-gigabit:
+//	    networks: [host, vxlan-overlay]
+//	    probes: [tcp-stream]
+//	    underlay: {link: 1gbit}
+//	claims:
+//	- id: overlay-1g
+//	  section: where in the source
+//	  text: One sentence that says what was claimed.
+//	  published: the numbers, as published
+//	  study: one-gigabit          # of this file, or a shipped one
+//	  tests:
+//	  - of: {network: vxlan-overlay, probe: tcp-stream}
+//	    to: {network: host, probe: tcp-stream}
+//	    ratio: 900/934            # or -30%, +20%, 2
+//	    least: 0.95               # within which the measured ratio
+//	    most: 0.98                # has to lie
+//	  tolerance: why these bounds
+//	  note: why the claim may not hold here
+//
+// A test divides one cell by another, or by the sum of several ("sum" in the place
+// of "to"). With "per: {of: CELL, to: CELL, ratio: …}" the result is divided by a
+// second ratio: does UDP lose more to VXLAN than TCP does? A cell names every factor
+// of its study under "levels", and under "metric" a value other than the one that its
+// probe is for. A claim with several tests holds when all of them do: an order, or a
+// step, is such a claim.
+package claim
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/claims"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/studies"
+)
+
+// A Claim is a published figure, and the test of it.
+type Claim struct {
+	At         study.Place `json:"-"`
+	ID         string      `json:"id"`
+	Source     string      `json:"source"`
+	Link       string      `json:"link,omitempty"`
+	Section    string      `json:"section"`
+	Text       string      `json:"text"` // what was claimed, in one sentence
+	Conditions string      `json:"conditions"`
+	Published  string      `json:"published"` // the numbers, as published
+	Study      study.Study `json:"-"`         // that bears on it
+	Tests      []Test      `json:"tests"`     // all of which must hold
+	Tolerance  string      `json:"tolerance"` // why the bounds are what they are
+	Note       string      `json:"note"`      // why it may not hold here
+}
+
+// A Test is a ratio, and the bounds within which it agrees with the claim.
+type Test struct {
+	At    study.Place `json:"-"`
+	Of    Cell        `json:"of"`
+	To    *Cell       `json:"to,omitempty"`
+	Sum   []Cell      `json:"sum,omitempty"` // in the place of To
+	Per   *Pair       `json:"per,omitempty"` // the ratio that this one is divided by
+	Ratio Figure      `json:"ratio,omitzero"`
+	Least float64     `json:"least,omitempty"` // 0 is none
+	Most  float64     `json:"most,omitempty"`  // 0 is none
+}
+
+// A Pair is a ratio that another one is divided by.
+type Pair struct {
+	Of    Cell   `json:"of"`
+	To    Cell   `json:"to"`
+	Ratio Figure `json:"ratio,omitzero"`
+}
+
+// A Cell names trials of a study: those whose factors have exactly these levels.
+type Cell struct {
+	Network string            `json:"network"`
+	Probe   string            `json:"probe"`
+	Levels  map[string]string `json:"levels,omitempty"`
+	Metric  string            `json:"metric,omitempty"` // empty: the value that the probe is for
+}
+
+// Published returns the ratio that was published, 0 when none was.
+func (t Test) Published() float64 {
+	if t.Per != nil && t.Per.Ratio.Value > 0 {
+		return t.Ratio.Value / t.Per.Ratio.Value
+	}
+	return t.Ratio.Value
+}
+
+// String says what is divided by what.
+func (t Test) String() string {
+	var to []string
+	for _, c := range t.Sum {
+		to = append(to, c.String())
+	}
+	if t.To != nil {
+		to = append(to, t.To.String())
+	}
+	s := fmt.Sprintf("[%s] ÷ [%s]", t.Of, strings.Join(to, "] + ["))
+	if t.Per != nil {
+		s = fmt.Sprintf("(%s) ÷ ([%s] ÷ [%s])", s, t.Per.Of, t.Per.To)
+	}
+	return s
+}
+
+// Cells lists the cells of t.
+func (t Test) Cells() []Cell {
+	all := append([]Cell{t.Of}, t.Sum...)
+	if t.To != nil {
+		all = append(all, *t.To)
+	}
+	if t.Per != nil {
+		all = append(all, t.Per.Of, t.Per.To)
+	}
+	return all
+}
+
+// Cells lists the cells of all tests of c; some may be there twice.
+func (c Claim) Cells() []Cell {
+	var all []Cell
+	for _, t := range c.Tests {
+		all = append(all, t.Cells()...)
+	}
+	return all
+}
+
+// A source is a file of claims in the shape of its YAML.
+type source struct {
+	Source, Link, Conditions string
+	Studies                  map[string]study.Study
+	Claims                   []struct {
+		At                                       study.Place
+		ID, Section, Text, Conditions, Published string
+		Study                                    string
+		Tests                                    []Test
+		Tolerance, Note                          string
+	}
+}
+
+// Load reads the claims of one source. Studies that the file does not hold are
+// asked of shipped. The error joins one *study.Error for everything that is wrong.
+func Load(src []byte, file string, shipped func(name string) (study.Study, error)) ([]Claim, error) {
+	var f source
+	if err := study.Decode(src, file, &f); err != nil {
+		return nil, err
+	}
+	var all []Claim
+	var errs []error
+	for _, text := range []struct{ key, value string }{{"source", f.Source}, {"conditions", f.Conditions}} {
+		if text.value == "" {
+			errs = append(errs, fmt.Errorf("%s: %s is missing: nobody could look the claims up", file, text.key))
+		}
+	}
+	for _, e := range f.Claims {
+		c := Claim{At: e.At, ID: e.ID, Source: f.Source, Link: f.Link, Section: e.Section, Text: e.Text, Conditions: e.Conditions,
+			Published: e.Published, Tests: e.Tests, Tolerance: e.Tolerance, Note: e.Note}
+		if c.Conditions == "" {
+			c.Conditions = f.Conditions
+		}
+		s, ok := f.Studies[e.Study]
+		if ok {
+			s.Name = e.Study
+		} else if found, err := shipped(e.Study); err != nil {
+			errs = append(errs, e.At.Errorf("claim %s: study %q is neither in this file nor shipped", e.ID, e.Study))
+			continue
+		} else {
+			s = found
+		}
+		c.Study = s
+		errs = append(errs, c.check()...)
+		all = append(all, c)
+	}
+	return all, errors.Join(errs...)
+}
+
+var validID = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+
+// check finds what is wrong with c itself.
+func (c Claim) check() (errs []error) {
+	if !validID.MatchString(c.ID) {
+		errs = append(errs, c.At.Errorf("id %q: an id is small letters and digits, with - between them", c.ID))
+	}
+	for _, text := range []struct{ key, value string }{
+		{"text", c.Text}, {"section", c.Section}, {"published", c.Published}, {"tolerance", c.Tolerance}, {"note", c.Note},
+	} {
+		if text.value == "" {
+			errs = append(errs, c.At.Errorf("claim %s: %s is missing", c.ID, text.key))
+		}
+	}
+	if len(c.Tests) == 0 {
+		errs = append(errs, c.At.Errorf("claim %s: tests is missing: what would show that it holds?", c.ID))
+	}
+	for _, t := range c.Tests {
+		if err := t.check(c.Study); err != nil {
+			errs = append(errs, t.At.Errorf("claim %s: %w", c.ID, err))
+		}
+	}
+	return errs
+}
+
+func (t Test) check(s study.Study) error {
+	switch p := t.Published(); {
+	case (t.To == nil) == (len(t.Sum) == 0):
+		return errors.New("a test divides by one of to and sum")
+	case t.Per != nil && (t.Ratio.Value > 0) != (t.Per.Ratio.Value > 0):
+		return errors.New("one of the two ratios of a double ratio was published, and the other one not")
+	case t.Least < 0 || t.Most < 0 || t.Least == 0 && t.Most == 0:
+		return fmt.Errorf("least %g and most %g: a ratio is above 0, and one bound is needed", t.Least, t.Most)
+	case t.Most > 0 && t.Least >= t.Most:
+		return fmt.Errorf("least %g is not below most %g", t.Least, t.Most)
+	case p > 0 && !t.within(p):
+		return fmt.Errorf("the published ratio %.3g is itself outside %s", p, t.Bounds())
+	}
+	for _, c := range t.Cells() {
+		if err := c.check(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// check finds names that the study does not have. That the cell names every factor
+// that applies to its probe can only be told with the catalog.
+func (c Cell) check(s study.Study) error {
+	if _, ok := s.Network(c.Network); !ok {
+		return fmt.Errorf("study %s has no network %q", s.Name, c.Network)
+	}
+	if _, ok := s.Probe(c.Probe); !ok {
+		return fmt.Errorf("study %s has no probe %q", s.Name, c.Probe)
+	}
+	for f, l := range c.Levels {
+		if !slices.Contains(s.Factors[f], l) {
+			return fmt.Errorf("study %s has no level %q of a factor %q", s.Name, l, f)
+		}
+	}
+	return nil
+}
+
+// Shipped returns the claims that weir ships, by source and in the order of the
+// files. An error is a mistake in the files.
+func Shipped() ([]Claim, error) {
+	files, err := fs.Glob(claims.FS, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	var all []Claim
+	var errs []error
+	for _, file := range files {
+		src, err := fs.ReadFile(claims.FS, file)
+		if err != nil {
+			return nil, err
+		}
+		cs, err := Load(src, path.Join("claims", file), shippedStudy)
+		all, errs = append(all, cs...), append(errs, err)
+	}
+	return all, errors.Join(append(errs, unique(all))...)
+}
+
+func shippedStudy(name string) (study.Study, error) {
+	file := name + ".yaml"
+	src, err := fs.ReadFile(studies.FS, file)
+	if err != nil {
+		return study.Study{}, err
+	}
+	return study.Load(src, file)
+}
+
+// unique reports ids that are there twice, and names that mean two studies: a run
+// is named after its study.
+func unique(cs []Claim) error {
+	var errs []error
+	ids, files := map[string]bool{}, map[string]string{}
+	for _, c := range cs {
+		if ids[c.ID] {
+			errs = append(errs, c.At.Errorf("claim %s is there twice", c.ID))
+		}
+		ids[c.ID] = true
+		file := c.Study.Networks[0].Pos() // tells where the study is
+		file = file[:max(0, strings.LastIndexByte(file, ':'))]
+		if other, ok := files[c.Study.Name]; ok && other != file {
+			errs = append(errs, c.At.Errorf("claim %s: a study %q is in %s and in %s", c.ID, c.Study.Name, other, file))
+		}
+		files[c.Study.Name] = file
+	}
+	return errors.Join(errs...)
+}

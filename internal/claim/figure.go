@@ -1,0 +1,42 @@
+package claim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A Figure is a published ratio in the form in which it was published: "900/934",
+// "-30%", "+20%", or a number. Zero is none.
+type Figure struct {
+	Text  string  `json:"text"`
+	Value float64 `json:"value"`
+}
+
+// UnmarshalText reads a figure. A ratio is above 0.
+func (f *Figure) UnmarshalText(b []byte) error {
+	s := string(b)
+	v, err := figure(s)
+	if err != nil || !(v > 0 && v < 1e6) {
+		return fmt.Errorf("%q is no ratio: write it as 900/934, -30%%, +20%% or 2", s)
+	}
+	*f = Figure{Text: s, Value: v}
+	return nil
+}
+
+func figure(s string) (float64, error) {
+	if change, ok := strings.CutSuffix(s, "%"); ok {
+		v, err := strconv.ParseFloat(change, 64)
+		if change == "" || change[0] != '+' && change[0] != '-' {
+			err = strconv.ErrSyntax // 30% may mean 0.3 or 1.3
+		}
+		return 1 + v/100, err
+	}
+	of, to, ok := strings.Cut(s, "/")
+	v, err := strconv.ParseFloat(of, 64)
+	if !ok || err != nil {
+		return v, err
+	}
+	d, err := strconv.ParseFloat(to, 64)
+	return v / d, err
+}

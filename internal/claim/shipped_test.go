@@ -1,0 +1,111 @@
+package claim
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/claims.md")
+
+// page is the documentation of all claims.
+const page = "../../docs/claims.md"
+
+func shipped(t *testing.T) []Claim {
+	t.Helper()
+	cs, err := Shipped()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cs
+}
+
+func TestShipped(t *testing.T) {
+	cs := shipped(t)
+	if len(cs) < 25 {
+		t.Errorf("%d claims are shipped", len(cs))
+	}
+	for _, c := range cs {
+		for _, text := range []string{c.Text, c.Tolerance, c.Note} {
+			if !strings.HasSuffix(text, ".") {
+				t.Errorf("%s: %q is no sentence", c.ID, text)
+			}
+		}
+		// What makes a table: a longer name would push the verdict out of a terminal.
+		if len(c.ID) > 35 {
+			t.Errorf("%s: an id of %d letters", c.ID, len(c.ID))
+		}
+	}
+}
+
+// Where the reason is a rule, the bounds follow it: half to twice the cost on a
+// logarithmic scale is from the square root of a ratio to its square.
+func TestHalfToTwice(t *testing.T) {
+	n := 0
+	for _, c := range shipped(t) {
+		if !strings.HasPrefix(c.Tolerance, "Half to twice") {
+			continue
+		}
+		for _, test := range c.Tests {
+			p := test.Published()
+			if p == 0 {
+				t.Errorf("%s: half to twice of what? no ratio is published", c.ID)
+				continue
+			}
+			n++
+			least, most := min(math.Sqrt(p), p*p), max(math.Sqrt(p), p*p)
+			if math.Abs(test.Least/least-1) > 0.05 || math.Abs(test.Most/most-1) > 0.05 {
+				t.Errorf("%s, %s: %.3g accepts from %.3g to %.3g, not %s", c.ID, test, p, least, most, test.Bounds())
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no claim has this reason: the test looks in the wrong place")
+	}
+}
+
+// docs/claims.md is made of the claims.
+func TestPage(t *testing.T) {
+	head, err := os.ReadFile("testdata/head.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bytes.NewBuffer(head)
+	source := ""
+	for _, c := range shipped(t) {
+		if c.Source != source {
+			source = c.Source
+			fmt.Fprintf(b, "\n## %s\n\n", source)
+			if c.Link != "" {
+				fmt.Fprintf(b, "<%s>\n\n", c.Link)
+			}
+			fmt.Fprintf(b, "%s\n", c.Conditions)
+		}
+		fmt.Fprintf(b, "\n### %s\n\n%s\n\n", c.ID, c.Text)
+		fmt.Fprintf(b, "* Published: %s (%s).\n* Tested by the study `%s`:\n", c.Published, c.Section, c.Study.Name)
+		for _, test := range c.Tests {
+			fmt.Fprintf(b, "  * %s: accepted is %s", test, test.Bounds())
+			if p := test.Published(); p > 0 {
+				fmt.Fprintf(b, ", published %.3g", p)
+			}
+			fmt.Fprintln(b, ".")
+		}
+		fmt.Fprintf(b, "* Tolerance: %s\n* Note: %s\n", c.Tolerance, c.Note)
+	}
+	if *update {
+		if err := os.WriteFile(page, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), want) {
+		t.Errorf("%s is not what the claims make: run this test with -update and read the difference", page)
+	}
+}

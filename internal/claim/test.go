@@ -1,0 +1,281 @@
+package claim
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
+)
+
+// Confidence is that of each claim by itself: of twenty claims that lie exactly on
+// a bound, one is expected to get a wrong verdict. The intervals of one claim's
+// tests hold together (Bonferroni).
+const Confidence = 0.95
+
+// A Verdict is what results say of a claim.
+type Verdict string
+
+const (
+	Holds      Verdict = "holds"                 // the whole interval is within the bounds
+	Fails      Verdict = "does not hold"         // the whole interval is outside
+	Undecided  Verdict = "undecided"             // a bound is inside the interval
+	Untestable Verdict = "cannot be tested here" // something is missing
+)
+
+// An Outcome is a claim and what became of it.
+type Outcome struct {
+	Claim    Claim     `json:"claim"`
+	Verdict  Verdict   `json:"verdict"`
+	Why      string    `json:"why,omitempty"`      // undecided or not testable: what is missing
+	Measured []Measure `json:"measured,omitempty"` // in the order of the claim's tests
+	From     string    `json:"from,omitempty"`     // the results directory; filled in by the caller
+}
+
+// A Measure is one test's ratio.
+type Measure struct {
+	Ratio   stat.Interval `json:"ratio"`
+	Verdict Verdict       `json:"verdict"`
+	// More is how many more blocks would probably decide; 0 when the verdict is not
+	// Undecided, -1 when no practical number would.
+	More int `json:"more,omitempty"`
+}
+
+// Bounds says where the ratio has to lie: "0.47 to 1.05", "at most 1".
+func (t Test) Bounds() string {
+	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	switch {
+	case t.Least == 0:
+		return "at most " + number(t.Most)
+	case t.Most == 0:
+		return "at least " + number(t.Least)
+	}
+	return number(t.Least) + " to " + number(t.Most)
+}
+
+func (t Test) within(ratio float64) bool {
+	return ratio >= t.Least && (t.Most == 0 || ratio <= t.Most)
+}
+
+// verdict places an interval.
+func (t Test) verdict(i stat.Interval) Verdict {
+	switch {
+	case !i.Bounded():
+		return Undecided
+	case t.within(i.Lo) && t.within(i.Hi):
+		return Holds
+	case i.Hi < t.Least || t.Most > 0 && i.Lo > t.Most:
+		return Fails
+	}
+	return Undecided
+}
+
+// Cannot is the outcome of a claim that something here is missing for.
+func (c Claim) Cannot(why string) Outcome {
+	return Outcome{Claim: c, Verdict: Untestable, Why: why}
+}
+
+// Judge returns the outcome of every claim that the results of s bear on: s
+// measures the claim's cells on the same topology, and there is a trial of each.
+// How long and how often it measures does not matter.
+func Judge(claims []Claim, s study.Study, results []record.Result) []Outcome {
+	if !s.KeepDisturbed {
+		results = pivot.Disturbed(results)
+	}
+	var out []Outcome
+	for _, c := range claims {
+		if trials, ok := c.trials(s, results); ok {
+			out = append(out, c.judge(trials))
+		}
+	}
+	return out
+}
+
+// trials returns the trials of each of the claim's cells, by the cell's name.
+func (c Claim) trials(s study.Study, results []record.Result) (map[string][]record.Result, bool) {
+	if s.Topology != c.Study.Topology {
+		return nil, false
+	}
+	of := map[string][]record.Result{}
+	for _, cell := range c.Cells() {
+		network, probe := c.uses(cell)
+		n, okN := s.Network(cell.Network)
+		p, okP := s.Probe(cell.Probe)
+		if !okN || !okP || !same(n, network) || !same(p, probe) {
+			return nil, false
+		}
+		if of[cell.String()] != nil {
+			continue
+		}
+		for _, r := range results {
+			if cell.matches(r.Asked) {
+				of[cell.String()] = append(of[cell.String()], r)
+			}
+		}
+		if of[cell.String()] == nil {
+			return nil, false
+		}
+	}
+	return of, true
+}
+
+// uses returns what the claim's study means by the cell's names.
+func (c Claim) uses(cell Cell) (network, probe study.Use) {
+	network, _ = c.Study.Network(cell.Network)
+	probe, _ = c.Study.Probe(cell.Probe)
+	return network, probe
+}
+
+func same(a, b study.Use) bool { return a.Kind == b.Kind && maps.Equal(a.Options, b.Options) }
+
+func (c Cell) matches(asked map[string]string) bool {
+	if asked[pivot.Network] != c.Network || asked[pivot.Probe] != c.Probe || len(asked) != len(c.Levels)+2 {
+		return false
+	}
+	for k, v := range c.Levels {
+		if asked[k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// String names the cell: "vxlan-overlay udp-stream, size 1400, sent".
+func (c Cell) String() string {
+	s := c.Network + " " + c.Probe
+	for _, k := range slices.Sorted(maps.Keys(c.Levels)) {
+		s += ", " + k + " " + c.Levels[k]
+	}
+	if c.Metric != "" {
+		s += ", " + c.Metric
+	}
+	return s
+}
+
+func (c Claim) judge(trials map[string][]record.Result) Outcome {
+	o := Outcome{Claim: c, Verdict: Holds}
+	blocks := map[string]map[int]float64{}
+	for _, cell := range c.Cells() {
+		v, why := values(trials[cell.String()], cell.Metric)
+		if why != "" {
+			return c.Cannot(cell.String() + ": " + why)
+		}
+		blocks[cell.String()] = v
+	}
+	if why := pivot.Refused(slices.Collect(maps.Values(trials))...); why != "" {
+		o.Verdict, o.Why = Undecided, why
+		return o
+	}
+	more := 0
+	for _, t := range c.Tests {
+		m := t.measure(blocks, stat.Adjust(Confidence, len(c.Tests)))
+		o.Measured = append(o.Measured, m)
+		o.Verdict = worse(o.Verdict, m.Verdict)
+		if m.More < 0 || more >= 0 && m.More > more {
+			more = m.More
+		}
+	}
+	switch {
+	case o.Verdict != Undecided:
+	case more < 0:
+		o.Why = "the ratio lies on a bound: no practical number of blocks would tell"
+	case more == 1:
+		o.Why = "about one more block would tell"
+	default:
+		o.Why = fmt.Sprintf("about %d more blocks would tell", more)
+	}
+	return o
+}
+
+// worse is the verdict of two tests together: one that fails refutes the claim,
+// whatever the other one says.
+func worse(a, b Verdict) Verdict {
+	rank := []Verdict{Holds, Undecided, Fails}
+	return slices.MaxFunc([]Verdict{a, b}, func(x, y Verdict) int {
+		return cmp.Compare(slices.Index(rank, x), slices.Index(rank, y))
+	})
+}
+
+// values returns the metric's value in every block, or says why there is none.
+func values(trials []record.Result, metric string) (map[int]float64, string) {
+	why := ""
+	for _, r := range trials {
+		switch {
+		case r.Status == record.Disturbed:
+			why = cmp.Or(why, "all trials were disturbed")
+		case r.Status != record.OK:
+			why = cmp.Or(why, string(r.Status)+": "+r.Reason)
+		case metric == "" && len(r.Values) > 0:
+			metric = r.Values[0].Name
+		}
+	}
+	v := pivot.PerBlock(trials, metric)
+	if len(v) == 0 {
+		return nil, cmp.Or(why, strings.TrimSpace("no trial has a value "+metric))
+	}
+	return v, ""
+}
+
+// measure pairs the cells of t within the blocks that have all of them.
+func (t Test) measure(values map[string]map[int]float64, confidence float64) Measure {
+	var base, other []float64
+	for _, b := range slices.Sorted(maps.Keys(values[t.Of.String()])) {
+		if num, den, ok := t.quotient(values, b); ok {
+			base, other = append(base, den), append(other, num)
+		}
+	}
+	base, other, group := stat.Batch(base, other, confidence)
+	m := Measure{Ratio: stat.Ratio(base, other, confidence)}
+	if group > 1 {
+		m.Ratio.Warnings = append(m.Ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", group))
+	}
+	if m.Verdict = t.verdict(m.Ratio); m.Verdict == Undecided {
+		m.More = t.more(base, other, m.Ratio, confidence, group)
+	}
+	return m
+}
+
+// quotient returns numerator and denominator of block b, and false when a cell has
+// no value above 0 there: it has no ratio.
+func (t Test) quotient(values map[string]map[int]float64, b int) (num, den float64, ok bool) {
+	for _, c := range t.Cells() {
+		if !(values[c.String()][b] > 0) {
+			return 0, 0, false
+		}
+	}
+	at := func(c Cell) float64 { return values[c.String()][b] }
+	num = at(t.Of)
+	for _, c := range t.Sum {
+		den += at(c)
+	}
+	if t.To != nil {
+		den = at(*t.To)
+	}
+	if t.Per != nil {
+		num, den = num*at(t.Per.To), den*at(t.Per.Of)
+	}
+	return num, den, true
+}
+
+// more estimates how many blocks beyond these would shrink the interval until it
+// reaches from the estimate to the nearest bound and no further.
+func (t Test) more(base, other []float64, i stat.Interval, confidence float64, group int) int {
+	distance := math.Inf(1)
+	for _, bound := range []float64{t.Least, t.Most} {
+		if bound > 0 && i.Center > 0 {
+			distance = min(distance, math.Abs(math.Log(i.Center/bound)))
+		}
+	}
+	needed := stat.SteinPairs(base, other, math.Expm1(distance), confidence)
+	if needed > study.MaxBlocks {
+		return -1
+	}
+	return group * (max(needed, len(base)+1) - len(base))
+}

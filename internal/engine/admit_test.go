@@ -1,0 +1,341 @@
+package engine
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const testToken = "a-token-of-the-tests"
+
+// A host is a server for people under test.
+type host struct {
+	addr  string
+	lines chan string // that it says, closed when it has ended
+	err   error       // valid then
+}
+
+// admitting starts a server that admits who holds testToken.
+func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
+	t.Helper()
+	needFamily(t, addr)
+	ctx, cancel := context.WithCancel(t.Context())
+	c := serveConfig{at: netip.MustParseAddrPort(addr), token: testToken, own: true, patience: idleTimeout}
+	if change != nil {
+		change(&c)
+	}
+	h := &host{lines: make(chan string, 1000)} // nobody needs to read them
+	r, w := io.Pipe()
+	go func() {
+		h.err = listenAndServe(ctx, c, events{w: w, people: &people{w: w}})
+		w.Close()
+	}()
+	go func() {
+		for lines := bufio.NewScanner(r); lines.Scan(); {
+			h.lines <- lines.Text()
+		}
+		close(h.lines)
+	}()
+	line := h.says(t, "listening on ")
+	h.addr, _, _ = strings.Cut(strings.TrimPrefix(line, "listening on "), ", ")
+	t.Cleanup(func() {
+		cancel()
+		for range h.lines {
+		}
+		if h.err != nil && !errors.Is(h.err, context.Canceled) {
+			t.Errorf("server: %v", h.err)
+		}
+	})
+	return h
+}
+
+// says returns the next line with a text.
+func (h *host) says(t *testing.T, text string) string {
+	t.Helper()
+	for line := range h.lines {
+		if strings.Contains(line, text) {
+			return line
+		}
+	}
+	t.Fatalf("the server never said %q, and ended: %v", text, h.err)
+	return ""
+}
+
+// person runs what a person types.
+func person(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := Main(t.Context(), args, &out)
+	return out.String(), err
+}
+
+func TestAdmission(t *testing.T) {
+	for _, loopback := range loopbacks {
+		h := admitting(t, loopback, nil)
+		for _, workload := range workloads {
+			args := append(short(workload, h.addr), "--token", testToken)
+			if out, err := person(t, append(args, "--json")...); err != nil || strings.Count(out, "\n") != 3 {
+				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
+			}
+			if out, err := person(t, args...); err != nil || !strings.HasPrefix(out, workload+" to "+h.addr) {
+				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
+			}
+			for token, want := range map[string]string{"": "it admits who holds its token: set WEIR_TOKEN", "another-token-of-the-tests": "is not this server's"} {
+				t.Setenv(tokenVariable, token)
+				if out, err := person(t, short(workload, h.addr)...); err == nil || !strings.Contains(err.Error(), want) || out != "" {
+					t.Errorf("%s %s with token %q: %v, want %q\n%s", loopback, workload, token, err, want, out)
+				}
+			}
+		}
+		out, err := person(t, append(short("tcp-stream", h.addr, "--streams", "5"), "--token", testToken)...)
+		if err != nil || !strings.Contains(out, "stream 5") {
+			t.Errorf("five streams: %v\n%s", err, out)
+		}
+	}
+}
+
+// A wildcard server is reached over both families, and answers datagrams from the
+// address that they were sent to.
+func TestAnyAddress(t *testing.T) {
+	h := admitting(t, "[::]:0", nil)
+	_, port, _ := strings.Cut(h.addr, "]:")
+	for _, to := range []string{"127.0.0.1:" + port, "127.0.0.2:" + port, "[::1]:" + port, "localhost:" + port} {
+		if strings.HasPrefix(to, "[") {
+			needFamily(t, loopbacks[1])
+		}
+		for _, workload := range []string{"tcp-rr", "udp-rr", "tcp-crr"} {
+			if out, err := person(t, append(short(workload, to, "--dscp", "10"), "--token", testToken)...); err != nil {
+				t.Errorf("%s to %s: %v\n%s", workload, to, err, out)
+			}
+		}
+	}
+}
+
+// shaken connects and sends a hello, and returns the connection and the challenge.
+func shaken(t *testing.T, addr string, hello []byte) (fd int, challenge string) {
+	t.Helper()
+	conn, err := dialOnce(t.Context(), config{server: netip.MustParseAddrPort(addr), timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(conn.fd) })
+	var a accepted
+	deadline := now() + int64(5*time.Second)
+	err = writeFull(conn.fd, append(hello, '\n'), deadline, new(stopper))
+	if err == nil {
+		err = readJSON(conn.fd, &a, deadline, new(stopper))
+	}
+	if err != nil || a.Challenge == "" || a.Secret != "" || a.Error != "" {
+		t.Fatalf("%+v, %v, want a challenge", a, err)
+	}
+	return conn.fd, a.Challenge
+}
+
+// answered sends a proof and returns what the server makes of it.
+func answered(t *testing.T, fd int, proof string) accepted {
+	t.Helper()
+	var a accepted
+	deadline := now() + int64(5*time.Second)
+	err := writeJSON(fd, admission{proof}, deadline, new(stopper))
+	if err == nil {
+		err = readJSON(fd, &a, deadline, new(stopper))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func helloOf(t *testing.T, c config) []byte {
+	t.Helper()
+	b, err := json.Marshal(c.params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// What was overheard admits nobody: not on another connection, and not to another run.
+func TestReplayedProof(t *testing.T) {
+	h := admitting(t, loopbacks[0], nil)
+	c := testConfig(t, h.addr)
+	hello := helloOf(t, c)
+	fd, first := shaken(t, h.addr, hello)
+	proof := prove(testToken, first, hello)
+	c.Run = 2
+	other := helloOf(t, c)
+	for what, replay := range map[string]func() accepted{
+		"another connection": func() accepted { fd, _ := shaken(t, h.addr, hello); return answered(t, fd, proof) },
+		"another run": func() accepted {
+			fd, challenge := shaken(t, h.addr, other)
+			return answered(t, fd, prove(testToken, challenge, hello))
+		},
+		"another token": func() accepted {
+			fd, challenge := shaken(t, h.addr, hello)
+			return answered(t, fd, prove(testToken+"s", challenge, hello))
+		},
+		"nothing":     func() accepted { fd, _ := shaken(t, h.addr, hello); return answered(t, fd, "") },
+		"a challenge": func() accepted { fd, challenge := shaken(t, h.addr, hello); return answered(t, fd, challenge) },
+	} {
+		if a := replay(); a.Error != errToken.Error() || a.Secret != "" {
+			t.Errorf("%s: %+v, want refused", what, a)
+		}
+	}
+	if a := answered(t, fd, proof); a.Error != "" || len(a.Secret) < 26 {
+		t.Errorf("its own connection: %+v, want accepted", a)
+	}
+}
+
+// While a client is served, nothing that comes from elsewhere is answered, and of
+// what comes from it, nothing before its secret.
+func TestStrangersAreNotAnswered(t *testing.T) {
+	for _, loopback := range loopbacks {
+		h := admitting(t, loopback, nil)
+		c := testConfig(t, h.addr)
+		c.Workload, c.Duration, c.token, c.open = "udp-rr", time.Minute, testToken, false
+		control, err := dialTCP(t.Context(), c, new(stopper))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(control.fd)
+		hello := func(secret string) []byte {
+			c := c
+			c.Secret = secret
+			return helloOf(t, c)
+		}
+		socket := func() int {
+			fd, _, err := dialUDP(c.server, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { unix.Close(fd) })
+			return fd
+		}
+		stranger, client := socket(), socket()
+		tell := func(fd int, k kind, run uint32, payload []byte) {
+			t.Helper()
+			b := append(make([]byte, headerSize), payload...)
+			header{kind: k, run: run}.put(b)
+			if _, errno := send(fd, b); errno != 0 {
+				t.Fatal(errno)
+			}
+		}
+		all := func(fd int, secret string) {
+			for k := kindWarmup; k <= kindLast; k++ {
+				tell(fd, k, c.Run, hello(secret))
+				tell(fd, k|kindAnswer, c.Run, hello(secret))
+				tell(fd, k, c.Run+1, hello(secret))
+			}
+		}
+		all(stranger, "")
+		all(stranger, "another")
+		for k := kindWarmup; k <= kindLast; k++ { // from the client, but it has not greeted
+			if k != kindHello {
+				tell(client, k, c.Run, hello(control.far.Secret))
+			}
+		}
+		tell(client, kindHello, c.Run+1, hello(control.far.Secret))
+		tell(client, kindHello, c.Run, []byte("{}"))
+		if c.server.Addr().Is4() { // it knows the secret, but has another address
+			elsewhere, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort("127.0.0.2:0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unix.Close(elsewhere)
+			if err := unix.Connect(elsewhere, sockaddr(c.server)); err != nil {
+				t.Fatal(err)
+			}
+			all(elsewhere, control.far.Secret)
+		}
+		u := &udpClient{fd: client, control: -1, run: c.Run, server: c.server, timeout: 5 * time.Second, stop: new(stopper), buf: make([]byte, 1<<16)}
+		var a accepted
+		if err := u.ask(t.Context(), kindHello, hello(control.far.Secret), &a); err != nil || a.check() != nil {
+			t.Fatalf("%+v, %v", a, err)
+		}
+		all(stranger, control.far.Secret) // even if it knows the secret
+		if _, err := u.askRaw(t.Context(), kindEcho, nil); err != nil {
+			t.Fatal(err) // the server reads in order, so it has read all the rest
+		}
+		b := make([]byte, 1<<16)
+		if n, errno := recvFlags(stranger, b, unix.MSG_DONTWAIT); errno != unix.EAGAIN {
+			t.Errorf("%s: a stranger was answered %q, %v", loopback, b[:max(n, 0)], errno)
+		}
+		for { // repeated answers to the hello and the echo, and nothing else
+			n, errno := recvFlags(client, b, unix.MSG_DONTWAIT)
+			if errno == unix.EAGAIN {
+				break
+			}
+			if got, _ := parseHeader(b[:max(n, 0)]); errno != 0 || got.kind != kindHello|kindAnswer && got.kind != kindEcho|kindAnswer {
+				t.Errorf("%s: the client was answered %+v, %v", loopback, got, errno)
+			}
+		}
+	}
+}
+
+// Between runs a server that admits has no socket for datagrams.
+func TestNoDatagramsBetweenRuns(t *testing.T) {
+	h := admitting(t, loopbacks[0], nil)
+	for range 2 {
+		if out, err := person(t, append(short("udp-rr", h.addr), "--token", testToken)...); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	// The run ends at the server a moment later; then its port is free.
+	c := testConfig(t, h.addr)
+	for deadline := now() + int64(5*time.Second); ; {
+		fd, err := listen(unix.SOCK_DGRAM, c.server)
+		if err == nil {
+			unix.Close(fd)
+			break
+		}
+		if !errors.Is(err, unix.EADDRINUSE) || now() > deadline {
+			t.Fatalf("%v, want the port free", err)
+		}
+	}
+}
+
+// Whatever comes before a proof admits nobody.
+func FuzzHello(f *testing.F) {
+	f.Add([]byte("{}\n"))
+	f.Add([]byte(`{"weir":2,"workload":"tcp-rr","run":1,"streams":1,"size":64,"warmup":0,"duration":1000}` + "\n" + `{"proof":"00"}` + "\n"))
+	f.Add([]byte(`{"weir":1}` + "\n"))
+	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer closeAll(fds[:])
+		s := &server{stop: new(stopper), token: testToken}
+		if _, errno := send(fds[0], append(b, '\n')); errno != 0 {
+			t.Skip(errno) // more than the socket holds
+		}
+		unix.Shutdown(fds[0], unix.SHUT_WR)
+		if run, err := s.hello(fds[1], netip.MustParseAddr("10.0.0.1")); err == nil {
+			t.Errorf("%q was admitted to %+v", b, run)
+		}
+	})
+}
+
+// No datagram is answered that lacks the secret.
+func FuzzGrant(f *testing.F) {
+	b := make([]byte, headerSize)
+	header{kind: kindHello, run: 7}.put(b)
+	f.Add(append(b, `{"weir":2,"workload":"udp-rr","run":7,"streams":1,"size":64,"duration":1000,"secret":"x"}`...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		u := &udpServer{msg: newMessage(), only: &grant{params: params{Weir: version, Workload: "udp-rr", Run: 7, Streams: 1, Size: 64, Duration: 1000}, secret: "the secret of this run"}}
+		n := copy(u.msg.buf, b)
+		if h, ok := parseHeader(u.msg.buf[:n]); ok && u.admits(h, n) && !bytes.Contains(b, []byte(u.only.secret)) && !bytes.Contains(b, []byte(`\u`)) {
+			t.Errorf("%q was admitted", b)
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package engine
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+func jsonFlag(fs *flag.FlagSet, out *events) *bool {
+	return fs.Bool("json", out.order, "print JSON lines, for programs")
+}
+
+// A group is what help tells of some flags together. of names the workloads that
+// they are for; none is all.
+type group struct {
+	title string
+	of    []string
+	flags []string
+}
+
+var runGroups = []group{
+	{"What is measured", nil, []string{"duration", "warmup", "size", "rate", "cc", "dscp"}},
+	{"tcp-stream", []string{"tcp-stream"}, []string{"streams", "discard", "zerocopy"}},
+	{"udp-stream", []string{"udp-stream"}, []string{"send", "batch", "recv", "nap"}},
+	{"Requests and replies", []string{"tcp-rr", "udp-rr", "udp-open"}, []string{"inflight", "spin", "stamp-every"}},
+	{"This machine and the server", nil, []string{"token", "token-file", "timeout", "sndbuf", "rcvbuf", "cpu"}},
+	{"Output", nil, []string{"interval", "json"}},
+}
+
+const runUsage = `Measure the path to a machine on which ` + "`weir engine serve`" + ` runs.
+
+Usage:
+  weir engine run WORKLOAD HOST[:PORT] [flags]
+
+HOST is a name or an address; an IPv6 address may have a zone (fe80::1%eth0), and
+stands in brackets where a port follows. The port is 5202 if none is given.
+
+Workloads:
+  tcp-stream   bytes that arrive over TCP
+  udp-stream   datagrams offered, sent, received and delivered; jitter
+  tcp-rr       response times on one connection, the next request after the reply
+  udp-rr       the same over UDP
+  udp-open     response times at a fixed rate of requests, stalls not left out
+  tcp-crr      connect, request, reply, close: transactions of short connections
+
+Examples:
+  weir engine run tcp-stream 10.0.0.1
+  weir engine run tcp-stream server1 --streams 4 --duration 30s
+  weir engine run udp-stream server1 --rate 1e9 --size 1400
+  weir engine run udp-rr [fd00::1]:6000 --interval 0 --json
+`
+
+// runHelp prints the help of run, of one workload alone when that is named.
+func runHelp(w io.Writer, fs *flag.FlagSet) func(pos []string) {
+	return func(pos []string) {
+		_, _ = io.WriteString(w, runUsage)
+		for _, g := range runGroups {
+			if len(pos) == 0 || g.of == nil || slices.Contains(g.of, pos[0]) {
+				fmt.Fprintf(w, "\n%s:\n", g.title)
+				printFlags(w, fs, g.flags)
+			}
+		}
+	}
+}
+
+const serveUsage = `Answer the measurements of other machines.
+
+Usage:
+  weir engine serve [ADDR][:PORT] [flags]
+
+It listens on TCP and UDP, by default on port 5202 of every address, and prints the
+command to type at the other machine. That holds a token, without which nobody is
+served. The token is never sent; traffic is not encrypted.
+
+Examples:
+  weir engine serve
+  weir engine serve 10.0.0.1:6000 --once
+  WEIR_TOKEN=$(cat secret) weir engine serve --idle 0
+
+Flags:
+`
+
+func serveHelp(w io.Writer, fs *flag.FlagSet) func([]string) {
+	return func([]string) {
+		_, _ = io.WriteString(w, serveUsage)
+		printFlags(w, fs, nil)
+		fmt.Fprintf(w, `
+Who holds the token can ask for no more than this: one run at a time; %v of warm-up
+and %v of measurement, and %v until the server gives up; %d streams; messages of
+%d bytes and datagrams of %d; socket buffers of %d bytes. The server sends
+nothing but replies, and to nobody but that client.
+`, maxTime, maxTime, idleTimeout, maxStreams, maxWrite, maxDatagram, maxBuffer)
+	}
+}
+
+func plainHelp(w io.Writer, fs *flag.FlagSet, usage string) func([]string) {
+	return func([]string) {
+		fmt.Fprintf(w, "%s\n\nFlags:\n", usage)
+		printFlags(w, fs, nil)
+	}
+}
+
+// printFlags prints the flags of a list, or all.
+func printFlags(w io.Writer, fs *flag.FlagSet, names []string) {
+	fs.VisitAll(func(f *flag.Flag) {
+		if names == nil {
+			printFlag(w, f)
+		}
+	})
+	for _, name := range names {
+		printFlag(w, fs.Lookup(name))
+	}
+}
+
+func printFlag(w io.Writer, f *flag.Flag) {
+	word, usage := flag.UnquoteUsage(f)
+	if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "false" && !strings.Contains(usage, "(default ") {
+		usage += fmt.Sprintf(" (default %s)", f.DefValue)
+	}
+	fmt.Fprintf(w, "  --%-22s %s\n", strings.TrimSpace(f.Name+" "+word), usage)
+}

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"net"
+	"net/netip"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A middle stands between client and server and does to the client's datagrams what
+// networks do. It knows exactly how often.
+type middle struct {
+	drop, twice, swap uint64 // of the datagrams with these numbers modulo 10; 0 is none
+	dropped           atomic.Int64
+	doubled           atomic.Int64
+	swapped           atomic.Int64
+}
+
+// between starts m in front of a server and returns where it listens. Only datagrams
+// of the measured window are harmed, for others have no sequence of their own.
+func (m *middle) between(t *testing.T, server string) string {
+	t.Helper()
+	near, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := net.DialUDP("udp4", nil, net.UDPAddrFromAddrPort(netip.MustParseAddrPort(server)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []*net.UDPConn{near, far} {
+		if err := c.SetReadBuffer(serverRcvBuf); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var client atomic.Pointer[netip.AddrPort]
+	var ways sync.WaitGroup
+	ways.Go(func() {
+		b := make([]byte, 1<<16)
+		var kept []byte // to be sent after the next one
+		for {
+			n, from, err := near.ReadFromUDPAddrPort(b)
+			if err != nil {
+				return // closed
+			}
+			client.Store(&from)
+			h, ok := parseHeader(b[:n])
+			measured := ok && (h.kind == kindMeasure || h.kind == kindEcho)
+			switch {
+			case measured && m.drop > 0 && h.seq%10 == m.drop:
+				m.dropped.Add(1)
+				continue
+			case measured && m.swap > 0 && h.seq%10 == m.swap && kept == nil:
+				kept = append(kept, b[:n]...)
+				continue
+			case measured && m.twice > 0 && h.seq%10 == m.twice:
+				m.doubled.Add(1)
+				far.Write(b[:n])
+			}
+			far.Write(b[:n])
+			if kept != nil {
+				if measured {
+					m.swapped.Add(1)
+				}
+				far.Write(kept)
+				kept = nil
+			}
+		}
+	})
+	ways.Go(func() {
+		b := make([]byte, 1<<16)
+		for {
+			n, err := far.Read(b)
+			if err != nil {
+				return
+			}
+			if to := client.Load(); to != nil {
+				near.WriteToUDPAddrPort(b[:n], *to)
+			}
+		}
+	})
+	t.Cleanup(func() { near.Close(); far.Close(); ways.Wait() })
+	return near.LocalAddr().String()
+}
+
+// What a network loses, doubles and swaps is counted to the datagram.
+func TestMiddle(t *testing.T) {
+	for name, m := range map[string]*middle{
+		"nothing": {}, "drops": {drop: 3}, "doubles": {twice: 4}, "swaps": {swap: 5}, "all": {drop: 1, twice: 4, swap: 7},
+	} {
+		for _, ways := range [][]string{{"--send", "single", "--recv", "single"}, {"--send", "mmsg", "--batch", "8", "--recv", "mmsg"}, {"--send", "gso", "--batch", "4"}} {
+			addr, _ := serve(t, loopbacks[0])
+			m := &middle{drop: m.drop, twice: m.twice, swap: m.swap}
+			var r udpStreamResult
+			measure(t, &r, append([]string{"run", "udp-stream", m.between(t, addr), "--size", "100", "--rate", "1.6e6", "--duration", "200ms"}, ways...)...)
+			dropped, doubled, swapped := m.dropped.Load(), m.doubled.Load(), m.swapped.Load()
+			if r.Sent < 20 || r.Received != r.Delivered || r.Delivered != r.Sent-dropped || r.Duplicates != doubled || r.Reordered != swapped || r.Dropped != 0 {
+				t.Errorf("%s %v: of %d sent %d were delivered, %d twice and %d out of order; want %d lost, %d doubled, %d swapped",
+					name, ways, r.Sent, r.Delivered, r.Duplicates, r.Reordered, dropped, doubled, swapped)
+			}
+			for what, n := range map[uint64]int64{m.drop: dropped, m.twice: doubled, m.swap: swapped} {
+				if what > 0 && n < 1 {
+					t.Errorf("%s %v: only %d of %d were harmed", name, ways, n, r.Sent)
+				}
+			}
+		}
+	}
+}
+
+// Requests that a network loses, and replies that come twice, are counted as well.
+func TestMiddleOfRequests(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	m := &middle{drop: 3, twice: 4}
+	var r openResult
+	measure(t, &r, "run", "udp-open", m.between(t, addr), "--rate", "1000", "--duration", "200ms", "--stamp-every", "0")
+	if dropped, doubled := m.dropped.Load(), m.doubled.Load(); dropped < 1 || r.Lost != dropped || r.Transactions != r.Requests-dropped || r.Late != doubled {
+		t.Errorf("%d requests, %d answered, %d lost, %d late; want %d lost and %d late", r.Requests, r.Transactions, r.Lost, r.Late, dropped, doubled)
+	}
+}
+
+// A system call that a signal interrupts is no reply, no request and no end: here
+// every thread is interrupted all the time.
+func TestInterruptedCalls(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeAll(fds[:])
+	if err := setTimeouts(fds[0], time.Second); err != nil { // with a timeout the kernel restarts no call (signal(7))
+		t.Fatal(err)
+	}
+	stop := new(stopper)
+	c := config{timeout: time.Minute, params: params{Workload: "udp-rr", Run: 1, Size: headerSize}}
+	a := &udpAsker{asker: newAsker(c, stop, fds[0], 1), udpClient: &udpClient{fd: fds[0], run: 1, stop: stop, buf: make([]byte, 1<<16)}, request: make([]byte, headerSize)}
+	a.asker.send, a.asker.receive = a.send, a.receive
+	a.book.timeout = int64(time.Minute)
+	a.free = []int{0}
+	tid := make(chan int, 1)
+	done := make(chan error, 1)
+	go func() { // not by onThread, so that no signal is blocked
+		tid <- lockedTid()
+		done <- a.keepBusy(now()+int64(time.Hour), true)
+	}()
+	thread := <-tid
+	for range 500 {
+		if err := unix.Tgkill(unix.Getpid(), thread, unix.SIGURG); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(100 * time.Microsecond) // so that they do not become one
+	}
+	stop.stop()
+	if err := unix.Tgkill(unix.Getpid(), thread, unix.SIGURG); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-done; err != errStopped {
+		t.Errorf("%v, want stopped", err)
+	}
+	b := make([]byte, 100)
+	requests := 0
+	for {
+		if _, errno := recvFlags(fds[1], b, unix.MSG_DONTWAIT); errno != 0 {
+			break
+		}
+		requests++
+	}
+	if requests != 1 || a.book.requests != 1 || a.book.answered != 0 || a.book.lost != 0 || a.book.late != 0 {
+		t.Errorf("%d requests left, %d counted, %d answered, %d lost, %d late: want one request and nothing else",
+			requests, a.book.requests, a.book.answered, a.book.lost, a.book.late)
+	}
+}
+
+// lockedTid keeps the goroutine on its thread, of which it returns the number.
+func lockedTid() int {
+	runtime.LockOSThread()
+	return unix.Gettid()
+}

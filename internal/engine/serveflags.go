@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"crypto/rand"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+)
+
+// A serveConfig is what `weir engine serve` was asked for.
+type serveConfig struct {
+	at       netip.AddrPort
+	open     bool   // without a token, for everybody
+	token    string // "" when open
+	own      bool   // the token was given, and not made here
+	once     bool
+	count    bool          // tell what was delivered for every line of stdin
+	idle     time.Duration // without a run; 0 never ends
+	patience time.Duration
+	cpus     []int
+}
+
+// defaultIdle is long enough to walk to the other machine, and short enough that a
+// forgotten server is gone by the evening.
+const defaultIdle = 10 * time.Minute
+
+func parseServe(args []string, out *events, help io.Writer) (serveConfig, error) {
+	c := serveConfig{patience: idleTimeout}
+	var source tokenSource
+	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	json := jsonFlag(fs, out)
+	fs.BoolVar(&c.open, "open", false, "serve everybody, without a token, and not end by itself: for networks that were made for measuring; needs an address")
+	fs.DurationVar(&c.idle, "idle", defaultIdle, "end after this long without a run; 0 never does")
+	fs.BoolVar(&c.once, "once", false, "end after one run")
+	fs.BoolVar(&c.count, "count", false, "tell for every line of standard input, as a JSON line, what was delivered so far; needs --json")
+	fs.StringVar(&source.word, "token", "", "`token` that clients must hold; other users of this machine can read it in the list of processes")
+	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", or else a new one is made and printed)")
+	fs.Func("cpu", "run the server on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
+		c.cpus, err = parseCPUs(s)
+		return err
+	})
+	pos, err := parseFlags(fs, args, serveHelp(help, fs), "[ADDR:PORT]")
+	if err != nil {
+		return c, err
+	}
+	if c.at, err = parseListen(pos[0]); err != nil {
+		return c, err
+	}
+	if !*json {
+		out.people = &people{w: out.w}
+	}
+	given := source != tokenSource{}
+	if c.open {
+		fs.Visit(func(f *flag.Flag) { given = given || f.Name == "idle" })
+		c.idle = 0
+	} else if c.token, err = source.read(); c.token == "" && err == nil {
+		c.token = rand.Text()
+	} else {
+		c.own = true
+	}
+	switch {
+	case err != nil:
+	case c.open && given:
+		err = errors.New("an open server has no token and does not end by itself: leave out --open, or --token, --token-file and --idle")
+	case c.open && c.at.Addr().IsUnspecified():
+		err = fmt.Errorf("--open needs an address: on %v it would serve whoever reaches this machine", c.at)
+	case c.count && !*json:
+		err = errors.New("--count is for programs: it needs --json")
+	case c.idle < 0:
+		err = fmt.Errorf("idle time %v is below 0", c.idle)
+	}
+	if err != nil {
+		return c, fmt.Errorf("%w: serve: %w", ErrUsage, err)
+	}
+	return c, nil
+}
+
+// maxHints bounds the addresses for which a command is printed.
+const maxHints = 4
+
+// ready says that the server listens, and to a person how to go on.
+func (c serveConfig) ready(out events, at netip.AddrPort) error {
+	if out.people == nil {
+		made := c.token
+		if c.own {
+			made = ""
+		}
+		return out.print(struct {
+			Event   string `json:"event"`
+			Address string `json:"address"`
+			Token   string `json:"token,omitempty"` // that was made here
+		}{"ready", at.String(), made})
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "listening on %v, TCP and UDP", at)
+	if c.open {
+		fmt.Fprintf(&b, ", for everybody\n")
+		return out.write(b.String())
+	}
+	if c.idle > 0 {
+		fmt.Fprintf(&b, "; ends after %v without a run", c.idle)
+	}
+	fmt.Fprintf(&b, "\non the other machine, type:\n\n")
+	for _, host := range hosts(at) {
+		if !c.own {
+			fmt.Fprintf(&b, "    %s=%s weir engine run tcp-stream %s\n", tokenVariable, c.token, host)
+			continue
+		}
+		fmt.Fprintf(&b, "    weir engine run tcp-stream %s    # with the same token in %s\n", host, tokenVariable)
+	}
+	fmt.Fprintf(&b, "\n")
+	return out.write(b.String())
+}
+
+// hosts returns how a client may call a server: by its address, or by those of this
+// machine.
+func hosts(at netip.AddrPort) []string {
+	var hosts []string
+	add := func(a netip.Addr) {
+		switch {
+		case at.Port() != DefaultPort:
+			hosts = append(hosts, netip.AddrPortFrom(a, at.Port()).String())
+		default:
+			hosts = append(hosts, a.String())
+		}
+	}
+	if !at.Addr().IsUnspecified() {
+		add(at.Addr())
+		return hosts
+	}
+	addrs, _ := net.InterfaceAddrs() // without them it is an example
+	for _, v6 := range []bool{false, true} {
+		for _, x := range addrs {
+			p, err := netip.ParsePrefix(x.String())
+			if err == nil && p.Addr().IsGlobalUnicast() && p.Addr().Is6() == v6 && len(hosts) < maxHints && (!v6 || at.Addr().Is6()) {
+				add(p.Addr())
+			}
+		}
+	}
+	if len(hosts) == 0 {
+		add(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+	}
+	return hosts
+}

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"crypto/rand"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// busyPatience is how long a new run waits for the one before to end: its client
+// may be gone while the server still closes its sockets.
+const busyPatience = time.Second / 2
+
+// join returns the run that p belongs to; its connections must agree. Runs disturb
+// each other, so a server that is not open has one at a time.
+func (s *server) join(p params, peer netip.Addr) (*serverRun, error) {
+	patience := time.NewTimer(busyPatience)
+	defer patience.Stop()
+	for {
+		run, changed, err := s.tryJoin(p, peer)
+		if run != nil || err != nil {
+			return run, err
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			return nil, errBusy
+		}
+	}
+}
+
+var errBusy = fmt.Errorf("it is busy with another run, and runs would disturb each other: try again when that has ended")
+
+// tryJoin returns no run where the server is busy; changed is closed when that may
+// be over.
+func (s *server) tryJoin(p params, peer netip.Addr) (run *serverRun, changed <-chan struct{}, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run, ok := s.runs[p.Run]
+	switch {
+	case ok && (run.params != p || run.peer != peer || run.conns == p.Streams):
+		return nil, nil, fmt.Errorf("run %d has other parameters, or all of its %d streams already", p.Run, run.Streams)
+	case s.stop.stopped():
+		return nil, nil, errStopped
+	case !ok && s.token != "" && len(s.runs) > 0:
+		return nil, s.changed, nil
+	case !ok:
+		run = &serverRun{params: p, peer: peer, since: now()}
+		s.runs[p.Run] = run
+		s.change()
+		s.say("%v: %s begins, %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
+	}
+	run.conns++
+	return run, nil, nil
+}
+
+// leave ends what a connection, which is closed, was part of.
+func (s *server) leave(run *serverRun) {
+	if run == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if run.conns--; run.conns > 0 {
+		return
+	}
+	if s.token != "" {
+		runtime.GC() // it is off, and nobody measures
+	}
+	delete(s.runs, run.Run)
+	s.ended++
+	s.change()
+	s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(now()-run.since).Round(time.Millisecond))
+}
+
+// change tells who waits that a run began or ended. The caller holds the lock.
+func (s *server) change() {
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// state returns the number of runs that are on and that have ended, and a channel
+// that is closed when that changes.
+func (s *server) state() (on, ended int, changed <-chan struct{}) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.runs), s.ended, s.changed
+}
+
+// serves reports whether a run of peer is on.
+func (s *server) serves(peer netip.Addr) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, run := range s.runs {
+		if run.peer == peer {
+			return true
+		}
+	}
+	return false
+}
+
+// prepareUDP makes the server answer the datagrams of a run for as long as the
+// connection fd holds. An open server answers them all the time. One that admits
+// has a socket for each run, bound to the address that the client has connected to:
+// a reply comes from there, and between runs there is nothing to answer.
+func (s *server) prepareUDP(fd int, run *serverRun, a *accepted) (serve func(), err error) {
+	p := run.params
+	if s.udp != nil {
+		return func() { s.hold(fd, p, s.udp.board) }, nil
+	}
+	at, err := ownAddr(fd)
+	if err != nil {
+		return nil, err
+	}
+	udp, err := listen(unix.SOCK_DGRAM, at)
+	if err != nil {
+		return nil, err
+	}
+	u, err := newUDPServer(udp, at.Addr(), new(stopper), &s.meter)
+	if err == nil {
+		err = setTimeouts(udp, tick)
+	}
+	if err == nil && !s.open(udp) {
+		err = errFull
+	}
+	if err != nil {
+		unix.Close(udp)
+		return nil, err
+	}
+	a.Secret = rand.Text()
+	u.only = &grant{params: p, peer: run.peer, secret: a.Secret}
+	serving := onThread(u.serve)
+	return func() {
+		s.hold(fd, p, u.board)
+		u.stop.stop()
+		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
+		<-serving                          // the client has noticed whatever went wrong
+		s.drop(udp)
+	}, nil
+}

@@ -1,0 +1,246 @@
+package engine
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// ends waits for the server to end by itself.
+func (h *host) ends(t *testing.T, last string) {
+	t.Helper()
+	h.says(t, last)
+	for line := range h.lines {
+		t.Errorf("after the end the server says %q", line)
+	}
+	if h.err != nil {
+		t.Errorf("the server ended with %v", h.err)
+	}
+}
+
+func TestIdle(t *testing.T) {
+	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.idle = 20 * time.Millisecond })
+	h.ends(t, "no run for 20ms: done (--idle)")
+}
+
+// A server does not end in a run, however long that takes; and who is not admitted
+// is no run.
+func TestIdleWaitsForRuns(t *testing.T) {
+	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.idle = 50 * time.Millisecond })
+	said := make(chan error, 1)
+	go func() {
+		var out strings.Builder
+		said <- Main(t.Context(), []string{"run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms", "--interval", "0"}, &out)
+	}()
+	h.says(t, "udp-rr begins, 200ms")
+	h.says(t, "udp-rr has ended after")
+	if err := <-said; err != nil {
+		t.Error(err)
+	}
+	h.ends(t, "no run for 50ms")
+}
+
+// One run is all of its connections, and its client gets the result.
+func TestOnce(t *testing.T) {
+	for _, args := range []string{"tcp-stream --streams 3", "udp-stream", "tcp-crr", "tcp-rr"} {
+		h := admitting(t, loopbacks[0], func(c *serveConfig) { c.once = true })
+		fields := strings.Fields(args)
+		if _, err := person(t, append(short(fields[0], h.addr, fields[1:]...), "--token", testToken[1:])...); err == nil {
+			t.Fatal("another token was admitted")
+		}
+		done := make(chan error, 1)
+		go func() {
+			done <- Main(t.Context(), append(short(fields[0], h.addr, fields[1:]...), "--token", testToken), io.Discard)
+		}()
+		h.ends(t, "one run has ended: done (--once)")
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+}
+
+// held begins a run and leaves it at that.
+func held(t *testing.T, addr, workload string, size int, d time.Duration) tcpConn {
+	t.Helper()
+	c := testConfig(t, addr)
+	c.Workload, c.Size, c.Duration, c.token, c.open = workload, size, d, testToken, false
+	conn, err := dialTCP(t.Context(), c, new(stopper))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// A second run is told that there is a first one, and is served when that has ended,
+// also when its client just disappears.
+func TestOneRunAtATime(t *testing.T) {
+	h := admitting(t, loopbacks[0], nil)
+	for _, workload := range []string{"tcp-stream", "udp-rr", "tcp-crr"} {
+		first := held(t, h.addr, workload, 64, time.Hour)
+		if out, err := person(t, append(short("tcp-rr", h.addr), "--token", testToken)...); err == nil || !strings.Contains(err.Error(), errBusy.Error()) {
+			t.Errorf("during %s: %v, want busy\n%s", workload, err, out)
+		}
+		unix.SetsockoptLinger(first.fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // a reset
+		unix.Close(first.fd)
+		if out, err := person(t, append(short("tcp-rr", h.addr), "--token", testToken)...); err != nil {
+			t.Errorf("after %s: %v\n%s", workload, err, out)
+		}
+	}
+}
+
+// Clients that say nothing, or not enough, do not keep others from being served.
+func TestSilentClients(t *testing.T) {
+	h := admitting(t, loopbacks[0], nil)
+	for _, said := range []string{"", `{"weir":2`, "W\xe1"} {
+		conn, err := net.Dial("tcp", h.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte(said)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hello := helloOf(t, testConfig(t, h.addr))
+	shaken(t, h.addr, hello) // and never proves
+	for _, workload := range workloads {
+		if out, err := person(t, append(short(workload, h.addr), "--token", testToken)...); err != nil {
+			t.Errorf("%s: %v\n%s", workload, err, out)
+		}
+	}
+}
+
+// A run ends at the server when its time is over and the client goes on, or does
+// nothing, or does not read.
+func TestRunsEnd(t *testing.T) {
+	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.patience = 50 * time.Millisecond })
+	for _, tc := range []struct {
+		workload string
+		size     int
+		writes   bool
+	}{
+		{"tcp-rr", 64, false}, {"udp-rr", 64, false}, {"tcp-crr", 64, false}, {"tcp-stream", 64, false},
+		{"tcp-stream", 64, true},  // and does not end
+		{"tcp-rr", 1 << 20, true}, // and does not read what it is answered
+	} {
+		fd := held(t, h.addr, tc.workload, tc.size, time.Millisecond).fd
+		if tc.writes {
+			flood(fd)
+		}
+		h.says(t, tc.workload+" has ended after")
+		unix.Close(fd)
+	}
+}
+
+// flood writes until the other end has had enough.
+func flood(fd int) {
+	b := make([]byte, 64<<10)
+	for {
+		if _, errno := send(fd, b); errno != 0 && !again(errno) {
+			return
+		}
+	}
+}
+
+// Whoever is too many is told so.
+func TestFull(t *testing.T) {
+	h := admitting(t, loopbacks[0], nil)
+	var last net.Conn
+	for range maxConns { // and the one that listens
+		conn, err := net.Dial("tcp", h.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		last = conn
+	}
+	var a accepted
+	said, err := bufio.NewReader(last).ReadString('\n')
+	if err == nil {
+		err = strictJSON([]byte(said), &a)
+	}
+	if err != nil || a.Error != errFull.Error() {
+		t.Errorf("%q, %v, want %q", said, err, errFull)
+	}
+}
+
+// fakeTCP answers every hello with a line.
+func fakeTCP(t *testing.T, answer string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return // closed
+			}
+			_, _ = bufio.NewReader(conn).ReadString('\n')
+			_, _ = io.WriteString(conn, answer)
+			conn.Close()
+		}
+	}()
+	return l.Addr().String()
+}
+
+// What else may listen on the port is told apart.
+func TestOtherServers(t *testing.T) {
+	old, err := json.Marshal(map[string]any{"weir": 1, "error": "version 2 of the other end is not 1", "rcvbuf": 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]string{
+		string(old) + "\n":                "version 1 of the other end is not 2: use the same weir at both ends",
+		"220 mail.example ESMTP\n":        "is the program on that port weir engine serve?",
+		"":                                "is the program on that port weir engine serve?",
+		"{\"weir\":2,\"error\":\"no\"}\n": "the server refused: no",
+	} {
+		addr := fakeTCP(t, answer)
+		for _, workload := range []string{"tcp-rr", "udp-rr"} {
+			_, err := person(t, short(workload, addr)...)
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%s, %q: %v, want %q", workload, answer, err, want)
+			}
+		}
+	}
+}
+
+var intervalLine = regexp.MustCompile(`(?m)^ +([0-9.]+) to +([0-9.]+) s  (.*)$`)
+
+// Interval lines hold all of the window and nothing twice.
+func TestIntervals(t *testing.T) {
+	h := admitting(t, loopbacks[0], nil)
+	for workload, want := range map[string]string{
+		"tcp-stream": "bit/s acknowledged", "udp-stream": "bit/s delivered", "tcp-rr": "transaction/s, 0 lost",
+		"udp-rr": "transaction/s, 0 lost", "udp-open": "transaction/s, 0 lost", "tcp-crr": "transaction/s, 0 lost",
+	} {
+		out, err := person(t, append(short(workload, h.addr), "--duration", "350ms", "--interval", "100ms", "--token", testToken)...)
+		if err != nil {
+			t.Errorf("%s: %v", workload, err)
+		}
+		end, lines := "0.0", 0
+		for _, m := range intervalLine.FindAllStringSubmatch(out, -1) {
+			if m[1] != end || !strings.Contains(m[3], want) {
+				t.Errorf("%s: %q after %s s, want %q:\n%s", workload, m[0], end, want, out)
+			}
+			end = m[2]
+			lines++
+		}
+		if lines == 0 {
+			t.Errorf("%s printed no lines:\n%s", workload, out)
+		}
+		if out, err = person(t, append(short(workload, h.addr), "--interval", "0", "--token", testToken)...); err != nil || intervalLine.MatchString(out) {
+			t.Errorf("%s without lines: %v\n%s", workload, err, out)
+		}
+	}
+}

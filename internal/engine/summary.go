@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// inWords returns a result in words. Every number in it is one of the result's, or
+// the quotient of two.
+func inWords(v any) string {
+	var b strings.Builder
+	b.WriteByte('\n')
+	switch r := v.(type) {
+	case tcpStreamResult:
+		r.summarize(&b)
+	case udpStreamResult:
+		r.summarize(&b)
+	case rrResult:
+		r.summarize(&b)
+	case openResult:
+		entry(&b, "offered", "%d requests, %s; %d left late", r.Offered, unit.Format(r.Rate, "1/s"), r.LateSends)
+		r.rrResult.summarize(&b)
+		entry(&b, "stalls", "%d periods with response times above %v", r.Stalls, time.Duration(stallBound))
+	case crrResult:
+		r.rrResult.summarize(&b)
+		quantiles(&b, "connecting", r.ConnectHist)
+	case pingResult:
+		entry(&b, "answered", "%d of %d requests, %d lost, %d duplicates", r.Transactions, r.Requests, r.Lost, r.Duplicates)
+		quantiles(&b, "round trip", r.Hist)
+	case reachResult:
+		entry(&b, "reached", "a packet of %d bytes came back whole, try %d, after %s", r.Size, r.Tries, unit.Format(r.Window, "s"))
+	default:
+		entry(&b, "result", "%+v", v)
+	}
+	return b.String()
+}
+
+// entry writes one line.
+func entry(b *strings.Builder, name, format string, args ...any) {
+	fmt.Fprintf(b, "%-14s "+format+"\n", append([]any{name}, args...)...)
+}
+
+func (r tcpStreamResult) summarize(b *strings.Builder) {
+	entry(b, "arrived", "%s: %s in %s, read by the server's program", unit.Format(8*float64(r.Bytes)/r.Window, "bit/s"),
+		unit.Format(float64(r.Bytes), "byte"), unit.Format(r.Window, "s"))
+	if len(r.StreamBytes) > 1 {
+		for i, n := range r.StreamBytes {
+			entry(b, fmt.Sprintf("  stream %d", i+1), "%s", unit.Format(8*float64(n)/r.Window, "bit/s"))
+		}
+	}
+	entry(b, "sent again", "%d segments of %d bytes at most", r.Retransmits, r.MSS)
+	entry(b, "congestion", "%s here, %s at the server", r.Congestion, r.FarCC)
+	entry(b, "buffers", "%s to send, at the end; %s to receive, at the beginning", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
+	if r.Send != "copy" || r.Recv != "copy" {
+		entry(b, "copies", "sent by %s, received by %s", r.Send, r.Recv)
+	}
+}
+
+// summarize prints the ladder of counts: what is lost between two of them was lost
+// on the way from one to the other.
+func (r udpStreamResult) summarize(b *strings.Builder) {
+	entry(b, "delivered", "%s, %s: %s in %s", unit.Format(8*float64(r.Bytes)/r.Window, "bit/s"),
+		unit.Format(float64(r.Delivered)/r.Window, "packet/s"), unit.Format(float64(r.Bytes), "byte"), unit.Format(r.Window, "s"))
+	entry(b, "  offered", "%d datagrams of %d bytes", r.Offered, r.Size)
+	entry(b, "  sent", "%d%s", r.Sent, lost(r.Offered-r.Sent, r.Offered, "not taken by this machine"))
+	entry(b, "  received", "%d%s", r.Received, lost(r.Sent-r.Received, r.Sent, "lost on the way"))
+	entry(b, "  delivered", "%d%s", r.Delivered, lost(r.Received-r.Delivered, r.Sent, "dropped at the server's socket"))
+	entry(b, "order", "%d reordered, %d duplicates", r.Reordered, r.Duplicates)
+	entry(b, "jitter", "%s (RFC 3550)", unit.Format(r.Jitter, "s"))
+	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
+}
+
+func lost(n, of int64, how string) string {
+	if n <= 0 || of <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %d %s (%.3g %%)", n, how, 100*float64(n)/float64(of))
+}
+
+func (r rrResult) summarize(b *strings.Builder) {
+	entry(b, "transactions", "%s: %d in %s, %d lost", unit.Format(float64(r.Transactions)/r.Window, "transaction/s"),
+		r.Transactions, unit.Format(r.Window, "s"), r.Lost)
+	quantiles(b, "response time", r.Hist)
+	if r.PathHist == "" {
+		entry(b, "not split", "%s", strings.TrimPrefix(r.Stamps, "none: "))
+		return
+	}
+	entry(b, "of which", "by the kernel's stamps of %d requests, both directions together:", r.Stamped-r.Incomplete-r.Impossible)
+	quantiles(b, "  path", r.PathHist)
+	quantiles(b, "  wake-up", r.WakeHist)
+	quantiles(b, "  application", r.AppHist)
+}
+
+// quantiles prints those of a distribution of times.
+func quantiles(b *strings.Builder, name, hist string) {
+	h, err := hdrhistogram.Decode([]byte(hist))
+	if err != nil || h.TotalCount() == 0 {
+		entry(b, name, "no values")
+		return
+	}
+	at := func(q float64) string { return unit.Format(seconds(h.ValueAtQuantile(q)), "s") }
+	entry(b, name, "p50 %s, p90 %s, p99 %s, p99.9 %s, largest %s", at(50), at(90), at(99), at(99.9), unit.Format(seconds(h.Max()), "s"))
+}

@@ -1,0 +1,57 @@
+package lab
+
+import (
+	"fmt"
+	"net"
+
+	"golang.zx2c4.com/wireguard/wgctrl"
+	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
+
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// wireguard gives a device its key and its peers. Keys are made when they are
+// first asked for, and are gone with the lab.
+func (l *lab) wireguard(p *place, k *plan.Link) error {
+	key, err := l.key(p.name, k.Name)
+	if err != nil {
+		return fmt.Errorf("key of %s: %w", k.Name, err)
+	}
+	c := wgtypes.Config{PrivateKey: &key, ListenPort: &k.Port}
+	for _, peer := range k.Peers {
+		key, err := l.key(peer.In, k.Name)
+		if err != nil {
+			return fmt.Errorf("key of %s in %s: %w", k.Name, peer.In, err)
+		}
+		w := wgtypes.PeerConfig{PublicKey: key.PublicKey(), Endpoint: net.UDPAddrFromAddrPort(peer.Endpoint)}
+		for _, a := range peer.Allowed {
+			w.AllowedIPs = append(w.AllowedIPs, *ipnet(a))
+		}
+		c.Peers = append(c.Peers, w)
+	}
+	err = p.ns.Do(func() error {
+		wg, err := wgctrl.New()
+		if err != nil {
+			return err
+		}
+		defer wg.Close()
+		return wg.ConfigureDevice(k.Name, c)
+	})
+	if err != nil {
+		return fmt.Errorf("peers of %s: %w", k.Name, err)
+	}
+	return nil
+}
+
+// key returns the private key of a wireguard device.
+func (l *lab) key(in, dev string) (wgtypes.Key, error) {
+	at := [2]string{in, dev}
+	if key, ok := l.keys[at]; ok {
+		return key, nil
+	}
+	key, err := wgtypes.GeneratePrivateKey()
+	if err == nil {
+		l.keys[at] = key
+	}
+	return key, err
+}

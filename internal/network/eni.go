@@ -1,0 +1,107 @@
+package network
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// ENIShared gives the pods of a host addresses of the underlay and one NIC for
+// all of them, apart from the host's own: a pod is behind a veth, and a policy
+// rule sends what comes from it out of the second NIC. There is neither a bridge
+// nor encapsulation nor translation of addresses. It is what Terway does where
+// pods share an elastic network interface (ENI); rules, tables and their order
+// are Terway's (plugin/datapath/policy_router_linux.go).
+//
+// A cloud delivers packets for a pod to the NIC that it is registered at. Here
+// the host answers on that NIC for its pods.
+type ENIShared struct{}
+
+// Shape returns s with a second NIC for every host.
+func (ENIShared) Shape(s topo.Spec) topo.Spec { s.Shape = topo.HostNICs; return s }
+
+// What Terway's rules look like: packets to a pod come first and stay in the
+// main table, packets from a pod use the table of their NIC.
+const (
+	toPodPriority   = 512
+	fromPodPriority = 2048
+	eniTable        = 1001
+)
+
+// Plan makes the veths, the rules and the table of the second NIC.
+func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
+	mtu, err := eniMTU("eni-shared", t, topo.HostNICs)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	for i, h := range t.Hosts {
+		eni := t.Segments[1][i]
+		p.Steps = append(p.Steps, eniRouter(t, eni)...)
+		for n, pod := range h.Pods {
+			p.Steps = append(p.Steps, routePod(h, pod, podPort(n), mtu)...)
+			alone := netip.PrefixFrom(pod.Addr.Addr(), pod.Addr.Addr().BitLen())
+			p.Steps = append(p.Steps,
+				plan.Step{In: h.Name, Rule: &plan.Rule{To: alone, Table: plan.MainTable, Priority: toPodPriority}},
+				plan.Step{In: h.Name, Rule: &plan.Rule{From: alone, Table: eniTable, Priority: fromPodPriority}},
+				plan.Step{In: h.Name, Proxy: &plan.Proxy{Dev: eni.Dev, Addr: alone.Addr()}})
+		}
+	}
+	p.Expect = expect(t, p)
+	return p, nil
+}
+
+// eniRouter makes the host of eni forward between its pods and eni, and answer
+// there at once: for a proxy the kernel waits up to 0.8 s, so that the station
+// itself can be first (proxy_delay, net/ipv4/arp.c and net/ipv6/ndisc.c).
+func eniRouter(t topo.Topology, eni topo.Port) []plan.Step {
+	v6, family := is6(t.PodAll.Addr()), "ipv4"
+	if v6 {
+		family = "ipv6"
+	}
+	steps := []plan.Step{forward(eni.In, v6)}
+	set := func(key, value string) {
+		steps = append(steps, plan.Step{In: eni.In, Sysctl: &plan.Sysctl{Key: key, Value: value}})
+	}
+	set("net."+family+".neigh."+eni.Dev+".proxy_delay", "0")
+	if v6 {
+		steps = append(steps, asks(eni))
+		set("net.ipv6.conf."+eni.Dev+".proxy_ndp", "1")
+	}
+	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: t.PodAll, Dev: eni.Dev, Table: eniTable}})
+}
+
+// ENIDedicated gives every pod a NIC of its own: a device on the underlay that is
+// in the pod, and nothing between the two. It is what Terway does where a pod has
+// an elastic network interface (ENI) to itself, and what SR-IOV and host-device
+// CNIs do.
+//
+// Note: the device is made in the pod. To move one there is the same in the end,
+// but drops its queueing discipline (net/core/dev.c, dev_shutdown).
+type ENIDedicated struct{}
+
+// Shape returns s with a NIC for every pod.
+func (ENIDedicated) Shape(s topo.Spec) topo.Spec { s.Shape = topo.PodNICs; return s }
+
+// Plan returns no steps: the pods are on the underlay.
+func (ENIDedicated) Plan(t topo.Topology) (plan.Plan, error) {
+	mtu, err := eniMTU("eni-dedicated", t, topo.PodNICs)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: plan.Path{MTU: mtu, Outer: t.MTU}}
+	p.Expect = expect(t, p)
+	return p, nil
+}
+
+func eniMTU(name string, t topo.Topology, s topo.Shape) (int, error) {
+	if err := checkHosts(name, t, 1); err != nil {
+		return 0, err
+	}
+	if t.Shape != s {
+		return 0, fmt.Errorf("%s: needs NICs for pods (shape %q), topology has shape %q", name, s, t.Shape)
+	}
+	return podMTU(name, t, 0)
+}

@@ -1,0 +1,54 @@
+package network
+
+import (
+	"errors"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// IPIP is Routed with the packets between hosts inside IPv4 packets (RFC 2003),
+// so that the underlay need not know the pods: what Calico's IPIP mode does. A
+// host has one device for all others; the route to their pods names the host.
+type IPIP struct{}
+
+const ipipDev = "ipip0"
+
+// Plan makes the veths, the tunnels and the routes.
+func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkHosts("ipip", t, 2); err != nil {
+		return plan.Plan{}, err
+	}
+	if is6(t.PodAll.Addr()) || underlay6(t) {
+		return plan.Plan{}, errors.New("ipip: takes IPv4 alone, in pods and between hosts; use vxlan-overlay or wireguard")
+	}
+	const overhead = 20
+	return tunnelled("ipip", t, overhead, func(h topo.Host, mtu int) []plan.Step {
+		steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: ipipDev, Kind: "ipip", MTU: mtu, Local: h.Addr.Addr()}}}
+		for _, peer := range others(t, h) {
+			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr(), Dev: ipipDev}})
+		}
+		return steps
+	}, ipipDev)
+}
+
+// tunnelled routes the pods of every host, and through the device dev, which the
+// steps of tunnel make, between hosts.
+func tunnelled(name string, t topo.Topology, overhead int, tunnel func(h topo.Host, mtu int) []plan.Step, dev string) (plan.Plan, error) {
+	mtu, err := podMTU(name, t, overhead)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	var tunnels []plan.Expect
+	for _, h := range t.Hosts {
+		p.Steps = append(p.Steps, forward(h.Name, is6(t.PodAll.Addr())))
+		for i, pod := range h.Pods {
+			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
+		}
+		p.Steps = append(p.Steps, tunnel(h, mtu)...)
+		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: dev, MTU: mtu, Carries: true, Across: true})
+	}
+	p.Expect = expect(t, p, tunnels...)
+	return p, nil
+}

@@ -1,0 +1,50 @@
+package network
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// WireGuard is Routed with the packets between hosts encrypted by the kernel's
+// WireGuard device: what Calico, Cilium and Flannel do when they are told to
+// encrypt, without their daemons.
+type WireGuard struct {
+	Port int `yaml:"port"` // UDP port of every host, 1 to 65535
+}
+
+const wireguardDev = "wg0"
+
+// Plan makes the veths, the tunnels and the routes.
+func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkHosts("wireguard", t, 2); err != nil {
+		return plan.Plan{}, err
+	}
+	if n.Port < 1 || n.Port > 65535 {
+		return plan.Plan{}, fmt.Errorf("wireguard: port %d is outside 1..65535", n.Port)
+	}
+	return tunnelled("wireguard", t, wireguardOverhead(t), func(h topo.Host, mtu int) []plan.Step {
+		wg := plan.Link{Name: wireguardDev, Kind: "wireguard", MTU: mtu, Port: n.Port}
+		steps := []plan.Step{{In: h.Name, Link: &wg}}
+		for _, peer := range others(t, h) {
+			wg.Peers = append(wg.Peers, plan.Peer{In: peer.Name,
+				Endpoint: netip.AddrPortFrom(peer.Addr.Addr(), uint16(n.Port)), Allowed: []netip.Prefix{peer.PodNet}})
+			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Dev: wireguardDev}})
+		}
+		return steps
+	}, wireguardDev)
+}
+
+// wireguardOverhead returns what WireGuard adds to a packet of full size: the
+// data message's header and authentication tag, and the UDP and IP headers. A
+// shorter packet is first padded to a multiple of 16 bytes
+// (drivers/net/wireguard/send.c, calculate_skb_padding).
+func wireguardOverhead(t topo.Topology) int {
+	const message, udp, ip4, ip6 = 16 + 16, 8, 20, 40
+	if underlay6(t) {
+		return message + udp + ip6
+	}
+	return message + udp + ip4
+}

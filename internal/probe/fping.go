@@ -1,0 +1,88 @@
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Fping measures the time of ICMP echoes with fping 4 or later, at an interval. It
+// needs no server. Every answer's time counts, so the percentiles of several
+// trials come from all their answers.
+type Fping struct {
+	Size     int           `yaml:"size"`     // bytes of data; default 56
+	Interval time.Duration `yaml:"interval"` // from one request to the next, 1 ms or more; default 10 ms
+}
+
+// fpingLongest is above any response time that fping can wait for here, ns.
+const fpingLongest = int64(3600e9)
+
+// Habits implements the optional method of foreign probes.
+func (Fping) Habits() Habits { return Habits{NoWarmup: true} }
+
+// Check returns an error that names the option and its bound.
+func (p Fping) Check() error {
+	switch size := or(p.Size, defaultEcho); {
+	case size < 1 || size > maxUDP:
+		return fmt.Errorf("fping: size %d is outside 1..%d bytes", size, maxUDP)
+	case or(p.Interval, defaultInterval) < time.Millisecond:
+		return fmt.Errorf("fping: interval %v is below 1ms", p.Interval)
+	}
+	return nil
+}
+
+// Commands implements Probe.
+func (p Fping) Commands(w Window) (server, client []string) {
+	interval := or(p.Interval, defaultInterval)
+	n := max(1, int(w.Duration/interval))
+	return nil, []string{"fping", "-c", strconv.Itoa(n), "-p", strconv.FormatFloat(interval.Seconds()*1e3, 'f', -1, 64),
+		"-b", strconv.Itoa(or(p.Size, defaultEcho)), w.Server.Addr().String()}
+}
+
+var fpingLineRE = regexp.MustCompile(`^\S+ +: \[(\d+)\], (?:timed out|(\d+) bytes, (\d+(?:\.\d+)?) ms) \(`)
+
+// Parse reads rtt (s, the median, with its histogram), rtt.p99 and rtt.p999 (s, each
+// when at least ten answers lie above it), loss (of the requests), and window.
+func (p Fping) Parse(out Output) (Measured, error) {
+	h := hdrhistogram.New(1, fpingLongest, 3)
+	requests := 0
+	if len(out.Client) == 0 || !bytes.HasSuffix(out.Client, []byte("\n")) {
+		return Measured{}, errors.New("fping: output is cut off")
+	}
+	for line := range bytes.Lines(out.Client) {
+		m := fpingLineRE.FindSubmatch(line)
+		if m == nil {
+			return Measured{}, fmt.Errorf("fping: line %.100q is not known", bytes.TrimSpace(line))
+		}
+		requests++
+		if len(m[3]) == 0 {
+			continue
+		}
+		ms, err := strconv.ParseFloat(string(m[3]), 64)
+		if err == nil {
+			err = h.RecordValue(int64(ms * 1e6))
+		}
+		if err != nil {
+			return Measured{}, fmt.Errorf("fping: an answer after %.40s ms: %w", m[3], err)
+		}
+	}
+	n := float64(h.TotalCount())
+	if n == 0 {
+		return Measured{}, fmt.Errorf("fping: none of %d requests was answered", requests)
+	}
+	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return Measured{}, fmt.Errorf("fping: %w", err)
+	}
+	vs := append(percentiles(h, string(encoded)),
+		record.Value{Name: "loss", Unit: "1", Value: 1 - n/float64(requests)},
+		record.Value{Name: "window", Unit: "s", Value: float64(requests) * or(p.Interval, defaultInterval).Seconds()})
+	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Found: map[string]string{}, Values: vs})
+}

@@ -1,0 +1,183 @@
+package probe
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Netperf measures bulk throughput with netperf 2.7 (TCP_STREAM, UDP_STREAM).
+// Counted is what netserver received. Control is on the server's port and data on
+// the tenth after it.
+type Netperf struct {
+	UDP  bool   `yaml:"udp"`
+	Size int    `yaml:"size"` // bytes per send; 0 is 131072 for TCP, 1400 for UDP
+	CC   string `yaml:"cc"`   // congestion control of TCP; empty is cubic
+}
+
+// NetperfRR measures response times with netperf 2.7 (TCP_RR, UDP_RR, TCP_CRR),
+// one request at a time. Its percentiles are in whole microseconds.
+type NetperfRR struct {
+	UDP     bool   `yaml:"udp"`
+	Connect bool   `yaml:"connect"` // a connection for every request (TCP_CRR)
+	Size    int    `yaml:"size"`    // bytes of request and reply; default 64
+	CC      string `yaml:"cc"`      // congestion control of TCP; empty is cubic
+}
+
+// Habits implements the optional method of foreign probes.
+func (Netperf) Habits() Habits { return Habits{NoWarmup: true} }
+
+// Habits implements the optional method of foreign probes.
+func (NetperfRR) Habits() Habits { return Habits{NoWarmup: true} }
+
+// Check returns an error that names the option and its bound.
+func (p Netperf) Check() error { return checkStream("netperf", p.UDP, p.size(), 1, 1) }
+
+// Check returns an error that names the option and its bound.
+func (p NetperfRR) Check() error {
+	if p.UDP && p.Connect {
+		return fmt.Errorf("netperf: connect is for TCP: UDP has no connections")
+	}
+	return checkStream("netperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
+}
+
+// Commands implements Probe. Without -R 1, netperf sends UDP past the routing table
+// (SO_DONTROUTE).
+func (p Netperf) Commands(w Window) (server, client []string) {
+	test := []string{"-m", strconv.Itoa(p.size())}
+	if p.UDP {
+		return netperf(w, "UDP_STREAM", append(test, "-R", "1"), netperfStreamKeys)
+	}
+	return netperf(w, "TCP_STREAM", append(test, "-K", or(p.CC, defaultCC)), netperfStreamKeys+",LOCAL_TRANSPORT_RETRANS,LOCAL_CONG_CONTROL")
+}
+
+// Commands implements Probe.
+func (p NetperfRR) Commands(w Window) (server, client []string) {
+	size := strconv.Itoa(or(p.Size, defaultMessage))
+	test := []string{"-r", size + "," + size}
+	if p.UDP {
+		return netperf(w, "UDP_RR", test, netperfRRKeys)
+	}
+	test = append(test, "-K", or(p.CC, defaultCC))
+	if p.Connect {
+		return netperf(w, "TCP_CRR", test, netperfRRKeys)
+	}
+	return netperf(w, "TCP_RR", test, netperfRRKeys+",LOCAL_CONG_CONTROL")
+}
+
+// What netperf is asked to print (the output selectors of its omni tests), as
+// KEY=value.
+const (
+	netperfStreamKeys = "PROTOCOL,DIRECTION,LOCAL_SEND_SIZE,ELAPSED_TIME,THROUGHPUT_UNITS,REMOTE_RECV_THROUGHPUT,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD"
+	netperfRRKeys     = "PROTOCOL,DIRECTION,REQUEST_SIZE,RESPONSE_SIZE,ELAPSED_TIME,THROUGHPUT_UNITS,THROUGHPUT,MEAN_LATENCY,P50_LATENCY,P99_LATENCY"
+)
+
+func netperf(w Window, test string, options []string, keys string) (server, client []string) {
+	addr := w.Server.Addr().String()
+	server = []string{"netserver", "-D", "-L", addr, "-p", port(w)}
+	client = []string{"netperf", "-H", addr, "-p", port(w), "-l", wholeSeconds(w.Duration), "-t", test, "--", "-P", "," + dataPort(w)}
+	return server, append(append(client, options...), "-k", keys)
+}
+
+func (p Netperf) size() int {
+	if p.UDP {
+		return or(p.Size, defaultDatagram)
+	}
+	return or(p.Size, defaultWrite)
+}
+
+// parseNetperf reads KEY=value, and checks that the test was the one asked for.
+func parseNetperf(b []byte, want map[string]string) (*fields, error) {
+	p := &fields{text: map[string]string{}}
+	for line := range strings.Lines(string(b)) {
+		if k, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
+			p.text[k] = v
+		}
+	}
+	if len(p.text) == 0 {
+		return p, fmt.Errorf("no result in %.200q", strings.TrimSpace(string(b)))
+	}
+	for _, k := range []string{"PROTOCOL", "DIRECTION", "LOCAL_SEND_SIZE", "REQUEST_SIZE", "RESPONSE_SIZE", "THROUGHPUT_UNITS", "LOCAL_CONG_CONTROL"} {
+		if w, ok := want[k]; ok && p.text[k] != w {
+			return p, fmt.Errorf("%s is %q, asked for %q", k, p.text[k], w)
+		}
+	}
+	return p, nil
+}
+
+// Parse reads throughput (received) and window; for TCP also retransmits, for UDP
+// packet.rate, sent, delivered and loss. Time is what was received divided by its
+// rate: netperf prints it in steps of 10 ms.
+func (p Netperf) Parse(out Output) (Measured, error) {
+	want := map[string]string{"PROTOCOL": "TCP", "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(p.size())}
+	m := Measured{Protocol: "tcp", Found: map[string]string{}}
+	if p.UDP {
+		want["PROTOCOL"], m.Protocol, m.Datagram = "UDP", "udp", p.size()
+	} else {
+		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
+		m.Found["congestion"] = or(p.CC, defaultCC)
+	}
+	f, err := parseNetperf(out.Client, want)
+	if err != nil {
+		return Measured{}, fmt.Errorf("netperf: %w", err)
+	}
+	// The end of the test interrupts a send, of which the receiver counts a part.
+	t := transfer{slack: float64(p.size()), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(p.size())}
+	if rate := f.number("REMOTE_RECV_THROUGHPUT"); rate > 0 {
+		t.seconds = t.received * 8 / (rate * 1e6)
+	}
+	if p.UDP {
+		m.Values = t.datagrams()
+	} else {
+		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: f.number("LOCAL_TRANSPORT_RETRANS")}, t.window()}
+	}
+	if err = f.err; err == nil {
+		err = t.check()
+	}
+	if err != nil {
+		return Measured{}, fmt.Errorf("netperf: %w", err)
+	}
+	return checked("netperf", m)
+}
+
+// Parse reads rtt (s, the median), rtt.p99 (s, when at least ten response times lie
+// above it), rtt.mean (s), transactions (1/s) and window.
+func (p NetperfRR) Parse(out Output) (Measured, error) {
+	size := or(p.Size, defaultMessage)
+	want := map[string]string{"PROTOCOL": "TCP", "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
+		"REQUEST_SIZE": strconv.Itoa(size), "RESPONSE_SIZE": strconv.Itoa(size)}
+	m := Measured{Protocol: "tcp", Found: map[string]string{}}
+	if p.UDP {
+		want["PROTOCOL"], m.Protocol, m.Datagram = "UDP", "udp", size
+	}
+	switch {
+	case p.Connect: // the connections are gone, and their congestion control is not told
+		want["DIRECTION"] = "Connect|Send|Recv"
+	case !p.UDP:
+		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
+		m.Found["congestion"] = or(p.CC, defaultCC)
+	}
+	f, err := parseNetperf(out.Client, want)
+	if err != nil {
+		return Measured{}, fmt.Errorf("netperf: %w", err)
+	}
+	rate, seconds := f.number("THROUGHPUT"), f.number("ELAPSED_TIME")
+	p50, p99, mean := f.number("P50_LATENCY")/1e6, f.number("P99_LATENCY")/1e6, f.number("MEAN_LATENCY")/1e6
+	// One transaction after the other: their mean time fills the window, of which
+	// netperf prints steps of 10 ms, and no more than it.
+	if err = f.err; err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
+		err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
+	}
+	if err != nil {
+		return Measured{}, fmt.Errorf("netperf: %w", err)
+	}
+	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: p50}}
+	m.Values = append(m.Values, tails(rate*seconds, p99, 0)...)
+	m.Values = append(m.Values,
+		record.Value{Name: "rtt.mean", Unit: "s", Value: mean},
+		record.Value{Name: "transactions", Unit: "1/s", Value: rate},
+		record.Value{Name: "window", Unit: "s", Value: seconds})
+	return checked("netperf", m)
+}

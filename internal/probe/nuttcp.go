@@ -1,0 +1,151 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Nuttcp measures bulk throughput over TCP or UDP with nuttcp 6.1. Counted is what
+// its receiver says of itself.
+//
+// Its server listens on every address: there is no option to bind one. Control is
+// on the server's port and data on the tenth after it. It has no option for the
+// congestion control, which is the kernel's default of both ends.
+type Nuttcp struct {
+	UDP     bool    `yaml:"udp"`
+	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
+	Size    int     `yaml:"size"`    // bytes per write or datagram; 0 is 131072 for TCP, 1400 for UDP
+	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together, at least 1 kbit/s; 0 is as fast as possible
+}
+
+// nuttcpMinUDP is what the first bytes of its datagrams take: a number of 64 bits.
+const nuttcpMinUDP = 8
+
+// Habits implements the optional method of foreign probes.
+func (Nuttcp) Habits() Habits { return Habits{NoWarmup: true} }
+
+// Check returns an error that names the option and its bound.
+func (p Nuttcp) Check() error {
+	if p.Rate > 0 && p.Rate < 1000 {
+		return fmt.Errorf("nuttcp: rate %v is below its unit of 1 kbit/s", float64(p.Rate))
+	}
+	return checkStream("nuttcp", p.UDP, p.size(), nuttcpMinUDP, or(p.Streams, 1))
+}
+
+// Commands implements Probe. The server serves one client, and stays in the
+// foreground for it (--nofork). The rate is in kbit/s; 0 is without limit, where
+// the default of UDP is 1 Mbit/s.
+func (p Nuttcp) Commands(w Window) (server, client []string) {
+	server = []string{"nuttcp", "-1", "--nofork", "-P", port(w)}
+	client = []string{"nuttcp", "-P", port(w), "-p", dataPort(w), "-T", wholeSeconds(w.Duration),
+		"-l" + strconv.Itoa(p.size()), "-R" + strconv.Itoa(int(p.Rate/1000)), "-v", "-fparse"}
+	if n := or(p.Streams, 1); n > 1 {
+		client = append(client, "-N"+strconv.Itoa(n))
+	}
+	if p.UDP {
+		client = append(client, "-u")
+	}
+	if w.Server.Addr().Is6() {
+		server, client = append(server, "-6"), append(client, "-6")
+	}
+	return server, append(client, w.Server.Addr().String())
+}
+
+func (p Nuttcp) size() int {
+	if p.UDP {
+		return or(p.Size, defaultDatagram)
+	}
+	return or(p.Size, defaultWrite)
+}
+
+var (
+	nuttcpPairRE    = regexp.MustCompile(`(\w+)=(\S+)`)
+	nuttcpVersionRE = regexp.MustCompile(`(?m)^nuttcp-t: v(\d\S*): `)
+)
+
+// nuttcpSide returns what lines that begin with prefix say as key=value. Some keys
+// come twice, with the same value.
+func nuttcpSide(b []byte, prefix string) *fields {
+	p := &fields{text: map[string]string{}}
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, prefix); ok {
+			for _, m := range nuttcpPairRE.FindAllStringSubmatch(rest, -1) {
+				p.text[m[1]] = m[2]
+			}
+		}
+	}
+	return p
+}
+
+// Parse implements Probe. TCP: throughput, retransmits (of the sender; only with
+// one stream), window. UDP: throughput and packet.rate received; offered (only with
+// a rate), sent and delivered packets per second, loss (a share of 0..1), window.
+// Both: cpu.tool.sender and cpu.tool.receiver (core), nuttcp's own rating of the
+// time that its two processes used, which leaves out what the kernel did for them.
+//
+// Time is bytes divided by the rate: nuttcp prints it in steps of 10 ms.
+func (p Nuttcp) Parse(out Output) (Measured, error) {
+	m, err := p.parse(out.Client)
+	if err != nil {
+		return Measured{}, fmt.Errorf("nuttcp: %w", err)
+	}
+	return checked("nuttcp", m)
+}
+
+func (p Nuttcp) parse(b []byte) (Measured, error) {
+	version := nuttcpVersionRE.FindSubmatch(b)
+	if version == nil {
+		return Measured{}, fmt.Errorf("output %.60q is not of a transfer", b)
+	}
+	tx, rx := nuttcpSide(b, "nuttcp-t: "), nuttcpSide(b, "nuttcp-r: ")
+	protocol := "tcp"
+	if p.UDP {
+		protocol = "udp"
+	}
+	m := Measured{Protocol: protocol, Found: map[string]string{"tool": "nuttcp " + string(version[1])}}
+	if got := rx.text["mode"]; got != protocol {
+		return m, fmt.Errorf("the receiver measured %q, asked for %q", got, protocol)
+	}
+	const mebi = 1 << 20
+	t := transfer{sent: tx.number("megabytes") * mebi, received: rx.number("megabytes") * mebi,
+		size: rx.number("buflen"), offered: float64(p.Rate)}
+	if mbit := rx.number("rate_Mbps"); mbit > 0 {
+		t.seconds = t.received * 8 / (mbit * 1e6)
+	}
+	var own []record.Value
+	for _, side := range []struct {
+		name string
+		of   *fields
+	}{{"sender", tx}, {"receiver", rx}} {
+		side.of.text["cpu"] = strings.TrimSuffix(side.of.text["cpu"], "%")
+		own = append(own, record.Value{Name: "cpu.tool." + side.name, Unit: "core", Value: side.of.number("cpu") / 100})
+	}
+	if err := errors.Join(tx.err, rx.err); err != nil {
+		return m, err
+	}
+	// Megabytes have four decimals: the two may differ by 0.0001 for the same bytes.
+	t.slack = mebi / 1e4
+	if err := t.check(); err != nil {
+		return m, err
+	}
+	if p.UDP {
+		if int(t.size) != p.size() {
+			return m, fmt.Errorf("datagrams of %v bytes, asked for %d", t.size, p.size())
+		}
+		m.Datagram = p.size()
+		m.Values = t.datagrams(own...)
+		return m, nil
+	}
+	m.Found["congestion"] = kernelCC
+	m.Values = []record.Value{t.throughput()}
+	if _, ok := tx.text["retrans"]; ok {
+		m.Values = append(m.Values, record.Value{Name: "retransmits", Unit: "1", Value: tx.number("retrans")})
+	}
+	m.Values = append(append(m.Values, own...), t.window())
+	return m, tx.err
+}

@@ -1,0 +1,161 @@
+package probe
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Qperf measures throughput with qperf 0.4 (tcp_bw, udp_bw). Counted is what the
+// receiving end says.
+//
+// Its server listens on every address: there is no option to bind one. Control is
+// on the server's port and data on the tenth after it. It has no option for the
+// congestion control, which is the kernel's default of both ends.
+type Qperf struct {
+	UDP  bool `yaml:"udp"`
+	Size int  `yaml:"size"` // bytes per message or datagram; 0 is 131072 for TCP, 1400 for UDP
+}
+
+// QperfRR measures response times with qperf 0.4 (tcp_lat, udp_lat).
+//
+// qperf prints half of the mean round trip as latency; it is doubled here. It gives
+// no median and no percentiles.
+type QperfRR struct {
+	UDP  bool `yaml:"udp"`
+	Size int  `yaml:"size"` // bytes of request and reply; default 64
+}
+
+// Habits implements the optional method of foreign probes.
+func (Qperf) Habits() Habits { return Habits{NoWarmup: true} }
+
+// Habits implements the optional method of foreign probes.
+func (QperfRR) Habits() Habits { return Habits{NoWarmup: true} }
+
+// Check returns an error that names the option and its bound.
+func (p Qperf) Check() error { return checkStream("qperf", p.UDP, p.size(), 1, 1) }
+
+// Check returns an error that names the option and its bound.
+func (p QperfRR) Check() error {
+	return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
+}
+
+// Commands implements Probe.
+func (p Qperf) Commands(w Window) (server, client []string) {
+	return qperf(w, p.test(), p.size())
+}
+
+// Commands implements Probe.
+func (p QperfRR) Commands(w Window) (server, client []string) {
+	return qperf(w, p.test(), or(p.Size, defaultMessage))
+}
+
+// qperf's output is in single units (-uu), with enough digits (-e), by local and
+// remote end (-un), with what each of them counted (-vvs, -vvt) and was told (-vu).
+func qperf(w Window, test string, size int) (server, client []string) {
+	server = []string{"qperf", "-lp", port(w)}
+	return server, []string{"qperf", "-lp", port(w), "-ip", dataPort(w), "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size),
+		"-uu", "-e", "9", "-un", "-vvs", "-vvt", "-vu", w.Server.Addr().String(), test}
+}
+
+func (p Qperf) test() string {
+	if p.UDP {
+		return "udp_bw"
+	}
+	return "tcp_bw"
+}
+
+func (p QperfRR) test() string {
+	if p.UDP {
+		return "udp_lat"
+	}
+	return "tcp_lat"
+}
+
+func (p Qperf) size() int {
+	if p.UDP {
+		return or(p.Size, defaultDatagram)
+	}
+	return or(p.Size, defaultWrite)
+}
+
+var qperfLineRE = regexp.MustCompile(`(?m)^ +(\w+) += +(\S+) ?(\S*) *$`)
+
+// qperfUnits are those that -uu leaves. Others are not read.
+var qperfUnits = []string{"bytes", "bytes/sec", "ns", "/sec", "%", ""}
+
+// parseQperf reads "    name  =  number unit" below the name of the test.
+func parseQperf(b []byte, test string, size int) (*fields, error) {
+	p := &fields{text: map[string]string{}}
+	if !strings.HasPrefix(string(b), test+":\n") {
+		return p, fmt.Errorf("output %.60q is not of %s", b, test)
+	}
+	lines := qperfLineRE.FindAllSubmatch(b, -1)
+	if len(lines) == 0 {
+		return p, fmt.Errorf("no result: %s", strings.Join(strings.Fields(strings.TrimPrefix(string(b), test+":\n")), " "))
+	}
+	for _, m := range lines {
+		for _, u := range qperfUnits {
+			if string(m[3]) == u {
+				p.text[string(m[1])] = string(m[2])
+			}
+		}
+	}
+	if got := p.number("msg_size"); p.err == nil && int(got) != size {
+		return p, fmt.Errorf("messages of %v bytes, asked for %d", got, size)
+	}
+	return p, p.err
+}
+
+// Parse reads throughput (received), window; for UDP also packet.rate, sent,
+// delivered and loss.
+func (p Qperf) Parse(out Output) (Measured, error) {
+	f, err := parseQperf(out.Client, p.test(), p.size())
+	if err != nil {
+		return Measured{}, fmt.Errorf("qperf: %w", err)
+	}
+	// The end of the test interrupts a send, of which the sender counts nothing.
+	t := transfer{slack: float64(p.size()), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
+		seconds: f.number("rem_real_time") / 1e9, size: float64(p.size())}
+	if err = f.err; err == nil {
+		err = t.check()
+	}
+	if err != nil {
+		return Measured{}, fmt.Errorf("qperf: %w", err)
+	}
+	if p.UDP {
+		return checked("qperf", Measured{Protocol: "udp", Datagram: p.size(), Values: t.datagrams()})
+	}
+	return checked("qperf", Measured{Protocol: "tcp", Found: map[string]string{"congestion": kernelCC},
+		Values: []record.Value{t.throughput(), t.window()}})
+}
+
+// Parse reads rtt.mean (s), transactions (1/s) and window.
+func (p QperfRR) Parse(out Output) (Measured, error) {
+	size := or(p.Size, defaultMessage)
+	f, err := parseQperf(out.Client, p.test(), size)
+	if err != nil {
+		return Measured{}, fmt.Errorf("qperf: %w", err)
+	}
+	latency, n, seconds := f.number("latency")/1e9, f.number("loc_recv_msgs"), f.number("loc_real_time")/1e9
+	// A transaction of the mean time after the other fills the window: 2 % for the first and the last.
+	if err = f.err; err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
+		err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
+	}
+	if err != nil {
+		return Measured{}, fmt.Errorf("qperf: %w", err)
+	}
+	m := Measured{Protocol: "tcp", Found: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
+		{Name: "rtt.mean", Unit: "s", Value: 2 * latency},
+		{Name: "transactions", Unit: "1/s", Value: n / seconds},
+		{Name: "window", Unit: "s", Value: seconds}}}
+	if p.UDP {
+		m.Protocol, m.Datagram = "udp", size
+	} else {
+		m.Found["congestion"] = kernelCC
+	}
+	return checked("qperf", m)
+}

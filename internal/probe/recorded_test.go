@@ -1,0 +1,272 @@
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A recording is where the output of one tool is, and which probe made a case of it.
+type recording struct {
+	tool string
+	of   func(name string) Probe // name is VERSION-CASE
+}
+
+// recordings of foreign tools. The command lines are in the .cmd files beside the
+// output; one that is truncated was cut by hand.
+var recordings = []recording{
+	{"iperf3", func(n string) Probe { return iperf3For(n) }},
+	{"iperf", func(n string) Probe {
+		switch {
+		case has(n, "bounceback"):
+			return Iperf2Bounceback{}
+		case has(n, "no-such-cc"):
+			return Iperf2{CC: "bogus"}
+		case has(n, "udp-lossy"):
+			return Iperf2{UDP: true, Size: 1400}
+		case has(n, "udp-streams"):
+			return Iperf2{UDP: true, Size: 100, Rate: 10e6, Streams: 3}
+		case has(n, "udp-small"):
+			return Iperf2{UDP: true, Size: 18}
+		case has(n, "udp"):
+			return Iperf2{UDP: true, Rate: 20e6}
+		case has(n, "tcp-streams"):
+			return Iperf2{Streams: 3, Rate: 300e6}
+		}
+		return Iperf2{}
+	}},
+	{"nuttcp", func(n string) Probe {
+		switch {
+		case has(n, "udp-lossy"):
+			return Nuttcp{UDP: true}
+		case has(n, "udp-streams"):
+			return Nuttcp{UDP: true, Streams: 2, Size: 100}
+		case has(n, "udp"):
+			return Nuttcp{UDP: true, Rate: 20e6}
+		case has(n, "tcp-streams"):
+			return Nuttcp{Streams: 2}
+		}
+		return Nuttcp{}
+	}},
+	{"sockperf", func(n string) Probe {
+		if has(n, "load") {
+			return SockperfLoad{}
+		}
+		return SockperfRR{TCP: has(n, "tcp")}
+	}},
+	{"qperf", func(n string) Probe {
+		if has(n, "-rr") {
+			return QperfRR{UDP: has(n, "udp")}
+		}
+		return Qperf{UDP: has(n, "udp")}
+	}},
+	{"netperf", func(n string) Probe {
+		if has(n, "rr") {
+			return NetperfRR{UDP: has(n, "udp"), Connect: has(n, "crr")}
+		}
+		return Netperf{UDP: has(n, "udp")}
+	}},
+	{"fping", func(n string) Probe {
+		if has(n, "few") {
+			return Fping{Interval: 200e6}
+		}
+		return Fping{}
+	}},
+}
+
+func has(name, what string) bool { return strings.Contains(name, what) }
+
+// cases lists what was recorded of a tool.
+func (r recording) cases(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob(r.dir() + "*.cmd")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: no recorded output: %v", r.tool, err)
+	}
+	for i, f := range files {
+		files[i] = strings.TrimSuffix(filepath.Base(f), ".cmd")
+	}
+	return files
+}
+
+func (r recording) dir() string { return "testdata/" + r.tool + "/" }
+
+// output reads one case; a server that printed nothing has no file.
+func (r recording) output(t testing.TB, name string) Output {
+	t.Helper()
+	read := func(suffix string) (b []byte, err error) {
+		for _, ext := range []string{".out", ".json"} {
+			if b, err = os.ReadFile(r.dir() + name + suffix + ext); !errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+		}
+		return b, err
+	}
+	client, err := read("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := read(".server")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return Output{Client: client, Server: server}
+}
+
+// TestRecorded parses what real versions of the tools printed.
+func TestRecorded(t *testing.T) {
+	for _, r := range recordings {
+		t.Run(r.tool, func(t *testing.T) {
+			var b bytes.Buffer
+			for _, name := range r.cases(t) {
+				fmt.Fprintf(&b, "%s\n", name)
+				m, err := r.of(name).Parse(r.output(t, name))
+				checkMeasured(t, m, err)
+				if err != nil {
+					fmt.Fprintf(&b, "  error: %v\n", err)
+				}
+				for _, v := range m.Values {
+					hist := ""
+					if v.Hist != "" {
+						hist = " with its histogram"
+					}
+					fmt.Fprintf(&b, "  %s %s %s%s\n", v.Name, strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit, hist)
+				}
+				for _, k := range slices.Sorted(maps.Keys(m.Found)) {
+					fmt.Fprintf(&b, "  found %s: %s\n", k, m.Found[k])
+				}
+			}
+			golden := r.dir() + "golden.txt"
+			if *update {
+				if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(b.Bytes(), want) {
+				t.Errorf("%s differs; review the result of -update:\n%s", golden, &b)
+			}
+		})
+	}
+}
+
+// Half of an output is no result.
+func TestRecordedCut(t *testing.T) {
+	for _, r := range recordings {
+		for _, name := range r.cases(t) {
+			out := r.output(t, name)
+			for _, cut := range []int{0, len(out.Client) / 4, len(out.Client) / 2} {
+				if m, err := r.of(name).Parse(Output{Client: out.Client[:cut], Server: out.Server}); err == nil {
+					t.Errorf("%s/%s: %v from the first %d of %d bytes", r.tool, name, m.Values, cut, len(out.Client))
+				}
+			}
+		}
+	}
+}
+
+// What was recorded is what the probe runs.
+func TestRecordedCommands(t *testing.T) {
+	w := Window{Server: netip.MustParseAddrPort("10.64.2.1:5201"), Duration: time.Second}
+	for _, r := range recordings {
+		for _, name := range r.cases(t) {
+			if r.tool == "iperf3" || has(name, "refused") || has(name, "no-such") {
+				continue // made by hand
+			}
+			server, client := r.of(name).Commands(w)
+			want := "client: " + strings.Join(client, " ") + "\n"
+			if server != nil {
+				want = "server: " + strings.Join(server, " ") + "\n" + want
+			}
+			got, err := os.ReadFile(r.dir() + name + ".cmd")
+			if err != nil || string(got) != want {
+				t.Errorf("%s/%s: %v\n%sthe probe runs\n%s", r.tool, name, err, got, want)
+			}
+		}
+	}
+}
+
+// fuzzRecorded feeds a tool's parsers with its recorded output, changed.
+func fuzzRecorded(f *testing.F, tool string) {
+	i := slices.IndexFunc(recordings, func(r recording) bool { return r.tool == tool })
+	r := recordings[i]
+	names := r.cases(f)
+	for i, name := range names {
+		out := r.output(f, name)
+		f.Add(uint(i), out.Client, out.Server)
+	}
+	f.Fuzz(func(t *testing.T, i uint, client, server []byte) {
+		m, err := r.of(names[i%uint(len(names))]).Parse(Output{Client: client, Server: server})
+		checkMeasured(t, m, err)
+	})
+}
+
+func FuzzIperf3(f *testing.F)   { fuzzRecorded(f, "iperf3") }
+func FuzzIperf2(f *testing.F)   { fuzzRecorded(f, "iperf") }
+func FuzzNuttcp(f *testing.F)   { fuzzRecorded(f, "nuttcp") }
+func FuzzSockperf(f *testing.F) { fuzzRecorded(f, "sockperf") }
+func FuzzQperf(f *testing.F)    { fuzzRecorded(f, "qperf") }
+func FuzzNetperf(f *testing.F)  { fuzzRecorded(f, "netperf") }
+func FuzzFping(f *testing.F)    { fuzzRecorded(f, "fping") }
+
+// TestRecordedDamaged damages good output in one place each: what is missing, no
+// number, of another test, or cannot be, is refused with the reason.
+func TestRecordedDamaged(t *testing.T) {
+	for _, c := range []struct {
+		tool, from string
+		server     bool // whose output is damaged
+		old, new   string
+		want       string
+	}{
+		{"iperf", "2.1.8-tcp", true, ` sec  `, ` sec  9`, "bytes were received and only"},
+		{"iperf", "2.1.8-tcp", true, `bits/sec`, `nan/sec`, "the server reported 0 of 1 streams"},
+		{"iperf", "2.1.8-tcp", false, `set to cubic`, `set to bbr`, `congestion control was not set to "cubic"`},
+		{"iperf", "2.1.8-udp", false, `Sending 1470`, `Sending 1400`, "does not say that datagrams were of 1470 bytes"},
+		{"iperf", "2.1.8-udp", true, ` ms `, ` furlongs `, "reported no jitter"},
+		{"iperf", "2.1.8-bounceback", false, ` rps`, `0 rps`, "do not fit"},
+		{"nuttcp", "6.1.2-tcp", false, "nuttcp-r: megabytes=", "nuttcp-r: megabytes=9", "bytes were received and only"},
+		{"nuttcp", "6.1.2-tcp", false, "rate_Mbps=", "rate_Mbps=nan", "rate_Mbps is"},
+		{"nuttcp", "6.1.2-tcp", false, "mode=tcp", "mode=udp", `the receiver measured "udp", asked for "tcp"`},
+		{"nuttcp", "6.1.2-udp", false, "buflen=1400", "buflen=1000", "datagrams of 1000 bytes, asked for 1400"},
+		{"sockperf", "3.7-rr", false, "avg-latency=", "avg-latency=-", "output has no avg-latency"},
+		{"sockperf", "3.7-rr", false, "ReceivedMessages=", "ReceivedMessages=9", "answers and 0 lost of"},
+		{"sockperf", "3.7-rr", false, "<MIN>", "", "output is cut off"},
+		{"qperf", "0.4.11-tcp", false, "rem_recv_bytes   =  ", "rem_recv_bytes   =  9", "bytes were received and only"},
+		{"qperf", "0.4.11-tcp", false, " bytes\n", " mib\n", "output has no msg_size"},
+		{"qperf", "0.4.11-udp", false, "rem_real_time", "rem_unreal_time", "output has no rem_real_time"},
+		{"qperf", "0.4.11-udp-rr", false, "latency          =  ", "latency          =  9", "do not fit"},
+		{"netperf", "2.7.0-tcp", false, "REMOTE_BYTES_RECVD=", "REMOTE_BYTES_RECVD=9", "bytes were received and only"},
+		{"netperf", "2.7.0-tcp", false, "cubic", "bbr", `LOCAL_CONG_CONTROL is "bbr", asked for "cubic"`},
+		{"netperf", "2.7.0-udp", false, "10^6bits/s", "MBytes/s", `THROUGHPUT_UNITS is "MBytes/s"`},
+		{"netperf", "2.7.0-udp-rr", false, "P50_LATENCY=", "P50_LATENCY=-nan", "P50_LATENCY is"},
+		{"netperf", "2.7.0-udp-rr", false, "MEAN_LATENCY=", "MEAN_LATENCY=9", "do not fit"},
+		{"fping", "5.1-fping", false, " ms (", " s (", "is not known"},
+	} {
+		r := recordings[slices.IndexFunc(recordings, func(r recording) bool { return r.tool == c.tool })]
+		out := r.output(t, c.from)
+		damaged := &out.Client
+		if c.server {
+			damaged = &out.Server
+		}
+		was := *damaged
+		if *damaged = bytes.ReplaceAll(was, []byte(c.old), []byte(c.new)); bytes.Equal(*damaged, was) {
+			t.Fatalf("%s has no %q", c.from, c.old)
+		}
+		m, err := r.of(c.from).Parse(out)
+		if err == nil || !strings.Contains(err.Error(), c.want) || m.Values != nil {
+			t.Errorf("%s %s: %q for %q: %v, %v, want an error with %q", c.tool, c.from, c.new, c.old, m.Values, err, c.want)
+		}
+	}
+}

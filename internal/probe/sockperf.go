@@ -1,0 +1,158 @@
+package probe
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// SockperfRR measures response times with sockperf's ping-pong: one request at a
+// time, the next as soon as the last is answered.
+//
+// sockperf prints half of the round trip; every time here is doubled. It leaves out
+// the first 400 ms and the last 50 ms of its run by itself, so the window is
+// shorter than asked. Its throughput is what was sent, and is not offered here.
+// Version 3.7 knows IPv4 only.
+type SockperfRR struct {
+	TCP  bool `yaml:"tcp"`  // default is UDP
+	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
+}
+
+// SockperfLoad measures response times under load with sockperf's under-load:
+// requests at a fixed rate, of which every hundredth is answered. See SockperfRR.
+type SockperfLoad struct {
+	TCP  bool `yaml:"tcp"`  // default is UDP
+	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
+	Rate int  `yaml:"rate"` // requests/s; default 10000
+}
+
+const (
+	sockperfMin   = 14     // bytes: its header
+	sockperfRate  = 10_000 // requests/s: the tool's own default
+	sockperfEvery = 100    // requests per reply: the tool's own default
+)
+
+// Habits implements the optional method of foreign probes. sockperf warms up by
+// itself, for a time of its own; and before that it calibrates the CPU's time stamp
+// counter, for some two seconds.
+func (SockperfRR) Habits() Habits { return Habits{NoWarmup: true, StartsLate: true} }
+
+// Habits implements the optional method of foreign probes; see SockperfRR.
+func (SockperfLoad) Habits() Habits { return SockperfRR{}.Habits() }
+
+// Check returns an error that names the option and its bound.
+func (p SockperfRR) Check() error {
+	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, maxUDP, 1)
+}
+
+// Check returns an error that names the option and its bound.
+func (p SockperfLoad) Check() error {
+	if rate := or(p.Rate, sockperfRate); rate < 1 || rate > maxRequests {
+		return fmt.Errorf("sockperf: rate %d is outside 1..%d requests/s", rate, maxRequests)
+	}
+	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, maxUDP, 1)
+}
+
+// Commands implements Probe.
+func (p SockperfRR) Commands(w Window) (server, client []string) {
+	return sockperf(w, "ping-pong", p.TCP, or(p.Size, defaultMessage))
+}
+
+// Commands implements Probe.
+func (p SockperfLoad) Commands(w Window) (server, client []string) {
+	server, client = sockperf(w, "under-load", p.TCP, or(p.Size, defaultMessage))
+	return server, append(client, "--mps", strconv.Itoa(or(p.Rate, sockperfRate)), "--reply-every", strconv.Itoa(sockperfEvery))
+}
+
+func sockperf(w Window, mode string, tcp bool, size int) (server, client []string) {
+	at := []string{"-i", w.Server.Addr().String(), "-p", port(w)}
+	if tcp {
+		at = append(at, "--tcp")
+	}
+	// Without --uc-reuseaddr it cannot listen where another server just did.
+	server = append([]string{"sockperf", "server", "--uc-reuseaddr"}, at...)
+	client = append([]string{"sockperf", mode}, at...)
+	return server, append(client, "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size))
+}
+
+// Parse reads rtt (s, the median), rtt.p99 and rtt.p999 (s, each when at least ten
+// response times lie above it), rtt.mean (s), transactions (1/s), loss, and window.
+func (p SockperfRR) Parse(out Output) (Measured, error) {
+	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), 1)
+}
+
+// Parse reads what SockperfRR reads. Transactions are those that were answered.
+func (p SockperfLoad) Parse(out Output) (Measured, error) {
+	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), sockperfEvery)
+}
+
+// Lines of sockperf 3.7. Those before the warm-up was cut off say "Total Run".
+var (
+	sockperfVersionRE = regexp.MustCompile(`== version #(\S+)`)
+	sockperfErrorRE   = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*)$`)
+	sockperfValidRE   = regexp.MustCompile(`\[Valid Duration\] RunTime=(\d+\.\d+) sec; SentMessages=(\d+); ReceivedMessages=(\d+)`)
+	sockperfMeanRE    = regexp.MustCompile(`====> avg-latency=\s*(\d+\.\d+) `)
+	sockperfDroppedRE = regexp.MustCompile(`# dropped messages = (\d+); # duplicated messages = (\d+); # out-of-order messages = (\d+)`)
+	sockperfPartRE    = regexp.MustCompile(`---> percentile (\d+\.\d+) =\s*(\d+\.\d+)`)
+	sockperfEndRE     = regexp.MustCompile(`---> <MIN> observation =`)
+)
+
+func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error) {
+	if m := sockperfErrorRE.FindSubmatch(b); m != nil {
+		return Measured{}, fmt.Errorf("sockperf: %s", m[1])
+	}
+	p := &fields{text: map[string]string{}}
+	for _, r := range []struct {
+		re    *regexp.Regexp
+		names []string
+	}{
+		{sockperfVersionRE, []string{"version"}},
+		{sockperfValidRE, []string{"valid duration", "sent messages", "received messages"}},
+		{sockperfMeanRE, []string{"avg-latency"}},
+		{sockperfDroppedRE, []string{"dropped messages", "duplicated messages", "out-of-order messages"}},
+	} {
+		if m := r.re.FindSubmatch(b); m != nil {
+			for i, n := range r.names {
+				p.text[n] = string(m[i+1])
+			}
+		}
+	}
+	for _, m := range sockperfPartRE.FindAllSubmatch(b, -1) {
+		p.text["percentile "+string(m[1])] = string(m[2])
+	}
+	const roundTrip = 2e-6 // half a round trip in µs to a whole one in s
+	n, sent, seconds := p.number("received messages"), p.number("sent messages"), p.number("valid duration")
+	dropped := p.number("dropped messages")
+	half := map[string]float64{}
+	for _, q := range []string{"50.000", "99.000", "99.900"} {
+		half[q] = p.number("percentile " + q)
+	}
+	mean := p.number("avg-latency")
+	switch {
+	case p.err != nil:
+		return Measured{}, fmt.Errorf("sockperf: %w", p.err)
+	case !sockperfEndRE.Match(b):
+		return Measured{}, fmt.Errorf("sockperf: output is cut off")
+	case n == 0 || seconds == 0:
+		return Measured{}, fmt.Errorf("sockperf: %.0f answers in %v s", n, seconds)
+	case n > sent/every+1 || dropped > sent:
+		return Measured{}, fmt.Errorf("sockperf: %.0f answers and %.0f lost of %.0f requests, of which one in %.0f is answered", n, dropped, sent, every)
+	}
+	m := Measured{Protocol: "udp", Datagram: size, Found: map[string]string{
+		"tool": "sockperf " + p.text["version"], "rtt": "twice what sockperf prints, which is half of the round trip",
+		"warmup": "sockperf's own, of 400 ms"}}
+	if tcp {
+		m.Protocol, m.Datagram = "tcp", 0
+		m.Found["congestion"] = kernelCC
+	}
+	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: half["50.000"] * roundTrip}}
+	m.Values = append(m.Values, tails(n, half["99.000"]*roundTrip, half["99.900"]*roundTrip)...)
+	m.Values = append(m.Values,
+		record.Value{Name: "rtt.mean", Unit: "s", Value: mean * roundTrip},
+		record.Value{Name: "transactions", Unit: "1/s", Value: n / seconds},
+		record.Value{Name: "loss", Unit: "1", Value: dropped / max(sent, 1)},
+		record.Value{Name: "window", Unit: "s", Value: seconds})
+	return checked("sockperf", m)
+}

@@ -1,0 +1,2 @@
+server: nuttcp -1 --nofork -P 5201
+client: nuttcp -P 5201 -p 5211 -T 1 -l1400 -R0 -v -fparse -u 10.64.2.1

@@ -1,0 +1,1 @@
+client: qperf -lp 5201 -ip 5211 -t 1 -m 131072 -uu -e 9 -un -vvs -vvt -vu 10.64.2.1 tcp_bw

@@ -1,0 +1,222 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A link is the way to one neighbour: a UDP socket that hears only it.
+type link struct {
+	conn     *net.UDPConn
+	raw      syscall.RawConn
+	session  *session // nil without encryption
+	delay    time.Duration
+	counters *Counters
+	v6       bool
+
+	mu       sync.Mutex
+	frames   []byte // that wait to be sent, with their lengths
+	datagram []byte // room to put one together
+	max      int    // UDP payload that fits the path's MTU
+	timer    *time.Timer
+}
+
+func newLink(n Neighbour, encrypt bool, delay time.Duration, c *Counters) (*link, error) {
+	conn, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(n.Local), net.UDPAddrFromAddrPort(n.Remote))
+	if err != nil {
+		return nil, err
+	}
+	l := &link{conn: conn, delay: delay, counters: c, v6: n.Remote.Addr().Is6()}
+	if l.raw, err = conn.SyscallConn(); err == nil {
+		err = l.dontFragment()
+	}
+	if err == nil && encrypt {
+		l.session, err = newSession()
+	}
+	if err == nil {
+		err = l.measure()
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	if delay > 0 {
+		l.timer = time.AfterFunc(delay, l.flush)
+		l.timer.Stop()
+	}
+	return l, nil
+}
+
+func (l *link) close() error {
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	return closed(l.conn.Close())
+}
+
+func (l *link) dontFragment() error {
+	return l.control(func(fd int) error {
+		if l.v6 {
+			return unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER, unix.IPV6_PMTUDISC_DO)
+		}
+		return unix.SetsockoptInt(fd, unix.IPPROTO_IP, unix.IP_MTU_DISCOVER, unix.IP_PMTUDISC_DO)
+	})
+}
+
+// measure asks the kernel for the path's MTU, which may change while we run.
+func (l *link) measure() error {
+	return l.control(func(fd int) error {
+		level, option, headers := unix.IPPROTO_IP, unix.IP_MTU, 20+8
+		if l.v6 {
+			level, option, headers = unix.IPPROTO_IPV6, unix.IPV6_MTU, 40+8
+		}
+		mtu, err := unix.GetsockoptInt(fd, level, option)
+		if err == nil {
+			l.max = min(mtu-headers, maxDatagram)
+		}
+		return err
+	})
+}
+
+func (l *link) control(f func(fd int) error) error {
+	var failed error
+	if err := l.raw.Control(func(fd uintptr) { failed = f(int(fd)) }); err != nil {
+		return err
+	}
+	return failed
+}
+
+// queue puts a frame into the datagram that is sent next. What no longer fits
+// beside it is sent at once.
+func (l *link) queue(frame []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.fits(len(frame)) {
+		l.send()
+	}
+	if !l.fits(len(frame)) { // a datagram of its own is too small: has the path grown?
+		if err := l.measure(); err != nil || !l.fits(len(frame)) {
+			l.counters.tooLarge.Add(1)
+			return
+		}
+	}
+	if l.timer != nil && len(l.frames) == 0 {
+		l.timer.Reset(l.delay)
+	}
+	l.frames = appendFrame(l.frames, frame)
+}
+
+func (l *link) fits(frame int) bool {
+	return len(l.frames)+FrameOverhead+frame+Overhead(l.session != nil) <= l.max
+}
+
+// flush sends the frames that wait.
+func (l *link) flush() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.send()
+}
+
+// send is flush for who holds the lock.
+func (l *link) send() {
+	if len(l.frames) == 0 {
+		return
+	}
+	l.datagram = l.datagram[:0]
+	ok := true
+	if l.session == nil {
+		l.datagram = append(append(l.datagram, kindFrames), l.frames...)
+	} else if l.datagram, ok = l.session.seal(l.datagram, l.frames); !ok {
+		// Called with frames that are whole: there is nothing malformed to find.
+		_ = split(l.frames, func([]byte) { l.counters.noKey.Add(1) })
+	}
+	l.frames = l.frames[:0]
+	if ok {
+		l.write(l.datagram)
+	}
+}
+
+func (l *link) write(b []byte) {
+	_, err := l.conn.Write(b)
+	if errors.Is(err, unix.ECONNREFUSED) { // of a datagram before this one
+		_, err = l.conn.Write(b)
+	}
+	if err != nil {
+		l.counters.send.Add(1)
+		if errors.Is(err, unix.EMSGSIZE) {
+			_ = l.measure() // the path has shrunk; without an answer the next one fails as well, and is counted
+		}
+		return
+	}
+	l.counters.datagramsOut.Add(1)
+	l.counters.bytesOut.Add(uint64(len(b)))
+}
+
+// read calls each with every frame of the neighbour's, and idle whenever there is
+// none left. It returns when the link is closed.
+func (l *link) read(each func(frame []byte), idle func()) error {
+	var opened []byte // room for what was sealed
+	return readAll(l.raw, func(b []byte) {
+		l.counters.datagramsIn.Add(1)
+		l.counters.bytesIn.Add(uint64(len(b)))
+		var err error
+		if opened, err = l.take(opened[:0], b, each); errors.Is(err, errForged) {
+			l.counters.forged.Add(1)
+		} else if err != nil {
+			l.counters.malformed.Add(1)
+		}
+	}, idle)
+}
+
+var errForged = errors.New("not sealed by the neighbour")
+
+// take reads one datagram. room is where sealed frames are opened, and returned.
+func (l *link) take(room, b []byte, each func(frame []byte)) ([]byte, error) {
+	if len(b) < kindSize {
+		return room, errMalformed
+	}
+	kind, b := b[0], b[kindSize:]
+	switch {
+	case kind == kindFrames && l.session == nil:
+		return room, split(b, each)
+	case kind == kindSealed && l.session != nil:
+		room, err := l.session.open(room, b)
+		if err != nil {
+			return room, err
+		}
+		return room, split(room, each)
+	case (kind == kindHello || kind == kindAnswer) && l.session != nil:
+		err := l.session.heard(b)
+		if err == nil && kind == kindHello {
+			l.write(l.session.hello(kindAnswer))
+		}
+		return room, err
+	case kind == kindFrames: // somebody would go round the encryption
+		return room, errForged
+	}
+	return room, errMalformed
+}
+
+// helloEvery is how often a neighbour is told our key until it says it knows it.
+const helloEvery = 100 * time.Millisecond
+
+// greet tells the neighbour our key.
+func (l *link) greet(ctx context.Context) {
+	tick := time.NewTicker(helloEvery)
+	defer tick.Stop()
+	for {
+		if !l.session.isAcked() {
+			l.write(l.session.hello(kindHello))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,252 @@
+package relay_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/engine"
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/relay"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/trial"
+	"github.com/weir-bench/weir/record"
+)
+
+func TestMain(m *testing.M) { nstest.Main(m, weir) }
+
+// weir is the programs of these tests, in the lab's namespaces.
+func weir(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch args[0] {
+	case "host":
+		err = hostns.Main(args[1:])
+	case "engine":
+		if err = engine.Main(ctx, args[1:], os.Stdout); args[1] == "agent" {
+			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
+		}
+	case "relay":
+		err = runRelay(ctx, args[1:])
+	case "garbage":
+		err = garbage(args[1], args[2])
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// runRelay is `weir relay`, which package cli parses.
+func runRelay(ctx context.Context, args []string) error {
+	c := relay.Config{Dev: args[0]}
+	for i := 1; i < len(args); i++ {
+		switch args[i] {
+		case "--neighbour":
+			i++
+			l, r, _ := strings.Cut(args[i], ",")
+			c.Neighbours = append(c.Neighbours, relay.Neighbour{Local: netip.MustParseAddrPort(l), Remote: netip.MustParseAddrPort(r)})
+		case "--encrypt":
+			c.Encrypt = true
+		case "--delay":
+			i++
+			d, err := time.ParseDuration(args[i])
+			if err != nil {
+				return err
+			}
+			c.Delay = d
+		}
+	}
+	count, err := relay.Run(ctx, c, os.Stdout)
+	if err == nil {
+		err = json.NewEncoder(os.Stdout).Encode(count)
+	}
+	return err
+}
+
+// garbage sends what no relay sends, as if a relay had sent it, and then a hello.
+// The answer to that says that all before it was read.
+func garbage(local, remote string) error {
+	conn, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(local)), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(remote)))
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	const hello, answer = 0x11, 0x12
+	for _, b := range [][]byte{{}, {0}, []byte("hello"), {0x13}, {0x13, 0, 14}, {0x14, 1, 2, 3}, bytes.Repeat([]byte{0x13}, 1000),
+		append([]byte{hello}, make([]byte, 64)...)} {
+		if _, err := conn.Write(b); err != nil {
+			return err
+		}
+	}
+	if err := conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		return err
+	}
+	b := make([]byte, 100)
+	for b[0] != answer { // its own hello may come first
+		if _, err := conn.Read(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// up builds the network of n and starts engines at its ends; the test ends both.
+func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *trial.Engines) {
+	t.Helper()
+	nstest.Need(t)
+	tp, err := topo.New(n.Shape(s))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := network.Build(n, tp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, err := lab.Open(t.Context(), network.Places(tp), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeSite := func() {
+		if err := site.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := site.Apply(t.Context(), p.Steps); errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+		closeSite()
+		t.Skip(err)
+	} else if err != nil {
+		closeSite()
+		t.Fatal(err)
+	}
+	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, p.Ends[0], p.Ends[len(p.Ends)-1])
+	if err != nil {
+		closeSite()
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(e.Stop(), site.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return site, p, e
+}
+
+// Packets of full size go through two and four hosts in a line, in the clear and
+// sealed, and the trial's own checks find that they took the path of the plan:
+// bytes on every device, no fragments.
+func TestRelay(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		n    network.Relay
+		s    topo.Spec
+	}{
+		{"two hosts", network.Relay{Hops: 1, Port: 6783}, topo.Spec{}},
+		{"four hosts", network.Relay{Hops: 3, Port: 6783}, topo.Spec{MTU: 9000}},
+		{"four hosts, sealed", network.Relay{Hops: 3, Port: 6783, Encrypt: true}, topo.Spec{IPv6: true, PodsIPv6: true}},
+		{"two hosts, waiting", network.Relay{Hops: 1, Port: 6783, Delay: 200 * time.Microsecond}, topo.Spec{Pods: 2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			site, p, e := up(t, c.n, c.s)
+			if err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			for _, pr := range []probe.Probe{&probe.TCPStream{}, &probe.UDPRR{}, &probe.UDPStream{}} {
+				r, err := trial.Run(t.Context(), trial.Setup{
+					Probe: pr, Client: p.Ends[0], Server: p.Ends[len(p.Ends)-1], Site: site, Engines: e, Plan: p,
+					Duration: 100 * time.Millisecond, Raw: func(string, []byte) error { return nil },
+				})
+				if err != nil || r.Status != record.OK {
+					t.Errorf("%T: %v: %s, %v", pr, r.Status, r.Reason, err)
+				}
+			}
+		})
+	}
+}
+
+// The path's MTU may change under a relay: it asks for it again.
+func TestMTUChanges(t *testing.T) {
+	n := network.Relay{Hops: 1, Port: 6783}
+	site, p, e := up(t, n, topo.Spec{})
+	for _, mtu := range []int{9000, 1400, 1500} {
+		tp, err := topo.New(n.Shape(topo.Spec{MTU: mtu}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		to, err := network.Build(n, tp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := plan.Diff(p, to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := site.Apply(t.Context(), steps); err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Reach(t.Context(), to.Path.MTU, 5*time.Second); err != nil {
+			t.Errorf("MTU %d: %v", mtu, err)
+		}
+		p = to
+	}
+}
+
+// What is no datagram of a relay's is dropped and counted, the relay goes on, and
+// it tells the counts when it is told to end.
+func TestGarbageIsCounted(t *testing.T) {
+	nstest.Need(t)
+	logs := t.TempDir()
+	site, err := lab.Open(t.Context(), []string{"a", "b"}, logs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = site.Apply(t.Context(), []plan.Step{
+		{In: "a", Link: &plan.Link{Name: "e0", Kind: "veth", MTU: 1500, Peer: "e0", PeerIn: "b"}},
+		{In: "a", Addr: &plan.Addr{Dev: "e0", Prefix: netip.MustParsePrefix("198.18.0.1/24")}},
+		{In: "b", Addr: &plan.Addr{Dev: "e0", Prefix: netip.MustParsePrefix("198.18.0.2/24")}},
+		{In: "a", Link: &plan.Link{Name: "relay0", Kind: "tap", MTU: 1400}},
+		{In: "a", Service: &plan.Service{Name: "relay", Argv: []string{"weir", "relay", "relay0", "--neighbour", "198.18.0.1:6783,198.18.0.2:6783", "--encrypt"},
+			Ready: plan.Ready{Line: relay.Ready}}},
+	})
+	if err == nil {
+		err = site.Nodes["b"].Run(t.Context(), target.Cmd{Argv: []string{"weir", "garbage", "198.18.0.2:6783", "198.18.0.1:6783"}})
+	}
+	if err == nil { // it runs
+		err = site.Verify(t.Context(), nil)
+	}
+	if err := errors.Join(err, site.Close()); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(filepath.Join(logs, "a-relay.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, counts, _ := strings.Cut(string(b), "\n")
+	var c relay.Count
+	if err := json.Unmarshal([]byte(counts), &c); err != nil || ready != relay.Ready {
+		t.Fatalf("%v: %s", err, b)
+	}
+	// Frames that are not sealed are forged, and the rest is malformed.
+	if c.Malformed != 4 || c.Forged != 3 || c.DatagramsIn != 8 || c.BytesIn != 1+5+1+3+4+1000+65 || c.FramesOut != 0 || c.FramesForwarded != 0 {
+		t.Errorf("counted %+v", c)
+	}
+}

@@ -1,0 +1,113 @@
+package relay
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A tap is the end of a TAP device that a program holds.
+type tap struct {
+	f   *os.File
+	raw syscall.RawConn
+}
+
+const tunFile = "/dev/net/tun"
+
+// openTAP attaches to a TAP device of this thread's network namespace.
+func openTAP(name string) (*tap, error) {
+	fd, err := unix.Open(tunFile, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w; it takes a kernel with CONFIG_TUN, and leave to use the file", tunFile, err)
+	}
+	req, err := unix.NewIfreq(name)
+	if err == nil {
+		req.SetUint16(unix.IFF_TAP | unix.IFF_NO_PI)
+		err = unix.IoctlIfreq(fd, unix.TUNSETIFF, req)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("TAP device %s: %w", name, err)
+	}
+	f := os.NewFile(uintptr(fd), tunFile)
+	raw, err := f.SyscallConn()
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return &tap{f, raw}, nil
+}
+
+func (t *tap) close() error { return closed(t.f.Close()) }
+
+// read calls each with every frame that the kernel sends, and idle whenever there
+// is none left. It returns when the device is closed.
+func (t *tap) read(each func(frame []byte), idle func()) error {
+	return readAll(t.raw, func(b []byte) {
+		if len(b) >= minFrame {
+			each(b)
+		}
+	}, idle)
+}
+
+// write hands a frame to the kernel.
+func (t *tap) write(frame []byte, c *Counters) {
+	if _, err := t.f.Write(frame); err != nil {
+		c.tapFailed.Add(1) // it is not up, or the frame makes no sense to it
+		return
+	}
+	c.framesOut.Add(1)
+}
+
+// readsAtOnce bounds how long a reader does not look whether it was closed.
+const readsAtOnce = 256
+
+// readAll calls each with all that read(2) returns, and idle before it waits.
+func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
+	buf := make([]byte, 1<<16)
+	var failed error
+	for failed == nil {
+		err := raw.Read(func(fd uintptr) bool {
+			for range readsAtOnce {
+				n, err := unix.Read(int(fd), buf)
+				switch {
+				case err == nil:
+					each(buf[:n])
+				case errors.Is(err, unix.EAGAIN):
+					idle()
+					return false
+				case !passing(err):
+					failed = err
+					return true
+				}
+			}
+			return true
+		})
+		if err != nil {
+			return closed(err)
+		}
+	}
+	return failed
+}
+
+// passing reports whether err is about a datagram that was sent before, of which
+// the network has told: the neighbour does not listen yet, or the path has shrunk.
+func passing(err error) bool {
+	for _, e := range []error{unix.EINTR, unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EMSGSIZE} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// closed is err, unless that is a matter of having been closed.
+func closed(err error) error {
+	if errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

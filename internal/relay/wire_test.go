@@ -1,0 +1,147 @@
+package relay
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+)
+
+func frame(n int, fill byte) []byte { return bytes.Repeat([]byte{fill}, n) }
+
+func TestSplit(t *testing.T) {
+	two := appendFrame(appendFrame(nil, frame(14, 1)), frame(1500, 2))
+	for _, c := range []struct {
+		name string
+		b    []byte
+		want int // frames; 0 is malformed
+	}{
+		{"one", appendFrame(nil, frame(60, 1)), 1},
+		{"two", two, 2},
+		{"empty", nil, 0},
+		{"half a length", []byte{0}, 0},
+		{"no frame", []byte{0, 14}, 0},
+		{"shorter than a header", appendFrame(nil, frame(13, 1)), 0},
+		{"cut", two[:len(two)-1], 0},
+		{"more", append(bytes.Clone(two), 0), 0},
+	} {
+		var got [][]byte
+		err := split(c.b, func(f []byte) { got = append(got, f) })
+		if len(got) != c.want || (err == nil) != (c.want > 0) {
+			t.Errorf("%s: %d frames, %v, want %d", c.name, len(got), err, c.want)
+		}
+	}
+}
+
+// greeted returns two sessions that know each other's keys.
+func greeted(t testing.TB) (a, b *session) {
+	t.Helper()
+	a, err := newSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err = newSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hear := func(s *session, hello []byte) {
+		if err := s.heard(hello[kindSize:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hear(b, a.hello(kindHello))
+	if b.isAcked() {
+		t.Error("b was told that a knows its key, which a does not")
+	}
+	hear(a, b.hello(kindAnswer))
+	hear(b, a.hello(kindAnswer))
+	if !a.isAcked() || !b.isAcked() {
+		t.Error("the keys are exchanged, and one does not know")
+	}
+	return a, b
+}
+
+func TestSession(t *testing.T) {
+	a, b := greeted(t)
+	plain := appendFrame(nil, frame(60, 7))
+	one, ok := a.seal(nil, plain)
+	two, ok2 := a.seal(nil, plain)
+	if !ok || !ok2 || bytes.Equal(one, two) || len(one) != len(plain)+Overhead(true) {
+		t.Fatalf("%v, %v, %d bytes of %d", ok, ok2, len(one), len(plain))
+	}
+	for _, sealed := range [][]byte{one, two} {
+		if got, err := b.open(nil, sealed[kindSize:]); err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("%x, %v", got, err)
+		}
+	}
+	if _, err := a.open(nil, one[kindSize:]); !errors.Is(err, errForged) {
+		t.Errorf("a takes what it sent itself: %v", err)
+	}
+	for i := range one[kindSize:] {
+		bad := bytes.Clone(one[kindSize:])
+		bad[i] ^= 1
+		if got, err := b.open(nil, bad); !errors.Is(err, errForged) || len(got) != 0 {
+			t.Errorf("byte %d changed: %v", i, err)
+		}
+	}
+	if _, err := b.open(nil, one[kindSize:kindSize+counterSize]); !errors.Is(err, errMalformed) {
+		t.Errorf("too short: %v", err)
+	}
+	if err := b.heard(make([]byte, 63)); !errors.Is(err, errMalformed) {
+		t.Errorf("half a hello: %v", err)
+	}
+	fresh, err := newSession()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := fresh.seal(nil, plain); ok {
+		t.Error("sealed without a key")
+	}
+	if _, err := fresh.open(nil, one[kindSize:]); !errors.Is(err, errForged) {
+		t.Errorf("opened without a key: %v", err)
+	}
+	// A neighbour that was started again has another key, and is understood.
+	if err := b.heard(fresh.hello(kindHello)[kindSize:]); err != nil || b.isAcked() {
+		t.Errorf("%v, acked %v", err, b.isAcked())
+	}
+	if err := fresh.heard(b.hello(kindAnswer)[kindSize:]); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := fresh.seal(nil, plain)
+	if got, err := b.open(nil, again[kindSize:]); err != nil || !bytes.Equal(got, plain) {
+		t.Errorf("%x, %v", got, err)
+	}
+}
+
+// Whatever a neighbour sends, a datagram yields whole frames or an error, and
+// the frames are all that it holds.
+func FuzzTake(f *testing.F) {
+	a, b := greeted(f)
+	plain := appendFrame(appendFrame(nil, frame(14, 1)), frame(60, 2))
+	sealed, _ := a.seal(nil, plain)
+	f.Add(append([]byte{kindFrames}, plain...))
+	f.Add(sealed)
+	f.Add([]byte{})
+	f.Add([]byte{kindFrames, 0, 14})
+	f.Add(append([]byte{kindAnswer}, make([]byte, 2*keySize)...))
+	f.Fuzz(func(t *testing.T, datagram []byte) {
+		for _, l := range []*link{{}, {session: &session{public: b.public, private: b.private, peer: b.peer, shared: b.shared}}} {
+			if l.session != nil && len(datagram) > 0 && datagram[0] == kindHello {
+				return // it is answered over a socket
+			}
+			var got []byte
+			room, err := l.take(nil, datagram, func(frame []byte) {
+				if len(frame) < minFrame {
+					t.Errorf("a frame of %d bytes", len(frame))
+				}
+				got = appendFrame(got, frame)
+			})
+			held := room
+			if l.session == nil && len(datagram) > 0 {
+				held = datagram[kindSize:]
+			}
+			if err != nil && got != nil || err == nil && got != nil && !bytes.Equal(got, held) {
+				t.Errorf("%x: frames %x, error %v", datagram, got, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,87 @@
+package trial
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"testing/fstest"
+
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// A node whose programs are functions and whose counters the test sets.
+type node struct {
+	name string
+	run  func(ctx context.Context, argv []string, stdout, stderr io.Writer) error // of a program, or an order
+
+	mu    sync.Mutex
+	ticks int // of user time
+	bytes int // received by eth0
+	frags int // that were sent
+	reasm int // that were received; a third of them in vain
+	port  int // on which a server listens
+}
+
+func (n *node) Name() string { return n.name }
+func (n *node) CPUs() []int  { return []int{0, 1, 2, 3} }
+func (n *node) Run(ctx context.Context, c target.Cmd) error {
+	if !slices.Equal(c.Argv, []string{"weir", "engine", "agent"}) {
+		return n.run(ctx, c.Argv, c.Stdout, c.Stderr)
+	}
+	stop := context.AfterFunc(ctx, func() { c.Stdin.(io.Closer).Close() })
+	defer stop()
+	for orders := bufio.NewScanner(c.Stdin); orders.Scan(); {
+		if err := n.run(ctx, []string{orders.Text()}, c.Stdout, c.Stderr); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}
+
+func (n *node) add(ticks, bytes, frags int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.ticks, n.bytes, n.frags = n.ticks+ticks, n.bytes+bytes, n.frags+frags
+}
+
+func (n *node) FS() fs.FS {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	text := func(format string, a ...any) *fstest.MapFile {
+		return &fstest.MapFile{Data: fmt.Appendf(nil, format, a...)}
+	}
+	return fstest.MapFS{
+		"proc/1/stat":           text("1 (weir) S 0 1 1 0 -1 0 0 0 0 0 %d 0 0 0 20 0\n", n.ticks/3),
+		"proc/7/stat":           text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),
+		"proc/7/task/7/stat":    text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0\n"),
+		"proc/7/task/8/stat":    text("8 (worker1) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),
+		"proc/7/task/9/stat":    text("9 (idler) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0\n"),
+		"proc/net/dev":          text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
+		"proc/net/snmp":         text("Ip: Forwarding ReasmReqds ReasmFails FragCreates\nIp: 1 %d %d %d\n", n.reasm, n.reasm/3, n.frags),
+		"proc/net/softnet_stat": text("%s\n", strings.Repeat("00000000 ", 15)),
+		"proc/net/tcp":          text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
+		"proc/softirqs":         text("                    CPU0\n      NET_TX:       1\n      NET_RX:       1\n"),
+		"proc/stat":             text("cpu  %d 0 0 0 0 0 0 0 0 0\ncpu0 %d 0 0 0 0 0 0 0 0 0\nctxt 1\nprocesses 1\n", n.ticks, n.ticks),
+		"sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": text("2300000\n"),
+	}
+}
+
+const devHead = `Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
+`
+
+// live is what a node sees, always now, but for its daemons: these are not in the
+// machine's PID namespace.
+type live struct{ *node }
+
+func (l live) Open(name string) (fs.File, error) {
+	if strings.HasPrefix(name, "proc/7/") {
+		return nil, fs.ErrNotExist
+	}
+	return l.FS().Open(name)
+}
