@@ -3,11 +3,16 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
-PACKAGES := iperf3 iproute2 ethtool procps openvswitch-switch
+PACKAGES := iperf3 iproute2 ethtool procps openvswitch-switch etcd-server etcd-client \
+	containernetworking-plugins iptables nftables
 
 export CGO_ENABLED := 0
 
-.PHONY: run build test tools check golden bench fuzz clean
+# Programs that no package has. weir looks for them here, too.
+BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
+FLANNEL := v0.28.4
+
+.PHONY: run build test tools flanneld check golden bench fuzz clean
 
 run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
 	./bin/weir run
@@ -20,6 +25,16 @@ test: tools check ## everything, with the real tools
 
 tools: ## install what the tests need and is missing
 	./scripts/install-tools $(PACKAGES)
+	@command -v gcc >/dev/null || echo "no gcc: flanneld is not built, its tests will be skipped" >&2
+	@! command -v gcc >/dev/null || $(MAKE) --no-print-directory flanneld
+
+flanneld: $(BUILT)/flanneld-$(FLANNEL) ## build Flannel's daemon from its source; its backend udp needs a C compiler
+
+$(BUILT)/flanneld-$(FLANNEL): tools/flanneld/go.mod
+	mkdir -p $(BUILT)
+	cd tools/flanneld && CGO_ENABLED=1 go build -trimpath -o $@ \
+		-ldflags '-s -w -X github.com/flannel-io/flannel/pkg/version.Version=$(FLANNEL)' github.com/flannel-io/flannel
+	ln -sf flanneld-$(FLANNEL) $(BUILT)/flanneld
 
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi

@@ -21,7 +21,7 @@ var layers = [][]string{
 	{"record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/sample", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/facts", "internal/hostns"},
-	{"internal/condition", "internal/diagnose", "internal/chart"},
+	{"internal/condition", "internal/diagnose", "internal/chart", "internal/cni"},
 	// Effects and their orchestration.
 	{"internal/lab", "internal/keep", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
@@ -32,13 +32,14 @@ var layers = [][]string{
 
 // only names the sole importers of a dependency that needs care.
 var only = map[string][]string{
-	"github.com/vishvananda/netlink": {"internal/lab"},
-	"github.com/vishvananda/netns":   {"internal/lab"},
-	"github.com/safchain/ethtool":    {"internal/lab"},
-	"golang.org/x/sys/unix":          {"internal/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/store"},
-	"os/exec":                        {"internal/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/keep", "bench"},
-	"gonum.org/v1/plot":              {"internal/chart"},
-	"github.com/spf13/cobra":         {"internal/cli"},
+	"github.com/vishvananda/netlink":            {"internal/lab"},
+	"github.com/vishvananda/netns":              {"internal/lab"},
+	"github.com/safchain/ethtool":               {"internal/lab"},
+	"golang.org/x/sys/unix":                     {"internal/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/store"},
+	"os/exec":                                   {"internal/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/keep", "bench"},
+	"github.com/containernetworking/cni/libcni": {"internal/cni"},
+	"gonum.org/v1/plot":                         {"internal/chart"},
+	"github.com/spf13/cobra":                    {"internal/cli"},
 }
 
 type pkg struct {

@@ -22,16 +22,21 @@ type Network struct {
 
 // Networks are by the name that a study uses.
 var Networks = map[string]Network{
-	"host":          {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
-	"bridge":        {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
-	"vxlan":         {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
-	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
-	"routed":        {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
-	"macvlan":       {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
-	"ovs":           {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
-	"ovs-vlan":      {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
-	"ovs-vxlan":     {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
-	"ovs-geneve":    {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
+	"host":           {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline"},
+	"bridge":         {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge"},
+	"vxlan":          {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods"},
+	"vxlan-overlay":  {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges"},
+	"routed":         {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
+	"macvlan":        {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode"},
+	"ovs":            {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
+	"ovs-vlan":       {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
+	"ovs-vxlan":      {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
+	"ovs-geneve":     {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
+	"cni":            {func() network.Driver { return &network.CNI{} }, 0, "pods attached by CNI plugins, as a kubelet would, and routes between the hosts"},
+	"flannel-vxlan":  {func() network.Driver { return &network.FlannelVXLAN{VNI: 1, Port: 8472} }, 0, "Flannel: pods on a bridge per host, flanneld's VXLAN devices between these"},
+	"flannel-hostgw": {func() network.Driver { return &network.FlannelHostGW{} }, 0, "Flannel: pods on a bridge per host, flanneld's routes between these"},
+	"flannel-udp":    {func() network.Driver { return &network.FlannelUDP{Port: 8285} }, 0, "Flannel: pods on a bridge per host, datagrams of flanneld's between these"},
+	"canal":          {func() network.Driver { return &network.Canal{VNI: 1, Port: 8472, Rules: 100} }, 0, "Canal's data path: flanneld's VXLAN devices, a routed veth per pod, rules of a policy"},
 }
 
 // How Open vSwitch is used when nothing else is asked for.

@@ -124,7 +124,7 @@ Exit status: 0 done; 1 a check failed; 2 usage; 3 this machine cannot do it;
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(runCommand(version), reportCommand(), compareCommand(), planCommand(), labCommand(),
-		listCommand(), doctorCommand(), engineCommand(), hostCommand())
+		listCommand(), doctorCommand(), engineCommand(), hostCommand(), cniCommand())
 	return root
 }
 

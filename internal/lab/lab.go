@@ -28,6 +28,7 @@ type lab struct {
 	places   map[string]*place
 	logs     string     // directory of the services' logs; "" is each place's own
 	services []*service // in the order of their start
+	undo     []func(context.Context) error
 	found    map[string]string
 }
 
@@ -115,8 +116,8 @@ func (p *place) close() error {
 }
 
 func (l *lab) close() error {
+	errs := []error{l.undoAll()}
 	l.stopServices()
-	var errs []error
 	for _, p := range l.places {
 		errs = append(errs, p.close())
 	}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,42 +73,56 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
-	out, err := p.output(ctx, e.Env, e.Argv)
+	out, said, err := p.output(ctx, e.Env, e.Argv)
+	if len(e.Undo) > 0 { // also what has failed half-way
+		l.undo = append(l.undo, func(ctx context.Context) error {
+			_, _, err := p.output(ctx, e.Env, e.Undo)
+			return err
+		})
+	}
 	if err == nil {
-		err = p.makes(e.Argv[0], e.Makes)
+		err = l.makes(p, e.Argv[0], e.Makes)
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w%s", err, l.said(p.name)) // it may have asked a daemon
 	}
 	if err == nil && e.Found != "" {
-		l.found[e.Found], _, _ = strings.Cut(strings.TrimSpace(out), "\n")
+		l.found[e.Found], _, _ = strings.Cut(cmp.Or(strings.TrimSpace(out), strings.TrimSpace(said)), "\n")
 	}
 	return err
 }
 
-// output runs a command to its end and returns what it prints. The error holds
-// the end of what it says on stderr.
-func (p *place) output(ctx context.Context, env, argv []string) (string, error) {
+// output runs a command to its end and returns what it prints on stdout and on
+// stderr. The error holds the end of the latter.
+func (p *place) output(ctx context.Context, env, argv []string) (printed, complaint string, err error) {
 	cmd := command(ctx, plan.Expand(hostns.Dir, argv...))
 	cmd.Env = append(os.Environ(), plan.Expand(hostns.Dir, env...)...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := p.host.Do(cmd.Start); err != nil {
-		return "", err
+		return "", "", err
 	}
 	if err := cmd.Wait(); err != nil {
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
+		return "", "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
 	}
-	return out.String(), nil
+	return out.String(), said.String(), nil
 }
 
-// makes fails when one of devs is not there.
-func (p *place) makes(who string, devs []string) error {
+// makes fails when one of devs is not in p, or where it says itself.
+func (l *lab) makes(p *place, who string, devs []string) error {
 	for _, dev := range devs {
-		if _, err := p.nl.LinkByName(dev); err != nil {
+		at, name := p, dev
+		if in, there, ok := strings.Cut(dev, "/"); ok {
+			var err error
+			if at, err = l.at(in); err != nil {
+				return err
+			}
+			name = there
+		}
+		if _, err := at.nl.LinkByName(name); err != nil {
 			return fmt.Errorf("%s has made no device %s: %w", who, dev, err)
 		}
 	}
@@ -149,7 +164,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := d.ready(ctx, p); err != nil {
 		return err
 	}
-	return p.makes(s.Name, s.Makes)
+	return l.makes(p, s.Name, s.Makes)
 }
 
 // opens returns an error when a device file cannot be opened.
@@ -224,7 +239,7 @@ func (d *service) isReady(ctx context.Context, p *place) error {
 	r := d.Ready
 	switch {
 	case len(r.Argv) > 0:
-		_, err := p.output(ctx, d.Env, r.Argv)
+		_, _, err := p.output(ctx, d.Env, r.Argv)
 		return err
 	case r.File != "":
 		name := plan.Expand(hostns.Dir, r.File)[0]

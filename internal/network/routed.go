@@ -16,7 +16,9 @@ import (
 // Note: Flannel's host-gw puts the pods of a host on a bridge. Here a pod knows
 // its own address alone and sends everything to a gateway that is the same in
 // all pods, so packets between pods of one host are routed, too.
-type Routed struct{}
+type Routed struct {
+	Rules int `yaml:"rules"` // of policy, that a forwarded packet is compared with on each host, 0 to 10000
+}
 
 // The gateway of every pod, on the host's side of its veth. It is link-local:
 // the same address on every veth does no harm.
@@ -26,7 +28,7 @@ var (
 )
 
 // Plan makes the veths and the routes.
-func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
+func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts("routed", t, 1); err != nil {
 		return plan.Plan{}, err
 	}
@@ -34,25 +36,45 @@ func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	pods6 := is6(t.PodAll.Addr())
-	if len(t.Hosts) > 1 && pods6 != underlay6(t) {
-		return plan.Plan{}, fmt.Errorf("routed: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
-			t.PodAll, t.Hosts[0].Addr.Masked())
+	if err := sameFamily("routed", t); err != nil {
+		return plan.Plan{}, err
 	}
 	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, forward(h, pods6, len(t.Hosts) > 1)...)
+		p.Steps = append(p.Steps, forward(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
-		for _, peer := range t.Hosts {
-			if peer.Name != h.Name {
-				p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr()}})
-			}
+		p.Steps = append(p.Steps, peers(t, h)...)
+		rules, err := policy("routed", h, n.Rules)
+		if err != nil {
+			return plan.Plan{}, err
 		}
+		p.Steps = append(p.Steps, rules...)
 	}
 	p.Expect = expect(t, p)
 	return p, nil
+}
+
+// sameFamily returns an error when the way to the pods of another host cannot be
+// a plain route.
+func sameFamily(name string, t topo.Topology) error {
+	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
+		return fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
+			name, t.PodAll, t.Hosts[0].Addr.Masked())
+	}
+	return nil
+}
+
+// peers leads h to the pods of every other host.
+func peers(t topo.Topology, h topo.Host) []plan.Step {
+	var steps []plan.Step
+	for _, peer := range t.Hosts {
+		if peer.Name != h.Name {
+			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr()}})
+		}
+	}
+	return steps
 }
 
 // forward makes h a router.

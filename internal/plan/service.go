@@ -47,10 +47,15 @@ func (r Ready) Seconds() int {
 type Exec struct {
 	Argv  []string `json:"argv"` // as in Service
 	Env   []string `json:"env,omitempty"`
-	Makes []string `json:"makes,omitempty"` // network devices that are in the place when it has ended
+	Makes []string `json:"makes,omitempty"` // network devices that are there when it has ended: "cni0", or "h1p1/eth0" in another place
 	// Found is the name under which every result of the network holds the first
 	// line that the command prints: a version, or a choice that a daemon made.
+	// It is looked for in what the command prints on stderr when stdout is empty.
 	Found string `json:"found,omitempty"`
+	// Undo is a command that undoes it, with the same Env. It runs when the network
+	// is closed, before the services end and after the Undo of later steps. What is
+	// killed undoes nothing, so that it must not be needed for nothing to be left.
+	Undo []string `json:"undo,omitempty"`
 }
 
 // A File is written to the state directory of a place.
