@@ -4,7 +4,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
 PACKAGES := iperf3 iproute2 ethtool procps openvswitch-switch etcd-server etcd-client \
-	containernetworking-plugins iptables nftables
+	containernetworking-plugins iptables nftables gcc libc6-dev
 
 export CGO_ENABLED := 0
 
@@ -47,7 +47,7 @@ golden: ## rewrite the golden files; read the difference before you commit it
 
 B ?= 8
 bench: ## the engine against other tools and a minimal C program, B blocks of a minute; leave the machine alone
-	./scripts/install-tools $(PACKAGES) gcc libc6-dev iperf nuttcp sockperf qperf
+	./scripts/install-tools $(PACKAGES) iperf nuttcp sockperf qperf
 	go run ./bench -blocks $(B) > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
 

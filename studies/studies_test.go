@@ -15,7 +15,7 @@ func TestShipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"link-limited.yaml", "mtu.yaml", "offload.yaml", "quick.yaml"} {
+	for _, want := range []string{"link-limited.yaml", "mtu.yaml", "offload.yaml", "policy.yaml", "quick.yaml"} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is not shipped", want)
 		}

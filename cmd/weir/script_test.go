@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weir-bench/weir/internal/cli"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/keep"
 	"github.com/weir-bench/weir/internal/store"
 )
@@ -49,6 +50,9 @@ func TestScript(t *testing.T) {
 				}
 			})
 			e.Setenv("RECORDED", recorded) // what tools printed
+			if cache, err := os.UserCacheDir(); err == nil {
+				e.Setenv("XDG_CACHE_HOME", cache) // what make has built
+			}
 			path, err := exec.LookPath("weir")
 			e.Setenv("WEIR", path)
 			return err
@@ -59,6 +63,10 @@ func TestScript(t *testing.T) {
 				return labErr() == nil, nil
 			case "tun":
 				return tunErr() == nil, nil
+			case "plugins":
+				return facts.Find("host-local") != "", nil
+			case "flanneld":
+				return facts.Find("flanneld") != "", nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}

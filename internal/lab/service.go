@@ -74,12 +74,7 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 		return err
 	}
 	out, said, err := p.output(ctx, e.Env, e.Argv)
-	if len(e.Undo) > 0 { // also what has failed half-way
-		l.undo = append(l.undo, func(ctx context.Context) error {
-			_, _, err := p.output(ctx, e.Env, e.Undo)
-			return err
-		})
-	}
+	l.undoLater(p, e, err)
 	if err == nil {
 		err = l.makes(p, e.Argv[0], e.Makes)
 	}

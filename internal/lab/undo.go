@@ -6,10 +6,27 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
 )
 
 // undoTime bounds how long the commands that undo others may take, all together.
 const undoTime = 10 * time.Second
+
+// undoLater remembers what undoes e, which ended with err. What has failed half-way
+// is undone, too; that this fails then is no news.
+func (l *lab) undoLater(p *place, e *plan.Exec, err error) {
+	if len(e.Undo) == 0 {
+		return
+	}
+	l.undo = append(l.undo, func(ctx context.Context) error {
+		_, _, undone := p.output(ctx, e.Env, e.Undo)
+		if err != nil {
+			return nil
+		}
+		return undone
+	})
+}
 
 // undoAll runs what undoes the commands of the plan, the last one first.
 func (l *lab) undoAll() error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -54,6 +55,9 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	mtu, err := podMTU("cni", t, 0)
 	if err != nil {
 		return plan.Plan{}, err
+	}
+	if n.Dir != "" && !filepath.IsAbs(n.Dir) {
+		return plan.Plan{}, fmt.Errorf("cni: dir %q is not an absolute path", n.Dir)
 	}
 	list, err := n.list(t.Hosts[0].Dev, mtu)
 	if err != nil {

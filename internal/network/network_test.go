@@ -28,6 +28,14 @@ var drivers = func() map[string]network.Driver {
 	}
 	ds["ovs-internal"] = &network.OVS{Datapath: "netdev", Interface: "internal"}
 	ds["ovs-vxlan-internal"] = &network.OVSVXLAN{Datapath: "netdev", Interface: "internal", VNI: 1, Port: 4789}
+	for _, plugin := range []string{"ptp", "macvlan"} {
+		ds["cni-"+plugin] = &network.CNI{Plugin: plugin}
+	}
+	ds["cni-conflist"] = &network.CNI{Conflist: `{"cniVersion": "0.4.0", "name": "mine", "plugins": [
+		{"type": "bridge", "bridge": "mybr", "isGateway": true, "ipam": {"type": "static"}},
+		{"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}}]}`}
+	ds["routed-rules"] = &network.Routed{Rules: 3}
+	ds["flannel-vxlan-masq"] = &network.FlannelVXLAN{VNI: 7, Port: 4789, Masq: true}
 	return ds
 }()
 
@@ -101,6 +109,9 @@ func TestBuildGolden(t *testing.T) {
 	}{
 		"build.vxlan-overlay": {drivers["vxlan-overlay"], plain},
 		"build.routed":        {drivers["routed"], rich},
+		"build.cni-ptp":       {drivers["cni-ptp"], rich},
+		"build.cni-dir":       {&network.CNI{Plugin: "macvlan", Dir: "/opt/plugins"}, plain},
+		"build.canal":         {&network.Canal{VNI: 1, Port: 8472, Rules: 2}, plain},
 		"build.ovs-vxlan":     {drivers["ovs-vxlan"], plain},
 		"build.ovs-system":    {drivers["ovs-vxlan"], kernel},
 	} {
@@ -149,6 +160,18 @@ func TestErrors(t *testing.T) {
 		{network.OVSVXLAN{Datapath: "auto", Interface: "veth", VNI: 1, Port: 4789}, kernel, "ovs-vxlan: segmentation by the tunnels of the kernel datapath is not switched off here; use datapath netdev"},
 		{network.OVSGeneve{Datapath: "auto", Interface: "veth", VNI: 1}, two, "ovs-geneve: port 0 is outside 1..65535"},
 		{network.OVSVLAN{Datapath: "auto", Interface: "veth", Tag: 4095}, two, "ovs-vlan: tag 4095 is outside 1..4094"},
+		{network.CNI{Plugin: "bridge", Conflist: "{}"}, two, "cni: plugin and conflist are given, use one of them"},
+		{network.CNI{Conflist: "{}"}, two, "cni: the conflist has no plugins"},
+		{network.CNI{Conflist: "[]"}, two, "cni: conflist: json: cannot unmarshal array into Go value of type network.conflist"},
+		{network.CNI{Dir: "bin"}, two, `cni: dir "bin" is not an absolute path`},
+		{network.CNI{Plugin: "vlan"}, two, `cni: plugin "vlan" is none of bridge, ptp, macvlan and ipvlan; another one needs a conflist`},
+		{network.CNI{Plugin: "ipvlan"}, one, "cni: segmentation between pods of one host on ipvlan cannot be switched off; use 2 hosts, or leave the offloads on"},
+		{network.FlannelVXLAN{VNI: 1}, two, "flannel-vxlan: port 0 is outside 1..65535"},
+		{network.FlannelVXLAN{VNI: 1<<24 - 1, Port: 8472}, two, "flannel-vxlan: the device flannel.16777215 has more than 15 letters: use a smaller vni"},
+		{network.FlannelUDP{Port: -1}, two, "flannel-udp: port -1 is outside 1..65535"},
+		{network.FlannelHostGW{}, one, "flannel-hostgw: needs 2 hosts or more, topology has 1"},
+		{network.Canal{VNI: 1, Port: 8472, Rules: 10001}, two, "canal: 10001 rules is outside 0..10000"},
+		{network.Routed{Rules: -1}, two, "routed: -1 rules is outside 0..10000"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
@@ -203,10 +226,14 @@ func TestPlansAreSound(t *testing.T) {
 		}
 		makes := func(s plan.Step, devs []string) {
 			for _, dev := range devs {
-				if made[s.In+" "+dev] || len(dev) > 15 {
-					t.Errorf("%s: %v: cannot make %q", name, s, dev)
+				in := s.In
+				if there, d, ok := strings.Cut(dev, "/"); ok {
+					in, dev = there, d
 				}
-				made[s.In+" "+dev] = true
+				if made[in+" "+dev] || !slices.Contains(places, in) || len(dev) > 15 {
+					t.Errorf("%s: %v: cannot make %q in %q", name, s, dev, in)
+				}
+				made[in+" "+dev] = true
 			}
 		}
 		for _, s := range p.Steps {
