@@ -10,7 +10,7 @@ export CGO_ENABLED := 0
 
 # Programs that no package has. weir looks for them here, too.
 BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
-FLANNEL := v0.28.4
+FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
 
 .PHONY: run build test tools flanneld check golden bench fuzz clean
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -62,6 +63,12 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	list, err := n.list(t.Hosts[0].Dev, mtu)
 	if err != nil {
 		return plan.Plan{}, fmt.Errorf("cni: %w", err)
+	}
+	if own, ok := list.Plugins[0]["mtu"].(float64); ok { // as JSON has numbers
+		if own > float64(mtu) {
+			return plan.Plan{}, fmt.Errorf("cni: the conflist's MTU %v is above the underlay's %d", own, mtu)
+		}
+		mtu = int(own)
 	}
 	kind, _ := list.Plugins[0]["type"].(string)
 	list.flat = kind == "macvlan" || kind == "ipvlan"
@@ -150,10 +157,7 @@ func ptpPlugin(mtu int) []plugin { return []plugin{{"type": "ptp", "mtu": mtu}} 
 // attach adds the pods of h to the network. Its files are below {dir}/cni. The first
 // plugin has host-local for addresses, whatever it had.
 func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step, error) {
-	first := plugin{}
-	for k, v := range l.Plugins[0] {
-		first[k] = v
-	}
+	first := maps.Clone(l.Plugins[0])
 	addrs := map[string]any{"subnet": t.PodAll}
 	ipam := map[string]any{"type": "host-local", "dataDir": plan.Dir + "/cni/ipam"}
 	if !l.flat {

@@ -89,7 +89,7 @@ func vxlanBackend(name string, vni, port int, masq bool) (flannel, error) {
 	if err := checkVXLAN(name, vni, port); err != nil {
 		return flannel{}, err
 	}
-	const overhead = 50 // over IPv4 (see vxlanOverhead)
+	const overhead = 50 // over IPv4, as vxlanOverhead has it
 	return flannel{name: name, backend: map[string]any{"Type": "vxlan", "VNI": vni, "Port": port}, masq: masq,
 		dev: "flannel." + strconv.Itoa(vni), kind: "vxlan", overhead: overhead}, nil
 }
