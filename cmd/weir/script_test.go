@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weir-bench/weir/internal/cli"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/guest"
 	"github.com/weir-bench/weir/internal/keep"
 	"github.com/weir-bench/weir/internal/pause"
@@ -53,7 +54,7 @@ func TestScript(t *testing.T) {
 			})
 			e.Setenv("RECORDED", recorded) // what tools printed
 			if cache, err := os.UserCacheDir(); err == nil {
-				e.Setenv("XDG_CACHE_HOME", cache) // where a guest's kernel may be; HOME is none
+				e.Setenv("XDG_CACHE_HOME", cache) // what make has built, and where a guest's kernel may be; HOME is none
 			}
 			path, err := exec.LookPath("weir")
 			e.Setenv("WEIR", path)
@@ -71,6 +72,10 @@ func TestScript(t *testing.T) {
 				return tunErr() == nil, nil
 			case "guest":
 				return guestErr() == nil, nil
+			case "plugins":
+				return facts.Find("host-local") != "", nil
+			case "flanneld":
+				return facts.Find("flanneld") != "", nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/cgroup"
+	"github.com/weir-bench/weir/internal/cni"
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/pause"
@@ -80,6 +81,22 @@ func pauseCommand() *cobra.Command {
 			}
 			<-c.Context().Done()
 			return nil
+		},
+	}
+}
+
+// cniCommand attaches pods with CNI plugins; plans of such networks run it.
+func cniCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "cni",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, as []string) error {
+			err := cni.Main(c.Context(), as, os.Stdout)
+			if errors.Is(err, cni.ErrUsage) {
+				return exit(exitUsage, err)
+			}
+			return err
 		},
 	}
 }

@@ -46,6 +46,11 @@ func TestTool(t *testing.T) {
 		"docker":       {"Docker version 20.10.24+dfsg1, build 297e128", "20.10.24+dfsg1"},
 		"dockerd":      {"Docker version 20.10.24+dfsg1, build 5d6db84", "20.10.24+dfsg1"},
 		"etcd":         {"etcd Version: 3.4.23\nGit SHA: Not provided (use ./build instead of go build)\nGo Version: go1.19.8\nGo OS/Arch: linux/amd64", "3.4.23"},
+		"etcdctl":      {"etcdctl version: 3.4.23\nAPI version: 3.4", "3.4.23"},
+		"flanneld":     {"v0.28.4", "0.28.4"},
+		"host-local":   {"CNI host-local plugin version unknown\nCNI protocol versions supported: 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0", "unknown"},
+		"iptables":     {"iptables v1.8.9 (nf_tables)", "1.8.9"},
+		"nft":          {"nftables v1.0.6 (Lester Gooch #5)", "1.0.6"},
 		"ethtool":      {"ethtool version 6.1", "6.1"},
 		"fping":        {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
 		"ip":           {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
@@ -82,9 +87,11 @@ func TestTool(t *testing.T) {
 
 func TestToolMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for name, want := range map[string]string{
-		"qperf":   "qperf: not found: install the package qperf (Debian, Ubuntu)",
-		"netperf": "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
+		"flanneld": "flanneld: not found: build it, in the source of weir: make flanneld (it needs Go and gcc)",
+		"qperf":    "qperf: not found: install the package qperf (Debian, Ubuntu)",
+		"netperf":  "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
 	} {
 		if Find(name) != "" {
 			t.Skipf("%s is in /usr/sbin", name)
@@ -94,7 +101,7 @@ func TestToolMissing(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are bird, curl, docker, dockerd, etcd, ethtool, fping, ip, iperf, iperf3") {
+	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are bird, curl, docker, dockerd, etcd, etcdctl, ethtool, flanneld, fping, host-local, ip, iperf, iperf3") {
 		t.Errorf("unknown: %v", err)
 	}
 }
@@ -111,5 +118,26 @@ func TestToolWithoutVersion(t *testing.T) {
 	cancel(cause)
 	if _, _, err := Tool(ctx, "iperf3"); !errors.Is(err, cause) {
 		t.Errorf("cancelled: %v, want %v", err, cause)
+	}
+}
+
+// What make has built is found, and plugins are, where CNI_PATH says; PATH comes first.
+func TestFind(t *testing.T) {
+	path, plugins, cache := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("PATH", path)
+	t.Setenv("CNI_PATH", "/nonsense:"+plugins)
+	t.Setenv("XDG_CACHE_HOME", cache)
+	built := filepath.Join(cache, "weir", "bin")
+	if err := os.MkdirAll(built, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{built, plugins, path} { // each hides the one before
+		want := filepath.Join(dir, "weir-test-program")
+		if err := os.WriteFile(want, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := Find("weir-test-program"); got != want {
+			t.Errorf("found %q, want %q", got, want)
+		}
 	}
 }

@@ -49,5 +49,5 @@ func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 	if err := old.close(); err != nil {
 		return err
 	}
-	return pod.makes(a.PID[0], a.Makes)
+	return l.makes(pod, a.PID[0], a.Makes)
 }

@@ -31,6 +31,7 @@ type lab struct {
 	places   map[string]*place
 	logs     string     // directory of the services' logs; "" is each place's own
 	services []*service // in the order of their start
+	undo     []func(context.Context) error
 	found    map[string]string
 	values   map[string]string         // what names in braces stand for in a plan
 	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
@@ -123,8 +124,8 @@ func (p *place) close() error {
 }
 
 func (l *lab) close() error {
+	errs := []error{l.undoAll()}
 	l.stopServices()
-	var errs []error
 	for _, p := range l.places {
 		errs = append(errs, p.close())
 	}

@@ -71,8 +71,9 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 		return err
 	}
 	out, err := l.output(ctx, p, e.Env, e.Argv)
+	l.undoLater(p, e, err)
 	if err == nil {
-		err = p.makes(e.Argv[0], e.Makes)
+		err = l.makes(p, e.Argv[0], e.Makes)
 	}
 	if err != nil && ctx.Err() == nil {
 		if e.Remedy != "" {
@@ -115,10 +116,18 @@ func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string,
 	return out.String(), nil
 }
 
-// makes fails when one of devs is not there.
-func (p *place) makes(who string, devs []string) error {
+// makes fails when one of devs is not in p, or where it says itself.
+func (l *lab) makes(p *place, who string, devs []string) error {
 	for _, dev := range devs {
-		if _, err := p.nl.LinkByName(dev); err != nil {
+		at, name := p, dev
+		if in, there, ok := strings.Cut(dev, "/"); ok {
+			var err error
+			if at, err = l.at(in); err != nil {
+				return err
+			}
+			name = there
+		}
+		if _, err := at.nl.LinkByName(name); err != nil {
 			return fmt.Errorf("%s has made no device %s: %w", who, dev, err)
 		}
 	}
@@ -158,7 +167,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := l.ready(ctx, p, d); err != nil {
 		return err
 	}
-	return p.makes(s.Name, s.Makes)
+	return l.makes(p, s.Name, s.Makes)
 }
 
 // openLog creates the file that takes what d says.

@@ -23,10 +23,7 @@ const (
 	ControlEtcd  = "etcd"
 )
 
-const (
-	swarmPort = 2377
-	etcdPort  = 2379
-)
+const swarmPort = 2377
 
 // Plan starts the engines, joins them and runs a container for every pod.
 func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
@@ -62,10 +59,9 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	case ControlSwarm:
 		p.Steps = append(p.Steps, swarm(t)...)
 	case ControlEtcd:
-		p.Steps = append(p.Steps, etcd(first))
-		store := fmt.Sprintf("etcd://%v:%d", first.Addr.Addr(), etcdPort)
+		p.Steps = append(p.Steps, etcd(t, "--enable-v2")...) // the version that Docker speaks
 		for _, h := range t.Hosts {
-			p.Steps = append(p.Steps, startDocker(h, "--cluster-store", store, "--cluster-advertise", h.Addr.Addr().String()+":2376")...)
+			p.Steps = append(p.Steps, startDocker(h, "--cluster-store", "etcd://"+etcdAddr(t), "--cluster-advertise", h.Addr.Addr().String()+":2376")...)
 		}
 	default:
 		return plan.Plan{}, fmt.Errorf("%s: control %q is neither %s nor %s", name, n.Control, ControlSwarm, ControlEtcd)
@@ -114,16 +110,6 @@ func swarm(t topo.Topology) []plan.Step {
 		steps = append(steps, dockerStep(h, append(join, "--token", "{token}", manager)...))
 	}
 	return steps
-}
-
-// etcd starts the store of all engines on h.
-func etcd(h topo.Host) plan.Step {
-	url := fmt.Sprintf("http://%v:%d", h.Addr.Addr(), etcdPort)
-	return plan.Step{In: h.Name, Service: &plan.Service{Name: "etcd",
-		// Docker speaks version 2 of its interface.
-		Argv: []string{"etcd", "--enable-v2", "--data-dir", plan.Dir + "/etcd",
-			"--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", "http://127.0.0.1:2380"},
-		Ready: plan.Ready{Line: "ready to serve client requests", Timeout: dockerTimeout}}}
 }
 
 // encrypts finds out whether the kernel of h can do what Docker uses. Where it

@@ -26,6 +26,10 @@ func TestWay(t *testing.T) {
 		"weave":               "h1p1:eth0 h1:p1 h1:weave weaver h1:eth0 h2:eth0 weaver h2:weave h2:p1 h2p1:eth0",
 		"docker-bridge":       "h1p1:eth0 docker h1p2:eth0",
 		"docker-overlay":      "h1p1:eth0 docker h1:eth0 h2:eth0 docker h2p1:eth0",
+		"cni":                 "h1p1:eth0 cni h1:cni0 cni h1:eth0 h2:eth0 cni h2:cni0 cni h2p1:eth0",
+		"cni-macvlan":         "h1p1:eth0 cni h1:eth0 h2:eth0 cni h2p1:eth0",
+		"flannel-udp":         "h1p1:eth0 cni h1:cni0 cni h1:flannel0 flanneld h1:eth0 h2:eth0 flanneld h2:flannel0 cni h2:cni0 cni h2p1:eth0",
+		"canal":               "h1p1:eth0 cni h1:flannel.1 flanneld h1:eth0 h2:eth0 flanneld h2:flannel.1 cni h2p1:eth0",
 		"bridge":              "h1p1:eth0 h1:p1 h1:br0 h1:p2 h1p2:eth0",
 		"ovs":                 "h1p1:eth0 h1:p1 h1:br-int h1:p2 h1p2:eth0",
 	}

@@ -56,15 +56,20 @@ func (a Await) Seconds() int { return cmp.Or(a.Timeout, DefaultTimeout) }
 type Exec struct {
 	Argv  []string `json:"argv"` // as in Service
 	Env   []string `json:"env,omitempty"`
-	Makes []string `json:"makes,omitempty"` // network devices that are in the place when it has ended
+	Makes []string `json:"makes,omitempty"` // network devices that are there when it has ended: "cni0", or "h1p1/eth0" in another place
 	// Found is the name under which every result of the network holds the first
-	// line that the command prints: a version, or a choice that a daemon made.
+	// line that the command prints, on stderr when it prints nothing else: a
+	// version, or a choice that a daemon made.
 	Found string `json:"found,omitempty"`
 	// Keep is a name, of small letters; in the words of the steps that follow,
 	// "{NAME}" stands for the first line that the command prints.
 	Keep string `json:"keep,omitempty"`
 	// Remedy is what to do when the command fails, for the end of the error.
 	Remedy string `json:"remedy,omitempty"`
+	// Undo is a command that undoes it, with the same Env. It runs when the network
+	// is closed, before the services end and after the Undo of later steps. What is
+	// killed undoes nothing, so that it must not be needed for nothing to be left.
+	Undo []string `json:"undo,omitempty"`
 }
 
 // An Adopt makes the network namespace of a process that a daemon started a
