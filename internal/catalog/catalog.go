@@ -30,6 +30,7 @@ var Networks = map[string]Network{
 	"routed":          {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)"},
 	"eni-shared":      {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)"},
 	"eni-dedicated":   {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)"},
+	"terway":          {func() network.Driver { return &network.Terway{} }, 0, "a pod with a shared NIC and one with a NIC of its own on every host, side by side (Terway's two ways)"},
 	"ipip":            {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)"},
 	"wireguard":       {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts"},
 	"geneve-overlay":  {func() network.Driver { return &network.GeneveOverlay{VNI: 1, Port: 6081} }, 2, "pods on a bridge per host, Geneve between two hosts"},

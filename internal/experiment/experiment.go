@@ -195,8 +195,8 @@ func (r *run) build(ctx context.Context, name string, p *path) (err error) {
 	return p.reach(ctx, p.plan)
 }
 
-func (p *path) client(pl plan.Plan) plan.End { return pl.Ends[0] }
-func (p *path) server(pl plan.Plan) plan.End { return pl.Ends[len(pl.Ends)-1] }
+func (p *path) client(pl plan.Plan) plan.End { c, _, _ := pl.Between(""); return c }
+func (p *path) server(pl plan.Plan) plan.End { _, s, _ := pl.Between(""); return s }
 
 // alive returns an error when a service of the network has ended.
 func (p *path) alive(ctx context.Context) error { return p.site.Verify(ctx, nil) }
