@@ -31,9 +31,10 @@ golden: ## rewrite the golden files; read the difference before you commit it
 	UPDATE=1 go test ./cmd/weir
 
 B ?= 8
+# PEERS = -iperf3 PATH -neper DIR compares with tools that Debian does not have.
 bench: ## the engine against other tools and a minimal C program, B blocks of a minute; leave the machine alone
 	./scripts/install-tools $(PACKAGES) gcc libc6-dev
-	go run ./bench -blocks $(B) > docs/benchmarks.md.new
+	go run ./bench -blocks $(B) $(PEERS) > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
 
 R ?= 70

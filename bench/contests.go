@@ -19,6 +19,9 @@ type contest struct {
 type contender struct {
 	name  string
 	probe probe.Probe
+	// goal is what the engine divided by this contender should reach on host; 0 is
+	// no goal. Where smaller is better it should not exceed it.
+	goal float64
 }
 
 // label is the name of a contender's probe in the study.
@@ -26,38 +29,70 @@ func (c contest) label(p contender) string {
 	return strings.ReplaceAll(c.name+"."+p.name, " ", "-")
 }
 
-func contests(limit string) []contest {
+// others says where tools are that are not on the path under their own names; ""
+// leaves them out.
+type others struct {
+	newIperf3 string // a newer iperf3 than the one on the path
+	neper     string // the directory of neper's programs
+	cc        string // the congestion control of who does not choose one
+}
+
+func contests(limit string, o others) []contest {
 	c := func(args ...string) []string { return append([]string{limit}, args...) }
+	tcp := []contender{
+		{"engine", &probe.TCPStream{}, 0},
+		{"C", program{c("tcp-recv", "ADDR", "PORT"), c("tcp-send", "ADDR", "PORT", "SECONDS"), "throughput", "bit/s", 1, fromServer, `^(\d+)`}, 0.98},
+		{"iperf3", &probe.Iperf3{}, 0},
+		{"iperf3 with the machine's default, " + o.cc, &probe.Iperf3{CC: o.cc}, 3},
+		{"netperf", &probe.Netperf{}, 1},
+		{"iperf", &probe.Iperf2{}, 0},
+		{"nuttcp", &probe.Nuttcp{}, 0},
+	}
+	if o.neper != "" {
+		tcp = append(tcp, contender{"neper", program{
+			words(o.neper + "/tcp_stream -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
+			words(o.neper + "/tcp_stream -c -H ADDR -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
+			"throughput", "bit/s", 1, fromServer, `local_throughput=(\d+)`}, 0})
+	}
+	udp := []contender{
+		{"engine", &probe.UDPStream{Send: "gso", Recv: "gro"}, 0},
+		{"engine, one send each", &probe.UDPStream{}, 0},
+		{"iperf3", &probe.Iperf3{UDP: true}, 8},
+	}
+	if o.newIperf3 != "" {
+		udp = append(udp, contender{"newest iperf3 with GSO and GRO", newer{probe.Iperf3{UDP: true}, o.newIperf3, "--gsro"}, 1.15})
+	}
 	return []contest{
-		{"TCP one stream", "bit/s", []contender{
-			{"engine", &probe.TCPStream{}},
-			{"C", program{c("tcp-recv", "ADDR", "PORT"), c("tcp-send", "ADDR", "PORT", "SECONDS"), "throughput", "bit/s", 1, fromServer, `^(\d+)`}},
-			{"iperf3", &probe.Iperf3{}},
-			{"iperf", &probe.Iperf2{}},
-			{"nuttcp", &probe.Nuttcp{}},
-		}},
-		{"UDP 1400 bytes", "bit/s", []contender{
-			{"engine", &probe.UDPStream{Send: "gso", Recv: "gro"}},
-			{"engine, one send each", &probe.UDPStream{}},
-			{"iperf3", &probe.Iperf3{UDP: true}},
-		}},
+		{"TCP one stream", "bit/s", tcp},
+		{"UDP 1400 bytes", "bit/s", udp},
 		{"UDP 18 bytes", "packet/s", []contender{
-			{"engine", &probe.UDPRate{}},
-			{"engine, sendmmsg", &probe.UDPRate{Send: "mmsg"}},
-			{"C", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", 1, fromServer, `^(\d+)`}},
-			{"iperf3", iperf3Packets{probe.Iperf3{UDP: true, Size: 18}}},
+			{"engine", &probe.UDPRate{}, 0},
+			{"C", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", 1, fromServer, `^(\d+)`}, 0.97},
+			{"iperf3", by{"packet.rate", probe.Iperf3{UDP: true, Size: 18}}, 1},
+			{"netperf", by{"packet.rate", &probe.Netperf{UDP: true, Size: 18}}, 1},
+		}},
+		{"UDP 18 bytes, the quickest way", "packet/s", []contender{
+			{"engine, sendmmsg", &probe.UDPRate{Send: "mmsg"}, 0},
+			{"C, one send each", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", 1, fromServer, `^(\d+)`}, 1.2},
 		}},
 		{"UDP response time, spinning", "1/s", []contender{
-			{"engine", perSecond{&probe.UDPRR{Spin: true}}},
-			{"C", program{c("rr-serve", "ADDR", "PORT"), c("rr-ask", "ADDR", "PORT", "SECONDS"), "transactions", "1/s", 1, fromClient, `^(\d+)`}},
+			{"engine", by{"transactions", &probe.UDPRR{Spin: true}}, 0},
+			{"C", program{c("rr-serve", "ADDR", "PORT"), c("rr-ask", "ADDR", "PORT", "SECONDS"), "transactions", "1/s", 1, fromClient, `^(\d+)`}, 0.98},
 		}},
-		{"UDP response time, blocking", "s", []contender{
-			{"engine", &probe.UDPRR{}},
-			{"sockperf", &probe.SockperfRR{}},
-			{"qperf", &probe.QperfRR{UDP: true}},
+		{"UDP response time, blocking, median", "s", []contender{
+			{"engine", &probe.UDPRR{}, 0},
+			{"sockperf", &probe.SockperfRR{}, 1},
+			{"qperf, mean", &probe.QperfRR{UDP: true}, 0},
+			{"netperf", &probe.NetperfRR{UDP: true}, 0},
+		}},
+		{"UDP response time, blocking, 99.9th percentile", "s", []contender{
+			{"engine", by{"rtt.p999", &probe.UDPRR{}}, 0},
+			{"sockperf", by{"rtt.p999", &probe.SockperfRR{}}, 1},
 		}},
 	}
 }
+
+func words(s string) []string { return strings.Fields(s) }
 
 const (
 	fromClient = false
@@ -101,32 +136,34 @@ func (p program) Parse(o probe.Output) (probe.Measured, error) {
 	return probe.Measured{Values: []record.Value{{Name: p.value, Unit: p.unit, Value: v * p.factor}}}, nil
 }
 
-// first moves a value to the front.
-func first(m probe.Measured, err error, name string) (probe.Measured, error) {
+// by is a probe by another of its values.
+type by struct {
+	value string
+	probe.Probe
+}
+
+func (b by) Parse(o probe.Output) (probe.Measured, error) {
+	m, err := b.Probe.Parse(o)
 	for i, v := range m.Values {
-		if v.Name == name {
+		if v.Name == b.value {
 			m.Values[0], m.Values[i] = m.Values[i], m.Values[0]
 			return m, err
 		}
 	}
 	if err == nil {
-		err = fmt.Errorf("no value %s", name)
+		err = fmt.Errorf("no value %s", b.value)
 	}
 	return probe.Measured{}, err
 }
 
-// iperf3Packets is iperf3 by packets per second.
-type iperf3Packets struct{ probe.Iperf3 }
-
-func (p iperf3Packets) Parse(o probe.Output) (probe.Measured, error) {
-	m, err := p.Iperf3.Parse(o)
-	return first(m, err, "packet.rate")
+// newer is another iperf3, with one more option for its client.
+type newer struct {
+	probe.Iperf3
+	program, option string
 }
 
-// perSecond is a request/response probe by transactions per second.
-type perSecond struct{ *probe.UDPRR }
-
-func (p perSecond) Parse(o probe.Output) (probe.Measured, error) {
-	m, err := p.UDPRR.Parse(o)
-	return first(m, err, "transactions")
+func (n newer) Commands(w probe.Window) (server, client []string) {
+	server, client = n.Iperf3.Commands(w)
+	server[0], client[0] = n.program, n.program
+	return server, append(client, n.option)
 }

@@ -48,6 +48,9 @@ func main() {
 	}
 	blocks := flag.Int("blocks", 20, "rounds")
 	runs := flag.Int("coverage", 0, "instead, runs of the same network twice, to count how often the intervals hold the truth")
+	var o others
+	flag.StringVar(&o.newIperf3, "iperf3", "", "a newer iperf3 than the installed one, to compare with as well")
+	flag.StringVar(&o.neper, "neper", "", "directory of neper's programs, to compare with as well")
 	dir := flag.String("o", "", "new directory for the results (default: a temporary one)")
 	flag.Parse()
 	if !rootless.Inside() {
@@ -57,7 +60,7 @@ func main() {
 		}
 		os.Exit(code)
 	}
-	exit(bench(ctx, *blocks, *runs, *dir, os.Stdout))
+	exit(bench(ctx, o, *blocks, *runs, *dir, os.Stdout))
 }
 
 func exit(err error) {
@@ -75,7 +78,7 @@ func asEngine(ctx context.Context, args []string) error {
 	return engine.Main(ctx, args, os.Stdout)
 }
 
-func bench(ctx context.Context, blocks, runs int, dir string, w io.Writer) (err error) {
+func bench(ctx context.Context, o others, blocks, runs int, dir string, w io.Writer) (err error) {
 	if err := rootless.Setup(); err != nil {
 		return err
 	}
@@ -94,7 +97,12 @@ func bench(ctx context.Context, blocks, runs int, dir string, w io.Writer) (err 
 	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-o", limit, "bench/c/limit.c").CombinedOutput(); err != nil {
 		return fmt.Errorf("cc bench/c/limit.c: %w: %s; run it in the root of the repository, with a C compiler (package gcc)", err, out)
 	}
-	contests := contests(limit)
+	cc, err := os.ReadFile("/proc/sys/net/ipv4/tcp_congestion_control")
+	if err != nil {
+		return err
+	}
+	o.cc = strings.TrimSpace(string(cc))
+	contests := contests(limit, o)
 	results, err := run(ctx, contests, blocks, dir)
 	if err != nil {
 		return err
@@ -148,13 +156,18 @@ func write(w io.Writer, contests []contest, rs []record.Result) {
 	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s: %s, %d CPUs, Linux %s, %s. Trust the ratios, which are\n"+
 		"paired within blocks, not the absolute figures. Intervals hold with 95 %% each.\n",
 		time.Now().Format("2006-01-02"), f.CPU, f.CPUs, f.Kernel, f.Distribution)
+	writeGoals(w, contests, rs)
 	for _, c := range contests {
 		fmt.Fprintf(w, "\n## %s\n\n| tool | version | host | engine ÷ tool | vxlan-overlay | engine ÷ tool |\n|---|---|---|---|---|---|\n", c.name)
 		for _, p := range c.contenders {
 			fmt.Fprintf(w, "| %s | %s |", p.name, version(rs, c.label(p)))
 			for _, n := range []string{"host", "vxlan-overlay"} {
 				ours, theirs := values(rs, n, c.label(c.contenders[0])), values(rs, n, c.label(p))
-				fmt.Fprintf(w, " %s | %s |", middle(theirs, c.unit), against(ours, theirs, p.probe == c.contenders[0].probe))
+				ratio := ""
+				if p.name != c.contenders[0].name {
+					ratio = bracket(against(ours, theirs))
+				}
+				fmt.Fprintf(w, " %s | %s |", middle(theirs, c.unit), ratio)
 			}
 			fmt.Fprintln(w)
 		}
@@ -183,21 +196,61 @@ func middle(v map[int]float64, u string) string {
 	return unit.Format(stat.Median(list, 0.95).Center, u)
 }
 
-func against(ours, theirs map[int]float64, same bool) string {
+// against returns the first divided by the second, paired by block.
+func against(ours, theirs map[int]float64) stat.Interval {
 	var a, b []float64
 	for block, x := range ours {
 		if y, ok := theirs[block]; ok {
 			a, b = append(a, y), append(b, x)
 		}
 	}
-	i := stat.Ratio(a, b, 0.95)
+	return stat.Ratio(a, b, 0.95)
+}
+
+func bracket(i stat.Interval) string {
 	switch {
-	case same || len(a) == 0:
-		return ""
+	case i.N == 0:
+		return "-"
 	case !i.Bounded():
 		return fmt.Sprintf("%.2f", i.Center)
 	}
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", i.Center, i.Lo, i.Hi)
+}
+
+// writeGoals prints what was aimed at, and whether it was reached: with the whole
+// interval, or with none of it.
+func writeGoals(w io.Writer, contests []contest, rs []record.Result) {
+	fmt.Fprint(w, "\n## Goals\n\n| | against | goal | host | | vxlan-overlay | |\n|---|---|---|---|---|---|---|\n")
+	for _, c := range contests {
+		lower := record.LowerIsBetter(c.unit)
+		for _, p := range c.contenders {
+			if p.goal == 0 {
+				continue
+			}
+			sign := "≥"
+			if lower {
+				sign = "≤"
+			}
+			fmt.Fprintf(w, "| %s | %s | %s %.4g |", c.name, p.name, sign, p.goal)
+			for _, n := range []string{"host", "vxlan-overlay"} {
+				i := against(values(rs, n, c.label(c.contenders[0])), values(rs, n, c.label(p)))
+				fmt.Fprintf(w, " %s | %s |", bracket(i), reached(i, p.goal, lower))
+			}
+			fmt.Fprintln(w)
+		}
+	}
+}
+
+func reached(i stat.Interval, goal float64, lower bool) string {
+	switch {
+	case !i.Bounded():
+		return "not measured"
+	case lower && i.Hi <= goal, !lower && i.Lo >= goal:
+		return "reached"
+	case lower && i.Lo > goal, !lower && i.Hi < goal:
+		return "missed"
+	}
+	return "undecided"
 }
 
 func version(rs []record.Result, probe string) string {
@@ -207,6 +260,9 @@ func version(rs []record.Result, probe string) string {
 		case r.Status == record.Skipped:
 			return "not installed"
 		case r.Status == record.OK:
+			if strings.HasPrefix(r.Found["tool"], "/") {
+				return "" // a program that tells none
+			}
 			return strings.TrimPrefix(r.Found["tool"], "weir ")
 		}
 	}

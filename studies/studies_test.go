@@ -16,7 +16,8 @@ func TestShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"fragmentation.yaml", "link-limited.yaml", "message-size.yaml", "mtu.yaml", "offload.yaml", "quick.yaml", "scaling.yaml", "tool-agreement.yaml", "udp-vs-tcp.yaml"} {
+		"cpu-stress.yaml", "fragmentation.yaml", "latency-under-load.yaml", "link-limited.yaml", "message-size.yaml", "mtu.yaml", "offload.yaml",
+		"quick.yaml", "scaling.yaml", "tool-agreement.yaml", "udp-vs-tcp.yaml"} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is not shipped", want)
 		}

@@ -185,9 +185,13 @@ func TestPrepareRefuses(t *testing.T) {
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
 		{"bound", "networks:\n- {use: vxlan, vni: 16777216}\nprobes: [ping]", "16777216"},
-		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {colour: [red]}", `factor "colour" is neither a condition (link, mtu, nic, offload) nor an option`},
+		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {colour: [red]}", `factor "colour" is neither a condition (link, load, mtu, nic, offload, stress) nor an option`},
 		{"factor of another probe", "networks: [host]\nprobes: [ping]\nfactors: {streams: [1, 2]}", `factor "streams"`},
 		{"level", "networks: [host]\nprobes: [ping]\nfactors: {offload: [maybe]}", `condition offload: level "maybe" is unknown`},
+		{"level of a load", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [udp-rate@0%]", `s.yaml:4: condition load: "udp-rate@0%": the share`},
+		{"load that is none", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [iperf3-tcp]", `s.yaml:4: condition load: iperf3-tcp cannot be a load`},
+		{"load without a rate", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [tcp-rr@5%]", `s.yaml:4: condition load: "tcp-rr@5%": it cannot be held to a rate`},
+		{"stress", "networks: [host]\nprobes: [ping]\nfactors:\n  stress: [lots]", `s.yaml:4: condition stress: "lots" is none of 0`},
 		{"level of an option", "networks: [host]\nprobes: [udp-rr]\nfactors: {size: [many]}", "size"},
 		{"level for one network", "networks: [host, vxlan-overlay]\nprobes: [ping]\nfactors: {mtu: [600]}", "vxlan-overlay: "},
 	} {
@@ -231,5 +235,26 @@ factors: {size: [200, 300], mtu: [1500, 9000]}
 	}
 	if _, err := p.Probe("v", nil); err == nil || !strings.Contains(err.Error(), `no probe "v"`) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A load is the study's probe with its options, else the catalog's.
+func TestPreparedLoad(t *testing.T) {
+	s, err := study.Load([]byte(`
+networks: [host]
+probes: [ping, {use: udp-rate, name: small, size: 100}]
+factors: {load: [idle, small, tcp-stream@50%], size: [200, 300]}
+`), "s.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := Prepare(s, topo.Kernel{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]probe.Probe{"small": &probe.UDPRate{Size: 100}, "tcp-stream": &probe.TCPStream{}, "udp-rate": &probe.UDPRate{}} {
+		if got, err := p.Load(name); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %+v, %v, want %+v", name, got, err, want)
+		}
 	}
 }

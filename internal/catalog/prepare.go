@@ -42,7 +42,10 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 		}
 		p.Networks[u.Name] = n
 	}
-	for f := range s.Factors {
+	for _, f := range slices.Sorted(maps.Keys(s.Factors)) {
+		if err := p.checkLevels(f, spec); err != nil {
+			errs = append(errs, err)
+		}
 		if !slices.ContainsFunc(s.Probes, func(u study.Use) bool { return Applies(u.Kind, f) }) {
 			errs = append(errs, fmt.Errorf("factor %q is neither a condition (%s) nor an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
 		}
@@ -79,6 +82,69 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 	}
 	_, err = network.Build(n.Driver, n.Topology)
 	return n, err
+}
+
+// checkLevels checks the levels of a factor that is a condition by themselves; what
+// they mean for each network and probe is for checkCells.
+func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
+	if !slices.Contains(condition.Names(), factor) {
+		return nil
+	}
+	base, err := topo.New(s)
+	if err != nil {
+		return nil // that is told of the networks
+	}
+	for _, level := range p.study.Factors[factor] {
+		_, err := condition.Apply(factor, level, base)
+		if err == nil && factor == "load" {
+			err = p.checkLoad(level)
+		}
+		if err != nil && p.study.FactorPos(factor) != "" {
+			err = fmt.Errorf("%s: %w", p.study.FactorPos(factor), err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkLoad finds out whether the probe of a level can be a load.
+func (p *Prepared) checkLoad(level string) error {
+	l, err := condition.ParseLoad(level)
+	if err != nil || l.Probe == "" {
+		return err
+	}
+	pr, err := p.Load(l.Probe)
+	if err == nil && l.Share > 0 {
+		if _, err = probe.Pace(pr, maxShareRate); err != nil {
+			err = fmt.Errorf("%q: %w", level, err)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("condition load: %w", err)
+	}
+	return nil
+}
+
+// maxShareRate is a rate that every probe which can be paced takes.
+const maxShareRate = 1e9
+
+// Load makes the probe that a load calls name: that of the study with its options,
+// or that of the catalog.
+func (p *Prepared) Load(name string) (pr probe.Probe, err error) {
+	if _, ok := p.study.Probe(name); ok {
+		pr, err = p.Probe(name, nil)
+	} else {
+		var e Probe
+		if e, err = FindProbe(name); err == nil {
+			pr = e.New()
+		}
+	}
+	if err == nil && probe.DeliveryUnit(pr) == "" {
+		err = fmt.Errorf("%s cannot be a load: only the native probes with a server can, for it counts what is delivered while they run", name)
+	}
+	return pr, err
 }
 
 // checkCells makes every probe and every change of condition once.

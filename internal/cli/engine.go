@@ -29,6 +29,7 @@ already: serve on one, run on the other.`,
 		engineDoes("run WORKLOAD HOST[:PORT]", "Measure the path to a machine that serves", false),
 		engineDoes("ping ADDR", "Measure the time of ICMP echoes", false),
 		engineDoes("reach ADDR:PORT", "Prove that a packet of a size arrives", true),
+		engineDoes("hog --share SHARE", "Take a share of the CPU time", true),
 		engineDoes("agent", "Take commands from standard input", true),
 	)
 	return c
@@ -51,7 +52,7 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 			if c.Name() == "agent" {
 				err = engine.Agent(c.Context(), os.Stdin, os.Stdout, os.Stderr)
 			} else {
-				err = engine.Main(c.Context(), append([]string{c.Name()}, as...), os.Stdout)
+				err = engine.Asked(c.Context(), append([]string{c.Name()}, as...), os.Stdin, os.Stdout)
 			}
 			switch {
 			case errors.Is(err, engine.ErrUsage):

@@ -132,7 +132,7 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	}
 	p := newProgress(d.Log)
 	results, err := experiment.Run(ctx, experiment.Config{
-		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Applies: catalog.Applies,
+		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
 		Open: lab.Open, Dir: d, Progress: p.event,
 	})
 	p.end()

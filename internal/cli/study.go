@@ -146,10 +146,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 		if !ok || k == "" || levels == "" {
 			return fmt.Errorf("--factor %q is not KEY=LEVEL,LEVEL…", kv)
 		}
-		if s.Factors == nil {
-			s.Factors = map[string][]string{}
-		}
-		s.Factors[k] = strings.Split(levels, ",")
+		s.Vary(k, strings.Split(levels, ","))
 	}
 	if given("precision") {
 		if s.Precision, err = unit.ParsePercent(f.precision); err != nil {

@@ -1,7 +1,8 @@
 // Package condition holds what a study changes about a network between trials:
-// the MTU, the rate of the link, the offloads. A condition is a changed
+// the MTU, the rate of the link, the offloads. Such a condition is a changed
 // topology, and its steps are the difference between two plans, so every
-// condition works with every network.
+// condition works with every network. Others, stress and load, are programs that
+// run beside a trial, and change no topology.
 //
 // It must not act, and it knows no network by name.
 package condition
@@ -28,16 +29,18 @@ const (
 
 // A condition is a line of the table.
 type condition struct {
-	set   func(level string, t *topo.Topology) error
-	about string // its levels
+	set   func(level string, t *topo.Topology) error // refuses what is no level
+	about string                                     // its levels
 }
 
 func table() map[string]condition {
 	return map[string]condition{
 		"link":    {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
+		"load":    {noChange(ParseLoad), "a probe that runs over the same path meanwhile: idle, NAME, or NAME@50% for a share of what the path can carry of it"},
 		"mtu":     {setMTU, "the MTU of the underlay in bytes"},
 		"nic":     {setNIC, "what the hosts' underlay devices segment: full, tso (nothing in tunnels) or none"},
 		"offload": {setOffload, "whether any device of a host or pod segments: on or off"},
+		"stress":  {noChange(ParseStress), "the share of CPU time that a program on both ends' CPUs asks for: 0, 50%, or split-50% for all of it in the first half of the window"},
 	}
 }
 
@@ -47,7 +50,7 @@ func Names() []string { return slices.Sorted(maps.Keys(table())) }
 // About says what the levels of a condition are.
 func About(name string) string { return table()[name].about }
 
-// Of returns the levels that are conditions; the others are the probe's.
+// Of returns the levels that are conditions; the others are the probe's options.
 func Of(levels map[string]string) map[string]string {
 	of := map[string]string{}
 	for k, v := range levels {

@@ -61,7 +61,7 @@ func TestApplyErrors(t *testing.T) {
 		spec        topo.Spec
 		want        string
 	}{
-		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: link, mtu, nic, offload)`},
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: link, load, mtu, nic, offload, stress)`},
 		{"mtu", "575", topo.Spec{}, `condition mtu: "575" is no MTU in bytes from 576 to 65535`},
 		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
 		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
@@ -71,6 +71,17 @@ func TestApplyErrors(t *testing.T) {
 		{"link", "2tbit", topo.Spec{}, `condition link: 2tbit is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
 		{"link", "fast", topo.Spec{}, `a link without a limit is "none"`},
 		{"nic", "", topo.Spec{}, `condition nic: NIC "" is none of full, tso and none`},
+		{"stress", "half", topo.Spec{}, `condition stress: "half" is none of 0, a share such as 50%, and split-50%; shares go up to 100%`},
+		{"stress", "101%", topo.Spec{}, `condition stress: "101%" is none of 0`},
+		{"stress", "split-", topo.Spec{}, `condition stress: "split-" is none of 0`},
+		{"stress", "25", topo.Spec{}, `condition stress: "25" is none of 0`},
+		{"stress", "0.5%", topo.Spec{}, `condition stress: "0.5%" is less than 1%`},
+		{"load", "", topo.Spec{}, `condition load: "" names no probe: a level is idle, NAME or NAME@50%`},
+		{"load", "@50%", topo.Spec{}, `condition load: "@50%" names no probe`},
+		{"load", "tcp-stream@", topo.Spec{}, `condition load: "tcp-stream@": the share behind @ is not within 1%..100%`},
+		{"load", "tcp-stream@0%", topo.Spec{}, `the share behind @ is not within 1%..100%`},
+		{"load", "tcp-stream@200%", topo.Spec{}, `the share behind @ is not within 1%..100%`},
+		{"load", "idle@50%@2", topo.Spec{}, `the share behind @ is not within 1%..100%`},
 		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
 	} {
 		got, err := Apply(c.name, c.level, topology(t, c.spec))
@@ -82,7 +93,7 @@ func TestApplyErrors(t *testing.T) {
 
 // A level gives a topology within bounds, or an error.
 func FuzzApply(f *testing.F) {
-	for _, level := range []string{"1500", "1gbit", "none", "full", "tso", "on", "off", "-1", "1e999", "NaN"} {
+	for _, level := range []string{"1500", "1gbit", "none", "full", "tso", "on", "off", "-1", "1e999", "NaN", "split-50%", "tcp-stream@50%", "idle"} {
 		f.Add(level)
 	}
 	base := topology(f, topo.Spec{})

@@ -42,3 +42,18 @@ func stayOn(cpus []int) error {
 	}
 	return nil
 }
+
+// ownCPUs lists the CPUs that this process may use.
+func ownCPUs() ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, fmt.Errorf("engine: the CPUs of this process: %w", err)
+	}
+	var cpus []int
+	for cpu := 0; len(cpus) < set.Count(); cpu++ {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
+}

@@ -238,7 +238,7 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &udpServer{fd: fd, begun: true, run: 1}
+		u := &udpServer{fd: fd, begun: true, run: 1, meter: new(meter)}
 		x := &streamReader{bulk: newBulk(), nap: time.Nanosecond, busy: now()}
 		x.shape(recvBatch)
 		seq := uint64(0)

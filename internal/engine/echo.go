@@ -116,6 +116,7 @@ func (u *udpServer) describe(a *accepted) {
 // reply answers a request of n bytes with itself.
 func (u *udpServer) reply(h header, n int) {
 	u.msg.buf[2] |= byte(kindAnswer)
+	u.meter.add(1, n)
 	e := u.echo
 	if h.kind != kindStamped || e == nil || h.run != u.run || !e.stamping() {
 		u.msg.answer(u.fd, n)
@@ -199,6 +200,7 @@ func (s *server) echo(e *echoer) {
 			return
 		}
 		sent += uint32(len(b))
+		s.meter.add(1, len(b))
 		if len(rest) < len(b) {
 			e.samples.collect(e.sock)
 		}

@@ -14,6 +14,9 @@
 // collection is off. TCP throughput is counted by the receiver on its own
 // clock. UDP is a ladder of counts: offered, sent, received, delivered.
 //
+// The server of a workload, and the hog that takes CPU time, tell what they have
+// done so far when they are asked (meter.go): they also run beside a measurement.
+//
 // Response times are taken apart by the kernel's time stamps of some requests
 // (stamp.go, samples.go). With c0 before sending, c1 the request at the client's
 // first device, s1 the request in the server's namespace, s2 in its program, s4
@@ -57,19 +60,25 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	return command(ctx, args, &events{w: stdout}, stdout)
 }
 
+// Asked is Main for programs that tell what they have done so far for every line of
+// stdin: hog, which ends with it, and serve --count.
+func Asked(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+	return command(ctx, args, &events{w: stdout, questions: stdin}, stdout)
+}
+
 // command runs a command, and tells of errors where programs read.
 func command(ctx context.Context, args []string, out *events, help io.Writer) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
 	commands := map[string]func(context.Context, []string, *events, io.Writer) error{
-		"serve": serveMain, "run": runMain, "ping": pingMain, "reach": reachMain,
+		"serve": serveMain, "run": runMain, "ping": pingMain, "reach": reachMain, "hog": hogMain,
 	}
 	if len(args) == 0 {
-		return fmt.Errorf("%w: no command; one of ping, reach, run, serve", ErrUsage)
+		return fmt.Errorf("%w: no command; one of hog, ping, reach, run, serve", ErrUsage)
 	}
 	run, ok := commands[args[0]]
 	if !ok {
-		return fmt.Errorf("%w: unknown command %q; one of ping, reach, run, serve", ErrUsage, args[0])
+		return fmt.Errorf("%w: unknown command %q; one of hog, ping, reach, run, serve", ErrUsage, args[0])
 	}
 	err := run(ctx, args[1:], out, help)
 	switch {

@@ -23,9 +23,10 @@ const (
 // events tells of a run: programs in JSON lines, of which every one is one write, so
 // that it is seen at the moment it tells of, and people in words (people.go).
 type events struct {
-	w      io.Writer
-	order  bool    // an agent was told to: servers are open, and addresses literal
-	people *people // nil prints JSON
+	w         io.Writer
+	questions io.Reader // lines that meter.go answers; nil is none
+	order     bool      // an agent was told to: servers are open, and addresses literal
+	people    *people   // nil prints JSON
 }
 
 type errorEvent struct {

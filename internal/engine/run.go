@@ -23,7 +23,7 @@ type config struct {
 	open    bool          // the server admits everybody, so a hello over UDP will do
 	token   string        // "" when there is none
 	every   time.Duration // from one line about the run to the next, for people; 0 is none
-	rate    float64       // udp-stream: bit/s of payload, 0 is as fast as it can; udp-open: requests/s
+	rate    float64       // of streams bit/s of payload, 0 is as fast as they can; udp-open: requests/s
 	sndBuf  int           // bytes; 0 leaves the kernel's choice
 	timeout time.Duration // for connecting, for every answer, and for TCP to move on
 
@@ -90,7 +90,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "of the measured window")
 	fs.DurationVar(&c.Warmup, "warmup", 0, "traffic before the window, not counted")
 	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 131072 for tcp-stream, 1400 for udp-stream, 64 else)")
-	fs.Float64Var(&c.rate, "rate", 0, "udp-stream: bit/s of payload, 0 is as fast as it can; udp-open: requests/s (default 2000)")
+	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, of all streams together, 0 is as fast as they can; udp-open: requests/s (default 2000)")
 	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream: connections")
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control, set at both ends")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes asked for the client's send buffer; 0 leaves it")
@@ -148,8 +148,10 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 		err = fmt.Errorf("interval %v is outside %v..%v, and not 0", c.every, minEvery, maxTime)
 	case math.IsNaN(c.rate) || c.rate < 0 || c.rate > maxRate:
 		err = fmt.Errorf("rate %g is outside 0..%g bit/s", c.rate, float64(maxRate))
-	case c.rate > 0 && c.Workload != "udp-stream" && c.Workload != "udp-open":
-		err = fmt.Errorf("%s: --rate is for udp-open and udp-stream", c.Workload)
+	case c.rate > 0 && c.Workload != "tcp-stream" && c.Workload != "udp-stream" && c.Workload != "udp-open":
+		err = fmt.Errorf("%s: --rate is for tcp-stream, udp-open and udp-stream", c.Workload)
+	case c.rate > 0 && c.Workload == "tcp-stream" && c.rate < minPaced*float64(c.Streams):
+		err = fmt.Errorf("tcp-stream: rate %g is below the %d bit/s that a stream can be paced to", c.rate, minPaced)
 	case c.zerocopy && c.Workload != "tcp-stream":
 		err = fmt.Errorf("%s: --zerocopy is for tcp-stream alone", c.Workload)
 	case c.sndBuf < 0 || c.sndBuf > maxBuffer:

@@ -43,6 +43,7 @@ type server struct {
 	changed chan struct{} // closed, and replaced, when a run begins or ends
 
 	short atomic.Int32 // runs of tcp-crr that are on
+	meter meter
 }
 
 // serveMain is `weir engine serve`.
@@ -75,7 +76,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	case !c.open:
 		s.drop(udp) // it is free for the runs
 	default:
-		if s.udp, err = newUDPServer(udp, at.Addr(), s.stop); err == nil {
+		if s.udp, err = newUDPServer(udp, at.Addr(), s.stop, &s.meter); err == nil {
 			serving = onThread(s.udp.serve)
 		}
 	}
@@ -85,6 +86,9 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	}
 	accepting := onThread(func() error { return s.accept(tcp) })
 	if err = c.ready(out, at); err == nil {
+		if c.count {
+			go out.answer(func() any { return s.meter.count() })
+		}
 		err = s.attend(ctx, c, accepting, serving)
 	}
 	s.close()

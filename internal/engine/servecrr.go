@@ -72,4 +72,5 @@ func (s *server) answerShort(fd int, p params, b []byte) {
 	}
 	b[2] |= byte(kindAnswer)
 	_ = writeFull(fd, b, deadline, s.stop) // the client tells of it
+	s.meter.add(1, len(b))
 }

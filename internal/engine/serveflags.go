@@ -19,6 +19,7 @@ type serveConfig struct {
 	token    string // "" when open
 	own      bool   // the token was given, and not made here
 	once     bool
+	count    bool          // tell what was delivered for every line of stdin
 	idle     time.Duration // without a run; 0 never ends
 	patience time.Duration
 	cpus     []int
@@ -36,6 +37,7 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	fs.BoolVar(&c.open, "open", false, "serve everybody, without a token, and not end by itself: for networks that were made for measuring; needs an address")
 	fs.DurationVar(&c.idle, "idle", defaultIdle, "end after this long without a run; 0 never does")
 	fs.BoolVar(&c.once, "once", false, "end after one run")
+	fs.BoolVar(&c.count, "count", false, "tell for every line of standard input, as a JSON line, what was delivered so far; needs --json")
 	fs.StringVar(&source.word, "token", "", "`token` that clients must hold; other users of this machine can read it in the list of processes")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", or else a new one is made and printed)")
 	fs.Func("cpu", "run the server on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
@@ -67,6 +69,8 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 		err = errors.New("an open server has no token and does not end by itself: leave out --open, or --token, --token-file and --idle")
 	case c.open && c.at.Addr().IsUnspecified():
 		err = fmt.Errorf("--open needs an address: on %v it would serve whoever reaches this machine", c.at)
+	case c.count && !*json:
+		err = errors.New("--count is for programs: it needs --json")
 	case c.idle < 0:
 		err = fmt.Errorf("idle time %v is below 0", c.idle)
 	}

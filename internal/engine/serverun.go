@@ -119,7 +119,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *accepted) (serve func(), 
 	if err != nil {
 		return nil, err
 	}
-	u, err := newUDPServer(udp, at.Addr(), new(stopper))
+	u, err := newUDPServer(udp, at.Addr(), new(stopper), &s.meter)
 	if err == nil {
 		err = setTimeouts(udp, tick)
 	}

@@ -88,7 +88,7 @@ func (u *udpServer) readStream() unix.Errno {
 // count counts the measured datagrams of the last read, and reports whether there
 // were any that are not of a stream.
 func (u *udpServer) count(x *streamReader) (others bool) {
-	buffers := int64(0)
+	buffers, before, bytes := int64(0), u.counts.Delivered, u.counts.Bytes
 	for i := range x.got {
 		p := x.at(i)
 		u.drops = p.drops
@@ -116,6 +116,7 @@ func (u *udpServer) count(x *streamReader) (others bool) {
 		}
 	}
 	u.counts.done(buffers)
+	u.meter.add(int(u.counts.Delivered-before), int(u.counts.Bytes-bytes))
 	return others
 }
 

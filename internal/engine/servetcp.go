@@ -4,7 +4,6 @@ import (
 	"net/netip"
 	"strings"
 	"sync/atomic"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -102,8 +101,7 @@ func (s *server) prepare(fd int, run *serverRun, a *accepted) (serve func(), err
 		return func() { s.hold(fd, p, nil); s.short.Add(-1) }, nil
 	}
 	return func() {
-		report := s.receive(fd, run)
-		writeJSON(fd, report, now()+int64(helloTimeout), s.stop)
+		s.receive(fd, run, func(r streamReport) { writeJSON(fd, r, now()+int64(helloTimeout), s.stop) })
 	}, nil
 }
 
@@ -122,8 +120,9 @@ func prepareTCP(fd int, v6 bool, p params) (cc string, rcvBuf int, err error) {
 
 // receive reads until the client shuts down, and counts what the reads inside
 // the run's window returned. The window begins a warm-up after the first byte of
-// any of the run's streams, so it is the same for all of them.
-func (s *server) receive(fd int, run *serverRun) streamReport {
+// any of the run's streams, so it is the same for all of them. The count is told
+// once, as soon as the window is over: the client sends until it has it.
+func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
 	buf, flags := make([]byte, readSize), 0
 	if run.Discard {
 		// tcp(7): the bytes are thrown away, and not put into the buffer.
@@ -131,41 +130,47 @@ func (s *server) receive(fd int, run *serverRun) streamReport {
 	}
 	r := streamReport{Window: int64(run.Duration)}
 	idle := now() + int64(run.Warmup+run.Duration+s.patience)
+	told := false
+	say := func(r streamReport) {
+		if !told {
+			told = true
+			tell(r)
+		}
+	}
 	var begin, end int64
 	for {
 		n, errno := recvFlags(fd, buf, flags)
 		t := now()
-		switch {
-		case again(errno):
-			if err := mayWait(idle, s.stop); err != nil {
-				return streamReport{Error: err.Error()}
-			}
-			continue
-		case errno != 0:
-			return streamReport{Error: errno.Error()}
+		if errno == 0 {
+			s.meter.bytes.Add(int64(n))
 		}
-		if end == 0 {
-			if n > 0 {
+		if first := run.first.Load(); end == 0 && (first != 0 || errno == 0 && n > 0) {
+			if first == 0 {
 				run.first.CompareAndSwap(0, t)
 			}
 			begin = run.first.Load() + int64(run.Warmup)
 			end = begin + int64(run.Duration)
 			idle = end + int64(s.patience)
 		}
+		if end != 0 && t > end {
+			say(r) // even a stream whose first byte never came: the others left it no room
+		}
 		switch {
-		case n == 0 && (run.first.Load() == 0 || t < end):
-			return streamReport{Error: "the stream ended before the measured window did"}
-		case n == 0: // even one whose first byte never came: the others left it no room
-			return r
+		case again(errno):
+			if err := mayWait(idle, s.stop); err != nil {
+				say(streamReport{Error: err.Error()})
+				return
+			}
+		case errno != 0:
+			say(streamReport{Error: errno.Error()})
+			return
+		case n == 0:
+			say(streamReport{Error: "the stream ended before the measured window did"})
+			return
 		case t > idle:
-			return streamReport{Error: "the client went on sending long after the measured window"}
+			return
 		case t > begin && t <= end:
 			r.Bytes += int64(n)
 		}
 	}
 }
-
-// margin is how much longer a client sends than the window lasts on its own
-// clock: the server's window begins when the first byte is read, a one-way delay
-// later and whatever a busy machine takes to run the server.
-func margin(rtt time.Duration) time.Duration { return 50*time.Millisecond + 2*rtt }

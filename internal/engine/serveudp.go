@@ -33,6 +33,7 @@ type udpServer struct {
 
 	only  *grant // who is answered; nil is everybody
 	board *board // for the client that asks over TCP while a run is on
+	meter *meter // of the server
 
 	run     uint32 // the run that is counted; the hello of another one replaces it
 	greeted bool
@@ -44,14 +45,14 @@ type udpServer struct {
 	counts  receiver
 }
 
-func newUDPServer(fd int, a netip.Addr, stop *stopper) (*udpServer, error) {
+func newUDPServer(fd int, a netip.Addr, stop *stopper, m *meter) (*udpServer, error) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
 		return nil, fmt.Errorf("udp: count drops: %w", err)
 	}
 	if _, err := setBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage(), board: newBoard()}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage(), board: newBoard(), meter: m}, nil
 }
 
 // serve reads until it is told to stop.

@@ -119,9 +119,10 @@ func writeJSON(fd int, v any, deadline int64, s *stopper) error {
 // A tcpConn is a connection of which the server has accepted the parameters.
 type tcpConn struct {
 	fd     int
-	cc     string // congestion control in effect at this end
-	sndBuf int    // bytes, at this end
-	dscp   int    // in effect at this end
+	cc     string  // congestion control in effect at this end
+	sndBuf int     // bytes, at this end
+	dscp   int     // in effect at this end
+	paced  float64 // bit/s of payload at most, in effect; 0 is no limit
 	far    accepted
 	zero   *zerocopy // nil sends by copying
 }
@@ -193,7 +194,10 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 	if err = connectTCP(ctx, t.fd, c.server, c.timeout); err != nil {
 		return t, err
 	}
-	return t, setTimeouts(t.fd, tick)
+	if err = setTimeouts(t.fd, tick); err == nil && c.rate > 0 {
+		t.paced, err = pace(t.fd, c.rate/float64(c.Streams))
+	}
+	return t, err
 }
 
 // agree sends the parameters and reads what the server made of them.

@@ -2,7 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -15,11 +17,12 @@ import (
 type tcpStreamResult struct {
 	head
 	Streams     int     `json:"streams"`
-	Bytes       int64   `json:"bytes"`       // that the server read in the window, of all streams
-	StreamBytes []int64 `json:"streamBytes"` // of each
-	Retransmits int64   `json:"retransmits"` // segments, in the window (TCP_INFO)
-	MSS         int     `json:"mss"`         // bytes, of the first stream, at the end
-	Congestion  string  `json:"congestion"`  // in effect at the sender
+	Bytes       int64   `json:"bytes"`          // that the server read in the window, of all streams
+	StreamBytes []int64 `json:"streamBytes"`    // of each
+	Retransmits int64   `json:"retransmits"`    // segments, in the window (TCP_INFO)
+	MSS         int     `json:"mss"`            // bytes, of the first stream, at the end
+	Rate        float64 `json:"rate,omitempty"` // bit/s of payload that all streams are held to, in effect
+	Congestion  string  `json:"congestion"`     // in effect at the sender
 	FarCC       string  `json:"serverCongestion"`
 	Send        string  `json:"send"`           // "copy", "zerocopy", or "zerocopy, copied after all" when most calls were
 	ZeroSends   int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has told the end of, warm-up included
@@ -75,6 +78,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		}
 		r.Bytes += report.Bytes
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
+		r.Rate += t.paced
 		if t.zero != nil {
 			t.zero.reap() // all has arrived, and most of it is told
 			r.Send = "zerocopy"
@@ -101,10 +105,6 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 // passed, and marks the window on out. It returns the retransmissions between
 // the marks. All senders have ended when it returns.
 func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out events) (int64, error) {
-	_, rtt, err := tcpInfo(conns)
-	if err != nil {
-		return 0, err
-	}
 	var first atomic.Int64
 	var over stopper
 	started := make(chan error, len(conns))
@@ -119,7 +119,7 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out
 			return nil
 		}))
 	}
-	retransmits, err := watchStreams(ctx, c, conns, &first, rtt, started, failed, out)
+	retransmits, err := watchStreams(ctx, c, conns, &first, started, failed, out)
 	over.stop()
 	for _, done := range senders {
 		if e := <-done; err == nil {
@@ -130,7 +130,7 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out
 }
 
 // watchStreams keeps the time while the senders send.
-func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.Int64, rtt time.Duration, started, failed <-chan error, out events) (int64, error) {
+func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.Int64, started, failed <-chan error, out events) (int64, error) {
 	select {
 	case <-started:
 	case err := <-failed:
@@ -142,7 +142,7 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	if err := sleepUntil(ctx, begin, failed); err != nil {
 		return 0, err
 	}
-	before, _, err := tcpInfo(conns)
+	before, err := tcpInfo(conns)
 	if err != nil {
 		return 0, err
 	}
@@ -157,11 +157,34 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	if err := out.end(); err != nil {
 		return 0, err
 	}
-	after, _, err := tcpInfo(conns)
+	after, err := tcpInfo(conns)
 	if err != nil {
 		return 0, err
 	}
-	return after - before, sleepUntil(ctx, end+int64(margin(rtt)), failed)
+	return after - before, counted(ctx, conns, end+int64(c.timeout), failed)
+}
+
+// counted returns when the server has told its count of every connection. Its
+// window begins and ends later than the client's: when the first byte is read.
+func counted(ctx context.Context, conns []tcpConn, deadline int64, failed <-chan error) error {
+	wait := make([]unix.PollFd, 0, len(conns))
+	for _, t := range conns {
+		wait = append(wait, unix.PollFd{Fd: int32(t.fd), Events: unix.POLLIN})
+	}
+	for len(wait) > 0 && now() < deadline {
+		if _, err := unix.Poll(wait, int(tick/time.Millisecond)/10); err != nil && !errors.Is(err, unix.EINTR) {
+			return fmt.Errorf("engine: tcp: wait for the server's count: %w", err)
+		}
+		select {
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
+			return errStopped
+		default:
+		}
+		wait = slices.DeleteFunc(wait, func(p unix.PollFd) bool { return p.Revents&(unix.POLLIN|unix.POLLHUP) != 0 })
+	}
+	return nil // whose count is missing is found out when it is read
 }
 
 // watchAcks lets out watch what the receiver's kernel acknowledges from now on. Of
@@ -232,16 +255,14 @@ func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	return hotSend(t.fd, b, 0)
 }
 
-// tcpInfo returns the retransmitted segments of all connections so far, and the
-// longest smoothed round-trip time.
-func tcpInfo(conns []tcpConn) (retransmits int64, rtt time.Duration, err error) {
+// tcpInfo returns the retransmitted segments of all connections so far.
+func tcpInfo(conns []tcpConn) (retransmits int64, err error) {
 	for _, t := range conns {
 		info, err := unix.GetsockoptTCPInfo(t.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err != nil {
-			return 0, 0, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
+			return 0, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
 		}
 		retransmits += int64(info.Total_retrans)
-		rtt = max(rtt, time.Duration(info.Rtt)*time.Microsecond)
 	}
-	return retransmits, rtt, nil
+	return retransmits, nil
 }

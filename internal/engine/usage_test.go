@@ -9,7 +9,7 @@ import (
 
 func TestUsage(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
-		{"", "one of ping, reach, run, serve"},
+		{"", "one of hog, ping, reach, run, serve"},
 		{"dance", `unknown command "dance"`},
 		{"serve localhost:1", "is not an address of this machine"},
 		{"serve fe80::1%eth0:1", "is not HOST, HOST:PORT or [ADDR]:PORT"},
@@ -28,7 +28,7 @@ func TestUsage(t *testing.T) {
 		{"run udp-rr 127.0.0.1:0", "port 0"},
 		{"run udp-rr 127.0.0.1:1 --size 15", "size 15 is outside 16..65507"},
 		{"run tcp-rr 127.0.0.1:1 --duration 0s", "duration 0s is outside"},
-		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is for udp-open and udp-stream"},
+		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is for tcp-stream, udp-open and udp-stream"},
 		{"run udp-stream 127.0.0.1:1 --rate NaN", "rate NaN"},
 		{"run udp-stream 127.0.0.1:1 --streams 2", "--streams is for tcp-stream alone"},
 		{"run tcp-stream 127.0.0.1:1 --streams 129", "129 streams is outside 1..128"},
@@ -57,6 +57,15 @@ func TestUsage(t *testing.T) {
 		{"run tcp-stream 127.0.0.1:1 --dscp 64", "DSCP 64 is outside 0..63"},
 		{"run tcp-stream 127.0.0.1:1 --cpu 1-0", "not a list of CPUs"},
 		{"serve 127.0.0.1:1 --cpu 1024", "not a list of CPUs"},
+		{"run tcp-stream 127.0.0.1:1 --rate 1e5", "rate 100000 is below the 131072 bit/s that a stream can be paced to"},
+		{"run tcp-stream 127.0.0.1:1 --rate 2e5 --streams 2", "rate 200000 is below"},
+		{"hog", "--share is missing"},
+		{"hog --share 0%", "outside 0%..100%"},
+		{"hog --share 101%", "outside 0%..100%"},
+		{"hog --share half", "not a number"},
+		{"hog --share 50% --period 1us", "period 1µs is outside"},
+		{"hog --share 50% --cpu x", "not a list of CPUs"},
+		{"hog --share 50% more", `unexpected argument "more"`},
 		{"ping ::1 --interval 1us", "interval 1µs is outside"},
 		{"ping 127.0.0.1:1", "not a literal address"},
 		{"reach 127.0.0.1:1", "size 0 is outside 44..65535"},

@@ -1,6 +1,7 @@
 // Package experiment runs a study: it brings all networks up at once, goes
 // through the blocks in their random order, changes conditions before a trial
-// and undoes them after it, and keeps every result as soon as there is one.
+// and undoes them after it, starts and stops what runs beside it, and keeps every
+// result as soon as there is one.
 //
 // It knows no network, no probe and no target by name: they are handed to it.
 package experiment
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
@@ -38,6 +38,8 @@ type Config struct {
 	Networks map[string]Network // by the study's name for it
 	// Probe makes the probe that the study calls name, at these levels.
 	Probe func(name string, levels map[string]string) (probe.Probe, error)
+	// Load makes the probe that a load calls name; nil when no study has one.
+	Load func(name string) (probe.Probe, error)
 	// Applies reports whether a factor means anything to a kind of probe.
 	Applies func(kind, factor string) bool
 	// Open makes the places of one network, whose services log to a directory.
@@ -67,16 +69,17 @@ const reachTime = 5 * time.Second
 // A run is a study under way.
 type run struct {
 	Config
-	cells   []study.Cell
-	paths   map[string]*path  // by network
-	missing map[string]error  // by program: why it cannot be run
-	version map[string]string // by program, where it tells one
-	results []record.Result
-	done    map[string]bool
-	idle    trial.Usage
-	started time.Time
-	ran     int // trials that this process ran
-	blocks  int // that the run will have, as far as is known now
+	cells    []study.Cell
+	paths    map[string]*path  // by network
+	missing  map[string]error  // by program: why it cannot be run
+	version  map[string]string // by program, where it tells one
+	results  []record.Result
+	done     map[string]bool
+	idle     trial.Usage
+	capacity map[string]capacity // of the paths for loads, by capacityKey
+	started  time.Time
+	ran      int // trials that this process ran
+	blocks   int // that the run will have, as far as is known now
 }
 
 // A path is a network that is up, or the reason why it is not.
@@ -105,6 +108,9 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	}
 	r.tell(Event{Text: "idle machine"})
 	if r.idle, err = trial.MeasureIdle(idleTime); err != nil {
+		return r.results, err
+	}
+	if err := r.measureCapacities(ctx); err != nil {
 		return r.results, err
 	}
 	r.started = time.Now() // what came before says nothing about how long a trial takes
@@ -259,29 +265,15 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if err := p.alive(ctx); err != nil {
 		return failed(now, ctx, err)
 	}
-	change, err := condition.Change(p.Driver, p.Topology, condition.Of(t.Levels))
-	if errors.Is(err, plan.ErrRebuild) {
-		return skipped(now, err), nil
-	}
-	if err != nil {
-		return res, fmt.Errorf("%s: %w", t.Network, err)
-	}
-	// A condition is undone even when the run is being cancelled: what follows in
-	// this process must find the network as it was built.
-	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
-	if err := p.site.Apply(ctx, change.Do); err != nil {
-		return failed(now, ctx, fmt.Errorf("condition: %w", err))
-	}
-	if len(change.Do) > 0 || !p.engines.Alive() {
-		if err := p.reach(ctx, change.Plan); err != nil {
+	res, err = r.under(ctx, p, t.Levels, func(c changed) (record.Result, error) {
+		beside, err := r.start(ctx, t, c)
+		defer stop(beside)
+		if err != nil {
 			return failed(now, ctx, err)
 		}
-	}
-	res, err = trial.Run(ctx, trial.Setup{
-		Probe: pr, Client: p.client(change.Plan), Server: p.server(change.Plan),
-		Site: p.site, Engines: p.engines, Plan: change.Plan, LinkRate: change.Topology.Rate,
-		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
-		Raw: func(name string, b []byte) error { return r.Dir.Raw(t.ID, name, b) },
+		setup := r.setup(c, t.ID, pr)
+		setup.Beside = beside
+		return trial.Run(ctx, setup)
 	})
 	if ps := probe.Programs(pr); res.Status == record.OK && res.Found["tool"] == "" && len(ps) > 0 {
 		client := ps[len(ps)-1] // its output does not tell its version

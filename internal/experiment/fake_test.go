@@ -2,6 +2,7 @@ package experiment
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -35,6 +37,35 @@ type machine struct {
 	open  func(network string) error
 	apply func(network string, steps []plan.Step) error
 	reach func(network string) error
+	// dies is how long a program runs beside a trial before it ends by itself, by
+	// its command of the engine.
+	dies map[string]time.Duration
+	// idle makes the load deliver nothing.
+	idle bool
+
+	log *journal // of the last run
+}
+
+// A journal tells when trials run, and when begins and ends what runs beside them.
+type journal struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (j *journal) add(format string, a ...any) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, fmt.Sprintf(format, a...))
+}
+
+// of is what happened on one network.
+func (j *journal) of(network string) (lines []string) {
+	for _, l := range j.lines {
+		if on, what, _ := strings.Cut(l, ": "); on == network {
+			lines = append(lines, what)
+		}
+	}
+	return lines
 }
 
 type fakeSite struct {
@@ -88,21 +119,19 @@ type fakeNode struct {
 }
 
 func (n fakeNode) Name() string { return n.name }
-func (n fakeNode) CPUs() []int  { return nil }
+func (n fakeNode) CPUs() []int  { return []int{0} }
 func (n fakeNode) FS() fs.FS    { return fstest.MapFS{} }
 
 // Run is the engine at either end: a server that waits, and an agent that takes
 // orders until its input ends.
 func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 	if c.Argv[2] != "agent" {
-		fmt.Fprintln(c.Stdout, probe.MarkReady)
-		<-ctx.Done()
-		return context.Cause(ctx)
+		return n.beside(ctx, c)
 	}
 	stop := context.AfterFunc(ctx, func() { c.Stdin.(io.Closer).Close() })
 	defer stop()
 	for orders := bufio.NewScanner(c.Stdin); orders.Scan(); {
-		v, err := n.obey(ctx, orders.Text())
+		v, err := n.obey(ctx, c.Stdout, orders.Text())
 		if ctx.Err() != nil {
 			break
 		}
@@ -110,12 +139,47 @@ func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 			fmt.Fprintf(c.Stdout, "{\"event\":\"error\",\"error\":%q}\n", err)
 			continue
 		}
-		fmt.Fprintf(c.Stdout, "{\"event\":\"result\",\"rate\":%g}\n", v)
+		fmt.Fprintf(c.Stdout, result, v, v/8)
 	}
 	return context.Cause(ctx)
 }
 
-func (n fakeNode) obey(ctx context.Context, order string) (float64, error) {
+// result is what a tool prints, and the engine for a tcp-stream of a second.
+const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"size":1,"window":1,"bytes":%g,"retransmits":0,"streams":1,` +
+	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}` + "\n"
+
+// beside is a server of the engine, a hog, or the client of a load. What counts
+// counts 1000 bytes and 0.5 s of CPU time in a second.
+func (n fakeNode) beside(ctx context.Context, c target.Cmd) error {
+	name := c.Argv[2]
+	if name != "serve" || c.Stdin != nil {
+		n.site.log.add("%s: %s begins", n.site.name, name)
+		defer n.site.log.add("%s: %s ends", n.site.name, name)
+	}
+	if d, ok := n.site.dies[name]; ok && (name != "serve" || c.Stdin != nil) {
+		var cancel func()
+		ctx, cancel = context.WithTimeoutCause(ctx, d, errors.New("killed"))
+		defer cancel()
+	}
+	begin := time.Now()
+	if c.Stdin != nil {
+		go func() {
+			for lines := bufio.NewScanner(c.Stdin); lines.Scan(); {
+				at := time.Since(begin)
+				did := at
+				if n.site.idle {
+					did = 0
+				}
+				fmt.Fprintf(c.Stdout, "{\"event\":\"count\",\"at\":%d,\"bytes\":%d,\"cpu\":%d}\n", at, did/time.Millisecond, did/2)
+			}
+		}()
+	}
+	fmt.Fprintln(c.Stdout, map[bool]string{true: probe.MarkBegin, false: probe.MarkReady}[name == "run"])
+	<-ctx.Done()
+	return context.Cause(ctx)
+}
+
+func (n fakeNode) obey(ctx context.Context, out io.Writer, order string) (float64, error) {
 	f := n.site
 	if strings.HasPrefix(order, `["reach"`) {
 		if f.reach != nil {
@@ -124,7 +188,10 @@ func (n fakeNode) obey(ctx context.Context, order string) (float64, error) {
 		return 0, nil
 	}
 	f.trials++
+	f.log.add("%s: trial", f.name)
+	fmt.Fprintln(out, probe.MarkBegin)
 	time.Sleep(time.Second)
+	fmt.Fprintln(out, probe.MarkEnd)
 	if f.measure != nil {
 		return f.measure(ctx, f.name, f.trials)
 	}
@@ -140,7 +207,8 @@ func (t tool) Commands(probe.Window) (server, client []string) {
 
 func (tool) Parse(o probe.Output) (probe.Measured, error) {
 	var event struct{ Rate float64 }
-	if err := json.Unmarshal(o.Client, &event); err != nil || event.Rate == 0 {
+	_, last, _ := bytes.Cut(o.Client, []byte(probe.MarkEnd))
+	if err := json.Unmarshal(last, &event); err != nil || event.Rate == 0 {
 		return probe.Measured{}, fmt.Errorf("tool: %q is no result", o.Client)
 	}
 	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: event.Rate}}, Protocol: "tcp"}, nil
@@ -169,11 +237,12 @@ func config(t *testing.T, m *machine, s study.Study, dir string) Config {
 	t.Helper()
 	d := results(t, dir)
 	c := Config{Study: s, Networks: map[string]Network{}, Dir: d, Open: m.opener(s),
-		Probe: func(string, map[string]string) (probe.Probe, error) { return tool{"weir"}, nil }}
+		Probe: func(string, map[string]string) (probe.Probe, error) { return tool{"weir"}, nil },
+		Load:  func(string) (probe.Probe, error) { return &probe.TCPStream{}, nil }}
 	for _, u := range s.Networks {
 		c.Networks[u.Name] = on(t, plain{}, topo.Spec{})
 	}
-	m.sites = nil
+	m.sites, m.log = nil, new(journal)
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -91,9 +92,10 @@ func numericLevels(tables []Table, factor string) int {
 	return len(set)
 }
 
-// quantity reads a level that is a number, a size or a rate, in base units.
+// quantity reads a level that is a number, a percentage, a size or a rate, the last
+// two in base units.
 func quantity(s string) (float64, bool) {
-	if v, err := strconv.ParseFloat(s, 64); err == nil && v-v == 0 { // neither NaN nor Inf
+	if v, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64); err == nil && v-v == 0 { // neither NaN nor Inf
 		return v, true
 	}
 	if v, err := unit.ParseBytes(s); err == nil {

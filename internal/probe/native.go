@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"fmt"
 	"strconv"
 	"time"
 )
@@ -21,12 +22,13 @@ const (
 
 // TCPStream measures the TCP payload that arrives per second.
 type TCPStream struct {
-	Streams  int    `yaml:"streams"`  // connections, a thread each at both ends; default 1
-	Size     int    `yaml:"size"`     // bytes per write; default 128 KiB
-	CC       string `yaml:"cc"`       // congestion control; default cubic
-	Discard  bool   `yaml:"discard"`  // the receiver throws the bytes away in the kernel; default is to copy them, as every application must
-	Zerocopy bool   `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel copies all the same, and more dearly
-	DSCP     int    `yaml:"dscp"`     // of the packets of both ends, 0 to 63
+	Streams  int     `yaml:"streams"`  // connections, a thread each at both ends; default 1
+	Rate     Bitrate `yaml:"rate"`     // bit/s of payload that the streams together are paced to; default as fast as they can
+	Size     int     `yaml:"size"`     // bytes per write; default 128 KiB
+	CC       string  `yaml:"cc"`       // congestion control; default cubic
+	Discard  bool    `yaml:"discard"`  // the receiver throws the bytes away in the kernel; default is to copy them, as every application must
+	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel copies all the same, and more dearly
+	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
 }
 
 // UDPStream measures the UDP payload that is delivered per second, and where the
@@ -58,6 +60,9 @@ type Ping struct {
 
 func (p TCPStream) Commands(w Window) (server, client []string) {
 	flags := []string{"--streams", strconv.Itoa(or(p.Streams, 1)), "--cc", or(p.CC, defaultCC), "--dscp", strconv.Itoa(p.DSCP)}
+	if p.Rate > 0 {
+		flags = append(flags, "--rate", fmt.Sprint(float64(p.Rate)))
+	}
 	if p.Discard {
 		flags = append(flags, "--discard")
 	}

@@ -15,12 +15,15 @@ func (p TCPStream) Parse(out Output) (Measured, error) {
 		return Measured{}, err
 	}
 	window, bytes := r.seconds("window"), r.count("bytes")
+	settings := []string{"size", "streams", "mss", "congestion", "serverCongestion", "rcvbuf", "send", "recv", "dscp"}
+	if _, paced := r.fields["rate"]; paced {
+		settings = append(settings, "rate")
+	}
 	return r.measured("tcp", []record.Value{
 		{Name: "throughput", Unit: "bit/s", Value: bytes * 8 / window},
 		{Name: "retransmits", Unit: "1", Value: r.count("retransmits")},
 		{Name: "window", Unit: "s", Value: window},
-	}, "size", "streams", "mss", "congestion", "serverCongestion", "rcvbuf",
-		"send", "recv", "dscp")
+	}, settings...)
 }
 
 // Parse reads throughput (bit/s of delivered payload), packet.rate (packet/s

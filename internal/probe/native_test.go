@@ -109,6 +109,7 @@ func TestNativeCommands(t *testing.T) {
 		{UDPOpen{Rate: 50, Size: 18, Spin: true}, serve, "run udp-open 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 50 --spin"},
 		{TCPCRR{}, serve, "run tcp-crr 10.64.1.1:5201 --duration 1s --warmup 200ms --size 64 --cc cubic"},
 		{TCPStream{}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 1 --cc cubic --dscp 0"},
+		{TCPStream{Streams: 2, Rate: 1e9}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 2 --cc cubic --dscp 0 --rate 1e+09"},
 		{TCPStream{Streams: 4, Size: 1000, CC: "bbr"}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1000 --streams 4 --cc bbr --dscp 0"},
 		{TCPStream{Discard: true, Zerocopy: true, DSCP: 46}, serve, "run tcp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 131072 --streams 1 --cc cubic --dscp 46 --discard --zerocopy"},
 		{UDPStream{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 1400 --rate 0 --send single --batch 1 --recv mmsg --nap 50µs"},

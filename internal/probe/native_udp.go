@@ -6,7 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weir-bench/weir/internal/unit"
 )
+
+// minPaced is the lowest rate of a TCP stream, bit/s, as in the engine.
+const minPaced = 8 * 16 << 10
 
 // A udpPath is how datagrams of size bytes get into the kernel of one end and out
 // of that of the other. The same datagrams cost very different amounts by these
@@ -96,6 +101,10 @@ func (p UDPRate) Check() error { return p.path().check() }
 func (p TCPStream) Check() error {
 	if p.DSCP < 0 || p.DSCP > 63 {
 		return fmt.Errorf("dscp: %d is outside 0..63", p.DSCP)
+	}
+	if streams := or(p.Streams, 1); p.Rate > 0 && float64(p.Rate) < minPaced*float64(streams) {
+		return fmt.Errorf("rate: %s is below the %s that each of %d streams can be paced to",
+			unit.Format(float64(p.Rate), "bit/s"), unit.Format(minPaced, "bit/s"), streams)
 	}
 	return nil
 }

@@ -58,12 +58,34 @@ func columns(t pivot.Table, baseline string) []column {
 	})
 	size.keep = 2
 	out = append(out, size)
+	out = append(out, companionColumns(rows)...)
 	blocks := column{Head: "ok", Class: "blocks", keep: 8}
 	for _, r := range rows {
 		blocks.Cells = append(blocks.Cells, fmt.Sprintf("%d/%d", r.OK, r.Trials()))
 	}
 	out = append(out, blocks)
 	return filled(out)
+}
+
+// companionColumns are what ran beside the trials did: the share of the CPUs that was
+// taken, and what a load delivered.
+func companionColumns(rows []pivot.Row) []column {
+	taken := share("CPU taken", 6, rows, func(r pivot.Row) (float64, bool) {
+		s, ok := r.Get("stress.taken")
+		return s.Median, ok
+	})
+	base := ""
+	for _, r := range rows {
+		if s, ok := r.Get("load.delivered"); ok {
+			base = s.Unit
+		}
+	}
+	load := numbers("load", base, rows, func(r pivot.Row) (float64, bool) {
+		s, ok := r.Get("load.delivered")
+		return s.Median, ok
+	})
+	load.keep = 6
+	return []column{taken, load}
 }
 
 // numbers is a column of one unit, chosen for its largest value. The decimals

@@ -48,6 +48,12 @@ var edges = []struct {
 			}
 		}
 	}, "n9"},
+	{"load and stress", func(r *Run) {
+		for i, x := range r.Results {
+			r.Results[i].Values = append(slices.Clip(x.Values), record.Value{Name: "stress.taken", Unit: "1", Value: 0.47},
+				record.Value{Name: "load.delivered", Unit: "bit/s", Value: 3.21e9})
+		}
+	}, "CPU taken load ok"},
 	{"link rate", func(r *Run) {
 		for i := range r.Results {
 			if r.Results[i].Found != nil && r.Results[i].Asked["probe"] == "tcp-stream" {

@@ -28,11 +28,6 @@ func Markdown(w io.Writer, r Run) error {
 	for _, f := range r.Findings {
 		bullets(b, []string{strings.Join(append([]string{f.Text}, f.Evidence...), "; ")})
 	}
-	if r.Claims != nil {
-		fmt.Fprint(b, "\n## Published figures that these results bear on\n\n")
-		mdTable(b, claimColumns(r.Claims))
-		bullets(b, append(claimNotes(r.Claims), claimFootnote(r.Claims)))
-	}
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n## %s\n\n", mdText(heading(t)))
 		mdTable(b, columns(t, p.Baseline))
@@ -49,6 +44,11 @@ func Markdown(w io.Writer, r Run) error {
 		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
 		mdTable(b, c.Columns)
 		bullets(b, append(c.Notes, c.Why...))
+	}
+	if r.Claims != nil {
+		fmt.Fprint(b, "\n## Published figures that these results bear on\n\n")
+		mdTable(b, claimColumns(r.Claims))
+		bullets(b, append(claimNotes(r.Claims), claimFootnote(r.Claims)))
 	}
 	if len(p.Residue) > 0 {
 		fmt.Fprint(b, "\n## What differed without being asked\n")

@@ -31,7 +31,13 @@ func (p painter) sweeps(s pivot.Sweep) ([]figure, error) {
 		return nil, nil
 	}
 	title := metric + " by " + s.Factor
-	svg, err := chart.Sweep(values, 0, s.Factor, metric+label, probeTitle(s.Probe)+", "+title+where+".")
+	along := s.Factor
+	for _, t := range s.Tables {
+		if strings.HasSuffix(t.Levels[s.Factor], "%") {
+			along = s.Factor + ", %"
+		}
+	}
+	svg, err := chart.Sweep(values, 0, along, metric+label, probeTitle(s.Probe)+", "+title+where+".")
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +45,7 @@ func (p painter) sweeps(s pivot.Sweep) ([]figure, error) {
 	if !ratio {
 		return out, nil
 	}
-	svg, err = chart.Sweep(p.curvesOf(s, func(r pivot.Row) stat.Interval { return r.Ratio }, 1), 1, s.Factor,
+	svg, err = chart.Sweep(p.curvesOf(s, func(r pivot.Row) stat.Interval { return r.Ratio }, 1), 1, along,
 		metric+" ÷ "+p.p.Baseline, probeTitle(s.Probe)+", ratio to "+p.p.Baseline+" by "+s.Factor+where+".")
 	return append(out, figure{"Ratio to " + p.p.Baseline + " by " + s.Factor + where, template.HTML(svg)}), err
 }

@@ -36,10 +36,6 @@ func Text(w io.Writer, r Run, width int) error {
 		}
 		wrap(b, "* ", plain(f.Text), width)
 	}
-	if r.Claims != nil {
-		fmt.Fprintln(b, "\nPublished figures that these results bear on")
-		textClaims(b, r.Claims, width)
-	}
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n%s\n", plain(heading(t)))
 		textTable(b, columns(t, p.Baseline), width)
@@ -56,6 +52,10 @@ func Text(w io.Writer, r Run, width int) error {
 		for _, n := range append(c.Notes, c.Why...) {
 			wrap(b, "  ", plain(n), width)
 		}
+	}
+	if r.Claims != nil {
+		fmt.Fprintln(b, "\nPublished figures that these results bear on")
+		textClaims(b, r.Claims, width)
 	}
 	if s := footnote(p); s != "" {
 		fmt.Fprintln(b)

@@ -1,6 +1,7 @@
 // Package store is the results directory of a run:
 //
 //	study.yaml           the study, resolved
+//	blocks.json, capacity.json  what is decided or measured once, for the whole run
 //	hosts/<host>.json    what each host is
 //	plans/<network>.jsonl  the steps that built each network
 //	results.jsonl        one line per trial, in the order of time

@@ -62,6 +62,10 @@ func (s *Study) decodeNode(d *decoder, n *node) {
 		return
 	}
 	*s = f.study().Resolve()
+	s.places = map[string]string{}
+	for factor := range s.Factors {
+		s.places[factor] = fmt.Sprintf("%s:%d", d.file, problem{keys: key("factors", factor)}.at(n))
+	}
 	for _, p := range s.problems() {
 		d.errs = append(d.errs, &Error{d.file, p.at(n), p.err})
 	}

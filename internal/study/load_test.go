@@ -38,7 +38,7 @@ func withoutPos(s Study) Study {
 		}
 		return out
 	}
-	s.Networks, s.Probes = strip(s.Networks), strip(s.Probes)
+	s.Networks, s.Probes, s.places = strip(s.Networks), strip(s.Probes), nil
 	return s
 }
 

@@ -48,6 +48,7 @@ package study
 
 import (
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/weir-bench/weir/internal/topo"
@@ -76,6 +77,8 @@ type Study struct {
 	Fast          Fast          // what a look at the study takes instead
 	Seed          uint64        // of the order of trials; 0: to be chosen and recorded by the caller
 	Topology      Topology
+
+	places map[string]string // "file:line" of the factors
 }
 
 // A Fast is the form of a study that takes seconds where the whole one takes
@@ -156,6 +159,19 @@ func (s Study) Network(name string) (Use, bool) { return find(s.Networks, name) 
 
 // Probe returns the probe called name.
 func (s Study) Probe(name string) (Use, bool) { return find(s.Probes, name) }
+
+// Vary gives the study a factor, in place of one of that name.
+func (s *Study) Vary(factor string, levels []string) {
+	s.Factors, s.places = maps.Clone(s.Factors), maps.Clone(s.places)
+	if s.Factors == nil {
+		s.Factors = map[string][]string{}
+	}
+	s.Factors[factor] = levels
+	delete(s.places, factor)
+}
+
+// FactorPos returns "file:line" of a factor, or "" when it did not come from a file.
+func (s Study) FactorPos(factor string) string { return s.places[factor] }
 
 func find(uses []Use, name string) (Use, bool) {
 	for _, u := range uses {

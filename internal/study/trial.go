@@ -103,22 +103,35 @@ func ids(cells []Cell) []string {
 	out := make([]string, len(cells))
 	count := map[string]int{}
 	for i, c := range cells {
-		parts := []string{c.Network, c.Probe}
-		for _, f := range slices.Sorted(maps.Keys(c.Levels)) {
-			parts = append(parts, f+"="+c.Levels[f])
-		}
-		out[i] = strings.Map(safe, strings.Join(parts, "-"))
+		out[i] = c.name()
 		count[strings.ToLower(out[i])]++
 	}
 	for i, c := range cells {
 		end := out[i][len(out[i])-1]
 		if count[strings.ToLower(out[i])] > 1 || len(out[i]) > maxID || end == '.' {
-			sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.Network, c.Probe, c.Levels)) // %q sorts a map
-			out[i] = fmt.Sprintf("%.*s-%x", maxID-17, out[i], sum[:8])
+			out[i] = c.hashed()
 		}
 	}
 	return out
 }
+
+func (c Cell) name() string {
+	parts := []string{c.Network, c.Probe}
+	for _, f := range slices.Sorted(maps.Keys(c.Levels)) {
+		parts = append(parts, f+"="+c.Levels[f])
+	}
+	return strings.Map(safe, strings.Join(parts, "-"))
+}
+
+// hashed is the name with a hash of all that it is made of.
+func (c Cell) hashed() string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.Network, c.Probe, c.Levels)) // %q sorts a map
+	return fmt.Sprintf("%.*s-%x", maxID-17, c.name(), sum[:8])
+}
+
+// ID names a use of c that is no trial, such as a preparation for trials: it is safe
+// as a file name, and no trial has it.
+func (c Cell) ID(purpose string) string { return purpose + "-" + c.hashed() }
 
 // safe keeps what may be in a file name and in a URL without escaping.
 func safe(r rune) rune {

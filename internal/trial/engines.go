@@ -129,8 +129,10 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 	err := e.order(ctx, client, func(line string) {
 		switch line {
 		case probe.MarkBegin:
+			s.ask()
 			x.readings.Begin = s.readCost()
 		case probe.MarkEnd:
+			s.ask()
 			x.readings.End = s.readCost()
 		}
 	})

@@ -66,10 +66,12 @@ func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
 	begin := wholeSeconds(s.Warmup)
 	end := begin + wholeSeconds(s.Duration)
 	if x.client.runs(start.Add(begin)) {
+		s.ask()
 		x.readings.Begin = s.readCost()
 		// A tool's clock is not quite ours: one that has ended when its window
 		// was nearly over was measured to its end.
 		if x.client.runs(start.Add(end)) || time.Since(start) > end-wholeSeconds(s.Duration)/20 {
+			s.ask()
 			x.readings.End = s.readCost()
 		}
 	}

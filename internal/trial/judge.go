@@ -59,7 +59,7 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		switch {
 		case e.Carries && e.Concerns(s.Client, s.Server):
 			errs = append(errs, carried(e, to.Sub(from), bytes, packets))
-		case e.NoFragments && !s.fragments(m):
+		case e.NoFragments && !s.fragments(m) && !s.loaded(): // whose datagrams may be larger
 			errs = append(errs, unfragmented(e, to.Sub(from)))
 		}
 	}
@@ -104,7 +104,7 @@ func unfragmented(e plan.Expect, d sample.Counters) error {
 // the path's MTU: fragments that were sent and that were received, and attempts to
 // put a datagram together that failed. (ip_fragment, ip_defrag, net/ipv4; RFC 4293)
 func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
-	if !s.fragments(m) {
+	if !s.fragments(m) || s.loaded() { // whose fragments cannot be told from the load's
 		return
 	}
 	proto := "ip."

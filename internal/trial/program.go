@@ -16,11 +16,13 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Where servers listen. Every network has namespaces of its own, so two numbers
-// serve all: the engines that stay, and the server of a foreign tool beside them.
+// Where servers listen. Every network has namespaces of its own, so three numbers
+// serve all: the engines that stay, and beside them the server of a foreign tool
+// and that of a load.
 const (
 	toolPort   = 5201
 	enginePort = 5202
+	loadPort   = 5203
 )
 
 // grace is how much longer than asked a program may take: to get ready, to
@@ -101,10 +103,15 @@ func (p *program) stop() error {
 	return p.wait()
 }
 
-// listening returns when up says that the server listens on port. It asks every
-// two milliseconds, until the server ends or grace is over.
+// listening returns when up says that the server listens on port.
 func (p *program) listening(ctx context.Context, port int, up func() bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, grace, fmt.Errorf("did not listen on port %d within %v", port, grace))
+	return p.await(ctx, fmt.Sprintf("listen on port %d", port), up)
+}
+
+// await returns when up says that the program did what it shall. It asks every two
+// milliseconds, until the program ends or grace is over.
+func (p *program) await(ctx context.Context, what string, up func() bool) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, grace, fmt.Errorf("did not %s within %v", what, grace))
 	defer cancel()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
@@ -115,7 +122,7 @@ func (p *program) listening(ctx context.Context, port int, up func() bool) error
 			if err := p.wait(); err != nil {
 				return err
 			}
-			return withTail(fmt.Errorf("ended before it listened on port %d", port), p.stdout.Bytes())
+			return withTail(fmt.Errorf("ended before it could %s", what), p.stdout.Bytes())
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -198,10 +205,18 @@ func (o *output) Write(b []byte) (int, error) {
 }
 
 // said reports whether an event line beginning with mark was printed.
-func (o *output) said(mark string) bool {
+func (o *output) said(mark string) bool { return len(o.saying(mark)) > 0 }
+
+// saying returns the event lines that begin with mark.
+func (o *output) saying(mark string) (lines []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.ContainsFunc(o.lines, func(line string) bool { return strings.HasPrefix(line, mark) })
+	for _, l := range o.lines {
+		if strings.HasPrefix(l, mark) {
+			lines = append(lines, l)
+		}
+	}
+	return lines
 }
 
 // Bytes is a copy of what was printed.

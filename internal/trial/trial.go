@@ -30,7 +30,8 @@ type Setup struct {
 	LinkRate       float64   // bit/s on the wire of each host's link; 0 is unlimited
 	Warmup         time.Duration
 	Duration       time.Duration
-	Idle           Usage // of the machine doing nothing, subtracted from its CPU time
+	Idle           Usage        // of the machine doing nothing, subtracted from its CPU time
+	Beside         []*Companion // what runs while it measures; started for this trial
 	// Raw keeps bytes under a name before anything reads them. Its error ends the run.
 	Raw func(name string, b []byte) error
 }
@@ -54,6 +55,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 		return r, nil
 	}
 	x := s.execute(ctx)
+	beside, besideErr := s.collect(ctx)
 	if err := s.keep(x); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrStore, err)
 	}
@@ -66,7 +68,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	}
 	m, err := s.Probe.Parse(probe.Output{Client: x.client.stdout.Bytes(), Server: x.server.stdout.Bytes()})
 	if x.err != nil {
-		r.Status, r.Reason = record.Failed, x.err.Error()
+		r.Status, r.Reason = record.Failed, errors.Join(x.err, besideErr).Error()
 		// Some tools give their reason on stdout.
 		if err != nil && len(probe.Programs(s.Probe)) > 0 && len(x.client.stdout.Bytes()) > 0 {
 			r.Reason += ": " + err.Error()
@@ -89,7 +91,8 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	s.cost(&r, x)
 	surroundings(&r, x)
 	s.fragmented(&r, m, x)
-	if err := errors.Join(after, s.judge(&r, m, x)); err != nil {
+	r.Values = append(r.Values, beside...)
+	if err := errors.Join(after, s.judge(&r, m, x), besideErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 	return r, nil
@@ -106,9 +109,21 @@ func broken(err error) record.Status {
 
 // keep stores what was run, what it printed and what the counters said.
 func (s *Setup) keep(x *execution) error {
-	commands, err := json.MarshalIndent(map[string]any{
+	run := map[string]any{
 		"server": x.server.argv, "serverNode": s.Server.Node,
-		"client": x.client.argv, "clientNode": s.Client.Node}, "", "  ")
+		"client": x.client.argv, "clientNode": s.Client.Node}
+	type file struct {
+		name string
+		b    []byte
+	}
+	var files []file
+	for i, c := range s.Beside {
+		name := fmt.Sprintf("beside%d", i+1)
+		run[name] = [][]string{c.counter.argv, c.driver.argv}
+		files = append(files, file{name + ".out", c.counter.stdout.Bytes()}, file{name + ".err", c.counter.stderr.Bytes()},
+			file{name + ".client.out", c.driver.stdout.Bytes()}, file{name + ".client.err", c.driver.stderr.Bytes()})
+	}
+	commands, err := json.MarshalIndent(run, "", "  ")
 	if err != nil {
 		return err
 	}
@@ -116,14 +131,10 @@ func (s *Setup) keep(x *execution) error {
 	if err != nil {
 		return err
 	}
-	for _, f := range []struct {
-		name string
-		b    []byte
-	}{
-		{"commands.json", commands}, {"counters.json", counters},
-		{"client.out", x.client.stdout.Bytes()}, {"client.err", x.client.stderr.Bytes()},
-		{"server.out", x.server.stdout.Bytes()}, {"server.err", x.server.stderr.Bytes()},
-	} {
+	files = append(files, file{"commands.json", commands}, file{"counters.json", counters},
+		file{"client.out", x.client.stdout.Bytes()}, file{"client.err", x.client.stderr.Bytes()},
+		file{"server.out", x.server.stdout.Bytes()}, file{"server.err", x.server.stderr.Bytes()})
+	for _, f := range files {
 		if len(f.b) > 0 {
 			if err := s.Raw(f.name, f.b); err != nil {
 				return err

@@ -141,7 +141,7 @@ func TestRun(t *testing.T) {
 				fmt.Fprintln(stdout, "cannot bind")
 				return nil
 			}
-		}, record.Failed, "server: ended before it listened on port 5201: cannot bind"},
+		}, record.Failed, "server: ended before it could listen on port 5201: cannot bind"},
 		{"a foreign client hangs", func(s *Setup, cli, srv *node) {
 			s.Probe, srv.port = tool{"iperf9"}, toolPort
 			cli.run = func(ctx context.Context, _ []string, _, _ io.Writer) error { <-ctx.Done(); return context.Cause(ctx) }

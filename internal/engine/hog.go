@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// A hog keeps CPUs busy for a share of the time, as another program would that
+// computes: one thread for each CPU, which stays there. In every period a thread
+// computes until it has had its share of the period in CPU time, or the period is
+// over, and sleeps for the rest. What it did not get in one period it does not
+// ask for in the next.
+//
+// Its priority is that of any program, so where others want the CPU as well, the
+// scheduler gives it no more than its part of it. What it got it tells for every
+// question; a question also begins a new period on all CPUs. It ends when there are
+// no more.
+type hog struct {
+	share  float64 // of a period, above 0 and at most 1
+	period time.Duration
+	begun  atomic.Int64 // when the last period began that was told to
+	stop   *stopper
+}
+
+const (
+	// defaultPeriod is longer than what the scheduler lets run at a time (some 3 ms,
+	// base_slice_ns of kernel/sched/fair.c), so that a hog that had to wait still gets
+	// its share, and short against a measurement.
+	defaultPeriod = 10 * time.Millisecond
+	minPeriod     = time.Millisecond
+	// glance is how long a hog computes before it looks at its CPU time, and
+	// hogNap how long it sleeps before it looks for a new period.
+	glance = 20 * time.Microsecond
+	hogNap = time.Millisecond
+)
+
+// hogMain is `weir engine hog`.
+func hogMain(ctx context.Context, args []string, out *events, help io.Writer) error {
+	h := hog{stop: new(stopper)}
+	var cpus []int
+	fs := flag.NewFlagSet("hog", flag.ContinueOnError)
+	fs.Func("share", "of the time of every CPU, such as 50%", func(s string) (err error) {
+		if h.share, err = unit.ParsePercent(s); err == nil && !(h.share > 0 && h.share <= 1) {
+			err = fmt.Errorf("%s is outside 0%%..100%%, or nothing", s)
+		}
+		return err
+	})
+	fs.DurationVar(&h.period, "period", defaultPeriod, "in which the CPU is used for the share, at its beginning")
+	fs.Func("cpu", "the CPUs, such as 0 or 0,2-3 (default all that it may use)", func(s string) (err error) {
+		cpus, err = parseCPUs(s)
+		return err
+	})
+	if _, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine hog --share SHARE [flags]")); err != nil {
+		return err
+	}
+	switch {
+	case h.share == 0:
+		return fmt.Errorf("%w: hog: --share is missing, such as 50%%", ErrUsage)
+	case h.period < minPeriod || h.period > maxTime:
+		return fmt.Errorf("%w: hog: period %v is outside %v..%v", ErrUsage, h.period, minPeriod, maxTime)
+	}
+	if len(cpus) == 0 {
+		var err error
+		if cpus, err = ownCPUs(); err != nil {
+			return err
+		}
+	}
+	return h.run(ctx, cpus, *out)
+}
+
+func (h *hog) run(ctx context.Context, cpus []int, out events) error {
+	roomFor(len(cpus))
+	var threads []<-chan error
+	pinned := make(chan struct{}, len(cpus))
+	for _, cpu := range cpus {
+		threads = append(threads, onThread(func() error {
+			var one unix.CPUSet
+			one.Set(cpu)
+			if err := unix.SchedSetaffinity(0, &one); err != nil {
+				return fmt.Errorf("engine: hog: stay on CPU %d: %w: this process may not use it, or it is not there", cpu, err)
+			}
+			pinned <- struct{}{}
+			return h.burn()
+		}))
+	}
+	var err error
+	for _, t := range threads {
+		select {
+		case <-pinned:
+		case e := <-t:
+			err = or(err, e)
+		}
+	}
+	if err == nil {
+		err = out.print(struct {
+			Event string `json:"event"`
+			CPUs  []int  `json:"cpus"`
+		}{"ready", cpus})
+	}
+	if err == nil {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			out.answer(h.count)
+		}()
+		select {
+		case <-ctx.Done():
+			err = cancelled(ctx, errStopped)
+		case <-ended:
+		}
+	}
+	h.stop.stop()
+	for _, t := range threads {
+		err = or(err, <-t)
+	}
+	return err
+}
+
+// count tells what the hog has used, and begins a new period.
+func (h *hog) count() any {
+	c := count{Event: "count", At: now()}
+	h.begun.Store(c.At)
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {
+		return errorEvent{"error", fmt.Sprintf("engine: hog: CPU time: %v", err)}
+	}
+	c.CPU = ts.Nano()
+	return c
+}
+
+// burn computes for the share of every period. It must run on a thread of its own.
+func (h *hog) burn() error {
+	begin, last := now(), int64(0)
+	for !h.stop.stopped() {
+		used, err := threadTime()
+		if err != nil {
+			return err
+		}
+		budget := used + int64(h.share*float64(h.period))
+		for used < budget && h.left(begin, last) > 0 {
+			for until := now() + int64(glance); now() < until; {
+			}
+			if used, err = threadTime(); err != nil {
+				return err
+			}
+		}
+		for left := h.left(begin, last); left > 0; left = h.left(begin, last) {
+			hotNap(min(time.Duration(left), hogNap))
+		}
+		begin += int64(h.period)
+		if t := now(); t-begin > int64(h.period) {
+			begin = t // whole periods were lost
+		}
+		if told := h.begun.Load(); told > last {
+			begin, last = told, told
+		}
+	}
+	return nil
+}
+
+// left is what is left of the period that began then, ns; nothing when another one
+// was told to begin than the last, or the hog is to stop.
+func (h *hog) left(begin, last int64) int64 {
+	if h.stop.stopped() || h.begun.Load() > last {
+		return 0
+	}
+	return begin + int64(h.period) - now()
+}
+
+// threadTime is the CPU time of this thread, ns.
+func threadTime() (int64, error) {
+	var ts unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
+		return 0, fmt.Errorf("engine: hog: CPU time: %w", err)
+	}
+	return ts.Nano(), nil
+}

@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// An asked is a program that counts, with its questions and its answers.
+type asked struct {
+	questions io.Writer
+	answers   *bufio.Scanner
+	end       func() error // by the end of stdin
+}
+
+// counting starts a command that counts, and returns it with what it printed first.
+func counting(t *testing.T, args ...string) (asked, string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	in, questions := io.Pipe()
+	answers, out := io.Pipe()
+	done := make(chan error, 1)
+	go func() {
+		done <- Asked(ctx, args, in, out)
+		out.Close()
+	}()
+	t.Cleanup(func() { cancel(); questions.Close(); io.Copy(io.Discard, answers) })
+	a := asked{questions, bufio.NewScanner(answers), func() error { questions.Close(); return <-done }}
+	if !a.answers.Scan() {
+		t.Fatalf("%v printed nothing: %v", args, <-done)
+	}
+	return a, a.answers.Text()
+}
+
+func (a asked) ask(t *testing.T) (c count) {
+	t.Helper()
+	if _, err := a.questions.Write([]byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if !a.answers.Scan() {
+		t.Fatal("no answer")
+	}
+	if err := strictJSON(a.answers.Bytes(), &c); err != nil || c.Event != "count" {
+		t.Fatalf("%s is no count: %v", a.answers.Text(), err)
+	}
+	return c
+}
+
+// A server that is asked tells what it delivered, whatever the workload.
+func TestMeter(t *testing.T) {
+	needFamily(t, loopbacks[0])
+	a, line := counting(t, "serve", loopbacks[0], "--open", "--json", "--count")
+	var ready struct{ Address string }
+	if err := json.Unmarshal([]byte(line), &ready); err != nil {
+		t.Fatal(err)
+	}
+	before := a.ask(t)
+	if before.Bytes != 0 || before.Messages != 0 {
+		t.Errorf("%+v before any client came", before)
+	}
+	for _, workload := range workloads {
+		lines, err := run(t, short(workload, ready.Address)...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r struct{ Bytes, Delivered, Transactions, Size int64 }
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
+			t.Fatal(err)
+		}
+		after := a.ask(t)
+		bytes, messages := after.Bytes-before.Bytes, after.Messages-before.Messages
+		if workload == "udp-stream" && (messages != r.Delivered || bytes != r.Bytes) {
+			t.Errorf("%s: counted %d bytes in %d datagrams, the result has %d in %d", workload, bytes, messages, r.Bytes, r.Delivered)
+		}
+		if workload == "tcp-stream" && (bytes < r.Bytes || r.Bytes == 0 || messages != 0) {
+			t.Errorf("%s: counted %d bytes and %d messages, the result has %d bytes", workload, bytes, messages, r.Bytes)
+		}
+		if !strings.HasSuffix(workload, "stream") && (messages < r.Transactions || r.Transactions == 0 || bytes != messages*r.Size) { // and those of the warm-up
+			t.Errorf("%s: counted %d messages with %d bytes, the result has %d of %d", workload, messages, bytes, r.Transactions, r.Size)
+		}
+		if after.At <= before.At {
+			t.Errorf("%s: the clock goes from %d to %d", workload, before.At, after.At)
+		}
+		before = after
+	}
+}
+
+// A hog uses CPU time, tells how much, and ends with its input.
+func TestHog(t *testing.T) {
+	cpus, err := ownCPUs()
+	if err != nil || len(cpus) == 0 {
+		t.Fatalf("%v, %v", cpus, err)
+	}
+	for _, args := range []string{"--share 100%", "--share 1%", "--share 50% --period 1h"} {
+		a, ready := counting(t, append([]string{"hog", "--cpu", strconv.Itoa(cpus[0])}, strings.Fields(args)...)...)
+		if want := fmt.Sprintf(`{"event":"ready","cpus":[%d]}`, cpus[0]); ready != want {
+			t.Fatalf("%s printed %s, not %s", args, ready, want)
+		}
+		first := a.ask(t)
+		last := first
+		for last.CPU-first.CPU < int64(defaultPeriod)/10 { // every share gets there
+			last = a.ask(t)
+		}
+		if last.At-first.At < (last.CPU-first.CPU)/int64(len(cpus)+spareProcs) {
+			t.Errorf("%s: %d ns of CPU time in %d ns", args, last.CPU-first.CPU, last.At-first.At)
+		}
+		if err := a.end(); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+	}
+	if _, err := run(t, "hog", "--share", "50%", "--cpu", "1023"); err == nil || !strings.Contains(err.Error(), "stay on CPU 1023") {
+		t.Errorf("a CPU that is not there: %v", err)
+	}
+}
+
+// A paced stream is held to its rate, which is read back from the kernel.
+func TestPace(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	for _, streams := range []string{"1", "2"} {
+		var r tcpStreamResult
+		const rate = 20e6
+		measure(t, &r, "run", "tcp-stream", addr, "--cc", "reno", "--duration", "100ms", "--warmup", "50ms", "--rate", "20e6", "--streams", streams)
+		if r.Rate != rate {
+			t.Errorf("%s streams: a rate of %g, want %g", streams, r.Rate, rate)
+		}
+		// What was queued when the window began comes on top, and what a reader that was
+		// scheduled away finds there.
+		if most := int64(rate/8*r.Window) + 2*readSize + 4*discardSize; r.Bytes > most {
+			t.Errorf("%s streams: %d bytes, more than %d", streams, r.Bytes, most)
+		}
+	}
+}

@@ -1,0 +1,229 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/trial"
+	"github.com/weir-bench/weir/record"
+)
+
+// start starts what t's levels ask to run beside it, the load last, so that its
+// steady state is that under stress. Both have been started, or neither runs.
+func (r *run) start(ctx context.Context, t study.Trial, c changed) (beside []*trial.Companion, err error) {
+	stress, load, err := condition.Beside(t.Levels)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			stop(beside)
+			beside = nil
+		}
+	}()
+	if stress.Share > 0 {
+		s, err := trial.StartStress(ctx, c.site.Nodes[c.client(c.Plan).Node], stress, r.Study.Duration)
+		if err != nil {
+			return beside, err
+		}
+		beside = append(beside, s)
+	}
+	if load.Probe != "" {
+		paced, err := r.pace(t, load)
+		if err != nil {
+			return beside, err
+		}
+		l, err := trial.StartLoad(ctx, c.site, c.client(c.Plan), c.server(c.Plan), paced)
+		if err != nil {
+			return beside, err
+		}
+		beside = append(beside, l)
+	}
+	return beside, nil
+}
+
+// pace is the load of a trial, held to its share of what the path carries.
+func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error) {
+	l = trial.Load{Name: t.Levels["load"], Warmup: r.Study.Warmup}
+	if l.Probe, err = r.Load(load.Probe); err != nil || load.Share == 0 {
+		return l, err
+	}
+	capacity, err := r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].of()
+	if err != nil {
+		return l, err
+	}
+	l.Rate = capacity * load.Share
+	l.Probe, err = probe.Pace(l.Probe, l.Rate)
+	return l, err
+}
+
+// stop ends the newest first. How they ended is in the trial's result.
+func stop(beside []*trial.Companion) {
+	for _, c := range slices.Backward(beside) {
+		_ = c.Stop()
+	}
+}
+
+// capacityFile keeps what the paths carried flat out, so that a resumed run asks
+// for the same rates.
+const capacityFile = "capacity.json"
+
+// capacityTrials is how many windows a capacity is the median of.
+const capacityTrials = 5
+
+// A capacity is what a path carries of one load, flat out and with nothing beside
+// it: what shares of it refer to.
+type capacity struct {
+	Network string            `json:"network"`
+	Load    string            `json:"load"`             // the name of a probe
+	Levels  map[string]string `json:"levels,omitempty"` // of the conditions of the path
+	Unit    string            `json:"unit"`
+	Value   float64           `json:"value"`   // the median
+	Windows []float64         `json:"windows"` // in the order of time
+	Error   string            `json:"-"`       // why it is not known
+}
+
+// of returns the capacity, or why there is none.
+func (c capacity) of() (float64, error) {
+	switch {
+	case c.Error != "":
+		return 0, fmt.Errorf("the capacity of the path is not known: %s", c.Error)
+	case c.Value <= 0:
+		return 0, errors.New("the capacity of the path is not known: most of its windows carried nothing")
+	}
+	return c.Value, nil
+}
+
+func capacityKey(network, load string, levels map[string]string) string {
+	parts := []string{network, load}
+	path := condition.Network(levels)
+	for _, name := range slices.Sorted(maps.Keys(path)) {
+		parts = append(parts, name+"="+path[name])
+	}
+	return strings.Join(parts, " ")
+}
+
+// measureCapacities measures what the study needs and capacity.json lacks.
+func (r *run) measureCapacities(ctx context.Context) error {
+	var known []capacity
+	if b, err := r.Dir.ReadFile(capacityFile); err == nil {
+		if err := json.Unmarshal(b, &known); err != nil {
+			return fmt.Errorf("%s does not hold the capacities of paths: %w", capacityFile, err)
+		}
+	}
+	r.capacity = map[string]capacity{}
+	for _, c := range known {
+		r.capacity[capacityKey(c.Network, c.Load, c.Levels)] = c
+	}
+	for _, cell := range r.cells {
+		_, load, err := condition.Beside(cell.Levels)
+		if err != nil {
+			return err
+		}
+		key := capacityKey(cell.Network, load.Probe, cell.Levels)
+		if _, ok := r.capacity[key]; ok || load.Share == 0 || r.paths[cell.Network].err != nil {
+			continue
+		}
+		c, err := r.measureCapacity(ctx, cell, load.Probe)
+		if err != nil {
+			return err
+		}
+		r.capacity[key] = c
+		if c.Error != "" {
+			continue // its trials fail; a resumed run tries again
+		}
+		known = append(known, c)
+		b, err := json.MarshalIndent(known, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := r.Dir.File(capacityFile, append(b, '\n')); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureCapacity runs the load as a probe, with the windows of the study. Its
+// error ends the run.
+func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string) (capacity, error) {
+	levels := condition.Network(cell.Levels)
+	c := capacity{Network: cell.Network, Load: load, Levels: levels}
+	r.tell(Event{Text: fmt.Sprintf("capacity of %s for %s", cell.Network, load)})
+	p, err := r.Load(load)
+	if err == nil {
+		p, err = probe.Pace(p, 0) // it may have a rate of its own
+	}
+	if err != nil {
+		return c, err
+	}
+	c.Unit = probe.DeliveryUnit(p)
+	for n := range capacityTrials {
+		id := study.Cell{Network: cell.Network, Probe: load, Levels: levels}.ID(fmt.Sprintf("capacity%d", n+1))
+		res, err := r.under(ctx, r.paths[cell.Network], levels, func(u changed) (record.Result, error) {
+			return trial.Run(ctx, r.setup(u, id, p))
+		})
+		switch {
+		case err != nil:
+			return c, err
+		case res.Status != record.OK:
+			c.Error = res.Reason
+			return c, nil
+		}
+		c.Windows = append(c.Windows, res.Values[0].Value)
+	}
+	c.Value = median(c.Windows)
+	return c, nil
+}
+
+func median(vs []float64) float64 {
+	sorted := slices.Sorted(slices.Values(vs))
+	return sorted[len(sorted)/2] // of an odd number
+}
+
+// setup is a trial of p on a path under conditions, with nothing beside it.
+func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
+	return trial.Setup{
+		Probe: p, Client: c.client(c.Plan), Server: c.server(c.Plan),
+		Site: c.site, Engines: c.engines, Plan: c.Plan, LinkRate: c.Topology.Rate,
+		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
+		Raw: func(name string, b []byte) error { return r.Dir.Raw(id, name, b) },
+	}
+}
+
+// A changed path is one under the conditions of a trial.
+type changed struct {
+	*path
+	condition.Changed
+}
+
+// under brings a path under the conditions of levels, runs f, and brings it back.
+// Its error ends the run.
+func (r *run) under(ctx context.Context, p *path, levels map[string]string, f func(changed) (record.Result, error)) (res record.Result, err error) {
+	now := record.Result{Start: time.Now()}
+	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
+	if err != nil {
+		return res, err
+	}
+	// A condition is undone even when the run is being cancelled: what follows in
+	// this process must find the network as it was built.
+	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
+	if err := p.site.Apply(ctx, change.Do); err != nil {
+		return failed(now, ctx, fmt.Errorf("condition: %w", err))
+	}
+	if len(change.Do) > 0 || !p.engines.Alive() {
+		if err := p.reach(ctx, change.Plan); err != nil {
+			return failed(now, ctx, err)
+		}
+	}
+	return f(changed{p, change})
+}

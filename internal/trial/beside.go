@@ -1,0 +1,192 @@
+package trial
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/record"
+)
+
+// A Companion runs beside a trial, and is part of its conditions: a program that
+// counts what it does and tells when it is asked, which is when the trial's window
+// begins and ends. It serves one trial; who started it stops it.
+type Companion struct {
+	name      string // in messages and in Found
+	counter   program
+	driver    program // of a load: the client, whose server counts; never started else
+	questions io.WriteCloser
+	asked     int
+	values    func(from, to count) []record.Value
+}
+
+// A count is what the engine prints when it is asked; times in nanoseconds.
+type count struct{ At, Bytes, Messages, CPU int64 }
+
+func (c count) since(from count) (seconds float64) { return time.Duration(c.At - from.At).Seconds() }
+
+const (
+	markCount = `{"event":"count"`
+	// settle is the least time in which a load reaches its rate.
+	settle = 100 * time.Millisecond
+	// endless is longer than any trial that a load runs beside; the engine takes no more.
+	endless = time.Hour
+)
+
+// StartStress starts what takes CPU time from both ends, on all CPUs of node, where
+// both are. window is the trial's, which a split stress divides.
+func StartStress(ctx context.Context, node target.Node, s condition.Stress, window time.Duration) (*Companion, error) {
+	share := fmt.Sprintf("%g%%", 100*s.Share)
+	argv := []string{"weir", "engine", "hog", "--share", share}
+	if s.Split {
+		argv = append(argv, "--period", window.String())
+	}
+	cpus := node.CPUs()
+	if len(cpus) == 0 {
+		return nil, fmt.Errorf("stress of %s: the CPUs of %s are not known, and so not what would be a share of them", share, node.Name())
+	}
+	c := &Companion{name: "stress of " + share, values: func(from, to count) []record.Value {
+		taken := time.Duration(to.CPU-from.CPU).Seconds() / to.since(from) / float64(len(cpus))
+		return []record.Value{{Name: "stress.taken", Unit: "1", Value: taken}}
+	}}
+	c.counter.cpus = cpus
+	return c, c.start(ctx, node, argv, nil, nil)
+}
+
+// A Load is traffic beside a trial.
+type Load struct {
+	Name   string
+	Probe  probe.Probe // paced, if it shall be; it has a probe.DeliveryUnit
+	Rate   float64     // that it was paced to, in that unit; 0 is flat out
+	Warmup time.Duration
+}
+
+// StartLoad starts l between the two ends and returns when it is in steady state.
+func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, l Load) (*Companion, error) {
+	unit := probe.DeliveryUnit(l.Probe)
+	c := &Companion{name: "load " + l.Name, values: func(from, to count) []record.Value {
+		work := float64(to.Messages - from.Messages)
+		if unit == "bit/s" {
+			work = 8 * float64(to.Bytes-from.Bytes)
+		}
+		vs := []record.Value{{Name: "load.delivered", Unit: unit, Value: work / to.since(from)}}
+		if l.Rate > 0 {
+			vs = append(vs, record.Value{Name: "load.asked", Unit: unit, Value: l.Rate})
+		}
+		return vs
+	}}
+	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
+	c.driver.cpus, c.counter.cpus = apart(cli, srv)
+	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, loadPort),
+		Warmup: max(l.Warmup, settle), Duration: endless})
+	// No agent runs them, so the server is to be asked, and the client to speak to programs.
+	return c, c.start(ctx, srv, append(serve, "--count"), cli, append(send, "--json"))
+}
+
+// start starts the counter, then the driver if there is one. When it fails, nothing
+// runs.
+func (c *Companion) start(ctx context.Context, node target.Node, counter []string, drivers target.Node, driver []string) error {
+	r, w := io.Pipe()
+	c.counter.stdin, c.questions = r, w
+	c.counter.start(ctx, node, counter)
+	go func() {
+		<-c.counter.done
+		r.CloseWithError(errors.New("it has ended")) // so that a question does not wait
+	}()
+	err := c.counter.await(ctx, "get ready", c.counter.saysReady)
+	if err == nil && driver != nil {
+		c.driver.start(ctx, drivers, driver)
+		err = c.driver.await(ctx, "get under way", func() bool { return c.driver.stdout.said(probe.MarkBegin) })
+	}
+	if err != nil {
+		_ = c.Stop() // what matters is why it did not start
+		return wrap(c.name, err)
+	}
+	return nil
+}
+
+// Stop ends it. How it ended is the trial's to judge, while it was needed.
+func (c *Companion) Stop() error {
+	err := c.driver.stop()
+	c.questions.Close()
+	return errors.Join(err, c.counter.stop())
+}
+
+// ask makes all that runs beside the trial tell what it has done. Answers are read
+// by collect.
+func (s *Setup) ask() {
+	for _, c := range s.Beside {
+		c.asked++
+		_, _ = c.questions.Write([]byte("\n")) // what has ended does not answer
+	}
+}
+
+// collect returns what ran beside the trial did in its window, and why it was not
+// what the trial needed.
+func (s *Setup) collect(ctx context.Context) (vs []record.Value, err error) {
+	for _, c := range s.Beside {
+		more, e := c.collect(ctx)
+		vs, err = append(vs, more...), errors.Join(err, wrap(c.name, e))
+	}
+	return vs, err
+}
+
+func (c *Companion) collect(ctx context.Context) ([]record.Value, error) {
+	err := c.counter.await(ctx, "tell what it did", func() bool { return len(c.counter.stdout.saying(markCount)) >= c.asked })
+	if err == nil && c.driver.done != nil {
+		select {
+		case <-c.driver.done:
+			if err = c.driver.wait(); err == nil {
+				err = errors.New("ended")
+			}
+		default:
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: it did not run to the end of the trial", err)
+	}
+	lines := c.counter.stdout.saying(markCount)
+	if len(lines) != 2 {
+		return nil, errors.New("the window of the trial is not known, and so not what was done in it")
+	}
+	var from, to count
+	if err := errors.Join(json.Unmarshal([]byte(lines[0]), &from), json.Unmarshal([]byte(lines[1]), &to)); err != nil {
+		return nil, err
+	}
+	if to.At <= from.At {
+		return nil, fmt.Errorf("impossible: a window from %d to %d ns", from.At, to.At)
+	}
+	vs := c.values(from, to)
+	if vs[0].Value <= 0 {
+		return vs, fmt.Errorf("%s is %g %s: it did nothing in the window", vs[0].Name, vs[0].Value, vs[0].Unit)
+	}
+	return vs, nil
+}
+
+// beside names what ran beside the trial, "" for nothing.
+func (s *Setup) beside() string {
+	var names []string
+	for _, c := range s.Beside {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// loaded reports whether other traffic than the probe's was on the path.
+func (s *Setup) loaded() bool {
+	for _, c := range s.Beside {
+		if c.driver.done != nil {
+			return true
+		}
+	}
+	return false
+}
