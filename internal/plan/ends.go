@@ -60,6 +60,9 @@ func (p Plan) Between(pair string) (client, server End, err error) {
 	if client == server && len(p.Ends) > 1 {
 		return client, server, fmt.Errorf("%w: %s is the only one called %s", ErrNoEnds, client.Node, from)
 	}
+	if from != to && client.Node == client.Host && server.Node == server.Host {
+		return client, server, fmt.Errorf("%w: %s and %s are addresses of hosts, and which one a host sends from follows from the other end", ErrNoEnds, from, to)
+	}
 	return client, server, nil
 }
 

@@ -143,7 +143,7 @@ func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *t
 		closeSite()
 		t.Fatal(err)
 	}
-	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server)
+	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)
 	if err != nil {
 		closeSite()
 		t.Fatal(err)

@@ -22,7 +22,8 @@ func (s *Setup) execute(ctx context.Context) *execution {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.Warmup+s.Duration+2*grace,
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
 	defer cancel()
-	if _, client := s.commands(enginePort); client[0] == "weir" {
+	if _, client := s.commands(toolPort); client[0] == "weir" {
+		_, client = s.commands(s.Engines.addr.Port())
 		s.Engines.execute(ctx, s, client, x)
 		return x
 	}
