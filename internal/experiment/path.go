@@ -187,10 +187,16 @@ func (r *run) under(ctx context.Context, p *path, levels map[string]string, swap
 		client, server = server, client
 	}
 	l := p.link(client, server)
-	if err := l.connect(ctx, p); errors.Is(err, errApart) {
-		return skipped(now, err), nil
-	} else if err != nil {
-		return failed(now, ctx, err)
+	links := []*link{l}
+	if r.Study.Swap {
+		links = append(links, p.link(server, client)) // one way alone is not what was asked for
+	}
+	for _, l := range links {
+		if err := l.connect(ctx, p); errors.Is(err, errApart) {
+			return skipped(now, err), nil
+		} else if err != nil {
+			return failed(now, ctx, err)
+		}
 	}
 	change.Plan = change.Plan.On(client, server)
 	// A condition is undone even when the run is being cancelled: what follows in
