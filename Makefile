@@ -3,11 +3,12 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
-PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools
+PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
+	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 
 export CGO_ENABLED := 0
 
-.PHONY: run build test tools check golden bench coverage fuzz clean
+.PHONY: run build test tools check golden bench coverage startup fuzz clean
 
 run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
 	./bin/weir run
@@ -20,6 +21,7 @@ test: tools check ## everything, with the real tools
 
 tools: ## install what the tests need and is missing
 	./scripts/install-tools $(PACKAGES)
+	-./scripts/guest-kernel
 
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
@@ -41,6 +43,11 @@ R ?= 70
 coverage: ## how often the intervals hold the truth, in R runs of 15 s; leave the machine alone
 	go run ./bench -coverage $(R) > docs/coverage.md.new
 	mv docs/coverage.md.new docs/coverage.md
+
+startup: ## how long the networks take to be ready, in 10 rounds; leave the machine alone, then make golden
+	./scripts/install-tools $(PACKAGES)
+	go run ./bench -startup -blocks 10 > docs/startup.csv.new
+	mv docs/startup.csv.new docs/startup.csv
 
 T ?= 30s
 fuzz: ## fuzz every parser for T each

@@ -6,6 +6,9 @@
 //	go run ./bench -coverage 70 [-o DIR] > docs/coverage.md
 //
 // It is a study like any other, in which probes are compared and not networks.
+// With -startup it measures instead how long the networks take to be ready:
+//
+//	go run ./bench -startup [-blocks 20] > docs/startup.csv
 package main
 
 import (
@@ -26,6 +29,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -46,6 +50,10 @@ func main() {
 	if len(os.Args) > 2 && os.Args[1] == "engine" { // in the lab this program stands for weir
 		exit(asEngine(ctx, os.Args[2:]))
 	}
+	if len(os.Args) > 2 && os.Args[1] == "host" {
+		exit(hostns.Main(os.Args[2:]))
+	}
+	starts := flag.Bool("startup", false, "measure how long networks take to be ready, and print CSV")
 	blocks := flag.Int("blocks", 20, "rounds")
 	runs := flag.Int("coverage", 0, "instead, runs of the same network twice, to count how often the intervals hold the truth")
 	var o others
@@ -59,6 +67,9 @@ func main() {
 			exit(err)
 		}
 		os.Exit(code)
+	}
+	if *starts {
+		exit(startup(ctx, *blocks, os.Stdout))
 	}
 	exit(bench(ctx, o, *blocks, *runs, *dir, os.Stdout))
 }

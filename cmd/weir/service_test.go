@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -35,8 +36,8 @@ func tunErr() error {
 }
 
 // withDaemons is a run of two networks, one of which has daemons.
-func withDaemons(dir, blocks string) []string {
-	return []string{"run", "-n", "host,ovs", "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
+func withDaemons(dir, network, blocks string) []string {
+	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
 
 // daemon returns a process of p that is called name.
@@ -60,7 +61,7 @@ func TestDaemonDies(t *testing.T) {
 	needOVS(t)
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "out")
-	p := start(t, nil, withDaemons(dir, "20")...)
+	p := start(t, nil, withDaemons(dir, "ovs", "20")...)
 	eventually(t, "a trial is recorded", notEmpty(filepath.Join(dir, "results.jsonl")))
 	if err := syscall.Kill(p.daemon(t, "ovs-vswitchd"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ func TestDaemonsEnd(t *testing.T) {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "out")
-			p := start(t, nil, withDaemons(dir, "5000")...)
+			p := start(t, nil, withDaemons(dir, "ovs", "5000")...)
 			p.daemon(t, "ovs-vswitchd")
 			if err := p.Process.Signal(sig); err != nil {
 				t.Fatal(err)
@@ -100,5 +101,22 @@ func TestDaemonsEnd(t *testing.T) {
 				t.Errorf("status %d, want %d\n%s", got, want, &p.stderr)
 			}
 		})
+	}
+}
+
+// BIRD, which would rather go on without whoever started it, ends with weir, too.
+func TestBirdEnds(t *testing.T) {
+	needLab(t)
+	if _, _, err := facts.Tool(t.Context(), "bird"); err != nil {
+		t.Skip(err)
+	}
+	t.Parallel()
+	p := start(t, nil, withDaemons(filepath.Join(t.TempDir(), "out"), "calico-bgp-datapath", "5000")...)
+	p.daemon(t, "bird")
+	if err := p.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if got := p.status(t); got != 128+9 { // it waits until all processes are gone
+		t.Errorf("status %d, want %d\n%s", got, 128+9, &p.stderr)
 	}
 }

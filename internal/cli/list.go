@@ -19,6 +19,8 @@ type item struct {
 	Name    string   `json:"name"`
 	About   string   `json:"about"`
 	Options []string `json:"options,omitempty"` // of a study: how long it is
+
+	Properties *catalog.Properties `json:"properties,omitempty"` // of a network
 }
 
 // lists are what `weir list` can list.
@@ -27,7 +29,7 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Networks) {
 			e := catalog.Networks[n]
-			is = append(is, item{n, e.About, catalog.Options(e.New())})
+			is = append(is, item{n, e.About, catalog.Options(e.New()), &e.Properties})
 		}
 		return is, nil
 	},
@@ -35,7 +37,7 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Probes) {
 			e := catalog.Probes[n]
-			is = append(is, item{n, e.About, catalog.Options(e.New())})
+			is = append(is, item{Name: n, About: e.About, Options: catalog.Options(e.New())})
 		}
 		return is, nil
 	},

@@ -80,13 +80,14 @@ func (t *topologyFlags) build() (topo.Topology, plan.Plan, error) {
 
 func planCommand() *cobra.Command {
 	var t topologyFlags
-	var asJSON bool
+	var asJSON, asDiagram bool
 	c := &cobra.Command{
 		Use:   "plan -n NETWORK",
 		Short: "Print the steps that would build a network; change nothing",
 		Long: `Print how a network is built: as ip(8), bridge(8) and tc(8) commands that can be
-typed as root, or with --json as the data that weir applies, one step per line,
-with what it expects of the result.`,
+typed as root, with --json as the data that weir applies, one step per line, with
+what it expects of the result, or with --diagram as a picture of the way that
+packets take, for mermaid.js.org.`,
 		Example: `  weir plan -n vxlan-overlay
   weir plan -n vxlan-overlay --hosts 3 --ipv6 --json`,
 		Args: args(cobra.NoArgs),
@@ -95,7 +96,14 @@ with what it expects of the result.`,
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			switch {
+			case asDiagram:
+				from, to, err := p.Between("")
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				return p.Mermaid(os.Stdout, from, to)
+			case asJSON:
 				return p.Encode(os.Stdout)
 			}
 			return p.Shell(os.Stdout, network.Places(topology))
@@ -103,5 +111,6 @@ with what it expects of the result.`,
 	}
 	t.register(c)
 	c.Flags().BoolVar(&asJSON, "json", false, "print data instead of commands")
+	c.Flags().BoolVar(&asDiagram, "diagram", false, "print the way of packets as a Mermaid flow chart")
 	return c
 }

@@ -91,6 +91,9 @@ func load(dir string, keep bool) (report.Run, error) {
 		rep.Tools[u.Name] = report.Tool{Measures: e.Measures, Differs: e.Differs}
 	}
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
+	if ranInVM(dir) {
+		rep.Command = append(rep.Command, "--in-vm")
+	}
 	shipped, err := claim.Shipped()
 	if err != nil {
 		return rep, err

@@ -33,8 +33,10 @@ type hog struct {
 const (
 	// defaultPeriod is longer than what the scheduler lets run at a time (some 3 ms,
 	// base_slice_ns of kernel/sched/fair.c), so that a hog that had to wait still gets
-	// its share, and short against a measurement.
-	defaultPeriod = 10 * time.Millisecond
+	// its share, and short against a measurement. It is no simple multiple of the tick
+	// (1, 3.3, 4 or 10 ms): the kernel accounts for CPU time by looking at every tick, and
+	// would see a hog in step with it all the time or never.
+	defaultPeriod = 10900 * time.Microsecond
 	minPeriod     = time.Millisecond
 	// glance is how long a hog computes before it looks at its CPU time, and
 	// hogNap how long it sleeps before it looks for a new period.

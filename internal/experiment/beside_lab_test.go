@@ -2,8 +2,10 @@ package experiment
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -65,6 +67,40 @@ func TestBesideInTheLab(t *testing.T) {
 		}
 		if taken, stressed := r.Get("stress.taken"); stressed != (r.Asked["stress"] != "0") || taken.Value > 1.01 {
 			t.Errorf("%s: %+v was taken", r.Trial, taken)
+		}
+	}
+}
+
+// What stress takes is the run's own CPU time: it is not that of programs outside the
+// run, which would disturb the trial.
+func TestStressIsOfTheRun(t *testing.T) {
+	nstest.Need(t)
+	c := loadConfig(t, map[string][]string{"stress": {"100%"}})
+	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.Ping{}, nil } // takes next to nothing itself
+	rs, err := Run(t.Context(), c)
+	if err != nil || len(rs) != 2 {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	for _, r := range rs {
+		b, err := c.Dir.ReadFile("raw/" + r.Trial + "/counters.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read struct {
+			First, Last struct{ Machine map[string]float64 }
+		}
+		if err := json.Unmarshal(b, &read); err != nil {
+			t.Fatal(err)
+		}
+		ours := 0.0
+		for _, mode := range []string{"proc.user", "proc.system"} {
+			ours += read.Last.Machine[mode] - read.First.Machine[mode]
+		}
+		taken, _ := r.Get("stress.taken")
+		hogs := taken.Value * float64(runtime.NumCPU()) * c.Study.Duration.Seconds()
+		const ticks = 0.03 // s: user and system time are whole ticks at both ends
+		if r.Status != record.OK || taken.Value == 0 || ours < hogs-ticks {
+			t.Errorf("%s is %s: %s: the hog used %.3f s, all processes of the run %.3f s", r.Trial, r.Status, r.Reason, hogs, ours)
 		}
 	}
 }

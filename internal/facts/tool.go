@@ -26,6 +26,8 @@ func Tools() []ToolInfo {
 	re := regexp.MustCompile
 	const netperf = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
 	tools := []ToolInfo{
+		{"bird", "bird2", []string{"--version"}, re(`BIRD version (\S+)`)},
+		{"curl", "curl", []string{"--version"}, re(`curl (\S+)`)},
 		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
 		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
@@ -43,6 +45,7 @@ func Tools() []ToolInfo {
 		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
 		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
 		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
+		{"weaver", "of Weave Net (nobody makes one: take the program from the image weaveworks/weave:2.8.1)", []string{"--version"}, re(`weave (?:router )?(\S+)`)},
 	}
 	slices.SortFunc(tools, func(a, b ToolInfo) int { return cmp.Compare(a.Program, b.Program) })
 	return tools

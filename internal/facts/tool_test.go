@@ -41,6 +41,8 @@ func install(t *testing.T, name, out string) {
 
 func TestTool(t *testing.T) {
 	printed := map[string][2]string{ // what Debian 12 packages print, and the version in it
+		"bird":         {"BIRD version 2.0.12", "2.0.12"},
+		"curl":         {"curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1\nRelease-Date: 2023-02-20", "7.88.1"},
 		"ethtool":      {"ethtool version 6.1", "6.1"},
 		"fping":        {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
 		"ip":           {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
@@ -57,6 +59,7 @@ func TestTool(t *testing.T) {
 		"qperf":        {"qperf 0.4.11", "0.4.11"},
 		"sockperf":     {"sockperf, version 3.7-no.git", "3.7-no.git"},
 		"stress-ng":    {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
+		"weaver":       {"weave 2.8.1", "2.8.1"}, // by its source: there is no package
 		"tc":           {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
 	}
 	for _, info := range Tools() {
@@ -88,7 +91,7 @@ func TestToolMissing(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are ethtool, fping, ip, iperf, iperf3") {
+	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are bird, curl, ethtool, fping, ip, iperf, iperf3") {
 		t.Errorf("unknown: %v", err)
 	}
 }

@@ -70,6 +70,8 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 		return l.exec(ctx, p, s.Exec)
 	case s.Service != nil:
 		return l.service(ctx, p, s.Service)
+	case s.Await != nil:
+		return l.await(ctx, p, s.Await)
 	}
 	return errors.New("the step is empty")
 }

@@ -142,18 +142,23 @@ func (l *lab) at(name string) (*place, error) {
 }
 
 // verify checks that every service runs, and what Expect says about the state of
-// devices.
-func (l *lab) verify(_ context.Context, es []plan.Expect) error {
+// devices and daemons.
+func (l *lab) verify(ctx context.Context, es []plan.Expect) error {
 	errs := []error{l.ended()}
 	for _, e := range es {
-		if e.MTU == 0 && len(e.Offload) == 0 {
+		if e.MTU == 0 && len(e.Offload) == 0 && e.Output == nil {
 			continue
 		}
 		p, err := l.at(e.In)
 		if err != nil {
 			return err
 		}
-		errs = append(errs, p.verify(e))
+		if e.MTU != 0 || len(e.Offload) > 0 {
+			errs = append(errs, p.verify(e))
+		}
+		if e.Output != nil {
+			errs = append(errs, l.prints(ctx, p, *e.Output))
+		}
 	}
 	return errors.Join(errs...)
 }

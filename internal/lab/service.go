@@ -85,8 +85,8 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	return err
 }
 
-// output runs a command to its end and returns what it prints. The error holds
-// the end of what it says on stderr.
+// output runs a command to its end and returns what it prints, on stderr when it
+// prints nothing else. The error holds the end of what it says there.
 func (p *place) output(ctx context.Context, env, argv []string) (string, error) {
 	cmd := command(ctx, plan.Expand(hostns.Dir, argv...))
 	cmd.Env = append(os.Environ(), plan.Expand(hostns.Dir, env...)...)
@@ -100,6 +100,9 @@ func (p *place) output(ctx context.Context, env, argv []string) (string, error) 
 			err = context.Cause(ctx)
 		}
 		return "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
+	}
+	if out.Len() == 0 {
+		return said.String(), nil // bird --version
 	}
 	return out.String(), nil
 }

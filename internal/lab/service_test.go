@@ -102,6 +102,7 @@ func TestService(t *testing.T) {
 		{In: "a", Service: &plan.Service{Name: "command", Argv: weirDaemon("touch={dir}/there", "hang"),
 			Ready: plan.Ready{Argv: weirDaemon("need={dir}/there")}, Makes: []string{"lo"}}},
 		{In: "a", Exec: &plan.Exec{Argv: weirDaemon("need={dir}/there", "say=1.2.3 of it", "say=more"), Found: "version"}},
+		{In: "a", Exec: &plan.Exec{Env: []string{"V=on stderr"}, Argv: weirDaemon("env=V"), Found: "bird"}},
 		{In: "b", Service: &plan.Service{Name: "file", Argv: weirDaemon("touch={dir}/other", "hang"), Ready: plan.Ready{File: "{dir}/other"}}},
 	})
 	if err != nil {
@@ -110,7 +111,7 @@ func TestService(t *testing.T) {
 	if err := s.Verify(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if got := s.Found["version"]; got != "1.2.3 of it" {
+	if got := s.Found; got["version"] != "1.2.3 of it" || got["bird"] != "on stderr" {
 		t.Errorf("found %q", got)
 	}
 	for name, want := range map[string]string{"a-line.log": "/run/weir\nso far\nup and running\n", "a-file.log": "", "b-file.log": ""} {

@@ -42,6 +42,16 @@ func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	return mtu, nil
 }
 
+// oneFamily returns an error when the pods' packets have no next hop of their own
+// family.
+func oneFamily(name string, t topo.Topology) error {
+	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
+		return fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
+			name, t.PodAll, t.Hosts[0].Addr.Masked())
+	}
+	return nil
+}
+
 func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 
 // underlay6 reports whether the hosts' underlay addresses are IPv6.

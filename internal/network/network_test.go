@@ -28,6 +28,8 @@ var drivers = func() map[string]network.Driver {
 		ds[name] = n.New()
 	}
 	ds["ovs-internal"] = &network.OVS{Datapath: "netdev", Interface: "internal"}
+	ds["weave-sleeve"] = &network.Weave{Mode: "sleeve"}
+	ds["weave-encrypted"] = &network.Weave{Mode: "encrypted"}
 	ds["ovs-vxlan-internal"] = &network.OVSVXLAN{Datapath: "netdev", Interface: "internal", VNI: 1, Port: 4789}
 	return ds
 }()
@@ -108,6 +110,7 @@ func TestBuildGolden(t *testing.T) {
 	}{
 		"build.vxlan-overlay": {drivers["vxlan-overlay"], plain},
 		"build.routed":        {drivers["routed"], rich},
+		"build.calico-bgp":    {drivers["calico-bgp-datapath"], plain},
 		"build.ovs-vxlan":     {drivers["ovs-vxlan"], plain},
 		"build.ovs-system":    {drivers["ovs-vxlan"], kernel},
 	} {
@@ -170,6 +173,9 @@ func TestErrors(t *testing.T) {
 		{network.OVSVXLAN{Datapath: "auto", Interface: "veth", VNI: 1, Port: 4789}, kernel, "ovs-vxlan: segmentation by the tunnels of the kernel datapath is not switched off here; use datapath netdev"},
 		{network.OVSGeneve{Datapath: "auto", Interface: "veth", VNI: 1}, two, "ovs-geneve: port 0 is outside 1..65535"},
 		{network.OVSVLAN{Datapath: "auto", Interface: "veth", Tag: 4095}, two, "ovs-vlan: tag 4095 is outside 1..4094"},
+		{network.CalicoBGP{}, two, "calico-bgp-datapath: as 0 is outside 1..4294967295"},
+		{network.Weave{Mode: "pcap"}, two, `weave: mode "pcap" is none of fastdp, sleeve and encrypted`},
+		{network.Weave{Mode: "sleeve"}, kernel, "weave: segmentation by the devices of the router is not switched off here; use nic none"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
@@ -302,7 +308,7 @@ func TestPlansAreSound(t *testing.T) {
 func fields(s plan.Step) int {
 	n := 0
 	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil,
-		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil} {
+		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Await != nil} {
 		if set {
 			n++
 		}

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -51,21 +50,26 @@ func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
 // hostRoutes makes every host a router that knows which host has which pods.
 func hostRoutes(name string, t topo.Topology) ([]plan.Step, error) {
 	pods6 := is6(t.PodAll.Addr())
-	if len(t.Hosts) > 1 && pods6 != underlay6(t) {
-		return nil, fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
-			name, t.PodAll, t.Hosts[0].Addr.Masked())
+	if err := oneFamily(name, t); err != nil {
+		return nil, err
 	}
 	var steps []plan.Step
 	for _, h := range t.Hosts {
-		steps = append(steps, forward(h.Name, pods6))
-		if pods6 && len(t.Hosts) > 1 {
-			steps = append(steps, asks(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}))
-		}
+		steps = append(steps, router(h, pods6, len(t.Hosts) > 1)...)
 		for _, peer := range others(t, h) {
 			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr()}})
 		}
 	}
 	return steps, nil
+}
+
+// router makes h a router, for others too when there are more.
+func router(h topo.Host, v6, more bool) []plan.Step {
+	steps := []plan.Step{forward(h.Name, v6)}
+	if v6 && more {
+		steps = append(steps, asks(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}))
+	}
+	return steps
 }
 
 // forward makes a host a router.

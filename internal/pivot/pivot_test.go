@@ -161,6 +161,18 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
+// Numbers of an emulated machine are never shown without saying so, and first.
+func TestEmulated(t *testing.T) {
+	rs := drifting(12)
+	for i, g := range []string{"qemu-tcg", "qemu-tcg", "qemu-kvm"} {
+		rs[i].Found = map[string]string{"guest": g}
+	}
+	p := New(rs, Options{})
+	if len(p.Warnings) < 2 || !strings.HasPrefix(p.Warnings[0], "2 of 24 trials ran in an emulated machine") {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -287,28 +299,6 @@ func TestCompare(t *testing.T) {
 	}
 	if got := Compare(rs(1, "s"), rs(1, "bit/s"), 0.05); len(got.Changes) != 0 || len(got.OnlyA) != 1 || len(got.OnlyB) != 1 {
 		t.Errorf("metrics of two units were compared: %+v", got)
-	}
-}
-
-func TestSweeps(t *testing.T) {
-	var rs []record.Result
-	for _, offload := range []string{"on", "off"} {
-		for _, size := range []string{"9k", "64", "1400"} {
-			rs = append(rs, result(1, "host", "udp-stream", 1, "size", size, "offload", offload))
-		}
-	}
-	rs = append(rs, result(1, "host", "ping", 1, "size", "64"), result(1, "host", "ping", 1, "size", "1400"))
-	got := New(rs, Options{}).Sweeps()
-	if len(got) != 2 || got[0].Factor != "size" || got[0].Levels["offload"] != "off" || !slices.Equal(got[0].X, []float64{64, 1400, 9000}) {
-		t.Errorf("sweeps %+v", got)
-	}
-	rs = nil
-	for _, stress := range []string{"100%", "0", "25%"} {
-		rs = append(rs, result(1, "host", "udp-stream", 1, "stress", stress, "load", "tcp-stream@50%"))
-	}
-	got = New(rs, Options{}).Sweeps()
-	if len(got) != 1 || got[0].Factor != "stress" || !slices.Equal(got[0].X, []float64{0, 25, 100}) {
-		t.Errorf("sweeps %+v", got)
 	}
 }
 

@@ -38,6 +38,7 @@ type Step struct {
 	File    *File    `json:"file,omitempty"`
 	Exec    *Exec    `json:"exec,omitempty"`
 	Service *Service `json:"service,omitempty"`
+	Await   *Await   `json:"await,omitempty"`
 }
 
 // A Link is a new device, set up at once. What it does not say is the kernel's
@@ -167,14 +168,15 @@ type Path struct {
 	Tag int `json:"tag,omitempty"`
 }
 
-// An Expect is one thing that must hold. MTU and Offload are looked at before
-// and after a trial; Carries and NoFragments are judged from the counters of
-// the trial itself.
+// An Expect is one thing that must hold. MTU, Offload and Output are looked at
+// before and after a trial; Carries and NoFragments are judged from the counters
+// of the trial itself.
 type Expect struct {
 	In      string          `json:"in"`
 	Dev     string          `json:"dev,omitempty"`
 	MTU     int             `json:"mtu,omitempty"`     // Dev has this MTU
 	Offload map[string]bool `json:"offload,omitempty"` // Dev has these features
+	Output  *Output         `json:"output,omitempty"`  // a command that is run in In prints this
 	// Carries: the bytes that Dev moved are at least those that the probe
 	// delivered. It is judged only when In is the node or the host of one of the
 	// trial's ends, and with Across only when these are on different hosts.

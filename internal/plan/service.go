@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -36,12 +38,10 @@ type Ready struct {
 const DefaultTimeout = 10
 
 // Seconds returns the time-out in force.
-func (r Ready) Seconds() int {
-	if r.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return r.Timeout
-}
+func (r Ready) Seconds() int { return cmp.Or(r.Timeout, DefaultTimeout) }
+
+// Seconds returns the time-out in force.
+func (a Await) Seconds() int { return cmp.Or(a.Timeout, DefaultTimeout) }
 
 // An Exec is a command that runs in a place to its end, which must be a good one.
 type Exec struct {
@@ -51,6 +51,34 @@ type Exec struct {
 	// Found is the name under which every result of the network holds the first
 	// line that the command prints: a version, or a choice that a daemon made.
 	Found string `json:"found,omitempty"`
+}
+
+// An Output is what a command must print: each of Lines is in a line of its own.
+// It tells what daemons have agreed on: a route that one learned from another, or
+// the path that a tunnel takes.
+type Output struct {
+	Argv  []string `json:"argv"` // as in Service; it succeeds
+	Lines []string `json:"lines"`
+}
+
+// Check returns an error that names the first of Lines that out does not have.
+func (o Output) Check(out string) error {
+	left := strings.Split(strings.TrimSpace(out), "\n")
+	for _, want := range o.Lines {
+		i := slices.IndexFunc(left, func(line string) bool { return strings.Contains(line, want) })
+		if i < 0 {
+			return fmt.Errorf("%s: no line, or too few, with %q in %q", strings.Join(o.Argv, " "), want, strings.TrimSpace(out))
+		}
+		left = slices.Delete(left, i, i+1)
+	}
+	return nil
+}
+
+// An Await is done when a command prints what it should. Services of several
+// places that find each other are all started before they are waited for.
+type Await struct {
+	Output
+	Timeout int `json:"timeout,omitempty"` // seconds; 0 is DefaultTimeout
 }
 
 // A File is written to the state directory of a place.
@@ -87,7 +115,9 @@ func Expand(dir string, words ...string) []string {
 }
 
 // stateful reports whether the step needs the state directory of its place.
-func (s Step) stateful() bool { return s.Service != nil || s.Exec != nil || s.File != nil }
+func (s Step) stateful() bool {
+	return s.Service != nil || s.Exec != nil || s.File != nil || s.Await != nil
+}
 
 // Programs returns the programs that p starts and that are not this one, sorted:
 // what has to be installed.
@@ -105,6 +135,14 @@ func (p Plan) Programs() []string {
 		}
 		if s.Exec != nil {
 			add(s.Exec.Argv)
+		}
+		if s.Await != nil {
+			add(s.Await.Argv)
+		}
+	}
+	for _, e := range p.Expect {
+		if e.Output != nil {
+			add(e.Output.Argv)
 		}
 	}
 	slices.Sort(names)

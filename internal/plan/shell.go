@@ -94,6 +94,8 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return one(run(s.In, s.Exec.Env, s.Exec.Argv)...)
 	case s.Service != nil:
 		return s.Service.shell(s.In), nil
+	case s.Await != nil:
+		return s.Await.shell(s.In), nil
 	}
 	return nil, fmt.Errorf("the step is empty")
 }

@@ -2,7 +2,9 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strconv"
 )
 
@@ -55,8 +57,25 @@ func (s Service) shell(in string) []fmt.Stringer {
 	default:
 		ready = fmt.Sprintf("grep -qF %s %s", quote(r.Line), log)
 	}
-	wait := command{"timeout", strconv.Itoa(r.Seconds()), "sh", "-c", "until " + ready + "; do sleep 0.1; done"}
 	return []fmt.Stringer{
 		text(fmt.Sprintf("%s >%s 2>&1 &", run(in, s.Env, s.Argv), log)),
-		wait}
+		until(ready, r.Seconds())}
+}
+
+// shell waits for one line after the other: a repeated one counts for as many.
+func (a Await) shell(in string) []fmt.Stringer {
+	times := map[string]int{}
+	for _, line := range a.Lines {
+		times[line]++
+	}
+	var waits []fmt.Stringer
+	for _, line := range slices.Sorted(maps.Keys(times)) {
+		count := command{"grep", "-cF", "-e", line}
+		waits = append(waits, until(fmt.Sprintf("test $(%s | %s) -ge %d", run(in, nil, a.Argv), count, times[line]), a.Seconds()))
+	}
+	return waits
+}
+
+func until(ready string, seconds int) command {
+	return command{"timeout", strconv.Itoa(seconds), "sh", "-c", "until " + ready + "; do sleep 0.1; done"}
 }

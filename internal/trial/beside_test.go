@@ -83,5 +83,11 @@ func TestFragmentsOfALoad(t *testing.T) {
 		if loaded != (err == nil) {
 			t.Errorf("under load %v: %v", loaded, err)
 		}
+		var r record.Result
+		s.Plan.Path.MTU = 1400 // what has to be fragmented is counted
+		s.fragmented(&r, m, x)
+		if _, counted := r.Get("fragments.sent"); counted == loaded {
+			t.Errorf("under load %v: %+v", loaded, r.Values)
+		}
 	}
 }

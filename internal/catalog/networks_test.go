@@ -1,0 +1,258 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/networks.md")
+
+const (
+	page    = "../../docs/networks.md"
+	startup = "../../docs/startup.csv"
+)
+
+// docs/networks.md says of every network what the code does.
+func TestNetworksPage(t *testing.T) {
+	got := networksPage(t)
+	if *update {
+		if err := os.WriteFile(page, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatalf("%v (make golden writes it)", err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what the code says: make golden writes it, then read the difference", page)
+	}
+	for _, name := range Names(Networks) {
+		n := Networks[name]
+		if !slices.Contains([]Model{Bridged, Routed, Overlay, Underlay}, n.Model) || n.Addresses == "" || n.Isolation == "" || n.Discovery == "" {
+			t.Errorf("%s: properties %+v", name, n.Properties)
+		}
+		if p, _ := defaultPlan(t, n); (n.Model == Overlay) != (p.Path.Overhead > 0) {
+			t.Errorf("%s is %s and adds %d bytes", name, n.Model, p.Path.Overhead)
+		}
+	}
+}
+
+func networksPage(t *testing.T) []byte {
+	b := &bytes.Buffer{}
+	ready, says := startups(t), typeDocs(t)
+	fmt.Fprint(b, "# Networks\n\nWritten by `make golden` from the code; do not edit. MTU and pictures are of two hosts, or of one where the\n"+
+		"network has no more, and an underlay of 1500 bytes. Every network can be looked at: `weir plan -n NAME` prints its\n"+
+		"steps, `weir lab up -n NAME` builds it and keeps it.\n\n"+
+		"| network | model | addresses | isolation | service discovery | encapsulation | MTU | ready after |\n|---|---|---|---|---|---|---|---|\n")
+	for _, name := range Names(Networks) {
+		n := Networks[name]
+		p, _ := defaultPlan(t, n)
+		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s | %d | %s |\n", name, name,
+			n.Model, n.Addresses, n.Isolation, n.Discovery, overhead(p.Path), p.Path.MTU, ready(name))
+	}
+	fmt.Fprint(b, "\nReady after: the median of the times from no namespace to the end of the last step, all daemons ready, as\n"+
+		"`make startup` measured it (docs/startup.csv has the machine and the range). – was not measured.\n")
+	for _, name := range Names(Networks) {
+		n := Networks[name]
+		p, tp := defaultPlan(t, n)
+		fmt.Fprintf(b, "\n## %s\n\n%s\n", name, says[reflect.TypeOf(n.New()).Elem().Name()])
+		fmt.Fprint(b, "```mermaid\n")
+		from, to, err := p.Between("")
+		if err == nil {
+			err = p.Mermaid(b, from, to)
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		fmt.Fprint(b, "```\n\n| | |\n|---|---|\n")
+		row := func(what string, is []string) {
+			if len(is) > 0 {
+				fmt.Fprintf(b, "| %s | %s |\n", what, strings.Join(is, ", "))
+			}
+		}
+		row("hosts", hosts(n))
+		row("daemons", daemons(p))
+		row("versions, in every result", found(p))
+		row("packages", packages(p))
+		row("device files", opens(p))
+		row("options", Options(n.New()))
+		row("MTU of pods", []string{fmt.Sprintf("%d of %d", p.Path.MTU, tp.MTU)})
+		row("IPv6", ipv6(n))
+		row("offloads off", offloadsOff(n))
+	}
+	fmt.Fprint(b, notHere)
+	return b.Bytes()
+}
+
+// notHere says why names that people look for are missing.
+const notHere = `
+## What is not here
+
+**calico**: its daemons (calico-node with Felix, confd and a BIRD of its own) come as container images alone. The Go
+module github.com/projectcalico/calico cannot be built outside its repository, because it replaces
+github.com/projectcalico/api by a directory of it. calico-bgp-datapath is the data path without them, and without the
+rules of iptables or eBPF that Felix adds to it: its cost is no number of Calico's. IP-in-IP, Calico's usual tunnel, is
+not built.
+
+**weave** is in no distribution, and 2.8.1 is the last release of its makers. Its network runs the weaver that is in PATH, and is
+skipped without one.
+`
+
+func defaultPlan(t *testing.T, n Network) (plan.Plan, topo.Topology) {
+	t.Helper()
+	tp, err := topo.New(n.Spec(n.New(), topo.Spec{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := network.Build(n.New(), tp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, tp
+}
+
+func overhead(p plan.Path) string {
+	if n := p.Overhead + p.Tag; n > 0 {
+		return fmt.Sprintf("%d bytes", n)
+	}
+	return "none"
+}
+
+// hosts tells how many a network connects, by trying one.
+func hosts(n Network) []string {
+	if n.Hosts > 0 {
+		return []string{fmt.Sprint(n.Hosts)}
+	}
+	if tries(n, topo.Spec{Hosts: 1, Pods: 2}, false)[0] != "yes" {
+		return []string{"2 or more"}
+	}
+	return []string{"1 or more"}
+}
+
+// tries tells what becomes of a topology.
+func tries(n Network, s topo.Spec, noOffload bool) []string {
+	tp, err := topo.New(n.Spec(n.New(), s))
+	if err == nil {
+		tp.NoOffload = noOffload
+		_, err = network.Build(n.New(), tp)
+	}
+	if err != nil {
+		_, why, _ := strings.Cut(err.Error(), ": ") // without the name of the network
+		return []string{"refused: " + why}
+	}
+	return []string{"yes"}
+}
+
+func ipv6(n Network) []string { return tries(n, topo.Spec{IPv6: true, PodsIPv6: true}, false) }
+
+func offloadsOff(n Network) []string { return tries(n, topo.Spec{}, true) }
+
+func daemons(p plan.Plan) []string {
+	var names []string
+	for _, s := range p.Steps {
+		if s.Service != nil && !slices.Contains(names, s.Service.Name) {
+			names = append(names, s.Service.Name)
+		}
+	}
+	return names
+}
+
+func found(p plan.Plan) []string {
+	var names []string
+	for _, s := range p.Steps {
+		if s.Exec != nil && s.Exec.Found != "" && !slices.Contains(names, "`"+s.Exec.Found+"`") {
+			names = append(names, "`"+s.Exec.Found+"`")
+		}
+	}
+	return names
+}
+
+// packages are those of p's programs.
+func packages(p plan.Plan) []string {
+	var names []string
+	for _, t := range facts.Tools() {
+		if slices.Contains(p.Programs(), t.Program) {
+			names = append(names, t.Package)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func opens(p plan.Plan) []string {
+	var names []string
+	for _, s := range p.Steps {
+		if s.Service != nil {
+			names = append(names, s.Service.Opens...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// typeDocs returns what package network says of its types.
+func typeDocs(t *testing.T) map[string]string {
+	t.Helper()
+	files, err := fs.Glob(os.DirFS("../network"), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := map[string]string{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), "../network/"+name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				says[g.Specs[0].(*ast.TypeSpec).Name.Name] = g.Doc.Text()
+			}
+		}
+	}
+	return says
+}
+
+// startups returns how long each network took to be ready, as text. The file is
+// made by a run; there may be none yet.
+func startups(t *testing.T) func(network string) string {
+	t.Helper()
+	median := map[string]string{}
+	f, err := os.Open(startup)
+	if err == nil {
+		defer f.Close()
+		rows, err := csv.NewReader(f).ReadAll()
+		if err != nil {
+			t.Fatalf("%s: %v", startup, err)
+		}
+		at := slices.Index(rows[0], "median_s")
+		for _, r := range rows[1:] {
+			median[r[0]] = r[at] + " s"
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return func(network string) string {
+		if m := median[network]; m != "" {
+			return m
+		}
+		return "–"
+	}
+}

@@ -1,0 +1,55 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
+)
+
+// prints runs a command in p and looks for what it should print.
+func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
+	if err := l.state(p); err != nil {
+		return err
+	}
+	out, err := p.output(ctx, nil, o.Argv)
+	if err == nil {
+		err = o.Check(out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	return nil
+}
+
+// await returns when the command prints what it should, a service has ended, or
+// it takes too long.
+func (l *lab) await(ctx context.Context, p *place, a *plan.Await) error {
+	limit := time.Duration(a.Seconds()) * time.Second
+	wait, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	last := fmt.Errorf("%s has not ended", a.Argv[0])
+	for {
+		err := l.prints(wait, p, a.Output)
+		if err == nil {
+			return nil
+		}
+		if wait.Err() == nil { // otherwise it says only that time was up
+			last = err
+		}
+		if err := l.ended(); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-wait.Done():
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			return fmt.Errorf("not so within %v: %w%s", limit, last, l.said(p.name))
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package lab
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// An Await is done when what it waits for has come, and not before.
+func TestAwait(t *testing.T) {
+	s, _ := openLogs(t, "a")
+	steps := []plan.Step{
+		{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=up", "hang"), Ready: plan.Ready{Line: "up"}}},
+		{In: "a", Await: &plan.Await{Output: plan.Output{Argv: weirDaemon("need={dir}/late", "say=it is late"), Lines: []string{"late"}}}},
+	}
+	time.AfterFunc(50*time.Millisecond, func() {
+		late := plan.Step{In: "a", Exec: &plan.Exec{Argv: weirDaemon("touch={dir}/late")}}
+		_ = s.Nodes["a"].Run(context.Background(), target.Cmd{Argv: plan.Expand("/run/weir", late.Exec.Argv...)}) // Await fails otherwise
+	})
+	if err := s.Apply(t.Context(), steps); err != nil {
+		t.Fatal(err)
+	}
+	o := &plan.Output{Argv: weirDaemon("say=a line", "say=another"), Lines: []string{"another", "a line"}}
+	if err := s.Verify(t.Context(), []plan.Expect{{In: "a", Output: o}}); err != nil {
+		t.Error(err)
+	}
+	o.Lines = append(o.Lines, "a third")
+	err := s.Verify(t.Context(), []plan.Expect{{In: "a", Output: o}})
+	if err == nil || !strings.Contains(err.Error(), `a: weir daemon say=a line say=another: no line, or too few, with "a third" in "a line\nanother"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// What does not come is told with what the daemons there said last.
+func TestAwaitFails(t *testing.T) {
+	up := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=my words", "hang"), Ready: plan.Ready{Line: "my"}}}
+	for _, c := range []struct {
+		name, want string
+		argv       []string
+	}{
+		{"another line", `not so within 1s: a: weir daemon say=no: no line, or too few, with "yes" in "no"; d said last: my words`, weirDaemon("say=no")},
+		{"a failure", `exit status 3; d said last`, weirDaemon("exit")},
+		{"a hang", "not so within 1s: weir has not ended; d said last: my words", weirDaemon("hang")},
+		{"no program", `not so within 1s: a: exec: "no-such-program"`, []string{"no-such-program"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel() // each waits for a second
+			s, _ := openLogs(t, "a")
+			err := s.Apply(t.Context(), []plan.Step{up,
+				{In: "a", Await: &plan.Await{Output: plan.Output{Argv: c.argv, Lines: []string{"yes"}}, Timeout: 1}}})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+// A daemon that has ended is not waited for, and neither is anything after the
+// caller has had enough.
+func TestAwaitEnds(t *testing.T) {
+	s, logs := openLogs(t, "a")
+	never := plan.Step{In: "a", Await: &plan.Await{Output: plan.Output{Argv: weirDaemon("say=no"), Lines: []string{"yes"}}, Timeout: 600}}
+	gone := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=up", "need={dir}/none", "exit"), Ready: plan.Ready{Line: "up"}}}
+	if err := s.Apply(t.Context(), []plan.Step{gone, never}); !errors.Is(err, target.ErrService) {
+		t.Errorf("error %v, want %v", err, target.ErrService)
+	}
+	if b, err := os.ReadFile(filepath.Join(logs, "a-d.log")); err != nil || !strings.HasPrefix(string(b), "up\n") {
+		t.Errorf("log %q, %v", b, err)
+	}
+	s, _ = openLogs(t, "a")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	time.AfterFunc(50*time.Millisecond, func() { cancel(why) })
+	if err := s.Apply(ctx, []plan.Step{never}); !errors.Is(err, why) {
+		t.Errorf("error %v, want %v", err, why)
+	}
+}

@@ -1,0 +1,54 @@
+package network_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// The way of packets follows from the plan, through what the network is about.
+func TestWay(t *testing.T) {
+	want := map[string]string{
+		"host":                "h1:eth0 h2:eth0",
+		"vxlan":               "",
+		"vxlan-overlay":       "h1p1:eth0 h1:p1 h1:br0 h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0 h2:br0 h2:p1 h2p1:eth0",
+		"routed":              "h1p1:eth0 h1:p1 route h1:eth0 h2:eth0 route h2:p1 h2p1:eth0",
+		"macvlan":             "h1p1:eth0 h1:eth0 h2:eth0 h2p1:eth0",
+		"calico-bgp-datapath": "h1p1:eth0 h1:cali1 route h1:eth0 h2:eth0 route h2:cali1 h2p1:eth0",
+		"ovs-vlan":            "h1p1:eth0 h1:p1 h1:br-int h1:eth0 h2:eth0 h2:br-int h2:p1 h2p1:eth0",
+		"ovs-vxlan":           "h1p1:eth0 h1:p1 h1:br-int h1:tun-h2 vxlan h1:br-ex h1:eth0 h2:eth0 h2:br-ex vxlan h2:tun-h1 h2:br-int h2:p1 h2p1:eth0",
+		"ovs-vxlan-internal":  "h1p1:eth0 h1:p1 h1:br-int h1:tun-h2 vxlan h1:br-ex h1:eth0 h2:eth0 h2:br-ex vxlan h2:tun-h1 h2:br-int h2:p1 h2p1:eth0",
+		"weave":               "h1p1:eth0 h1:p1 h1:weave weaver h1:eth0 h2:eth0 weaver h2:weave h2:p1 h2p1:eth0",
+		"bridge":              "h1p1:eth0 h1:p1 h1:br0 h1:p2 h1p2:eth0",
+		"ovs":                 "h1p1:eth0 h1:p1 h1:br-int h1:p2 h1p2:eth0",
+	}
+	want["vxlan"] = "h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0"
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		tp := topology(t, topo.Spec{})
+		if name == "bridge" || name == "ovs" {
+			tp = topology(t, topo.Spec{Hosts: 1, Pods: 2})
+		}
+		p, err := network.Build(drivers[name], tp)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		from, to, err := p.Between("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range p.Way(from, to) {
+			if h.By != "" {
+				got = append(got, h.By)
+			}
+			got = append(got, h.In+":"+h.Dev)
+		}
+		if s := strings.Join(got, " "); s != want[name] {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, s, want[name])
+		}
+	}
+}

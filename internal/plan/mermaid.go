@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+)
+
+// Mermaid draws the way between two ends as a flow chart in the language of
+// mermaid.js.org, which GitHub draws in Markdown: hosts with their pods and
+// devices, and what leads from one device to the next.
+func (p Plan) Mermaid(w io.Writer, from, to End) error {
+	hops := p.Way(from, to)
+	if hops == nil {
+		return fmt.Errorf("plan: the steps lead nowhere from %s in %s to %s in %s", from.Dev, from.Node, to.Dev, to.Node)
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintln(b, "flowchart LR")
+	host := map[string]string{} // of a pod
+	for _, e := range p.Ends {
+		if e.Node != e.Host {
+			host[e.Node] = e.Host
+		}
+	}
+	var places []string // outermost ones, in the order of the way
+	for _, h := range hops {
+		place := h.In
+		if host[place] != "" {
+			place = host[place]
+		}
+		if !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	node := func(h Hop) string { return h.In + "_" + strings.ReplaceAll(h.Dev, "-", "_") } // a "-" may be taken for a line
+	for _, place := range places {
+		fmt.Fprintf(b, "  subgraph %s\n", place)
+		for _, h := range hops {
+			switch {
+			case h.In == place:
+				fmt.Fprintf(b, "    %s[%s]\n", node(h), h.Dev)
+			case host[h.In] == place:
+				fmt.Fprintf(b, "    subgraph %s\n      %s[%s]\n    end\n", h.In, node(h), h.Dev)
+			}
+		}
+		fmt.Fprintln(b, "  end")
+	}
+	for i, h := range hops[1:] {
+		line := "---"
+		if h.By != "" {
+			line += "|" + h.By + "|"
+		}
+		fmt.Fprintf(b, "  %s %s %s\n", node(hops[i]), line, node(h))
+	}
+	return b.Flush()
+}

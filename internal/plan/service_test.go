@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Lines of `weave status connections`, put together after its source: nobody
+// here could record any.
+const weaveLines = `-> 198.18.0.2:6783       established fastdp 02:00:00:00:00:02(h2) mtu=1450
+<- 198.18.0.3:41234      established sleeve 02:00:00:00:00:03(h3) mtu=1438
+-> 198.18.0.4:6783       failed      connect: no route to host, retry: 2026-01-02 03:04:05 +0000 UTC
+-> 198.18.0.5:6783       established encrypted   fastdp 02:00:00:00:00:05(h5) encrypted=truemtu=1416
+`
+
+func TestOutput(t *testing.T) {
+	for _, c := range []struct {
+		out, want string
+		lines     []string
+	}{
+		{weaveLines, "", nil},
+		{weaveLines, "", []string{"established sleeve ", "established fastdp "}},
+		{weaveLines, "", []string{"established encrypted   fastdp "}},
+		{weaveLines, `"established fastdp "`, []string{"established fastdp ", "established fastdp "}}, // one has fallen back
+		{weaveLines, `"pending"`, []string{"pending"}},
+		{"", `status connections: no line, or too few, with "established fastdp " in ""`, []string{"established fastdp "}},
+		{"one line", `"line"`, []string{"one", "line"}},
+	} {
+		err := Output{Argv: []string{"weave", "status", "connections"}, Lines: c.lines}.Check(c.out)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%q: error %v, want %q", c.lines, err, c.want)
+		}
+	}
+}
+
+// Check looks for one line for each that is wanted: never more of a kind than
+// there are.
+func FuzzOutput(f *testing.F) {
+	f.Add(weaveLines, "established", 3)
+	f.Add("", "", 1)
+	f.Fuzz(func(t *testing.T, out, line string, n int) {
+		n = min(max(n, 0), 100)
+		have := 0
+		for l := range strings.SplitSeq(strings.TrimSpace(out), "\n") {
+			if strings.Contains(l, line) {
+				have++
+			}
+		}
+		err := Output{Argv: []string{"x"}, Lines: slices.Repeat([]string{line}, n)}.Check(out)
+		if (err == nil) != (n <= have) {
+			t.Errorf("%d of %d lines: %v", n, have, err)
+		}
+	})
+}
+
+// What an Await or an expectation runs has to be installed, too.
+func TestProgramsOfOutputs(t *testing.T) {
+	o := Output{Argv: []string{"ip", "route"}, Lines: []string{"x"}}
+	p := Plan{
+		Steps:  []Step{{In: "a", Await: &Await{Output: o}}},
+		Expect: []Expect{{In: "a", Output: &Output{Argv: []string{"curl"}}}, {In: "a", MTU: 1}},
+	}
+	if got := p.Programs(); !slices.Equal(got, []string{"curl", "ip"}) {
+		t.Errorf("programs %v", got)
+	}
+}
