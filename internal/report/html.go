@@ -130,7 +130,7 @@ func newView(r Run) view {
 	for _, m := range p.Matrices() {
 		figures, err := paint.matrices(m)
 		if err != nil {
-			v.Warnings = append(v.Warnings, fmt.Sprintf("%s by %s is not drawn: %v", probeTitle(m.Probe), m.Factor, err))
+			v.Warnings = append(v.Warnings, fmt.Sprintf("%s by direction is not drawn: %v", probeTitle(m.Probe), err))
 		}
 		v.add(m.Probe, figures)
 	}
