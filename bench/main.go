@@ -51,7 +51,7 @@ func main() {
 		exit(asEngine(ctx, os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "host" {
-		exit(hostns.Main(os.Args[2:]))
+		exit(hostns.Main(os.Args[3:]))
 	}
 	starts := flag.Bool("startup", false, "measure how long networks take to be ready, and print CSV")
 	blocks := flag.Int("blocks", 20, "rounds")

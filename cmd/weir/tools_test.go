@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,12 +29,13 @@ func TestForeignTools(t *testing.T) {
 	}
 	for _, tool := range catalog.Names(byTool) {
 		probes := byTool[tool]
-		if _, err := exec.LookPath(tool); err != nil && !free(tool) {
-			t.Logf("%s is not tried: it is not installed, and CI cannot install it", tool)
+		_, version, err := facts.Tool(t.Context(), tool)
+		if !free(tool) && (err != nil || strings.HasPrefix(version, "mpi4py 3.")) {
+			t.Logf("%s is not tried: it is not installed or too old, and CI cannot install it", tool)
 			continue
 		}
 		t.Run(tool, func(t *testing.T) {
-			if _, _, err := facts.Tool(t.Context(), tool); err != nil {
+			if err != nil {
 				t.Skip(err)
 			}
 			t.Parallel()
@@ -52,7 +52,7 @@ func TestForeignTools(t *testing.T) {
 				if r.Status != record.OK || len(r.Values) == 0 || r.Values[0].Value <= 0 {
 					t.Errorf("%s: %s %s %v", r.Trial, r.Status, r.Reason, r.Values)
 				}
-				if _, version, _ := strings.Cut(r.Found["tool"], " "); version == "" {
+				if _, found, _ := strings.Cut(r.Found["tool"], " "); found == "" && version != "" {
 					t.Errorf("%s: found tool %q, which has no version", r.Trial, r.Found["tool"])
 				}
 			}
@@ -60,9 +60,10 @@ func TestForeignTools(t *testing.T) {
 	}
 }
 
-// free tells whether a tool's package is in the main section of Debian.
+// free tells whether a tool's package is in the main section of Debian. That of
+// mpi4py is, but too old in Debian 12.
 func free(tool string) bool {
-	return !slices.ContainsFunc(facts.Tools(), func(i facts.ToolInfo) bool {
-		return i.Program == tool && strings.Contains(i.Package, "non-free")
+	return tool != "python3" && !slices.ContainsFunc(facts.Tools(), func(i facts.ToolInfo) bool {
+		return i.Program == tool && (strings.Contains(i.Package, "non-free") || strings.Contains(i.Package, "nobody makes one"))
 	})
 }

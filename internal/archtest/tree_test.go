@@ -14,7 +14,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/probe"
@@ -184,13 +183,12 @@ func TestProbesAreListed(t *testing.T) {
 		if e.About == "" {
 			t.Errorf("probe %s: nobody says what it is", name)
 		}
-		_, client := p.Commands(probe.Window{Duration: time.Second})
-		tool, measures := client[0], name
-		if _, of, ok := strings.Cut(name, "-"); ok {
-			measures = of // iperf2-tcp is TCP by the tool iperf
-		}
-		if tool == "weir" {
-			tool, measures = "native", name
+		tool, measures := "native", name
+		if programs := probe.Programs(p); len(programs) > 0 {
+			tool = programs[len(programs)-1]
+			if _, of, ok := strings.Cut(name, "-"); ok {
+				measures = of // iperf2-tcp is TCP by the tool iperf
+			}
 		}
 		// VERSION-CASE.cmd, with .out or .json beside it.
 		of := "internal/probe/testdata/" + tool + "/*-" + measures

@@ -94,6 +94,8 @@ const (
 	udpResponse   = "UDP response time"
 	connectTime   = "TCP connect and response time"
 	echoTime      = "ICMP echo time"
+	mpiTime       = "MPI message time"
+	mpiBandwidth  = "MPI bandwidth"
 )
 
 // Probes are by the name that a study uses.
@@ -151,6 +153,24 @@ var Probes = map[string]Probe{
 		"median, in steps of 1 µs; no warm-up"},
 	"fping": {func() probe.Probe { return &probe.Fping{} }, "ICMP echo time, by fping", echoTime,
 		"median, in steps of 1 µs; the first request may wait for neighbour discovery; no warm-up"},
+
+	"mpi-latency": {func() probe.Probe { return &probe.MPI{} }, "half a round trip of an MPI message, by NetPIPE over Open MPI", mpiTime,
+		"the best of three trials"},
+	"mpi-bandwidth": {func() probe.Probe { return &probe.MPI{Bandwidth: true} }, "bandwidth of large MPI messages, by NetPIPE over Open MPI", mpiBandwidth,
+		"one message at a time, there and back; the best of three trials"},
+	"mpich-latency":   {func() probe.Probe { return &probe.MPI{MPI: "mpich"} }, "half a round trip of an MPI message, by NetPIPE over MPICH", "", ""},
+	"mpich-bandwidth": {func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} }, "bandwidth of large MPI messages, by NetPIPE over MPICH", "", ""},
+	"mpi4py-latency": {func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} }, "half a round trip of an MPI message, by mpi4py over Open MPI", mpiTime,
+		"mean, not the best: slow messages raise it; each one passes through Python"},
+	"mpi4py-bandwidth": {func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} }, "bandwidth of large MPI messages, by mpi4py over Open MPI", mpiBandwidth,
+		"one message at a time, there and back, through Python; mean"},
+	"osu-latency": {func() probe.Probe { return &probe.MPI{Tool: "osu"} }, "half a round trip of an MPI message, by osu_latency over Open MPI", mpiTime,
+		"mean, not the best: slow messages raise it; a warm-up of its own is left out"},
+	"osu-bandwidth": {func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} }, "bandwidth of MPI messages, 64 under way, by osu_bw over Open MPI", mpiBandwidth,
+		"64 messages under way, one way, so that it finds more than the others; mean"},
+	"netpipe-tcp": {func() probe.Probe { return &probe.NetPIPE{} }, "half a round trip of a message over plain TCP, by NetPIPE", "", ""},
+
+	"sparkyfish": {func() probe.Probe { return &probe.Sparkyfish{} }, "TCP throughput both ways and time of an echo, by sparkyfish; takes 24 s", "", ""},
 }
 
 // FindNetwork returns an entry, or an error that lists the names.

@@ -34,7 +34,7 @@ func weir(args []string) int {
 	var err error
 	switch args[0] {
 	case "host":
-		err = hostns.Main(args[1:])
+		err = hostns.Main(args[2:]) // host init …
 	case "engine":
 		if err = engine.Main(ctx, args[1:], os.Stdout); args[1] == "agent" {
 			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -55,7 +56,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	ds = append(ds, kernel...)
 	for _, program := range catalog.Programs() {
 		path, version, err := facts.Tool(ctx, program)
-		c := facts.Check{Name: program, OK: path != "", Detail: version + ", " + path}
+		c := facts.Check{Name: program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}
 		if err != nil {
 			c.Detail = err.Error()
 		}

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/engine"
-	"github.com/weir-bench/weir/internal/hostns"
 )
 
 // engineCommand is the native traffic engine, a program like any other tool. Its
@@ -62,15 +61,5 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 			}
 			return err
 		},
-	}
-}
-
-// hostCommand is the process that holds the namespaces of a host with daemons.
-func hostCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:                "host",
-		Hidden:             true,
-		DisableFlagParsing: true,
-		RunE:               func(_ *cobra.Command, as []string) error { return exit(exitUsage, hostns.Main(as)) },
 	}
 }

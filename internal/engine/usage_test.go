@@ -59,7 +59,7 @@ func TestUsage(t *testing.T) {
 		{"serve 127.0.0.1:1 --cpu 1024", "not a list of CPUs"},
 		{"run tcp-stream 127.0.0.1:1 --rate 1e5", "rate 100000 is below the 131072 bit/s that a stream can be paced to"},
 		{"run tcp-stream 127.0.0.1:1 --rate 2e5 --streams 2", "rate 200000 is below"},
-		{"serve 127.0.0.1:0 --open --count", "--count is for programs: it needs --json"},
+		{"serve 127.0.0.1:0 --open --count --json=false", "--count is for programs: it needs --json"},
 		{"hog", "--share is missing"},
 		{"hog --share 0%", "outside 0%..100%"},
 		{"hog --share 101%", "outside 0%..100%"},

@@ -166,9 +166,10 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 		return c, err
 	}
 	c.Unit = probe.DeliveryUnit(p)
+	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}
 	for n := range capacityTrials {
-		id := study.Cell{Network: cell.Network, Probe: load, Levels: levels}.ID(fmt.Sprintf("capacity%d", n+1))
-		res, err := r.under(ctx, r.paths[cell.Network], levels, false, func(u changed) (record.Result, error) {
+		id := alone.ID(fmt.Sprintf("capacity%d", n+1))
+		res, err := r.under(ctx, alone, false, func(u changed) (record.Result, error) {
 			return trial.Run(ctx, r.setup(u, id, p))
 		})
 		switch {

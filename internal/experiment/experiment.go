@@ -196,7 +196,7 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 		return failed(now, ctx, err)
 	}
 	swap := r.Study.Swapped(t.Block)
-	res, err = r.under(ctx, p, t.Levels, swap, func(c changed) (record.Result, error) {
+	res, err = r.under(ctx, t.Cell, swap, func(c changed) (record.Result, error) {
 		beside, err := r.start(ctx, t, c)
 		defer stop(beside)
 		if err != nil {
@@ -209,9 +209,16 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if r.Study.Swap && res.Found != nil {
 		res.Found["swapped"] = strconv.FormatBool(swap)
 	}
-	if ps := probe.Programs(pr); res.Status == record.OK && res.Found["tool"] == "" && len(ps) > 0 {
-		client := ps[len(ps)-1] // its output does not tell its version
-		res.Found["tool"] = strings.TrimSpace(client + " " + r.version[client])
+	if ps := probe.Programs(pr); res.Status == record.OK && len(ps) > 0 {
+		client := ps[len(ps)-1]
+		if res.Found["tool"] == "" { // its output does not tell its version
+			res.Found["tool"] = strings.TrimSpace(client + " " + r.version[client])
+		}
+		for _, other := range ps[:len(ps)-1] { // what starts the client, or is its server
+			if v := r.version[other]; v != "" && other != client {
+				res.Found["version."+other] = v
+			}
+		}
 	}
 	return res, err
 }

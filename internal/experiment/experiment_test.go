@@ -17,6 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -243,6 +244,24 @@ func TestConditionThatStays(t *testing.T) {
 		for _, id := range ids(t, dir) {
 			if strings.HasSuffix(id, "mtu=9000") {
 				t.Errorf("%s is recorded, and its network was not brought back", id)
+			}
+		}
+	})
+}
+
+// A condition that a network cannot take skips its trials, and no others.
+func TestConditionThatNeedsAnotherNetwork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := config(t, &machine{}, mtuStudy(1), filepath.Join(t.TempDir(), "out"))
+		c.Networks["b"] = on(t, rigid{}, topo.Spec{})
+		rs, err := Run(t.Context(), c)
+		if err != nil || len(rs) != 4 {
+			t.Fatalf("%d results, %v", len(rs), err)
+		}
+		for _, r := range rs {
+			skipped := r.Asked["network"] == "b" && r.Asked["mtu"] == "9000"
+			if skipped != (r.Status == record.Skipped) || skipped != strings.Contains(r.Reason, plan.ErrRebuild.Error()) {
+				t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
 			}
 		}
 	})

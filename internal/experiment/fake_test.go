@@ -232,6 +232,17 @@ func (plain) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, err
 }
 
+// A rigid network would have to be built anew for another MTU.
+type rigid struct{}
+
+func (rigid) Plan(t topo.Topology) (plan.Plan, error) {
+	p, err := plain{}.Plan(t)
+	if t.MTU == 9000 {
+		p.Steps = append(p.Steps, plan.Step{In: p.Ends[0].Node, Sysctl: &plan.Sysctl{}})
+	}
+	return p, err
+}
+
 // config is the fake study on m, with its results in dir, which is new or holds some.
 func config(t *testing.T, m *machine, s study.Study, dir string) Config {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/trial"
 	"github.com/weir-bench/weir/record"
@@ -164,19 +165,19 @@ type changed struct {
 	condition.Changed
 }
 
-// under brings a path under the conditions of levels, runs f between the ends that
-// they ask for, the other way round with swap, and brings the path back. Its error
+// under brings the path of a cell under its conditions, runs f between the ends that
+// it asks for, the other way round with swap, and brings the path back. Its error
 // ends the run.
-func (r *run) under(ctx context.Context, p *path, levels map[string]string, swap bool, f func(changed) (record.Result, error)) (res record.Result, err error) {
-	now := record.Result{Start: time.Now()}
-	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
+func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed) (record.Result, error)) (res record.Result, err error) {
+	now, p := record.Result{Start: time.Now()}, r.paths[c.Network]
+	change, err := condition.Change(p.Driver, p.Topology, condition.Of(c.Levels))
 	if errors.Is(err, plan.ErrRebuild) {
 		return skipped(now, err), nil
 	}
 	if err != nil {
-		return res, err
+		return res, fmt.Errorf("%s: %w", c.Network, err)
 	}
-	client, server, err := change.Plan.Between(levels[condition.Ends])
+	client, server, err := change.Plan.Between(c.Levels[condition.Ends])
 	if errors.Is(err, plan.ErrNoEnds) {
 		return skipped(now, err), nil
 	}

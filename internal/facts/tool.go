@@ -16,15 +16,19 @@ import (
 // A ToolInfo is how a measuring tool is found and asked for its version.
 type ToolInfo struct {
 	Program     string
-	Package     string // of Debian and Ubuntu
-	VersionArgs []string
+	Package     string         // of Debian and Ubuntu
+	VersionArgs []string       // nil when it does not tell
 	version     *regexp.Regexp // its first group, in what VersionArgs prints
 }
 
 // Tools lists the programs that weir drives, by name.
 func Tools() []ToolInfo {
 	re := regexp.MustCompile
-	const netperf = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
+	const (
+		netperf    = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
+		osu        = "of OSU's micro-benchmarks (nobody makes one: build them, mvapich.cse.ohio-state.edu/benchmarks)"
+		sparkyfish = "of sparkyfish (nobody makes one: build it, github.com/chrissnell/sparkyfish)"
+	)
 	tools := []ToolInfo{
 		{"bird", "bird2", []string{"--version"}, re(`BIRD version (\S+)`)},
 		{"curl", "curl", []string{"--version"}, re(`curl (\S+)`)},
@@ -33,16 +37,26 @@ func Tools() []ToolInfo {
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
 		{"iperf", "iperf", []string{"--version"}, re(`iperf version (\S+)`)},
 		{"iperf3", "iperf3", []string{"--version"}, re(`iperf (\S+)`)},
+		{"mpiexec.hydra", "mpich", []string{"--version"}, re(`Version: +(\S+)`)},
+		{"mpirun.openmpi", "openmpi-bin", []string{"--version"}, re(`(?m)^mpirun\S* \([^)]+\) (\S+)`)},
 		{"netperf", netperf, []string{"-V"}, re(`version (\S+)`)},
 		{"netserver", netperf, []string{"-V"}, re(`version (\S+)`)},
+		{"NPmpich2", "netpipe-mpich2", nil, nil},
+		{"NPopenmpi", "netpipe-openmpi", nil, nil},
+		{"NPtcp", "netpipe-tcp", nil, nil},
 		{"nuttcp", "nuttcp", []string{"-V"}, re(`nuttcp-(\S+)`)},
+		{"osu_bw", osu, nil, nil},
+		{"osu_latency", osu, nil, nil},
 		{"ovs-vsctl", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
 		{"ovs-vswitchd", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
 		{"ovsdb-server", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
 		{"ovsdb-tool", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
 		{"ping", "iputils-ping", []string{"-V"}, re(`iputils[ -]s?(\S+)`)},
+		{"python3", "python3-mpi4py", []string{"-c", "import mpi4py; print('mpi4py', mpi4py.__version__)"}, re(`(mpi4py \S+)`)},
 		{"qperf", "qperf", []string{"--version"}, re(`qperf (\S+)`)},
 		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
+		{"sparkyfish", sparkyfish, []string{"--version"}, re(`sparkyfish (\S+)`)},
+		{"sparkyfish-server", sparkyfish, []string{"--version"}, re(`sparkyfish-server (\S+)`)},
 		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
 		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
 		{"weaver", "of Weave Net (nobody makes one: take the program from the image weaveworks/weave:2.8.1)", []string{"--version"}, re(`weave (?:router )?(\S+)`)},
@@ -74,6 +88,9 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	t := tools[i]
 	if path = Find(name); path == "" {
 		return "", "", &missing{t}
+	}
+	if t.VersionArgs == nil {
+		return path, "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()

@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -24,6 +25,12 @@ import (
 // Dir is the state directory that a host sees. It is on a file system in memory
 // of the host's own.
 const Dir = "/run/weir"
+
+// Program is this program as it is found in a host: that of its process 1.
+const Program = "/proc/1/exe"
+
+// Peer is the network namespace of a peer as it is found in a host.
+func Peer(name string) string { return filepath.Join(namesDir, name) }
 
 // A Host is the process that holds the namespaces.
 type Host struct {
@@ -36,9 +43,9 @@ type Host struct {
 // Start makes the namespaces of a host called name around the network namespace
 // ns. There, the network namespaces of peers are found by their names as ip-netns(8)
 // keeps them, in /run/netns. The caller's own program runs Main, started as
-// `weir host NAME PEER…`.
+// `weir host init NAME PEER…`.
 func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err error) {
-	cmd := exec.Command("/proc/self/exe", "host", name)
+	cmd := exec.Command("/proc/self/exe", "host", "init", name)
 	cmd.Args[0] = "weir"
 	for peer, fd := range peers {
 		dup, err := syscall.Dup(fd) // the original stays the caller's

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) {
 	nstest.Main(m, func(args []string) int {
-		if err := Main(args[1:]); err != nil {
+		if err := Main(args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

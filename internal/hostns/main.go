@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +20,7 @@ const firstFD = 3
 // its peers. It returns when its standard input ends.
 func Main(args []string) error {
 	if len(args) == 0 || os.Getpid() != 1 {
-		return errors.New("weir host is started by weir itself, as the first process of a host")
+		return errors.New("weir host init is started by weir itself, as the first process of a host")
 	}
 	// Orphans of the host become children of this process.
 	child := make(chan os.Signal, 1)
@@ -65,7 +64,7 @@ func setup(name string, peers []string) error {
 		}
 	}
 	for i, peer := range peers {
-		at := filepath.Join(namesDir, peer)
+		at := Peer(peer)
 		if err := bindFile(fmt.Sprintf("/proc/self/fd/%d", firstFD+i), at); err != nil {
 			return err
 		}
@@ -85,6 +84,21 @@ func setup(name string, peers []string) error {
 // namesDir is where ip-netns(8) keeps names of network namespaces.
 const namesDir = "/run/netns"
 
+// OwnSys gives the calling thread, which must be thrown away, and all that it
+// starts a mount namespace in which /sys shows the devices of its network
+// namespace: for a place that needs nothing else of its own.
+func OwnSys() error {
+	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
+		return fmt.Errorf("unshare mount namespace: %w", err)
+	}
+	// A container that hides parts of /sys may mount none; then a program sees the
+	// devices of the machine.
+	if err := mountSys(); err != nil && !errors.Is(err, unix.EPERM) {
+		return fmt.Errorf("mount /sys: %w", err)
+	}
+	return nil
+}
+
 // mountSys mounts a /sys that shows the devices of this network namespace, and
 // keeps the control groups in it: without them dockerd does not start.
 func mountSys() error {
@@ -93,8 +107,8 @@ func mountSys() error {
 	if err := unix.Mount("sysfs", "/sys", "sysfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return err
 	}
-	if errors.Is(treeErr, unix.ENOENT) {
-		return nil // a kernel without control groups
+	if errors.Is(treeErr, unix.ENOENT) || errors.Is(treeErr, unix.ENOSYS) {
+		return nil // a kernel without control groups, or before 5.2, which cannot keep them
 	}
 	if treeErr != nil {
 		return fmt.Errorf("keep %s: %w", cgroups, treeErr)

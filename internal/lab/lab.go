@@ -32,6 +32,7 @@ type lab struct {
 	services []*service // in the order of their start
 	found    map[string]string
 	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
+	dir      *os.File                  // that places without a tree of their own share; nil when the kernel is too old
 }
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
@@ -67,7 +68,10 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 		}
 		l.places[name] = p
 	}
-	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Close: l.close, Found: l.found, Machine: os.DirFS("/")}
+	if l.dir, err = newDir(); err != nil {
+		return nil, fmt.Errorf("lab: directory of the nodes: %w", err)
+	}
+	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Shell: l.shell, Close: l.close, Found: l.found, Machine: os.DirFS("/")}
 	for name, p := range l.places {
 		s.Nodes[name] = p
 	}
@@ -123,6 +127,10 @@ func (l *lab) close() error {
 	var errs []error
 	for _, p := range l.places {
 		errs = append(errs, p.close())
+	}
+	if l.dir != nil {
+		errs = append(errs, l.dir.Close())
+		l.dir = nil
 	}
 	clear(l.places)
 	return errors.Join(errs...)

@@ -18,10 +18,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 6 && os.Args[2] == "rsh" { // started by a program of a node, as /proc/PID/exe
+		fmt.Fprintln(os.Stderr, Rsh(os.Args[3], os.Args[4], os.Args[6:]))
+		os.Exit(1)
+	}
 	nstest.Main(m, func(args []string) int {
 		switch args[0] {
-		case "host":
-			if err := hostns.Main(args[1:]); err != nil {
+		case "host": // init
+			if err := hostns.Main(args[2:]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
@@ -137,6 +141,17 @@ func TestRunStopsWhatItStarted(t *testing.T) {
 	out := firstWrite(func() { cancel(why) })
 	if err := s.Nodes["a"].Run(ctx, target.Cmd{Argv: []string{"weir", "hang"}, Stdout: out}); !errors.Is(err, why) {
 		t.Errorf("got %v, want the cause of the cancellation", err)
+	}
+	// TestMain fails if the process is still there.
+}
+
+// What a program leaves in another process group and session is ended with it.
+func TestRunEndsWhatWasLeft(t *testing.T) {
+	s := open(t, "a")
+	var out bytes.Buffer
+	err := s.Nodes["a"].Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "setsid sleep 1000 & echo started"}, Stdout: &out})
+	if err != nil || out.String() != "started\n" {
+		t.Fatalf("%q, %v", &out, err)
 	}
 	// TestMain fails if the process is still there.
 }

@@ -1,17 +1,22 @@
 package lab
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -32,16 +37,24 @@ func (p *place) inside() *netns.Namespace {
 }
 
 // Run starts c inside the namespaces of the place. The program gets a process
-// group of its own, which is ended with it.
+// group of its own, which is ended with it; so is what has left that group and
+// still has its mark in the environment, as the ranks that mpirun starts.
 func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	cmd := command(ctx, c.Argv)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
+	mark := "WEIR_PROGRAM=" + rand.Text()
+	cmd.Env = append(os.Environ(), mark)
 	// Only Start is inside: Wait must not hold the thread. The thread is thrown
 	// away, so its affinity, which the program inherits, reaches nobody else.
 	err := p.inside().Do(func() error {
+		if p.host == nil { // UCX looks for its devices in /sys (uct_tcp_query_devices)
+			if err := hostns.OwnSys(); err != nil {
+				return err
+			}
+		}
 		if err := pin(c.CPUs); err != nil {
 			return err
 		}
@@ -52,6 +65,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	}
 	err = cmd.Wait()
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started and left; none is the normal case
+	endMarked(mark)
 	if cmd.ProcessState.Success() {
 		return nil
 	}
@@ -74,6 +88,30 @@ func command(ctx context.Context, argv []string) *exec.Cmd {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
 	cmd.WaitDelay = patience
 	return cmd
+}
+
+// endMarked ends the processes with this entry in their environment, and waits
+// for those that have become this process's children, as orphans of process 1 do.
+// It looks again until there are none: they may be starting others.
+func endMarked(entry string) {
+	for {
+		found := false
+		files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a constant
+		for _, f := range files {
+			env, _ := os.ReadFile(f) // it may be gone by now
+			if !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+entry+"\x00")) {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
+				found = true
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				_, _ = syscall.Wait4(pid, nil, 0, nil) // not ours is the normal case
+			}
+		}
+		if !found {
+			return
+		}
+	}
 }
 
 // pin restricts this thread to cpus.

@@ -1,7 +1,7 @@
 // Package netns creates network namespaces and runs functions inside them, and
 // inside all namespaces of a process that has more of its own. It is the only
-// package that may call setns(2) or unshare(2); it knows nothing of links and
-// addresses.
+// package that may call setns(2), and unshare(2) but for the mounts of package
+// hostns; it knows nothing of links and addresses.
 //
 // Package main must lock the main goroutine to the main thread in an init
 // function: that thread cannot be thrown away, so no function may run on it in
@@ -96,6 +96,27 @@ func (ns *Namespace) Open(name string) (*os.File, error) {
 		return err
 	})
 	return f, err
+}
+
+// Exec replaces this process by the program path in the namespace that the file
+// name leads to. Before that it calls prepare, on the thread that becomes the
+// program. It returns only with an error.
+func Exec(name string, prepare func() error, path string, argv, env []string) error {
+	return onThread(func() error {
+		f, err := os.Open(name)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := unix.Setns(int(f.Fd()), unix.CLONE_NEWNET); err != nil {
+			return fmt.Errorf("enter network namespace %s: %w", name, err)
+		}
+		if err := prepare(); err != nil {
+			return err
+		}
+		// Linux ends the other threads and gives this one the process's number.
+		return &os.PathError{Op: "exec", Path: path, Err: unix.Exec(path, argv, env)}
+	})
 }
 
 // onThread runs f on a thread of its own and throws the thread away, so that no

@@ -17,11 +17,21 @@ type Window struct {
 	Server   netip.AddrPort
 	Warmup   time.Duration // traffic before the measurement, not counted
 	Duration time.Duration // of the measurement
+
+	// For tools whose client starts the other end itself.
+	Client  netip.Addr
+	Devices []string // that hold the two addresses, each once
+	// Shell runs a command at the server for a program at the client, as rsh(1)
+	// does: it is followed by HOST COMMAND…. Empty is ssh(1).
+	Shell []string
+	// Dir is for files of theirs, where both ends see it; "" is their own choice.
+	Dir string
 }
 
 // Output is what the two programs of a trial printed.
 type Output struct {
-	Client, Server []byte // standard output
+	Client, Server       []byte // standard output
+	ClientErr, ServerErr []byte // standard error
 }
 
 // A Probe knows one measuring tool and what it measures.
@@ -46,6 +56,10 @@ type Measured struct {
 	// Datagram is the payload of every UDP or ICMP packet, bytes; 0 for TCP,
 	// which cuts its stream to fit.
 	Datagram int
+	// Moved and Messages are the least bytes and packets that the devices of the
+	// path must have moved in one direction, for tools whose values do not tell:
+	// what they count may never have left the machine's memory.
+	Moved, Messages float64
 }
 
 // What the program "weir" prints on its standard output, as a line of its own:
@@ -59,8 +73,12 @@ const (
 )
 
 // Programs returns the programs that p runs and that are not this one: what has
-// to be installed.
+// to be installed. A probe whose command lines do not begin with them says so
+// with a method Programs.
 func Programs(p Probe) []string {
+	if told, ok := p.(interface{ Programs() []string }); ok {
+		return told.Programs()
+	}
 	var names []string
 	server, client := p.Commands(Window{Duration: time.Second})
 	for _, argv := range [][]string{server, client} {

@@ -25,6 +25,17 @@ var probes = map[string]word{
 	"udp-open":   {"UDP requests at a fixed rate", "UDP response time at a fixed rate", "Requests at a fixed rate, whatever became of the ones before. The time counts from when a request was to leave, so a stall shows in all requests that it delayed."},
 	"tcp-crr":    {"TCP connect/request/response", "TCP connect time", "A new connection for every request."},
 	"ping":       {"Ping", "ping", "ICMP echo, answered by the kernel."},
+
+	"mpi-latency":      {"MPI latency (NetPIPE, Open MPI)", "MPI latency", "One message there and one back, and half of that time: NetPIPE's best of three trials."},
+	"mpi-bandwidth":    {"MPI bandwidth (NetPIPE, Open MPI)", "MPI bandwidth", "Large messages, one at a time there and back: their size divided by half of that time."},
+	"mpich-latency":    {"MPI latency (NetPIPE, MPICH)", "MPICH latency", "One message there and one back, and half of that time: NetPIPE's best of three trials."},
+	"mpich-bandwidth":  {"MPI bandwidth (NetPIPE, MPICH)", "MPICH bandwidth", "Large messages, one at a time there and back: their size divided by half of that time."},
+	"mpi4py-latency":   {"MPI latency (mpi4py, Open MPI)", "MPI latency in Python", "One message there and one back, and half of that time: the mean."},
+	"mpi4py-bandwidth": {"MPI bandwidth (mpi4py, Open MPI)", "MPI bandwidth in Python", "Large messages, one at a time there and back: their size divided by half of that time."},
+	"osu-latency":      {"MPI latency (osu_latency, Open MPI)", "MPI latency (OSU)", "One message there and one back, and half of that time: the mean."},
+	"osu-bandwidth":    {"MPI bandwidth (osu_bw, Open MPI)", "MPI bandwidth (OSU)", "Large messages, 64 under way."},
+	"sparkyfish":       {"TCP both ways (sparkyfish)", "sparkyfish", "Ten seconds each way, random data. Counted is what the server received."},
+	"netpipe-tcp":      {"TCP message latency (NetPIPE)", "TCP message latency", "One message there and one back, and half of that time: NetPIPE's best of three trials."},
 }
 
 func probeTitle(p string) string {
@@ -41,7 +52,7 @@ func probeShort(p string) string {
 	return p
 }
 
-var metrics = map[string]string{"rtt": "response time", "rtt.mean": "mean response time", "packet.rate": "packet rate"}
+var metrics = map[string]string{"rtt": "response time", "rtt.mean": "mean response time", "packet.rate": "packet rate", "half.rtt": "half RTT"}
 
 func metricName(m string) string {
 	if s, ok := metrics[m]; ok {

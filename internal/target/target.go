@@ -47,6 +47,12 @@ type Site struct {
 	// then an ErrService, and every expectation about the state of a device (MTU,
 	// offload) that does not hold.
 	Verify func(context.Context, []plan.Expect) error
+	// Shell says how a program on one node starts another on the node to: with what
+	// a command runs there, as by rsh(1), to be followed by HOST COMMAND…, no word of
+	// it has a space; and a directory that both see and that vanishes with the site,
+	// however that ends, "" when there is none. The command may use cpus; empty is
+	// any. Shell is nil when there is none.
+	Shell func(from, to string, cpus []int) (argv []string, dir string)
 	// Machine is what there is below / where all nodes run; its /proc shows every
 	// process of the run and none of others.
 	Machine fs.FS

@@ -65,11 +65,15 @@ func (e *Engines) Alive() bool {
 	return false
 }
 
+// isOrder reports whether argv is a command of the engine, which an engine that
+// runs can be told.
+func isOrder(argv []string) bool { return len(argv) > 1 && argv[0] == "weir" && argv[1] == "engine" }
+
 // order gives the client argv, a command of `weir engine`, and returns when it
 // has answered. on is called for every event line before the answer. An error
 // that the engine reports is returned; when ctx ends first, both are stopped.
 func (e *Engines) order(ctx context.Context, argv []string, on func(line string)) error {
-	if len(argv) < 2 || argv[0] != "weir" || argv[1] != "engine" {
+	if !isOrder(argv) {
 		return fmt.Errorf("%q is no command of the engine", argv)
 	}
 	line, err := json.Marshal(argv[2:])

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/probe"
@@ -19,16 +20,17 @@ type execution struct {
 // execute runs server and client once and reads the counters around them.
 func (s *Setup) execute(ctx context.Context) *execution {
 	x := &execution{}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.Warmup+s.Duration+2*grace,
+	window := max(s.Warmup+s.Duration, probe.HabitsOf(s.Probe).Lasts)
+	ctx, cancel := context.WithTimeoutCause(ctx, window+2*grace,
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
 	defer cancel()
-	if _, client := s.commands(toolPort); client[0] == "weir" {
-		_, client = s.commands(s.Engines.addr.Port())
+	if _, client := s.commands(toolPort, nil); isOrder(client) {
+		_, client = s.commands(s.Engines.addr.Port(), nil)
 		s.Engines.execute(ctx, s, client, x)
 		return x
 	}
-	server, client := s.commands(toolPort)
 	x.client.cpus, x.server.cpus = apart(s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node])
+	server, client := s.commands(toolPort, x.server.cpus)
 	if len(server) > 0 {
 		x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
 		if err := x.server.listening(ctx, toolPort, x.server.listens); err != nil {
@@ -49,9 +51,15 @@ func (s *Setup) execute(ctx context.Context) *execution {
 	return x
 }
 
-func (s *Setup) commands(port uint16) (server, client []string) {
-	return s.Probe.Commands(probe.Window{
-		Server: netip.AddrPortFrom(s.Server.Addr, port), Warmup: s.Warmup, Duration: s.Duration})
+// commands asks the probe; cpus are those of the server's programs.
+func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
+	w := probe.Window{
+		Server: netip.AddrPortFrom(s.Server.Addr, port), Warmup: s.Warmup, Duration: s.Duration,
+		Client: s.Client.Addr, Devices: slices.Compact([]string{s.Client.Dev, s.Server.Dev})}
+	if s.Site.Shell != nil {
+		w.Shell, w.Dir = s.Site.Shell(s.Client.Node, s.Server.Node, cpus)
+	}
+	return s.Probe.Commands(w)
 }
 
 // client runs a foreign client, and reads counters where its measured window

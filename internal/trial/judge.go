@@ -54,6 +54,7 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 			m.Values[0].Name, m.Values[0].Value, m.Values[0].Unit, c))
 	}
 	bytes, packets := delivered(r)
+	bytes, packets = max(bytes, m.Moved), max(packets, m.Messages)
 	for _, e := range s.Plan.Expect {
 		from, to := x.readings.First.Nodes[e.In], x.readings.Last.Nodes[e.In]
 		switch {
@@ -83,7 +84,7 @@ func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 		packets = 0
 	}
 	if b < bytes || p < packets || p == 0 {
-		return fmt.Errorf("%s of %s moved %.0f bytes in %.0f packets, but the probe received %.0f bytes and %.0f answers: the traffic took another path",
+		return fmt.Errorf("%s of %s moved %.0f bytes in %.0f packets, but the probe received %.0f bytes and %.0f messages: the traffic took another path",
 			e.Dev, e.In, b, p, bytes, packets)
 	}
 	return nil

@@ -66,7 +66,9 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	if errors.Is(after, target.ErrService) { // which is why the programs failed, if they did
 		x.err = errors.Join(after, x.err)
 	}
-	m, err := s.Probe.Parse(probe.Output{Client: x.client.stdout.Bytes(), Server: x.server.stdout.Bytes()})
+	m, err := s.Probe.Parse(probe.Output{
+		Client: x.client.stdout.Bytes(), ClientErr: x.client.stderr.Bytes(),
+		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes()})
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, errors.Join(x.err, besideErr).Error()
 		// Some tools give their reason on stdout.

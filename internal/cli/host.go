@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/terminal"
+)
+
+// hostCommand is what hosts under test consist of, beside a network: programs that
+// weir starts in them, or has started there.
+func hostCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:    "host",
+		Short:  "Plumbing for hosts and programs under test",
+		Hidden: true,
+		Args:   args(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			return usage("weir host is not for people")
+		},
+	}
+	c.AddCommand(&cobra.Command{
+		Use:                "init NAME PEER...",
+		Short:              "Hold the namespaces of a host with daemons",
+		DisableFlagParsing: true,
+		RunE:               func(_ *cobra.Command, as []string) error { return exit(exitUsage, hostns.Main(as)) },
+	})
+	c.AddCommand(&cobra.Command{
+		Use:                "rsh CPUS NAMESPACE HOST COMMAND...",
+		Short:              "Run a shell command in another namespace of the lab",
+		DisableFlagParsing: true, // what follows belongs to the command
+		RunE: func(_ *cobra.Command, as []string) error {
+			if len(as) < 4 {
+				return usage("weir host rsh CPUS NAMESPACE HOST COMMAND...")
+			}
+			// The namespace says where; HOST is the caller's name for it.
+			return exit(exitEnvironment, lab.Rsh(as[0], as[1], as[3:]))
+		},
+	})
+	c.AddCommand(&cobra.Command{
+		Use:                "pty COLSxROWS KEY TEXT... -- COMMAND...",
+		Short:              "Run a program on a terminal, and type KEY when it has drawn TEXT",
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, as []string) error {
+			var s terminal.Script
+			dashes := slices.Index(as, "--")
+			if dashes < 3 || dashes+1 == len(as) {
+				return usage("weir host pty COLSxROWS KEY TEXT... -- COMMAND...")
+			}
+			if n, err := fmt.Sscanf(as[0], "%dx%d", &s.Cols, &s.Rows); n != 2 || err != nil {
+				return usage("size of a terminal %q: write COLSxROWS, such as 100x40", as[0])
+			}
+			s.Key, s.Texts = as[1], as[2:dashes]
+			status, err := terminal.Run(c.Context(), s, as[dashes+1:], os.Stdout)
+			if err == nil && status != 0 {
+				return &exitError{status, errors.New("")} // it has said why
+			}
+			return exit(exitEnvironment, err)
+		},
+	})
+	return c
+}

@@ -1,0 +1,95 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/netns"
+)
+
+// ours is a file of this process as its descendants reach it: also its program
+// and what has no name of its own.
+func ours(elem ...string) string {
+	return path.Join(append([]string{"/proc", strconv.Itoa(os.Getpid())}, elem...)...)
+}
+
+// shell is the rsh of one machine: `weir host rsh`, which is Rsh in a process of
+// its own. Nothing listens: the process that asks enters the network namespace
+// itself, and keeps what else its place has of its own, such as the directory.
+func (l *lab) shell(from, to string, cpus []int) (argv []string, dir string) {
+	list := anyCPU
+	if len(cpus) > 0 {
+		list = strings.Trim(strings.ReplaceAll(fmt.Sprint(cpus), " ", ","), "[]")
+	}
+	program, ns := ours("exe"), ours("fd", strconv.Itoa(l.places[to].ns.FD()))
+	if l.dir != nil {
+		dir = ours("fd", strconv.Itoa(int(l.dir.Fd())))
+	}
+	if l.places[from].host != nil { // where this process is not seen
+		program, ns, dir = hostns.Program, hostns.Peer(to), hostns.Dir
+	}
+	// The list is not last: Open MPI 4.1 loses a last word of one letter.
+	return []string{program, "host", "rsh", list, ns}, dir
+}
+
+// anyCPU stands for no restriction, where an empty word would be lost.
+const anyCPU = "any"
+
+// Rsh becomes a shell that runs command in the network namespace of the file
+// ns, on the processors of the list cpus. It returns only with an error.
+//
+// The words of the command are joined by spaces and read by the shell, as by
+// rsh(1) and ssh(1). The shell has this process's number, so that whoever ends
+// this process ends the command.
+func Rsh(cpus, ns string, command []string) error {
+	var list []int
+	if cpus != anyCPU {
+		for s := range strings.SplitSeq(cpus, ",") {
+			c, err := strconv.Atoi(s)
+			if err != nil {
+				return fmt.Errorf("CPUs %q: %w", cpus, err)
+			}
+			list = append(list, c)
+		}
+	}
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		return err
+	}
+	return netns.Exec(ns, func() error {
+		if err := hostns.OwnSys(); err != nil {
+			return err
+		}
+		return pin(list)
+	}, sh, []string{"sh", "-c", strings.Join(command, " ")}, os.Environ())
+}
+
+// newDir makes a file system in memory that is mounted nowhere and reached
+// through its descriptor, so that it is gone with this process even if that is
+// killed. It returns nil where the kernel knows no such mounts (before Linux 5.2).
+func newDir() (*os.File, error) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if errors.Is(err, unix.ENOSYS) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("fsopen tmpfs: %w", err)
+	}
+	defer unix.Close(fs)
+	if err := unix.FsconfigCreate(fs); err != nil {
+		return nil, fmt.Errorf("fsconfig tmpfs: %w", err)
+	}
+	mnt, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+	if err != nil {
+		return nil, fmt.Errorf("fsmount tmpfs: %w", err)
+	}
+	return os.NewFile(uintptr(mnt), "tmpfs"), nil
+}

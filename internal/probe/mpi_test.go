@@ -1,0 +1,204 @@
+package probe
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// mpiProbes are by the directory with what their tool printed.
+var mpiProbes = map[string]MPI{
+	"NPopenmpi": {}, "NPmpich2": {MPI: "mpich"}, "python3": {Tool: "mpi4py"},
+	"osu_latency": {Tool: "osu"}, "osu_bw": {Tool: "osu", Bandwidth: true},
+}
+
+// mpiFor returns the probe that a recorded case was made with.
+func mpiFor(name string) Probe {
+	p, ok := mpiProbes[filepath.Dir(name)]
+	if !ok {
+		return NetPIPE{}
+	}
+	p.Bandwidth = p.Bandwidth || strings.HasSuffix(name, "-bandwidth")
+	return p
+}
+
+func mpiCases(t testing.TB) (names []string) {
+	t.Helper()
+	for _, dir := range append(slices.Sorted(maps.Keys(mpiProbes)), "NPtcp") {
+		files, err := filepath.Glob("testdata/" + dir + "/*.cmd")
+		if err != nil || len(files) == 0 {
+			t.Fatalf("no recorded output of %s: %v", dir, err)
+		}
+		for _, f := range files {
+			names = append(names, strings.TrimSuffix(strings.TrimPrefix(f, "testdata/"), ".cmd"))
+		}
+	}
+	return names
+}
+
+func readMPI(t testing.TB, name string) Output {
+	t.Helper()
+	var out Output
+	var err error
+	if out.Client, err = os.ReadFile("testdata/" + name + ".out"); err != nil {
+		t.Fatal(err)
+	}
+	if out.ClientErr, err = os.ReadFile("testdata/" + name + ".err"); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestMPIGolden parses what the tools printed; the command lines are in the .cmd
+// files beside them. What a rank that is alone prints is a result as well: that
+// nothing crossed the network is told by its devices (see TestRun of package trial).
+func TestMPIGolden(t *testing.T) {
+	var b bytes.Buffer
+	for _, name := range mpiCases(t) {
+		fmt.Fprintf(&b, "%s\n", name)
+		m, err := mpiFor(name).Parse(readMPI(t, name))
+		checkMeasured(t, m, err)
+		if err != nil {
+			fmt.Fprintf(&b, "  error: %v\n", err)
+			continue
+		}
+		for _, v := range m.Values {
+			fmt.Fprintf(&b, "  %s %.6g %s\n", v.Name, v.Value, v.Unit)
+		}
+		fmt.Fprintf(&b, "  moved %.0f bytes in %.0f messages over %s\n", m.Moved, m.Messages, m.Protocol)
+		if tool := m.Found["tool"]; tool != "" {
+			fmt.Fprintf(&b, "  found tool: %s\n", tool)
+		}
+	}
+	const golden = "testdata/mpi.golden"
+	if *update {
+		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(b.Bytes(), want) {
+		t.Errorf("%s differs; review the result of -update:\n%s", golden, &b)
+	}
+}
+
+func TestMPICommands(t *testing.T) {
+	w := Window{Server: netip.MustParseAddrPort("10.64.2.1:5201"), Client: netip.MustParseAddr("10.64.1.1"),
+		Devices: []string{"eth0"}, Shell: []string{"/proc/1/exe", "host", "rsh", "1", "/proc/1/fd/9"}, Dir: "/proc/1/fd/7"}
+	remote := Window{Server: w.Server, Client: w.Client, Devices: []string{"eth0", "ens3"}}
+	const (
+		openmpi = "mpirun.openmpi --allow-run-as-root -np 2 -host 10.64.1.1,10.64.2.1 --map-by node --bind-to none --leave-session-attached"
+		tcp     = " --mca pml ob1 --mca btl tcp,self"
+		mpich   = " -hosts 10.64.1.1,10.64.2.1 -ppn 1 -n 2 -genv MPIR_CVAR_NOLOCAL 1 -genv UCX_TLS tcp,self -genv UCX_NET_DEVICES "
+	)
+	for _, tc := range []struct {
+		p              Probe
+		w              Window
+		server, client string
+	}{
+		{MPI{}, w, "", openmpi + " --mca plm_rsh_agent /proc/1/exe host rsh 1 /proc/1/fd/9" + tcp +
+			" --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 --mca orte_tmpdir_base /proc/1/fd/7" +
+			" NPopenmpi -l 8 -u 8 -p 0 -n 2000 -o /dev/null"},
+		{MPI{Tool: "osu", Bandwidth: true, Program: "/opt/osu_bw"}, remote, "", openmpi + " --mca plm_rsh_agent ssh" + tcp +
+			" --mca btl_tcp_if_include eth0,ens3 --mca oob_tcp_if_include eth0,ens3 --mca mpi_yield_when_idle 1" +
+			" /opt/osu_bw -m 1048576:1048576 -i 2 -x 1"},
+		{MPI{Tool: "osu", Size: 64}, remote, "", openmpi + " --mca plm_rsh_agent ssh" + tcp +
+			" --mca btl_tcp_if_include eth0,ens3 --mca oob_tcp_if_include eth0,ens3 --mca mpi_yield_when_idle 1" +
+			" osu_latency -m 64:64 -i 2000 -x 201"},
+		{MPI{MPI: "mpich"}, w, "", "env HYDRA_LAUNCHER_EXTRA_ARGS=host rsh 1 /proc/1/fd/9 mpiexec.hydra -launcher rsh -launcher-exec /proc/1/exe" + mpich +
+			"eth0 NPmpich2 -l 8 -u 8 -p 0 -n 2000 -o /dev/null"},
+		{MPI{MPI: "mpich", Tool: "mpi4py", Size: 1 << 22}, remote, "", "env HYDRA_LAUNCHER_EXTRA_ARGS= mpiexec.hydra -launcher rsh -launcher-exec ssh" + mpich +
+			"eth0,ens3 -genv MPI4PY_MPIABI mpich python3 -m mpi4py.bench pingpong -m 4194304 -n 4194304 -l 10 --loop-large 10 --loop-huge 10 -a none"},
+		{NetPIPE{Bandwidth: true}, w, "NPtcp -P 5201 -l 1048576 -u 1048576 -p 0 -n 32 -o /dev/null",
+			"NPtcp -P 5201 -l 1048576 -u 1048576 -p 0 -n 32 -o /dev/null -h 10.64.2.1"},
+	} {
+		server, client := tc.p.Commands(tc.w)
+		if got := strings.Join(server, " "); got != tc.server {
+			t.Errorf("%+v: server\n got %s\nwant %s", tc.p, got, tc.server)
+		}
+		if got := strings.Join(client, " "); got != tc.client {
+			t.Errorf("%+v: client\n got %s\nwant %s", tc.p, got, tc.client)
+		}
+	}
+	if got := Programs(MPI{MPI: "mpich"}); strings.Join(got, " ") != "mpiexec.hydra NPmpich2" {
+		t.Errorf("programs %q: not what is installed", got)
+	}
+}
+
+func TestMPICheck(t *testing.T) {
+	for _, tc := range []struct {
+		p    MPI
+		want string // "" is no error
+	}{
+		{MPI{}, ""},
+		{MPI{MPI: "mpich", Tool: "osu", Size: 3}, ""},
+		{MPI{MPI: "lam"}, `mpi: "lam" is not one of openmpi, mpich`},
+		{MPI{Tool: "imb"}, `tool: "imb" is not one of netpipe, mpi4py, osu`},
+		{MPI{Size: -1}, "size: -1 bytes is outside 1.."},
+		{MPI{Size: 1 << 29}, "size: 536870912 bytes is outside 1..268435456"},
+		{MPI{Tool: "mpi4py", Size: 3}, "powers of two, and 3 is none"},
+	} {
+		if err := tc.p.Check(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)
+		}
+	}
+}
+
+// TestMPIRefuses damages good output in one place each.
+func TestMPIRefuses(t *testing.T) {
+	const np, py, osu = "NPopenmpi/3.7.2-mpi-latency", "python3/4.1.2-mpi4py-latency", "osu_bw/7.4-osu-bandwidth"
+	for _, tc := range []struct{ from, old, new, want string }{
+		{np, "       8 bytes", "      12 bytes", "measured messages of 12 bytes, asked for 8"},
+		{np, "2000 times", "1999 times", "1999 messages were measured, asked for 2000"},
+		{np, " usec", " msec", "0 lines with a result, not 1"},
+		{np, "Mbps in", "Gbps in", "0 lines with a result, not 1"},
+		{np, "0.72 Mbps", "9.72 Mbps", "not 1.019e+07"},
+		{np, "in      84.77", "in       0.00", "a message took 0 s"},
+		{np, "84.77 usec\n", "84.77 usec\n  1:       8 bytes   2000 times -->      0.72 Mbps in      84.77 usec\n", "2 lines with a result, not 1"},
+		{py, "     2000", "       20", "20 messages were measured, asked for 2000"},
+		{py, "e-05 ±", "e-07 ±", "bit/s, not"},
+		{py, "e-05 ±", "e-05 +", "0 lines with a result, not 1"},
+		{osu, "Bandwidth Test", "Bi-Directional Bandwidth Test", "is not that of the OSU MPI Bandwidth Test"},
+		{osu, "\n1048576", "\n# 1048576", "0 lines with a result, not 1"},
+	} {
+		out := readMPI(t, tc.from)
+		client, stderr := bytes.Replace(out.Client, []byte(tc.old), []byte(tc.new), 1), bytes.Replace(out.ClientErr, []byte(tc.old), []byte(tc.new), 1)
+		if bytes.Equal(client, out.Client) && bytes.Equal(stderr, out.ClientErr) {
+			t.Fatalf("%s has no %q", tc.from, tc.old)
+		}
+		m, err := mpiFor(tc.from).Parse(Output{Client: client, ClientErr: stderr})
+		if err == nil || !strings.Contains(err.Error(), tc.want) || m.Values != nil {
+			t.Errorf("%s: %q for %q: %v, %v, want an error with %q", tc.from, tc.new, tc.old, m.Values, err, tc.want)
+		}
+	}
+}
+
+func FuzzMPI(f *testing.F) {
+	for _, name := range mpiCases(f) {
+		out, p := readMPI(f, name), mpiFor(name)
+		m, _ := p.(MPI)
+		f.Add(m.Tool, m.Bandwidth, out.Client, out.ClientErr)
+	}
+	f.Fuzz(func(t *testing.T, tool string, bandwidth bool, client, stderr []byte) {
+		p := MPI{Tool: tool, Bandwidth: bandwidth}
+		if p.Check() != nil {
+			t.Skip()
+		}
+		m, err := p.Parse(Output{Client: client, ClientErr: stderr})
+		checkMeasured(t, m, err)
+		if err == nil && (m.Moved <= 0 || m.Messages <= 0) {
+			t.Errorf("%.0f bytes in %.0f messages prove nothing", m.Moved, m.Messages)
+		}
+	})
+}

@@ -1,0 +1,1 @@
+client: mpirun.openmpi --allow-run-as-root -np 2 -host 10.64.1.1,10.64.2.1 --map-by node --bind-to none --leave-session-attached --mca plm_rsh_agent '/proc/1/exe host rsh 1 /proc/1/fd/19' --mca pml ob1 --mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0 --mca mpi_yield_when_idle 1 --mca orte_tmpdir_base /proc/1/fd/23 osu_bw -m 1048576:1048576 -i 2 -x 1

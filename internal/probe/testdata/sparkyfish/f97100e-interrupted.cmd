@@ -1,0 +1,3 @@
+server: sparkyfish-server -listen-addr 10.64.2.1:5201
+client: weir host pty 100x40 q '[r]etest' 'Press q to quit' -- sparkyfish 10.64.2.1:5201
+the first 4 lines of the log, the first 40000 bytes of the drawing
