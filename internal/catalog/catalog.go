@@ -67,6 +67,8 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static, from the underlay's subnet", "none", "none"}},
 	"eni-dedicated": {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)",
 		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own", "none"}},
+	"terway": {func() network.Driver { return &network.Terway{} }, 0, "a pod with a shared NIC and one with a NIC of its own on every host, side by side (Terway's two ways)",
+		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own for half of the pods", "none"}},
 	"ipip": {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)",
 		Properties{Overlay, "static, a /24 per host", "none", "none"}},
 	"wireguard": {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts",

@@ -61,7 +61,7 @@ func TestNetworksInTheLab(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := network.Build(d, tp)
-			if err != nil || len(p.Daemons())+len(p.Programs()) > 0 || len(p.Ends) == 1 {
+			if _, _, none := p.Between(""); err != nil || none != nil || len(p.Daemons())+len(p.Programs()) > 0 || len(p.Ends) == 1 {
 				continue // another test says which of them have to be built
 			}
 			t.Run(fmt.Sprintf("%s/%d hosts, %d pods, IPv6 %v", name, len(tp.Hosts), len(tp.Hosts[0].Pods), s.IPv6), func(t *testing.T) {
@@ -74,6 +74,17 @@ func TestNetworksInTheLab(t *testing.T) {
 
 // up builds p in a lab and starts engines at its ends; the test ends both.
 func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engines) {
+	t.Helper()
+	site := built(t, tp, p)
+	client, server, err := p.Between("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return site, engines(t, site, client, server)
+}
+
+// built builds p in a lab, which the test closes.
+func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
 	t.Helper()
 	site, err := lab.Open(t.Context(), network.Places(tp), "")
 	if err != nil {
@@ -89,7 +100,13 @@ func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engin
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, p.Ends[0], p.Ends[len(p.Ends)-1])
+	return site
+}
+
+// engines starts engines, which the test ends.
+func engines(t *testing.T, site *target.Site, client, server plan.End) *trial.Engines {
+	t.Helper()
+	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +115,7 @@ func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engin
 			t.Error(err)
 		}
 	})
-	return site, e
+	return e
 }
 
 func inLab(t *testing.T, d network.Driver, tp topo.Topology, p plan.Plan) {
@@ -123,8 +140,18 @@ func measure(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan) {
 	if err := e.Reach(t.Context(), p.Path.MTU, 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
+	client, server, err := p.Between("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	between(t, site, e, p, client, server, &probe.UDPRR{})
+}
+
+// between runs a trial, which is ok when the packets took the path of the plan.
+func between(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan, client, server plan.End, pr probe.Probe) {
+	t.Helper()
 	r, err := trial.Run(t.Context(), trial.Setup{
-		Probe: &probe.UDPRR{}, Client: p.Ends[0], Server: p.Ends[len(p.Ends)-1], Site: site, Engines: e, Plan: p,
+		Probe: pr, Client: client, Server: server, Site: site, Engines: e, Plan: p,
 		Duration: 50 * time.Millisecond, Raw: func(string, []byte) error { return nil },
 	})
 	if err != nil || r.Status != record.OK {

@@ -99,6 +99,9 @@ func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
 		if err == nil && factor == "load" {
 			err = p.checkLoad(level)
 		}
+		if err == nil && factor == condition.Ends {
+			err = p.checkEnds(level)
+		}
 		if err != nil && p.study.FactorPos(factor) != "" {
 			err = fmt.Errorf("%s: %w", p.study.FactorPos(factor), err)
 		}
@@ -107,6 +110,26 @@ func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
 		}
 	}
 	return nil
+}
+
+// checkEnds finds out whether any network has the ends of a level: the trials of
+// the others are skipped.
+func (p *Prepared) checkEnds(level string) (err error) {
+	for _, u := range p.study.Networks {
+		n, ok := p.Networks[u.Name]
+		if !ok {
+			return nil // why is told of the network
+		}
+		pl, bad := network.Build(n.Driver, n.Topology)
+		if bad == nil {
+			_, _, bad = pl.Between(level)
+		}
+		if bad == nil {
+			return nil
+		}
+		err = fmt.Errorf("condition ends: %q: %s: %w", level, u.Name, bad)
+	}
+	return err
 }
 
 // checkLoad finds out whether the probe of a level can be a load.

@@ -27,11 +27,13 @@ const (
 	inkBad
 	inkPart0   // of a stacked bar
 	inkSeries0 = inkPart0 + parts
+	inkHeat0   = inkSeries0 + series + 1
 )
 
 const (
 	parts  = 6
 	series = 8 // colours of networks beside the baseline's
+	heats  = 7 // of a heat map, from little to much; text must stay legible on each
 )
 
 // inks holds the CSS variable of every ink, and the colour where none is set.
@@ -59,6 +61,13 @@ var inks = map[ink][2]string{
 	inkSeries0 + 6: {"s6", "#3a7ca5"},
 	inkSeries0 + 7: {"s7", "#6b4fb3"},
 	inkSeries0 + 8: {"s8", "#3d4a57"},
+	inkHeat0:       {"h0", "#f1f6fa"},
+	inkHeat0 + 1:   {"h1", "#dfecf5"},
+	inkHeat0 + 2:   {"h2", "#cce1f0"},
+	inkHeat0 + 3:   {"h3", "#b6d4e9"},
+	inkHeat0 + 4:   {"h4", "#9ec6e1"},
+	inkHeat0 + 5:   {"h5", "#84b6d8"},
+	inkHeat0 + 6:   {"h6", "#6aa5ce"},
 }
 
 // seriesInk returns the ink of network n, and the dashes that tell it from an

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,6 +56,20 @@ var charts = map[string]func() ([]byte, error){
 	"latency":      func() ([]byte, error) { return Latency(lines(), "response time, µs", "Latency.") },
 	"latency-none": func() ([]byte, error) { return Latency(nil, "response time, µs", "Nothing measured.") },
 	"ladder":       func() ([]byte, error) { return Ladder(ladder, "thousand packets/s", "Ladder.") },
+	"heat": func() ([]byte, error) {
+		names := []string{"host", "shared", "a-network-with-a-very-long-name"}
+		return Heat(names, names, [][]Cell{{{10, "10.0"}, {8, "8.0"}, {}}, {{4, "4.0"}, {0, "0.0"}, {9.9, "9.9"}}, {{1, "1.0"}, {5, "5.0"}, {2, "2.0"}}},
+			"throughput, Gbit/s", "From and to.")
+	},
+	"heat-many": func() ([]byte, error) { // labels that do not fit are left out
+		var names []string
+		var cells [][]Cell
+		for i := range 24 {
+			names = append(names, "h"+strings.Repeat("0", i%3))
+			cells = append(cells, slices.Repeat([]Cell{{float64(i), "123456"}}, 24))
+		}
+		return Heat(names, names, cells, "µs", "Many.")
+	},
 	"sweep": func() ([]byte, error) {
 		return Sweep([]Curve{
 			{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},

@@ -98,7 +98,11 @@ packets take, for mermaid.js.org.`,
 			}
 			switch {
 			case asDiagram:
-				return p.Mermaid(os.Stdout, p.Ends[0], p.Ends[len(p.Ends)-1])
+				from, to, err := p.Between("")
+				if err != nil {
+					return exit(exitUsage, err)
+				}
+				return p.Mermaid(os.Stdout, from, to)
 			case asJSON:
 				return p.Encode(os.Stdout)
 			}

@@ -37,6 +37,7 @@ type studyFlags struct {
 	link, nic        string
 	ipv6, podsIPv6   bool
 	keepDisturbed    bool
+	swap             bool
 	fast             bool
 	names            []string
 }
@@ -52,6 +53,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 	fl.DurationVar(&f.maxTime, "max-time", 0, "cap for --precision")
 	fl.BoolVar(&f.fast, "fast", false, "the study's fast form: few blocks, short windows, wide intervals")
 	fl.BoolVar(&f.keepDisturbed, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
+	fl.BoolVar(&f.swap, "swap", false, "client and server change places in half of the blocks")
 	fl.DurationVar(&f.warmup, "warmup", 0, "traffic before each measurement, not counted")
 	fl.DurationVar(&f.duration, "duration", 0, "of each measurement")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the random order (default: random, recorded)")
@@ -160,6 +162,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 		"warmup":         func() { s.Warmup = f.warmup },
 		"duration":       func() { s.Duration = f.duration },
 		"keep-disturbed": func() { s.KeepDisturbed = f.keepDisturbed },
+		"swap":           func() { s.Swap = f.swap },
 		"seed":           func() { s.Seed = f.seed },
 		"hosts":          func() { s.Topology.Hosts = f.hosts },
 		"pods":           func() { s.Topology.Pods = f.pods },

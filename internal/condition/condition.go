@@ -33,8 +33,12 @@ type condition struct {
 	about string                                     // its levels
 }
 
+// Ends is the condition that says who talks to whom, as plan.Between reads it.
+const Ends = "ends"
+
 func table() map[string]condition {
 	return map[string]condition{
+		Ends:      {setEnds, "who talks to whom: FROM-TO, each of pod, host or what else is an end of the network, such as pod-host"},
 		"link":    {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
 		"load":    {noChange(ParseLoad), "a probe that runs over the same path meanwhile: idle, NAME, or NAME@50% for a share of what the path can carry of it"},
 		"mtu":     {setMTU, "the MTU of the underlay in bytes"},
@@ -107,6 +111,12 @@ func Change(d network.Driver, base topo.Topology, levels map[string]string) (Cha
 		return Changed{}, err
 	}
 	return Changed{Do: do, Undo: undo, Plan: to, Topology: t}, nil
+}
+
+// setEnds changes nothing: which ends there are is known by the plan.
+func setEnds(level string, _ *topo.Topology) error {
+	_, _, err := plan.SplitEnds(level)
+	return err
 }
 
 func setMTU(level string, t *topo.Topology) error {

@@ -8,10 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
-	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/trial"
@@ -32,7 +30,7 @@ func (r *run) start(ctx context.Context, t study.Trial, c changed) (beside []*tr
 		}
 	}()
 	if stress.Share > 0 {
-		s, err := trial.StartStress(ctx, c.site.Nodes[c.client(c.Plan).Node], stress, r.Study.Duration)
+		s, err := trial.StartStress(ctx, c.site.Nodes[c.client.Node], stress, r.Study.Duration)
 		if err != nil {
 			return beside, err
 		}
@@ -43,7 +41,7 @@ func (r *run) start(ctx context.Context, t study.Trial, c changed) (beside []*tr
 		if err != nil {
 			return beside, err
 		}
-		l, err := trial.StartLoad(ctx, c.site, c.client(c.Plan), c.server(c.Plan), paced)
+		l, err := trial.StartLoad(ctx, c.site, c.client, c.server, paced)
 		if err != nil {
 			return beside, err
 		}
@@ -171,7 +169,7 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}
 	for n := range capacityTrials {
 		id := alone.ID(fmt.Sprintf("capacity%d", n+1))
-		res, err := r.under(ctx, alone, func(u changed) (record.Result, error) {
+		res, err := r.under(ctx, alone, false, func(u changed) (record.Result, error) {
 			return trial.Run(ctx, r.setup(u, id, p))
 		})
 		switch {
@@ -195,40 +193,9 @@ func median(vs []float64) float64 {
 // setup is a trial of p on a path under conditions, with nothing beside it.
 func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 	return trial.Setup{
-		Probe: p, Client: c.client(c.Plan), Server: c.server(c.Plan),
+		Probe: p, Client: c.client, Server: c.server,
 		Site: c.site, Engines: c.engines, Plan: c.Plan, LinkRate: c.Topology.Rate,
 		Warmup: r.Study.Warmup, Duration: r.Study.Duration, Idle: r.idle,
 		Raw: func(name string, b []byte) error { return r.Dir.Raw(id, name, b) },
 	}
-}
-
-// A changed path is one under the conditions of a trial.
-type changed struct {
-	*path
-	condition.Changed
-}
-
-// under brings the path of a cell under its conditions, runs f, and brings it back.
-// Its error ends the run.
-func (r *run) under(ctx context.Context, c study.Cell, f func(changed) (record.Result, error)) (res record.Result, err error) {
-	now, p := record.Result{Start: time.Now()}, r.paths[c.Network]
-	change, err := condition.Change(p.Driver, p.Topology, condition.Of(c.Levels))
-	if errors.Is(err, plan.ErrRebuild) {
-		return skipped(now, err), nil
-	}
-	if err != nil {
-		return res, fmt.Errorf("%s: %w", c.Network, err)
-	}
-	// A condition is undone even when the run is being cancelled: what follows in
-	// this process must find the network as it was built.
-	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
-	if err := p.site.Apply(ctx, change.Do); err != nil {
-		return failed(now, ctx, fmt.Errorf("condition: %w", err))
-	}
-	if len(change.Do) > 0 || !p.engines.Alive() {
-		if err := p.reach(ctx, change.Plan); err != nil {
-			return failed(now, ctx, err)
-		}
-	}
-	return f(changed{p, change})
 }

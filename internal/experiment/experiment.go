@@ -11,12 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
-	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -65,9 +65,6 @@ type Event struct {
 // so that this resolves a hundredth of a core.
 const idleTime = time.Second
 
-// reachTime bounds how long a new path may take to carry its first packet.
-const reachTime = 5 * time.Second
-
 // A run is a study under way.
 type run struct {
 	Config
@@ -82,15 +79,6 @@ type run struct {
 	started  time.Time
 	ran      int // trials that this process ran
 	blocks   int // that the run will have, as far as is known now
-}
-
-// A path is a network that is up, or the reason why it is not.
-type path struct {
-	Network
-	site    *target.Site
-	plan    plan.Plan
-	engines *trial.Engines
-	err     error
 }
 
 // Run runs what is missing of the study and returns all its results. The error
@@ -158,72 +146,6 @@ func (r *run) find(ctx context.Context, name string) error {
 	return r.missing[name]
 }
 
-// open builds one network and waits until it carries packets. A network that
-// cannot be built does not stop the others: its trials are skipped.
-func (r *run) open(ctx context.Context, name string) error {
-	n, ok := r.Networks[name]
-	if !ok {
-		return fmt.Errorf("network %s was not prepared", name)
-	}
-	r.tell(Event{Text: "build " + name})
-	p := &path{Network: n}
-	r.paths[name] = p
-	if p.plan, p.err = network.Build(n.Driver, n.Topology); p.err != nil {
-		return fmt.Errorf("%s: %w", name, p.err) // the study is wrong, not the machine
-	}
-	if err := r.Dir.File("plans/"+name+".jsonl", encode(p.plan)); err != nil {
-		return err
-	}
-	p.err = r.build(ctx, name, p)
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
-}
-
-// build returns why the network cannot be had on this machine.
-func (r *run) build(ctx context.Context, name string, p *path) (err error) {
-	logs := ""
-	for _, program := range p.plan.Programs() {
-		if err := r.find(ctx, program); err != nil {
-			return err
-		}
-	}
-	if len(p.plan.Daemons()) > 0 {
-		if logs, err = r.Dir.Logs(name); err != nil {
-			return err
-		}
-	}
-	if p.site, err = r.Open(ctx, network.Places(p.Topology), logs); err != nil {
-		return err
-	}
-	if err := p.site.Apply(ctx, p.plan.Steps); err != nil {
-		return err
-	}
-	return p.reach(ctx, p.plan)
-}
-
-func (p *path) client(pl plan.Plan) plan.End { return pl.Ends[0] }
-func (p *path) server(pl plan.Plan) plan.End { return pl.Ends[len(pl.Ends)-1] }
-
-// alive returns an error when a service of the network has ended.
-func (p *path) alive(ctx context.Context) error { return p.site.Verify(ctx, nil) }
-
-// reach proves that packets of full size cross the path in both directions. It
-// starts the engines when they do not run, the first time and after a trial
-// that one of them did not survive.
-func (p *path) reach(ctx context.Context, pl plan.Plan) (err error) {
-	if !p.engines.Alive() {
-		if p.engines, err = trial.StartEngines(ctx, p.site, p.client(pl), p.server(pl)); err != nil {
-			return err
-		}
-	}
-	if err := p.engines.Reach(ctx, pl.Path.MTU, reachTime); err != nil {
-		return errors.Join(err, p.alive(ctx))
-	}
-	return nil
-}
-
 // block runs the trials of block b that are missing.
 func (r *run) block(ctx context.Context, b int) error {
 	for _, t := range study.Block(r.Study.Seed, b, r.cells) {
@@ -273,7 +195,8 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if err := p.alive(ctx); err != nil {
 		return failed(now, ctx, err)
 	}
-	res, err = r.under(ctx, t.Cell, func(c changed) (record.Result, error) {
+	swap := r.Study.Swapped(t.Block)
+	res, err = r.under(ctx, t.Cell, swap, func(c changed) (record.Result, error) {
 		beside, err := r.start(ctx, t, c)
 		defer stop(beside)
 		if err != nil {
@@ -283,6 +206,9 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 		setup.Beside = beside
 		return trial.Run(ctx, setup)
 	})
+	if r.Study.Swap && res.Found != nil {
+		res.Found["swapped"] = strconv.FormatBool(swap)
+	}
 	if ps := probe.Programs(pr); res.Status == record.OK && len(ps) > 0 {
 		client := ps[len(ps)-1]
 		if res.Found["tool"] == "" { // its output does not tell its version
@@ -337,12 +263,7 @@ func (r *run) tell(e Event) {
 func (r *run) close() error {
 	var errs []error
 	for _, p := range r.paths {
-		if p.engines != nil {
-			errs = append(errs, p.engines.Stop())
-		}
-		if p.site != nil {
-			errs = append(errs, p.site.Close())
-		}
+		errs = append(errs, p.close())
 	}
 	return errors.Join(errs...)
 }

@@ -10,8 +10,9 @@ import (
 )
 
 // Build returns the whole plan for network d in t: the underlay, the steps of d,
-// and, when t wants it, the offloads switched off. It is what is applied, and
-// what is printed. The namespaces that it needs are Places(t).
+// and, when t wants it, the offloads switched off. The hosts are ends of it, too,
+// whether or not d connects them with its own. It is what is applied, and what is
+// printed. The namespaces that it needs are Places(t).
 func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) == 0 {
 		return plan.Plan{}, errors.New("underlay: topology has no hosts")
@@ -29,6 +30,15 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	p.Steps = append(Underlay(t), p.Steps...)
+	if len(p.Labelled(plan.Host)) == 0 {
+		p.Ends = append(p.Ends, hostEnds(t)...)
+		if len(t.Hosts) > 1 {
+			if p.Paths == nil {
+				p.Paths = map[string]plan.Path{}
+			}
+			p.Paths[plan.Host+"-"+plan.Host] = path(t, t.MTU, 0)
+		}
+	}
 	if t.NoOffload {
 		p.Steps = append(p.Steps, noOffloads(p)...)
 	}

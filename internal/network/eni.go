@@ -2,7 +2,6 @@ package network
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -41,16 +40,20 @@ func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
 		eni := t.Segments[1][i]
 		p.Steps = append(p.Steps, eniRouter(t, eni)...)
 		for n, pod := range h.Pods {
-			p.Steps = append(p.Steps, routePod(h, pod, podPort(n), mtu)...)
-			alone := netip.PrefixFrom(pod.Addr.Addr(), pod.Addr.Addr().BitLen())
-			p.Steps = append(p.Steps,
-				plan.Step{In: h.Name, Rule: &plan.Rule{To: alone, Table: plan.MainTable, Priority: toPodPriority}},
-				plan.Step{In: h.Name, Rule: &plan.Rule{From: alone, Table: eniTable, Priority: fromPodPriority}},
-				plan.Step{In: h.Name, Proxy: &plan.Proxy{Dev: eni.Dev, Addr: alone.Addr()}})
+			p.Steps = append(p.Steps, eniShare(h, pod, podPort(n), eni, mtu)...)
 		}
 	}
 	p.Expect = expect(t, p)
 	return p, nil
+}
+
+// eniShare puts pod behind a veth called port, and its packets on eni of its host h.
+func eniShare(h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []plan.Step {
+	own := alone(pod.Addr.Addr())
+	return append(routePod(h, pod, port, mtu),
+		plan.Step{In: h.Name, Rule: &plan.Rule{To: own, Table: plan.MainTable, Priority: toPodPriority}},
+		plan.Step{In: h.Name, Rule: &plan.Rule{From: own, Table: eniTable, Priority: fromPodPriority}},
+		plan.Step{In: h.Name, Proxy: &plan.Proxy{Dev: eni.Dev, Addr: own.Addr()}})
 }
 
 // eniRouter makes the host of eni forward between its pods and eni, and answer
@@ -70,7 +73,7 @@ func eniRouter(t topo.Topology, eni topo.Port) []plan.Step {
 		steps = append(steps, asks(eni))
 		set("net.ipv6.conf."+eni.Dev+".proxy_ndp", "1")
 	}
-	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: t.PodAll, Dev: eni.Dev, Table: eniTable}})
+	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: everything(t.PodAll.Addr()), Dev: eni.Dev, Table: eniTable}})
 }
 
 // ENIDedicated gives every pod a NIC of its own: a device on the underlay that is

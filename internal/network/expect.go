@@ -71,7 +71,7 @@ func podEnds(t topo.Topology, dev string) []plan.End {
 	var ends []plan.End
 	for _, h := range t.Hosts {
 		for _, p := range h.Pods {
-			ends = append(ends, plan.End{Node: p.Name, Host: h.Name, Addr: p.Addr.Addr(), Dev: dev})
+			ends = append(ends, plan.End{Label: plan.Pod, Node: p.Name, Host: h.Name, Addr: p.Addr.Addr(), Dev: dev})
 		}
 	}
 	return ends
@@ -93,7 +93,11 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 		}
 	}
 	for _, e := range p.Ends {
-		add(plan.Expect{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU, Carries: true})
+		x := plan.Expect{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU, Carries: true}
+		if e.Node == e.Host {
+			x.Near = e.Label // other ends are on the host, too
+		}
+		add(x)
 	}
 	for _, e := range tunnels {
 		add(e)

@@ -19,10 +19,7 @@ func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts("host", t, 1); err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Path: path(t, t.MTU, 0)}
-	for _, h := range t.Hosts {
-		p.Ends = append(p.Ends, plan.End{Node: h.Name, Host: h.Name, Addr: h.Addr.Addr(), Dev: h.Dev})
-	}
+	p := plan.Plan{Ends: hostEnds(t), Path: path(t, t.MTU, 0)}
 	if len(t.Hosts) > 1 {
 		p.Expect = expect(t, p)
 		return p, nil
@@ -34,6 +31,15 @@ func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 		{In: h, NoFragments: true},
 	}
 	return p, nil
+}
+
+// hostEnds returns an end for every host of t.
+func hostEnds(t topo.Topology) []plan.End {
+	var ends []plan.End
+	for _, h := range t.Hosts {
+		ends = append(ends, plan.End{Label: plan.Host, Node: h.Name, Host: h.Name, Addr: h.Addr.Addr(), Dev: h.Dev})
+	}
+	return ends
 }
 
 const loopback = "lo"

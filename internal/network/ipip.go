@@ -23,17 +23,27 @@ func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, errors.New("ipip: takes IPv4 alone, in pods and between hosts; use vxlan-overlay or wireguard")
 	}
 	const overhead = 20
-	return tunnelled("ipip", t, overhead, func(h topo.Host, mtu int) []plan.Step {
+	p, err := tunnelled("ipip", t, overhead, func(h topo.Host, mtu int) []plan.Step {
 		steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: ipipDev, Kind: "ipip", MTU: mtu, Local: h.Addr.Addr()}}}
 		for _, peer := range others(t, h) {
 			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr(), Dev: ipipDev}})
 		}
 		return steps
 	}, ipipDev)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	// A pod's packets to another host have no route into the tunnel; the answers,
+	// which go to a pod, have.
+	direct := p.Path
+	direct.Overhead = 0
+	p.Paths = map[string]plan.Path{plan.Pod + "-" + plan.Host: direct}
+	return p, nil
 }
 
 // tunnelled routes the pods of every host, and through the device dev, which the
-// steps of tunnel make, between hosts.
+// steps of tunnel make, between hosts. The device has an address of the host's pods,
+// so that what a host sends to pods elsewhere goes through it, and so the answer.
 func tunnelled(name string, t topo.Topology, overhead int, tunnel func(h topo.Host, mtu int) []plan.Step, dev string) (plan.Plan, error) {
 	mtu, err := podMTU(name, t, overhead)
 	if err != nil {
@@ -47,7 +57,8 @@ func tunnelled(name string, t topo.Topology, overhead int, tunnel func(h topo.Ho
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
 		p.Steps = append(p.Steps, tunnel(h, mtu)...)
-		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: dev, MTU: mtu, Carries: true, Across: true})
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: alone(gateway(h.PodNet))}})
+		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: dev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod, Far: plan.Pod})
 	}
 	p.Expect = expect(t, p, tunnels...)
 	return p, nil

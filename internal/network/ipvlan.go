@@ -3,7 +3,6 @@ package network
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -44,7 +43,7 @@ func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
 		for _, pod := range h.Pods {
 			addr := pod.Addr
 			if n.Mode == "l3" {
-				addr = netip.PrefixFrom(addr.Addr(), addr.Addr().BitLen())
+				addr = alone(addr.Addr())
 			}
 			p.Steps = append(p.Steps,
 				plan.Step{In: h.Name, Link: &plan.Link{Name: podDev, Kind: "ipvlan", MTU: mtu, Parent: h.Dev, To: pod.Name, Mode: n.Mode}},

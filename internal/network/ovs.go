@@ -42,6 +42,7 @@ func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	p.Steps = append(v.start(h), v.addBridge(h, intBridge))
 	p.Steps = append(p.Steps, v.attach(h, mtu)...)
+	p.Steps = append(p.Steps, v.join(t, h, mtu)...)
 	p.Steps = append(p.Steps, v.versions(h)...)
 	p.Expect = expect(t, p)
 	return p, nil
@@ -148,6 +149,11 @@ func (v vSwitch) attach(h topo.Host, mtu int, args ...string) []plan.Step {
 		steps = append(steps, plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
 	}
 	return steps
+}
+
+// join makes h a station among its pods by the device of the integration bridge.
+func (vSwitch) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
+	return append([]plan.Step{{In: h.Name, Set: &plan.Set{Dev: intBridge, MTU: mtu, Up: true}}}, join(t, h, intBridge)...)
 }
 
 // What leaves a checksum to the device. The userspace datapath reads frames from

@@ -110,15 +110,17 @@ func routePod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
 	if is6(a) {
 		gw = routedGateway6
 	}
-	alone := netip.PrefixFrom(a, a.BitLen())
 	return []plan.Step{
 		{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}},
 		{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}},
-		{In: h.Name, Route: &plan.Route{Dst: alone, Dev: port}},
-		{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone}},
+		{In: h.Name, Route: &plan.Route{Dst: alone(a), Dev: port}},
+		{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone(a)}},
 		{In: pod.Name, Route: &plan.Route{Dst: everything(a), Via: gw.Addr(), Dev: podDev}},
 	}
 }
+
+// alone is the network that holds a only.
+func alone(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
 // everything is the default route's destination, in the family of a.
 func everything(a netip.Addr) netip.Prefix {

@@ -64,9 +64,9 @@ func Underlay(t topo.Topology) []plan.Step {
 	return append(steps, rates(t)...)
 }
 
-// switchPort is the switch's side of p on segment n. A host may have a port on two.
+// switchPort is the switch's side of p on segment n. A host may have two ports.
 func switchPort(n int, p topo.Port) string {
-	if n == 0 {
+	if n == 0 && p.Dev == "eth0" {
 		return p.In
 	}
 	return p.In + "-" + p.Dev
@@ -103,20 +103,23 @@ func rates(t topo.Topology) []plan.Step {
 }
 
 // expectUnderlay returns what carries the traffic between hosts: in a line every
-// device, where there is a segment for the pods that one, otherwise the only one.
+// device, where there is a segment for the pods that one for theirs, otherwise the
+// only one.
 func expectUnderlay(t topo.Topology) []plan.Expect {
 	if len(t.Hosts) == 1 {
 		return nil
 	}
 	var all []plan.Expect
 	for n, ports := range t.Segments {
-		if n == 0 && (t.Shape == topo.HostNICs || t.Shape == topo.PodNICs) {
-			continue
-		}
 		for _, p := range ports {
 			e := plan.Expect{In: p.In, Dev: p.Dev, MTU: t.MTU, Carries: true, Across: true}
-			if t.Shape == topo.Line {
+			switch t.Shape {
+			case topo.Line:
 				e.Across, e.Side = false, side(t, n)
+			case topo.HostNICs, topo.PodNICs:
+				if e.Near = plan.Pod; n == 0 {
+					e.Near, e.Far = plan.Host, plan.Host
+				}
 			}
 			all = append(all, e)
 		}

@@ -15,6 +15,9 @@ const (
 	DefaultVXLANPort = 4789
 )
 
+// vxlanEnd is the label of a host by its address on the VXLAN device.
+const vxlanEnd = "vxlan"
+
 // VXLAN gives every host the kernel's VXLAN device with an address on it.
 // Programs run on the hosts; no pod is used. It is the tunnel alone, without a
 // bridge and without veths.
@@ -43,7 +46,7 @@ func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 			vxlanLink(h, mtu, n.VNI, n.Port, ""),
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: vxlanDev, Prefix: addr}})
 		p.Steps = append(p.Steps, flood(t, h)...)
-		p.Ends = append(p.Ends, plan.End{Node: h.Name, Host: h.Name, Addr: addr.Addr(), Dev: vxlanDev})
+		p.Ends = append(p.Ends, plan.End{Label: vxlanEnd, Node: h.Name, Host: h.Name, Addr: addr.Addr(), Dev: vxlanDev})
 	}
 	p.Expect = expect(t, p)
 	return p, nil

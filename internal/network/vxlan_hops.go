@@ -59,7 +59,7 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, attach(h, mtu)...)
+		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 	}
 	var tunnels []plan.Expect
 	for i, ports := range t.Segments {
@@ -68,7 +68,7 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps,
 				plan.Step{In: from, Link: &plan.Link{Name: dev, Kind: "vxlan", MTU: mtu, Master: bridgeDev, VNI: n.VNI + i, Port: n.Port, Local: ends[0].Addr.Addr()}},
 				plan.Step{In: from, FDB: &plan.FDB{Dev: dev, Dst: to}})
-			tunnels = append(tunnels, plan.Expect{In: from, Dev: dev, MTU: mtu, Carries: true, Side: side(t, i)})
+			tunnels = append(tunnels, plan.Expect{In: from, Dev: dev, MTU: mtu, Carries: true, Side: side(t, i), Near: plan.Pod})
 		}
 	}
 	p.Expect = expect(t, p, tunnels...)

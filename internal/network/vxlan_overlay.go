@@ -29,10 +29,10 @@ func (n VXLANOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
 	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, attach(h, mtu)...)
+		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
 		p.Steps = append(p.Steps, flood(t, h)...)
-		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: vxlanDev, MTU: mtu, Carries: len(t.Hosts) > 1, Across: len(t.Hosts) > 1})
+		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: vxlanDev, MTU: mtu, Carries: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod})
 	}
 	p.Expect = expect(t, p, tunnels...)
 	return p, nil

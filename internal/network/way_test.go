@@ -18,6 +18,9 @@ func TestWay(t *testing.T) {
 		"vxlan":               "",
 		"vxlan-overlay":       "h1p1:eth0 h1:p1 h1:br0 h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0 h2:br0 h2:p1 h2p1:eth0",
 		"routed":              "h1p1:eth0 h1:p1 route h1:eth0 h2:eth0 route h2:p1 h2p1:eth0",
+		"relay":               "h1p1:eth0 h1:p1 h1:br0 h1:relay0 a program h1:eth0 h2:eth0 a program h2:relay0 h2:br0 h2:p1 h2p1:eth0",
+		"eni-shared":          "h1p1:eth0 h1:p1 route h1:eth1 h2:eth1 route h2:p1 h2p1:eth0",
+		"terway":              "h1p1:eth0 h1:p1 route h1:eth1 switch:h1-eth1 switch:sw0 switch:h2-eth1 h2:eth1 route h2:p1 h2p1:eth0",
 		"macvlan":             "h1p1:eth0 h1:eth0 h2:eth0 h2p1:eth0",
 		"calico-bgp-datapath": "h1p1:eth0 h1:cali1 route h1:eth0 h2:eth0 route h2:cali1 h2p1:eth0",
 		"ovs-vlan":            "h1p1:eth0 h1:p1 h1:br-int h1:eth0 h2:eth0 h2:br-int h2:p1 h2p1:eth0",
@@ -35,7 +38,7 @@ func TestWay(t *testing.T) {
 	}
 	want["vxlan"] = "h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0"
 	for _, name := range slices.Sorted(maps.Keys(want)) {
-		tp := topology(t, topo.Spec{})
+		tp := shaped(t, name, topo.Spec{})
 		if catalog.Networks[name].Hosts == 1 {
 			tp = topology(t, topo.Spec{Hosts: 1, Pods: 2})
 		}
@@ -44,7 +47,11 @@ func TestWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, h := range p.Way(p.Ends[0], p.Ends[1]) {
+		from, to, err := p.Between("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range p.Way(from, to) {
 			if h.By != "" {
 				got = append(got, h.By)
 			}

@@ -2,6 +2,7 @@ package pivot
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/weir-bench/weir/record"
@@ -10,7 +11,7 @@ import (
 func TestResidue(t *testing.T) {
 	rs := drifting(4)
 	for i := range rs {
-		rs[i].Found = map[string]string{"kernel": "6.12", "path.mtu": "1500", "gro": "on", "tool": "a"}
+		rs[i].Found = map[string]string{"kernel": "6.12", "path.mtu": "1500", "gro": "on", "tool": "a", "swapped": strconv.FormatBool(i%2 == 0)}
 		if rs[i].Asked[Network] == "bridge" {
 			rs[i].Found["path.mtu"], rs[i].Found["tool"] = "1450", "b"
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 )
 
 // String returns the step as Encode writes it.
@@ -16,8 +18,8 @@ func (s Step) String() string {
 }
 
 // Encode writes p as lines of JSON: one step per line in the order of the
-// steps, then {"end":…} per end, one {"path":…}, and {"expect":…} per
-// expectation. A difference of two encodings names the step.
+// steps, then {"end":…} per end, {"path":…}, another with {"between":…} per other path,
+// and {"expect":…} per expectation. A difference of two encodings names the step.
 func (p Plan) Encode(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	for i, s := range p.Steps {
@@ -32,10 +34,18 @@ func (p Plan) Encode(w io.Writer) error {
 			return fmt.Errorf("plan: end %s: %w", e.Node, err)
 		}
 	}
-	if err := enc.Encode(struct {
-		Path Path `json:"path"`
-	}{p.Path}); err != nil {
-		return fmt.Errorf("plan: path: %w", err)
+	type path struct {
+		Between string `json:"between,omitempty"`
+		Path    Path   `json:"path"`
+	}
+	paths := []path{{"", p.Path}}
+	for _, between := range slices.Sorted(maps.Keys(p.Paths)) {
+		paths = append(paths, path{between, p.Paths[between]})
+	}
+	for _, x := range paths {
+		if err := enc.Encode(x); err != nil {
+			return fmt.Errorf("plan: path %s: %w", x.Between, err)
+		}
 	}
 	for _, e := range p.Expect {
 		if err := enc.Encode(struct {

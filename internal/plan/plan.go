@@ -12,10 +12,13 @@ import (
 
 // A Plan builds one network and says what was built.
 type Plan struct {
-	Steps  []Step
-	Ends   []End    // where programs of the pods run, in the order of the topology
-	Path   Path     // between ends on different hosts, or on the only host
-	Expect []Expect // what must hold before and after every trial
+	Steps []Step
+	// Ends are where programs run. Those with the label of the first one are what
+	// the network is for; ends of one label are in the order of the topology.
+	Ends   []End
+	Path   Path            // between ends on different hosts, or on the only host
+	Paths  map[string]Path // between ends for which it is another one: by FROM-TO, two labels
+	Expect []Expect        // what must hold before and after every trial
 }
 
 // A Step changes one place. Exactly one of the pointers is set.
@@ -153,14 +156,6 @@ const (
 	WireMinimum    = 84 // of the shortest frame, with WireOverhead: 60 bytes and what is around them
 )
 
-// An End is where traffic starts or stops.
-type End struct {
-	Node string     `json:"node"` // host or pod
-	Host string     `json:"host"` // that Node lives on, or is
-	Addr netip.Addr `json:"addr"`
-	Dev  string     `json:"dev"` // that holds Addr
-}
-
 // A Path is what the headers leave for payload.
 type Path struct {
 	MTU      int `json:"mtu"`      // that a program at an End sees
@@ -188,6 +183,11 @@ type Expect struct {
 	// trial's ends, and with Across only when these are on different hosts.
 	Carries bool `json:"carries,omitempty"`
 	Across  bool `json:"across,omitempty"`
+	// Near and Far are labels that limit Carries: to a trial whose end on the host
+	// In, or which In is, has the label Near, and whose other end has Far. With
+	// Side, Near is the label of either. An empty one is no limit.
+	Near string `json:"near,omitempty"`
+	Far  string `json:"far,omitempty"`
 	// Side lists the hosts on one side of Dev, which may be between the ends:
 	// Carries is judged when one end is on these hosts and the other is not.
 	Side []string `json:"side,omitempty"`
@@ -203,9 +203,15 @@ type Expect struct {
 func (e Expect) Concerns(a, b End) bool {
 	switch {
 	case len(e.Side) > 0:
-		return slices.Contains(e.Side, a.Host) != slices.Contains(e.Side, b.Host)
+		return slices.Contains(e.Side, a.Host) != slices.Contains(e.Side, b.Host) && (e.near(a) || e.near(b))
 	case e.Across && a.Host == b.Host:
 		return false
 	}
-	return slices.Contains([]string{a.Node, a.Host, b.Node, b.Host}, e.In)
+	return e.at(a, b) || e.at(b, a)
+}
+
+func (e Expect) near(end End) bool { return e.Near == "" || e.Near == end.Label }
+
+func (e Expect) at(near, far End) bool {
+	return (e.In == near.Node || e.In == near.Host) && e.near(near) && (e.Far == "" || e.Far == far.Label)
 }

@@ -137,15 +137,17 @@ func FuzzQuote(f *testing.F) {
 func TestEncode(t *testing.T) {
 	p := Plan{
 		Steps:  []Step{steps["addr"], steps["offload"]},
-		Ends:   []End{{Node: "h1", Host: "h1", Addr: netip.MustParseAddr("198.18.0.1"), Dev: "eth0"}},
+		Ends:   []End{{Label: Host, Node: "h1", Host: "h1", Addr: netip.MustParseAddr("198.18.0.1"), Dev: "eth0"}},
 		Path:   Path{MTU: 1500, Outer: 1500},
-		Expect: []Expect{{In: "h1", Dev: "eth0", MTU: 1500, Carries: true, Across: true}, {In: "h1", NoFragments: true}},
+		Paths:  map[string]Path{"pod-host": {MTU: 1450}},
+		Expect: []Expect{{In: "h1", Dev: "eth0", MTU: 1500, Carries: true, Across: true, Near: Pod}, {In: "h1", NoFragments: true}},
 	}
 	const want = `{"in":"h1","addr":{"dev":"eth0","prefix":"198.18.0.1/15"}}
 {"in":"h1","offload":{"dev":"eth0","features":{"a":false,"b":true}}}
-{"end":{"node":"h1","host":"h1","addr":"198.18.0.1","dev":"eth0"}}
+{"end":{"label":"host","node":"h1","host":"h1","addr":"198.18.0.1","dev":"eth0"}}
 {"path":{"mtu":1500,"overhead":0,"outer":1500}}
-{"expect":{"in":"h1","dev":"eth0","mtu":1500,"carries":true,"across":true}}
+{"between":"pod-host","path":{"mtu":1450,"overhead":0,"outer":0}}
+{"expect":{"in":"h1","dev":"eth0","mtu":1500,"carries":true,"across":true,"near":"pod"}}
 {"expect":{"in":"h1","noFragments":true}}
 `
 	var got bytes.Buffer
@@ -273,7 +275,8 @@ func TestDiffTellsStepsApart(t *testing.T) {
 
 // What two ends exchange concerns the devices that it passes, and no others.
 func TestConcerns(t *testing.T) {
-	pod := func(host, node string) End { return End{Host: host, Node: node} }
+	pod := func(host, node string) End { return End{Label: Pod, Host: host, Node: node} }
+	h1, h2 := End{Label: Host, Host: "h1", Node: "h1"}, End{Label: Host, Host: "h2", Node: "h2"}
 	a, a2, b, c := pod("h1", "h1p1"), pod("h1", "h1p2"), pod("h2", "h2p1"), pod("h3", "h3p1")
 	for _, x := range []struct {
 		name   string
@@ -290,6 +293,13 @@ func TestConcerns(t *testing.T) {
 		{"between", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, c, true},
 		{"between, the other way", Expect{In: "h2", Side: []string{"h1", "h2"}}, c, a, true},
 		{"beyond", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, b, false},
+		{"a pod here", Expect{In: "h1", Near: Pod}, a, b, true},
+		{"no host here", Expect{In: "h1", Near: Host}, a, h2, false},
+		{"a host here", Expect{In: "h2", Near: Host}, a, h2, true},
+		{"a pod there", Expect{In: "h2", Near: Host, Far: Pod}, a, h2, true},
+		{"no host there", Expect{In: "h2", Near: Host, Far: Host}, a, h2, false},
+		{"a pod on a side", Expect{In: "h2", Side: []string{"h1"}, Near: Pod}, h2, a, true},
+		{"no pod on a side", Expect{In: "h2", Side: []string{"h1"}, Near: Pod}, h2, h1, false},
 		{"not left", Expect{In: "h1", Side: []string{"h1"}}, a, a2, false},
 	} {
 		if got := x.expect.Concerns(x.a, x.b); got != x.want {

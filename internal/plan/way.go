@@ -45,6 +45,7 @@ func (p Plan) Way(from, to End) []Hop {
 func (p Plan) ways() (ws [levels][]way) {
 	holder := map[string]map[netip.Addr]string{} // by place, the device of an address
 	routers := map[string][]string{}             // by place, the devices that a router has
+	chosen := map[string][]string{}              // by place, those that a table of their own leads to
 	add := func(level int, a, b device, by string) { ws[level] = append(ws[level], way{a, b, by}) }
 	under := func(in string) device { // the device of the place that was given an address first
 		for _, s := range p.Steps {
@@ -84,6 +85,9 @@ func (p Plan) ways() (ws [levels][]way) {
 			routers[s.In] = append(routers[s.In], s.Addr.Dev)
 		case s.Route != nil && s.Route.Dev != "":
 			routers[s.In] = append(routers[s.In], s.Route.Dev)
+			if s.Route.Table != 0 {
+				chosen[s.In] = append(chosen[s.In], s.Route.Dev)
+			}
 		case s.Link != nil:
 			l, at := s.Link, s.Link.devices(s.In)
 			if len(at) == 2 {
@@ -121,13 +125,15 @@ func (p Plan) ways() (ws [levels][]way) {
 		}
 	}
 	for _, s := range p.Steps {
-		if s.Sysctl == nil || !strings.HasSuffix(s.Sysctl.Key, "forward") && !strings.HasSuffix(s.Sysctl.Key, "forwarding") {
+		if s.Sysctl == nil || s.Sysctl.Value == "0" || !strings.HasSuffix(s.Sysctl.Key, "forward") && !strings.HasSuffix(s.Sysctl.Key, "forwarding") {
 			continue
 		}
 		devs := slices.Compact(slices.Sorted(slices.Values(routers[s.In])))
 		for i, a := range devs {
 			for _, b := range devs[:i] {
-				add(routed, device{s.In, a}, device{s.In, b}, "route")
+				if c := chosen[s.In]; c == nil || slices.Contains(c, a) || slices.Contains(c, b) {
+					add(routed, device{s.In, a}, device{s.In, b}, "route")
+				}
 			}
 		}
 	}

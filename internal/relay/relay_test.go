@@ -138,7 +138,12 @@ func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *t
 		closeSite()
 		t.Fatal(err)
 	}
-	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, p.Ends[0], p.Ends[len(p.Ends)-1])
+	client, server, err := p.Between("")
+	if err != nil {
+		closeSite()
+		t.Fatal(err)
+	}
+	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)
 	if err != nil {
 		closeSite()
 		t.Fatal(err)
@@ -170,9 +175,13 @@ func TestRelay(t *testing.T) {
 			if err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
 				t.Fatal(err)
 			}
+			client, server, err := p.Between("")
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, pr := range []probe.Probe{&probe.TCPStream{}, &probe.UDPRR{}, &probe.UDPStream{}} {
 				r, err := trial.Run(t.Context(), trial.Setup{
-					Probe: pr, Client: p.Ends[0], Server: p.Ends[len(p.Ends)-1], Site: site, Engines: e, Plan: p,
+					Probe: pr, Client: client, Server: server, Site: site, Engines: e, Plan: p,
 					Duration: 100 * time.Millisecond, Raw: func(string, []byte) error { return nil },
 				})
 				if err != nil || r.Status != record.OK {

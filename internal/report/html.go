@@ -56,7 +56,7 @@ type answerView struct {
 // A section is one probe.
 type section struct {
 	ID, Title, About string
-	Sweeps           []figure
+	Figures          []figure // of several tables
 	Tables           []tableView
 }
 
@@ -125,18 +125,30 @@ func newView(r Run) view {
 		if err != nil {
 			v.Warnings = append(v.Warnings, fmt.Sprintf("%s by %s is not drawn: %v", probeTitle(s.Probe), s.Factor, err))
 		}
-		for i := range v.Sections {
-			if v.Sections[i].Title == probeTitle(s.Probe) {
-				v.Sections[i].Sweeps = append(v.Sections[i].Sweeps, figures...)
-			}
+		v.add(s.Probe, figures)
+	}
+	for _, m := range p.Matrices() {
+		figures, err := paint.matrices(m)
+		if err != nil {
+			v.Warnings = append(v.Warnings, fmt.Sprintf("%s by direction is not drawn: %v", probeTitle(m.Probe), err))
 		}
+		v.add(m.Probe, figures)
 	}
 	for _, s := range v.Sections {
 		for i := range s.Tables {
-			s.Tables[i].Fold = len(s.Tables) > manyTables || s.Sweeps != nil
+			s.Tables[i].Fold = len(s.Tables) > manyTables || s.Figures != nil
 		}
 	}
 	return v
+}
+
+// add puts figures in front of the tables of a probe.
+func (v *view) add(probe string, figures []figure) {
+	for i := range v.Sections {
+		if v.Sections[i].Title == probeTitle(probe) {
+			v.Sections[i].Figures = append(v.Sections[i].Figures, figures...)
+		}
+	}
 }
 
 func (p painter) legend(network string) legend {

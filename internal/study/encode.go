@@ -51,6 +51,9 @@ func (s Study) Encode() ([]byte, error) {
 	if f.KeepDisturbed {
 		line("keep-disturbed", f.KeepDisturbed)
 	}
+	if f.Swap {
+		line("swap", f.Swap)
+	}
 	line("warmup", f.Warmup)
 	line("duration", f.Duration)
 	fmt.Fprintf(&b, "fast: {blocks: %d, warmup: %v, duration: %v}\n", f.Fast.Blocks, f.Fast.Warmup, f.Fast.Duration)

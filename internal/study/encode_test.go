@@ -48,6 +48,7 @@ func randomStudy(r *rand.Rand) Study {
 		s.Precision = MinPrecision + r.Float64()*(MaxPrecision-MinPrecision)
 	}
 	s.MaxTime, s.Warmup = time.Duration(r.Int64N(1e15)), time.Duration(r.Int64N(1e12))
+	s.Swap = r.IntN(2) == 0
 	s.Duration, s.Seed = MinDuration+time.Duration(r.Int64N(1e12)), r.Uint64()
 	s.Fast = Fast{1 + r.IntN(MaxBlocks), time.Duration(r.Int64N(1e12)), MinDuration + time.Duration(r.Int64N(1e12))}
 	s.Topology = Topology{Hosts: 1 + r.IntN(10), Pods: 1 + r.IntN(10), MTU: 1280 + r.IntN(9000), Link: pick(r, []string{"", "1gbit", "2.5 Mbit/s"}),

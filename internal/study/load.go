@@ -25,6 +25,7 @@ type file struct {
 	Precision     percent
 	MaxTime       time.Duration `yaml:"max-time"`
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
+	Swap          bool
 	Warmup        time.Duration
 	Duration      time.Duration
 	Fast          Fast
@@ -75,7 +76,7 @@ func (f file) study() Study {
 	return Study{
 		Name: f.Name, Question: f.Question, Description: f.Description,
 		Networks: f.Networks, Probes: f.Probes, Factors: f.Factors, Baseline: f.Baseline,
-		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime, KeepDisturbed: f.KeepDisturbed,
+		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime, KeepDisturbed: f.KeepDisturbed, Swap: f.Swap,
 		Warmup: f.Warmup, Duration: f.Duration, Fast: f.Fast, Seed: f.Seed,
 		Topology: Topology{
 			Hosts: f.Hosts, Pods: f.Pods, PodsIPv6: f.PodsIPv6,
@@ -90,7 +91,7 @@ func fileOf(s Study) file {
 	f := file{
 		Name: s.Name, Question: s.Question, Description: s.Description,
 		Networks: s.Networks, Probes: s.Probes, Factors: s.Factors, Baseline: s.Baseline,
-		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime, KeepDisturbed: s.KeepDisturbed,
+		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime, KeepDisturbed: s.KeepDisturbed, Swap: s.Swap,
 		Warmup: s.Warmup, Duration: s.Duration, Fast: s.Fast, Seed: s.Seed,
 		Hosts: t.Hosts, Pods: t.Pods, PodsIPv6: t.PodsIPv6,
 	}

@@ -35,6 +35,7 @@
 //	warmup       200ms of traffic before each measurement
 //	duration     1s of each measurement
 //	fast         {blocks: 8, warmup: 20ms, duration: 100ms}: what --fast replaces
+//	swap         false; with true, client and server change places in half of the blocks
 //	keep-disturbed  false: trials that programs outside the run disturbed are left out
 //	seed         0: the caller chooses one and records it
 //	hosts        2
@@ -72,6 +73,7 @@ type Study struct {
 	MaxTime   time.Duration // 0 is none
 	// KeepDisturbed counts trials that something outside the run disturbed.
 	KeepDisturbed bool
+	Swap          bool          // client and server change places in half of the blocks
 	Warmup        time.Duration // not counted
 	Duration      time.Duration // of each measurement
 	Fast          Fast          // what a look at the study takes instead

@@ -80,6 +80,15 @@ func Block(seed uint64, block int, cells []Cell) []Trial {
 	return trials
 }
 
+// Swapped reports whether client and server change places in a block, counted from
+// 1: in one of every two that follow each other, whichever the seed says. So it is
+// half of them after any even number, also when a run gets more blocks than planned.
+func (s Study) Swapped(block int) bool {
+	// Not a seed of Block's: pairs count down from the largest number.
+	coin := rand.NewPCG(s.Seed, -uint64((block+1)/2)).Uint64()>>63 == 1
+	return s.Swap && coin == (block%2 == 1)
+}
+
 // below returns a number in [0,n), all equally likely (Lemire, Fast Random
 // Integer Generation in an Interval, 2019). It is written out because
 // math/rand/v2 promises its generators' output, but not that of its methods.

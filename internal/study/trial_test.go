@@ -189,3 +189,33 @@ func TestIDsAreUnique(t *testing.T) {
 		}
 	}
 }
+
+// Half of the blocks are swapped, whatever their number, in an order that depends
+// on the seed and on nothing else; and none without the study's wish.
+func TestSwapped(t *testing.T) {
+	orders := map[string]bool{}
+	for seed := range uint64(50) {
+		s, order := Study{Seed: seed, Swap: true}, ""
+		for b := 1; b <= 20; b++ {
+			order += map[bool]string{true: "s", false: "-"}[s.Swapped(b)]
+			if n := strings.Count(order, "s"); b%2 == 0 && n != b/2 {
+				t.Errorf("seed %d: %d of %d blocks are swapped", seed, n, b)
+			}
+			if (Study{Seed: seed}).Swapped(b) {
+				t.Errorf("seed %d: block %d is swapped", seed, b)
+			}
+		}
+		orders[order] = true
+	}
+	if len(orders) < 45 {
+		t.Errorf("50 seeds give %d orders", len(orders))
+	}
+	// Pinned: a run that goes on must swap as it began.
+	got := ""
+	for b := 1; b <= 8; b++ {
+		got += fmt.Sprint(Study{Seed: 7, Swap: true}.Swapped(b)) + " "
+	}
+	if want := "true false false true true false true false "; got != want {
+		t.Errorf("swapped %s, want %s", got, want)
+	}
+}

@@ -6,6 +6,7 @@ package topo
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 )
 
 // Bounds of what New accepts.
@@ -48,6 +49,7 @@ const (
 	Line     Shape = "line"      // a segment for every two neighbours: other hosts are only reached through them
 	HostNICs Shape = "host-nics" // Flat, and a second device of every host on a segment that has the pods' addresses
 	PodNICs  Shape = "pod-nics"  // Flat, and a device in every pod on a segment that has the pods' addresses
+	VPC      Shape = "vpc"       // one segment with all hosts, a second device of each, and a device in the last pod of each
 )
 
 // A Topology is a set of hosts and the underlay between them.
@@ -56,7 +58,8 @@ type Topology struct {
 	Shape Shape
 	// Segments are the Ethernets of the underlay, each with its devices in the
 	// order of the hosts. Segment n of a line is between Hosts[n] and Hosts[n+1];
-	// the second segment of HostNICs and PodNICs is the pods'.
+	// the second segment of HostNICs and PodNICs is the pods'. The segment of VPC has
+	// the first devices of all hosts, then the second ones, then those of pods.
 	Segments [][]Port
 	MTU      int     // of the underlay, bytes
 	Rate     float64 // of each host's link, bit/s on the wire; 0 is unlimited
@@ -144,7 +147,7 @@ func (t *Topology) connect(s Spec) {
 		t.line(s.IPv6)
 		return
 	}
-	var first, second []Port
+	var first, second, pods []Port
 	for i := range t.Hosts {
 		h := &t.Hosts[i]
 		h.Addr = hostAddr(i+1, s.IPv6)
@@ -152,11 +155,20 @@ func (t *Topology) connect(s Spec) {
 		switch s.Shape {
 		case HostNICs:
 			second = append(second, Port{h.Name, "eth1", netip.PrefixFrom(nth(h.PodNet, MaxPods+1), t.PodAll.Bits())})
+		case VPC:
+			eni := nth(h.PodNet, MaxPods+1)
+			second = append(second, Port{h.Name, "eth1", netip.PrefixFrom(eni, eni.BitLen())})
+			last := h.Pods[len(h.Pods)-1]
+			pods = append(pods, Port{last.Name, "eth0", last.Addr})
 		case PodNICs:
 			for _, p := range h.Pods {
 				second = append(second, Port{p.Name, "eth0", p.Addr})
 			}
 		}
+	}
+	if s.Shape == VPC {
+		t.Segments = [][]Port{slices.Concat(first, second, pods)}
+		return
 	}
 	t.Segments = [][]Port{first}
 	if second != nil {

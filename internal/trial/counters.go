@@ -226,8 +226,12 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		r.Found["cpu.includes"] = beside
 		return
 	}
-	dev := to.Nodes[s.Server.Node].Sub(from.Nodes[s.Server.Node])
-	bytes, packets := dev["dev."+s.Server.Dev+".rx_bytes"], dev["dev."+s.Server.Dev+".rx_packets"]
+	at, way := s.Server, "rx"
+	if s.Server.Node == s.Server.Host && s.Client.Host == s.Server.Host {
+		at, way = s.Client, "tx" // what pods send to their own host does not pass its device
+	}
+	dev := to.Nodes[at.Node].Sub(from.Nodes[at.Node])
+	bytes, packets := dev["dev."+at.Dev+"."+way+"_bytes"], dev["dev."+at.Dev+"."+way+"_packets"]
 	if packets > 0 {
 		add("packet.size", "byte", bytes/packets)
 	}

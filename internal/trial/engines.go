@@ -25,9 +25,10 @@ type Engines struct {
 	addr           netip.AddrPort
 }
 
-// StartEngines starts both and returns when the server listens. The caller stops them.
-func StartEngines(ctx context.Context, site *target.Site, client, server plan.End) (*Engines, error) {
-	e := &Engines{addr: netip.AddrPortFrom(server.Addr, enginePort)}
+// StartEngines starts both and returns when the server listens. The caller stops
+// them. n tells the engines of a site apart: no two that run have the same one.
+func StartEngines(ctx context.Context, site *target.Site, client, server plan.End, n int) (*Engines, error) {
+	e := &Engines{addr: netip.AddrPortFrom(server.Addr, uint16(enginePort+n))}
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	e.client.cpus, e.server.cpus = apart(cli, srv)
 	r, w := io.Pipe()
@@ -38,7 +39,7 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 		<-e.client.done
 		r.CloseWithError(errors.New("it has ended")) // so that an order to it does not wait
 	}()
-	if err := e.server.listening(ctx, enginePort, e.server.saysReady); err != nil {
+	if err := e.server.listening(ctx, int(e.addr.Port()), e.server.saysReady); err != nil {
 		return nil, errors.Join(wrap("engine on "+server.Node, err), e.Stop())
 	}
 	return e, nil
@@ -117,12 +118,16 @@ func (e *Engines) said() error {
 	return errors.New(event.Error)
 }
 
+// maxPacket is the size of the largest packet of IPv4, which the loopback device's
+// MTU is beyond.
+const maxPacket = 65535
+
 // Reach returns when a packet of size bytes, IP header included, has gone from
 // client to server and one of the same size has come back, unfragmented. What
 // has not carried such a packet is not measured.
 func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) error {
 	return e.order(ctx, []string{"weir", "engine", "reach", e.addr.String(),
-		"--size", strconv.Itoa(size), "--timeout", timeout.String()}, nil)
+		"--size", strconv.Itoa(min(size, maxPacket)), "--timeout", timeout.String()}, nil)
 }
 
 // execute runs a native probe once and reads the counters around it.

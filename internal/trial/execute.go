@@ -24,7 +24,8 @@ func (s *Setup) execute(ctx context.Context) *execution {
 	ctx, cancel := context.WithTimeoutCause(ctx, window+2*grace,
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
 	defer cancel()
-	if _, client := s.commands(enginePort, nil); isOrder(client) {
+	if _, client := s.commands(toolPort, nil); isOrder(client) {
+		_, client = s.commands(s.Engines.addr.Port(), nil)
 		s.Engines.execute(ctx, s, client, x)
 		return x
 	}

@@ -16,13 +16,13 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Where servers listen. Every network has namespaces of its own, so three numbers
-// serve all: the engines that stay, and beside them the server of a foreign tool
-// and that of a load.
+// Where servers listen. Every network has namespaces of its own, so the numbers
+// serve all of them: the server of a foreign tool, that of a load, and the engines
+// that stay, one number for every pair of ends.
 const (
 	toolPort   = 5201
-	enginePort = 5202
-	loadPort   = 5203
+	loadPort   = 5202
+	enginePort = 5203 // and up
 )
 
 // grace is how much longer than asked a program may take: to get ready, to

@@ -87,7 +87,7 @@ func start(t *testing.T, s *Setup) {
 	if s.Probe != (tool{"weir"}) {
 		return
 	}
-	e, err := StartEngines(context.WithoutCancel(t.Context()), s.Site, s.Client, s.Server)
+	e, err := StartEngines(context.WithoutCancel(t.Context()), s.Site, s.Client, s.Server, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,70 @@
+package experiment
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// Every pair of ends has engines and a path of its own; in swapped blocks its ends
+// change places; a pair that exchanges no packets, in either direction, is skipped
+// and says so.
+func TestEnds(t *testing.T) {
+	nstest.Need(t)
+	s := study.Default()
+	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration, s.Swap = "ends", 2, 7, 10*time.Millisecond, 50*time.Millisecond, true
+	s.Networks = []study.Use{{Kind: "vxlan-overlay"}}
+	s.Probes = []study.Use{{Kind: "udp-rr"}}
+	s.Factors = map[string][]string{"ends": {"pod-pod", "host-pod", "host-host", "pod-gpu"}}
+	s = s.Resolve()
+	dir := filepath.Join(t.TempDir(), "out")
+	rs, err := Run(t.Context(), Config{
+		Study: s, Dir: results(t, dir), Open: lab.Open,
+		Networks: map[string]Network{"vxlan-overlay": on(t, &network.VXLANOverlay{VNI: 1, Port: 4789}, topo.Spec{})},
+		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
+	})
+	if err != nil || len(rs) != 8 {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	want := map[string]struct{ client, server, mtu, reason string }{
+		"pod-pod":   {"h1p1", "h2p1", "1450", ""},
+		"host-host": {"h1", "h2", "1500", ""},
+		"host-pod":  {reason: "the network does not connect these ends, pod h2p1 and host h1: engine: reach 198.18.0.1"},
+		"pod-gpu":   {reason: "the network has no such ends: none is called gpu; there are pod, host"},
+	}
+	for _, r := range rs {
+		w := want[r.Asked["ends"]]
+		if w.reason != "" {
+			if r.Status != record.Skipped || !strings.HasPrefix(r.Reason, w.reason) {
+				t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
+			}
+			continue
+		}
+		if s.Swapped(r.Block) {
+			w.client, w.server = w.server, w.client
+		}
+		swapped := map[bool]string{true: "true", false: "false"}[s.Swapped(r.Block)]
+		if r.Status != record.OK || r.Found["path.mtu"] != w.mtu || r.Found["swapped"] != swapped {
+			t.Errorf("%s is %s: %s, %v", r.Trial, r.Status, r.Reason, r.Found)
+		}
+		b, err := os.ReadFile(filepath.Join(dir, "raw", r.Trial, "commands.json"))
+		var ran struct{ ClientNode, ServerNode string }
+		if err == nil {
+			err = json.Unmarshal(b, &ran)
+		}
+		if err != nil || ran.ClientNode != w.client || ran.ServerNode != w.server {
+			t.Errorf("%s ran from %s to %s, %v", r.Trial, ran.ClientNode, ran.ServerNode, err)
+		}
+	}
+}

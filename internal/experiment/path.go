@@ -1,0 +1,215 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/trial"
+	"github.com/weir-bench/weir/record"
+)
+
+// reachTime bounds how long a new path may take to carry its first packet.
+const reachTime = 5 * time.Second
+
+// A path is a network that is up, or the reason why it is not.
+type path struct {
+	Network
+	site  *target.Site
+	plan  plan.Plan
+	links map[[2]string]*link // by the nodes of client and server
+	err   error
+}
+
+// A link is two ends of a path that have been asked for.
+type link struct {
+	client, server plan.End
+	n              int // of the links of the path, in their order
+	engines        *trial.Engines
+	carried        bool  // a packet, once
+	apart          error // why it carries none
+}
+
+// open builds one network and waits until it carries packets. A network that
+// cannot be built does not stop the others: its trials are skipped.
+func (r *run) open(ctx context.Context, name string) error {
+	n, ok := r.Networks[name]
+	if !ok {
+		return fmt.Errorf("network %s was not prepared", name)
+	}
+	r.tell(Event{Text: "build " + name})
+	p := &path{Network: n, links: map[[2]string]*link{}}
+	r.paths[name] = p
+	if p.plan, p.err = network.Build(n.Driver, n.Topology); p.err != nil {
+		return fmt.Errorf("%s: %w", name, p.err) // the study is wrong, not the machine
+	}
+	if err := r.Dir.File("plans/"+name+".jsonl", encode(p.plan)); err != nil {
+		return err
+	}
+	p.err = r.build(ctx, name, p)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// build returns why the network cannot be had on this machine.
+func (r *run) build(ctx context.Context, name string, p *path) (err error) {
+	logs := ""
+	for _, program := range p.plan.Programs() {
+		if err := r.find(ctx, program); err != nil {
+			return err
+		}
+	}
+	if len(p.plan.Daemons()) > 0 {
+		if logs, err = r.Dir.Logs(name); err != nil {
+			return err
+		}
+	}
+	if p.site, err = r.Open(ctx, network.Places(p.Topology), logs); err != nil {
+		return err
+	}
+	if err := p.site.Apply(ctx, p.plan.Steps); err != nil {
+		return err
+	}
+	client, server, err := p.plan.Between("")
+	if err != nil {
+		return err
+	}
+	return p.link(client, server).reach(ctx, p, p.plan)
+}
+
+// alive returns an error when a service of the network has ended.
+func (p *path) alive(ctx context.Context) error { return p.site.Verify(ctx, nil) }
+
+// link returns the link between two ends, which may be new.
+func (p *path) link(client, server plan.End) *link {
+	nodes := [2]string{client.Node, server.Node}
+	if p.links[nodes] == nil {
+		p.links[nodes] = &link{client: client, server: server, n: len(p.links)}
+	}
+	return p.links[nodes]
+}
+
+// errApart is the reason of trials between ends that exchange no packets.
+var errApart = errors.New("the network does not connect these ends")
+
+// connect finds out whether a new link carries packets, in the network as it was
+// built. One between other ends than the network is for may well not: errApart.
+func (l *link) connect(ctx context.Context, p *path) error {
+	if l.carried || l.apart != nil {
+		return l.apart
+	}
+	err := l.start(ctx, p)
+	if err != nil {
+		return err
+	}
+	if err = l.reach(ctx, p, p.plan.On(l.client, l.server)); err == nil || ctx.Err() != nil || p.alive(ctx) != nil {
+		return err
+	}
+	l.apart = fmt.Errorf("%w, %s %s and %s %s: %w", errApart, l.client.Label, l.client.Node, l.server.Label, l.server.Node, err)
+	return errors.Join(l.apart, l.stop())
+}
+
+// start starts the engines when they do not run, the first time and after a trial
+// that one of them did not survive.
+func (l *link) start(ctx context.Context, p *path) (err error) {
+	if !l.engines.Alive() {
+		l.engines, err = trial.StartEngines(ctx, p.site, l.client, l.server, l.n)
+	}
+	return err
+}
+
+// reach proves that packets of full size cross the link in both directions. pl is
+// the plan in force, with the link's path.
+func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
+	if err := l.start(ctx, p); err != nil {
+		return err
+	}
+	if err := l.engines.Reach(ctx, pl.Path.MTU, reachTime); err != nil {
+		return errors.Join(err, p.alive(ctx))
+	}
+	l.carried = true
+	return nil
+}
+
+func (l *link) stop() error {
+	if l.engines == nil {
+		return nil
+	}
+	defer func() { l.engines = nil }()
+	return l.engines.Stop()
+}
+
+func (p *path) close() error {
+	var errs []error
+	for _, l := range p.links {
+		errs = append(errs, l.stop())
+	}
+	if p.site != nil {
+		errs = append(errs, p.site.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// A changed path is a link under the conditions of a trial.
+type changed struct {
+	*path
+	*link
+	condition.Changed
+}
+
+// under brings the path of a cell under its conditions, runs f between the ends that
+// it asks for, the other way round with swap, and brings the path back. Its error
+// ends the run.
+func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed) (record.Result, error)) (res record.Result, err error) {
+	now, p := record.Result{Start: time.Now()}, r.paths[c.Network]
+	change, err := condition.Change(p.Driver, p.Topology, condition.Of(c.Levels))
+	if errors.Is(err, plan.ErrRebuild) {
+		return skipped(now, err), nil
+	}
+	if err != nil {
+		return res, fmt.Errorf("%s: %w", c.Network, err)
+	}
+	client, server, err := change.Plan.Between(c.Levels[condition.Ends])
+	if errors.Is(err, plan.ErrNoEnds) {
+		return skipped(now, err), nil
+	}
+	if err != nil {
+		return res, err
+	}
+	if swap {
+		client, server = server, client
+	}
+	l := p.link(client, server)
+	links := []*link{l}
+	if r.Study.Swap {
+		links = append(links, p.link(server, client)) // one way alone is not what was asked for
+	}
+	for _, l := range links {
+		if err := l.connect(ctx, p); errors.Is(err, errApart) {
+			return skipped(now, err), nil
+		} else if err != nil {
+			return failed(now, ctx, err)
+		}
+	}
+	change.Plan = change.Plan.On(client, server)
+	// A condition is undone even when the run is being cancelled: what follows in
+	// this process must find the network as it was built.
+	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
+	if err := p.site.Apply(ctx, change.Do); err != nil {
+		return failed(now, ctx, fmt.Errorf("condition: %w", err))
+	}
+	if len(change.Do) > 0 || !l.engines.Alive() {
+		if err := l.reach(ctx, p, change.Plan); err != nil {
+			return failed(now, ctx, err)
+		}
+	}
+	return f(changed{p, l, change})
+}

@@ -1,0 +1,85 @@
+package network
+
+import (
+	"errors"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// Terway gives every host a pod of each kind that Terway makes: one that shares a
+// NIC of the host, as with ENIShared, and one that has a NIC to itself, as with
+// ENIDedicated. It is for measuring in all directions between them and the hosts.
+//
+// All NICs are on one Ethernet, as in one virtual switch of a cloud: a host reaches
+// pods by its first NIC, and pods everything by theirs.
+type Terway struct{}
+
+// Labels of the two kinds of pods.
+const (
+	sharedEnd    = "shared"
+	dedicatedEnd = "dedicated"
+)
+
+// Shape returns s with two pods per host and NICs for both.
+func (Terway) Shape(s topo.Spec) topo.Spec { s.Shape, s.Pods = topo.VPC, 2; return s }
+
+// Plan makes the shared pods' veths, rules and tables, and the routes.
+func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkHosts("terway", t, 2); err != nil {
+		return plan.Plan{}, err
+	}
+	mtu, err := eniMTU("terway", t, topo.VPC)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	if is6(t.PodAll.Addr()) != underlay6(t) {
+		return plan.Plan{}, errors.New("terway: pods and hosts are in one network and need one family; give both IPv4 or both IPv6")
+	}
+	p := plan.Plan{Path: path(t, mtu, 0)}
+	for i, h := range t.Hosts {
+		first, eni := t.Segments[0][i], t.Segments[0][len(t.Hosts)+i]
+		shared, dedicated := h.Pods[0], h.Pods[1]
+		p.Steps = append(p.Steps, eniRouter(t, eni)...)
+		p.Steps = append(p.Steps, oneEthernet(first, eni)...)
+		p.Steps = append(p.Steps, eniShare(h, shared, podPort(0), eni, mtu)...)
+		p.Steps = append(p.Steps,
+			plan.Step{In: h.Name, Route: &plan.Route{Dst: t.PodAll, Dev: first.Dev}},
+			plan.Step{In: dedicated.Name, Route: &plan.Route{Dst: everything(dedicated.Addr.Addr()), Dev: podDev}})
+	}
+	for n, label := range []string{sharedEnd, dedicatedEnd} {
+		for _, h := range t.Hosts {
+			p.Ends = append(p.Ends, plan.End{Label: label, Node: h.Pods[n].Name, Host: h.Name, Addr: h.Pods[n].Addr.Addr(), Dev: podDev})
+		}
+	}
+	p.Expect = expect(t, p)
+	for i, e := range p.Expect { // of a host's devices
+		for n, label := range []string{plan.Host, sharedEnd} {
+			if port := t.Segments[0][n*len(t.Hosts)]; e.Across && e.Dev == port.Dev {
+				p.Expect[i].Near = label
+			}
+		}
+	}
+	return p, nil
+}
+
+// oneEthernet keeps two NICs of a host on one Ethernet apart. Without it each
+// answers for the addresses of the other and asks in its name, and packets arrive
+// where they are not wanted (Documentation/networking/ip-sysctl.rst, arp_ignore
+// and arp_announce). What arrives at one may be answered from the other (rp_filter).
+// IPv6 asks at the one NIC that has the address.
+func oneEthernet(first, second topo.Port) []plan.Step {
+	if is6(first.Addr.Addr()) {
+		return []plan.Step{asks(first)}
+	}
+	var steps []plan.Step
+	set := func(key, value string) {
+		steps = append(steps, plan.Step{In: first.In, Sysctl: &plan.Sysctl{Key: "net.ipv4.conf." + key, Value: value}})
+	}
+	set("all.arp_ignore", "1")
+	set("all.arp_announce", "2")
+	for _, dev := range []string{"all", first.Dev, second.Dev} { // the largest of them holds
+		set(dev+".rp_filter", "0")
+	}
+	return steps
+}

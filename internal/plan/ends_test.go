@@ -1,0 +1,58 @@
+package plan
+
+import (
+	"errors"
+	"testing"
+)
+
+// The client is the first end of its label, the server the last of its own.
+func TestBetween(t *testing.T) {
+	end := func(label, host, node string) End { return End{Label: label, Host: host, Node: node} }
+	one := []End{end(Pod, "h1", "h1p1"), end(Pod, "h1", "h1p2"), end(Host, "h1", "h1")}
+	two := []End{end(Pod, "h1", "h1p1"), end(Pod, "h2", "h2p1"), end("vx", "h1", "h1"), end("vx", "h2", "h2"), end(Host, "h1", "h1"), end(Host, "h2", "h2")}
+	for _, x := range []struct {
+		name           string
+		ends           []End
+		pair           string
+		client, server string
+		err            string
+	}{
+		{"what the network is for", two, "", "h1p1", "h2p1", ""},
+		{"across", two, "pod-host", "h1p1", "h2", ""},
+		{"the other way", two, "host-pod", "h1", "h2p1", ""},
+		{"hosts", two, "host-host", "h1", "h2", ""},
+		{"one host", one, "pod-pod", "h1p1", "h1p2", ""},
+		{"one host, to it", one, "pod-host", "h1p1", "h1", ""},
+		{"a lone end", one[2:], "host-host", "h1", "h1", ""},
+		{"a lone host", one, "host-host", "", "", "the network has no such ends: h1 is the only one called host"},
+		{"a label that is none", two, "pod-gpu", "", "", "the network has no such ends: none is called gpu; there are pod, vx, host"},
+		{"addresses of hosts", two, "vx-host", "", "", "the network has no such ends: vx and host are addresses of hosts, and which one a host sends from follows from the other end"},
+		{"nothing", nil, "", "", "", "the network has no such ends: it has none at all"},
+		{"no pair", two, "pod", "", "", `"pod" is no pair of ends: write it as FROM-TO, such as pod-host`},
+		{"half a pair", two, "pod-", "", "", `"pod-" is no pair of ends: write it as FROM-TO, such as pod-host`},
+		{"a pair and a half", two, "pod-host-pod", "", "", `"pod-host-pod" is no pair of ends: write it as FROM-TO, such as pod-host`},
+	} {
+		client, server, err := Plan{Ends: x.ends}.Between(x.pair)
+		switch {
+		case x.err != "" && (err == nil || err.Error() != x.err):
+			t.Errorf("%s: error %v, want %s", x.name, err, x.err)
+		case x.err == "" && (err != nil || client.Node != x.client || server.Node != x.server):
+			t.Errorf("%s: %s and %s, %v", x.name, client.Node, server.Node, err)
+		}
+		if _, _, bad := SplitEnds(x.pair); err != nil && x.pair != "" && errors.Is(err, ErrNoEnds) == (bad != nil) {
+			t.Errorf("%s: %v is of the wrong kind", x.name, err)
+		}
+	}
+}
+
+// A pair has its own path where there is one.
+func TestOn(t *testing.T) {
+	p := Plan{Path: Path{MTU: 1450}, Paths: map[string]Path{"pod-host": {MTU: 1500}}}
+	pod, host := End{Label: Pod}, End{Label: Host}
+	if got := p.On(pod, host).Path.MTU; got != 1500 {
+		t.Errorf("MTU %d from pod to host", got)
+	}
+	if got := p.On(host, pod).Path.MTU; got != 1450 {
+		t.Errorf("MTU %d from host to pod", got)
+	}
+}
