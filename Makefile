@@ -3,7 +3,7 @@
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
-PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools
+PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools kmod $(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 
 export CGO_ENABLED := 0
 
@@ -20,6 +20,7 @@ test: tools check ## everything, with the real tools
 
 tools: ## install what the tests need and is missing
 	./scripts/install-tools $(PACKAGES)
+	-./scripts/guest-kernel
 
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi

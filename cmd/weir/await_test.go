@@ -12,7 +12,7 @@ func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: await FILE")
 	}
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for {
 		if info, err := os.Stat(ts.MkAbs(args[0])); err == nil && info.Size() > 0 {
 			return

@@ -16,6 +16,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weir-bench/weir/internal/cli"
+	"github.com/weir-bench/weir/internal/guest"
 	"github.com/weir-bench/weir/internal/keep"
 	"github.com/weir-bench/weir/internal/store"
 )
@@ -50,6 +51,9 @@ func TestScript(t *testing.T) {
 				}
 			})
 			e.Setenv("RECORDED", recorded) // what tools printed
+			if cache, err := os.UserCacheDir(); err == nil {
+				e.Setenv("XDG_CACHE_HOME", cache) // where a guest's kernel may be; HOME is none
+			}
 			path, err := exec.LookPath("weir")
 			e.Setenv("WEIR", path)
 			return err
@@ -60,6 +64,8 @@ func TestScript(t *testing.T) {
 				return labErr() == nil, nil
 			case "tun":
 				return tunErr() == nil, nil
+			case "guest":
+				return guestErr() == nil, nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}
@@ -82,6 +88,16 @@ func labErr() error {
 		cmd = exec.Command("unshare", "--net", "--pid", "--fork", "true")
 	}
 	return cmd.Run()
+}
+
+// guestErr says why this machine cannot run a guest: something is not installed.
+func guestErr() error {
+	for _, c := range guest.Checks() {
+		if !c.OK && c.Name != "guest: KVM" {
+			return errors.New(c.Detail)
+		}
+	}
+	return nil
 }
 
 // status N COMMAND… runs a command and fails unless it ends with status N.

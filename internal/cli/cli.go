@@ -124,7 +124,7 @@ Exit status: 0 done; 1 a check failed; 2 usage; 3 this machine cannot do it;
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(runCommand(version), reproduceCommand(version), reportCommand(), compareCommand(), planCommand(), labCommand(),
-		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand())
+		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), guestCommand())
 	return root
 }
 

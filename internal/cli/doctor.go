@@ -11,6 +11,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/guest"
 	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/rootless"
 )
@@ -58,6 +59,9 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 		if err != nil {
 			c.Detail = err.Error()
 		}
+		ds = append(ds, diagnosis{Check: c})
+	}
+	for _, c := range guest.Checks() {
 		ds = append(ds, diagnosis{Check: c})
 	}
 	if asJSON {

@@ -99,6 +99,9 @@ func load(dir string, keep bool) (report.Run, error) {
 	for i := range rep.Claims {
 		rep.Claims[i].From = dir
 	}
+	if ranInVM(dir) {
+		rep.Command = append(rep.Command, "--in-vm")
+	}
 	return rep, nil
 }
 

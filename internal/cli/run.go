@@ -30,6 +30,7 @@ import (
 
 func runCommand(version string) *cobra.Command {
 	var f studyFlags
+	var vm vmFlags
 	var dir, resume string
 	var asJSON bool
 	c := &cobra.Command{
@@ -41,12 +42,16 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 		Example: `  weir run
   weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results
   weir run -n host,routed,vxlan-overlay -p tcp-stream -f mtu=1500,9000
+  weir run --in-vm -n host,ipvlan,geneve-overlay
   weir run --resume results`,
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: complete(studyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
 			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c)) {
 				return usage("--resume goes on with the study in %s as it is: no study, -o or flag of the study beside it", resume)
+			}
+			if vm.in && resume != "" && !ranInVM(resume) {
+				return usage("--in-vm: the run in %s is one of this machine, and goes on there", resume)
 			}
 			s, err := f.study(c, as)
 			if resume != "" {
@@ -58,13 +63,15 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 			if err := check(s); err != nil {
 				return err
 			}
-			return inLab(c.Context(), func() error {
-				r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON}
-				return r.run(c.Context())
-			})
+			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, guest: inGuest()}
+			if r.guest == "" && (vm.in || ranInVM(resume)) {
+				return r.runInVM(c.Context(), vm)
+			}
+			return inLab(c.Context(), func() error { return r.run(c.Context()) })
 		},
 	}
 	f.register(c)
+	vm.register(c)
 	c.Flags().StringVarP(&dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
 	c.Flags().StringVar(&resume, "resume", "", "results directory of a run to finish")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tables as JSON")
@@ -101,6 +108,7 @@ type runner struct {
 	dir, resume string
 	json        bool
 	goOn        string // the command that goes on; empty: weir run --resume DIR
+	guest       string // facts.Facts.Guest: not empty in a guest of weir's, whose host reports
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -109,6 +117,9 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	defer d.Close()
+	if r.guest != "" {
+		return nil
+	}
 	return r.report(d)
 }
 
@@ -127,13 +138,13 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	if err != nil {
 		return nil, exit(exitUsage, err)
 	}
-	if err := r.describe(d); err != nil {
+	if err := r.describe(d, "local.json"); err != nil {
 		return nil, r.stopped(err)
 	}
 	p := newProgress(d.Log)
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Applies: catalog.Applies,
-		Open: lab.Open, Dir: d, Progress: p.event,
+		Open: lab.Open, Dir: d, Progress: p.event, Guest: r.guest,
 	})
 	p.end()
 	if ctx.Err() != nil {
@@ -192,7 +203,7 @@ func (r *runner) open() (*store.Dir, error) {
 }
 
 // describe records what this machine is, as it is when the run starts.
-func (r *runner) describe(d *store.Dir) error {
+func (r *runner) describe(d *store.Dir, file string) error {
 	b, err := json.MarshalIndent(struct {
 		Weir     string `json:"weir"`     // version of this program
 		Rootless bool   `json:"rootless"` // started by an ordinary user
@@ -201,7 +212,7 @@ func (r *runner) describe(d *store.Dir) error {
 	if err != nil {
 		return err
 	}
-	return d.File("hosts/local.json", append(b, '\n'))
+	return d.File("hosts/"+file, append(b, '\n'))
 }
 
 // report prints the tables, writes the report, and says which trials are not ok.

@@ -43,6 +43,8 @@ type Config struct {
 	// Open makes the places of one network, whose services log to a directory.
 	Open func(ctx context.Context, places []string, logs string) (*target.Site, error)
 	Dir  *store.Dir
+	// Guest is recorded with every trial when the machine is a virtual one of weir's.
+	Guest string
 	// Progress is told what happens; it must not block.
 	Progress func(Event)
 }
@@ -230,6 +232,12 @@ func (r *run) block(ctx context.Context, b int) error {
 		res.Format, res.Trial, res.Block = record.Format, t.ID, b
 		res.Asked = map[string]string{"network": t.Network, "probe": t.Probe}
 		maps.Copy(res.Asked, t.Levels)
+		if r.Guest != "" {
+			if res.Found == nil { // it did not come to measuring
+				res.Found = map[string]string{}
+			}
+			res.Found["guest"] = r.Guest
+		}
 		res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // of joined errors
 		if err := r.Dir.Append(&res); err != nil {
 			return err

@@ -3,7 +3,7 @@
 // their numbers are compared.
 //
 // It observes and never sets. It must not collect what may be secret: the kernel
-// command line, host names and addresses stay out. Whether the kernel has a kind
+// command line (but for one word of our own), host names and addresses stay out. Whether the kernel has a kind
 // of device is found by package lab, which makes one.
 package facts
 
@@ -26,6 +26,7 @@ type Facts struct {
 	SMT           string            `json:"smt,omitempty"`           // on, off, forceoff, notsupported, notimplemented
 	Governors     map[string]int    `json:"governors,omitempty"`     // frequency governor: number of CPUs
 	Hypervisor    bool              `json:"hypervisor"`              // the CPU says that it is virtual (x86 only)
+	Guest         string            `json:"guest,omitempty"`         // a virtual machine of weir's: qemu-kvm, or qemu-tcg when it is emulated
 	Product       string            `json:"product,omitempty"`       // vendor and product of the machine (DMI)
 	Memory        uint64            `json:"memory"`                  // bytes
 	Clocksource   string            `json:"clocksource,omitempty"`
@@ -33,6 +34,10 @@ type Facts struct {
 	Mitigations   map[string]string `json:"mitigations,omitempty"` // of CPU vulnerabilities
 	Sysctls       map[string]string `json:"sysctls,omitempty"`
 }
+
+// GuestKey begins the word of the kernel command line by which a virtual machine
+// of weir's says what it is.
+const GuestKey = "weir.guest="
 
 // sysctls that change what a network costs, or what may be built without root.
 var sysctls = []string{
@@ -64,6 +69,7 @@ func Collect(root fs.FS) Facts {
 		SMT:           text(root, "sys/devices/system/cpu/smt/control"),
 		Governors:     governors(root),
 		Hypervisor:    cpu.hypervisor,
+		Guest:         guest(root),
 		Product:       product(root),
 		Memory:        memory(root),
 		Clocksource:   text(root, "sys/devices/system/clocksource/clocksource0/current_clocksource"),
@@ -82,6 +88,15 @@ func Collect(root fs.FS) Facts {
 		}
 	}
 	return f
+}
+
+func guest(root fs.FS) string {
+	for word := range strings.FieldsSeq(text(root, "proc/cmdline")) {
+		if g, ok := strings.CutPrefix(word, GuestKey); ok {
+			return g
+		}
+	}
+	return ""
 }
 
 // text returns the content of a file on one line, and "" when it cannot be read.

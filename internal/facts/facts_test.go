@@ -64,8 +64,10 @@ func TestCollectOther(t *testing.T) {
 			"sys/class/dmi/id/product_name":                         "PowerEdge R650",
 			"proc/sys/net/ipv4/tcp_rmem":                            "4096\t131072\t6291456",
 			"proc/sys/net/core/rmem_max":                            "",
+			"proc/cmdline":                                          "secret=1 root=/dev/sda1",
 		}, Facts{CPU: "Intel(R) Xeon(R)", CPUs: 1, Machine: "x86_64", Product: "Dell Inc. PowerEdge R650",
 			Governors: map[string]int{"performance": 1, "powersave": 2}, Sysctls: map[string]string{"net.ipv4.tcp_rmem": "4096 131072 6291456"}}},
+		"guest": {map[string]string{"proc/cmdline": "quiet weir.guest=qemu-tcg -- guest"}, Facts{Guest: "qemu-tcg"}},
 		"junk": {map[string]string{
 			"proc/cpuinfo": ":::\nprocessor", "proc/meminfo": "MemTotal: -1 kB\nMemTotal: 1 MB", "proc/loadavg": "NaN 0 0",
 			"etc/os-release": "PRETTY_NAME", "proc/sys/kernel/osrelease": "a\xffb",

@@ -161,7 +161,21 @@ func New(results []record.Result, o Options) Pivot {
 	if outside > 0 && o.KeepDisturbed {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d of %d trials were disturbed by something outside the run, and count all the same", outside, len(results)))
 	}
+	if n := emulatedTrials(results); n > 0 {
+		p.Warnings = append([]string{fmt.Sprintf("%d of %d trials ran in an emulated machine (QEMU without KVM): their numbers say nothing about absolute speed, and ratios are of what emulation makes dear", n, len(results))}, p.Warnings...)
+	}
 	return p
+}
+
+// emulatedTrials counts the trials of a machine whose every instruction was
+// emulated, as package experiment records it.
+func emulatedTrials(results []record.Result) (n int) {
+	for _, r := range results {
+		if r.Found["guest"] == "qemu-tcg" {
+			n++
+		}
+	}
+	return n
 }
 
 func (p Pivot) warn(o Options) []string {

@@ -161,6 +161,18 @@ func TestOrderDoesNotMatter(t *testing.T) {
 	}
 }
 
+// Numbers of an emulated machine are never shown without saying so, and first.
+func TestEmulated(t *testing.T) {
+	rs := drifting(12)
+	for i, g := range []string{"qemu-tcg", "qemu-tcg", "qemu-kvm"} {
+		rs[i].Found = map[string]string{"guest": g}
+	}
+	p := New(rs, Options{})
+	if len(p.Warnings) < 2 || !strings.HasPrefix(p.Warnings[0], "2 of 24 trials ran in an emulated machine") {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+}
+
 func TestWarnings(t *testing.T) {
 	for _, c := range []struct {
 		name, want string

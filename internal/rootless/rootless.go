@@ -46,8 +46,7 @@ const readyFD = 3
 // network, mount and PID, and without CAP_SYS_ADMIN also a user namespace in
 // which the user is root. It returns the second process's exit status.
 //
-// When ctx is done the second process gets the signal that ended it, if its
-// cause has a method Signal() syscall.Signal, and SIGTERM otherwise.
+// When ctx is done the second process gets a signal; see Ending.
 //
 // It must be called on the main thread: the kernel sends the parent-death
 // signal when the starting thread ends.
@@ -83,7 +82,7 @@ func Reexec(ctx context.Context) (int, error) {
 		var s os.Signal
 		select {
 		case <-ctx.Done():
-			s = ending(context.Cause(ctx))
+			s = Ending(context.Cause(ctx))
 		case s = <-quit:
 		case <-done:
 			return
@@ -102,8 +101,9 @@ func Reexec(ctx context.Context) (int, error) {
 	return 0, err
 }
 
-// ending is the signal that a context's end is told by.
-func ending(cause error) syscall.Signal {
+// Ending is the signal that another process is told a context's end by: that of
+// its cause, if that has a method Signal() syscall.Signal, and SIGTERM otherwise.
+func Ending(cause error) syscall.Signal {
 	var s interface{ Signal() syscall.Signal }
 	if errors.As(cause, &s) {
 		return s.Signal()

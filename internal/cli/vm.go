@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/guest"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// hostOfVM is the file with the facts of the machine below a virtual one, and
+// the sign that a run is in one.
+const hostOfVM = "vm-host.json"
+
+// vmFlags are about the virtual machine of a run.
+type vmFlags struct {
+	in     bool
+	kernel string
+	cpus   int
+	memory string
+}
+
+func (f *vmFlags) register(c *cobra.Command) {
+	fl := c.Flags()
+	fl.BoolVar(&f.in, "in-vm", false, "run in a virtual machine, for what this machine's kernel does not have")
+	fl.StringVar(&f.kernel, "kernel", "", "directory with the kernel of the virtual machine: an unpacked Debian package (default: an installed one)")
+	fl.IntVar(&f.cpus, "vm-cpus", 2, "CPUs of the virtual machine")
+	fl.StringVar(&f.memory, "vm-memory", "1GiB", "memory of the virtual machine")
+	_ = c.MarkFlagDirname("kernel")
+}
+
+// Bounds of a virtual machine.
+const (
+	minMemory = 256 << 20 // of which the kernel and this program take half
+	maxCPUs   = 255       // of QEMU's machines without an interrupt remapper
+)
+
+// machine is what the flags describe.
+func (f *vmFlags) machine() (m guest.Machine, err error) {
+	memory, err := unit.ParseBytes(f.memory)
+	switch {
+	case err != nil:
+		return m, usage("--vm-memory: %w", err)
+	case memory < minMemory:
+		return m, usage("--vm-memory %s: a guest needs at least %d MiB", f.memory, minMemory>>20)
+	case f.cpus < 1 || f.cpus > maxCPUs:
+		return m, usage("--vm-cpus %d is not within 1 and %d", f.cpus, maxCPUs)
+	}
+	places := guest.Places()
+	if f.kernel != "" {
+		places = []string{f.kernel}
+	}
+	m = guest.Machine{CPUs: f.cpus, Memory: int64(memory)}
+	m.Kernel, err = guest.FindKernel(places...)
+	return m, exit(exitEnvironment, err)
+}
+
+// inGuest says which guest of weir's this process is in; empty: none.
+func inGuest() string { return facts.Collect(os.DirFS("/")).Guest }
+
+// ranInVM reports whether the run in dir is one in a virtual machine.
+func ranInVM(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "hosts", hostOfVM))
+	return err == nil
+}
+
+// runInVM lets a virtual machine take the trials, and reports. The directory and
+// the study are this process's: the guest goes on with a run that has no trials yet.
+func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
+	m, err := f.machine()
+	if err != nil {
+		return err
+	}
+	d, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := r.describe(d, hostOfVM); err != nil {
+		return r.stopped(err)
+	}
+	// The guest sees this directory and no link that leads to it.
+	if m.Write, err = filepath.Abs(r.dir); err == nil {
+		m.Write, err = filepath.EvalSymlinks(m.Write)
+	}
+	if err != nil {
+		return r.stopped(err)
+	}
+	cwd, err := os.Getwd()
+	if err != nil {
+		return r.stopped(err)
+	}
+	fmt.Fprintf(os.Stderr, "start a virtual machine with Linux %s\n", m.Kernel.Version)
+	g, err := guest.Boot(ctx, m)
+	if err != nil {
+		return r.lost(ctx, err)
+	}
+	defer g.Close()
+	fmt.Fprintln(os.Stderr, aboutGuest(g))
+	status, err := g.Run(ctx, guest.Command{Args: []string{"run", "--resume", r.dir}, Env: os.Environ(), Dir: cwd}, os.Stdout, os.Stderr)
+	switch {
+	case err != nil:
+		return r.lost(ctx, err)
+	case status != 0:
+		return &exitError{status, errors.New("")} // it has said why
+	}
+	return r.report(d)
+}
+
+// lost says how a run goes on whose virtual machine is no more.
+func (r *runner) lost(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		fmt.Fprintf(os.Stderr, "weir: go on with: weir run --resume %s\n", r.dir)
+		return context.Cause(ctx)
+	}
+	return r.stopped(err)
+}
+
+// aboutGuest says what the guest's numbers are worth.
+func aboutGuest(g *guest.Guest) string {
+	s := "it is up, by KVM"
+	if g.Accel != "kvm" {
+		s = "it is up, emulated (TCG): its numbers say nothing about absolute speed"
+	}
+	if g.Declined != nil {
+		s += fmt.Sprintf("; KVM: %v", g.Declined)
+	}
+	return s
+}

@@ -1,0 +1,227 @@
+// Package guest runs this program inside a virtual machine of its own, for what
+// the kernel of this machine does not have. QEMU boots a kernel of a Debian
+// package with an initramfs that holds this program as process 1 and the few
+// modules that it needs to reach the host; everything else comes from the host's
+// own file system, which the guest sees below a layer of memory. So whatever is
+// installed on the host runs in the guest, and no image is built.
+//
+// The guest has no network device: a lab is inside it. Orders and output go
+// through one virtio port, in lines of JSON, over a pair of sockets that only
+// this process and QEMU have. The package must not know what is run in a guest.
+package guest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/rootless"
+)
+
+// A Machine says what guest is wanted.
+type Machine struct {
+	Kernel Kernel
+	CPUs   int
+	Memory int64 // bytes
+	// Write is the one directory of the host that the guest can change, absolute.
+	// What is written there goes to the host at once.
+	Write string
+}
+
+// A Command is what a guest runs: this program, as on the host.
+type Command struct {
+	Args []string `json:"args"` // without the program's name
+	Env  []string `json:"env"`
+	Dir  string   `json:"dir"` // absolute, a directory of the host
+}
+
+// A Guest is a virtual machine that is up.
+type Guest struct {
+	Accel string // "kvm", or "tcg" when QEMU emulates every instruction
+	// Declined says why it is not KVM, when that was there and did not work.
+	Declined error
+
+	root    root
+	qemu    *exec.Cmd
+	console *tail
+	conn    *os.File
+	lines   *json.Decoder
+	ended   chan struct{} // closed when QEMU has ended
+}
+
+// How long a guest may take until it is ready. Emulated it takes 5 s of CPU time.
+var bootTimes = map[string]time.Duration{"kvm": 30 * time.Second, "tcg": 2 * time.Minute}
+
+// signTime is how long a guest under KVM may take to its first character on the
+// console, which is a fraction of a second. Where KVM is there and does not
+// work, as inside some virtual machines, the guest comes no further than the
+// kernel's code of 16 bits.
+const signTime = 4 * time.Second
+
+// endTime is how long a command may take to end after a signal.
+const endTime = 30 * time.Second
+
+// Boot starts a guest and waits until it takes orders: by KVM where that works,
+// which is found by trying, and emulated otherwise. It must be called on the
+// main thread, with whose end the kernel ends QEMU.
+func Boot(ctx context.Context, m Machine) (*Guest, error) {
+	declined := kvmErr()
+	if declined == nil {
+		var g *Guest
+		if g, declined = boot(ctx, m, "kvm"); declined == nil || ctx.Err() != nil {
+			return g, declined
+		}
+	}
+	g, err := boot(ctx, m, "tcg")
+	if err != nil {
+		return nil, err
+	}
+	if !errors.Is(declined, os.ErrNotExist) {
+		g.Declined = declined
+	}
+	return g, nil
+}
+
+func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
+	path, err := findQEMU()
+	if err != nil {
+		return nil, err
+	}
+	image, err := unix.MemfdCreate("initramfs", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("initramfs: %w", err)
+	}
+	initrd := os.NewFile(uintptr(image), "initramfs")
+	defer initrd.Close()
+	if err := writeImage(initrd, m.Kernel); err != nil {
+		return nil, err
+	}
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.SetNonblock(pair[0], true); err != nil { // reads return when it is closed
+		return nil, err
+	}
+	conn, theirs := os.NewFile(uintptr(pair[0]), "guest"), os.NewFile(uintptr(pair[1]), "qemu")
+	g := &Guest{Accel: accel, root: root{m.Kernel.Version, m.Kernel.Modules, m.Write}, console: &tail{}, conn: conn, lines: json.NewDecoder(conn), ended: make(chan struct{})}
+	g.qemu = exec.Command(path, m.args(here, accel)...)
+	g.qemu.Stdout, g.qemu.Stderr = g.console, g.console
+	g.qemu.ExtraFiles = []*os.File{theirs, initrd} // portFD, initrdFD
+	// A group of its own: Ctrl-C is for this process, which tells the guest.
+	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	err = g.qemu.Start()
+	theirs.Close() // so that reading ends with QEMU
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	go func() {
+		_ = g.qemu.Wait() // its status says nothing that the console does not
+		close(g.ended)
+	}()
+	defer func() {
+		if err != nil {
+			g.Close()
+		}
+	}()
+
+	limit, cancel := context.WithTimeoutCause(ctx, bootTimes[accel], fmt.Errorf("it was not ready within %v", bootTimes[accel]))
+	defer cancel()
+	limit, stand := context.WithCancelCause(limit)
+	defer stand(nil)
+	if accel == "kvm" {
+		defer time.AfterFunc(signTime, func() {
+			if g.console.String() == "" {
+				stand(fmt.Errorf("nothing was on its console within %v", signTime))
+			}
+		}).Stop()
+	}
+	defer context.AfterFunc(limit, g.kill)()
+	if msg, err := g.next(); err != nil || !msg.Ready {
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case limit.Err() != nil:
+			err = context.Cause(limit)
+		case msg.Failed != "":
+			err = errors.New(msg.Failed)
+		}
+		if accel == "kvm" { // another try follows
+			return nil, err
+		}
+		return nil, g.explain("the guest did not start", err)
+	}
+	return g, nil
+}
+
+// next returns what the guest says next.
+func (g *Guest) next() (msg message, err error) {
+	if err = g.lines.Decode(&msg); errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
+		err = errors.New("the virtual machine ended")
+	}
+	return msg, err
+}
+
+// explain adds what was seen last on the console.
+func (g *Guest) explain(what string, err error) error {
+	g.Close() // the console is whole then
+	err = fmt.Errorf("%s (%s, %s): %w", what, here.program, g.Accel, err)
+	if last := g.console.String(); last != "" {
+		err = fmt.Errorf("%w; the last lines of its console:\n%s", err, last)
+	}
+	return err
+}
+
+// Run runs c and returns its exit status. It can be called once. When ctx is done
+// the command gets a signal; see rootless.Ending.
+func (g *Guest) Run(ctx context.Context, c Command, stdout, stderr io.Writer) (int, error) {
+	enc := json.NewEncoder(g.conn)
+	if err := enc.Encode(message{Command: &c, Root: &g.root}); err != nil {
+		return 0, g.explain("the guest took no orders", err)
+	}
+	stop := context.AfterFunc(ctx, func() {
+		_ = enc.Encode(message{Signal: rootless.Ending(context.Cause(ctx))}) // a guest that is gone is seen below
+		time.AfterFunc(endTime, g.kill)
+	})
+	defer stop()
+	for {
+		msg, err := g.next()
+		if err != nil {
+			return 0, g.explain("the guest was lost", err)
+		}
+		for _, out := range []struct {
+			to io.Writer
+			b  []byte
+		}{{stdout, msg.Out}, {stderr, msg.Err}} {
+			if _, err := out.to.Write(out.b); len(out.b) > 0 && err != nil {
+				return 0, err
+			}
+		}
+		switch {
+		case msg.Failed != "":
+			return 0, g.explain("the guest could not run it", errors.New(msg.Failed))
+		case msg.Exit != nil:
+			return *msg.Exit, nil
+		}
+	}
+}
+
+// kill ends the virtual machine. It has nothing to save: what a guest wrote is
+// on the host already.
+func (g *Guest) kill() { _ = g.qemu.Process.Kill() } // it may have ended
+
+// Close ends the guest and waits until it is gone.
+func (g *Guest) Close() {
+	g.kill()
+	<-g.ended
+	g.conn.Close()
+}
