@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -114,7 +115,9 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	conn, theirs := os.NewFile(uintptr(pair[0]), "guest"), os.NewFile(uintptr(pair[1]), "qemu")
 	g := &Guest{Accel: accel, root: root{m.Kernel.Version, m.Kernel.Modules, m.Write}, console: &tail{}, conn: conn, lines: json.NewDecoder(conn), ended: make(chan struct{})}
 	g.qemu = exec.Command(path, m.args(here, accel)...)
-	g.qemu.Stdout, g.qemu.Stderr = g.console, g.console
+	var spoke atomic.Bool
+	g.qemu.Stdout = writer(func(b []byte) { spoke.Store(true); _, _ = g.console.Write(b) }) // the guest's console; it has no error
+	g.qemu.Stderr = g.console
 	g.qemu.ExtraFiles = []*os.File{theirs, initrd} // portFD, initrdFD
 	// A group of its own: Ctrl-C is for this process, which tells the guest.
 	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -140,7 +143,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	defer stand(nil)
 	if accel == "kvm" {
 		defer time.AfterFunc(signTime, func() {
-			if g.console.String() == "" {
+			if !spoke.Load() {
 				stand(fmt.Errorf("nothing was on its console within %v", signTime))
 			}
 		}).Stop()
