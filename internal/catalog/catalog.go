@@ -41,11 +41,20 @@ var Networks = map[string]Network{
 	"ovs":             {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge"},
 	"ovs-vlan":        {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch"},
 	"ovs-vxlan":       {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these"},
-	"ovs-geneve":      {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
+	"vm-vlan": {func() network.Driver {
+		return &network.VMVLAN{Switch: auto, Tag: 42, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
+	}, 0, "virtual machines on a VLAN of the underlay, TAP devices on a bridge or Open vSwitch"},
+	"vm-vxlan": {func() network.Driver {
+		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
+	}, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges"},
+	"ovs-geneve": {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN"},
 }
 
-// How Open vSwitch is used when nothing else is asked for.
+// How virtual switches are used when nothing else is asked for.
 const auto, veth = network.DatapathAuto, network.InterfaceVeth
+
+// vmMemory of each virtual machine, bytes.
+const vmMemory = 256 << 20
 
 // A Probe is an entry of the list of probes.
 type Probe struct {

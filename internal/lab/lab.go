@@ -41,6 +41,7 @@ type place struct {
 	nl    *netlink.Handle  // a socket that lives in ns, so that no thread has to
 	eth   *ethtool.Ethtool // likewise
 	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
+	guest *inside          // the pod is a virtual machine; nil until a step says so
 	known map[string]int   // numbers of devices
 }
 
@@ -74,11 +75,16 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	return s, nil
 }
 
-func newPlace(name string) (_ *place, err error) {
+func newPlace(name string) (*place, error) {
 	ns, err := netns.New()
 	if err != nil {
 		return nil, err
 	}
+	return placeOf(name, ns)
+}
+
+// placeOf makes a place of a namespace, which is closed with it.
+func placeOf(name string, ns *netns.Namespace) (_ *place, err error) {
 	p := &place{name: name, ns: ns, known: map[string]int{}}
 	defer func() {
 		if err != nil {
@@ -119,6 +125,11 @@ func (p *place) close() error {
 }
 
 func (l *lab) close() error {
+	for _, p := range l.places {
+		if p.guest != nil {
+			p.guest.close()
+		}
+	}
 	l.stopServices()
 	var errs []error
 	for _, p := range l.places {
@@ -159,6 +170,9 @@ func (l *lab) verify(_ context.Context, es []plan.Expect) error {
 }
 
 func (p *place) verify(e plan.Expect) error {
+	if p.guest != nil {
+		return p.guest.ask(order{Expect: &e})
+	}
 	dev, err := p.nl.LinkByName(e.Dev)
 	if err != nil {
 		return fmt.Errorf("%s: device %s: %w", p.name, e.Dev, err)

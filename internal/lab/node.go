@@ -34,6 +34,9 @@ func (p *place) inside() *netns.Namespace {
 // Run starts c inside the namespaces of the place. The program gets a process
 // group of its own, which is ended with it.
 func (p *place) Run(ctx context.Context, c target.Cmd) error {
+	if p.guest != nil {
+		return p.guest.Run(ctx, c)
+	}
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -94,6 +97,9 @@ func pin(cpus []int) error {
 // CPUs are those that this process may use: a container may have fewer than the
 // machine.
 func (p *place) CPUs() []int {
+	if p.guest != nil {
+		return p.guest.CPUs()
+	}
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil
@@ -110,6 +116,9 @@ func (p *place) CPUs() []int {
 // FS is the machine's file tree with the network of the place, or the whole tree
 // of a place that has one of its own.
 func (p *place) FS() fs.FS {
+	if p.guest != nil {
+		return p.guest.FS()
+	}
 	if p.host != nil {
 		return nsFS{p.ns, fmt.Sprintf("/proc/%d/root/", p.host.PID())}
 	}
