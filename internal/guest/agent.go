@@ -10,13 +10,11 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/weir-bench/weir/internal/facts"
 )
 
 // A Command is a program that a guest runs.
 type Command struct {
-	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program
+	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program, others are named by their path
 	Env   []string `json:"env"`
 	Dir   string   `json:"dir"`             // absolute, a directory of the host
 	Stdin bool     `json:"stdin,omitempty"` // it has one
@@ -83,8 +81,6 @@ func (a *agent) start(id int, c Command) error {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	if c.Argv[0] == "weir" {
 		cmd.Path, cmd.Err = "/proc/self/exe", nil
-	} else if path := facts.Find(c.Argv[0]); path != "" {
-		cmd.Path, cmd.Err = path, nil
 	}
 	cmd.Env, cmd.Dir = c.Env, c.Dir
 	cmd.Stdout = writer(func(b []byte) { a.out.send(message{ID: id, Out: b}) })

@@ -10,9 +10,11 @@ import (
 	"net"
 	"os"
 	"path"
+	"slices"
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -68,7 +70,11 @@ func (n *Node) Run(ctx context.Context, c target.Cmd) error {
 	if len(c.CPUs) > 0 {
 		return fmt.Errorf("%s: %s: programs in a guest are given no CPUs, and not %v", n.name, c.Argv[0], c.CPUs)
 	}
-	status, err := n.run(ctx, Command{Argv: c.Argv, Env: os.Environ(), Dir: "/"}, c.Stdin, c.Stdout, c.Stderr, patience)
+	argv := slices.Clone(c.Argv)
+	if path := facts.Find(argv[0]); path != "" && argv[0] != "weir" { // the guest has the host's files
+		argv[0] = path
+	}
+	status, err := n.run(ctx, Command{Argv: argv, Env: os.Environ(), Dir: "/"}, c.Stdin, c.Stdout, c.Stderr, patience)
 	switch {
 	case err == nil && status == 0:
 		return nil

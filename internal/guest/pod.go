@@ -92,10 +92,8 @@ func ServePod(ctx context.Context, m Machine, socket string) error {
 		return err
 	}
 	defer conn.Close()
-	about := map[string]string{"vm.accelerator": g.Accel, "vm.kernel": m.Kernel.Version, "vm.vhost": m.NIC.vhost(g.Accel), "vm.queues": strconv.Itoa(m.NIC.Queues)}
-	if g.Declined != nil {
-		about["vm.kvm"] = "declined: " + g.Declined.Error()
-	}
+	about := map[string]string{"vm.accelerator": g.Accel, "vm.kernel": m.Kernel.Version, "vm.vhost": m.NIC.vhost(g.Accel)}
+	fmt.Fprintf(m.Console, "weir: the guest is up: %v; KVM was declined: %v\n", about, g.Declined)
 	if err := json.NewEncoder(conn).Encode(message{Ready: true, About: about}); err != nil {
 		return err
 	}
