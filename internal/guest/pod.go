@@ -66,6 +66,10 @@ func ServePod(ctx context.Context, m Machine, socket string) error {
 	if err != nil {
 		return err
 	}
+	return servePod(ctx, m, l)
+}
+
+func servePod(ctx context.Context, m Machine, l *net.UnixListener) error {
 	defer l.Close()
 	defer context.AfterFunc(ctx, func() { l.Close() })()
 	if m.NIC.VHost == VHostOn {

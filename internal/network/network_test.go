@@ -29,6 +29,7 @@ var drivers = func() map[string]network.Driver {
 	}
 	ds["ovs-internal"] = &network.OVS{Datapath: "netdev", Interface: "internal"}
 	ds["ovs-vxlan-internal"] = &network.OVSVXLAN{Datapath: "netdev", Interface: "internal", VNI: 1, Port: 4789}
+	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}
 	return ds
 }()
 
@@ -102,6 +103,8 @@ func TestBuildGolden(t *testing.T) {
 	rich := topology(t, topo.Spec{Hosts: 3, Rate: 1e9, NIC: topo.NICTSO, IPv6: true, PodsIPv6: true})
 	rich.NoOffload = true
 	kernel := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{OVS: true}})
+	vlan := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{VLAN: true}})
+	vlan.NoOffload = true
 	for name, c := range map[string]struct {
 		d network.Driver
 		t topo.Topology
@@ -110,6 +113,8 @@ func TestBuildGolden(t *testing.T) {
 		"build.routed":        {drivers["routed"], rich},
 		"build.ovs-vxlan":     {drivers["ovs-vxlan"], plain},
 		"build.ovs-system":    {drivers["ovs-vxlan"], kernel},
+		"build.vm-vxlan":      {drivers["vm-vxlan"], plain},
+		"build.vm-vlan":       {drivers["vm-vlan"], vlan},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := network.Build(c.d, c.t)
@@ -170,6 +175,13 @@ func TestErrors(t *testing.T) {
 		{network.OVSVXLAN{Datapath: "auto", Interface: "veth", VNI: 1, Port: 4789}, kernel, "ovs-vxlan: segmentation by the tunnels of the kernel datapath is not switched off here; use datapath netdev"},
 		{network.OVSGeneve{Datapath: "auto", Interface: "veth", VNI: 1}, two, "ovs-geneve: port 0 is outside 1..65535"},
 		{network.OVSVLAN{Datapath: "auto", Interface: "veth", Tag: 4095}, two, "ovs-vlan: tag 4095 is outside 1..4094"},
+		{network.VMVLAN{Switch: "hub", Tag: 42, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, `vm-vlan: switch "hub" is none of auto, bridge and ovs`},
+		{network.VMVLAN{Switch: "auto", Tag: 0, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, "vm-vlan: tag 0 is outside 1..4094"},
+		{network.VMVXLAN{VNI: 1, Port: 0, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, "vm-vxlan: port 0 is outside 1..65535"},
+		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 0, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, "vm-vxlan: cpus 0 is outside 1..255"},
+		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 2, Queues: 3, VHost: "auto", Memory: 1 << 30}, two, "vm-vxlan: queues 3 is outside 1..2, the number of cpus"},
+		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 1, Queues: 1, VHost: "yes", Memory: 1 << 30}, two, `vm-vxlan: vhost "yes" is none of auto, on and off`},
+		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 1, Queues: 1, VHost: "auto", Memory: 256}, two, "vm-vxlan: memory 256 is below 268435456 bytes (256 MiB), which kernel and programs need"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {
@@ -243,6 +255,8 @@ func TestPlansAreSound(t *testing.T) {
 				}
 				if l.Parent != "" {
 					need(s, s.In, l.Parent)
+				}
+				if l.To != "" {
 					at = map[string]string{l.To: l.Name}
 				}
 				if l.Peer != "" {
@@ -272,6 +286,9 @@ func TestPlansAreSound(t *testing.T) {
 				makes(s, s.Exec.Makes)
 			case s.Service != nil:
 				makes(s, s.Service.Makes)
+			case s.Guest != nil:
+				makes(s, s.Guest.Makes)
+				need(s, s.Guest.Host, "lo")
 			case s.Move != nil:
 				need(s, s.In, s.Move.Dev)
 				delete(made, s.In+" "+s.Move.Dev)
@@ -302,7 +319,7 @@ func TestPlansAreSound(t *testing.T) {
 func fields(s plan.Step) int {
 	n := 0
 	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil,
-		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil} {
+		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Guest != nil} {
 		if set {
 			n++
 		}
