@@ -16,7 +16,7 @@ func TestShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"fragmentation.yaml", "link-limited.yaml", "message-size.yaml", "mtu.yaml", "offload.yaml", "quick.yaml", "scaling.yaml", "tool-agreement.yaml", "udp-vs-tcp.yaml"} {
+		"fragmentation.yaml", "link-limited.yaml", "message-size.yaml", "mtu.yaml", "offload.yaml", "quick.yaml", "scaling.yaml", "tool-agreement.yaml", "udp-vs-tcp.yaml", "vxlan-and-kvm.yaml"} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is not shipped", want)
 		}

@@ -339,7 +339,11 @@ func (r *run) close() error {
 	var errs []error
 	for _, p := range r.paths {
 		if p.engines != nil {
-			errs = append(errs, p.engines.Stop())
+			// An engine that has ended with a service, inside it, is no news: the trials
+			// of its network have failed.
+			if err := p.engines.Stop(); !errors.Is(p.alive(context.Background()), target.ErrService) {
+				errs = append(errs, err)
+			}
 		}
 		if p.site != nil {
 			errs = append(errs, p.site.Close())

@@ -97,7 +97,10 @@ func servePod(ctx context.Context, m Machine, l *net.UnixListener) error {
 	}
 	defer conn.Close()
 	about := map[string]string{"vm.accelerator": g.Accel, "vm.kernel": m.Kernel.Version, "vm.vhost": m.NIC.vhost(g.Accel)}
-	fmt.Fprintf(m.Console, "weir: the guest is up: %v; KVM was declined: %v\n", about, g.Declined)
+	fmt.Fprintf(m.Console, "weir: the guest is up: %s, vhost %s\n", g.Accel, about["vm.vhost"])
+	if g.Declined != nil {
+		fmt.Fprintf(m.Console, "weir: KVM: %v\n", g.Declined)
+	}
 	if err := json.NewEncoder(conn).Encode(message{Ready: true, About: about}); err != nil {
 		return err
 	}
