@@ -150,10 +150,8 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		}).Stop()
 	}
 	defer context.AfterFunc(limit, g.kill)()
-	// It is read when the guest opens its port.
-	if err := json.NewEncoder(conn).Encode(message{Root: &root{m.Kernel.Version, m.Kernel.Modules, m.Write}}); err != nil {
-		return nil, err
-	}
+	// It is read when the guest opens its port. A machine that has ended is heard of below.
+	_ = json.NewEncoder(conn).Encode(message{Root: &root{m.Kernel.Version, m.Kernel.Modules, m.Write}})
 	if msg, err := next(g.lines); err != nil || !msg.Ready {
 		switch {
 		case ctx.Err() != nil:
