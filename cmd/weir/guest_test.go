@@ -6,22 +6,83 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/record"
 )
 
-// SIGKILL leaves no virtual machine behind, at any moment of its life.
-func TestGuestKilled(t *testing.T) {
+// inVM is a run in a virtual machine, withVMs one with virtual machines as pods.
+func inVM(dir string) []string {
+	return []string{"run", "--in-vm", "-n", "host", "-p", "udp-rr", "--blocks", "1", "-o", dir}
+}
+
+func withVMs(dir, network, blocks string) []string {
+	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
+}
+
+// No virtual machine is left behind, at any moment of its life.
+func TestGuestsEnd(t *testing.T) {
 	if err := guestErr(); err != nil {
 		t.Skip(err)
 	}
+	for name, c := range map[string]struct {
+		args []string
+		sig  syscall.Signal
+		want int
+	}{
+		"in-vm, killed":    {inVM(filepath.Join(t.TempDir(), "out")), syscall.SIGKILL, 128 + 9},
+		"pods, killed":     {withVMs(filepath.Join(t.TempDir(), "out"), "vm-vxlan", "1"), syscall.SIGKILL, 128 + 9},
+		"pods, terminated": {withVMs(filepath.Join(t.TempDir(), "out"), "vm-vxlan", "1"), syscall.SIGTERM, 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := tunErr(); err != nil && strings.HasPrefix(name, "pods") {
+				t.Skip(err)
+			}
+			p := start(t, nil, c.args...)
+			eventually(t, "there is a virtual machine", func() bool {
+				return slices.ContainsFunc(withEnv(p.mark), func(s string) bool { return strings.Contains(s, "qemu-system-") })
+			})
+			if err := p.Process.Signal(c.sig); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.status(t); got != c.want { // waits until nothing is left
+				t.Errorf("status %d, want %d\n%s", got, c.want, &p.stderr)
+			}
+		})
+	}
+}
+
+// A guest that dies in the middle of a run fails the trials of its network from
+// then on; the other network is measured to the end.
+func TestGuestDies(t *testing.T) {
+	if err := guestErr(); err != nil {
+		t.Skip(err)
+	}
+	needDaemon(t, "ovs-vswitchd")
 	t.Parallel()
-	p := start(t, nil, "run", "--in-vm", "-n", "host", "-p", "udp-rr", "--blocks", "1", "-o", filepath.Join(t.TempDir(), "out"))
-	eventually(t, "there is a virtual machine", func() bool {
-		return slices.ContainsFunc(withEnv(p.mark), func(s string) bool { return strings.Contains(s, "qemu-system-") })
-	})
-	if err := p.Process.Signal(syscall.SIGKILL); err != nil {
+	dir := filepath.Join(t.TempDir(), "out")
+	p := start(t, nil, withVMs(dir, "vm-vlan", "20")...)
+	eventually(t, "a trial is recorded", notEmpty(filepath.Join(dir, "results.jsonl")))
+	if err := syscall.Kill(p.daemon(t, "qemu-system-"), syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.status(t); got != 128+9 { // waits until nothing is left
-		t.Errorf("status %d\n%s", got, &p.stderr)
+	if got := p.status(t); got != 1 {
+		t.Errorf("status %d, want 1\n%s", got, &p.stderr)
+	}
+	c, err := store.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := map[string]map[record.Status]int{"host": {}, "vm-vlan": {}}
+	said := 0
+	for _, r := range c.Results {
+		n[r.Asked["network"]][r.Status]++
+		if strings.Contains(r.Reason, "a service of the network has ended: qemu-h") {
+			said++
+		}
+	}
+	if failed := n["vm-vlan"][record.Failed]; n["host"][record.OK] < 15 || failed < 15 || said != failed {
+		t.Errorf("%d results: %v, of which %d say why", len(c.Results), n, said)
 	}
 }

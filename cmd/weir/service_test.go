@@ -50,7 +50,8 @@ func (p *process) daemon(t *testing.T, name string) (pid int) {
 	eventually(t, name+" runs", func() bool {
 		for _, line := range withEnv(p.mark) {
 			number, cmdline, _ := strings.Cut(line, ": ")
-			if strings.HasPrefix(filepath.Base(cmdline), name) || strings.HasPrefix(cmdline, name) {
+			program, _, _ := strings.Cut(cmdline, " ")
+			if strings.HasPrefix(filepath.Base(program), name) {
 				pid, _ = strconv.Atoi(number)
 			}
 		}

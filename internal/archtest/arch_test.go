@@ -23,7 +23,8 @@ var layers = [][]string{
 	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
 	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni"},
 	// Effects and their orchestration.
-	{"internal/lab", "internal/keep", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/guest"},
+	{"internal/guest"},
+	{"internal/lab", "internal/keep", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},

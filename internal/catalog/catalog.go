@@ -83,10 +83,21 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
 	"ipvlan-l3": {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)",
 		Properties{Underlay, "static", "none", "none"}},
+	"vm-vlan": {func() network.Driver {
+		return &network.VMVLAN{Switch: auto, Tag: 42, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
+	}, 0, "virtual machines on a VLAN of the underlay, TAP devices on a bridge or Open vSwitch",
+		Properties{Underlay, "static", "VLAN, and a kernel of its own", "none"}},
+	"vm-vxlan": {func() network.Driver {
+		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
+	}, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges",
+		Properties{Overlay, "static", "network identifier, and a kernel of its own", "none"}},
 }
 
-// How Open vSwitch is used when nothing else is asked for.
+// How virtual switches are used when nothing else is asked for.
 const auto, veth = network.DatapathAuto, network.InterfaceVeth
+
+// vmMemory of each virtual machine, bytes.
+const vmMemory = 256 << 20
 
 // A Probe is an entry of the list of probes.
 type Probe struct {

@@ -1,20 +1,63 @@
 package cli
 
 import (
+	"os"
+
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/guest"
+	"github.com/weir-bench/weir/internal/lab"
 )
 
-// guestCommand is process 1 of a virtual machine.
+// guestCommand is process 1 of a virtual machine. Its subcommands are what makes
+// a virtual machine a pod of a lab.
 func guestCommand() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:    "guest",
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			guest.Init()
 			return nil
+		},
+	}
+	c.AddCommand(guestPod(), guestOrders())
+	return c
+}
+
+// guestPod is a daemon on a host, around a guest.
+func guestPod() *cobra.Command {
+	var nic guest.NIC
+	f := vmFlags{}
+	c := &cobra.Command{
+		Use:   "pod NAME SOCKET --tap DEVICE --mac ADDRESS",
+		Short: "Run a virtual machine as a pod, until SIGTERM or the end of a connection to the socket",
+		Args:  args(cobra.ExactArgs(2)),
+		RunE: func(c *cobra.Command, as []string) error {
+			m, err := f.machine()
+			if err != nil {
+				return err
+			}
+			m.Name, m.NIC, m.Console = as[0], &nic, os.Stdout
+			return exit(exitEnvironment, guest.ServePod(c.Context(), m, as[1]))
+		},
+	}
+	f.registerMachine(c)
+	c.Flags().StringVar(&nic.Tap, "tap", "", "TAP device")
+	c.Flags().StringVar(&nic.MAC, "mac", "", "address of its network device")
+	c.Flags().IntVar(&nic.Queues, "queues", 1, "of its network device")
+	c.Flags().StringVar(&nic.VHost, "vhost", guest.VHostAuto, "auto, on or off")
+	return c
+}
+
+// guestOrders acts inside a guest.
+func guestOrders() *cobra.Command {
+	return &cobra.Command{
+		Use:   "orders NAME",
+		Short: "Do steps of a plan here, as the place called NAME",
+		Args:  args(cobra.ExactArgs(1)),
+		RunE: func(_ *cobra.Command, as []string) error {
+			return lab.ServeOrders(as[0], os.Stdin, os.Stdout)
 		},
 	}
 }

@@ -29,6 +29,12 @@ type vmFlags struct {
 func (f *vmFlags) register(c *cobra.Command) {
 	fl := c.Flags()
 	fl.BoolVar(&f.in, "in-vm", false, "run in a virtual machine, for what this machine's kernel does not have")
+	f.registerMachine(c)
+}
+
+// registerMachine is about the machine itself.
+func (f *vmFlags) registerMachine(c *cobra.Command) {
+	fl := c.Flags()
 	fl.StringVar(&f.kernel, "kernel", "", "directory with the kernel of the virtual machine: an unpacked Debian package (default: an installed one)")
 	fl.IntVar(&f.cpus, "vm-cpus", 2, "CPUs of the virtual machine")
 	fl.StringVar(&f.memory, "vm-memory", "1GiB", "memory of the virtual machine")
@@ -103,7 +109,7 @@ func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 	}
 	defer g.Close()
 	fmt.Fprintln(os.Stderr, aboutGuest(g))
-	status, err := g.Run(ctx, guest.Command{Args: []string{"run", "--resume", r.dir}, Env: os.Environ(), Dir: cwd}, os.Stdout, os.Stderr)
+	status, err := g.Run(ctx, guest.Command{Argv: []string{"weir", "run", "--resume", r.dir}, Env: os.Environ(), Dir: cwd}, os.Stdout, os.Stderr)
 	switch {
 	case err != nil:
 		return r.lost(ctx, err)

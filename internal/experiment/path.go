@@ -150,7 +150,11 @@ func (l *link) stop() error {
 func (p *path) close() error {
 	var errs []error
 	for _, l := range p.links {
-		errs = append(errs, l.stop())
+		// An engine that has ended with a service, inside it, is no news: the trials
+		// of its network have failed.
+		if err := l.stop(); err != nil && !errors.Is(p.alive(context.Background()), target.ErrService) {
+			errs = append(errs, err)
+		}
 	}
 	if p.site != nil {
 		errs = append(errs, p.site.Close())

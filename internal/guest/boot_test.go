@@ -91,7 +91,7 @@ func TestBoot(t *testing.T) {
 	defer g.Close()
 	t.Logf("%s %s, KVM: %v", m.Kernel.Version, g.Accel, g.Declined)
 	var out bytes.Buffer
-	status, err := g.Run(ctx, Command{Env: os.Environ(), Dir: m.Write}, &out, writer(func(b []byte) {
+	status, err := g.Run(ctx, Command{Argv: []string{"weir", "inside"}, Env: os.Environ(), Dir: m.Write}, &out, writer(func(b []byte) {
 		if string(b) == "and waits\n" {
 			cancel(interrupted{context.Canceled})
 		}

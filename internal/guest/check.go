@@ -48,8 +48,11 @@ func Checks() []facts.Check {
 
 // kvmErr says why this process may not use KVM. That it may does not mean that
 // KVM works: inside a virtual machine it often does not.
-func kvmErr() error {
-	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
+func kvmErr() error { return openErr("/dev/kvm") }
+
+// openErr says why a device file cannot be opened.
+func openErr(file string) error {
+	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

@@ -5,9 +5,11 @@
 // own file system, which the guest sees below a layer of memory. So whatever is
 // installed on the host runs in the guest, and no image is built.
 //
-// The guest has no network device: a lab is inside it. Orders and output go
-// through one virtio port, in lines of JSON, over a pair of sockets that only
-// this process and QEMU have. The package must not know what is run in a guest.
+// A guest has either a whole lab inside it and no network device, or is one pod of
+// a lab, with a TAP device of its host. Orders and output go through one virtio
+// port, in lines of JSON, over a pair of sockets that only this process and QEMU
+// have: never over the network under test. The package must not know what is run
+// in a guest.
 package guest
 
 import (
@@ -23,8 +25,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/weir-bench/weir/internal/rootless"
 )
 
 // A Machine says what guest is wanted.
@@ -35,13 +35,11 @@ type Machine struct {
 	// Write is the one directory of the host that the guest can change, absolute.
 	// What is written there goes to the host at once.
 	Write string
-}
-
-// A Command is what a guest runs: this program, as on the host.
-type Command struct {
-	Args []string `json:"args"` // without the program's name
-	Env  []string `json:"env"`
-	Dir  string   `json:"dir"` // absolute, a directory of the host
+	Name  string // of QEMU's threads; empty is QEMU's own choice
+	NIC   *NIC   // nil: no network device
+	// Console gets what the guest and QEMU print, beside what is kept of it; nil
+	// is nothing.
+	Console io.Writer
 }
 
 // A Guest is a virtual machine that is up.
@@ -50,7 +48,6 @@ type Guest struct {
 	// Declined says why it is not KVM, when that was there and did not work.
 	Declined error
 
-	root    root
 	qemu    *exec.Cmd
 	console *tail
 	conn    *os.File
@@ -113,11 +110,15 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		return nil, err
 	}
 	conn, theirs := os.NewFile(uintptr(pair[0]), "guest"), os.NewFile(uintptr(pair[1]), "qemu")
-	g := &Guest{Accel: accel, root: root{m.Kernel.Version, m.Kernel.Modules, m.Write}, console: &tail{}, conn: conn, lines: json.NewDecoder(conn), ended: make(chan struct{})}
+	g := &Guest{Accel: accel, console: &tail{}, conn: conn, lines: json.NewDecoder(conn), ended: make(chan struct{})}
 	g.qemu = exec.Command(path, m.args(here, accel)...)
+	said := io.Writer(g.console)
+	if m.Console != nil {
+		said = io.MultiWriter(g.console, m.Console)
+	}
 	var spoke atomic.Bool
-	g.qemu.Stdout = writer(func(b []byte) { spoke.Store(true); _, _ = g.console.Write(b) }) // the guest's console; it has no error
-	g.qemu.Stderr = g.console
+	g.qemu.Stdout = writer(func(b []byte) { spoke.Store(true); _, _ = said.Write(b) }) // the guest's console; what is kept of it has no error
+	g.qemu.Stderr = said
 	g.qemu.ExtraFiles = []*os.File{theirs, initrd} // portFD, initrdFD
 	// A group of its own: Ctrl-C is for this process, which tells the guest.
 	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
@@ -149,7 +150,9 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		}).Stop()
 	}
 	defer context.AfterFunc(limit, g.kill)()
-	if msg, err := g.next(); err != nil || !msg.Ready {
+	// It is read when the guest opens its port. A machine that has ended is heard of below.
+	_ = json.NewEncoder(conn).Encode(message{Root: &root{m.Kernel.Version, m.Kernel.Modules, m.Write}})
+	if msg, err := next(g.lines); err != nil || !msg.Ready {
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -166,14 +169,6 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	return g, nil
 }
 
-// next returns what the guest says next.
-func (g *Guest) next() (msg message, err error) {
-	if err = g.lines.Decode(&msg); errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) {
-		err = errors.New("the virtual machine ended")
-	}
-	return msg, err
-}
-
 // explain adds what was seen last on the console.
 func (g *Guest) explain(what string, err error) error {
 	g.Close() // the console is whole then
@@ -187,35 +182,16 @@ func (g *Guest) explain(what string, err error) error {
 // Run runs c and returns its exit status. It can be called once. When ctx is done
 // the command gets a signal; see rootless.Ending.
 func (g *Guest) Run(ctx context.Context, c Command, stdout, stderr io.Writer) (int, error) {
-	enc := json.NewEncoder(g.conn)
-	if err := enc.Encode(message{Command: &c, Root: &g.root}); err != nil {
-		return 0, g.explain("the guest took no orders", err)
+	status, err := newClient(g.conn, g.lines).run(ctx, c, nil, stdout, stderr, endTime)
+	switch {
+	case errors.Is(err, errGone):
+		return 0, g.explain("the guest was lost", err)
+	case err != nil:
+		return 0, g.explain("the guest could not run it", err)
+	case status.Signaled():
+		return 0, fmt.Errorf("the command was ended by signal %d (%v)", status.Signal(), status.Signal())
 	}
-	stop := context.AfterFunc(ctx, func() {
-		_ = enc.Encode(message{Signal: rootless.Ending(context.Cause(ctx))}) // a guest that is gone is seen below
-		time.AfterFunc(endTime, g.kill)
-	})
-	defer stop()
-	for {
-		msg, err := g.next()
-		if err != nil {
-			return 0, g.explain("the guest was lost", err)
-		}
-		for _, out := range []struct {
-			to io.Writer
-			b  []byte
-		}{{stdout, msg.Out}, {stderr, msg.Err}} {
-			if _, err := out.to.Write(out.b); len(out.b) > 0 && err != nil {
-				return 0, err
-			}
-		}
-		switch {
-		case msg.Failed != "":
-			return 0, g.explain("the guest could not run it", errors.New(msg.Failed))
-		case msg.Exit != nil:
-			return *msg.Exit, nil
-		}
-	}
+	return status.ExitStatus(), nil
 }
 
 // kill ends the virtual machine. It has nothing to save: what a guest wrote is

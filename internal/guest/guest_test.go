@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,6 +114,62 @@ func TestArgs(t *testing.T) {
 		for _, accel := range []string{"kvm", "tcg"} {
 			golden(t, name+"-"+accel+".args", strings.Join(m.args(a, accel), "\n")+"\n")
 		}
+	}
+	m.Name, m.Write, m.NIC = "h1p1", "", &NIC{Tap: "p1", MAC: "52:54:00:00:01:01", Queues: 2, VHost: VHostOn}
+	golden(t, "pod.args", strings.Join(m.args(arches["amd64"], "kvm"), "\n")+"\n")
+}
+
+func TestNIC(t *testing.T) {
+	good := NIC{Tap: "p1", MAC: "52:54:00:00:01:01", Queues: 1, VHost: VHostAuto}
+	if got := good.vhost("tcg"); got != VHostOff {
+		t.Errorf("an emulated guest has vhost %s", got)
+	}
+	if err := good.check(1); err != nil {
+		t.Error(err)
+	}
+	for want, spoil := range map[string]func(*NIC){
+		`TAP device "p1,x=y"`:                      func(n *NIC) { n.Tap = "p1,x=y" },
+		"2 queues are not within 1 and the 1 CPUs": func(n *NIC) { n.Queues = 2 },
+		`vhost "yes" is none of auto, on and off`:  func(n *NIC) { n.VHost = "yes" },
+		"address 52:54: invalid MAC address":       func(n *NIC) { n.MAC = "52:54" },
+	} {
+		n := good
+		spoil(&n)
+		if err := n.check(1); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
+
+// Whoever connects to a pod that does not start is told why, with the last words
+// of its console.
+func TestNoPod(t *testing.T) {
+	m := need(t)
+	dir := t.TempDir()
+	m.Kernel.Image = filepath.Join(dir, "vmlinuz")
+	if err := os.WriteFile(m.Kernel.Image, []byte("no kernel"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var console strings.Builder
+	m.Console, m.NIC = &console, &NIC{Tap: "none", MAC: "52:54:00:00:01:01", Queues: 1, VHost: VHostOff}
+	socket := filepath.Join(dir, "sock")
+	told := make(chan error, 1)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, err := Connect(t.Context(), "g", socket)
+		told <- err
+	}()
+	served := servePod(t.Context(), m, l) // not in another goroutine: see Boot
+	for who, err := range map[string]error{"the server": served, "the client": <-told} {
+		if err == nil || !strings.Contains(err.Error(), "the guest did not start (") || !strings.Contains(err.Error(), "console:\nqemu") {
+			t.Errorf("%s has heard %v", who, err)
+		}
+	}
+	if !strings.Contains(console.String(), "qemu") {
+		t.Errorf("on the console is %q", &console)
 	}
 }
 

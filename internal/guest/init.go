@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +20,9 @@ const (
 	merged = "root"
 )
 
-// Init is process 1 of a guest. It tells the host that it is ready, runs the
-// command that it gets, and stops the machine. It does not return.
+// Init is process 1 of a guest. It enters its root, tells the host that it is
+// ready, does what it is told (see agent), and stops the machine when the host is
+// gone. It does not return.
 func Init() {
 	if _, err := os.Stat("/proc/self"); os.Getpid() != 1 || err == nil { // nothing is mounted yet; also containers have a process 1
 		fmt.Fprintln(os.Stderr, "weir: guest is for process 1 of a virtual machine; see weir run --in-vm")
@@ -51,22 +49,23 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	out := &sender{enc: json.NewEncoder(port)}
-	out.send(message{Ready: true})
-	in := json.NewDecoder(port)
-	var order message
-	if err := in.Decode(&order); err != nil {
+	out, in := &sender{enc: json.NewEncoder(port)}, json.NewDecoder(port)
+	var first message
+	if err := in.Decode(&first); err != nil {
 		return fmt.Errorf("orders: %w", err)
 	}
-	status, err := perform(order, in, out)
-	unix.Sync()
+	if first.Root == nil {
+		err = errors.New("the first order names no root")
+	} else {
+		err = first.Root.enter()
+	}
 	if err != nil {
 		out.send(message{Failed: err.Error()})
-	} else {
-		out.send(message{Exit: &status})
+		_, _ = io.Copy(io.Discard, port) // the host ends the machine
+		return err
 	}
-	_, _ = io.Copy(io.Discard, port) // the host ends the machine
-	return errors.New("the host is gone")
+	out.send(message{Ready: true})
+	return newAgent(out).serve(in)
 }
 
 // loadModules loads every file of dir in the order of the names.
@@ -101,59 +100,3 @@ func openPort() (*os.File, error) {
 	}
 	return os.OpenFile(ports[0], os.O_RDWR, 0)
 }
-
-// A sender sends messages from several goroutines.
-type sender struct {
-	mu  sync.Mutex
-	enc *json.Encoder
-}
-
-func (s *sender) send(m message) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.enc.Encode(m); err != nil {
-		fmt.Fprintln(os.Stderr, "weir: tell the host:", err) // on the console
-	}
-}
-
-// perform runs the command of an order and passes signals on to it.
-func perform(order message, in *json.Decoder, out *sender) (int, error) {
-	if order.Command == nil || order.Root == nil {
-		return 0, errors.New("the first order is no command")
-	}
-	if err := order.Root.enter(); err != nil {
-		return 0, err
-	}
-	c := order.Command
-	cmd := exec.Command("/proc/self/exe", c.Args...)
-	cmd.Args[0] = selfFile
-	cmd.Env, cmd.Dir = c.Env, c.Dir
-	cmd.Stdout = writer(func(b []byte) { out.send(message{Out: b}) })
-	cmd.Stderr = writer(func(b []byte) { out.send(message{Err: b}) })
-	if err := cmd.Start(); err != nil {
-		return 0, err
-	}
-	go func() {
-		for {
-			var m message
-			if in.Decode(&m) != nil {
-				return // the host is gone, and so is this machine soon
-			}
-			_ = cmd.Process.Signal(m.Signal) // it may have ended
-		}
-	}()
-	err := cmd.Wait()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return 0, fmt.Errorf("the command was ended by signal %d (%v)", ws.Signal(), ws.Signal())
-		}
-		return exit.ExitCode(), nil
-	}
-	return 0, err
-}
-
-// A writer is a function that gets what is written.
-type writer func([]byte)
-
-func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }

@@ -23,7 +23,7 @@ type Kernel struct {
 
 // essential are the modules with which a guest reaches its host. Others are
 // loaded by the kernel when it needs them, from the host's files.
-var essential = []string{"virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay"}
+var essential = []string{"virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "virtio_net"}
 
 // Places are the directories where a kernel is looked for that nobody named:
 // packages that are installed, and packages that are only unpacked.

@@ -9,17 +9,69 @@ import (
 
 // A message is one line of JSON between a guest and its host.
 type message struct {
-	// To the guest: one command, then any number of signals for it.
+	// ID is of the program or file that a message is about, chosen by the host; 0
+	// is the guest itself.
+	ID int `json:"id,omitempty"`
+	// To the guest: its root, once and first; then programs, each with any number of
+	// what follows it, and files to read.
+	Root    *root          `json:"root,omitempty"`
 	Command *Command       `json:"command,omitempty"`
-	Root    *root          `json:"root,omitempty"` // with the command
-	Signal  syscall.Signal `json:"signal,omitempty"`
-	// To the host: that it takes orders, what the command prints, and one of how
-	// it ended and why it could not be run.
-	Ready  bool   `json:"ready,omitempty"`
-	Out    []byte `json:"out,omitempty"`
-	Err    []byte `json:"err,omitempty"`
-	Exit   *int   `json:"exit,omitempty"`
-	Failed string `json:"failed,omitempty"`
+	In      []byte         `json:"in,omitempty"` // standard input
+	EOF     bool           `json:"eof,omitempty"`
+	Signal  syscall.Signal `json:"signal,omitempty"` // for the program and what it started
+	Read    string         `json:"read,omitempty"`   // path of a file, without the first slash
+	// To the host: that the guest takes orders and what it is; what a program prints
+	// and how it ended; a file; and why something could not be done.
+	Ready  bool                `json:"ready,omitempty"`
+	About  map[string]string   `json:"about,omitempty"`
+	Out    []byte              `json:"out,omitempty"`
+	Err    []byte              `json:"err,omitempty"`
+	Exit   *syscall.WaitStatus `json:"exit,omitempty"`
+	File   []byte              `json:"file,omitempty"`
+	Done   bool                `json:"done,omitempty"` // with File, which may be empty
+	Failed string              `json:"failed,omitempty"`
+	Errno  syscall.Errno       `json:"errno,omitempty"` // of Failed, where there is one
+}
+
+// An inbox holds messages until somebody takes them. It never blocks who puts
+// one in: that reads for all others, too.
+type inbox struct {
+	mu    sync.Mutex
+	queue []message
+	ended bool
+	some  chan struct{} // one is in it when there is something to take
+}
+
+func newInbox() *inbox { return &inbox{some: make(chan struct{}, 1)} }
+
+func (b *inbox) put(m message) {
+	b.mu.Lock()
+	b.queue = append(b.queue, m)
+	b.mu.Unlock()
+	b.wake()
+}
+
+// end says that no message will follow.
+func (b *inbox) end() {
+	b.mu.Lock()
+	b.ended = true
+	b.mu.Unlock()
+	b.wake()
+}
+
+func (b *inbox) wake() {
+	select {
+	case b.some <- struct{}{}:
+	default:
+	}
+}
+
+// take returns what is there, and whether that was the last.
+func (b *inbox) take() (ms []message, ended bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	ms, b.queue = b.queue, nil
+	return ms, b.ended
 }
 
 // tailLines is how much of a console is kept: the last words of a kernel that

@@ -67,6 +67,12 @@ func (m Machine) args(a arch, accel string) []string {
 		"-device", "virtio-serial-pci", "-chardev", fmt.Sprintf("socket,id=port,fd=%d", portFD), "-device", "virtserialport,chardev=port",
 	}
 	args = append(args, share(rootTag, "/", ",readonly=on")...)
+	if m.Name != "" {
+		args = append(args, "-name", "guest="+m.Name+",debug-threads=on")
+	}
+	if m.NIC != nil {
+		args = append(args, m.NIC.args(accel)...)
+	}
 	if m.Write != "" {
 		args = append(args, share(writeTag, m.Write, "")...)
 	}

@@ -38,6 +38,9 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 	if err != nil {
 		return err
 	}
+	if p.guest != nil {
+		return p.guest.ask(order{Step: &s})
+	}
 	switch {
 	case s.Link != nil:
 		return l.link(p, s.Link)
@@ -74,6 +77,8 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 		return l.service(ctx, p, s.Service)
 	case s.Await != nil:
 		return l.await(ctx, p, s.Await)
+	case s.Guest != nil:
+		return l.enter(ctx, p, s.Guest)
 	}
 	return errors.New("the step is empty")
 }

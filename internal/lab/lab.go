@@ -45,6 +45,7 @@ type place struct {
 	nl    *netlink.Handle  // a socket that lives in ns, so that no thread has to
 	eth   *ethtool.Ethtool // likewise
 	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
+	guest *inside          // the pod is a virtual machine; nil until a step says so
 	known map[string]int   // numbers of devices
 }
 
@@ -128,6 +129,11 @@ func (p *place) close() error {
 }
 
 func (l *lab) close() error {
+	for _, p := range l.places {
+		if p.guest != nil {
+			p.guest.close()
+		}
+	}
 	errs := []error{l.undoAll()}
 	l.stopServices()
 	for _, p := range l.places {
@@ -177,6 +183,9 @@ func (l *lab) verify(ctx context.Context, es []plan.Expect) error {
 }
 
 func (p *place) verify(e plan.Expect) error {
+	if p.guest != nil {
+		return p.guest.ask(order{Expect: &e})
+	}
 	dev, err := p.nl.LinkByName(e.Dev)
 	if err != nil {
 		return fmt.Errorf("%s: device %s: %w", p.name, e.Dev, err)

@@ -82,7 +82,18 @@ func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
 	case "ipip":
 		return &netlink.Iptun{LinkAttrs: a, Local: k.Local.AsSlice(), PMtuDisc: 1}, nil // as ip(8) sets it
 	case "tap":
-		return &netlink.Tuntap{LinkAttrs: a, Mode: netlink.TUNTAP_MODE_TAP, Flags: netlink.TUNTAP_NO_PI}, nil
+		tap := &netlink.Tuntap{LinkAttrs: a, Mode: netlink.TUNTAP_MODE_TAP, Flags: netlink.TUNTAP_NO_PI}
+		if k.Queues > 1 {
+			tap.Flags |= netlink.TUNTAP_MULTI_QUEUE
+		}
+		return tap, nil
+	case "vlan":
+		parent, err := p.nl.LinkByName(k.Parent)
+		if err != nil {
+			return nil, fmt.Errorf("vlan %s: parent %s: %w", k.Name, k.Parent, err)
+		}
+		a.ParentIndex = parent.Attrs().Index
+		return &netlink.Vlan{LinkAttrs: a, VlanId: k.Tag, VlanProtocol: netlink.VLAN_PROTOCOL_8021Q}, nil
 	case "wireguard":
 		return &netlink.Wireguard{LinkAttrs: a}, nil
 	case "veth":
@@ -110,7 +121,7 @@ func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
 		}
 		return &netlink.IPVlan{LinkAttrs: a, Mode: mode}, nil
 	}
-	return nil, fmt.Errorf("link %s: kind %q is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard", k.Name, k.Kind)
+	return nil, fmt.Errorf("link %s: kind %q is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard", k.Name, k.Kind)
 }
 
 var ipvlanModes = map[string]netlink.IPVlanMode{"l2": netlink.IPVLAN_MODE_L2, "l3": netlink.IPVLAN_MODE_L3}

@@ -40,6 +40,9 @@ func (p *place) inside() *netns.Namespace {
 // group of its own, which is ended with it; so is what has left that group and
 // still has its mark in the environment, as the ranks that mpirun starts.
 func (p *place) Run(ctx context.Context, c target.Cmd) error {
+	if p.guest != nil {
+		return p.guest.Run(ctx, c)
+	}
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
@@ -132,6 +135,9 @@ func pin(cpus []int) error {
 // CPUs are those that this process may use: a container may have fewer than the
 // machine.
 func (p *place) CPUs() []int {
+	if p.guest != nil {
+		return p.guest.CPUs()
+	}
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil
@@ -148,6 +154,9 @@ func (p *place) CPUs() []int {
 // FS is the machine's file tree with the network of the place, or the whole tree
 // of a place that has one of its own.
 func (p *place) FS() fs.FS {
+	if p.guest != nil {
+		return p.guest.FS()
+	}
 	if p.host != nil {
 		return nsFS{p.ns, fmt.Sprintf("/proc/%d/root/", p.host.PID())}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"os"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -34,6 +35,7 @@ var options = map[string][2]string{
 	"policy rules": {"CONFIG_IP_MULTIPLE_TABLES", ""},
 	"tbf":          {"CONFIG_NET_SCH_TBF", "sch_tbf"},
 	"veth":         {"CONFIG_VETH", "veth"},
+	"vlan":         {"CONFIG_VLAN_8021Q", "8021q"},
 	"vxlan":        {"CONFIG_VXLAN", "vxlan"},
 	"wireguard":    {"CONFIG_WIREGUARD", "wireguard"},
 }
@@ -69,7 +71,12 @@ func ovsKernel() error {
 
 // Kernel finds out what plans have to know of this kernel. It needs no privilege
 // and no namespace.
-func Kernel() topo.Kernel { return topo.Kernel{OVS: ovsKernel() == nil} }
+func Kernel() topo.Kernel {
+	// What the module, or the kernel that has it built in, makes in every network
+	// namespace (net/8021q/vlanproc.c).
+	_, vlan := os.Stat("/proc/net/vlan")
+	return topo.Kernel{OVS: ovsKernel() == nil, VLAN: vlan == nil}
+}
 
 // Supports finds out what this kernel can do by doing it, in namespaces that
 // are thrown away. Versions and configuration files tell less.
@@ -94,6 +101,7 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"geneve", false, link(plan.Link{Name: "g0", Kind: "geneve", VNI: 1, Port: 6081, Remote: b})},
 		{"ipip", false, link(plan.Link{Name: "t0", Kind: "ipip", Local: a})},
 		{"wireguard", false, link(plan.Link{Name: "wg0", Kind: "wireguard", Port: 51820})},
+		{"vlan", false, link(plan.Link{Name: "v0.42", Kind: "vlan", Parent: "v0", Tag: 42})},
 		{"policy rules", false, try(plan.Step{Rule: &plan.Rule{From: netip.PrefixFrom(a, 32), Table: 1001, Priority: 2048}})},
 		{"link rate (sch_tbf)", false, try(plan.Step{Rate: &plan.Rate{Dev: "v0", Rate: 1e9, MTU: 1500}})},
 		{"offload switches", false, try(plan.Step{Offload: &plan.Offload{Dev: "v0", Features: map[string]bool{"tx-tcp-segmentation": false}}})},

@@ -31,15 +31,21 @@ func New() (*Namespace, error) {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("unshare network namespace: %w", err)
 		}
-		// Not /proc/self/ns/net, which is the main thread's.
-		f, err := os.Open("/proc/thread-self/ns/net")
-		if err != nil {
-			return err
-		}
-		ns = &Namespace{f, unix.CLONE_NEWNET}
-		return nil
+		var err error
+		ns, err = Current()
+		return err
 	})
 	return ns, err
+}
+
+// Current returns the network namespace of the calling thread.
+func Current() (*Namespace, error) {
+	// Not /proc/self/ns/net, which is the main thread's.
+	f, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return nil, err
+	}
+	return &Namespace{f, unix.CLONE_NEWNET}, nil
 }
 
 // Of returns the network, mount, UTS and PID namespaces of a process as one. The

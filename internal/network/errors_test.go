@@ -71,6 +71,13 @@ func TestErrors(t *testing.T) {
 		{network.FlannelHostGW{}, one, "flannel-hostgw: needs 2 hosts or more, topology has 1"},
 		{network.Canal{VNI: 1, Port: 8472, Rules: 10001}, two, "canal: 10001 rules is outside 0..10000"},
 		{network.Routed{Rules: -1}, two, "routed: -1 rules is outside 0..10000"},
+		{network.VMVLAN{Switch: "hub", Tag: 42, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, `vm-vlan: switch "hub" is none of auto, bridge and ovs`},
+		{network.VMVLAN{Switch: "auto", Tag: 0, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, "vm-vlan: tag 0 is outside 1..4094"},
+		{network.VMVXLAN{VNI: 1, Port: 0, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, "vm-vxlan: port 0 is outside 1..65535"},
+		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 0, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, "vm-vxlan: cpus 0 is outside 1..255"},
+		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 2, Queues: 3, VHost: "auto", Memory: 1 << 30}, two, "vm-vxlan: queues 3 is outside 1..2, the number of cpus"},
+		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 1, Queues: 1, VHost: "yes", Memory: 1 << 30}, two, `vm-vxlan: vhost "yes" is none of auto, on and off`},
+		{network.VMVXLAN{VNI: 1, Port: 1, CPUs: 1, Queues: 1, VHost: "auto", Memory: 256}, two, "vm-vxlan: memory 256 is below 268435456 bytes (256 MiB), which kernel and programs need"},
 		{network.Macvlan{}, one, "macvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on"},
 	} {
 		if _, err := network.Build(c.d, c.t); err == nil || err.Error() != c.want {

@@ -41,6 +41,7 @@ var drivers = func() map[string]network.Driver {
 		{"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}}]}`}
 	ds["routed-rules"] = &network.Routed{Rules: 3}
 	ds["flannel-vxlan-masq"] = &network.FlannelVXLAN{VNI: 7, Port: 4789, Masq: true}
+	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}
 	return ds
 }()
 
@@ -114,6 +115,8 @@ func TestBuildGolden(t *testing.T) {
 	rich := topology(t, topo.Spec{Hosts: 3, Rate: 1e9, NIC: topo.NICTSO, IPv6: true, PodsIPv6: true})
 	rich.NoOffload = true
 	kernel := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{OVS: true}})
+	vlan := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{VLAN: true}})
+	vlan.NoOffload = true
 	for name, c := range map[string]struct {
 		d network.Driver
 		t topo.Topology
@@ -128,6 +131,8 @@ func TestBuildGolden(t *testing.T) {
 		"build.canal":          {&network.Canal{VNI: 1, Port: 8472, Rules: 2}, plain},
 		"build.ovs-system":     {drivers["ovs-vxlan"], kernel},
 		"build.ovs-vxlan":      {drivers["ovs-vxlan"], plain},
+		"build.vm-vxlan":       {drivers["vm-vxlan"], plain},
+		"build.vm-vlan":        {drivers["vm-vlan"], vlan},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := network.Build(c.d, c.t)
@@ -211,6 +216,8 @@ func TestPlansAreSound(t *testing.T) {
 				}
 				if l.Parent != "" {
 					need(s, s.In, l.Parent)
+				}
+				if l.To != "" {
 					at = map[string]string{l.To: l.Name}
 				}
 				if l.Peer != "" {
@@ -246,6 +253,9 @@ func TestPlansAreSound(t *testing.T) {
 					t.Errorf("%s: %v: comes too late", name, s)
 				}
 				makes(plan.Step{In: s.Adopt.Pod}, s.Adopt.Makes)
+			case s.Guest != nil:
+				makes(s, s.Guest.Makes)
+				need(s, s.Guest.Host, "lo")
 			case s.Move != nil:
 				need(s, s.In, s.Move.Dev)
 				delete(made, s.In+" "+s.Move.Dev)

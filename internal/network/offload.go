@@ -62,11 +62,18 @@ func noOffload(kind string) map[string]bool {
 		return off(segmentTCP, segmentOther, segmentTunnel)
 	case "geneve", "ipip", "vxlan", "wireguard":
 		return off(segmentTCP, segmentOther, []string{"rx-gro"})
+	case guestNIC: // which joins what it receives, or lets the host leave it joined
+		return off(segmentTCP, segmentOther, []string{"rx-gro", "rx-gro-hw"})
+	case "vlan":
+		return off(segmentTCP, segmentOther)
 	case loopback:
 		return off(segmentTCP, segmentOther)
 	}
 	return nil
 }
+
+// guestNIC is the kind of the device that a virtual machine has.
+const guestNIC = "virtio"
 
 func off(lists ...[]string) map[string]bool {
 	f := map[string]bool{}
@@ -89,6 +96,11 @@ func noOffloads(p plan.Plan) []plan.Step {
 		}
 	}
 	for _, s := range p.Steps {
+		if s.Guest != nil {
+			for _, dev := range s.Guest.Makes {
+				add(s.In, dev, guestNIC)
+			}
+		}
 		if s.Link == nil {
 			continue
 		}

@@ -21,8 +21,8 @@ func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts("ovs-vlan", t, 2); err != nil {
 		return plan.Plan{}, err
 	}
-	if n.Tag < 1 || n.Tag > 4094 {
-		return plan.Plan{}, fmt.Errorf("ovs-vlan: tag %d is outside 1..4094", n.Tag)
+	if err := checkTag("ovs-vlan", n.Tag); err != nil {
+		return plan.Plan{}, err
 	}
 	v, err := newVSwitch("ovs-vlan", n.Datapath, n.Interface, t)
 	if err != nil {
@@ -42,4 +42,11 @@ func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p.Expect = expect(t, p)
 	return p, nil
+}
+
+func checkTag(name string, tag int) error {
+	if tag < 1 || tag > 4094 {
+		return fmt.Errorf("%s: tag %d is outside 1..4094", name, tag)
+	}
+	return nil
 }

@@ -5,6 +5,7 @@ package nstest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -30,6 +31,10 @@ var forbidden error
 func Main(m *testing.M, weir func(args []string) int) {
 	if weir != nil && filepath.Base(os.Args[0]) == "weir" {
 		os.Exit(weir(os.Args[1:]))
+	}
+	if slices.Contains(os.Args, "-test.fuzzworker") { // it talks to its starter through descriptors
+		forbidden = errors.New("a fuzz worker has those that it was started in")
+		os.Exit(m.Run())
 	}
 	if !rootless.Inside() {
 		code, err := rootless.Reexec(context.Background())

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/weir-bench/weir/internal/stat"
@@ -161,17 +162,20 @@ func New(results []record.Result, o Options) Pivot {
 	if outside > 0 && o.KeepDisturbed {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d of %d trials were disturbed by something outside the run, and count all the same", outside, len(results)))
 	}
-	if n := emulatedTrials(results); n > 0 {
-		p.Warnings = append([]string{fmt.Sprintf("%d of %d trials ran in an emulated machine (QEMU without KVM): their numbers say nothing about absolute speed, and ratios are of what emulation makes dear", n, len(results))}, p.Warnings...)
+	const about = "%d of %d trials ran in %s (QEMU without KVM): their numbers say nothing about absolute speed, and ratios are of what emulation makes dear"
+	if n := foundIn(results, "guest", "qemu-tcg"); n > 0 {
+		p.Warnings = append([]string{fmt.Sprintf(about, n, len(results), "an emulated machine")}, p.Warnings...)
+	}
+	if n := foundIn(results, "vm.accelerator", "tcg"); n > 0 {
+		p.Warnings = append([]string{fmt.Sprintf(about, n, len(results), "emulated guests")}, p.Warnings...)
 	}
 	return p
 }
 
-// emulatedTrials counts the trials of a machine whose every instruction was
-// emulated, as package experiment records it.
-func emulatedTrials(results []record.Result) (n int) {
+// foundIn counts the trials that found text in what they recorded as key.
+func foundIn(results []record.Result, key, text string) (n int) {
 	for _, r := range results {
-		if r.Found["guest"] == "qemu-tcg" {
+		if strings.Contains(r.Found[key], text) {
 			n++
 		}
 	}

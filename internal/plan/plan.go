@@ -40,6 +40,7 @@ type Step struct {
 	Adopt   *Adopt   `json:"adopt,omitempty"`
 	Service *Service `json:"service,omitempty"`
 	Await   *Await   `json:"await,omitempty"`
+	Guest   *Guest   `json:"guest,omitempty"`
 }
 
 // A Link is a new device, set up at once. What it does not say is the kernel's
@@ -49,14 +50,16 @@ type Step struct {
 // leads to it.
 type Link struct {
 	Name   string     `json:"name"`
-	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard
+	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard
 	MTU    int        `json:"mtu,omitempty"`    // of both ends of a veth
 	Master string     `json:"master,omitempty"` // the bridge that it becomes a port of
 	Peer   string     `json:"peer,omitempty"`   // veth: name of the other end
 	PeerIn string     `json:"peerIn,omitempty"` // veth: where the other end lives
-	Parent string     `json:"parent,omitempty"` // macvlan, ipvlan: the device below
+	Parent string     `json:"parent,omitempty"` // macvlan, ipvlan, vlan: the device below
 	To     string     `json:"to,omitempty"`     // macvlan, ipvlan: the pod that receives it
 	Mode   string     `json:"mode,omitempty"`   // ipvlan: l2 or l3
+	Queues int        `json:"queues,omitempty"` // tap: how many programs or threads can have it open at once; 0 is one
+	Tag    int        `json:"tag,omitempty"`    // vlan: identifier
 	VNI    int        `json:"vni,omitempty"`    // vxlan, geneve: network identifier
 	Port   int        `json:"port,omitempty"`   // vxlan, geneve: UDP destination port; wireguard: where it listens
 	Local  netip.Addr `json:"local,omitzero"`   // vxlan, ipip: source address

@@ -47,6 +47,9 @@ var steps = map[string]Step{
 	"service": {In: "h1", Service: &Service{Name: "d", Argv: []string{"d", "-f"}, Env: []string{"D={dir}"}, Ready: Ready{Argv: []string{"d", "ping"}}}},
 	"waits":   {In: "h1", Service: &Service{Name: "e", Argv: []string{"e"}, Ready: Ready{File: "{dir}/e.sock", Timeout: 60}}},
 	"says":    {In: "h1", Service: &Service{Name: "f", Argv: []string{"f"}, Ready: Ready{Line: "ready"}}},
+	"taps":    {In: "h1", Link: &Link{Name: "p1", Kind: "tap", MTU: 1500, Queues: 2}},
+	"vlan":    {In: "h1", Link: &Link{Name: "eth0.42", Kind: "vlan", MTU: 1500, Master: "br0", Parent: "eth0", Tag: 42}},
+	"guest":   {In: "h1p1", Guest: &Guest{Host: "h1", Socket: "{dir}/h1p1.sock", Makes: []string{"eth0"}}},
 	"vxlan":   {In: "h1", Link: &Link{Name: "vx0", Kind: "vxlan", MTU: 1450, VNI: 1, Port: 4789, Local: netip.MustParseAddr("198.18.0.1")}},
 }
 
@@ -55,6 +58,9 @@ func TestShellSteps(t *testing.T) {
 		"addr":    "ip -n h1 addr add 198.18.0.1/15 dev eth0\n",
 		"bridge":  "ip -n h1 link add name br0 mtu 1500 type bridge\nip -n h1 link set br0 up\n",
 		"direct":  "ip -n h1 route add 10.64.1.1/32 dev p1\n",
+		"taps":    "ip -n h1 tuntap add dev p1 mode tap multi_queue\nip -n h1 link set p1 mtu 1500 up\n",
+		"vlan":    "ip -n h1 link add link eth0 name eth0.42 mtu 1500 type vlan id 42\nip -n h1 link set eth0.42 master br0 up\n",
+		"guest":   "# h1p1 is a guest from here on; weir reaches it through /run/weir/h1/h1p1.sock\n",
 		"gone":    "ip -n h1 addr del 2001:2::1/64 dev eth0\n",
 		"setup":   "ip -n h1 link set br-ex mtu 1500 up\n",
 		"move":    "ip -n h1 link set p1 netns h1p1 name eth0\nip -n h1p1 link set eth0 mtu 1450 up\n",
@@ -105,7 +111,7 @@ ip -n h1 link set wg0 up
 func TestShellRefuses(t *testing.T) {
 	for want, s := range map[string]Step{
 		"plan: step 1 in h1: the step is empty": {In: "h1"},
-		`plan: step 1 in h1: link x: unknown kind "isdn" (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard)`: {In: "h1", Link: &Link{Name: "x", Kind: "isdn"}},
+		`plan: step 1 in h1: link x: unknown kind "isdn" (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard)`: {In: "h1", Link: &Link{Name: "x", Kind: "isdn"}},
 	} {
 		var got bytes.Buffer
 		if err := (Plan{Steps: []Step{s}}).Shell(&got, nil); err == nil || err.Error() != want {

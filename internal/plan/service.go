@@ -132,6 +132,15 @@ type Move struct {
 	MTU int    `json:"mtu,omitempty"`
 }
 
+// A Guest makes the pod In the inside of a virtual machine that a Service runs.
+// From this step on, what is done and what programs run in the pod is done and
+// runs there; the step is done when the guest takes orders.
+type Guest struct {
+	Host   string   `json:"host"`   // that the service runs on
+	Socket string   `json:"socket"` // Unix socket of the service, below its Dir
+	Makes  []string `json:"makes"`  // network devices that the guest has
+}
+
 // Expand returns words with values, by name, in place of the names in braces.
 func Expand(values map[string]string, words ...string) []string {
 	out := slices.Clone(words)

@@ -16,7 +16,8 @@ import (
 // tc(8), ethtool(8) and sysctl(8), and the programs of the plan, whose state is
 // below /run/weir. `sh -e` runs it, too. It is for reading and for trying things
 // out; weir itself speaks netlink, runs none of these tools, and gives daemons
-// namespaces in which they see no other host's files and processes.
+// namespaces in which they see no other host's files and processes. What happens
+// inside a virtual machine is a comment.
 func (p Plan) Shell(w io.Writer, places []string) error {
 	b := bufio.NewWriter(w)
 	for _, name := range places {
@@ -24,6 +25,7 @@ func (p Plan) Shell(w io.Writer, places []string) error {
 		fmt.Fprintf(b, "ip -n %s link set lo up\n", quote(name))
 	}
 	made := map[string]bool{}
+	guests := map[string]bool{}
 	for i, s := range p.Steps {
 		if s.stateful() && !made[s.In] {
 			made[s.In] = true
@@ -34,8 +36,12 @@ func (p Plan) Shell(w io.Writer, places []string) error {
 			return fmt.Errorf("plan: step %d in %s: %w", i+1, s.In, err)
 		}
 		for _, line := range lines {
+			if guests[s.In] {
+				fmt.Fprint(b, "# inside the guest: ")
+			}
 			fmt.Fprintln(b, line)
 		}
+		guests[s.In] = guests[s.In] || s.Guest != nil
 	}
 	return b.Flush()
 }
@@ -98,6 +104,8 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return s.Service.shell(s.In), nil
 	case s.Await != nil:
 		return s.Await.shell(s.In), nil
+	case s.Guest != nil:
+		return []fmt.Stringer{text(fmt.Sprintf("# %s is a guest from here on; weir reaches it through %s", s.In, Expand(shellValues(s.Guest.Host), s.Guest.Socket)[0]))}, nil
 	}
 	return nil, fmt.Errorf("the step is empty")
 }
@@ -142,10 +150,12 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 			mode = "bridge"
 		}
 		add = append(add, "netns", l.To, "type", l.Kind, "mode", mode)
+	case "vlan":
+		add = append(add, "type", "vlan", "id", strconv.Itoa(l.Tag))
 	case "wireguard":
 		add = append(add, "type", "wireguard")
 	default:
-		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vxlan, wireguard)", l.Name, l.Kind)
+		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard)", l.Name, l.Kind)
 	}
 	up := command{"ip", "-n", at, "link", "set", l.Name}
 	if l.Master != "" {
@@ -168,7 +178,11 @@ func (l Link) tap(in string, mtu []string) []fmt.Stringer {
 	if l.Master != "" {
 		up = append(up, "master", l.Master)
 	}
-	return []fmt.Stringer{command{"ip", "-n", in, "tuntap", "add", "dev", l.Name, "mode", "tap"}, append(up, "up")}
+	add := command{"ip", "-n", in, "tuntap", "add", "dev", l.Name, "mode", "tap"}
+	if l.Queues > 1 {
+		add = append(add, "multi_queue")
+	}
+	return []fmt.Stringer{add, append(up, "up")}
 }
 
 // wg gives a wireguard device its keys, which it makes in /run where they are

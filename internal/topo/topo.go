@@ -82,7 +82,8 @@ const (
 // A Kernel is what plans have to know of the hosts' kernels. It is found out, not
 // chosen, so that the same topology gives the same plan everywhere.
 type Kernel struct {
-	OVS bool // it has the datapath of Open vSwitch
+	OVS  bool // it has the datapath of Open vSwitch
+	VLAN bool // it has devices for IEEE 802.1Q, and they can be used at once
 }
 
 // A Spec says how large a topology is. The zero value of a field is its default.

@@ -1,0 +1,50 @@
+package network
+
+import (
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// VMVXLAN is VXLANOverlay with a virtual machine in place of every pod, as clouds
+// of virtual machines connect their tenants.
+type VMVXLAN struct {
+	VNI    int    `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
+	Port   int    `yaml:"port"` // UDP destination port, 1 to 65535
+	CPUs   int    `yaml:"cpus"` // these as in VM
+	Queues int    `yaml:"queues"`
+	VHost  string `yaml:"vhost"`
+	Memory int64  `yaml:"memory"`
+}
+
+// Plan makes the bridges and tunnels, plugs TAP devices in, and starts the machines.
+func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkHosts("vm-vxlan", t, 1); err != nil {
+		return plan.Plan{}, err
+	}
+	if err := checkVXLAN("vm-vxlan", n.VNI, n.Port); err != nil {
+		return plan.Plan{}, err
+	}
+	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
+	if err := v.check("vm-vxlan"); err != nil {
+		return plan.Plan{}, err
+	}
+	overhead := vxlanOverhead(t)
+	mtu, err := podMTU("vm-vxlan", t, overhead)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	devices := v.expectTaps(t, mtu)
+	for _, h := range t.Hosts {
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}})
+		for i := range h.Pods {
+			p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
+		}
+		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
+		p.Steps = append(p.Steps, flood(t, h)...)
+		devices = append(devices, plan.Expect{In: h.Name, Dev: vxlanDev, MTU: mtu, Carries: len(t.Hosts) > 1, Across: len(t.Hosts) > 1})
+	}
+	p.Steps = append(p.Steps, v.machines(t, mtu, false)...)
+	p.Expect = expect(t, p, devices...)
+	return p, nil
+}
