@@ -45,7 +45,7 @@ func TestEndsInTheLab(t *testing.T) {
 				t.Fatal(err)
 			}
 			p, err := network.Build(d, tp)
-			if err != nil || len(p.Daemons()) > 0 || (where == "one host") != (len(tp.Hosts) == 1) {
+			if err != nil || len(p.Daemons())+len(p.Programs()) > 0 || (where == "one host") != (len(tp.Hosts) == 1) {
 				continue
 			}
 			t.Run(name+"/"+where, func(t *testing.T) {

@@ -113,6 +113,10 @@ func (p Plan) ways() (ws [levels][]way) {
 			for _, dev := range s.Adopt.Makes {
 				makes(s.In, s.Adopt.PID[0], s.Adopt.Pod+"/"+dev)
 			}
+		case s.Guest != nil:
+			for _, dev := range s.Guest.Makes {
+				add(guessed, device{s.In, dev}, under(s.Guest.Host), "QEMU")
+			}
 		case s.Exec != nil:
 			ws[wired] = append(ws[wired], s.Exec.port(s.In, holder[s.In])...)
 			by := s.Exec.Argv[0]
