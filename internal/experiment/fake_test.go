@@ -174,6 +174,9 @@ func (n fakeNode) beside(ctx context.Context, c target.Cmd) error {
 			}
 		}()
 	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx) // it dies before it can say anything
+	}
 	fmt.Fprintln(c.Stdout, map[bool]string{true: probe.MarkBegin, false: probe.MarkReady}[name == "run"])
 	<-ctx.Done()
 	return context.Cause(ctx)
