@@ -4,12 +4,17 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
+	docker.io etcd-server etcd-client containernetworking-plugins iptables nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
 
-.PHONY: run build test tools check golden bench coverage startup fuzz clean
+# Programs that no package has. weir looks for them here, too.
+BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
+FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
+
+.PHONY: run build test tools flanneld check golden bench coverage startup fuzz clean
 
 run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
 	./bin/weir run
@@ -23,6 +28,16 @@ test: tools check ## everything, with the real tools
 tools: ## install what the tests need and is missing
 	./scripts/install-tools $(PACKAGES)
 	-./scripts/guest-kernel
+	@command -v gcc >/dev/null || echo "no gcc: flanneld is not built, its tests will be skipped" >&2
+	@! command -v gcc >/dev/null || $(MAKE) --no-print-directory flanneld
+
+flanneld: $(BUILT)/flanneld-$(FLANNEL) ## build Flannel's daemon from its source; its backend udp needs a C compiler
+
+$(BUILT)/flanneld-$(FLANNEL): tools/flanneld/go.mod
+	mkdir -p $(BUILT)
+	cd tools/flanneld && CGO_ENABLED=1 go build -trimpath -o $@ \
+		-ldflags '-s -w -X github.com/flannel-io/flannel/pkg/version.Version=$(FLANNEL)' github.com/flannel-io/flannel
+	ln -sf flanneld-$(FLANNEL) $(BUILT)/flanneld
 
 check:
 	@unformatted=$$(gofmt -l .); if [ -n "$$unformatted" ]; then echo "not gofmt-ed: $$unformatted"; exit 1; fi
@@ -36,7 +51,7 @@ golden: ## rewrite the golden files; read the difference before you commit it
 B ?= 8
 # PEERS = -iperf3 PATH -neper DIR compares with tools that Debian does not have.
 bench: ## the engine against other tools and a minimal C program, B blocks of a minute; leave the machine alone
-	./scripts/install-tools $(PACKAGES) gcc libc6-dev
+	./scripts/install-tools $(PACKAGES)
 	go run ./bench -blocks $(B) $(PEERS) > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
 

@@ -17,7 +17,7 @@ func TestShipped(t *testing.T) {
 	}
 	for _, want := range []string{
 		"cpu-stress.yaml", "fragmentation.yaml", "latency-under-load.yaml", "link-limited.yaml", "message-size.yaml", "mtu.yaml", "offload.yaml",
-		"quick.yaml", "scaling.yaml", "tool-agreement.yaml", "udp-vs-tcp.yaml"} {
+		"policy.yaml", "quick.yaml", "scaling.yaml", "tool-agreement.yaml", "udp-vs-tcp.yaml"} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is not shipped", want)
 		}

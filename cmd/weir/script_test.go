@@ -16,8 +16,10 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/weir-bench/weir/internal/cli"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/guest"
 	"github.com/weir-bench/weir/internal/keep"
+	"github.com/weir-bench/weir/internal/pause"
 	"github.com/weir-bench/weir/internal/store"
 )
 
@@ -55,7 +57,7 @@ func TestScript(t *testing.T) {
 			})
 			e.Setenv("RECORDED", recorded) // what tools printed
 			if cache, err := os.UserCacheDir(); err == nil {
-				e.Setenv("XDG_CACHE_HOME", cache) // where a guest's kernel may be; HOME is none
+				e.Setenv("XDG_CACHE_HOME", cache) // what make has built, and where a guest's kernel may be; HOME is none
 			}
 			path, err := exec.LookPath("weir")
 			e.Setenv("WEIR", path)
@@ -65,10 +67,18 @@ func TestScript(t *testing.T) {
 			switch cond {
 			case "lab":
 				return labErr() == nil, nil
+			case "root":
+				return os.Geteuid() == 0, nil
+			case "static":
+				return staticErr() == nil, nil
 			case "tun":
 				return tunErr() == nil, nil
 			case "guest":
 				return guestErr() == nil, nil
+			case "plugins":
+				return facts.Find("host-local") != "", nil
+			case "flanneld":
+				return facts.Find("flanneld") != "", nil
 			case "userns":
 				return exec.Command("unshare", "--user", "--map-root-user", "--mount", "true").Run() == nil, nil
 			}
@@ -91,6 +101,16 @@ func labErr() error {
 		cmd = exec.Command("unshare", "--net", "--pid", "--fork", "true")
 	}
 	return cmd.Run()
+}
+
+// staticErr says why weir cannot run in a container that has nothing else.
+func staticErr() error {
+	f, err := os.CreateTemp("", "weir-image")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	return errors.Join(f.Close(), pause.Image(f.Name()))
 }
 
 // guestErr says why this machine cannot run a guest: something is not installed.

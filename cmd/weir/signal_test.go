@@ -96,8 +96,11 @@ func (p *process) inner(t *testing.T) int {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", p.Process.Pid))
 		for _, f := range threads {
 			b, _ := os.ReadFile(f) // the thread may be gone
-			if words := strings.Fields(string(b)); len(words) > 0 {
-				pid, _ = strconv.Atoi(words[0])
+			for _, word := range strings.Fields(string(b)) {
+				cmdline, _ := os.ReadFile("/proc/" + word + "/cmdline")
+				if !bytes.Contains(cmdline, []byte("\x00sweep\x00")) { // which only root has
+					pid, _ = strconv.Atoi(word)
+				}
 			}
 		}
 		return pid > 0

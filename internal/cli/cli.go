@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
@@ -124,7 +125,7 @@ Exit status: 0 done; 1 a check failed; 2 usage; 3 this machine cannot do it;
 		return usage("%w; see %s --help", err, c.CommandPath())
 	})
 	root.AddCommand(runCommand(version), reproduceCommand(version), reportCommand(), compareCommand(), planCommand(), labCommand(),
-		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), guestCommand())
+		listCommand(), doctorCommand(), engineCommand(), hostCommand(), relayCommand(), cniCommand(), guestCommand(), pauseCommand(), sweepCommand())
 	return root
 }
 
@@ -160,7 +161,12 @@ func complete(names []string) cobra.CompletionFunc {
 // process's parent otherwise.
 func inLab(ctx context.Context, f func() error) error {
 	if !rootless.Inside() {
+		sweep, err := cgroup.Guard()
+		if err != nil {
+			return exit(exitEnvironment, err)
+		}
 		code, err := rootless.Reexec(ctx)
+		err = errors.Join(err, sweep())
 		if ctx.Err() != nil && err != nil {
 			return context.Cause(ctx)
 		}

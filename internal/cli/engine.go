@@ -6,7 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/cgroup"
+	"github.com/weir-bench/weir/internal/cni"
 	"github.com/weir-bench/weir/internal/engine"
+	"github.com/weir-bench/weir/internal/pause"
 )
 
 // engineCommand is the native traffic engine, a program like any other tool. Its
@@ -61,5 +64,48 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 			}
 			return err
 		},
+	}
+}
+
+// pauseCommand is the process of a container.
+func pauseCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "pause [IMAGE]",
+		Short:  "Wait to be ended, or write the image of a container that does",
+		Hidden: true,
+		Args:   args(cobra.MaximumNArgs(1)),
+		RunE: func(c *cobra.Command, as []string) error {
+			if len(as) == 1 {
+				return pause.Image(as[0])
+			}
+			<-c.Context().Done()
+			return nil
+		},
+	}
+}
+
+// cniCommand attaches pods with CNI plugins; plans of such networks run it.
+func cniCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:                "cni",
+		Hidden:             true,
+		DisableFlagParsing: true,
+		RunE: func(c *cobra.Command, as []string) error {
+			err := cni.Main(c.Context(), as, os.Stdout)
+			if errors.Is(err, cni.ErrUsage) {
+				return exit(exitUsage, err)
+			}
+			return err
+		},
+	}
+}
+
+// sweepCommand is the process that removes control groups.
+func sweepCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:    "sweep NAME",
+		Hidden: true,
+		Args:   args(cobra.ExactArgs(1)),
+		RunE:   func(_ *cobra.Command, as []string) error { return cgroup.Sweep(as[0]) },
 	}
 }

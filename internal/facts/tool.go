@@ -16,7 +16,7 @@ import (
 // A ToolInfo is how a measuring tool is found and asked for its version.
 type ToolInfo struct {
 	Program     string
-	Package     string         // of Debian and Ubuntu
+	Package     string         // of Debian and Ubuntu, or the make target that builds it: "make flanneld"
 	VersionArgs []string       // nil when it does not tell
 	version     *regexp.Regexp // its first group, in what VersionArgs prints
 }
@@ -32,18 +32,26 @@ func Tools() []ToolInfo {
 	tools := []ToolInfo{
 		{"bird", "bird2", []string{"--version"}, re(`BIRD version (\S+)`)},
 		{"curl", "curl", []string{"--version"}, re(`curl (\S+)`)},
+		{"docker", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
+		{"dockerd", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
+		{"etcd", "etcd-server", []string{"--version"}, re(`etcd Version: (\S+)`)},
+		{"etcdctl", "etcd-client", []string{"version"}, re(`etcdctl version: (\S+)`)},
 		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
 		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
+		{"flanneld", "make flanneld", []string{"-version"}, re(`v(\d\S*)`)},
 		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
+		{"host-local", "containernetworking-plugins", []string{}, re(`plugin (?:version )?v?(\S+)`)},
 		{"iperf", "iperf", []string{"--version"}, re(`iperf version (\S+)`)},
 		{"iperf3", "iperf3", []string{"--version"}, re(`iperf (\S+)`)},
+		{"NPmpich2", "netpipe-mpich2", nil, nil},
+		{"NPopenmpi", "netpipe-openmpi", nil, nil},
+		{"NPtcp", "netpipe-tcp", nil, nil},
+		{"iptables", "iptables", []string{"--version"}, re(`iptables v(\S+)`)},
 		{"mpiexec.hydra", "mpich", []string{"--version"}, re(`Version: +(\S+)`)},
 		{"mpirun.openmpi", "openmpi-bin", []string{"--version"}, re(`(?m)^mpirun\S* \([^)]+\) (\S+)`)},
 		{"netperf", netperf, []string{"-V"}, re(`version (\S+)`)},
 		{"netserver", netperf, []string{"-V"}, re(`version (\S+)`)},
-		{"NPmpich2", "netpipe-mpich2", nil, nil},
-		{"NPopenmpi", "netpipe-openmpi", nil, nil},
-		{"NPtcp", "netpipe-tcp", nil, nil},
+		{"nft", "nftables", []string{"--version"}, re(`nftables v(\S+)`)},
 		{"nuttcp", "nuttcp", []string{"-V"}, re(`nuttcp-(\S+)`)},
 		{"osu_bw", osu, nil, nil},
 		{"osu_latency", osu, nil, nil},
@@ -113,20 +121,37 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 
 // Find returns the path of a program, "" when there is none. It also looks where
 // administrators' programs are: other users do not have these directories in PATH
-// on Debian.
+// on Debian. Then it looks where make puts what no package has, and where CNI
+// plugins are.
 func Find(name string) string {
-	for _, p := range []string{name, "/usr/sbin/" + name, "/sbin/" + name} {
-		if path, err := exec.LookPath(p); err == nil {
+	dirs := append([]string{"", "/usr/sbin", "/sbin"}, PluginDirs()...)
+	if cache, err := os.UserCacheDir(); err == nil {
+		dirs = append(dirs, filepath.Join(cache, "weir", "bin"))
+	}
+	for _, dir := range dirs {
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 			return path
 		}
 	}
 	return ""
 }
 
+// PluginDirs returns the directories of CNI plugins: those of CNI_PATH, or else the
+// usual one and Debian's.
+func PluginDirs() []string {
+	if dirs := filepath.SplitList(os.Getenv("CNI_PATH")); len(dirs) > 0 {
+		return dirs
+	}
+	return []string{"/opt/cni/bin", "/usr/lib/cni"}
+}
+
 // missing is the error about a tool that is not installed.
 type missing struct{ tool ToolInfo }
 
 func (m *missing) Error() string {
+	if strings.HasPrefix(m.tool.Package, "make ") {
+		return fmt.Sprintf("%s: not found: build it, in the source of weir: %s (it needs Go and gcc)", m.tool.Program, m.tool.Package)
+	}
 	in := " (Debian, Ubuntu)"
 	if strings.Contains(m.tool.Package, "(") {
 		in = "" // said already

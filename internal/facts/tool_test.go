@@ -43,15 +43,23 @@ func TestTool(t *testing.T) {
 	printed := map[string][2]string{ // what Debian 12 packages print, and the version in it
 		"bird":              {"BIRD version 2.0.12", "2.0.12"},
 		"curl":              {"curl 7.88.1 (x86_64-pc-linux-gnu) libcurl/7.88.1\nRelease-Date: 2023-02-20", "7.88.1"},
+		"docker":            {"Docker version 20.10.24+dfsg1, build 297e128", "20.10.24+dfsg1"},
+		"dockerd":           {"Docker version 20.10.24+dfsg1, build 5d6db84", "20.10.24+dfsg1"},
+		"etcd":              {"etcd Version: 3.4.23\nGit SHA: Not provided (use ./build instead of go build)\nGo Version: go1.19.8\nGo OS/Arch: linux/amd64", "3.4.23"},
+		"etcdctl":           {"etcdctl version: 3.4.23\nAPI version: 3.4", "3.4.23"},
 		"ethtool":           {"ethtool version 6.1", "6.1"},
+		"flanneld":          {"v0.28.4", "0.28.4"},
 		"fping":             {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
+		"host-local":        {"CNI host-local plugin version unknown\nCNI protocol versions supported: 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0", "unknown"},
 		"ip":                {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
 		"iperf":             {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
 		"iperf3":            {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
+		"iptables":          {"iptables v1.8.9 (nf_tables)", "1.8.9"},
 		"mpiexec.hydra":     {"HYDRA build details:\n    Version:                                 4.0.2\n    Release Date:                            Thu Apr  7 12:34:45 CDT 2022", "4.0.2"},
 		"mpirun.openmpi":    {"mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/", "4.1.4"},
 		"netperf":           {"Netperf version 2.7.0", "2.7.0"},
 		"netserver":         {"Netperf version 2.7.0", "2.7.0"},
+		"nft":               {"nftables v1.0.6 (Lester Gooch #5)", "1.0.6"},
 		"nuttcp":            {"nuttcp-6.1.2", "6.1.2"},
 		"ovs-vsctl":         {"ovs-vsctl (Open vSwitch) 3.1.0\nDB Schema 8.3.1", "3.1.0"},
 		"ovs-vswitchd":      {"ovs-vswitchd (Open vSwitch) 3.1.0", "3.1.0"},
@@ -87,10 +95,12 @@ func TestTool(t *testing.T) {
 
 func TestToolMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for name, want := range map[string]string{
-		"qperf":   "qperf: not found: install the package qperf (Debian, Ubuntu)",
-		"osu_bw":  "osu_bw: not found: install the package of OSU's micro-benchmarks (nobody makes one: build them, mvapich.cse.ohio-state.edu/benchmarks)",
-		"netperf": "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
+		"flanneld": "flanneld: not found: build it, in the source of weir: make flanneld (it needs Go and gcc)",
+		"netperf":  "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
+		"osu_bw":   "osu_bw: not found: install the package of OSU's micro-benchmarks (nobody makes one: build them, mvapich.cse.ohio-state.edu/benchmarks)",
+		"qperf":    "qperf: not found: install the package qperf (Debian, Ubuntu)",
 	} {
 		if Find(name) != "" {
 			t.Skipf("%s is in /usr/sbin", name)
@@ -100,7 +110,7 @@ func TestToolMissing(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are NPmpich2, NPopenmpi, NPtcp, bird, curl, ethtool, fping, ip, iperf, iperf3") {
+	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are NPmpich2, NPopenmpi, NPtcp, bird, curl, docker, dockerd, etcd, etcdctl, ethtool, flanneld, fping, host-local, ip, iperf, iperf3") {
 		t.Errorf("unknown: %v", err)
 	}
 }
@@ -117,5 +127,26 @@ func TestToolWithoutVersion(t *testing.T) {
 	cancel(cause)
 	if _, _, err := Tool(ctx, "iperf3"); !errors.Is(err, cause) {
 		t.Errorf("cancelled: %v, want %v", err, cause)
+	}
+}
+
+// What make has built is found, and plugins are, where CNI_PATH says; PATH comes first.
+func TestFind(t *testing.T) {
+	path, plugins, cache := t.TempDir(), t.TempDir(), t.TempDir()
+	t.Setenv("PATH", path)
+	t.Setenv("CNI_PATH", "/nonsense:"+plugins)
+	t.Setenv("XDG_CACHE_HOME", cache)
+	built := filepath.Join(cache, "weir", "bin")
+	if err := os.MkdirAll(built, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{built, plugins, path} { // each hides the one before
+		want := filepath.Join(dir, "weir-test-program")
+		if err := os.WriteFile(want, nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if got := Find("weir-test-program"); got != want {
+			t.Errorf("found %q, want %q", got, want)
+		}
 	}
 }

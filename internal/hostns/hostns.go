@@ -32,6 +32,9 @@ const Program = "/proc/1/exe"
 // Peer is the network namespace of a peer as it is found in a host.
 func Peer(name string) string { return filepath.Join(namesDir, name) }
 
+// Layers is a directory of the host's own for layers over directories of the machine.
+const Layers = "/run/layers"
+
 // A Host is the process that holds the namespaces.
 type Host struct {
 	*netns.Namespace // all of them

@@ -68,6 +68,8 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 		return l.file(p, s.File)
 	case s.Exec != nil:
 		return l.exec(ctx, p, s.Exec)
+	case s.Adopt != nil:
+		return l.adopt(ctx, p, s.Adopt)
 	case s.Service != nil:
 		return l.service(ctx, p, s.Service)
 	case s.Await != nil:

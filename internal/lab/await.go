@@ -13,7 +13,7 @@ func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
-	out, err := p.output(ctx, nil, o.Argv)
+	out, err := l.output(ctx, p, nil, o.Argv)
 	if err == nil {
 		err = o.Check(out)
 	}

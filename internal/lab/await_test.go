@@ -22,7 +22,7 @@ func TestAwait(t *testing.T) {
 	}
 	time.AfterFunc(50*time.Millisecond, func() {
 		late := plan.Step{In: "a", Exec: &plan.Exec{Argv: weirDaemon("touch={dir}/late")}}
-		_ = s.Nodes["a"].Run(context.Background(), target.Cmd{Argv: plan.Expand("/run/weir", late.Exec.Argv...)}) // Await fails otherwise
+		_ = s.Nodes["a"].Run(context.Background(), target.Cmd{Argv: plan.Expand(map[string]string{"dir": "/run/weir"}, late.Exec.Argv...)}) // Await fails otherwise
 	})
 	if err := s.Apply(t.Context(), steps); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
+	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/plan"
@@ -30,7 +31,9 @@ type lab struct {
 	places   map[string]*place
 	logs     string     // directory of the services' logs; "" is each place's own
 	services []*service // in the order of their start
+	undo     []func(context.Context) error
 	found    map[string]string
+	values   map[string]string         // what names in braces stand for in a plan
 	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
 	dir      *os.File                  // that places without a tree of their own share; nil when the kernel is too old
 }
@@ -49,7 +52,8 @@ type place struct {
 // services goes to files in the directory logs, or to the state directory of
 // their place when logs is "".
 func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
-	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{}}
+	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{},
+		values: map[string]string{"dir": hostns.Dir, "cgroup": cgroup.Name()}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.close())
@@ -62,7 +66,11 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 		if l.places[name] != nil {
 			return nil, fmt.Errorf("lab: two places are called %s", name)
 		}
-		p, err := newPlace(name)
+		ns, err := netns.New()
+		if err != nil {
+			return nil, fmt.Errorf("lab: create %s: %w", name, err)
+		}
+		p, err := newPlace(name, ns)
 		if err != nil {
 			return nil, fmt.Errorf("lab: create %s: %w", name, err)
 		}
@@ -78,11 +86,8 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	return s, nil
 }
 
-func newPlace(name string) (_ *place, err error) {
-	ns, err := netns.New()
-	if err != nil {
-		return nil, err
-	}
+// newPlace makes a place of a namespace, which it closes when it fails.
+func newPlace(name string, ns *netns.Namespace) (_ *place, err error) {
 	p := &place{name: name, ns: ns, known: map[string]int{}}
 	defer func() {
 		if err != nil {
@@ -123,8 +128,8 @@ func (p *place) close() error {
 }
 
 func (l *lab) close() error {
+	errs := []error{l.undoAll()}
 	l.stopServices()
-	var errs []error
 	for _, p := range l.places {
 		errs = append(errs, p.close())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/vishvananda/netlink"
 	vnetns "github.com/vishvananda/netns"
 
+	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/topo"
@@ -68,7 +69,11 @@ const mark = "mark0"
 // veth pair that is here.
 func marked(b *testing.B) *place {
 	b.Helper()
-	p, err := newPlace("mark")
+	ns, err := netns.New()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p, err := newPlace("mark", ns)
 	if err != nil {
 		b.Fatal(err)
 	}

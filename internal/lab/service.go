@@ -12,8 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -54,7 +52,7 @@ func (l *lab) file(p *place, f *plan.File) error {
 	if !filepath.IsLocal(f.Name) {
 		return fmt.Errorf("file %q is not below the state directory", f.Name)
 	}
-	content := plan.Expand(hostns.Dir, f.Content)[0]
+	content := plan.Expand(l.values, f.Content)[0]
 	return p.host.Do(func() error {
 		name := filepath.Join(hostns.Dir, f.Name)
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
@@ -72,24 +70,35 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
-	out, err := p.output(ctx, e.Env, e.Argv)
+	out, err := l.output(ctx, p, e.Env, e.Argv)
+	l.undoLater(p, e, err)
 	if err == nil {
-		err = p.makes(e.Argv[0], e.Makes)
+		err = l.makes(p, e.Argv[0], e.Makes)
 	}
 	if err != nil && ctx.Err() == nil {
+		if e.Remedy != "" {
+			err = fmt.Errorf("%w: %s", err, e.Remedy)
+		}
 		return fmt.Errorf("%w%s", err, l.said(p.name)) // it may have asked a daemon
 	}
-	if err == nil && e.Found != "" {
-		l.found[e.Found], _, _ = strings.Cut(strings.TrimSpace(out), "\n")
+	if err != nil {
+		return err
 	}
-	return err
+	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	if e.Found != "" {
+		l.found[e.Found] = first
+	}
+	if e.Keep != "" {
+		l.values[e.Keep] = first
+	}
+	return nil
 }
 
 // output runs a command to its end and returns what it prints, on stderr when it
 // prints nothing else. The error holds the end of what it says there.
-func (p *place) output(ctx context.Context, env, argv []string) (string, error) {
-	cmd := command(ctx, plan.Expand(hostns.Dir, argv...))
-	cmd.Env = append(os.Environ(), plan.Expand(hostns.Dir, env...)...)
+func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
+	cmd := command(ctx, plan.Expand(l.values, argv...))
+	cmd.Env = append(os.Environ(), plan.Expand(l.values, env...)...)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := p.host.Do(cmd.Start); err != nil {
@@ -107,10 +116,18 @@ func (p *place) output(ctx context.Context, env, argv []string) (string, error) 
 	return out.String(), nil
 }
 
-// makes fails when one of devs is not there.
-func (p *place) makes(who string, devs []string) error {
+// makes fails when one of devs is not in p, or where it says itself.
+func (l *lab) makes(p *place, who string, devs []string) error {
 	for _, dev := range devs {
-		if _, err := p.nl.LinkByName(dev); err != nil {
+		at, name := p, dev
+		if in, there, ok := strings.Cut(dev, "/"); ok {
+			var err error
+			if at, err = l.at(in); err != nil {
+				return err
+			}
+			name = there
+		}
+		if _, err := at.nl.LinkByName(name); err != nil {
 			return fmt.Errorf("%s has made no device %s: %w", who, dev, err)
 		}
 	}
@@ -122,10 +139,8 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
-	for _, dev := range s.Opens {
-		if err := opens(dev); err != nil {
-			return fmt.Errorf("service %s: %w", s.Name, err)
-		}
+	if err := p.needs(s); err != nil {
+		return fmt.Errorf("service %s: %w", s.Name, err)
 	}
 	d := &service{Service: *s, in: p.name, done: make(chan struct{})}
 	log, err := l.openLog(p, d)
@@ -136,8 +151,8 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	// Not of ctx, which ends with the step: the service stays.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	cmd := command(life, plan.Expand(hostns.Dir, s.Argv...))
-	cmd.Env = append(os.Environ(), plan.Expand(hostns.Dir, s.Env...)...)
+	cmd := command(life, plan.Expand(l.values, s.Argv...))
+	cmd.Env = append(os.Environ(), plan.Expand(l.values, s.Env...)...)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()
@@ -149,24 +164,10 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		close(d.done)
 	}()
 	l.services = append(l.services, d)
-	if err := d.ready(ctx, p); err != nil {
+	if err := l.ready(ctx, p, d); err != nil {
 		return err
 	}
-	return p.makes(s.Name, s.Makes)
-}
-
-// opens returns an error when a device file cannot be opened.
-func opens(dev string) error {
-	f, err := os.OpenFile(dev, os.O_RDWR, 0)
-	switch {
-	case err == nil:
-		return f.Close()
-	case errors.Is(err, os.ErrPermission):
-		return fmt.Errorf("%w: run as root, or as root once: chmod 666 %s", err, dev)
-	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV):
-		return fmt.Errorf("%w: load its module as root (modprobe %s), or give the container this device", err, filepath.Base(dev))
-	}
-	return err
+	return l.makes(p, s.Name, s.Makes)
 }
 
 // openLog creates the file that takes what d says.
@@ -188,7 +189,7 @@ func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
 const readyEvery = 20 * time.Millisecond
 
 // ready returns when d is ready, has ended, or takes too long.
-func (d *service) ready(ctx context.Context, p *place) error {
+func (l *lab) ready(ctx context.Context, p *place, d *service) error {
 	limit := time.Duration(d.Ready.Seconds()) * time.Second
 	late := fmt.Errorf("not ready within %v", limit)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
@@ -202,7 +203,7 @@ func (d *service) ready(ctx context.Context, p *place) error {
 			return d.ended()
 		default:
 		}
-		err := d.isReady(ctx, p)
+		err := l.isReady(ctx, p, d)
 		if err == nil {
 			return nil
 		}
@@ -223,14 +224,14 @@ func (d *service) ready(ctx context.Context, p *place) error {
 }
 
 // isReady asks once.
-func (d *service) isReady(ctx context.Context, p *place) error {
+func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
 	r := d.Ready
 	switch {
 	case len(r.Argv) > 0:
-		_, err := p.output(ctx, d.Env, r.Argv)
+		_, err := l.output(ctx, p, d.Env, r.Argv)
 		return err
 	case r.File != "":
-		name := plan.Expand(hostns.Dir, r.File)[0]
+		name := plan.Expand(l.values, r.File)[0]
 		return p.host.Do(func() error {
 			_, err := os.Stat(name)
 			return err

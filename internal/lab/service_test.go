@@ -182,6 +182,7 @@ func TestServiceFails(t *testing.T) {
 			"d has made no device br9"},
 		{"a command fails", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("need=/none")}}, "in a: weir daemon need=/none: exit status 1: stat /none: no such file"},
 		{"a command makes nothing", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"br9"}}}, "weir has made no device br9"},
+		{"a command makes nothing elsewhere", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"a/lo", "b/eth0"}}}, `no place is called "b"`},
 		{"a file elsewhere", plan.Step{File: &plan.File{Name: "../passwd"}}, `file "../passwd" is not below the state directory`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -55,6 +55,16 @@ func Of(pid int) (*Namespace, error) {
 	return &Namespace{f, unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWPID}, nil
 }
 
+// At opens the network namespace that a file leads to: /proc/PID/ns/net, or a
+// name of ip-netns(8).
+func At(name string) (*Namespace, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	return &Namespace{f, unix.CLONE_NEWNET}, nil
+}
+
 // FD is valid until Close.
 func (ns *Namespace) FD() int { return int(ns.f.Fd()) }
 

@@ -15,7 +15,9 @@ import (
 // Note: Flannel's host-gw puts the pods of a host on a bridge. Here a pod knows
 // its own address alone and sends everything to a gateway that is the same in
 // all pods, so packets between pods of one host are routed, too.
-type Routed struct{}
+type Routed struct {
+	Rules int `yaml:"rules"` // of policy, that a forwarded packet is compared with on each host, 0 to 10000
+}
 
 // The gateway of every pod, on the host's side of its veth. It is link-local:
 // the same address on every veth does no harm.
@@ -25,7 +27,7 @@ var (
 )
 
 // Plan makes the veths and the routes.
-func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
+func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts("routed", t, 1); err != nil {
 		return plan.Plan{}, err
 	}
@@ -42,6 +44,11 @@ func (Routed) Plan(t topo.Topology) (plan.Plan, error) {
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
+		rules, err := policy("routed", h, n.Rules)
+		if err != nil {
+			return plan.Plan{}, err
+		}
+		p.Steps = append(p.Steps, rules...)
 	}
 	p.Expect = expect(t, p)
 	return p, nil

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -23,13 +24,19 @@ func TestWay(t *testing.T) {
 		"ovs-vxlan":           "h1p1:eth0 h1:p1 h1:br-int h1:tun-h2 vxlan h1:br-ex h1:eth0 h2:eth0 h2:br-ex vxlan h2:tun-h1 h2:br-int h2:p1 h2p1:eth0",
 		"ovs-vxlan-internal":  "h1p1:eth0 h1:p1 h1:br-int h1:tun-h2 vxlan h1:br-ex h1:eth0 h2:eth0 h2:br-ex vxlan h2:tun-h1 h2:br-int h2:p1 h2p1:eth0",
 		"weave":               "h1p1:eth0 h1:p1 h1:weave weaver h1:eth0 h2:eth0 weaver h2:weave h2:p1 h2p1:eth0",
+		"docker-bridge":       "h1p1:eth0 docker h1p2:eth0",
+		"docker-overlay":      "h1p1:eth0 docker h1:eth0 h2:eth0 docker h2p1:eth0",
+		"cni":                 "h1p1:eth0 cni h1:cni0 cni h1:eth0 h2:eth0 cni h2:cni0 cni h2p1:eth0",
+		"cni-macvlan":         "h1p1:eth0 cni h1:eth0 h2:eth0 cni h2p1:eth0",
+		"flannel-udp":         "h1p1:eth0 cni h1:cni0 cni h1:flannel0 flanneld h1:eth0 h2:eth0 flanneld h2:flannel0 cni h2:cni0 cni h2p1:eth0",
+		"canal":               "h1p1:eth0 cni h1:flannel.1 flanneld h1:eth0 h2:eth0 flanneld h2:flannel.1 cni h2p1:eth0",
 		"bridge":              "h1p1:eth0 h1:p1 h1:br0 h1:p2 h1p2:eth0",
 		"ovs":                 "h1p1:eth0 h1:p1 h1:br-int h1:p2 h1p2:eth0",
 	}
 	want["vxlan"] = "h1:vx0 vxlan h1:eth0 h2:eth0 vxlan h2:vx0"
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		tp := topology(t, topo.Spec{})
-		if name == "bridge" || name == "ovs" {
+		if catalog.Networks[name].Hosts == 1 {
 			tp = topology(t, topo.Spec{Hosts: 1, Pods: 2})
 		}
 		p, err := network.Build(drivers[name], tp)

@@ -34,7 +34,8 @@ func (p Plan) Mermaid(w io.Writer, from, to End) error {
 			places = append(places, place)
 		}
 	}
-	node := func(h Hop) string { return h.In + "_" + strings.ReplaceAll(h.Dev, "-", "_") } // a "-" may be taken for a line
+	plain := strings.NewReplacer("-", "_", ".", "_") // a "-" may be taken for a line
+	node := func(h Hop) string { return h.In + "_" + plain.Replace(h.Dev) }
 	for _, place := range places {
 		fmt.Fprintf(b, "  subgraph %s\n", place)
 		for _, h := range hops {

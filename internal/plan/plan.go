@@ -34,6 +34,7 @@ type Step struct {
 	Move    *Move    `json:"move,omitempty"`
 	File    *File    `json:"file,omitempty"`
 	Exec    *Exec    `json:"exec,omitempty"`
+	Adopt   *Adopt   `json:"adopt,omitempty"`
 	Service *Service `json:"service,omitempty"`
 	Await   *Await   `json:"await,omitempty"`
 }

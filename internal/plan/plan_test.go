@@ -41,6 +41,9 @@ var steps = map[string]Step{
 	"move":    {In: "h1", Move: &Move{Dev: "p1", To: "h1p1", As: "eth0", MTU: 1450}},
 	"file":    {In: "h1", File: &File{Name: "etc/a b", Content: "in {dir}\n"}},
 	"exec":    {In: "h1", Exec: &Exec{Argv: []string{"tool", "{dir}/db", "a b"}, Found: "tool"}},
+	"keep":    {In: "h1", Exec: &Exec{Argv: []string{"tool", "{{.ID}}"}, Keep: "token"}},
+	"kept":    {In: "h2", Exec: &Exec{Argv: []string{"tool", "{token}", "/{cgroup}"}}},
+	"adopt":   {In: "h1", Adopt: &Adopt{Pod: "h1p1", PID: []string{"tool", "{dir}"}}},
 	"service": {In: "h1", Service: &Service{Name: "d", Argv: []string{"d", "-f"}, Env: []string{"D={dir}"}, Ready: Ready{Argv: []string{"d", "ping"}}}},
 	"waits":   {In: "h1", Service: &Service{Name: "e", Argv: []string{"e"}, Ready: Ready{File: "{dir}/e.sock", Timeout: 60}}},
 	"says":    {In: "h1", Service: &Service{Name: "f", Argv: []string{"f"}, Ready: Ready{Line: "ready"}}},
@@ -57,6 +60,9 @@ func TestShellSteps(t *testing.T) {
 		"move":    "ip -n h1 link set p1 netns h1p1 name eth0\nip -n h1p1 link set eth0 mtu 1450 up\n",
 		"file":    "mkdir -p /run/weir/h1\nmkdir -p /run/weir/h1/etc\nprintf %s 'in /run/weir/h1\n' > '/run/weir/h1/etc/a b'\nchmod 644 '/run/weir/h1/etc/a b'\n",
 		"exec":    "mkdir -p /run/weir/h1\nip netns exec h1 tool /run/weir/h1/db 'a b'\n",
+		"keep":    "mkdir -p /run/weir/h1\ntoken=$(ip netns exec h1 tool '{{.ID}}')\n",
+		"kept":    "mkdir -p /run/weir/h2\nip netns exec h2 tool \"$token\" /weir\n",
+		"adopt":   "mkdir -p /run/weir/h1\nip netns del h1p1\nip netns attach h1p1 \"$(ip netns exec h1 tool /run/weir/h1)\"\n",
 		"service": "mkdir -p /run/weir/h1\nip netns exec h1 env D=/run/weir/h1 d -f >/run/weir/h1/d.log 2>&1 &\ntimeout 10 sh -c 'until ip netns exec h1 env D=/run/weir/h1 d ping >/dev/null 2>&1; do sleep 0.1; done'\n",
 		"waits":   "mkdir -p /run/weir/h1\nip netns exec h1 e >/run/weir/h1/e.log 2>&1 &\ntimeout 60 sh -c 'until test -e /run/weir/h1/e.sock; do sleep 0.1; done'\n",
 		"says":    "mkdir -p /run/weir/h1\nip netns exec h1 f >/run/weir/h1/f.log 2>&1 &\ntimeout 10 sh -c 'until grep -qF ready /run/weir/h1/f.log; do sleep 0.1; done'\n",
@@ -295,8 +301,9 @@ func TestConcerns(t *testing.T) {
 // What has to be installed is every program but this one, once.
 func TestPrograms(t *testing.T) {
 	p := Plan{Steps: []Step{steps["service"], steps["exec"], steps["exec"], steps["says"], steps["veth"],
+		{In: "h1", Adopt: &Adopt{PID: []string{"ask"}}},
 		{In: "h2", Exec: &Exec{Argv: []string{"weir", "x"}}}}}
-	if got := p.Programs(); !slices.Equal(got, []string{"d", "f", "tool"}) {
+	if got := p.Programs(); !slices.Equal(got, []string{"ask", "d", "f", "tool"}) {
 		t.Errorf("programs %v", got)
 	}
 	if got := p.Daemons(); !slices.Equal(got, []string{"h1"}) {

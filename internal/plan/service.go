@@ -14,6 +14,11 @@ import (
 // bytes (unix(7)).
 const Dir = "{dir}"
 
+// Cgroup stands for the name of a control group of the network's own, below the
+// root of every hierarchy. It does not exist before a daemon makes it, and does
+// not outlive weir.
+const Cgroup = "{cgroup}"
+
 // A Service is a daemon that runs in a place from its step on until the network
 // is closed. It must stay in the foreground. The step is done when the service is
 // ready; a service that ends before the network does makes its trials fail.
@@ -22,8 +27,12 @@ type Service struct {
 	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
-	Ready Ready    `json:"ready"`
-	Makes []string `json:"makes,omitempty"` // network devices that are in the place when it is ready
+	Root  bool     `json:"root,omitempty"`  // it must be root of the machine, not of a user namespace
+	// Private directories of the machine are as they are, but what is written to
+	// them is seen in the place alone, and ends with it.
+	Private []string `json:"private,omitempty"`
+	Ready   Ready    `json:"ready"`
+	Makes   []string `json:"makes,omitempty"` // network devices that are in the place when it is ready
 }
 
 // Ready is how a Service is known to be ready. One of the first three is set.
@@ -47,10 +56,28 @@ func (a Await) Seconds() int { return cmp.Or(a.Timeout, DefaultTimeout) }
 type Exec struct {
 	Argv  []string `json:"argv"` // as in Service
 	Env   []string `json:"env,omitempty"`
-	Makes []string `json:"makes,omitempty"` // network devices that are in the place when it has ended
+	Makes []string `json:"makes,omitempty"` // network devices that are there when it has ended: "cni0", or "h1p1/eth0" in another place
 	// Found is the name under which every result of the network holds the first
-	// line that the command prints: a version, or a choice that a daemon made.
+	// line that the command prints, on stderr when it prints nothing else: a
+	// version, or a choice that a daemon made.
 	Found string `json:"found,omitempty"`
+	// Keep is a name, of small letters; in the words of the steps that follow,
+	// "{NAME}" stands for the first line that the command prints.
+	Keep string `json:"keep,omitempty"`
+	// Remedy is what to do when the command fails, for the end of the error.
+	Remedy string `json:"remedy,omitempty"`
+	// Undo is a command that undoes it, with the same Env. It runs when the network
+	// is closed, before the services end and after the Undo of later steps. What is
+	// killed undoes nothing, so that it must not be needed for nothing to be left.
+	Undo []string `json:"undo,omitempty"`
+}
+
+// An Adopt makes the network namespace of a process that a daemon started a
+// pod's. What was done in the pod before is gone.
+type Adopt struct {
+	Pod   string   `json:"pod"`
+	PID   []string `json:"pid"`             // a command that prints the number of the process, as in Exec
+	Makes []string `json:"makes,omitempty"` // network devices that are in it
 }
 
 // An Output is what a command must print: each of Lines is in a line of its own.
@@ -105,18 +132,20 @@ type Move struct {
 	MTU int    `json:"mtu,omitempty"`
 }
 
-// Expand returns words with dir in place of Dir.
-func Expand(dir string, words ...string) []string {
+// Expand returns words with values, by name, in place of the names in braces.
+func Expand(values map[string]string, words ...string) []string {
 	out := slices.Clone(words)
-	for i, w := range out {
-		out[i] = strings.ReplaceAll(w, Dir, dir)
+	for i := range out {
+		for name, v := range values {
+			out[i] = strings.ReplaceAll(out[i], "{"+name+"}", v)
+		}
 	}
 	return out
 }
 
 // stateful reports whether the step needs the state directory of its place.
 func (s Step) stateful() bool {
-	return s.Service != nil || s.Exec != nil || s.File != nil || s.Await != nil
+	return s.Service != nil || s.Exec != nil || s.File != nil || s.Adopt != nil || s.Await != nil
 }
 
 // Programs returns the programs that p starts and that are not this one, sorted:
@@ -135,6 +164,9 @@ func (p Plan) Programs() []string {
 		}
 		if s.Exec != nil {
 			add(s.Exec.Argv)
+		}
+		if s.Adopt != nil {
+			add(s.Adopt.PID)
 		}
 		if s.Await != nil {
 			add(s.Await.Argv)

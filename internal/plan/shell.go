@@ -91,7 +91,9 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.File != nil:
 		return s.File.shell(s.In), nil
 	case s.Exec != nil:
-		return one(run(s.In, s.Exec.Env, s.Exec.Argv)...)
+		return s.Exec.shell(s.In), nil
+	case s.Adopt != nil:
+		return s.Adopt.shell(s.In), nil
 	case s.Service != nil:
 		return s.Service.shell(s.In), nil
 	case s.Await != nil:
@@ -264,6 +266,9 @@ func bits(rate float64) string {
 
 // quote makes one word of s for sh(1).
 func quote(s string) string {
+	if kept.MatchString(s) {
+		return `"$` + s[1:len(s)-1] + `"`
+	}
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
 	}

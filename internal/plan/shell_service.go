@@ -4,12 +4,22 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 )
 
 // shellDir is the state directory of a place in what Shell writes.
 func shellDir(in string) string { return "/run/weir/" + in }
+
+// shellValues are what words of the steps in a place stand for. What a step keeps
+// is a variable, see quote.
+func shellValues(in string) map[string]string {
+	return map[string]string{"dir": shellDir(in), "cgroup": "weir"}
+}
+
+// kept matches a word that a step has kept, see Exec.
+var kept = regexp.MustCompile(`^\{[a-z]+\}$`)
 
 // A text is a line for sh(1) that is more than one command.
 type text string
@@ -20,9 +30,9 @@ func (t text) String() string { return string(t) }
 func run(in string, env, argv []string) command {
 	c := command{"ip", "netns", "exec", in}
 	if len(env) > 0 {
-		c = append(append(c, "env"), Expand(shellDir(in), env...)...)
+		c = append(append(c, "env"), Expand(shellValues(in), env...)...)
 	}
-	return append(c, Expand(shellDir(in), argv...)...)
+	return append(c, Expand(shellValues(in), argv...)...)
 }
 
 func (m Move) shell(in string) []fmt.Stringer {
@@ -35,9 +45,23 @@ func (m Move) shell(in string) []fmt.Stringer {
 		append(up, "up")}
 }
 
+func (e Exec) shell(in string) []fmt.Stringer {
+	c := run(in, e.Env, e.Argv)
+	if e.Keep == "" {
+		return []fmt.Stringer{c}
+	}
+	return []fmt.Stringer{text(fmt.Sprintf("%s=$(%s)", e.Keep, c))}
+}
+
+func (a Adopt) shell(in string) []fmt.Stringer {
+	return []fmt.Stringer{
+		command{"ip", "netns", "del", a.Pod},
+		text(fmt.Sprintf("%s \"$(%s)\"", command{"ip", "netns", "attach", a.Pod}, run(in, nil, a.PID)))}
+}
+
 func (f File) shell(in string) []fmt.Stringer {
 	name := path.Join(shellDir(in), f.Name)
-	content := command{"printf", "%s", Expand(shellDir(in), f.Content)[0]}
+	content := command{"printf", "%s", Expand(shellValues(in), f.Content)[0]}
 	return []fmt.Stringer{
 		command{"mkdir", "-p", path.Dir(name)},
 		text(fmt.Sprintf("%s > %s", content, quote(name))),
@@ -53,7 +77,7 @@ func (s Service) shell(in string) []fmt.Stringer {
 	case len(r.Argv) > 0:
 		ready = run(in, s.Env, r.Argv).String() + " >/dev/null 2>&1"
 	case r.File != "":
-		ready = "test -e " + quote(Expand(shellDir(in), r.File)[0])
+		ready = "test -e " + quote(Expand(shellValues(in), r.File)[0])
 	default:
 		ready = fmt.Sprintf("grep -qF %s %s", quote(r.Line), log)
 	}

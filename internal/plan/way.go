@@ -54,6 +54,26 @@ func (p Plan) ways() (ws [levels][]way) {
 		}
 		return device{in, ""}
 	}
+	top := map[string]device{}    // by place, what was made there last by a daemon
+	pods := map[string][]device{} // by place, what daemons there made in pods
+	makes := func(in, by string, devs ...string) {
+		for _, dev := range devs {
+			at, below := device{in, dev}, top[in]
+			if below.dev == "" {
+				below = under(in)
+			}
+			if pod, name, ok := strings.Cut(dev, "/"); ok {
+				at = device{pod, name}
+				for _, other := range pods[in] {
+					add(guessed, at, other, by)
+				}
+				pods[in] = append(pods[in], at)
+			} else {
+				top[in] = at
+			}
+			add(guessed, at, below, by)
+		}
+	}
 	for _, s := range p.Steps {
 		switch {
 		case s.Addr != nil && !s.Addr.Gone:
@@ -85,15 +105,19 @@ func (p Plan) ways() (ws [levels][]way) {
 			}
 		case s.Move != nil:
 			add(wired, device{s.In, s.Move.Dev}, device{s.Move.To, s.Move.As}, "")
+		case s.Adopt != nil:
+			for _, dev := range s.Adopt.Makes {
+				makes(s.In, s.Adopt.PID[0], s.Adopt.Pod+"/"+dev)
+			}
 		case s.Exec != nil:
 			ws[wired] = append(ws[wired], s.Exec.port(s.In, holder[s.In])...)
-			for _, dev := range s.Exec.Makes {
-				add(guessed, device{s.In, dev}, under(s.In), s.Exec.Argv[0])
+			by := s.Exec.Argv[0]
+			if by == "weir" {
+				by = s.Exec.Argv[1] // cni
 			}
+			makes(s.In, by, s.Exec.Makes...)
 		case s.Service != nil:
-			for _, dev := range s.Service.Makes {
-				add(guessed, device{s.In, dev}, under(s.In), s.Service.Name)
-			}
+			makes(s.In, s.Service.Name, s.Service.Makes...)
 		}
 	}
 	for _, s := range p.Steps {

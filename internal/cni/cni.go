@@ -1,0 +1,106 @@
+// Package cni attaches pods to networks with CNI plugins, as a kubelet does. It
+// is a command of its own, which runs in the namespaces of the host, and the sole
+// importer of libcni.
+//
+// It must not know what a plan is, and choose no address: the caller says which.
+package cni
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/containernetworking/cni/libcni"
+	"github.com/containernetworking/cni/pkg/invoke"
+	types "github.com/containernetworking/cni/pkg/types/100"
+
+	"github.com/weir-bench/weir/internal/facts"
+)
+
+// Device is the name of a pod's device.
+const Device = "eth0"
+
+// ErrUsage says that Main was called with what it does not take.
+var ErrUsage = errors.New("usage: weir cni add|del CONFLIST POD ADDRESS")
+
+// Main adds POD to the network of the file CONFLIST, or takes it off. The network
+// namespace of the pod has its name below /run/netns (ip-netns(8)). ADDRESS is
+// asked of the plugin for addresses by the argument IP, which host-local and
+// static take; another one that is given is an error. What libcni has to remember
+// is beside CONFLIST. The result is printed as JSON.
+func Main(ctx context.Context, args []string, stdout io.Writer) error {
+	if len(args) != 4 || args[0] != "add" && args[0] != "del" {
+		return ErrUsage
+	}
+	verb, file, pod := args[0], args[1], args[2]
+	addr, err := netip.ParseAddr(args[3])
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	list, err := libcni.ConfListFromFile(file)
+	if err != nil {
+		return fmt.Errorf("cni: %w", err)
+	}
+	dirs := facts.PluginDirs()
+	if err := find(list, dirs); err != nil {
+		return err
+	}
+	c := libcni.NewCNIConfigWithCacheDir(dirs, filepath.Join(filepath.Dir(file), "cache"), nil)
+	rt := &libcni.RuntimeConf{
+		ContainerID: pod,
+		NetNS:       filepath.Join("/run/netns", pod),
+		IfName:      Device,
+		// Plugins refuse arguments that they do not know, unless they are told not to.
+		Args: [][2]string{{"IgnoreUnknown", "1"}, {"IP", addr.String()}},
+	}
+	if verb == "del" {
+		if err := c.DelNetworkList(ctx, list, rt); err != nil {
+			return fmt.Errorf("cni: take %s off %s: %w", pod, list.Name, err)
+		}
+		return nil
+	}
+	result, err := c.AddNetworkList(ctx, list, rt)
+	if err != nil {
+		return fmt.Errorf("cni: add %s to %s: %w", pod, list.Name, err)
+	}
+	got, err := types.NewResultFromResult(result)
+	if err != nil {
+		return fmt.Errorf("cni: result of %s: %w", list.Name, err)
+	}
+	if !slices.ContainsFunc(got.IPs, func(c *types.IPConfig) bool { return c.Address.IP.Equal(addr.AsSlice()) }) {
+		return fmt.Errorf("cni: %s was given %v, not the %v that was asked for: use a plugin for addresses that takes the argument IP (host-local, static)",
+			pod, addresses(got), addr)
+	}
+	return result.PrintTo(stdout)
+}
+
+func addresses(r *types.Result) []string {
+	var as []string
+	for _, ip := range r.IPs {
+		as = append(as, ip.Address.String())
+	}
+	return as
+}
+
+// find returns an error that names every plugin of list that is in none of dirs.
+func find(list *libcni.NetworkConfigList, dirs []string) error {
+	var errs []error
+	for _, p := range list.Plugins {
+		for _, name := range []string{p.Network.Type, p.Network.IPAM.Type} {
+			if name == "" {
+				continue
+			}
+			if _, err := invoke.FindInPath(name, dirs); err != nil {
+				errs = append(errs, fmt.Errorf("cni: plugin %s is not in %s: install the package containernetworking-plugins (Debian, Ubuntu), or set CNI_PATH",
+					name, strings.Join(dirs, string(os.PathListSeparator))))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}

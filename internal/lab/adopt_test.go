@@ -1,0 +1,127 @@
+package lab
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/rootless"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// steady is a service that runs until it is ended.
+func steady() *plan.Service {
+	return &plan.Service{Name: "d", Argv: weirDaemon("say=up", "hang"), Ready: plan.Ready{Line: "up"}}
+}
+
+// A pod gets the network of a process: what is done in it and what runs in it is
+// there from then on, also for who had the pod's node before.
+func TestAdopt(t *testing.T) {
+	s, _ := openLogs(t, "h", "p")
+	pod := s.Nodes["p"]
+	// Process 1 of h has the network of h: no other is needed to see what p gets.
+	err := s.Apply(t.Context(), []plan.Step{
+		{In: "h", Link: &plan.Link{Name: "mark", Kind: "bridge", MTU: 1400}},
+		{In: "h", Adopt: &plan.Adopt{Pod: "p", PID: weirDaemon("say=1"), Makes: []string{"mark"}}},
+		{In: "p", Set: &plan.Set{Dev: "mark", MTU: 1300}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range []string{"h", "p"} {
+		if err := s.Verify(t.Context(), []plan.Expect{{In: in, Dev: "mark", MTU: 1300}}); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := pod.Run(t.Context(), target.Cmd{Argv: weirDaemon("need=/proc/sys/net/ipv4/conf/mark")}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAdoptFails(t *testing.T) {
+	nstest.Need(t)
+	for _, c := range []struct {
+		adopt plan.Adopt
+		want  string
+	}{
+		{plan.Adopt{Pod: "none", PID: weirDaemon("say=1")}, `no place is called "none"`},
+		{plan.Adopt{Pod: "p", PID: weirDaemon("exit")}, "exit status 3"},
+		{plan.Adopt{Pod: "p", PID: weirDaemon("say=0")}, `weir printed "0\n", which is not the number of a process; d said last: up`},
+		{plan.Adopt{Pod: "p", PID: weirDaemon("say=x")}, "is not the number of a process"},
+		{plan.Adopt{Pod: "p", PID: weirDaemon("say=999999")}, "network of process 999999: open /proc/999999/ns/net: no such file"},
+		{plan.Adopt{Pod: "p", PID: weirDaemon("say=1"), Makes: []string{"eth9"}}, "weir has made no device eth9"},
+		{plan.Adopt{Pod: "h", PID: weirDaemon("say=1")}, "h has daemons: they would stay where they are"},
+	} {
+		s, _ := openLogs(t, "h", "p")
+		err := s.Apply(t.Context(), []plan.Step{{In: "h", Service: steady()}, {In: "h", Adopt: &c.adopt}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, want %q", c.adopt, err, c.want)
+		}
+	}
+}
+
+// What a command prints is in the words of later ones, in any place, but not in
+// those that only look like it.
+func TestKeep(t *testing.T) {
+	s, _ := openLogs(t, "a", "b")
+	err := s.Apply(t.Context(), []plan.Step{
+		{In: "a", Exec: &plan.Exec{Argv: weirDaemon("say=secret", "say=more"), Keep: "token"}},
+		{In: "b", Exec: &plan.Exec{Argv: weirDaemon("say={token} {{.Token}}"), Found: "found"}},
+	})
+	if got := s.Found["found"]; err != nil || got != "secret {{.Token}}" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// What a service writes to a private directory is seen by its place and by nobody
+// else, who both see what was there before.
+func TestServicePrivate(t *testing.T) {
+	s, _ := openLogs(t, "a", "b")
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/before", nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"one", "two"} { // the second finds the layer of the first
+		err := s.Apply(t.Context(), []plan.Step{{In: "a", Service: &plan.Service{Name: name, Private: []string{dir},
+			Argv: weirDaemon("need="+dir+"/before", "touch="+dir+"/"+name, "hang"), Ready: plan.Ready{File: dir + "/" + name}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	err := s.Apply(t.Context(), []plan.Step{
+		{In: "a", Exec: &plan.Exec{Argv: weirDaemon("need="+dir+"/one", "need="+dir+"/two")}},
+		{In: "b", Exec: &plan.Exec{Argv: weirDaemon("need=" + dir + "/before")}},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func TestRemedy(t *testing.T) {
+	s, _ := openLogs(t, "a")
+	err := s.Apply(t.Context(), []plan.Step{{In: "a", Exec: &plan.Exec{Argv: weirDaemon("exit"), Remedy: "try harder"}}})
+	if err == nil || !strings.HasSuffix(err.Error(), "exit status 3: try harder") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// A daemon that needs root is not started for another user, who is told why.
+func TestServiceNeedsRoot(t *testing.T) {
+	s, _ := openLogs(t, "a")
+	d := steady()
+	d.Root = true
+	err := s.Apply(t.Context(), []plan.Step{{In: "a", Service: d}})
+	if !rootless.Unprivileged() {
+		if err != nil {
+			t.Error(err)
+		}
+	} else if err == nil || !strings.Contains(err.Error(), "service d: needs root") {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,64 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/rootless"
+)
+
+// needs returns an error when s cannot be had on this machine, and gives it the
+// directories that it wants for itself.
+func (p *place) needs(s *plan.Service) error {
+	if s.Root && rootless.Unprivileged() {
+		return errors.New("needs root, not root of a user namespace: run weir as root")
+	}
+	for _, dev := range s.Opens {
+		if err := opens(dev); err != nil {
+			return err
+		}
+	}
+	return p.private(s.Private)
+}
+
+// private puts a layer over each of dirs that takes what is written in p. It is
+// in memory, as all of /run is there.
+func (p *place) private(dirs []string) error {
+	for _, dir := range dirs {
+		layer := filepath.Join(hostns.Layers, dir)
+		err := p.host.Do(func() error {
+			if _, err := os.Stat(layer); err == nil {
+				return nil // another service has put it there
+			}
+			upper, work := layer+"/upper", layer+"/work"
+			if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {
+				return err
+			}
+			return unix.Mount("overlay", dir, "overlay", 0, "lowerdir="+dir+",upperdir="+upper+",workdir="+work)
+		})
+		if err != nil {
+			return fmt.Errorf("a layer of its own over %s: %w", dir, err)
+		}
+	}
+	return nil
+}
+
+// opens returns an error when a device file cannot be opened.
+func opens(dev string) error {
+	f, err := os.OpenFile(dev, os.O_RDWR, 0)
+	switch {
+	case err == nil:
+		return f.Close()
+	case errors.Is(err, os.ErrPermission):
+		return fmt.Errorf("%w: run as root, or as root once: chmod 666 %s", err, dev)
+	case errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENODEV):
+		return fmt.Errorf("%w: load its module as root (modprobe %s), or give the container this device", err, filepath.Base(dev))
+	}
+	return err
+}

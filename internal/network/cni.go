@@ -1,0 +1,210 @@
+package network
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// CNI attaches every pod with CNI plugins, which are run as a kubelet would. What
+// the plugins do not do is as for Routed: a host forwards, and knows the way to the
+// pods of every other host.
+//
+// Addresses are given out by host-local, as everywhere. It is asked for that of the
+// topology (argument IP), so that a plan stays data.
+type CNI struct {
+	Plugin   string   `yaml:"plugin"`   // bridge, ptp, macvlan or ipvlan; without one, and without a conflist, bridge
+	Conflist Conflist `yaml:"conflist"` // a list of plugins instead
+	Dir      string   `yaml:"dir"`      // where the plugins are; without it CNI_PATH, or else the usual directories
+}
+
+// A Conflist is a CNI network configuration list, as JSON. In a study it is the
+// text itself, or the name of a file, which is read when the study is: what is
+// built does not depend on the file any more.
+type Conflist string
+
+// UnmarshalText reads a Conflist as a study has it.
+func (c *Conflist) UnmarshalText(b []byte) error {
+	s := strings.TrimSpace(string(b))
+	if !strings.HasPrefix(s, "{") {
+		b, err := os.ReadFile(s)
+		if err != nil {
+			return err
+		}
+		s = string(b)
+	}
+	if !json.Valid([]byte(s)) {
+		return errors.New("the conflist is no JSON")
+	}
+	*c = Conflist(s)
+	return nil
+}
+
+// Plan attaches the pods and connects the hosts.
+func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkHosts("cni", t, 1); err != nil {
+		return plan.Plan{}, err
+	}
+	mtu, err := podMTU("cni", t, 0)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	if n.Dir != "" && !filepath.IsAbs(n.Dir) {
+		return plan.Plan{}, fmt.Errorf("cni: dir %q is not an absolute path", n.Dir)
+	}
+	list, err := n.list(t.Hosts[0].Dev, mtu)
+	if err != nil {
+		return plan.Plan{}, fmt.Errorf("cni: %w", err)
+	}
+	if own, ok := list.Plugins[0]["mtu"].(float64); ok { // as JSON has numbers
+		if own > float64(mtu) {
+			return plan.Plan{}, fmt.Errorf("cni: the conflist's MTU %v is above the underlay's %d", own, mtu)
+		}
+		mtu = int(own)
+	}
+	kind, _ := list.Plugins[0]["type"].(string)
+	list.flat = kind == "macvlan" || kind == "ipvlan"
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	if !list.flat {
+		if p.Steps, err = hostRoutes("cni", t); err != nil {
+			return plan.Plan{}, err
+		}
+	} else if t.NoOffload && len(t.Hosts) == 1 {
+		return plan.Plan{}, fmt.Errorf("cni: segmentation between pods of one host on %s cannot be switched off; use 2 hosts, or leave the offloads on", kind)
+	}
+	for _, h := range t.Hosts {
+		steps, err := list.attach(t, h, n.Dir)
+		if err != nil {
+			return plan.Plan{}, fmt.Errorf("cni: %w", err)
+		}
+		p.Steps = append(p.Steps, steps...)
+	}
+	p.Expect = expect(t, p)
+	return p, nil
+}
+
+// list returns what is asked for, for an underlay device called dev.
+func (n CNI) list(dev string, mtu int) (*conflist, error) {
+	l := &conflist{Version: cniVersion, Name: "weir"}
+	if n.Conflist != "" {
+		if n.Plugin != "" {
+			return nil, errors.New("plugin and conflist are given, use one of them")
+		}
+		if err := json.Unmarshal([]byte(n.Conflist), l); err != nil {
+			return nil, fmt.Errorf("conflist: %w", err)
+		}
+		if len(l.Plugins) == 0 {
+			return nil, errors.New("the conflist has no plugins")
+		}
+		if _, own := l.Plugins[0]["mtu"]; !own {
+			l.Plugins[0]["mtu"] = mtu
+		}
+		return l, nil
+	}
+	switch n.Plugin {
+	case "", "bridge":
+		l.Plugins = bridgePlugin(mtu)
+	case "ptp":
+		l.Plugins = ptpPlugin(mtu)
+	case "macvlan":
+		l.Plugins = []plugin{{"type": "macvlan", "master": dev, "mode": "bridge", "mtu": mtu}}
+	case "ipvlan":
+		l.Plugins = []plugin{{"type": "ipvlan", "master": dev, "mode": "l2", "mtu": mtu}}
+	default:
+		return nil, fmt.Errorf("plugin %q is none of bridge, ptp, macvlan and ipvlan; another one needs a conflist", n.Plugin)
+	}
+	return l, nil
+}
+
+// cniVersion is of the specification, the newest that Debian 12's plugins know.
+const cniVersion = "1.0.0"
+
+// cniBridge is the usual name of the bridge that the bridge plugin makes.
+const cniBridge = "cni0"
+
+// A plugin is the configuration of one plugin. Its keys are the plugin's business.
+type plugin map[string]any
+
+// A conflist is a network of CNI.
+type conflist struct {
+	Version string   `json:"cniVersion"`
+	Name    string   `json:"name"`
+	Plugins []plugin `json:"plugins"`
+	flat    bool     // all pods are neighbours, on the underlay
+}
+
+// bridgePlugin plugs a pod into the bridge cniBridge, which is its router.
+func bridgePlugin(mtu int) []plugin {
+	return []plugin{{"type": "bridge", "bridge": cniBridge, "isGateway": true, "hairpinMode": true, "mtu": mtu}}
+}
+
+// ptpPlugin gives a pod a veth of its own, at the other end of which its router is.
+func ptpPlugin(mtu int) []plugin { return []plugin{{"type": "ptp", "mtu": mtu}} }
+
+// attach adds the pods of h to the network. Its files are below {dir}/cni. The first
+// plugin has host-local for addresses, whatever it had.
+func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step, error) {
+	first := maps.Clone(l.Plugins[0])
+	addrs := map[string]any{"subnet": t.PodAll}
+	ipam := map[string]any{"type": "host-local", "dataDir": plan.Dir + "/cni/ipam"}
+	if !l.flat {
+		addrs = map[string]any{"subnet": h.PodNet, "gateway": gateway(h.PodNet)}
+		ipam["routes"] = []map[string]any{{"dst": everything(h.PodNet.Addr())}}
+	}
+	ipam["ranges"] = [][]map[string]any{{addrs}}
+	first["ipam"] = ipam
+	l.Plugins = append([]plugin{first}, l.Plugins[1:]...)
+	b, err := json.Marshal(l)
+	if err != nil {
+		return nil, err
+	}
+	const file = "cni/weir.conflist"
+	steps := []plan.Step{{In: h.Name, File: &plan.File{Name: file, Content: string(b) + "\n"}}}
+	if is6(h.PodNet.Addr()) {
+		// Plugins count on the kernel's default: a router needs a link-local address.
+		steps = append(steps, plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: "net.ipv6.conf.default.addr_gen_mode", Value: "0"}})
+	}
+	hostLocal, env := "host-local", []string(nil)
+	if dir != "" {
+		hostLocal, env = dir+"/host-local", []string{"CNI_PATH=" + dir}
+	}
+	bridge, _ := first["bridge"].(string)
+	for i, pod := range h.Pods {
+		var makes []string
+		if i == 0 && bridge != "" {
+			makes = append(makes, bridge)
+		}
+		makes = append(makes, pod.Name+"/"+podDev)
+		words := []string{plan.Dir + "/" + file, pod.Name, pod.Addr.Addr().String()}
+		steps = append(steps, plan.Step{In: h.Name, Exec: &plan.Exec{Env: env, Makes: makes,
+			Argv: append([]string{"weir", "cni", "add"}, words...),
+			Undo: append([]string{"weir", "cni", "del"}, words...)}})
+	}
+	steps = append(steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{hostLocal}, Found: "cni.plugins"}})
+	if t.NoOffload && !l.flat {
+		steps = append(steps, l.noOffload(h, bridge)...)
+	}
+	return steps, nil
+}
+
+// noOffload switches off the offloads of what the plugins made on h.
+//
+// Note: the host's ends of the pods' veths have names that nobody chose, and are
+// left alone. What comes to them is in pieces: nobody else segments, or joins.
+func (l conflist) noOffload(h topo.Host, bridge string) []plan.Step {
+	var steps []plan.Step
+	if bridge != "" {
+		steps = append(steps, plan.Step{In: h.Name, Offload: &plan.Offload{Dev: bridge, Features: noOffload("bridge")}})
+	}
+	for _, pod := range h.Pods {
+		steps = append(steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: noOffload("veth")}})
+	}
+	return steps
+}

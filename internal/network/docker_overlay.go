@@ -1,0 +1,125 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// DockerOverlay connects the containers of all hosts with Docker's overlay
+// driver: one engine for each host, VXLAN between them.
+type DockerOverlay struct {
+	Control   string `yaml:"control"`   // swarm or etcd: where engines learn of each other's containers
+	Encrypted bool   `yaml:"encrypted"` // IPsec between the hosts
+}
+
+// Control planes of the overlay. With etcd, libnetwork keeps its state in an
+// external store, as before Docker 1.12; Docker 23.0 has it no more.
+const (
+	ControlSwarm = "swarm"
+	ControlEtcd  = "etcd"
+)
+
+const swarmPort = 2377
+
+// Plan starts the engines, joins them and runs a container for every pod.
+func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
+	const name = "docker-overlay"
+	if err := checkHosts(name, t, 2); err != nil {
+		return plan.Plan{}, err
+	}
+	if err := checkPods4(name, t); err != nil {
+		return plan.Plan{}, err
+	}
+	if underlay6(t) {
+		return plan.Plan{}, fmt.Errorf("%s: Docker's overlay has no tunnels over IPv6; use an underlay with IPv4", name)
+	}
+	if t.NoOffload {
+		return plan.Plan{}, fmt.Errorf("%s: segmentation is not switched off here: Docker's vxlan devices, which join segments, are in namespaces of its own; use vxlan-overlay", name)
+	}
+	overhead := vxlanOverhead(t)
+	if n.Encrypted {
+		overhead = encryptedOverhead(t)
+	}
+	mtu, err := podMTU(name, t, overhead)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	first := t.Hosts[0]
+	if n.Encrypted {
+		for _, h := range t.Hosts {
+			p.Steps = append(p.Steps, encrypts(h)...)
+		}
+	}
+	switch n.Control {
+	case ControlSwarm:
+		p.Steps = append(p.Steps, swarm(t)...)
+	case ControlEtcd:
+		p.Steps = append(p.Steps, etcd(t, "--enable-v2")...) // the version that Docker speaks
+		for _, h := range t.Hosts {
+			p.Steps = append(p.Steps, startDocker(h, "--cluster-store", "etcd://"+etcdAddr(t), "--cluster-advertise", h.Addr.Addr().String()+":2376")...)
+		}
+	default:
+		return plan.Plan{}, fmt.Errorf("%s: control %q is neither %s nor %s", name, n.Control, ControlSwarm, ControlEtcd)
+	}
+	create := []string{"network", "create", "--driver", "overlay",
+		"--subnet", t.PodAll.Masked().String(), "--opt", "com.docker.network.driver.mtu=" + strconv.Itoa(t.MTU)}
+	if n.Control == ControlSwarm {
+		create = append(create, "--attachable")
+	}
+	if n.Encrypted {
+		create = append(create, "--opt", "encrypted")
+	}
+	p.Steps = append(p.Steps, dockerStep(first, append(create, dockerNet)...))
+	for _, h := range t.Hosts {
+		p.Steps = append(p.Steps, containers(h, dockerNet)...)
+		p.Steps = append(p.Steps, dockerVersion(h))
+	}
+	p.Expect = expect(t, p)
+	return p, nil
+}
+
+// encryptedOverhead returns what VXLAN and ESP leave less of the MTU. Docker
+// counts 26 bytes for ESP and rounds the rest down to a multiple of 4 (libnetwork,
+// drivers/overlay/overlay.go and encryption.go, maxMTU and pktExpansion).
+func encryptedOverhead(t topo.Topology) int {
+	const esp = 26
+	rest := t.MTU - vxlanOverhead(t) - esp
+	return t.MTU - (rest - rest%4)
+}
+
+// swarm starts the engines as one swarm, with the first host as its manager.
+func swarm(t topo.Topology) []plan.Step {
+	var steps []plan.Step
+	manager := fmt.Sprintf("%v:%d", t.Hosts[0].Addr.Addr(), swarmPort)
+	for i, h := range t.Hosts {
+		addr := h.Addr.Addr()
+		at := []string{"--advertise-addr", addr.String(), "--listen-addr", fmt.Sprintf("%v:%d", addr, swarmPort)}
+		steps = append(steps, startDocker(h)...)
+		if i == 0 {
+			steps = append(steps,
+				dockerStep(h, append([]string{"swarm", "init"}, at...)...),
+				plan.Step{In: h.Name, Exec: &plan.Exec{Argv: docker("swarm", "join-token", "--quiet", "worker"), Keep: "token"}})
+			continue
+		}
+		join := append([]string{"swarm", "join"}, at...)
+		steps = append(steps, dockerStep(h, append(join, "--token", "{token}", manager)...))
+	}
+	return steps
+}
+
+// encrypts finds out whether the kernel of h can do what Docker uses. Where it
+// cannot, Docker makes an encrypted overlay all the same, which passes nothing.
+func encrypts(h topo.Host) []plan.Step {
+	id := []string{"src", "127.0.0.1", "dst", "127.0.0.1", "proto", "esp", "spi", "1"}
+	state := func(verb string, args ...string) *plan.Exec {
+		return &plan.Exec{Argv: slices.Concat([]string{"ip", "xfrm", "state", verb}, id, args)}
+	}
+	add := state("add", "mode", "transport", "aead", "rfc4106(gcm(aes))", "0x0123456789abcdef0123456789abcdef01234567", "64")
+	add.Remedy = "an encrypted overlay would pass nothing without ESP and its cipher: load the modules as root (modprobe -a esp4 gcm), or leave encrypted out"
+	return []plan.Step{{In: h.Name, Exec: add}, {In: h.Name, Exec: state("delete")}}
+}

@@ -1,0 +1,23 @@
+package network
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// etcdAddr is where the store of all hosts serves, which is on the first one.
+func etcdAddr(t topo.Topology) string { return fmt.Sprintf("%v:2379", t.Hosts[0].Addr.Addr()) }
+
+// etcd starts the store. args are more arguments of it.
+func etcd(t topo.Topology, args ...string) []plan.Step {
+	h, url := t.Hosts[0], "http://"+etcdAddr(t)
+	argv := append([]string{"etcd", "--data-dir", plan.Dir + "/etcd",
+		"--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", "http://127.0.0.1:2380"}, args...)
+	return []plan.Step{
+		{In: h.Name, Service: &plan.Service{Name: "etcd", Argv: argv,
+			Ready: plan.Ready{Line: "ready to serve client requests", Timeout: 30}}}, // for a busy machine
+		{In: h.Name, Exec: &plan.Exec{Argv: []string{"etcd", "--version"}, Found: "etcd.version"}},
+	}
+}

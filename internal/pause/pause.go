@@ -1,0 +1,59 @@
+// Package pause makes the image of the containers under test: this program, and
+// nothing else, which waits in them. So no image is downloaded, and a container
+// costs nothing but its network.
+//
+// It must not know which engine runs the containers.
+package pause
+
+import (
+	"archive/tar"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Image writes the root file system of a container to the file name, as tar(1)
+// would: this program as /weir. Started as `/weir pause`, it waits for SIGTERM.
+func Image(name string) (err error) {
+	program, err := os.Open("/proc/self/exe")
+	if err != nil {
+		return err
+	}
+	defer program.Close()
+	if err := static(program); err != nil {
+		return err
+	}
+	info, err := program.Stat()
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	w := tar.NewWriter(f)
+	if err := w.WriteHeader(&tar.Header{Name: "weir", Mode: 0o755, Size: info.Size()}); err != nil {
+		return err
+	}
+	if _, err := io.Copy(w, program); err != nil {
+		return fmt.Errorf("image %s: %w", name, err)
+	}
+	return w.Close()
+}
+
+// static returns an error unless the program runs without anything beside it.
+func static(program io.ReaderAt) error {
+	f, err := elf.NewFile(program)
+	if err != nil {
+		return err
+	}
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return errors.New("this weir needs libraries, which a container does not have: build it with CGO_ENABLED=0, as make does")
+		}
+	}
+	return nil
+}
