@@ -20,7 +20,8 @@ type Habits struct {
 	// StartsLate: traffic begins some time after the start, and nothing tells when.
 	// So counters cannot be read around its window, and CPU time is not known.
 	StartsLate bool
-	// Lasts is how long a run takes of a tool that cannot be told; 0 for all others.
+	// Lasts is how long a run may take of a tool that cannot be told how long to
+	// measure; 0 for all others.
 	Lasts time.Duration
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // MPI measures messages between two ranks, one at each end, over the network:
@@ -94,8 +95,11 @@ func (p MPI) program() string {
 	return "NPopenmpi"
 }
 
-// Habits implements the optional method of foreign probes.
-func (MPI) Habits() Habits { return Habits{NoWarmup: true, StartsLate: true} }
+// Habits implements the optional method of foreign probes. A run takes a second or
+// two, and many times that where the CPU is shared: ranks spin.
+func (MPI) Habits() Habits {
+	return Habits{NoWarmup: true, StartsLate: true, Lasts: 30 * time.Second}
+}
 
 // Programs is for the function of this name.
 func (p MPI) Programs() []string { return []string{p.launcher(), p.program()} }
