@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
-	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
@@ -121,35 +120,6 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 		}
 	}
 	return r.results, nil
-}
-
-// findPrograms learns before anything starts which tools are missing.
-func (r *run) findPrograms(ctx context.Context) error {
-	for _, c := range r.cells {
-		p, err := r.Probe(c.Probe, c.Levels)
-		if err != nil {
-			return err
-		}
-		for _, name := range probe.Programs(p) {
-			r.find(ctx, name)
-		}
-	}
-	return nil
-}
-
-// find returns an error when a program cannot be run.
-func (r *run) find(ctx context.Context, name string) error {
-	if _, known := r.missing[name]; !known {
-		path, version, err := facts.Tool(ctx, name)
-		if path != "" {
-			err = nil // it is there; that it tells no version is for its user to judge
-		}
-		r.missing[name], r.version[name] = err, version
-		if err != nil {
-			r.tell(Event{Warning: fmt.Sprintf("%v; its trials will be skipped", err)})
-		}
-	}
-	return r.missing[name]
 }
 
 // open builds one network and waits until it carries packets. A network that
@@ -298,16 +268,6 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	return res, err
 }
 
-// lacks says which program of the probe cannot be run.
-func (r *run) lacks(p probe.Probe) error {
-	for _, name := range probe.Programs(p) {
-		if r.missing[name] != nil {
-			return r.missing[name]
-		}
-	}
-	return nil
-}
-
 func skipped(r record.Result, why error) record.Result {
 	r.Status, r.Reason = record.Skipped, why.Error()
 	return r
@@ -339,11 +299,11 @@ func (r *run) close() error {
 	var errs []error
 	for _, p := range r.paths {
 		if p.engines != nil {
-			// An engine that has ended with a service, inside it, is no news: the trials
-			// of its network have failed.
-			if err := p.engines.Stop(); !errors.Is(p.alive(context.Background()), target.ErrService) {
-				errs = append(errs, err)
+			err := p.engines.Stop()
+			if errors.Is(p.alive(context.Background()), target.ErrService) {
+				err = nil // it ended inside a guest that has: the trials have told
 			}
+			errs = append(errs, err)
 		}
 		if p.site != nil {
 			errs = append(errs, p.site.Close())
