@@ -26,6 +26,7 @@ type agent struct {
 
 	mu       sync.Mutex
 	programs map[int]*running
+	all      sync.WaitGroup // of programs
 }
 
 // A running program.
@@ -36,9 +37,10 @@ type running struct {
 
 func newAgent(out *sender) *agent { return &agent{out: out, programs: map[int]*running{}} }
 
-// serve does what it is told until there is nothing more to read. The error says
-// why.
+// serve does what it is told until there is nothing more to read, and ends what
+// runs then. The error says why.
 func (a *agent) serve(in *json.Decoder) error {
+	defer a.end()
 	for {
 		var m message
 		if err := in.Decode(&m); errors.Is(err, io.EOF) {
@@ -67,6 +69,16 @@ func (a *agent) serve(in *json.Decoder) error {
 			p.in.put(m)
 		}
 	}
+}
+
+// end ends all programs and returns when they are gone.
+func (a *agent) end() {
+	a.mu.Lock()
+	for _, p := range a.programs {
+		_ = syscall.Kill(-p.pid, syscall.SIGKILL) // it may have ended
+	}
+	a.mu.Unlock()
+	a.all.Wait()
 }
 
 // drain is how long a program that has ended may have its output held open by
@@ -104,7 +116,7 @@ func (a *agent) start(id int, c Command) error {
 	if stdin != nil {
 		go p.feed(stdin)
 	}
-	go func() {
+	a.all.Go(func() {
 		_ = cmd.Wait()                            // how it ended is in its state
 		_ = syscall.Kill(-p.pid, syscall.SIGKILL) // what it started and left; none is the normal case
 		a.mu.Lock()
@@ -113,7 +125,7 @@ func (a *agent) start(id int, c Command) error {
 		p.in.end()
 		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // it always is
 		a.out.send(message{ID: id, Exit: &status})
-	}()
+	})
 	return nil
 }
 
