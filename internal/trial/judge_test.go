@@ -19,10 +19,11 @@ func TestCarried(t *testing.T) {
 		ok             bool
 	}{
 		{"all", false, moved, 5000, 5, true},
-		{"too few bytes", false, moved, 5001, 0, false},
+		{"too few bytes", false, moved, 5100, 0, false},
+		{"a count that was rounded", false, moved, 5040, 5.04, true},
 		{"too few packets", false, moved, 0, 6, false},
 		{"joined packets", true, moved, 5000, 100, true},
-		{"joined, too few bytes", true, moved, 5001, 0, false},
+		{"joined, too few bytes", true, moved, 5100, 0, false},
 		{"nothing", true, sample.Counters{}, 0, 0, false},
 	} {
 		err := carried(plan.Expect{In: "h", Dev: "e", Joined: c.joined}, c.moved, c.bytes, c.packets)
