@@ -78,19 +78,7 @@ func TestMPIGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  found tool: %s\n", tool)
 		}
 	}
-	const golden = "testdata/mpi.golden"
-	if *update {
-		if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("%s differs; review the result of -update:\n%s", golden, &b)
-	}
+	checkGolden(t, "testdata/mpi.golden", b.Bytes())
 }
 
 func TestMPICommands(t *testing.T) {
@@ -193,7 +181,7 @@ func FuzzMPI(f *testing.F) {
 	f.Fuzz(func(t *testing.T, tool string, bandwidth bool, client, stderr []byte) {
 		p := MPI{Tool: tool, Bandwidth: bandwidth}
 		if p.Check() != nil {
-			t.Skip()
+			t.Skip("no such probe")
 		}
 		m, err := p.Parse(Output{Client: client, ClientErr: stderr})
 		checkMeasured(t, m, err)

@@ -82,15 +82,7 @@ func printed(t *testing.T, m Measured, err error) []byte {
 func TestNativeRecorded(t *testing.T) {
 	for _, file := range recorded(t) {
 		m, err := nativeProbe(t, file).Parse(Output{Client: read(t, file)})
-		got, golden := printed(t, m, err), strings.TrimSuffix(file, ".out")+".golden"
-		if *update {
-			if err := os.WriteFile(golden, got, 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if want := read(t, golden); !bytes.Equal(got, want) {
-			t.Errorf("%s: got\n%swant\n%s(-update rewrites it)", file, got, want)
-		}
+		checkGolden(t, strings.TrimSuffix(file, ".out")+".golden", printed(t, m, err))
 	}
 }
 

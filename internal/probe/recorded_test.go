@@ -146,19 +146,7 @@ func TestRecorded(t *testing.T) {
 					fmt.Fprintf(&b, "  found %s: %s\n", k, m.Found[k])
 				}
 			}
-			golden := r.dir() + "golden.txt"
-			if *update {
-				if err := os.WriteFile(golden, b.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(b.Bytes(), want) {
-				t.Errorf("%s differs; review the result of -update:\n%s", golden, &b)
-			}
+			checkGolden(t, r.dir()+"golden.txt", b.Bytes())
 		})
 	}
 }

@@ -1,12 +1,31 @@
 package probe
 
 import (
+	"bytes"
 	"flag"
 	"math"
+	"os"
 	"testing"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
+
+// checkGolden compares with a golden file, which -update writes.
+func checkGolden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; review the result of -update:\n%s", file, got)
+	}
+}
 
 // checkMeasured checks what every Parse promises: exactly one of values and
 // error, and finite numbers.
