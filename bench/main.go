@@ -21,7 +21,9 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -59,6 +61,7 @@ func main() {
 	var o others
 	flag.StringVar(&o.newIperf3, "iperf3", "", "a newer iperf3 than the installed one, to compare with as well")
 	flag.StringVar(&o.neper, "neper", "", "directory of neper's programs, to compare with as well")
+	only := flag.String("only", "", "a regular expression: the contests to run, by name (default: all)")
 	dir := flag.String("o", "", "new directory for the results (default: a temporary one)")
 	flag.Parse()
 	if !rootless.Inside() {
@@ -71,7 +74,11 @@ func main() {
 	if *starts {
 		exit(startup(ctx, *blocks, os.Stdout))
 	}
-	exit(bench(ctx, o, *blocks, *runs, *dir, os.Stdout))
+	chosen, err := regexp.Compile(*only)
+	if err != nil {
+		exit(fmt.Errorf("-only: %w", err))
+	}
+	exit(bench(ctx, o, chosen, *blocks, *runs, *dir, os.Stdout))
 }
 
 func exit(err error) {
@@ -89,7 +96,7 @@ func asEngine(ctx context.Context, args []string) error {
 	return engine.Main(ctx, args, os.Stdout)
 }
 
-func bench(ctx context.Context, o others, blocks, runs int, dir string, w io.Writer) (err error) {
+func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int, dir string, w io.Writer) (err error) {
 	if err := rootless.Setup(); err != nil {
 		return err
 	}
@@ -113,7 +120,7 @@ func bench(ctx context.Context, o others, blocks, runs int, dir string, w io.Wri
 		return err
 	}
 	o.cc = strings.TrimSpace(string(cc))
-	contests := contests(limit, o)
+	contests := slices.DeleteFunc(contests(limit, o), func(c contest) bool { return !only.MatchString(c.name) })
 	results, err := run(ctx, contests, blocks, dir)
 	if err != nil {
 		return err

@@ -19,6 +19,8 @@ type asker struct {
 	every   int64    // ns from one burst of stamped requests to the next; 0 is no stamps
 	next    int64    // when the next burst begins
 	burst   int      // requests that are left of this one
+	read    int64    // when the last message was
+	heed    int      // requests until no reply to a stamped one can be outstanding
 	free    []int    // slots of a closed loop
 	board   *board   // nil when nobody watches
 	began   int64    // the measured window
@@ -50,24 +52,30 @@ func (a *asker) stamp(not string) {
 		a.stamps = "none: " + not
 		return
 	}
-	a.every = stampBurst * max(int64(a.c.stampEvery), int64(a.c.Duration)/maxSamples)
+	a.every = (1 + stampBurst) * max(int64(a.c.stampEvery), int64(a.c.Duration)/maxSamples)
 	a.stamps = fmt.Sprintf("SCHED and RX_SOFTWARE, %d requests every %v", stampBurst, time.Duration(a.every).Round(time.Microsecond))
 }
 
-// due reports whether a request at t is to be stamped.
-func (a *asker) due(t int64, measured bool) bool {
-	if a.every == 0 || !measured || a.samples.full() {
-		return false
-	}
-	if a.burst == 0 && t >= a.next {
-		a.burst, a.next = stampBurst, t+a.every
+// due reports whether a request at t is to be marked, whose reply is then stamped as
+// well, and whether it is to be a sample. The first of a burst is none: from it the
+// server learns to read the stamp of the next.
+func (a *asker) due(t int64, measured bool) (marked, sample bool) {
+	if a.burst == 0 && measured && a.every > 0 && t >= a.next && !a.samples.full() {
+		a.burst, a.next = stampBurst+1, t+a.every
 	}
 	if a.burst == 0 {
-		return false
+		a.heed = max(a.heed-1, 0)
+		return false, false
 	}
 	a.burst--
-	return true
+	a.heed = len(a.book.slots)
+	return true, a.burst < stampBurst && !a.samples.full()
 }
+
+// heeds reports whether the stamp of the next reply is to be read: it may answer a
+// sample, or show for the first time that the kernel stamps. To look for a message
+// with a stamp takes a fifth longer than without.
+func (a *asker) heeds() bool { return a.every > 0 && (a.heed > 0 || !a.sock.live) }
 
 // enter keeps a request that was sent at start with a stamp of a number.
 func (a *asker) enter(x slot, id uint32) {
@@ -176,9 +184,10 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 			if polls++; len(freed) == 0 && a.c.Spin && polls%pollsPerLook != 0 {
 				continue
 			}
-			t = now()
-			if len(freed) > 0 {
+			if t = a.read; len(freed) > 0 {
 				silent, polls = t, 0
+			} else {
+				t = now()
 			}
 			if t > look {
 				look = t + int64(askEvery)

@@ -17,16 +17,17 @@ type echoer struct {
 	sock     *stampedSocket
 	samples  samples
 	ids      uint32 // of stamps
-	last     int64  // when the last message came
-	polls    int    // looks for a message
+	polls    int    // looks for a message since the last one
+	silent   int64  // when they began, roughly
 	place    *place // where it spins
 	restore  func() // undoes that
+	marked   bool   // the last message was, so that the next may be a sample
 	noStamps string // why it takes none although asked to
 }
 
 // newEchoer prepares this thread and a socket for p.
 func newEchoer(p params, sock *stampedSocket) (*echoer, error) {
-	e := &echoer{params: p, sock: sock, last: now()}
+	e := &echoer{params: p, sock: sock}
 	if p.Spin {
 		at, restore, err := settle(false)
 		if err != nil {
@@ -63,7 +64,14 @@ func (e *echoer) flags() int {
 	if !e.Spin {
 		return 0
 	}
-	if e.polls++; e.polls%pollsPerLook == 0 && now()-e.last > int64(tick) {
+	if e.polls++; e.polls%pollsPerLook != 0 {
+		return unix.MSG_DONTWAIT
+	}
+	t := now()
+	if e.polls == pollsPerLook {
+		e.silent = t
+	}
+	if t-e.silent > int64(tick) {
 		return 0
 	}
 	return unix.MSG_DONTWAIT
@@ -82,16 +90,19 @@ func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
 // stamping reports whether a marked message is to be stamped.
 func (e *echoer) stamping() bool { return e.sock.on && !e.samples.full() }
 
+// heeds reports whether the stamp of the next message is to be read.
+func (e *echoer) heeds() bool { return e.sock.on && (e.marked || !e.sock.live) }
+
 // receive reads the next datagram: with stamps while a run of requests and
 // replies is on, and else with the count of drops.
 func (u *udpServer) receive() (n int, drops uint32, errno unix.Errno) {
 	if u.echo == nil {
 		return u.msg.recv(u.fd, 0)
 	}
-	n, errno = u.echo.sock.recv(u.msg.buf, u.echo.flags())
+	n, errno = u.echo.sock.recv(u.msg.buf, u.echo.flags(), u.echo.heeds())
 	u.msg.hdr.Namelen = u.echo.sock.fromLen
 	if errno == 0 {
-		u.echo.last = now()
+		u.echo.polls = 0
 	}
 	return n, u.drops, errno
 }
@@ -118,8 +129,15 @@ func (u *udpServer) reply(h header, n int) {
 	u.msg.buf[2] |= byte(kindAnswer)
 	u.meter.add(1, n)
 	e := u.echo
+	if e != nil {
+		e.marked = h.kind == kindStamped
+	}
 	if h.kind != kindStamped || e == nil || h.run != u.run || !e.stamping() {
-		u.msg.answer(u.fd, n)
+		if e != nil && e.Spin {
+			e.sock.send(u.msg.buf[:n], false) // a reply that cannot be sent is one that gets lost
+		} else {
+			u.msg.answer(u.fd, n)
+		}
 		return
 	}
 	if _, errno := e.reply(h.seq, u.msg.buf[:n]); errno != 0 {
@@ -185,7 +203,8 @@ func (s *server) echo(e *echoer) {
 			return
 		}
 		rest := b
-		if b[0] == markStamped && e.stamping() {
+		e.marked = b[0] == markStamped
+		if e.marked && e.stamping() {
 			// All bytes so far are acknowledged: stamps are numbered from here.
 			e.ids = sent + uint32(len(b)) - 1
 			n, errno := e.reply(seq, b)
@@ -217,7 +236,7 @@ var errTooLong = errors.New("the client went on long after the measured window")
 // when the other end is not silent.
 func (e *echoer) read(b []byte, deadline int64, s *stopper) error {
 	for got := 0; got < len(b); {
-		n, errno := e.sock.recv(b[got:], e.flags())
+		n, errno := e.sock.recv(b[got:], e.flags(), e.heeds())
 		switch {
 		case again(errno):
 			if err := mayWait(deadline, s); err != nil {
@@ -229,7 +248,7 @@ func (e *echoer) read(b []byte, deadline int64, s *stopper) error {
 			return io.EOF
 		default:
 			got += n
-			if e.last = now(); e.last > deadline {
+			if e.polls = 0; now() > deadline {
 				return errTooLong
 			}
 		}

@@ -44,6 +44,30 @@ func hotSend(fd int, b []byte, flags uintptr) (int, unix.Errno) {
 	return int(n), errno
 }
 
+// hotSendTo is send to an address.
+//
+//go:noinline
+func hotSendTo(fd int, b []byte, to *unix.RawSockaddrAny, toLen uint32) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(to)), uintptr(toLen))
+	return int(n), errno
+}
+
+// hotRecvFrom is recv with flags that tells where b came from.
+//
+//go:noinline
+func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fromLen *uint32) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, uintptr(unsafe.Pointer(from)), uintptr(unsafe.Pointer(fromLen)))
+	return int(n), errno
+}
+
+// hotRecv is recv with flags.
+//
+//go:noinline
+func hotRecv(fd int, b []byte, flags uintptr) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
+	return int(n), errno
+}
+
 // hotSendMessage sends one message.
 //
 //go:noinline

@@ -145,8 +145,12 @@ func (a *udpAsker) send(i int, start int64, measured bool) error {
 	x := slot{seq: a.seq, start: start, sent: start, measured: measured, sample: -1}
 	a.seq++
 	h := header{kind: kindEcho, run: a.run, seq: x.seq, sent: uint64(i)}
-	if a.due(start, measured) {
-		h.kind, x.sample = kindStamped, len(a.samples.list)
+	marked, sample := a.due(start, measured)
+	if marked {
+		h.kind = kindStamped
+	}
+	if sample {
+		x.sample = len(a.samples.list)
 	}
 	h.put(a.request)
 	_, errno := a.sock.send(a.request, x.sample >= 0)
@@ -177,7 +181,7 @@ func (a *udpAsker) renumber() error {
 }
 
 func (a *udpAsker) receive(flags int) ([]int, error) {
-	n, errno := a.sock.recv(a.buf, flags)
+	n, errno := a.sock.recv(a.buf, flags, a.heeds())
 	switch {
 	case transient(errno):
 		return nil, nil
@@ -185,6 +189,7 @@ func (a *udpAsker) receive(flags int) ([]int, error) {
 		return nil, fmt.Errorf("reply: %w", errno)
 	}
 	t := now()
+	a.read = t
 	h, ok := parseHeader(a.buf[:n])
 	if !ok || h.run != a.run || n != len(a.request) || h.kind != kindEcho|kindAnswer && h.kind != kindStamped|kindAnswer {
 		a.book.late++ // such as a repeated answer to the hello

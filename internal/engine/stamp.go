@@ -88,13 +88,20 @@ func (s *stampedSocket) stampOff() error {
 	return nil
 }
 
-// recv reads into b, which must not be empty.
-func (s *stampedSocket) recv(b []byte, flags int) (int, unix.Errno) {
+// recv reads into b, which must not be empty, and the stamp as well when it is to.
+func (s *stampedSocket) recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
+	s.rx = 0
+	if !stamp && flags&unix.MSG_DONTWAIT != 0 {
+		if s.from == nil {
+			return hotRecv(s.fd, b, uintptr(flags))
+		}
+		s.fromLen = unix.SizeofSockaddrAny
+		return hotRecvFrom(s.fd, b, uintptr(flags), s.from, &s.fromLen)
+	}
 	s.point(b, s.control[:])
 	if s.from != nil {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), unix.SizeofSockaddrAny
 	}
-	s.rx = 0
 	n, errno := s.recvMessage(uintptr(flags))
 	if errno != 0 {
 		return 0, errno
@@ -122,6 +129,12 @@ func (s *stampedSocket) recvMessage(flags uintptr) (int, unix.Errno) {
 // send writes b, which must not be empty, to where the last datagram came from,
 // or to the peer of a connected socket. stamp asks for a stamp of sending.
 func (s *stampedSocket) send(b []byte, stamp bool) (int, unix.Errno) {
+	switch {
+	case !stamp && s.from == nil:
+		return hotSend(s.fd, b, 0)
+	case !stamp:
+		return hotSendTo(s.fd, b, s.from, s.fromLen)
+	}
 	s.point(b, nil)
 	if stamp {
 		s.point(b, s.ask[:s.askLen])

@@ -90,8 +90,12 @@ func (a *tcpAsker) send(i int, start int64, measured bool) error {
 	x := slot{seq: a.seq, start: start, sent: start, measured: measured, sample: -1}
 	a.seq++
 	a.request[0] = 0
-	if a.due(start, measured) {
-		a.request[0], x.sample = markStamped, len(a.samples.list)
+	marked, sample := a.due(start, measured)
+	if marked {
+		a.request[0] = markStamped
+	}
+	if sample {
+		x.sample = len(a.samples.list)
 	}
 	b, deadline := a.request, start+int64(a.c.timeout)
 	if x.sample >= 0 {
@@ -117,8 +121,9 @@ func (a *tcpAsker) send(i int, start int64, measured bool) error {
 }
 
 func (a *tcpAsker) receive(flags int) ([]int, error) {
-	n, errno := a.sock.recv(a.in, flags)
+	n, errno := a.sock.recv(a.in, flags, a.heeds())
 	t := now()
+	a.read = t
 	a.freed = a.freed[:0]
 	switch {
 	case again(errno):
