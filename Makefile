@@ -14,7 +14,7 @@ export CGO_ENABLED := 0
 BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
 FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
 
-.PHONY: run build test tools flanneld check golden bench coverage startup fuzz clean
+.PHONY: run build test tools flanneld check golden bench coverage results startup fuzz clean
 
 run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
 	./bin/weir run
@@ -59,6 +59,12 @@ R ?= 70
 coverage: ## how often the intervals hold the truth, in R runs of 15 s; leave the machine alone
 	go run ./bench -coverage $(R) > docs/coverage.md.new
 	mv docs/coverage.md.new docs/coverage.md
+
+D ?= weir-results/all
+results: build ## every shipped study and every published figure, in their fast forms; 45 minutes, leave the machine alone
+	./scripts/install-tools $(PACKAGES)
+	./scripts/results $(D) > docs/results.md.new
+	mv docs/results.md.new docs/results.md
 
 startup: ## how long the networks take to be ready, in 10 rounds; leave the machine alone, then make golden
 	./scripts/install-tools $(PACKAGES)

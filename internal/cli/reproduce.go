@@ -48,6 +48,8 @@ reproduction, give the same -o again.`,
 				return err
 			}
 			switch {
+			case r.json && r.md:
+				return usage("--json or --md, not both")
 			case all && len(as) > 0:
 				return usage("--all tests every claim: no names beside it")
 			case from != nil && (r.dir != "" || r.fast):
@@ -72,6 +74,7 @@ reproduction, give the same -o again.`,
 	c.Flags().StringVarP(&r.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
 	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
 	c.Flags().BoolVar(&r.json, "json", false, "print JSON")
+	c.Flags().BoolVar(&r.md, "md", false, "print the verdicts as Markdown")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("from")
 	return c
@@ -130,9 +133,9 @@ func listClaims(shipped []claim.Claim, asJSON bool) error {
 
 // A reproduction tests claims.
 type reproduction struct {
-	version          string
-	dir              string
-	fast, keep, json bool
+	version              string
+	dir                  string
+	fast, keep, json, md bool
 }
 
 // existing tests claims on results that exist. A claim may be told of several runs;
@@ -303,15 +306,18 @@ func (r *reproduction) tell(outcomes []claim.Outcome, results []record.Result) e
 		return exit(exitEnvironment, errors.New("these results bear on no claim; weir reproduce lists the claims and their studies"))
 	}
 	var err error
-	if r.json {
+	switch {
+	case r.json:
 		err = report.ClaimsJSON(os.Stdout, outcomes)
-	} else {
+	case r.md:
+		err = report.ClaimsMarkdown(os.Stdout, outcomes)
+	default:
 		err = report.Claims(os.Stdout, outcomes, width())
 	}
 	if err != nil {
 		return err
 	}
-	if !r.json && len(results) > 0 {
+	if !r.json && !r.md && len(results) > 0 {
 		fmt.Printf("\nresults and reports: %s\n", r.dir)
 	}
 	// A trial that was skipped makes its claims untestable, which the table says.

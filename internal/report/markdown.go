@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/claim"
 )
 
 // Markdown writes the tables for a page of a project or an issue.
@@ -47,8 +49,7 @@ func Markdown(w io.Writer, r Run) error {
 	}
 	if r.Claims != nil {
 		fmt.Fprint(b, "\n## Published figures that these results bear on\n\n")
-		mdTable(b, claimColumns(r.Claims))
-		bullets(b, append(claimNotes(r.Claims), claimFootnote(r.Claims)))
+		mdClaims(b, r.Claims)
 	}
 	if len(p.Residue) > 0 {
 		fmt.Fprint(b, "\n## What differed without being asked\n")
@@ -65,6 +66,18 @@ func Markdown(w io.Writer, r Run) error {
 	}
 	bullets(b, lines)
 	return b.Flush()
+}
+
+// ClaimsMarkdown writes what became of published figures.
+func ClaimsMarkdown(w io.Writer, outcomes []claim.Outcome) error {
+	b := bufio.NewWriter(w)
+	mdClaims(b, outcomes)
+	return b.Flush()
+}
+
+func mdClaims(w io.Writer, outcomes []claim.Outcome) {
+	mdTable(w, claimColumns(outcomes))
+	bullets(w, append(claimNotes(outcomes), claimFootnote(outcomes)))
 }
 
 func bullets(w io.Writer, lines []string) {
