@@ -3,9 +3,12 @@ package studies_test
 import (
 	"bytes"
 	"io/fs"
+	"math"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/studies"
 )
@@ -16,9 +19,11 @@ func TestShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"cpu-stress.yaml", "direction-matrix.yaml", "fragmentation.yaml", "latency-under-load.yaml", "link-limited.yaml", "message-size.yaml", "mtu.yaml", "offload.yaml", "overlay-vs-ovs-one-host.yaml", "overlay-vs-ovs.yaml",
-		"policy.yaml", "quick.yaml", "scaling.yaml", "tool-agreement.yaml", "udp-vs-tcp.yaml", "vxlan-and-kvm.yaml"} {
-		if !slices.Contains(files, want) {
+		"cni-comparison", "cni-comparison-load", "cni-comparison-mpi", "cni-comparison-one-host", "cni-comparison-sizes",
+		"direction-matrix", "docker-overlay-throughput", "fragmentation", "latency-under-load", "link-limited", "message-size",
+		"mpi", "mtu", "offload", "overlay-vs-ovs", "overlay-vs-ovs-one-host", "policy-rules", "quick", "scaling",
+		"tool-agreement", "udp-vs-tcp", "vxlan-and-kvm", "vxlan-and-kvm-load"} {
+		if !slices.Contains(files, want+".yaml") {
 			t.Errorf("%s is not shipped", want)
 		}
 	}
@@ -28,8 +33,12 @@ func TestShipped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.HasPrefix(src, []byte("# ")) {
-				t.Error("the first line is no comment that says what the study is for")
+			about, _, _ := bytes.Cut(src, []byte("question:"))
+			if !bytes.HasPrefix(about, []byte("# ")) || !bytes.Contains(about, []byte("?")) {
+				t.Error("it does not begin with a comment that says which question it answers")
+			}
+			if !bytes.Contains(about, []byte("One should see")) {
+				t.Error("it does not say what to expect")
 			}
 			if n := bytes.Count(src, []byte("\n")); n > 30 {
 				t.Errorf("%d lines: a study is one idea in at most 30", n)
@@ -44,13 +53,38 @@ func TestShipped(t *testing.T) {
 			if s.Question == "" {
 				t.Error("no question")
 			}
-			cells := s.Cells(nil)
+			cells := s.Cells(catalog.Applies)
 			if len(cells) < 2 || len(study.Block(1, 1, cells)) != len(cells) {
 				t.Errorf("%d cells: nothing to compare", len(cells))
+			}
+			// The signed-rank test bounds no ratio with fewer blocks (stat.Ratio).
+			if n := ratios(s, cells); n > 0 && math.Pow(2, float64(1-s.Blocks)) > 0.05/float64(n) {
+				t.Errorf("%d blocks give no intervals to %d ratios that hold together", s.Blocks, n)
+			}
+			if d := catalog.Takes(s); d > time.Hour {
+				t.Errorf("it takes about %v", d)
+			}
+			if d := catalog.Takes(s.Faster()); d > 5*time.Minute {
+				t.Errorf("its fast form takes about %v: fewer blocks, or two studies", d)
 			}
 			if _, err := s.Encode(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
+}
+
+// ratios is how many ratios to the baseline a report of s has: one for each cell of
+// another network, and one more where response times are taken apart.
+func ratios(s study.Study, cells []study.Cell) (n int) {
+	for _, c := range cells {
+		if c.Network == s.Baseline {
+			continue
+		}
+		n++
+		if u, _ := s.Probe(c.Probe); u.Kind == "tcp-rr" || u.Kind == "udp-rr" || u.Kind == "udp-open" {
+			n++
+		}
+	}
+	return n
 }

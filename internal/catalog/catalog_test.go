@@ -74,7 +74,7 @@ func TestOptions(t *testing.T) {
 	}{
 		{&network.Host{}, nil},
 		{&network.VXLAN{}, []string{"port", "vni"}},
-		{&probe.UDPStream{}, []string{"batch", "rate", "recv", "send", "size"}},
+		{&probe.UDPStream{}, []string{"batch", "packets", "rate", "recv", "send", "size"}},
 		{&probe.Ping{}, []string{"interval", "size"}},
 	} {
 		if got := Options(c.of); !slices.Equal(got, c.want) {

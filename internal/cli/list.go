@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,7 +62,7 @@ var lists = map[string]func() ([]item, error){
 }
 
 func listCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, properties bool
 	names := catalog.Names(lists)
 	c := &cobra.Command{
 		Use:               "list networks|probes|factors|studies|claims",
@@ -80,6 +82,17 @@ func listCommand() *cobra.Command {
 				return printJSON(os.Stdout, items)
 			}
 			w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+			if properties {
+				if as[0] != "networks" {
+					return usage("--properties: only networks have any, not %s", as[0])
+				}
+				fmt.Fprintln(w, "network\tmodel\taddresses\tisolation\tservice discovery")
+				for _, i := range items {
+					p := i.Properties
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, p.Model, p.Addresses, p.Isolation, p.Discovery)
+				}
+				return w.Flush()
+			}
 			for _, i := range items {
 				opts := ""
 				if len(i.Options) > 0 {
@@ -91,6 +104,7 @@ func listCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&properties, "properties", false, "of networks: how they connect, address, isolate and find pods")
 	return c
 }
 
@@ -102,9 +116,18 @@ func listStudies() ([]item, error) {
 			return nil, err
 		}
 		is = append(is, item{Name: n, About: s.Question, Options: []string{
-			fmt.Sprintf("%d blocks of %v; with --fast %d of %v", s.Blocks, s.Duration, s.Fast.Blocks, s.Fast.Duration)}})
+			fmt.Sprintf("%d blocks of %v, %s; with --fast %d of %v, %s", s.Blocks, s.Duration, about(catalog.Takes(s)),
+				s.Fast.Blocks, s.Fast.Duration, about(catalog.Takes(s.Faster())))}})
 	}
 	return is, nil
+}
+
+// about is a duration as people say it.
+func about(d time.Duration) string {
+	if d < 90*time.Second {
+		return fmt.Sprintf("about %.0f s", math.Ceil(d.Seconds()/10)*10)
+	}
+	return fmt.Sprintf("about %.0f min", d.Minutes())
 }
 
 func printJSON(w io.Writer, v any) error {

@@ -41,6 +41,7 @@ func (r *run) start(ctx context.Context, t study.Trial, c changed) (beside []*tr
 		if err != nil {
 			return beside, err
 		}
+		paced.MTU = c.Plan.Path.MTU
 		l, err := trial.StartLoad(ctx, c.site, c.client, c.server, paced)
 		if err != nil {
 			return beside, err

@@ -68,7 +68,6 @@ func TestErrors(t *testing.T) {
 		{network.FlannelVXLAN{VNI: 1}, two, "flannel-vxlan: port 0 is outside 1..65535"},
 		{network.FlannelVXLAN{VNI: 1<<24 - 1, Port: 8472}, two, "flannel-vxlan: the device flannel.16777215 has more than 15 letters: use a smaller vni"},
 		{network.FlannelUDP{Port: -1}, two, "flannel-udp: port -1 is outside 1..65535"},
-		{network.FlannelHostGW{}, one, "flannel-hostgw: needs 2 hosts or more, topology has 1"},
 		{network.Canal{VNI: 1, Port: 8472, Rules: 10001}, two, "canal: 10001 rules is outside 0..10000"},
 		{network.Routed{Rules: -1}, two, "routed: -1 rules is outside 0..10000"},
 		{network.VMVLAN{Switch: "hub", Tag: 42, CPUs: 1, Queues: 1, VHost: "auto", Memory: 1 << 30}, two, `vm-vlan: switch "hub" is none of auto, bridge and ovs`},

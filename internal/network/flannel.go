@@ -96,7 +96,7 @@ func vxlanBackend(name string, vni, port int, masq bool) (flannel, error) {
 
 // plan starts etcd on the first host and flanneld on all, and attaches the pods.
 func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int) (plan.Plan, error) {
-	if err := checkHosts(f.name, t, 2); err != nil {
+	if err := checkHosts(f.name, t, 1); err != nil {
 		return plan.Plan{}, err
 	}
 	if underlay6(t) || is6(t.PodAll.Addr()) {

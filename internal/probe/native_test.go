@@ -140,11 +140,45 @@ func TestStreamChecks(t *testing.T) {
 		{UDPStream{Batch: 2}, "batch: 2 is outside 1..1 of single"},
 		{UDPStream{Batch: -1, Send: "mmsg"}, "batch: -1 is outside 1..1024 of mmsg"},
 		{UDPStream{Batch: 129, Send: "gso"}, "batch: 129 is outside 1..128 of gso"},
+		{UDPStream{Packets: 7}, ""}, {UDPStream{Packets: 7, Send: "gso"}, ""},
+		{UDPStream{Packets: -1}, "packets: -1 is not 1 or more"},
+		{UDPStream{Packets: 2, Size: 1400}, "packets: 2 says what size and batch are"},
+		{UDPStream{Packets: 200}, "packets: 200, on a path with an MTU of 576: size: "},
+		{UDPStream{Packets: 129, Send: "gso"}, "packets: 129, on a path with an MTU of 576: batch: 129 is outside 1..128 of gso"},
 		{UDPStream{Batch: 47, Send: "gso"}, "47 datagrams of 1400 bytes are more than the 65507 of one buffer: at most 46 of this size"},
 	} {
 		err := tc.p.Check()
 		if got := fmt.Sprint(err); tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(got, tc.want)) {
 			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)
+		}
+	}
+}
+
+// A datagram for so many packets fills them: one byte more needs another packet. The
+// sizes over IPv4 and Ethernet are those of A. Zismer, Performance of Docker overlay
+// networks, figure 13.
+func TestPackets(t *testing.T) {
+	const v4, v6 = "10.64.1.1:5201", "[fd00::1]:5201"
+	for _, tc := range []struct {
+		server  string
+		mtu     int
+		p       UDPStream
+		size, n string
+	}{
+		{v4, 1500, UDPStream{Packets: 1}, "1472", "1"},
+		{v4, 1500, UDPStream{Packets: 2}, "2952", "1"},
+		{v4, 1500, UDPStream{Packets: 7}, "10352", "1"},
+		{v4, 1450, UDPStream{Packets: 2}, "2846", "1"}, // 1424 in the first fragment, 1430 in the second
+		{v4, 65536, UDPStream{Packets: 1}, "65507", "1"},
+		{v6, 1500, UDPStream{Packets: 1}, "1452", "1"},
+		{v6, 1500, UDPStream{Packets: 2}, "2892", "1"}, // 1448 and 1452
+		{v4, 1500, UDPStream{Packets: 7, Send: "gso"}, "1472", "7"},
+		{v6, 1500, UDPStream{Packets: 7, Send: "mmsg"}, "1452", "7"},
+	} {
+		_, client := tc.p.Commands(Window{Server: netip.MustParseAddrPort(tc.server), MTU: tc.mtu, Duration: time.Second})
+		got := strings.Join(client, " ")
+		if !strings.Contains(got, " --size "+tc.size+" ") || !strings.Contains(got, " --batch "+tc.n+" ") {
+			t.Errorf("%+v at %d: %s, want datagrams of %s bytes, %s per call", tc.p, tc.mtu, got, tc.size, tc.n)
 		}
 	}
 }

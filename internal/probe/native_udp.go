@@ -23,8 +23,30 @@ type udpPath struct {
 	recv  string
 }
 
-func (p UDPStream) path() udpPath {
-	return udpPath{or(p.Size, defaultDatagram), p.Send, p.Batch, p.Recv}.filled()
+func (p UDPStream) path(w Window) udpPath {
+	size, batch := or(p.Size, defaultDatagram), p.Batch
+	switch {
+	case p.Packets > 0 && or(p.Send, "single") == "single":
+		size = fullDatagram(w, p.Packets)
+	case p.Packets > 0:
+		size, batch = fullDatagram(w, 1), p.Packets
+	}
+	return udpPath{size, p.Send, batch, p.Recv}.filled()
+}
+
+// fullDatagram is the payload, in bytes, of the largest datagram that needs no more
+// than n packets on the path. All fragments but the last carry a multiple of 8 bytes
+// (RFC 791, section 3.2; RFC 8200, section 4.5).
+func fullDatagram(w Window, n int) int {
+	const ipv4, ipv6, fragment, udp = 20, 40, 8, 8
+	room := min(w.MTU, 65535) - ipv4 // the loopback device's is more than a packet can have
+	if w.Server.Addr().Is6() {
+		room = w.MTU - ipv6
+		if n > 1 {
+			room -= fragment
+		}
+	}
+	return (n-1)*(room&^7) + room - udp
 }
 
 func (p UDPRate) path() udpPath {
@@ -91,8 +113,24 @@ func (p udpPath) check() error {
 	return nil
 }
 
-// Check returns an error that names the option and its bound.
-func (p UDPStream) Check() error { return p.path().check() }
+// leastMTU is the smallest that a path has (RFC 791: every host takes so much).
+const leastMTU = 576
+
+// Check returns an error that names the option and its bound. What Packets come to is
+// known only on a path, where the engine refuses more than a datagram or buffer holds.
+func (p UDPStream) Check() error {
+	switch {
+	case p.Packets < 0:
+		return fmt.Errorf("packets: %d is not 1 or more", p.Packets)
+	case p.Packets > 0 && (p.Size > 0 || p.Batch > 0):
+		return fmt.Errorf("packets: %d says what size and batch are, so neither can be given", p.Packets)
+	}
+	err := p.path(Window{MTU: leastMTU}).check()
+	if err != nil && p.Packets > 0 {
+		err = fmt.Errorf("packets: %d, on a path with an MTU of %d: %w", p.Packets, leastMTU, err)
+	}
+	return err
+}
 
 // Check returns an error that names the option and its bound.
 func (p UDPRate) Check() error { return p.path().check() }

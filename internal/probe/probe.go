@@ -15,6 +15,7 @@ import (
 // A Window says when and against whom to measure.
 type Window struct {
 	Server   netip.AddrPort
+	MTU      int           // of the path, as its ends see it, bytes
 	Warmup   time.Duration // traffic before the measurement, not counted
 	Duration time.Duration // of the measurement
 

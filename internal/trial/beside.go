@@ -67,6 +67,7 @@ type Load struct {
 	Name   string
 	Probe  probe.Probe // paced, if it shall be; it has a probe.DeliveryUnit
 	Rate   float64     // that it was paced to, in that unit; 0 is flat out
+	MTU    int         // of the path, bytes
 	Warmup time.Duration
 }
 
@@ -87,7 +88,7 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	c.driver.cpus, c.counter.cpus = apart(cli, srv)
 	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, loadPort),
-		Warmup: max(l.Warmup, settle), Duration: endless})
+		MTU: l.MTU, Warmup: max(l.Warmup, settle), Duration: endless})
 	// No agent runs them, so the server is to be asked, and the client to speak to programs.
 	return c, c.start(ctx, srv, append(serve, "--count"), cli, append(send, "--json"))
 }

@@ -54,7 +54,7 @@ func (s *Setup) execute(ctx context.Context) *execution {
 // commands asks the probe; cpus are those of the server's programs.
 func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 	w := probe.Window{
-		Server: netip.AddrPortFrom(s.Server.Addr, port), Warmup: s.Warmup, Duration: s.Duration,
+		Server: netip.AddrPortFrom(s.Server.Addr, port), MTU: s.Plan.Path.MTU, Warmup: s.Warmup, Duration: s.Duration,
 		Client: s.Client.Addr, Devices: slices.Compact([]string{s.Client.Dev, s.Server.Dev})}
 	if s.Site.Shell != nil {
 		w.Shell, w.Dir = s.Site.Shell(s.Client.Node, s.Server.Node, cpus)
