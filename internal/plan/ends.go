@@ -23,6 +23,9 @@ type End struct {
 	Dev   string     `json:"dev"` // that holds Addr
 }
 
+// String is the label and the node, as in "pod h1p1".
+func (e End) String() string { return e.Label + " " + e.Node }
+
 // ErrNoEnds says that a network has no two ends of the labels that are asked for.
 var ErrNoEnds = errors.New("the network has no such ends")
 

@@ -26,7 +26,7 @@ type Engines struct {
 }
 
 // StartEngines starts both and returns when the server listens. The caller stops
-// them. n tells the engines of a site apart: no two that run have the same one.
+// them. n tells engines apart: no two that run have one server node and the same n.
 func StartEngines(ctx context.Context, site *target.Site, client, server plan.End, n int) (*Engines, error) {
 	e := &Engines{addr: netip.AddrPortFrom(server.Addr, uint16(enginePort+n))}
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
