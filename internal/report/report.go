@@ -72,7 +72,7 @@ func (r Run) datapath() string {
 	for _, x := range r.Results {
 		if x.Found["cost"] != "" {
 			return s + " Several pairs of hosts were measured at once and shared them, too: absolute figures are of a shared machine, " +
-				"and less than a pair has to itself. What was not measured of each is CPU time. With one-at-a-time every pair has the machine to itself."
+				"not of what a pair has to itself, and whose CPU time it was is not known. With one-at-a-time every pair has the machine to itself."
 		}
 	}
 	return s
