@@ -18,7 +18,7 @@ func (p *Prepared) checkPairs() (errs []error) {
 		}
 		switch want, hosts := p.study.Topology.Hosts, len(n.Topology.Hosts); {
 		case hosts != want:
-			errs = append(errs, at(u, fmt.Errorf("pairs: all: %s has %d hosts and not %d: the pairs would not be the same in all networks", u.Name, hosts, want)))
+			errs = append(errs, at(u, fmt.Errorf("pairs: all: the study has %d hosts and %s takes %d: all networks must have the same pairs; measure this one in a study of its own", want, u.Name, hosts)))
 		case n.Topology.Shape == topo.Line && hosts > 2 && !p.study.OneAtATime:
 			errs = append(errs, at(u, fmt.Errorf("pairs: all: in %s packets pass the hosts between two others, so no two pairs are apart: add one-at-a-time", u.Name)))
 		}
