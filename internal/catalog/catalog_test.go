@@ -194,6 +194,9 @@ func TestPrepareRefuses(t *testing.T) {
 		{"load without a rate", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [tcp-rr@5%]", `s.yaml:4: condition load: "tcp-rr@5%": it cannot be held to a rate`},
 		{"stress", "networks: [host]\nprobes: [ping]\nfactors:\n  stress: [lots]", `s.yaml:4: condition stress: "lots" is none of 0`},
 		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: none is called pod; there are vxlan, host`},
+		{"pairs of other hosts", "networks: [host, bridge]\nprobes: [ping]\npairs: all", "s.yaml:1: pairs: all: the study has 2 hosts and bridge takes 1: all networks must have the same pairs"},
+		{"pairs of a line", "networks: [host, {use: vxlan-hops, hops: 3}]\nprobes: [ping]\nhosts: 4\npairs: all", "s.yaml:1: pairs: all: in vxlan-hops packets pass the hosts between two others, so no two pairs are apart: add one-at-a-time"},
+		{"pairs under load", "networks: [host]\nprobes: [ping]\npairs: all\nfactors: {load: [tcp-rr], mtu: [1500], stress: ['0']}", "pairs: all: load runs something beside a trial, which is for one pair of ends: leave the factor out, or measure one pair\npairs: all: stress runs"},
 		{"level of an option", "networks: [host]\nprobes: [udp-rr]\nfactors: {size: [many]}", "size"},
 		{"level for one network", "networks: [host, vxlan-overlay]\nprobes: [ping]\nfactors: {mtu: [600]}", "vxlan-overlay: "},
 	} {

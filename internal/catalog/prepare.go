@@ -50,6 +50,9 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 			errs = append(errs, fmt.Errorf("factor %q is neither a condition (%s) nor an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
 		}
 	}
+	if s.AllPairs {
+		errs = append(errs, p.checkPairs()...)
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -38,6 +38,8 @@ type studyFlags struct {
 	ipv6, podsIPv6   bool
 	keepDisturbed    bool
 	swap             bool
+	pairs            string
+	oneAtATime       bool
 	fast             bool
 	names            []string
 }
@@ -54,6 +56,8 @@ func (f *studyFlags) register(c *cobra.Command) {
 	fl.BoolVar(&f.fast, "fast", false, "the study's fast form: few blocks, short windows, wide intervals")
 	fl.BoolVar(&f.keepDisturbed, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
 	fl.BoolVar(&f.swap, "swap", false, "client and server change places in half of the blocks")
+	fl.StringVar(&f.pairs, "pairs", "one", "one: the ends that a network names; all: every two hosts, in rounds of pairs that are measured at once and have no host in common (with --hosts)")
+	fl.BoolVar(&f.oneAtATime, "one-at-a-time", false, "with --pairs all: the pairs of a round are measured one after the other, each with the whole machine")
 	fl.DurationVar(&f.warmup, "warmup", 0, "traffic before each measurement, not counted")
 	fl.DurationVar(&f.duration, "duration", 0, "of each measurement")
 	fl.Uint64Var(&f.seed, "seed", 0, "of the random order (default: random, recorded)")
@@ -163,6 +167,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 		"duration":       func() { s.Duration = f.duration },
 		"keep-disturbed": func() { s.KeepDisturbed = f.keepDisturbed },
 		"swap":           func() { s.Swap = f.swap },
+		"one-at-a-time":  func() { s.OneAtATime = f.oneAtATime },
 		"seed":           func() { s.Seed = f.seed },
 		"hosts":          func() { s.Topology.Hosts = f.hosts },
 		"pods":           func() { s.Topology.Pods = f.pods },
@@ -173,6 +178,11 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 	} {
 		if given(name) {
 			set()
+		}
+	}
+	if given("pairs") {
+		if s.AllPairs, err = study.ParsePairs(f.pairs); err != nil {
+			return fmt.Errorf("--pairs: %w", err)
 		}
 	}
 	if given("nic") {

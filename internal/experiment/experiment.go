@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -148,67 +149,108 @@ func (r *run) find(ctx context.Context, name string) error {
 
 // block runs the trials of block b that are missing.
 func (r *run) block(ctx context.Context, b int) error {
-	for _, t := range study.Block(r.Study.Seed, b, r.cells) {
-		if r.done[t.ID] {
+	for _, ts := range r.Study.Schedule(b, r.cells) {
+		if !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] }) {
 			continue
 		}
-		r.tell(Event{Text: fmt.Sprintf("block %d: %s over %s", b, t.Probe, t.Network)})
-		res, err := r.trial(ctx, t)
+		r.tell(Event{Text: fmt.Sprintf("block %d: %s over %s%s", b, ts[0].Probe, ts[0].Network, between(ts))})
+		rs, err := r.round(ctx, ts)
 		if err != nil {
 			return err
 		}
-		res.Format, res.Trial, res.Block = record.Format, t.ID, b
-		res.Asked = map[string]string{"network": t.Network, "probe": t.Probe}
-		maps.Copy(res.Asked, t.Levels)
-		if r.Guest != "" {
-			if res.Found == nil { // it did not come to measuring
-				res.Found = map[string]string{}
+		for i, t := range ts {
+			if err := r.keep(t, rs[i]); err != nil {
+				return err
 			}
-			res.Found["guest"] = r.Guest
 		}
-		res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // of joined errors
-		if err := r.Dir.Append(&res); err != nil {
-			return err
-		}
-		r.results = append(r.results, res)
-		r.done[t.ID] = true
-		r.ran++
-		r.tell(Event{Result: &res})
 	}
 	return nil
 }
 
-// trial runs one trial. Its error ends the run.
-func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err error) {
-	now := record.Result{Start: time.Now()}
+// keep records the result of a trial that is not recorded yet.
+func (r *run) keep(t study.Trial, res record.Result) error {
+	if r.done[t.ID] {
+		return nil
+	}
+	res.Format, res.Trial, res.Block = record.Format, t.ID, t.Block
+	res.Asked = map[string]string{"network": t.Network, "probe": t.Probe}
+	maps.Copy(res.Asked, t.Levels)
+	if r.Study.AllPairs {
+		res.Asked["pair"] = t.Pair.String()
+	}
+	if r.Guest != "" {
+		if res.Found == nil { // it did not come to measuring
+			res.Found = map[string]string{}
+		}
+		res.Found["guest"] = r.Guest
+	}
+	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // of joined errors
+	if err := r.Dir.Append(&res); err != nil {
+		return err
+	}
+	r.results = append(r.results, res)
+	r.done[t.ID] = true
+	r.ran++
+	r.tell(Event{Result: &res})
+	return nil
+}
+
+// round runs trials of one cell at once. One of them that is recorded already, by a
+// run that was killed, runs again, for the others are to be measured as all are, but
+// nothing of it is kept. Its error ends the run.
+func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, err error) {
+	now, t := record.Result{Start: time.Now()}, ts[0] // but for their pair, all are alike
 	p := r.paths[t.Network]
 	if p.err != nil {
-		return skipped(now, p.err), nil
+		return alike(len(ts), skipped(now, p.err)), nil
 	}
 	pr, err := r.Probe(t.Probe, t.Levels)
 	if err != nil {
-		return res, err
+		return nil, err
 	}
 	if err := r.lacks(pr); err != nil {
-		return skipped(now, err), nil
+		return alike(len(ts), skipped(now, err)), nil
 	}
 	if err := p.alive(ctx); err != nil {
-		return failed(now, ctx, err)
+		res, err := failed(now, ctx, err)
+		return alike(len(ts), res), err
 	}
 	swap := r.Study.Swapped(t.Block)
-	res, err = r.under(ctx, t.Cell, swap, func(c changed) (record.Result, error) {
-		beside, err := r.start(ctx, t, c)
-		defer stop(beside)
-		if err != nil {
-			return failed(now, ctx, err)
+	rs, err = r.underAll(ctx, ts, swap, func(cs []changed) ([]record.Result, error) {
+		var setups []trial.Setup
+		for _, c := range cs {
+			beside, err := r.start(ctx, t, c)
+			defer stop(beside)
+			if err != nil {
+				res, err := failed(now, ctx, err)
+				return alike(len(cs), res), err
+			}
+			s := r.setup(c, c.trial.ID, pr)
+			s.Beside = beside
+			if r.done[c.trial.ID] {
+				s.Raw = func(string, []byte) error { return nil }
+			}
+			setups = append(setups, s)
 		}
-		setup := r.setup(c, t.ID, pr)
-		setup.Beside = beside
-		return trial.Run(ctx, setup)
+		rs, err := trial.Together(ctx, setups)
+		for i, c := range cs {
+			if r.Study.AllPairs {
+				rs[i].Found["client"], rs[i].Found["server"] = c.client.String(), c.server.String()
+			}
+		}
+		return rs, err
 	})
-	if r.Study.Swap && res.Found != nil {
-		res.Found["swapped"] = strconv.FormatBool(swap)
+	for i := range rs {
+		if r.Study.Swap && rs[i].Found != nil {
+			rs[i].Found["swapped"] = strconv.FormatBool(swap)
+		}
+		r.tools(pr, &rs[i])
 	}
+	return rs, err
+}
+
+// tools adds the versions of what a trial was measured with.
+func (r *run) tools(pr probe.Probe, res *record.Result) {
 	if ps := probe.Programs(pr); res.Status == record.OK && len(ps) > 0 {
 		client := ps[len(ps)-1]
 		if res.Found["tool"] == "" { // its output does not tell its version
@@ -220,7 +262,6 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 			}
 		}
 	}
-	return res, err
 }
 
 // lacks says which program of the probe cannot be run.
@@ -232,6 +273,9 @@ func (r *run) lacks(p probe.Probe) error {
 	}
 	return nil
 }
+
+// alike is the same result n times.
+func alike(n int, r record.Result) []record.Result { return slices.Repeat([]record.Result{r}, n) }
 
 func skipped(r record.Result, why error) record.Result {
 	r.Status, r.Reason = record.Skipped, why.Error()
@@ -252,7 +296,7 @@ func (r *run) tell(e Event) {
 	if r.Progress == nil {
 		return
 	}
-	e.Total = r.blocks * len(r.cells)
+	e.Total = r.blocks * len(r.cells) * r.Study.Pairs()
 	e.Done = len(r.done)
 	if r.ran > 0 {
 		e.Left = time.Since(r.started) / time.Duration(r.ran) * time.Duration(e.Total-e.Done)

@@ -57,15 +57,16 @@ func (r *run) extend() error {
 // or, when it goes on behind the pilot, from the recorded ones. It is 0 when all
 // were skipped in no time.
 func (r *run) blockTime() time.Duration {
-	perTrial := 0.0 // seconds
+	seconds := 0.0
 	if r.ran > 0 {
-		perTrial = time.Since(r.started).Seconds() / float64(r.ran)
+		seconds = time.Since(r.started).Seconds() / float64(r.ran) * float64(len(r.cells)*r.Study.Pairs())
 	} else {
 		for _, res := range r.results {
-			perTrial += res.Elapsed / float64(len(r.results))
+			seconds += res.Elapsed / float64(len(r.results))
 		}
+		seconds *= float64(len(r.Study.Schedule(1, r.cells))) // what runs at once takes the time of one
 	}
-	return time.Duration(perTrial * float64(len(r.cells)) * float64(time.Second))
+	return time.Duration(seconds * float64(time.Second))
 }
 
 // needed returns the number of blocks that the comparison with the largest

@@ -72,6 +72,7 @@ type fakeSite struct {
 	*machine
 	name    string
 	applied []string // one line per call
+	mu      sync.Mutex
 	trials  int
 	closed  int
 }
@@ -182,21 +183,24 @@ func (n fakeNode) beside(ctx context.Context, c target.Cmd) error {
 	return context.Cause(ctx)
 }
 
-func (n fakeNode) obey(ctx context.Context, out io.Writer, order string) (float64, error) {
-	f := n.site
+func (node fakeNode) obey(ctx context.Context, out io.Writer, order string) (float64, error) {
+	f := node.site
 	if strings.HasPrefix(order, `["reach"`) {
 		if f.reach != nil {
 			return 0, f.reach(f.name)
 		}
 		return 0, nil
 	}
+	f.mu.Lock()
 	f.trials++
+	n := f.trials
+	f.mu.Unlock()
 	f.log.add("%s: trial", f.name)
 	fmt.Fprintln(out, probe.MarkBegin)
 	time.Sleep(time.Second)
 	fmt.Fprintln(out, probe.MarkEnd)
 	if f.measure != nil {
-		return f.measure(ctx, f.name, f.trials)
+		return f.measure(ctx, f.name, n)
 	}
 	return 1e9, nil
 }

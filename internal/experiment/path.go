@@ -6,13 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/trial"
-	"github.com/weir-bench/weir/record"
 )
 
 // reachTime bounds how long a new path may take to carry its first packet.
@@ -30,7 +27,7 @@ type path struct {
 // A link is two ends of a path that have been asked for.
 type link struct {
 	client, server plan.End
-	n              int // of the links of the path, in their order
+	n              int // of the links of the path to this server's node, in their order
 	engines        *trial.Engines
 	carried        bool  // a packet, once
 	apart          error // why it carries none
@@ -92,7 +89,13 @@ func (p *path) alive(ctx context.Context) error { return p.site.Verify(ctx, nil)
 func (p *path) link(client, server plan.End) *link {
 	nodes := [2]string{client.Node, server.Node}
 	if p.links[nodes] == nil {
-		p.links[nodes] = &link{client: client, server: server, n: len(p.links)}
+		l := &link{client: client, server: server}
+		for other := range p.links {
+			if other[1] == server.Node {
+				l.n++
+			}
+		}
+		p.links[nodes] = l
 	}
 	return p.links[nodes]
 }
@@ -113,7 +116,7 @@ func (l *link) connect(ctx context.Context, p *path) error {
 	if err = l.reach(ctx, p, p.plan.On(l.client, l.server)); err == nil || ctx.Err() != nil || p.alive(ctx) != nil {
 		return err
 	}
-	l.apart = fmt.Errorf("%w, %s %s and %s %s: %w", errApart, l.client.Label, l.client.Node, l.server.Label, l.server.Node, err)
+	l.apart = fmt.Errorf("%w, %v and %v: %w", errApart, l.client, l.server, err)
 	return errors.Join(l.apart, l.stop())
 }
 
@@ -160,60 +163,4 @@ func (p *path) close() error {
 		errs = append(errs, p.site.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// A changed path is a link under the conditions of a trial.
-type changed struct {
-	*path
-	*link
-	condition.Changed
-}
-
-// under brings the path of a cell under its conditions, runs f between the ends that
-// it asks for, the other way round with swap, and brings the path back. Its error
-// ends the run.
-func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed) (record.Result, error)) (res record.Result, err error) {
-	now, p := record.Result{Start: time.Now()}, r.paths[c.Network]
-	change, err := condition.Change(p.Driver, p.Topology, condition.Of(c.Levels))
-	if errors.Is(err, plan.ErrRebuild) {
-		return skipped(now, err), nil
-	}
-	if err != nil {
-		return res, fmt.Errorf("%s: %w", c.Network, err)
-	}
-	client, server, err := change.Plan.Between(c.Levels[condition.Ends])
-	if errors.Is(err, plan.ErrNoEnds) {
-		return skipped(now, err), nil
-	}
-	if err != nil {
-		return res, err
-	}
-	if swap {
-		client, server = server, client
-	}
-	l := p.link(client, server)
-	links := []*link{l}
-	if r.Study.Swap {
-		links = append(links, p.link(server, client)) // one way alone is not what was asked for
-	}
-	for _, l := range links {
-		if err := l.connect(ctx, p); errors.Is(err, errApart) {
-			return skipped(now, err), nil
-		} else if err != nil {
-			return failed(now, ctx, err)
-		}
-	}
-	change.Plan = change.Plan.On(client, server)
-	// A condition is undone even when the run is being cancelled: what follows in
-	// this process must find the network as it was built.
-	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
-	if err := p.site.Apply(ctx, change.Do); err != nil {
-		return failed(now, ctx, fmt.Errorf("condition: %w", err))
-	}
-	if len(change.Do) > 0 || !l.engines.Alive() {
-		if err := l.reach(ctx, p, change.Plan); err != nil {
-			return failed(now, ctx, err)
-		}
-	}
-	return f(changed{p, l, change})
 }

@@ -119,15 +119,7 @@ func cellKey(t Table, r Row) string {
 }
 
 // blockValues returns one value per block of a row's ok trials.
-func blockValues(r Row) []float64 {
-	var trials []record.Result
-	for _, p := range r.Points {
-		if p.Has && p.Status == record.OK {
-			trials = append(trials, record.Result{Block: p.Block, Status: p.Status, Values: []record.Value{{Name: "v", Value: p.Value}}})
-		}
-	}
-	return ordered(PerBlock(trials, "v"))
-}
+func blockValues(r Row) []float64 { return ordered(r.values().perBlock(median)) }
 
 // String names the cell: network, probe, and the levels that vary.
 func (c Cell) String() string {

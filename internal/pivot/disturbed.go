@@ -99,25 +99,34 @@ func around(results []record.Result, i int, of func(record.Result) float64) floa
 	return sum / weight
 }
 
-// mostDisturbed is the share of the blocks of a comparison that may be disturbed:
-// what is left then is no longer a fair sample of the time that was measured.
+// mostDisturbed is the share of the blocks of a comparison, or of the pairs of hosts
+// in all blocks, that may be disturbed: what is left then is no longer a fair sample of the time that was measured.
 const mostDisturbed = 1.0 / 3
 
 // Refused says why a comparison of these cells gets no verdict, "" when it gets one.
 func Refused(cells ...[]record.Result) string {
-	dirty, all := map[int]bool{}, map[int]bool{}
+	type place struct {
+		block int
+		pair  string
+	}
+	dirty, all := map[place]bool{}, map[place]bool{}
+	noun := "blocks"
 	for _, trials := range cells {
 		for _, t := range trials {
+			at := place{t.Block, t.Asked[pair]}
+			if at.pair != "" {
+				noun = "pairs of hosts in all blocks"
+			}
 			if t.Status == record.OK || t.Status == record.Disturbed {
-				all[t.Block] = true
+				all[at] = true
 			}
 			if t.Status == record.Disturbed {
-				dirty[t.Block] = true
+				dirty[at] = true
 			}
 		}
 	}
 	if len(dirty) == 0 || float64(len(dirty)) <= mostDisturbed*float64(len(all)) {
 		return ""
 	}
-	return fmt.Sprintf("no verdict: %d of %d blocks were disturbed", len(dirty), len(all))
+	return fmt.Sprintf("no verdict: %d of %d %s were disturbed", len(dirty), len(all), noun)
 }

@@ -26,6 +26,7 @@ func group(results []record.Result, first []string) []cells {
 	for _, r := range results {
 		asked := maps.Clone(r.Asked)
 		delete(asked, Network)
+		delete(asked, pair) // all of them make one table
 		k := key(asked)
 		c, ok := byKey[k]
 		if !ok {
@@ -212,14 +213,7 @@ const maxNamed = 3
 // far names the blocks whose ratio is far from that of the others. They count
 // like any other block: an outlier is a reason to look, not to drop.
 func (c cells) far(base, other, metric string) string {
-	a, b := c.pairs(base, other, metric)
-	x, y := PerBlock(c.trials[base], metric), PerBlock(c.trials[other], metric)
-	var blocks []int
-	for _, block := range slices.Sorted(maps.Keys(x)) {
-		if _, ok := y[block]; ok {
-			blocks = append(blocks, block)
-		}
-	}
+	blocks, a, b := c.match(base, other, metric)
 	out := stat.Outliers(a, b)
 	if len(out) > maxNamed {
 		var ratios []float64
@@ -240,27 +234,12 @@ func (c cells) pairs(base, other, metric string) (a, b []float64) {
 	if metric == "" {
 		return nil, nil
 	}
-	x, y := PerBlock(c.trials[base], metric), PerBlock(c.trials[other], metric)
-	for _, block := range slices.Sorted(maps.Keys(x)) {
-		if v, ok := y[block]; ok {
-			a, b = append(a, x[block]), append(b, v)
-		}
-	}
+	_, a, b = c.match(base, other, metric)
 	return a, b
 }
 
-// PerBlock returns the value called name of each block that has an ok trial.
-// Several ok trials of one cell in one block are not replicates: their mean is the
-// block's value.
-func PerBlock(trials []record.Result, name string) map[int]float64 {
-	mean, n := map[int]float64{}, map[int]float64{}
-	for _, r := range trials {
-		if v, ok := r.Get(name); ok && r.Status == record.OK {
-			n[r.Block]++
-			mean[r.Block] += v.Value/n[r.Block] - mean[r.Block]/n[r.Block] // a sum may overflow
-		}
-	}
-	return mean
+func (c cells) match(base, other, metric string) (blocks []int, a, b []float64) {
+	return match(valuesOf(c.trials[base], metric), valuesOf(c.trials[other], metric))
 }
 
 func appendNew(list []string, more ...string) []string {

@@ -36,11 +36,12 @@ type Options struct {
 // A Pivot is everything that a report shows of the numbers.
 type Pivot struct {
 	Baseline    string   `json:"baseline"`
-	Confidence  float64  `json:"confidence"`  // with which all ratios hold together
-	Comparisons int      `json:"comparisons"` // the number of ratios
-	Each        float64  `json:"each"`        // the confidence of each one, so that all hold
-	Blocks      int      `json:"blocks"`      // that have any trial
-	Networks    []string `json:"networks"`    // all of them, the baseline first
+	Confidence  float64  `json:"confidence"`      // with which all ratios hold together
+	Comparisons int      `json:"comparisons"`     // the number of ratios
+	Each        float64  `json:"each"`            // the confidence of each one, so that all hold
+	Blocks      int      `json:"blocks"`          // that have any trial
+	Pairs       int      `json:"pairs,omitempty"` // of hosts, that a block measures
+	Networks    []string `json:"networks"`        // all of them, the baseline first
 	Tables      []Table  `json:"tables"`
 	// Residue is what differed without being a factor.
 	Residue  []Difference `json:"residue,omitempty"`
@@ -105,12 +106,14 @@ type Summary struct {
 
 // A Point is one trial.
 type Point struct {
-	Trial  string        `json:"trial"`
-	Block  int           `json:"block"`
-	Status record.Status `json:"status"`
-	Reason string        `json:"reason,omitempty"`
-	Value  float64       `json:"value"` // of the table's metric
-	Has    bool          `json:"has"`   // whether the trial gave one
+	Trial   string        `json:"trial"`
+	Block   int           `json:"block"`
+	Pair    string        `json:"pair,omitempty"`    // of hosts, A-B, when the study measures all
+	Swapped bool          `json:"swapped,omitempty"` // client and server have changed places
+	Status  record.Status `json:"status"`
+	Reason  string        `json:"reason,omitempty"`
+	Value   float64       `json:"value"` // of the table's metric
+	Has     bool          `json:"has"`   // whether the trial gave one
 }
 
 // Trials returns the number of all trials of the row.
@@ -146,6 +149,7 @@ func New(results []record.Result, o Options) Pivot {
 		blocks[r.Block] = true
 	}
 	p.Blocks = len(blocks)
+	p.Pairs = len(slices.DeleteFunc(levels(results, pair), func(of string) bool { return of == "" }))
 
 	groups := group(results, o.Probes)
 	for _, g := range groups {

@@ -43,6 +43,9 @@ var known = []string{"path.mtu", "path.overhead", "ceiling", "link", "mss"}
 // the other.
 const designed = "swapped"
 
+// endsOfPairs differ between the pairs of a block.
+var endsOfPairs = []string{"client", "server"}
+
 // absent stands for a key that a trial did not find.
 const absent = "(not found)"
 
@@ -57,7 +60,7 @@ func residue(groups []cells) []Difference {
 	var out []Difference
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		s := scope(groups, k)
-		if s == "" || k == designed || s != InCell && slices.Contains(known, k) {
+		if s == "" || k == designed || slices.Contains(endsOfPairs, k) || s != InCell && slices.Contains(known, k) {
 			continue
 		}
 		out = append(out, Difference{Key: k, Scope: s, Values: seen(groups, k)})

@@ -20,7 +20,8 @@ func newRow(network string, trials []record.Result, metric, unit string) Row {
 	odd := 0
 	for _, t := range trials {
 		v, has := t.Get(metric)
-		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Status: t.Status, Reason: t.Reason, Value: v.Value, Has: has})
+		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Asked[pair], Swapped: t.Found[designed] == "true",
+			Status: t.Status, Reason: t.Reason, Value: v.Value, Has: has})
 		switch t.Status {
 		case record.OK:
 			r.OK++
@@ -68,8 +69,9 @@ func (r *Row) summarise(trials []record.Result) {
 		for _, v := range t.Values {
 			if !seen[v.Name] {
 				seen[v.Name] = true
-				vs := ordered(PerBlock(trials, v.Name))
-				r.Values = append(r.Values, Summary{Name: v.Name, Unit: v.Unit, Median: median(vs), Mean: mean(vs), N: len(vs)})
+				vs := valuesOf(trials, v.Name)
+				r.Values = append(r.Values, Summary{Name: v.Name, Unit: v.Unit,
+					Median: median(ordered(vs.perBlock(median))), Mean: mean(ordered(vs.perBlock(mean))), N: len(vs)})
 			}
 		}
 	}
@@ -193,21 +195,4 @@ func (r Row) Percentile(p float64) (float64, bool) {
 		return 0, false
 	}
 	return float64(r.Hist.ValueAtQuantile(100*p)) / 1e9, true
-}
-
-// Pair returns the values of two rows of a table for the blocks in which both
-// have an ok trial, in the order of the blocks.
-func Pair(base, other Row) (a, b []float64) {
-	in := map[int]float64{}
-	for _, p := range base.Points {
-		if p.Has && p.Status == record.OK {
-			in[p.Block] = p.Value
-		}
-	}
-	for _, p := range other.Points {
-		if v, ok := in[p.Block]; ok && p.Has && p.Status == record.OK {
-			a, b = append(a, v), append(b, p.Value)
-		}
-	}
-	return a, b
 }

@@ -23,6 +23,9 @@ type End struct {
 	Dev   string     `json:"dev"` // that holds Addr
 }
 
+// String is the label and the node, as in "pod h1p1".
+func (e End) String() string { return e.Label + " " + e.Node }
+
 // ErrNoEnds says that a network has no two ends of the labels that are asked for.
 var ErrNoEnds = errors.New("the network has no such ends")
 
@@ -41,29 +44,69 @@ func SplitEnds(pair string) (from, to string, err error) {
 // ends of the kind that the network lists first. On a lone host they are two
 // ends, unless the network has only one, which then talks to itself.
 func (p Plan) Between(pair string) (client, server End, err error) {
-	if len(p.Ends) == 0 {
-		return client, server, fmt.Errorf("%w: it has none at all", ErrNoEnds)
-	}
-	from, to := p.Ends[0].Label, p.Ends[0].Label
-	if pair != "" {
-		if from, to, err = SplitEnds(pair); err != nil {
-			return client, server, err
-		}
-	}
-	for _, label := range []string{from, to} {
-		if known := p.labels(); !slices.Contains(known, label) {
-			return client, server, fmt.Errorf("%w: none is called %s; there are %s", ErrNoEnds, label, strings.Join(known, ", "))
-		}
+	from, to, err := p.kinds(pair)
+	if err != nil {
+		return client, server, err
 	}
 	as, bs := p.Labelled(from), p.Labelled(to)
 	client, server = as[0], bs[len(bs)-1]
 	if client == server && len(p.Ends) > 1 {
 		return client, server, fmt.Errorf("%w: %s is the only one called %s", ErrNoEnds, client.Node, from)
 	}
-	if from != to && client.Node == client.Host && server.Node == server.Host {
-		return client, server, fmt.Errorf("%w: %s and %s are addresses of hosts, and which one a host sends from follows from the other end", ErrNoEnds, from, to)
+	return client, server, sourced(client, server)
+}
+
+// BetweenHosts is Between for two hosts: each end is the first one on its host with
+// its label.
+func (p Plan) BetweenHosts(pair, clientHost, serverHost string) (client, server End, err error) {
+	from, to, err := p.kinds(pair)
+	if err != nil {
+		return client, server, err
 	}
-	return client, server, nil
+	if client, err = p.first(from, clientHost); err != nil {
+		return client, server, err
+	}
+	if server, err = p.first(to, serverHost); err != nil {
+		return client, server, err
+	}
+	return client, server, sourced(client, server)
+}
+
+// kinds returns the labels that a pair FROM-TO means, which the plan has.
+func (p Plan) kinds(pair string) (from, to string, err error) {
+	if len(p.Ends) == 0 {
+		return "", "", fmt.Errorf("%w: it has none at all", ErrNoEnds)
+	}
+	from, to = p.Ends[0].Label, p.Ends[0].Label
+	if pair != "" {
+		if from, to, err = SplitEnds(pair); err != nil {
+			return "", "", err
+		}
+	}
+	for _, label := range []string{from, to} {
+		if known := p.labels(); !slices.Contains(known, label) {
+			return "", "", fmt.Errorf("%w: none is called %s; there are %s", ErrNoEnds, label, strings.Join(known, ", "))
+		}
+	}
+	return from, to, nil
+}
+
+// first returns the first end on a host that has a label.
+func (p Plan) first(label, host string) (End, error) {
+	for _, e := range p.Labelled(label) {
+		if e.Host == host {
+			return e, nil
+		}
+	}
+	return End{}, fmt.Errorf("%w: none on %s is called %s", ErrNoEnds, host, label)
+}
+
+// sourced returns an error when it is not known from which address the ends send.
+func sourced(client, server End) error {
+	if client.Label != server.Label && client.Node == client.Host && server.Node == server.Host {
+		return fmt.Errorf("%w: %s and %s are addresses of hosts, and which one a host sends from follows from the other end", ErrNoEnds, client.Label, server.Label)
+	}
+	return nil
 }
 
 // Labelled returns the ends with a label, in their order.

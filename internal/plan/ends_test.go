@@ -45,6 +45,30 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+// Between two hosts both ends are the first of their label on their host.
+func TestBetweenHosts(t *testing.T) {
+	end := func(label, host, node string) End { return End{Label: label, Host: host, Node: node} }
+	p := Plan{Ends: []End{end(Pod, "h1", "h1p1"), end(Pod, "h1", "h1p2"), end(Pod, "h2", "h2p1"), end(Pod, "h2", "h2p2"), end("vx", "h2", "h2"),
+		end(Host, "h1", "h1"), end(Host, "h2", "h2"), end(Host, "h3", "h3")}}
+	for _, x := range []struct{ pair, from, to, client, server, err string }{
+		{"", "h1", "h2", "pod h1p1", "pod h2p1", ""},
+		{"", "h2", "h1", "pod h2p1", "pod h1p1", ""},
+		{"pod-host", "h1", "h3", "pod h1p1", "host h3", ""},
+		{"host-host", "h2", "h3", "host h2", "host h3", ""},
+		{"", "h1", "h3", "", "", "the network has no such ends: none on h3 is called pod"},
+		{"pod-gpu", "h1", "h2", "", "", "the network has no such ends: none is called gpu; there are pod, vx, host"},
+		{"host-vx", "h1", "h2", "", "", "the network has no such ends: host and vx are addresses of hosts, and which one a host sends from follows from the other end"},
+	} {
+		client, server, err := p.BetweenHosts(x.pair, x.from, x.to)
+		switch {
+		case x.err != "" && (err == nil || err.Error() != x.err || !errors.Is(err, ErrNoEnds)):
+			t.Errorf("%s from %s to %s: error %v, want %s", x.pair, x.from, x.to, err, x.err)
+		case x.err == "" && (err != nil || client.String() != x.client || server.String() != x.server):
+			t.Errorf("%s from %s to %s: %v and %v, %v", x.pair, x.from, x.to, client, server, err)
+		}
+	}
+}
+
 // A pair has its own path where there is one.
 func TestOn(t *testing.T) {
 	p := Plan{Path: Path{MTU: 1450}, Paths: map[string]Path{"pod-host": {MTU: 1500}}}

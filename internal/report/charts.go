@@ -46,7 +46,11 @@ func (p painter) figures(t pivot.Table) (out []figure, notes []string) {
 			out = append(out, figure{caption, template.HTML(svg)}) // package chart escapes its texts
 		}
 	}
-	return out, notes
+	hosts, err := p.hosts(t)
+	if err != nil {
+		notes = append(notes, fmt.Sprintf("the matrix of hosts is not drawn: %v", err))
+	}
+	return append(out, hosts...), notes
 }
 
 func (p painter) ratios(t pivot.Table) (string, []byte, error) {

@@ -207,6 +207,9 @@ func method(p pivot.Pivot) []string {
 		"A trial is one measurement of one network. A block is one pass through all of them in random order. Blocks are the samples; what happens inside a trial is not.",
 		"A value is the median over blocks. Its interval holds by itself, with 95 % confidence.",
 	}
+	if p.Pairs > 0 {
+		out = append(out, pooled(p))
+	}
 	if p.Comparisons > 0 {
 		out = append(out,
 			fmt.Sprintf("A ratio divides a network by %s of the same block, so that what changes slowly on the machine hits both. What is printed is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios lie evenly around their centre. Where neighbouring blocks are correlated, they are averaged first, and a note says so. It assumes no normal distribution.", p.Baseline),

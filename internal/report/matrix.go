@@ -26,47 +26,70 @@ func (p painter) matrices(m pivot.Matrix) ([]figure, error) {
 }
 
 func (p painter) matrix(m pivot.Matrix, network string) (figure, error) {
-	cells := make([][]chart.Cell, len(m.From))
-	var found []float64
-	var alt []string
+	values := map[[2]string]float64{}
 	base, metric := "", ""
-	for i, from := range m.From {
-		cells[i] = make([]chart.Cell, len(m.To))
-		for n, to := range m.To {
-			t := m.Tables[[2]string{from, to}]
-			for _, r := range t.Rows {
-				if r.Network == network && r.Value.N > 0 {
-					base, metric = t.Unit, metricName(t.Metric)
-					cells[i][n] = chart.Cell{Value: r.Value.Center, Label: "?"}
-					found = append(found, r.Value.Center)
-					alt = append(alt, fmt.Sprintf("%s to %s %s", from, to, unit.Format(r.Value.Center, t.Unit)))
-				}
+	for at, t := range m.Tables {
+		for _, r := range t.Rows {
+			if r.Network == network && r.Value.N > 0 {
+				base, metric = t.Unit, t.Metric
+				values[at] = r.Value.Center
 			}
 		}
 	}
-	if found == nil {
-		return figure{}, nil
-	}
-	top := 0.0
-	for _, v := range found {
-		top = max(top, v)
-	}
-	factor, label := scale(top, base)
-	for i := range found {
-		found[i] *= factor
-	}
-	d := decimals(found)
-	for _, row := range cells {
-		for n, x := range row {
-			if x.Label != "" {
-				row[n] = chart.Cell{Value: x.Value * factor, Label: fixed(x.Value*factor, d)}
-			}
-		}
-	}
-	caption := fmt.Sprintf("%s by direction, %s", strings.ToUpper(metric[:1])+metric[1:], network)
+	caption := "by direction, " + network
 	if l := levelText(m.Levels); l != "" {
 		caption += ", " + l
 	}
-	svg, err := chart.Heat(m.From, m.To, cells, metric+label, probeTitle(m.Probe)+", "+caption+": "+strings.Join(alt, "; ")+".")
+	return heat(m.From, m.To, values, pivot.Table{Probe: m.Probe, Metric: metric, Unit: base}, caption)
+}
+
+// hosts draws what goes from each host to each other, one figure per network; none
+// when the study does not measure all pairs of hosts.
+func (p painter) hosts(t pivot.Table) ([]figure, error) {
+	var out []figure
+	for _, r := range t.Rows {
+		names, medians := r.Hosts()
+		caption := "by host of client and server, median over blocks, " + r.Network
+		f, err := heat(names, names, medians, t, caption)
+		if err != nil {
+			return out, err
+		}
+		if f.SVG != "" {
+			out = append(out, f)
+		}
+	}
+	return out, nil
+}
+
+// heat draws the values of a table's metric by from and to; nothing when there are
+// none.
+func heat(from, to []string, values map[[2]string]float64, t pivot.Table, caption string) (figure, error) {
+	if len(values) == 0 {
+		return figure{}, nil
+	}
+	top := 0.0
+	for _, v := range values {
+		top = max(top, v)
+	}
+	factor, label := scale(top, t.Unit)
+	var scaled []float64
+	for _, v := range values {
+		scaled = append(scaled, v*factor)
+	}
+	d := decimals(scaled)
+	cells := make([][]chart.Cell, len(from))
+	var alt []string
+	for i, f := range from {
+		cells[i] = make([]chart.Cell, len(to))
+		for n, g := range to {
+			if v, ok := values[[2]string{f, g}]; ok {
+				cells[i][n] = chart.Cell{Value: v * factor, Label: fixed(v*factor, d)}
+				alt = append(alt, fmt.Sprintf("%s to %s %s", f, g, unit.Format(v, t.Unit)))
+			}
+		}
+	}
+	metric := metricName(t.Metric)
+	caption = strings.ToUpper(metric[:1]) + metric[1:] + " " + caption
+	svg, err := chart.Heat(from, to, cells, metric+label, probeTitle(t.Probe)+", "+caption+": "+strings.Join(alt, "; ")+".")
 	return figure{caption, template.HTML(svg)}, err
 }

@@ -67,8 +67,15 @@ func (r Run) datapath() string {
 	if r.Machines > 1 {
 		return ""
 	}
-	return "One machine is a datapath bench: both ends share its CPUs and there is no NIC. " +
+	s := "One machine is a datapath bench: both ends share its CPUs and there is no NIC. " +
 		"These numbers are datapath cost, not network throughput."
+	for _, x := range r.Results {
+		if x.Found["cost"] != "" {
+			return s + " Several pairs of hosts were measured at once and shared them, too: absolute figures are of a shared machine, " +
+				"not of what a pair has to itself, and whose CPU time it was is not known. With one-at-a-time every pair has the machine to itself."
+		}
+	}
+	return s
 }
 
 // census says how many trials there are and what became of them.

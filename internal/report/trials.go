@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -9,7 +10,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A trialTable shows every trial: one row per block, one column per network.
+// A trialTable shows every trial: one row per block, and pair of hosts where there
+// are several, one column per network.
 type trialTable struct {
 	Unit     string
 	Networks []string
@@ -17,20 +19,28 @@ type trialTable struct {
 }
 
 type trialRow struct {
-	Block int
+	place
 	Cells []cell
 }
 
+// A place is where in a run a network is compared with others.
+type place struct {
+	Block int
+	Pair  string
+}
+
+func placeOf(p pivot.Point) place { return place{p.Block, p.Pair} }
+
 func trials(t pivot.Table) trialTable {
-	top, byBlock, order := 0.0, map[int]map[string]cell{}, []int{}
+	top, at, order := 0.0, map[place]map[string]cell{}, []place{}
 	out := trialTable{}
 	for _, r := range t.Rows {
 		out.Networks = append(out.Networks, r.Network)
 		for _, p := range r.Points {
 			top = max(top, p.Value)
-			if byBlock[p.Block] == nil {
-				byBlock[p.Block] = map[string]cell{}
-				order = append(order, p.Block)
+			if at[placeOf(p)] == nil {
+				at[placeOf(p)] = map[string]cell{}
+				order = append(order, placeOf(p))
 			}
 		}
 	}
@@ -43,7 +53,7 @@ func trials(t pivot.Table) trialTable {
 	d := decimals(all)
 	for _, r := range t.Rows {
 		for _, p := range r.Points {
-			c := byBlock[p.Block][r.Network]
+			c := at[placeOf(p)][r.Network]
 			s := ""
 			if p.Has {
 				s = fixed(p.Value*factor, d)
@@ -52,14 +62,16 @@ func trials(t pivot.Table) trialTable {
 				s, c.Class = strings.TrimSpace(s+" "+string(p.Status)), "bad"
 			}
 			c.Text = strings.TrimSpace(c.Text + " " + s)
-			byBlock[p.Block][r.Network] = c
+			at[placeOf(p)][r.Network] = c
 		}
 	}
-	slices.Sort(order)
-	for _, b := range order {
-		row := trialRow{Block: b}
+	slices.SortFunc(order, func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.Block, b.Block), pivot.Natural(a.Pair, b.Pair))
+	})
+	for _, p := range order {
+		row := trialRow{place: p}
 		for _, n := range out.Networks {
-			row.Cells = append(row.Cells, byBlock[b][n])
+			row.Cells = append(row.Cells, at[p][n])
 		}
 		out.Rows = append(out.Rows, row)
 	}

@@ -155,5 +155,14 @@ func footnote(p pivot.Pivot) string {
 	if p.Comparisons == 1 {
 		together = fmt.Sprintf("The interval holds with %g %% confidence", 100*p.Confidence)
 	}
-	return fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", p.Baseline, together)
+	s := fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", p.Baseline, together)
+	if p.Pairs > 0 {
+		s += " " + pooled(p)
+	}
+	return s
+}
+
+// pooled says what a block's value is where all pairs of hosts are measured.
+func pooled(p pivot.Pivot) string {
+	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
 }

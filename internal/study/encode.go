@@ -54,6 +54,12 @@ func (s Study) Encode() ([]byte, error) {
 	if f.Swap {
 		line("swap", f.Swap)
 	}
+	if f.Pairs {
+		line("pairs", f.Pairs)
+	}
+	if f.OneAtATime {
+		line("one-at-a-time", f.OneAtATime)
+	}
 	line("warmup", f.Warmup)
 	line("duration", f.Duration)
 	fmt.Fprintf(&b, "fast: {blocks: %d, warmup: %v, duration: %v}\n", f.Fast.Blocks, f.Fast.Warmup, f.Fast.Duration)

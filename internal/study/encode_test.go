@@ -49,9 +49,11 @@ func randomStudy(r *rand.Rand) Study {
 	}
 	s.MaxTime, s.Warmup = time.Duration(r.Int64N(1e15)), time.Duration(r.Int64N(1e12))
 	s.Swap = r.IntN(2) == 0
+	s.AllPairs = r.IntN(2) == 0
+	s.OneAtATime = s.AllPairs && r.IntN(2) == 0
 	s.Duration, s.Seed = MinDuration+time.Duration(r.Int64N(1e12)), r.Uint64()
 	s.Fast = Fast{1 + r.IntN(MaxBlocks), time.Duration(r.Int64N(1e12)), MinDuration + time.Duration(r.Int64N(1e12))}
-	s.Topology = Topology{Hosts: 1 + r.IntN(10), Pods: 1 + r.IntN(10), MTU: 1280 + r.IntN(9000), Link: pick(r, []string{"", "1gbit", "2.5 Mbit/s"}),
+	s.Topology = Topology{Hosts: 2 + r.IntN(10), Pods: 1 + r.IntN(10), MTU: 1280 + r.IntN(9000), Link: pick(r, []string{"", "1gbit", "2.5 Mbit/s"}),
 		NIC: topo.NIC(pick(r, []string{"", "tso", "none"})), IPv6: r.IntN(2) == 0, PodsIPv6: r.IntN(2) == 0}
 	return s.Resolve()
 }

@@ -26,6 +26,8 @@ type file struct {
 	MaxTime       time.Duration `yaml:"max-time"`
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Swap          bool
+	Pairs         pairs
+	OneAtATime    bool `yaml:"one-at-a-time"`
 	Warmup        time.Duration
 	Duration      time.Duration
 	Fast          Fast
@@ -76,7 +78,8 @@ func (f file) study() Study {
 	return Study{
 		Name: f.Name, Question: f.Question, Description: f.Description,
 		Networks: f.Networks, Probes: f.Probes, Factors: f.Factors, Baseline: f.Baseline,
-		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime, KeepDisturbed: f.KeepDisturbed, Swap: f.Swap,
+		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime, KeepDisturbed: f.KeepDisturbed,
+		Swap: f.Swap, AllPairs: bool(f.Pairs), OneAtATime: f.OneAtATime,
 		Warmup: f.Warmup, Duration: f.Duration, Fast: f.Fast, Seed: f.Seed,
 		Topology: Topology{
 			Hosts: f.Hosts, Pods: f.Pods, PodsIPv6: f.PodsIPv6,
@@ -91,7 +94,8 @@ func fileOf(s Study) file {
 	f := file{
 		Name: s.Name, Question: s.Question, Description: s.Description,
 		Networks: s.Networks, Probes: s.Probes, Factors: s.Factors, Baseline: s.Baseline,
-		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime, KeepDisturbed: s.KeepDisturbed, Swap: s.Swap,
+		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime, KeepDisturbed: s.KeepDisturbed,
+		Swap: s.Swap, Pairs: pairs(s.AllPairs), OneAtATime: s.OneAtATime,
 		Warmup: s.Warmup, Duration: s.Duration, Fast: s.Fast, Seed: s.Seed,
 		Hosts: t.Hosts, Pods: t.Pods, PodsIPv6: t.PodsIPv6,
 	}

@@ -187,6 +187,11 @@ func TestErrors(t *testing.T) {
 		"mtu for IPv6":      {minimal + "pods-ipv6: true\nunderlay:\n  mtu: 1279\n", "f:5: underlay.mtu 1279 is outside 1280..65535"},
 		"link":              {minimal + "underlay: {link: fast}\n", `f:3: underlay.link "fast" is no rate: write it as 1gbit, or unlimited`},
 		"nic":               {minimal + "underlay: {nic: smart}\n", `f:3: nic: "smart" is none of full, none, tso`},
+		"pairs":             {minimal + "pairs: some\n", `f:3: pairs: "some" is neither one nor all`},
+		"pairs of one":      {minimal + "hosts: 1\npairs: all\n", "f:4: pairs all: 1 host makes no pair"},
+		"too many pairs":    {minimal + "hosts: 500\npairs: all\n", "f:4: pairs all: 1 cells between every two of 500 hosts are more than 100000 trials"},
+		"one at a time":     {minimal + "one-at-a-time: true\n", "f:3: one-at-a-time is about pairs: all, and pairs is one"},
+		"pair as factor":    {minimal + "factors: {pair: [h1-h2]}\n", "f:3: factors.pair is what the key pairs is for"},
 		"bool":              {minimal + "pods-ipv6: yes\n", `f:3: pods-ipv6: "yes" is neither true nor false`},
 	} {
 		_, err := Load([]byte(c.src), "f")

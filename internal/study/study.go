@@ -36,6 +36,9 @@
 //	duration     1s of each measurement
 //	fast         {blocks: 8, warmup: 20ms, duration: 100ms}: what --fast replaces
 //	swap         false; with true, client and server change places in half of the blocks
+//	pairs        one: the ends that a network names; all: every two hosts, in rounds of
+//	             pairs that are measured at once and have no host in common
+//	one-at-a-time  false; with true, the pairs of a round are measured one after the other
 //	keep-disturbed  false: trials that programs outside the run disturbed are left out
 //	seed         0: the caller chooses one and records it
 //	hosts        2
@@ -74,6 +77,8 @@ type Study struct {
 	// KeepDisturbed counts trials that something outside the run disturbed.
 	KeepDisturbed bool
 	Swap          bool          // client and server change places in half of the blocks
+	AllPairs      bool          // every cell is measured between every two hosts, see Rounds
+	OneAtATime    bool          // with AllPairs: not even pairs without a common host run at once
 	Warmup        time.Duration // not counted
 	Duration      time.Duration // of each measurement
 	Fast          Fast          // what a look at the study takes instead

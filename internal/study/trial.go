@@ -21,6 +21,7 @@ type Cell struct {
 type Trial struct {
 	ID    string // unique in a study, safe as a file name everywhere
 	Block int    // counted from 1
+	Pair  Pair   // of hosts; the zero Pair where the study does not choose them
 	Cell
 }
 
@@ -72,12 +73,16 @@ func Block(seed uint64, block int, cells []Cell) []Trial {
 	for i, id := range ids(cells) {
 		trials[i] = Trial{ID: fmt.Sprintf("b%03d-%s", block, id), Block: block, Cell: cells[i]}
 	}
-	src := rand.NewPCG(seed, uint64(block))
-	for i := len(trials) - 1; i > 0; i-- {
-		j := below(src, uint64(i+1))
-		trials[i], trials[j] = trials[j], trials[i]
-	}
+	shuffle(seed, block, trials)
 	return trials
+}
+
+func shuffle[T any](seed uint64, block int, list []T) {
+	src := rand.NewPCG(seed, uint64(block))
+	for i := len(list) - 1; i > 0; i-- {
+		j := below(src, uint64(i+1))
+		list[i], list[j] = list[j], list[i]
+	}
 }
 
 // Swapped reports whether client and server change places in a block, counted from

@@ -138,6 +138,7 @@ func (s Study) checkFactors(c *checker) {
 			c.that(false, at, "cannot be a factor: %w", err)
 		}
 		c.that(f != "network" && f != "probe" && f != "block", at, "is always varied: list levels of it under networks, probes or blocks")
+		c.that(f != pairLevel, at, "is what the key pairs is for")
 		c.that(len(levels) > 0, at, "has no levels")
 		for i, l := range levels {
 			c.that(utf8.ValidString(l) && l != "" && len(l) <= maxLevel, at, "has the level %.40q: a level is text of 1 to %d bytes", l, maxLevel)
@@ -146,6 +147,9 @@ func (s Study) checkFactors(c *checker) {
 		cells = min(cells*max(1, len(levels)), MaxCells+1) // no overflow
 	}
 	c.that(cells <= MaxCells, key("factors"), "with networks and probes make more than %d cells", MaxCells)
+	c.that(!s.AllPairs || s.Topology.Hosts >= 2, key("pairs"), "all: %d host makes no pair: give two hosts or more", s.Topology.Hosts)
+	c.that(cells > MaxCells || cells*s.Pairs() <= MaxCells, key("pairs"), "all: %d cells between every two of %d hosts are more than %d trials in a block", cells, s.Topology.Hosts, MaxCells)
+	c.that(s.AllPairs || !s.OneAtATime, key("one-at-a-time"), "is about pairs: all, and pairs is one")
 }
 
 // rate is what a link's rate looks like. Package unit gives it its value.

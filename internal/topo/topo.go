@@ -129,7 +129,7 @@ func New(s Spec) (Topology, error) {
 	}
 	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
-		host := Host{Name: fmt.Sprintf("h%d", h), Dev: "eth0", PodNet: podNet(h, s.PodsIPv6)}
+		host := Host{Name: HostName(h), Dev: "eth0", PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {
 			host.Pods = append(host.Pods, Pod{
 				Name: fmt.Sprintf("h%dp%d", h, p),
@@ -141,6 +141,9 @@ func New(s Spec) (Topology, error) {
 	t.connect(s)
 	return t, nil
 }
+
+// HostName is the name of host n of every topology, counted from 1.
+func HostName(n int) string { return fmt.Sprintf("h%d", n) }
 
 // connect makes the segments of s, and gives every host the address of its first device.
 func (t *Topology) connect(s Spec) {

@@ -33,19 +33,26 @@ type reading struct {
 // traffic flows and takes CPU time from it, so it is little.
 type readings struct{ First, Begin, End, Last reading }
 
-// readAll reads what says where the packets went and who used the machine.
-func (s *Setup) readAll() reading {
-	r := reading{At: time.Now(), Nodes: map[string]sample.Counters{}}
-	r.machine(s.Site.Machine, sample.Stat{}, sample.Softirqs{}, sample.Softnet{}, sample.AllProcesses{})
-	if hz, err := sample.Frequency(s.Site.Machine); err == nil {
+// readAll reads what says where the packets of each trial went, and who used the
+// machine, which they have in common.
+func readAll(ss []Setup) []reading {
+	site := ss[0].Site
+	r := reading{At: time.Now()}
+	r.machine(site.Machine, sample.Stat{}, sample.Softirqs{}, sample.Softnet{}, sample.AllProcesses{})
+	if hz, err := sample.Frequency(site.Machine); err == nil {
 		r.Clock = hz
 	} else if !errors.Is(err, sample.ErrNoFrequency) {
 		r.missing([]error{err})
 	}
-	for _, name := range s.observed() {
-		r.node(s.Site.Nodes[name], sample.NetDev{}, sample.SNMP{})
+	rs := make([]reading, len(ss))
+	for i, s := range ss {
+		rs[i] = r
+		rs[i].Nodes, rs[i].Missing = map[string]sample.Counters{}, slices.Clone(r.Missing)
+		for _, name := range s.observed() {
+			rs[i].node(site.Nodes[name], sample.NetDev{}, sample.SNMP{})
+		}
 	}
-	return r
+	return rs
 }
 
 // readCost reads what a window costs. The machine comes first, because that is
@@ -54,6 +61,9 @@ func (s *Setup) readCost() reading {
 	r := reading{At: time.Now(), Own: own(), Nodes: map[string]sample.Counters{}}
 	r.machine(s.Site.Machine, sample.Stat{}, sample.Softirqs{})
 	r.node(s.Site.Nodes[s.Server.Node], sample.NetDev{})
+	if s.others > 0 {
+		return r
+	}
 	for _, name := range s.Plan.Daemons() { // their services carry the traffic
 		r.node(s.Site.Nodes[name], sample.Processes{})
 	}
@@ -97,8 +107,14 @@ func (s *Setup) observed() []string {
 	for _, e := range s.Plan.Expect {
 		names = append(names, e.In)
 	}
+	names = slices.DeleteFunc(names, func(place string) bool { return !s.alone(place) })
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// alone reports whether no trial but this one uses a place.
+func (s *Setup) alone(place string) bool {
+	return s.others == 0 || slices.Contains([]string{s.Client.Node, s.Client.Host, s.Server.Node, s.Server.Host}, place)
 }
 
 // Usage is how many cores were busy, by mode; steal is what the hypervisor took.
@@ -188,6 +204,9 @@ func surroundings(r *record.Result, x *execution) {
 
 // cost adds what the machine spent during the measured window.
 func (s *Setup) cost(r *record.Result, x *execution) {
+	if s.others > 0 {
+		r.Found["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
+	}
 	from, to := x.readings.Begin, x.readings.End
 	for _, m := range to.Missing {
 		r.Warnings = append(r.Warnings, "counters: "+m)
@@ -202,6 +221,11 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	u := usage(from.Machine, to.Machine, to.At.Sub(from.At)).minus(s.Idle)
 	add := func(name, unit string, v float64) {
 		r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
+	}
+	if s.others > 0 { // whose time it was nobody can tell, but for what was taken from all
+		add("cpu.steal", "core", u.Steal)
+		s.packets(r, x)
+		return
 	}
 	add("cpu.busy", "core", u.Busy())
 	add("cpu.user", "core", u.User)
@@ -226,21 +250,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		r.Found["cpu.includes"] = beside
 		return
 	}
-	at, way := s.Server, "rx"
-	if s.Server.Node == s.Server.Host && s.Client.Host == s.Server.Host {
-		at, way = s.Client, "tx" // what pods send to their own host does not pass its device
-	}
-	dev := to.Nodes[at.Node].Sub(from.Nodes[at.Node])
-	bytes, packets := dev["dev."+at.Dev+"."+way+"_bytes"], dev["dev."+at.Dev+"."+way+"_packets"]
-	if packets > 0 {
-		add("packet.size", "byte", bytes/packets)
-	}
-	_, stream := r.Get("throughput")
-	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {
-		// TCP does not know its packets: these are what the device was handed,
-		// each of which segmentation offload may have made of many.
-		add("packet.rate", "packet/s", packets/window)
-	}
+	s.packets(r, x)
 	for _, per := range []struct{ of, name, unit string }{
 		{"throughput", "cpu.per.bit", "s/bit"},
 		{"packet.rate", "cpu.per.packet", "s/packet"},
@@ -249,5 +259,26 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		if v, ok := r.Get(per.of); ok && v.Value > 0 && u.Busy() > 0 {
 			add(per.name, per.unit, u.Busy()/v.Value)
 		}
+	}
+}
+
+// packets adds what the device of one end counted in the measured window.
+func (s *Setup) packets(r *record.Result, x *execution) {
+	from, to := x.readings.Begin, x.readings.End
+	window := to.At.Sub(from.At).Seconds()
+	at, way := s.Server, "rx"
+	if s.Server.Node == s.Server.Host && s.Client.Host == s.Server.Host {
+		at, way = s.Client, "tx" // what pods send to their own host does not pass its device
+	}
+	dev := to.Nodes[at.Node].Sub(from.Nodes[at.Node])
+	bytes, packets := dev["dev."+at.Dev+"."+way+"_bytes"], dev["dev."+at.Dev+"."+way+"_packets"]
+	if packets > 0 {
+		r.Values = append(r.Values, record.Value{Name: "packet.size", Unit: "byte", Value: bytes / packets})
+	}
+	_, stream := r.Get("throughput")
+	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {
+		// TCP does not know its packets: these are what the device was handed,
+		// each of which segmentation offload may have made of many.
+		r.Values = append(r.Values, record.Value{Name: "packet.rate", Unit: "packet/s", Value: packets / window})
 	}
 }

@@ -26,7 +26,7 @@ type Engines struct {
 }
 
 // StartEngines starts both and returns when the server listens. The caller stops
-// them. n tells the engines of a site apart: no two that run have the same one.
+// them. n tells engines apart: no two that run have one server node and the same n.
 func StartEngines(ctx context.Context, site *target.Site, client, server plan.End, n int) (*Engines, error) {
 	e := &Engines{addr: netip.AddrPortFrom(server.Addr, uint16(enginePort+n))}
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
@@ -130,11 +130,10 @@ func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) er
 		"--size", strconv.Itoa(min(size, maxPacket)), "--timeout", timeout.String()}, nil)
 }
 
-// execute runs a native probe once and reads the counters around it.
+// execute runs a native probe once and reads the counters around its window.
 func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
 	x.client.argv, x.server.argv = client, e.server.argv
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
-	x.readings.First = s.readAll()
 	err := e.order(ctx, client, func(line string) {
 		switch line {
 		case probe.MarkBegin:
@@ -145,7 +144,6 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 			x.readings.End = s.readCost()
 		}
 	})
-	x.readings.Last = s.readAll()
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // an output takes everything
 	_, _ = x.client.stderr.Write(e.client.stderr.Bytes())
 	x.err = wrap("engine", err)

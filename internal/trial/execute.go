@@ -5,41 +5,100 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/record"
 )
 
 // An execution is what happened between the first and the last reading.
 type execution struct {
 	server, client program
 	readings       readings
-	err            error // of the client or the server
+	err            error          // of the client or the server
+	beside         []record.Value // what ran beside it did
+	besideErr      error          // why that was not what the trial needed
 }
 
-// execute runs server and client once and reads the counters around them.
-func (s *Setup) execute(ctx context.Context) *execution {
-	x := &execution{}
-	window := max(s.Warmup+s.Duration, probe.HabitsOf(s.Probe).Lasts)
+// execute runs server and client of every setup once, all clients at the same time,
+// and reads the counters around them.
+func execute(ctx context.Context, ss []Setup) []*execution {
+	xs := make([]*execution, len(ss))
+	window := time.Duration(0)
+	for i, s := range ss {
+		xs[i] = &execution{}
+		window = max(window, s.Warmup+s.Duration, probe.HabitsOf(s.Probe).Lasts)
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, window+2*grace,
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
 	defer cancel()
-	if _, client := s.commands(toolPort, nil); isOrder(client) {
-		_, client = s.commands(s.Engines.addr.Port(), nil)
-		s.Engines.execute(ctx, s, client, x)
-		return x
+	atOnce(len(ss), func(i int) { ss[i].serve(ctx, xs[i]) })
+	for i, r := range readAll(ss) {
+		xs[i].readings.First = r
+	}
+	atOnce(len(ss), func(i int) {
+		if xs[i].err == nil {
+			ss[i].run(ctx, xs[i])
+		}
+	})
+	for i, r := range readAll(ss) {
+		xs[i].readings.Last = r
+	}
+	atOnce(len(ss), func(i int) { ss[i].dismiss(xs[i]) })
+	return xs
+}
+
+// atOnce runs f for 0 to n-1, each in a goroutine, and returns when all have ended.
+func atOnce(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { f(i) })
+	}
+	wg.Wait()
+}
+
+// native returns the order to the engines that the trial is, nil for a foreign tool.
+func (s *Setup) native() []string {
+	if _, client := s.commands(toolPort, nil); !isOrder(client) {
+		return nil
+	}
+	_, client := s.commands(s.Engines.addr.Port(), nil)
+	return client
+}
+
+// serve starts the server of a foreign tool, if it has one.
+func (s *Setup) serve(ctx context.Context, x *execution) {
+	if s.native() != nil {
+		return
 	}
 	x.client.cpus, x.server.cpus = apart(s.Site.Nodes[s.Client.Node], s.Site.Nodes[s.Server.Node])
-	server, client := s.commands(toolPort, x.server.cpus)
-	if len(server) > 0 {
-		x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
-		if err := x.server.listening(ctx, toolPort, x.server.listens); err != nil {
-			x.err = wrap("server", err)
-			_ = x.server.stop() // what matters is why it was not ready
-			return x
-		}
+	var server []string
+	server, x.client.argv = s.commands(toolPort, x.server.cpus)
+	if len(server) == 0 {
+		return
 	}
-	x.err = s.client(ctx, x, client)
+	x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
+	if err := x.server.listening(ctx, toolPort, x.server.listens); err != nil {
+		x.err = wrap("server", err)
+		_ = x.server.stop() // what matters is why it was not ready
+	}
+}
+
+// run runs the client to its end.
+func (s *Setup) run(ctx context.Context, x *execution) {
+	if order := s.native(); order != nil {
+		s.Engines.execute(ctx, s, order, x)
+		return
+	}
+	x.err = s.client(ctx, x)
+}
+
+// dismiss ends the server of a foreign tool when its client has ended.
+func (s *Setup) dismiss(x *execution) {
+	if s.native() != nil || x.server.done == nil {
+		return
+	}
 	if x.err == nil && probe.HabitsOf(s.Probe).ServerReports {
 		x.server.reports()
 	}
@@ -48,7 +107,6 @@ func (s *Setup) execute(ctx context.Context) *execution {
 	if err := x.server.stop(); err != nil && x.err != nil {
 		x.err = fmt.Errorf("%w; server: %w", x.err, err)
 	}
-	return x
 }
 
 // commands asks the probe; cpus are those of the server's programs.
@@ -64,11 +122,9 @@ func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 
 // client runs a foreign client, and reads counters where its measured window
 // should begin and end by the clock.
-func (s *Setup) client(ctx context.Context, x *execution, argv []string) error {
-	x.readings.First = s.readAll()
-	defer func() { x.readings.Last = s.readAll() }()
+func (s *Setup) client(ctx context.Context, x *execution) error {
 	start := time.Now()
-	x.client.start(ctx, s.Site.Nodes[s.Client.Node], argv)
+	x.client.start(ctx, s.Site.Nodes[s.Client.Node], x.client.argv)
 	if probe.HabitsOf(s.Probe).StartsLate {
 		return wrap("client", x.client.wait())
 	}

@@ -60,7 +60,7 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 		switch {
 		case e.Carries && e.Concerns(s.Client, s.Server):
 			errs = append(errs, carried(e, to.Sub(from), bytes, packets))
-		case e.NoFragments && !s.fragments(m) && !s.loaded(): // whose datagrams may be larger
+		case e.NoFragments && s.alone(e.In) && !s.fragments(m) && !s.loaded(): // whose datagrams may be larger
 			errs = append(errs, unfragmented(e, to.Sub(from)))
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 // Where servers listen. Every network has namespaces of its own, so the numbers
 // serve all of them: the server of a foreign tool, that of a load, and the engines
-// that stay, one number for every pair of ends.
+// that stay, one number for every pair of ends with the server on one node.
 const (
 	toolPort   = 5201
 	loadPort   = 5202

@@ -12,6 +12,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -34,6 +35,8 @@ type Setup struct {
 	Beside         []*Companion // what runs while it measures; started for this trial
 	// Raw keeps bytes under a name before anything reads them. Its error ends the run.
 	Raw func(name string, b []byte) error
+
+	others int // trials that run at the same time
 }
 
 // ErrStore wraps an error of Setup.Raw.
@@ -42,27 +45,59 @@ var ErrStore = errors.New("raw output cannot be stored")
 // Run measures once and fills in everything of the result but its identity.
 // The error is not nil only when the run as a whole cannot go on: ctx was
 // cancelled, or the raw bytes could not be stored.
-func Run(ctx context.Context, s Setup) (r record.Result, err error) {
-	r = record.Result{Format: record.Format, Status: record.OK, Start: time.Now(), Found: map[string]string{}}
-	defer func() { r.Elapsed = time.Since(r.Start).Seconds() }()
+func Run(ctx context.Context, s Setup) (record.Result, error) {
+	rs, err := Together(ctx, []Setup{s})
+	return rs[0], err
+}
 
-	if probe.HabitsOf(s.Probe).NoWarmup {
-		s.Warmup = 0
-		r.Found["warmup"] = "none: the tool cannot leave it out"
+// Together measures several trials of one network at once, as Run does, and returns
+// a result for each. No place is an end of two of them, and their plans differ in
+// their Path alone. All windows begin together, as far as the programs start
+// equally fast.
+//
+// The counters of the machine hold what all of them did: no cost is told, for whose
+// it is nobody knows. What the network's state is, and what the whole machine did
+// from before the first client to after the last, is the same for all.
+func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
+	ss = slices.Clone(ss)
+	rs := make([]record.Result, len(ss))
+	start := time.Now()
+	for i := range ss {
+		rs[i] = record.Result{Format: record.Format, Status: record.OK, Start: start, Found: map[string]string{}}
+		ss[i].others = len(ss) - 1
+		if probe.HabitsOf(ss[i].Probe).NoWarmup {
+			ss[i].Warmup = 0
+			rs[i].Found["warmup"] = "none: the tool cannot leave it out"
+		}
 	}
-	if err := s.Site.Verify(ctx, s.Plan.Expect); err != nil {
-		r.Status, r.Reason = broken(err), fmt.Sprintf("before: %v", err)
-		return r, nil
+	site, expect := ss[0].Site, ss[0].Plan.Expect
+	if err := site.Verify(ctx, expect); err != nil {
+		for i := range rs {
+			rs[i].Status, rs[i].Reason = broken(err), fmt.Sprintf("before: %v", err)
+			rs[i].Elapsed = time.Since(start).Seconds()
+		}
+		return rs, nil
 	}
-	x := s.execute(ctx)
-	beside, besideErr := s.collect(ctx)
-	if err := s.keep(x); err != nil {
-		return r, fmt.Errorf("%w: %w", ErrStore, err)
+	xs := execute(ctx, ss)
+	for i := range ss {
+		xs[i].beside, xs[i].besideErr = ss[i].collect(ctx)
+		if err := ss[i].keep(xs[i]); err != nil {
+			return rs, fmt.Errorf("%w: %w", ErrStore, err)
+		}
 	}
 	if ctx.Err() != nil {
-		return r, context.Cause(ctx)
+		return rs, context.Cause(ctx)
 	}
-	after := s.Site.Verify(ctx, s.Plan.Expect)
+	after := site.Verify(ctx, expect)
+	for i := range ss {
+		ss[i].finish(&rs[i], xs[i], after)
+		rs[i].Elapsed = time.Since(start).Seconds()
+	}
+	return rs, nil
+}
+
+// finish fills in what the execution says; after is the state of the path behind it.
+func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	if errors.Is(after, target.ErrService) { // which is why the programs failed, if they did
 		x.err = errors.Join(after, x.err)
 	}
@@ -70,17 +105,17 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 		Client: x.client.stdout.Bytes(), ClientErr: x.client.stderr.Bytes(),
 		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes()})
 	if x.err != nil {
-		r.Status, r.Reason = record.Failed, errors.Join(x.err, besideErr).Error()
+		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.besideErr).Error()
 		// Some tools give their reason on stdout.
 		if err != nil && len(probe.Programs(s.Probe)) > 0 && len(x.client.stdout.Bytes()) > 0 {
 			r.Reason += ": " + err.Error()
 		}
-		return r, nil
+		return
 	}
 	if err != nil {
 		// Several tools complain on stderr and end with status 0.
 		r.Status, r.Reason = record.Invalid, x.client.saying(err).Error()
-		return r, nil
+		return
 	}
 	r.Values = m.Values
 	maps.Copy(r.Found, s.Site.Found)
@@ -88,16 +123,15 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	if m.Values[0].Value == 0 {
 		r.Warnings = append(r.Warnings, "nothing arrived in the window: a stall lasted longer")
 	}
-	s.path(&r, m)
+	s.path(r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
-	s.cost(&r, x)
-	surroundings(&r, x)
-	s.fragmented(&r, m, x)
-	r.Values = append(r.Values, beside...)
-	if err := errors.Join(after, s.judge(&r, m, x), besideErr); err != nil {
+	s.cost(r, x)
+	surroundings(r, x)
+	s.fragmented(r, m, x)
+	r.Values = append(r.Values, x.beside...)
+	if err := errors.Join(after, s.judge(r, m, x), x.besideErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
-	return r, nil
 }
 
 // broken is what becomes of a trial whose network is not as expected: a network

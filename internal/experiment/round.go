@@ -1,0 +1,177 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// A changed path is a link under the conditions of a trial.
+type changed struct {
+	*path
+	*link
+	condition.Changed
+	back  *link // the other way round, with swap: one way alone is not what was asked for
+	trial study.Trial
+	at    int // the trial's place among those of its round
+}
+
+// under is underAll for the ends that the network names itself.
+func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed) (record.Result, error)) (record.Result, error) {
+	rs, err := r.underAll(ctx, []study.Trial{{Cell: c}}, swap, func(cs []changed) ([]record.Result, error) {
+		res, err := f(cs[0])
+		return []record.Result{res}, err
+	})
+	if err != nil {
+		return record.Result{}, err
+	}
+	return rs[0], nil
+}
+
+// underAll brings the path of a cell under its conditions, runs f between the ends that
+// the trials ask for, the other way round with swap, and brings the path back. The
+// trials differ in their pair alone. f gets those that can be measured, at least
+// one, and returns as many results; the others have one that says why not. The error
+// ends the run.
+func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func([]changed) ([]record.Result, error)) (rs []record.Result, err error) {
+	now, p, levels := record.Result{Start: time.Now()}, r.paths[ts[0].Network], ts[0].Levels
+	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
+	if errors.Is(err, plan.ErrRebuild) {
+		return alike(len(ts), skipped(now, err)), nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", ts[0].Network, err)
+	}
+	rs = make([]record.Result, len(ts))
+	var cs []changed
+	for i, t := range ts {
+		client, server, err := ends(change.Plan, levels[condition.Ends], t.Pair)
+		if errors.Is(err, plan.ErrNoEnds) {
+			rs[i] = skipped(now, err)
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if swap {
+			client, server = server, client
+		}
+		c := changed{p, p.link(client, server), change, nil, t, i}
+		c.Plan = change.Plan.On(client, server)
+		if r.Study.Swap {
+			c.back = p.link(server, client)
+		}
+		cs = append(cs, c)
+	}
+	if r.Study.AllPairs {
+		defer p.rest()
+	}
+	if cs, err = still(ctx, cs, rs, func(c changed) error { return c.connect(ctx) }); err != nil {
+		return nil, err
+	}
+	// A condition is undone even when the run is being cancelled: what follows in
+	// this process must find the network as it was built.
+	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
+	applied := p.site.Apply(ctx, change.Do)
+	cs, err = still(ctx, cs, rs, func(c changed) error {
+		switch {
+		case applied != nil:
+			return fmt.Errorf("condition: %w", applied)
+		case len(change.Do) > 0 || !c.engines.Alive():
+			return c.reach(ctx, p, c.Plan)
+		}
+		return nil
+	})
+	if err != nil || cs == nil {
+		return rs, err
+	}
+	measured, err := f(cs)
+	if err != nil {
+		return nil, err
+	}
+	for n, c := range cs {
+		rs[c.at] = measured[n]
+	}
+	return rs, nil
+}
+
+// connect finds out whether the link carries packets, each way that is needed.
+func (c changed) connect(ctx context.Context) error {
+	err := c.link.connect(ctx, c.path)
+	if err == nil && c.back != nil {
+		err = c.back.connect(ctx, c.path)
+	}
+	return err
+}
+
+// still does something with all of cs at once and returns those for which it went
+// well. The others get their result in rs. Its error ends the run.
+func still(ctx context.Context, cs []changed, rs []record.Result, do func(changed) error) (left []changed, err error) {
+	now := record.Result{Start: time.Now()}
+	for i, err := range atOnce(cs, do) {
+		switch at := cs[i].at; {
+		case err == nil:
+			left = append(left, cs[i])
+		case errors.Is(err, errApart):
+			rs[at] = skipped(now, err)
+		default:
+			if rs[at], err = failed(now, ctx, err); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return left, nil
+}
+
+// ends are those that exchange traffic: on two hosts, or, without them, where the
+// plan says.
+func ends(p plan.Plan, labels string, pair study.Pair) (client, server plan.End, err error) {
+	if pair == (study.Pair{}) {
+		return p.Between(labels)
+	}
+	return p.BetweenHosts(labels, topo.HostName(pair.A), topo.HostName(pair.B))
+}
+
+// rest ends all engines. Those of all pairs would be a process for every two hosts,
+// twice. How they ended is in the results of their trials.
+func (p *path) rest() {
+	var links []*link
+	for _, l := range p.links {
+		links = append(links, l)
+	}
+	atOnce(links, (*link).stop)
+}
+
+// atOnce calls f with every element, each in a goroutine, and returns their errors.
+func atOnce[T any](list []T, f func(T) error) []error {
+	errs := make([]error, len(list))
+	var wg sync.WaitGroup
+	for i, x := range list {
+		wg.Go(func() { errs[i] = f(x) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// between names the pairs of hosts of trials, if the study chooses them.
+func between(ts []study.Trial) string {
+	var names []string
+	for _, t := range ts {
+		if t.Pair != (study.Pair{}) {
+			names = append(names, t.Pair.String())
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return ", " + strings.Join(names, " ")
+}

@@ -1,0 +1,88 @@
+package experiment
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// Every two of four hosts exchange packets over the tunnel between them, both ways, and
+// engines end with their round. No other test runs engines at this time.
+func TestAllPairsInTheLab(t *testing.T) {
+	nstest.Need(t)
+	s := study.Default()
+	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration = "pairs", 2, 7, 10*time.Millisecond, 50*time.Millisecond
+	s.AllPairs, s.Swap, s.Topology.Hosts = true, true, 4
+	s.Networks = []study.Use{{Kind: "vxlan-overlay"}}
+	s.Probes = []study.Use{{Kind: "udp-rr"}}
+	s.Factors = map[string][]string{"mtu": {"1500", "1400"}}
+	s = s.Resolve()
+	most := 0
+	w := &watch{atClientsStart: func() { most = max(most, engines(t)) }}
+	dir := filepath.Join(t.TempDir(), "out")
+	rs, err := Run(t.Context(), Config{
+		Study: s, Dir: results(t, dir), Open: w.open,
+		Networks: map[string]Network{"vxlan-overlay": on(t, &network.VXLANOverlay{VNI: 1, Port: 4789}, topo.Spec{Hosts: 4})},
+		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
+	})
+	if err != nil || len(rs) != 2*2*6 {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	// Two pairs, each both ways, and the one that showed that the network works.
+	if most == 0 || most > 2*(2*2+1) {
+		t.Errorf("%d engines ran at once", most)
+	}
+	if n := engines(t); n != 0 {
+		t.Errorf("%d engines are left", n)
+	}
+	directions := map[string]int{}
+	for _, r := range rs {
+		client, server, _ := strings.Cut(r.Asked["pair"], "-")
+		if s.Swapped(r.Block) {
+			client, server = server, client
+		}
+		mtu, _ := strconv.Atoi(r.Asked["mtu"])
+		if r.Status != record.OK || r.Found["client"] != "pod "+client+"p1" || r.Found["server"] != "pod "+server+"p1" ||
+			r.Found["path.mtu"] != strconv.Itoa(mtu-50) || r.Found["cost"] != "not measured: 2 pairs at once" {
+			t.Errorf("%s is %s: %s, %v", r.Trial, r.Status, r.Reason, r.Found)
+		}
+		if _, ok := r.Get("cpu.per.transaction"); ok {
+			t.Errorf("%s has a cost of its own", r.Trial)
+		}
+		directions[client+" "+server]++
+		b, err := os.ReadFile(filepath.Join(dir, "raw", r.Trial, "commands.json"))
+		if err != nil || !bytes.Contains(b, []byte(`"clientNode": "`+client+`p1"`)) || !bytes.Contains(b, []byte(`"serverNode": "`+server+`p1"`)) {
+			t.Errorf("%s ran as %s, %v", r.Trial, b, err)
+		}
+	}
+	if len(directions) != 12 {
+		t.Errorf("directions %v, want all 12", directions)
+	}
+}
+
+// engines counts the processes of this PID namespace that are engines.
+func engines(t *testing.T) (n int) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err == nil && bytes.HasPrefix(b, []byte("weir\x00engine\x00")) {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,131 @@
+package study
+
+import (
+	"fmt"
+	"maps"
+
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// A Pair is two hosts, counted from 1, A before B: A's end is the client, unless
+// client and server have changed places.
+type Pair struct{ A, B int }
+
+// String is the names of both hosts, "h1-h2".
+func (p Pair) String() string { return topo.HostName(p.A) + "-" + topo.HostName(p.B) }
+
+// Rounds pairs each of n hosts with each other once. No host is twice in a round, so
+// that all pairs of a round can be measured at once. There are n-1 rounds when n is
+// even, and n of them, with another host idle in each, when it is odd.
+//
+// It is the circle method of tournaments: one host stays where it is, or is the idle
+// place, and the others move on by one place around a circle; who faces each other
+// is paired (E. Lucas, Récréations mathématiques II, 1883, after Walecki).
+func Rounds(n int) [][]Pair {
+	circle := n - 1 // places on it; the last host stands beside them
+	if n%2 == 1 {
+		circle = n
+	}
+	var rounds [][]Pair
+	for r := range circle {
+		var round []Pair
+		if circle < n {
+			round = append(round, pairOf(r, n-1))
+		}
+		for k := 1; k <= (circle-1)/2; k++ {
+			round = append(round, pairOf((r+k)%circle, (r+circle-k)%circle))
+		}
+		if round != nil { // of a lone host
+			rounds = append(rounds, round)
+		}
+	}
+	return rounds
+}
+
+// pairOf is two hosts that are counted from 0.
+func pairOf(a, b int) Pair { return Pair{min(a, b) + 1, max(a, b) + 1} }
+
+// Schedule returns the trials of one block, counted from 1, in their order, which is
+// Block's: those of one group run at once. With all pairs, what is put in random order
+// is the rounds of all cells.
+func (s Study) Schedule(block int, cells []Cell) [][]Trial {
+	if !s.AllPairs {
+		return singly(Block(s.Seed, block, cells))
+	}
+	rounds := Rounds(s.Topology.Hosts)
+	var named []Cell // with the pair as a level, for its name
+	var groups [][]Trial
+	for _, c := range cells {
+		for _, round := range rounds {
+			var group []Trial
+			for _, p := range round {
+				n := c
+				n.Levels = map[string]string{pairLevel: p.String()}
+				maps.Copy(n.Levels, c.Levels)
+				named = append(named, n)
+				group = append(group, Trial{Block: block, Pair: p, Cell: c})
+			}
+			groups = append(groups, group)
+		}
+	}
+	names := ids(named)
+	for _, g := range groups {
+		for i := range g {
+			g[i].ID = fmt.Sprintf("b%03d-%s", block, names[0])
+			names = names[1:]
+		}
+	}
+	shuffle(s.Seed, block, groups)
+	if !s.OneAtATime {
+		return groups
+	}
+	var order []Trial
+	for _, g := range groups {
+		order = append(order, g...)
+	}
+	return singly(order)
+}
+
+// pairLevel is the level by which results tell the pair of a trial.
+const pairLevel = "pair"
+
+// singly makes a group of each trial.
+func singly(trials []Trial) [][]Trial {
+	groups := make([][]Trial, len(trials))
+	for i := range trials {
+		groups[i] = trials[i : i+1]
+	}
+	return groups
+}
+
+// Pairs returns how many trials a cell has in a block.
+func (s Study) Pairs() int {
+	if n := s.Topology.Hosts; s.AllPairs {
+		return n * (n - 1) / 2
+	}
+	return 1
+}
+
+// ParsePairs reads whether all pairs are meant, or one.
+func ParsePairs(s string) (all bool, err error) {
+	if s != "one" && s != "all" {
+		return false, fmt.Errorf("%q is neither one nor all", s)
+	}
+	return s == "all", nil
+}
+
+// pairs is whether all are measured, as a word.
+type pairs bool
+
+func (p *pairs) UnmarshalText(b []byte) error {
+	all, err := ParsePairs(string(b))
+	*p = pairs(all)
+	return err
+}
+
+func (p pairs) String() string {
+	if p {
+		return "all"
+	}
+	return "one"
+}
