@@ -61,7 +61,7 @@ func TestApplyErrors(t *testing.T) {
 		spec        topo.Spec
 		want        string
 	}{
-		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: ends, link, load, mtu, nic, offload, stress)`},
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: clients, ends, link, load, mtu, nic, offload, stress)`},
 		{"mtu", "575", topo.Spec{}, `condition mtu: "575" is no MTU in bytes from 576 to 65535`},
 		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
 		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -197,13 +198,16 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	}
 	swap := r.Study.Swapped(t.Block)
 	res, err = r.under(ctx, t.Cell, swap, func(c changed) (record.Result, error) {
-		beside, err := r.start(ctx, t, c)
+		beside, err := r.start(ctx, t, pr, c)
 		defer stop(beside)
 		if err != nil {
 			return failed(now, ctx, err)
 		}
 		setup := r.setup(c, t.ID, pr)
 		setup.Beside = beside
+		if setup.Clients, err = condition.Clients(t.Levels); err != nil {
+			return res, err
+		}
 		return trial.Run(ctx, setup)
 	})
 	if r.Study.Swap && res.Found != nil {

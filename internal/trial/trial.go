@@ -32,6 +32,7 @@ type Setup struct {
 	Duration       time.Duration
 	Idle           Usage        // of the machine doing nothing, subtracted from its CPU time
 	Beside         []*Companion // what runs while it measures; started for this trial
+	Clients        int          // that do the same at once, the measured one with those of Beside; 0 is not asked for
 	// Raw keeps bytes under a name before anything reads them. Its error ends the run.
 	Raw func(name string, b []byte) error
 }
@@ -55,7 +56,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 		return r, nil
 	}
 	x := s.execute(ctx)
-	beside, besideErr := s.collect(ctx)
+	beside, others, besideErr := s.collect(ctx)
 	if err := s.keep(x); err != nil {
 		return r, fmt.Errorf("%w: %w", ErrStore, err)
 	}
@@ -93,7 +94,7 @@ func Run(ctx context.Context, s Setup) (r record.Result, err error) {
 	s.cost(&r, x)
 	surroundings(&r, x)
 	s.fragmented(&r, m, x)
-	r.Values = append(r.Values, beside...)
+	r.Values = append(append(r.Values, beside...), s.together(m, others)...)
 	if err := errors.Join(after, s.judge(&r, m, x), besideErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
