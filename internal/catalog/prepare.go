@@ -219,7 +219,7 @@ func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error 
 		_, err = change.Plan.Clients(n, client, server)
 	}
 	if hosts := len(change.Topology.Hosts); errors.Is(err, plan.ErrNoEnds) && hosts < n+1 {
-		return fmt.Errorf("condition clients: %d clients need %d hosts, one for each and one for the server, and %s has %d: set hosts: %d, or leave it out where it cannot have them", n, n+1, c.Network, hosts, n+1)
+		return fmt.Errorf("condition clients: %d clients need %d hosts, one for each and one for the server, and %s has %d: set hosts: %d, or leave out a network that cannot have them", n, n+1, c.Network, hosts, n+1)
 	}
 	if err != nil {
 		return fmt.Errorf("condition clients: %s: %w", c.Network, err)

@@ -9,6 +9,12 @@ import (
 // number is that of one of them.
 const clients = "clients"
 
+// clientsNote says whose numbers these are.
+const clientsNote = "The clients do this all at once to one server, each from a host of its own. The numbers are those of one of them; " +
+	"all clients is what they were delivered together, and least and most are the smallest and the largest share of one."
+
+func hasClients(t pivot.Table) bool { return clientColumns(t.Rows) != nil }
+
 // clientColumns are what all clients together were delivered, the least and the largest
 // share of one, and the jitter that one of them saw.
 func clientColumns(rows []pivot.Row) []column {

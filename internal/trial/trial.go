@@ -123,6 +123,9 @@ func (s *Setup) keep(x *execution) error {
 	for i, c := range s.Beside {
 		name := fmt.Sprintf("beside%d", i+1)
 		run[name] = [][]string{c.counter.argv, c.driver.argv}
+		if c.driver.node != nil {
+			run[name+"Node"] = c.driver.node.Name()
+		}
 		files = append(files, file{name + ".out", c.counter.stdout.Bytes()}, file{name + ".err", c.counter.stderr.Bytes()},
 			file{name + ".client.out", c.driver.stdout.Bytes()}, file{name + ".client.err", c.driver.stderr.Bytes()})
 	}
