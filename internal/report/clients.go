@@ -64,7 +64,7 @@ func (p painter) clientSweeps(s pivot.Sweep) (out []figure, err error) {
 		{did + " of all clients together", did, together, middle("clients.delivered")},
 		{"99th percentile of one client's response time", "p99", "s", func(r pivot.Row) (float64, bool) { return r.Percentile(0.99) }},
 		{"jitter of one client", "jitter", "s", middle("jitter")},
-		{"loss of one client's datagrams", "loss, %", "", func(r pivot.Row) (float64, bool) {
+		{"loss of one client's datagrams", "loss, %", "1", func(r pivot.Row) (float64, bool) {
 			if _, sent := r.Get("sent"); !sent {
 				return 0, false
 			}
