@@ -176,14 +176,56 @@ func (p *Prepared) Load(name string) (pr probe.Probe, err error) {
 // checkCells makes every probe and every change of condition once.
 func (p *Prepared) checkCells() error {
 	for _, c := range p.study.Cells(Applies) {
-		if _, err := p.Probe(c.Probe, c.Levels); err != nil {
+		pr, err := p.Probe(c.Probe, c.Levels)
+		if err != nil {
 			return err
 		}
 		n := p.Networks[c.Network]
-		_, err := condition.Change(n.Driver, n.Topology, condition.Of(c.Levels))
-		if err != nil && !errors.Is(err, plan.ErrRebuild) { // which skips these trials, and no others
+		change, err := condition.Change(n.Driver, n.Topology, condition.Of(c.Levels))
+		if errors.Is(err, plan.ErrRebuild) {
+			continue // which skips these trials, and no others
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", c.Network, err)
 		}
+		if err := checkClients(c, pr, change); err != nil {
+			if pos := p.study.FactorPos("clients"); pos != "" {
+				err = fmt.Errorf("%s: %w", pos, err)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// checkClients finds out whether the probe of a cell can have as many clients at once
+// as the cell asks for, and its network the hosts for them.
+func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error {
+	n, err := condition.Clients(c.Levels)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, load, err := condition.Beside(c.Levels)
+	switch {
+	case err != nil:
+		return err
+	case probe.DeliveryUnit(pr) == "":
+		return fmt.Errorf("condition clients: %s cannot have several clients: only the native probes with a server can, for it counts what each is delivered", c.Probe)
+	case load.Probe != "" && n > 1:
+		return fmt.Errorf("condition clients: %d clients beside a load of %s: the other clients are the load of the measured one; leave one of the two factors out", n, load.Probe)
+	}
+	client, server, err := change.Plan.Between(c.Levels[condition.Ends])
+	if errors.Is(err, plan.ErrNoEnds) {
+		return nil // which skips these trials, and no others
+	}
+	if err == nil {
+		_, err = change.Plan.Clients(n, client, server)
+	}
+	if hosts := len(change.Topology.Hosts); errors.Is(err, plan.ErrNoEnds) && hosts < n+1 {
+		return fmt.Errorf("condition clients: %d clients need %d hosts, one for each and one for the server, and %s has %d: set hosts: %d, or leave out a network that cannot have them", n, n+1, c.Network, hosts, n+1)
+	}
+	if err != nil {
+		return fmt.Errorf("condition clients: %s: %w", c.Network, err)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package condition
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/topo"
@@ -40,6 +41,7 @@ func Beside(levels map[string]string) (s Stress, l Load, err error) {
 // Network returns levels without those that change no topology.
 func Network(levels map[string]string) map[string]string {
 	of := Of(levels)
+	delete(of, "clients")
 	delete(of, "load")
 	delete(of, "stress")
 	return of
@@ -79,6 +81,30 @@ func ParseLoad(level string) (Load, error) {
 		return Load{}, fmt.Errorf("%q: the share behind @ is not within %g%%..100%%", level, 100*minShare)
 	}
 	return l, nil
+}
+
+// Clients returns how many clients levels (name to level) ask for at once, 0 where
+// they do not say.
+func Clients(levels map[string]string) (n int, err error) {
+	if level, ok := levels["clients"]; ok {
+		if n, err = ParseClients(level); err != nil {
+			return 0, fmt.Errorf("condition clients: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// maxClients leaves a port of the server's to each, and is more than one machine can
+// run at once.
+const maxClients = 1000
+
+// ParseClients reads a level of clients.
+func ParseClients(level string) (int, error) {
+	n, err := strconv.Atoi(level)
+	if err != nil || n < 1 || n > maxClients {
+		return 0, fmt.Errorf("%q is no number of clients from 1 to %d", level, maxClients)
+	}
+	return n, nil
 }
 
 // noChange makes a set of a parser: the level is checked, and the topology stays.

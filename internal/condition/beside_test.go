@@ -32,9 +32,23 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+func TestClients(t *testing.T) {
+	for level, want := range map[string]int{"1": 1, "9": 9, "1000": 1000} {
+		if n, err := Clients(map[string]string{"clients": level, "mtu": "9000"}); n != want || err != nil {
+			t.Errorf("%s: %d, %v", level, n, err)
+		}
+	}
+	if n, err := Clients(map[string]string{"mtu": "9000"}); n != 0 || err != nil {
+		t.Errorf("nothing was asked for: %d, %v", n, err)
+	}
+	if n, err := Clients(map[string]string{"clients": "-1"}); n != 0 || err == nil {
+		t.Errorf("-1 clients: %d, %v", n, err)
+	}
+}
+
 // What runs beside a trial is no property of the path.
 func TestNetwork(t *testing.T) {
-	got := Network(map[string]string{"stress": "25%", "load": "idle", "mtu": "9000", "size": "64"})
+	got := Network(map[string]string{"stress": "25%", "load": "idle", "clients": "9", "mtu": "9000", "size": "64"})
 	if want := map[string]string{"mtu": "9000"}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -42,7 +56,7 @@ func TestNetwork(t *testing.T) {
 
 // A level that is taken means what can be done.
 func FuzzBeside(f *testing.F) {
-	for _, level := range []string{"0", "50%", "split-50%", "idle", "tcp-stream@50%", "a@1e-3", "@"} {
+	for _, level := range []string{"0", "50%", "split-50%", "idle", "tcp-stream@50%", "a@1e-3", "@", "9"} {
 		f.Add(level)
 	}
 	f.Fuzz(func(t *testing.T, level string) {
@@ -51,6 +65,9 @@ func FuzzBeside(f *testing.F) {
 		}
 		if l, err := ParseLoad(level); err == nil && !(l == Load{} || l.Probe != "" && (l.Share == 0 || l.Share >= minShare && l.Share <= 1)) {
 			t.Errorf("load %q: %+v", level, l)
+		}
+		if n, err := ParseClients(level); err == nil && (n < 1 || n > maxClients) {
+			t.Errorf("clients %q: %d", level, n)
 		}
 	})
 }

@@ -1,8 +1,8 @@
 // Package condition holds what a study changes about a network between trials:
 // the MTU, the rate of the link, the offloads. Such a condition is a changed
 // topology, and its steps are the difference between two plans, so every
-// condition works with every network. Others, stress and load, are programs that
-// run beside a trial, and change no topology.
+// condition works with every network. Others, stress, load and clients, are
+// programs that run beside a trial, and change no topology.
 //
 // It must not act, and it knows no network by name.
 package condition
@@ -38,6 +38,7 @@ const Ends = "ends"
 
 func table() map[string]condition {
 	return map[string]condition{
+		"clients": {noChange(ParseClients), "how many clients do the same to one server at once, each on a host of its own: 1, 9; 9 need hosts: 10"},
 		Ends:      {setEnds, "who talks to whom: FROM-TO, each of pod, host or what else is an end of the network, such as pod-host"},
 		"link":    {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
 		"load":    {noChange(ParseLoad), "a probe that runs over the same path meanwhile: idle, NAME, or NAME@50% for a share of what the path can carry of it"},

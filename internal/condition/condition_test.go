@@ -61,7 +61,7 @@ func TestApplyErrors(t *testing.T) {
 		spec        topo.Spec
 		want        string
 	}{
-		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: ends, link, load, mtu, nic, offload, stress)`},
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: clients, ends, link, load, mtu, nic, offload, stress)`},
 		{"mtu", "575", topo.Spec{}, `condition mtu: "575" is no MTU in bytes from 576 to 65535`},
 		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
 		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
@@ -82,6 +82,9 @@ func TestApplyErrors(t *testing.T) {
 		{"load", "tcp-stream@0%", topo.Spec{}, `the share behind @ is not within 1%..100%`},
 		{"load", "tcp-stream@200%", topo.Spec{}, `the share behind @ is not within 1%..100%`},
 		{"load", "idle@50%@2", topo.Spec{}, `the share behind @ is not within 1%..100%`},
+		{"clients", "0", topo.Spec{}, `condition clients: "0" is no number of clients from 1 to 1000`},
+		{"clients", "1001", topo.Spec{}, `condition clients: "1001" is no number of clients from 1 to 1000`},
+		{"clients", "two", topo.Spec{}, `condition clients: "two" is no number of clients`},
 		{"ends", "pod", topo.Spec{}, `condition ends: "pod" is no pair of ends: write it as FROM-TO, such as pod-host`},
 		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
 	} {

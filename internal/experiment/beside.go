@@ -16,10 +16,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// start starts what t's levels ask to run beside it, the load last, so that its
-// steady state is that under stress. Both have been started, or neither runs.
-func (r *run) start(ctx context.Context, t study.Trial, c changed) (beside []*trial.Companion, err error) {
+// start starts what t's levels ask to run beside it and its probe pr, traffic last, so
+// that its steady state is that under stress. All have been started, or none runs.
+func (r *run) start(ctx context.Context, t study.Trial, pr probe.Probe, c changed) (beside []*trial.Companion, err error) {
 	stress, load, err := condition.Beside(t.Levels)
+	if err != nil {
+		return nil, err
+	}
+	clients, err := condition.Clients(t.Levels)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +52,33 @@ func (r *run) start(ctx context.Context, t study.Trial, c changed) (beside []*tr
 		}
 		beside = append(beside, l)
 	}
+	if clients > 1 {
+		others, err := r.startClients(ctx, clients, pr, c)
+		if err != nil {
+			return beside, err
+		}
+		beside = append(beside, others...)
+	}
 	return beside, nil
+}
+
+// startClients starts the clients beside the measured one, n with it. Each has to
+// carry a packet once, like every link.
+func (r *run) startClients(ctx context.Context, n int, pr probe.Probe, c changed) ([]*trial.Companion, error) {
+	clients, err := c.Plan.Clients(n, c.client, c.server)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range clients[1:] {
+		l := c.path.link(e, c.server)
+		if l.carried {
+			continue
+		}
+		if err := errors.Join(l.reach(ctx, c.path, c.Plan), l.stop()); err != nil {
+			return nil, fmt.Errorf("client %s: %w", e.Node, err)
+		}
+	}
+	return trial.StartClients(ctx, c.site, clients[1:], c.server, pr, r.Study.Warmup)
 }
 
 // pace is the load of a trial, held to its share of what the path carries.

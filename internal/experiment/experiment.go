@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -219,7 +220,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	rs, err = r.underAll(ctx, ts, swap, func(cs []changed) ([]record.Result, error) {
 		var setups []trial.Setup
 		for _, c := range cs {
-			beside, err := r.start(ctx, t, c)
+			beside, err := r.start(ctx, t, pr, c)
 			defer stop(beside)
 			if err != nil {
 				res, err := failed(now, ctx, err)
@@ -227,6 +228,9 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 			}
 			s := r.setup(c, c.trial.ID, pr)
 			s.Beside = beside
+			if s.Clients, err = condition.Clients(t.Levels); err != nil {
+				return nil, err
+			}
 			if r.done[c.trial.ID] {
 				s.Raw = func(string, []byte) error { return nil }
 			}

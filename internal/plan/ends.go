@@ -109,6 +109,22 @@ func sourced(client, server End) error {
 	return nil
 }
 
+// Clients returns the ends of n clients of one server: client, then the first others
+// with its label, each on a host of its own that is not the server's.
+func (p Plan) Clients(n int, client, server End) ([]End, error) {
+	clients, taken := []End{client}, []string{client.Host, server.Host}
+	for _, e := range p.Labelled(client.Label) {
+		if len(clients) < n && !slices.Contains(taken, e.Host) {
+			clients, taken = append(clients, e), append(taken, e.Host)
+		}
+	}
+	if len(clients) < n {
+		return nil, fmt.Errorf("%w: %d clients called %s and a server need %d hosts, one each, and there are ends for %d clients",
+			ErrNoEnds, n, client.Label, n+1, len(clients))
+	}
+	return clients, nil
+}
+
 // Labelled returns the ends with a label, in their order.
 func (p Plan) Labelled(label string) []End {
 	return slices.DeleteFunc(slices.Clone(p.Ends), func(e End) bool { return e.Label != label })

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"errors"
+	"slices"
 	"testing"
 )
 
@@ -78,5 +79,38 @@ func TestOn(t *testing.T) {
 	}
 	if got := p.On(host, pod).Path.MTU; got != 1450 {
 		t.Errorf("MTU %d from host to pod", got)
+	}
+}
+
+// Clients are on hosts of their own, the measured one first, whichever end it is.
+func TestClients(t *testing.T) {
+	p := Plan{Ends: []End{{Label: Pod, Host: "h1", Node: "h1p1"}, {Label: Pod, Host: "h1", Node: "h1p2"}, {Label: Pod, Host: "h2", Node: "h2p1"},
+		{Label: "vx", Host: "h3", Node: "h3"}, {Label: Pod, Host: "h3", Node: "h3p1"}, {Label: Host, Host: "h3", Node: "h3"}}}
+	first, last, host := p.Ends[0], p.Ends[4], p.Ends[5]
+	for _, x := range []struct {
+		n              int
+		client, server End
+		want           []string
+		err            string
+	}{
+		{1, first, last, []string{"h1p1"}, ""},
+		{2, first, last, []string{"h1p1", "h2p1"}, ""},
+		{2, last, first, []string{"h3p1", "h2p1"}, ""},
+		{2, first, host, []string{"h1p1", "h2p1"}, ""},
+		{1, first, first, []string{"h1p1"}, ""}, // a lone end
+		{3, first, last, nil, "the network has no such ends: 3 clients called pod and a server need 4 hosts, one each, and there are ends for 2 clients"},
+		{2, host, first, nil, "the network has no such ends: 2 clients called host and a server need 3 hosts, one each, and there are ends for 1 clients"},
+	} {
+		got, err := p.Clients(x.n, x.client, x.server)
+		var nodes []string
+		for _, e := range got {
+			nodes = append(nodes, e.Node)
+		}
+		switch {
+		case x.err != "" && (!errors.Is(err, ErrNoEnds) || err.Error() != x.err):
+			t.Errorf("%d of %s: %v, error %v, want %s", x.n, x.client.Node, nodes, err, x.err)
+		case x.err == "" && (err != nil || !slices.Equal(nodes, x.want)):
+			t.Errorf("%d of %s: %v, %v, want %v", x.n, x.client.Node, nodes, err, x.want)
+		}
 	}
 }

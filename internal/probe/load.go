@@ -17,6 +17,17 @@ func DeliveryUnit(p Probe) string {
 	return ""
 }
 
+// Delivered returns what p measured in its DeliveryUnit; 0 when it has none.
+func Delivered(p Probe, m Measured) float64 {
+	unit := DeliveryUnit(p)
+	for _, v := range m.Values {
+		if v.Unit == unit && unit != "" {
+			return v.Value
+		}
+	}
+	return 0
+}
+
 // Pace returns p at a rate in its DeliveryUnit; 0 is flat out. Requests cannot be paced: what a
 // closed loop sends is what was answered.
 func Pace(p Probe, rate float64) (Probe, error) {

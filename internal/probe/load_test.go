@@ -3,6 +3,8 @@ package probe
 import (
 	"reflect"
 	"testing"
+
+	"github.com/weir-bench/weir/record"
 )
 
 func TestPace(t *testing.T) {
@@ -40,5 +42,16 @@ func TestPace(t *testing.T) {
 	}
 	if _, err := Pace(&TCPStream{}, 1000); err == nil {
 		t.Error("TCP was paced below what it can be")
+	}
+}
+
+// What a probe measured is what a server of the same one counts.
+func TestDelivered(t *testing.T) {
+	m := Measured{Values: []record.Value{{Name: "rtt", Unit: "s", Value: 1}, {Name: "throughput", Unit: "bit/s", Value: 2},
+		{Name: "packet.rate", Unit: "packet/s", Value: 3}, {Name: "offered", Unit: "packet/s", Value: 4}, {Name: "transactions", Unit: "1/s", Value: 5}, {Name: "loss", Unit: ""}}}
+	for want, p := range map[float64]Probe{2: &UDPStream{}, 3: &UDPRate{}, 5: &UDPRR{}, 0: &Ping{}} {
+		if got := Delivered(p, m); got != want {
+			t.Errorf("%T: %g, want %g", p, got, want)
+		}
 	}
 }

@@ -59,6 +59,7 @@ func columns(t pivot.Table, baseline string) []column {
 	size.keep = 2
 	out = append(out, size)
 	out = append(out, companionColumns(rows)...)
+	out = append(out, clientColumns(rows)...)
 	blocks := column{Head: "ok", Class: "blocks", keep: 8}
 	for _, r := range rows {
 		blocks.Cells = append(blocks.Cells, fmt.Sprintf("%d/%d", r.OK, r.Trials()))

@@ -54,6 +54,14 @@ var edges = []struct {
 				record.Value{Name: "load.delivered", Unit: "bit/s", Value: 3.21e9})
 		}
 	}, "CPU taken load ok"},
+	{"clients", func(r *Run) {
+		for i, x := range r.Results {
+			if unit := map[string]string{"tcp-stream": "bit/s", "udp-stream": "bit/s", "udp-rate": "packet/s", "udp-rr": "1/s"}[x.Asked["probe"]]; len(x.Values) > 0 {
+				r.Results[i].Values = append(slices.Clip(x.Values), record.Value{Name: "clients.delivered", Unit: unit, Value: 2.5e9},
+					record.Value{Name: "clients.least", Unit: "1", Value: 0.08}, record.Value{Name: "clients.most", Unit: "1", Value: 0.13})
+			}
+		}
+	}, "all clients least most"},
 	{"link rate", func(r *Run) {
 		for i := range r.Results {
 			if r.Results[i].Found != nil && r.Results[i].Asked["probe"] == "tcp-stream" {

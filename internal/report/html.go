@@ -183,6 +183,9 @@ func about(t pivot.Table) string {
 	if hasSplit(t) {
 		s += " " + splitNote
 	}
+	if hasClients(t) {
+		s += " " + clientsNote
+	}
 	return s
 }
 

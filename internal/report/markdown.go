@@ -40,6 +40,9 @@ func Markdown(w io.Writer, r Run) error {
 		if hasSplit(t) {
 			lines = append([]string{splitNote}, lines...)
 		}
+		if hasClients(t) {
+			lines = append([]string{clientsNote}, lines...)
+		}
 		bullets(b, lines)
 	}
 	for _, c := range r.sideBySide(p) {

@@ -11,43 +11,72 @@ import (
 
 // sweeps draws the curves of one probe along its numeric factor.
 func (p painter) sweeps(s pivot.Sweep) ([]figure, error) {
-	where := ""
-	if l := levelText(s.Levels); l != "" {
-		where = ", " + l
-	}
-	top, base, metric, ratio := 0.0, "", "", false
+	base, metric, ratio := "", "", false
 	for _, t := range s.Tables {
 		for _, r := range t.Rows {
-			top = max(top, r.Value.Center)
 			ratio = ratio || r.Ratio.N > 0
 		}
 		if t.Metric != "" {
 			base, metric = t.Unit, metricName(t.Metric)
 		}
 	}
-	factor, label := scale(top, base)
-	values := p.curvesOf(s, func(r pivot.Row) stat.Interval { return r.Value }, factor)
-	if values == nil {
-		return nil, nil
+	one := ""
+	if s.Factor == clients {
+		one = " of one client"
 	}
-	title := metric + " by " + s.Factor
-	along := s.Factor
+	out, err := p.sweep(s, metric+one+" by "+s.Factor, metric, base, func(r pivot.Row) stat.Interval { return r.Value })
+	if out == nil || err != nil {
+		return nil, err
+	}
+	if ratio {
+		svg, err := chart.Sweep(p.curvesOf(s, func(r pivot.Row) stat.Interval { return r.Ratio }, 1), 1, axisOf(s),
+			metric+" ÷ "+p.p.Baseline, probeTitle(s.Probe)+", ratio to "+p.p.Baseline+" by "+s.Factor+where(s)+".")
+		if err != nil {
+			return out, err
+		}
+		out = append(out, figure{"Ratio to " + p.p.Baseline + " by " + s.Factor + where(s), template.HTML(svg)})
+	}
+	more, err := p.clientSweeps(s)
+	return append(out, more...), err
+}
+
+// sweep draws one value, in the unit base, along the factor. Without any it draws nothing.
+func (p painter) sweep(s pivot.Sweep, title, axis, base string, get func(pivot.Row) stat.Interval) ([]figure, error) {
+	top := 0.0
 	for _, t := range s.Tables {
-		if strings.HasSuffix(t.Levels[s.Factor], "%") {
-			along = s.Factor + ", %"
+		for _, r := range t.Rows {
+			top = max(top, get(r).Center)
 		}
 	}
-	svg, err := chart.Sweep(values, 0, along, metric+label, probeTitle(s.Probe)+", "+title+where+".")
+	factor, label := scale(top, base)
+	curves := p.curvesOf(s, get, factor)
+	if curves == nil {
+		return nil, nil
+	}
+	title += where(s)
+	svg, err := chart.Sweep(curves, 0, axisOf(s), axis+label, probeTitle(s.Probe)+", "+title+".")
 	if err != nil {
 		return nil, err
 	}
-	out := []figure{{strings.ToUpper(title[:1]) + title[1:] + where, template.HTML(svg)}}
-	if !ratio {
-		return out, nil
+	return []figure{{strings.ToUpper(title[:1]) + title[1:], template.HTML(svg)}}, nil
+}
+
+// where names the other factors' levels, for the end of a title.
+func where(s pivot.Sweep) string {
+	if l := levelText(s.Levels); l != "" {
+		return ", " + l
 	}
-	svg, err = chart.Sweep(p.curvesOf(s, func(r pivot.Row) stat.Interval { return r.Ratio }, 1), 1, along,
-		metric+" ÷ "+p.p.Baseline, probeTitle(s.Probe)+", ratio to "+p.p.Baseline+" by "+s.Factor+where+".")
-	return append(out, figure{"Ratio to " + p.p.Baseline + " by " + s.Factor + where, template.HTML(svg)}), err
+	return ""
+}
+
+// axisOf names the axis of the levels.
+func axisOf(s pivot.Sweep) string {
+	for _, t := range s.Tables {
+		if strings.HasSuffix(t.Levels[s.Factor], "%") {
+			return s.Factor + ", %"
+		}
+	}
+	return s.Factor
 }
 
 func (p painter) curvesOf(s pivot.Sweep, get func(pivot.Row) stat.Interval, factor float64) []chart.Curve {

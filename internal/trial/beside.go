@@ -27,6 +27,7 @@ type Companion struct {
 	questions io.WriteCloser
 	asked     int
 	values    func(from, to count) []record.Value
+	client    bool // does what the measured client does: nothing delivered is its share
 }
 
 // A count is what the engine prints when it is asked; times in nanoseconds.
@@ -73,24 +74,35 @@ type Load struct {
 
 // StartLoad starts l between the two ends and returns when it is in steady state.
 func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, l Load) (*Companion, error) {
-	unit := probe.DeliveryUnit(l.Probe)
 	c := &Companion{name: "load " + l.Name, values: func(from, to count) []record.Value {
-		work := float64(to.Messages - from.Messages)
-		if unit == "bit/s" {
-			work = 8 * float64(to.Bytes-from.Bytes)
-		}
-		vs := []record.Value{{Name: "load.delivered", Unit: unit, Value: work / to.since(from)}}
+		vs := []record.Value{to.delivered(from, "load.delivered", l.Probe)}
 		if l.Rate > 0 {
-			vs = append(vs, record.Value{Name: "load.asked", Unit: unit, Value: l.Rate})
+			vs = append(vs, record.Value{Name: "load.asked", Unit: vs[0].Unit, Value: l.Rate})
 		}
 		return vs
 	}}
+	return c, c.startTraffic(ctx, site, client, server, loadPort, l)
+}
+
+// delivered is what a server of p delivered per second since an earlier count.
+func (c count) delivered(from count, name string, p probe.Probe) record.Value {
+	unit := probe.DeliveryUnit(p)
+	work := float64(c.Messages - from.Messages)
+	if unit == "bit/s" {
+		work = 8 * float64(c.Bytes-from.Bytes)
+	}
+	return record.Value{Name: name, Unit: unit, Value: work / c.since(from)}
+}
+
+// startTraffic starts l between two ends, the server on port, and returns when it is
+// in steady state.
+func (c *Companion) startTraffic(ctx context.Context, site *target.Site, client, server plan.End, port uint16, l Load) error {
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	c.driver.cpus, c.counter.cpus = apart(cli, srv)
-	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, loadPort),
+	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, port),
 		MTU: l.MTU, Warmup: max(l.Warmup, settle), Duration: endless})
 	// No agent runs them, so the server is to be asked, and the client to speak to programs.
-	return c, c.start(ctx, srv, append(serve, "--count"), cli, append(send, "--json"))
+	return c.start(ctx, srv, append(serve, "--count"), cli, append(send, "--json"))
 }
 
 // start starts the counter, then the driver if there is one. When it fails, nothing
@@ -131,14 +143,20 @@ func (s *Setup) ask() {
 	}
 }
 
-// collect returns what ran beside the trial did in its window, and why it was not
-// what the trial needed.
-func (s *Setup) collect(ctx context.Context) (vs []record.Value, err error) {
+// collect returns what ran beside the trial did in its window, what each of the other
+// clients was delivered, and why it was not what the trial needed.
+func (s *Setup) collect(ctx context.Context) (vs []record.Value, others []float64, err error) {
 	for _, c := range s.Beside {
 		more, e := c.collect(ctx)
-		vs, err = append(vs, more...), errors.Join(err, wrap(c.name, e))
+		err = errors.Join(err, wrap(c.name, e))
+		switch {
+		case !c.client:
+			vs = append(vs, more...)
+		case e == nil:
+			others = append(others, more[0].Value)
+		}
 	}
-	return vs, err
+	return vs, others, err
 }
 
 func (c *Companion) collect(ctx context.Context) ([]record.Value, error) {
@@ -167,7 +185,7 @@ func (c *Companion) collect(ctx context.Context) ([]record.Value, error) {
 		return nil, fmt.Errorf("impossible: a window from %d to %d ns", from.At, to.At)
 	}
 	vs := c.values(from, to)
-	if vs[0].Value <= 0 {
+	if v := vs[0].Value; v < 0 || v == 0 && !c.client {
 		return vs, fmt.Errorf("%s is %g %s: it did nothing in the window", vs[0].Name, vs[0].Value, vs[0].Unit)
 	}
 	return vs, nil
@@ -176,8 +194,16 @@ func (c *Companion) collect(ctx context.Context) ([]record.Value, error) {
 // beside names what ran beside the trial, "" for nothing.
 func (s *Setup) beside() string {
 	var names []string
+	clients := 0
 	for _, c := range s.Beside {
-		names = append(names, c.name)
+		if c.client {
+			clients++
+		} else {
+			names = append(names, c.name)
+		}
+	}
+	if clients > 0 {
+		names = append(names, fmt.Sprintf("%d of %d clients", clients, s.Clients))
 	}
 	return strings.Join(names, ", ")
 }

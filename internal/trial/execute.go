@@ -18,6 +18,7 @@ type execution struct {
 	readings       readings
 	err            error          // of the client or the server
 	beside         []record.Value // what ran beside it did
+	clients        []float64      // what each of the other clients was delivered per second
 	besideErr      error          // why that was not what the trial needed
 }
 

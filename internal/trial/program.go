@@ -17,12 +17,14 @@ import (
 )
 
 // Where servers listen. Every network has namespaces of its own, so the numbers
-// serve all of them: the server of a foreign tool, that of a load, and the engines
-// that stay, one number for every pair of ends with the server on one node.
+// serve all of them: the server of a foreign tool, that of a load, the engines that
+// stay, one number for every pair of ends with the server on one node, and those of
+// other clients than the measured one, a number for each.
 const (
-	toolPort   = 5201
-	loadPort   = 5202
-	enginePort = 5203 // and up
+	toolPort    = 5201
+	loadPort    = 5202
+	enginePort  = 5203 // and up
+	clientsPort = 7001 // and up
 )
 
 // grace is how much longer than asked a program may take: to get ready, to

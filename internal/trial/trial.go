@@ -33,6 +33,7 @@ type Setup struct {
 	Duration       time.Duration
 	Idle           Usage        // of the machine doing nothing, subtracted from its CPU time
 	Beside         []*Companion // what runs while it measures; started for this trial
+	Clients        int          // that do the same at once, the measured one with those of Beside; 0 is not asked for
 	// Raw keeps bytes under a name before anything reads them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
@@ -80,7 +81,7 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	}
 	xs := execute(ctx, ss)
 	for i := range ss {
-		xs[i].beside, xs[i].besideErr = ss[i].collect(ctx)
+		xs[i].beside, xs[i].clients, xs[i].besideErr = ss[i].collect(ctx)
 		if err := ss[i].keep(xs[i]); err != nil {
 			return rs, fmt.Errorf("%w: %w", ErrStore, err)
 		}
@@ -128,7 +129,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	s.cost(r, x)
 	surroundings(r, x)
 	s.fragmented(r, m, x)
-	r.Values = append(r.Values, x.beside...)
+	r.Values = append(append(r.Values, x.beside...), s.shares(m, x.clients)...)
 	if err := errors.Join(after, s.judge(r, m, x), x.besideErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
@@ -156,6 +157,9 @@ func (s *Setup) keep(x *execution) error {
 	for i, c := range s.Beside {
 		name := fmt.Sprintf("beside%d", i+1)
 		run[name] = [][]string{c.counter.argv, c.driver.argv}
+		if c.driver.node != nil {
+			run[name+"Node"] = c.driver.node.Name()
+		}
 		files = append(files, file{name + ".out", c.counter.stdout.Bytes()}, file{name + ".err", c.counter.stderr.Bytes()},
 			file{name + ".client.out", c.driver.stdout.Bytes()}, file{name + ".client.err", c.driver.stderr.Bytes()})
 	}
