@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/json"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -153,6 +155,56 @@ func TestSilence(t *testing.T) {
 		if _, err := new(udpClient).ladder(c, tx, r, window); err == nil || !strings.Contains(err.Error(), "impossible: a silence") {
 			t.Errorf("%+v: %v, want that it is impossible", r, err)
 		}
+	}
+}
+
+// What a client asked in vain before it began may have been dropped at a full buffer
+// after the request that was answered, and is no datagram of the run.
+func TestDroppedBegins(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		b, begins, r := make([]byte, 2000), 0, udpReport{Dropped: 3}
+		for {
+			n, from, err := conn.ReadFrom(b)
+			if err != nil {
+				return // closed
+			}
+			h, _ := parseHeader(b[:n])
+			var v any
+			switch h.kind {
+			case kindHello:
+				v = accepted{Weir: version}
+			case kindBegin:
+				if begins++; begins <= int(r.Dropped) {
+					continue
+				}
+			case kindMeasure:
+				r.Delivered, r.Reads, r.Buffers = r.Delivered+1, r.Reads+1, r.Buffers+1
+				r.Bytes += int64(n)
+				continue
+			case kindReport:
+				v = r
+			default:
+				continue
+			}
+			h.kind |= kindAnswer
+			h.put(b)
+			answer := b[:headerSize]
+			if v != nil {
+				text, _ := json.Marshal(v)
+				answer = append(answer, text...)
+			}
+			_, _ = conn.WriteTo(answer, from)
+		}
+	}()
+	var r udpStreamResult
+	measure(t, &r, short("udp-stream", conn.LocalAddr().String(), "--rate", "8e6", "--size", "1000")...)
+	if r.Delivered != r.Sent || r.Received != r.Sent || r.Sent == 0 {
+		t.Errorf("sent %d, received %d, delivered %d", r.Sent, r.Received, r.Delivered)
 	}
 }
 

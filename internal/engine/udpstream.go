@@ -66,6 +66,7 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	}
 	// The answer comes after the warm-up has left the server's buffer, so
 	// nothing of it is counted, and no drop of it either.
+	u.asked = 0
 	if err := u.ask(ctx, kindBegin, nil, nil); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: begin: %w", c.server, err)
 	}
@@ -84,7 +85,6 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	if err := out.end(); err != nil {
 		return nil, err
 	}
-	u.asked = 0
 	var r udpReport
 	if err := u.ask(ctx, kindReport, nil, &r); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: the server's count: %w", c.server, err)
@@ -113,8 +113,9 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 	case r.Reads < 0 || r.Reads > r.Buffers || r.Buffers > r.Delivered+r.Duplicates:
 		return bad("impossible: %d datagrams and %d duplicates in %d buffers and %d reads", r.Delivered, r.Duplicates, r.Buffers, r.Reads)
 	}
-	// The socket's counter also holds requests for the report that were dropped
-	// before the answered one, and duplicates made by the network.
+	// The socket's counter also holds requests that were dropped: to begin, after the
+	// one that was answered, and for the report, before it; and duplicates made by the
+	// network.
 	dropped := r.Dropped
 	if c.Recv == recvGRO {
 		dropped = min(dropped*perBuffer(c, r), tx.sent-r.Delivered)
