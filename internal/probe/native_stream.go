@@ -95,10 +95,12 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 		record.Value{Name: "window", Unit: "s", Value: window})
 	// Seconds from one look of the receiver to the next; 0 when it was woken up.
 	nap := strconv.FormatFloat(r.number("nap"), 'f', -1, 64)
+	rate := r.number("rate")
 	m, err := r.measured("udp", values, "size", "sndbuf", "rcvbuf", "send", "batch", "recv", "dscp")
 	if err == nil {
 		m.Found["nap"] = nap
-		if rate := r.number("rate"); rate > 0 {
+		if rate > 0 {
+			m.Found["rate"] = strconv.FormatFloat(rate, 'f', -1, 64)
 			m.Pause = 8 * size * r.count("batch") / rate
 		}
 	}
