@@ -47,6 +47,27 @@ var ladder = []Group{
 	{Name: "vxlan-overlay", Color: 2, Steps: []Step{{"offered", 640}, {"sent", 633}, {"received", 401}, {"delivered", 380}}},
 }
 
+var falls = []Fall{
+	{"one send each", []Row{
+		{Name: "sendmmsg", Value: 0.97, Lo: 0.93, Hi: 1.02, Bounded: true, Label: "~ 0.97×"},
+		{Name: "GSO", Color: 1, Value: 2.4, Lo: 2.2, Hi: 2.7, Bounded: true, Label: "2.40×"},
+		{Name: "GRO", Color: 2, Value: 3.9, Lo: 3.3, Hi: 4.5, Bounded: true, Label: "3.90×"},
+		{Name: "TCP", Color: 3, Value: 1.1, Lo: 1.02, Hi: 1.2, Bounded: true, Label: "1.10×"},
+	}, Row{Name: "TCP ÷ UDP", Value: 9.9, Lo: 8.6, Hi: 11.4, Bounded: true, Label: "9.90×"}, "Waterfall."},
+	{"one send each", []Row{{Name: "GSO", Value: 0.8, Label: "0.80×"}, {Name: "TCP", Value: 0.5, Label: "0.50×"}},
+		Row{Name: "TCP ÷ UDP", Color: 2, Value: 0.41, Label: "0.41×"}, "Waterfall that leads back."},
+}
+
+// nth takes one of several charts.
+func nth(i int) func([][]byte, error) ([]byte, error) {
+	return func(all [][]byte, err error) ([]byte, error) {
+		if err != nil {
+			return nil, err
+		}
+		return all[i], nil
+	}
+}
+
 var charts = map[string]func() ([]byte, error){
 	"ratios": func() ([]byte, error) {
 		return Ratios(threeRatios, "host", "throughput ÷ host (right is better)", "Ratios.")
@@ -76,6 +97,8 @@ var charts = map[string]func() ([]byte, error){
 			{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
 		}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep.")
 	},
+	"waterfall":      func() ([]byte, error) { return nth(0)(Waterfalls(falls, "× UDP with one send per datagram")) },
+	"waterfall-back": func() ([]byte, error) { return nth(1)(Waterfalls(falls, "× UDP with one send per datagram")) },
 	"cost": func() ([]byte, error) {
 		return Cost([]Bar{{"host", []float64{0.2, 0.9, 0.4}}, {"bridge", []float64{0.2, 1, 0.7, 0.1}}},
 			[]string{"user", "system", "softirq", "irq"}, "CPU time per packet, µs", "Cost.")
@@ -158,12 +181,19 @@ func TestHostileNames(t *testing.T) {
 func TestNoNumberNoChart(t *testing.T) {
 	nan := math.NaN()
 	for name, draw := range map[string]func() ([]byte, error){
-		"ratio":        func() ([]byte, error) { return Ratios([]Row{{Name: "x", Value: nan}}, "", "", "") },
-		"ratio 0":      func() ([]byte, error) { return Ratios([]Row{{Name: "x"}}, "", "", "") },
-		"value":        func() ([]byte, error) { return Values([]Row{{Name: "x", Value: math.Inf(1)}}, "", "") },
-		"trial":        func() ([]byte, error) { return Values([]Row{{Name: "x", Trials: []Trial{{nan, true}}}}, "", "") },
-		"latency":      func() ([]byte, error) { return Latency([]Line{{Name: "x", Points: []Quantile{{0.5, nan}}}}, "", "") },
-		"ladder":       func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"sent", nan}}}}, "", "") },
+		"ratio":   func() ([]byte, error) { return Ratios([]Row{{Name: "x", Value: nan}}, "", "", "") },
+		"ratio 0": func() ([]byte, error) { return Ratios([]Row{{Name: "x"}}, "", "", "") },
+		"value":   func() ([]byte, error) { return Values([]Row{{Name: "x", Value: math.Inf(1)}}, "", "") },
+		"trial":   func() ([]byte, error) { return Values([]Row{{Name: "x", Trials: []Trial{{nan, true}}}}, "", "") },
+		"latency": func() ([]byte, error) { return Latency([]Line{{Name: "x", Points: []Quantile{{0.5, nan}}}}, "", "") },
+		"ladder":  func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"sent", nan}}}}, "", "") },
+		"waterfall": func() ([]byte, error) {
+			return nth(0)(Waterfalls([]Fall{{"x", []Row{{Name: "y", Value: nan}}, Row{Value: 1}, ""}}, ""))
+		},
+		"waterfall 0": func() ([]byte, error) { return nth(0)(Waterfalls([]Fall{{"x", nil, Row{}, ""}}, "")) },
+		"waterfall's product": func() ([]byte, error) {
+			return nth(0)(Waterfalls([]Fall{{"x", []Row{{Value: 1e99}, {Value: 1e99}}, Row{Value: 1}, ""}}, ""))
+		},
 		"cost":         func() ([]byte, error) { return Cost([]Bar{{"x", []float64{nan}}}, []string{"user"}, "", "") },
 		"sweep":        func() ([]byte, error) { return Sweep([]Curve{{"x", 0, []CurvePoint{{X: nan}}}}, 0, "", "", "") },
 		"cost unnamed": func() ([]byte, error) { return Cost([]Bar{{"x", []float64{1, 2}}}, []string{"user"}, "", "") },
@@ -188,9 +218,10 @@ func FuzzAxes(f *testing.F) {
 			"latency": func() ([]byte, error) {
 				return Latency([]Line{{Name: "x", Points: []Quantile{{0, a}, {c, b}}}}, "", "")
 			},
-			"ladder": func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"", a}, {"", b}}}}, "", "") },
-			"sweep":  func() ([]byte, error) { return Sweep([]Curve{{Name: "x", Points: points}}, 1, "", "", "") },
-			"cost":   func() ([]byte, error) { return Cost([]Bar{{"x", []float64{a, b, c}}}, []string{"", "", ""}, "", "") },
+			"ladder":    func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"", a}, {"", b}}}}, "", "") },
+			"sweep":     func() ([]byte, error) { return Sweep([]Curve{{Name: "x", Points: points}}, 1, "", "", "") },
+			"waterfall": func() ([]byte, error) { return nth(0)(Waterfalls([]Fall{{"x", rows, rows[1], ""}}, "")) },
+			"cost":      func() ([]byte, error) { return Cost([]Bar{{"x", []float64{a, b, c}}}, []string{"", "", ""}, "", "") },
 		}
 		for name, d := range draw {
 			svg, err := d()

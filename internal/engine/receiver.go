@@ -14,6 +14,7 @@ type receiver struct {
 	transit uint64 // arrival minus sending of the last sample, modulo 2^40
 	last    uint64 // the same of the last datagram
 	counted int64  // delivered before this read
+	heard   int64  // Span at the last read that delivered any
 	sampled bool   // transit is one
 }
 
@@ -34,6 +35,8 @@ type udpReport struct {
 	Reads      int64   `json:"reads"`     // that returned measured datagrams
 	Buffers    int64   `json:"buffers"`   // of the socket that held them
 	Span       int64   `json:"span"`      // from the first to the last arrival
+	Silence    int64   `json:"silence"`   // the longest time from one arrival to the next
+	Wait       int64   `json:"wait"`      // from the begin to the first arrival
 	First      int64   `json:"-"`         // arrival on the receiver's clock
 }
 
@@ -65,6 +68,7 @@ func (r *receiver) done(buffers int64) {
 		return // duplicates alone
 	}
 	r.counted = r.Delivered
+	r.Silence, r.heard = max(r.Silence, r.Span-r.heard), r.Span
 	if r.sampled {
 		d := float64(diff40(r.last, r.transit))
 		r.Jitter += (max(d, -d) - r.Jitter) / 16

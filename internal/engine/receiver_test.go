@@ -61,6 +61,33 @@ func TestReceiverJitter(t *testing.T) {
 	}
 }
 
+// A silence is from one read that delivered something new to the next.
+func TestReceiverSilence(t *testing.T) {
+	var r receiver
+	read := func(at int64, seqs ...uint64) {
+		for _, seq := range seqs {
+			r.add(header{seq: seq}, 1, at)
+		}
+		r.done(int64(len(seqs)))
+	}
+	for _, step := range []struct {
+		at   int64
+		seqs []uint64
+		want int64
+	}{
+		{1000, []uint64{0}, 0}, // what came before is not its business
+		{1030, []uint64{1, 2, 3}, 30},
+		{1040, []uint64{3}, 30}, // a duplicate
+		{1090, nil, 30},
+		{1100, []uint64{4, 5}, 70},
+		{1101, []uint64{6}, 70},
+	} {
+		if read(step.at, step.seqs...); r.Silence != step.want {
+			t.Errorf("at %d: a silence of %d, want %d", step.at, r.Silence, step.want)
+		}
+	}
+}
+
 func TestReceiverDoesNotAllocate(t *testing.T) {
 	var r receiver
 	seq := uint64(0)

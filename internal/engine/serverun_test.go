@@ -98,7 +98,7 @@ func TestOneRunAtATime(t *testing.T) {
 // Clients that say nothing, or not enough, do not keep others from being served.
 func TestSilentClients(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
-	for _, said := range []string{"", `{"weir":2`, "W\xe1"} {
+	for _, said := range []string{"", `{"weir":3`, "W\xe1"} {
 		conn, err := net.Dial("tcp", h.addr)
 		if err != nil {
 			t.Fatal(err)
@@ -195,15 +195,15 @@ func fakeTCP(t *testing.T, answer string) string {
 
 // What else may listen on the port is told apart.
 func TestOtherServers(t *testing.T) {
-	old, err := json.Marshal(map[string]any{"weir": 1, "error": "version 2 of the other end is not 1", "rcvbuf": 0})
+	old, err := json.Marshal(map[string]any{"weir": 1, "error": "version 3 of the other end is not 1", "rcvbuf": 0})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for answer, want := range map[string]string{
-		string(old) + "\n":                "version 1 of the other end is not 2: use the same weir at both ends",
+		string(old) + "\n":                "version 1 of the other end is not 3: use the same weir at both ends",
 		"220 mail.example ESMTP\n":        "is the program on that port weir engine serve?",
 		"":                                "is the program on that port weir engine serve?",
-		"{\"weir\":2,\"error\":\"no\"}\n": "the server refused: no",
+		"{\"weir\":3,\"error\":\"no\"}\n": "the server refused: no",
 	} {
 		addr := fakeTCP(t, answer)
 		for _, workload := range []string{"tcp-rr", "udp-rr"} {

@@ -31,6 +31,9 @@ type streamReport struct {
 	Error  string `json:"error,omitempty"`
 	Bytes  int64  `json:"bytes"`  // read inside the window
 	Window int64  `json:"window"` // ns
+	// Silence is the longest time inside the window without a read that returned
+	// bytes, ns; from its begin to the first and from the last to its end too.
+	Silence int64 `json:"silence"`
 }
 
 // handle serves one connection, and returns the run that it was part of, if any. A
@@ -137,7 +140,7 @@ func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
 			tell(r)
 		}
 	}
-	var begin, end int64
+	var begin, end, heard int64
 	for {
 		n, errno := recvFlags(fd, buf, flags)
 		t := now()
@@ -150,9 +153,11 @@ func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
 			}
 			begin = run.first.Load() + int64(run.Warmup)
 			end = begin + int64(run.Duration)
+			heard = begin
 			idle = end + int64(s.patience)
 		}
 		if end != 0 && t > end {
+			r.Silence = max(r.Silence, end-heard)
 			say(r) // even a stream whose first byte never came: the others left it no room
 		}
 		switch {
@@ -171,6 +176,7 @@ func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
 			return
 		case t > begin && t <= end:
 			r.Bytes += int64(n)
+			r.Silence, heard = max(r.Silence, t-heard), t
 		}
 	}
 }

@@ -118,7 +118,10 @@ func (u *udpServer) control(h header, n int) {
 			return
 		}
 		if !u.begun {
-			u.begun, u.base, u.counts, u.began = true, u.drops, receiver{}, now()
+			u.begun, u.base, u.counts = true, u.drops, receiver{}
+		}
+		if u.counts.Delivered == 0 {
+			u.began = now() // a client that asks again has not begun
 		}
 		u.answer(h, nil)
 	case kindReport:
@@ -170,6 +173,9 @@ func (u *udpServer) report(h header) udpReport {
 	}
 	u.drain(now() + int64(drainTimeout))
 	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts
+	if u.counts.Delivered > 0 {
+		u.counts.Wait = u.counts.First - u.began
+	}
 	return u.counts.udpReport
 }
 

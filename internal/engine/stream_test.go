@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/probe"
 	"golang.org/x/sys/unix"
@@ -36,6 +37,9 @@ func TestTCPStream(t *testing.T) {
 				if r.Bytes <= 0 || sum != r.Bytes || len(r.StreamBytes) != r.Streams {
 					t.Errorf("bytes %d of streams %v", r.Bytes, r.StreamBytes)
 				}
+				if r.Silence <= 0 || r.Silence > r.Window {
+					t.Errorf("a silence of %g s in %g s", r.Silence, r.Window)
+				}
 				if r.Window != 0.03 || r.Congestion != "reno" || r.FarCC != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
 					t.Errorf("%+v", r)
 				}
@@ -46,6 +50,37 @@ func TestTCPStream(t *testing.T) {
 					t.Errorf("%d sends without copy, %d of them copied", r.ZeroSends, r.ZeroCopied)
 				}
 			})
+		}
+	}
+}
+
+// The server of a stream on which little arrives tells for how long nothing did.
+func TestTCPSilence(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	for _, bytes := range []int{1, 2} {
+		c := testConfig(t, addr)
+		c.Workload, c.Size, c.Duration, c.Run = "tcp-stream", 100, 200*time.Millisecond, uint32(bytes)
+		conn, err := dialTCP(t.Context(), c, new(stopper))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(conn.fd)
+		first := now()
+		for range bytes { // the first one begins the window, and is not part of it
+			for now() < first+int64(time.Millisecond) {
+			}
+			if _, errno := send(conn.fd, []byte("x")); errno != 0 {
+				t.Fatal(errno)
+			}
+			first = now()
+		}
+		var r streamReport
+		if err := readJSON(conn.fd, &r, now()+int64(5*time.Second), new(stopper)); err != nil {
+			t.Fatal(err)
+		}
+		// A byte inside the window parts it in two, of which one is the longer.
+		if least := r.Window / (1 + r.Bytes); r.Error != "" || r.Silence < least || r.Silence > r.Window || r.Bytes == 0 && r.Silence != r.Window {
+			t.Errorf("%d bytes: %+v, want a silence of at least %d ns", bytes, r, least)
 		}
 	}
 }
@@ -95,6 +130,9 @@ func checkLadder(t *testing.T, r udpStreamResult) {
 	}
 	if r.Reads < 1 || r.Reads > r.Buffers || r.Buffers > r.Delivered {
 		t.Errorf("%d datagrams in %d buffers in %d reads", r.Delivered, r.Buffers, r.Reads)
+	}
+	if r.Silence <= 0 || r.Silence > max(r.Window, r.Span) {
+		t.Errorf("a silence of %g s in %g s, arrivals over %g s", r.Silence, r.Window, r.Span)
 	}
 	if r.Window < 0.03 || r.Jitter < 0 || r.Span < 0 || r.RcvBuf <= 0 || r.SndBuf <= 0 {
 		t.Errorf("%+v", r)

@@ -53,6 +53,7 @@ func (r tcpStreamResult) summarize(b *strings.Builder) {
 			entry(b, fmt.Sprintf("  stream %d", i+1), "%s", unit.Format(8*float64(n)/r.Window, "bit/s"))
 		}
 	}
+	entry(b, "silence", "%s at most without an arrival", unit.Format(r.Silence, "s"))
 	entry(b, "sent again", "%d segments of %d bytes at most", r.Retransmits, r.MSS)
 	entry(b, "congestion", "%s here, %s at the server", r.Congestion, r.FarCC)
 	entry(b, "buffers", "%s to send, at the end; %s to receive, at the beginning", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
@@ -72,6 +73,7 @@ func (r udpStreamResult) summarize(b *strings.Builder) {
 	entry(b, "  delivered", "%d%s", r.Delivered, lost(r.Received-r.Delivered, r.Sent, "dropped at the server's socket"))
 	entry(b, "order", "%d reordered, %d duplicates", r.Reordered, r.Duplicates)
 	entry(b, "jitter", "%s (RFC 3550)", unit.Format(r.Jitter, "s"))
+	entry(b, "silence", "%s at most without an arrival", unit.Format(r.Silence, "s"))
 	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
 }
 

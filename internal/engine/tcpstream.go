@@ -20,6 +20,7 @@ type tcpStreamResult struct {
 	Bytes       int64   `json:"bytes"`          // that the server read in the window, of all streams
 	StreamBytes []int64 `json:"streamBytes"`    // of each
 	Retransmits int64   `json:"retransmits"`    // segments, in the window (TCP_INFO)
+	Silence     float64 `json:"silence"`        // s, the longest time in the window in which nothing of a stream arrived, of all streams
 	MSS         int     `json:"mss"`            // bytes, of the first stream, at the end
 	Rate        float64 `json:"rate,omitempty"` // bit/s of payload that all streams are held to, in effect
 	Congestion  string  `json:"congestion"`     // in effect at the sender
@@ -75,8 +76,11 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: the server's count: %s", c.server, i+1, report.Error)
 		case report.Bytes < 0 || report.Window != int64(c.Duration):
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: %d bytes in %d ns, asked for %d ns", c.server, i+1, report.Bytes, report.Window, c.Duration)
+		case report.Silence < 0 || report.Silence > report.Window:
+			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: a silence of %d ns in %d ns", c.server, i+1, report.Silence, report.Window)
 		}
 		r.Bytes += report.Bytes
+		r.Silence = max(r.Silence, seconds(report.Silence))
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
 		r.Rate += t.paced
 		if t.zero != nil {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"encoding/json"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -124,6 +126,106 @@ func TestLadder(t *testing.T) {
 		if r := v.(udpStreamResult); r.Received != tc.received || r.Dropped != tc.received-tc.delivered {
 			t.Errorf("%s: received %d, dropped %d; want %d", tc.name, r.Received, r.Dropped, tc.received)
 		}
+	}
+}
+
+// The window's edges count, and no silence is longer than what it is part of.
+func TestSilence(t *testing.T) {
+	const window = 100
+	for _, tc := range []struct {
+		name                string
+		wait, between, span int64
+		want                int64
+	}{
+		{"nothing came", 0, 0, 0, window},
+		{"one came", 30, 0, 0, 70},
+		{"late", 40, 5, 60, 40},
+		{"in between", 3, 50, 90, 50},
+		{"ended early", 3, 5, 40, 57},
+		{"arrived after the window, being slow", 3, 5, 200, 5},
+		{"all arrived after the window", 120, 5, 50, window},
+	} {
+		r := udpReport{Wait: tc.wait, Silence: tc.between, Span: tc.span}
+		if got := silence(r, window); got != tc.want {
+			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
+		}
+	}
+	c, tx := config{params: params{Size: 100}}, sender{sent: 1}
+	for _, r := range []udpReport{{Silence: -1}, {Silence: 2, Span: 1}, {Wait: -1}} {
+		if _, err := new(udpClient).ladder(c, tx, r, window); err == nil || !strings.Contains(err.Error(), "impossible: a silence") {
+			t.Errorf("%+v: %v, want that it is impossible", r, err)
+		}
+	}
+}
+
+// What a client asked in vain before it began may have been dropped at a full buffer
+// after the request that was answered, and is no datagram of the run.
+func TestDroppedBegins(t *testing.T) {
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go func() {
+		b, begins, r := make([]byte, 2000), 0, udpReport{Dropped: 3}
+		for {
+			n, from, err := conn.ReadFrom(b)
+			if err != nil {
+				return // closed
+			}
+			h, _ := parseHeader(b[:n])
+			var v any
+			switch h.kind {
+			case kindHello:
+				v = accepted{Weir: version}
+			case kindBegin:
+				if begins++; begins <= int(r.Dropped) {
+					continue
+				}
+			case kindMeasure:
+				r.Delivered, r.Reads, r.Buffers = r.Delivered+1, r.Reads+1, r.Buffers+1
+				r.Bytes += int64(n)
+				continue
+			case kindReport:
+				v = r
+			default:
+				continue
+			}
+			h.kind |= kindAnswer
+			h.put(b)
+			answer := b[:headerSize]
+			if v != nil {
+				text, _ := json.Marshal(v)
+				answer = append(answer, text...)
+			}
+			_, _ = conn.WriteTo(answer, from)
+		}
+	}()
+	var r udpStreamResult
+	measure(t, &r, short("udp-stream", conn.LocalAddr().String(), "--rate", "8e6", "--size", "1000")...)
+	if r.Delivered != r.Sent || r.Received != r.Sent || r.Sent == 0 {
+		t.Errorf("sent %d, received %d, delivered %d", r.Sent, r.Received, r.Delivered)
+	}
+}
+
+// A client that asks again to be counted has not begun; one that has, does not ask.
+func TestBeginAgain(t *testing.T) {
+	u := &udpServer{fd: -1, msg: newMessage(), greeted: true, stream: new(streamReader), meter: new(meter)}
+	begin := func() int64 { u.control(header{kind: kindBegin}, headerSize); return u.began }
+	first := begin()
+	for now() == first { // a clock of a coarse machine
+	}
+	second := begin()
+	if second <= first {
+		t.Errorf("began at %d and, asked again, at %d", first, second)
+	}
+	u.counts.add(header{}, 100, second+5)
+	if begin() != second {
+		t.Error("begins anew in the middle")
+	}
+	u.stream = nil // nothing to drain
+	if r := u.report(header{}); r.Error != "" || r.Wait != 5 {
+		t.Errorf("%+v, want that the first came after 5 ns", r)
 	}
 }
 

@@ -24,6 +24,7 @@ type udpStreamResult struct {
 	Reordered  int64            `json:"reordered"`
 	Jitter     float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read
 	Span       float64          `json:"span"`       // s, from first to last arrival
+	Silence    float64          `json:"silence"`    // s, the longest time without an arrival: from the begin, between two, or to the window's end
 	SendErrors map[string]int64 `json:"sendErrors"` // attempts that failed, by error
 	Send       string           `json:"send"`       // how the client sent: one of sendPaths
 	Batch      int              `json:"batch"`      // datagrams per call, at most
@@ -65,6 +66,7 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	}
 	// The answer comes after the warm-up has left the server's buffer, so
 	// nothing of it is counted, and no drop of it either.
+	u.asked = 0
 	if err := u.ask(ctx, kindBegin, nil, nil); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: begin: %w", c.server, err)
 	}
@@ -83,7 +85,6 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	if err := out.end(); err != nil {
 		return nil, err
 	}
-	u.asked = 0
 	var r udpReport
 	if err := u.ask(ctx, kindReport, nil, &r); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: the server's count: %w", c.server, err)
@@ -103,6 +104,8 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 		return bad("no datagram of %d bytes could be sent: %v", c.Size, tx.errors())
 	case window <= 0 || r.Span < 0 || r.Jitter < 0:
 		return bad("impossible: window %d ns, arrivals over %d ns, jitter %g ns", window, r.Span, r.Jitter)
+	case r.Silence < 0 || r.Silence > r.Span || r.Wait < 0:
+		return bad("impossible: a silence of %d ns between arrivals over %d ns, the first after %d ns", r.Silence, r.Span, r.Wait)
 	case r.Delivered > tx.sent:
 		return bad("impossible: %d datagrams delivered of %d sent", r.Delivered, tx.sent)
 	case r.Bytes != r.Delivered*int64(c.Size):
@@ -110,8 +113,9 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 	case r.Reads < 0 || r.Reads > r.Buffers || r.Buffers > r.Delivered+r.Duplicates:
 		return bad("impossible: %d datagrams and %d duplicates in %d buffers and %d reads", r.Delivered, r.Duplicates, r.Buffers, r.Reads)
 	}
-	// The socket's counter also holds requests for the report that were dropped
-	// before the answered one, and duplicates made by the network.
+	// The socket's counter also holds requests that were dropped: to begin, after the
+	// one that was answered, and for the report, before it; and duplicates made by the
+	// network.
 	dropped := r.Dropped
 	if c.Recv == recvGRO {
 		dropped = min(dropped*perBuffer(c, r), tx.sent-r.Delivered)
@@ -127,10 +131,18 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 		head: newHead(c.Workload, c.server.String(), c.Size, window), Rate: c.rate,
 		Offered: tx.offered, Sent: tx.sent, Received: received, Delivered: r.Delivered,
 		Bytes: r.Bytes, Dropped: received - r.Delivered, Duplicates: r.Duplicates, Reordered: r.Reordered,
-		Jitter: r.Jitter / 1e9, Span: seconds(r.Span), SendErrors: tx.errors(),
+		Jitter: r.Jitter / 1e9, Span: seconds(r.Span), Silence: seconds(silence(r, window)), SendErrors: tx.errors(),
 		Send: or(c.Send, sendSingle), Batch: max(c.Batch, 1), Recv: or(c.Recv, recvSingle), Nap: seconds(int64(c.Nap)),
 		Reads: r.Reads, Buffers: r.Buffers, DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
 	}, nil
+}
+
+// silence is the longest time without an arrival, of a window that lasted so many
+// nanoseconds. The server's clock shows neither end of the window: it begins with
+// the request to count, less than a round trip early, and lasts as long as the
+// client's.
+func silence(r udpReport, window int64) int64 {
+	return max(r.Silence, min(r.Wait, window), window-r.Wait-r.Span)
 }
 
 // perBuffer is how many datagrams a buffer holds that the server's socket dropped:

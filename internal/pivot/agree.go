@@ -34,7 +34,8 @@ type Camp struct {
 
 // Agreements groups the tables of probes that measure the same with datagrams of
 // the same size under the same levels. measures says what a probe measures. A
-// probe that nothing can be set beside is left out.
+// probe that nothing can be set beside is left out, and so are probes that are one
+// tool with several options, which is to differ.
 func (p Pivot) Agreements(measures map[string]string) []Agreement {
 	type same struct{ measures, levels, datagram, unit string }
 	at := map[same]int{}
@@ -51,7 +52,7 @@ func (p Pivot) Agreements(measures map[string]string) []Agreement {
 		}
 		out[i].Tables = append(out[i].Tables, t)
 	}
-	out = slices.DeleteFunc(out, func(a Agreement) bool { return len(a.Tables) < 2 })
+	out = slices.DeleteFunc(out, func(a Agreement) bool { return len(a.Tables) < 2 || oneTool(a.Tables) })
 	for i := range out {
 		for _, n := range p.Networks {
 			value := camps(out[i].Tables, n, func(r Row) stat.Interval { return r.Value })
@@ -65,6 +66,23 @@ func (p Pivot) Agreements(measures map[string]string) []Agreement {
 		}
 	}
 	return out
+}
+
+// oneTool reports whether all tables are known to be of one tool.
+func oneTool(tables []Table) bool {
+	tool := ""
+	for _, t := range tables {
+		for _, r := range t.Rows {
+			name := r.Found["tool"]
+			if r.OK > 0 && (name == "" || tool != "" && name != tool) {
+				return false
+			}
+			if r.OK > 0 {
+				tool = name
+			}
+		}
+	}
+	return tool != ""
 }
 
 // Row returns the row of a network.

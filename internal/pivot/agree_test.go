@@ -72,3 +72,25 @@ func TestAgreementsTooFewBlocks(t *testing.T) {
 		t.Errorf("%+v", as)
 	}
 }
+
+// One tool with several options is not several tools.
+func TestAgreementsOfOneTool(t *testing.T) {
+	for _, tc := range []struct {
+		tools []string
+		want  int
+	}{{[]string{"weir", "weir"}, 0}, {[]string{"weir", "iperf"}, 1}, {[]string{"weir", ""}, 1}} {
+		var rs []record.Result
+		for i, tool := range tc.tools {
+			for _, r := range trialsOf(fmt.Sprint("probe", i), "1400", 100, 0.5) {
+				if tool != "" {
+					r.Found["tool"] = tool
+				}
+				rs = append(rs, r)
+			}
+		}
+		p := New(rs, Options{Baseline: "host"})
+		if as := p.Agreements(map[string]string{"probe0": "UDP", "probe1": "UDP"}); len(as) != tc.want {
+			t.Errorf("%v: %d groups, want %d", tc.tools, len(as), tc.want)
+		}
+	}
+}

@@ -6,7 +6,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Parse reads throughput (bit/s), retransmits (segments) and window. Throughput is
+// Parse reads throughput (bit/s), retransmits (segments), silence (s, the longest
+// time in which nothing of a stream arrived) and window. Throughput is
 // 0 when a retransmission timeout, 200 ms at least (net/ipv4/tcp.h, TCP_RTO_MIN),
 // lasted longer than the window.
 func (p TCPStream) Parse(out Output) (Measured, error) {
@@ -14,23 +15,33 @@ func (p TCPStream) Parse(out Output) (Measured, error) {
 	if err != nil {
 		return Measured{}, err
 	}
-	window, bytes := r.seconds("window"), r.count("bytes")
+	window, bytes, silence := r.seconds("window"), r.count("bytes"), r.number("silence")
 	settings := []string{"size", "streams", "mss", "congestion", "serverCongestion", "rcvbuf", "send", "recv", "dscp"}
+	pause := 0.0
 	if _, paced := r.fields["rate"]; paced {
 		settings = append(settings, "rate")
+		// Two segments at once are the least (tcp_min_tso_segs, net/ipv4/tcp_output.c).
+		pause = 2 * 8 * r.count("mss") * r.count("streams") / r.number("rate")
 	}
-	return r.measured("tcp", []record.Value{
+	m, _ := r.measured("tcp", []record.Value{
 		{Name: "throughput", Unit: "bit/s", Value: bytes * 8 / window},
 		{Name: "retransmits", Unit: "1", Value: r.count("retransmits")},
+		{Name: "silence", Unit: "s", Value: silence},
 		{Name: "window", Unit: "s", Value: window},
 	}, settings...)
+	if r.require(silence <= window, "a silence of %g s in %g s", silence, window); r.err != nil {
+		return Measured{}, r.err
+	}
+	m.Pause = pause
+	return m, nil
 }
 
 // Parse reads throughput (bit/s of delivered payload), packet.rate (packet/s
 // delivered), the ladder offered, sent, received, delivered (packet/s), loss (of
 // what was sent), loss.socket (of what was sent, dropped at the receiving
 // socket's buffer), reordered (of what was delivered), jitter (s; when at least
-// two datagrams were delivered) and window.
+// two datagrams were delivered), silence (s, the longest time without an arrival)
+// and window.
 func (p UDPStream) Parse(out Output) (Measured, error) { return parseUDP(out, false) }
 
 // Parse reads what UDPStream reads, with packet.rate first.
@@ -44,7 +55,7 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	size, bytes := r.count("size"), r.count("bytes")
 	offered, sent, received, delivered := r.count("offered"), r.count("sent"), r.count("received"), r.count("delivered")
 	dropped, reordered := r.count("dropped"), r.count("reordered")
-	window, span := r.seconds("window"), r.number("span")
+	window, span, silence := r.seconds("window"), r.number("span"), r.number("silence")
 	if r.err != nil {
 		return Measured{}, r.err
 	}
@@ -54,6 +65,7 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	r.require(received-delivered == dropped, "received %.0f, delivered %.0f, dropped in between %.0f", received, delivered, dropped)
 	r.require(bytes == delivered*size, "%.0f bytes in %.0f datagrams of %.0f", bytes, delivered, size)
 	r.require(reordered <= delivered, "reordered %.0f of %.0f", reordered, delivered)
+	r.require(silence <= max(window, span), "a silence of %g s in %g s", silence, max(window, span))
 	if r.err != nil {
 		return Measured{}, r.err
 	}
@@ -78,12 +90,19 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	if delivered >= 2 {
 		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.number("jitter")})
 	}
-	values = append(values, record.Value{Name: "window", Unit: "s", Value: window})
+	values = append(values,
+		record.Value{Name: "silence", Unit: "s", Value: silence},
+		record.Value{Name: "window", Unit: "s", Value: window})
 	// Seconds from one look of the receiver to the next; 0 when it was woken up.
 	nap := strconv.FormatFloat(r.number("nap"), 'f', -1, 64)
+	rate := r.number("rate")
 	m, err := r.measured("udp", values, "size", "sndbuf", "rcvbuf", "send", "batch", "recv", "dscp")
 	if err == nil {
 		m.Found["nap"] = nap
+		if rate > 0 {
+			m.Found["rate"] = strconv.FormatFloat(rate, 'f', -1, 64)
+			m.Pause = 8 * size * r.count("batch") / rate
+		}
 	}
 	return m, err
 }

@@ -203,6 +203,20 @@ func TestNativeFirstValue(t *testing.T) {
 	}
 }
 
+// A sender's own schedule is no stall.
+func TestNativePause(t *testing.T) {
+	for name, want := range map[string]float64{
+		"tcp-stream": 0, "udp-stream": 0, "udp-rate": 144e-6, // 18 bytes at 1 Mbit/s
+		"tcp-stream-paced": 2 * 2 * 65483 * 8 / 1e9,
+	} {
+		file := "testdata/native/1-" + name + ".out"
+		m, err := nativeProbe(t, file).Parse(Output{Client: read(t, file)})
+		if err != nil || math.Abs(m.Pause-want) > 1e-12 {
+			t.Errorf("%s: a pause of %g s, want %g (%v)", name, m.Pause, want, err)
+		}
+	}
+}
+
 // What cannot be is refused, and the error says what it was.
 func TestNativeRefuses(t *testing.T) {
 	for _, tc := range []struct{ file, from, to, want string }{
@@ -225,6 +239,10 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-stream", `"window":`, `"window":0,"was":`, "window is 0 s"},
 		{"udp-stream", `"window":`, `"window":-1,"was":`, "window is -1"},
 		{"udp-stream", `"jitter":`, `"jitter":-1,"was":`, "jitter is -1"},
+		{"udp-stream", `"silence":`, `"silence":9,"was":`, "a silence of 9 s in"},
+		{"udp-stream", `"silence":`, `"was":`, "silence is missing"},
+		{"tcp-stream", `"silence":`, `"silence":9,"was":`, "a silence of 9 s in 0.2 s"},
+		{"tcp-stream", `"silence":`, `"was":`, "silence is missing"},
 		{"udp-stream", `"dropped":`, `"dropped":1,"was":`, "dropped in between 1"},
 		{"udp-stream", `"bytes":`, `"bytes":1,"was":`, "1 bytes in"},
 		{"udp-stream", `"reordered":`, `"reordered":99999999,"was":`, "reordered 99999999"},

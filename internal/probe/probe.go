@@ -61,6 +61,9 @@ type Measured struct {
 	// path must have moved in one direction, for tools whose values do not tell:
 	// what they count may never have left the machine's memory.
 	Moved, Messages float64
+	// Pause is the longest time, s, that the sender's own schedule leaves between
+	// two sends; 0 is none.
+	Pause float64
 }
 
 // What the program "weir" prints on its standard output, as a line of its own:

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/pivot"
@@ -87,7 +88,7 @@ func valueSpans(base string, rows []pivot.Row) column {
 	for _, r := range rows {
 		if r.Value.N > 0 {
 			vs = append(vs, r.Value.Center)
-			top = max(top, r.Value.Center)
+			top = max(top, math.Abs(r.Value.Center))
 		}
 	}
 	factor, _ := unit.Scale(top, base)

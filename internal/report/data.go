@@ -62,6 +62,7 @@ type Data struct {
 	Name        string            `json:"name"`
 	Question    string            `json:"question,omitempty"`
 	Pivot       pivot.Pivot       `json:"pivot"`
+	Gaps        []pivot.Gap       `json:"gaps,omitempty"`
 	Percentiles []Percentiles     `json:"percentiles,omitempty"`
 	Answers     map[string]string `json:"answers,omitempty"` // by network
 	Findings    []Finding         `json:"findings,omitempty"`
@@ -78,6 +79,7 @@ type Percentiles struct {
 // JSON writes the tables for other programs.
 func JSON(w io.Writer, r Run) error {
 	d := Data{Name: r.Name, Question: r.Question, Pivot: r.Pivot(), Findings: r.Findings, Claims: r.Claims, Problems: r.Problems, Answers: map[string]string{}}
+	d.Gaps = d.Pivot.Gaps()
 	for _, a := range answers(d.Pivot, false) {
 		d.Answers[a.Network] = a.Text
 	}

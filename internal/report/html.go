@@ -18,7 +18,7 @@ var pageSource string
 //go:embed page.css
 var pageStyle string
 
-var page = template.Must(template.New("page").Parse(pageSource))
+var page = template.Must(template.New("page").Parse(pageSource + gapSource))
 
 // A view is what the template prints. Nothing is computed in the template.
 type view struct {
@@ -28,6 +28,7 @@ type view struct {
 	Datapath           string
 	Answers            []answerView
 	Glance             glance
+	Gap                *gapView
 	Findings           []Finding
 	Claims             *claimView
 	Sections           []section
@@ -76,6 +77,11 @@ type claimView struct {
 	Notes   []string
 }
 
+type gapView struct {
+	Title, About string
+	Parts        []gapPart
+}
+
 type rowView struct {
 	legend
 	Baseline bool
@@ -106,6 +112,9 @@ func newView(r Run) view {
 	}
 	for _, a := range answers(p, v.Glance.Rows != nil) {
 		v.Answers = append(v.Answers, answerView{paint.legend(a.Network), a.Text})
+	}
+	if parts := paint.gapParts(); parts != nil {
+		v.Gap = &gapView{gapTitle, gapAbout, parts}
 	}
 	if r.Claims != nil {
 		v.Claims = &claimView{claimColumns(r.Claims), append(claimNotes(r.Claims), claimFootnote(r.Claims))}

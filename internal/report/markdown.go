@@ -30,6 +30,7 @@ func Markdown(w io.Writer, r Run) error {
 	for _, f := range r.Findings {
 		bullets(b, []string{strings.Join(append([]string{f.Text}, f.Evidence...), "; ")})
 	}
+	mdGap(b, p)
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n## %s\n\n", mdText(heading(t)))
 		mdTable(b, columns(t, p.Baseline))

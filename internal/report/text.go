@@ -36,6 +36,7 @@ func Text(w io.Writer, r Run, width int) error {
 		}
 		wrap(b, "* ", plain(f.Text), width)
 	}
+	textGap(b, p, width)
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n%s\n", plain(heading(t)))
 		textTable(b, columns(t, p.Baseline), width)

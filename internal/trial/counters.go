@@ -160,6 +160,27 @@ func MeasureIdle(d time.Duration) (Usage, error) {
 	return usage(from, to, time.Since(start)), nil
 }
 
+// smallest returns the bytes of a packet, headers included, on that device of the
+// path on which packets were smallest, in the direction of the bulk and with the
+// warm-up. What was one packet there passed all of the path in one piece. It is 0
+// when no device of the path is known to tell.
+func (s *Setup) smallest(x *execution) (size float64) {
+	for _, e := range s.Plan.Expect {
+		if !e.Carries || e.Joined || !e.Concerns(s.Client, s.Server) {
+			continue
+		}
+		d, name := x.readings.Last.Nodes[e.In].Sub(x.readings.First.Nodes[e.In]), "dev."+e.Dev+"."
+		way := "rx"
+		if d[name+"tx_bytes"] > d[name+"rx_bytes"] {
+			way = "tx"
+		}
+		if packets := d[name+way+"_packets"]; packets > 0 && (size == 0 || d[name+way+"_bytes"]/packets < size) {
+			size = d[name+way+"_bytes"] / packets
+		}
+	}
+	return size
+}
+
 // daemonTime returns what the processes of services used between two readings,
 // on all hosts together, by name; of threads, those that ran at all.
 func daemonTime(from, to reading) (vs []record.Value) {
@@ -274,6 +295,9 @@ func (s *Setup) packets(r *record.Result, x *execution) {
 	bytes, packets := dev["dev."+at.Dev+"."+way+"_bytes"], dev["dev."+at.Dev+"."+way+"_packets"]
 	if packets > 0 {
 		r.Values = append(r.Values, record.Value{Name: "packet.size", Unit: "byte", Value: bytes / packets})
+	}
+	if size := s.smallest(x); size > 0 {
+		r.Values = append(r.Values, record.Value{Name: "packet.size.path", Unit: "byte", Value: size})
 	}
 	_, stream := r.Get("throughput")
 	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {

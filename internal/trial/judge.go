@@ -67,6 +67,23 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 	return errors.Join(errs...)
 }
 
+// stall is a silence that no path explains, s: a processor was away, or TCP waited
+// for its retransmission timer, 200 ms at least. The engine counts response times
+// by the same bound.
+const stall = 0.05
+
+// stalled says what a stall did to the trial, "" when there was none.
+func stalled(r *record.Result, m probe.Measured) string {
+	silence, _ := r.Get("silence")
+	switch {
+	case m.Values[0].Value == 0:
+		return "nothing arrived in the window: a stall lasted longer"
+	case silence.Value > stall+m.Pause:
+		return "nothing arrived for more than 50 ms, a stall: its length is the value silence"
+	}
+	return ""
+}
+
 // delivered returns the least that the devices of the path must have moved.
 func delivered(r *record.Result) (bytes, packets float64) {
 	window, _ := r.Get("window")

@@ -1,11 +1,37 @@
 package trial
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/record"
 )
+
+// A silence is a stall unless the sender's schedule has it.
+func TestStalled(t *testing.T) {
+	for _, c := range []struct {
+		throughput, silence, pause float64
+		want                       string
+	}{
+		{1e9, 0.049, 0, ""},
+		{1e9, 0.051, 0, "more than 50 ms"},
+		{1e3, 0.8, 0.8, ""},
+		{1e3, 0.9, 0.8, "more than 50 ms"},
+		{0, 0.3, 0, "nothing arrived in the window"},
+	} {
+		values := []record.Value{{Name: "throughput", Value: c.throughput}, {Name: "silence", Value: c.silence}}
+		got := stalled(&record.Result{Values: values}, probe.Measured{Values: values, Pause: c.pause})
+		if (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+	if got := stalled(new(record.Result), probe.Measured{Values: []record.Value{{Value: 1}}}); got != "" {
+		t.Errorf("a tool that tells of no silence: %q", got)
+	}
+}
 
 // A device has carried what it moved in either direction. Where packets are
 // joined their number says nothing, and their bytes still do.

@@ -121,8 +121,8 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	r.Values = m.Values
 	maps.Copy(r.Found, s.Site.Found)
 	maps.Copy(r.Found, m.Found)
-	if m.Values[0].Value == 0 {
-		r.Warnings = append(r.Warnings, "nothing arrived in the window: a stall lasted longer")
+	if s := stalled(r, m); s != "" {
+		r.Warnings = append(r.Warnings, s)
 	}
 	s.path(r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)

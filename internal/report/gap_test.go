@@ -1,0 +1,174 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// gapRun is a synthetic run of a machine on which a pass through a path takes a time,
+// whatever passes together, and a datagram some at the receiver; nobody measured it.
+func gapRun(blocks int) Run {
+	rnd := rand.New(rand.NewPCG(20240608, 1))
+	var rs []record.Result
+	for block := 1; block <= blocks; block++ {
+		for _, network := range []string{"host", "vxlan-overlay"} {
+			pass, mss, header := 1.2e-6, 1448.0, 42.0
+			if network == "vxlan-overlay" {
+				pass, mss, header = 2.9e-6, 1398, 92
+			}
+			for _, offload := range []string{"on", "off"} {
+				for _, c := range []struct {
+					probe, send, recv string
+					together          float64 // where there is offload
+					more              float64 // s per packet
+				}{
+					{"tcp", "copy", "copy", 28, 60e-9},
+					{"single", "single", "mmsg", 1, 500e-9}, {"mmsg", "mmsg", "mmsg", 1, 470e-9},
+					{"gso", "gso", "mmsg", 46, 350e-9}, {"gso-gro", "gso", "gro", 46, 80e-9},
+					{"one-read", "single", "single", 1, 620e-9}, {"gro", "single", "gro", 1, 510e-9},
+				} {
+					n := c.together
+					if offload == "off" {
+						n = 1
+					}
+					rate := 8 * 1398 / (c.more + pass/n) * math.Exp(0.02*rnd.NormFloat64())
+					r := record.Result{
+						Format: record.Format, Trial: fmt.Sprintf("%d-%s-%s-%s", block, network, c.probe, offload), Block: block, Status: record.OK,
+						Asked:  map[string]string{"network": network, "probe": c.probe, "offload": offload},
+						Found:  map[string]string{"tool": "weir engine", "send": c.send, "recv": c.recv},
+						Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: round(rate)}, {Name: "cpu.busy", Unit: "core", Value: 1.8}},
+					}
+					size := n*1398 + header
+					if c.probe == "tcp" {
+						r.Found["mss"], r.Found["streams"] = fmt.Sprint(mss), "1"
+						size = n*mss + header + 24
+					} else {
+						r.Found["datagram"] = "1398"
+					}
+					r.Values = append(r.Values, record.Value{Name: "packet.size.path", Unit: "byte", Value: size},
+						record.Value{Name: "cpu.per.bit", Unit: "s/bit", Value: round(1.8 / rate)})
+					rs = append(rs, r)
+				}
+			}
+		}
+	}
+	return Run{Name: "gap (synthetic)", Results: rs, Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}
+}
+
+func gapText(r Run, width int) string {
+	var b bytes.Buffer
+	textGap(&b, r.Pivot(), width)
+	return b.String()
+}
+
+func TestGapGolden(t *testing.T) {
+	r := gapRun(12)
+	golden(t, "gap.txt", []byte(gapText(r, 100)))
+	var md, html bytes.Buffer
+	mdGap(&md, r.Pivot())
+	golden(t, "gap.md", md.Bytes())
+	if err := page.ExecuteTemplate(&html, "gap", newView(r).Gap); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "gap.html", html.Bytes())
+}
+
+// Every report has the section where its cells are, and none where they are not.
+func TestGapIsInReports(t *testing.T) {
+	for name, want := range map[string]string{"html": `<section id="gap">`, "text": gapTitle, "markdown": "## " + gapTitle, "json": `"gaps": [`} {
+		if s := write(t, writers[name], gapRun(12)); strings.Count(s, want) != 1 {
+			t.Errorf("%s has %d of %s", name, strings.Count(s, want), want)
+		}
+		if s := write(t, writers[name], run(t)); strings.Contains(s, want) {
+			t.Errorf("%s of another run has %s", name, want)
+		}
+	}
+	if s := write(t, HTML, gapRun(12)); strings.Index(s, `<section id="gap">`) > strings.Index(s, `<section id="p1">`) || !strings.Contains(s, `href="#gap"`) {
+		t.Error("the answer does not come first")
+	}
+	var d Data
+	if err := json.Unmarshal([]byte(write(t, JSON, gapRun(12))), &d); err != nil || len(d.Gaps) != 2 || len(d.Gaps[1].Extra) != 3 {
+		t.Errorf("JSON: %v, %+v", err, d.Gaps)
+	}
+}
+
+// Whatever is found is said: also what refutes the explanation, and what is not known.
+func TestGapSays(t *testing.T) {
+	scale := func(probe, offload string, by float64) func(*record.Result) {
+		return func(x *record.Result) {
+			if x.Asked["probe"] == probe && (offload == "" || x.Asked["offload"] == offload) {
+				x.Values = slices.Clone(x.Values)
+				x.Values[0].Value *= by
+			}
+		}
+	}
+	for _, tc := range []struct {
+		name   string
+		blocks int
+		edit   func(*record.Result)
+		says   []string
+	}{
+		{"as modelled", 12, func(*record.Result) {}, []string{
+			"hold together with 95 % confidence", "with it. It carries", ": it is not", "A pass costs about the same, within a factor of"}},
+		{"too few blocks", 4, func(*record.Result) {}, []string{
+			"4 blocks with all ways are too few for intervals: 9 that hold together need at least 9", "too few blocks to tell"}},
+		{"TCP does not need offload", 12, scale("tcp", "off", 30), []string{"the explanation is refuted here"}},
+		{"TCP does as well without", 12, scale("tcp", "off", 11.9), []string{"no difference shown, which does not decide it"}},
+		{"TCP is slower", 12, scale("tcp", "on", 0.05), []string{"carries 0.83× ["}},
+		{"large passes cost more", 12, func(x *record.Result) {
+			if x.Asked["network"] == "vxlan-overlay" {
+				scale("gso-gro", "on", 0.1)(x)
+			}
+		}, []string{"times as much as the cheapest: that packets share passes is not all"}},
+		{"nothing is added", 12, func(x *record.Result) {
+			if x.Asked["network"] == "vxlan-overlay" {
+				scale("tcp", "on", 1.59)(x)
+			}
+		}, []string{"What vxlan-overlay adds to the time of a packet on host is not shown for TCP with offload."}},
+		{"disturbed", 12, func(x *record.Result) {
+			if x.Asked["probe"] == "mmsg" && x.Block < 6 {
+				x.Values = append(slices.Clip(x.Values), record.Value{Name: "others.user", Unit: "core", Value: 1})
+				x.Start, x.Elapsed = x.Start.AddDate(len(x.Trial), x.Block, 0), 1
+			}
+		}, []string{"no verdict: 5 of 12 blocks were disturbed; end what else runs here"}},
+		{"stalled", 12, scale("gso", "on", 0), []string{"in no block did all ways carry something"}},
+		{"noise", 12, func(x *record.Result) {
+			switch x.Block % 3 { // few blocks move an estimate by little, and all of it is moved
+			case 0:
+				scale("mmsg", "on", 8)(x)
+			case 1:
+				scale("mmsg", "on", 3)(x)
+				scale("gso", "on", 20)(x)
+			}
+		}, []string{"in every block they multiply to the whole"}},
+		{"unknown sizes", 12, func(x *record.Result) {
+			x.Values = slices.DeleteFunc(slices.Clone(x.Values), func(v record.Value) bool { return v.Name == "packet.size.path" })
+		}, []string{"TCP with segmentation offload carries"}},
+	} {
+		r := gapRun(tc.blocks)
+		for i := range r.Results {
+			tc.edit(&r.Results[i])
+		}
+		for _, width := range []int{60, 100} {
+			s := gapText(r, width)
+			for _, want := range tc.says {
+				if !strings.Contains(strings.Join(strings.Fields(s), " "), want) {
+					t.Errorf("%s: does not say %q:\n%s", tc.name, want, s)
+				}
+			}
+		}
+		for name, f := range writers {
+			if s := write(t, f, r); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") {
+				t.Errorf("%s: %s has a number that is none", tc.name, name)
+			}
+		}
+	}
+}
