@@ -1,6 +1,6 @@
 package engine
 
-// A receiver counts the measured datagrams of one udp-stream run. It does not
+// A receiver counts the measured datagrams of a udp-stream run, or of a phase of udp-search. It does not
 // allocate and makes no system call.
 //
 // Datagrams that one read returned have one time of arrival, and those that one
