@@ -306,7 +306,7 @@ func TestNoDatagramsBetweenRuns(t *testing.T) {
 // Whatever comes before a proof admits nobody.
 func FuzzHello(f *testing.F) {
 	f.Add([]byte("{}\n"))
-	f.Add([]byte(`{"weir":2,"workload":"tcp-rr","run":1,"streams":1,"size":64,"warmup":0,"duration":1000}` + "\n" + `{"proof":"00"}` + "\n"))
+	f.Add([]byte(`{"weir":3,"workload":"tcp-rr","run":1,"streams":1,"size":64,"warmup":0,"duration":1000}` + "\n" + `{"proof":"00"}` + "\n"))
 	f.Add([]byte(`{"weir":1}` + "\n"))
 	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -330,7 +330,7 @@ func FuzzHello(f *testing.F) {
 func FuzzGrant(f *testing.F) {
 	b := make([]byte, headerSize)
 	header{kind: kindHello, run: 7}.put(b)
-	f.Add(append(b, `{"weir":2,"workload":"udp-rr","run":7,"streams":1,"size":64,"duration":1000,"secret":"x"}`...))
+	f.Add(append(b, `{"weir":3,"workload":"udp-rr","run":7,"streams":1,"size":64,"duration":1000,"secret":"x"}`...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		u := &udpServer{msg: newMessage(), only: &grant{params: params{Weir: version, Workload: "udp-rr", Run: 7, Streams: 1, Size: 64, Duration: 1000}, secret: "the secret of this run"}}
 		n := copy(u.msg.buf, b)

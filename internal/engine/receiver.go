@@ -13,6 +13,7 @@ type receiver struct {
 	seen    [seenWindow / 64]uint64
 	transit uint64 // arrival minus sending of the last sample, modulo 2^40
 	last    uint64 // the same of the last datagram
+	least   uint64 // the same of the quickest sample
 	counted int64  // delivered before this read
 	sampled bool   // transit is one
 }
@@ -34,6 +35,7 @@ type udpReport struct {
 	Reads      int64   `json:"reads"`     // that returned measured datagrams
 	Buffers    int64   `json:"buffers"`   // of the socket that held them
 	Span       int64   `json:"span"`      // from the first to the last arrival
+	Queue      int64   `json:"queue"`     // by which the last sample took longer than the quickest: what had queued up
 	First      int64   `json:"-"`         // arrival on the receiver's clock
 }
 
@@ -69,7 +71,11 @@ func (r *receiver) done(buffers int64) {
 		d := float64(diff40(r.last, r.transit))
 		r.Jitter += (max(d, -d) - r.Jitter) / 16
 	}
+	if !r.sampled || diff40(r.last, r.least) < 0 {
+		r.least = r.last
+	}
 	r.transit, r.sampled = r.last, true
+	r.Queue = diff40(r.last, r.least)
 }
 
 // duplicate marks seq as seen, and reports whether it was. Of a datagram that is

@@ -33,8 +33,8 @@ const (
 	// when it has become a bound.
 	mostOf3 = 2
 	mostOf5 = 3
-	// lateness is the least by which a phase may take longer to arrive than to be
-	// sent: a receiver that was asleep is awake by then.
+	// lateness is what the last datagram of a phase may be late by, however short the
+	// phase: a receiver that was asleep is awake by then.
 	lateness = 0.001 // s
 )
 
@@ -47,7 +47,7 @@ type phase struct {
 	Delivered int64   `json:"delivered"` // that the receiver's program read
 	Dropped   int64   `json:"dropped"`   // at the receiver's socket
 	Window    float64 `json:"window"`    // s, of sending
-	Span      float64 `json:"span"`      // s, from the first to the last arrival
+	Queue     float64 `json:"queue"`     // s, by which the last datagram took longer to arrive than the quickest
 }
 
 // tried is what the sender tried to send, datagrams. What its own machine refused is
@@ -62,10 +62,10 @@ func (p phase) lost() float64 {
 // reached is the rate that the sender offered, packet/s.
 func (p phase) reached() float64 { return float64(p.tried()) / p.Window }
 
-// carried is the rate at which datagrams arrived, packet/s. What queued up while it
-// was sent took longer to arrive, so the longer of the two times counts.
+// carried is the rate at which datagrams arrived, packet/s. What queued up while they
+// were sent arrived later, and took that much longer.
 func (p phase) carried() float64 {
-	rate := float64(p.Delivered) / max(p.Window, p.Span)
+	rate := float64(p.Delivered) / (p.Window + p.Queue)
 	if p.Asked > 0 {
 		rate = min(rate, p.Asked) // a schedule may hold a datagram more than its time
 	}
@@ -84,10 +84,10 @@ const (
 )
 
 // judge looks at one phase. A queue that grows loses sooner or later, and buffers are
-// often larger than a phase: what arrives more slowly than it was sent is not carried.
+// often longer than a phase: what arrives more slowly than it is sent is not carried.
 func (s *search) judge(p phase) verdict {
 	switch {
-	case p.lost() > s.loss, p.Span > p.Window+max(s.width*p.Window, lateness):
+	case p.lost() > s.loss, p.Queue > max(s.width*p.Window, lateness):
 		return lossy
 	case p.Asked == 0, float64(p.Offered) > (1+s.width)*float64(p.tried()):
 		return behind

@@ -43,7 +43,7 @@ func (x simulated) phase(asked float64) phase {
 		share += x.loses(rate)
 	}
 	p.Delivered = int64(pass * max(1-share, 0))
-	p.Span = max(pass/x.capacity, p.Window) + late
+	p.Queue = max(pass/x.capacity-p.Window, 0) + late
 	return p
 }
 

@@ -98,7 +98,7 @@ func TestOneRunAtATime(t *testing.T) {
 // Clients that say nothing, or not enough, do not keep others from being served.
 func TestSilentClients(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
-	for _, said := range []string{"", `{"weir":2`, "W\xe1"} {
+	for _, said := range []string{"", `{"weir":3`, "W\xe1"} {
 		conn, err := net.Dial("tcp", h.addr)
 		if err != nil {
 			t.Fatal(err)

@@ -99,7 +99,7 @@ func TestUDPSearch(t *testing.T) {
 					if rate, done := s.next(); done || rate != p.Asked {
 						t.Fatalf("phase %d is at %g packet/s, next %g, done %v", i, p.Asked, rate, done)
 					}
-					if p.Offered < p.tried() || p.Sent < p.Delivered+p.Dropped || p.Delivered < 0 || p.Dropped < 0 || p.Window < r.Length || p.Span < 0 {
+					if p.Offered < p.tried() || p.Sent < p.Delivered+p.Dropped || p.Delivered < 0 || p.Dropped < 0 || p.Window < r.Length || p.Queue < 0 {
 						t.Errorf("%+v", p)
 					}
 					s.add(p)

@@ -20,10 +20,11 @@ const (
 	defaultLoss  = 0.005 // as FD.io CSIT does; see docs/adr/0025-loss-bounded-search.md
 	defaultWidth = 0.02
 	minWidth     = 0.001
-	// defaultPhase is long against a time slice of the scheduler, some 3 ms. A search
-	// takes some twenty phases; where there is no time for defaultPhases of that
-	// length, they are shorter.
-	defaultPhase  = 50 * time.Millisecond
+	// defaultPhase is long against a time slice of the scheduler, some 3 ms, and against
+	// what a link saves up while it is idle (250 µs, plan.Rate). A search takes some
+	// twenty phases; where there is no time for defaultPhases of that length, they are
+	// shorter.
+	defaultPhase  = 100 * time.Millisecond
 	defaultPhases = 40
 	minPhase      = 100 * time.Microsecond
 	// settling is the part of a phase for which datagrams flow at its rate before
@@ -38,7 +39,7 @@ func (c *config) searchFlags(fs *flag.FlagSet) {
 	}
 	fs.Func("loss", "udp-search: the most that may be lost, such as 0.5%; 0 finds the no-drop rate (default 0.5%)", share(&c.goal.loss))
 	fs.Func("width", "udp-search: how close the bounds of the rate shall be (default 2%)", share(&c.goal.width))
-	fs.DurationVar(&c.goal.phase, "phase", 0, "udp-search: for how long each rate is tried at a time (default 50ms, or a 40th of the duration)")
+	fs.DurationVar(&c.goal.phase, "phase", 0, "udp-search: for how long each rate is tried at a time (default 100ms, or a 40th of the duration)")
 }
 
 // finishSearch fills in what the flags leave open, and checks them.
@@ -156,7 +157,7 @@ func (u *udpClient) phase(ctx context.Context, c config, tx *sender, rate float6
 		return failed("the server's count", err)
 	}
 	return phase{Asked: rate, Offered: tx.offered, Refused: tx.refused, Sent: tx.sent, Delivered: r.Delivered,
-		Dropped: received - r.Delivered, Window: seconds(tx.took), Span: seconds(r.Span)}, nil
+		Dropped: received - r.Delivered, Window: seconds(tx.took), Queue: seconds(r.Queue)}, nil
 }
 
 func (p phase) inWords(v verdict) string {

@@ -56,13 +56,21 @@ func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error)
 	if l.Probe, err = r.Load(load.Probe); err != nil || load.Share == 0 {
 		return l, err
 	}
-	capacity, err := r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].of()
-	if err != nil {
+	if l.Capacity, err = r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].of(); err != nil {
 		return l, err
 	}
-	l.Rate = capacity * load.Share
+	l.Rate = l.Capacity * load.Share
 	l.Probe, err = probe.Pace(l.Probe, l.Rate)
 	return l, err
+}
+
+// shareOf names the capacity that the load of a trial is a share of, "" without one.
+func (r *run) shareOf(t study.Trial) string {
+	_, load, err := condition.Beside(t.Levels)
+	if err != nil || load.Share == 0 {
+		return ""
+	}
+	return r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].Kind
 }
 
 // stop ends the newest first. How they ended is in the trial's result.
@@ -72,22 +80,29 @@ func stop(beside []*trial.Companion) {
 	}
 }
 
-// capacityFile keeps what the paths carried flat out, so that a resumed run asks
-// for the same rates.
+// capacityFile keeps what the paths carry, so that a resumed run asks for the same
+// rates.
 const capacityFile = "capacity.json"
 
-// capacityTrials is how many windows a capacity is the median of.
-const capacityTrials = 5
+// capacityTrials is how many trials a capacity is the median of: windows flat out, or
+// searches, each of which takes many windows.
+func capacityTrials(by probe.Probe) int {
+	if _, search := by.(*probe.UDPCapacity); search {
+		return 3
+	}
+	return 5
+}
 
-// A capacity is what a path carries of one load, flat out and with nothing beside
-// it: what shares of it refer to.
+// A capacity is what a path carries of one load, with nothing beside it: what shares
+// of it refer to.
 type capacity struct {
+	Kind    string            `json:"kind"` // see probe.Capacity
 	Network string            `json:"network"`
 	Load    string            `json:"load"`             // the name of a probe
 	Levels  map[string]string `json:"levels,omitempty"` // of the conditions of the path
 	Unit    string            `json:"unit"`
 	Value   float64           `json:"value"`   // the median
-	Windows []float64         `json:"windows"` // in the order of time
+	Windows []float64         `json:"windows"` // of the trials, in the order of time
 	Error   string            `json:"-"`       // why it is not known
 }
 
@@ -152,22 +167,22 @@ func (r *run) measureCapacities(ctx context.Context) error {
 	return nil
 }
 
-// measureCapacity runs the load as a probe, with the windows of the study. Its
-// error ends the run.
+// measureCapacity finds out what the path carries of the load. Its error ends the
+// run.
 func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string) (capacity, error) {
 	levels := condition.Network(cell.Levels)
 	c := capacity{Network: cell.Network, Load: load, Levels: levels}
 	r.tell(Event{Text: fmt.Sprintf("capacity of %s for %s", cell.Network, load)})
 	p, err := r.Load(load)
-	if err == nil {
-		p, err = probe.Pace(p, 0) // it may have a rate of its own
-	}
 	if err != nil {
 		return c, err
 	}
 	c.Unit = probe.DeliveryUnit(p)
+	if p, c.Kind, err = probe.Capacity(p); err != nil {
+		return c, err
+	}
 	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}
-	for n := range capacityTrials {
+	for n := range capacityTrials(p) {
 		id := alone.ID(fmt.Sprintf("capacity%d", n+1))
 		res, err := r.under(ctx, alone, false, func(u changed) (record.Result, error) {
 			return trial.Run(ctx, r.setup(u, id, p))
@@ -179,7 +194,12 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 			c.Error = res.Reason
 			return c, nil
 		}
-		c.Windows = append(c.Windows, res.Values[0].Value)
+		v := slices.IndexFunc(res.Values, func(v record.Value) bool { return v.Unit == c.Unit })
+		if v < 0 {
+			c.Error = fmt.Sprintf("%s has no value in %s", id, c.Unit)
+			return c, nil
+		}
+		c.Windows = append(c.Windows, res.Values[v].Value)
 	}
 	c.Value = median(c.Windows)
 	return c, nil

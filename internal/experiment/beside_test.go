@@ -150,7 +150,7 @@ func TestCapacity(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(b, &kept)
 		}
-		if err != nil || len(kept) != 4 || len(kept[0].Windows) != capacityTrials || kept[0].Value != median {
+		if err != nil || len(kept) != 4 || len(kept[0].Windows) != 5 || kept[0].Kind != "flat out" || kept[0].Value != median {
 			t.Errorf("%s\n%v", b, err)
 		}
 		if err := c.Dir.Close(); err != nil {

@@ -209,6 +209,9 @@ func (r *run) trial(ctx context.Context, t study.Trial) (res record.Result, err 
 	if r.Study.Swap && res.Found != nil {
 		res.Found["swapped"] = strconv.FormatBool(swap)
 	}
+	if of := r.shareOf(t); of != "" && res.Found != nil {
+		res.Found["load.share"] = "of " + of
+	}
 	if ps := probe.Programs(pr); res.Status == record.OK && len(ps) > 0 {
 		client := ps[len(ps)-1]
 		if res.Found["tool"] == "" { // its output does not tell its version

@@ -64,10 +64,12 @@ func StartStress(ctx context.Context, node target.Node, s condition.Stress, wind
 
 // A Load is traffic beside a trial.
 type Load struct {
-	Name   string
-	Probe  probe.Probe // paced, if it shall be; it has a probe.DeliveryUnit
-	Rate   float64     // that it was paced to, in that unit; 0 is flat out
-	Warmup time.Duration
+	Name  string
+	Probe probe.Probe // paced, if it shall be; it has a probe.DeliveryUnit
+	Rate  float64     // that it was paced to, in that unit; 0 is flat out
+	// Capacity is what the path carries of it, of which Rate is a share; 0 is flat out.
+	Capacity float64
+	Warmup   time.Duration
 }
 
 // StartLoad starts l between the two ends and returns when it is in steady state.
@@ -80,7 +82,8 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 		}
 		vs := []record.Value{{Name: "load.delivered", Unit: unit, Value: work / to.since(from)}}
 		if l.Rate > 0 {
-			vs = append(vs, record.Value{Name: "load.asked", Unit: unit, Value: l.Rate})
+			vs = append(vs, record.Value{Name: "load.asked", Unit: unit, Value: l.Rate},
+				record.Value{Name: "load.capacity", Unit: unit, Value: l.Capacity})
 		}
 		return vs
 	}}
