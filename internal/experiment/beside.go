@@ -84,8 +84,8 @@ func stop(beside []*trial.Companion) {
 // rates.
 const capacityFile = "capacity.json"
 
-// capacityTrials is how many trials a capacity is the median of: windows flat out, or
-// searches, each of which takes many windows.
+// capacityTrials is how many trials a capacity is the median of, or of most of them
+// where some fail: windows flat out, or searches, each of which takes many windows.
 func capacityTrials(by probe.Probe) int {
 	if _, search := by.(*probe.UDPCapacity); search {
 		return 3
@@ -182,7 +182,8 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 		return c, err
 	}
 	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}
-	for n := range capacityTrials(p) {
+	trials, why := capacityTrials(p), "no value in "+c.Unit
+	for n := range trials {
 		id := alone.ID(fmt.Sprintf("capacity%d", n+1))
 		res, err := r.under(ctx, alone, false, func(u changed) (record.Result, error) {
 			return trial.Run(ctx, r.setup(u, id, p))
@@ -191,15 +192,19 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 		case err != nil:
 			return c, err
 		case res.Status != record.OK:
-			c.Error = res.Reason
-			return c, nil
+			why = res.Reason
+			continue
 		}
-		v := slices.IndexFunc(res.Values, func(v record.Value) bool { return v.Unit == c.Unit })
-		if v < 0 {
-			c.Error = fmt.Sprintf("%s has no value in %s", id, c.Unit)
-			return c, nil
+		for _, v := range res.Values {
+			if v.Unit == c.Unit { // the first one is what the probe is for
+				c.Windows = append(c.Windows, v.Value)
+				break
+			}
 		}
-		c.Windows = append(c.Windows, res.Values[v].Value)
+	}
+	if 2*len(c.Windows) < trials {
+		c.Error = why
+		return c, nil
 	}
 	c.Value = median(c.Windows)
 	return c, nil
@@ -207,7 +212,7 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 
 func median(vs []float64) float64 {
 	sorted := slices.Sorted(slices.Values(vs))
-	return sorted[len(sorted)/2] // of an odd number
+	return sorted[(len(sorted)-1)/2] // of an even number the lower one
 }
 
 // setup is a trial of p on a path under conditions, with nothing beside it.
