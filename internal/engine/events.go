@@ -15,7 +15,7 @@ const (
 
 const (
 	// version of what this package puts on the wire. Version 2 admits clients by a
-	// token, version 3 tells of silences.
+	// token, version 3 tells of silences and counts in phases.
 	version = 3
 	// lineVersion is that of the lines that it prints for programs.
 	lineVersion = 1

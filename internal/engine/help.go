@@ -23,7 +23,8 @@ type group struct {
 var runGroups = []group{
 	{"What is measured", nil, []string{"duration", "warmup", "size", "rate", "cc", "dscp"}},
 	{"tcp-stream", []string{"tcp-stream"}, []string{"streams", "discard", "zerocopy"}},
-	{"udp-stream", []string{"udp-stream"}, []string{"send", "batch", "recv", "nap"}},
+	{"udp-search", []string{"udp-search"}, []string{"loss", "width", "phase"}},
+	{"udp-stream, udp-search", []string{"udp-stream", "udp-search"}, []string{"send", "batch", "recv", "nap"}},
 	{"Requests and replies", []string{"tcp-rr", "udp-rr", "udp-open"}, []string{"inflight", "spin", "stamp-every"}},
 	{"This machine and the server", nil, []string{"token", "token-file", "timeout", "sndbuf", "rcvbuf", "cpu"}},
 	{"Output", nil, []string{"interval", "json"}},
@@ -40,6 +41,7 @@ stands in brackets where a port follows. The port is 5202 if none is given.
 Workloads:
   tcp-stream   bytes that arrive over TCP
   udp-stream   datagrams offered, sent, received and delivered; jitter
+  udp-search   the highest rate of datagrams of which no more than --loss is lost
   tcp-rr       response times on one connection, the next request after the reply
   udp-rr       the same over UDP
   udp-open     response times at a fixed rate of requests, stalls not left out
@@ -49,6 +51,7 @@ Examples:
   weir engine run tcp-stream 10.0.0.1
   weir engine run tcp-stream server1 --streams 4 --duration 30s
   weir engine run udp-stream server1 --rate 1e9 --size 1400
+  weir engine run udp-search server1 --loss 0
   weir engine run udp-rr [fd00::1]:6000 --interval 0 --json
 `
 

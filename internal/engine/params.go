@@ -18,7 +18,7 @@ const (
 )
 
 // workloads in the order in which they are listed.
-var workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-stream"}
+var workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-search", "udp-stream"}
 
 // Workloads returns the names of what can be run, in order.
 func Workloads() []string { return slices.Clone(workloads) }

@@ -94,7 +94,7 @@ func (u *udpClient) reach(ctx context.Context, size int) (reachResult, error) {
 		header{kind: kindReach, run: u.run, seq: uint64(tries)}.put(packet)
 		tries++
 		_, errno := send(u.fd, packet)
-		b, err := u.await(kindReach, next)
+		b, err := u.await(kindReach, 0, next)
 		switch {
 		case errors.Is(err, errStopped):
 			return reachResult{}, err

@@ -1,6 +1,6 @@
 package engine
 
-// A receiver counts the measured datagrams of one udp-stream run. It does not
+// A receiver counts the measured datagrams of a udp-stream run, or of a phase of udp-search. It does not
 // allocate and makes no system call.
 //
 // Datagrams that one read returned have one time of arrival, and those that one
@@ -13,6 +13,7 @@ type receiver struct {
 	seen    [seenWindow / 64]uint64
 	transit uint64 // arrival minus sending of the last sample, modulo 2^40
 	last    uint64 // the same of the last datagram
+	least   uint64 // the same of the quickest sample
 	counted int64  // delivered before this read
 	heard   int64  // Span at the last read that delivered any
 	sampled bool   // transit is one
@@ -37,6 +38,7 @@ type udpReport struct {
 	Span       int64   `json:"span"`      // from the first to the last arrival
 	Silence    int64   `json:"silence"`   // the longest time from one arrival to the next
 	Wait       int64   `json:"wait"`      // from the begin to the first arrival
+	Queue      int64   `json:"queue"`     // by which the last sample took longer than the quickest: what had queued up
 	First      int64   `json:"-"`         // arrival on the receiver's clock
 }
 
@@ -73,7 +75,11 @@ func (r *receiver) done(buffers int64) {
 		d := float64(diff40(r.last, r.transit))
 		r.Jitter += (max(d, -d) - r.Jitter) / 16
 	}
+	if !r.sampled || diff40(r.last, r.least) < 0 {
+		r.least = r.last
+	}
 	r.transit, r.sampled = r.last, true
+	r.Queue = diff40(r.last, r.least)
 }
 
 // duplicate marks seq as seen, and reports whether it was. Of a datagram that is

@@ -38,6 +38,22 @@ func TestReceiverOrder(t *testing.T) {
 	}
 }
 
+// What has queued up is by how much the last datagram took longer than the quickest,
+// whatever the clocks show, and however late the first one was read.
+func TestReceiverQueue(t *testing.T) {
+	for _, offset := range []int64{0, 1 << 50, -12345, mask40 - 1500} {
+		var r receiver
+		for i, transit := range []int64{900, 500, 700, 650} {
+			sent := int64(1000 * i)
+			r.add(header{seq: uint64(i), sent: uint64(sent-offset) & mask40}, 1, sent+transit)
+			r.done(1)
+			if want := []int64{0, 0, 200, 150}[i]; r.Queue != want {
+				t.Errorf("offset %d, datagram %d: %d ns, want %d", offset, i, r.Queue, want)
+			}
+		}
+	}
+}
+
 // The jitter of RFC 3550 is the same whatever the two clocks show.
 func TestReceiverJitter(t *testing.T) {
 	sent := []int64{0, 1000, 2000, 3000}

@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math"
-	"strings"
 )
 
 const (
@@ -26,7 +25,7 @@ type requests struct {
 }
 
 // echoing reports whether a workload is made of requests and replies.
-func echoing(workload string) bool { return !strings.HasSuffix(workload, "-stream") }
+func echoing(workload string) bool { return workload != "tcp-stream" && !oneWay(workload) }
 
 func (p params) checkRequests() error {
 	switch {

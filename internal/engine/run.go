@@ -30,6 +30,8 @@ type config struct {
 	zerocopy bool
 	cpus     []int // none is any
 
+	goal goal // of udp-search
+
 	stampEvery time.Duration // the shortest time between two stamped requests; 0 is none
 }
 
@@ -66,8 +68,8 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	switch c.Workload {
 	case "tcp-stream":
 		result, err = runTCPStream(ctx, c, s, out)
-	case "udp-stream":
-		result, err = runUDPStream(ctx, c, s, out)
+	case "udp-stream", "udp-search":
+		result, err = runDatagrams(ctx, c, s, out)
 	case "tcp-rr":
 		result, err = runTCPRR(ctx, c, s, out)
 	case "udp-rr":
@@ -89,7 +91,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "of the measured window")
 	fs.DurationVar(&c.Warmup, "warmup", 0, "traffic before the window, not counted")
-	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 131072 for tcp-stream, 1400 for udp-stream, 64 else)")
+	fs.IntVar(&c.Size, "size", 0, "bytes per write, datagram or message (default 131072 for tcp-stream, 1400 for udp-stream, 18 for udp-search, 64 else)")
 	fs.Float64Var(&c.rate, "rate", 0, "tcp-stream, udp-stream: bit/s of payload, of all streams together, 0 is as fast as they can; udp-open: requests/s (default 2000)")
 	fs.IntVar(&c.Streams, "streams", 1, "tcp-stream: connections")
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control, set at both ends")
@@ -98,6 +100,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "for connecting, for every answer of the server, and for TCP to move on")
 	c.transferFlags(fs)
 	c.requestFlags(fs)
+	c.searchFlags(fs)
 	fs.DurationVar(&c.every, "interval", time.Second, "from one line about the run to the next; 0 prints the summary alone")
 	fs.StringVar(&source.word, "token", "", "`token` of the server; other users of this machine can read it in the list of processes")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+")")
@@ -128,7 +131,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 		out.people = &people{w: out.w, every: c.every}
 	}
 	if c.Size == 0 {
-		c.Size = map[string]int{"tcp-stream": 128 << 10, "udp-stream": 1400}[c.Workload]
+		c.Size = map[string]int{"tcp-stream": 128 << 10, "udp-stream": 1400, "udp-search": 18}[c.Workload]
 	}
 	if c.Size == 0 {
 		c.Size = 64
@@ -139,6 +142,9 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	c.finishTransfer()
 	if err = c.check(); err == nil {
 		err = c.finishRequests()
+	}
+	if err == nil {
+		err = c.finishSearch()
 	}
 	switch {
 	case err != nil:

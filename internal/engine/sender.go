@@ -16,9 +16,12 @@ type sender struct {
 	batch    int     // datagrams per call; 0 is 1
 	interval float64 // ns; 0 is no schedule
 	whole    bool    // what is too large is never fragmented
+	first    uint64  // number of the first datagram of the next run
 	stop     *stopper
 
 	offered, sent            int64
+	took                     int64 // ns of sending: the whole window, and more when the last call took longer
+	refused                  int64 // datagrams that a queue of this machine did not take, or that were too large
 	noBuffer, full, tooLarge int64 // attempts that failed with ENOBUFS, EAGAIN, EMSGSIZE
 }
 
@@ -31,7 +34,7 @@ const spinBelow = 60_000 // ns
 // and EMSGSIZE cost what was tried; any other error ends the run, for the server
 // or the way to it is gone, and so does EMSGSIZE where nothing will be fragmented.
 func (x *sender) run(k kind, d int64) error {
-	x.offered, x.sent, x.noBuffer, x.full, x.tooLarge = 0, 0, 0, 0, 0
+	x.offered, x.sent, x.refused, x.noBuffer, x.full, x.tooLarge = 0, 0, 0, 0, 0, 0
 	begin := now()
 	slots := int64(math.MaxInt64)
 	if x.interval > 0 {
@@ -50,14 +53,17 @@ func (x *sender) run(k kind, d int64) error {
 			break
 		}
 		n := min(int64(max(x.batch, 1)), slots-attempts)
-		sent, tried, errno := x.path.send(k, uint64(x.sent), int(n), t)
+		sent, tried, errno := x.path.send(k, x.first+uint64(x.sent), int(n), t)
 		x.sent += int64(sent)
 		attempts += int64(tried)
 		if errno != 0 && !x.forgive(errno, int64(tried)) {
 			return errno
 		}
+		if !again(errno) {
+			x.refused += int64(tried - sent)
+		}
 	}
-	x.offered = attempts
+	x.offered, x.took = attempts, max(now()-begin, d)
 	if x.interval > 0 {
 		x.offered = slots
 		x.wait(now(), begin+d)

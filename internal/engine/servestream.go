@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A streamReader reads the server's socket while a udp-stream run is on.
+// A streamReader reads the server's socket while a run of datagrams one way is on.
 //
 // A server that waits in its socket is woken up by almost every datagram when it
 // is faster than the path, and the sender pays: where both ends are on one
@@ -32,7 +32,7 @@ const (
 
 // receiveAs prepares the socket and the server for what p asks for.
 func (u *udpServer) receiveAs(p params) error {
-	gro := p.Workload == "udp-stream" && p.Recv == recvGRO
+	gro := oneWay(p.Workload) && p.Recv == recvGRO
 	if gro != u.gro {
 		on := 0
 		if gro {
@@ -43,7 +43,7 @@ func (u *udpServer) receiveAs(p params) error {
 		}
 		u.gro = gro
 	}
-	if p.Workload != "udp-stream" {
+	if !oneWay(p.Workload) {
 		u.stream = nil
 		return nil
 	}
@@ -101,7 +101,7 @@ func (u *udpServer) count(x *streamReader) (others bool) {
 			case !ok:
 			case h.kind == kindMeasure:
 				x.busy = x.last
-				if u.begun && h.run == u.run {
+				if u.begun && h.run == u.run && h.seq >= u.from {
 					u.counts.add(h, len(d), x.last)
 					measured = true
 				}

@@ -27,7 +27,7 @@ type udpServer struct {
 	stop *stopper
 	msg  *message // the one being handled
 
-	stream *streamReader // how the socket is read while a udp-stream run is on
+	stream *streamReader // how the socket is read while a run of datagrams one way is on
 	bulk   *bulk         // of the streamReader, kept for the next run
 	gro    bool          // UDP_GRO is on
 
@@ -39,6 +39,7 @@ type udpServer struct {
 	greeted bool
 	begun   bool
 	began   int64   // when
+	from    uint64  // the number of the first datagram that is counted; what is lower comes late, from an earlier phase
 	echo    *echoer // of a run of requests and replies, nil otherwise
 	base    uint32  // drops of the socket when the run began
 	drops   uint32  // and now
@@ -117,8 +118,8 @@ func (u *udpServer) control(h header, n int) {
 		if !u.greeted || h.run != u.run || u.stream == nil {
 			return
 		}
-		if !u.begun {
-			u.begun, u.base, u.counts = true, u.drops, receiver{}
+		if !u.begun || h.sent > u.from {
+			u.begun, u.from, u.base, u.counts = true, h.sent, u.drops, receiver{next: h.sent}
 		}
 		if u.counts.Delivered == 0 {
 			u.began = now() // a client that asks again has not begun

@@ -120,6 +120,36 @@ func TestUDPStream(t *testing.T) {
 	}
 }
 
+// A search tells all of its phases, and what it finds follows from them.
+func TestUDPSearch(t *testing.T) {
+	for _, loopback := range loopbacks {
+		for _, flags := range []string{"", "--loss 0 --size 1400 --width 10%", "--send gso", "--send mmsg --recv single --nap 0 --phase 5ms"} {
+			t.Run(loopback+" "+flags, func(t *testing.T) {
+				addr, _ := serve(t, loopback)
+				var r udpSearchResult
+				measure(t, &r, append([]string{"run", "udp-search", addr, "--duration", "200ms"}, strings.Fields(flags)...)...)
+				s := search{loss: r.Loss, width: r.Width, floor: slowest(r.Width, time.Duration(r.Length*1e9))}
+				for i, p := range r.Phases {
+					if rate, done := s.next(); done || rate != p.Asked {
+						t.Fatalf("phase %d is at %g packet/s, next %g, done %v", i, p.Asked, rate, done)
+					}
+					if p.Offered < p.tried() || p.Sent < p.Delivered+p.Dropped || p.Delivered < 0 || p.Dropped < 0 || p.Window < r.Length || p.Queue < 0 {
+						t.Errorf("%+v", p)
+					}
+					s.add(p)
+				}
+				_, done := s.next()
+				if len(r.Phases) == 0 || r.found != s.found(done) || done != (r.Limit != limitTime) {
+					t.Errorf("%+v does not follow from its phases: %+v", r, s.found(done))
+				}
+				if r.SndBuf <= 0 || r.RcvBuf <= 0 || r.Send == "" || r.Recv == "" || r.Batch < 1 {
+					t.Errorf("%+v", r)
+				}
+			})
+		}
+	}
+}
+
 func checkLadder(t *testing.T, r udpStreamResult) {
 	t.Helper()
 	if r.Offered < r.Sent || r.Sent < r.Received || r.Received < r.Delivered || r.Delivered < 1 {

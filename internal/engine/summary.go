@@ -20,6 +20,8 @@ func inWords(v any) string {
 		r.summarize(&b)
 	case udpStreamResult:
 		r.summarize(&b)
+	case udpSearchResult:
+		r.summarize(&b)
 	case rrResult:
 		r.summarize(&b)
 	case openResult:
@@ -74,6 +76,33 @@ func (r udpStreamResult) summarize(b *strings.Builder) {
 	entry(b, "order", "%d reordered, %d duplicates", r.Reordered, r.Duplicates)
 	entry(b, "jitter", "%s (RFC 3550)", unit.Format(r.Jitter, "s"))
 	entry(b, "silence", "%s at most without an arrival", unit.Format(r.Silence, "s"))
+	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
+}
+
+// summarize prints the bounds, and what they are worth.
+func (r udpSearchResult) summarize(b *strings.Builder) {
+	if r.Lower == 0 {
+		entry(b, "carried", "no rate of %s or more lost at most %g %%; lower ones take a longer --phase",
+			unit.Format(slowest(r.Width, time.Duration(r.Length*1e9)), "packet/s"), 100*r.Loss)
+	} else {
+		entry(b, "carried", "%s, %s of payload, at most %g %% lost", unit.Format(r.Lower, "packet/s"),
+			unit.Format(8*float64(r.Size)*r.Lower, "bit/s"), 100*r.Loss)
+	}
+	if r.Upper > 0 {
+		entry(b, "lost more", "at %s", unit.Format(r.Upper, "packet/s"))
+	}
+	switch r.Limit {
+	case limitSender:
+		entry(b, "limit", "this end, which sent no faster: the path may carry more")
+	case limitTime:
+		entry(b, "limit", "the time was over before the bounds were within %g %%: --duration gives more", 100*r.Width)
+	case limitPath:
+		entry(b, "limit", "the path, or the server")
+	}
+	if r.Inverted > 0 {
+		entry(b, "inversion", "%s was carried all the same: what is lost depends on more than the rate", unit.Format(r.Inverted, "packet/s"))
+	}
+	entry(b, "tried", "%d phases of %s in %s", len(r.Phases), unit.Format(r.Length, "s"), unit.Format(r.Window, "s"))
 	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
 }
 

@@ -13,10 +13,10 @@ import (
 // it. The ways differ in what they cost a packet, so a result names them.
 type transfer struct {
 	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
-	Send    string        `json:"send,omitempty"`    // udp-stream: one of sendPaths; "" is single
+	Send    string        `json:"send,omitempty"`    // of datagrams one way: one of sendPaths; "" is single
 	Batch   int           `json:"batch,omitempty"`   // datagrams per call of mmsg and gso; 0 is 1
-	Recv    string        `json:"recv,omitempty"`    // udp-stream: one of recvPaths; "" is single
-	Nap     time.Duration `json:"nap,omitempty"`     // udp-stream: from one look of the receiver to the next; 0 waits in the socket
+	Recv    string        `json:"recv,omitempty"`    // the same: one of recvPaths; "" is single
+	Nap     time.Duration `json:"nap,omitempty"`     // the same: from one look of the receiver to the next; 0 waits in the socket
 	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
 }
 
@@ -49,6 +49,10 @@ const (
 	defaultNap = 50 * time.Microsecond
 )
 
+// oneWay reports whether a workload is made of datagrams that are counted and not
+// answered.
+func oneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
+
 func (p params) checkTransfer() error {
 	if p.DSCP < 0 || p.DSCP > maxDSCP {
 		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, maxDSCP)
@@ -56,9 +60,9 @@ func (p params) checkTransfer() error {
 	if p.Discard && p.Workload != "tcp-stream" {
 		return fmt.Errorf("%s: --discard is for tcp-stream alone", p.Workload)
 	}
-	if p.Workload != "udp-stream" {
+	if !oneWay(p.Workload) {
 		if p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0 {
-			return fmt.Errorf("%s: --send, --batch, --recv and --nap are for udp-stream alone", p.Workload)
+			return fmt.Errorf("%s: --send, --batch, --recv and --nap are for udp-stream and udp-search alone", p.Workload)
 		}
 		return nil
 	}
@@ -85,10 +89,10 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 	c.Nap = napUnset
 	fs.BoolVar(&c.Discard, "discard", false, "tcp-stream: the receiver discards in the kernel (MSG_TRUNC) instead of copying")
 	fs.BoolVar(&c.zerocopy, "zerocopy", false, "tcp-stream: send without copying (MSG_ZEROCOPY)")
-	fs.StringVar(&c.Send, "send", "", "udp-stream: single, mmsg (sendmmsg) or gso (UDP_SEGMENT) (default single)")
-	fs.IntVar(&c.Batch, "batch", 0, "udp-stream: datagrams per call (default 1 for single, 32 for mmsg, what one buffer holds, 64 at most, for gso)")
-	fs.StringVar(&c.Recv, "recv", "", "udp-stream: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
-	fs.Func("nap", "udp-stream: the receiver looks this often instead of being woken up by every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
+	fs.StringVar(&c.Send, "send", "", "udp-stream, udp-search: single, mmsg (sendmmsg) or gso (UDP_SEGMENT) (default single)")
+	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg, what one buffer holds, 64 at most, for gso)")
+	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
+	fs.Func("nap", "udp-stream, udp-search: the receiver looks this often instead of being woken up by every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
 		if c.Nap, err = time.ParseDuration(s); err == nil && c.Nap < 0 {
 			err = fmt.Errorf("nap %v is outside 0..%v", c.Nap, maxNap)
 		}
@@ -108,7 +112,7 @@ func (c *config) finishTransfer() {
 	if unset {
 		c.Nap = 0
 	}
-	if c.Workload != "udp-stream" {
+	if !oneWay(c.Workload) {
 		return
 	}
 	c.Send = or(c.Send, sendSingle)

@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"net"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -253,6 +254,56 @@ func TestServerHasOneRun(t *testing.T) {
 	}
 	if err := second.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 1 || r.Bytes != 100 {
 		t.Errorf("second client: %+v, %v", r, err)
+	}
+}
+
+// A run may begin several times, each time with a higher number. What is lower comes
+// late, and is not counted, and neither do late requests begin again.
+func TestPhasesAreApart(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	u := client(t, addr, 1)
+	b := make([]byte, 100)
+	for _, u.first = range []uint64{10, 20, 10, 20, 0} {
+		if err := u.ask(t.Context(), kindBegin, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, seq := range []uint64{9, 19, 20} {
+			header{kind: kindMeasure, run: 1, seq: seq}.put(b)
+			send(u.fd, b)
+		}
+	}
+	var r udpReport
+	if err := u.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 1 || r.Duplicates != 3 {
+		t.Errorf("%+v, %v: want datagram 20, four times", r, err)
+	}
+}
+
+// An answer to what was asked before is none to what is asked now.
+func TestLateAnswers(t *testing.T) {
+	fd, at := boundSocket(t, netip.MustParseAddrPort(loopbacks[0]))
+	own, _, err := dialUDP(at, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(own)
+	to, err := ownAddr(own)
+	if err == nil {
+		err = unix.Connect(fd, sockaddr(to))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, answer := range []string{`{"delivered":1}`, `{"delivered":2}`} {
+		b := []byte(strings.Repeat(" ", headerSize) + answer)
+		header{kind: kindReport | kindAnswer, run: 1, seq: uint64(5 + i)}.put(b)
+		if _, errno := send(fd, b); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	u := &udpClient{fd: own, run: 1, timeout: time.Second, stop: new(stopper), buf: make([]byte, 1<<10), asked: 6}
+	var r udpReport
+	if err := u.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 2 {
+		t.Errorf("%+v, %v: want the answer to request 6", r, err)
 	}
 }
 

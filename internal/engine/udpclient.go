@@ -23,9 +23,10 @@ type udpClient struct {
 	timeout time.Duration
 	stop    *stopper
 	buf     []byte
-	asked   int // requests sent so far
-	sndBuf  int // bytes in effect
-	dscp    int // in effect
+	asked   int    // requests sent so far
+	first   uint64 // the number of the first datagram that counts
+	sndBuf  int    // bytes in effect
+	dscp    int    // in effect
 	far     accepted
 	control int // the TCP connection that holds the run; -1 is none
 }
@@ -145,14 +146,15 @@ func (u *udpClient) askRaw(ctx context.Context, k kind, payload []byte) ([]byte,
 	request := make([]byte, headerSize+len(payload))
 	copy(request[headerSize:], payload)
 	reason := errSilent
+	first := uint64(u.asked)
 	for now() < deadline {
-		header{kind: k, run: u.run, seq: uint64(u.asked)}.put(request)
+		header{kind: k, run: u.run, seq: uint64(u.asked), sent: u.first}.put(request)
 		u.asked++
 		readErrors(u.fd, nil) // they take room in the buffer that the answer needs
 		if _, errno := send(u.fd, request); errno != 0 {
 			reason = errno
 		}
-		b, err := u.await(k, now()+int64(askEvery))
+		b, err := u.await(k, first, now()+int64(askEvery))
 		switch {
 		case errors.Is(err, errStopped):
 			return nil, err
@@ -168,9 +170,10 @@ func (u *udpClient) askRaw(ctx context.Context, k kind, payload []byte) ([]byte,
 	return nil, fmt.Errorf("no answer within %v: %w", u.timeout, reason)
 }
 
-// await returns the payload of the answer to a request of kind k, or nil when
-// there was none by the deadline.
-func (u *udpClient) await(k kind, deadline int64) ([]byte, error) {
+// await returns the payload of the answer to a request of kind k with a number of
+// first or higher, or nil when there was none by the deadline. Answers to what was
+// asked before may still come: a request that waits in a queue is repeated.
+func (u *udpClient) await(k kind, first uint64, deadline int64) ([]byte, error) {
 	for {
 		n, errno := recv(u.fd, u.buf)
 		if u.stop.stopped() {
@@ -181,7 +184,7 @@ func (u *udpClient) await(k kind, deadline int64) ([]byte, error) {
 		}
 		if errno == 0 {
 			h, ok := parseHeader(u.buf[:n])
-			if ok && h.kind == k|kindAnswer && h.run == u.run {
+			if ok && h.kind == k|kindAnswer && h.run == u.run && h.seq >= first {
 				return u.buf[headerSize:n:n], nil
 			}
 		}

@@ -37,8 +37,8 @@ type udpStreamResult struct {
 	RcvBuf     int              `json:"rcvbuf"`     // bytes in effect
 }
 
-// runUDPStream runs on one thread of its own.
-func runUDPStream(ctx context.Context, c config, s *stopper, out events) (any, error) {
+// runDatagrams runs udp-stream or udp-search on one thread of its own.
+func runDatagrams(ctx context.Context, c config, s *stopper, out events) (any, error) {
 	u, err := meet(ctx, c, s)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,11 @@ func runUDPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 	defer out.people.halt()
 	var result any
 	err = <-onThread(func() error {
-		result, err = u.stream(ctx, c, out)
+		if c.Workload == "udp-search" {
+			result, err = u.search(ctx, c, out)
+		} else {
+			result, err = u.stream(ctx, c, out)
+		}
 		return err
 	})
 	return result, err
@@ -98,34 +102,16 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 		return nil, fmt.Errorf("engine: udp %v: "+format, append([]any{c.server}, args...)...)
 	}
 	switch {
-	case r.Error != "":
-		return bad("the server's count: %s", r.Error)
-	case tx.sent == 0:
+	case r.Error == "" && tx.sent == 0:
 		return bad("no datagram of %d bytes could be sent: %v", c.Size, tx.errors())
-	case window <= 0 || r.Span < 0 || r.Jitter < 0:
-		return bad("impossible: window %d ns, arrivals over %d ns, jitter %g ns", window, r.Span, r.Jitter)
+	case window <= 0:
+		return bad("impossible: window %d ns", window)
 	case r.Silence < 0 || r.Silence > r.Span || r.Wait < 0:
 		return bad("impossible: a silence of %d ns between arrivals over %d ns, the first after %d ns", r.Silence, r.Span, r.Wait)
-	case r.Delivered > tx.sent:
-		return bad("impossible: %d datagrams delivered of %d sent", r.Delivered, tx.sent)
-	case r.Bytes != r.Delivered*int64(c.Size):
-		return bad("impossible: %d bytes in %d datagrams of %d", r.Bytes, r.Delivered, c.Size)
-	case r.Reads < 0 || r.Reads > r.Buffers || r.Buffers > r.Delivered+r.Duplicates:
-		return bad("impossible: %d datagrams and %d duplicates in %d buffers and %d reads", r.Delivered, r.Duplicates, r.Buffers, r.Reads)
 	}
-	// The socket's counter also holds requests that were dropped: to begin, after the
-	// one that was answered, and for the report, before it; and duplicates made by the
-	// network.
-	dropped := r.Dropped
-	if c.Recv == recvGRO {
-		dropped = min(dropped*perBuffer(c, r), tx.sent-r.Delivered)
-	}
-	received := r.Delivered + dropped
-	if extra := received - tx.sent; extra > 0 {
-		if extra > int64(u.asked)+r.Duplicates {
-			return bad("impossible: %d datagrams delivered and %d dropped at the socket, of %d sent", r.Delivered, dropped, tx.sent)
-		}
-		received = tx.sent
+	received, err := u.received(c, tx.sent, r)
+	if err != nil {
+		return bad("%w", err)
 	}
 	return udpStreamResult{
 		head: newHead(c.Workload, c.server.String(), c.Size, window), Rate: c.rate,
@@ -143,6 +129,38 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 // client's.
 func silence(r udpReport, window int64) int64 {
 	return max(r.Silence, min(r.Wait, window), window-r.Wait-r.Span)
+}
+
+// received returns how many of the datagrams that were sent reached the server's
+// socket, and refuses a report that cannot be.
+func (u *udpClient) received(c config, sent int64, r udpReport) (int64, error) {
+	switch {
+	case r.Error != "":
+		return 0, fmt.Errorf("the server's count: %s", r.Error)
+	case r.Span < 0 || r.Jitter < 0:
+		return 0, fmt.Errorf("impossible: arrivals over %d ns, jitter %g ns", r.Span, r.Jitter)
+	case r.Delivered > sent:
+		return 0, fmt.Errorf("impossible: %d datagrams delivered of %d sent", r.Delivered, sent)
+	case r.Bytes != r.Delivered*int64(c.Size):
+		return 0, fmt.Errorf("impossible: %d bytes in %d datagrams of %d", r.Bytes, r.Delivered, c.Size)
+	case r.Reads < 0 || r.Reads > r.Buffers || r.Buffers > r.Delivered+r.Duplicates:
+		return 0, fmt.Errorf("impossible: %d datagrams and %d duplicates in %d buffers and %d reads", r.Delivered, r.Duplicates, r.Buffers, r.Reads)
+	}
+	// The socket's counter also holds requests that were dropped: to begin, after the
+	// one that was answered, and for the report, before it; and duplicates made by the
+	// network.
+	dropped := r.Dropped
+	if c.Recv == recvGRO {
+		dropped = min(dropped*perBuffer(c, r), sent-r.Delivered)
+	}
+	received := r.Delivered + dropped
+	if extra := received - sent; extra > 0 {
+		if extra > int64(u.asked)+r.Duplicates {
+			return 0, fmt.Errorf("impossible: %d datagrams delivered and %d dropped at the socket, of %d sent", r.Delivered, dropped, sent)
+		}
+		received = sent
+	}
+	return received, nil
 }
 
 // perBuffer is how many datagrams a buffer holds that the server's socket dropped:

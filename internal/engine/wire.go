@@ -8,7 +8,8 @@ import "encoding/binary"
 //	2  1  kind
 //	3  3  run: a random number that a client chooses; other runs are ignored
 //	6  5  sequence number, from 0, per kind
-//	11 5  time of sending, nanoseconds modulo 2^40 (18 minutes) on the sender's clock
+//	11 5  time of sending, nanoseconds modulo 2^40 (18 minutes) on the sender's clock;
+//	      of kindBegin the number of the first datagram that counts, higher in every phase
 //
 // It is 16 bytes because that is the smallest datagram that comparable tools
 // send (iperf3), and packet rates are measured with the smallest.

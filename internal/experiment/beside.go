@@ -87,13 +87,21 @@ func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error)
 	if l.Probe, err = r.Load(load.Probe); err != nil || load.Share == 0 {
 		return l, err
 	}
-	capacity, err := r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].of()
-	if err != nil {
+	if l.Capacity, err = r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].of(); err != nil {
 		return l, err
 	}
-	l.Rate = capacity * load.Share
+	l.Rate = l.Capacity * load.Share
 	l.Probe, err = probe.Pace(l.Probe, l.Rate)
 	return l, err
+}
+
+// shareOf names the capacity that the load of a trial is a share of, "" without one.
+func (r *run) shareOf(t study.Trial) string {
+	_, load, err := condition.Beside(t.Levels)
+	if err != nil || load.Share == 0 {
+		return ""
+	}
+	return r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].Kind
 }
 
 // stop ends the newest first. How they ended is in the trial's result.
@@ -103,22 +111,29 @@ func stop(beside []*trial.Companion) {
 	}
 }
 
-// capacityFile keeps what the paths carried flat out, so that a resumed run asks
-// for the same rates.
+// capacityFile keeps what the paths carry, so that a resumed run asks for the same
+// rates.
 const capacityFile = "capacity.json"
 
-// capacityTrials is how many windows a capacity is the median of.
-const capacityTrials = 5
+// capacityTrials is how many trials a capacity is the median of, or of most of them
+// where some fail: windows flat out, or searches, each of which takes many windows.
+func capacityTrials(by probe.Probe) int {
+	if _, search := by.(*probe.UDPCapacity); search {
+		return 3
+	}
+	return 5
+}
 
-// A capacity is what a path carries of one load, flat out and with nothing beside
-// it: what shares of it refer to.
+// A capacity is what a path carries of one load, with nothing beside it: what shares
+// of it refer to.
 type capacity struct {
+	Kind    string            `json:"kind"` // see probe.Capacity
 	Network string            `json:"network"`
 	Load    string            `json:"load"`             // the name of a probe
 	Levels  map[string]string `json:"levels,omitempty"` // of the conditions of the path
 	Unit    string            `json:"unit"`
 	Value   float64           `json:"value"`   // the median
-	Windows []float64         `json:"windows"` // in the order of time
+	Windows []float64         `json:"windows"` // of the trials, in the order of time
 	Error   string            `json:"-"`       // why it is not known
 }
 
@@ -183,22 +198,23 @@ func (r *run) measureCapacities(ctx context.Context) error {
 	return nil
 }
 
-// measureCapacity runs the load as a probe, with the windows of the study. Its
-// error ends the run.
+// measureCapacity finds out what the path carries of the load. Its error ends the
+// run.
 func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string) (capacity, error) {
 	levels := condition.Network(cell.Levels)
 	c := capacity{Network: cell.Network, Load: load, Levels: levels}
 	r.tell(Event{Text: fmt.Sprintf("capacity of %s for %s", cell.Network, load)})
 	p, err := r.Load(load)
-	if err == nil {
-		p, err = probe.Pace(p, 0) // it may have a rate of its own
-	}
 	if err != nil {
 		return c, err
 	}
 	c.Unit = probe.DeliveryUnit(p)
+	if p, c.Kind, err = probe.Capacity(p); err != nil {
+		return c, err
+	}
 	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}
-	for n := range capacityTrials {
+	trials, why := capacityTrials(p), "no value in "+c.Unit
+	for n := range trials {
 		id := alone.ID(fmt.Sprintf("capacity%d", n+1))
 		res, err := r.under(ctx, alone, false, func(u changed) (record.Result, error) {
 			return trial.Run(ctx, r.setup(u, id, p))
@@ -207,10 +223,19 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 		case err != nil:
 			return c, err
 		case res.Status != record.OK:
-			c.Error = res.Reason
-			return c, nil
+			why = res.Reason
+			continue
 		}
-		c.Windows = append(c.Windows, res.Values[0].Value)
+		for _, v := range res.Values {
+			if v.Unit == c.Unit { // the first one is what the probe is for
+				c.Windows = append(c.Windows, v.Value)
+				break
+			}
+		}
+	}
+	if 2*len(c.Windows) < trials {
+		c.Error = why
+		return c, nil
 	}
 	c.Value = median(c.Windows)
 	return c, nil
@@ -218,7 +243,7 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 
 func median(vs []float64) float64 {
 	sorted := slices.Sorted(slices.Values(vs))
-	return sorted[len(sorted)/2] // of an odd number
+	return sorted[(len(sorted)-1)/2] // of an even number the lower one
 }
 
 // setup is a trial of p on a path under conditions, with nothing beside it.

@@ -248,6 +248,9 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 		if r.Study.Swap && rs[i].Found != nil {
 			rs[i].Found["swapped"] = strconv.FormatBool(swap)
 		}
+		if of := r.shareOf(t); of != "" && rs[i].Found != nil {
+			rs[i].Found["load.share"] = "of " + of
+		}
 		r.tools(pr, &rs[i])
 	}
 	return rs, err

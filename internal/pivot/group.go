@@ -19,7 +19,7 @@ type cells struct {
 }
 
 // probeOrder is how a reader goes from bytes to packets to time.
-var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "tcp-rr", "udp-rr", "udp-open", "tcp-crr", "ping"}
+var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "udp-capacity", "tcp-rr", "udp-rr", "udp-open", "tcp-crr", "ping"}
 
 func group(results []record.Result, first []string) []cells {
 	byKey := map[string]*cells{}

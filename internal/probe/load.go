@@ -28,8 +28,31 @@ func Delivered(p Probe, m Measured) float64 {
 	return 0
 }
 
+// Capacity returns what finds out how much a path carries of p, and how that is
+// called. Of datagrams that is the highest rate at which hardly any is lost: what
+// arrives of more may be more than that, and less. TCP finds its rate by itself, so
+// it is what arrives of p flat out.
+func Capacity(p Probe) (by Probe, kind string, err error) {
+	var path udpPath
+	switch p := p.(type) {
+	case *UDPStream:
+		if p.Packets > 0 {
+			return nil, "", errors.New("packets: a share of what the path carries needs datagrams of one size on all paths: give size")
+		}
+		path = p.path(Window{})
+	case *UDPRate:
+		path = p.path()
+	default:
+		by, err = Pace(p, 0) // it may have a rate of its own
+		return by, "flat out", err
+	}
+	c := &UDPCapacity{Size: path.size, Send: path.send, Batch: path.batch, Recv: path.recv}
+	return c, c.Kind(), nil
+}
+
 // Pace returns p at a rate in its DeliveryUnit; 0 is flat out. Requests cannot be paced: what a
-// closed loop sends is what was answered.
+// closed loop sends is what was answered. Nobody asks for the jitter of what is paced
+// here, so its receiver looks for datagrams as it does flat out.
 func Pace(p Probe, rate float64) (Probe, error) {
 	switch p := p.(type) {
 	case *TCPStream:
@@ -38,11 +61,11 @@ func Pace(p Probe, rate float64) (Probe, error) {
 		return &paced, paced.Check()
 	case *UDPStream:
 		paced := *p
-		paced.Rate = Bitrate(rate)
+		paced.Rate, paced.looks = Bitrate(rate), true
 		return &paced, nil
 	case *UDPRate:
 		paced := *p
-		paced.Rate = Bitrate(rate * 8 * float64(paced.path().size))
+		paced.Rate, paced.looks = Bitrate(rate*8*float64(paced.path().size)), true
 		return &paced, nil
 	}
 	return nil, errors.New("it cannot be held to a rate: only tcp-stream, udp-stream and udp-rate can")

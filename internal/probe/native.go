@@ -42,6 +42,8 @@ type UDPStream struct {
 	// Packets, in place of Size and Batch, is how many full packets of the path's MTU
 	// a call hands over: for single a datagram of so many fragments, else so many datagrams.
 	Packets int `yaml:"packets"`
+
+	looks bool // its receiver looks for datagrams although they are paced; see Pace
 }
 
 // UDPRate measures the datagrams that are delivered per second. It is UDPStream
@@ -52,6 +54,8 @@ type UDPRate struct {
 	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
 	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso what a buffer of 65507 bytes holds, 64 at most
 	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+
+	looks bool // its receiver looks for datagrams although they are paced; see Pace
 }
 
 // Ping measures the time of ICMP echoes, sent on a schedule. It needs
@@ -76,11 +80,11 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 }
 
 func (p UDPStream) Commands(w Window) (server, client []string) {
-	return p.path(w).commands(w, p.Rate)
+	return p.path(w).commands(w, p.Rate, p.looks)
 }
 
 func (p UDPRate) Commands(w Window) (server, client []string) {
-	return p.path().commands(w, p.Rate)
+	return p.path().commands(w, p.Rate, p.looks)
 }
 
 func (p Ping) Commands(w Window) (server, client []string) {

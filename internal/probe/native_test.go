@@ -17,7 +17,7 @@ import (
 var nativeProbes = map[string]Probe{
 	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
-	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "tcp-crr": TCPCRR{}, "ping": Ping{},
+	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "tcp-crr": TCPCRR{}, "ping": Ping{}, "udp-capacity": UDPCapacity{},
 }
 
 // nativeProbe returns the probe whose output a file holds: 1-udp-rr-refused.out
@@ -111,6 +111,8 @@ func TestNativeCommands(t *testing.T) {
 		{UDPRate{Send: "mmsg"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send mmsg --batch 32 --recv mmsg --nap 50µs"},
 		{UDPRate{Send: "gso"}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send gso --batch 64 --recv gro --nap 50µs"},
 		{UDPRate{}, serve, "run udp-stream 10.64.1.1:5201 --duration 1s --warmup 200ms --size 18 --rate 0 --send single --batch 1 --recv mmsg --nap 50µs"},
+		{UDPCapacity{}, serve, "run udp-search 10.64.1.1:5201 --duration 5s --warmup 200ms --size 18 --loss 0.5% --width 2% --phase 100ms --send single --batch 1 --recv mmsg --nap 50µs"},
+		{UDPCapacity{Size: 1400, Loss: "0", Send: "gso"}, serve, "run udp-search 10.64.1.1:5201 --duration 5s --warmup 200ms --size 1400 --loss 0% --width 2% --phase 100ms --send gso --batch 46 --recv gro --nap 50µs"},
 		{Ping{}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 56 --interval 10ms"},
 		{Ping{Size: 1000, Interval: time.Second}, "", "ping 10.64.1.1 --duration 1s --warmup 200ms --size 1000 --interval 1s"},
 	} {
@@ -132,6 +134,10 @@ func TestStreamChecks(t *testing.T) {
 	}{
 		{TCPStream{}, ""}, {UDPStream{}, ""}, {UDPRate{}, ""},
 		{UDPStream{Size: 65507, Send: "gso"}, ""}, {UDPRate{Send: "gso", Batch: 128}, ""}, {UDPRate{Send: "mmsg", Batch: 1024}, ""},
+		{UDPCapacity{}, ""}, {UDPCapacity{Loss: "0"}, ""},
+		{UDPCapacity{Loss: "100%"}, "loss: 100% is not below 100%"},
+		{UDPCapacity{Loss: "little"}, "loss: share \"little\""},
+		{UDPCapacity{Size: 15}, "size: 15 is outside 16..65507 bytes"},
 		{TCPStream{DSCP: 64}, "dscp: 64 is outside 0..63"},
 		{UDPRate{Size: 15}, "size: 15 is outside 16..65507 bytes"},
 		{UDPStream{Size: 65508}, "size: 65508 is outside 16..65507 bytes"},
@@ -187,7 +193,7 @@ func TestPackets(t *testing.T) {
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
-		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "tcp-crr": "rtt s", "ping": "rtt s",
+		"tcp-rr": "rtt s", "udp-rr": "rtt s", "udp-open": "rtt s", "tcp-crr": "rtt s", "ping": "rtt s", "udp-capacity": "capacity packet/s",
 	} {
 		m, err := nativeProbes[name].Parse(Output{Client: read(t, "testdata/native/1-"+name+".out")})
 		if err != nil {
@@ -271,6 +277,16 @@ func TestNativeRefuses(t *testing.T) {
 		{"tcp-crr", `"connectHist":`, `"was":`, "connectHist is missing"},
 		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist: "},
 		{"udp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
+		{"udp-capacity", `"lower":`, `"lower":1,"was":`, "1 packet/s are in no phase at"},
+		{"udp-capacity", `"lower":`, `"lower":0,"was":`, "was carried with a loss of at most 0.5%"},
+		{"udp-capacity", `"load":`, `"load":1,"was":`, "in no phase at 1"},
+		{"udp-capacity", `"upper":`, `"upper":1,"was":`, "and lost at 1"},
+		{"udp-capacity", `"limit":`, `"was":`, "limit is missing"},
+		{"udp-capacity", `"phases":`, `"phases":[],"was":`, "in no phase"},
+		{"udp-capacity", `"sent":`, `"sent":1,"was":`, "goes up"},
+		{"udp-capacity", `"delivered":`, `"delivered":-1,"was":`, "goes up"},
+		{"udp-capacity", `"queue":`, `"queue":-1,"was":`, "impossible: phase 1"},
+		{"udp-capacity", `"asked":`, `"asked":-1,"was":`, "impossible: phase 1"},
 		{"ping", `"lost":`, `"lost":1,"was":`, "20 requests, 20 answered, 1 lost"},
 		{"ping", "}\n", "}\n{}\n", "unexpected line"},
 	} {

@@ -86,10 +86,11 @@ func (p udpPath) filled() udpPath {
 }
 
 // commands are those of a udp-stream run. On a schedule the receiver waits in its
-// socket, so that the time of arrival, and jitter, are not those of its looking.
-func (p udpPath) commands(w Window, rate Bitrate) (server, client []string) {
+// socket, so that the time of arrival, and jitter, are not those of its looking,
+// unless it looks all the same.
+func (p udpPath) commands(w Window, rate Bitrate, looks bool) (server, client []string) {
 	nap := lookEvery
-	if rate > 0 {
+	if rate > 0 && !looks {
 		nap = 0
 	}
 	return engineRun(w, "udp-stream", p.size, "--rate", fmt.Sprint(float64(rate)),

@@ -17,14 +17,15 @@ import (
 type word struct{ title, short, about string }
 
 var probes = map[string]word{
-	"tcp-stream": {"TCP stream", "TCP", "One TCP connection sends as fast as it can. Counted is what arrived."},
-	"udp-stream": {"UDP stream", "UDP", "Datagrams of one size, as fast as they can be sent. Counted is what the application received."},
-	"udp-rate":   {"UDP packet rate", "UDP packet rate", "Small datagrams, as fast as they can be sent: the price of a packet, whatever it carries."},
-	"tcp-rr":     {"TCP request/response", "TCP response time", "Requests over an open connection, one at a time unless the study says otherwise, and the time to each response."},
-	"udp-rr":     {"UDP request/response", "UDP response time", "Requests, one at a time unless the study says otherwise, and the time to each response."},
-	"udp-open":   {"UDP requests at a fixed rate", "UDP response time at a fixed rate", "Requests at a fixed rate, whatever became of the ones before. The time counts from when a request was to leave, so a stall shows in all requests that it delayed."},
-	"tcp-crr":    {"TCP connect/request/response", "TCP connect time", "A new connection for every request."},
-	"ping":       {"Ping", "ping", "ICMP echo, answered by the kernel."},
+	"tcp-stream":   {"TCP stream", "TCP", "One TCP connection sends as fast as it can. Counted is what arrived."},
+	"udp-stream":   {"UDP stream", "UDP", "Datagrams of one size, as fast as they can be sent. Counted is what the application received."},
+	"udp-rate":     {"UDP packet rate", "UDP packet rate", "Small datagrams, as fast as they can be sent: the price of a packet, whatever it carries."},
+	"udp-capacity": {"UDP capacity", "UDP capacity", "The highest rate of datagrams of which no more than a bound is lost, by search. Counted is what arrived at it."},
+	"tcp-rr":       {"TCP request/response", "TCP response time", "Requests over an open connection, one at a time unless the study says otherwise, and the time to each response."},
+	"udp-rr":       {"UDP request/response", "UDP response time", "Requests, one at a time unless the study says otherwise, and the time to each response."},
+	"udp-open":     {"UDP requests at a fixed rate", "UDP response time at a fixed rate", "Requests at a fixed rate, whatever became of the ones before. The time counts from when a request was to leave, so a stall shows in all requests that it delayed."},
+	"tcp-crr":      {"TCP connect/request/response", "TCP connect time", "A new connection for every request."},
+	"ping":         {"Ping", "ping", "ICMP echo, answered by the kernel."},
 
 	"mpi-latency":      {"MPI latency (NetPIPE, Open MPI)", "MPI latency", "One message there and one back, and half of that time: NetPIPE's best of three trials."},
 	"mpi-bandwidth":    {"MPI bandwidth (NetPIPE, Open MPI)", "MPI bandwidth", "Large messages, one at a time there and back: their size divided by half of that time."},

@@ -65,11 +65,13 @@ func StartStress(ctx context.Context, node target.Node, s condition.Stress, wind
 
 // A Load is traffic beside a trial.
 type Load struct {
-	Name   string
-	Probe  probe.Probe // paced, if it shall be; it has a probe.DeliveryUnit
-	Rate   float64     // that it was paced to, in that unit; 0 is flat out
-	MTU    int         // of the path, bytes
-	Warmup time.Duration
+	Name  string
+	Probe probe.Probe // paced, if it shall be; it has a probe.DeliveryUnit
+	Rate  float64     // that it was paced to, in that unit; 0 is flat out
+	// Capacity is what the path carries of it, of which Rate is a share; 0 is flat out.
+	Capacity float64
+	MTU      int // of the path, bytes
+	Warmup   time.Duration
 }
 
 // StartLoad starts l between the two ends and returns when it is in steady state.
@@ -77,7 +79,8 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 	c := &Companion{name: "load " + l.Name, values: func(from, to count) []record.Value {
 		vs := []record.Value{to.delivered(from, "load.delivered", l.Probe)}
 		if l.Rate > 0 {
-			vs = append(vs, record.Value{Name: "load.asked", Unit: vs[0].Unit, Value: l.Rate})
+			vs = append(vs, record.Value{Name: "load.asked", Unit: vs[0].Unit, Value: l.Rate},
+				record.Value{Name: "load.capacity", Unit: vs[0].Unit, Value: l.Capacity})
 		}
 		return vs
 	}}

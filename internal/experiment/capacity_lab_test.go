@@ -1,0 +1,54 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// A link's capacity is known by arithmetic. What a search finds is never more, although
+// the link's queue holds more than a phase, and such a trial would be invalid. It is not
+// much less either, but on a machine that is busy with other things, where several
+// searches may be needed to come near.
+func TestCapacityOfALink(t *testing.T) {
+	nstest.Need(t)
+	const searches, enough, least = 8, 0.9, 0.5
+	near := errors.New("near enough")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
+	c := labConfig(t, labStudy(searches), results(t, filepath.Join(t.TempDir(), "out")), topo.Spec{Rate: 100e6})
+	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.UDPCapacity{Size: 1400}, nil }
+	best := map[string]float64{}
+	c.Progress = func(e Event) {
+		switch r := e.Result; {
+		case r == nil:
+		case r.Status != record.OK:
+			t.Logf("%s is %s: %s", r.Trial, r.Status, r.Reason)
+			if strings.Contains(r.Reason, "the headers leave of the link") {
+				t.Errorf("%s found more than there is", r.Trial)
+			}
+		default:
+			ceiling, err := strconv.ParseFloat(r.Found["ceiling"], 64)
+			if err != nil || r.Values[0].Name != "capacity" || r.Found["capacity"] != "PDR 0.5%" || r.Found["limit"] == "" {
+				t.Errorf("%s: %+v, %v, %v", r.Trial, r.Values[0], r.Found, err)
+			}
+			network := r.Asked["network"]
+			best[network] = max(best[network], r.Values[0].Value/ceiling)
+		}
+		if min(best["host"], best["vxlan-overlay"]) > enough {
+			cancel(near)
+		}
+	}
+	rs, err := Run(ctx, c)
+	if err != nil && !errors.Is(err, near) || min(best["host"], best["vxlan-overlay"]) < least {
+		t.Errorf("%d searches found %v of the ceiling: %v", len(rs), best, err)
+	}
+}

@@ -1,0 +1,1 @@
+weir engine run udp-search 127.0.0.1:9 --timeout 50ms
