@@ -158,14 +158,16 @@ func TestHostileNames(t *testing.T) {
 func TestNoNumberNoChart(t *testing.T) {
 	nan := math.NaN()
 	for name, draw := range map[string]func() ([]byte, error){
-		"ratio":        func() ([]byte, error) { return Ratios([]Row{{Name: "x", Value: nan}}, "", "", "") },
-		"ratio 0":      func() ([]byte, error) { return Ratios([]Row{{Name: "x"}}, "", "", "") },
-		"value":        func() ([]byte, error) { return Values([]Row{{Name: "x", Value: math.Inf(1)}}, "", "") },
-		"trial":        func() ([]byte, error) { return Values([]Row{{Name: "x", Trials: []Trial{{nan, true}}}}, "", "") },
-		"latency":      func() ([]byte, error) { return Latency([]Line{{Name: "x", Points: []Quantile{{0.5, nan}}}}, "", "") },
-		"ladder":       func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"sent", nan}}}}, "", "") },
-		"cost":         func() ([]byte, error) { return Cost([]Bar{{"x", []float64{nan}}}, []string{"user"}, "", "") },
-		"sweep":        func() ([]byte, error) { return Sweep([]Curve{{"x", 0, []CurvePoint{{X: nan}}}}, 0, "", "", "") },
+		"ratio":   func() ([]byte, error) { return Ratios([]Row{{Name: "x", Value: nan}}, "", "", "") },
+		"ratio 0": func() ([]byte, error) { return Ratios([]Row{{Name: "x"}}, "", "", "") },
+		"value":   func() ([]byte, error) { return Values([]Row{{Name: "x", Value: math.Inf(1)}}, "", "") },
+		"trial":   func() ([]byte, error) { return Values([]Row{{Name: "x", Trials: []Trial{{nan, true}}}}, "", "") },
+		"latency": func() ([]byte, error) { return Latency([]Line{{Name: "x", Points: []Quantile{{0.5, nan}}}}, "", "") },
+		"ladder":  func() ([]byte, error) { return Ladder([]Group{{Name: "x", Steps: []Step{{"sent", nan}}}}, "", "") },
+		"cost":    func() ([]byte, error) { return Cost([]Bar{{"x", []float64{nan}}}, []string{"user"}, "", "") },
+		"sweep": func() ([]byte, error) {
+			return Sweep([]Curve{{Name: "x", Points: []CurvePoint{{X: nan}}}}, 0, "", "", "")
+		},
 		"cost unnamed": func() ([]byte, error) { return Cost([]Bar{{"x", []float64{1, 2}}}, []string{"user"}, "", "") },
 	} {
 		if _, err := draw(); err == nil {

@@ -20,7 +20,7 @@ func (p *place) delay(d *plan.Delay) error {
 	err = p.nl.QdiscReplace(netlink.NewNetem(attrs, netlink.NetemQdiscAttrs{
 		Latency: uint32(d.Delay.Microseconds()), Limit: plan.DelayLimit}))
 	if errors.Is(err, unix.ENOENT) { // of a kind that is neither there nor a module (net/sched/sch_api.c, qdisc_create)
-		err = fmt.Errorf("%w: %w", err, unix.EOPNOTSUPP)
+		err = unix.EOPNOTSUPP
 	}
 	if err != nil {
 		return fmt.Errorf("delay %v on %s: %w", d.Delay, d.Dev, unsupported(err, "netem"))

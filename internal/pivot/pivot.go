@@ -42,6 +42,7 @@ type Pivot struct {
 	Blocks      int      `json:"blocks"`      // that have any trial
 	Networks    []string `json:"networks"`    // all of them, the baseline first
 	Tables      []Table  `json:"tables"`
+	Chains      []Chain  `json:"chains,omitempty"` // lines of hosts, over several segments and over each
 	// Residue is what differed without being a factor.
 	Residue  []Difference `json:"residue,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
@@ -151,11 +152,18 @@ func New(results []record.Result, o Options) Pivot {
 	for _, g := range groups {
 		p.Comparisons += g.comparisons(o.Baseline)
 	}
+	p.Chains = chains(groups)
+	for _, c := range p.Chains {
+		p.Comparisons += c.comparisons()
+	}
 	p.Each = stat.Adjust(o.Confidence, max(1, p.Comparisons))
 	for _, g := range groups {
 		t := g.table(p.Networks, o.Baseline)
 		g.compare(&t, o.Baseline, p.Each)
 		p.Tables = append(p.Tables, t)
+	}
+	for _, c := range p.Chains {
+		c.compare(p.Each)
 	}
 	p.Residue = residue(groups)
 	p.Warnings = p.warn(o)

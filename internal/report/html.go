@@ -31,6 +31,7 @@ type view struct {
 	Findings           []Finding
 	Claims             *claimView
 	Sections           []section
+	Chains             []chain
 	Beside             []beside
 	Paths              []pathRow
 	Hosts              []host
@@ -102,7 +103,7 @@ func newView(r Run) view {
 		Findings: r.Findings, Paths: paths(p), Hosts: hosts(r.Hosts), Residue: p.Residue, NotOK: r.notOK(),
 		Warnings: append(p.Warnings, r.Problems...), Footnote: method(p),
 		Command: shell(r.Command), Seed: r.Seed, Dir: r.Dir, Study: string(r.Study),
-		Glance: newGlance(p, paint), Beside: r.sideBySide(p),
+		Glance: newGlance(p, paint), Chains: chains(p), Beside: r.sideBySide(p),
 	}
 	for _, a := range answers(p, v.Glance.Rows != nil) {
 		v.Answers = append(v.Answers, answerView{paint.legend(a.Network), a.Text})
