@@ -16,7 +16,7 @@ func TestShipped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"cpu-stress.yaml", "direction-matrix.yaml", "fragmentation.yaml", "latency-under-load.yaml", "link-limited.yaml", "message-size.yaml", "mtu.yaml", "offload.yaml", "overlay-vs-ovs-one-host.yaml", "overlay-vs-ovs.yaml",
+		"cpu-stress.yaml", "direction-matrix.yaml", "fragmentation.yaml", "latency-under-load.yaml", "link-limited.yaml", "message-size.yaml", "mtu.yaml", "multihop-far.yaml", "multihop.yaml", "offload.yaml", "overlay-vs-ovs-one-host.yaml", "overlay-vs-ovs.yaml",
 		"policy.yaml", "quick.yaml", "scaling.yaml", "tool-agreement.yaml", "udp-vs-tcp.yaml", "vxlan-and-kvm.yaml"} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is not shipped", want)

@@ -199,7 +199,7 @@ func (p Pivot) warn(o Options) []string {
 		out = append(out, "no baseline is named, so nothing is compared")
 	case !slices.Contains(p.Networks, o.Baseline):
 		out = append(out, fmt.Sprintf("no trial of the baseline %q, so nothing is compared", o.Baseline))
-	case len(p.Networks) == 1:
+	case len(p.Networks) == 1 && p.Chains == nil:
 		out = append(out, fmt.Sprintf("%q is the only network, so nothing is compared", o.Baseline))
 	}
 	if need := stat.MinPairs(p.Each); p.Comparisons > 0 && p.Blocks < need {

@@ -54,6 +54,44 @@ func chains(p pivot.Pivot) []chain {
 	return out
 }
 
+// chainClause says of a network what its longest ways cost, "" when there are none. It
+// leaves out chains of which there are several, under different conditions.
+func chainClause(p pivot.Pivot, network string) string {
+	var parts []string
+	hops := 0
+	for _, c := range p.Chains {
+		s := c.Spans[len(c.Spans)-1]
+		if c.Network != network || c.Metric == "rtt.path" || len(c.Levels) > 0 || s.Ratio.N == 0 || hops > 0 && hops != s.Segments {
+			continue
+		}
+		hops = s.Segments
+		of := "that of 1 hop"
+		if c.Adds {
+			of = "the sum of its segments"
+		}
+		part := fmt.Sprintf("%s %s× %s", probeShort(c.Probe), fixed(s.Ratio.Center, ratioDigits(s.Ratio)), of)
+		if s.Same {
+			part = fmt.Sprintf("%s no difference shown ~ from %s", probeShort(c.Probe), of)
+		}
+		parts = append(parts, part)
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("Over %d hops: %s.", hops, strings.Join(parts, ", "))
+}
+
+// divisor is what ratios are to, in words.
+func divisor(p pivot.Pivot) string {
+	switch {
+	case p.Chains == nil:
+		return p.Baseline
+	case len(p.Networks) < 2:
+		return "what stands behind ÷"
+	}
+	return p.Baseline + ", or to what else stands behind ÷,"
+}
+
 func chainTitle(c pivot.Chain) string {
 	s := probeTitle(c.Probe)
 	if l := levelText(c.Levels); l != "" {

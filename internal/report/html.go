@@ -210,7 +210,7 @@ func method(p pivot.Pivot) []string {
 	}
 	if p.Comparisons > 0 {
 		out = append(out,
-			fmt.Sprintf("A ratio divides a network by %s of the same block, so that what changes slowly on the machine hits both. What is printed is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios lie evenly around their centre. Where neighbouring blocks are correlated, they are averaged first, and a note says so. It assumes no normal distribution.", p.Baseline),
+			fmt.Sprintf("A ratio divides a network by %s of the same block, so that what changes slowly on the machine hits both. What is printed is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios lie evenly around their centre. Where neighbouring blocks are correlated, they are averaged first, and a note says so. It assumes no normal distribution.", divisor(p)),
 			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval is drawn at %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
 			"~ means that the interval contains 1: this run shows no difference. It does not show that there is none.")
 	}

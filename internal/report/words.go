@@ -155,5 +155,5 @@ func footnote(p pivot.Pivot) string {
 	if p.Comparisons == 1 {
 		together = fmt.Sprintf("The interval holds with %g %% confidence", 100*p.Confidence)
 	}
-	return fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", p.Baseline, together)
+	return fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", divisor(p), together)
 }
