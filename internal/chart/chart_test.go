@@ -194,8 +194,10 @@ func TestNoNumberNoChart(t *testing.T) {
 		"waterfall's product": func() ([]byte, error) {
 			return nth(0)(Waterfalls([]Fall{{"x", []Row{{Value: 1e99}, {Value: 1e99}}, Row{Value: 1}, ""}}, ""))
 		},
-		"cost":         func() ([]byte, error) { return Cost([]Bar{{"x", []float64{nan}}}, []string{"user"}, "", "") },
-		"sweep":        func() ([]byte, error) { return Sweep([]Curve{{"x", 0, []CurvePoint{{X: nan}}}}, 0, "", "", "") },
+		"cost": func() ([]byte, error) { return Cost([]Bar{{"x", []float64{nan}}}, []string{"user"}, "", "") },
+		"sweep": func() ([]byte, error) {
+			return Sweep([]Curve{{Name: "x", Points: []CurvePoint{{X: nan}}}}, 0, "", "", "")
+		},
 		"cost unnamed": func() ([]byte, error) { return Cost([]Bar{{"x", []float64{1, 2}}}, []string{"user"}, "", "") },
 	} {
 		if _, err := draw(); err == nil {

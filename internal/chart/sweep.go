@@ -7,6 +7,7 @@ type Curve struct {
 	Name   string
 	Color  int
 	Points []CurvePoint // by ascending X
+	Dashed bool         // it was computed from others
 }
 
 // A CurvePoint is an estimate at one level.
@@ -95,6 +96,9 @@ func (c *canvas) sweep(curves []Curve, names []string, x, y axis, right float64)
 	var tags []tag
 	for i, k := range curves {
 		in, dash := seriesInk(k.Color)
+		if k.Dashed {
+			dash = []float64{2, 3}
+		}
 		var xy [][2]float64
 		for _, p := range k.Points {
 			at := [2]float64{x.pos(p.X), y.pos(p.Y)}

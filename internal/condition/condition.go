@@ -39,7 +39,7 @@ const Ends = "ends"
 func table() map[string]condition {
 	return map[string]condition{
 		"clients": {noChange(ParseClients), "how many clients do the same to one server at once, each on a host of its own: 1, 9; 9 need hosts: 10"},
-		Ends:      {setEnds, "who talks to whom: FROM-TO, each of pod, host or what else is an end of the network, such as pod-host"},
+		Ends:      {setEnds, "who talks to whom: FROM-TO, each of pod, host or what else is an end of the network, such as pod-host; with a number one of several, as pod1-pod3"},
 		"link":    {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
 		"load":    {noChange(ParseLoad), "a probe that runs over the same path meanwhile: idle, NAME, or NAME@50% for a share of what the path can carry of it"},
 		"mtu":     {setMTU, "the MTU of the underlay in bytes"},

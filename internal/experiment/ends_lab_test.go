@@ -2,8 +2,10 @@ package experiment
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
@@ -66,5 +69,39 @@ func TestEnds(t *testing.T) {
 		if err != nil || ran.ClientNode != w.client || ran.ServerNode != w.server {
 			t.Errorf("%s ran from %s to %s, %v", r.Trial, ran.ClientNode, ran.ServerNode, err)
 		}
+	}
+}
+
+// In a line one network has the way over several segments and each of them alone: a
+// trial says which hosts it crossed, and the counters of all of them agree.
+func TestLine(t *testing.T) {
+	nstest.Need(t)
+	s := study.Default()
+	s.Name, s.Blocks, s.Warmup, s.Duration = "line", 1, 0, 50*time.Millisecond
+	s.Networks = []study.Use{{Kind: "vxlan-hops"}}
+	s.Probes = []study.Use{{Kind: "udp-rr"}}
+	want := map[string]string{
+		"pod1-pod2": "h1 h2", "pod2-pod3": "h2 h3", "pod3-pod4": "h3 h4",
+		"pod1-pod3": "h1 h2 h3", "pod1-pod4": "h1 h2 h3 h4", "pod-pod": "h1 h2 h3 h4", "host1-host2": "h1 h2",
+	}
+	s.Factors = map[string][]string{"ends": slices.Sorted(maps.Keys(want))}
+	s = s.Resolve()
+	d := &network.VXLANHops{Hops: 3, VNI: 1, Port: 4789}
+	rs, err := Run(t.Context(), Config{
+		Study: s, Dir: results(t, filepath.Join(t.TempDir(), "out")), Open: lab.Open,
+		Networks: map[string]Network{"vxlan-hops": on(t, d, d.Shape(topo.Spec{}))},
+		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
+	})
+	if err != nil || len(rs) != len(want) {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	for _, r := range rs {
+		if r.Status != record.OK || r.Found["path.hosts"] != want[r.Asked["ends"]] {
+			t.Errorf("%s is %s: %s, over %s", r.Trial, r.Status, r.Reason, r.Found["path.hosts"])
+		}
+	}
+	p := pivot.New(rs, pivot.Options{KeepDisturbed: true})
+	if len(p.Chains) != 2 || len(p.Chains[0].Spans) != 3 || p.Chains[0].Spans[2].Segments != 3 || !p.Chains[0].Mean {
+		t.Errorf("chains %+v, want the response time and its network path over one to three segments", p.Chains)
 	}
 }

@@ -65,6 +65,8 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 		return nil
 	case s.Rate != nil:
 		return p.rate(s.Rate)
+	case s.Delay != nil:
+		return p.delay(s.Delay)
 	case s.Move != nil:
 		return l.move(p, s.Move)
 	case s.File != nil:

@@ -30,6 +30,11 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	p.Steps = append(Underlay(t), p.Steps...)
+	if t.Shape == topo.Line {
+		for _, h := range t.Hosts {
+			p.Line = append(p.Line, h.Name)
+		}
+	}
 	if len(p.Labelled(plan.Host)) == 0 {
 		p.Ends = append(p.Ends, hostEnds(t)...)
 		if len(t.Hosts) > 1 {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/network"
@@ -117,6 +118,8 @@ func TestBuildGolden(t *testing.T) {
 	kernel := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{OVS: true}})
 	vlan := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{VLAN: true}})
 	vlan.NoOffload = true
+	line := topology(t, topo.Spec{Hosts: 3, Shape: topo.Line})
+	delay := network.Delays{1500 * time.Microsecond, 0}
 	for name, c := range map[string]struct {
 		d network.Driver
 		t topo.Topology
@@ -131,6 +134,8 @@ func TestBuildGolden(t *testing.T) {
 		"build.canal":          {&network.Canal{VNI: 1, Port: 8472, Rules: 2}, plain},
 		"build.ovs-system":     {drivers["ovs-vxlan"], kernel},
 		"build.ovs-vxlan":      {drivers["ovs-vxlan"], plain},
+		"build.relay-far":      {&network.Relay{Hops: 2, Port: 6783, Delay: delay}, line},
+		"build.vxlan-hops-far": {&network.VXLANHops{Hops: 2, VNI: 1, Port: 4789, Delay: delay}, line},
 		"build.vm-vxlan":       {drivers["vm-vxlan"], plain},
 		"build.vm-vlan":        {drivers["vm-vlan"], vlan},
 	} {
@@ -241,6 +246,8 @@ func TestPlansAreSound(t *testing.T) {
 				need(s, s.In, s.Offload.Dev)
 			case s.Rate != nil:
 				need(s, s.In, s.Rate.Dev)
+			case s.Delay != nil:
+				need(s, s.In, s.Delay.Dev)
 			case s.Set != nil:
 				need(s, s.In, s.Set.Dev)
 			case s.Exec != nil:
@@ -285,7 +292,7 @@ func TestPlansAreSound(t *testing.T) {
 // fields counts what a step does.
 func fields(s plan.Step) int {
 	n := 0
-	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil,
+	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil, s.Delay != nil,
 		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Await != nil, s.Adopt != nil, s.Guest != nil} {
 		if set {
 			n++

@@ -14,11 +14,14 @@ import (
 // frames from it and sends them to its neighbours over UDP, several frames in a
 // datagram where they come close together. Hosts between the ends forward in the
 // program. It is the mechanism of Weave's sleeve, and not Weave's code.
+//
+// With delay a segment is a long wire: the program holds back what it sends there.
 type Relay struct {
 	Hops    int           `yaml:"hops"`    // 1 to 5, one less than hosts
 	Encrypt bool          `yaml:"encrypt"` // seal frames with NaCl's box
-	Delay   time.Duration `yaml:"delay"`   // that a frame waits for others, 0 to 1 s; 0: while more can be read at once
+	Wait    time.Duration `yaml:"wait"`    // that a frame waits for others, 0 to 1 s; 0: while more can be read at once
 	Port    int           `yaml:"port"`    // UDP port of every host, 1 to 65535
+	Delay   Delays        `yaml:"delay"`   // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
 // Shape returns a line that has n.Hops segments.
@@ -32,14 +35,14 @@ const (
 
 // Plan makes the bridges, plugs pods and TAP devices in, and starts the programs.
 func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkLine("relay", t, n.Hops); err != nil {
+	if err := checkLine("relay", t, n.Hops, n.Delay); err != nil {
 		return plan.Plan{}, err
 	}
 	switch {
 	case n.Port < 1 || n.Port > 65535:
 		return plan.Plan{}, fmt.Errorf("relay: port %d is outside 1..65535", n.Port)
-	case n.Delay < 0 || n.Delay > time.Second:
-		return plan.Plan{}, fmt.Errorf("relay: delay %v is outside 0..1s", n.Delay)
+	case n.Wait < 0 || n.Wait > time.Second:
+		return plan.Plan{}, fmt.Errorf("relay: wait %v is outside 0..1s", n.Wait)
 	}
 	overhead, shared := n.overhead(t)
 	mtu, err := podMTU("relay", t, overhead)
@@ -72,15 +75,18 @@ func (n Relay) argv(t topo.Topology, i int) []string {
 			ends[0], ends[1] = ends[1], ends[0]
 		}
 		if i == s || i == s+1 {
-			argv = append(argv, "--neighbour", fmt.Sprintf("%v,%v",
-				netip.AddrPortFrom(ends[0], uint16(n.Port)), netip.AddrPortFrom(ends[1], uint16(n.Port))))
+			neighbour := fmt.Sprintf("%v,%v", netip.AddrPortFrom(ends[0], uint16(n.Port)), netip.AddrPortFrom(ends[1], uint16(n.Port)))
+			if d := n.Delay.of(s); d > 0 {
+				neighbour += "," + d.String()
+			}
+			argv = append(argv, "--neighbour", neighbour)
 		}
 	}
 	if n.Encrypt {
 		argv = append(argv, "--encrypt")
 	}
-	if n.Delay > 0 {
-		argv = append(argv, "--delay", n.Delay.String())
+	if n.Wait > 0 {
+		argv = append(argv, "--wait", n.Wait.String())
 	}
 	return argv
 }

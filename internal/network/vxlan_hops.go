@@ -1,8 +1,6 @@
 package network
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -14,37 +12,22 @@ import (
 //
 // The kernel takes one VXLAN device per identifier and port (drivers/net/vxlan,
 // vxlan_vni_in_use), so every segment of the line has an identifier of its own.
+//
+// With delay a segment is a long wire for what the tunnels carry: netem holds it
+// back where it enters a tunnel. The kernel must have sch_netem.
 type VXLANHops struct {
-	Hops int `yaml:"hops"` // 1 to 5, one less than hosts
-	VNI  int `yaml:"vni"`  // of the first segment, the next ones count up: 1 to 1<<24-1
-	Port int `yaml:"port"` // UDP destination port, 1 to 65535
+	Hops  int    `yaml:"hops"`  // 1 to 5, one less than hosts
+	VNI   int    `yaml:"vni"`   // of the first segment, the next ones count up: 1 to 1<<24-1
+	Port  int    `yaml:"port"`  // UDP destination port, 1 to 65535
+	Delay Delays `yaml:"delay"` // of every segment, or a list with one for each: 0 to 1 s, each way
 }
-
-const maxHops = 5
 
 // Shape returns a line that has n.Hops segments.
 func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
-// line changes s to a line of so many hops as are allowed.
-func line(s topo.Spec, hops int) topo.Spec {
-	s.Shape, s.Hosts = topo.Line, min(max(hops, 1), maxHops)+1
-	return s
-}
-
-// checkLine returns an error unless t is a line with so many hops.
-func checkLine(name string, t topo.Topology, hops int) error {
-	if hops < 1 || hops > maxHops {
-		return fmt.Errorf("%s: hops %d is outside 1..%d", name, hops, maxHops)
-	}
-	if t.Shape != topo.Line || len(t.Hosts) != hops+1 {
-		return fmt.Errorf("%s: needs a line of %d hosts, topology has %d hosts and shape %q", name, hops+1, len(t.Hosts), t.Shape)
-	}
-	return nil
-}
-
 // Plan makes the bridges, plugs the pods in, and connects neighbours.
 func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkLine("vxlan-hops", t, n.Hops); err != nil {
+	if err := checkLine("vxlan-hops", t, n.Hops, n.Delay); err != nil {
 		return plan.Plan{}, err
 	}
 	for _, vni := range []int{n.VNI, n.VNI + n.Hops - 1} {
@@ -68,6 +51,9 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps,
 				plan.Step{In: from, Link: &plan.Link{Name: dev, Kind: "vxlan", MTU: mtu, Master: bridgeDev, VNI: n.VNI + i, Port: n.Port, Local: ends[0].Addr.Addr()}},
 				plan.Step{In: from, FDB: &plan.FDB{Dev: dev, Dst: to}})
+			if d := n.Delay.of(i); d > 0 {
+				p.Steps = append(p.Steps, plan.Step{In: from, Delay: &plan.Delay{Dev: dev, Delay: d}})
+			}
 			tunnels = append(tunnels, plan.Expect{In: from, Dev: dev, MTU: mtu, Carries: true, Side: side(t, i), Near: plan.Pod})
 		}
 	}

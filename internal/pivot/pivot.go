@@ -43,6 +43,7 @@ type Pivot struct {
 	Pairs       int      `json:"pairs,omitempty"` // of hosts, that a block measures
 	Networks    []string `json:"networks"`        // all of them, the baseline first
 	Tables      []Table  `json:"tables"`
+	Chains      []Chain  `json:"chains,omitempty"` // lines of hosts, over several segments and over each
 	// Residue is what differed without being a factor.
 	Residue  []Difference `json:"residue,omitempty"`
 	Warnings []string     `json:"warnings,omitempty"`
@@ -155,11 +156,18 @@ func New(results []record.Result, o Options) Pivot {
 	for _, g := range groups {
 		p.Comparisons += g.comparisons(o.Baseline)
 	}
+	p.Chains = chains(groups)
+	for _, c := range p.Chains {
+		p.Comparisons += c.comparisons()
+	}
 	p.Each = stat.Adjust(o.Confidence, max(1, p.Comparisons))
 	for _, g := range groups {
 		t := g.table(p.Networks, o.Baseline)
 		g.compare(&t, o.Baseline, p.Each)
 		p.Tables = append(p.Tables, t)
+	}
+	for _, c := range p.Chains {
+		c.compare(p.Each)
 	}
 	p.Residue = residue(groups)
 	p.Warnings = p.warn(o)
@@ -195,7 +203,7 @@ func (p Pivot) warn(o Options) []string {
 		out = append(out, "no baseline is named, so nothing is compared")
 	case !slices.Contains(p.Networks, o.Baseline):
 		out = append(out, fmt.Sprintf("no trial of the baseline %q, so nothing is compared", o.Baseline))
-	case len(p.Networks) == 1:
+	case len(p.Networks) == 1 && p.Chains == nil:
 		out = append(out, fmt.Sprintf("%q is the only network, so nothing is compared", o.Baseline))
 	}
 	if need := stat.MinPairs(p.Each); p.Comparisons > 0 && p.Blocks < need {

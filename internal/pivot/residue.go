@@ -37,7 +37,7 @@ type Seen struct {
 
 // known lists keys that differ between networks by their nature; reports show
 // them in a table of their own.
-var known = []string{"path.mtu", "path.overhead", "ceiling", "link", "mss"}
+var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link", "mss"}
 
 // designed differs between blocks because the study says so, as often one way as
 // the other.

@@ -19,7 +19,7 @@ func (s Step) String() string {
 
 // Encode writes p as lines of JSON: one step per line in the order of the
 // steps, then {"end":…} per end, {"path":…}, another with {"between":…} per other path,
-// and {"expect":…} per expectation. A difference of two encodings names the step.
+// {"line":…} where hosts are in one, and {"expect":…} per expectation. A difference of two encodings names the step.
 func (p Plan) Encode(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	for i, s := range p.Steps {
@@ -45,6 +45,13 @@ func (p Plan) Encode(w io.Writer) error {
 	for _, x := range paths {
 		if err := enc.Encode(x); err != nil {
 			return fmt.Errorf("plan: path %s: %w", x.Between, err)
+		}
+	}
+	if p.Line != nil {
+		if err := enc.Encode(struct {
+			Line []string `json:"line"`
+		}{p.Line}); err != nil {
+			return fmt.Errorf("plan: line: %w", err)
 		}
 	}
 	for _, e := range p.Expect {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -16,7 +17,7 @@ const (
 
 // An End is where traffic starts or stops.
 type End struct {
-	Label string     `json:"label"` // what it is, such as Pod: letters
+	Label string     `json:"label"` // what it is, such as Pod: letters, for a number tells one of several
 	Node  string     `json:"node"`  // host or pod
 	Host  string     `json:"host"`  // that Node lives on, or is
 	Addr  netip.Addr `json:"addr"`
@@ -40,7 +41,8 @@ func SplitEnds(pair string) (from, to string, err error) {
 
 // Between returns the ends that exchange traffic for pair, two labels as FROM-TO:
 // the client is the first end called FROM, the server the last one called TO, so
-// that they are on different hosts where there are two. Without a pair they are
+// that they are on different hosts where there are two. A label with a number
+// is one end: pod3 is the third of those called pod. Without a pair they are
 // ends of the kind that the network lists first. On a lone host they are two
 // ends, unless the network has only one, which then talks to itself.
 func (p Plan) Between(pair string) (client, server End, err error) {
@@ -48,9 +50,19 @@ func (p Plan) Between(pair string) (client, server End, err error) {
 	if err != nil {
 		return client, server, err
 	}
-	as, bs := p.Labelled(from), p.Labelled(to)
+	as, err := p.called(from)
+	if err != nil {
+		return client, server, err
+	}
+	bs, err := p.called(to)
+	if err != nil {
+		return client, server, err
+	}
 	client, server = as[0], bs[len(bs)-1]
-	if client == server && len(p.Ends) > 1 {
+	switch {
+	case client == server && len(as) < len(p.Labelled(client.Label)):
+		return client, server, fmt.Errorf("%w: %s and %s are one, %s", ErrNoEnds, from, to, client.Node)
+	case client == server && len(p.Ends) > 1:
 		return client, server, fmt.Errorf("%w: %s is the only one called %s", ErrNoEnds, client.Node, from)
 	}
 	return client, server, sourced(client, server)
@@ -72,7 +84,7 @@ func (p Plan) BetweenHosts(pair, clientHost, serverHost string) (client, server 
 	return client, server, sourced(client, server)
 }
 
-// kinds returns the labels that a pair FROM-TO means, which the plan has.
+// kinds returns what a pair FROM-TO calls its ends.
 func (p Plan) kinds(pair string) (from, to string, err error) {
 	if len(p.Ends) == 0 {
 		return "", "", fmt.Errorf("%w: it has none at all", ErrNoEnds)
@@ -83,17 +95,16 @@ func (p Plan) kinds(pair string) (from, to string, err error) {
 			return "", "", err
 		}
 	}
-	for _, label := range []string{from, to} {
-		if known := p.labels(); !slices.Contains(known, label) {
-			return "", "", fmt.Errorf("%w: none is called %s; there are %s", ErrNoEnds, label, strings.Join(known, ", "))
-		}
-	}
 	return from, to, nil
 }
 
 // first returns the first end on a host that has a label.
 func (p Plan) first(label, host string) (End, error) {
-	for _, e := range p.Labelled(label) {
+	ends, err := p.called(label)
+	if err != nil {
+		return End{}, err
+	}
+	for _, e := range ends {
 		if e.Host == host {
 			return e, nil
 		}
@@ -125,6 +136,24 @@ func (p Plan) Clients(n int, client, server End) ([]End, error) {
 	return clients, nil
 }
 
+// called returns the ends with a label, or the one that its number tells, counted
+// from 1.
+func (p Plan) called(label string) ([]End, error) {
+	if ends := p.Labelled(label); len(ends) > 0 {
+		return ends, nil
+	}
+	kind := strings.TrimRight(label, "0123456789")
+	ends := p.Labelled(kind)
+	if len(ends) == 0 {
+		return nil, fmt.Errorf("%w: none is called %s; there are %s", ErrNoEnds, label, strings.Join(p.labels(), ", "))
+	}
+	n, err := strconv.Atoi(label[len(kind):])
+	if err != nil || n < 1 || n > len(ends) {
+		return nil, fmt.Errorf("%w: none is called %s; there are %s1 to %s%d", ErrNoEnds, label, kind, kind, len(ends))
+	}
+	return ends[n-1 : n], nil
+}
+
 // Labelled returns the ends with a label, in their order.
 func (p Plan) Labelled(label string) []End {
 	return slices.DeleteFunc(slices.Clone(p.Ends), func(e End) bool { return e.Label != label })
@@ -138,6 +167,16 @@ func (p Plan) labels() []string {
 		}
 	}
 	return all
+}
+
+// Crossed returns the hosts that packets pass between two ends, in the order of the
+// line; nil when the hosts are in no line.
+func (p Plan) Crossed(a, b End) []string {
+	i, j := slices.Index(p.Line, a.Host), slices.Index(p.Line, b.Host)
+	if i < 0 || j < 0 {
+		return nil
+	}
+	return p.Line[min(i, j) : max(i, j)+1]
 }
 
 // On returns p with the path from one end to another as its Path.

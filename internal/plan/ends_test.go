@@ -28,6 +28,13 @@ func TestBetween(t *testing.T) {
 		{"a lone host", one, "host-host", "", "", "the network has no such ends: h1 is the only one called host"},
 		{"a label that is none", two, "pod-gpu", "", "", "the network has no such ends: none is called gpu; there are pod, vx, host"},
 		{"addresses of hosts", two, "vx-host", "", "", "the network has no such ends: vx and host are addresses of hosts, and which one a host sends from follows from the other end"},
+		{"one of several", two, "pod2-pod1", "h2p1", "h1p1", ""},
+		{"one and a kind", two, "pod2-host", "h2p1", "h2", ""},
+		{"beyond the last", two, "pod1-pod3", "", "", "the network has no such ends: none is called pod3; there are pod1 to pod2"},
+		{"before the first", two, "pod0-pod1", "", "", "the network has no such ends: none is called pod0; there are pod1 to pod2"},
+		{"a label that is none, with a number", two, "pod1-gpu2", "", "", "the network has no such ends: none is called gpu2; there are pod, vx, host"},
+		{"one and the same", two, "pod1-pod1", "", "", "the network has no such ends: pod1 and pod1 are one, h1p1"},
+		{"addresses of hosts by number", two, "vx1-host2", "", "", "the network has no such ends: vx and host are addresses of hosts, and which one a host sends from follows from the other end"},
 		{"nothing", nil, "", "", "", "the network has no such ends: it has none at all"},
 		{"no pair", two, "pod", "", "", `"pod" is no pair of ends: write it as FROM-TO, such as pod-host`},
 		{"half a pair", two, "pod-", "", "", `"pod-" is no pair of ends: write it as FROM-TO, such as pod-host`},
@@ -112,5 +119,27 @@ func TestClients(t *testing.T) {
 		case x.err == "" && (err != nil || !slices.Equal(nodes, x.want)):
 			t.Errorf("%d of %s: %v, %v, want %v", x.n, x.client.Node, nodes, err, x.want)
 		}
+	}
+}
+
+// In a line packets pass every host in between, in whichever direction.
+func TestCrossed(t *testing.T) {
+	p := Plan{Line: []string{"h1", "h2", "h3", "h4"}}
+	at := func(host string) End { return End{Host: host} }
+	for _, x := range []struct {
+		a, b string
+		want []string
+	}{
+		{"h1", "h3", []string{"h1", "h2", "h3"}},
+		{"h4", "h3", []string{"h3", "h4"}},
+		{"h2", "h2", []string{"h2"}},
+		{"h1", "h9", nil},
+	} {
+		if got := p.Crossed(at(x.a), at(x.b)); !slices.Equal(got, x.want) {
+			t.Errorf("%s to %s: %v, want %v", x.a, x.b, got, x.want)
+		}
+	}
+	if got := (Plan{}).Crossed(at("h1"), at("h2")); got != nil {
+		t.Errorf("without a line: %v", got)
 	}
 }

@@ -8,6 +8,7 @@ package plan
 import (
 	"net/netip"
 	"slices"
+	"time"
 )
 
 // A Plan builds one network and says what was built.
@@ -18,6 +19,7 @@ type Plan struct {
 	Ends   []End
 	Path   Path            // between ends on different hosts, or on the only host
 	Paths  map[string]Path // between ends for which it is another one: by FROM-TO, two labels
+	Line   []string        // the hosts in their order, where each reaches only its neighbours; nil elsewhere
 	Expect []Expect        // what must hold before and after every trial
 }
 
@@ -34,6 +36,7 @@ type Step struct {
 	Sysctl  *Sysctl  `json:"sysctl,omitempty"`
 	Offload *Offload `json:"offload,omitempty"`
 	Rate    *Rate    `json:"rate,omitempty"`
+	Delay   *Delay   `json:"delay,omitempty"`
 	Move    *Move    `json:"move,omitempty"`
 	File    *File    `json:"file,omitempty"`
 	Exec    *Exec    `json:"exec,omitempty"`
@@ -150,6 +153,17 @@ type Rate struct {
 	Rate float64 `json:"rate"`
 	MTU  int     `json:"mtu,omitempty"` // of Dev, bytes
 }
+
+// Delay holds back what leaves Dev, as a long wire would: every packet by the same
+// time, so that their order stays (netem). Dev has no Rate.
+type Delay struct {
+	Dev   string        `json:"dev"`
+	Delay time.Duration `json:"delay"` // ns
+}
+
+// DelayLimit is how many packets may wait in a Delay: what 2 million packets/s leave
+// on the way in 16 ms. netem's own default of 1000 would be a rate limit.
+const DelayLimit = 1 << 15
 
 // What Ethernet adds to an IP packet, in bytes (IEEE 802.3).
 const (

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // one step of each kind.
@@ -26,6 +27,7 @@ var steps = map[string]Step{
 	"offload": {In: "h1", Offload: &Offload{Dev: "eth0", Features: map[string]bool{"b": true, "a": false}}},
 	"onlink":  {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("169.254.1.1"), Dev: "eth0"}},
 	"proxy":   {In: "h1", Proxy: &Proxy{Dev: "eth1", Addr: netip.MustParseAddr("10.64.1.1")}},
+	"delay":   {In: "h1", Delay: &Delay{Dev: "vx0", Delay: 1500 * time.Microsecond}},
 	"rate":    {In: "h1", Rate: &Rate{Dev: "eth0", Rate: 1e9, MTU: 1500}},
 	"rate0":   {In: "h1", Rate: &Rate{Dev: "eth0"}},
 	"route":   {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("10.64.2.0/24"), Via: netip.MustParseAddr("198.18.0.2")}},
@@ -76,6 +78,7 @@ func TestShellSteps(t *testing.T) {
 		"macvlan": "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type macvlan mode bridge\nip -n h1p1 link set eth0 up\n",
 		"offload": "ip netns exec h1 ethtool -K eth0 a off b on\n",
 		"onlink":  "ip -n h1 route add 0.0.0.0/0 via 169.254.1.1 dev eth0 onlink\n",
+		"delay":   "tc -n h1 qdisc replace dev vx0 root netem delay 1500us limit 32768\n",
 		"rate":    "tc -n h1 qdisc replace dev eth0 root tbf rate 1gbit burst 31250 limit 1518000 peakrate 1tbit mtu 1518 overhead 24 mpu 84\n",
 		"tap":     "ip -n h1 tuntap add dev relay0 mode tap\nip -n h1 link set relay0 mtu 1455 master br0 up\n",
 		"geneve":  "ip -n h1 link add name gnv0 mtu 1450 type geneve id 1 remote 198.18.0.2 dstport 6081\nip -n h1 link set gnv0 master br0 up\n",

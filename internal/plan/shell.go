@@ -92,6 +92,8 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return one(s.Offload.shell(s.In)...)
 	case s.Rate != nil:
 		return one(s.Rate.shell(s.In)...)
+	case s.Delay != nil:
+		return one(s.Delay.shell(s.In)...)
 	case s.Move != nil:
 		return s.Move.shell(s.In), nil
 	case s.File != nil:
@@ -262,6 +264,11 @@ func (r Rate) shell(in string) command {
 		"rate", bits(r.Rate), "burst", strconv.Itoa(r.Burst()), "limit", strconv.Itoa(r.Limit()),
 		"peakrate", bits(r.Peak()), "mtu", strconv.Itoa(r.Frame()), "overhead", strconv.Itoa(WireOverhead),
 		"mpu", strconv.Itoa(WireMinimum)}
+}
+
+func (d Delay) shell(in string) command {
+	return command{"tc", "-n", in, "qdisc", "replace", "dev", d.Dev, "root", "netem",
+		"delay", fmt.Sprintf("%dus", d.Delay.Microseconds()), "limit", strconv.Itoa(DelayLimit)}
 }
 
 // bits writes a rate in the largest unit of tc(8) that holds it exactly.

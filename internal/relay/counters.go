@@ -14,13 +14,14 @@ type Count struct {
 	BytesOut        uint64 `json:"bytes_out"`
 	// Dropped: datagrams that are not what a neighbour sends, or are not sealed by
 	// it; frames that fit no datagram, that there is no key for, or that the TAP
-	// device did not take; datagrams that could not be sent.
+	// device did not take; datagrams that could not be sent, or held back any more.
 	Malformed uint64 `json:"dropped_malformed"`
 	Forged    uint64 `json:"dropped_forged"`
 	TooLarge  uint64 `json:"dropped_too_large"`
 	NoKey     uint64 `json:"dropped_no_key"`
 	TAP       uint64 `json:"dropped_tap"`
 	Send      uint64 `json:"dropped_send"`
+	Held      uint64 `json:"dropped_held"`
 }
 
 // Counters are a Count in the making.
@@ -28,6 +29,7 @@ type Counters struct {
 	framesIn, framesOut, framesForwarded                atomic.Uint64
 	datagramsIn, datagramsOut, bytesIn, bytesOut        atomic.Uint64
 	malformed, forged, tooLarge, noKey, tapFailed, send atomic.Uint64
+	held                                                atomic.Uint64
 }
 
 func (c *Counters) count() Count {
@@ -35,6 +37,6 @@ func (c *Counters) count() Count {
 		FramesIn: c.framesIn.Load(), FramesOut: c.framesOut.Load(), FramesForwarded: c.framesForwarded.Load(),
 		DatagramsIn: c.datagramsIn.Load(), DatagramsOut: c.datagramsOut.Load(), BytesIn: c.bytesIn.Load(), BytesOut: c.bytesOut.Load(),
 		Malformed: c.malformed.Load(), Forged: c.forged.Load(), TooLarge: c.tooLarge.Load(),
-		NoKey: c.noKey.Load(), TAP: c.tapFailed.Load(), Send: c.send.Load(),
+		NoKey: c.noKey.Load(), TAP: c.tapFailed.Load(), Send: c.send.Load(), Held: c.held.Load(),
 	}
 }

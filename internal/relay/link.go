@@ -16,7 +16,8 @@ type link struct {
 	conn     *net.UDPConn
 	raw      syscall.RawConn
 	session  *session // nil without encryption
-	delay    time.Duration
+	wait     time.Duration
+	hold     *hold // nil without a delay
 	counters *Counters
 	v6       bool
 
@@ -27,12 +28,12 @@ type link struct {
 	timer    *time.Timer
 }
 
-func newLink(n Neighbour, encrypt bool, delay time.Duration, c *Counters) (*link, error) {
+func newLink(n Neighbour, encrypt bool, wait time.Duration, c *Counters) (*link, error) {
 	conn, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(n.Local), net.UDPAddrFromAddrPort(n.Remote))
 	if err != nil {
 		return nil, err
 	}
-	l := &link{conn: conn, delay: delay, counters: c, v6: n.Remote.Addr().Is6()}
+	l := &link{conn: conn, wait: wait, counters: c, v6: n.Remote.Addr().Is6()}
 	if l.raw, err = conn.SyscallConn(); err == nil {
 		err = l.dontFragment()
 	}
@@ -42,11 +43,18 @@ func newLink(n Neighbour, encrypt bool, delay time.Duration, c *Counters) (*link
 	if err == nil {
 		err = l.measure()
 	}
+	if err == nil && n.Delay > 0 {
+		l.hold, err = newHold(n.Delay, func(b []byte) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.transmit(b)
+		})
+	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
-	if delay > 0 {
-		l.timer = time.AfterFunc(delay, l.flush)
+	if wait > 0 {
+		l.timer = time.AfterFunc(wait, l.flush)
 		l.timer.Stop()
 	}
 	return l, nil
@@ -56,7 +64,11 @@ func (l *link) close() error {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	return closed(l.conn.Close())
+	err := closed(l.conn.Close())
+	if l.hold != nil {
+		err = errors.Join(err, l.hold.close())
+	}
+	return err
 }
 
 func (l *link) dontFragment() error {
@@ -106,7 +118,7 @@ func (l *link) queue(frame []byte) {
 		}
 	}
 	if l.timer != nil && len(l.frames) == 0 {
-		l.timer.Reset(l.delay)
+		l.timer.Reset(l.wait)
 	}
 	l.frames = appendFrame(l.frames, frame)
 }
@@ -141,7 +153,16 @@ func (l *link) send() {
 	}
 }
 
+// write sends a datagram, over a long wire where there is a delay.
 func (l *link) write(b []byte) {
+	if l.hold == nil {
+		l.transmit(b)
+	} else if !l.hold.put(b, time.Now()) {
+		l.counters.held.Add(1)
+	}
+}
+
+func (l *link) transmit(b []byte) {
 	_, err := l.conn.Write(b)
 	if errors.Is(err, unix.ECONNREFUSED) { // of a datagram before this one
 		_, err = l.conn.Write(b)

@@ -19,7 +19,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -29,14 +28,10 @@ type Config struct {
 	Dev        string // the TAP device; it exists
 	Neighbours []Neighbour
 	Encrypt    bool
-	// Delay is how long a frame may wait for others to share its datagram. With 0
+	// Wait is how long a frame may wait for others to share its datagram. With 0
 	// it waits as long as more frames are there to be read at once.
-	Delay time.Duration
+	Wait time.Duration
 }
-
-// A Neighbour is a relay that is reached directly. Together they form a tree, a
-// line most often: frames for unknown stations go to all but where they came from.
-type Neighbour struct{ Local, Remote netip.AddrPort }
 
 // Ready is what Run says when it has opened everything. With encryption the
 // neighbours may still have to exchange keys.
@@ -46,7 +41,7 @@ const Ready = "relay: ready"
 type relay struct {
 	tap      *tap
 	links    []*link
-	delay    time.Duration
+	wait     time.Duration
 	counters Counters
 
 	mu    sync.Mutex
@@ -64,13 +59,13 @@ const maxStations = 16384
 
 // Run relays until ctx ends or something breaks, and returns what it counted.
 func Run(ctx context.Context, c Config, ready io.Writer) (_ Count, err error) {
-	r := &relay{delay: c.Delay, table: map[mac]int{}}
+	r := &relay{wait: c.Wait, table: map[mac]int{}}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if r.tap, err = openTAP(c.Dev); err != nil {
 		return Count{}, err
 	}
 	for _, n := range c.Neighbours {
-		l, err := newLink(n, c.Encrypt, c.Delay, &r.counters)
+		l, err := newLink(n, c.Encrypt, c.Wait, &r.counters)
 		if err != nil {
 			return Count{}, fmt.Errorf("relay to %v: %w", n.Remote, err)
 		}
@@ -86,11 +81,14 @@ func Run(ctx context.Context, c Config, ready io.Writer) (_ Count, err error) {
 func (r *relay) run(ctx context.Context) (Count, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ended := make(chan error, 1+len(r.links))
+	ended := make(chan error, 1+2*len(r.links))
 	var running sync.WaitGroup
 	running.Go(func() { ended <- r.readTAP() })
 	for i, l := range r.links {
 		running.Go(func() { ended <- r.readLink(i) })
+		if l.hold != nil {
+			running.Go(func() { ended <- l.hold.run() })
+		}
 		if l.session != nil {
 			running.Go(func() { l.greet(ctx) })
 		}
@@ -131,7 +129,7 @@ func (r *relay) readLink(i int) error {
 
 // flush sends what waits, unless a timer does.
 func (r *relay) flush() {
-	if r.delay > 0 {
+	if r.wait > 0 {
 		return
 	}
 	for _, l := range r.links {

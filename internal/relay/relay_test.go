@@ -63,17 +63,20 @@ func runRelay(ctx context.Context, args []string) error {
 		switch args[i] {
 		case "--neighbour":
 			i++
-			l, r, _ := strings.Cut(args[i], ",")
-			c.Neighbours = append(c.Neighbours, relay.Neighbour{Local: netip.MustParseAddrPort(l), Remote: netip.MustParseAddrPort(r)})
+			n, err := relay.ParseNeighbour(args[i])
+			if err != nil {
+				return err
+			}
+			c.Neighbours = append(c.Neighbours, n)
 		case "--encrypt":
 			c.Encrypt = true
-		case "--delay":
+		case "--wait":
 			i++
 			d, err := time.ParseDuration(args[i])
 			if err != nil {
 				return err
 			}
-			c.Delay = d
+			c.Wait = d
 		}
 	}
 	count, err := relay.Run(ctx, c, os.Stdout)
@@ -168,7 +171,9 @@ func TestRelay(t *testing.T) {
 		{"two hosts", network.Relay{Hops: 1, Port: 6783}, topo.Spec{}},
 		{"four hosts", network.Relay{Hops: 3, Port: 6783}, topo.Spec{MTU: 9000}},
 		{"four hosts, sealed", network.Relay{Hops: 3, Port: 6783, Encrypt: true}, topo.Spec{IPv6: true, PodsIPv6: true}},
-		{"two hosts, waiting", network.Relay{Hops: 1, Port: 6783, Delay: 200 * time.Microsecond}, topo.Spec{Pods: 2}},
+		{"three hosts, far", network.Relay{Hops: 2, Port: 6783, Delay: network.Delays{300 * time.Microsecond, 2 * time.Millisecond}}, topo.Spec{}},
+		{"three hosts, far, sealed", network.Relay{Hops: 2, Port: 6783, Encrypt: true, Delay: network.Delays{time.Millisecond}}, topo.Spec{}},
+		{"two hosts, waiting", network.Relay{Hops: 1, Port: 6783, Wait: 200 * time.Microsecond}, topo.Spec{Pods: 2}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			site, p, e := up(t, c.n, c.s)
@@ -187,9 +192,22 @@ func TestRelay(t *testing.T) {
 				if err != nil || r.Status != record.OK {
 					t.Errorf("%T: %v: %s, %v", pr, r.Status, r.Reason, err)
 				}
+				if rtt, ok := r.Get("rtt"); ok && rtt.Value < 2*length(c.n).Seconds()*(1-1e-3) { // the histogram has three digits
+					t.Errorf("a response came after %g s, over segments of %v each way", rtt.Value, length(c.n))
+				}
 			}
 		})
 	}
+}
+
+// length is the time over all segments of n, one way.
+func length(n network.Relay) (sum time.Duration) {
+	for i := range n.Hops {
+		if len(n.Delay) > 0 {
+			sum += n.Delay[i%len(n.Delay)]
+		}
+	}
+	return sum
 }
 
 // The path's MTU may change under a relay: it asks for it again.

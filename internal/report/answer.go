@@ -17,10 +17,11 @@ type answer struct{ Network, Text string }
 func answers(p pivot.Pivot, brief bool) []answer {
 	var out []answer
 	for _, n := range p.Networks {
-		if n == p.Baseline {
-			continue
+		s := chainClause(p, n)
+		if n != p.Baseline {
+			s = strings.TrimSpace(clauses(p, n, brief) + " " + s)
 		}
-		if s := clauses(p, n, brief); s != "" {
+		if s != "" {
 			out = append(out, answer{n, s})
 		}
 	}

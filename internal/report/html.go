@@ -32,6 +32,7 @@ type view struct {
 	Findings           []Finding
 	Claims             *claimView
 	Sections           []section
+	Chains             []chain
 	Beside             []beside
 	Paths              []pathRow
 	Hosts              []host
@@ -108,7 +109,7 @@ func newView(r Run) view {
 		Findings: r.Findings, Paths: paths(p), Hosts: hosts(r.Hosts), Residue: p.Residue, NotOK: r.notOK(),
 		Warnings: append(p.Warnings, r.Problems...), Footnote: method(p),
 		Command: shell(r.Command), Seed: r.Seed, Dir: r.Dir, Study: string(r.Study),
-		Glance: newGlance(p, paint), Beside: r.sideBySide(p),
+		Glance: newGlance(p, paint), Chains: chains(p), Beside: r.sideBySide(p),
 	}
 	for _, a := range answers(p, v.Glance.Rows != nil) {
 		v.Answers = append(v.Answers, answerView{paint.legend(a.Network), a.Text})
@@ -224,7 +225,7 @@ func method(p pivot.Pivot) []string {
 	}
 	if p.Comparisons > 0 {
 		out = append(out,
-			fmt.Sprintf("A ratio divides a network by %s of the same block, so that what changes slowly on the machine hits both. What is printed is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios lie evenly around their centre. Where neighbouring blocks are correlated, they are averaged first, and a note says so. It assumes no normal distribution.", p.Baseline),
+			fmt.Sprintf("A ratio divides a network by %s of the same block, so that what changes slowly on the machine hits both. What is printed is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios lie evenly around their centre. Where neighbouring blocks are correlated, they are averaged first, and a note says so. It assumes no normal distribution.", divisor(p)),
 			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval is drawn at %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
 			"~ means that the interval contains 1: this run shows no difference. It does not show that there is none.")
 	}

@@ -46,6 +46,11 @@ func Markdown(w io.Writer, r Run) error {
 		}
 		bullets(b, lines)
 	}
+	for _, c := range chains(p) {
+		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
+		mdTable(b, c.Columns)
+		bullets(b, c.Notes)
+	}
 	for _, c := range r.sideBySide(p) {
 		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
 		mdTable(b, c.Columns)

@@ -47,6 +47,13 @@ func Text(w io.Writer, r Run, width int) error {
 			wrap(b, "  ", plain(n), width)
 		}
 	}
+	for _, c := range chains(p) {
+		fmt.Fprintf(b, "\n%s\n", plain(c.Title))
+		textTable(b, c.Columns, width)
+		for _, n := range c.Notes {
+			wrap(b, "  ", plain(n), width)
+		}
+	}
 	for _, c := range r.sideBySide(p) {
 		fmt.Fprintf(b, "\n%s\n", plain(c.Title))
 		textTable(b, c.Columns, width)

@@ -156,7 +156,7 @@ func footnote(p pivot.Pivot) string {
 	if p.Comparisons == 1 {
 		together = fmt.Sprintf("The interval holds with %g %% confidence", 100*p.Confidence)
 	}
-	s := fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", p.Baseline, together)
+	s := fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", divisor(p), together)
 	if p.Pairs > 0 {
 		s += " " + pooled(p)
 	}

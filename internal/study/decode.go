@@ -77,7 +77,8 @@ func (d *decoder) decode(n *node, v reflect.Value, what string) {
 		nd.decodeNode(d, n)
 		return
 	}
-	if tu, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
+	tu, ok := v.Addr().Interface().(encoding.TextUnmarshaler)
+	if ok && !(v.Kind() == reflect.Slice && n.kind == list) { // a slice that reads text takes one value or a list
 		if d.want(n, text, what) {
 			if err := tu.UnmarshalText([]byte(n.text)); err != nil {
 				d.fail(n.line, "%s: %w", what, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/diagnose"
 	"github.com/weir-bench/weir/internal/plan"
@@ -17,6 +18,9 @@ import (
 func (s *Setup) path(r *record.Result, m probe.Measured) {
 	r.Found["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
 	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
+	if hosts := s.Plan.Crossed(s.Client, s.Server); hosts != nil {
+		r.Found["path.hosts"] = strings.Join(hosts, " ")
+	}
 	if m.Protocol == "udp" {
 		r.Found["datagram"] = strconv.Itoa(m.Datagram)
 	}

@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A second client takes the server's place; the first one learns that from its
+// report, and does not get the other's numbers.
+func TestServerHasOneRun(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	first := client(t, addr, 1)
+	second := client(t, addr, 2)
+	var r udpReport
+	if err := first.ask(t.Context(), kindReport, nil, &r); err != nil || !strings.Contains(r.Error, "does not count run 1") {
+		t.Errorf("first client: %+v, %v", r, err)
+	}
+	if err := second.ask(t.Context(), kindBegin, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	b := make([]byte, 100)
+	for _, h := range []header{{kind: kindMeasure, run: 2}, {kind: kindMeasure, run: 1}, {kind: kindWarmup, run: 2}} {
+		h.put(b)
+		send(second.fd, b)
+	}
+	send(second.fd, []byte("not one of ours, although it is long enough"))
+	if err := second.ask(t.Context(), kindBegin, nil, nil); err != nil { // a repeated request must not reset
+		t.Fatal(err)
+	}
+	if err := second.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 1 || r.Bytes != 100 {
+		t.Errorf("second client: %+v, %v", r, err)
+	}
+}
+
+// A run may begin several times, each time with a higher number. What is lower comes
+// late, and is not counted, and neither do late requests begin again.
+func TestPhasesAreApart(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	u := client(t, addr, 1)
+	b := make([]byte, 100)
+	for _, u.first = range []uint64{10, 20, 10, 20, 0} {
+		if err := u.ask(t.Context(), kindBegin, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, seq := range []uint64{9, 19, 20} {
+			header{kind: kindMeasure, run: 1, seq: seq}.put(b)
+			send(u.fd, b)
+		}
+	}
+	var r udpReport
+	if err := u.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 1 || r.Duplicates != 3 {
+		t.Errorf("%+v, %v: want datagram 20, four times", r, err)
+	}
+}
+
+// An answer to what was asked before is none to what is asked now.
+func TestLateAnswers(t *testing.T) {
+	fd, at := boundSocket(t, netip.MustParseAddrPort(loopbacks[0]))
+	own, _, err := dialUDP(at, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(own)
+	to, err := ownAddr(own)
+	if err == nil {
+		err = unix.Connect(fd, sockaddr(to))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, answer := range []string{`{"delivered":1}`, `{"delivered":2}`} {
+		b := []byte(strings.Repeat(" ", headerSize) + answer)
+		header{kind: kindReport | kindAnswer, run: 1, seq: uint64(5 + i)}.put(b)
+		if _, errno := send(fd, b); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	u := &udpClient{fd: own, run: 1, timeout: time.Second, stop: new(stopper), buf: make([]byte, 1<<10), asked: 6}
+	var r udpReport
+	if err := u.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 2 {
+		t.Errorf("%+v, %v: want the answer to request 6", r, err)
+	}
+}
+
+func testConfig(t testing.TB, addr string) config {
+	t.Helper()
+	server, err := parseServer("test", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config{server: server, open: true, timeout: time.Second, params: params{Weir: version, Workload: "udp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
+}
+
+func client(t *testing.T, addr string, run uint32) *udpClient {
+	t.Helper()
+	c := testConfig(t, addr)
+	c.Run = run
+	u, err := meet(t.Context(), c, new(stopper))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(u.fd) })
+	return u
+}
+
+// What a client asks is bounded, and the refusal says how.
+func TestServerRefuses(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	server, err := parseServer("test", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		change func(*params)
+		want   string
+	}{
+		{func(p *params) { p.Duration = 2 * time.Hour }, "duration 2h0m0s is outside"},
+		{func(p *params) { p.Size = 1 << 30 }, "size 1073741824 is outside"},
+		{func(p *params) { p.Streams = 1000 }, "1000 streams is outside"},
+		{func(p *params) { p.Weir = 99 }, "version 99"},
+		{func(p *params) { p.Workload = "sctp" }, "unknown workload"},
+		{func(p *params) { p.CC = "nonesuch" }, "congestion control nonesuch"},
+	} {
+		c := config{server: server, open: true, timeout: time.Second, params: params{Weir: version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
+		tc.change(&c.params)
+		wire := c
+		wire.CC = "" // the client's own socket shall not refuse first
+		conn, err := dialOnce(t.Context(), wire)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.agree(c, new(stopper)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("tcp: %v, want %q", err, tc.want)
+		}
+		unix.Close(conn.fd)
+		if c.CC != "" {
+			continue
+		}
+		if c.Workload == "tcp-stream" {
+			c.Workload = "udp-stream"
+		}
+		if u, err := meet(t.Context(), c, new(stopper)); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("udp: %v, %v, want %q", u, err, tc.want)
+		}
+	}
+}
+
+// Garbage costs a server a connection at most.
+func TestServerSurvives(t *testing.T) {
+	addr, _ := serve(t, loopbacks[0])
+	server, err := parseServer("test", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, garbage := range []string{"GET / HTTP/1.1\r\n", "\n", "{}\n", strings.Repeat("x", maxLine+1)} {
+		conn, err := dialOnce(t.Context(), config{server: server, timeout: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var a accepted
+		send(conn.fd, []byte(garbage))
+		unix.Shutdown(conn.fd, unix.SHUT_WR)
+		if err := readJSON(conn.fd, &a, now()+int64(5*time.Second), new(stopper)); err == nil && a.Error == "" {
+			t.Errorf("%.10q was accepted: %+v", garbage, a)
+		}
+		unix.Close(conn.fd)
+	}
+	measure(t, new(rrResult), short("tcp-rr", addr)...)
+}

@@ -1,0 +1,68 @@
+package network
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+const (
+	maxHops  = 5
+	maxDelay = time.Second
+)
+
+// line changes s to a line of so many hops as are allowed.
+func line(s topo.Spec, hops int) topo.Spec {
+	s.Shape, s.Hosts = topo.Line, min(max(hops, 1), maxHops)+1
+	return s
+}
+
+// checkLine returns an error unless t is a line with so many hops, and these delays
+// fit it.
+func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
+	if hops < 1 || hops > maxHops {
+		return fmt.Errorf("%s: hops %d is outside 1..%d", name, hops, maxHops)
+	}
+	if t.Shape != topo.Line || len(t.Hosts) != hops+1 {
+		return fmt.Errorf("%s: needs a line of %d hosts, topology has %d hosts and shape %q", name, hops+1, len(t.Hosts), t.Shape)
+	}
+	return delay.check(name, hops)
+}
+
+// Delays are how long a packet takes over each segment of a line, in either
+// direction: one for all of them, or one for each.
+type Delays []time.Duration
+
+// UnmarshalText reads one delay for all segments. A list needs no help.
+func (ds *Delays) UnmarshalText(b []byte) error {
+	d, err := time.ParseDuration(string(b))
+	if err != nil {
+		return fmt.Errorf("%q is no duration: write it as 1ms, or as [1ms, 2ms] with one for each segment", b)
+	}
+	*ds = Delays{d}
+	return nil
+}
+
+func (ds Delays) check(name string, hops int) error {
+	if len(ds) > 1 && len(ds) != hops {
+		return fmt.Errorf("%s: %d delays, but hops is %d; give one for all segments, or one for each", name, len(ds), hops)
+	}
+	for _, d := range ds {
+		if d < 0 || d > maxDelay || d%time.Microsecond != 0 {
+			return fmt.Errorf("%s: delay %v is not in whole microseconds from 0 to %v", name, d, maxDelay)
+		}
+	}
+	return nil
+}
+
+// of returns the delay of segment i, counted from 0.
+func (ds Delays) of(i int) time.Duration {
+	switch len(ds) {
+	case 0:
+		return 0
+	case 1:
+		return ds[0]
+	}
+	return ds[i]
+}
