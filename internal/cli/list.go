@@ -74,6 +74,9 @@ func listCommand() *cobra.Command {
 			if list == nil {
 				return usage("cannot list %q; there are %v", as[0], names)
 			}
+			if properties && as[0] != "networks" {
+				return usage("--properties: only networks have any, not %s", as[0])
+			}
 			items, err := list()
 			if err != nil {
 				return err
@@ -83,14 +86,7 @@ func listCommand() *cobra.Command {
 			}
 			w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 			if properties {
-				if as[0] != "networks" {
-					return usage("--properties: only networks have any, not %s", as[0])
-				}
-				fmt.Fprintln(w, "network\tmodel\taddresses\tisolation\tservice discovery")
-				for _, i := range items {
-					p := i.Properties
-					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, p.Model, p.Addresses, p.Isolation, p.Discovery)
-				}
+				printProperties(w, items)
 				return w.Flush()
 			}
 			for _, i := range items {
@@ -106,6 +102,15 @@ func listCommand() *cobra.Command {
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&properties, "properties", false, "of networks: how they connect, address, isolate and find pods")
 	return c
+}
+
+// printProperties sets networks side by side.
+func printProperties(w io.Writer, networks []item) {
+	fmt.Fprintln(w, "network\tmodel\taddresses\tisolation\tservice discovery")
+	for _, i := range networks {
+		p := i.Properties
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", i.Name, p.Model, p.Addresses, p.Isolation, p.Discovery)
+	}
 }
 
 func listStudies() ([]item, error) {
