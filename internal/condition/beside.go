@@ -20,7 +20,7 @@ type Stress struct {
 // A Load is a probe that runs over the path while another one measures.
 type Load struct {
 	Probe string  // its name; "" is no load
-	Share float64 // of what the path carries of it flat out, above 0 and up to 1; 0 is flat out
+	Share float64 // of what the path carries of it (probe.Capacity), above 0 and up to 1; 0 is flat out
 }
 
 // Beside returns what levels (name to level) ask to run beside a trial.

@@ -12,7 +12,9 @@
 // runtime preempts with SIGURG, and a blocking recv with a timeout returns
 // EINTR for it, which must be neither counted nor retried for ever. Garbage
 // collection is off. TCP throughput is counted by the receiver on its own
-// clock. UDP is a ladder of counts: offered, sent, received, delivered.
+// clock. UDP is a ladder of counts: offered, sent, received, delivered. How much of it
+// a path carries without loss is searched for by many short phases of such a stream
+// (search.go decides, udpsearch.go does).
 //
 // The server of a workload, and the hog that takes CPU time, tell what they have
 // done so far when they are asked (meter.go): they also run beside a measurement.

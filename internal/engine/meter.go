@@ -6,7 +6,7 @@ import (
 )
 
 // A meter counts what a server has delivered to its programs since it started, in
-// all of its threads: of tcp-stream the bytes that it read, of udp-stream the
+// all of its threads: of tcp-stream the bytes that it read, of datagrams one way the
 // measured datagrams without duplicates, of requests those that it answered. A
 // board cannot tell this: it is one thread's and of one run, and a thread that waits
 // for its client does not look at it.

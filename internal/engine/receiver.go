@@ -1,7 +1,7 @@
 package engine
 
-// A receiver counts the measured datagrams of a udp-stream run, or of a phase of udp-search. It does not
-// allocate and makes no system call.
+// A receiver counts the measured datagrams of a udp-stream run, or of a phase of
+// udp-search. It does not allocate and makes no system call.
 //
 // Datagrams that one read returned have one time of arrival, and those that one
 // call sent have one time of sending. Their jitter is one sample: that of the last

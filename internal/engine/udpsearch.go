@@ -21,7 +21,7 @@ const (
 	defaultWidth = 0.02
 	minWidth     = 0.001
 	// defaultPhase is long against a time slice of the scheduler, some 3 ms, and against
-	// what a link saves up while it is idle (250 µs, plan.Rate). A search takes some
+	// what a link saves up while it is idle (250 µs in a lab). A search takes some
 	// twenty phases; where there is no time for defaultPhases of that length, they are
 	// shorter.
 	defaultPhase  = 100 * time.Millisecond

@@ -21,11 +21,12 @@ type Habits struct {
 	// So counters cannot be read around its window, and CPU time is not known.
 	StartsLate bool
 	// Lasts is how long a run may take of a tool that cannot be told how long to
-	// measure; 0 for all others.
+	// measure, and of a search; 0 for all others.
 	Lasts time.Duration
 }
 
-// HabitsOf returns the habits of p's tool. The native engine has none.
+// HabitsOf returns the habits of p's tool. The native engine has none, but that a
+// search takes its time.
 func HabitsOf(p Probe) Habits {
 	if h, ok := p.(interface{ Habits() Habits }); ok {
 		return h.Habits()
