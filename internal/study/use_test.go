@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/netip"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,30 @@ func TestDecodeErrors(t *testing.T) {
 		var e *Error
 		if err == nil || err.Error() != want || !errors.As(err, &e) {
 			t.Errorf("%s:\ngot  %v\nwant %s", options, err, want)
+		}
+	}
+}
+
+// sizes reads one size or a list of them.
+type sizes []int
+
+func (s *sizes) UnmarshalText(b []byte) error {
+	n, err := strconv.Atoi(string(b))
+	*s = sizes{n}
+	return err
+}
+
+// A slice that reads text takes one value or a list.
+func TestDecodeOneOrList(t *testing.T) {
+	for options, want := range map[string]sizes{"sizes: 7": {7}, "sizes: [7, 8]": {7, 8}, "sizes: []": {}} {
+		var got struct{ Sizes sizes }
+		if err := use(t, options).Decode(&got); err != nil || !reflect.DeepEqual(got.Sizes, want) {
+			t.Errorf("%s: %v, %v", options, got.Sizes, err)
+		}
+	}
+	for _, options := range []string{"sizes: x", "sizes: [x]", "sizes: {a: 1}"} {
+		if err := use(t, options).Decode(&struct{ Sizes sizes }{}); err == nil {
+			t.Errorf("%s: no error", options)
 		}
 	}
 }
