@@ -6,7 +6,6 @@ import (
 	"html/template"
 	"io"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/chart"
@@ -163,6 +162,7 @@ func gapNotes(g pivot.Gap, baseline string) (out []string) {
 		add(checked(c))
 	}
 	add(shares(g, baseline))
+	out = append(out, cautions(g)...)
 	if g.Total.N == 0 {
 		return out
 	}
@@ -173,6 +173,38 @@ func gapNotes(g pivot.Gap, baseline string) (out []string) {
 	add(fmt.Sprintf("The %d intervals of this network's gap hold together with %s %% confidence, apart from those of other tables.",
 		g.Intervals, trim(100*(1-float64(g.Intervals)*(1-g.Each)))))
 	return out
+}
+
+// cautions are what a reader must know of intervals, and of which. That there is none
+// is said once for all.
+func cautions(g pivot.Gap) []string {
+	var order []string
+	about := map[string][]string{}
+	add := func(of string, i stat.Interval) {
+		for _, w := range i.Warnings {
+			if !i.Bounded() {
+				continue
+			}
+			if about[w] == nil {
+				order = append(order, w)
+			}
+			about[w] = append(about[w], of)
+		}
+	}
+	add("all of it", g.Total)
+	for _, w := range g.Ways {
+		add("the step to "+wayWords[w.Kind].name, w.Step)
+	}
+	for _, c := range g.Checks {
+		add("the check of "+c.Name, c.Ratio)
+	}
+	for _, e := range g.Extra {
+		add("what is added to "+wayWords[e.Kind].name, e.Time)
+	}
+	for i, w := range order {
+		order[i] = strings.Join(about[w], ", ") + ": " + w
+	}
+	return order
 }
 
 // together says what the counters prove of packets that pass the path as one.
@@ -260,63 +292,6 @@ func shares(g pivot.Gap, baseline string) string {
 
 // adds reports whether it was shown that a network adds time.
 func adds(e pivot.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
-
-// gapSteps has a line for each way.
-func gapSteps(g pivot.Gap) []column {
-	name := column{Head: "way", Left: true, Whole: true, Class: "name", keep: 9}
-	what := column{Head: "what the step changes", Left: true, keep: 1}
-	var rows []pivot.Row // of what is printed as in other tables
-	for i, w := range g.Ways {
-		name.Cells = append(name.Cells, wayWords[w.Kind].name)
-		rows = append(rows, pivot.Row{Value: w.Rate, Ratio: w.Step})
-		if i == 0 {
-			what.Cells = append(what.Cells, "")
-		} else {
-			what.Cells = append(what.Cells, changes(g, i))
-		}
-	}
-	rate := numbers("throughput", "bit/s", rows, func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
-	rate.Class, rate.keep = "value", 8
-	cs := append([]column{name, rate}, ratios(rows, "step", func(r pivot.Row) (stat.Interval, bool) { return r.Ratio, r.Ratio.Contains(1) })...)
-	cs = append(cs, perWay("time", "s/packet", 7, g.Ways, func(w pivot.Way) float64 { return w.Time }),
-		perWay("together", "packet", 7, g.Ways, func(w pivot.Way) float64 { return w.Together }), what)
-	return filled(cs)
-}
-
-// gapExtra has a line for each way of which it is known what the network adds.
-func gapExtra(g pivot.Gap) []column {
-	known := slices.DeleteFunc(slices.Clone(g.Extra), func(e pivot.Extra) bool { return e.Time.N == 0 })
-	if len(known) == 0 {
-		return nil
-	}
-	name := column{Head: "way", Left: true, Whole: true, Class: "name", keep: 9}
-	var rows []pivot.Row
-	for _, e := range known {
-		name.Cells = append(name.Cells, wayWords[e.Kind].name)
-		rows = append(rows, pivot.Row{Value: e.Time})
-	}
-	return filled([]column{name,
-		perWay("more time", "s/packet", 9, known, func(e pivot.Extra) float64 { return e.Time.Center }), valueSpans("s/packet", rows),
-		perWay("together", "packet", 8, known, func(e pivot.Extra) float64 { return e.Together }),
-		perWay("per pass", "s", 8, known, func(e pivot.Extra) float64 {
-			if !adds(e) {
-				return 0
-			}
-			return e.PerPass()
-		}),
-		perWay("more CPU", "s/packet", 5, known, func(e pivot.Extra) float64 { return e.CPU })})
-}
-
-// perWay is a column of numbers; 0 is not known.
-func perWay[T any](head, base string, keep int, of []T, get func(T) float64) column {
-	var rows []pivot.Row
-	for _, x := range of {
-		rows = append(rows, pivot.Row{Value: stat.Interval{Center: get(x)}})
-	}
-	c := numbers(head, base, rows, func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.Center != 0 })
-	c.keep = keep
-	return c
-}
 
 func textGap(w io.Writer, p pivot.Pivot, width int) {
 	for i, x := range (painter{p}).gapParts() {
