@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"html/template"
+	"io"
 	"math"
 	"strings"
 
@@ -161,6 +162,7 @@ func gapNotes(g pivot.Gap, baseline string) (out []string) {
 		add(checked(c))
 	}
 	add(shares(g, baseline))
+	out = append(out, cautions(g)...)
 	if g.Total.N == 0 {
 		return out
 	}
@@ -171,6 +173,38 @@ func gapNotes(g pivot.Gap, baseline string) (out []string) {
 	add(fmt.Sprintf("The %d intervals of this network's gap hold together with %s %% confidence, apart from those of other tables.",
 		g.Intervals, trim(100*(1-float64(g.Intervals)*(1-g.Each)))))
 	return out
+}
+
+// cautions are what a reader must know of intervals, and of which. That there is none
+// is said once for all.
+func cautions(g pivot.Gap) []string {
+	var order []string
+	about := map[string][]string{}
+	add := func(of string, i stat.Interval) {
+		for _, w := range i.Warnings {
+			if !i.Bounded() {
+				continue
+			}
+			if about[w] == nil {
+				order = append(order, w)
+			}
+			about[w] = append(about[w], of)
+		}
+	}
+	add("all of it", g.Total)
+	for _, w := range g.Ways {
+		add("the step to "+wayWords[w.Kind].name, w.Step)
+	}
+	for _, c := range g.Checks {
+		add("the check of "+c.Name, c.Ratio)
+	}
+	for _, e := range g.Extra {
+		add("what is added to "+wayWords[e.Kind].name, e.Time)
+	}
+	for i, w := range order {
+		order[i] = strings.Join(about[w], ", ") + ": " + w
+	}
+	return order
 }
 
 // together says what the counters prove of packets that pass the path as one.
@@ -254,4 +288,41 @@ func shares(g pivot.Gap, baseline string) string {
 		return s + fmt.Sprintf(" A pass costs about the same, within a factor of %s: what differs is how many packets share it.", fixed(hi/lo, 1))
 	}
 	return s + fmt.Sprintf(" The dearest pass costs %s times as much as the cheapest: that packets share passes is not all.", fixed(hi/lo, 1))
+}
+
+// adds reports whether it was shown that a network adds time.
+func adds(e pivot.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
+
+func textGap(w io.Writer, p pivot.Pivot, width int) {
+	for i, x := range (painter{p}).gapParts() {
+		if i == 0 {
+			fmt.Fprintf(w, "\n%s\n", gapTitle)
+			wrap(w, "  ", gapAbout, width)
+		}
+		fmt.Fprintf(w, "\n%s\n", plain(x.Title))
+		wrap(w, "  ", plain(x.Answer), width)
+		textTable(w, x.Steps, width)
+		if x.Extra != nil {
+			wrap(w, "  ", plain(x.ExtraTitle), width)
+			textTable(w, x.Extra, width)
+		}
+		for _, n := range x.Notes {
+			wrap(w, "  ", plain(n), width)
+		}
+	}
+}
+
+func mdGap(w io.Writer, p pivot.Pivot) {
+	for i, x := range (painter{p}).gapParts() {
+		if i == 0 {
+			fmt.Fprintf(w, "\n## %s\n\n%s\n", gapTitle, mdText(gapAbout))
+		}
+		fmt.Fprintf(w, "\n### %s\n\n%s\n\n", mdText(x.Title), mdText(x.Answer))
+		mdTable(w, x.Steps)
+		if x.Extra != nil {
+			fmt.Fprintf(w, "\n%s\n\n", mdText(x.ExtraTitle))
+			mdTable(w, x.Extra)
+		}
+		bullets(w, x.Notes)
+	}
 }

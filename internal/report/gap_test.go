@@ -149,6 +149,9 @@ func TestGapSays(t *testing.T) {
 				scale("gso", "on", 20)(x)
 			}
 		}, []string{"in every block they multiply to the whole"}},
+		{"drift", 48, func(x *record.Result) {
+			scale("tcp", "on", 1+0.3*math.Sin(float64(x.Block)/6))(x)
+		}, []string{"all of it, the step to TCP with offload, the check of offload: neighbouring blocks are correlated: averaged in groups of"}},
 		{"unknown sizes", 12, func(x *record.Result) {
 			x.Values = slices.DeleteFunc(slices.Clone(x.Values), func(v record.Value) bool { return v.Name == "packet.size.path" })
 		}, []string{"TCP with segmentation offload carries"}},

@@ -1,17 +1,11 @@
 package report
 
 import (
-	_ "embed"
-	"fmt"
-	"io"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/stat"
 )
-
-// adds reports whether it was shown that a network adds time.
-func adds(e pivot.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
 
 // gapSteps has a line for each way.
 func gapSteps(g pivot.Gap) []column {
@@ -68,38 +62,4 @@ func perWay[T any](head, base string, keep int, of []T, get func(T) float64) col
 	c := numbers(head, base, rows, func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.Center != 0 })
 	c.keep = keep
 	return c
-}
-
-func textGap(w io.Writer, p pivot.Pivot, width int) {
-	for i, x := range (painter{p}).gapParts() {
-		if i == 0 {
-			fmt.Fprintf(w, "\n%s\n", gapTitle)
-			wrap(w, "  ", gapAbout, width)
-		}
-		fmt.Fprintf(w, "\n%s\n", plain(x.Title))
-		wrap(w, "  ", plain(x.Answer), width)
-		textTable(w, x.Steps, width)
-		if x.Extra != nil {
-			wrap(w, "  ", plain(x.ExtraTitle), width)
-			textTable(w, x.Extra, width)
-		}
-		for _, n := range x.Notes {
-			wrap(w, "  ", plain(n), width)
-		}
-	}
-}
-
-func mdGap(w io.Writer, p pivot.Pivot) {
-	for i, x := range (painter{p}).gapParts() {
-		if i == 0 {
-			fmt.Fprintf(w, "\n## %s\n\n%s\n", gapTitle, mdText(gapAbout))
-		}
-		fmt.Fprintf(w, "\n### %s\n\n%s\n\n", mdText(x.Title), mdText(x.Answer))
-		mdTable(w, x.Steps)
-		if x.Extra != nil {
-			fmt.Fprintf(w, "\n%s\n\n", mdText(x.ExtraTitle))
-			mdTable(w, x.Extra)
-		}
-		bullets(w, x.Notes)
-	}
 }
