@@ -62,6 +62,15 @@ var edges = []struct {
 			}
 		}
 	}, "all clients least most"},
+	{"all pairs", func(r *Run) {
+		for _, x := range r.Results {
+			y := x
+			x.Asked["pair"] = "h1-h2"
+			y.Trial, y.Asked = x.Trial+"-2", map[string]string{"network": x.Asked["network"], "probe": x.Asked["probe"], "pair": "h3-h4"}
+			r.Results = append(r.Results, y)
+		}
+		r.Results[0].Found = map[string]string{"cost": "not measured: 2 pairs at once"}
+	}, "absolute figures are of a shared machine"},
 	{"link rate", func(r *Run) {
 		for i := range r.Results {
 			if r.Results[i].Found != nil && r.Results[i].Asked["probe"] == "tcp-stream" {
