@@ -73,6 +73,7 @@ func TestSearch(t *testing.T) {
 		{"one with a buffer longer than a phase", 0, simulated{sender: 800e3, capacity: 100e3, buffer: 12e3}, limitPath, 100e3, true},
 		{"one with a buffer that holds all of a phase", 0, simulated{sender: 200e3, capacity: 100e3, buffer: 1e6}, limitPath, 100e3, true},
 		{"a sender that is the limit", 0, simulated{sender: 500e3, capacity: 800e3}, limitSender, 500e3, false},
+		{"a sender that is slower on a schedule", 0, simulated{sender: 500e3, paced: 300e3, capacity: 800e3}, limitSender, 300e3, false},
 		{"a bound above what is always lost", 0.005, simulated{sender: 800e3, capacity: 300e3, floor: 0.002}, limitPath, 300e3, true},
 		{"a loss that grows", 0.005, simulated{sender: 800e3, capacity: 700e3, loses: func(r float64) float64 { return max(0, r-200e3) / 1e7 }}, limitPath, 250e3, true},
 		// Flat out it delivers a tenth of what it carries.
@@ -91,19 +92,22 @@ func TestSearch(t *testing.T) {
 		if f.Limit == limitPath && (f.Upper <= f.Lower || f.Upper > f.Load*(1+width)*1.0001) {
 			t.Errorf("%s: bounds %+v are not within %g", tc.name, f, width)
 		}
+		if f.Load < f.Lower || f.Load > f.Lower*(1+2*width) {
+			t.Errorf("%s: %g was carried, and %g asked for", tc.name, f.Lower, f.Load)
+		}
 		if n > 45 {
 			t.Errorf("%s: %d phases", tc.name, n)
 		}
 	}
 }
 
-// A machine that stalls in every tenth phase does not make a bound that stays.
+// A machine that stalls in every fifth phase hardly ever makes a bound that stays.
 func TestSearchStalls(t *testing.T) {
-	worst := map[string]int{}
+	off := 0
 	for seed := range uint64(500) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		x := simulated{sender: 800e3, capacity: 300e3, stall: func() (sends, loses, late float64) {
-			switch rng.IntN(30) {
+			switch rng.IntN(15) {
 			case 0:
 				return 0.3, 0, 0
 			case 1:
@@ -116,12 +120,12 @@ func TestSearchStalls(t *testing.T) {
 		s := search{width: 0.02, floor: 1000}
 		f, n := x.search(&s, 100)
 		if f.Limit != limitPath || f.Lower < 300e3/1.05 || f.Lower > 300e3 {
-			worst[f.Limit]++
+			off++
 			t.Logf("seed %d: %+v after %d phases", seed, f, n)
 		}
 	}
-	if n := worst[limitPath] + worst[limitSender] + worst[limitTime]; n > 25 {
-		t.Errorf("%v of 500 searches are off", worst)
+	if off > 2 {
+		t.Errorf("%d of 500 searches are off", off)
 	}
 }
 
@@ -173,7 +177,7 @@ func TestSearchFlips(t *testing.T) {
 	for {
 		rate, done := s.next()
 		if f := s.found(done); done {
-			if f.Lower < 294e3 || f.Limit != limitPath {
+			if f.Lower < 299e3 || f.Limit != limitPath {
 				t.Errorf("%+v, want 300e3", f)
 			}
 			return

@@ -3,6 +3,7 @@ package engine
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net"
 	"regexp"
@@ -98,7 +99,7 @@ func TestOneRunAtATime(t *testing.T) {
 // Clients that say nothing, or not enough, do not keep others from being served.
 func TestSilentClients(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
-	for _, said := range []string{"", `{"weir":3`, "W\xe1"} {
+	for _, said := range []string{"", fmt.Sprintf(`{"weir":%d`, version), "W\xe1"} {
 		conn, err := net.Dial("tcp", h.addr)
 		if err != nil {
 			t.Fatal(err)
@@ -200,10 +201,10 @@ func TestOtherServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for answer, want := range map[string]string{
-		string(old) + "\n":                "version 1 of the other end is not 3: use the same weir at both ends",
-		"220 mail.example ESMTP\n":        "is the program on that port weir engine serve?",
-		"":                                "is the program on that port weir engine serve?",
-		"{\"weir\":3,\"error\":\"no\"}\n": "the server refused: no",
+		string(old) + "\n":         fmt.Sprintf("version 1 of the other end is not %d: use the same weir at both ends", version),
+		"220 mail.example ESMTP\n": "is the program on that port weir engine serve?",
+		"":                         "is the program on that port weir engine serve?",
+		fmt.Sprintf("{\"weir\":%d,\"error\":\"no\"}\n", version): "the server refused: no",
 	} {
 		addr := fakeTCP(t, answer)
 		for _, workload := range []string{"tcp-rr", "udp-rr"} {

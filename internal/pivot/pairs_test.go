@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// paired is a trial between two hosts, swapped in even blocks.
-func paired(block int, network, of string, value float64) record.Result {
+// ofPair is a trial between two hosts, swapped in even blocks.
+func ofPair(block int, network, of string, value float64) record.Result {
 	r := result(block, network, "ping", value, "pair", of)
 	r.Found = map[string]string{"client": of, "server": of, "swapped": map[bool]string{true: "true", false: "false"}[block%2 == 0]}
 	return r
@@ -21,7 +21,7 @@ func matrixRun(blocks int) (rs []record.Result) {
 	for block := 1; block <= blocks; block++ {
 		for of, speed := range map[string]float64{"h1-h2": 1, "h1-h10": 10, "h2-h10": 100} {
 			v := speed * (1 + 0.001*float64(block%3))
-			rs = append(rs, paired(block, "a", of, v), paired(block, "b", of, v/2))
+			rs = append(rs, ofPair(block, "a", of, v), ofPair(block, "b", of, v/2))
 		}
 	}
 	return rs
