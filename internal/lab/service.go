@@ -70,7 +70,9 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
-	out, err := l.output(ctx, p, e.Env, e.Argv)
+	timed, cancel := bound(ctx, e.Seconds())
+	out, err := l.output(timed, p, e.Env, e.Argv)
+	cancel()
 	l.undoLater(p, e, err)
 	if err == nil {
 		err = l.makes(p, e.Argv[0], e.Makes)
@@ -94,11 +96,23 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	return nil
 }
 
+// environ is this program's environment, with env of the plan. What a daemon writes
+// to a temporary file, as containerd does its stacks, is gone with its host.
+func (l *lab) environ(env []string) []string {
+	return append(append(os.Environ(), "TMPDIR="+hostns.Dir), plan.Expand(l.values, env...)...)
+}
+
+// bound gives a command a time.
+func bound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
+	limit := time.Duration(seconds) * time.Second
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended within %v", limit))
+}
+
 // output runs a command to its end and returns what it prints, on stderr when it
 // prints nothing else. The error holds the end of what it says there.
 func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
 	cmd := command(ctx, plan.Expand(l.values, argv...))
-	cmd.Env = append(os.Environ(), plan.Expand(l.values, env...)...)
+	cmd.Env = l.environ(env)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := p.host.Do(cmd.Start); err != nil {
@@ -152,7 +166,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	cmd := command(life, plan.Expand(l.values, s.Argv...))
-	cmd.Env = append(os.Environ(), plan.Expand(l.values, s.Env...)...)
+	cmd.Env = l.environ(s.Env)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()
