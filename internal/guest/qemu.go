@@ -92,8 +92,8 @@ func share(tag, dir, more string) []string {
 // commandLine returns that of the kernel. What follows -- are the arguments of
 // process 1. Mitigations cost most where every instruction is emulated, and
 // guard against neighbours that a guest does not have. Linux panics when its timer
-seems not to tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), as one does
-for which QEMU gets no CPU; under KVM it does not look (kvm_guest_init).
+// seems not to tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), as one does
+// for which QEMU gets no CPU; under KVM it does not look (paravirt_ops_setup, kvm.c).
 func commandLine(a arch, accel string) string {
 	say := "quiet " + a.steady
 	if accel == "kvm" { // see signTime
