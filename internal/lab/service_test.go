@@ -155,6 +155,24 @@ func TestServiceLogsInPlace(t *testing.T) {
 	}
 }
 
+// What a daemon of an earlier run said, to whose log this one adds, is not taken for
+// what this one says.
+func TestServiceLogGoesOn(t *testing.T) {
+	s, logs := openLogs(t, "a")
+	log := filepath.Join(logs, "a-d.log")
+	if err := os.WriteFile(log, []byte("up\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	step := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=wait", "hang"), Ready: plan.Ready{Line: "up", Timeout: 1}}}
+	err := s.Apply(t.Context(), []plan.Step{step})
+	if want := `it has not said "up": wait`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if b, err := os.ReadFile(log); err != nil || string(b) != "up\nwait\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // What goes wrong with a daemon is told with what it said last.
 func TestServiceFails(t *testing.T) {
 	for _, c := range []struct {
