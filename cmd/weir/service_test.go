@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -17,6 +18,10 @@ import (
 // daemons are networks, and one of each one's daemons. BIRD would rather go on
 // without whoever started it.
 var daemons = map[string]string{"ovs": "ovs-vswitchd", "flannel-udp": "flanneld", "calico-bgp-datapath": "bird"}
+
+// mortals are daemons that die in the middle of a run, with their networks.
+var mortals = map[string]string{"ovs-vswitchd": "ovs", "ovsdb-server": "ovs", "flanneld": "flannel-udp", "etcd": "flannel-vxlan",
+	"bird": "calico-bgp-datapath", "dockerd": "docker-bridge"}
 
 // needDaemon skips a test where a daemon cannot be started.
 func needDaemon(t *testing.T, name string) {
@@ -63,8 +68,11 @@ func (p *process) daemon(t *testing.T, name string) (pid int) {
 // A daemon that is killed in the middle of a run fails the trials of its network
 // from then on, with its last words; the other network is measured to the end.
 func TestDaemonDies(t *testing.T) {
-	for network, daemon := range daemons {
-		t.Run(network, func(t *testing.T) {
+	for daemon, network := range mortals {
+		t.Run(daemon, func(t *testing.T) {
+			if daemon == "dockerd" {
+				needDocker(t)
+			}
 			needDaemon(t, daemon)
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "out")
@@ -90,6 +98,69 @@ func TestDaemonDies(t *testing.T) {
 			}
 			if n["host"][record.OK] < 15 || n[network][record.Failed] < 15 || len(c.Results) != 40 {
 				t.Errorf("%d results: %v", len(c.Results), n)
+			}
+		})
+	}
+}
+
+// qemu is the program of this machine's guests.
+var qemu = map[string]string{"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}[runtime.GOARCH]
+
+// idle are daemons that start and are never ready, with their networks and what they
+// say when they are asked for their version.
+var idle = map[string]struct{ network, version string }{
+	"ovs-vswitchd": {"ovs", "ovs-vswitchd (Open vSwitch) 9.9.9"},
+	"flanneld":     {"flannel-udp", "v9.9.9"},
+	"etcd":         {"flannel-vxlan", "etcd Version: 9.9.9"},
+	"bird":         {"calico-bgp-datapath", "BIRD version 9.9.9"},
+	"dockerd":      {"docker-overlay", "Docker version 9.9.9, build 1234567"},
+	qemu:           {"vm-vxlan", ""},
+}
+
+// A daemon that is never ready takes its network along, with its last words, and no
+// other. Nothing is left of it, though it has started others and written files.
+func TestDaemonNeverReady(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: a virtual machine may take two minutes")
+	}
+	for daemon, d := range idle {
+		t.Run(daemon, func(t *testing.T) {
+			switch daemon {
+			case "dockerd":
+				needDocker(t)
+			case qemu:
+				if err := guestErr(); err != nil {
+					t.Skip(err)
+				}
+			default:
+				needDaemon(t, daemon)
+			}
+			t.Parallel()
+			tmp, state := t.TempDir(), newStateDirs(t)
+			program(t, filepath.Join(tmp, "bin", daemon), `case "$1" in --version | -version) echo '`+d.version+`'; exit ;; esac
+mktemp >/dev/null
+setsid sleep 1000 &
+trap '' TERM INT HUP
+echo 'my last words' >&2
+while :; do sleep 1000; done
+`)
+			dir := filepath.Join(tmp, "out")
+			p := start(t, append(state.env(), "PATH="+filepath.Join(tmp, "bin")+":"+os.Getenv("PATH")), withDaemons(d.network, dir, "1")...)
+			if got := p.statusWithin(t, slow); got != 3 {
+				t.Errorf("status %d, want 3\n%s", got, &p.stderr)
+			}
+			state.empty(t)
+			for _, r := range results(t, dir) {
+				if r.Asked["network"] == "host" {
+					if r.Status != record.OK {
+						t.Errorf("%s: %s %s", r.Trial, r.Status, r.Reason)
+					}
+					continue
+				}
+				late := regexp.MustCompile(`not (ready|so) within `)
+				if r.Status != record.Skipped || !late.MatchString(r.Reason) || !strings.Contains(r.Reason, "my last words") {
+					t.Errorf("%s: %s %s", r.Trial, r.Status, r.Reason)
+				}
 			}
 		})
 	}

@@ -52,10 +52,15 @@ func start(t *testing.T, env []string, args ...string) *process {
 // exit status, or 128 and the signal that ended p.
 func (p *process) status(t *testing.T) int {
 	t.Helper()
-	late := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
+	return p.statusWithin(t, patience)
+}
+
+func (p *process) statusWithin(t *testing.T, limit time.Duration) int {
+	t.Helper()
+	late := time.AfterFunc(limit, func() { _ = p.Process.Kill() })
 	err := p.Wait()
 	if !late.Stop() {
-		t.Errorf("did not end within %v", patience)
+		t.Errorf("did not end within %v", limit)
 	}
 	var exit *exec.ExitError
 	if err != nil && !errors.As(err, &exit) {
@@ -71,10 +76,15 @@ func (p *process) status(t *testing.T) int {
 // eventually waits for something that no event tells of.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(patience)
+	within(t, patience, what, ok)
+}
+
+func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(limit)
 	for !ok() {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %v in vain until %s", patience, what)
+			t.Fatalf("waited %v in vain until %s", limit, what)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

@@ -67,6 +67,10 @@ const signTime = 4 * time.Second
 // endTime is how long a command may take to end after a signal.
 const endTime = 30 * time.Second
 
+// killTime is how long the output of QEMU is waited for when it has ended, and
+// something else holds it open.
+const killTime = time.Second
+
 // Boot starts a guest and waits until it takes orders: by KVM where that works,
 // which is found by trying, and emulated otherwise. It must be called on the
 // main thread, with whose end the kernel ends QEMU.
@@ -122,6 +126,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	g.qemu.ExtraFiles = []*os.File{theirs, initrd} // portFD, initrdFD
 	// A group of its own: Ctrl-C is for this process, which tells the guest.
 	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	g.qemu.WaitDelay = killTime
 	err = g.qemu.Start()
 	theirs.Close() // so that reading ends with QEMU
 	if err != nil {
@@ -149,7 +154,10 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 			}
 		}).Stop()
 	}
-	defer context.AfterFunc(limit, g.kill)()
+	defer context.AfterFunc(limit, func() {
+		g.kill()
+		_ = conn.SetReadDeadline(time.Now()) // somebody may hold the other end
+	})()
 	// It is read when the guest opens its port. A machine that has ended is heard of below.
 	_ = json.NewEncoder(conn).Encode(message{Root: &root{m.Kernel.Version, m.Kernel.Modules, m.Write}})
 	if msg, err := next(g.lines); err != nil || !msg.Ready {
@@ -194,9 +202,15 @@ func (g *Guest) Run(ctx context.Context, c Command, stdout, stderr io.Writer) (i
 	return status.ExitStatus(), nil
 }
 
-// kill ends the virtual machine. It has nothing to save: what a guest wrote is
-// on the host already.
-func (g *Guest) kill() { _ = g.qemu.Process.Kill() } // it may have ended
+// kill ends the virtual machine, and what a wrapper of QEMU's started. It has nothing
+// to save: what a guest wrote is on the host already.
+func (g *Guest) kill() {
+	select {
+	case <-g.ended: // its number may be another's
+	default:
+		_ = syscall.Kill(-g.qemu.Process.Pid, syscall.SIGKILL) // it may end just now
+	}
+}
 
 // Close ends the guest and waits until it is gone.
 func (g *Guest) Close() {

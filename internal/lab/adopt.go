@@ -24,7 +24,9 @@ func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 	if pod.host != nil {
 		return fmt.Errorf("%s has daemons: they would stay where they are", a.Pod)
 	}
-	out, err := l.output(ctx, p, nil, a.PID)
+	timed, cancel := bound(ctx, plan.ExecTimeout)
+	out, err := l.output(timed, p, nil, a.PID)
+	cancel()
 	if err != nil {
 		return fmt.Errorf("%w%s", err, l.said(p.name))
 	}

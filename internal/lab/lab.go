@@ -176,7 +176,9 @@ func (l *lab) verify(ctx context.Context, es []plan.Expect) error {
 			errs = append(errs, p.verify(e))
 		}
 		if e.Output != nil {
-			errs = append(errs, l.prints(ctx, p, *e.Output))
+			timed, cancel := bound(ctx, plan.DefaultTimeout)
+			errs = append(errs, l.prints(timed, p, *e.Output))
+			cancel()
 		}
 	}
 	return errors.Join(errs...)

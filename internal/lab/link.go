@@ -27,12 +27,8 @@ func (l *lab) link(p *place, k *plan.Link) error {
 			return err
 		}
 	}
-	if k.To != "" { // it was born in another namespace
-		to, err := l.at(k.To)
-		if err != nil {
-			return err
-		}
-		return to.up(k.Name)
+	if k.To != "" {
+		return l.born(dev.Attrs().Name, k)
 	}
 	if k.Master != "" {
 		m, err := p.nl.LinkByName(k.Master)
@@ -50,6 +46,24 @@ func (l *lab) link(p *place, k *plan.Link) error {
 		return l.places[k.PeerIn].up(k.Peer)
 	}
 	return nil
+}
+
+// born gives a device its name in the namespace that it was made in. Before Linux
+// 6.14 a new name had to be free in the namespace of the request as well, where
+// eth0 is the parent (7ca486d08a30, rtnetlink: Lookup device in target netns).
+func (l *lab) born(name string, k *plan.Link) error {
+	to, err := l.at(k.To)
+	if err != nil {
+		return err
+	}
+	dev, err := to.nl.LinkByName(name)
+	if err == nil {
+		err = to.nl.LinkSetName(dev, k.Name)
+	}
+	if err != nil {
+		return fmt.Errorf("name %s in %s: %w", k.Name, k.To, err)
+	}
+	return to.up(k.Name)
 }
 
 // tap makes a TAP device, which is not made by netlink, and stays when who made
@@ -111,7 +125,7 @@ func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", k.Kind, k.Name, err)
 		}
-		a.ParentIndex, a.Namespace = parent.Attrs().Index, netlink.NsFd(to.ns.FD())
+		a.Name, a.ParentIndex, a.Namespace = k.To, parent.Attrs().Index, netlink.NsFd(to.ns.FD())
 		if k.Kind == "macvlan" {
 			return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}, nil
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,6 +21,7 @@ type service struct {
 	plan.Service
 	in   string
 	log  string // path of what it says, both streams
+	from int64  // where in the log it begins: a run that goes on adds to that of the one before
 	stop context.CancelFunc
 	done chan struct{} // closed when it has ended
 	err  error         // how, valid then
@@ -70,7 +70,9 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
-	out, err := l.output(ctx, p, e.Env, e.Argv)
+	timed, cancel := bound(ctx, e.Seconds())
+	out, err := l.output(timed, p, e.Env, e.Argv)
+	cancel()
 	l.undoLater(p, e, err)
 	if err == nil {
 		err = l.makes(p, e.Argv[0], e.Makes)
@@ -94,11 +96,23 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	return nil
 }
 
+// environ is this program's environment, with env of the plan. What a daemon writes
+// to a temporary file, as containerd does its stacks, is gone with its host.
+func (l *lab) environ(env []string) []string {
+	return append(append(os.Environ(), "TMPDIR="+hostns.Dir), plan.Expand(l.values, env...)...)
+}
+
+// bound gives a command a time.
+func bound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
+	limit := time.Duration(seconds) * time.Second
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended within %v", limit))
+}
+
 // output runs a command to its end and returns what it prints, on stderr when it
 // prints nothing else. The error holds the end of what it says there.
 func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
 	cmd := command(ctx, plan.Expand(l.values, argv...))
-	cmd.Env = append(os.Environ(), plan.Expand(l.values, env...)...)
+	cmd.Env = l.environ(env)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := p.host.Do(cmd.Start); err != nil {
@@ -152,7 +166,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	cmd := command(life, plan.Expand(l.values, s.Argv...))
-	cmd.Env = append(os.Environ(), plan.Expand(l.values, s.Env...)...)
+	cmd.Env = l.environ(s.Env)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()
@@ -168,21 +182,6 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		return err
 	}
 	return l.makes(p, s.Name, s.Makes)
-}
-
-// openLog creates the file that takes what d says.
-func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
-	if l.logs == "" {
-		d.log = fmt.Sprintf("/proc/%d/root%s/%s.log", p.host.PID(), hostns.Dir, d.Name)
-	} else {
-		d.log = filepath.Join(l.logs, d.in+"-"+d.Name+".log")
-	}
-	// A run that goes on adds to the log of the one before.
-	f, err = os.OpenFile(d.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
-	if err != nil {
-		return nil, fmt.Errorf("log of service %s: %w", d.Name, err)
-	}
-	return f, nil
 }
 
 // readyEvery is how often a service is asked whether it is ready.
@@ -237,7 +236,7 @@ func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
 			return err
 		})
 	case r.Line != "":
-		b, err := os.ReadFile(d.log)
+		b, err := d.says(0)
 		if err == nil && !bytes.Contains(b, []byte(r.Line)) {
 			err = fmt.Errorf("it has not said %q", r.Line)
 		}
@@ -288,38 +287,4 @@ func (l *lab) stopServices() {
 		<-l.services[i].done
 	}
 	l.services = nil
-}
-
-// What an error repeats of a log.
-const (
-	tailBytes = 2000
-	tailLines = 5
-)
-
-// tail returns the last lines of the log, as quoted does.
-func (d *service) tail() string {
-	f, err := os.Open(d.log)
-	if err != nil {
-		return fmt.Sprintf(" (its log: %v)", err)
-	}
-	defer f.Close()
-	if size, err := f.Seek(0, io.SeekEnd); err == nil && size > tailBytes {
-		_, _ = f.Seek(-tailBytes, io.SeekEnd) // from the start otherwise: more than is needed
-	} else {
-		_, _ = f.Seek(0, io.SeekStart)
-	}
-	b, err := io.ReadAll(f)
-	if err != nil {
-		return fmt.Sprintf(" (its log: %v)", err)
-	}
-	return quoted(string(b))
-}
-
-// quoted returns the last lines of what a program said, for the end of an error.
-func quoted(said string) string {
-	lines := strings.Split(strings.TrimSpace(said), "\n")
-	if lines[0] == "" {
-		return ""
-	}
-	return ": " + strings.Join(lines[max(0, len(lines)-tailLines):], "; ")
 }

@@ -96,7 +96,7 @@ func TestService(t *testing.T) {
 	err := s.Apply(t.Context(), []plan.Step{
 		{In: "a", File: &plan.File{Name: "etc/conf", Content: "in {dir}\n", Mode: 0o600}},
 		{In: "a", Service: &plan.Service{Name: "line", Env: []string{"WHERE={dir}"},
-			Argv:  weirDaemon("need={dir}/etc/conf", "env=WHERE", "say=so far", "say=up and running", "fork", "hang"),
+			Argv:  weirDaemon("need={dir}/etc/conf", "env=WHERE", "env=TMPDIR", "say=so far", "say=up and running", "fork", "hang"),
 			Ready: plan.Ready{Line: "up and"}}},
 		{In: "a", Service: &plan.Service{Name: "file", Argv: weirDaemon("touch={dir}/here", "hang"), Ready: plan.Ready{File: "{dir}/here"}}},
 		{In: "a", Service: &plan.Service{Name: "command", Argv: weirDaemon("touch={dir}/there", "hang"),
@@ -114,7 +114,7 @@ func TestService(t *testing.T) {
 	if got := s.Found; got["version"] != "1.2.3 of it" || got["bird"] != "on stderr" {
 		t.Errorf("found %q", got)
 	}
-	for name, want := range map[string]string{"a-line.log": "/run/weir\nso far\nup and running\n", "a-file.log": "", "b-file.log": ""} {
+	for name, want := range map[string]string{"a-line.log": "/run/weir\n/run/weir\nso far\nup and running\n", "a-file.log": "", "b-file.log": ""} {
 		if got, err := os.ReadFile(filepath.Join(logs, name)); err != nil || string(got) != want {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
@@ -155,6 +155,24 @@ func TestServiceLogsInPlace(t *testing.T) {
 	}
 }
 
+// What a daemon of an earlier run said, to whose log this one adds, is not taken for
+// what this one says.
+func TestServiceLogGoesOn(t *testing.T) {
+	s, logs := openLogs(t, "a")
+	log := filepath.Join(logs, "a-d.log")
+	if err := os.WriteFile(log, []byte("up\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	step := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=wait", "hang"), Ready: plan.Ready{Line: "up", Timeout: 1}}}
+	err := s.Apply(t.Context(), []plan.Step{step})
+	if want := `it has not said "up": wait`; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	if b, err := os.ReadFile(log); err != nil || string(b) != "up\nwait\n" {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
 // What goes wrong with a daemon is told with what it said last.
 func TestServiceFails(t *testing.T) {
 	for _, c := range []struct {
@@ -181,6 +199,7 @@ func TestServiceFails(t *testing.T) {
 		{"makes nothing", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("say=up", "hang"), Ready: plan.Ready{Line: "up"}, Makes: []string{"lo", "br9"}}},
 			"d has made no device br9"},
 		{"a command fails", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("need=/none")}}, "in a: weir daemon need=/none: exit status 1: stat /none: no such file"},
+		{"a command does not end", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("hang"), Timeout: 1}}, "in a: weir daemon hang: it has not ended within 1s"},
 		{"a command makes nothing", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"br9"}}}, "weir has made no device br9"},
 		{"a command makes nothing elsewhere", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"a/lo", "b/eth0"}}}, `no place is called "b"`},
 		{"a file elsewhere", plan.Step{File: &plan.File{Name: "../passwd"}}, `file "../passwd" is not below the state directory`},

@@ -75,7 +75,7 @@ func TestShellSteps(t *testing.T) {
 		"waits":   "mkdir -p /run/weir/h1\nip netns exec h1 e >/run/weir/h1/e.log 2>&1 &\ntimeout 60 sh -c 'until test -e /run/weir/h1/e.sock; do sleep 0.1; done'\n",
 		"says":    "mkdir -p /run/weir/h1\nip netns exec h1 f >/run/weir/h1/f.log 2>&1 &\ntimeout 10 sh -c 'until grep -qF ready /run/weir/h1/f.log; do sleep 0.1; done'\n",
 		"fdb":     "bridge -n h1 fdb append 00:00:00:00:00:00 dev vx0 dst 198.18.0.2 self permanent\n",
-		"macvlan": "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type macvlan mode bridge\nip -n h1p1 link set eth0 up\n",
+		"macvlan": "ip -n h1 link add link eth0 name h1p1 mtu 1500 netns h1p1 type macvlan mode bridge\nip -n h1p1 link set h1p1 name eth0 up\n",
 		"offload": "ip netns exec h1 ethtool -K eth0 a off b on\n",
 		"onlink":  "ip -n h1 route add 0.0.0.0/0 via 169.254.1.1 dev eth0 onlink\n",
 		"delay":   "tc -n h1 qdisc replace dev vx0 root netem delay 1500us limit 32768\n",
@@ -83,7 +83,7 @@ func TestShellSteps(t *testing.T) {
 		"tap":     "ip -n h1 tuntap add dev relay0 mode tap\nip -n h1 link set relay0 mtu 1455 master br0 up\n",
 		"geneve":  "ip -n h1 link add name gnv0 mtu 1450 type geneve id 1 remote 198.18.0.2 dstport 6081\nip -n h1 link set gnv0 master br0 up\n",
 		"ipip":    "ip -n h1 link add name ipip0 mtu 1480 type ipip local 198.18.0.1\nip -n h1 link set ipip0 up\n",
-		"ipvlan":  "ip -n h1 link add link eth0 name eth0 mtu 1500 netns h1p1 type ipvlan mode l2\nip -n h1p1 link set eth0 up\n",
+		"ipvlan":  "ip -n h1 link add link eth0 name h1p1 mtu 1500 netns h1p1 type ipvlan mode l2\nip -n h1p1 link set h1p1 name eth0 up\n",
 		"wg": `ip -n h1 link add name wg0 mtu 1440 type wireguard
 sh -c 'umask 077; test -s /run/h1.wg0.key || wg genkey >/run/h1.wg0.key'
 sh -c 'umask 077; test -s /run/h2.wg0.key || wg genkey >/run/h2.wg0.key'

@@ -64,6 +64,9 @@ type Exec struct {
 	// Keep is a name, of small letters; in the words of the steps that follow,
 	// "{NAME}" stands for the first line that the command prints.
 	Keep string `json:"keep,omitempty"`
+	// Timeout is how many seconds the command may take: a daemon that runs and does
+	// not answer would keep it for ever. 0 is ExecTimeout.
+	Timeout int `json:"timeout,omitempty"`
 	// Remedy is what to do when the command fails, for the end of the error.
 	Remedy string `json:"remedy,omitempty"`
 	// Undo is a command that undoes it, with the same Env. It runs when the network
@@ -71,6 +74,12 @@ type Exec struct {
 	// killed undoes nothing, so that it must not be needed for nothing to be left.
 	Undo []string `json:"undo,omitempty"`
 }
+
+// ExecTimeout is how long a command may take, seconds. Those of Docker take one or two.
+const ExecTimeout = 60
+
+// Seconds returns the time in force.
+func (e Exec) Seconds() int { return cmp.Or(e.Timeout, ExecTimeout) }
 
 // An Adopt makes the network namespace of a process that a daemon started a
 // pod's. What was done in the pod before is gone.

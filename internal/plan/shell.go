@@ -119,7 +119,11 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	if l.Parent != "" {
 		add = append(add, "link", l.Parent)
 	}
-	add = append(add, "name", l.Name)
+	name := l.Name
+	if l.To != "" {
+		name = l.To // until it is there: eth0 may be taken here (see lab)
+	}
+	add = append(add, "name", name)
 	var mtu []string
 	if l.MTU != 0 {
 		mtu = []string{"mtu", strconv.Itoa(l.MTU)}
@@ -159,7 +163,10 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	default:
 		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard)", l.Name, l.Kind)
 	}
-	up := command{"ip", "-n", at, "link", "set", l.Name}
+	up := command{"ip", "-n", at, "link", "set", name}
+	if name != l.Name {
+		up = append(up, "name", l.Name)
+	}
 	if l.Master != "" {
 		up = append(up, "master", l.Master)
 	}

@@ -89,18 +89,39 @@ func TestIperf3Refuses(t *testing.T) {
 	}
 }
 
-// TestIperf3MoreReceivedThanSent: without a warm-up not one byte, with one what
-// was in flight when it ended.
+// TestIperf3MoreReceivedThanSent: without a warm-up not one byte; with one what was
+// under way when it ended, and what the sender forgot while it ended.
 func TestIperf3MoreReceivedThanSent(t *testing.T) {
-	const doc = `{"start": {"version": "iperf 3.12", "test_start": {"protocol": "TCP", "omit": %d}}, "end": {"sender_tcp_congestion": "cubic",
-		"sum_sent": {"seconds": 1, "bytes": 1000, "retransmits": 0}, "sum_received": {"seconds": 1, "bytes": %d}}}`
+	const doc = `{"start": {"version": "iperf 3.12", "test_start": {"protocol": "TCP", "omit": %d, "num_streams": 1, "blksize": 10}},
+		"intervals": [{"sum": {"start": 0, "bytes": %d, "omitted": true}}, {"sum": {"start": 0.25, "bytes": 1}}],
+		"end": {"streams": [{}], "sender_tcp_congestion": "cubic",
+		"sum_sent": {"seconds": 2, "bytes": 1000, "retransmits": 0}, "sum_received": {"seconds": 1, "bytes": %d}}}`
+	// In 0.25 s between the warm-up and what counts 125 bytes are sent, and ten writes.
 	for _, tc := range []struct {
-		omit, received int
-		ok             bool
-	}{{0, 1000, true}, {0, 1001, false}, {1, 1090, true}, {1, 1110, false}} {
-		m, err := Iperf3{}.Parse(Output{Client: fmt.Appendf(nil, doc, tc.omit, tc.received)})
-		if (err == nil) != tc.ok {
-			t.Errorf("omit %d s, 1000 sent, %d received: %v, %v", tc.omit, tc.received, m.Values, err)
+		omit, sent, received int // in the warm-up
+		total                int
+		server, ok           bool
+	}{
+		{0, 0, 0, 1000, true, true},
+		{0, 0, 0, 1001, true, false},
+		{1, 500, 500, 1225, true, true},
+		{1, 500, 500, 1226, true, false},
+		{1, 800, 500, 1525, true, true},
+		{1, 800, 500, 1526, true, false},
+		{1, 800, 500, 2025, false, true},
+		{1, 800, 500, 2026, false, false},
+	} {
+		for _, reverse := range []bool{false, true} {
+			out := Output{Client: fmt.Appendf(nil, doc, tc.omit, tc.sent, tc.total), Server: fmt.Appendf(nil, doc, tc.omit, tc.received, tc.total)}
+			if reverse && tc.server {
+				out.Client, out.Server = out.Server, out.Client
+			}
+			if !tc.server {
+				out.Server = nil
+			}
+			if m, err := (Iperf3{Reverse: reverse}).Parse(out); (err == nil) != tc.ok {
+				t.Errorf("%+v, reverse %v: %v, %v", tc, reverse, m.Values, err)
+			}
 		}
 	}
 }

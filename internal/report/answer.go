@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/diagnose"
@@ -121,9 +122,26 @@ func notes(t pivot.Table) []string {
 		}
 	}
 	for i, w := range order {
-		order[i] = strings.Join(about[w], ", ") + ": " + w
+		order[i] = who(t.Rows, about[w]) + ": " + w
 	}
 	return order
+}
+
+// who names networks of rows. Nobody reads a list of nearly all of many.
+func who(rows []pivot.Row, names []string) string {
+	var others []string
+	for _, r := range rows {
+		if !slices.Contains(names, r.Network) {
+			others = append(others, r.Network)
+		}
+	}
+	switch {
+	case len(names) <= 3 || len(others) > 1 || len(names)+len(others) != len(rows):
+		return strings.Join(names, ", ")
+	case len(others) == 1:
+		return "all but " + others[0]
+	}
+	return "all"
 }
 
 func rowNotes(t pivot.Table, r pivot.Row) []string {

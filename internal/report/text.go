@@ -11,8 +11,9 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// minName is how far a name is shortened before a column goes.
-const minName = 14
+// How far a name is shortened: to minName before a column goes, which is as long as
+// the catalog's are, and to lastName when none can go.
+const minName, lastName = 19, 14
 
 // Text writes tables for a terminal that is width columns wide; less than 60 is 60.
 func Text(w io.Writer, r Run, width int) error {
@@ -129,13 +130,16 @@ func textTable(w io.Writer, cs []column, width int) {
 		for n := range cs[i].Cells {
 			cs[i].Cells[n] = plain(cs[i].Cells[n])
 		}
-		cs[i].Head = short(plain(cs[i].Head), minName)
+		cs[i].Head = short(plain(cs[i].Head), lastName)
 	}
 	for total(cs) > width {
 		over := total(cs) - width
-		i := least(cs)
-		if n := cs[0].width(); n > minName && (i < 0 || !cs[0].Whole) {
-			cs[0].clip(max(minName, n-over))
+		i, shortest := least(cs), minName
+		if i < 0 {
+			shortest = lastName
+		}
+		if n := cs[0].width(); n > shortest && (i < 0 || !cs[0].Whole) {
+			cs[0].clip(max(shortest, n-over))
 			continue
 		}
 		if i < 0 {

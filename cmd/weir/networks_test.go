@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/record"
+)
+
+// probesOfAll measure every network, once.
+var probesOfAll = []string{"tcp-stream", "udp-stream", "udp-rr"}
+
+// inGuest lists the networks that a guest builds, where its kernel may have what
+// this one lacks, and is older: macvlan is there for that.
+var inGuest = []string{"geneve-overlay", "ipip", "ipvlan", "ipvlan-l3", "macvlan", "ovs", "ovs-geneve", "ovs-vlan", "ovs-vxlan", "wireguard"}
+
+// slow is how long a network may take that needs daemons or virtual machines, on a
+// machine that has others to start as well.
+const slow = 5 * time.Minute
+
+// Every network of the catalog is brought up for real: packets of full size pass both
+// ways before anything is measured; TCP, UDP and request/response are measured over it,
+// and counters prove the path; and when it is taken down nothing of it is left.
+func TestEveryNetwork(t *testing.T) {
+	needLab(t)
+	if testing.Short() {
+		t.Skip("-short: takes two minutes")
+	}
+	for _, name := range catalog.Names(catalog.Networks) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, state := filepath.Join(t.TempDir(), "out"), newStateDirs(t)
+			p := start(t, state.env(), allOf(dir, name)...)
+			seen := p.traces(t, notEmpty(filepath.Join(dir, "results.jsonl")))
+			status := p.statusWithin(t, slow)
+			seen.gone(t)
+			state.empty(t)
+			why := skippedAs(t, dir)
+			switch {
+			case why == "" && status == 0:
+				allOK(t, dir, name)
+			case slices.Contains(inGuest, name) && strings.Contains(why, "not supported by this kernel"):
+				t.Logf("only in a guest: %s", why)
+			case os.Geteuid() != 0 && strings.Contains(why, "needs root"), // Docker
+				strings.Contains(why, "not found: "),   // make test installs what there is a package of
+				strings.Contains(why, "CGO_ENABLED=0"): // containers and guests need a static program
+				t.Skip(why)
+			default:
+				t.Errorf("status %d, %s\n%s", status, why, &p.stderr)
+			}
+		})
+	}
+	t.Run("in a guest", func(t *testing.T) {
+		if err := guestErr(); err != nil {
+			t.Skip(err)
+		}
+		t.Parallel()
+		dir := filepath.Join(t.TempDir(), "out")
+		p := start(t, nil, append(allOf(dir, inGuest...), "--in-vm")...)
+		if status := p.statusWithin(t, slow); status != 0 {
+			t.Errorf("status %d\n%s", status, &p.stderr)
+		}
+		allOK(t, dir, inGuest...)
+		for _, r := range results(t, dir) {
+			if strings.HasPrefix(r.Asked["network"], "ovs") && r.Found["ovs.datapath"] != "system" {
+				t.Errorf("%s: datapath %q, and a guest's kernel has its own", r.Trial, r.Found["ovs.datapath"])
+			}
+		}
+	})
+}
+
+// allOf measures networks once with every probe.
+func allOf(dir string, networks ...string) []string {
+	return []string{"run", "-n", strings.Join(networks, ","), "-p", strings.Join(probesOfAll, ","), "--blocks", "1",
+		"--duration", "100ms", "--warmup", "20ms", "--keep-disturbed", "-o", dir}
+}
+
+func results(t *testing.T, dir string) []record.Result {
+	t.Helper()
+	c, err := store.Read(dir)
+	if err != nil || len(c.Problems) > 0 {
+		t.Fatalf("problems %v, %v", c.Problems, err)
+	}
+	return c.Results
+}
+
+// skippedAs returns why the trials of a run were skipped, "" when one was not.
+func skippedAs(t *testing.T, dir string) (why string) {
+	t.Helper()
+	for _, r := range results(t, dir) {
+		if r.Status != record.Skipped {
+			return ""
+		}
+		why = r.Reason
+	}
+	return why
+}
+
+// allOK fails unless each network has been measured with every probe.
+func allOK(t *testing.T, dir string, networks ...string) {
+	t.Helper()
+	rs := results(t, dir)
+	if len(rs) != len(networks)*len(probesOfAll) {
+		t.Errorf("%d results of %d networks and %d probes", len(rs), len(networks), len(probesOfAll))
+	}
+	for _, r := range rs {
+		if r.Status != record.OK {
+			t.Errorf("%s: %s %s", r.Trial, r.Status, r.Reason)
+		}
+	}
+}
