@@ -98,7 +98,7 @@ func TestSpin(t *testing.T) {
 					return
 				}
 				var r openResult
-				measure(t, &r, short(workload, addr, "--spin")...)
+				measure(t, &r, short(workload, addr, "--spin", "--duration", "200ms")...) // several requests, also where others use these CPUs
 				wholeSplit(t, r.rrResult)
 				if r.Wait != "spinning" || r.CPU == nil || r.FarCPU == nil || *r.CPU == *r.FarCPU {
 					t.Errorf("%s on CPUs %v and %v", r.Wait, r.CPU, r.FarCPU)

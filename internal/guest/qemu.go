@@ -95,7 +95,7 @@ func share(tag, dir, more string) []string {
 // seems not to tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), as one does
 // for which QEMU gets no CPU; under KVM it does not look (paravirt_ops_setup, kvm.c).
 func commandLine(a arch, accel string) string {
-	say := "quiet " + a.steady
+	say := strings.TrimSpace("quiet " + a.steady)
 	if accel == "kvm" { // see signTime
 		say = a.early
 	}
