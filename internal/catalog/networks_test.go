@@ -6,12 +6,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
-	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -44,10 +41,16 @@ func TestNetworksPage(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is not what the code says: make golden writes it, then read the difference", page)
 	}
+	says := typeDocs(t)
 	for _, name := range Names(Networks) {
 		n := Networks[name]
 		if !slices.Contains([]Model{Bridged, Routed, Overlay, Underlay}, n.Model) || n.Addresses == "" || n.Isolation == "" || n.Discovery == "" {
 			t.Errorf("%s: properties %+v", name, n.Properties)
+		}
+		for _, o := range Options(n.New()) {
+			if says.option(n, o) == "" {
+				t.Errorf("%s: nothing is said of the option %s", name, o)
+			}
 		}
 		if p, _ := defaultPlan(t, n); (n.Model == Overlay) != (p.Path.Overhead > 0) {
 			t.Errorf("%s is %s and adds %d bytes", name, n.Model, p.Path.Overhead)
@@ -69,11 +72,11 @@ func networksPage(t *testing.T) []byte {
 			n.Model, n.Addresses, n.Isolation, n.Discovery, overhead(p.Path), p.Path.MTU, ready(name))
 	}
 	fmt.Fprint(b, "\nReady after: the median of the times from no namespace to the end of the last step, all daemons ready, as\n"+
-		"`make startup` measured it (docs/startup.csv has the machine and the range). – was not measured.\n")
+		"`make startup` measured it (docs/startup.csv has the machine and the range). "+unmeasured+" was not measured.\n")
 	for _, name := range Names(Networks) {
 		n := Networks[name]
 		p, tp := defaultPlan(t, n)
-		fmt.Fprintf(b, "\n## %s\n\n%s\n", name, says[reflect.TypeOf(n.New()).Elem().Name()])
+		fmt.Fprintf(b, "\n## %s\n\n%s\n", name, says.about(name))
 		fmt.Fprint(b, "```mermaid\n")
 		from, to, err := p.Between("")
 		if err == nil {
@@ -90,13 +93,18 @@ func networksPage(t *testing.T) []byte {
 		}
 		row("hosts", hosts(n))
 		row("daemons", daemons(p))
+		row("devices that weir makes", devices(p))
+		row("ready after", readyRow(ready(name)))
+		row("root", needsRoot(p))
 		row("versions, in every result", found(p))
-		row("packages", packages(p))
+		row("packages", packages(t, p))
 		row("device files", opens(p))
-		row("options", Options(n.New()))
+		for _, o := range Options(n.New()) {
+			row("option `"+o+"`", []string{says.option(n, o)})
+		}
 		row("MTU of pods", []string{fmt.Sprintf("%d of %d", p.Path.MTU, tp.MTU)})
 		row("IPv6", ipv6(n))
-		row("offloads off", offloadsOff(n))
+		row("factor `offload`, level off", offloadsOff(n))
 	}
 	fmt.Fprint(b, notHere)
 	return b.Bytes()
@@ -185,16 +193,58 @@ func found(p plan.Plan) []string {
 	return names
 }
 
-// packages are those of p's programs.
-func packages(p plan.Plan) []string {
+// packages are those of p's programs, and what is built from the source that a
+// module names.
+func packages(t *testing.T, p plan.Plan) []string {
+	t.Helper()
+	mod, err := os.ReadFile("../../tools/flanneld/go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flannel := regexp.MustCompile(`flannel-io/flannel (v\S+)`).FindSubmatch(mod)
+	if flannel == nil {
+		t.Fatal("tools/flanneld/go.mod names no version of Flannel")
+	}
 	var names []string
-	for _, t := range facts.Tools() {
-		if slices.Contains(p.Programs(), t.Program) {
-			names = append(names, t.Package)
+	for _, tool := range facts.Tools() {
+		switch {
+		case !slices.Contains(p.Programs(), tool.Program):
+		case tool.Program == "flanneld":
+			names = append(names, fmt.Sprintf("flanneld %s by `%s`", flannel[1], tool.Package))
+		default:
+			names = append(names, tool.Package)
 		}
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// devices are the kinds of network devices of p's own steps. Daemons make others.
+func devices(p plan.Plan) []string {
+	var kinds []string
+	for _, s := range p.Steps {
+		if s.Link != nil {
+			kinds = append(kinds, s.Link.Kind)
+		}
+	}
+	slices.Sort(kinds)
+	return slices.Compact(kinds)
+}
+
+func needsRoot(p plan.Plan) []string {
+	for _, s := range p.Steps {
+		if s.Service != nil && s.Service.Root {
+			return []string{"needed: " + s.Service.Name + " does not start without; otherwise the network is skipped"}
+		}
+	}
+	return []string{"not needed"}
+}
+
+func readyRow(after string) []string {
+	if after == unmeasured {
+		return nil
+	}
+	return []string{after}
 }
 
 func opens(p plan.Plan) []string {
@@ -208,27 +258,7 @@ func opens(p plan.Plan) []string {
 	return slices.Compact(names)
 }
 
-// typeDocs returns what package network says of its types.
-func typeDocs(t *testing.T) map[string]string {
-	t.Helper()
-	files, err := fs.Glob(os.DirFS("../network"), "*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	says := map[string]string{}
-	for _, name := range files {
-		f, err := parser.ParseFile(token.NewFileSet(), "../network/"+name, nil, parser.ParseComments)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range f.Decls {
-			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
-				says[g.Specs[0].(*ast.TypeSpec).Name.Name] = g.Doc.Text()
-			}
-		}
-	}
-	return says
-}
+const unmeasured = "–"
 
 // startups returns how long each network took to be ready, as text. The file is
 // made by a run; there may be none yet.
@@ -253,6 +283,6 @@ func startups(t *testing.T) func(network string) string {
 		if m := median[network]; m != "" {
 			return m
 		}
-		return "–"
+		return unmeasured
 	}
 }

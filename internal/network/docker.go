@@ -9,9 +9,12 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// DockerBridge connects the containers of one host with Docker's bridge driver.
+// DockerBridge connects the containers of one host with Docker's bridge driver: a
+// veth for each, on a Linux bridge that the engine makes, with its rules of
+// iptables. The engine is the host's own, with its own state, and ends with it. Its
+// containers hold weir itself and wait, and are the pods: no image is downloaded.
 type DockerBridge struct {
-	Bridge string `yaml:"bridge"` // user or docker0
+	Bridge string `yaml:"bridge"` // user: one that is made for them; docker0: the one that is always there
 }
 
 // A bridge that a user makes has its own subnet and name; docker0 is there from

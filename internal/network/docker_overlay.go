@@ -9,11 +9,14 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// DockerOverlay connects the containers of all hosts with Docker's overlay
-// driver: one engine for each host, VXLAN between them.
+// DockerOverlay connects the containers of all hosts with Docker's overlay driver:
+// one engine for each host, VXLAN between them. On each host the engine keeps a
+// network namespace of its own for the overlay, with a bridge that has the veths of
+// the containers and a VXLAN device; it tells that device where every container is,
+// which it hears from the other engines. Containers are as in DockerBridge.
 type DockerOverlay struct {
-	Control   string `yaml:"control"`   // swarm or etcd: where engines learn of each other's containers
-	Encrypted bool   `yaml:"encrypted"` // IPsec between the hosts
+	Control   string `yaml:"control"`   // how engines learn of each other's containers: swarm, by gossip; etcd, by a store on the first host, as before Docker 1.12
+	Encrypted bool   `yaml:"encrypted"` // ESP between the hosts, which the kernel must have
 }
 
 // Control planes of the overlay. With etcd, libnetwork keeps its state in an

@@ -11,7 +11,10 @@ import (
 )
 
 // FlannelVXLAN connects the pods of all hosts with the real flanneld and its
-// backend vxlan: routes to each other host's pods, over a VXLAN device.
+// backend vxlan. The bridge plugin of CNI puts the pods of a host on a bridge,
+// cni0. flanneld learns from etcd, on the first host, which subnet each host has,
+// makes the VXLAN device flannel.1, and sets a route to the pods of every other
+// host over it. The kernel forwards; flanneld sees no packet.
 type FlannelVXLAN struct {
 	VNI  int  `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1; flanneld's own is 1
 	Port int  `yaml:"port"` // UDP destination port, 1 to 65535; flanneld's own is 8472
@@ -28,9 +31,10 @@ func (n FlannelVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 // FlannelHostGW is FlannelVXLAN with the backend host-gw: the routes lead to the
-// other hosts themselves, and nothing is encapsulated.
+// other hosts themselves, and nothing is encapsulated. Hosts must be on one
+// segment.
 type FlannelHostGW struct {
-	Masq bool `yaml:"masq"` // as in FlannelVXLAN
+	Masq bool `yaml:"masq"` // flanneld's -ip-masq, with which the kernel tracks connections
 }
 
 // Plan starts flanneld everywhere and attaches the pods.
@@ -40,10 +44,11 @@ func (n FlannelHostGW) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 // FlannelUDP is FlannelVXLAN with the backend udp: flanneld itself reads packets
-// from a TUN device and sends them in datagrams.
+// from a TUN device, flannel0, and sends them in datagrams. So each packet is
+// copied to a program and back, at both ends.
 type FlannelUDP struct {
 	Port int  `yaml:"port"` // UDP port of flanneld, 1 to 65535; its own is 8285
-	Masq bool `yaml:"masq"` // as in FlannelVXLAN
+	Masq bool `yaml:"masq"` // flanneld's -ip-masq, with which the kernel tracks connections
 }
 
 // Plan starts flanneld everywhere and attaches the pods.
@@ -61,8 +66,8 @@ func (n FlannelUDP) Plan(t topo.Topology) (plan.Plan, error) {
 // with the backend vxlan, a routed veth for each pod and no bridge, and the rules of
 // a policy. The rules are nftables' own and not Calico's, whose daemon is not there.
 type Canal struct {
-	VNI   int `yaml:"vni"`   // as in FlannelVXLAN
-	Port  int `yaml:"port"`  // as in FlannelVXLAN
+	VNI   int `yaml:"vni"`   // virtual network identifier, 1 to 1<<24-1
+	Port  int `yaml:"port"`  // UDP destination port, 1 to 65535
 	Rules int `yaml:"rules"` // that a forwarded packet is compared with on each host, 0 to 10000
 }
 

@@ -14,7 +14,7 @@ import (
 // by the host's table on the way out, and nobody asks for neighbours in the pods.
 // Pods do not reach their host.
 type IPvlan struct {
-	Mode string `yaml:"mode"` // l2 or l3
+	Mode string `yaml:"mode"` // l2: pods are switched; l3: they are routed
 }
 
 // Plan makes the devices in the pods, and in mode l3 the routes.

@@ -11,8 +11,8 @@ import (
 // OVS connects the pods of one host with a bridge of Open vSwitch, whose real
 // daemons run on it.
 type OVS struct {
-	Datapath  string `yaml:"datapath"`  // auto, system or netdev
-	Interface string `yaml:"interface"` // veth or internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
+	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
 }
 
 // Where Open vSwitch forwards packets, and how pods are plugged in. Auto is the

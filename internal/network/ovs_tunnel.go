@@ -10,8 +10,8 @@ import (
 // OVSVXLAN connects the pods of all hosts with Open vSwitch and VXLAN tunnels
 // between its bridges, as Open vSwitch based container networks do.
 type OVSVXLAN struct {
-	Datapath  string `yaml:"datapath"`  // auto, system or netdev
-	Interface string `yaml:"interface"` // veth or internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
+	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
 	VNI       int    `yaml:"vni"`       // virtual network identifier, 1 to 1<<24-1
 	Port      int    `yaml:"port"`      // UDP destination port, 1 to 65535
 }
@@ -23,8 +23,8 @@ func (n OVSVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 
 // OVSGeneve is OVSVXLAN with Geneve tunnels, as OVN makes them.
 type OVSGeneve struct {
-	Datapath  string `yaml:"datapath"`  // auto, system or netdev
-	Interface string `yaml:"interface"` // veth or internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
+	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
 	VNI       int    `yaml:"vni"`       // virtual network identifier, 1 to 1<<24-1
 	Port      int    `yaml:"port"`      // UDP destination port, 1 to 65535; IANA's is 6081 (RFC 8926, 3.3)
 }

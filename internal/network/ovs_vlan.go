@@ -11,8 +11,8 @@ import (
 // ports of an Open vSwitch bridge that has the host's underlay device as its
 // trunk. Pods have the MTU of the underlay, which carries the tag beside it.
 type OVSVLAN struct {
-	Datapath  string `yaml:"datapath"`  // auto, system or netdev
-	Interface string `yaml:"interface"` // veth or internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
+	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
 	Tag       int    `yaml:"tag"`       // VLAN identifier, 1 to 4094
 }
 

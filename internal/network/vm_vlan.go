@@ -21,10 +21,10 @@ const (
 type VMVLAN struct {
 	Switch string `yaml:"switch"` // auto, bridge or ovs
 	Tag    int    `yaml:"tag"`    // VLAN identifier, 1 to 4094
-	CPUs   int    `yaml:"cpus"`   // these as in VM
-	Queues int    `yaml:"queues"`
-	VHost  string `yaml:"vhost"`
-	Memory int64  `yaml:"memory"`
+	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
+	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
+	VHost  string `yaml:"vhost"`  // on: a thread of the kernel moves the packets; off: QEMU does; auto: on with KVM where the host has it
+	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 
 // Plan makes the switches, plugs TAP devices in, and starts the machines.

@@ -8,12 +8,12 @@ import (
 // VMVXLAN is VXLANOverlay with a virtual machine in place of every pod, as clouds
 // of virtual machines connect their tenants.
 type VMVXLAN struct {
-	VNI    int    `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
-	Port   int    `yaml:"port"` // UDP destination port, 1 to 65535
-	CPUs   int    `yaml:"cpus"` // these as in VM
-	Queues int    `yaml:"queues"`
-	VHost  string `yaml:"vhost"`
-	Memory int64  `yaml:"memory"`
+	VNI    int    `yaml:"vni"`    // virtual network identifier, 1 to 1<<24-1
+	Port   int    `yaml:"port"`   // UDP destination port, 1 to 65535
+	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
+	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
+	VHost  string `yaml:"vhost"`  // on: a thread of the kernel moves the packets; off: QEMU does; auto: on with KVM where the host has it
+	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 
 // Plan makes the bridges and tunnels, plugs TAP devices in, and starts the machines.

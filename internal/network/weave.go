@@ -18,7 +18,7 @@ import (
 // logs a line. So the path of every connection is awaited, and looked at before
 // and after each trial.
 type Weave struct {
-	Mode string `yaml:"mode"` // fastdp, sleeve or encrypted
+	Mode string `yaml:"mode"` // fastdp: the kernel's datapath; sleeve: the router forwards; encrypted: sleeve, sealed
 }
 
 // Ways of Weave between hosts.

@@ -1,0 +1,91 @@
+package catalog
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// docs are what package network says of its types and their fields.
+type docs struct {
+	types  map[string]string // by type
+	fields map[string]string // by type and YAML key, "IPvlan.mode"
+}
+
+// typeDocs reads them in the source.
+func typeDocs(t *testing.T) docs {
+	t.Helper()
+	files, err := fs.Glob(os.DirFS("../network"), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := docs{map[string]string{}, map[string]string{}}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), "../network/"+name, nil, parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
+				spec := g.Specs[0].(*ast.TypeSpec)
+				says.types[spec.Name.Name] = g.Doc.Text()
+				says.add(spec)
+			}
+		}
+	}
+	return says
+}
+
+var yamlKey = regexp.MustCompile(`yaml:"(\w+)"`)
+
+// add reads the fields of a type that are options.
+func (d docs) add(spec *ast.TypeSpec) {
+	s, ok := spec.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, f := range s.Fields.List {
+		if f.Tag == nil {
+			continue
+		}
+		if key := yamlKey.FindStringSubmatch(f.Tag.Value); key != nil {
+			d.fields[spec.Name.Name+"."+key[1]] = strings.TrimSpace(f.Comment.Text())
+		}
+	}
+}
+
+// products are types that are called like something that is no network of ours.
+var products = []string{"Bridge", "CNI", "Canal", "Host", "IPIP", "OVS", "Relay", "Terway", "VXLAN", "Weave", "WireGuard"}
+
+// about is the comment of a network's type, with the names that users know.
+func (d docs) about(name string) string {
+	own := reflect.TypeOf(Networks[name].New()).Elem().Name()
+	text := strings.Replace(d.types[own], own+" ", name+" ", 1) // it begins with it
+	for _, other := range Names(Networks) {
+		typ := reflect.TypeOf(Networks[other].New()).Elem().Name()
+		if !slices.Contains(products, typ) {
+			text = regexp.MustCompile(`\b`+typ+`\b`).ReplaceAllString(text, other)
+		}
+	}
+	return text
+}
+
+// option is what the source says of one, and its default unless that is nothing.
+func (d docs) option(n Network, key string) string {
+	v := reflect.ValueOf(n.New()).Elem()
+	says := d.fields[v.Type().Name()+"."+key]
+	for i := range v.NumField() {
+		if m := yamlKey.FindStringSubmatch(string(v.Type().Field(i).Tag)); m != nil && m[1] == key && !v.Field(i).IsZero() {
+			says += fmt.Sprintf("; default %v", v.Field(i).Interface())
+		}
+	}
+	return says
+}
