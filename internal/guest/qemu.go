@@ -36,7 +36,7 @@ type arch struct {
 }
 
 var arches = map[string]arch{
-	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "linux-image-amd64", "q35", "ttyS0", "earlyprintk=ttyS0 edd=off", "no_timer_check"},
+	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "linux-image-amd64", "q35", "ttyS0", "earlyprintk=ttyS0 edd=off", " no_timer_check"},
 	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "linux-image-arm64", "virt", "ttyAMA0", "earlycon", ""},
 }
 
@@ -95,7 +95,7 @@ func share(tag, dir, more string) []string {
 // seems not to tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), as one does
 // for which QEMU gets no CPU; under KVM it does not look (paravirt_ops_setup, kvm.c).
 func commandLine(a arch, accel string) string {
-	say := strings.TrimSpace("quiet " + a.steady)
+	say := "quiet" + a.steady
 	if accel == "kvm" { // see signTime
 		say = a.early
 	}

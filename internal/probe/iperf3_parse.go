@@ -139,7 +139,7 @@ func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
 	}
 	early := p.early(&doc, server)
 	if *received.Bytes > *sent.Bytes+early+p.uncounted(&doc, server) {
-		return fmt.Errorf("%.0f bytes were received, and only %.0f sent and %.0f under way when the warm-up ended", *received.Bytes, *sent.Bytes, early)
+		return fmt.Errorf("%.0f bytes were received and only %.0f sent; %.0f were under way when the warm-up ended", *received.Bytes, *sent.Bytes, early)
 	}
 	return nil
 }
