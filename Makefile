@@ -61,7 +61,7 @@ coverage: ## how often the intervals hold the truth, in R runs of 15 s; leave th
 	mv docs/coverage.md.new docs/coverage.md
 
 D ?= weir-results/all
-results: build ## every shipped study and every published figure, in their fast forms; 45 minutes, leave the machine alone
+results: build ## every published figure and every shipped study, in their fast forms; an hour, leave the machine alone
 	./scripts/install-tools $(PACKAGES)
 	./scripts/results $(D) > docs/results.md.new
 	mv docs/results.md.new docs/results.md
