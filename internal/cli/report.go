@@ -20,11 +20,12 @@ import (
 
 // formats are the ways to write a report.
 var formats = map[string]func(*bytes.Buffer, report.Run) error{
-	"text": func(b *bytes.Buffer, r report.Run) error { return report.Text(b, r, width()) },
-	"html": func(b *bytes.Buffer, r report.Run) error { return report.HTML(b, r) },
-	"md":   func(b *bytes.Buffer, r report.Run) error { return report.Markdown(b, r) },
-	"csv":  func(b *bytes.Buffer, r report.Run) error { return report.CSV(b, r) },
-	"json": func(b *bytes.Buffer, r report.Run) error { return report.JSON(b, r) },
+	"text":    func(b *bytes.Buffer, r report.Run) error { return report.Text(b, r, width()) },
+	"html":    func(b *bytes.Buffer, r report.Run) error { return report.HTML(b, r) },
+	"md":      func(b *bytes.Buffer, r report.Run) error { return report.Markdown(b, r) },
+	"summary": func(b *bytes.Buffer, r report.Run) error { return report.Summary(b, r) },
+	"csv":     func(b *bytes.Buffer, r report.Run) error { return report.CSV(b, r) },
+	"json":    func(b *bytes.Buffer, r report.Run) error { return report.JSON(b, r) },
 }
 
 func reportCommand() *cobra.Command {
@@ -40,7 +41,7 @@ func reportCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, as []string) error {
 			write := formats[format]
 			if write == nil {
-				return usage("unknown format %q; there are csv, html, json, md, text", format)
+				return usage("unknown format %q; there are csv, html, json, md, summary, text", format)
 			}
 			rep, err := load(as[0], keep)
 			if err != nil {
@@ -58,10 +59,10 @@ func reportCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, csv or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, a line per table), csv or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
-	_ = c.RegisterFlagCompletionFunc("format", complete([]string{"text", "html", "md", "csv", "json"}))
+	_ = c.RegisterFlagCompletionFunc("format", complete([]string{"text", "html", "md", "summary", "csv", "json"}))
 	return c
 }
 

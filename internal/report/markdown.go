@@ -7,23 +7,14 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/pivot"
 )
 
 // Markdown writes the tables for a page of a project or an issue.
 func Markdown(w io.Writer, r Run) error {
 	p := r.Pivot()
 	b := bufio.NewWriter(w)
-	fmt.Fprintf(b, "# %s\n\n", mdText(r.title()))
-	if r.Question != "" {
-		fmt.Fprintf(b, "%s\n\n", mdText(r.Question))
-	}
-	fmt.Fprintf(b, "%s\n", r.census(p))
-	bullets(b, append(p.Warnings, r.Problems...))
-	var lines []string
-	for _, a := range answers(p, false) {
-		lines = append(lines, a.Network+": "+a.Text)
-	}
-	bullets(b, lines)
+	r.mdHead(b, p)
 	if len(r.Findings) > 0 {
 		fmt.Fprint(b, "\n## Findings\n")
 	}
@@ -69,12 +60,27 @@ func Markdown(w io.Writer, r Run) error {
 		bullets(b, lines)
 	}
 	fmt.Fprint(b, "\n## Method\n")
-	lines = method(p)
+	lines := method(p)
 	if s := r.datapath(); s != "" {
 		lines = append(lines, s)
 	}
 	bullets(b, lines)
 	return b.Flush()
+}
+
+// mdHead writes what a run was and what it answers.
+func (r Run) mdHead(b io.Writer, p pivot.Pivot) {
+	fmt.Fprintf(b, "# %s\n\n", mdText(r.title()))
+	if r.Question != "" {
+		fmt.Fprintf(b, "%s\n\n", mdText(r.Question))
+	}
+	fmt.Fprintf(b, "%s\n", r.census(p))
+	bullets(b, append(p.Warnings, r.Problems...))
+	var lines []string
+	for _, a := range answers(p, false) {
+		lines = append(lines, a.Network+": "+a.Text)
+	}
+	bullets(b, lines)
 }
 
 // ClaimsMarkdown writes what became of published figures.

@@ -15,7 +15,7 @@ import (
 
 var writers = map[string]func(io.Writer, Run) error{
 	"html": HTML, "text": func(w io.Writer, r Run) error { return Text(w, r, 100) },
-	"markdown": Markdown, "csv": CSV, "json": JSON,
+	"markdown": Markdown, "summary": Summary, "csv": CSV, "json": JSON,
 }
 
 func write(t *testing.T, f func(io.Writer, Run) error, r Run) string {
@@ -31,6 +31,7 @@ func TestGolden(t *testing.T) {
 	golden(t, "report.html", []byte(write(t, HTML, run(t))))
 	golden(t, "report.txt", []byte(write(t, writers["text"], run(t))))
 	golden(t, "report.md", []byte(write(t, Markdown, run(t))))
+	golden(t, "summary.md", []byte(write(t, Summary, run(t))))
 	small := run(t)
 	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Asked["probe"] != "tcp-stream" })
 	golden(t, "report.json", []byte(write(t, JSON, small)))
