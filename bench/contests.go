@@ -60,7 +60,7 @@ func contests(limit string, o others) []contest {
 		{"iperf3", &probe.Iperf3{UDP: true}, 8},
 	}
 	if o.newIperf3 != "" {
-		udp = append(udp, contender{"newest iperf3 with GSO and GRO", newer{probe.Iperf3{UDP: true}, o.newIperf3, "--gsro"}, 1.15})
+		udp = append(udp, contender{"newest iperf3 with GSO and GRO", newer{probe.Iperf3{UDP: true, GSO: true}, o.newIperf3}, 1.15})
 	}
 	return []contest{
 		{"TCP one stream", "bit/s", tcp},
@@ -165,14 +165,14 @@ func (l longer) Commands(w probe.Window) (server, client []string) {
 	return l.Probe.Commands(w)
 }
 
-// newer is another iperf3, with one more option for its client.
+// newer is another iperf3.
 type newer struct {
 	probe.Iperf3
-	program, option string
+	program string
 }
 
 func (n newer) Commands(w probe.Window) (server, client []string) {
 	server, client = n.Iperf3.Commands(w)
 	server[0], client[0] = n.program, n.program
-	return server, append(client, n.option)
+	return server, client
 }

@@ -1,6 +1,9 @@
 package probe
 
-import "strconv"
+import (
+	"errors"
+	"strconv"
+)
 
 // Iperf3 measures bulk throughput over TCP or UDP with iperf3 (esnet/iperf) 3.2
 // or later; UDP needs 3.10, the first that reports what was received.
@@ -17,6 +20,7 @@ type Iperf3 struct {
 	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together; 0 is as fast as possible
 	Reverse bool    `yaml:"reverse"` // the server sends and the client receives
 	CC      string  `yaml:"cc"`      // congestion control of TCP; empty is cubic
+	GSO     bool    `yaml:"gso"`     // UDP_SEGMENT and UDP_GRO at both ends, where iperf3 has --gsro, as 3.21 does
 }
 
 const (
@@ -30,6 +34,14 @@ const (
 	// the kernel's own timeout holds, which is minutes.
 	iperf3Connect = 5000
 )
+
+// Check returns an error when options contradict each other.
+func (p Iperf3) Check() error {
+	if p.GSO && !p.UDP {
+		return errors.New("iperf3: gso is for UDP: set udp, or use iperf3-udp")
+	}
+	return nil
+}
 
 // Commands implements Probe. The server serves one client and ends by itself,
 // so that a trial finds no state of the one before; SIGTERM ends it earlier.
@@ -51,6 +63,9 @@ func (p Iperf3) Commands(w Window) (server, client []string) {
 		"-b", p.ratePerStream()}
 	if p.UDP {
 		client = append(client, "-u")
+		if p.GSO {
+			client = append(client, "--gsro")
+		}
 	} else {
 		client = append(client, "-C", p.cc())
 	}

@@ -12,7 +12,7 @@ import (
 
 // iperf3For returns the probe that a recorded case was made with.
 func iperf3For(name string) Iperf3 {
-	p := Iperf3{UDP: strings.Contains(name, "-udp"), Reverse: strings.HasSuffix(name, "-reverse")}
+	p := Iperf3{UDP: strings.Contains(name, "-udp"), Reverse: strings.HasSuffix(name, "-reverse"), GSO: strings.HasSuffix(name, "-gso")}
 	if strings.HasSuffix(name, "-bbr") {
 		p.CC = "bbr"
 	}
@@ -37,6 +37,9 @@ func TestIperf3Commands(t *testing.T) {
 		{Iperf3{UDP: true, Streams: 3, Rate: 1e9, Reverse: true}, Window{Server: v6, Warmup: 200 * time.Millisecond, Duration: 2500 * time.Millisecond},
 			"iperf3 -s -1 -B fd77::1 -p 7 -J",
 			"iperf3 -c fd77::1 -p 7 -J --connect-timeout 5000 -t 3 -O 1 -P 3 -l 1400 -b 333333333 -u -R"},
+		{Iperf3{UDP: true, GSO: true}, Window{Server: v4, Duration: time.Second},
+			"iperf3 -s -1 -B 10.64.1.1 -p 5201 -J",
+			"iperf3 -c 10.64.1.1 -p 5201 -J --connect-timeout 5000 -t 1 -O 0 -P 1 -l 1400 -b 0 -u --gsro"},
 		// -t 0 and -b 0 would mean forever and unlimited.
 		{Iperf3{Streams: 4, Rate: 3, Size: 64, CC: "reno"}, Window{Server: v4},
 			"iperf3 -s -1 -B 10.64.1.1 -p 5201 -J",
@@ -53,6 +56,15 @@ func TestIperf3Commands(t *testing.T) {
 }
 
 // TestIperf3Refuses damages good output in one place each.
+func TestIperf3Check(t *testing.T) {
+	if err := (Iperf3{GSO: true}).Check(); err == nil || !strings.Contains(err.Error(), "gso is for UDP") {
+		t.Errorf("TCP with gso: %v", err)
+	}
+	if err := (Iperf3{UDP: true, GSO: true}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestIperf3Refuses(t *testing.T) {
 	const tcp, udp = "3.12-tcp", "3.12-udp"
 	for _, tc := range []struct{ from, old, new, want string }{
