@@ -28,10 +28,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/weir-bench/weir/internal/engine"
+	"github.com/weir-bench/weir/internal/cli"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
@@ -47,14 +46,11 @@ import (
 func init() { runtime.LockOSThread() } // see package netns
 
 func main() {
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") { // in the lab this program stands for weir
+		os.Exit(cli.Main("bench", os.Args[1:]))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if len(os.Args) > 2 && os.Args[1] == "engine" { // in the lab this program stands for weir
-		exit(asEngine(ctx, os.Args[2:]))
-	}
-	if len(os.Args) > 2 && os.Args[1] == "host" {
-		exit(hostns.Main(os.Args[3:]))
-	}
 	starts := flag.Bool("startup", false, "measure how long networks take to be ready, and print CSV")
 	blocks := flag.Int("blocks", 20, "rounds")
 	runs := flag.Int("coverage", 0, "instead, runs of the same network twice, to count how often the intervals hold the truth")
@@ -87,13 +83,6 @@ func exit(err error) {
 		os.Exit(1)
 	}
 	os.Exit(0)
-}
-
-func asEngine(ctx context.Context, args []string) error {
-	if args[0] == "agent" {
-		return engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
-	}
-	return engine.Main(ctx, args, os.Stdout)
 }
 
 func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int, dir string, w io.Writer) (err error) {
