@@ -37,16 +37,7 @@ func Markdown(w io.Writer, r Run) error {
 		}
 		bullets(b, lines)
 	}
-	for _, c := range chains(p) {
-		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
-		mdTable(b, c.Columns)
-		bullets(b, c.Notes)
-	}
-	for _, c := range r.sideBySide(p) {
-		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
-		mdTable(b, c.Columns)
-		bullets(b, append(c.Notes, c.Why...))
-	}
+	r.mdAcross(b, p)
 	if r.Claims != nil {
 		fmt.Fprint(b, "\n## Published figures that these results bear on\n\n")
 		mdClaims(b, r.Claims)
@@ -81,6 +72,20 @@ func (r Run) mdHead(b io.Writer, p pivot.Pivot) {
 		lines = append(lines, a.Network+": "+a.Text)
 	}
 	bullets(b, lines)
+}
+
+// mdAcross writes what compares tables with each other.
+func (r Run) mdAcross(b io.Writer, p pivot.Pivot) {
+	for _, c := range chains(p) {
+		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
+		mdTable(b, c.Columns)
+		bullets(b, c.Notes)
+	}
+	for _, c := range r.sideBySide(p) {
+		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
+		mdTable(b, c.Columns)
+		bullets(b, append(c.Notes, c.Why...))
+	}
 }
 
 // ClaimsMarkdown writes what became of published figures.

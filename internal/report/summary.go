@@ -19,16 +19,7 @@ func Summary(w io.Writer, r Run) error {
 	fmt.Fprintln(b)
 	mdTable(b, summaryColumns(p))
 	mdGap(b, p)
-	for _, c := range chains(p) {
-		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
-		mdTable(b, c.Columns)
-		bullets(b, c.Notes)
-	}
-	for _, c := range r.sideBySide(p) {
-		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
-		mdTable(b, c.Columns)
-		bullets(b, append(c.Notes, c.Why...))
-	}
+	r.mdAcross(b, p)
 	return b.Flush()
 }
 
