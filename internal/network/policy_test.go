@@ -1,0 +1,44 @@
+package network
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// All rules are loaded, each once, and no more at once than an ordinary user's
+// socket takes.
+func TestPolicyInParts(t *testing.T) {
+	hosts, err := topo.New(topo.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rules := range []int{1, rulesAtOnce, rulesAtOnce + 1, maxRules} {
+		steps, err := policy("routed", hosts.Hosts[0], rules)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen, files := map[string]bool{}, map[string]bool{}
+		for _, s := range steps {
+			if s.File == nil {
+				continue
+			}
+			if files[s.File.Name] {
+				t.Errorf("%d rules: %s is written twice", rules, s.File.Name)
+			}
+			files[s.File.Name] = true
+			if n := strings.Count(s.File.Content, " drop\n"); n > rulesAtOnce {
+				t.Errorf("%d rules: %d in %s", rules, n, s.File.Name)
+			}
+			for _, line := range strings.Split(s.File.Content, "\n") {
+				if strings.HasSuffix(line, " drop") {
+					seen[line] = true
+				}
+			}
+		}
+		if len(seen) != rules {
+			t.Errorf("%d of %d rules", len(seen), rules)
+		}
+	}
+}
