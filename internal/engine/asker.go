@@ -21,6 +21,7 @@ type asker struct {
 	burst   int      // requests that are left of this one
 	read    int64    // when the last message was
 	heed    int      // requests until no reply to a stamped one can be outstanding
+	answers []answer // that are not recorded yet
 	free    []int    // slots of a closed loop
 	board   *board   // nil when nobody watches
 	began   int64    // the measured window
@@ -30,7 +31,7 @@ type asker struct {
 	// counts.
 	send func(slot int, start int64, measured bool) error
 	// receive reads once, and returns the slots that became free. They are valid
-	// until the next call.
+	// until the next call. The answers are to be recorded.
 	receive func(flags int) ([]int, error)
 }
 
@@ -86,15 +87,29 @@ func (a *asker) enter(x slot, id uint32) {
 	}
 }
 
-// answered completes the sample of a request whose reply was read at t.
-func (a *asker) answered(x slot, t int64) {
-	if x.sample < 0 {
-		return
+// An answer is a reply to a request.
+type answer struct {
+	slot
+	read int64 // when
+	rx   int64 // when the kernel got it, see stampedSocket
+}
+
+// record enters the answers. In a closed loop there is time for that when the next
+// requests are on their way; before, it would be a part of every response time.
+func (a *asker) record() error {
+	for _, x := range a.answers {
+		if err := a.book.record(x.slot, x.read); err != nil {
+			return err
+		}
+		if x.sample >= 0 {
+			s := &a.samples.list[x.sample]
+			s.rx, s.got, s.rtt = x.rx, wall(x.read), x.read-x.start
+			s.start = s.got - s.rtt
+			a.samples.collect(a.sock)
+		}
 	}
-	s := &a.samples.list[x.sample]
-	s.rx, s.got, s.rtt = a.sock.rx, wall(t), t-x.start
-	s.start = s.got - s.rtt
-	a.samples.collect(a.sock)
+	a.answers = a.answers[:0]
+	return nil
 }
 
 // settle gives a client that spins a CPU that is not the server's.
@@ -167,15 +182,22 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 	silent := now()                  // since when there was no reply
 	look := silent + int64(askEvery) // when to look for lost requests
 	polls := 0                       // without a reply
+	start := silent                  // of the next request, 0 when that is not known
 	for t := silent; ; {
-		for len(a.free) > 0 {
+		for ; len(a.free) > 0; start = 0 {
+			if start == 0 {
+				start = now()
+			}
 			last := len(a.free) - 1
-			if err := a.send(a.free[last], now(), measured); err != nil {
+			if err := a.send(a.free[last], start, measured); err != nil {
 				return err
 			}
 			a.free = a.free[:last]
 		}
 		for len(a.free) == 0 || t >= until {
+			if err := a.record(); err != nil {
+				return err
+			}
 			freed, err := a.receive(a.flags())
 			if err != nil {
 				return err
@@ -185,12 +207,12 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 				continue
 			}
 			if t = a.read; len(freed) > 0 {
-				silent, polls = t, 0
+				silent, polls, start = t, 0, t
 			} else {
 				t = now()
 			}
 			if t > look {
-				look = t + int64(askEvery)
+				look, start = t+int64(askEvery), 0
 				a.free = a.expire(a.free, t)
 				a.tell()
 			}
@@ -198,7 +220,7 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 			case a.stop.stopped():
 				return errStopped
 			case t >= until && len(a.free) == len(a.book.slots):
-				return nil
+				return a.record()
 			case t-silent > int64(a.c.timeout):
 				return fmt.Errorf("no reply for %v: %w", a.c.timeout, errSilent)
 			}

@@ -157,11 +157,9 @@ func (k *connector) transact(ctx context.Context, seq uint64, measured bool) err
 	}
 	x := slot{seq: seq, start: start, sent: start, measured: measured, sample: -1}
 	answered := now()
-	k.connect.open(0, x)
-	k.whole.open(0, x)
-	_, _, err = k.connect.reply(0, seq, connected)
+	err = k.connect.enter(x, connected)
 	if err == nil {
-		_, _, err = k.whole.reply(0, seq, answered)
+		err = k.whole.enter(x, answered)
 	}
 	if err == nil {
 		err = k.awaitEnd(fd)

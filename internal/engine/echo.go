@@ -127,7 +127,7 @@ func (u *udpServer) describe(a *accepted) {
 // reply answers a request of n bytes with itself.
 func (u *udpServer) reply(h header, n int) {
 	u.msg.buf[2] |= byte(kindAnswer)
-	u.meter.add(1, n)
+	defer u.meter.add(1, n) // when the reply is on its way
 	e := u.echo
 	if e != nil {
 		e.marked = h.kind == kindStamped

@@ -66,20 +66,25 @@ func (l *ledger) lose(i int) {
 	}
 }
 
-// reply enters a reply that came at t, and returns its request. It reports false
-// when that is not outstanding, or was for so long that it is lost.
-func (l *ledger) reply(i int, seq uint64, t int64) (slot, bool, error) {
+// reply enters that a reply came at t, and returns its request, which is to be
+// recorded. It reports false when that is not outstanding, or was for so long that
+// it is lost.
+func (l *ledger) reply(i int, seq uint64, t int64) (slot, bool) {
 	if i < 0 || i >= len(l.slots) || !l.slots[i].busy || l.slots[i].seq != seq {
 		l.late++
-		return slot{}, false, nil
+		return slot{}, false
 	}
 	if l.expired(i, t) {
 		l.late++ // whoever looks for lost requests frees the slot
-		return slot{}, false, nil
+		return slot{}, false
 	}
-	x := l.close(i)
+	return l.close(i), true
+}
+
+// record enters the response time of a request that was answered at t.
+func (l *ledger) record(x slot, t int64) error {
 	if !x.measured {
-		return x, true, nil
+		return nil
 	}
 	l.answered++
 	rtt := max(t-x.start, histLowest)
@@ -89,7 +94,14 @@ func (l *ledger) reply(i int, seq uint64, t int64) (slot, bool, error) {
 		}
 		l.stalled = t
 	}
-	return x, true, l.hist.RecordValue(rtt)
+	return l.hist.RecordValue(rtt)
+}
+
+// enter enters a request that has been answered already, at t.
+func (l *ledger) enter(x slot, t int64) error {
+	l.open(0, x)
+	l.close(0)
+	return l.record(x, t)
 }
 
 // expired reports whether slot i holds a request that is lost at t.

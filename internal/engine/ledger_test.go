@@ -12,11 +12,20 @@ func (l *ledger) ask(i int, seq uint64, t int64) {
 	l.open(i, slot{seq: seq, start: t, sent: t, measured: true, sample: -1})
 }
 
+// answer enters and records a reply.
+func (l *ledger) answer(i int, seq uint64, t int64) (ok bool, err error) {
+	x, ok := l.reply(i, seq, t)
+	if ok {
+		err = l.record(x, t)
+	}
+	return ok, err
+}
+
 func TestLedger(t *testing.T) {
 	l := newLedger(2, 500*time.Millisecond)
 	reply := func(i int, seq uint64, at int64, want bool) {
 		t.Helper()
-		if _, ok, err := l.reply(i, seq, at); ok != want || err != nil {
+		if ok, err := l.answer(i, seq, at); ok != want || err != nil {
 			t.Errorf("reply to %d at %d: %v, %v; want %v", seq, at, ok, err, want)
 		}
 	}
@@ -43,7 +52,7 @@ func TestLedgerLoses(t *testing.T) {
 	l := newLedger(2, 500*time.Millisecond)
 	l.ask(0, 1, 0)
 	l.ask(1, 2, 0)
-	if _, ok, _ := l.reply(0, 1, 501*ms); ok || l.late != 1 {
+	if ok, _ := l.answer(0, 1, 501*ms); ok || l.late != 1 {
 		t.Error("a reply after the time-out counts")
 	}
 	a := asker{book: l}
@@ -60,7 +69,7 @@ func TestLedgerLoses(t *testing.T) {
 	}
 	never := newLedger(1, 0)
 	never.ask(0, 1, 0)
-	if _, ok, err := never.reply(0, 1, 30_000*ms); !ok || err != nil || never.answered != 1 {
+	if ok, err := never.answer(0, 1, 30_000*ms); !ok || err != nil || never.answered != 1 {
 		t.Errorf("without a time-out a reply after 30 s does not count: %v", err)
 	}
 }
@@ -76,7 +85,7 @@ func TestLedgerStalls(t *testing.T) {
 		if seq < 5 {
 			at = seq*ms + ms/10
 		}
-		if _, ok, err := l.reply(int(seq), uint64(seq), at); !ok || err != nil {
+		if ok, err := l.answer(int(seq), uint64(seq), at); !ok || err != nil {
 			t.Fatal(ok, err)
 		}
 	}
@@ -84,9 +93,9 @@ func TestLedgerStalls(t *testing.T) {
 		t.Errorf("%d stalls, want 1", l.stalls)
 	}
 	l.ask(0, 100, 200*ms)
-	l.reply(0, 100, 251*ms)
+	l.answer(0, 100, 251*ms)
 	l.ask(0, 101, 260*ms)
-	l.reply(0, 101, 310*ms) // exactly the bound is none
+	l.answer(0, 101, 310*ms) // exactly the bound is none
 	if l.stalls != 2 {
 		t.Errorf("%d stalls, want 2", l.stalls)
 	}

@@ -122,6 +122,9 @@ func (a *udpAsker) listen(t int64) error {
 		}
 		// The last moment is spent looking: waking up takes about as long.
 		freed, err := a.receive(unix.MSG_DONTWAIT)
+		if err == nil {
+			err = a.record()
+		}
 		if err != nil {
 			return err
 		}

@@ -196,11 +196,11 @@ func (a *udpAsker) receive(flags int) ([]int, error) {
 		return nil, nil
 	}
 	a.freed[0] = int(h.sent)
-	x, ok, err := a.book.reply(int(h.sent), h.seq, t)
-	if !ok || err != nil {
-		return nil, err
+	x, ok := a.book.reply(int(h.sent), h.seq, t)
+	if !ok {
+		return nil, nil
 	}
-	a.answered(x, t)
+	a.answers = append(a.answers, answer{x, t, a.sock.rx})
 	return a.freed[:], nil
 }
 

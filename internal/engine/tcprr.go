@@ -122,9 +122,6 @@ func (a *tcpAsker) send(i int, start int64, measured bool) error {
 
 func (a *tcpAsker) receive(flags int) ([]int, error) {
 	n, errno := a.sock.recv(a.in, flags, a.heeds())
-	t := now()
-	a.read = t
-	a.freed = a.freed[:0]
 	switch {
 	case again(errno):
 		return nil, nil
@@ -133,17 +130,17 @@ func (a *tcpAsker) receive(flags int) ([]int, error) {
 	case n == 0:
 		return nil, fmt.Errorf("reply: %w", io.EOF)
 	}
+	t := now()
+	a.read = t
+	a.freed = a.freed[:0]
 	for a.got += n; a.got >= a.c.Size; a.got -= a.c.Size {
 		if a.waiting == 0 {
 			return nil, errors.New("reply: the server sent more than it was asked")
 		}
 		i := a.slots[a.first]
 		a.first, a.waiting = (a.first+1)%len(a.slots), a.waiting-1
-		x, _, err := a.book.reply(i, a.book.slots[i].seq, t)
-		if err != nil {
-			return nil, err
-		}
-		a.answered(x, t)
+		x, _ := a.book.reply(i, a.book.slots[i].seq, t)
+		a.answers = append(a.answers, answer{x, t, a.sock.rx})
 		a.freed = append(a.freed, i)
 	}
 	return a.freed, nil
