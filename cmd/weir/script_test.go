@@ -39,13 +39,33 @@ func TestMain(m *testing.M) {
 
 // TestScript runs every script in testdata: the command line as a user meets it.
 // UPDATE=1 rewrites the expected output.
-func TestScript(t *testing.T) {
+func TestScript(t *testing.T) { testscript.Run(t, scripts(t, "testdata/*.txtar")) }
+
+// TestScriptAlone runs those that cannot do with a part of a CPU, or leave none to
+// others: MPI polls for messages, and where a third program wants a CPU each of them
+// takes a time slice.
+func TestScriptAlone(t *testing.T) {
+	p := scripts(t, "testdata/alone/*.txtar")
+	for _, file := range p.Files {
+		t.Run("", func(t *testing.T) {
+			p.Files = []string{file}
+			testscript.Run(t, p)
+		})
+	}
+}
+
+// scripts says how to run the scripts of a pattern.
+func scripts(t *testing.T, pattern string) testscript.Params {
+	files, err := filepath.Glob(pattern)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d scripts, %v", len(files), err)
+	}
 	recorded, err := filepath.Abs("../../internal/probe/testdata")
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata",
+	return testscript.Params{
+		Files:               files,
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
@@ -94,7 +114,7 @@ func TestScript(t *testing.T) {
 			"trials":   listTrials,
 			"hog":      hog,
 		},
-	})
+	}
 }
 
 // labErr says why this machine cannot run a lab, by trying.

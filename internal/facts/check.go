@@ -31,7 +31,7 @@ func Checks(root fs.FS) []Check {
 	f := Collect(root)
 	return []Check{
 		userNamespaces(root, f), unprivileged(root, f), apparmor(root, f),
-		cpus(f), loadAverage(f), governor(f), steal(root),
+		cpus(f), loadAverage(f), governor(f), steal(root), pageLists(root),
 	}
 }
 
@@ -168,6 +168,31 @@ func steal(root fs.FS) Check {
 	c.Detail = fmt.Sprintf("the hypervisor took %.2f %% of the CPU time since boot", share*100)
 	if !c.OK {
 		c.Fix = "measure on a host that is not shared, or with CPUs of its own: other guests change the result"
+	}
+	return c
+}
+
+// pageLists looks at whether the kernel sizes its lists of free pages, one for each
+// CPU, as it goes. Linux does so from 6.7 on (mm/page_alloc.c, nr_pcp_high), where both
+// bounds differ (/proc/zoneinfo). TCP takes pages on one CPU and frees them on the
+// other, so the lists grow and shrink over seconds, and with them its throughput by a
+// tenth or more: ADR 11 has what was measured.
+func pageLists(root fs.FS) Check {
+	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, or the kernel does not tell"}
+	b, _ := fs.ReadFile(root, "proc/zoneinfo") // root's alone on some systems
+	var low string
+	for line := range strings.Lines(string(b)) {
+		key, v, _ := strings.Cut(strings.TrimSpace(line), ":")
+		switch {
+		case key == "high_min":
+			low = v
+		case key == "high_max" && v != low:
+			c.OK = false
+		}
+	}
+	if !c.OK {
+		c.Detail = "the kernel sizes them as it goes, with which TCP throughput wanders over seconds"
+		c.Fix = "for narrower intervals: sudo sysctl -w vm.percpu_pagelist_high_fraction=100 while measuring, and then 0 again"
 	}
 	return c
 }

@@ -14,6 +14,12 @@ var good = map[string]string{
 	"proc/stat":                         "cpu 900 0 0 90 0 0 0 10 0 0",
 }
 
+// zone is what /proc/zoneinfo tells of one zone on one CPU.
+func zone(low, high string) string {
+	return "Node 0, zone   Normal\n  pagesets\n    cpu: 0\n              count:    1\n              high:     2029\n" +
+		"              batch:    63\n              high_min: " + low + "\n              high_max: " + high + "\n"
+}
+
 func TestChecks(t *testing.T) {
 	const (
 		clone    = "proc/sys/kernel/unprivileged_userns_clone"
@@ -42,6 +48,8 @@ func TestChecks(t *testing.T) {
 		"performance":               {map[string]string{governor: "performance"}, "", ""},
 		"steal":                     {map[string]string{"proc/stat": "cpu 900 0 0 89 0 0 0 11 0 0"}, "steal", "other guests"},
 		"steal of a fresh machine":  {map[string]string{"proc/stat": "cpu 0 0 0 0 0 0 0 0 0 0"}, "", ""},
+		"page lists that grow":      {map[string]string{"proc/zoneinfo": zone("2029", "48307")}, "page lists", "sysctl -w vm.percpu_pagelist_high_fraction=100"},
+		"page lists that do not":    {map[string]string{"proc/zoneinfo": zone("2029", "2029")}, "", ""},
 		"CPU time that is not read": {map[string]string{"proc/stat": "cpu 1 2"}, "steal", "/proc"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,6 +53,7 @@ var sysctls = []string{
 	"net.ipv4.tcp_rmem",
 	"net.ipv4.tcp_wmem",
 	"user.max_user_namespaces",
+	"vm.percpu_pagelist_high_fraction", // see pageLists
 }
 
 // Collect reads the facts of the host whose "/" is root. Files that are missing
