@@ -11,11 +11,11 @@ import (
 // What a trial and a network take beside what a study asks for, about, on two CPUs
 // that have nothing else to do.
 const (
-	aroundTrial = 50 * time.Millisecond  // counters, conditions and what checks them
+	aroundTrial = 20 * time.Millisecond  // counters, conditions and what checks them
 	aroundLoad  = 300 * time.Millisecond // the start of both its ends, and its own warm-up at least
 	aroundTool  = 200 * time.Millisecond // its start and its server's
 	mpiTrial    = 2 * time.Second        // it repeats messages and knows no time
-	toBuild     = time.Second            // a network; daemons and guests take longer
+	toBuild     = time.Second            // a network; those without daemons take less, guests longer
 )
 
 // Takes returns about how long s takes with the blocks that it has, unless networks

@@ -93,7 +93,9 @@ func found(r record.Result, key string) string {
 	return absent
 }
 
-// scope returns the worst place where key differs, "" when it does not.
+// scope returns the worst place where key differs, "" when it does not. A network in
+// whose trials it never is lacks what the key is of, such as a daemon: that is the
+// network, and no difference.
 func scope(groups []cells, key string) Scope {
 	worst := Scope("")
 	for _, g := range groups {
@@ -102,12 +104,14 @@ func scope(groups []cells, key string) Scope {
 			cell := map[string]bool{}
 			for _, r := range trials {
 				if r.Status == record.OK {
-					v := found(r, key)
-					cell[v], table[v] = true, true
+					cell[found(r, key)] = true
 				}
 			}
 			if len(cell) > 1 {
 				return InCell
+			}
+			if !cell[absent] {
+				maps.Copy(table, cell)
 			}
 		}
 		if len(table) > 1 {
