@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/diagnose"
 	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -22,11 +23,43 @@ func answers(p pivot.Pivot, brief bool) []answer {
 		if n != p.Baseline {
 			s = strings.TrimSpace(clauses(p, n, brief) + " " + s)
 		}
+		if len(p.Networks) == 1 {
+			s = strings.TrimSpace(spans(p) + " " + s)
+		}
 		if s != "" {
 			out = append(out, answer{n, s})
 		}
 	}
 	return out
+}
+
+// spans says of the only network under which conditions it gets least and most.
+func spans(p pivot.Pivot) string {
+	var parts []string
+	for i := 0; i < len(p.Tables); {
+		first, ends := p.Tables[i], []string{"", ""}
+		var lo, hi float64
+		for ; i < len(p.Tables) && p.Tables[i].Probe == first.Probe; i++ {
+			t := p.Tables[i]
+			if len(t.Rows) == 0 || t.Rows[0].Value.N == 0 || t.Unit != first.Unit {
+				continue
+			}
+			v, at := t.Rows[0].Value.Center, fmt.Sprintf("%s (%s)", unit.Format(t.Rows[0].Value.Center, t.Unit), levelText(t.Levels))
+			if ends[0] == "" || v < lo {
+				lo, ends[0] = v, at
+			}
+			if ends[1] == "" || v > hi {
+				hi, ends[1] = v, at
+			}
+		}
+		if ends[0] != ends[1] {
+			parts = append(parts, probeShort(first.Probe)+" "+strings.Join(ends, " to "))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, ", ") + "."
 }
 
 func clauses(p pivot.Pivot, network string, brief bool) string {

@@ -7,13 +7,15 @@ import (
 
 	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
-// A glance is the matrix of all ratios: networks by probes.
+// A glance is a matrix of ratios: networks by probes, or the levels of one probe by
+// networks.
 type glance struct {
-	Probes []string
-	Rows   []glanceRow
+	Heads []legend // a probe's has no color
+	Rows  []glanceRow
 }
 
 type glanceRow struct {
@@ -36,7 +38,7 @@ func newGlance(p pivot.Pivot, paint painter) glance {
 			return glance{}
 		}
 		seen[t.Probe] = true
-		g.Probes = append(g.Probes, probeTitle(t.Probe))
+		g.Heads = append(g.Heads, legend{Name: probeTitle(t.Probe)})
 	}
 	if p.Comparisons == 0 {
 		return glance{}
@@ -48,6 +50,29 @@ func newGlance(p pivot.Pivot, paint painter) glance {
 		row := glanceRow{legend: paint.legend(n)}
 		for _, t := range p.Tables {
 			row.Cells = append(row.Cells, glanceOf(t, n))
+		}
+		g.Rows = append(g.Rows, row)
+	}
+	return g
+}
+
+// levelGlance shows the tables of one probe together. Of the baseline, which has no
+// ratio, it shows the value.
+func levelGlance(tables []pivot.Table, networks []string, paint painter) glance {
+	var g glance
+	for _, n := range networks {
+		g.Heads = append(g.Heads, paint.legend(n))
+	}
+	for _, t := range tables {
+		row := glanceRow{legend: legend{Name: levelText(t.Levels)}}
+		for _, n := range networks {
+			c := glanceOf(t, n)
+			for _, r := range t.Rows {
+				if r.Network == n && r.Baseline && r.Value.N > 0 {
+					c.Ratio = unit.Format(r.Value.Center, t.Unit)
+				}
+			}
+			row.Cells = append(row.Cells, c)
 		}
 		g.Rows = append(g.Rows, row)
 	}

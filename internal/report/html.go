@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/pivot"
-	"github.com/weir-bench/weir/record"
 )
 
 //go:embed page.html
@@ -37,7 +36,7 @@ type view struct {
 	Paths              []pathRow
 	Hosts              []host
 	Residue            []pivot.Difference
-	NotOK              []record.Result
+	NotOK              []leftOut
 	Warnings           []string
 	Footnote           []string
 	Command, Seed, Dir string
@@ -59,6 +58,7 @@ type answerView struct {
 type section struct {
 	ID, Title, About string
 	Figures          []figure // of several tables
+	Glance           glance   // of many tables, when there are no figures
 	Tables           []tableView
 }
 
@@ -120,7 +120,9 @@ func newView(r Run) view {
 	if r.Claims != nil {
 		v.Claims = &claimView{claimColumns(r.Claims), append(claimNotes(r.Claims), claimFootnote(r.Claims))}
 	}
+	tables := map[string][]pivot.Table{} // by title
 	for _, t := range p.Tables {
+		tables[probeTitle(t.Probe)] = append(tables[probeTitle(t.Probe)], t)
 		tv := paint.table(t)
 		last := len(v.Sections) - 1
 		if last < 0 || v.Sections[last].Title != probeTitle(t.Probe) {
@@ -144,9 +146,13 @@ func newView(r Run) view {
 		}
 		v.add(m.Probe, figures)
 	}
-	for _, s := range v.Sections {
+	for n := range v.Sections {
+		s := &v.Sections[n]
 		for i := range s.Tables {
 			s.Tables[i].Fold = len(s.Tables) > manyTables || s.Figures != nil
+		}
+		if len(s.Tables) > manyTables && s.Figures == nil {
+			s.Glance = levelGlance(tables[s.Title], p.Networks, paint)
 		}
 	}
 	return v

@@ -6,6 +6,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -121,20 +122,35 @@ func (r Run) span() string {
 	return fmt.Sprintf("%s UTC, %s", first.UTC().Format("2006-01-02 15:04"), last.Sub(first).Round(time.Second))
 }
 
-// notOK returns the trials that were kept but not aggregated, in the order they ran.
-func (r Run) notOK() []record.Result {
-	var out []record.Result
-	for _, x := range r.Results {
-		if x.Status != record.OK {
-			out = append(out, x)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b record.Result) int {
-		if a.Block != b.Block {
-			return a.Block - b.Block
-		}
-		return strings.Compare(a.Trial, b.Trial)
+// A leftOut is trials that were kept but not aggregated, all for one reason.
+type leftOut struct {
+	Network string
+	Status  record.Status
+	Reason  string
+	Trials  []string
+}
+
+// notOK groups the trials that are left out, in the order in which they ran.
+func (r Run) notOK() []leftOut {
+	rs := slices.Clone(r.Results)
+	slices.SortStableFunc(rs, func(a, b record.Result) int {
+		return cmp.Or(a.Block-b.Block, strings.Compare(a.Trial, b.Trial))
 	})
+	var out []leftOut
+	for _, x := range rs {
+		if x.Status == record.OK {
+			continue
+		}
+		same := func(l leftOut) bool {
+			return l.Network == x.Asked[pivot.Network] && l.Status == x.Status && l.Reason == x.Reason
+		}
+		i := slices.IndexFunc(out, same)
+		if i < 0 {
+			i = len(out)
+			out = append(out, leftOut{Network: x.Asked[pivot.Network], Status: x.Status, Reason: x.Reason})
+		}
+		out[i].Trials = append(out[i].Trials, x.Trial)
+	}
 	return out
 }
 
