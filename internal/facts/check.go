@@ -175,8 +175,8 @@ func steal(root fs.FS) Check {
 // pageLists looks at whether the kernel sizes its lists of free pages, one for each
 // CPU, as it goes. Linux does so from 6.7 on (mm/page_alloc.c, nr_pcp_high), where both
 // bounds differ (/proc/zoneinfo). TCP takes pages on one CPU and frees them on the
-// other, so the lists grow and shrink over seconds, and with them its throughput by a
-// tenth or more: ADR 11 has what was measured.
+// other, so the lists grow and shrink over seconds, and its throughput with them: ADR
+// 11 has what was measured.
 func pageLists(root fs.FS) Check {
 	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, or the kernel does not tell"}
 	b, _ := fs.ReadFile(root, "proc/zoneinfo") // root's alone on some systems
@@ -192,7 +192,7 @@ func pageLists(root fs.FS) Check {
 	}
 	if !c.OK {
 		c.Detail = "the kernel sizes them as it goes, with which TCP throughput wanders over seconds"
-		c.Fix = "for narrower intervals: sudo sysctl -w vm.percpu_pagelist_high_fraction=100 while measuring, and then 0 again"
+		c.Fix = "it wanders less after sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"
 	}
 	return c
 }
