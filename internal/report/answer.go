@@ -23,8 +23,8 @@ func answers(p pivot.Pivot, brief bool) []answer {
 		if n != p.Baseline {
 			s = strings.TrimSpace(clauses(p, n, brief) + " " + s)
 		}
-		if len(p.Networks) == 1 {
-			s = strings.TrimSpace(spans(p) + " " + s)
+		if s == "" && len(p.Networks) == 1 {
+			s = spans(p)
 		}
 		if s != "" {
 			out = append(out, answer{n, s})
