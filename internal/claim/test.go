@@ -231,11 +231,8 @@ func (t Test) measure(values map[string]map[int]float64, confidence float64) Mea
 			base, other = append(base, den), append(other, num)
 		}
 	}
-	base, other, group := stat.Batch(base, other, confidence)
-	m := Measure{Ratio: stat.Ratio(base, other, confidence)}
-	if group > 1 {
-		m.Ratio.Warnings = append(m.Ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", group))
-	}
+	ratio, base, other, group := stat.Paired(base, other, confidence)
+	m := Measure{Ratio: ratio}
 	if m.Verdict = t.verdict(m.Ratio); m.Verdict == Undecided {
 		m.More = t.more(base, other, m.Ratio, confidence, group)
 	}

@@ -2,7 +2,6 @@ package pivot
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -217,11 +216,7 @@ func (c Chain) compare(confidence float64) {
 		if s.Refused = Refused(s.trials...); s.Refused != "" || len(s.whole) == 0 {
 			continue
 		}
-		parts, whole, size := stat.Batch(s.parts, s.whole, confidence)
-		s.Ratio = stat.Ratio(parts, whole, confidence)
-		if size > 1 {
-			s.Ratio.Warnings = append(s.Ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", size))
-		}
+		s.Ratio, _, _, _ = stat.Paired(s.parts, s.whole, confidence)
 		s.Same = s.Ratio.Contains(1)
 	}
 }

@@ -150,16 +150,16 @@ func (g *Gap) compare(rows, base map[string]Row) {
 		last := len(v) - 1
 		g.Blocks, g.Product = len(v[0]), 1
 		for i := range v[1:] {
-			g.Ways[i+1].Step, _, _ = paired(v[i], v[i+1], g.Each)
+			g.Ways[i+1].Step, _, _, _ = stat.Paired(v[i], v[i+1], g.Each)
 			g.Product *= g.Ways[i+1].Step.Center
 		}
-		g.Total, _, _ = paired(v[0], v[last], g.Each)
+		g.Total, _, _, _ = stat.Paired(v[0], v[last], g.Each)
 	}
 	for i := range g.Checks {
 		c := &g.Checks[i]
 		if of, to := rows[c.of], rows[c.to]; refused(of, to) == "" {
 			v := perBlocks(to, of)
-			c.Ratio, _, _ = paired(v[0], v[1], g.Each)
+			c.Ratio, _, _, _ = stat.Paired(v[0], v[1], g.Each)
 		}
 	}
 	for i := range g.Extra {
@@ -194,12 +194,8 @@ func (r Row) cpuTime(bits float64) (float64, bool) {
 func perBlocks(rows ...Row) [][]float64 {
 	in := make([]map[int]float64, len(rows))
 	for i, r := range rows {
-		in[i] = map[int]float64{}
-		for _, p := range r.Points {
-			if p.Has && p.Status == record.OK && p.Value > 0 {
-				in[i][p.Block] = p.Value
-			}
-		}
+		in[i] = r.values().perBlock(median)
+		maps.DeleteFunc(in[i], func(_ int, v float64) bool { return v <= 0 })
 	}
 	out := make([][]float64, len(rows))
 	for _, block := range slices.Sorted(maps.Keys(in[0])) {

@@ -191,7 +191,7 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 		if r.Refused = Refused(c.trials[baseline], c.trials[r.Network]); r.Refused != "" || len(a) == 0 {
 			continue
 		}
-		r.Ratio, a, b = paired(a, b, confidence)
+		r.Ratio, a, b, _ = stat.Paired(a, b, confidence)
 		r.Same = r.Ratio.Contains(1)
 		r.Detectable = stat.Detectable(a, b, confidence)
 		if a, b := c.pairs(baseline, r.Network, pathValue); len(a) > 0 {
@@ -201,17 +201,6 @@ func (c cells) compare(t *Table, baseline string, confidence float64) {
 			r.Warnings = append(r.Warnings, far)
 		}
 	}
-}
-
-// paired returns the ratio other/base and the pairs that it was made of: those of
-// correlated neighbours are averaged.
-func paired(base, other []float64, confidence float64) (ratio stat.Interval, a, b []float64) {
-	a, b, size := stat.Batch(base, other, confidence)
-	ratio = stat.Ratio(a, b, confidence)
-	if size > 1 {
-		ratio.Warnings = append(ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", size))
-	}
-	return ratio, a, b
 }
 
 // maxNamed is how many blocks are worth naming one by one.

@@ -39,11 +39,11 @@ func valuesOf(trials []record.Result, name string) values {
 func (vs values) perBlock(of func([]float64) float64) map[int]float64 {
 	out := map[int]float64{}
 	for block, pairs := range vs {
-		var vs []float64
+		var each []float64
 		for _, p := range slices.Sorted(maps.Keys(pairs)) {
-			vs = append(vs, pairs[p])
+			each = append(each, pairs[p])
 		}
-		out[block] = of(vs)
+		out[block] = of(each)
 	}
 	return out
 }

@@ -144,21 +144,43 @@ func clause(rows []pivot.Row, of string, brief bool) string {
 // notes is what a reader must know of the rows of a table. What holds for
 // several networks is said once.
 func notes(t pivot.Table) []string {
-	var order []string
-	about := map[string][]string{}
+	var s said
 	for _, r := range t.Rows {
-		for _, w := range rowNotes(t, r) {
-			if about[w] == nil {
-				order = append(order, w)
-			}
-			about[w] = append(about[w], r.Network)
-		}
+		s.add(r.Network, rowNotes(t, r)...)
 	}
-	for i, w := range order {
-		order[i] = who(t.Rows, about[w]) + ": " + w
-	}
-	return order
+	return s.lines(func(names []string) string { return who(t.Rows, names) })
 }
+
+// said gathers what holds for several things, to say it once.
+type said struct {
+	order []string
+	about map[string][]string
+}
+
+// add says all of what of a thing.
+func (s *said) add(of string, what ...string) {
+	for _, w := range what {
+		if s.about == nil {
+			s.about = map[string][]string{}
+		}
+		if s.about[w] == nil {
+			s.order = append(s.order, w)
+		}
+		s.about[w] = append(s.about[w], of)
+	}
+}
+
+// lines has one for each thing that was said, which begins with what names makes of
+// those it holds for.
+func (s *said) lines(names func([]string) string) (out []string) {
+	for _, w := range s.order {
+		out = append(out, names(s.about[w])+": "+w)
+	}
+	return out
+}
+
+// each names all.
+func each(names []string) string { return strings.Join(names, ", ") }
 
 // who names networks of rows. Nobody reads a list of nearly all of many.
 func who(rows []pivot.Row, names []string) string {

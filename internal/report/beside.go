@@ -28,13 +28,7 @@ func (r Run) sideBySide(p pivot.Pivot) []beside {
 	var out []beside
 	for _, a := range p.Agreements(measures) {
 		b := beside{Title: besideTitle(a), Columns: besideColumns(a, p)}
-		for i := range a.Tables {
-			var row []cell
-			for _, c := range b.Columns {
-				row = append(row, cell{c.Cells[i], c.Class})
-			}
-			b.Rows = append(b.Rows, row)
-		}
+		b.Rows = byRow(b.Columns)
 		b.Notes = agreement(a, p.Baseline)
 		for _, t := range a.Tables {
 			if why := r.Tools[t.Probe].Differs; why != "" {

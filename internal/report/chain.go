@@ -37,13 +37,7 @@ func chains(p pivot.Pivot) []chain {
 			return slices.Index(p.Networks, a.Network) - slices.Index(p.Networks, b.Network)
 		})
 		c := chain{Title: chainTitle(g[0]), Columns: chainColumns(g), Notes: chainNotes(g)}
-		for i := range c.Columns[0].Cells {
-			var row []cell
-			for _, col := range c.Columns {
-				row = append(row, cell{col.Cells[i], col.Class})
-			}
-			c.Rows = append(c.Rows, row)
-		}
+		c.Rows = byRow(c.Columns)
 		if f, err := (painter{p}).chain(g); err != nil {
 			c.Notes = append(c.Notes, fmt.Sprintf("it is not drawn: %v", err))
 		} else {
@@ -158,26 +152,17 @@ func chainNotes(g []pivot.Chain) []string {
 			"A segment alone has two ends, with their " + ends + ", and a host on the way only passes on: a ratio below 1 says that passing on costs less than two ends. " +
 				"Where segments are long, their length is most of both, and the ratio is near 1."}
 	}
-	var order []string
-	about := map[string][]string{} // what holds for several spans is said once
+	var notes said
 	for _, c := range g {
 		for _, s := range c.Spans {
-			said := s.Ratio.Warnings
+			warnings := s.Ratio.Warnings
 			if s.Refused != "" {
-				said = []string{s.Refused} // and no ratio
+				warnings = []string{s.Refused} // and no ratio
 			}
-			for _, w := range said {
-				if about[w] == nil {
-					order = append(order, w)
-				}
-				about[w] = append(about[w], fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")))
-			}
+			notes.add(fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")), warnings...)
 		}
 	}
-	for _, w := range order {
-		out = append(out, strings.Join(about[w], ", ")+": "+w)
-	}
-	return out
+	return append(out, notes.lines(each)...)
 }
 
 // chain draws the values by the number of segments, and their sums beside them.

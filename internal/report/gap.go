@@ -178,17 +178,10 @@ func gapNotes(g pivot.Gap, baseline string) (out []string) {
 // cautions are what a reader must know of intervals, and of which. That there is none
 // is said once for all.
 func cautions(g pivot.Gap) []string {
-	var order []string
-	about := map[string][]string{}
+	var s said
 	add := func(of string, i stat.Interval) {
-		for _, w := range i.Warnings {
-			if !i.Bounded() {
-				continue
-			}
-			if about[w] == nil {
-				order = append(order, w)
-			}
-			about[w] = append(about[w], of)
+		if i.Bounded() {
+			s.add(of, i.Warnings...)
 		}
 	}
 	add("all of it", g.Total)
@@ -201,10 +194,7 @@ func cautions(g pivot.Gap) []string {
 	for _, e := range g.Extra {
 		add("what is added to "+wayWords[e.Kind].name, e.Time)
 	}
-	for i, w := range order {
-		order[i] = strings.Join(about[w], ", ") + ": " + w
-	}
-	return order
+	return s.lines(each)
 }
 
 // together says what the counters prove of packets that pass the path as one.

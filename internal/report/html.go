@@ -178,14 +178,22 @@ func (p painter) legend(network string) legend {
 func (p painter) table(t pivot.Table) tableView {
 	figures, missing := p.figures(t)
 	v := tableView{Title: levelText(t.Levels), Figures: figures, Columns: columns(t, p.p.Baseline), Notes: append(notes(t), missing...), Trials: trials(t)}
+	cells := byRow(v.Columns)
 	for i, r := range t.Rows {
-		row := rowView{legend: p.legend(r.Network), Baseline: r.Baseline}
-		for _, c := range v.Columns[1:] {
-			row.Cells = append(row.Cells, cell{c.Cells[i], c.Class})
-		}
-		v.Rows = append(v.Rows, row)
+		v.Rows = append(v.Rows, rowView{p.legend(r.Network), r.Baseline, cells[i][1:]})
 	}
 	return v
+}
+
+// byRow turns columns, which are equally long, into rows.
+func byRow(columns []column) [][]cell {
+	rows := make([][]cell, len(columns[0].Cells))
+	for _, c := range columns {
+		for i, text := range c.Cells {
+			rows[i] = append(rows[i], cell{text, c.Class})
+		}
+	}
+	return rows
 }
 
 // about says what a probe does and what its number is.

@@ -1,6 +1,21 @@
 package stat
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
+
+// Paired returns the ratio other/base of pairs in the order of time, the pairs that it
+// was made of, and how many of those given each of them is the average of (see Batch);
+// where that is not one, a warning says so.
+func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []float64, size int) {
+	b, o, size = Batch(base, other, confidence)
+	ratio = Ratio(b, o, confidence)
+	if size > 1 {
+		ratio.Warnings = append(ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", size))
+	}
+	return ratio, b, o, size
+}
 
 // Batch makes pairs independent enough for Ratio: where the log ratios of
 // neighbours in time are correlated, neighbours are averaged (geometrically, in
