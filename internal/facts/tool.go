@@ -27,9 +27,13 @@ func Tools() []ToolInfo {
 	const (
 		netperf    = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
 		osu        = "of OSU's micro-benchmarks (nobody makes one: build them, mvapich.cse.ohio-state.edu/benchmarks)"
+		calico     = "of Calico (no distribution has it: put the files of the images calico/node and calico/cni into /opt/calico)"
 		sparkyfish = "of sparkyfish (nobody makes one: build it, github.com/chrissnell/sparkyfish)"
 	)
 	tools := []ToolInfo{
+		{"/opt/calico/opt/cni/bin/calico", calico, []string{"-v"}, re(`v(\S+)`)},
+		{"/opt/calico/usr/bin/bird", calico, []string{"--version"}, re(`BIRD version (\S+)`)},
+		{"/opt/calico/usr/bin/calico-node", calico, []string{"-v"}, re(`Version: +v(\S+)`)},
 		{"bird", "bird2", []string{"--version"}, re(`BIRD version (\S+)`)},
 		{"curl", "curl", []string{"--version"}, re(`curl (\S+)`)},
 		{"docker", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
@@ -83,8 +87,11 @@ const versionTimeout = 5 * time.Second
 func Tool(ctx context.Context, name string) (path, version string, err error) {
 	tools := Tools()
 	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
-	if i < 0 && filepath.IsAbs(name) && Find(name) != "" {
-		return name, "", nil // a program of the caller's own
+	if i < 0 && filepath.IsAbs(name) { // a program of the caller's own
+		if Find(name) == "" {
+			return "", "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
+		}
+		return name, "", nil
 	}
 	if i < 0 {
 		var known []string

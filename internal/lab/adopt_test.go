@@ -75,9 +75,9 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What a service writes to a private directory is seen by its place and by nobody
-// else, who both see what was there before.
-func TestServicePrivate(t *testing.T) {
+// What a service or a command writes to a private directory is seen by its place and
+// by nobody else, who both see what was there before.
+func TestPrivate(t *testing.T) {
 	s, _ := openLogs(t, "a", "b")
 	dir := t.TempDir()
 	if err := os.WriteFile(dir+"/before", nil, 0o644); err != nil {
@@ -92,7 +92,7 @@ func TestServicePrivate(t *testing.T) {
 	}
 	err := s.Apply(t.Context(), []plan.Step{
 		{In: "a", Exec: &plan.Exec{Argv: weirDaemon("need="+dir+"/one", "need="+dir+"/two")}},
-		{In: "b", Exec: &plan.Exec{Argv: weirDaemon("need=" + dir + "/before")}},
+		{In: "b", Exec: &plan.Exec{Argv: weirDaemon("need="+dir+"/before", "touch="+dir+"/three"), Private: []string{dir}}},
 	})
 	if err != nil {
 		t.Error(err)

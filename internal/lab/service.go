@@ -70,6 +70,9 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	if err := l.state(p); err != nil {
 		return err
 	}
+	if err := p.private(e.Private); err != nil {
+		return err
+	}
 	timed, cancel := bound(ctx, e.Seconds())
 	out, err := l.output(timed, p, e.Env, e.Argv)
 	cancel()
@@ -97,9 +100,11 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 }
 
 // environ is this program's environment, with env of the plan. What a daemon writes
-// to a temporary file, as containerd does its stacks, is gone with its host.
+// to a temporary file, as containerd does its stacks, is gone with its host. It finds
+// the programs of administrators, iptables for one, which other users' PATH leaves out
+// on Debian.
 func (l *lab) environ(env []string) []string {
-	return append(append(os.Environ(), "TMPDIR="+hostns.Dir), plan.Expand(l.values, env...)...)
+	return append(append(os.Environ(), "TMPDIR="+hostns.Dir, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin"), plan.Expand(l.values, env...)...)
 }
 
 // bound gives a command a time.

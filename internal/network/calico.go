@@ -1,176 +1,211 @@
 package network
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
-	"net/netip"
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// CalicoBGP is the data path of Calico without its tunnels, from the parts that
-// make it: BIRD, which tells every host by BGP which blocks of addresses the
-// others have, and per pod a veth, a host route and proxy ARP. There is no bridge
-// and no encapsulation.
+// Calico connects the pods by Calico itself: Felix routes them and filters their
+// packets, its CNI plugin attaches them, and confd and its own BIRD tell the hosts
+// of each other's blocks of addresses. etcd, on the first host, is its store, so
+// that nothing of Kubernetes is needed.
 //
-// Note: it is not Calico. The steps are those of Felix and confd, which are not
-// here. Nor are Felix's chains of iptables rules, which every packet of a real
-// Calico goes through even when there is no policy: their cost is not in here.
-type CalicoBGP struct {
-	AS int `yaml:"as"` // number of the autonomous system, 1 to 1<<32-1
+// Its programs are in no distribution. They come in the images calico/node and
+// calico/cni, whose files Dir holds.
+type Calico struct {
+	Mode  string `yaml:"mode"`  // bgp: no encapsulation; ipip: IPv4 in IPv4; vxlan: VXLAN, without BIRD
+	AS    int    `yaml:"as"`    // number of the autonomous system, 1 to 1<<32-1
+	Rules int    `yaml:"rules"` // of a policy for what pods send, and as many for what they receive, 0 to 10000; none matches
+	Dir   string `yaml:"dir"`   // where the files of the two images are
 }
 
-// DefaultAS is what Calico takes: the first one for private use (RFC 6996).
-const DefaultAS = 64512
-
-// Calico's names and numbers. The gateway is the same in all pods, and no device
-// has the IPv4 one: proxy ARP answers for it. A device has the IPv6 one.
-var (
-	calicoGateway  = netip.MustParsePrefix("169.254.1.1/32")
-	calicoGateway6 = netip.MustParsePrefix("fe80::ecee:eeff:feee:eeee/64")
-)
-
+// Ways of Calico between hosts.
 const (
-	calicoDev    = "cali" // and a number
-	calicoBlock  = 26     // prefix of the addresses that a host is given at a time
-	calicoBlock6 = 122    // the same of IPv6
-	bird         = "bird" // the daemon, and what the kernel calls its routes
-	birdControl  = plan.Dir + "/bird.ctl"
-	calicoWait   = 60 // seconds; BIRD asks again after 1 s, and a busy machine is slow
+	CalicoBGPMode = "bgp"
+	CalicoIPIP    = "ipip"
+	CalicoVXLAN   = "vxlan"
 )
 
-// Plan connects the pods with their hosts, starts BIRD everywhere, and waits
-// until every host has heard of every block.
-func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
-	const name = "calico-bgp-datapath"
-	if err := checkHosts(name, t, 1); err != nil {
+// CalicoDir is where the files of Calico's images are when nothing else is said.
+const CalicoDir = "/opt/calico"
+
+// calicoModes are by the name of the mode. An address pool encapsulates by IPIP or
+// by VXLAN, always or never; overhead is in bytes, over IPv4; dev is the device that
+// Felix makes for it.
+var calicoModes = map[string]struct {
+	backend, ipip, vxlan string
+	dev, kind            string
+	overhead             int
+}{
+	CalicoBGPMode: {backend: "bird", ipip: "Never", vxlan: "Never"},
+	CalicoIPIP:    {backend: "bird", ipip: "Always", vxlan: "Never", dev: "tunl0", kind: "ipip", overhead: 20},
+	CalicoVXLAN:   {backend: "vxlan", ipip: "Never", vxlan: "Always", dev: "vxlan.calico", kind: "vxlan", overhead: 50},
+}
+
+// Plan starts the store, makes the hosts nodes of Calico and attaches their pods,
+// starts Felix and, but for VXLAN, BIRD, and waits until every host knows the way to
+// every block.
+func (n Calico) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkHosts("calico", t, 1); err != nil {
 		return plan.Plan{}, err
 	}
-	if n.AS < 1 || n.AS > 1<<32-1 {
-		return plan.Plan{}, fmt.Errorf("%s: as %d is outside 1..%d", name, n.AS, 1<<32-1)
+	mode, ok := calicoModes[n.Mode]
+	switch {
+	case !ok:
+		return plan.Plan{}, fmt.Errorf("calico: mode %q is none of %s, %s and %s", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN)
+	case n.AS < 1 || n.AS > 1<<32-1:
+		return plan.Plan{}, fmt.Errorf("calico: as %d is outside 1..%d", n.AS, 1<<32-1)
+	case !filepath.IsAbs(n.Dir):
+		return plan.Plan{}, fmt.Errorf("calico: dir %q is not an absolute path", n.Dir)
+	case is6(t.PodAll.Addr()) || underlay6(t):
+		return plan.Plan{}, errors.New("calico: hosts and pods are IPv4 only here; calico-bgp-datapath has IPv6")
 	}
-	mtu, err := podMTU(name, t, 0)
+	mtu, err := podMTU("calico", t, mode.overhead)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if err := oneFamily(name, t); err != nil {
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, mode.overhead)}
+	policies, err := n.policies(t)
+	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	p.Steps = append(p.Steps, etcd(t)...)
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
-		if !is6(t.PodAll.Addr()) {
-			// Proxy ARP answers only for what is reached over another device
-			// (net/ipv4/arp.c, arp_process), which on a machine is its default
-			// route. Nothing is ever sent there.
-			p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}})
+		node, err := n.node(t, h, mtu)
+		if err != nil {
+			return plan.Plan{}, err
 		}
-		for i, pod := range h.Pods {
-			p.Steps = append(p.Steps, calicoPod(h, pod, fmt.Sprint(calicoDev, i+1), mtu)...)
-		}
-		p.Steps = append(p.Steps,
-			plan.Step{In: h.Name, File: &plan.File{Name: "bird.conf", Content: n.config(t, h)}},
-			plan.Step{In: h.Name, Service: &plan.Service{Name: bird,
-				Argv:  []string{bird, "-f", "-c", plan.Dir + "/bird.conf", "-s", birdControl},
-				Ready: plan.Ready{File: birdControl}}})
+		p.Steps = append(p.Steps, node...)
 	}
-	p.Expect = expect(t, p)
+	p.Steps = append(p.Steps, policies...)
+	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
-		if routes := learned(t, h); len(routes.Lines) > 0 {
+		felix := &plan.Service{Name: "felix", Argv: []string{n.Dir + "/usr/bin/calico-node", "-felix"}, Env: n.env(t, h),
+			Ready: plan.Ready{Argv: []string{n.Dir + "/usr/bin/calico-node", "-felix-ready"}, Timeout: calicoWait}}
+		if mode.dev != "" {
+			felix.Makes = []string{mode.dev}
+			tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: mode.dev, MTU: mtu, Carries: true, Across: true})
+		}
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
+		if mode.backend == bird {
+			p.Steps = append(p.Steps, n.bird(t, h)...)
+		}
+		if t.NoOffload {
+			p.Steps = append(p.Steps, n.noOffload(h)...)
+		}
+	}
+	p.Expect = expect(t, p, tunnels...)
+	for _, h := range t.Hosts {
+		if routes := n.routes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})
 			p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &routes})
 		}
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Exec: &plan.Exec{
-			Argv: []string{bird, "--version"}, Found: "bird.version"}})
 	}
 	return p, nil
 }
 
-// calicoPod connects pod to h by the veth called port, with the settings that
-// Felix makes (felix/dataplane/linux/endpoint_mgr.go, configureInterface).
-func calicoPod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
-	a := pod.Addr.Addr()
-	alone := netip.PrefixFrom(a, a.BitLen())
-	steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}}}
-	gw, all := calicoGateway, netip.PrefixFrom(netip.IPv4Unspecified(), 0)
-	if is6(a) {
-		gw, all = calicoGateway6, netip.PrefixFrom(netip.IPv6Unspecified(), 0)
-		steps = append(steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}})
-	} else {
-		steps = append(steps,
-			plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: "net.ipv4.conf." + port + ".proxy_arp", Value: "1"}},
-			// Otherwise it answers after a random part of 0.8 s (arp(7)).
-			plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: "net.ipv4.neigh." + port + ".proxy_delay", Value: "0"}})
+// env tells the programs of Calico on h who they are. Each takes of it what it knows;
+// Felix has its own names for what others share.
+func (n Calico) env(t topo.Topology, h topo.Host) []string {
+	mode := calicoModes[n.Mode]
+	store := "http://" + etcdAddr(t)
+	return []string{
+		"DATASTORE_TYPE=etcdv3", "ETCD_ENDPOINTS=" + store, "NODENAME=" + h.Name,
+		"CALICO_NODENAME_FILE=" + plan.Dir + "/nodename", "CALICO_NETWORKING_BACKEND=" + mode.backend,
+		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", n.AS),
+		"CALICO_IPV4POOL_CIDR=" + t.PodAll.String(), fmt.Sprint("CALICO_IPV4POOL_BLOCK_SIZE=", calicoBlock),
+		"CALICO_IPV4POOL_IPIP=" + mode.ipip, "CALICO_IPV4POOL_VXLAN=" + mode.vxlan, "CALICO_IPV4POOL_NAT_OUTGOING=false",
+		"FELIX_DATASTORETYPE=etcdv3", "FELIX_ETCDENDPOINTS=" + store, "FELIX_FELIXHOSTNAME=" + h.Name,
+		"FELIX_HEALTHENABLED=true", "FELIX_IPV6SUPPORT=false", "FELIX_LOGFILEPATH=none", "FELIX_LOGSEVERITYSYS=none",
+		"FELIX_XDPENABLED=false",            // its programs are where only the image has them
+		"FELIX_USAGEREPORTINGENABLED=false", // it would tell the Internet
 	}
-	return append(steps,
-		plan.Step{In: h.Name, Route: &plan.Route{Dst: alone, Dev: port}},
-		plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone}},
-		plan.Step{In: pod.Name, Route: &plan.Route{Dst: all, Via: gw.Addr(), Dev: podDev}})
 }
 
-// blocks returns the blocks of addresses that the pods of h are in, in order.
-func blocks(h topo.Host) []netip.Prefix {
-	var bs []netip.Prefix
+// node makes h a node of Calico and attaches its pods. A host gets the blocks that
+// the addresses of its pods are in; the address of its tunnel comes from these, too.
+func (n Calico) node(t topo.Topology, h topo.Host, mtu int) ([]plan.Step, error) {
+	list := conflist{Version: cniVersion, Name: "calico", Plugins: []plugin{{
+		"type": "calico", "ipam": map[string]any{"type": "calico-ipam"}, "ipam_lock_file": plan.Dir + "/ipam.lock",
+		"datastore_type": "etcdv3", "etcd_endpoints": "http://" + etcdAddr(t),
+		"nodename": h.Name, "nodename_file": plan.Dir + "/nodename",
+		"mtu": mtu, "log_file_path": plan.Dir + "/cni.log"}}}
+	b, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("calico: %w", err)
+	}
+	steps := append(router(h, false, true),
+		plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}}, // as CalicoBGP has it
+		n.run(t, h, "-startup"),
+		plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{n.Dir + "/opt/cni/bin/calico", "-v"}, Found: "calico.version"}},
+		plan.Step{In: h.Name, File: &plan.File{Name: cniFile, Content: string(b) + "\n"}})
 	for _, pod := range h.Pods {
-		bits := calicoBlock
-		if is6(pod.Addr.Addr()) {
-			bits = calicoBlock6
-		}
-		bs = append(bs, netip.PrefixFrom(pod.Addr.Addr(), bits).Masked())
+		steps = append(steps, addPod(h, pod, []string{"CNI_PATH=" + n.Dir + "/opt/cni/bin"}))
 	}
-	return slices.Compact(bs) // pods are numbered in order
+	if calicoModes[n.Mode].dev != "" {
+		steps = append(steps, n.run(t, h, "-allocate-tunnel-addrs", "-allocate-tunnel-addrs-run-once"))
+	}
+	return steps, nil
 }
 
-// learned is what BIRD must have put into h's table: a route to every block of
-// every other host, over the underlay.
-func learned(t topo.Topology, h topo.Host) plan.Output {
-	o := plan.Output{Argv: []string{"ip", "-4", "route", "show", "proto", bird}}
-	if is6(t.PodAll.Addr()) {
-		o.Argv[1] = "-6"
+// run is a command of calico-node on h. Whatever it is told, it makes directories in
+// /var/lib and /var/log, and Felix writes a file to /var/lib/calico.
+func (n Calico) run(t topo.Topology, h topo.Host, args ...string) plan.Step {
+	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: append([]string{n.Dir + "/usr/bin/calico-node"}, args...), Env: n.env(t, h),
+		Private: []string{"/var/lib", "/var/log"}}}
+}
+
+// bird lets confd write the configuration of Calico's BIRD on h, and starts it. confd
+// does so once: no host and no block comes later.
+func (n Calico) bird(t topo.Topology, h topo.Host) []plan.Step {
+	const confd = plan.Dir + "/confd"
+	// confd looks for templates below its own directory, and the way up ends at the root.
+	templates := strings.Repeat("../", 32) + n.Dir + "/etc/calico/confd/templates/"
+	var steps []plan.Step
+	for _, name := range []string{"bird_aggr.cfg", "bird_ipam.cfg", "bird.cfg"} { // the last includes the others
+		steps = append(steps, plan.Step{In: h.Name, File: &plan.File{Name: "confd/conf.d/" + name + ".toml",
+			Content: fmt.Sprintf("[template]\nprefix = \"/calico\"\nkeys = [\"/\"]\nsrc = %q\ndest = %q\n", templates+name+".template", confd+"/"+name)}})
 	}
-	for _, peer := range t.Hosts {
-		if peer.Name == h.Name {
-			continue
-		}
+	program := n.Dir + "/usr/bin/bird"
+	return append(steps,
+		n.run(t, h, "-confd", "-confd-run-once", "-confd-confdir", confd),
+		plan.Step{In: h.Name, Service: &plan.Service{Name: bird,
+			Argv:  []string{program, "-R", "-d", "-s", birdControl, "-c", confd + "/bird.cfg"},
+			Ready: plan.Ready{File: birdControl}}},
+		plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{program, "--version"}, Found: "calico.bird"}})
+}
+
+// noOffload switches off the offloads of what Calico made on h.
+func (n Calico) noOffload(h topo.Host) []plan.Step {
+	var steps []plan.Step
+	for _, pod := range h.Pods {
+		steps = append(steps,
+			plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: noOffload("veth")}},
+			plan.Step{In: h.Name, Offload: &plan.Offload{Dev: calicoDev + pod.Name, Features: noOffload("veth")}})
+	}
+	if m := calicoModes[n.Mode]; m.dev != "" {
+		steps = append(steps, plan.Step{In: h.Name, Offload: &plan.Offload{Dev: m.dev, Features: noOffload(m.kind)}})
+	}
+	return steps
+}
+
+// routes is what h must know: the way to every block of every other host, by the
+// device of the mode.
+func (n Calico) routes(t topo.Topology, h topo.Host) plan.Output {
+	if n.Mode == CalicoBGPMode {
+		return learned(t, h)
+	}
+	o := plan.Output{Argv: []string{"ip", "-4", "route", "show", "dev", calicoModes[n.Mode].dev}}
+	for _, peer := range others(t, h) {
 		for _, b := range blocks(peer) {
-			o.Lines = append(o.Lines, fmt.Sprintf("%v via %v dev %s ", b, peer.Addr.Addr(), h.Dev))
+			o.Lines = append(o.Lines, fmt.Sprintf("%v via ", b))
 		}
 	}
 	return o
-}
-
-// config is BIRD's configuration of h: a full mesh, with the protocols of Calico's
-// template (confd/etc/calico/confd/templates/bird.cfg.template).
-func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
-	family := "ipv4"
-	if is6(t.PodAll.Addr()) {
-		family = "ipv6"
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "log stderr all;\nrouter id %v;\n", routerID(h.Addr.Addr()))
-	b.WriteString("protocol device { scan time 2; }\n")
-	// The underlay, without which no next hop can be reached, and no pod.
-	fmt.Fprintf(&b, "protocol direct { interface -\"%s*\", \"*\"; %s; }\n", calicoDev, family)
-	// A block in a black hole: an address without a pod goes nowhere.
-	fmt.Fprintf(&b, "protocol static blocks {\n  %s;\n", family)
-	for _, p := range blocks(h) {
-		fmt.Fprintf(&b, "  route %v blackhole;\n", p)
-	}
-	fmt.Fprintf(&b, "}\nprotocol kernel {\n  scan time 2;\n  %s { import none; export where source = RTS_BGP || proto = \"blocks\"; };\n}\n", family)
-	for _, peer := range t.Hosts {
-		if peer.Name == h.Name {
-			continue
-		}
-		fmt.Fprintf(&b, "protocol bgp %s {\n  debug { states };\n  local %v as %d;\n  neighbor %v as %d;\n", peer.Name, h.Addr.Addr(), n.AS, peer.Addr.Addr(), n.AS)
-		fmt.Fprintf(&b, "  connect delay time 1;\n  connect retry time 1;\n  %s { import all; export where proto = \"blocks\"; next hop self; };\n}\n", family)
-	}
-	return b.String()
-}
-
-// routerID is a number of 32 bits in the form of an IPv4 address (RFC 4271, 4.2).
-func routerID(a netip.Addr) netip.Addr {
-	b := a.AsSlice()
-	return netip.AddrFrom4([4]byte(b[len(b)-4:]))
 }

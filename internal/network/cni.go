@@ -165,8 +165,7 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 	if err != nil {
 		return nil, err
 	}
-	const file = "cni/weir.conflist"
-	steps := []plan.Step{{In: h.Name, File: &plan.File{Name: file, Content: string(b) + "\n"}}}
+	steps := []plan.Step{{In: h.Name, File: &plan.File{Name: cniFile, Content: string(b) + "\n"}}}
 	if is6(h.PodNet.Addr()) {
 		// Plugins count on the kernel's default: a router needs a link-local address.
 		steps = append(steps, plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: "net.ipv6.conf.default.addr_gen_mode", Value: "0"}})
@@ -177,21 +176,28 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 	}
 	bridge, _ := first["bridge"].(string)
 	for i, pod := range h.Pods {
-		var makes []string
+		add := addPod(h, pod, env)
 		if i == 0 && bridge != "" {
-			makes = append(makes, bridge)
+			add.Exec.Makes = append(add.Exec.Makes, bridge)
 		}
-		makes = append(makes, pod.Name+"/"+podDev)
-		words := []string{plan.Dir + "/" + file, pod.Name, pod.Addr.Addr().String()}
-		steps = append(steps, plan.Step{In: h.Name, Exec: &plan.Exec{Env: env, Makes: makes,
-			Argv: append([]string{"weir", "cni", "add"}, words...),
-			Undo: append([]string{"weir", "cni", "del"}, words...)}})
+		steps = append(steps, add)
 	}
 	steps = append(steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{hostLocal}, Found: "cni.plugins"}})
 	if t.NoOffload && !l.flat {
 		steps = append(steps, l.noOffload(h, bridge)...)
 	}
 	return steps, nil
+}
+
+// cniFile is the configuration list of a host's network.
+const cniFile = "cni/weir.conflist"
+
+// addPod attaches pod to the network of h's cniFile, as long as the network lasts.
+func addPod(h topo.Host, pod topo.Pod, env []string) plan.Step {
+	words := []string{plan.Dir + "/" + cniFile, pod.Name, pod.Addr.Addr().String()}
+	return plan.Step{In: h.Name, Exec: &plan.Exec{Env: env, Makes: []string{pod.Name + "/" + podDev},
+		Argv: append([]string{"weir", "cni", "add"}, words...),
+		Undo: append([]string{"weir", "cni", "del"}, words...)}}
 }
 
 // noOffload switches off the offloads of what the plugins made on h.

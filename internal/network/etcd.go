@@ -21,3 +21,8 @@ func etcd(t topo.Topology, args ...string) []plan.Step {
 		{In: h.Name, Exec: &plan.Exec{Argv: []string{"etcd", "--version"}, Found: "etcd.version"}},
 	}
 }
+
+// etcdPut is the command that puts a value into the store.
+func etcdPut(t topo.Topology, key, value string) []string {
+	return []string{"etcdctl", "--endpoints=http://" + etcdAddr(t), "put", key, value}
+}

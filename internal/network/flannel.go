@@ -159,7 +159,7 @@ func (f flannel) store(t topo.Topology) ([]plan.Step, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
-	put := []string{"etcdctl", "--endpoints=http://" + etcdAddr(t), "put", flannelPrefix + "/config", string(config)}
+	put := etcdPut(t, flannelPrefix+"/config", string(config))
 	return append(etcd(t), plan.Step{In: t.Hosts[0].Name, Exec: &plan.Exec{Argv: put}}), nil
 }
 

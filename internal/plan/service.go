@@ -66,7 +66,8 @@ type Exec struct {
 	Keep string `json:"keep,omitempty"`
 	// Timeout is how many seconds the command may take: a daemon that runs and does
 	// not answer would keep it for ever. 0 is ExecTimeout.
-	Timeout int `json:"timeout,omitempty"`
+	Timeout int      `json:"timeout,omitempty"`
+	Private []string `json:"private,omitempty"` // as in Service
 	// Remedy is what to do when the command fails, for the end of the error.
 	Remedy string `json:"remedy,omitempty"`
 	// Undo is a command that undoes it, with the same Env. It runs when the network
@@ -99,7 +100,7 @@ type Output struct {
 
 // Check returns an error that names the first of Lines that out does not have.
 func (o Output) Check(out string) error {
-	left := strings.Split(strings.TrimSpace(out), "\n")
+	left := strings.Split(out, "\n") // with the spaces at the ends, which tell "eth0" from "eth01"
 	for _, want := range o.Lines {
 		i := slices.IndexFunc(left, func(line string) bool { return strings.Contains(line, want) })
 		if i < 0 {
