@@ -38,7 +38,7 @@ var Networks = map[string]Network{
 	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD tells by BGP, as in Calico",
 		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; Calico's policies are not here", "none; Calico leaves it to Kubernetes"}},
 	"calico": {func() network.Driver {
-		return &network.Calico{Mode: network.CalicoBGPMode, AS: network.DefaultAS, Dir: network.CalicoDir}
+		return &network.Calico{Mode: network.CalicoBGPMode, Filter: network.CalicoIPTablesNFT, AS: network.DefaultAS, Dir: network.CalicoDir}
 	}, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD tells by BGP; you must have its images' files",
 		Properties{Routed, "calico-ipam, a /26 block per host", "a profile that lets all pass; rules of iptables and ipset", "none; Calico leaves it to Kubernetes"}},
 	"ovs": {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge",

@@ -19,10 +19,13 @@ import (
 // Its programs are in no distribution. They come in the images calico/node and
 // calico/cni, whose files Dir holds.
 type Calico struct {
-	Mode  string `yaml:"mode"`  // bgp: no encapsulation; ipip: IPv4 in IPv4; vxlan: VXLAN, without BIRD
-	AS    int    `yaml:"as"`    // number of the autonomous system, 1 to 1<<32-1
-	Rules int    `yaml:"rules"` // of a policy for what pods send, and as many for what they receive, 0 to 10000; none matches
-	Dir   string `yaml:"dir"`   // where the files of the two images are
+	Mode string `yaml:"mode"` // bgp: no encapsulation; ipip: IPv4 in IPv4; vxlan: VXLAN, without BIRD
+	AS   int    `yaml:"as"`   // number of the autonomous system, 1 to 1<<32-1
+	// Filter is what Felix makes its rules with: iptables-nft, iptables-legacy or
+	// nftables. By itself it takes what has rules already, and a new host has none.
+	Filter string `yaml:"filter"`
+	Rules  int    `yaml:"rules"` // of a policy for what pods send, and as many for what they receive, 0 to 10000; none matches
+	Dir    string `yaml:"dir"`   // where the files of the two images are
 }
 
 // Ways of Calico between hosts.
@@ -31,6 +34,21 @@ const (
 	CalicoIPIP    = "ipip"
 	CalicoVXLAN   = "vxlan"
 )
+
+// Packet filters that Calico has rules for.
+const (
+	CalicoIPTablesNFT    = "iptables-nft"
+	CalicoIPTablesLegacy = "iptables-legacy"
+	CalicoNFTables       = "nftables"
+)
+
+// calicoFilters are by the name of the filter: what Felix is told, and the programs
+// that it runs.
+var calicoFilters = map[string]struct{ env, programs []string }{
+	CalicoIPTablesNFT:    {[]string{"FELIX_NFTABLESMODE=Disabled", "FELIX_IPTABLESBACKEND=nft"}, []string{"iptables-nft", "ipset"}},
+	CalicoIPTablesLegacy: {[]string{"FELIX_NFTABLESMODE=Disabled", "FELIX_IPTABLESBACKEND=legacy"}, []string{"iptables-legacy", "ipset"}},
+	CalicoNFTables:       {[]string{"FELIX_NFTABLESMODE=Enabled"}, []string{"nft"}},
+}
 
 // CalicoDir is where the files of Calico's images are when nothing else is said.
 const CalicoDir = "/opt/calico"
@@ -56,9 +74,12 @@ func (n Calico) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	mode, ok := calicoModes[n.Mode]
+	filter, known := calicoFilters[n.Filter]
 	switch {
 	case !ok:
 		return plan.Plan{}, fmt.Errorf("calico: mode %q is none of %s, %s and %s", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN)
+	case !known:
+		return plan.Plan{}, fmt.Errorf("calico: filter %q is none of %s, %s and %s", n.Filter, CalicoIPTablesNFT, CalicoIPTablesLegacy, CalicoNFTables)
 	case n.AS < 1 || n.AS > 1<<32-1:
 		return plan.Plan{}, fmt.Errorf("calico: as %d is outside 1..%d", n.AS, 1<<32-1)
 	case !filepath.IsAbs(n.Dir):
@@ -77,6 +98,9 @@ func (n Calico) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p.Steps = append(p.Steps, etcd(t)...)
 	for _, h := range t.Hosts {
+		for _, program := range filter.programs {
+			p.Steps = append(p.Steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{program, "--version"}, Found: program + ".version"}})
+		}
 		node, err := n.node(t, h, mtu)
 		if err != nil {
 			return plan.Plan{}, err
@@ -115,7 +139,7 @@ func (n Calico) Plan(t topo.Topology) (plan.Plan, error) {
 func (n Calico) env(t topo.Topology, h topo.Host) []string {
 	mode := calicoModes[n.Mode]
 	store := "http://" + etcdAddr(t)
-	return []string{
+	return append([]string{
 		"DATASTORE_TYPE=etcdv3", "ETCD_ENDPOINTS=" + store, "NODENAME=" + h.Name,
 		"CALICO_NODENAME_FILE=" + plan.Dir + "/nodename", "CALICO_NETWORKING_BACKEND=" + mode.backend,
 		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", n.AS),
@@ -124,8 +148,9 @@ func (n Calico) env(t topo.Topology, h topo.Host) []string {
 		"FELIX_DATASTORETYPE=etcdv3", "FELIX_ETCDENDPOINTS=" + store, "FELIX_FELIXHOSTNAME=" + h.Name,
 		"FELIX_HEALTHENABLED=true", "FELIX_IPV6SUPPORT=false", "FELIX_LOGFILEPATH=none", "FELIX_LOGSEVERITYSYS=none",
 		"FELIX_XDPENABLED=false",            // its programs are where only the image has them
+		"FELIX_DebugSkipCTLBCleanup=true",   // it would look for what it left in the machine's control groups
 		"FELIX_USAGEREPORTINGENABLED=false", // it would tell the Internet
-	}
+	}, calicoFilters[n.Filter].env...)
 }
 
 // node makes h a node of Calico and attaches its pods. A host gets the blocks that
