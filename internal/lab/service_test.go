@@ -99,9 +99,9 @@ func TestService(t *testing.T) {
 			Argv:  weirDaemon("need={dir}/etc/conf", "env=WHERE", "env=TMPDIR", "say=so far", "say=up and running", "fork", "hang"),
 			Ready: plan.Ready{Line: "up and"}}},
 		{In: "a", Service: &plan.Service{Name: "file", Argv: weirDaemon("touch={dir}/here", "hang"), Ready: plan.Ready{File: "{dir}/here"}}},
-		{In: "a", Service: &plan.Service{Name: "command", Argv: weirDaemon("touch={dir}/there", "hang"),
+		{In: "a", Service: &plan.Service{Name: "command", Argv: weirDaemon("touch={dir}/there", "touch=in-its-directory", "hang"),
 			Ready: plan.Ready{Argv: weirDaemon("need={dir}/there")}, Makes: []string{"lo"}}},
-		{In: "a", Exec: &plan.Exec{Argv: weirDaemon("need={dir}/there", "say=1.2.3 of it", "say=more"), Found: "version"}},
+		{In: "a", Exec: &plan.Exec{Argv: weirDaemon("need={dir}/there", "need={dir}/in-its-directory", "say=1.2.3 of it", "say=more"), Found: "version"}},
 		{In: "a", Exec: &plan.Exec{Env: []string{"V=on stderr"}, Argv: weirDaemon("env=V"), Found: "bird"}},
 		{In: "b", Service: &plan.Service{Name: "file", Argv: weirDaemon("touch={dir}/other", "hang"), Ready: plan.Ready{File: "{dir}/other"}}},
 	})

@@ -20,8 +20,9 @@ const Dir = "{dir}"
 const Cgroup = "{cgroup}"
 
 // A Service is a daemon that runs in a place from its step on until the network
-// is closed. It must stay in the foreground. The step is done when the service is
-// ready; a service that ends before the network does makes its trials fail.
+// is closed, in the directory Dir. It must stay in the foreground. The step is done
+// when the service is ready; a service that ends before the network does makes its
+// trials fail.
 type Service struct {
 	Name  string   `json:"name"` // of the service in messages, and of its log
 	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program
