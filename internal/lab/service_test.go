@@ -194,6 +194,8 @@ func TestServiceFails(t *testing.T) {
 		{"says nothing of being ready", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("hang"), Ready: plan.Ready{Timeout: 1}}},
 			"the plan does not say how it is known to be ready"},
 		{"is not there", plan.Step{Service: &plan.Service{Name: "d", Argv: []string{"no-such-program"}}}, `service d: exec: "no-such-program": executable file not found`},
+		{"needs what no kernel has", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon(), Kernel: []string{"dummy", "nonsense"}}},
+			"service d: needs "},
 		{"opens what is not there", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon(), Opens: []string{"/dev/null", "/dev/nonsense"}}},
 			"service d: open /dev/nonsense: no such file or directory: load its module as root (modprobe nonsense)"},
 		{"makes nothing", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("say=up", "hang"), Ready: plan.Ready{Line: "up"}, Makes: []string{"lo", "br9"}}},

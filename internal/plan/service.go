@@ -28,7 +28,10 @@ type Service struct {
 	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
-	Root  bool     `json:"root,omitempty"`  // it must be root of the machine, not of a user namespace
+	// Kernel is what it needs of the kernel, and ends without a word of or does
+	// without: dummy, openvswitch.
+	Kernel []string `json:"kernel,omitempty"`
+	Root   bool     `json:"root,omitempty"` // it must be root of the machine, not of a user namespace
 	// Private directories of the machine are as they are, but what is written to
 	// them is seen in the place alone, and ends with it.
 	Private []string `json:"private,omitempty"`
