@@ -50,7 +50,7 @@ func unsupported(err error, feature string) error {
 		return err
 	}
 	o := options[feature]
-	fix := "boot a kernel that was built with it"
+	fix := "boot a kernel that was built with it, as weir run --in-vm does"
 	if o[1] != "" {
 		fix = fmt.Sprintf("load its module as root (modprobe %s), or %s", o[1], fix)
 	}
