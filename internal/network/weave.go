@@ -11,8 +11,8 @@ import (
 
 // Weave connects the pods of all hosts as one Ethernet segment by the router of
 // Weave Net 2.8, which the user must have: its makers have stopped, and it is in
-// no distribution. It was tried on a build of v2.8.1 in a guest (Linux 6.1), every
-// mode; on no machine's own kernel yet.
+// no distribution. It was tried on a build of v2.8.1 in a guest (Linux 6.1), in
+// every mode, between two hosts, as root and not; on no machine's own kernel yet.
 //
 // A router that cannot have the path that it was asked for takes another one and
 // logs a line. So the path of every connection is awaited, and looked at before
