@@ -99,6 +99,7 @@ func networksPage(t *testing.T) []byte {
 		row("versions, in every result", found(p))
 		row("packages", packages(t, p))
 		row("device files", opens(p))
+		row("in the kernel", ofKernel(p))
 		for _, o := range Options(n.New()) {
 			row("option `"+o+"`", []string{says.option(n, o)})
 		}
@@ -120,8 +121,8 @@ github.com/projectcalico/api by a directory of it. calico-bgp-datapath is the da
 rules of iptables or eBPF that Felix adds to it: its cost is no number of Calico's. IP-in-IP, Calico's usual tunnel, is
 not built.
 
-**weave** is in no distribution, and 2.8.1 is the last release of its makers. Its network runs the weaver that is in PATH, and is
-skipped without one.
+**weave** is in no distribution, and 2.8.1 is the last release of its makers. Its networks run the weaver that is in PATH, and
+are skipped without one.
 `
 
 func defaultPlan(t *testing.T, n Network) (plan.Plan, topo.Topology) {
@@ -245,6 +246,18 @@ func readyRow(after string) []string {
 		return nil
 	}
 	return []string{after}
+}
+
+// ofKernel is what p's daemons need of the kernel beside what the plan itself makes.
+func ofKernel(p plan.Plan) []string {
+	var names []string
+	for _, s := range p.Steps {
+		if s.Service != nil {
+			names = append(names, s.Service.Kernel...)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 func opens(p plan.Plan) []string {

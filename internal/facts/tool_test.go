@@ -73,7 +73,7 @@ func TestTool(t *testing.T) {
 		"sparkyfish-server": {"sparkyfish-server dev", "dev"},
 		"stress-ng":         {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
 		"tc":                {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
-		"weaver":            {"weave 2.8.1", "2.8.1"}, // by its source: there is no package
+		"weaver":            {"weave 2.8.1", "2.8.1"},
 	}
 	for _, info := range Tools() {
 		t.Run(info.Program, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/hostns"
@@ -24,7 +25,33 @@ func (p *place) needs(s *plan.Service) error {
 			return err
 		}
 	}
+	for _, feature := range s.Kernel {
+		if err := p.has(feature); err != nil {
+			return fmt.Errorf("needs %s: %w", feature, err)
+		}
+	}
 	return p.private(s.Private)
+}
+
+// has returns an error when the kernel lacks what a service needs of it. A module
+// that can be loaded is loaded by the question.
+func (p *place) has(feature string) error {
+	switch feature {
+	case "dummy":
+		a := netlink.NewLinkAttrs()
+		a.Name = "weir-dummy"
+		dev := &netlink.Dummy{LinkAttrs: a}
+		if err := p.nl.LinkAdd(dev); err != nil {
+			return unsupported(err, feature)
+		}
+		return p.nl.LinkDel(dev)
+	case "openvswitch":
+		if err := ovsKernel(); err != nil {
+			return unsupported(unix.EOPNOTSUPP, feature) // of ovsKernel, ENOENT
+		}
+		return nil
+	}
+	return fmt.Errorf("%q is neither dummy nor openvswitch", feature)
 }
 
 // private puts a layer over each of dirs that takes what is written in p. It is

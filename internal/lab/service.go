@@ -172,6 +172,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	d.stop = stop
 	cmd := command(life, plan.Expand(l.values, s.Argv...))
 	cmd.Env = l.environ(s.Env)
+	cmd.Dir = hostns.Dir // that it would be / of the machine (mntns_install) is no place for its files
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()

@@ -29,11 +29,13 @@ var ErrUnsupported = errors.New("not supported by this kernel")
 // that holds it where it can be one.
 var options = map[string][2]string{
 	"bridge":       {"CONFIG_BRIDGE", "bridge"},
+	"dummy":        {"CONFIG_DUMMY", "dummy"},
 	"geneve":       {"CONFIG_GENEVE", "geneve"},
 	"ipip":         {"CONFIG_NET_IPIP", "ipip"},
 	"ipvlan":       {"CONFIG_IPVLAN", "ipvlan"},
 	"macvlan":      {"CONFIG_MACVLAN", "macvlan"},
 	"netem":        {"CONFIG_NET_SCH_NETEM", "sch_netem"},
+	"openvswitch":  {"CONFIG_OPENVSWITCH", "openvswitch"},
 	"policy rules": {"CONFIG_IP_MULTIPLE_TABLES", ""},
 	"tbf":          {"CONFIG_NET_SCH_TBF", "sch_tbf"},
 	"veth":         {"CONFIG_VETH", "veth"},
@@ -48,7 +50,7 @@ func unsupported(err error, feature string) error {
 		return err
 	}
 	o := options[feature]
-	fix := "boot a kernel that was built with it"
+	fix := "boot a kernel that was built with it, as weir run --in-vm does"
 	if o[1] != "" {
 		fix = fmt.Sprintf("load its module as root (modprobe %s), or %s", o[1], fix)
 	}

@@ -55,7 +55,7 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	first := t.Hosts[0]
 	if n.Encrypted {
 		for _, h := range t.Hosts {
-			p.Steps = append(p.Steps, encrypts(h)...)
+			p.Steps = append(p.Steps, encrypts(h, "an encrypted overlay would pass nothing")...)
 		}
 	}
 	switch n.Control {
@@ -115,14 +115,14 @@ func swarm(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// encrypts finds out whether the kernel of h can do what Docker uses. Where it
-// cannot, Docker makes an encrypted overlay all the same, which passes nothing.
-func encrypts(h topo.Host) []plan.Step {
+// encrypts finds out whether the kernel of h can do what Docker and Weave use, and
+// says what comes of it where it cannot: they make their networks all the same.
+func encrypts(h topo.Host, without string) []plan.Step {
 	id := []string{"src", "127.0.0.1", "dst", "127.0.0.1", "proto", "esp", "spi", "1"}
 	state := func(verb string, args ...string) *plan.Exec {
 		return &plan.Exec{Argv: slices.Concat([]string{"ip", "xfrm", "state", verb}, id, args)}
 	}
 	add := state("add", "mode", "transport", "aead", "rfc4106(gcm(aes))", "0x0123456789abcdef0123456789abcdef01234567", "64")
-	add.Remedy = "an encrypted overlay would pass nothing without ESP and its cipher: load the modules as root (modprobe -a esp4 gcm), or leave encrypted out"
+	add.Remedy = without + " without ESP and its cipher: load the modules as root (modprobe -a esp4 gcm), or leave encrypted out"
 	return []plan.Step{{In: h.Name, Exec: add}, {In: h.Name, Exec: state("delete")}}
 }

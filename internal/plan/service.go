@@ -20,14 +20,18 @@ const Dir = "{dir}"
 const Cgroup = "{cgroup}"
 
 // A Service is a daemon that runs in a place from its step on until the network
-// is closed. It must stay in the foreground. The step is done when the service is
-// ready; a service that ends before the network does makes its trials fail.
+// is closed, in the directory Dir. It must stay in the foreground. The step is done
+// when the service is ready; a service that ends before the network does makes its
+// trials fail.
 type Service struct {
 	Name  string   `json:"name"` // of the service in messages, and of its log
 	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
-	Root  bool     `json:"root,omitempty"`  // it must be root of the machine, not of a user namespace
+	// Kernel is what it needs of the kernel, and ends without a word of or does
+	// without: dummy, openvswitch.
+	Kernel []string `json:"kernel,omitempty"`
+	Root   bool     `json:"root,omitempty"` // it must be root of the machine, not of a user namespace
 	// Private directories of the machine are as they are, but what is written to
 	// them is seen in the place alone, and ends with it.
 	Private []string `json:"private,omitempty"`

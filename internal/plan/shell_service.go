@@ -82,7 +82,7 @@ func (s Service) shell(in string) []fmt.Stringer {
 		ready = fmt.Sprintf("grep -qF %s %s", quote(r.Line), log)
 	}
 	return []fmt.Stringer{
-		text(fmt.Sprintf("%s >%s 2>&1 &", run(in, s.Env, s.Argv), log)),
+		text(fmt.Sprintf("cd %s && %s >%s 2>&1 &", shellDir(in), run(in, s.Env, s.Argv), log)),
 		until(ready, r.Seconds())}
 }
 
