@@ -4,7 +4,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # Debian packages that the tests drive for real.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
-	docker.io etcd-server etcd-client containernetworking-plugins iptables nftables gcc libc6-dev \
+	docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
 PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 

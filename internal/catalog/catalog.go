@@ -37,10 +37,12 @@ var Networks = map[string]Network{
 		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
 	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD tells by BGP, as in Calico",
 		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; Calico's policies are not here", "none; Calico leaves it to Kubernetes"}},
-	"calico": {func() network.Driver {
-		return &network.Calico{Mode: network.CalicoBGPMode, Filter: network.CalicoIPTablesNFT, AS: network.DefaultAS, Dir: network.CalicoDir}
-	}, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD tells by BGP; you must have its images' files",
-		Properties{Routed, "calico-ipam, a /26 block per host", "a profile that lets all pass; rules of iptables and ipset", "none; Calico leaves it to Kubernetes"}},
+	"calico": {func() network.Driver { return calico(network.CalicoBGPMode) }, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD tells by BGP; you must have its images' files",
+		Properties{Routed, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
+	"calico-ipip": {func() network.Driver { return calico(network.CalicoIPIP) }, 0, "calico, IPv4 in IPv4 between hosts",
+		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
+	"calico-vxlan": {func() network.Driver { return calico(network.CalicoVXLAN) }, 0, "calico, Felix's VXLAN devices between hosts",
+		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
 	"ovs": {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge",
 		Properties{Bridged, "static", "none", "none"}},
 	"ovs-vlan": {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch",
@@ -99,6 +101,10 @@ var Networks = map[string]Network{
 		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
 	}, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges",
 		Properties{Overlay, "static", "network identifier, and a kernel of its own", "none"}},
+}
+
+func calico(mode string) *network.CalicoNode {
+	return &network.CalicoNode{Mode: mode, AS: network.DefaultAS, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
 }
 
 // How virtual switches are used when nothing else is asked for.

@@ -113,13 +113,11 @@ func networksPage(t *testing.T) []byte {
 
 // notHere says why names that people look for are missing.
 const notHere = `
-## What is not here
+## What you must have yourself
 
-**calico**: its daemons (calico-node with Felix, confd and a BIRD of its own) come as container images alone. The Go
-module github.com/projectcalico/calico cannot be built outside its repository, because it replaces
-github.com/projectcalico/api by a directory of it. calico-bgp-datapath is the data path without them, and without the
-rules of iptables or eBPF that Felix adds to it: its cost is no number of Calico's. IP-in-IP, Calico's usual tunnel, is
-not built.
+**calico** is in no distribution. Its networks run what the images calico/node and calico/cni hold, which must be below
+/opt/calico, or where the option dir says, and are skipped without it. calico-bgp-datapath is the data path without Calico's
+programs, and without the rules that Felix adds to it: its cost is no number of Calico's.
 
 **weave** is in no distribution, and 2.8.1 is the last release of its makers. Its networks run the weaver that is in PATH, and
 are skipped without one.

@@ -92,7 +92,7 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
 	if i < 0 && filepath.IsAbs(name) { // a program of the caller's own
 		if Find(name) == "" {
-			return "", "", fmt.Errorf("%s: %w", name, exec.ErrNotFound)
+			return "", "", &missing{ToolInfo{Program: name}}
 		}
 		return name, "", nil
 	}
@@ -161,6 +161,9 @@ type missing struct{ tool ToolInfo }
 func (m *missing) Error() string {
 	if strings.HasPrefix(m.tool.Package, "make ") {
 		return fmt.Sprintf("%s: not found: build it, in the source of weir: %s (it needs Go and gcc)", m.tool.Program, m.tool.Package)
+	}
+	if m.tool.Package == "" {
+		return m.tool.Program + ": not found: there is no such program"
 	}
 	in := " (Debian, Ubuntu)"
 	if strings.Contains(m.tool.Package, "(") {

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 
@@ -36,22 +37,26 @@ func (p *place) needs(s *plan.Service) error {
 // has returns an error when the kernel lacks what a service needs of it. A module
 // that can be loaded is loaded by the question.
 func (p *place) has(feature string) error {
-	switch feature {
-	case "dummy":
-		a := netlink.NewLinkAttrs()
-		a.Name = "weir-dummy"
-		dev := &netlink.Dummy{LinkAttrs: a}
+	a := netlink.NewLinkAttrs()
+	a.Name = "weir-" + feature
+	dev := map[string]netlink.Link{
+		"dummy": &netlink.Dummy{LinkAttrs: a},
+		"ipip":  &netlink.Iptun{LinkAttrs: a, Local: net.IPv4zero, Remote: net.IPv4zero},
+		"vxlan": &netlink.Vxlan{LinkAttrs: a, VxlanId: 1},
+	}[feature]
+	switch {
+	case dev != nil:
 		if err := p.nl.LinkAdd(dev); err != nil {
 			return unsupported(err, feature)
 		}
 		return p.nl.LinkDel(dev)
-	case "openvswitch":
+	case feature == "openvswitch":
 		if err := ovsKernel(); err != nil {
 			return unsupported(unix.EOPNOTSUPP, feature) // of ovsKernel, ENOENT
 		}
 		return nil
 	}
-	return fmt.Errorf("%q is neither dummy nor openvswitch", feature)
+	return fmt.Errorf("%q is none of dummy, ipip, openvswitch and vxlan", feature)
 }
 
 // private puts a layer over each of dirs that takes what is written in p. It is

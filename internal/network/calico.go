@@ -5,27 +5,27 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Calico connects the pods by Calico itself: Felix routes them and filters their
+// CalicoNode connects the pods by Calico itself: Felix routes them and filters their
 // packets, its CNI plugin attaches them, and confd and its own BIRD tell the hosts
 // of each other's blocks of addresses. etcd, on the first host, is its store, so
 // that nothing of Kubernetes is needed.
 //
 // Its programs are in no distribution. They come in the images calico/node and
-// calico/cni, whose files Dir holds.
-type Calico struct {
-	Mode string `yaml:"mode"` // bgp: no encapsulation; ipip: IPv4 in IPv4; vxlan: VXLAN, without BIRD
-	AS   int    `yaml:"as"`   // number of the autonomous system, 1 to 1<<32-1
-	// Filter is what Felix makes its rules with: iptables-nft, iptables-legacy or
-	// nftables. By itself it takes what has rules already, and a new host has none.
-	Filter string `yaml:"filter"`
-	Rules  int    `yaml:"rules"` // of a policy for what pods send, and as many for what they receive, 0 to 10000; none matches
-	Dir    string `yaml:"dir"`   // where the files of the two images are
+// calico/cni, whose files Dir holds. All modes and filters were tried with those of
+// v3.31.7, as root and as another user, IPIP in a guest.
+type CalicoNode struct {
+	Mode   string `yaml:"mode"`   // bgp: no encapsulation; ipip: IPv4 in IPv4; vxlan: VXLAN, without BIRD
+	AS     int    `yaml:"as"`     // number of the autonomous system, 1 to 1<<32-1
+	Filter string `yaml:"filter"` // what Felix makes its rules with: iptables-nft, iptables-legacy or nftables
+	Rules  int    `yaml:"rules"`  // of a policy for what pods send, and as many for what they receive, 0 to 10000; none matches
+	Dir    string `yaml:"dir"`    // where the files of the two images are
 }
 
 // Ways of Calico between hosts.
@@ -35,19 +35,26 @@ const (
 	CalicoVXLAN   = "vxlan"
 )
 
-// Packet filters that Calico has rules for.
+// Packet filters that Calico has rules for. By itself it takes the one that has rules
+// already, and a new host has none.
 const (
 	CalicoIPTablesNFT    = "iptables-nft"
 	CalicoIPTablesLegacy = "iptables-legacy"
 	CalicoNFTables       = "nftables"
 )
 
-// calicoFilters are by the name of the filter: what Felix is told, and the programs
-// that it runs.
-var calicoFilters = map[string]struct{ env, programs []string }{
-	CalicoIPTablesNFT:    {[]string{"FELIX_NFTABLESMODE=Disabled", "FELIX_IPTABLESBACKEND=nft"}, []string{"iptables-nft", "ipset"}},
-	CalicoIPTablesLegacy: {[]string{"FELIX_NFTABLESMODE=Disabled", "FELIX_IPTABLESBACKEND=legacy"}, []string{"iptables-legacy", "ipset"}},
-	CalicoNFTables:       {[]string{"FELIX_NFTABLESMODE=Enabled"}, []string{"nft"}},
+// calicoFilters are by the name of the filter: what Felix is told, the programs that
+// it runs, and what shows that packets come by its rules.
+var calicoFilters = map[string]struct {
+	env, programs []string
+	rules         plan.Output
+}{
+	CalicoIPTablesNFT: {[]string{"FELIX_NFTABLESMODE=Disabled", "FELIX_IPTABLESBACKEND=nft"}, []string{"iptables-nft", "ipset"},
+		plan.Output{Argv: []string{"iptables-nft", "-S", "FORWARD"}, Lines: []string{"-j cali-FORWARD"}}},
+	CalicoIPTablesLegacy: {[]string{"FELIX_NFTABLESMODE=Disabled", "FELIX_IPTABLESBACKEND=legacy"}, []string{"iptables-legacy", "ipset"},
+		plan.Output{Argv: []string{"iptables-legacy", "-S", "FORWARD"}, Lines: []string{"-j cali-FORWARD"}}},
+	CalicoNFTables: {[]string{"FELIX_NFTABLESMODE=Enabled"}, []string{"nft"},
+		plan.Output{Argv: []string{"nft", "list", "chain", "ip", "calico", "filter-FORWARD"}, Lines: []string{"hook forward", "jump filter-cali-FORWARD"}}},
 }
 
 // CalicoDir is where the files of Calico's images are when nothing else is said.
@@ -69,7 +76,7 @@ var calicoModes = map[string]struct {
 // Plan starts the store, makes the hosts nodes of Calico and attaches their pods,
 // starts Felix and, but for VXLAN, BIRD, and waits until every host knows the way to
 // every block.
-func (n Calico) Plan(t topo.Topology) (plan.Plan, error) {
+func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts("calico", t, 1); err != nil {
 		return plan.Plan{}, err
 	}
@@ -101,19 +108,19 @@ func (n Calico) Plan(t topo.Topology) (plan.Plan, error) {
 		for _, program := range filter.programs {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{program, "--version"}, Found: program + ".version"}})
 		}
-		node, err := n.node(t, h, mtu)
+		join, err := n.join(t, h, mtu)
 		if err != nil {
 			return plan.Plan{}, err
 		}
-		p.Steps = append(p.Steps, node...)
+		p.Steps = append(p.Steps, join...)
 	}
 	p.Steps = append(p.Steps, policies...)
 	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
-		felix := &plan.Service{Name: "felix", Argv: []string{n.Dir + "/usr/bin/calico-node", "-felix"}, Env: n.env(t, h),
-			Ready: plan.Ready{Argv: []string{n.Dir + "/usr/bin/calico-node", "-felix-ready"}, Timeout: calicoWait}}
+		felix := &plan.Service{Name: "felix", Argv: []string{n.node(), "-felix"}, Env: slices.Concat(n.env(t, h), n.felix(t, h), filter.env),
+			Ready: plan.Ready{Argv: []string{n.node(), "-felix-ready"}, Timeout: calicoWait}}
 		if mode.dev != "" {
-			felix.Makes = []string{mode.dev}
+			felix.Makes, felix.Kernel = []string{mode.dev}, []string{mode.kind}
 			tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: mode.dev, MTU: mtu, Carries: true, Across: true})
 		}
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
@@ -130,32 +137,49 @@ func (n Calico) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})
 			p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &routes})
 		}
+		p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &filter.rules})
 	}
 	return p, nil
 }
 
-// env tells the programs of Calico on h who they are. Each takes of it what it knows;
-// Felix has its own names for what others share.
-func (n Calico) env(t topo.Topology, h topo.Host) []string {
-	mode := calicoModes[n.Mode]
-	store := "http://" + etcdAddr(t)
-	return append([]string{
-		"DATASTORE_TYPE=etcdv3", "ETCD_ENDPOINTS=" + store, "NODENAME=" + h.Name,
-		"CALICO_NODENAME_FILE=" + plan.Dir + "/nodename", "CALICO_NETWORKING_BACKEND=" + mode.backend,
-		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", n.AS),
-		"CALICO_IPV4POOL_CIDR=" + t.PodAll.String(), fmt.Sprint("CALICO_IPV4POOL_BLOCK_SIZE=", calicoBlock),
-		"CALICO_IPV4POOL_IPIP=" + mode.ipip, "CALICO_IPV4POOL_VXLAN=" + mode.vxlan, "CALICO_IPV4POOL_NAT_OUTGOING=false",
-		"FELIX_DATASTORETYPE=etcdv3", "FELIX_ETCDENDPOINTS=" + store, "FELIX_FELIXHOSTNAME=" + h.Name,
+// node is Calico's program for everything but pods and BGP.
+func (n CalicoNode) node() string { return n.Dir + "/usr/bin/calico-node" }
+
+// env is what the commands of node have in common on h: the store, and whose they are.
+func (n CalicoNode) env(t topo.Topology, h topo.Host) []string {
+	return []string{"DATASTORE_TYPE=etcdv3", "ETCD_ENDPOINTS=http://" + etcdAddr(t), "NODENAME=" + h.Name,
+		"CALICO_NODENAME_FILE=" + plan.Dir + "/nodename", "CALICO_NETWORKING_BACKEND=" + calicoModes[n.Mode].backend}
+}
+
+// felix is what Felix has its own names for, and what it would do that is not asked
+// for.
+func (n CalicoNode) felix(t topo.Topology, h topo.Host) []string {
+	return []string{"FELIX_DATASTORETYPE=etcdv3", "FELIX_ETCDENDPOINTS=http://" + etcdAddr(t), "FELIX_FELIXHOSTNAME=" + h.Name,
 		"FELIX_HEALTHENABLED=true", "FELIX_IPV6SUPPORT=false", "FELIX_LOGFILEPATH=none", "FELIX_LOGSEVERITYSYS=none",
 		"FELIX_XDPENABLED=false",            // its programs are where only the image has them
 		"FELIX_DebugSkipCTLBCleanup=true",   // it would look for what it left in the machine's control groups
 		"FELIX_USAGEREPORTINGENABLED=false", // it would tell the Internet
-	}, calicoFilters[n.Filter].env...)
+	}
 }
 
-// node makes h a node of Calico and attaches its pods. A host gets the blocks that
-// the addresses of its pods are in; the address of its tunnel comes from these, too.
-func (n Calico) node(t topo.Topology, h topo.Host, mtu int) ([]plan.Step, error) {
+// pool is the one pool of addresses, which the first host makes, and h's own address.
+func (n CalicoNode) pool(t topo.Topology, h topo.Host) []string {
+	mode := calicoModes[n.Mode]
+	return []string{"CALICO_IPV4POOL_CIDR=" + t.PodAll.String(), fmt.Sprint("CALICO_IPV4POOL_BLOCK_SIZE=", calicoBlock),
+		"CALICO_IPV4POOL_IPIP=" + mode.ipip, "CALICO_IPV4POOL_VXLAN=" + mode.vxlan, "CALICO_IPV4POOL_NAT_OUTGOING=false",
+		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", n.AS)}
+}
+
+// run is a command of node on h. Whatever it is told, it makes directories in /var/lib
+// and /var/log, and Felix writes a file there.
+func (n CalicoNode) run(t topo.Topology, h topo.Host, env []string, args ...string) plan.Step {
+	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: append([]string{n.node()}, args...), Env: append(n.env(t, h), env...),
+		Private: []string{"/var/lib", "/var/log"}}}
+}
+
+// join makes h a node of Calico and attaches its pods. A host gets the blocks that the
+// addresses of its pods are in; the address of its tunnel comes from these, too.
+func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) ([]plan.Step, error) {
 	list := conflist{Version: cniVersion, Name: "calico", Plugins: []plugin{{
 		"type": "calico", "ipam": map[string]any{"type": "calico-ipam"}, "ipam_lock_file": plan.Dir + "/ipam.lock",
 		"datastore_type": "etcdv3", "etcd_endpoints": "http://" + etcdAddr(t),
@@ -165,33 +189,27 @@ func (n Calico) node(t topo.Topology, h topo.Host, mtu int) ([]plan.Step, error)
 	if err != nil {
 		return nil, fmt.Errorf("calico: %w", err)
 	}
+	plugins := n.Dir + "/opt/cni/bin"
 	steps := append(router(h, false, true),
 		plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}}, // as CalicoBGP has it
-		n.run(t, h, "-startup"),
-		plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{n.Dir + "/opt/cni/bin/calico", "-v"}, Found: "calico.version"}},
+		n.run(t, h, n.pool(t, h), "-startup"),
+		plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{plugins + "/calico", "-v"}, Found: "calico.version"}},
 		plan.Step{In: h.Name, File: &plan.File{Name: cniFile, Content: string(b) + "\n"}})
 	for _, pod := range h.Pods {
-		steps = append(steps, addPod(h, pod, []string{"CNI_PATH=" + n.Dir + "/opt/cni/bin"}))
+		steps = append(steps, addPod(h, pod, []string{"CNI_PATH=" + plugins}))
 	}
 	if calicoModes[n.Mode].dev != "" {
-		steps = append(steps, n.run(t, h, "-allocate-tunnel-addrs", "-allocate-tunnel-addrs-run-once"))
+		steps = append(steps, n.run(t, h, nil, "-allocate-tunnel-addrs", "-allocate-tunnel-addrs-run-once"))
 	}
 	return steps, nil
 }
 
-// run is a command of calico-node on h. Whatever it is told, it makes directories in
-// /var/lib and /var/log, and Felix writes a file to /var/lib/calico.
-func (n Calico) run(t topo.Topology, h topo.Host, args ...string) plan.Step {
-	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: append([]string{n.Dir + "/usr/bin/calico-node"}, args...), Env: n.env(t, h),
-		Private: []string{"/var/lib", "/var/log"}}}
-}
-
 // bird lets confd write the configuration of Calico's BIRD on h, and starts it. confd
 // does so once: no host and no block comes later.
-func (n Calico) bird(t topo.Topology, h topo.Host) []plan.Step {
+func (n CalicoNode) bird(t topo.Topology, h topo.Host) []plan.Step {
 	const confd = plan.Dir + "/confd"
 	// confd looks for templates below its own directory, and the way up ends at the root.
-	templates := strings.Repeat("../", 32) + n.Dir + "/etc/calico/confd/templates/"
+	templates := strings.Repeat("../", 16) + n.Dir[1:] + "/etc/calico/confd/templates/"
 	var steps []plan.Step
 	for _, name := range []string{"bird_aggr.cfg", "bird_ipam.cfg", "bird.cfg"} { // the last includes the others
 		steps = append(steps, plan.Step{In: h.Name, File: &plan.File{Name: "confd/conf.d/" + name + ".toml",
@@ -199,7 +217,7 @@ func (n Calico) bird(t topo.Topology, h topo.Host) []plan.Step {
 	}
 	program := n.Dir + "/usr/bin/bird"
 	return append(steps,
-		n.run(t, h, "-confd", "-confd-run-once", "-confd-confdir", confd),
+		n.run(t, h, nil, "-confd", "-confd-run-once", "-confd-confdir", confd),
 		plan.Step{In: h.Name, Service: &plan.Service{Name: bird,
 			Argv:  []string{program, "-R", "-d", "-s", birdControl, "-c", confd + "/bird.cfg"},
 			Ready: plan.Ready{File: birdControl}}},
@@ -207,7 +225,7 @@ func (n Calico) bird(t topo.Topology, h topo.Host) []plan.Step {
 }
 
 // noOffload switches off the offloads of what Calico made on h.
-func (n Calico) noOffload(h topo.Host) []plan.Step {
+func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
 	var steps []plan.Step
 	for _, pod := range h.Pods {
 		steps = append(steps,
@@ -222,7 +240,7 @@ func (n Calico) noOffload(h topo.Host) []plan.Step {
 
 // routes is what h must know: the way to every block of every other host, by the
 // device of the mode.
-func (n Calico) routes(t topo.Topology, h topo.Host) plan.Output {
+func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 	if n.Mode == CalicoBGPMode {
 		return learned(t, h)
 	}

@@ -22,7 +22,7 @@ const calicoKey = "/calico/resources/v3/projectcalico.org/globalnetworkpolicies/
 //
 // Note: Felix lets pass what belongs to a connection before it asks a policy. So the
 // rules cost the first packet of a flow alone, unlike those of Canal and Routed.
-func (n Calico) policies(t topo.Topology) ([]plan.Step, error) {
+func (n CalicoNode) policies(t topo.Topology) ([]plan.Step, error) {
 	if n.Rules < 0 || n.Rules > maxRules {
 		return nil, fmt.Errorf("calico: %d rules is outside 0..%d", n.Rules, maxRules)
 	}

@@ -176,11 +176,11 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 	}
 	bridge, _ := first["bridge"].(string)
 	for i, pod := range h.Pods {
-		add := addPod(h, pod, env)
+		var makes []string
 		if i == 0 && bridge != "" {
-			add.Exec.Makes = append(add.Exec.Makes, bridge)
+			makes = []string{bridge}
 		}
-		steps = append(steps, add)
+		steps = append(steps, addPod(h, pod, env, makes...))
 	}
 	steps = append(steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{hostLocal}, Found: "cni.plugins"}})
 	if t.NoOffload && !l.flat {
@@ -193,9 +193,10 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 const cniFile = "cni/weir.conflist"
 
 // addPod attaches pod to the network of h's cniFile, as long as the network lasts.
-func addPod(h topo.Host, pod topo.Pod, env []string) plan.Step {
+// makes are devices of the host that come with it.
+func addPod(h topo.Host, pod topo.Pod, env []string, makes ...string) plan.Step {
 	words := []string{plan.Dir + "/" + cniFile, pod.Name, pod.Addr.Addr().String()}
-	return plan.Step{In: h.Name, Exec: &plan.Exec{Env: env, Makes: []string{pod.Name + "/" + podDev},
+	return plan.Step{In: h.Name, Exec: &plan.Exec{Env: env, Makes: append(makes, pod.Name+"/"+podDev),
 		Argv: append([]string{"weir", "cni", "add"}, words...),
 		Undo: append([]string{"weir", "cni", "del"}, words...)}}
 }

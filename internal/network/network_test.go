@@ -38,6 +38,7 @@ var drivers = func() map[string]network.Driver {
 	ds["cni-conflist"] = &network.CNI{Conflist: `{"cniVersion": "0.4.0", "name": "mine", "plugins": [
 		{"type": "bridge", "bridge": "mybr", "isGateway": true, "ipam": {"type": "static"}},
 		{"type": "tuning", "sysctl": {"net.core.somaxconn": "500"}}]}`}
+	ds["calico-rules"] = &network.CalicoNode{Mode: "vxlan", AS: 64512, Filter: "nftables", Dir: "/opt/calico", Rules: 2}
 	ds["routed-rules"] = &network.Routed{Rules: 3}
 	ds["flannel-vxlan-masq"] = &network.FlannelVXLAN{VNI: 7, Port: 4789, Masq: true}
 	ds["vm-vlan-bridge"] = &network.VMVLAN{Switch: "bridge", Tag: 42, CPUs: 2, Queues: 2, VHost: "off", Memory: 1 << 30}
@@ -125,6 +126,7 @@ func TestBuildGolden(t *testing.T) {
 		"build.vxlan-overlay":  {drivers["vxlan-overlay"], plain},
 		"build.routed":         {drivers["routed"], rich},
 		"build.calico-bgp":     {drivers["calico-bgp-datapath"], plain},
+		"build.calico":         {drivers["calico"], plain},
 		"build.docker-overlay": {drivers["docker-overlay"], plain},
 		"build.cni-ptp":        {drivers["cni-ptp"], rich},
 		"build.cni-dir":        {&network.CNI{Plugin: "macvlan", Dir: "/opt/plugins"}, plain},

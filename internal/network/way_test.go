@@ -22,6 +22,8 @@ func TestWay(t *testing.T) {
 		"eni-shared":          "h1p1:eth0 h1:p1 route h1:eth1 h2:eth1 route h2:p1 h2p1:eth0",
 		"terway":              "h1p1:eth0 h1:p1 route h1:eth1 switch:h1-eth1 switch:sw0 switch:h2-eth1 h2:eth1 route h2:p1 h2p1:eth0",
 		"macvlan":             "h1p1:eth0 h1:eth0 h2:eth0 h2p1:eth0",
+		"calico":              "h1p1:eth0 cni h1:eth0 h2:eth0 cni h2p1:eth0",
+		"calico-vxlan":        "h1p1:eth0 cni h1:vxlan.calico felix h1:eth0 h2:eth0 felix h2:vxlan.calico cni h2p1:eth0",
 		"calico-bgp-datapath": "h1p1:eth0 h1:cali1 route h1:eth0 h2:eth0 route h2:cali1 h2p1:eth0",
 		"ovs-vlan":            "h1p1:eth0 h1:p1 h1:br-int h1:eth0 h2:eth0 h2:br-int h2:p1 h2p1:eth0",
 		"ovs-vxlan":           "h1p1:eth0 h1:p1 h1:br-int h1:tun-h2 vxlan h1:br-ex h1:eth0 h2:eth0 h2:br-ex vxlan h2:tun-h1 h2:br-int h2:p1 h2p1:eth0",

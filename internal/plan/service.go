@@ -29,7 +29,7 @@ type Service struct {
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
 	// Kernel is what it needs of the kernel, and ends without a word of or does
-	// without: dummy, openvswitch.
+	// without: dummy, ipip, openvswitch, vxlan.
 	Kernel []string `json:"kernel,omitempty"`
 	Root   bool     `json:"root,omitempty"` // it must be root of the machine, not of a user namespace
 	// Private directories of the machine are as they are, but what is written to

@@ -126,6 +126,14 @@ func (p Plan) ways() (ws [levels][]way) {
 			makes(s.In, by, s.Exec.Makes...)
 		case s.Service != nil:
 			makes(s.In, s.Service.Name, s.Service.Makes...)
+			if len(s.Service.Makes) == 0 {
+				continue
+			}
+			for i, w := range ws[guessed] { // pods that are there already lead out through it
+				if slices.Contains(pods[s.In], w.a) && w.b == under(s.In) {
+					ws[guessed][i].b = top[s.In]
+				}
+			}
 		}
 	}
 	for _, s := range p.Steps {
