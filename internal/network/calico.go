@@ -57,6 +57,9 @@ var calicoFilters = map[string]struct {
 		plan.Output{Argv: []string{"nft", "list", "chain", "ip", "calico", "filter-FORWARD"}, Lines: []string{"hook forward", "jump filter-cali-FORWARD"}}},
 }
 
+// calicoNet is the name of the pods' network, and so of their profile.
+const calicoNet = "calico"
+
 // CalicoDir is where the files of Calico's images are when nothing else is said.
 const CalicoDir = "/opt/calico"
 
@@ -103,7 +106,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.Steps = append(p.Steps, etcd(t)...)
+	p.Steps = append(append(p.Steps, etcd(t)...), policies...)
 	for _, h := range t.Hosts {
 		for _, program := range filter.programs {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{program, "--version"}, Found: program + ".version"}})
@@ -114,14 +117,13 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 		p.Steps = append(p.Steps, join...)
 	}
-	p.Steps = append(p.Steps, policies...)
 	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		felix := &plan.Service{Name: "felix", Argv: []string{n.node(), "-felix"}, Env: slices.Concat(n.env(t, h), n.felix(t, h), filter.env),
 			Ready: plan.Ready{Argv: []string{n.node(), "-felix-ready"}, Timeout: calicoWait}}
 		if mode.dev != "" {
 			felix.Makes, felix.Kernel = []string{mode.dev}, []string{mode.kind}
-			tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: mode.dev, MTU: mtu, Carries: true, Across: true})
+			tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: mode.dev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod})
 		}
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
 		if mode.backend == bird {
@@ -180,7 +182,7 @@ func (n CalicoNode) run(t topo.Topology, h topo.Host, env []string, args ...stri
 // join makes h a node of Calico and attaches its pods. A host gets the blocks that the
 // addresses of its pods are in; the address of its tunnel comes from these, too.
 func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) ([]plan.Step, error) {
-	list := conflist{Version: cniVersion, Name: "calico", Plugins: []plugin{{
+	list := conflist{Version: cniVersion, Name: calicoNet, Plugins: []plugin{{
 		"type": "calico", "ipam": map[string]any{"type": "calico-ipam"}, "ipam_lock_file": plan.Dir + "/ipam.lock",
 		"datastore_type": "etcdv3", "etcd_endpoints": "http://" + etcdAddr(t),
 		"nodename": h.Name, "nodename_file": plan.Dir + "/nodename",
@@ -224,13 +226,12 @@ func (n CalicoNode) bird(t topo.Topology, h topo.Host) []plan.Step {
 		plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{program, "--version"}, Found: "calico.bird"}})
 }
 
-// noOffload switches off the offloads of what Calico made on h.
+// noOffload switches off the offloads of what Calico made on h, but for the host's ends
+// of the pods' veths: what comes to these is in pieces.
 func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
 	var steps []plan.Step
 	for _, pod := range h.Pods {
-		steps = append(steps,
-			plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: noOffload("veth")}},
-			plan.Step{In: h.Name, Offload: &plan.Offload{Dev: calicoDev + pod.Name, Features: noOffload("veth")}})
+		steps = append(steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: noOffload("veth")}})
 	}
 	if m := calicoModes[n.Mode]; m.dev != "" {
 		steps = append(steps, plan.Step{In: h.Name, Offload: &plan.Offload{Dev: m.dev, Features: noOffload(m.kind)}})

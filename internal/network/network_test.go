@@ -314,3 +314,19 @@ func TestPlansAreTheSameTwice(t *testing.T) {
 		}
 	})
 }
+
+// What hosts exchange with each other goes past the tunnels of their pods.
+func TestTunnelsAreOfPods(t *testing.T) {
+	tp := topology(t, specs["2hosts"])
+	for name, d := range drivers {
+		p, err := d.Plan(tp)
+		if err != nil || len(p.Labelled(plan.Pod)) == 0 {
+			continue
+		}
+		for _, e := range p.Expect {
+			if e.Carries && e.Across && len(e.Dev) > 0 && !strings.HasPrefix(e.Dev, "eth") && e.Near != plan.Pod {
+				t.Errorf("%s: %s of %s would have to carry what hosts exchange", name, e.Dev, e.In)
+			}
+		}
+	}
+}
