@@ -104,7 +104,7 @@ type Output struct {
 
 // Check returns an error that names the first of Lines that out does not have.
 func (o Output) Check(out string) error {
-	left := strings.Split(out, "\n") // with the spaces at the ends, which tell "eth0" from "eth01"
+	left := strings.Split(strings.Trim(out, "\n"), "\n") // spaces stay, which tell "eth0 " from "eth01 "
 	for _, want := range o.Lines {
 		i := slices.IndexFunc(left, func(line string) bool { return strings.Contains(line, want) })
 		if i < 0 {
