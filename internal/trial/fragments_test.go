@@ -11,7 +11,7 @@ import (
 // what fits has no such values.
 func TestFragments(t *testing.T) {
 	for mtu, want := range map[int]map[string]float64{
-		1400: {"fragments.sent": 12, "fragments.received": 9, "fragments.failed": 3},
+		1400: {"fragments.sent": 12, "fragments.received": 9, "fragments.failed": 3, "fragments.waiting": 4096},
 		1500: nil,
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -23,6 +23,7 @@ func TestFragments(t *testing.T) {
 				cli.add(0, 0, 12)
 				srv.mu.Lock()
 				srv.reasm += 9
+				srv.waiting = 4096
 				srv.mu.Unlock()
 				return run(ctx, argv, stdout, stderr)
 			}
@@ -31,7 +32,7 @@ func TestFragments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{"fragments.sent", "fragments.received", "fragments.failed"} {
+			for _, name := range []string{"fragments.sent", "fragments.received", "fragments.failed", "fragments.waiting"} {
 				got, ok := r.Get(name)
 				if ok != (want != nil) || got.Value != want[name] {
 					t.Errorf("MTU %d: %s = %g (%t), want %g", mtu, name, got.Value, ok, want[name])
