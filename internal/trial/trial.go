@@ -79,7 +79,9 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 		}
 		return rs, nil
 	}
+	restore := makeRoom(ctx, ss, rs)
 	xs := execute(ctx, ss)
+	restore()
 	for i := range ss {
 		xs[i].beside, xs[i].clients, xs[i].besideErr = ss[i].collect(ctx)
 		if err := ss[i].keep(xs[i]); err != nil {
