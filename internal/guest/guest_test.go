@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"flag"
 	"fmt"
+	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -258,6 +261,39 @@ func TestNoBoot(t *testing.T) {
 	for _, want := range []string{"the guest did not start (", "the virtual machine ended", "console:\nqemu"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nlacks %q", err, want)
+		}
+	}
+}
+
+// QEMU that runs and whose guest is never ready is not waited for any longer than a
+// guest may take, whatever it does with signals, and who connects is told its last
+// words.
+func TestNeverReady(t *testing.T) {
+	m := need(t)
+	times := maps.Clone(bootTimes)
+	t.Cleanup(func() { bootTimes = times })
+	bootTimes = map[string]time.Duration{"kvm": 100 * time.Millisecond, "tcg": 100 * time.Millisecond}
+	dir := t.TempDir()
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	script := "#!/bin/sh\ntrap '' TERM INT HUP\necho 'my last words' >&2\nexec sleep 1000\n" // which does not hear them either
+	if err := os.WriteFile(filepath.Join(dir, here.program), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m.Console, m.NIC = io.Discard, &NIC{Tap: "none", MAC: "52:54:00:00:01:01", Queues: 1, VHost: VHostOff}
+	socket := filepath.Join(dir, "sock")
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	go func() {
+		_, err := Connect(t.Context(), "g", socket)
+		told <- err
+	}()
+	served := servePod(t.Context(), m, l) // not in another goroutine: see Boot
+	for who, err := range map[string]error{"the server": served, "the client": <-told} {
+		if err == nil || !strings.Contains(err.Error(), "it was not ready within 100ms") || !strings.Contains(err.Error(), "my last words") {
+			t.Errorf("%s has heard %v", who, err)
 		}
 	}
 }

@@ -48,6 +48,8 @@ func weir(args []string) int {
 		err = runRelay(ctx, args[1:])
 	case "garbage":
 		err = garbage(args[1], args[2])
+	case "rests":
+		err = rests(netip.MustParseAddr(args[1]))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

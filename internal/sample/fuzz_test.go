@@ -42,6 +42,10 @@ func FuzzNetDev(f *testing.F) { fuzz(f, NetDev{}, []string{head + "lo:1\n"}, "pr
 
 func FuzzSNMP(f *testing.F) { fuzz(f, SNMP{}, []string{"Ip: A\nIp: 1\nTcp: A\n"}, "proc/net/snmp") }
 
+func FuzzReassembly(f *testing.F) {
+	fuzz(f, Reassembly{}, []string{"FRAG: inuse 1\n", "FRAG: inuse 1 memory 2\n", ":\n"}, "proc/net/sockstat")
+}
+
 func FuzzSoftnet(f *testing.F) {
 	fuzz(f, Softnet{}, []string{"1 2 3 0 0 0 0 0 0\n"}, "proc/net/softnet_stat")
 }

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var all = []Sampler{Stat{}, Softirqs{}, NetDev{}, SNMP{}, Softnet{}, Processes{}}
+var all = []Sampler{Stat{}, Softirqs{}, NetDev{}, SNMP{}, Reassembly{}, Softnet{}, Processes{}}
 
 // TestGolden reads the files of a real machine: two CPUs, Linux 6.18.
 func TestGolden(t *testing.T) {
@@ -109,12 +109,13 @@ func TestValues(t *testing.T) {
 			"dev.eth0.7.rx_bytes": 1, "dev.eth0.7.rx_packets": 2, "dev.eth0.7.rx_errors": 3, "dev.eth0.7.rx_dropped": 4,
 			"dev.eth0.7.tx_bytes": 5, "dev.eth0.7.tx_packets": 6, "dev.eth0.7.tx_errors": 7, "dev.eth0.7.tx_dropped": 8,
 		}},
-		"snmp without snmp6":      {SNMP{}, "proc/net/snmp", "Tcp: MaxConn RetransSegs\nTcp: -1 4\n", Counters{"tcp.RetransSegs": 4}},
-		"softnet, 2 CPUs":         {Softnet{}, "proc/net/softnet_stat", "a 1 2 0 0 0 0 0 0 0 0\nffffffff 0 1 0 0 0 0 0 0 0 0\n", Counters{"softnet.processed": 0xa + 0xffffffff, "softnet.dropped": 1, "softnet.squeezed": 3}},
-		"softnet, 13 columns":     {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 13), Counters{"softnet.processed": 1}},
-		"softnet, Linux 2.6.39":   {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 10), Counters{"softnet.dropped": 1}},
-		"no device but a header":  {NetDev{}, "proc/net/dev", head, Counters{}},
-		"a device named Receive:": {NetDev{}, "proc/net/dev", head + "Receive: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{"dev.Receive.rx_bytes": 1}},
+		"snmp without snmp6":         {SNMP{}, "proc/net/snmp", "Tcp: MaxConn RetransSegs\nTcp: -1 4\n", Counters{"tcp.RetransSegs": 4}},
+		"sockstat without sockstat6": {Reassembly{}, "proc/net/sockstat", "sockets: used 9\nUDP: inuse 1 mem 72\nFRAG: inuse 2 memory 4096\n", Counters{"frag.inuse": 2, "frag.memory": 4096}},
+		"softnet, 2 CPUs":            {Softnet{}, "proc/net/softnet_stat", "a 1 2 0 0 0 0 0 0 0 0\nffffffff 0 1 0 0 0 0 0 0 0 0\n", Counters{"softnet.processed": 0xa + 0xffffffff, "softnet.dropped": 1, "softnet.squeezed": 3}},
+		"softnet, 13 columns":        {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 13), Counters{"softnet.processed": 1}},
+		"softnet, Linux 2.6.39":      {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 10), Counters{"softnet.dropped": 1}},
+		"no device but a header":     {NetDev{}, "proc/net/dev", head, Counters{}},
+		"a device named Receive:":    {NetDev{}, "proc/net/dev", head + "Receive: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{"dev.Receive.rx_bytes": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Counters{}
@@ -153,6 +154,10 @@ func TestErrors(t *testing.T) {
 		"snmp, other protocol":     {SNMP{}, "proc/net/snmp", "Ip: A\nTcp: 1\n", "line 2"},
 		"snmp, empty":              {SNMP{}, "proc/net/snmp", "", "does not begin with a protocol"},
 		"snmp, too few numbers":    {SNMP{}, "proc/net/snmp", "Ip: A B\nIp: 1\n", "does not match"},
+		"sockstat, empty":          {Reassembly{}, "proc/net/sockstat", "", "no line of FRAG"},
+		"sockstat, cut":            {Reassembly{}, "proc/net/sockstat", "FRAG: inuse 1\n", "is not FRAG: inuse N memory N"},
+		"sockstat, negative":       {Reassembly{}, "proc/net/sockstat", "TCP: inuse 1\nFRAG: inuse -1 memory 0\n", `line 2: "-1" is no counter`},
+		"sockstat, no memory":      {Reassembly{}, "proc/net/sockstat", "FRAG: inuse 1 memory x\n", `line 1: "x" is no counter`},
 		"softnet, 8 columns":       {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 8), "8 columns, known are [9 10 11 13 15]"},
 		"softnet, a future layout": {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 17), "17 columns"},
 		"softnet, 33 bits":         {Softnet{}, "proc/net/softnet_stat", "100000000 1 1 0 0 0 0 0 0", "no hexadecimal number of 32 bits"},

@@ -49,7 +49,7 @@ func readAll(ss []Setup) []reading {
 		rs[i] = r
 		rs[i].Nodes, rs[i].Missing = map[string]sample.Counters{}, slices.Clone(r.Missing)
 		for _, name := range s.observed() {
-			rs[i].node(site.Nodes[name], sample.NetDev{}, sample.SNMP{})
+			rs[i].node(site.Nodes[name], sample.NetDev{}, sample.SNMP{}, sample.Reassembly{})
 		}
 	}
 	return rs

@@ -2,16 +2,22 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/record"
 )
 
 // What has to be fragmented is counted where it is cut and where it is put together;
 // what fits has no such values.
 func TestFragments(t *testing.T) {
 	for mtu, want := range map[int]map[string]float64{
-		1400: {"fragments.sent": 12, "fragments.received": 9, "fragments.failed": 3},
+		1400: {"fragments.sent": 12, "fragments.received": 9, "fragments.failed": 3, "fragments.waiting": 4096},
 		1500: nil,
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -23,6 +29,7 @@ func TestFragments(t *testing.T) {
 				cli.add(0, 0, 12)
 				srv.mu.Lock()
 				srv.reasm += 9
+				srv.waiting = 4096
 				srv.mu.Unlock()
 				return run(ctx, argv, stdout, stderr)
 			}
@@ -31,11 +38,49 @@ func TestFragments(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, name := range []string{"fragments.sent", "fragments.received", "fragments.failed"} {
+			for _, name := range []string{"fragments.sent", "fragments.received", "fragments.failed", "fragments.waiting"} {
 				got, ok := r.Get(name)
 				if ok != (want != nil) || got.Value != want[name] {
 					t.Errorf("MTU %d: %s = %g (%t), want %g", mtu, name, got.Value, ok, want[name])
 				}
+			}
+		})
+	}
+}
+
+// Rests of datagrams that trials before have left get room of their own while a
+// trial runs, where there are any. Where that cannot be, the trial says so.
+func TestMakeRoom(t *testing.T) {
+	for _, c := range []struct {
+		waiting int
+		err     error
+		want    []string
+	}{
+		{0, nil, nil},
+		{1 << 20, nil, []string{"h2 net.ipv4.ipfrag_high_thresh=5242880", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
+		{1 << 30, nil, []string{"h2 net.ipv4.ipfrag_high_thresh=67108864", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
+		{1, errors.New("read-only file system"), []string{"h2 net.ipv4.ipfrag_high_thresh=4194305", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			s, _, srv, _ := setup()
+			srv.waiting = c.waiting
+			var got []string
+			s.Site.Apply = func(_ context.Context, steps []plan.Step) error {
+				for _, step := range steps {
+					got = append(got, step.In+" "+step.Sysctl.Key+"="+step.Sysctl.Value)
+				}
+				return c.err
+			}
+			start(t, &s)
+			r, err := Run(t.Context(), s)
+			if err != nil || r.Status != record.OK {
+				t.Fatalf("%v: %s, %v", r.Status, r.Reason, err)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%d bytes wait: %q, want %q", c.waiting, got, c.want)
+			}
+			if said := strings.Contains(strings.Join(r.Warnings, "\n"), "read-only"); said != (c.err != nil) {
+				t.Errorf("%v: warnings %q", c.err, r.Warnings)
 			}
 		})
 	}

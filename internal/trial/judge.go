@@ -76,10 +76,22 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 // by the same bound.
 const stall = 0.05
 
+// refused explains a trial in which nothing arrived though fragments did. A fragment
+// that is lost fails one attempt, when the others have waited for it long enough. Most
+// attempts fail, and at once, only where the kernel has no memory to begin another
+// datagram with. (inet_frag_find, net/ipv4/inet_fragment.c)
+const refused = "nothing arrived in the window: most fragments that reached the server (fragments.received) were refused by its kernel (fragments.failed), " +
+	"for the rests of datagrams of which a fragment was lost fill its memory for them for 30 s (fragments.waiting; " +
+	"net.ipv4.ipfrag_high_thresh and ipfrag_time, or those of IPv6)"
+
 // stalled says what a stall did to the trial, "" when there was none.
 func stalled(r *record.Result, m probe.Measured) string {
 	silence, _ := r.Get("silence")
+	received, _ := r.Get("fragments.received")
+	failed, _ := r.Get("fragments.failed")
 	switch {
+	case m.Values[0].Value == 0 && failed.Value > received.Value/2:
+		return refused
 	case m.Values[0].Value == 0:
 		return "nothing arrived in the window: a stall lasted longer"
 	case silence.Value > stall+m.Pause:
@@ -133,9 +145,9 @@ func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
 	if !s.fragments(m) || s.loaded() { // whose fragments cannot be told from the load's
 		return
 	}
-	proto := "ip."
+	proto, waiting := "ip.", "frag.memory"
 	if s.Server.Addr.Is6() {
-		proto = "ip6."
+		proto, waiting = "ip6.", "frag6.memory"
 	}
 	grown := func(node, name string) float64 {
 		return x.readings.Last.Nodes[node].Sub(x.readings.First.Nodes[node])[proto+name]
@@ -143,7 +155,8 @@ func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
 	r.Values = append(r.Values,
 		record.Value{Name: "fragments.sent", Unit: "1", Value: grown(s.Client.Node, "FragCreates")},
 		record.Value{Name: "fragments.received", Unit: "1", Value: grown(s.Server.Node, "ReasmReqds")},
-		record.Value{Name: "fragments.failed", Unit: "1", Value: grown(s.Server.Node, "ReasmFails")})
+		record.Value{Name: "fragments.failed", Unit: "1", Value: grown(s.Server.Node, "ReasmFails")},
+		record.Value{Name: "fragments.waiting", Unit: "byte", Value: x.readings.Last.Nodes[s.Server.Node][waiting]})
 }
 
 // fragments reports whether the probe sends packets that the path has to fragment.

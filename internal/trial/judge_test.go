@@ -28,6 +28,20 @@ func TestStalled(t *testing.T) {
 			t.Errorf("%+v: %q", c, got)
 		}
 	}
+	for _, c := range []struct {
+		received, failed float64
+		want             string
+	}{
+		{10, 10, "were refused by its kernel"},
+		{10, 6, "were refused by its kernel"}, // those of the warm-up were taken
+		{10, 4, "a stall lasted longer"},
+		{0, 0, "a stall lasted longer"}, // none arrived either
+	} {
+		r := record.Result{Values: []record.Value{{Name: "throughput"}, {Name: "fragments.received", Value: c.received}, {Name: "fragments.failed", Value: c.failed}}}
+		if got := stalled(&r, probe.Measured{Values: r.Values[:1]}); !strings.Contains(got, c.want) {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
 	if got := stalled(new(record.Result), probe.Measured{Values: []record.Value{{Value: 1}}}); got != "" {
 		t.Errorf("a tool that tells of no silence: %q", got)
 	}

@@ -19,12 +19,13 @@ type node struct {
 	name string
 	run  func(ctx context.Context, argv []string, stdout, stderr io.Writer) error // of a program, or an order
 
-	mu    sync.Mutex
-	ticks int // of user time
-	bytes int // received by eth0
-	frags int // that were sent
-	reasm int // that were received; a third of them in vain
-	port  int // on which a server listens
+	mu      sync.Mutex
+	ticks   int // of user time
+	bytes   int // received by eth0
+	frags   int // that were sent
+	reasm   int // that were received; a third of them in vain
+	waiting int // bytes of datagrams that lack a fragment
+	port    int // on which a server listens
 }
 
 func (n *node) Name() string { return n.name }
@@ -63,6 +64,7 @@ func (n *node) FS() fs.FS {
 		"proc/7/task/9/stat":    text("9 (idler) S 1 7 7 0 -1 0 0 0 0 0 0 0 0 0\n"),
 		"proc/net/dev":          text(devHead+"  eth0: %d %d 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n", n.bytes, n.bytes/1000),
 		"proc/net/snmp":         text("Ip: Forwarding ReasmReqds ReasmFails FragCreates\nIp: 1 %d %d %d\n", n.reasm, n.reasm/3, n.frags),
+		"proc/net/sockstat":     text("FRAG: inuse %d memory %d\n", n.waiting/1024, n.waiting),
 		"proc/net/softnet_stat": text("%s\n", strings.Repeat("00000000 ", 15)),
 		"proc/net/tcp":          text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
 		"proc/softirqs":         text("                    CPU0\n      NET_TX:       1\n      NET_RX:       1\n"),

@@ -79,7 +79,9 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 		}
 		return rs, nil
 	}
+	restore := makeRoom(ctx, ss, rs)
 	xs := execute(ctx, ss)
+	restore()
 	for i := range ss {
 		xs[i].beside, xs[i].clients, xs[i].besideErr = ss[i].collect(ctx)
 		if err := ss[i].keep(xs[i]); err != nil {
@@ -121,14 +123,14 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	r.Values = m.Values
 	maps.Copy(r.Found, s.Site.Found)
 	maps.Copy(r.Found, m.Found)
-	if s := stalled(r, m); s != "" {
-		r.Warnings = append(r.Warnings, s)
-	}
 	s.path(r, m)
 	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(r, x)
 	surroundings(r, x)
 	s.fragmented(r, m, x)
+	if s := stalled(r, m); s != "" {
+		r.Warnings = append(r.Warnings, s)
+	}
 	r.Values = append(append(r.Values, x.beside...), s.shares(m, x.clients)...)
 	if err := errors.Join(after, s.judge(r, m, x), x.besideErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
