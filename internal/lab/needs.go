@@ -46,7 +46,11 @@ func (p *place) has(feature string) error {
 	}[feature]
 	switch {
 	case dev != nil:
-		if err := p.nl.LinkAdd(dev); err != nil {
+		err := p.nl.LinkAdd(dev)
+		if errors.Is(err, unix.EEXIST) {
+			return nil // tunl0, which ipip brings along, has these addresses
+		}
+		if err != nil {
 			return unsupported(err, feature)
 		}
 		return p.nl.LinkDel(dev)
