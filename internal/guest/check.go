@@ -46,9 +46,30 @@ func Checks() []facts.Check {
 	return []facts.Check{self, qemu, kernel, modprobe, kvm}
 }
 
+// errPVM is why KVM does not serve for a guest of any kernel.
+var errPVM = errors.New("KVM is PVM here, without hardware for it (kvm_pvm): it runs only kernels that were built for PVM, and no distribution's is")
+
 // kvmErr says why this process may not use KVM. That it may does not mean that
 // KVM works: inside a virtual machine it often does not.
-func kvmErr() error { return openErr("/dev/kvm") }
+func kvmErr() error {
+	if err := openErr("/dev/kvm"); err != nil {
+		return err
+	}
+	return pvm(os.DirFS("/"))
+}
+
+// pvm returns errPVM where a virtual machine has KVM though its hypervisor gives it no
+// hardware for that. An ordinary kernel stands still under it, soon after its start.
+func pvm(root fs.FS) error {
+	has := func(module string) bool {
+		_, err := fs.Stat(root, "sys/module/"+module)
+		return err == nil
+	}
+	if has("kvm_pvm") && !has("kvm_intel") && !has("kvm_amd") {
+		return errPVM
+	}
+	return nil
+}
 
 // openErr says why a device file cannot be opened.
 func openErr(file string) error {
