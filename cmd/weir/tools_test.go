@@ -72,6 +72,6 @@ func polls(tool string) bool {
 // mpi4py is, but too old in Debian 12.
 func free(tool string) bool {
 	return tool != "python3" && !slices.ContainsFunc(facts.Tools(), func(i facts.ToolInfo) bool {
-		return i.Program == tool && (strings.Contains(i.Package, "non-free") || strings.Contains(i.Package, "nobody makes one"))
+		return i.Program == tool && (strings.Contains(i.Package, "non-free") || strings.Contains(i.Package, "no package has it"))
 	})
 }

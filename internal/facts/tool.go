@@ -16,7 +16,7 @@ import (
 // A ToolInfo is how a measuring tool is found and asked for its version.
 type ToolInfo struct {
 	Program     string
-	Package     string         // of Debian and Ubuntu, or the make target that builds it: "make flanneld"
+	Package     string         // of Debian and Ubuntu, the make target that builds it ("make flanneld"), or whose it is ("of …")
 	VersionArgs []string       // nil when it does not tell
 	version     *regexp.Regexp // its first group, in what VersionArgs prints
 }
@@ -26,9 +26,9 @@ func Tools() []ToolInfo {
 	re := regexp.MustCompile
 	const (
 		netperf    = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
-		osu        = "of OSU's micro-benchmarks (nobody makes one: build them, mvapich.cse.ohio-state.edu/benchmarks)"
-		calico     = "of Calico (no distribution has it: put the files of the images calico/node and calico/cni into /opt/calico)"
-		sparkyfish = "of sparkyfish (nobody makes one: build it, github.com/chrissnell/sparkyfish)"
+		osu        = "of OSU's micro-benchmarks (no package has it: build them, mvapich.cse.ohio-state.edu/benchmarks)"
+		calico     = "of Calico (no package has it: put the files of the images calico/node and calico/cni into /opt/calico)"
+		sparkyfish = "of sparkyfish (no package has it: build it, github.com/chrissnell/sparkyfish)"
 	)
 	tools := []ToolInfo{
 		{"/opt/calico/opt/cni/bin/calico", calico, []string{"-v"}, re(`v(\S+)`)},
@@ -74,7 +74,7 @@ func Tools() []ToolInfo {
 		{"sparkyfish-server", sparkyfish, []string{"--version"}, re(`sparkyfish-server (\S+)`)},
 		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
 		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
-		{"weaver", "of Weave Net (nobody makes one: take the program from the image weaveworks/weave:2.8.1)", []string{"--version"}, re(`weave (?:router )?(\S+)`)},
+		{"weaver", "of Weave Net (no package has it: take the program from the image weaveworks/weave:2.8.1)", []string{"--version"}, re(`weave (?:router )?(\S+)`)},
 	}
 	slices.SortFunc(tools, func(a, b ToolInfo) int { return cmp.Compare(a.Program, b.Program) })
 	return tools
@@ -164,6 +164,9 @@ func (m *missing) Error() string {
 	}
 	if m.tool.Package == "" {
 		return m.tool.Program + ": not found: there is no such program"
+	}
+	if strings.HasPrefix(m.tool.Package, "of ") { // of somebody whose programs have none
+		return fmt.Sprintf("%s: not found: it is %s", m.tool.Program, m.tool.Package)
 	}
 	in := " (Debian, Ubuntu)"
 	if strings.Contains(m.tool.Package, "(") {
