@@ -107,12 +107,12 @@ func networksPage(t *testing.T) []byte {
 		row("IPv6", ipv6(n))
 		row("factor `offload`, level off", offloadsOff(n))
 	}
-	fmt.Fprint(b, notHere)
+	fmt.Fprint(b, notIncluded)
 	return b.Bytes()
 }
 
-// notHere says why names that people look for are missing.
-const notHere = `
+// notIncluded says what networks need that nobody can install.
+const notIncluded = `
 ## What you must have yourself
 
 **calico** is in no distribution. Its networks run what the images calico/node and calico/cni hold, which must be below
@@ -248,21 +248,18 @@ func readyRow(after string) []string {
 
 // ofKernel is what p's daemons need of the kernel beside what the plan itself makes.
 func ofKernel(p plan.Plan) []string {
-	var names []string
-	for _, s := range p.Steps {
-		if s.Service != nil {
-			names = append(names, s.Service.Kernel...)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return ofServices(p, func(s *plan.Service) []string { return s.Kernel })
 }
 
 func opens(p plan.Plan) []string {
+	return ofServices(p, func(s *plan.Service) []string { return s.Opens })
+}
+
+func ofServices(p plan.Plan, what func(*plan.Service) []string) []string {
 	var names []string
 	for _, s := range p.Steps {
 		if s.Service != nil {
-			names = append(names, s.Service.Opens...)
+			names = append(names, what(s.Service)...)
 		}
 	}
 	slices.Sort(names)

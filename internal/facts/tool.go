@@ -90,20 +90,16 @@ const versionTimeout = 5 * time.Second
 func Tool(ctx context.Context, name string) (path, version string, err error) {
 	tools := Tools()
 	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
-	if i < 0 && filepath.IsAbs(name) { // a program of the caller's own
-		if Find(name) == "" {
-			return "", "", &missing{ToolInfo{Program: name}}
-		}
-		return name, "", nil
-	}
-	if i < 0 {
+	t := ToolInfo{Program: name} // when it is a program of the caller's own
+	if i >= 0 {
+		t = tools[i]
+	} else if !filepath.IsAbs(name) {
 		var known []string
 		for _, t := range tools {
 			known = append(known, t.Program)
 		}
 		return "", "", fmt.Errorf("%s: unknown tool; known are %s", name, strings.Join(known, ", "))
 	}
-	t := tools[i]
 	if path = Find(name); path == "" {
 		return "", "", &missing{t}
 	}

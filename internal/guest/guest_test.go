@@ -156,17 +156,7 @@ func TestNoPod(t *testing.T) {
 	var console strings.Builder
 	m.Console, m.NIC = &console, &NIC{Tap: "none", MAC: "52:54:00:00:01:01", Queues: 1, VHost: VHostOff}
 	socket := filepath.Join(dir, "sock")
-	told := make(chan error, 1)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	go func() {
-		_, err := Connect(t.Context(), "g", socket)
-		told <- err
-	}()
-	served := servePod(t.Context(), m, l) // not in another goroutine: see Boot
-	for who, err := range map[string]error{"the server": served, "the client": <-told} {
+	for who, err := range heard(t, m, socket) {
 		if err == nil || !strings.Contains(err.Error(), "the guest did not start (") || !strings.Contains(err.Error(), "console:\nqemu") {
 			t.Errorf("%s has heard %v", who, err)
 		}
@@ -174,6 +164,23 @@ func TestNoPod(t *testing.T) {
 	if !strings.Contains(console.String(), "qemu") {
 		t.Errorf("on the console is %q", &console)
 	}
+}
+
+// heard serves a pod that does not start, and returns what the server of it and who
+// connects to it are told.
+func heard(t *testing.T, m Machine, socket string) map[string]error {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	go func() {
+		_, err := Connect(t.Context(), "g", socket)
+		told <- err
+	}()
+	served := servePod(t.Context(), m, l) // not in another goroutine: see Boot
+	return map[string]error{"the server": served, "the client": <-told}
 }
 
 // The image is read by the rules of the format, not of the writer.
@@ -281,17 +288,7 @@ func TestNeverReady(t *testing.T) {
 	}
 	m.Console, m.NIC = io.Discard, &NIC{Tap: "none", MAC: "52:54:00:00:01:01", Queues: 1, VHost: VHostOff}
 	socket := filepath.Join(dir, "sock")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	told := make(chan error, 1)
-	go func() {
-		_, err := Connect(t.Context(), "g", socket)
-		told <- err
-	}()
-	served := servePod(t.Context(), m, l) // not in another goroutine: see Boot
-	for who, err := range map[string]error{"the server": served, "the client": <-told} {
+	for who, err := range heard(t, m, socket) {
 		if err == nil || !strings.Contains(err.Error(), "it was not ready within 100ms") || !strings.Contains(err.Error(), "my last words") {
 			t.Errorf("%s has heard %v", who, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,13 +86,14 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	mode, ok := calicoModes[n.Mode]
 	filter, known := calicoFilters[n.Filter]
+	badAS := checkAS("calico", n.AS)
 	switch {
 	case !ok:
 		return plan.Plan{}, fmt.Errorf("calico: mode %q is none of %s, %s and %s", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN)
 	case !known:
 		return plan.Plan{}, fmt.Errorf("calico: filter %q is none of %s, %s and %s", n.Filter, CalicoIPTablesNFT, CalicoIPTablesLegacy, CalicoNFTables)
-	case n.AS < 1 || n.AS > 1<<32-1:
-		return plan.Plan{}, fmt.Errorf("calico: as %d is outside 1..%d", n.AS, 1<<32-1)
+	case badAS != nil:
+		return plan.Plan{}, badAS
 	case !filepath.IsAbs(n.Dir):
 		return plan.Plan{}, fmt.Errorf("calico: dir %q is not an absolute path", n.Dir)
 	case is6(t.PodAll.Addr()) || underlay6(t):
@@ -229,10 +231,7 @@ func (n CalicoNode) bird(t topo.Topology, h topo.Host) []plan.Step {
 // noOffload switches off the offloads of what Calico made on h, but for the host's ends
 // of the pods' veths: what comes to these is in pieces.
 func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
-	var steps []plan.Step
-	for _, pod := range h.Pods {
-		steps = append(steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: noOffload("veth")}})
-	}
+	steps := pluggedNoOffload(h, "")
 	if m := calicoModes[n.Mode]; m.dev != "" {
 		steps = append(steps, plan.Step{In: h.Name, Offload: &plan.Offload{Dev: m.dev, Features: noOffload(m.kind)}})
 	}
@@ -245,11 +244,6 @@ func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 	if n.Mode == CalicoBGPMode {
 		return learned(t, h)
 	}
-	o := plan.Output{Argv: []string{"ip", "-4", "route", "show", "dev", calicoModes[n.Mode].dev}}
-	for _, peer := range others(t, h) {
-		for _, b := range blocks(peer) {
-			o.Lines = append(o.Lines, fmt.Sprintf("%v via ", b))
-		}
-	}
-	return o
+	return plan.Output{Argv: []string{"ip", "-4", "route", "show", "dev", calicoModes[n.Mode].dev},
+		Lines: toBlocks(t, h, func(b netip.Prefix, _ topo.Host) string { return fmt.Sprintf("%v via ", b) })}
 }

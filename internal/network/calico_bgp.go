@@ -48,8 +48,8 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts(name, t, 1); err != nil {
 		return plan.Plan{}, err
 	}
-	if n.AS < 1 || n.AS > 1<<32-1 {
-		return plan.Plan{}, fmt.Errorf("%s: as %d is outside 1..%d", name, n.AS, 1<<32-1)
+	if err := checkAS(name, n.AS); err != nil {
+		return plan.Plan{}, err
 	}
 	mtu, err := podMTU(name, t, 0)
 	if err != nil {
@@ -88,15 +88,22 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
+// checkAS returns an error unless as can be the number of an autonomous system.
+func checkAS(name string, as int) error {
+	if as < 1 || as > 1<<32-1 {
+		return fmt.Errorf("%s: as %d is outside 1..%d", name, as, 1<<32-1)
+	}
+	return nil
+}
+
 // calicoPod connects pod to h by the veth called port, with the settings that
 // Felix makes (felix/dataplane/linux/endpoint_mgr.go, configureInterface).
 func calicoPod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
 	a := pod.Addr.Addr()
-	alone := netip.PrefixFrom(a, a.BitLen())
 	steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}}}
-	gw, all := calicoGateway, netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+	gw := calicoGateway
 	if is6(a) {
-		gw, all = calicoGateway6, netip.PrefixFrom(netip.IPv6Unspecified(), 0)
+		gw = calicoGateway6
 		steps = append(steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}})
 	} else {
 		steps = append(steps,
@@ -105,9 +112,9 @@ func calicoPod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
 			plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: "net.ipv4.neigh." + port + ".proxy_delay", Value: "0"}})
 	}
 	return append(steps,
-		plan.Step{In: h.Name, Route: &plan.Route{Dst: alone, Dev: port}},
-		plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone}},
-		plan.Step{In: pod.Name, Route: &plan.Route{Dst: all, Via: gw.Addr(), Dev: podDev}})
+		plan.Step{In: h.Name, Route: &plan.Route{Dst: alone(a), Dev: port}},
+		plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone(a)}},
+		plan.Step{In: pod.Name, Route: &plan.Route{Dst: everything(a), Via: gw.Addr(), Dev: podDev}})
 }
 
 // blocks returns the blocks of addresses that the pods of h are in, in order.
@@ -130,15 +137,21 @@ func learned(t topo.Topology, h topo.Host) plan.Output {
 	if is6(t.PodAll.Addr()) {
 		o.Argv[1] = "-6"
 	}
-	for _, peer := range t.Hosts {
-		if peer.Name == h.Name {
-			continue
-		}
+	o.Lines = toBlocks(t, h, func(b netip.Prefix, peer topo.Host) string {
+		return fmt.Sprintf("%v via %v dev %s ", b, peer.Addr.Addr(), h.Dev)
+	})
+	return o
+}
+
+// toBlocks returns the line for each block of every host but h.
+func toBlocks(t topo.Topology, h topo.Host, line func(b netip.Prefix, peer topo.Host) string) []string {
+	var lines []string
+	for _, peer := range others(t, h) {
 		for _, b := range blocks(peer) {
-			o.Lines = append(o.Lines, fmt.Sprintf("%v via %v dev %s ", b, peer.Addr.Addr(), h.Dev))
+			lines = append(lines, line(b, peer))
 		}
 	}
-	return o
+	return lines
 }
 
 // config is BIRD's configuration of h: a full mesh, with the protocols of Calico's
@@ -159,10 +172,7 @@ func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
 		fmt.Fprintf(&b, "  route %v blackhole;\n", p)
 	}
 	fmt.Fprintf(&b, "}\nprotocol kernel {\n  scan time 2;\n  %s { import none; export where source = RTS_BGP || proto = \"blocks\"; };\n}\n", family)
-	for _, peer := range t.Hosts {
-		if peer.Name == h.Name {
-			continue
-		}
+	for _, peer := range others(t, h) {
 		fmt.Fprintf(&b, "protocol bgp %s {\n  debug { states };\n  local %v as %d;\n  neighbor %v as %d;\n", peer.Name, h.Addr.Addr(), n.AS, peer.Addr.Addr(), n.AS)
 		fmt.Fprintf(&b, "  connect delay time 1;\n  connect retry time 1;\n  %s { import all; export where proto = \"blocks\"; next hop self; };\n}\n", family)
 	}

@@ -24,8 +24,8 @@ const calicoKey = "/calico/resources/v3/projectcalico.org/"
 // Note: Felix lets pass what belongs to a connection before it asks a policy. So the
 // rules cost the first packet of a flow alone, unlike those of Canal and Routed.
 func (n CalicoNode) policies(t topo.Topology) ([]plan.Step, error) {
-	if n.Rules < 0 || n.Rules > maxRules {
-		return nil, fmt.Errorf("calico: %d rules is outside 0..%d", n.Rules, maxRules)
+	if err := checkRules("calico", n.Rules); err != nil {
+		return nil, err
 	}
 	type rule map[string]any
 	allow := rule{"action": "Allow"}

@@ -184,7 +184,7 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 	}
 	steps = append(steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{hostLocal}, Found: "cni.plugins"}})
 	if t.NoOffload && !l.flat {
-		steps = append(steps, l.noOffload(h, bridge)...)
+		steps = append(steps, pluggedNoOffload(h, bridge)...)
 	}
 	return steps, nil
 }
@@ -201,11 +201,11 @@ func addPod(h topo.Host, pod topo.Pod, env []string, makes ...string) plan.Step 
 		Undo: append([]string{"weir", "cni", "del"}, words...)}}
 }
 
-// noOffload switches off the offloads of what the plugins made on h.
+// pluggedNoOffload switches off the offloads of what plugins made on h.
 //
 // Note: the host's ends of the pods' veths have names that nobody chose, and are
 // left alone. What comes to them is in pieces: nobody else segments, or joins.
-func (l conflist) noOffload(h topo.Host, bridge string) []plan.Step {
+func pluggedNoOffload(h topo.Host, bridge string) []plan.Step {
 	var steps []plan.Step
 	if bridge != "" {
 		steps = append(steps, plan.Step{In: h.Name, Offload: &plan.Offload{Dev: bridge, Features: noOffload("bridge")}})

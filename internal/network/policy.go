@@ -16,6 +16,14 @@ const maxRules = 10000
 // only root may enlarge: more are refused with "Message too long".
 const rulesAtOnce = 250
 
+// checkRules returns an error unless a host may have so many rules.
+func checkRules(name string, rules int) error {
+	if rules < 0 || rules > maxRules {
+		return fmt.Errorf("%s: %d rules is outside 0..%d", name, rules, maxRules)
+	}
+	return nil
+}
+
 // policy gives h rules, in the order of nftables' forward hook, each of which a
 // forwarded packet is compared with and none of which it matches: it costs what a
 // network policy costs that is a list. Sources are of ranges that no packet has
@@ -24,8 +32,8 @@ const rulesAtOnce = 250
 // Note: real policies accept what belongs to a connection first, or look up sets.
 // Both are there to avoid this cost.
 func policy(name string, h topo.Host, rules int) ([]plan.Step, error) {
-	if rules < 0 || rules > maxRules {
-		return nil, fmt.Errorf("%s: %d rules is outside 0..%d", name, rules, maxRules)
+	if err := checkRules(name, rules); err != nil {
+		return nil, err
 	}
 	if rules == 0 {
 		return nil, nil

@@ -123,10 +123,8 @@ func weaver(t topo.Topology, host, mtu int, mode []string) []string {
 		"--host", h.Addr.Addr().String(), "--mtu", fmt.Sprint(mtu), "--http-addr", "127.0.0.1:6784",
 		"--db-prefix", plan.Dir + "/weave", "--docker-api", "", "--no-dns", "--no-discovery"}
 	argv = append(argv, mode...)
-	for _, peer := range t.Hosts {
-		if peer.Name != h.Name {
-			argv = append(argv, peer.Addr.Addr().String())
-		}
+	for _, peer := range others(t, h) {
+		argv = append(argv, peer.Addr.Addr().String())
 	}
 	return argv
 }

@@ -55,24 +55,30 @@ func (p Plan) ways() (ws [levels][]way) {
 		}
 		return device{in, ""}
 	}
-	top := map[string]device{}    // by place, what was made there last by a daemon
+	top := map[string]device{} // by place, what was made there last by a daemon
+	below := func(in string) device {
+		if at, ok := top[in]; ok {
+			return at
+		}
+		return under(in)
+	}
 	pods := map[string][]device{} // by place, what daemons there made in pods
+	var out []func()              // the ways of these out of the place, which lead through what is made there last
 	makes := func(in, by string, devs ...string) {
 		for _, dev := range devs {
-			at, below := device{in, dev}, top[in]
-			if below.dev == "" {
-				below = under(in)
-			}
-			if pod, name, ok := strings.Cut(dev, "/"); ok {
-				at = device{pod, name}
-				for _, other := range pods[in] {
-					add(guessed, at, other, by)
-				}
-				pods[in] = append(pods[in], at)
-			} else {
+			pod, name, ok := strings.Cut(dev, "/")
+			if !ok {
+				at := device{in, dev}
+				add(guessed, at, below(in), by)
 				top[in] = at
+				continue
 			}
-			add(guessed, at, below, by)
+			at := device{pod, name}
+			for _, other := range pods[in] {
+				add(guessed, at, other, by)
+			}
+			pods[in] = append(pods[in], at)
+			out = append(out, func() { add(guessed, at, below(in), by) })
 		}
 	}
 	for _, s := range p.Steps {
@@ -126,15 +132,10 @@ func (p Plan) ways() (ws [levels][]way) {
 			makes(s.In, by, s.Exec.Makes...)
 		case s.Service != nil:
 			makes(s.In, s.Service.Name, s.Service.Makes...)
-			if len(s.Service.Makes) == 0 {
-				continue
-			}
-			for i, w := range ws[guessed] { // pods that are there already lead out through it
-				if slices.Contains(pods[s.In], w.a) && w.b == under(s.In) {
-					ws[guessed][i].b = top[s.In]
-				}
-			}
 		}
+	}
+	for _, lead := range out {
+		lead()
 	}
 	for _, s := range p.Steps {
 		if s.Sysctl == nil || s.Sysctl.Value == "0" || !strings.HasSuffix(s.Sysctl.Key, "forward") && !strings.HasSuffix(s.Sysctl.Key, "forwarding") {
