@@ -7,14 +7,14 @@ import (
 	"os"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
@@ -83,11 +83,11 @@ func counted(results []record.Result) (each map[string]count, together count) {
 		for probe := range aaProbes {
 			var own []record.Result
 			for _, r := range rs {
-				if r.Asked[pivot.Probe] == probe {
+				if r.Asked[analysis.Probe] == probe {
 					own = append(own, r)
 				}
 			}
-			table := pivot.New(own, pivot.Options{Baseline: "a"}).Tables[0]
+			table := analysis.New(own, analysis.Options{Baseline: "a"}).Tables[0]
 			c := each[probe]
 			if i := table.Rows[len(table.Rows)-1].Ratio; i.Bounded() {
 				c.intervals++
@@ -98,7 +98,7 @@ func counted(results []record.Result) (each map[string]count, together count) {
 			}
 			each[probe] = c
 		}
-		all := pivot.New(rs, pivot.Options{Baseline: "a"})
+		all := analysis.New(rs, analysis.Options{Baseline: "a"})
 		whole, hold, width := true, true, 0.0
 		for _, t := range all.Tables {
 			i := t.Rows[len(t.Rows)-1].Ratio

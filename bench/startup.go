@@ -14,10 +14,10 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 )
 

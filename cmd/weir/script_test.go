@@ -17,10 +17,10 @@ import (
 
 	"github.com/weir-bench/weir/internal/cli"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/guest"
-	"github.com/weir-bench/weir/internal/keep"
 	"github.com/weir-bench/weir/internal/pause"
+	"github.com/weir-bench/weir/internal/session"
 	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/target/vm"
 )
 
 func TestMain(m *testing.M) {
@@ -72,7 +72,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 			e.Defer(func() { // a script that fails in the middle leaves its topologies up
 				up, _ := filepath.Glob(filepath.Join(e.WorkDir, "run", "weir", "*.sock"))
 				for _, socket := range up {
-					_ = keep.Down(socket)
+					_ = session.Down(socket)
 				}
 			})
 			e.Setenv("RECORDED", recorded) // what tools printed
@@ -138,7 +138,7 @@ func staticErr() error {
 
 // guestErr says why this machine cannot run a guest: something is not installed.
 func guestErr() error {
-	for _, c := range guest.Checks() {
+	for _, c := range vm.Checks() {
 		if !c.OK && c.Name != "guest: KVM" {
 			return errors.New(c.Detail)
 		}

@@ -122,7 +122,7 @@ var idle = map[string]struct{ network, version string }{
 //
 // A virtual machine may take two minutes. So QEMU, which runs on as the others do,
 // lets go of the port on which its guest is waited for; that the wait itself ends is
-// a test of package guest.
+// a test of package vm.
 func TestDaemonNeverReady(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: some daemons are waited for half a minute")

@@ -20,11 +20,11 @@ var layers = [][]string{
 	// Data, and what stands alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/network", "internal/probe", "internal/pivot", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
+	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
 	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni"},
 	// Effects and their orchestration.
-	{"internal/guest"},
-	{"internal/lab", "internal/keep", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
+	{"internal/target/vm"},
+	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},
@@ -33,12 +33,12 @@ var layers = [][]string{
 
 // only names the sole importers of a dependency that needs care.
 var only = map[string][]string{
-	"github.com/vishvananda/netlink":            {"internal/lab"},
-	"github.com/vishvananda/netns":              {"internal/lab"},
-	"github.com/safchain/ethtool":               {"internal/lab"},
-	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/lab"},
-	"golang.org/x/sys/unix":                     {"internal/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/relay", "internal/store", "internal/guest"},
-	"os/exec":                                   {"internal/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/keep", "internal/cgroup", "internal/guest", "internal/terminal", "bench"},
+	"github.com/vishvananda/netlink":            {"internal/target/lab"},
+	"github.com/vishvananda/netns":              {"internal/target/lab"},
+	"github.com/safchain/ethtool":               {"internal/target/lab"},
+	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
+	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/relay", "internal/store", "internal/target/vm"},
+	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"gonum.org/v1/plot":                         {"internal/chart"},
 	"github.com/spf13/cobra":                    {"internal/cli"},

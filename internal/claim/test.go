@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -87,7 +87,7 @@ func (c Claim) Cannot(why string) Outcome {
 // How long and how often it measures does not matter.
 func Judge(claims []Claim, s study.Study, results []record.Result) []Outcome {
 	if !s.KeepDisturbed {
-		results = pivot.Disturbed(results)
+		results = analysis.Disturbed(results)
 	}
 	var out []Outcome
 	for _, c := range claims {
@@ -136,7 +136,7 @@ func (c Claim) uses(cell Cell) (network, probe study.Use) {
 func same(a, b study.Use) bool { return a.Kind == b.Kind && maps.Equal(a.Options, b.Options) }
 
 func (c Cell) matches(asked map[string]string) bool {
-	if asked[pivot.Network] != c.Network || asked[pivot.Probe] != c.Probe || len(asked) != len(c.Levels)+2 {
+	if asked[analysis.Network] != c.Network || asked[analysis.Probe] != c.Probe || len(asked) != len(c.Levels)+2 {
 		return false
 	}
 	for k, v := range c.Levels {
@@ -169,7 +169,7 @@ func (c Claim) judge(trials map[string][]record.Result) Outcome {
 		}
 		blocks[cell.String()] = v
 	}
-	if why := pivot.Refused(slices.Collect(maps.Values(trials))...); why != "" {
+	if why := analysis.Refused(slices.Collect(maps.Values(trials))...); why != "" {
 		o.Verdict, o.Why = Undecided, why
 		return o
 	}
@@ -216,7 +216,7 @@ func values(trials []record.Result, metric string) (map[int]float64, string) {
 			metric = r.Values[0].Name
 		}
 	}
-	v := pivot.PerBlock(trials, metric)
+	v := analysis.PerBlock(trials, metric)
 	if len(v) == 0 {
 		return nil, cmp.Or(why, strings.TrimSpace("no trial has a value "+metric))
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/guest"
-	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/rootless"
+	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/vm"
 )
 
 func doctorCommand() *cobra.Command {
@@ -62,7 +62,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 		}
 		ds = append(ds, diagnosis{Check: c})
 	}
-	for _, c := range guest.Checks() {
+	for _, c := range vm.Checks() {
 		ds = append(ds, diagnosis{Check: c})
 	}
 	if asJSON {

@@ -5,8 +5,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/guest"
-	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/vm"
 )
 
 // guestCommand is process 1 of a virtual machine. Its subcommands are what makes
@@ -17,7 +17,7 @@ func guestCommand() *cobra.Command {
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			guest.Init()
+			vm.Init()
 			return nil
 		},
 	}
@@ -27,7 +27,7 @@ func guestCommand() *cobra.Command {
 
 // guestPod is a daemon on a host, around a guest.
 func guestPod() *cobra.Command {
-	var nic guest.NIC
+	var nic vm.NIC
 	f := vmFlags{}
 	c := &cobra.Command{
 		Use:   "pod NAME SOCKET --tap DEVICE --mac ADDRESS",
@@ -39,14 +39,14 @@ func guestPod() *cobra.Command {
 				return err
 			}
 			m.Name, m.NIC, m.Console = as[0], &nic, os.Stdout
-			return exit(exitEnvironment, guest.ServePod(c.Context(), m, as[1]))
+			return exit(exitEnvironment, vm.ServePod(c.Context(), m, as[1]))
 		},
 	}
 	f.registerMachine(c)
 	c.Flags().StringVar(&nic.Tap, "tap", "", "TAP device")
 	c.Flags().StringVar(&nic.MAC, "mac", "", "address of its network device")
 	c.Flags().IntVar(&nic.Queues, "queues", 1, "of its network device")
-	c.Flags().StringVar(&nic.VHost, "vhost", guest.VHostAuto, "auto, on or off")
+	c.Flags().StringVar(&nic.VHost, "vhost", vm.VHostAuto, "auto, on or off")
 	return c
 }
 

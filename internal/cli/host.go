@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/hostns"
-	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/terminal"
 )
 

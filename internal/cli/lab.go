@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/keep"
-	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/session"
+	"github.com/weir-bench/weir/internal/target/lab"
 )
 
 func labCommand() *cobra.Command {
@@ -45,8 +45,8 @@ func labUp(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			nodes, err := keep.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
-			if errors.Is(err, keep.ErrUp) {
+			nodes, err := session.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
+			if errors.Is(err, session.ErrUp) {
 				return usage("%s: %w: end it with weir lab down --name %s, or give --name", *name, err, *name)
 			}
 			if err != nil {
@@ -63,8 +63,8 @@ func labUp(name *string) *cobra.Command {
 
 // socketOf returns where the topology called name is reached.
 func socketOf(name string) (string, error) {
-	socket, err := keep.Socket(name)
-	if errors.Is(err, keep.ErrName) {
+	socket, err := session.Socket(name)
+	if errors.Is(err, session.ErrName) {
 		return "", exit(exitUsage, err)
 	}
 	return socket, exit(exitEnvironment, err)
@@ -101,7 +101,7 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 	if err := site.Apply(ctx, p.Steps); err != nil {
 		return exit(exitEnvironment, err)
 	}
-	return exit(exitEnvironment, keep.Serve(ctx, socket, site.Nodes))
+	return exit(exitEnvironment, session.Serve(ctx, socket, site.Nodes))
 }
 
 func labExec(name *string) *cobra.Command {
@@ -124,12 +124,12 @@ func labExec(name *string) *cobra.Command {
 			}
 			done := make(chan end, 1)
 			go func() {
-				status, err := keep.Exec(socket, as[0], argv)
+				status, err := session.Exec(socket, as[0], argv)
 				done <- end{status, err}
 			}()
 			select {
 			case e := <-done:
-				if errors.Is(e.err, keep.ErrDown) {
+				if errors.Is(e.err, session.ErrDown) {
 					return exit(exitEnvironment, fmt.Errorf("%w; start it with weir lab up --name %s", e.err, *name))
 				}
 				if e.err == nil && e.status != 0 {
@@ -155,7 +155,7 @@ func labDown(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := keep.Down(socket); err != nil {
+			if err := session.Down(socket); err != nil {
 				return exit(exitEnvironment, err)
 			}
 			return nil

@@ -8,9 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
 )

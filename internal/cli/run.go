@@ -20,11 +20,11 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/record"
 )
 

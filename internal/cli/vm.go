@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/guest"
+	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -48,7 +48,7 @@ const (
 )
 
 // machine is what the flags describe.
-func (f *vmFlags) machine() (m guest.Machine, err error) {
+func (f *vmFlags) machine() (m vm.Machine, err error) {
 	memory, err := unit.ParseBytes(f.memory)
 	switch {
 	case err != nil:
@@ -58,12 +58,12 @@ func (f *vmFlags) machine() (m guest.Machine, err error) {
 	case f.cpus < 1 || f.cpus > maxCPUs:
 		return m, usage("--vm-cpus %d is not within 1 and %d", f.cpus, maxCPUs)
 	}
-	places := guest.Places()
+	places := vm.Places()
 	if f.kernel != "" {
 		places = []string{f.kernel}
 	}
-	m = guest.Machine{CPUs: f.cpus, Memory: int64(memory)}
-	m.Kernel, err = guest.FindKernel(places...)
+	m = vm.Machine{CPUs: f.cpus, Memory: int64(memory)}
+	m.Kernel, err = vm.FindKernel(places...)
 	return m, exit(exitEnvironment, err)
 }
 
@@ -103,13 +103,13 @@ func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 		return r.stopped(err)
 	}
 	fmt.Fprintf(os.Stderr, "start a virtual machine with Linux %s\n", m.Kernel.Version)
-	g, err := guest.Boot(ctx, m)
+	g, err := vm.Boot(ctx, m)
 	if err != nil {
 		return r.lost(ctx, err)
 	}
 	defer g.Close()
 	fmt.Fprintln(os.Stderr, aboutGuest(g))
-	status, err := g.Run(ctx, guest.Command{Argv: []string{"weir", "run", "--resume", r.dir}, Env: os.Environ(), Dir: cwd}, os.Stdout, os.Stderr)
+	status, err := g.Run(ctx, vm.Command{Argv: []string{"weir", "run", "--resume", r.dir}, Env: os.Environ(), Dir: cwd}, os.Stdout, os.Stderr)
 	switch {
 	case err != nil:
 		return r.lost(ctx, err)
@@ -129,7 +129,7 @@ func (r *runner) lost(ctx context.Context, err error) error {
 }
 
 // aboutGuest says what the guest's numbers are worth.
-func aboutGuest(g *guest.Guest) string {
+func aboutGuest(g *vm.Guest) string {
 	s := "it is up, by KVM"
 	if g.Accel != "kvm" {
 		s = "it is up, emulated (TCG): its numbers say nothing about absolute speed"

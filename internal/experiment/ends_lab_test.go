@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/internal/lab"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
@@ -100,7 +100,7 @@ func TestLine(t *testing.T) {
 			t.Errorf("%s is %s: %s, over %s", r.Trial, r.Status, r.Reason, r.Found["path.hosts"])
 		}
 	}
-	p := pivot.New(rs, pivot.Options{KeepDisturbed: true})
+	p := analysis.New(rs, analysis.Options{KeepDisturbed: true})
 	if len(p.Chains) != 2 || len(p.Chains[0].Spans) != 3 || p.Chains[0].Spans[2].Segments != 3 || !p.Chains[0].Mean {
 		t.Errorf("chains %+v, want the response time and its network path over one to three segments", p.Chains)
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
 )
@@ -72,13 +72,13 @@ func (r *run) blockTime() time.Duration {
 // needed returns the number of blocks that the comparison with the largest
 // spread needs.
 func (r *run) needed() int {
-	pv := pivot.New(r.results, pivot.Options{Baseline: r.Study.Baseline, KeepDisturbed: r.Study.KeepDisturbed})
+	pv := analysis.New(r.results, analysis.Options{Baseline: r.Study.Baseline, KeepDisturbed: r.Study.KeepDisturbed})
 	n := r.Study.Blocks
 	for _, t := range pv.Tables {
-		base := slices.IndexFunc(t.Rows, func(r pivot.Row) bool { return r.Baseline })
+		base := slices.IndexFunc(t.Rows, func(r analysis.Row) bool { return r.Baseline })
 		for i, row := range t.Rows {
 			if base >= 0 && i != base {
-				a, b := pivot.Pair(t.Rows[base], row)
+				a, b := analysis.Pair(t.Rows[base], row)
 				n = max(n, stat.SteinPairs(a, b, r.Study.Precision, pv.Each))
 			}
 		}

@@ -21,7 +21,6 @@ import (
 	"github.com/vishvananda/netlink"
 
 	"github.com/weir-bench/weir/internal/engine"
-	"github.com/weir-bench/weir/internal/lab"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
@@ -29,6 +28,7 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )

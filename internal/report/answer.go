@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/diagnose"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -16,7 +16,7 @@ type answer struct{ Network, Text string }
 
 // answers says of every network what it cost, in the order of the tables.
 // brief leaves the intervals to a table beside it.
-func answers(p pivot.Pivot, brief bool) []answer {
+func answers(p analysis.Pivot, brief bool) []answer {
 	var out []answer
 	for _, n := range p.Networks {
 		s := chainClause(p, n)
@@ -34,7 +34,7 @@ func answers(p pivot.Pivot, brief bool) []answer {
 }
 
 // spans says of the only network under which conditions it gets least and most.
-func spans(p pivot.Pivot) string {
+func spans(p analysis.Pivot) string {
 	var parts []string
 	for i := 0; i < len(p.Tables); {
 		first, ends := p.Tables[i], []string{"", ""}
@@ -62,12 +62,12 @@ func spans(p pivot.Pivot) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-func clauses(p pivot.Pivot, network string, brief bool) string {
+func clauses(p analysis.Pivot, network string, brief bool) string {
 	var parts []string
 	named, compared, bounded := false, false, false // the baseline is named once
 	for i := 0; i < len(p.Tables); {
 		probe := p.Tables[i].Probe
-		var rows []pivot.Row
+		var rows []analysis.Row
 		refused := 0
 		for ; i < len(p.Tables) && p.Tables[i].Probe == probe; i++ {
 			for _, r := range p.Tables[i].Rows {
@@ -107,7 +107,7 @@ func clauses(p pivot.Pivot, network string, brief bool) string {
 }
 
 // clause sums up one probe: one ratio, or the range over several conditions.
-func clause(rows []pivot.Row, of string, brief bool) string {
+func clause(rows []analysis.Row, of string, brief bool) string {
 	if len(rows) == 1 {
 		r := rows[0].Ratio
 		d := ratioDigits(r)
@@ -143,7 +143,7 @@ func clause(rows []pivot.Row, of string, brief bool) string {
 
 // notes is what a reader must know of the rows of a table. What holds for
 // several networks is said once.
-func notes(t pivot.Table) []string {
+func notes(t analysis.Table) []string {
 	var s said
 	for _, r := range t.Rows {
 		s.add(r.Network, rowNotes(t, r)...)
@@ -183,7 +183,7 @@ func (s *said) lines(names func([]string) string) (out []string) {
 func each(names []string) string { return strings.Join(names, ", ") }
 
 // who names networks of rows. Nobody reads a list of nearly all of many.
-func who(rows []pivot.Row, names []string) string {
+func who(rows []analysis.Row, names []string) string {
 	var others []string
 	for _, r := range rows {
 		if !slices.Contains(names, r.Network) {
@@ -199,7 +199,7 @@ func who(rows []pivot.Row, names []string) string {
 	return "all"
 }
 
-func rowNotes(t pivot.Table, r pivot.Row) []string {
+func rowNotes(t analysis.Table, r analysis.Row) []string {
 	var out []string
 	if r.OK == 0 {
 		out = append(out, "no trial is ok")
@@ -218,7 +218,7 @@ func rowNotes(t pivot.Table, r pivot.Row) []string {
 }
 
 // reasons counts why trials are not ok.
-func reasons(r pivot.Row) []string {
+func reasons(r analysis.Row) []string {
 	var order []string
 	count := map[string]int{}
 	for _, p := range r.Points {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -20,7 +20,7 @@ type beside struct {
 }
 
 // sideBySide is empty where no two probes of the run measure the same.
-func (r Run) sideBySide(p pivot.Pivot) []beside {
+func (r Run) sideBySide(p analysis.Pivot) []beside {
 	measures := map[string]string{}
 	for probe, t := range r.Tools {
 		measures[probe] = t.Measures
@@ -40,7 +40,7 @@ func (r Run) sideBySide(p pivot.Pivot) []beside {
 	return out
 }
 
-func besideTitle(a pivot.Agreement) string {
+func besideTitle(a analysis.Agreement) string {
 	s := a.Measures + " by several tools"
 	if a.Datagram != "" {
 		s += ", datagrams of " + a.Datagram + " bytes"
@@ -53,30 +53,30 @@ func besideTitle(a pivot.Agreement) string {
 
 // besideColumns has of every network the value, and the ratio unless it is the
 // baseline.
-func besideColumns(a pivot.Agreement, p pivot.Pivot) []column {
+func besideColumns(a analysis.Agreement, p analysis.Pivot) []column {
 	names := column{Head: "tool", Left: true, Class: "name", keep: 9}
 	for _, t := range a.Tables {
 		names.Cells = append(names.Cells, t.Probe)
 	}
 	out := []column{names}
 	for _, n := range p.Networks {
-		var rows []pivot.Row
+		var rows []analysis.Row
 		for _, t := range a.Tables {
 			r, _ := t.Row(n) // a row without trials has no number
 			rows = append(rows, r)
 		}
-		value := numbers(n, a.Unit, rows, func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
+		value := numbers(n, a.Unit, rows, func(r analysis.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
 		value.Class, value.keep = "value", 9
 		out = append(out, value, valueSpans(a.Unit, rows))
 		if n != p.Baseline {
-			out = append(out, ratios(rows, "÷ "+p.Baseline, func(r pivot.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+			out = append(out, ratios(rows, "÷ "+p.Baseline, func(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
 		}
 	}
 	return filled(out)
 }
 
 // valueSpans is the column of the values' intervals, in the unit of the values.
-func valueSpans(base string, rows []pivot.Row) column {
+func valueSpans(base string, rows []analysis.Row) column {
 	top := 0.0
 	var vs []float64
 	for _, r := range rows {
@@ -103,7 +103,7 @@ func valueSpans(base string, rows []pivot.Row) column {
 }
 
 // agreement says of every network whether the tools' intervals meet.
-func agreement(a pivot.Agreement, baseline string) []string {
+func agreement(a analysis.Agreement, baseline string) []string {
 	var out []string
 	for _, c := range a.Ratios {
 		out = append(out, camps(c, c.Network+" ÷ "+baseline, func(v float64) string { return fixed(v, 3) + "×" }))
@@ -117,8 +117,8 @@ func agreement(a pivot.Agreement, baseline string) []string {
 	return out
 }
 
-func camps(c pivot.Camps, what string, format func(float64) string) string {
-	span := func(x pivot.Camp) string {
+func camps(c analysis.Camps, what string, format func(float64) string) string {
+	span := func(x analysis.Camp) string {
 		lo, hi := format(x.Lo), format(x.Hi)
 		if lo == hi {
 			return lo

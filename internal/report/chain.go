@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -22,10 +22,10 @@ type chain struct {
 }
 
 // chains groups the chains of one probe and value; networks are in their order.
-func chains(p pivot.Pivot) []chain {
-	var groups [][]pivot.Chain
+func chains(p analysis.Pivot) []chain {
+	var groups [][]analysis.Chain
 	for _, c := range p.Chains {
-		at := slices.IndexFunc(groups, func(g []pivot.Chain) bool { return chainTitle(g[0]) == chainTitle(c) })
+		at := slices.IndexFunc(groups, func(g []analysis.Chain) bool { return chainTitle(g[0]) == chainTitle(c) })
 		if at < 0 {
 			at, groups = len(groups), append(groups, nil)
 		}
@@ -33,7 +33,7 @@ func chains(p pivot.Pivot) []chain {
 	}
 	var out []chain
 	for _, g := range groups {
-		slices.SortStableFunc(g, func(a, b pivot.Chain) int {
+		slices.SortStableFunc(g, func(a, b analysis.Chain) int {
 			return slices.Index(p.Networks, a.Network) - slices.Index(p.Networks, b.Network)
 		})
 		c := chain{Title: chainTitle(g[0]), Columns: chainColumns(g), Notes: chainNotes(g)}
@@ -50,7 +50,7 @@ func chains(p pivot.Pivot) []chain {
 
 // chainClause says of a network what its longest ways cost, "" when there are none. It
 // leaves out chains of which there are several, under different conditions.
-func chainClause(p pivot.Pivot, network string) string {
+func chainClause(p analysis.Pivot, network string) string {
 	var parts []string
 	hops := 0
 	for _, c := range p.Chains {
@@ -76,7 +76,7 @@ func chainClause(p pivot.Pivot, network string) string {
 }
 
 // divisor is what ratios are to, in words.
-func divisor(p pivot.Pivot) string {
+func divisor(p analysis.Pivot) string {
 	switch {
 	case p.Chains == nil:
 		return p.Baseline
@@ -86,7 +86,7 @@ func divisor(p pivot.Pivot) string {
 	return p.Baseline + ", or to what else stands behind ÷,"
 }
 
-func chainTitle(c pivot.Chain) string {
+func chainTitle(c analysis.Chain) string {
 	s := probeTitle(c.Probe)
 	if l := levelText(c.Levels); l != "" {
 		s += ", " + l
@@ -98,7 +98,7 @@ func chainTitle(c pivot.Chain) string {
 	return s
 }
 
-func chainMetric(c pivot.Chain) string {
+func chainMetric(c analysis.Chain) string {
 	name := map[string]string{"rtt": "response time", "rtt.path": "network path"}[c.Metric]
 	if name == "" {
 		name = metricName(c.Metric)
@@ -109,18 +109,18 @@ func chainMetric(c pivot.Chain) string {
 	return name
 }
 
-func chainColumns(g []pivot.Chain) []column {
+func chainColumns(g []analysis.Chain) []column {
 	names, hops := column{Head: "network", Left: true, Class: "name", keep: 9}, column{Head: "hops", keep: 9}
-	var values, parts []pivot.Row
+	var values, parts []analysis.Row
 	for _, c := range g {
 		for _, s := range c.Spans {
 			names.Cells, hops.Cells = append(names.Cells, c.Network), append(hops.Cells, fmt.Sprint(s.Segments))
-			values = append(values, pivot.Row{Value: s.Value, Ratio: s.Ratio, Same: s.Same})
-			parts = append(parts, pivot.Row{Value: s.Parts})
+			values = append(values, analysis.Row{Value: s.Value, Ratio: s.Ratio, Same: s.Same})
+			parts = append(parts, analysis.Row{Value: s.Parts})
 		}
 	}
 	// In one unit: a reader compares the two.
-	value := numbers("measured", g[0].Unit, slices.Concat(values, parts), func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
+	value := numbers("measured", g[0].Unit, slices.Concat(values, parts), func(r analysis.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
 	value.Class, value.keep = "value", 9
 	sum := value
 	value.Cells, sum.Cells = value.Cells[:len(values)], value.Cells[len(values):]
@@ -132,12 +132,12 @@ func chainColumns(g []pivot.Chain) []column {
 	for _, r := range values {
 		blocks.Cells = append(blocks.Cells, fmt.Sprint(r.Value.N))
 	}
-	out := append([]column{names, hops, value, sum}, ratios(values, "÷ "+sum.Head, func(r pivot.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+	out := append([]column{names, hops, value, sum}, ratios(values, "÷ "+sum.Head, func(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
 	return filled(append(out, blocks))
 }
 
 // chainNotes says what was added up, and what a ratio means.
-func chainNotes(g []pivot.Chain) []string {
+func chainNotes(g []analysis.Chain) []string {
 	out := []string{"÷ 1 hop divides by what was found over the first segment alone, in the same block."}
 	if c := g[0]; c.Adds {
 		sum := "The values are no means over requests; medians of segments add up only roughly, so that the sum is an approximation."
@@ -166,7 +166,7 @@ func chainNotes(g []pivot.Chain) []string {
 }
 
 // chain draws the values by the number of segments, and their sums beside them.
-func (p painter) chain(g []pivot.Chain) (figure, error) {
+func (p painter) chain(g []analysis.Chain) (figure, error) {
 	top := 0.0
 	for _, c := range g {
 		for _, s := range c.Spans {
@@ -174,7 +174,7 @@ func (p painter) chain(g []pivot.Chain) (figure, error) {
 		}
 	}
 	factor, label := scale(top, g[0].Unit)
-	curve := func(c pivot.Chain, name string, of func(pivot.Span) stat.Interval) chart.Curve {
+	curve := func(c analysis.Chain, name string, of func(analysis.Span) stat.Interval) chart.Curve {
 		k := chart.Curve{Name: name, Color: p.color(c.Network)}
 		for _, s := range c.Spans {
 			if v := of(s); v.N > 0 {
@@ -186,9 +186,9 @@ func (p painter) chain(g []pivot.Chain) (figure, error) {
 	}
 	var curves []chart.Curve
 	for _, c := range g {
-		curves = append(curves, curve(c, c.Network, func(s pivot.Span) stat.Interval { return s.Value }))
+		curves = append(curves, curve(c, c.Network, func(s analysis.Span) stat.Interval { return s.Value }))
 		if c.Adds {
-			sums := curve(c, c.Network+", sum", func(s pivot.Span) stat.Interval {
+			sums := curve(c, c.Network+", sum", func(s analysis.Span) stat.Interval {
 				if s.Segments == 1 {
 					return s.Value
 				}

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -21,7 +21,7 @@ type figure struct {
 
 // A painter draws the charts of a run; the same network has the same colour in all.
 type painter struct {
-	p pivot.Pivot
+	p analysis.Pivot
 }
 
 func (p painter) color(network string) int {
@@ -37,8 +37,8 @@ func (p painter) color(network string) int {
 
 // figures draws every chart that the table has numbers for. A chart that
 // cannot be drawn is a note: it must not cost the reader the report.
-func (p painter) figures(t pivot.Table) (out []figure, notes []string) {
-	for _, f := range []func(pivot.Table) (string, []byte, error){p.ratios, p.values, p.split, p.latency, p.ladder, p.cost} {
+func (p painter) figures(t analysis.Table) (out []figure, notes []string) {
+	for _, f := range []func(analysis.Table) (string, []byte, error){p.ratios, p.values, p.split, p.latency, p.ladder, p.cost} {
 		caption, svg, err := f(t)
 		if err != nil {
 			notes = append(notes, fmt.Sprintf("%s is not drawn: %v", caption, err))
@@ -53,7 +53,7 @@ func (p painter) figures(t pivot.Table) (out []figure, notes []string) {
 	return append(out, hosts...), notes
 }
 
-func (p painter) ratios(t pivot.Table) (string, []byte, error) {
+func (p painter) ratios(t analysis.Table) (string, []byte, error) {
 	var rows []chart.Row
 	var alt []string
 	d := 2
@@ -82,7 +82,7 @@ func (p painter) ratios(t pivot.Table) (string, []byte, error) {
 	return "Ratio to " + p.p.Baseline, svg, err
 }
 
-func describe(what string, t pivot.Table, rows []string) string {
+func describe(what string, t analysis.Table, rows []string) string {
 	return fmt.Sprintf("%s, %s: %s.", what, tableTitle(t), strings.Join(rows, "; "))
 }
 
@@ -95,7 +95,7 @@ func scale(top float64, base string) (float64, string) {
 	return factor, ", " + label
 }
 
-func (p painter) values(t pivot.Table) (string, []byte, error) {
+func (p painter) values(t analysis.Table) (string, []byte, error) {
 	top := 0.0
 	for _, r := range t.Rows {
 		top = max(top, r.Value.Center, r.Value.Hi, r.Ceiling())
@@ -135,7 +135,7 @@ func (p painter) values(t pivot.Table) (string, []byte, error) {
 // curvePoints per factor of ten of rarity.
 const curvePoints = 24
 
-func (p painter) latency(t pivot.Table) (string, []byte, error) {
+func (p painter) latency(t analysis.Table) (string, []byte, error) {
 	var lines []chart.Line
 	var alt []string
 	top := 0.0
@@ -174,7 +174,7 @@ func (p painter) latency(t pivot.Table) (string, []byte, error) {
 
 var ladderSteps = []string{"offered", "sent", "received", "delivered"}
 
-func (p painter) ladder(t pivot.Table) (string, []byte, error) {
+func (p painter) ladder(t analysis.Table) (string, []byte, error) {
 	var groups []chart.Group
 	var alt []string
 	top, base := 0.0, ""
@@ -205,8 +205,8 @@ func (p painter) ladder(t pivot.Table) (string, []byte, error) {
 	return "From offered to delivered", svg, err
 }
 
-func (p painter) cost(t pivot.Table) (string, []byte, error) {
-	costs := map[string]pivot.Cost{}
+func (p painter) cost(t analysis.Table) (string, []byte, error) {
+	costs := map[string]analysis.Cost{}
 	name, base, top := "", "", 0.0
 	for _, r := range t.Rows {
 		if c, ok := r.Cost(); ok && c.Modes != nil && (name == "" || name == c.Name) {
@@ -241,9 +241,9 @@ func (p painter) cost(t pivot.Table) (string, []byte, error) {
 }
 
 // shownModes are those that are a part of any bar.
-func shownModes(costs map[string]pivot.Cost) []string {
+func shownModes(costs map[string]analysis.Cost) []string {
 	var out []string
-	for i, name := range pivot.ModeNames {
+	for i, name := range analysis.ModeNames {
 		for _, c := range costs {
 			if c.Modes[i].Share > 0 {
 				out = append(out, name)

@@ -1,7 +1,7 @@
 package report
 
 import (
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -13,11 +13,11 @@ const clients = "clients"
 const clientsNote = "The clients do this all at once to one server, each from a host of its own. The numbers are those of one of them; " +
 	"all clients is what they were delivered together, and least and most are the smallest and the largest share of one."
 
-func hasClients(t pivot.Table) bool { return clientColumns(t.Rows) != nil }
+func hasClients(t analysis.Table) bool { return clientColumns(t.Rows) != nil }
 
 // clientColumns are what all clients together were delivered, the least and the largest
 // share of one, and the jitter that one of them saw.
-func clientColumns(rows []pivot.Row) []column {
+func clientColumns(rows []analysis.Row) []column {
 	base := ""
 	for _, r := range rows {
 		if s, ok := r.Get("clients.delivered"); ok {
@@ -35,8 +35,8 @@ func clientColumns(rows []pivot.Row) []column {
 }
 
 // middle gets the median over blocks of a named value.
-func middle(name string) func(pivot.Row) (float64, bool) {
-	return func(r pivot.Row) (float64, bool) {
+func middle(name string) func(analysis.Row) (float64, bool) {
+	return func(r analysis.Row) (float64, bool) {
 		s, ok := r.Get(name)
 		return s.Median, ok
 	}
@@ -44,7 +44,7 @@ func middle(name string) func(pivot.Row) (float64, bool) {
 
 // clientSweeps draws along the number of clients what the number of one of them does
 // not tell: what they do together, and the worse side of what one sees.
-func (p painter) clientSweeps(s pivot.Sweep) (out []figure, err error) {
+func (p painter) clientSweeps(s analysis.Sweep) (out []figure, err error) {
 	if s.Factor != clients {
 		return nil, nil
 	}
@@ -59,12 +59,12 @@ func (p painter) clientSweeps(s pivot.Sweep) (out []figure, err error) {
 	did := map[string]string{"bit/s": "throughput", "packet/s": "packet rate", "1/s": "transactions"}[together]
 	for _, x := range []struct {
 		title, axis, base string
-		get               func(pivot.Row) (float64, bool)
+		get               func(analysis.Row) (float64, bool)
 	}{
 		{did + " of all clients together", did, together, middle("clients.delivered")},
-		{"99th percentile of one client's response time", "p99", "s", func(r pivot.Row) (float64, bool) { return r.Percentile(0.99) }},
+		{"99th percentile of one client's response time", "p99", "s", func(r analysis.Row) (float64, bool) { return r.Percentile(0.99) }},
 		{"jitter of one client", "jitter", "s", middle("jitter")},
-		{"loss of one client's datagrams", "loss, %", "1", func(r pivot.Row) (float64, bool) {
+		{"loss of one client's datagrams", "loss, %", "1", func(r analysis.Row) (float64, bool) {
 			if _, sent := r.Get("sent"); !sent {
 				return 0, false
 			}
@@ -72,7 +72,7 @@ func (p painter) clientSweeps(s pivot.Sweep) (out []figure, err error) {
 			return 100 * v, ok
 		}},
 	} {
-		more, err := p.sweep(s, x.title, x.axis, x.base, func(r pivot.Row) (i stat.Interval) {
+		more, err := p.sweep(s, x.title, x.axis, x.base, func(r analysis.Row) (i stat.Interval) {
 			if v, ok := x.get(r); ok {
 				i.Center, i.N = v, 1
 			}

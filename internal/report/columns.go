@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -20,29 +20,29 @@ type column struct {
 }
 
 // columns lays a table out.
-func columns(t pivot.Table, baseline string) []column {
+func columns(t analysis.Table, baseline string) []column {
 	rows := t.Rows
 	names := column{Head: "network", Left: true, Class: "name", keep: 9}
 	for _, r := range rows {
 		names.Cells = append(names.Cells, r.Network)
 	}
 	out := []column{names}
-	value := numbers(metricName(t.Metric), t.Unit, rows, func(r pivot.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
+	value := numbers(metricName(t.Metric), t.Unit, rows, func(r analysis.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
 	value.Class, value.keep = "value", 9
 	out = append(out, value)
-	out = append(out, ratios(rows, "÷ "+baseline, func(r pivot.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+	out = append(out, ratios(rows, "÷ "+baseline, func(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
 	out = append(out, splitColumns(rows, baseline)...)
 	if hasHist(rows) {
 		for i, p := range []float64{0.5, 0.99, 0.999} {
-			c := numbers("p"+[]string{"50", "99", "99.9"}[i], "s", rows, func(r pivot.Row) (float64, bool) { return r.Percentile(p) })
+			c := numbers("p"+[]string{"50", "99", "99.9"}[i], "s", rows, func(r analysis.Row) (float64, bool) { return r.Percentile(p) })
 			c.keep = 6 - i%2
 			out = append(out, c)
 		}
 	}
-	out = append(out, share("loss", 7, rows, pivot.Row.Loss))
+	out = append(out, share("loss", 7, rows, analysis.Row.Loss))
 	out = append(out, scheduleColumns(rows)...)
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {
-		out = append(out, share("of ceiling", 6, rows, func(r pivot.Row) (float64, bool) {
+		out = append(out, share("of ceiling", 6, rows, func(r analysis.Row) (float64, bool) {
 			c := r.Ceiling()
 			return r.Value.Center / max(c, 1), c > 0 && r.Value.N > 0
 		}))
@@ -52,7 +52,7 @@ func columns(t pivot.Table, baseline string) []column {
 		c.keep = 5 - i
 		out = append(out, c)
 	}
-	size := numbers("packet", "byte", rows, func(r pivot.Row) (float64, bool) {
+	size := numbers("packet", "byte", rows, func(r analysis.Row) (float64, bool) {
 		s, ok := r.Get("packet.size")
 		return s.Median, ok
 	})
@@ -70,8 +70,8 @@ func columns(t pivot.Table, baseline string) []column {
 
 // companionColumns are what ran beside the trials did: the share of the CPUs that was
 // taken, and what a load delivered.
-func companionColumns(rows []pivot.Row) []column {
-	taken := share("CPU taken", 6, rows, func(r pivot.Row) (float64, bool) {
+func companionColumns(rows []analysis.Row) []column {
+	taken := share("CPU taken", 6, rows, func(r analysis.Row) (float64, bool) {
 		s, ok := r.Get("stress.taken")
 		return s.Median, ok
 	})
@@ -81,7 +81,7 @@ func companionColumns(rows []pivot.Row) []column {
 			base = s.Unit
 		}
 	}
-	load := numbers("load", base, rows, func(r pivot.Row) (float64, bool) {
+	load := numbers("load", base, rows, func(r analysis.Row) (float64, bool) {
 		s, ok := r.Get("load.delivered")
 		return s.Median, ok
 	})
@@ -91,7 +91,7 @@ func companionColumns(rows []pivot.Row) []column {
 
 // numbers is a column of one unit, chosen for its largest value. The decimals
 // are equal, so that the digits stand below each other.
-func numbers(head, base string, rows []pivot.Row, get func(pivot.Row) (float64, bool)) column {
+func numbers(head, base string, rows []analysis.Row, get func(analysis.Row) (float64, bool)) column {
 	var vs []float64
 	top := 0.0
 	for _, r := range rows {
@@ -117,20 +117,20 @@ func numbers(head, base string, rows []pivot.Row, get func(pivot.Row) (float64, 
 }
 
 // cost is the column of CPU time per unit of work, in the unit that it came with.
-func cost(rows []pivot.Row, name string) column {
+func cost(rows []analysis.Row, name string) column {
 	base := ""
 	for _, r := range rows {
 		if _, u, ok := r.Per(name); ok {
 			base = u
 		}
 	}
-	return numbers("CPU", base, rows, func(r pivot.Row) (float64, bool) {
+	return numbers("CPU", base, rows, func(r analysis.Row) (float64, bool) {
 		v, _, ok := r.Per(name)
 		return v, ok
 	})
 }
 
-func share(head string, keep int, rows []pivot.Row, get func(pivot.Row) (float64, bool)) column {
+func share(head string, keep int, rows []analysis.Row, get func(analysis.Row) (float64, bool)) column {
 	c := column{Head: head, keep: keep}
 	for _, r := range rows {
 		cell := ""
@@ -143,7 +143,7 @@ func share(head string, keep int, rows []pivot.Row, get func(pivot.Row) (float64
 }
 
 // ratios returns a ratio, its interval, and the mark of no difference.
-func ratios(rows []pivot.Row, head string, get func(pivot.Row) (ratio stat.Interval, same bool)) []column {
+func ratios(rows []analysis.Row, head string, get func(analysis.Row) (ratio stat.Interval, same bool)) []column {
 	d := 2
 	for _, r := range rows {
 		i, _ := get(r)
@@ -183,7 +183,7 @@ func filled(cs []column) []column {
 	return out
 }
 
-func hasHist(rows []pivot.Row) bool {
+func hasHist(rows []analysis.Row) bool {
 	for _, r := range rows {
 		if r.Hist != nil {
 			return true

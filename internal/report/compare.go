@@ -6,19 +6,19 @@ import (
 	"io"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // Compare sets two runs side by side. bound is the fraction by which a cell may
-// be worse, for example 0.05. See pivot.Compare.
-func Compare(a, b Run, bound float64) pivot.Comparison {
-	return pivot.Compare(a.Pivot(), b.Pivot(), bound)
+// be worse, for example 0.05. See analysis.Compare.
+func Compare(a, b Run, bound float64) analysis.Comparison {
+	return analysis.Compare(a.Pivot(), b.Pivot(), bound)
 }
 
 // CompareText writes a comparison for a terminal that is width columns wide.
-func CompareText(w io.Writer, c pivot.Comparison, width int) error {
+func CompareText(w io.Writer, c analysis.Comparison, width int) error {
 	width = max(width, 60)
 	b := bufio.NewWriter(w)
 	if len(c.Changes) == 0 {
@@ -42,9 +42,9 @@ func CompareText(w io.Writer, c pivot.Comparison, width int) error {
 }
 
 // CompareJSON writes a comparison for other programs, in base units.
-func CompareJSON(w io.Writer, c pivot.Comparison) error { return indented(w, c) }
+func CompareJSON(w io.Writer, c analysis.Comparison) error { return indented(w, c) }
 
-func compareColumns(c pivot.Comparison) []column {
+func compareColumns(c analysis.Comparison) []column {
 	cell := column{Head: "cell", Left: true, keep: 9}
 	a, b := column{Head: "A", keep: 8}, column{Head: "B", keep: 8}
 	ratio, interval := column{Head: "B ÷ A", keep: 9}, column{Head: "interval", Class: "interval", keep: 9}
@@ -71,7 +71,7 @@ func compareColumns(c pivot.Comparison) []column {
 	return filled([]column{cell, a, b, ratio, interval, mark})
 }
 
-func verdict(x pivot.Change) string {
+func verdict(x analysis.Change) string {
 	switch {
 	case x.Worse:
 		return "WORSE"
@@ -83,7 +83,7 @@ func verdict(x pivot.Change) string {
 	return ""
 }
 
-func only(w io.Writer, where string, cells []pivot.Cell, width int) {
+func only(w io.Writer, where string, cells []analysis.Cell, width int) {
 	if len(cells) == 0 {
 		return
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -19,7 +19,7 @@ type pathRow struct {
 }
 
 // paths gathers what trials found about their path.
-func paths(p pivot.Pivot) []pathRow {
+func paths(p analysis.Pivot) []pathRow {
 	var out []pathRow
 	for _, n := range p.Networks {
 		row := pathRow{Network: n}
@@ -66,7 +66,7 @@ var telling = []string{"os", "kernel", "arch", "cpu", "model", "cpus", "cores", 
 
 func hosts(m map[string][]byte) []host {
 	var out []host
-	for _, name := range slices.SortedFunc(maps.Keys(m), pivot.Natural) {
+	for _, name := range slices.SortedFunc(maps.Keys(m), analysis.Natural) {
 		h := host{Name: name}
 		d := json.NewDecoder(bytes.NewReader(m[name]))
 		d.UseNumber()
@@ -96,7 +96,7 @@ func flatten(prefix string, v any) []fact {
 	switch v := v.(type) {
 	case map[string]any:
 		var out []fact
-		for _, k := range slices.SortedFunc(maps.Keys(v), pivot.Natural) {
+		for _, k := range slices.SortedFunc(maps.Keys(v), analysis.Natural) {
 			out = append(out, flatten(strings.TrimPrefix(prefix+"."+k, "."), v[k])...)
 		}
 		return out

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -23,8 +23,8 @@ func CSV(w io.Writer, r Run) error {
 			factors[k] = true
 		}
 	}
-	delete(factors, pivot.Network)
-	delete(factors, pivot.Probe)
+	delete(factors, analysis.Network)
+	delete(factors, analysis.Probe)
 	more := slices.Sorted(maps.Keys(factors))
 	out := csv.NewWriter(w)
 	head := []string{"trial", "block", "status", "reason", "network", "probe"}
@@ -35,7 +35,7 @@ func CSV(w io.Writer, r Run) error {
 		return err
 	}
 	for _, x := range r.Results {
-		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Asked[pivot.Network], x.Asked[pivot.Probe]}
+		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Asked[analysis.Network], x.Asked[analysis.Probe]}
 		for _, k := range more {
 			line = append(line, x.Asked[k])
 		}
@@ -61,8 +61,8 @@ func CSV(w io.Writer, r Run) error {
 type Data struct {
 	Name        string            `json:"name"`
 	Question    string            `json:"question,omitempty"`
-	Pivot       pivot.Pivot       `json:"pivot"`
-	Gaps        []pivot.Gap       `json:"gaps,omitempty"`
+	Pivot       analysis.Pivot    `json:"pivot"`
+	Gaps        []analysis.Gap    `json:"gaps,omitempty"`
 	Percentiles []Percentiles     `json:"percentiles,omitempty"`
 	Answers     map[string]string `json:"answers,omitempty"` // by network
 	Findings    []Finding         `json:"findings,omitempty"`
@@ -72,7 +72,7 @@ type Data struct {
 
 // Percentiles are those of one row's merged histogram, in seconds.
 type Percentiles struct {
-	pivot.Cell
+	analysis.Cell
 	Seconds map[string]float64 `json:"seconds"` // "50", "99", "99.9"
 }
 
@@ -85,7 +85,7 @@ func JSON(w io.Writer, r Run) error {
 	}
 	for _, t := range d.Pivot.Tables {
 		for _, row := range t.Rows {
-			p := Percentiles{pivot.Cell{Probe: t.Probe, Network: row.Network, Levels: t.Levels}, map[string]float64{}}
+			p := Percentiles{analysis.Cell{Probe: t.Probe, Network: row.Network, Levels: t.Levels}, map[string]float64{}}
 			for _, q := range []struct {
 				name  string
 				share float64

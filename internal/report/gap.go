@@ -8,8 +8,8 @@ import (
 	"math"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -21,15 +21,15 @@ var gapSource string
 type wayWord struct{ name, short, step string }
 
 var wayWords = map[string]wayWord{
-	pivot.Single: {"UDP, one send per datagram", "one send each", ""},
-	pivot.Mmsg:   {"UDP, sendmmsg", "sendmmsg", "system calls of the sender"},
-	pivot.GSO:    {"UDP, GSO", "GSO", "passes through the stack"},
-	pivot.GSOGRO: {"UDP, GSO and GRO", "GRO", "what the receiver does per datagram"},
-	pivot.TCP:    {"TCP with offload", "TCP", "the rest: protocol, acknowledgements, copies"},
+	analysis.Single: {"UDP, one send per datagram", "one send each", ""},
+	analysis.Mmsg:   {"UDP, sendmmsg", "sendmmsg", "system calls of the sender"},
+	analysis.GSO:    {"UDP, GSO", "GSO", "passes through the stack"},
+	analysis.GSOGRO: {"UDP, GSO and GRO", "GRO", "what the receiver does per datagram"},
+	analysis.TCP:    {"TCP with offload", "TCP", "the rest: protocol, acknowledgements, copies"},
 }
 
 // wayParts are the colours of steps, the same for all networks.
-var wayParts = map[string]int{pivot.Mmsg: 4, pivot.GSO: 0, pivot.GSOGRO: 2, pivot.TCP: 5}
+var wayParts = map[string]int{analysis.Mmsg: 4, analysis.GSO: 0, analysis.GSOGRO: 2, analysis.TCP: 5}
 
 const (
 	gapTitle = "What lies between UDP and TCP"
@@ -80,11 +80,11 @@ func (p painter) gapParts() (out []gapPart) {
 	return out
 }
 
-func (p painter) fall(g pivot.Gap, title string) chart.Fall {
+func (p painter) fall(g analysis.Gap, title string) chart.Fall {
 	row := func(name string, color int, r stat.Interval) chart.Row {
 		return chart.Row{Name: name, Color: color, Value: r.Center, Lo: r.Lo, Hi: r.Hi, Bounded: r.Bounded(), Label: times(r)}
 	}
-	f := chart.Fall{First: wayWords[pivot.Single].short, Total: row("TCP ÷ UDP", p.color(g.Network), g.Total)}
+	f := chart.Fall{First: wayWords[analysis.Single].short, Total: row("TCP ÷ UDP", p.color(g.Network), g.Total)}
 	var alt []string
 	for _, w := range g.Ways[1:] {
 		f.Steps = append(f.Steps, row(wayWords[w.Kind].short, wayParts[w.Kind], w.Step))
@@ -121,16 +121,16 @@ func gapDigits(i stat.Interval) int {
 
 // changes says what the step to way i changes; where a way between was not
 // measured, its step is in it.
-func changes(g pivot.Gap, i int) string {
+func changes(g analysis.Gap, i int) string {
 	var parts []string
-	for _, kind := range pivot.Between(g.Ways[i-1].Kind, g.Ways[i].Kind) {
+	for _, kind := range analysis.Between(g.Ways[i-1].Kind, g.Ways[i].Kind) {
 		parts = append(parts, wayWords[kind].step)
 	}
 	return strings.Join(parts, ", and ")
 }
 
 // gapAnswer is the gap in one sentence.
-func gapAnswer(g pivot.Gap) string {
+func gapAnswer(g analysis.Gap) string {
 	if g.Refused != "" {
 		return g.Refused + "; end what else runs here, or count them all the same with --keep-disturbed."
 	}
@@ -147,7 +147,7 @@ func gapAnswer(g pivot.Gap) string {
 // inexact is how far the product of the steps may be from the total without a word.
 const inexact = 0.05
 
-func gapNotes(g pivot.Gap, baseline string) (out []string) {
+func gapNotes(g analysis.Gap, baseline string) (out []string) {
 	add := func(s string) {
 		if s != "" {
 			out = append(out, s)
@@ -177,7 +177,7 @@ func gapNotes(g pivot.Gap, baseline string) (out []string) {
 
 // cautions are what a reader must know of intervals, and of which. That there is none
 // is said once for all.
-func cautions(g pivot.Gap) []string {
+func cautions(g analysis.Gap) []string {
 	var s said
 	add := func(of string, i stat.Interval) {
 		if i.Bounded() {
@@ -198,10 +198,10 @@ func cautions(g pivot.Gap) []string {
 }
 
 // together says what the counters prove of packets that pass the path as one.
-func together(g pivot.Gap) string {
+func together(g analysis.Gap) string {
 	var parts []string
 	for _, w := range g.Ways {
-		if w.Together == 0 || w.Kind == pivot.Mmsg {
+		if w.Together == 0 || w.Kind == analysis.Mmsg {
 			continue
 		}
 		parts = append(parts, fmt.Sprintf("%s %s (%s)", wayWords[w.Kind].name, fixed(w.Together, 1), unit.Format(w.Size, "byte")))
@@ -214,20 +214,20 @@ func together(g pivot.Gap) string {
 }
 
 // checked says what a check found, and whether that refutes the explanation.
-func checked(c pivot.Check) string {
+func checked(c analysis.Check) string {
 	if c.Ratio.N == 0 {
 		return ""
 	}
 	r := timesWithin(c.Ratio)
 	switch c.Name {
-	case pivot.CheckProtocol:
+	case analysis.CheckProtocol:
 		return fmt.Sprintf("Counter-check: without offload, where TCP's packets pass one by one too, TCP carries %s of what UDP carries with one send per datagram: this is the protocol, with its large writes and reads.", r)
-	case pivot.CheckOffload:
+	case analysis.CheckOffload:
 		return fmt.Sprintf("What would refute that packets share passes: TCP as fast without offload as with it. It carries %s: %s.", r,
 			verdictOn(c.Ratio, "it is not", "the explanation is refuted here"))
-	case pivot.CheckReads:
+	case analysis.CheckReads:
 		return fmt.Sprintf("System calls of the receiver: many datagrams per read carry %s of what one per read carries.", r)
-	case pivot.CheckGRO:
+	case analysis.CheckGRO:
 		return fmt.Sprintf("GRO alone, with one send per datagram: %s of what is carried without. Only what arrives together can be joined.", r)
 	}
 	return ""
@@ -252,7 +252,7 @@ const similar = 3
 
 // shares compares what a network adds to a packet that passes alone with what it
 // adds to those that pass together.
-func shares(g pivot.Gap, baseline string) string {
+func shares(g analysis.Gap, baseline string) string {
 	var parts []string
 	lo, hi := math.Inf(1), 0.0
 	for _, e := range g.Extra {
@@ -281,9 +281,9 @@ func shares(g pivot.Gap, baseline string) string {
 }
 
 // adds reports whether it was shown that a network adds time.
-func adds(e pivot.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
+func adds(e analysis.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
 
-func textGap(w io.Writer, p pivot.Pivot, width int) {
+func textGap(w io.Writer, p analysis.Pivot, width int) {
 	for i, x := range (painter{p}).gapParts() {
 		if i == 0 {
 			fmt.Fprintf(w, "\n%s\n", gapTitle)
@@ -302,7 +302,7 @@ func textGap(w io.Writer, p pivot.Pivot, width int) {
 	}
 }
 
-func mdGap(w io.Writer, p pivot.Pivot) {
+func mdGap(w io.Writer, p analysis.Pivot) {
 	for i, x := range (painter{p}).gapParts() {
 		if i == 0 {
 			fmt.Fprintf(w, "\n## %s\n\n%s\n", gapTitle, mdText(gapAbout))

@@ -5,7 +5,7 @@ import (
 	"html/template"
 	"math"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
@@ -30,7 +30,7 @@ type glanceCell struct {
 }
 
 // newGlance is empty when a probe has several tables or there is nothing to compare.
-func newGlance(p pivot.Pivot, paint painter) glance {
+func newGlance(p analysis.Pivot, paint painter) glance {
 	var g glance
 	seen := map[string]bool{}
 	for _, t := range p.Tables {
@@ -58,7 +58,7 @@ func newGlance(p pivot.Pivot, paint painter) glance {
 
 // levelGlance shows the tables of one probe together. Of the baseline, which has no
 // ratio, it shows the value.
-func levelGlance(tables []pivot.Table, networks []string, paint painter) glance {
+func levelGlance(tables []analysis.Table, networks []string, paint painter) glance {
 	var g glance
 	for _, n := range networks {
 		g.Heads = append(g.Heads, paint.legend(n))
@@ -79,7 +79,7 @@ func levelGlance(tables []pivot.Table, networks []string, paint painter) glance 
 	return g
 }
 
-func glanceOf(t pivot.Table, network string) glanceCell {
+func glanceOf(t analysis.Table, network string) glanceCell {
 	for _, r := range t.Rows {
 		if r.Network == network && r.Refused != "" {
 			return glanceCell{Ratio: "no verdict", Interval: "disturbed"}

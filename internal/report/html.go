@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 )
 
 //go:embed page.html
@@ -35,7 +35,7 @@ type view struct {
 	Beside             []beside
 	Paths              []pathRow
 	Hosts              []host
-	Residue            []pivot.Difference
+	Residue            []analysis.Difference
 	NotOK              []leftOut
 	Warnings           []string
 	Footnote           []string
@@ -120,7 +120,7 @@ func newView(r Run) view {
 	if r.Claims != nil {
 		v.Claims = &claimView{claimColumns(r.Claims), append(claimNotes(r.Claims), claimFootnote(r.Claims))}
 	}
-	tables := map[string][]pivot.Table{} // by title
+	tables := map[string][]analysis.Table{} // by title
 	for _, t := range p.Tables {
 		tables[probeTitle(t.Probe)] = append(tables[probeTitle(t.Probe)], t)
 		tv := paint.table(t)
@@ -175,7 +175,7 @@ func (p painter) legend(network string) legend {
 	return legend{network, template.CSS(fmt.Sprintf("var(--s%d)", n))}
 }
 
-func (p painter) table(t pivot.Table) tableView {
+func (p painter) table(t analysis.Table) tableView {
 	figures, missing := p.figures(t)
 	v := tableView{Title: levelText(t.Levels), Figures: figures, Columns: columns(t, p.p.Baseline), Notes: append(notes(t), missing...), Trials: trials(t)}
 	cells := byRow(v.Columns)
@@ -197,7 +197,7 @@ func byRow(columns []column) [][]cell {
 }
 
 // about says what a probe does and what its number is.
-func about(t pivot.Table) string {
+func about(t analysis.Table) string {
 	s := probes[t.Probe].about
 	if t.Metric == "" {
 		return s
@@ -226,7 +226,7 @@ func shell(argv []string) string {
 }
 
 // method says how the numbers came about.
-func method(p pivot.Pivot) []string {
+func method(p analysis.Pivot) []string {
 	if len(p.Tables) == 0 {
 		return nil
 	}

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/pivot"
 )
 
 // Markdown writes the tables for a page of a project or an issue.
@@ -60,7 +60,7 @@ func Markdown(w io.Writer, r Run) error {
 }
 
 // mdHead writes what a run was and what it answers.
-func (r Run) mdHead(b io.Writer, p pivot.Pivot) {
+func (r Run) mdHead(b io.Writer, p analysis.Pivot) {
 	fmt.Fprintf(b, "# %s\n\n", mdText(r.title()))
 	if r.Question != "" {
 		fmt.Fprintf(b, "%s\n\n", mdText(r.Question))
@@ -75,7 +75,7 @@ func (r Run) mdHead(b io.Writer, p pivot.Pivot) {
 }
 
 // mdAcross writes what compares tables with each other.
-func (r Run) mdAcross(b io.Writer, p pivot.Pivot) {
+func (r Run) mdAcross(b io.Writer, p analysis.Pivot) {
 	for _, c := range chains(p) {
 		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
 		mdTable(b, c.Columns)

@@ -5,13 +5,13 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // matrices draws what goes from each name to each other, one figure per network.
-func (p painter) matrices(m pivot.Matrix) ([]figure, error) {
+func (p painter) matrices(m analysis.Matrix) ([]figure, error) {
 	var out []figure
 	for _, n := range p.p.Networks {
 		f, err := p.matrix(m, n)
@@ -25,7 +25,7 @@ func (p painter) matrices(m pivot.Matrix) ([]figure, error) {
 	return out, nil
 }
 
-func (p painter) matrix(m pivot.Matrix, network string) (figure, error) {
+func (p painter) matrix(m analysis.Matrix, network string) (figure, error) {
 	values := map[[2]string]float64{}
 	base, metric := "", ""
 	for at, t := range m.Tables {
@@ -40,12 +40,12 @@ func (p painter) matrix(m pivot.Matrix, network string) (figure, error) {
 	if l := levelText(m.Levels); l != "" {
 		caption += ", " + l
 	}
-	return heat(m.From, m.To, values, pivot.Table{Probe: m.Probe, Metric: metric, Unit: base}, caption)
+	return heat(m.From, m.To, values, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base}, caption)
 }
 
 // hosts draws what goes from each host to each other, one figure per network; none
 // when the study does not measure all pairs of hosts.
-func (p painter) hosts(t pivot.Table) ([]figure, error) {
+func (p painter) hosts(t analysis.Table) ([]figure, error) {
 	var out []figure
 	for _, r := range t.Rows {
 		names, medians := r.Hosts()
@@ -63,7 +63,7 @@ func (p painter) hosts(t pivot.Table) ([]figure, error) {
 
 // heat draws the values of a table's metric by from and to; nothing when there are
 // none.
-func heat(from, to []string, values map[[2]string]float64, t pivot.Table, caption string) (figure, error) {
+func heat(from, to []string, values map[[2]string]float64, t analysis.Table, caption string) (figure, error) {
 	if len(values) == 0 {
 		return figure{}, nil
 	}

@@ -2,7 +2,7 @@
 // terminal table, Markdown, and CSV and JSON for other programs.
 //
 // It must not touch a file, a clock or the network, and never computes a
-// statistic: package pivot did.
+// statistic: package analysis did.
 package report
 
 import (
@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -51,8 +51,8 @@ type Finding struct {
 }
 
 // Pivot returns the tables of a run.
-func (r Run) Pivot() pivot.Pivot {
-	return pivot.New(r.Results, pivot.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
+func (r Run) Pivot() analysis.Pivot {
+	return analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
 }
 
 // title is never empty.
@@ -80,7 +80,7 @@ func (r Run) datapath() string {
 }
 
 // census says how many trials there are and what became of them.
-func (r Run) census(p pivot.Pivot) string {
+func (r Run) census(p analysis.Pivot) string {
 	s := fmt.Sprintf("%s, %s", count(p.Blocks, "block"), count(len(r.Results), "trial"))
 	var parts []string
 	n := map[record.Status]int{}
@@ -142,12 +142,12 @@ func (r Run) notOK() []leftOut {
 			continue
 		}
 		same := func(l leftOut) bool {
-			return l.Network == x.Asked[pivot.Network] && l.Status == x.Status && l.Reason == x.Reason
+			return l.Network == x.Asked[analysis.Network] && l.Status == x.Status && l.Reason == x.Reason
 		}
 		i := slices.IndexFunc(out, same)
 		if i < 0 {
 			i = len(out)
-			out = append(out, leftOut{Network: x.Asked[pivot.Network], Status: x.Status, Reason: x.Reason})
+			out = append(out, leftOut{Network: x.Asked[analysis.Network], Status: x.Status, Reason: x.Reason})
 		}
 		out[i].Trials = append(out[i].Trials, x.Trial)
 	}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -14,11 +14,11 @@ import (
 var splitParts = []struct {
 	name, head string
 	keep       int // of its column
-	get        func(pivot.Split) float64
+	get        func(analysis.Split) float64
 }{
-	{"network path", "path", 8, func(s pivot.Split) float64 { return s.Path }},
-	{"wake-up", "wake-up", 8, func(s pivot.Split) float64 { return s.Wake }},
-	{"application", "app", 4, func(s pivot.Split) float64 { return s.App }},
+	{"network path", "path", 8, func(s analysis.Split) float64 { return s.Path }},
+	{"wake-up", "wake-up", 8, func(s analysis.Split) float64 { return s.Wake }},
+	{"application", "app", 4, func(s analysis.Split) float64 { return s.App }},
 }
 
 // splitNote says what the parts are.
@@ -28,12 +28,12 @@ const splitNote = "The kernel's time stamps of some requests take response times
 	"Where a CPU has to be woken up, that is most of a response time and hides the network. " +
 	"Stamps make the requests that have them a microsecond or two longer than others."
 
-func hasSplit(t pivot.Table) bool {
-	return slices.ContainsFunc(t.Rows, func(r pivot.Row) bool { _, ok := r.Split(); return ok })
+func hasSplit(t analysis.Table) bool {
+	return slices.ContainsFunc(t.Rows, func(r analysis.Row) bool { _, ok := r.Split(); return ok })
 }
 
 // split draws what response times consist of.
-func (p painter) split(t pivot.Table) (string, []byte, error) {
+func (p painter) split(t analysis.Table) (string, []byte, error) {
 	var bars []chart.Bar
 	var names, alt []string
 	top := 0.0
@@ -68,10 +68,10 @@ func (p painter) split(t pivot.Table) (string, []byte, error) {
 }
 
 // splitColumns are the parts, and the ratio of the network's part alone.
-func splitColumns(rows []pivot.Row, baseline string) []column {
+func splitColumns(rows []analysis.Row, baseline string) []column {
 	var out []column
 	for i, part := range splitParts {
-		c := numbers(part.head, "s", rows, func(r pivot.Row) (float64, bool) {
+		c := numbers(part.head, "s", rows, func(r analysis.Row) (float64, bool) {
 			s, ok := r.Split()
 			return part.get(s), ok
 		})
@@ -80,7 +80,7 @@ func splitColumns(rows []pivot.Row, baseline string) []column {
 		if i > 0 {
 			continue
 		}
-		path := ratios(rows, "÷ "+baseline, func(r pivot.Row) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
+		path := ratios(rows, "÷ "+baseline, func(r analysis.Row) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
 		for i, keep := range []int{8, 3, 8} { // ratio, interval, mark
 			path[i].keep = keep
 		}
@@ -90,11 +90,11 @@ func splitColumns(rows []pivot.Row, baseline string) []column {
 }
 
 // scheduleColumns are what only an open loop has, where there is anything to tell.
-func scheduleColumns(rows []pivot.Row) []column {
-	mean := func(name string) func(pivot.Row) (float64, bool) {
-		return func(r pivot.Row) (float64, bool) {
+func scheduleColumns(rows []analysis.Row) []column {
+	mean := func(name string) func(analysis.Row) (float64, bool) {
+		return func(r analysis.Row) (float64, bool) {
 			s, ok := r.Get(name)
-			return s.Mean, ok && slices.ContainsFunc(rows, func(r pivot.Row) bool { s, _ := r.Get(name); return s.Mean > 0 })
+			return s.Mean, ok && slices.ContainsFunc(rows, func(r analysis.Row) bool { s, _ := r.Get(name); return s.Mean > 0 })
 		}
 	}
 	stalls := numbers("stalls", "", rows, mean("stalls"))
@@ -103,7 +103,7 @@ func scheduleColumns(rows []pivot.Row) []column {
 }
 
 // pathClause says what the network's part of the response time is.
-func pathClause(r pivot.Row, brief bool) string {
+func pathClause(r analysis.Row, brief bool) string {
 	if r.Path.N == 0 {
 		return ""
 	}

@@ -6,7 +6,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -25,7 +25,7 @@ func Summary(w io.Writer, r Run) error {
 
 // summaryColumns has a line for each table and a column for each network. Where no
 // network is compared with another, its figures stand alone.
-func summaryColumns(p pivot.Pivot) []column {
+func summaryColumns(p analysis.Pivot) []column {
 	out := []column{{Head: "", Left: true}}
 	for _, n := range p.Networks {
 		out = append(out, column{Head: n})
@@ -39,7 +39,7 @@ func summaryColumns(p pivot.Pivot) []column {
 	return out
 }
 
-func summaryCell(t pivot.Table, network string) string {
+func summaryCell(t analysis.Table, network string) string {
 	for _, r := range t.Rows {
 		if r.Network != network || r.Value.N == 0 {
 			continue

@@ -4,13 +4,13 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
-	"github.com/weir-bench/weir/internal/pivot"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
 // sweeps draws the curves of one probe along its numeric factor.
-func (p painter) sweeps(s pivot.Sweep) ([]figure, error) {
+func (p painter) sweeps(s analysis.Sweep) ([]figure, error) {
 	base, metric, ratio := "", "", false
 	for _, t := range s.Tables {
 		for _, r := range t.Rows {
@@ -24,12 +24,12 @@ func (p painter) sweeps(s pivot.Sweep) ([]figure, error) {
 	if s.Factor == clients {
 		one = " of one client"
 	}
-	out, err := p.sweep(s, metric+one+" by "+s.Factor, metric, base, func(r pivot.Row) stat.Interval { return r.Value })
+	out, err := p.sweep(s, metric+one+" by "+s.Factor, metric, base, func(r analysis.Row) stat.Interval { return r.Value })
 	if out == nil || err != nil {
 		return nil, err
 	}
 	if ratio {
-		svg, err := chart.Sweep(p.curvesOf(s, func(r pivot.Row) stat.Interval { return r.Ratio }, 1), 1, axisOf(s),
+		svg, err := chart.Sweep(p.curvesOf(s, func(r analysis.Row) stat.Interval { return r.Ratio }, 1), 1, axisOf(s),
 			metric+" ÷ "+p.p.Baseline, probeTitle(s.Probe)+", ratio to "+p.p.Baseline+" by "+s.Factor+where(s)+".")
 		if err != nil {
 			return out, err
@@ -41,7 +41,7 @@ func (p painter) sweeps(s pivot.Sweep) ([]figure, error) {
 }
 
 // sweep draws one value, in the unit base, along the factor. Without any it draws nothing.
-func (p painter) sweep(s pivot.Sweep, title, axis, base string, get func(pivot.Row) stat.Interval) ([]figure, error) {
+func (p painter) sweep(s analysis.Sweep, title, axis, base string, get func(analysis.Row) stat.Interval) ([]figure, error) {
 	top := 0.0
 	for _, t := range s.Tables {
 		for _, r := range t.Rows {
@@ -62,7 +62,7 @@ func (p painter) sweep(s pivot.Sweep, title, axis, base string, get func(pivot.R
 }
 
 // where names the other factors' levels, for the end of a title.
-func where(s pivot.Sweep) string {
+func where(s analysis.Sweep) string {
 	if l := levelText(s.Levels); l != "" {
 		return ", " + l
 	}
@@ -70,7 +70,7 @@ func where(s pivot.Sweep) string {
 }
 
 // axisOf names the axis of the levels.
-func axisOf(s pivot.Sweep) string {
+func axisOf(s analysis.Sweep) string {
 	for _, t := range s.Tables {
 		if strings.HasSuffix(t.Levels[s.Factor], "%") {
 			return s.Factor + ", %"
@@ -79,7 +79,7 @@ func axisOf(s pivot.Sweep) string {
 	return s.Factor
 }
 
-func (p painter) curvesOf(s pivot.Sweep, get func(pivot.Row) stat.Interval, factor float64) []chart.Curve {
+func (p painter) curvesOf(s analysis.Sweep, get func(analysis.Row) stat.Interval, factor float64) []chart.Curve {
 	var out []chart.Curve
 	for _, n := range p.p.Networks {
 		c := chart.Curve{Name: n, Color: p.color(n)}

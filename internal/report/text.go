@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -83,7 +83,7 @@ func Text(w io.Writer, r Run, width int) error {
 	return b.Flush()
 }
 
-func heading(t pivot.Table) string {
+func heading(t analysis.Table) string {
 	if t.Metric == "" {
 		return tableTitle(t)
 	}
@@ -95,7 +95,7 @@ func heading(t pivot.Table) string {
 }
 
 // ceilings says what the headers leave of the link, once per distinct value.
-func ceilings(t pivot.Table) string {
+func ceilings(t analysis.Table) string {
 	var parts []string
 	for _, r := range t.Rows {
 		if c := r.Ceiling(); c > 0 {
@@ -109,7 +109,7 @@ func ceilings(t pivot.Table) string {
 }
 
 // differed is a difference in one sentence.
-func differed(d pivot.Difference) string {
+func differed(d analysis.Difference) string {
 	var parts []string
 	for _, s := range d.Values {
 		parts = append(parts, fmt.Sprintf("%s (%s: %s)", s.Value, count(s.Trials, "trial"), s.Where))

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -122,7 +122,7 @@ func TestCompare(t *testing.T) {
 	if err := CompareJSON(&data, c); err != nil {
 		t.Fatal(err)
 	}
-	var back pivot.Comparison
+	var back analysis.Comparison
 	if err := json.Unmarshal(data.Bytes(), &back); err != nil || len(back.Changes) != len(c.Changes) {
 		t.Errorf("JSON does not come back: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -29,9 +29,9 @@ type place struct {
 	Pair  string
 }
 
-func placeOf(p pivot.Point) place { return place{p.Block, p.Pair} }
+func placeOf(p analysis.Point) place { return place{p.Block, p.Pair} }
 
-func trials(t pivot.Table) trialTable {
+func trials(t analysis.Table) trialTable {
 	top, at, order := 0.0, map[place]map[string]cell{}, []place{}
 	out := trialTable{}
 	for _, r := range t.Rows {
@@ -66,7 +66,7 @@ func trials(t pivot.Table) trialTable {
 		}
 	}
 	slices.SortFunc(order, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.Block, b.Block), pivot.Natural(a.Pair, b.Pair))
+		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair))
 	})
 	for _, p := range order {
 		row := trialRow{place: p}

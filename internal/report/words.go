@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/pivot"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -79,7 +79,7 @@ func levelText(m map[string]string) string {
 }
 
 // tableTitle names a table in one line.
-func tableTitle(t pivot.Table) string {
+func tableTitle(t analysis.Table) string {
 	s := probeTitle(t.Probe)
 	if l := levelText(t.Levels); l != "" {
 		s += ", " + l
@@ -148,7 +148,7 @@ func coarse(v float64) string {
 }
 
 // footnote says what the intervals are.
-func footnote(p pivot.Pivot) string {
+func footnote(p analysis.Pivot) string {
 	if p.Comparisons == 0 {
 		return ""
 	}
@@ -164,6 +164,6 @@ func footnote(p pivot.Pivot) string {
 }
 
 // pooled says what a block's value is where all pairs of hosts are measured.
-func pooled(p pivot.Pivot) string {
+func pooled(p analysis.Pivot) string {
 	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
 }

@@ -1,0 +1,131 @@
+package analysis
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+// A Comparison is what changed between two runs.
+type Comparison struct {
+	Confidence float64  `json:"confidence"` // with which all ratios hold together
+	Each       float64  `json:"each"`       // the confidence of each ratio
+	Bound      float64  `json:"bound"`      // a change for the worse up to this fraction is accepted
+	Changes    []Change `json:"changes"`
+	OnlyA      []Cell   `json:"onlyA,omitempty"`
+	OnlyB      []Cell   `json:"onlyB,omitempty"`
+}
+
+// A Cell names a row of a table.
+type Cell struct {
+	Probe   string            `json:"probe"`
+	Network string            `json:"network"`
+	Levels  map[string]string `json:"levels,omitempty"`
+}
+
+// A Change is one cell in both runs.
+type Change struct {
+	Cell
+	Metric string        `json:"metric"`
+	Unit   string        `json:"unit"`
+	A      stat.Interval `json:"a"` // median over blocks
+	B      stat.Interval `json:"b"`
+	// Ratio is B divided by A, unpaired: the runs share no blocks.
+	Ratio stat.Interval `json:"ratio"`
+	Same  bool          `json:"same,omitempty"` // the interval contains 1
+	// Worse: the whole interval lies beyond the bound in the bad direction.
+	Worse  bool `json:"worse,omitempty"`
+	Better bool `json:"better,omitempty"` // likewise in the good one
+}
+
+// Worse reports whether any change is.
+func (c Comparison) Worse() bool {
+	for _, x := range c.Changes {
+		if x.Worse {
+			return true
+		}
+	}
+	return false
+}
+
+// Compare sets the cells that a and b share side by side. bound is a fraction:
+// 0.05 accepts 5 %. Cells are the same when all their factors are; a metric
+// that changed its name or unit is a cell that is not shared.
+func Compare(a, b Pivot, bound float64) Comparison {
+	c := Comparison{Confidence: a.Confidence, Bound: bound}
+	type both struct{ cell, metric string }
+	inB := map[both]Row{}
+	for _, t := range b.Tables {
+		for _, r := range t.Rows {
+			inB[both{cellKey(t, r), t.Metric + " " + t.Unit}] = r
+		}
+	}
+	used := map[both]bool{}
+	var as, bs [][]float64
+	for _, t := range a.Tables {
+		for _, r := range t.Rows {
+			k := both{cellKey(t, r), t.Metric + " " + t.Unit}
+			other, ok := inB[k]
+			cell := Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels}
+			if !ok {
+				c.OnlyA = append(c.OnlyA, cell)
+				continue
+			}
+			used[k] = true
+			if r.OK == 0 || other.OK == 0 {
+				continue
+			}
+			c.Changes = append(c.Changes, Change{Cell: cell, Metric: t.Metric, Unit: t.Unit, A: r.Value, B: other.Value})
+			as, bs = append(as, blockValues(r)), append(bs, blockValues(other))
+		}
+	}
+	for _, t := range b.Tables {
+		for _, r := range t.Rows {
+			if !used[both{cellKey(t, r), t.Metric + " " + t.Unit}] {
+				c.OnlyB = append(c.OnlyB, Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels})
+			}
+		}
+	}
+	c.Each = stat.Adjust(c.Confidence, max(1, len(c.Changes)))
+	for i := range c.Changes {
+		c.Changes[i].judge(as[i], bs[i], c.Each, bound)
+	}
+	return c
+}
+
+func (x *Change) judge(a, b []float64, confidence, bound float64) {
+	x.Ratio = stat.Shift(a, b, confidence)
+	x.Same = x.Ratio.Contains(1)
+	if !x.Ratio.Bounded() {
+		return
+	}
+	below, above := x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
+	if record.LowerIsBetter(x.Unit) {
+		x.Worse, x.Better = above, below
+	} else {
+		x.Worse, x.Better = below, above
+	}
+}
+
+func cellKey(t Table, r Row) string {
+	m := maps.Clone(t.Asked)
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[Network], m[Probe] = r.Network, t.Probe
+	return key(m)
+}
+
+// blockValues returns one value per block of a row's ok trials.
+func blockValues(r Row) []float64 { return ordered(r.values().perBlock(median)) }
+
+// String names the cell: network, probe, and the levels that vary.
+func (c Cell) String() string {
+	s := c.Network + ", " + c.Probe
+	for _, k := range slices.Sorted(maps.Keys(c.Levels)) {
+		s += ", " + k + " " + c.Levels[k]
+	}
+	return s
+}

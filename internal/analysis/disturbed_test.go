@@ -1,0 +1,135 @@
+package analysis
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// slicesOf returns n blocks of two networks, one trial every 80 ms; change may do
+// anything to a trial.
+func slicesOf(n int, change func(i int, r *record.Result)) []record.Result {
+	var out []record.Result
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 2 * n {
+		network := []string{"host", "vxlan"}[i%2]
+		r := record.Result{
+			Trial: fmt.Sprintf("t%03d", i), Block: i/2 + 1, Status: record.OK,
+			Start: start.Add(time.Duration(i) * 80 * time.Millisecond), Elapsed: 0.075,
+			Asked: map[string]string{Network: network, Probe: "tcp-stream"},
+			Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: float64(100 - 50*(i%2) + i%5)},
+				// Ticks: a short trial of a quiet machine shows anything.
+				{Name: "others.user", Unit: "core", Value: 0.14 * float64(i%3-1)},
+				{Name: "others.system", Unit: "core", Value: -0.5 - 0.2*float64(i%2)}},
+		}
+		change(i, &r)
+		out = append(out, r)
+	}
+	return out
+}
+
+func set(r *record.Result, name string, v float64) {
+	for i := range r.Values {
+		if r.Values[i].Name == name {
+			r.Values[i].Value = v
+			return
+		}
+	}
+	r.Values = append(r.Values, record.Value{Name: name, Value: v})
+}
+
+func TestDisturbed(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		change    func(i int, r *record.Result)
+		least     int // of the trials 20 to 39 that are disturbed
+		elsewhere int // at most, of the others
+		why       string
+	}{
+		{"quiet", func(int, *record.Result) {}, 0, 0, ""},
+		{"a program computes", func(i int, r *record.Result) {
+			if i/20 == 1 {
+				set(r, "others.user", 0.9)
+			}
+		}, 20, 6, "programs outside the run"},
+		{"a program in the kernel", func(i int, r *record.Result) {
+			if i/20 == 1 {
+				set(r, "others.system", 0.1)
+			}
+		}, 18, 6, "programs outside the run"},
+		{"steal", func(i int, r *record.Result) {
+			if i/20 == 1 {
+				set(r, "cpu.steal", 0.3)
+			} else {
+				set(r, "cpu.steal", 0)
+			}
+		}, 20, 6, "hypervisor"},
+		{"clock", func(i int, r *record.Result) {
+			set(r, "cpu.frequency", 3e9-6e8*float64(i/20%2))
+			if i >= 60 {
+				set(r, "cpu.frequency", 3.1e9)
+			}
+		}, 20, 0, "clock frequency"},
+		{"one tick too many", func(i int, r *record.Result) {
+			if i == 30 {
+				set(r, "others.user", 1)
+			}
+		}, 0, 0, ""},
+		{"nothing is known", func(_ int, r *record.Result) { r.Values = r.Values[:1] }, 0, 0, ""},
+		{"failed trials keep their reason", func(i int, r *record.Result) {
+			set(r, "others.user", 5)
+			r.Status, r.Reason = record.Failed, "died"
+		}, 0, 0, "died"},
+	} {
+		in, elsewhere := 0, 0
+		for i, r := range Disturbed(slicesOf(50, c.change)) {
+			if r.Status != record.Disturbed {
+				continue
+			}
+			if !strings.Contains(r.Reason, c.why) {
+				t.Errorf("%s: trial %d: reason %q", c.name, i, r.Reason)
+			}
+			if i/20 == 1 {
+				in++
+			} else {
+				elsewhere++
+			}
+		}
+		if in < c.least || c.least == 0 && in > 0 || elsewhere > c.elsewhere {
+			t.Errorf("%s: %d of its 20 trials are disturbed and %d others, want at least %d, and at most %d", c.name, in, elsewhere, c.least, c.elsewhere)
+		}
+	}
+}
+
+// What was disturbed is shown and left out; with too much of it there is no verdict.
+func TestDisturbedAreLeftOut(t *testing.T) {
+	hog := func(from, to int) func(int, *record.Result) {
+		return func(i int, r *record.Result) {
+			if i >= from && i < to {
+				set(r, "others.user", 0.9)
+				if i%2 == 1 {
+					r.Values[0].Value = 1 // what a hog does to the second network
+				}
+			}
+		}
+	}
+	clean := New(slicesOf(50, hog(0, 0)), Options{Baseline: "host"}).Tables[0].Rows[1]
+	some := New(slicesOf(50, hog(10, 20)), Options{Baseline: "host"}).Tables[0].Rows[1]
+	if some.Disturbed == 0 || some.OK+some.Disturbed != 50 || some.Refused != "" || len(some.Points) != 50 || some.Trials() != 50 {
+		t.Errorf("%d ok, %d disturbed, %d points, refused %q", some.OK, some.Disturbed, len(some.Points), some.Refused)
+	}
+	if r := some.Ratio; r.Lo > clean.Ratio.Center || r.Hi < clean.Ratio.Center {
+		t.Errorf("ratio %v, without the hog %v", r, clean.Ratio)
+	}
+	much := New(slicesOf(50, hog(10, 70)), Options{Baseline: "host"}).Tables[0].Rows[1]
+	kept := New(slicesOf(50, hog(10, 70)), Options{Baseline: "host", KeepDisturbed: true})
+	if row := kept.Tables[0].Rows[1]; row.Ratio.N == 0 || row.OK != 50 || len(kept.Warnings) != 1 || !strings.Contains(kept.Warnings[0], "were disturbed") {
+		t.Errorf("kept: ratio of %d blocks, %d ok, warnings %q", row.Ratio.N, row.OK, kept.Warnings)
+	}
+	if much.Ratio.N > 0 || !strings.Contains(much.Refused, "of 50 blocks were disturbed") {
+		t.Errorf("ratio %v, refused %q; want no verdict", much.Ratio, much.Refused)
+	}
+}

@@ -1,0 +1,36 @@
+package analysis
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+
+	"github.com/weir-bench/weir/record"
+)
+
+func TestResidue(t *testing.T) {
+	rs := drifting(4)
+	for i := range rs {
+		rs[i].Found = map[string]string{"kernel": "6.12", "path.mtu": "1500", "gro": "on", "tool": "a", "swapped": strconv.FormatBool(i%2 == 0)}
+		if rs[i].Asked[Network] == "bridge" {
+			rs[i].Found["path.mtu"], rs[i].Found["tool"] = "1450", "b"
+			rs[i].Found["docker.version"] = "28.2.2" // of a component that only this network has
+		}
+	}
+	rs[2].Found["gro"] = "off"
+	udp := result(1, "host", "udp-rr", 1)
+	udp.Found = map[string]string{"kernel": "6.12", "gro": "on", "tool": "a"}
+	broken := result(1, "host", "udp-rr", 1)
+	broken.Status, broken.Found = record.Failed, map[string]string{"kernel": "5.15"}
+	p := New(append(rs, udp, broken), Options{Baseline: "host"})
+	var got []string
+	for _, d := range p.Residue {
+		got = append(got, d.Key+" "+string(d.Scope))
+	}
+	if want := []string{"gro inside a cell", "tool between networks"}; !slices.Equal(got, want) {
+		t.Errorf("residue %q, want %q", got, want)
+	}
+	if s := p.Residue[0].Values[0]; s.Value != "off" || s.Trials != 1 || s.Where != "bridge, tcp-stream, block 2" {
+		t.Errorf("gro: %+v", s)
+	}
+}

@@ -1,0 +1,258 @@
+// Package session holds a topology up for people to look around in: one process
+// keeps the nodes and runs programs in them for whoever may open its socket.
+//
+// The socket is a file that only its owner can reach; nothing listens on a
+// network. The package must not build or change a network.
+package session
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// A request is the first line that a client sends, with its standard input,
+// output and error attached (SCM_RIGHTS, unix(7)).
+type request struct {
+	Node string   `json:"node,omitempty"`
+	Argv []string `json:"argv,omitempty"` // empty: only tell the nodes
+	Down bool     `json:"down,omitempty"` // end the topology
+}
+
+// A reply is the only line that the keeper answers.
+type reply struct {
+	Error string   `json:"error,omitempty"`
+	Exit  int      `json:"exit"`
+	Nodes []string `json:"nodes,omitempty"`
+}
+
+var nameOK = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$`)
+
+// Socket is where the topology called name is reached, in a directory that only
+// this user can enter.
+func Socket(name string) (string, error) {
+	if !nameOK.MatchString(name) {
+		return "", fmt.Errorf("%w %q: use 1 to 64 letters, digits, '.', '_' and '-'", ErrName, name)
+	}
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("weir-%d", os.Getuid()))
+	if run := os.Getenv("XDG_RUNTIME_DIR"); run != "" {
+		dir = filepath.Join(run, "weir")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return "", err
+	}
+	if st, ok := info.Sys().(*syscall.Stat_t); !ok || !info.IsDir() || int(st.Uid) != os.Getuid() || info.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("%s is not a directory that only you can enter: remove it, or set XDG_RUNTIME_DIR", dir)
+	}
+	return filepath.Join(dir, name+".sock"), nil
+}
+
+// errEnded is what a program's user is told when the topology goes first.
+var errEnded = errors.New("the topology ended")
+
+// Serve answers requests until ctx is done or one asks for the end; programs
+// that still run are ended then. It takes the place of a socket that one left
+// that was killed, but not of one that answers: that error is ErrUp.
+func Serve(ctx context.Context, socket string, nodes map[string]target.Node) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	if _, err := Nodes(socket); err == nil {
+		return ErrUp
+	}
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"}) // Close removes the file
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	stop := context.AfterFunc(ctx, func() { l.Close() })
+	defer stop()
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		c, err := l.AcceptUnix()
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return err
+		}
+		wg.Go(func() {
+			defer c.Close()
+			// Who has asked for nothing by the end is not waited for.
+			stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
+			defer stop()
+			answer(ctx, c, nodes, func() {
+				cancel(errEnded)
+				l.Close() // before the answer: then the name is free
+			})
+		})
+	}
+}
+
+// answer serves one client; down ends the topology.
+func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, down func()) {
+	var rep reply
+	defer func() { _ = json.NewEncoder(c).Encode(rep) }() // a client that has gone needs no answer
+	req, files, err := receive(c)
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	switch {
+	case err != nil:
+		rep.Error = err.Error()
+	case req.Down:
+		down()
+	case len(req.Argv) == 0:
+		rep.Nodes = names(nodes)
+	case nodes[req.Node] == nil:
+		rep.Error = fmt.Sprintf("no node is called %q, there are %s", req.Node, strings.Join(names(nodes), ", "))
+	case len(files) != 3:
+		rep.Error = fmt.Sprintf("%d files came with the request, not 3", len(files))
+	default:
+		// The client sends nothing more: when it is gone, so is its program.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() {
+			_, _ = c.Read(make([]byte, 1))
+			cancel()
+		}()
+		err := nodes[req.Node].Run(ctx, target.Cmd{Argv: req.Argv, Stdin: files[0], Stdout: files[1], Stderr: files[2]})
+		var state interface {
+			ExitCode() int
+			Sys() any
+		}
+		switch {
+		case errors.As(err, &state):
+			rep.Exit = state.ExitCode()
+			if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+				rep.Exit = 128 + int(ws.Signal()) // as a shell tells it
+			}
+		case err != nil:
+			rep.Error = err.Error()
+		}
+	}
+}
+
+func names(nodes map[string]target.Node) []string {
+	var ns []string
+	for n := range nodes {
+		ns = append(ns, n)
+	}
+	slices.Sort(ns)
+	return ns
+}
+
+// maxRequest is more than any command line that a person types; the kernel's
+// own limit for a message is higher.
+const maxRequest = 128 << 10
+
+func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
+	buf, oob := make([]byte, maxRequest), make([]byte, syscall.CmsgSpace(3*4))
+	n, on, _, _, err := c.ReadMsgUnix(buf, oob)
+	if err != nil {
+		return req, nil, err
+	}
+	msgs, err := syscall.ParseSocketControlMessage(oob[:on])
+	if err != nil {
+		return req, nil, err
+	}
+	for _, m := range msgs {
+		fds, err := syscall.ParseUnixRights(&m)
+		if err != nil {
+			return req, files, err
+		}
+		for _, fd := range fds {
+			files = append(files, os.NewFile(uintptr(fd), "client"))
+		}
+	}
+	return req, files, json.Unmarshal(buf[:n], &req)
+}
+
+// ErrDown says that no such topology is up, ErrUp that there is one already,
+// ErrName that there can be none.
+var (
+	ErrDown = errors.New("no topology of this name is up")
+	ErrUp   = errors.New("a topology of this name is up")
+	ErrName = errors.New("topology name")
+)
+
+func ask(socket string, req request, files []*os.File) (rep reply, err error) {
+	c, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return rep, fmt.Errorf("%w: %w", ErrDown, err)
+	}
+	defer c.Close()
+	b, err := json.Marshal(req)
+	if err != nil {
+		return rep, err
+	}
+	if len(b) > maxRequest {
+		return rep, fmt.Errorf("the command line has %d bytes, more than %d", len(b), maxRequest)
+	}
+	var fds []int
+	for _, f := range files {
+		fds = append(fds, int(f.Fd()))
+	}
+	if _, _, err := c.WriteMsgUnix(b, syscall.UnixRights(fds...), nil); err != nil {
+		return rep, err
+	}
+	if err := json.NewDecoder(bufio.NewReader(c)).Decode(&rep); err != nil {
+		return rep, fmt.Errorf("the topology ended: %w", err)
+	}
+	if rep.Error != "" {
+		return rep, errors.New(rep.Error)
+	}
+	return rep, nil
+}
+
+// Nodes lists the nodes of the topology behind socket.
+func Nodes(socket string) ([]string, error) {
+	rep, err := ask(socket, request{}, nil)
+	return rep.Nodes, err
+}
+
+// Exec runs argv on a node with this process's standard input, output and
+// error, and returns its exit status. The program ends when this process does.
+func Exec(socket, node string, argv []string) (int, error) {
+	rep, err := ask(socket, request{Node: node, Argv: argv}, []*os.File{os.Stdin, os.Stdout, os.Stderr})
+	return rep.Exit, err
+}
+
+// Down ends the topology and returns when its processes are gone.
+func Down(socket string) error {
+	if _, err := ask(socket, request{Down: true}, nil); err != nil {
+		return err
+	}
+	lock, err := openLock(socket)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	for {
+		if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}

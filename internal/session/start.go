@@ -1,0 +1,98 @@
+package session
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"syscall"
+	"time"
+)
+
+// openLock opens the file that is locked as long as a keeper's first process
+// lives: the name belongs to it from before its socket is there until after.
+func openLock(socket string) (*os.File, error) {
+	return os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
+}
+
+// ending is how long a keeper may take to go that does not answer any more.
+const ending = 5 * time.Second
+
+// lock takes the name of socket. The error is ErrUp when a topology has it.
+func lock(ctx context.Context, socket string) (*os.File, error) {
+	f, err := openLock(socket)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, ending, fmt.Errorf("%w, or coming up, or does not end", ErrUp))
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			return f, nil
+		}
+		if _, up := Nodes(socket); up == nil {
+			err = ErrUp
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return nil, errors.Join(err, f.Close())
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil, errors.Join(context.Cause(ctx), f.Close())
+		}
+	}
+}
+
+// Start runs this program with args, detached from the terminal, and returns
+// the nodes as soon as it serves the socket. When it ends before that, the
+// error is what it said.
+func Start(ctx context.Context, socket string, args []string) ([]string, error) {
+	name, err := lock(ctx, socket)
+	if err != nil {
+		return nil, err
+	}
+	defer name.Close() // the keeper's copy goes with the keeper
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Args[0] = os.Args[0]
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.ExtraFiles = []*os.File{name}
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	ended := make(chan error, 1)
+	go func() {
+		msg, _ := io.ReadAll(said)
+		err := cmd.Wait()
+		if msg = bytes.TrimPrefix(bytes.TrimSpace(msg), []byte("weir: ")); len(msg) > 0 {
+			err = errors.New(string(msg))
+		}
+		ended <- err
+	}()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if nodes, err := Nodes(socket); err == nil {
+			return nodes, nil
+		}
+		select {
+		case <-tick.C:
+		case err := <-ended:
+			return nil, fmt.Errorf("the topology ended before it was up: %w", err)
+		case <-ctx.Done():
+			_ = cmd.Process.Signal(syscall.SIGTERM) // waited for below
+			<-ended
+			return nil, context.Cause(ctx)
+		}
+	}
+}

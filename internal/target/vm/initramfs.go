@@ -1,0 +1,128 @@
+package vm
+
+import (
+	"bufio"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// Where things are in the initramfs.
+const (
+	selfFile  = "weir"
+	moduleDir = "modules" // names sort in the order of loading
+)
+
+// writeImage writes the initramfs of a guest: this program, the modules of k
+// that it loads, and empty directories to mount on.
+func writeImage(w io.Writer, k Kernel) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := checkStatic("/proc/self/exe"); err != nil {
+		return fmt.Errorf("%s: %w", self, err)
+	}
+	b := bufio.NewWriterSize(w, 1<<20)
+	c := cpio{w: b}
+	for _, dir := range []string{"dev", "proc", "sys", lower, layer, merged, moduleDir} {
+		c.dir(dir)
+	}
+	c.file(selfFile, "/proc/self/exe", 0o755)
+	for i, m := range k.load {
+		c.file(fmt.Sprintf("%s/%02d-%s", moduleDir, i, filepath.Base(m)), filepath.Join(k.Modules, m), 0o644)
+	}
+	c.end()
+	if err := errors.Join(c.err, b.Flush()); err != nil {
+		return fmt.Errorf("initramfs: %w", err)
+	}
+	return nil
+}
+
+// checkStatic returns an error when a program needs a dynamic linker, which an
+// initramfs does not have.
+func checkStatic(file string) error {
+	f, err := elf.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, p := range f.Progs {
+		if p.Type == elf.PT_INTERP {
+			return errors.New("is linked dynamically and cannot be process 1 of a guest: build it with CGO_ENABLED=0")
+		}
+	}
+	return nil
+}
+
+// A cpio writes the newc format of the kernel's
+// Documentation/driver-api/early-userspace/buffer-format.rst. After the first
+// error it does nothing.
+type cpio struct {
+	w   io.Writer
+	ino int
+	err error
+}
+
+// Types of files (include/uapi/linux/stat.h).
+const (
+	typeDir  = 0o040000
+	typeFile = 0o100000
+)
+
+func (c *cpio) dir(name string) { c.entry(name, typeDir|0o755, 0, nil) }
+
+func (c *cpio) file(name, from string, perm uint32) {
+	if c.err != nil {
+		return
+	}
+	f, err := os.Open(from)
+	if err != nil {
+		c.err = err
+		return
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		c.err = err
+		return
+	}
+	c.entry(name, typeFile|perm, info.Size(), f)
+}
+
+func (c *cpio) end() { c.entry("TRAILER!!!", 0, 0, nil) }
+
+// maxSize is what the eight hexadecimal digits of a size hold.
+const maxSize = 1<<32 - 1
+
+// entry writes a header, the name and size bytes of content, the latter two
+// filled up to multiples of four bytes.
+func (c *cpio) entry(name string, mode uint32, size int64, content io.Reader) {
+	if c.err == nil && size > maxSize {
+		c.err = fmt.Errorf("%s has %d bytes, more than %d", name, size, maxSize)
+	}
+	if c.err != nil {
+		return
+	}
+	c.ino++
+	// magic, ino, mode, uid, gid, nlink, mtime, size, device (2), rdevice (2), name, checksum
+	n, err := fmt.Fprintf(c.w, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%s\x00",
+		c.ino, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, len(name)+1, 0, name)
+	if c.err = err; err == nil {
+		c.pad(int64(n))
+	}
+	if c.err == nil && size > 0 {
+		_, c.err = io.CopyN(c.w, content, size)
+		c.pad(size)
+	}
+}
+
+// pad follows n bytes with zeros.
+func (c *cpio) pad(n int64) {
+	if c.err == nil {
+		_, c.err = c.w.Write(make([]byte, -n&3))
+	}
+}

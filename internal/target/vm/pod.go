@@ -1,0 +1,152 @@
+package vm
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+)
+
+// How the packets of a guest's network device reach the host: through a thread of
+// the host's kernel (vhost), or through QEMU. Auto is vhost where the host has it
+// and the guest is not emulated.
+const (
+	VHostAuto = "auto"
+	VHostOn   = "on"
+	VHostOff  = "off"
+)
+
+// vhostFile is there where the kernel has vhost for network devices.
+const vhostFile = "/dev/vhost-net"
+
+// A NIC is the network device of a guest that is a pod, called eth0 there.
+type NIC struct {
+	Tap    string // device of the place that QEMU is started in; it has several queues when Queues says so
+	MAC    string
+	Queues int    // pairs of one queue for each direction, 1 to the guest's CPUs
+	VHost  string // VHostOn, VHostOff or VHostAuto
+}
+
+// vhost decides what VHost leaves open.
+func (n NIC) vhost(accel string) string {
+	if n.VHost != VHostAuto {
+		return n.VHost
+	}
+	if accel != "kvm" || openErr(vhostFile) != nil {
+		return VHostOff
+	}
+	return VHostOn
+}
+
+// args are QEMU's. A device with several queues needs an interrupt for each, for
+// its control queue and for changes of its configuration.
+func (n NIC) args(accel string) []string {
+	netdev := fmt.Sprintf("tap,id=net,ifname=%s,script=no,downscript=no,vhost=%s", n.Tap, n.vhost(accel))
+	device := "virtio-net-pci,netdev=net,romfile=,mac=" + n.MAC
+	if n.Queues > 1 {
+		netdev += ",queues=" + strconv.Itoa(n.Queues)
+		device += ",mq=on,vectors=" + strconv.Itoa(2*n.Queues+2)
+	}
+	return []string{"-netdev", netdev, "-device", device}
+}
+
+// ServePod is the daemon around a guest that is a pod: it starts m, and lets who
+// connects to the socket run programs in it, until that ends the connection or
+// ctx is done. The socket is there as soon as the guest starts, and not only when
+// it is ready, so that several can start at a time. It must be called on the main
+// thread, see Boot.
+func ServePod(ctx context.Context, m Machine, socket string) error {
+	if err := m.NIC.check(m.CPUs); err != nil {
+		return err
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	return servePod(ctx, m, l)
+}
+
+func servePod(ctx context.Context, m Machine, l *net.UnixListener) error {
+	defer l.Close()
+	defer context.AfterFunc(ctx, func() { l.Close() })()
+	if m.NIC.VHost == VHostOn {
+		if err := openErr(vhostFile); err != nil {
+			return hear(l, fmt.Errorf("vhost: %w: load the module vhost_net, or use vhost %s", err, VHostOff))
+		}
+	}
+	g, err := Boot(ctx, m)
+	if ctx.Err() != nil {
+		if err == nil {
+			g.Close()
+		}
+		return nil
+	}
+	if err != nil {
+		return hear(l, err)
+	}
+	defer g.Close()
+	conn, err := l.Accept()
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	about := map[string]string{"vm.accelerator": g.Accel, "vm.kernel": m.Kernel.Version, "vm.vhost": m.NIC.vhost(g.Accel)}
+	fmt.Fprintf(m.Console, "weir: the guest is up: %s, vhost %s\n", g.Accel, about["vm.vhost"])
+	if g.Declined != nil {
+		fmt.Fprintf(m.Console, "weir: KVM: %v\n", g.Declined)
+	}
+	if err := json.NewEncoder(conn).Encode(message{Ready: true, About: about}); err != nil {
+		return err
+	}
+	return g.relay(ctx, conn)
+}
+
+// hear tells who connects why there is no guest.
+func hear(l *net.UnixListener, why error) error {
+	if conn, err := l.Accept(); err == nil {
+		_ = json.NewEncoder(conn).Encode(message{Failed: why.Error()}) // the log has it
+		conn.Close()
+	}
+	return why
+}
+
+// relay passes messages between conn and the guest until one of them ends.
+func (g *Guest) relay(ctx context.Context, conn net.Conn) error {
+	ended := make(chan error, 2)
+	go func() {
+		_, _ = io.Copy(g.conn, conn)
+		ended <- nil // who asked has had enough
+	}()
+	go func() {
+		_, _ = io.Copy(conn, io.MultiReader(g.lines.Buffered(), g.conn))
+		ended <- errGone
+	}()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return g.explain("the guest was lost", err)
+		}
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// check returns an error where QEMU would only say that it does not like it.
+func (n NIC) check(cpus int) error {
+	switch {
+	case n.Tap == "" || strings.ContainsAny(n.Tap, ",="):
+		return fmt.Errorf("TAP device %q", n.Tap)
+	case n.Queues < 1 || n.Queues > cpus:
+		return fmt.Errorf("%d queues are not within 1 and the %d CPUs", n.Queues, cpus)
+	case n.VHost != VHostAuto && n.VHost != VHostOn && n.VHost != VHostOff:
+		return fmt.Errorf("vhost %q is none of %s, %s and %s", n.VHost, VHostAuto, VHostOn, VHostOff)
+	}
+	_, err := net.ParseMAC(n.MAC)
+	return err
+}

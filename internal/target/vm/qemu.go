@@ -1,0 +1,103 @@
+package vm
+
+import (
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/facts"
+)
+
+// Descriptors that QEMU gets.
+const (
+	portFD   = 3
+	initrdFD = 4
+)
+
+// Names of the two file systems that a guest gets.
+const (
+	rootTag  = "root"
+	writeTag = "write"
+)
+
+// An arch is what differs between architectures.
+type arch struct {
+	program string // of QEMU
+	qemu    string // package of Debian and Ubuntu that has it
+	// kernel is the Debian package whose kernel a guest runs. The cloud kernels
+	// are smaller and lack 9p, so that they cannot see the host's files.
+	kernel  string
+	machine string
+	console string
+	early   string // with these words a kernel speaks from its first moment in 64 bits, and not before
+	steady  string // with these an emulated one does not take a host that is busy for a broken machine
+}
+
+var arches = map[string]arch{
+	"amd64": {"qemu-system-x86_64", "qemu-system-x86", "linux-image-amd64", "q35", "ttyS0", "earlyprintk=ttyS0 edd=off", " no_timer_check"},
+	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "linux-image-arm64", "virt", "ttyAMA0", "earlycon", ""},
+}
+
+// here is the architecture of this program; its program is empty for others.
+var here = arches[runtime.GOARCH]
+
+func findQEMU() (string, error) {
+	if here.program == "" {
+		return "", fmt.Errorf("there are no guests on %s: amd64 and arm64 have them", runtime.GOARCH)
+	}
+	path, err := exec.LookPath(here.program)
+	if err != nil {
+		return "", fmt.Errorf("%s: not found: install the package %s (Debian, Ubuntu)", here.program, here.qemu)
+	}
+	return path, nil
+}
+
+// args returns QEMU's arguments. Only the devices that are needed are there: each
+// costs time at boot, which is emulated where there is no KVM.
+func (m Machine) args(a arch, accel string) []string {
+	cpu, acc := "host", "kvm"
+	if accel == "tcg" {
+		cpu, acc = "max", "tcg,thread=multi" // a thread of the host per CPU
+	}
+	args := []string{
+		"-no-user-config", "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio",
+		"-machine", a.machine, "-accel", acc, "-cpu", cpu, "-smp", strconv.Itoa(m.CPUs), "-m", fmt.Sprintf("%dM", m.Memory>>20),
+		"-kernel", m.Kernel.Image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", initrdFD), "-append", commandLine(a, accel),
+		"-device", "virtio-serial-pci", "-chardev", fmt.Sprintf("socket,id=port,fd=%d", portFD), "-device", "virtserialport,chardev=port",
+	}
+	args = append(args, share(rootTag, "/", ",readonly=on")...)
+	if m.Name != "" {
+		args = append(args, "-name", "guest="+m.Name+",debug-threads=on")
+	}
+	if m.NIC != nil {
+		args = append(args, m.NIC.args(accel)...)
+	}
+	if m.Write != "" {
+		args = append(args, share(writeTag, m.Write, "")...)
+	}
+	return args
+}
+
+// share gives the guest a directory by the 9p protocol. Its files are opened as
+// the user who runs QEMU, and new ones are that user's: security_model=none.
+func share(tag, dir, more string) []string {
+	return []string{
+		"-fsdev", fmt.Sprintf("local,id=%s,path=%s,security_model=none,multidevs=remap%s", tag, strings.ReplaceAll(dir, ",", ",,"), more),
+		"-device", fmt.Sprintf("virtio-9p-pci,fsdev=%s,mount_tag=%s", tag, tag),
+	}
+}
+
+// commandLine returns that of the kernel. What follows -- are the arguments of
+// process 1. Mitigations cost most where every instruction is emulated, and
+// guard against neighbours that a guest does not have. Linux panics when its timer
+// seems not to tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), as one does
+// for which QEMU gets no CPU; under KVM it does not look (paravirt_ops_setup, kvm.c).
+func commandLine(a arch, accel string) string {
+	say := "quiet" + a.steady
+	if accel == "kvm" { // see signTime
+		say = a.early
+	}
+	return "console=" + a.console + " " + say + " mitigations=off panic=-1 rdinit=/" + selfFile + " " + facts.GuestKey + "qemu-" + accel + " -- guest"
+}
