@@ -52,7 +52,7 @@ var only = map[string][]string{
 	module + "internal/target/vm":    {"internal/target/lab", "internal/cli"},
 	module + "internal/target/agent": {"internal/target/lab", "internal/target/vm"},
 	module + "internal/target/local": {"internal/target/lab", "internal/target/agent", "internal/cli"},
-	"github.com/creack/pty":                     {"internal/terminal"},
+	"github.com/creack/pty":          {"internal/terminal"},
 }
 
 type pkg struct {
