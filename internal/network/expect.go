@@ -16,7 +16,7 @@ func checkHosts(name string, t topo.Topology, least int) error {
 	return nil
 }
 
-// others are the hosts of t but h.
+// others returns the hosts of t except h.
 func others(t topo.Topology, h topo.Host) []topo.Host {
 	var all []topo.Host
 	for _, peer := range t.Hosts {
@@ -27,8 +27,8 @@ func others(t topo.Topology, h topo.Host) []topo.Host {
 	return all
 }
 
-// podMTU returns what overhead bytes leave of the underlay's MTU, or an error
-// when pods cannot live with that.
+// podMTU returns the underlay's MTU minus overhead bytes, or an error when that is too
+// small for pods.
 func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	least, family := topo.MinMTU, "IPv4"
 	if is6(t.PodAll.Addr()) {
@@ -42,7 +42,7 @@ func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	return mtu, nil
 }
 
-// oneFamily returns an error when the pods' packets have no next hop of their own
+// oneFamily returns an error when pods' packets have no next hop of their own address
 // family.
 func oneFamily(name string, t topo.Topology) error {
 	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
@@ -57,8 +57,8 @@ func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 // underlay6 reports whether the hosts' underlay addresses are IPv6.
 func underlay6(t topo.Topology) bool { return is6(t.Hosts[0].Addr.Addr()) }
 
-// path returns the path of t's pods, for a network that adds overhead bytes to
-// what leaves a host.
+// path returns the path of t's pods in a network that adds overhead bytes to every packet
+// that leaves a host.
 func path(t topo.Topology, mtu, overhead int) plan.Path {
 	if len(t.Hosts) == 1 {
 		return plan.Path{MTU: mtu}
@@ -77,12 +77,12 @@ func podEnds(t topo.Topology, dev string) []plan.End {
 	return ends
 }
 
-// expect returns what holds in every network: the ends have the path's MTU and
-// carry the traffic; between hosts the underlay and the devices called tunnels
-// carry it, too; and nobody fragments.
+// expect returns what holds in every network: the ends have the path's MTU and carry the
+// traffic; between hosts the underlay and the devices called tunnels carry it, too; and
+// nothing is fragmented.
 //
-// Note: a bridge and the host's side of a pod's veth are not asked. The counters
-// of a bridge leave out what it forwards, and one side of a veth tells all.
+// Bridges and the host's side of a pod's veth are left out: the counters of a bridge do
+// not include what it forwards, and one side of a veth shows everything.
 func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect {
 	var all []plan.Expect
 	seen := map[[2]string]bool{}
@@ -95,7 +95,7 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 	for _, e := range p.Ends {
 		x := plan.Expect{State: plan.State{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU}, Proof: plan.Proof{MustCarry: true}}
 		if e.Node == e.Host {
-			x.Near = e.Label // other ends are on the host, too
+			x.Near = e.Label // the host has other ends, too
 		}
 		add(x)
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Names of what connects the hosts.
+// What connects the hosts.
 const (
 	Switch = "switch" // the namespace of the switches between more or fewer than two hosts; their bridges are sw0, sw1
 	// maxPorts is how many ports a Linux bridge has (net/bridge/br_private.h,
-	// BR_MAX_PORTS, of which 0 is none).
+	// BR_MAX_PORTS, without the unused port 0).
 	maxPorts = 1<<10 - 1
 )
 
@@ -33,11 +33,11 @@ func Places(t topo.Topology) []string {
 	return names
 }
 
-// wired reports whether a segment is a wire between two hosts. Others get a
-// switch; so does a lone host, which then has an underlay device as a machine would.
+// wired reports whether a segment is a wire between two hosts. Other segments get a
+// switch; so does a lone host, which then has an underlay device like a real machine.
 func wired(t topo.Topology, ports []topo.Port) bool { return len(ports) == 2 && len(t.Hosts) > 1 }
 
-// Underlay returns the steps that connect the hosts of t, before any driver's.
+// Underlay returns the steps that connect the hosts of t. They precede a driver's.
 func Underlay(t topo.Topology) []plan.Step {
 	steps := quiet(Places(t))
 	for n, ports := range t.Segments {
@@ -64,7 +64,7 @@ func Underlay(t topo.Topology) []plan.Step {
 	return append(steps, rates(t)...)
 }
 
-// switchPort is the switch's side of p on segment n. A host may have two ports.
+// switchPort names the switch's side of p on segment n. A host can have two ports.
 func switchPort(n int, p topo.Port) string {
 	if n == 0 && p.Dev == "eth0" {
 		return p.In
@@ -72,9 +72,9 @@ func switchPort(n int, p topo.Port) string {
 	return p.In + "-" + p.Dev
 }
 
-// quiet keeps the kernel from sending what nobody asked for: a device makes no
-// IPv6 link-local address of its own (addr_gen_mode 1), so that it looks for no
-// routers and tells nobody that it exists.
+// quiet keeps the kernel from sending packets of its own accord: a device generates no
+// IPv6 link-local address (addr_gen_mode 1), so it neither looks for routers nor
+// announces itself.
 func quiet(places []string) []plan.Step {
 	var steps []plan.Step
 	for _, in := range places {
@@ -84,8 +84,8 @@ func quiet(places []string) []plan.Step {
 	return steps
 }
 
-// rates limits both directions of every link. On a wire each port is the sender
-// of one direction; at a switch the switch's port sends the other.
+// rates limits both directions of every link. On a wire each port sends one direction; at
+// a switch the switch's port sends the other.
 func rates(t topo.Topology) []plan.Step {
 	if t.Rate <= 0 {
 		return nil
@@ -102,9 +102,9 @@ func rates(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// expectUnderlay returns what carries the traffic between hosts: in a line every
-// device, where there is a segment for the pods that one for theirs, otherwise the
-// only one.
+// expectUnderlay returns the devices that carry the traffic between hosts: every device of
+// a line; the pods' own segment for their traffic, where they have one; otherwise the only
+// one.
 func expectUnderlay(t topo.Topology) []plan.Expect {
 	if len(t.Hosts) == 1 {
 		return nil
@@ -127,7 +127,7 @@ func expectUnderlay(t topo.Topology) []plan.Expect {
 	return all
 }
 
-// side returns the hosts of a line that are on the left of segment n.
+// side returns the hosts of a line to the left of segment n.
 func side(t topo.Topology, n int) []string {
 	var names []string
 	for _, h := range t.Hosts[:n+1] {
