@@ -18,7 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // network never sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
-	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "studies"},
+	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
 	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni"},
