@@ -30,11 +30,6 @@ const (
 	tokenVariable = "WEIR_TOKEN"
 )
 
-// admission is the client's answer to a challenge.
-type admission struct {
-	Proof string `json:"proof"` // hexadecimal
-}
-
 // prove returns the answer to a challenge for a hello line, without its newline.
 func prove(token, challenge string, hello []byte) string {
 	mac := hmac.New(sha256.New, []byte(token))

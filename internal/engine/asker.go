@@ -10,6 +10,21 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
+const (
+	// stampEvery is the mean time between two requests that are stamped, where
+	// there are enough of them. A stamp takes one to two microseconds at each end,
+	// so stamping them all would slow down what is measured; 2000 per second are
+	// enough for a distribution.
+	stampEvery = 500_000 // ns
+	// stampBurst is how many requests in a row are stamped. A single one would run
+	// through code that no cache holds, and take twice as much longer.
+	stampBurst = 16
+	// stampPatience is how much longer the warm-up lasts where no stamp has come
+	// by its end. The kernel begins to stamp on a thread of its own, when that
+	// gets a CPU (net_enable_timestamp, net/core/dev.c).
+	stampPatience = 500 * time.Millisecond
+)
+
 // An asker is the client of request/response: what TCP and UDP have in common.
 type asker struct {
 	c       config

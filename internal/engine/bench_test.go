@@ -45,7 +45,7 @@ func benchUDP(b *testing.B, size int, way transfer) {
 		b.Fatal(err)
 	}
 	defer unix.Close(u.fd)
-	path, err := newPath(u.fd, c)
+	path, err := newPath(u.fd, c.Run, c.mode())
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -48,8 +48,8 @@ func (b *board) close(t tally) {
 	}
 }
 
-// boardPatience is longer than any thread here goes without a look.
-const boardPatience = 5 * tick
+// boardPatience is longer than any thread of the engine goes without a look.
+const boardPatience = 500 * time.Millisecond
 
 // ask returns the counters, and false when the thread does not answer.
 func (b *board) ask() (tally, bool) {

@@ -236,7 +236,7 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 		if sending == event.SendSingle {
 			c.Batch = 1
 		}
-		path, err := newPath(from, c)
+		path, err := newPath(from, c.Run, c.mode())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,12 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A place is where a thread spins.
-type place struct {
-	Boot string `json:"boot"` // of the kernel; equal for two ends on one machine
-	CPU  int    `json:"cpu"`
-}
-
 // settle keeps this thread on one of the CPUs that it may use, the server's on
 // the first and the client's on the last, so that two ends with the same choice
 // spin apart. restore undoes it.

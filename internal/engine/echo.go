@@ -26,8 +26,8 @@ type echoer struct {
 }
 
 // newEchoer prepares this thread and a socket for p.
-func newEchoer(p params, sock *stampedSocket) (*echoer, error) {
-	e := &echoer{params: p, sock: sock}
+func newEchoer(p params, s *stampedSocket) (*echoer, error) {
+	e := &echoer{params: p, sock: s}
 	if p.Spin {
 		at, restore, err := settle(false)
 		if err != nil {
@@ -36,7 +36,7 @@ func newEchoer(p params, sock *stampedSocket) (*echoer, error) {
 		e.place, e.restore = &at, restore
 	}
 	if p.Stamps {
-		if err := sock.stampOn(); err != nil {
+		if err := s.stampOn(); err != nil {
 			e.noStamps = "the server: " + err.Error()
 		} else {
 			e.samples = newSamples()

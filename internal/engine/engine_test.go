@@ -13,8 +13,9 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/weir-bench/weir/internal/engine/event"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}

@@ -1,15 +1,12 @@
 package engine
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 )
-
-// version is that of the protocol between client and server. Version 2 admits clients
-// by a token, version 3 reports silences and counts in phases.
-const version = 3
 
 // events tells of a run: programs in JSON lines, of which every one is one write, so
 // that it is seen at the moment it tells of, and people in words (people.go).
@@ -52,4 +49,18 @@ func (e events) write(line string) error {
 		return fmt.Errorf("engine: output: %w", err)
 	}
 	return nil
+}
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// answer prints what is returns for every question, until there are no more.
+func (e events) answer(is func() any) {
+	if e.questions == nil {
+		return
+	}
+	for lines := bufio.NewScanner(e.questions); lines.Scan(); {
+		if e.print(is()) != nil {
+			return // nobody reads any more
+		}
+	}
 }

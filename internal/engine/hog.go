@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -99,7 +100,7 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 		select {
 		case <-pinned:
 		case e := <-t:
-			err = or(err, e)
+			err = cmp.Or(err, e)
 		}
 	}
 	if err == nil {
@@ -119,7 +120,7 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 	}
 	h.stop.stop()
 	for _, t := range threads {
-		err = or(err, <-t)
+		err = cmp.Or(err, <-t)
 	}
 	return err
 }

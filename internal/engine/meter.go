@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bufio"
 	"sync/atomic"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -20,18 +19,7 @@ func (m *meter) add(messages, bytes int) {
 	m.bytes.Add(int64(bytes))
 }
 
-func (m *meter) count() event.Count {
-	return event.Count{Event: event.KindCount, At: now(), Bytes: m.bytes.Load(), Messages: m.messages.Load()}
-}
-
-// answer prints what is returns for every question, until there are no more.
-func (e events) answer(is func() any) {
-	if e.questions == nil {
-		return
-	}
-	for lines := bufio.NewScanner(e.questions); lines.Scan(); {
-		if e.print(is()) != nil {
-			return // nobody reads any more
-		}
-	}
+// count returns the counters at a time.
+func (m *meter) count(at int64) event.Count {
+	return event.Count{Event: event.KindCount, At: at, Bytes: m.bytes.Load(), Messages: m.messages.Load()}
 }

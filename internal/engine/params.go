@@ -41,21 +41,6 @@ type params struct {
 	requests
 }
 
-// accepted is the server's answer to params: what it set, read back.
-type accepted struct {
-	Weir  int    `json:"weir"`
-	Error string `json:"error,omitempty"`
-
-	Challenge string `json:"challenge,omitempty"` // the server wants an admission first, and then answers again
-	Secret    string `json:"secret,omitempty"`    // for the hello over UDP
-
-	CC     string `json:"cc,omitempty"`
-	RcvBuf int    `json:"rcvbuf"` // bytes, as getsockopt returns them: twice what was granted (socket(7))
-
-	Place    *place `json:"place,omitempty"`    // where it spins
-	NoStamps string `json:"noStamps,omitempty"` // why it takes none although asked to
-}
-
 // check returns an error that names the value and its bound.
 func (p params) check() error {
 	maxSize, minSize := event.MaxMessage, 1
@@ -88,8 +73,4 @@ func (p params) check() error {
 		return err
 	}
 	return p.checkRequests()
-}
-
-func otherVersion(v int) error {
-	return fmt.Errorf("version %d of the other end is not %d: use the same weir at both ends", v, version)
 }

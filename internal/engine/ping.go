@@ -36,12 +36,12 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 	}
 	s, release := stopWith(ctx)
 	defer release()
-	sock, err := newICMP(c.to, c.size)
+	icmp, err := newICMP(c.to, c.size)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(sock.fd)
-	p := &pinger{pingConfig: c, sock: sock, stop: s, hist: event.NewHist()}
+	defer unix.Close(icmp.fd)
+	p := &pinger{pingConfig: c, sock: icmp, stop: s, hist: event.NewHist()}
 	var r event.Ping
 	err = <-onThread(func() error {
 		r, err = p.run(*out)

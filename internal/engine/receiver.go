@@ -24,24 +24,6 @@ type receiver struct {
 // or a queue on the path holds.
 const seenWindow = 1 << 16
 
-// udpReport is what the receiver tells the client. Times are nanoseconds.
-type udpReport struct {
-	Error      string  `json:"error,omitempty"`
-	Delivered  int64   `json:"delivered"` // datagrams that the application read, duplicates left out
-	Bytes      int64   `json:"bytes"`     // of their payload
-	Duplicates int64   `json:"duplicates"`
-	Reordered  int64   `json:"reordered"` // RFC 4737, section 3: sequence number below the next expected one
-	Dropped    int64   `json:"dropped"`   // at the socket's buffer, since the run began
-	Jitter     float64 `json:"jitter"`    // RFC 3550, section 6.4.1
-	Reads      int64   `json:"reads"`     // that returned measured datagrams
-	Buffers    int64   `json:"buffers"`   // of the socket that held them
-	Span       int64   `json:"span"`      // from the first to the last arrival
-	Silence    int64   `json:"silence"`   // the longest time from one arrival to the next
-	Wait       int64   `json:"wait"`      // from the begin to the first arrival
-	Queue      int64   `json:"queue"`     // by which the last sample took longer than the quickest: what had queued up
-	First      int64   `json:"-"`         // arrival on the receiver's clock
-}
-
 // add counts a datagram of n bytes that was read at time t. done ends the read.
 func (r *receiver) add(h header, n int, t int64) {
 	if r.duplicate(h.seq) {

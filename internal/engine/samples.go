@@ -4,29 +4,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-const (
-	// stampEvery is the mean time between two requests that are stamped, where
-	// there are enough of them. A stamp takes one to two microseconds at each end,
-	// so stamping them all would slow down what is measured; 2000 per second are
-	// enough for a distribution.
-	stampEvery = 500_000 // ns
-	// stampBurst is how many requests in a row are stamped. A single one would run
-	// through code that no cache holds, and take twice as much longer.
-	stampBurst = 16
-	// stampPatience is how much longer the warm-up lasts where no stamp has come
-	// by its end. The kernel begins to stamp on a thread of its own, when that
-	// gets a CPU (net_enable_timestamp, net/core/dev.c).
-	stampPatience = 500 * time.Millisecond
-	// maxSamples bounds the stamped requests of a run.
-	maxSamples = 1 << 14
-)
+// maxSamples bounds the stamped requests of a run.
+const maxSamples = 1 << 14
 
 // A sample is a request that is stamped. Times are ns since 1970 on the own
 // clock, 0 while they are not known. The client's rx is that of the reply, the
@@ -60,9 +45,14 @@ func (s *samples) add(x sample) {
 // restart forgets what is pending: the identifiers begin anew.
 func (s *samples) restart() { s.epoch, s.pending = len(s.list), 0 }
 
-// collect reads the stamps that have come, and stops where none is missing: each
-// look into the error queue takes half a microsecond.
-func (s *samples) collect(from *stampedSocket) {
+// A stamper returns the next stamp of sending, and false when there is none now.
+type stamper interface {
+	sent() (id uint32, t int64, ok bool)
+}
+
+// collect reads the stamps that have come, and stops once none is missing: each look
+// into the error queue takes half a microsecond.
+func (s *samples) collect(from stamper) {
 	for s.pending > 0 {
 		id, t, ok := from.sent()
 		if !ok {

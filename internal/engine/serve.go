@@ -87,7 +87,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	accepting := onThread(func() error { return s.accept(tcp) })
 	if err = c.ready(out, at); err == nil {
 		if c.count {
-			go out.answer(func() any { return s.meter.count() })
+			go out.answer(func() any { return s.meter.count(now()) })
 		}
 		err = s.attend(ctx, c, accepting, serving)
 	}
@@ -141,7 +141,7 @@ func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err erro
 			tcp, err = listen(unix.SOCK_STREAM, at)
 		}
 		if err != nil {
-			return -1, -1, at, err
+			return -1, -1, at, fmt.Errorf("%w: %w", ErrEnvironment, err)
 		}
 		own, err := ownAddr(tcp)
 		if err != nil {
@@ -155,7 +155,7 @@ func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err erro
 		}
 		unix.Close(tcp)
 		if at.Port() != 0 || !errors.Is(err, unix.EADDRINUSE) {
-			return -1, -1, at, err
+			return -1, -1, at, fmt.Errorf("%w: %w", ErrEnvironment, err)
 		}
 	}
 	return -1, -1, at, fmt.Errorf("engine: listen %v: no port is free for both TCP and UDP after 10 tries", at)

@@ -26,16 +26,6 @@ type serverRun struct {
 	first atomic.Int64 // when the first byte of any stream was read; 0 before
 }
 
-// streamReport is what the receiver of one stream counted.
-type streamReport struct {
-	Error  string `json:"error,omitempty"`
-	Bytes  int64  `json:"bytes"`  // read inside the window
-	Window int64  `json:"window"` // ns
-	// Silence is the longest time inside the window without a read that returned
-	// bytes, ns; from its begin to the first and from the last to its end too.
-	Silence int64 `json:"silence"`
-}
-
 // handle serves one connection, and returns the run that it was part of, if any. A
 // client learns what was wrong from the connection itself; the server carries on
 // for the next one.

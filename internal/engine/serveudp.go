@@ -211,17 +211,3 @@ func (u *udpServer) answerWhole(n int) {
 	}
 	setDiscover(u.fd, u.v6, unix.IP_PMTUDISC_WANT)
 }
-
-// setDiscover sets how path MTU discovery treats what is sent (ip(7)):
-// IP_PMTUDISC_PROBE sets DF and ignores what the route has learned,
-// IP_PMTUDISC_WANT is the default. IPv6 has the same values.
-func setDiscover(fd int, v6 bool, mode int) error {
-	level, opt := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
-	if v6 {
-		level, opt = unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER
-	}
-	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
-		return fmt.Errorf("socket: path MTU discovery %d: %w", mode, err)
-	}
-	return nil
-}

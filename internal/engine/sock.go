@@ -17,7 +17,7 @@ import (
 func listen(kind int, at netip.AddrPort) (int, error) {
 	fd, err := unix.Socket(family(at.Addr()), kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return -1, fmt.Errorf("%w: listen %v: %w", ErrEnvironment, at, err)
+		return -1, fmt.Errorf("listen %v: %w", at, err)
 	}
 	if err := bindListen(fd, kind, at); err != nil {
 		unix.Close(fd)
@@ -27,7 +27,7 @@ func listen(kind int, at netip.AddrPort) (int, error) {
 		case errors.Is(err, unix.EADDRNOTAVAIL):
 			err = fmt.Errorf("%w: this machine has no such address: ip addr lists them", err)
 		}
-		return -1, fmt.Errorf("%w: listen %v: %w", ErrEnvironment, at, err)
+		return -1, fmt.Errorf("listen %v: %w", at, err)
 	}
 	return fd, nil
 }
@@ -171,4 +171,18 @@ func closeAll(fds []int) {
 	for _, fd := range fds {
 		unix.Close(fd)
 	}
+}
+
+// setDiscover sets how path MTU discovery treats what is sent (ip(7)):
+// IP_PMTUDISC_PROBE sets DF and ignores what the route has learned,
+// IP_PMTUDISC_WANT is the default. IPv6 has the same values.
+func setDiscover(fd int, v6 bool, mode int) error {
+	level, opt := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
+	if v6 {
+		level, opt = unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER
+	}
+	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
+		return fmt.Errorf("socket: path MTU discovery %d: %w", mode, err)
+	}
+	return nil
 }

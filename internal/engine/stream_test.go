@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/internal/engine/event"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 func TestTCPStream(t *testing.T) {
@@ -206,21 +207,21 @@ func TestGSORefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(u.fd)
-	path, err := newPath(u.fd, c)
+	path, err := newPath(u.fd, c.Run, c.mode())
 	if err != nil {
 		t.Fatal(err)
 	}
 	over := &gsoPath{u.fd, datagrams{size: 1400, buf: make([]byte, 200*1400)}}
 	_, _, errno := over.send(kindMeasure, 0, 129, now()) // more than any kernel takes
 	c.Batch = 129
-	if err := explain(c, errno); errno == 0 || !strings.Contains(err.Error(), "UDP_MAX_SEGMENTS") && !strings.Contains(err.Error(), "fit") {
+	if err := explain(c.mode(), errno); errno == 0 || !strings.Contains(err.Error(), "UDP_MAX_SEGMENTS") && !strings.Contains(err.Error(), "fit") {
 		t.Errorf("129 datagrams: %v, want an explanation", err)
 	}
 	if sent, tried, errno := path.send(kindMeasure, 0, 2, now()); sent != 2 || tried != 2 || errno != 0 {
 		t.Errorf("two datagrams: sent %d, tried %d, %v", sent, tried, errno)
 	}
 	for errno, want := range map[unix.Errno]string{unix.EINVAL: "", unix.EMSGSIZE: "does not fragment", unix.EIO: "checksums", unix.EPERM: "not permitted"} {
-		if err := explain(c, errno); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), errno.Error()) {
+		if err := explain(c.mode(), errno); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), errno.Error()) {
 			t.Errorf("%v is explained by %v, want %q", errno, err, want)
 		}
 	}

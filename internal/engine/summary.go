@@ -138,3 +138,12 @@ func quantiles(b *strings.Builder, name, hist string) {
 	at := func(q float64) string { return unit.Format(seconds(h.ValueAtQuantile(q)), "s") }
 	entry(b, name, "p50 %s, p90 %s, p99 %s, p99.9 %s, largest %s", at(50), at(90), at(99), at(99.9), unit.Format(seconds(h.Max()), "s"))
 }
+
+func inWordsOf(p event.Phase, v verdict) string {
+	asked := "flat out"
+	if p.Asked > 0 {
+		asked = unit.Format(p.Asked, "packet/s")
+	}
+	return fmt.Sprintf("%s: %s sent, %s arrived, %.3g %% lost: %s", asked, unit.Format(p.Reached(), "packet/s"),
+		unit.Format(p.Carried(), "packet/s"), 100*p.Lost(), v)
+}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,110 +10,6 @@ import (
 
 	"golang.org/x/sys/unix"
 )
-
-// errSilent is what reading or writing returns when the other end does nothing
-// until the deadline.
-var errSilent = errors.New("the other end is silent")
-
-// readFull fills b, or returns why it could not. A short read is not an answer.
-func readFull(fd int, b []byte, deadline int64, s *stopper) error {
-	for got := 0; got < len(b); {
-		n, errno := recv(fd, b[got:])
-		switch {
-		case again(errno):
-			if err := mayWait(deadline, s); err != nil {
-				return err
-			}
-		case errno != 0:
-			return errno
-		case n == 0 && got > 0:
-			return io.ErrUnexpectedEOF
-		case n == 0:
-			return io.EOF
-		default:
-			got += n
-		}
-	}
-	return nil
-}
-
-// writeFull writes all of b, or returns why it could not.
-func writeFull(fd int, b []byte, deadline int64, s *stopper) error {
-	for len(b) > 0 {
-		n, errno := send(fd, b)
-		switch {
-		case again(errno):
-			if err := mayWait(deadline, s); err != nil {
-				return err
-			}
-		case errno != 0:
-			return errno
-		default:
-			b = b[n:]
-		}
-	}
-	return nil
-}
-
-func mayWait(deadline int64, s *stopper) error {
-	switch {
-	case s.stopped():
-		return errStopped
-	case now() > deadline:
-		return errSilent
-	}
-	return nil
-}
-
-// readJSON reads one line into v. It takes a byte at a time, because what follows
-// the line is not its to read; control messages are rare and short.
-func readJSON(fd int, v any, deadline int64, s *stopper) error {
-	line, err := readLine(fd, deadline, s)
-	if err != nil {
-		return err
-	}
-	return strictJSON(line, v)
-}
-
-func readLine(fd int, deadline int64, s *stopper) ([]byte, error) {
-	var line [maxLine]byte
-	for n := range line {
-		if err := readFull(fd, line[n:n+1], deadline, s); err != nil {
-			return nil, err
-		}
-		if line[n] == '\n' {
-			return line[:n], nil
-		}
-	}
-	return nil, fmt.Errorf("a control message is longer than %d bytes", maxLine)
-}
-
-var errNotJSON = errors.New("control message")
-
-// strictJSON decodes a control message. One of another version is refused for that,
-// and not for the fields that it has or lacks.
-func strictJSON(b []byte, v any) error {
-	var of struct {
-		Weir *int `json:"weir"`
-	}
-	if json.Unmarshal(b, &of) == nil && of.Weir != nil && *of.Weir != version {
-		return otherVersion(*of.Weir)
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("%w: %w", errNotJSON, err)
-	}
-	return nil
-}
-
-func writeJSON(fd int, v any, deadline int64, s *stopper) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return writeFull(fd, append(b, '\n'), deadline, s)
-}
 
 // A tcpConn is a connection of which the server has accepted the parameters.
 type tcpConn struct {

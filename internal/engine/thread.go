@@ -21,8 +21,6 @@ var epoch = time.Now()
 // not allocate.
 func now() int64 { return int64(time.Since(epoch)) }
 
-func seconds(ns int64) float64 { return float64(ns) / 1e9 }
-
 // onThread runs f on a thread of its own on which every signal is blocked, and
 // sends what f returns, and nil for ever after. The thread is never unlocked, so it ends with f and its
 // signal mask reaches no other goroutine.
@@ -59,7 +57,8 @@ func stopWith(ctx context.Context) (*stopper, func() bool) {
 	return s, context.AfterFunc(ctx, s.stop)
 }
 
-func (s *stopper) stop()         { s.flag.Store(true) }
+func (s *stopper) stop() { s.flag.Store(true) }
+
 func (s *stopper) stopped() bool { return s.flag.Load() }
 
 // errStopped is what a loop returns that was told to stop before its end.

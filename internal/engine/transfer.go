@@ -10,46 +10,6 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// transfer is how the bytes of a stream are handed to the kernel and taken from
-// it. The ways differ in what they cost a packet, so a result names them.
-type transfer struct {
-	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
-	Send    string        `json:"send,omitempty"`    // of datagrams one way: one of event.SendModes; "" is single
-	Batch   int           `json:"batch,omitempty"`   // datagrams per call of mmsg and gso; 0 is 1
-	Recv    string        `json:"recv,omitempty"`    // the same: one of event.RecvModes; "" is single
-	Nap     time.Duration `json:"nap,omitempty"`     // the same: from one look of the receiver to the next; 0 waits in the socket
-	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
-}
-
-const maxNap = 10 * time.Millisecond
-
-// oneWay reports whether a workload is made of datagrams that are counted and not
-// answered.
-func oneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
-
-func (p params) checkTransfer() error {
-	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
-		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, event.MaxDSCP)
-	}
-	if p.Discard && p.Workload != "tcp-stream" {
-		return fmt.Errorf("%s: --discard is for tcp-stream alone", p.Workload)
-	}
-	if !oneWay(p.Workload) {
-		if p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0 {
-			return fmt.Errorf("%s: --send, --batch, --recv and --nap are for udp-stream and udp-search alone", p.Workload)
-		}
-		return nil
-	}
-	if p.Nap < 0 || p.Nap > maxNap {
-		return fmt.Errorf("nap %v is outside 0..%v", p.Nap, maxNap)
-	}
-	return p.mode().Filled().Check()
-}
-
-func (p params) mode() event.Mode {
-	return event.Mode{Size: p.Size, Send: p.Send, Batch: p.Batch, Recv: p.Recv}
-}
-
 // napUnset is a nap that the command line does not give.
 const napUnset = time.Duration(-1)
 
@@ -90,15 +50,6 @@ func (c *config) finishTransfer() {
 	if unset && c.rate == 0 {
 		c.Nap = event.DefaultNap
 	}
-}
-
-// or returns v, or the default when v is zero.
-func or[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
 }
 
 // maxCPU bounds the numbers of CPUs, as unix.CPUSet does.

@@ -17,17 +17,17 @@ type txPath interface {
 	send(k kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno)
 }
 
-// newPath makes the way to send that c asks for, on a connected socket.
-func newPath(fd int, c config) (txPath, error) {
-	b := datagrams{run: c.Run, size: c.Size, buf: make([]byte, max(c.Batch, 1)*c.Size)}
-	switch c.Send {
+// newPath prepares a connected socket to send in mode m.
+func newPath(fd int, run uint32, m event.Mode) (txPath, error) {
+	b := datagrams{run: run, size: m.Size, buf: make([]byte, max(m.Batch, 1)*m.Size)}
+	switch m.Send {
 	case event.SendMmsg:
 		return newMmsgPath(fd, b), nil
 	case event.SendGSO:
 		// From here on whatever is longer than one datagram is cut into such.
-		err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, c.Size)
+		err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, m.Size)
 		if err != nil {
-			return nil, fmt.Errorf("gso of %d bytes: %w%s", c.Size, err, lacks(err, "UDP_SEGMENT, which came with Linux 4.18", "send single or mmsg"))
+			return nil, fmt.Errorf("gso of %d bytes: %w%s", m.Size, err, lacks(err, "UDP_SEGMENT, which came with Linux 4.18", "send single or mmsg"))
 		}
 		return &gsoPath{fd, b}, nil
 	}
@@ -136,15 +136,15 @@ func (p *gsoPath) send(k kind, seq uint64, n int, t int64) (sent, tried int, err
 }
 
 // explain adds to an error of sending what it means on this path.
-func explain(c config, err error) error {
-	if c.Send != event.SendGSO {
+func explain(m event.Mode, err error) error {
+	if m.Send != event.SendGSO {
 		return err
 	}
 	switch {
-	case errors.Is(err, unix.EINVAL) && c.Batch > event.DefaultGSO:
-		return fmt.Errorf("%w: this kernel may take %d datagrams per buffer and not %d (UDP_MAX_SEGMENTS), or %d bytes do not fit into one packet of the path", err, event.DefaultGSO, c.Batch, c.Size)
+	case errors.Is(err, unix.EINVAL) && m.Batch > event.DefaultGSO:
+		return fmt.Errorf("%w: this kernel may take %d datagrams per buffer and not %d (UDP_MAX_SEGMENTS), or %d bytes do not fit into one packet of the path", err, event.DefaultGSO, m.Batch, m.Size)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EMSGSIZE):
-		return fmt.Errorf("%w: gso does not fragment, and a datagram of %d bytes with its headers may not fit the MTU of the path: lower --size, or send single or mmsg", err, c.Size)
+		return fmt.Errorf("%w: gso does not fragment, and a datagram of %d bytes with its headers may not fit the MTU of the path: lower --size, or send single or mmsg", err, m.Size)
 	case errors.Is(err, unix.EIO):
 		return fmt.Errorf("%w: gso needs a route without IPsec whose device can compute checksums: send single or mmsg", err)
 	}

@@ -54,20 +54,6 @@ func dialUDP(server netip.AddrPort, sndBuf int) (int, int, error) {
 	return fd, got, nil
 }
 
-// reportErrors makes the kernel tell of datagrams that a queue of this machine
-// refused: without IP_RECVERR a full qdisc looks like success (udp_send_skb,
-// net/ipv4/udp.c).
-func reportErrors(fd int, v6 bool) error {
-	level, opt := unix.IPPROTO_IP, unix.IP_RECVERR
-	if v6 {
-		level, opt = unix.IPPROTO_IPV6, unix.IPV6_RECVERR
-	}
-	if err := unix.SetsockoptInt(fd, level, opt, 1); err != nil {
-		return fmt.Errorf("report errors: %w", err)
-	}
-	return nil
-}
-
 // meet makes a socket and agrees with the server on the parameters. Unless the server
 // is known to be open, it is admitted over TCP first, and gets a secret to show in
 // the hello over UDP.

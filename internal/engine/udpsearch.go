@@ -70,13 +70,13 @@ func (c *config) finishSearch() error {
 func (u *udpClient) search(ctx context.Context, c config, out events) (any, error) {
 	out.say("%s to %s (%v): datagrams: %d bytes, %d per call; sent by %s, received by %s; phases of %v for the highest rate that loses at most %g %%, %v at most\n",
 		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), c.Send, c.Recv, c.goal.phase, 100*c.goal.loss, c.Duration)
-	path, err := newPath(u.fd, c)
+	path, err := newPath(u.fd, c.Run, c.mode())
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
 	tx := sender{path: path, batch: c.Batch, whole: c.Send == event.SendGSO, stop: u.stop}
 	if err := tx.run(kindWarmup, int64(c.Warmup)); err != nil {
-		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, explain(c, err))
+		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, explain(c.mode(), err))
 	}
 	s := search{loss: c.goal.loss, width: c.goal.width, floor: slowest(c.goal.width, c.goal.phase)}
 	if err := out.begin(); err != nil {
@@ -122,32 +122,23 @@ func (u *udpClient) phase(ctx context.Context, c config, tx *sender, rate float6
 	}
 	tx.first += uint64(tx.sent)
 	if err := tx.run(kindWarmup, int64(settling*float64(c.goal.phase))); err != nil {
-		return failed("settle", explain(c, err))
+		return failed("settle", explain(c.mode(), err))
 	}
 	u.first = tx.first
 	if err := u.ask(ctx, kindBegin, nil, nil); err != nil {
 		return failed("begin", err)
 	}
 	if err := tx.run(kindMeasure, int64(c.goal.phase)); err != nil {
-		return failed("send", explain(c, err))
+		return failed("send", explain(c.mode(), err))
 	}
 	var r udpReport
 	if err := u.ask(ctx, kindReport, nil, &r); err != nil {
 		return failed("the server's count", err)
 	}
-	received, err := u.received(c, tx.sent, r)
+	arrived, err := received(c.mode(), u.asked, tx.sent, r)
 	if err != nil {
 		return failed("the server's count", err)
 	}
 	return event.Phase{Asked: rate, Offered: tx.offered, Refused: tx.refused, Sent: tx.sent, Delivered: r.Delivered,
-		Dropped: received - r.Delivered, Window: seconds(tx.took), Queue: seconds(r.Queue)}, nil
-}
-
-func inWordsOf(p event.Phase, v verdict) string {
-	asked := "flat out"
-	if p.Asked > 0 {
-		asked = unit.Format(p.Asked, "packet/s")
-	}
-	return fmt.Sprintf("%s: %s sent, %s arrived, %.3g %% lost: %s", asked, unit.Format(p.Reached(), "packet/s"),
-		unit.Format(p.Carried(), "packet/s"), 100*p.Lost(), v)
+		Dropped: arrived - r.Delivered, Window: seconds(tx.took), Queue: seconds(r.Queue)}, nil
 }

@@ -129,9 +129,9 @@ func TestServerRefuses(t *testing.T) {
 	} {
 		c := config{server: server, open: true, timeout: time.Second, params: params{Weir: version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
 		tc.change(&c.params)
-		wire := c
-		wire.CC = "" // the client's own socket shall not refuse first
-		conn, err := dialOnce(t.Context(), wire)
+		local := c
+		local.CC = "" // the client's own socket shall not refuse first
+		conn, err := dialOnce(t.Context(), local)
 		if err != nil {
 			t.Fatal(err)
 		}
