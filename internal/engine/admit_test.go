@@ -81,7 +81,7 @@ func person(t *testing.T, args ...string) (string, error) {
 func TestAdmission(t *testing.T) {
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
-		for _, workload := range workloads {
+		for _, workload := range Workloads() {
 			args := append(short(workload, h.addr), "--token", testToken)
 			if out, err := person(t, append(args, "--json")...); err != nil || strings.Count(out, "\n") != 3 {
 				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
@@ -213,7 +213,7 @@ func TestStrangersAreNotAnswered(t *testing.T) {
 			return helloOf(t, c)
 		}
 		socket := func() int {
-			fd, _, err := dialUDP(c.server, 0)
+			fd, _, err := dialUDP(c.server, 0, askEvery)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +230,7 @@ func TestStrangersAreNotAnswered(t *testing.T) {
 			}
 		}
 		all := func(fd int, secret string) {
-			for k := kindWarmup; k <= kindLast; k++ {
+			for k := kindWarmup; k <= kindConnect; k++ {
 				tell(fd, k, c.Run, hello(secret))
 				tell(fd, k|kindAnswer, c.Run, hello(secret))
 				tell(fd, k, c.Run+1, hello(secret))
@@ -238,7 +238,7 @@ func TestStrangersAreNotAnswered(t *testing.T) {
 		}
 		all(stranger, "")
 		all(stranger, "another")
-		for k := kindWarmup; k <= kindLast; k++ { // from the client, but it has not greeted
+		for k := kindWarmup; k <= kindConnect; k++ { // from the client, but it has not greeted
 			if k != kindHello {
 				tell(client, k, c.Run, hello(control.far.Secret))
 			}

@@ -230,7 +230,7 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 			}
 			if t > look {
 				look, start = t+int64(askEvery), 0
-				a.free = a.expire(a.free, t)
+				a.free = a.book.expire(a.free, t)
 				a.tell()
 			}
 			switch {
@@ -263,17 +263,6 @@ func (a *asker) watch(out events) {
 		a.board = newBoard()
 		out.watch(a.board.ask, transactions)
 	}
-}
-
-// expire gives up the requests that are lost at t, and appends their slots to free.
-func (a *asker) expire(free []int, t int64) []int {
-	for i := range a.book.slots {
-		if a.book.expired(i, t) {
-			a.book.lose(i)
-			free = append(free, i)
-		}
-	}
-	return free
 }
 
 // result is what both loops end with; the split is added when the server has

@@ -125,21 +125,3 @@ func BenchmarkTCP(b *testing.B) {
 		})
 	}
 }
-
-// BenchmarkReceiver counts a buffer of 64 datagrams.
-func BenchmarkReceiver(b *testing.B) {
-	d := datagrams{run: 1, size: 18, buf: make([]byte, 64*18)}
-	var r receiver
-	b.SetBytes(64)
-	for n := range b.N {
-		buf := d.stamp(kindMeasure, uint64(n)*64, 64, int64(n))
-		for rest := buf; len(rest) > 0; rest = rest[18:] {
-			h, ok := parseHeader(rest[:18])
-			if !ok {
-				b.Fatal("not a header")
-			}
-			r.add(h, 18, int64(n))
-		}
-		r.done(1)
-	}
-}

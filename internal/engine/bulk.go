@@ -106,6 +106,11 @@ func (b *bulk) at(i int) packet {
 	return p
 }
 
+// from returns where message i of the last read came from.
+func (b *bulk) from(i int) (name unix.RawSockaddrAny, length uint32) {
+	return b.names[i], b.room[i].hdr.Namelen
+}
+
 // readControl reads what the kernel tells beside a message: the counter of drops,
 // absent while it is 0, and the size of the segments, absent when there is one
 // (udp_cmsg_recv, include/linux/udp.h).

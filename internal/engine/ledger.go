@@ -110,3 +110,14 @@ func (l *ledger) enter(x slot, t int64) error {
 func (l *ledger) expired(i int, t int64) bool {
 	return l.slots[i].busy && l.timeout > 0 && t-l.slots[i].sent > l.timeout
 }
+
+// expire gives up the requests that are lost at t, and appends their slots to free.
+func (l *ledger) expire(free []int, t int64) []int {
+	for i := range l.slots {
+		if l.expired(i, t) {
+			l.lose(i)
+			free = append(free, i)
+		}
+	}
+	return free
+}

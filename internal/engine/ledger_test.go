@@ -55,17 +55,16 @@ func TestLedgerLoses(t *testing.T) {
 	if ok, _ := l.answer(0, 1, 501*ms); ok || l.late != 1 {
 		t.Error("a reply after the time-out counts")
 	}
-	a := asker{book: l}
-	if free := a.expire([]int{9}, 500*ms); len(free) != 1 {
+	if free := l.expire([]int{9}, 500*ms); len(free) != 1 {
 		t.Errorf("lost in time: %v", free)
 	}
-	if free := a.expire(nil, 501*ms); len(free) != 2 || a.book.lost != 2 || a.book.pending != 0 {
-		t.Errorf("slots %v are free, %d lost", free, a.book.lost)
+	if free := l.expire(nil, 501*ms); len(free) != 2 || l.lost != 2 || l.pending != 0 {
+		t.Errorf("slots %v are free, %d lost", free, l.lost)
 	}
-	a.book.ask(0, 3, 600*ms)
-	a.book.ask(0, 4, 601*ms) // its slot was needed
-	if a.book.lost != 3 || a.book.pending != 1 {
-		t.Errorf("%d lost, %d pending", a.book.lost, a.book.pending)
+	l.ask(0, 3, 600*ms)
+	l.ask(0, 4, 601*ms) // its slot was needed
+	if l.lost != 3 || l.pending != 1 {
+		t.Errorf("%d lost, %d pending", l.lost, l.pending)
 	}
 	never := newLedger(1, 0)
 	never.ask(0, 1, 0)

@@ -56,7 +56,7 @@ func (a asked) ask(t *testing.T) (c event.Count) {
 // A server that is asked tells what it delivered, whatever the workload.
 func TestMeter(t *testing.T) {
 	needFamily(t, loopbacks[0])
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		// A server of its own: it may read what is left of a stream when the client has ended.
 		a, line := counting(t, "serve", loopbacks[0], "--open", "--json", "--count")
 		var ready struct{ Address string }
@@ -110,7 +110,7 @@ func TestHog(t *testing.T) {
 		for last.CPU-first.CPU < int64(defaultPeriod)/10 { // every share gets there
 			last = a.ask(t)
 		}
-		if last.At-first.At < (last.CPU-first.CPU)/int64(len(cpus)+spareProcs) {
+		if last.At-first.At < (last.CPU-first.CPU)/int64(len(cpus)+4) {
 			t.Errorf("%s: %d ns of CPU time in %d ns", args, last.CPU-first.CPU, last.At-first.At)
 		}
 		if err := a.end(); err != nil {

@@ -56,7 +56,7 @@ func (a *udpAsker) open(out events) (r event.Open, err error) {
 	if err := out.end(); err != nil {
 		return r, err
 	}
-	for a.expire(nil, now()); a.book.pending > 0; a.expire(nil, now()) {
+	for a.book.expire(nil, now()); a.book.pending > 0; a.book.expire(nil, now()) {
 		if err := a.listen(now() + int64(askEvery)); err != nil {
 			return r, err
 		}

@@ -20,9 +20,6 @@ const (
 // workloads in the order in which they are listed.
 var workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-search", "udp-stream"}
 
-// Workloads returns the names of what can be run, in order.
-func Workloads() []string { return slices.Clone(workloads) }
-
 // params is the client's first message: what it is about to do, and what it
 // wants the server to set. Times are nanoseconds.
 type params struct {

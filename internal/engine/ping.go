@@ -192,19 +192,19 @@ func (p *pinger) listen(t int64, drain bool) error {
 		case errno != 0:
 			p.lastError = errno
 		default:
-			if err := p.reply(p.sock.buf[:got], at); err != nil {
+			seq, ok := p.sock.parse(p.sock.buf[:got])
+			if !ok {
+				continue
+			}
+			if err := p.reply(seq, at); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// reply records the time of a reply that came at a time.
-func (p *pinger) reply(b []byte, at int64) error {
-	seq, ok := p.sock.parse(b)
-	if !ok {
-		return nil
-	}
+// reply records the time of the reply with a sequence number that came at a time.
+func (p *pinger) reply(seq uint16, at int64) error {
 	// The request that the 16 bits mean: the latest one with them.
 	request := p.asked - 1 - int64(uint16(p.asked-1)-seq)
 	if request < p.warm {

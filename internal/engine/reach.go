@@ -53,7 +53,7 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	}
 	s, release := stopWith(ctx)
 	defer release()
-	fd, _, err := dialUDP(server, 0)
+	fd, _, err := dialUDP(server, 0, askEvery)
 	if err != nil {
 		return err
 	}

@@ -196,3 +196,23 @@ func FuzzReceiver(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkReceiver counts a buffer of 64 datagrams.
+func BenchmarkReceiver(b *testing.B) {
+	buf := make([]byte, 64*18)
+	var r receiver
+	b.SetBytes(64)
+	for n := range b.N {
+		for i := range 64 {
+			header{kind: kindMeasure, run: 1, seq: uint64(n)*64 + uint64(i), sent: uint64(n)}.put(buf[i*18:])
+		}
+		for rest := buf; len(rest) > 0; rest = rest[18:] {
+			h, ok := parseHeader(rest[:18])
+			if !ok {
+				b.Fatal("not a header")
+			}
+			r.add(h, 18, int64(n))
+		}
+		r.done(1)
+	}
+}

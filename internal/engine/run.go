@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -172,3 +173,6 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	}
 	return c, nil
 }
+
+// Workloads returns the names of what can be run, in order.
+func Workloads() []string { return slices.Clone(workloads) }

@@ -111,7 +111,7 @@ func TestSilentClients(t *testing.T) {
 	}
 	hello := helloOf(t, testConfig(t, h.addr))
 	shaken(t, h.addr, hello) // and never proves
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		if out, err := person(t, append(short(workload, h.addr), "--token", testToken)...); err != nil {
 			t.Errorf("%s: %v\n%s", workload, err, out)
 		}

@@ -133,7 +133,7 @@ func (u *udpServer) others(x *streamReader) {
 			if !ok || h.kind == kindMeasure || h.kind == kindWarmup {
 				continue
 			}
-			u.msg.name, u.msg.hdr.Namelen = x.names[i], x.room[i].hdr.Namelen
+			u.msg.name, u.msg.hdr.Namelen = x.from(i)
 			u.handle(copy(u.msg.buf, d))
 			if h.kind == kindReport {
 				return // drain has read over the rest; who asked asks again

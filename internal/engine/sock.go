@@ -186,3 +186,26 @@ func setDiscover(fd int, v6 bool, mode int) error {
 	}
 	return nil
 }
+
+// dialUDP makes the client's socket. It does not wait for the server.
+func dialUDP(server netip.AddrPort, sndBuf int, timeout time.Duration) (fd, got int, err error) {
+	fd, err = unix.Socket(family(server.Addr()), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, 0, fmt.Errorf("engine: udp %v: socket: %w", server, err)
+	}
+	got, err = setBuffer(fd, unix.SO_SNDBUF, sndBuf)
+	if err == nil {
+		err = reportErrors(fd, server.Addr().Is6())
+	}
+	if err == nil {
+		err = setTimeouts(fd, timeout)
+	}
+	if err == nil {
+		err = unix.Connect(fd, sockaddr(server))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, 0, fmt.Errorf("engine: udp %v: %w", server, err)
+	}
+	return fd, got, nil
+}

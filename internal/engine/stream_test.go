@@ -211,7 +211,10 @@ func TestGSORefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	over := &gsoPath{u.fd, datagrams{size: 1400, buf: make([]byte, 200*1400)}}
+	over, err := newPath(u.fd, c.Run, event.Mode{Size: 1400, Send: event.SendGSO, Batch: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, _, errno := over.send(kindMeasure, 0, 129, now()) // more than any kernel takes
 	c.Batch = 129
 	if err := explain(c.mode(), errno); errno == 0 || !strings.Contains(err.Error(), "UDP_MAX_SEGMENTS") && !strings.Contains(err.Error(), "fit") {
@@ -317,7 +320,7 @@ func TestDSCPArrives(t *testing.T) {
 				t.Fatal(err)
 			}
 			v6 := at.Addr().Is6()
-			fd, to := boundSocket(t, at)
+			fd, to := listening(t, at)
 			level, opt, kind := unix.IPPROTO_IP, unix.IP_RECVTOS, unix.IP_TOS
 			if v6 {
 				level, opt, kind = unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, unix.IPV6_TCLASS
@@ -325,7 +328,7 @@ func TestDSCPArrives(t *testing.T) {
 			if err := unix.SetsockoptInt(fd, level, opt, 1); err != nil {
 				t.Fatal(err)
 			}
-			from, _, err := dialUDP(to, 0)
+			from, _, err := dialUDP(to, 0, askEvery)
 			if err != nil {
 				t.Fatal(err)
 			}

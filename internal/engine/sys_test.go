@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A datagram costs no allocation, sent, received, echoed or counted: collection
@@ -28,7 +30,10 @@ func TestDatagramsDoNotAllocate(t *testing.T) {
 			if err := setTimeouts(fd, tick*10); err != nil {
 				t.Fatal(err)
 			}
-			path := &singlePath{fd, datagrams{run: 1, size: 100, buf: make([]byte, 100)}}
+			path, err := newPath(fd, 1, event.Mode{Size: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
 			m := newMessage()
 			if n := testing.AllocsPerRun(100, func() {
 				if _, _, errno := path.send(kindEcho, 7, 1, now()); errno != 0 {

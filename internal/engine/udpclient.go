@@ -31,29 +31,6 @@ type udpClient struct {
 	control int // the TCP connection that holds the run; -1 is none
 }
 
-// dialUDP makes the client's socket. It does not wait for the server.
-func dialUDP(server netip.AddrPort, sndBuf int) (int, int, error) {
-	fd, err := unix.Socket(family(server.Addr()), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, 0, fmt.Errorf("engine: udp %v: socket: %w", server, err)
-	}
-	got, err := setBuffer(fd, unix.SO_SNDBUF, sndBuf)
-	if err == nil {
-		err = reportErrors(fd, server.Addr().Is6())
-	}
-	if err == nil {
-		err = setTimeouts(fd, askEvery)
-	}
-	if err == nil {
-		err = unix.Connect(fd, sockaddr(server))
-	}
-	if err != nil {
-		unix.Close(fd)
-		return -1, 0, fmt.Errorf("engine: udp %v: %w", server, err)
-	}
-	return fd, got, nil
-}
-
 // meet makes a socket and agrees with the server on the parameters. Unless the server
 // is known to be open, it is admitted over TCP first, and gets a secret to show in
 // the hello over UDP.
@@ -77,7 +54,7 @@ func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
 
 // greet makes the socket and sends the hello.
 func (u *udpClient) greet(ctx context.Context, c config) (err error) {
-	if u.fd, u.sndBuf, err = dialUDP(c.server, c.sndBuf); err != nil {
+	if u.fd, u.sndBuf, err = dialUDP(c.server, c.sndBuf, askEvery); err != nil {
 		return err
 	}
 	b, err := json.Marshal(c.params)

@@ -61,8 +61,8 @@ func TestPhasesAreApart(t *testing.T) {
 
 // An answer to what was asked before is none to what is asked now.
 func TestLateAnswers(t *testing.T) {
-	fd, at := boundSocket(t, netip.MustParseAddrPort(loopbacks[0]))
-	own, _, err := dialUDP(at, 0)
+	fd, at := listening(t, netip.MustParseAddrPort(loopbacks[0]))
+	own, _, err := dialUDP(at, 0, askEvery)
 	if err != nil {
 		t.Fatal(err)
 	}
