@@ -13,6 +13,9 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // A server that is not open admits who holds its token. The client shows that it
@@ -33,7 +36,7 @@ const (
 // prove returns the answer to a challenge for a hello line, without its newline.
 func prove(token, challenge string, hello []byte) string {
 	mac := hmac.New(sha256.New, []byte(token))
-	fmt.Fprintf(mac, "weir engine %d\n%s\n", version, challenge) // neither holds a newline
+	fmt.Fprintf(mac, "weir engine %d\n%s\n", wire.Version, challenge) // neither holds a newline
 	mac.Write(hello)
 	return hex.EncodeToString(mac.Sum(nil))
 }
@@ -47,11 +50,11 @@ func (s *server) challenge(fd int, hello []byte, deadline int64) error {
 		return nil
 	}
 	nonce := rand.Text() // at least 128 bits
-	if err := writeJSON(fd, accepted{Weir: version, Challenge: nonce}, deadline, s.stop); err != nil {
+	if err := sock.WriteJSON(fd, wire.Accepted{Weir: wire.Version, Challenge: nonce}, deadline, s.stop); err != nil {
 		return err
 	}
-	var a admission
-	if err := readJSON(fd, &a, deadline, s.stop); err != nil {
+	var a wire.Admission
+	if err := sock.ReadJSON(fd, &a, deadline, s.stop); err != nil {
 		return err
 	}
 	if !hmac.Equal([]byte(a.Proof), []byte(prove(s.token, nonce, hello))) {
@@ -101,7 +104,7 @@ func (t tokenSource) read() (string, error) {
 // and from then on nothing that comes from elsewhere. So a forged source address
 // makes the server send to nobody but the client that it waits for.
 type grant struct {
-	params
+	wire.Params
 	peer   netip.Addr
 	secret string
 
@@ -110,24 +113,24 @@ type grant struct {
 }
 
 // admits reports whether the n bytes in u.msg may be answered.
-func (u *udpServer) admits(h header, n int) bool {
+func (u *udpServer) admits(h wire.Header, n int) bool {
 	g := u.only
 	switch {
 	case g == nil: // an open server
 		return true
-	case h.run != g.Run:
+	case h.Run != g.Run:
 		return false
 	case g.greeted:
-		return u.msg.name == g.from
-	case h.kind != kindHello:
+		return u.msg.Name == g.from
+	case h.Kind != wire.KindHello:
 		return false
 	}
-	var p params
-	if strictJSON(u.msg.buf[headerSize:n], &p) != nil || subtle.ConstantTimeCompare([]byte(p.Secret), []byte(g.secret)) != 1 {
+	var p wire.Params
+	if wire.StrictJSON(u.msg.Buf[wire.HeaderSize:n], &p) != nil || subtle.ConstantTimeCompare([]byte(p.Secret), []byte(g.secret)) != 1 {
 		return false
 	}
 	p.Secret = ""
-	g.greeted = p == g.params && u.msg.from() == g.peer.WithZone("")
-	g.from = u.msg.name
+	g.greeted = p == g.Params && u.msg.From() == g.peer.WithZone("")
+	g.from = u.msg.Name
 	return g.greeted
 }

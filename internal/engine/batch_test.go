@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // A batch costs no allocation at either end.
@@ -17,25 +20,25 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 		if err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1); err != nil {
 			t.Fatal(err)
 		}
-		from, _, err := dialUDP(to, 0, askEvery)
+		from, _, err := sock.DialUDP(to, 0, askEvery)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer unix.Close(from)
-		c := config{params: params{Run: 1, Size: 100, transfer: transfer{Send: sending, Batch: 4}}}
+		c := config{Params: wire.Params{Run: 1, Size: 100, Transfer: wire.Transfer{Send: sending, Batch: 4}}}
 		if sending == event.SendSingle {
 			c.Batch = 1
 		}
-		path, err := newPath(from, c.Run, c.mode())
+		path, err := sock.NewPath(from, c.Run, c.Mode())
 		if err != nil {
 			t.Fatal(err)
 		}
-		u := &udpServer{fd: fd, begun: true, run: 1, meter: new(meter)}
-		x := &streamReader{bulk: newBulk(), nap: time.Nanosecond, busy: now()}
-		x.shape(recvBatch)
+		u := &udpServer{fd: fd, begun: true, run: 1, meter: new(tally.Meter)}
+		x := &streamReader{Bulk: sock.NewBulk(), nap: time.Nanosecond, busy: sock.Now()}
+		x.Shape(sock.RecvBatch)
 		seq := uint64(0)
 		if n := testing.AllocsPerRun(100, func() {
-			sent, tried, errno := path.send(kindMeasure, seq, c.Batch, now())
+			sent, tried, errno := path.Send(wire.KindMeasure, seq, c.Batch, sock.Now())
 			if sent != c.Batch || tried != sent || errno != 0 {
 				t.Fatalf("%s: sent %d, tried %d, %v", sending, sent, tried, errno)
 			}
@@ -54,15 +57,15 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 // listening is a UDP socket with a timeout, and its address.
 func listening(t testing.TB, at netip.AddrPort) (int, netip.AddrPort) {
 	t.Helper()
-	fd, err := listen(unix.SOCK_DGRAM, at)
+	fd, err := sock.Listen(unix.SOCK_DGRAM, at)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(fd) })
-	if err := setTimeouts(fd, 10*tick); err != nil {
+	if err := sock.SetTimeouts(fd, 10*sock.Tick); err != nil {
 		t.Fatal(err)
 	}
-	bound, err := ownAddr(fd)
+	bound, err := sock.OwnAddr(fd)
 	if err != nil {
 		t.Fatal(err)
 	}

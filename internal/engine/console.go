@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -14,15 +15,15 @@ type people struct {
 	w     io.Writer
 	every time.Duration // from one line to the next; 0 is none
 
-	count func() (tally, bool)        // what has been counted; false when nobody answers
-	line  func(from, to tally) string // of an interval
+	count func() (tally.Counts, bool)        // what has been counted; false when nobody answers
+	line  func(from, to tally.Counts) string // of an interval
 
 	stop, done chan struct{}
-	last       tally
+	last       tally.Counts
 }
 
 // watch prepares the lines of a run that is about to begin.
-func (e events) watch(count func() (tally, bool), line func(from, to tally) string) {
+func (e events) watch(count func() (tally.Counts, bool), line func(from, to tally.Counts) string) {
 	if e.people != nil {
 		e.people.count, e.people.line = count, line
 	}
@@ -83,23 +84,23 @@ func (p *people) next() {
 	}
 }
 
-func (p *people) print(t tally) {
+func (p *people) print(t tally.Counts) {
 	fmt.Fprintf(p.w, "%6.1f to %5.1f s  %s\n", seconds(p.last.At), seconds(t.At), p.line(p.last, t))
 	p.last = t
 }
 
 // perSecond returns a rate between two tallies, for reading.
-func perSecond(n int64, from, to tally, what string) string {
+func perSecond(n int64, from, to tally.Counts, what string) string {
 	return unit.Format(float64(n)/seconds(to.At-from.At), what)
 }
 
 // transactions is the line of workloads that are made of requests and replies.
-func transactions(from, to tally) string {
+func transactions(from, to tally.Counts) string {
 	return fmt.Sprintf("%s, %d lost", perSecond(to.Count-from.Count, from, to, "transaction/s"), to.Lost-from.Lost)
 }
 
 // delivery is that of udp-stream.
-func delivery(from, to tally) string {
+func delivery(from, to tally.Counts) string {
 	return fmt.Sprintf("%s delivered, %s, %d dropped at the server's socket",
 		perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), perSecond(to.Count-from.Count, from, to, "packet/s"), to.Lost-from.Lost)
 }

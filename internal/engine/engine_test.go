@@ -16,6 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}
@@ -23,7 +25,7 @@ var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}
 // needFamily skips when this machine has no loopback address of the family.
 func needFamily(t testing.TB, addr string) {
 	t.Helper()
-	fd, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(addr))
+	fd, err := sock.Listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(addr))
 	if err != nil {
 		t.Skipf("%s cannot be bound: %v", addr, err)
 	}
@@ -90,7 +92,7 @@ func measure(t *testing.T, v any, args ...string) {
 	if len(lines) != 3 || lines[0] != event.MarkBegin || lines[1] != event.MarkEnd {
 		t.Fatalf("%v printed %q, want begin, end and a result", args, lines)
 	}
-	if err := strictJSON([]byte(lines[2]), v); err != nil {
+	if err := wire.StrictJSON([]byte(lines[2]), v); err != nil {
 		t.Fatalf("%s: %v", lines[2], err)
 	}
 }

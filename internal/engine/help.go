@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func jsonFlag(fs *flag.FlagSet, out *events) *bool {
@@ -96,7 +97,7 @@ Who holds the token can ask for no more than this: one run at a time; %v of warm
 and %v of measurement, and %v until the server gives up; %d streams; messages of
 %d bytes and datagrams of %d; socket buffers of %d bytes. The server sends
 nothing but replies, and to nobody but that client.
-`, maxTime, maxTime, idleTimeout, maxStreams, event.MaxMessage, event.MaxDatagram, maxBuffer)
+`, wire.MaxTime, wire.MaxTime, idleTimeout, wire.MaxStreams, event.MaxMessage, event.MaxDatagram, wire.MaxBuffer)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -29,7 +31,7 @@ type hog struct {
 	share  float64 // of a period, above 0 and at most 1
 	period time.Duration
 	begun  atomic.Int64 // when the last period began that was told to
-	stop   *stopper
+	stop   *sock.Stopper
 }
 
 const (
@@ -48,7 +50,7 @@ const (
 
 // hogMain is `weir engine hog`.
 func hogMain(ctx context.Context, args []string, out *events, help io.Writer) error {
-	h := hog{stop: new(stopper)}
+	h := hog{stop: new(sock.Stopper)}
 	var cpus []int
 	fs := flag.NewFlagSet("hog", flag.ContinueOnError)
 	fs.Func("share", "of the time of every CPU, such as 50%", func(s string) (err error) {
@@ -68,12 +70,12 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 	switch {
 	case h.share == 0:
 		return fmt.Errorf("%w: hog: --share is missing, such as 50%%", ErrUsage)
-	case h.period < minPeriod || h.period > maxTime:
-		return fmt.Errorf("%w: hog: period %v is outside %v..%v", ErrUsage, h.period, minPeriod, maxTime)
+	case h.period < minPeriod || h.period > wire.MaxTime:
+		return fmt.Errorf("%w: hog: period %v is outside %v..%v", ErrUsage, h.period, minPeriod, wire.MaxTime)
 	}
 	if len(cpus) == 0 {
 		var err error
-		if cpus, err = ownCPUs(); err != nil {
+		if cpus, err = sock.OwnCPUs(); err != nil {
 			return err
 		}
 	}
@@ -81,11 +83,11 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 }
 
 func (h *hog) run(ctx context.Context, cpus []int, out events) error {
-	roomFor(len(cpus))
+	sock.RoomFor(len(cpus))
 	var threads []<-chan error
 	pinned := make(chan struct{}, len(cpus))
 	for _, cpu := range cpus {
-		threads = append(threads, onThread(func() error {
+		threads = append(threads, sock.OnThread(func() error {
 			var one unix.CPUSet
 			one.Set(cpu)
 			if err := unix.SchedSetaffinity(0, &one); err != nil {
@@ -114,11 +116,11 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 		}()
 		select {
 		case <-ctx.Done():
-			err = cancelled(ctx, errStopped)
+			err = sock.Cancelled(ctx, sock.ErrStopped)
 		case <-ended:
 		}
 	}
-	h.stop.stop()
+	h.stop.Stop()
 	for _, t := range threads {
 		err = cmp.Or(err, <-t)
 	}
@@ -127,7 +129,7 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 
 // count tells what the hog has used, and begins a new period.
 func (h *hog) count() any {
-	c := event.Count{Event: event.KindCount, At: now()}
+	c := event.Count{Event: event.KindCount, At: sock.Now()}
 	h.begun.Store(c.At)
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {
@@ -139,25 +141,25 @@ func (h *hog) count() any {
 
 // burn computes for the share of every period. It must run on a thread of its own.
 func (h *hog) burn() error {
-	begin, last := now(), int64(0)
-	for !h.stop.stopped() {
+	begin, last := sock.Now(), int64(0)
+	for !h.stop.Stopped() {
 		used, err := threadTime()
 		if err != nil {
 			return err
 		}
 		budget := used + int64(h.share*float64(h.period))
 		for used < budget && h.left(begin, last) > 0 {
-			for until := now() + int64(glance); now() < until; {
+			for until := sock.Now() + int64(glance); sock.Now() < until; {
 			}
 			if used, err = threadTime(); err != nil {
 				return err
 			}
 		}
 		for left := h.left(begin, last); left > 0; left = h.left(begin, last) {
-			hotNap(min(time.Duration(left), hogNap))
+			sock.HotNap(min(time.Duration(left), hogNap))
 		}
 		begin += int64(h.period)
-		if t := now(); t-begin > int64(h.period) {
+		if t := sock.Now(); t-begin > int64(h.period) {
 			begin = t // whole periods were lost
 		}
 		if told := h.begun.Load(); told > last {
@@ -170,10 +172,10 @@ func (h *hog) burn() error {
 // left is what is left of the period that began then, ns; nothing when another one
 // was told to begin than the last, or the hog is to stop.
 func (h *hog) left(begin, last int64) int64 {
-	if h.stop.stopped() || h.begun.Load() > last {
+	if h.stop.Stopped() || h.begun.Load() > last {
 		return 0
 	}
-	return begin + int64(h.period) - now()
+	return begin + int64(h.period) - sock.Now()
 }
 
 // threadTime is the CPU time of this thread, ns.

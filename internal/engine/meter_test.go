@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // An asked is a program that counts, with its questions and its answers.
@@ -47,7 +49,7 @@ func (a asked) ask(t *testing.T) (c event.Count) {
 	if !a.answers.Scan() {
 		t.Fatal("no answer")
 	}
-	if err := strictJSON(a.answers.Bytes(), &c); err != nil || c.Event != "count" {
+	if err := wire.StrictJSON(a.answers.Bytes(), &c); err != nil || c.Event != "count" {
 		t.Fatalf("%s is no count: %v", a.answers.Text(), err)
 	}
 	return c
@@ -85,7 +87,7 @@ func TestMeter(t *testing.T) {
 		if workload == "udp-search" && (after.Messages == 0 || after.Bytes != 18*after.Messages) {
 			t.Errorf("%s: %+v, want datagrams of 18 bytes", workload, after)
 		}
-		if echoing(workload) && (after.Messages < r.Transactions || r.Transactions == 0 || after.Bytes != after.Messages*r.Size) { // and those of the warm-up
+		if wire.Echoing(workload) && (after.Messages < r.Transactions || r.Transactions == 0 || after.Bytes != after.Messages*r.Size) { // and those of the warm-up
 			t.Errorf("%s: %+v, the result has %d transactions of %d bytes", workload, after, r.Transactions, r.Size)
 		}
 		if after.At <= before.At {
@@ -96,7 +98,7 @@ func TestMeter(t *testing.T) {
 
 // A hog uses CPU time, tells how much, and ends with its input.
 func TestHog(t *testing.T) {
-	cpus, err := ownCPUs()
+	cpus, err := sock.OwnCPUs()
 	if err != nil || len(cpus) == 0 {
 		t.Fatalf("%v, %v", cpus, err)
 	}

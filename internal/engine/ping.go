@@ -13,6 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 const (
@@ -34,21 +36,21 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 	if err != nil {
 		return err
 	}
-	s, release := stopWith(ctx)
+	s, release := sock.StopWith(ctx)
 	defer release()
-	icmp, err := newICMP(c.to, c.size)
+	icmp, err := sock.NewICMP(c.to, c.size)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(icmp.fd)
+	defer unix.Close(icmp.Fd)
 	p := &pinger{pingConfig: c, sock: icmp, stop: s, hist: event.NewHist()}
 	var r event.Ping
-	err = <-onThread(func() error {
+	err = <-sock.OnThread(func() error {
 		r, err = p.run(*out)
 		return err
 	})
 	if err != nil {
-		return cancelled(ctx, fmt.Errorf("engine: ping %v: %w", c.to, err))
+		return sock.Cancelled(ctx, fmt.Errorf("engine: ping %v: %w", c.to, err))
 	}
 	return out.print(r)
 }
@@ -79,12 +81,12 @@ func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 		err = fmt.Errorf("%q is not a literal address without zone", pos[0])
 	case c.size < 0 || c.size > maxICMPData:
 		err = fmt.Errorf("size %d is outside 0..%d bytes", c.size, maxICMPData)
-	case c.interval < minInterval || c.interval > maxTime:
-		err = fmt.Errorf("interval %v is outside %v..%v", c.interval, minInterval, maxTime)
-	case *duration < 0 || *duration > maxTime:
-		err = fmt.Errorf("duration %v is outside 0..%v", *duration, maxTime)
-	case c.warmup < 0 || c.warmup > maxTime:
-		err = fmt.Errorf("warm-up %v is outside 0..%v", c.warmup, maxTime)
+	case c.interval < minInterval || c.interval > wire.MaxTime:
+		err = fmt.Errorf("interval %v is outside %v..%v", c.interval, minInterval, wire.MaxTime)
+	case *duration < 0 || *duration > wire.MaxTime:
+		err = fmt.Errorf("duration %v is outside 0..%v", *duration, wire.MaxTime)
+	case c.warmup < 0 || c.warmup > wire.MaxTime:
+		err = fmt.Errorf("warm-up %v is outside 0..%v", c.warmup, wire.MaxTime)
 	case *count < 0 || *count > maxPings:
 		err = fmt.Errorf("count %d is outside 0..%d", *count, maxPings)
 	}
@@ -108,8 +110,8 @@ func slots(d, interval time.Duration) int64 { return int64((d + interval - 1) / 
 // last 65536 requests, at the shortest interval those of 6 s.
 type pinger struct {
 	pingConfig
-	sock *icmpSocket
-	stop *stopper
+	sock *sock.ICMP
+	stop *sock.Stopper
 	hist *hdrhistogram.Histogram
 	poll [1]unix.PollFd
 
@@ -123,8 +125,8 @@ type pinger struct {
 
 func (p *pinger) run(out events) (event.Ping, error) {
 	p.warm = slots(p.warmup, p.interval)
-	p.poll[0] = unix.PollFd{Fd: int32(p.sock.fd), Events: unix.POLLIN}
-	start := now()
+	p.poll[0] = unix.PollFd{Fd: int32(p.sock.Fd), Events: unix.POLLIN}
+	start := sock.Now()
 	begin := start
 	total := p.warm + p.requests
 	for p.asked < total {
@@ -132,11 +134,11 @@ func (p *pinger) run(out events) (event.Ping, error) {
 			if err := out.begin(); err != nil {
 				return event.Ping{}, err
 			}
-			begin = now()
+			begin = sock.Now()
 		}
 		seq := uint16(p.asked)
-		p.sent[seq] = now()
-		if errno := p.sock.send(seq); errno != 0 {
+		p.sent[seq] = sock.Now()
+		if errno := p.sock.Send(seq); errno != 0 {
 			p.lastError = errno
 		}
 		p.asked++
@@ -144,11 +146,11 @@ func (p *pinger) run(out events) (event.Ping, error) {
 			return event.Ping{}, err
 		}
 	}
-	window := now() - begin
+	window := sock.Now() - begin
 	if err := out.end(); err != nil {
 		return event.Ping{}, err
 	}
-	if err := p.listen(now()+int64(pingTimeout), true); err != nil {
+	if err := p.listen(sock.Now()+int64(pingTimeout), true); err != nil {
 		return event.Ping{}, err
 	}
 	if p.answered == 0 {
@@ -156,7 +158,7 @@ func (p *pinger) run(out events) (event.Ping, error) {
 	}
 	hist, err := event.EncodeHist(p.hist)
 	r := event.Ping{Requests: p.requests, Transactions: p.answered, Lost: p.requests - p.answered, Duplicates: p.duplicates,
-		Hist: hist, Socket: map[bool]string{false: "dgram", true: "raw"}[p.sock.raw]}
+		Hist: hist, Socket: map[bool]string{false: "dgram", true: "raw"}[p.sock.Raw]}
 	r.Head = event.NewHead("ping", p.to.String(), p.size, time.Duration(window))
 	return r, err
 }
@@ -171,28 +173,28 @@ func (p *pinger) unanswered() error {
 // listen reads replies until t and all that have come by then, or until the last one has come when drain is set.
 func (p *pinger) listen(t int64, drain bool) error {
 	for {
-		left := max(t-now(), 0)
+		left := max(t-sock.Now(), 0)
 		if drain && p.answered == p.requests {
 			return nil
 		}
-		wait := unix.NsecToTimespec(min(left, int64(tick)))
+		wait := unix.NsecToTimespec(min(left, int64(sock.Tick)))
 		n, err := unix.Ppoll(p.poll[:], &wait, nil)
 		switch {
-		case p.stop.stopped():
-			return errStopped
+		case p.stop.Stopped():
+			return sock.ErrStopped
 		case (n <= 0 || err != nil) && left == 0:
 			return nil
 		case n <= 0 || err != nil:
 			continue
 		}
-		got, errno := recv(p.sock.fd, p.sock.buf)
-		at := now()
+		got, errno := sock.Recv(p.sock.Fd, p.sock.Buf)
+		at := sock.Now()
 		switch {
-		case again(errno):
+		case sock.Again(errno):
 		case errno != 0:
 			p.lastError = errno
 		default:
-			seq, ok := p.sock.parse(p.sock.buf[:got])
+			seq, ok := p.sock.Parse(p.sock.Buf[:got])
 			if !ok {
 				continue
 			}

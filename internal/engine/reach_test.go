@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func TestReach(t *testing.T) {
@@ -24,7 +26,7 @@ func TestReach(t *testing.T) {
 					t.Fatal(err)
 				}
 				var r event.Reach
-				if err := strictJSON([]byte(lines[0]), &r); err != nil || r.Tries < 1 || r.Window <= 0 {
+				if err := wire.StrictJSON([]byte(lines[0]), &r); err != nil || r.Tries < 1 || r.Window <= 0 {
 					t.Errorf("size %s: %s: %v", size, lines[0], err)
 				}
 			}
@@ -86,14 +88,14 @@ func needICMP(t *testing.T, addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newICMP(a.Addr(), 0)
+	s, err := sock.NewICMP(a.Addr(), 0)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	unix.Close(s.fd)
+	unix.Close(s.Fd)
 }
 
 func TestSlots(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func (c *config) requestFlags(fs *flag.FlagSet) {
@@ -21,10 +22,10 @@ func (c *config) finishRequests() error {
 	}
 	// More than one request in flight on a connection, see tcpAsker.whyNot.
 	pipeline := c.Workload == "tcp-rr" && c.Inflight > 1
-	c.Stamps = c.stampEvery > 0 && echoing(c.Workload) && c.Workload != "tcp-crr" && !pipeline
+	c.Stamps = c.stampEvery > 0 && wire.Echoing(c.Workload) && c.Workload != "tcp-crr" && !pipeline
 	switch {
-	case c.stampEvery < 0 || c.stampEvery > maxTime:
-		return fmt.Errorf("time between stamps %v is outside 0..%v", c.stampEvery, maxTime)
+	case c.stampEvery < 0 || c.stampEvery > wire.MaxTime:
+		return fmt.Errorf("time between stamps %v is outside 0..%v", c.stampEvery, wire.MaxTime)
 	case c.Workload == "udp-open" && (math.IsNaN(c.rate) || c.rate < event.MinRequests || c.rate > event.MaxRequests):
 		return fmt.Errorf("udp-open: rate %g is outside %d..%d requests/s", c.rate, event.MinRequests, event.MaxRequests)
 	}

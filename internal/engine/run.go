@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // A config is what `weir engine run` was asked for: the parameters that both
 // ends know, and those of the client alone.
 type config struct {
-	params
+	wire.Params
 	server  netip.AddrPort
 	name    string // as it was typed
 	host    string // of that
@@ -50,18 +52,18 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	if err != nil {
 		return err
 	}
-	if err := stayOn(c.cpus); err != nil {
+	if err := sock.StayOn(c.cpus); err != nil {
 		return err
 	}
-	roomFor(c.Streams)
-	s, release := stopWith(ctx)
+	sock.RoomFor(c.Streams)
+	s, release := sock.StopWith(ctx)
 	defer release()
 	out := *to
 	defer out.people.halt()
 	if !c.open {
 		c.server, err = resolve(ctx, c.host, c.port, c.timeout)
 		if ctx.Err() != nil {
-			return cancelled(ctx, errStopped)
+			return sock.Cancelled(ctx, sock.ErrStopped)
 		}
 		if err != nil {
 			return fmt.Errorf("engine: %w", err)
@@ -83,13 +85,13 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 		result, err = runTCPCRR(ctx, c, s, out)
 	}
 	if err != nil {
-		return cancelled(ctx, err)
+		return sock.Cancelled(ctx, err)
 	}
 	return out.print(result)
 }
 
 func parseRun(args []string, out *events, help io.Writer) (config, error) {
-	c := config{params: params{Weir: version, Run: rand.Uint32N(maxRun + 1)}, open: out.order}
+	c := config{Params: wire.Params{Weir: wire.Version, Run: rand.Uint32N(wire.MaxRun + 1)}, open: out.order}
 	var source tokenSource
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	fs.DurationVar(&c.Duration, "duration", 10*time.Second, "of the measured window")
@@ -143,7 +145,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 		c.CC = ""
 	}
 	c.finishTransfer()
-	if err = c.check(); err == nil {
+	if err = c.Check(); err == nil {
 		err = c.finishRequests()
 	}
 	if err == nil {
@@ -153,8 +155,8 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	case err != nil:
 	case c.port == 0:
 		err = fmt.Errorf("port 0 of %s is not a port to connect to", c.name)
-	case c.every < 0 || c.every > 0 && c.every < minEvery || c.every > maxTime:
-		err = fmt.Errorf("interval %v is outside %v..%v, and not 0", c.every, minEvery, maxTime)
+	case c.every < 0 || c.every > 0 && c.every < minEvery || c.every > wire.MaxTime:
+		err = fmt.Errorf("interval %v is outside %v..%v, and not 0", c.every, minEvery, wire.MaxTime)
 	case math.IsNaN(c.rate) || c.rate < 0 || c.rate > maxRate:
 		err = fmt.Errorf("rate %g is outside 0..%g bit/s", c.rate, float64(maxRate))
 	case c.rate > 0 && c.Workload != "tcp-stream" && c.Workload != "udp-stream" && c.Workload != "udp-open":
@@ -163,10 +165,10 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 		err = fmt.Errorf("tcp-stream: rate %g is below the %d bit/s that a stream can be paced to", c.rate, event.MinPaced)
 	case c.zerocopy && c.Workload != "tcp-stream":
 		err = fmt.Errorf("%s: --zerocopy is for tcp-stream alone", c.Workload)
-	case c.sndBuf < 0 || c.sndBuf > maxBuffer:
-		err = fmt.Errorf("send buffer %d is outside 0..%d bytes", c.sndBuf, maxBuffer)
-	case c.timeout <= 0 || c.timeout > maxTime:
-		err = fmt.Errorf("timeout %v is outside 1ns..%v", c.timeout, maxTime)
+	case c.sndBuf < 0 || c.sndBuf > wire.MaxBuffer:
+		err = fmt.Errorf("send buffer %d is outside 0..%d bytes", c.sndBuf, wire.MaxBuffer)
+	case c.timeout <= 0 || c.timeout > wire.MaxTime:
+		err = fmt.Errorf("timeout %v is outside 1ns..%v", c.timeout, wire.MaxTime)
 	}
 	if err != nil {
 		return c, fmt.Errorf("%w: run: %w", ErrUsage, err)
@@ -175,4 +177,4 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 }
 
 // Workloads returns the names of what can be run, in order.
-func Workloads() []string { return slices.Clone(workloads) }
+func Workloads() []string { return slices.Clone(wire.Workloads) }

@@ -12,11 +12,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 const (
 	// maxConns bounds the connections that are open at once.
-	maxConns = 2 * maxStreams
+	maxConns = 2 * wire.MaxStreams
 	// helloTimeout is how long a new connection may take to say what it wants.
 	helloTimeout = 5 * time.Second
 	// idleTimeout is how long a client may be silent beyond what it announced.
@@ -29,7 +33,7 @@ const (
 
 // A server plays all roles at once; the first message says which one is wanted.
 type server struct {
-	stop     *stopper
+	stop     *sock.Stopper
 	patience time.Duration                    // idleTimeout, less in tests
 	token    string                           // "" is an open server, for everybody
 	udp      *udpServer                       // of an open server
@@ -43,7 +47,7 @@ type server struct {
 	changed chan struct{} // closed, and replaced, when a run begins or ends
 
 	short atomic.Int32 // runs of tcp-crr that are on
-	meter meter
+	meter tally.Meter
 }
 
 // serveMain is `weir engine serve`.
@@ -59,17 +63,17 @@ func serveMain(ctx context.Context, args []string, out *events, help io.Writer) 
 // until it has served enough. It binds TCP before UDP, so a server that answers
 // over UDP accepts connections too.
 func listenAndServe(ctx context.Context, c serveConfig, out events) error {
-	if err := stayOn(c.cpus); err != nil {
+	if err := sock.StayOn(c.cpus); err != nil {
 		return err
 	}
-	roomFor(1)
+	sock.RoomFor(1)
 	tcp, udp, at, err := listenBoth(c.at)
 	if err != nil {
 		return err
 	}
-	s := &server{stop: new(stopper), patience: c.patience, token: c.token, say: out.say,
+	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token, say: out.say,
 		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, changed: make(chan struct{})}
-	err = errors.Join(setTimeouts(tcp, tick), setTimeouts(udp, tick))
+	err = errors.Join(sock.SetTimeouts(tcp, sock.Tick), sock.SetTimeouts(udp, sock.Tick))
 	var serving <-chan error
 	switch {
 	case err != nil:
@@ -77,17 +81,17 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 		s.drop(udp) // it is free for the runs
 	default:
 		if s.udp, err = newUDPServer(udp, at.Addr(), s.stop, &s.meter); err == nil {
-			serving = onThread(s.udp.serve)
+			serving = sock.OnThread(s.udp.serve)
 		}
 	}
 	if err != nil {
-		closeAll([]int{tcp, udp})
+		sock.CloseAll([]int{tcp, udp})
 		return fmt.Errorf("engine: serve %v: %w", at, err)
 	}
-	accepting := onThread(func() error { return s.accept(tcp) })
+	accepting := sock.OnThread(func() error { return s.accept(tcp) })
 	if err = c.ready(out, at); err == nil {
 		if c.count {
-			go out.answer(func() any { return s.meter.count(now()) })
+			go out.answer(func() any { return s.meter.Count(sock.Now()) })
 		}
 		err = s.attend(ctx, c, accepting, serving)
 	}
@@ -122,7 +126,7 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 				return nil
 			}
 		case <-ctx.Done():
-			return cancelled(ctx, errStopped)
+			return sock.Cancelled(ctx, sock.ErrStopped)
 		case err := <-accepting: // they end before they are told to only when they fail
 			return err
 		case err := <-serving:
@@ -135,21 +139,21 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 // Where there is no IPv6, any address is any of IPv4.
 func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err error) {
 	for range 10 {
-		tcp, err = listen(unix.SOCK_STREAM, at)
+		tcp, err = sock.Listen(unix.SOCK_STREAM, at)
 		if errors.Is(err, unix.EAFNOSUPPORT) && at.Addr() == netip.IPv6Unspecified() {
 			at = netip.AddrPortFrom(netip.IPv4Unspecified(), at.Port())
-			tcp, err = listen(unix.SOCK_STREAM, at)
+			tcp, err = sock.Listen(unix.SOCK_STREAM, at)
 		}
 		if err != nil {
 			return -1, -1, at, fmt.Errorf("%w: %w", ErrEnvironment, err)
 		}
-		own, err := ownAddr(tcp)
+		own, err := sock.OwnAddr(tcp)
 		if err != nil {
 			unix.Close(tcp)
 			return -1, -1, at, fmt.Errorf("engine: listen %v: %w", at, err)
 		}
 		bound = netip.AddrPortFrom(at.Addr(), own.Port())
-		udp, err = listen(unix.SOCK_DGRAM, bound)
+		udp, err = sock.Listen(unix.SOCK_DGRAM, bound)
 		if err == nil {
 			return tcp, udp, bound, nil
 		}
@@ -164,7 +168,7 @@ func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err erro
 // close tells every thread to stop, and wakes those that wait in a socket: a
 // shutdown does so even where it then reports that nothing was connected.
 func (s *server) close() {
-	s.stop.stop()
+	s.stop.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for fd := range s.fds {
@@ -176,7 +180,7 @@ func (s *server) close() {
 func (s *server) open(fd int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.fds) >= maxConns || s.stop.stopped() {
+	if len(s.fds) >= maxConns || s.stop.Stopped() {
 		return false
 	}
 	s.fds[fd] = true
@@ -192,7 +196,7 @@ func (s *server) drop(fd int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.fds, fd)
-	if s.stop.stopped() {
+	if s.stop.Stopped() {
 		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	}
 	unix.Close(fd)
@@ -200,18 +204,18 @@ func (s *server) drop(fd int) {
 
 func (s *server) accept(listener int) error {
 	var buf []byte // of the short connections that are served here
-	for !s.stop.stopped() {
+	for !s.stop.Stopped() {
 		fd, sa, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
 		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
 			continue
-		case s.stop.stopped():
+		case s.stop.Stopped():
 			return nil
 		default:
 			return fmt.Errorf("engine: serve: accept: %w", err)
 		}
-		peer, err := addrPort(sa)
+		peer, err := sock.AddrPort(sa)
 		if err != nil || s.transact(fd, peer.Addr(), 0, &buf) {
 			unix.Close(fd)
 			continue
@@ -221,7 +225,7 @@ func (s *server) accept(listener int) error {
 			continue
 		}
 		s.wg.Add(1)
-		onThread(func() error {
+		sock.OnThread(func() error {
 			defer s.wg.Done()
 			run := s.handle(fd, peer.Addr())
 			s.drop(fd) // before the run has ended: what ends with it resets connections
@@ -236,7 +240,7 @@ var errFull = fmt.Errorf("%d connections are open, and more are not served: try 
 
 // refuse closes a connection, and says why if there is room for that now.
 func refuse(fd int, why error) {
-	b, _ := json.Marshal(accepted{Weir: version, Error: why.Error()}) // cannot fail
+	b, _ := json.Marshal(wire.Accepted{Weir: wire.Version, Error: why.Error()}) // cannot fail
 	_, _ = unix.SendmsgN(fd, append(b, '\n'), nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	unix.Close(fd)
 }

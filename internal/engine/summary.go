@@ -8,6 +8,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -28,7 +29,7 @@ func inWords(v any) string {
 	case event.Open:
 		entry(&b, "offered", "%d requests, %s; %d left late", r.Offered, unit.Format(r.Rate, "1/s"), r.LateSends)
 		summarizeRR(r.RR, &b)
-		entry(&b, "stalls", "%d periods with response times above %v", r.Stalls, time.Duration(stallBound))
+		entry(&b, "stalls", "%d periods with response times above %v", r.Stalls, time.Duration(tally.StallBound))
 	case event.CRR:
 		summarizeRR(r.RR, &b)
 		quantiles(&b, "connecting", r.ConnectHist)
@@ -84,7 +85,7 @@ func summarizeUDPStream(r event.UDPStream, b *strings.Builder) {
 func summarizeUDPSearch(r event.UDPSearch, b *strings.Builder) {
 	if r.Lower == 0 {
 		entry(b, "carried", "no rate of %s or more lost at most %g %%; lower ones take a longer --phase",
-			unit.Format(slowest(r.Width, time.Duration(r.Length*1e9)), "packet/s"), 100*r.Loss)
+			unit.Format(tally.Slowest(r.Width, time.Duration(r.Length*1e9)), "packet/s"), 100*r.Loss)
 	} else {
 		entry(b, "carried", "%s, %s of payload, at most %g %% lost", unit.Format(r.Lower, "packet/s"),
 			unit.Format(8*float64(r.Size)*r.Lower, "bit/s"), 100*r.Loss)
@@ -139,7 +140,7 @@ func quantiles(b *strings.Builder, name, hist string) {
 	entry(b, name, "p50 %s, p90 %s, p99 %s, p99.9 %s, largest %s", at(50), at(90), at(99), at(99.9), unit.Format(seconds(h.Max()), "s"))
 }
 
-func inWordsOf(p event.Phase, v verdict) string {
+func inWordsOf(p event.Phase, v tally.Verdict) string {
 	asked := "flat out"
 	if p.Asked > 0 {
 		asked = unit.Format(p.Asked, "packet/s")

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // A tcpConn is a connection of which the server has accepted the parameters.
@@ -18,14 +21,14 @@ type tcpConn struct {
 	sndBuf int     // bytes, at this end
 	dscp   int     // in effect at this end
 	paced  float64 // bit/s of payload at most, in effect; 0 is no limit
-	far    accepted
-	zero   *zerocopy // nil sends by copying
+	far    wire.Accepted
+	zero   *sock.Zerocopy // nil sends by copying
 }
 
 // dialTCP connects and agrees on parameters. A server that is not there yet
 // refuses, so a refusal is tried again until the timeout.
-func dialTCP(ctx context.Context, c config, s *stopper) (tcpConn, error) {
-	deadline := now() + int64(c.timeout)
+func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
+	deadline := sock.Now() + int64(c.timeout)
 	for {
 		t, err := dialOnce(ctx, c)
 		if err == nil {
@@ -35,10 +38,10 @@ func dialTCP(ctx context.Context, c config, s *stopper) (tcpConn, error) {
 			}
 			return t, nil
 		}
-		if !errors.Is(err, unix.ECONNREFUSED) || now() > deadline {
+		if !errors.Is(err, unix.ECONNREFUSED) || sock.Now() > deadline {
 			return t, fmt.Errorf("engine: tcp %v: connect: %w%s", c.server, err, advice(err, c))
 		}
-		if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
+		if err := sock.SleepUntil(ctx, sock.Now()+int64(retryEvery), nil); err != nil {
 			return t, err
 		}
 	}
@@ -63,7 +66,7 @@ func advice(err error, c config) string {
 const retryEvery = 10 * time.Millisecond
 
 func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
-	t.fd, err = unix.Socket(family(c.server.Addr()), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	t.fd, err = unix.Socket(sock.Family(c.server.Addr()), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return t, err
 	}
@@ -74,63 +77,53 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 	}()
 	// Both before connecting: the buffer bounds the window scale, and the
 	// handshake is already the congestion control's business.
-	if t.cc, err = setCC(t.fd, c.CC); err != nil {
+	if t.cc, err = sock.SetCC(t.fd, c.CC); err != nil {
 		return t, err
 	}
-	if _, err = setBuffer(t.fd, unix.SO_SNDBUF, c.sndBuf); err != nil {
+	if _, err = sock.SetBuffer(t.fd, unix.SO_SNDBUF, c.sndBuf); err != nil {
 		return t, err
 	}
-	if t.dscp, err = setDSCP(t.fd, c.server.Addr().Is6(), c.DSCP); err != nil {
+	if t.dscp, err = sock.SetDSCP(t.fd, c.server.Addr().Is6(), c.DSCP); err != nil {
 		return t, err
 	}
 	if err = unix.SetsockoptInt(t.fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return t, err
 	}
-	if err = connectTCP(ctx, t.fd, c.server, c.timeout); err != nil {
+	if err = sock.ConnectTCP(ctx, t.fd, c.server, c.timeout); err != nil {
 		return t, err
 	}
-	if err = setTimeouts(t.fd, tick); err == nil && c.rate > 0 {
-		t.paced, err = pace(t.fd, c.rate/float64(c.Streams))
+	if err = sock.SetTimeouts(t.fd, sock.Tick); err == nil && c.rate > 0 {
+		t.paced, err = sock.Pace(t.fd, c.rate/float64(c.Streams))
 	}
 	return t, err
 }
 
 // agree sends the parameters and reads what the server made of them.
-func (t *tcpConn) agree(c config, s *stopper) error {
-	deadline := now() + int64(c.timeout)
-	hello, err := json.Marshal(c.params)
+func (t *tcpConn) agree(c config, s *sock.Stopper) error {
+	deadline := sock.Now() + int64(c.timeout)
+	hello, err := json.Marshal(c.Params)
 	if err == nil {
-		err = writeFull(t.fd, append(hello, '\n'), deadline, s)
+		err = sock.WriteFull(t.fd, append(hello, '\n'), deadline, s)
 	}
 	if err == nil {
-		err = readJSON(t.fd, &t.far, deadline, s)
+		err = sock.ReadJSON(t.fd, &t.far, deadline, s)
 	}
 	if err == nil && t.far.Challenge != "" {
 		if c.token == "" {
 			return fmt.Errorf("it admits who holds its token: set %s to the one that it printed, or give --token-file", tokenVariable)
 		}
-		err = writeJSON(t.fd, admission{prove(c.token, t.far.Challenge, hello)}, deadline, s)
-		if t.far = (accepted{}); err == nil {
-			err = readJSON(t.fd, &t.far, deadline, s)
+		err = sock.WriteJSON(t.fd, wire.Admission{Proof: prove(c.token, t.far.Challenge, hello)}, deadline, s)
+		if t.far = (wire.Accepted{}); err == nil {
+			err = sock.ReadJSON(t.fd, &t.far, deadline, s)
 		}
 	}
 	switch {
-	case errors.Is(err, errNotJSON), errors.Is(err, io.EOF), errors.Is(err, errSilent):
+	case errors.Is(err, wire.ErrNotJSON), errors.Is(err, io.EOF), errors.Is(err, sock.ErrSilent):
 		return fmt.Errorf("%w: is the program on that port weir engine serve?", err)
 	case err != nil:
 		return err
 	}
-	return t.far.check()
-}
-
-func (a accepted) check() error {
-	if a.Error != "" {
-		return fmt.Errorf("the server refused: %s", a.Error)
-	}
-	if a.Weir != version {
-		return otherVersion(a.Weir)
-	}
-	return nil
+	return t.far.Check()
 }
 
 // describe says what holds for every run over TCP.
@@ -141,6 +134,6 @@ func (t *tcpConn) describe(c config) string {
 // finish reads back what autotuning left of the send buffer.
 func (t *tcpConn) finish() error {
 	var err error
-	t.sndBuf, err = setBuffer(t.fd, unix.SO_SNDBUF, 0)
+	t.sndBuf, err = sock.SetBuffer(t.fd, unix.SO_SNDBUF, 0)
 	return err
 }

@@ -11,11 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // runTCPStream connects every stream, then sends on all of them at once.
-func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, error) {
+func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
 	var conns []tcpConn
 	defer func() {
 		for _, t := range conns {
@@ -30,7 +33,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		}
 		conns = append(conns, t)
 		if c.zerocopy {
-			if conns[len(conns)-1].zero, err = newZerocopy(t.fd); err != nil {
+			if conns[len(conns)-1].zero, err = sock.NewZerocopy(t.fd); err != nil {
 				return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 			}
 		}
@@ -47,8 +50,8 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		r.Recv = "discard"
 	}
 	for i, t := range conns {
-		var report streamReport
-		if err := readJSON(t.fd, &report, now()+int64(c.timeout), s); err != nil {
+		var report wire.StreamReport
+		if err := sock.ReadJSON(t.fd, &report, sock.Now()+int64(c.timeout), s); err != nil {
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: the server's count: %w", c.server, i+1, err)
 		}
 		switch {
@@ -64,10 +67,10 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
 		r.Rate += t.paced
 		if t.zero != nil {
-			t.zero.reap() // all has arrived, and most of it is told
+			t.zero.Reap() // all has arrived, and most of it is told
 			r.Send = "zerocopy"
-			r.ZeroSends += t.zero.done
-			r.ZeroCopied += t.zero.copied
+			r.ZeroSends += t.zero.Done
+			r.ZeroCopied += t.zero.Copied
 		}
 	}
 	if 2*r.ZeroCopied > r.ZeroSends {
@@ -88,14 +91,14 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 // sendStreams sends on every connection until the server's window must have
 // passed, and marks the window on out. It returns the retransmissions between
 // the marks. All senders have ended when it returns.
-func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out events) (int64, error) {
+func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper, out events) (int64, error) {
 	var first atomic.Int64
-	var over stopper
+	var over sock.Stopper
 	started := make(chan error, len(conns))
 	failed := make(chan error, len(conns))
 	var senders []<-chan error
 	for i, t := range conns {
-		senders = append(senders, onThread(func() error {
+		senders = append(senders, sock.OnThread(func() error {
 			err := sendStream(t, c, &first, started, &over, s)
 			if err != nil {
 				failed <- fmt.Errorf("engine: tcp %v: stream %d: send: %w", c.server, i+1, err)
@@ -104,7 +107,7 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out
 		}))
 	}
 	retransmits, err := watchStreams(ctx, c, conns, &first, started, failed, out)
-	over.stop()
+	over.Stop()
 	for _, done := range senders {
 		if e := <-done; err == nil {
 			err = e
@@ -120,10 +123,10 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	case err := <-failed:
 		return 0, err
 	case <-ctx.Done():
-		return 0, errStopped
+		return 0, sock.ErrStopped
 	}
 	begin := first.Load() + int64(c.Warmup)
-	if err := sleepUntil(ctx, begin, failed); err != nil {
+	if err := sock.SleepUntil(ctx, begin, failed); err != nil {
 		return 0, err
 	}
 	before, err := tcpInfo(conns)
@@ -135,7 +138,7 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 		return 0, err
 	}
 	end := begin + int64(c.Duration)
-	if err := sleepUntil(ctx, end, failed); err != nil {
+	if err := sock.SleepUntil(ctx, end, failed); err != nil {
 		return 0, err
 	}
 	if err := out.end(); err != nil {
@@ -155,15 +158,15 @@ func counted(ctx context.Context, conns []tcpConn, deadline int64, failed <-chan
 	for _, t := range conns {
 		wait = append(wait, unix.PollFd{Fd: int32(t.fd), Events: unix.POLLIN})
 	}
-	for len(wait) > 0 && now() < deadline {
-		if _, err := unix.Poll(wait, int(tick/time.Millisecond)/10); err != nil && !errors.Is(err, unix.EINTR) {
+	for len(wait) > 0 && sock.Now() < deadline {
+		if _, err := unix.Poll(wait, int(sock.Tick/time.Millisecond)/10); err != nil && !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("engine: tcp: wait for the server's count: %w", err)
 		}
 		select {
 		case err := <-failed:
 			return err
 		case <-ctx.Done():
-			return errStopped
+			return sock.ErrStopped
 		default:
 		}
 		wait = slices.DeleteFunc(wait, func(p unix.PollFd) bool { return p.Revents&(unix.POLLIN|unix.POLLHUP) != 0 })
@@ -178,7 +181,7 @@ func watchAcks(conns []tcpConn, out events) {
 		return
 	}
 	var window, rtt uint64 // bytes of all streams together, and µs of the slowest
-	acked := func() (t tally, ok bool) {
+	acked := func() (t tally.Counts, ok bool) {
 		window, rtt = 0, 0
 		for _, c := range conns {
 			info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
@@ -192,12 +195,12 @@ func watchAcks(conns []tcpConn, out events) {
 		}
 		return t, true
 	}
-	begin := now()
+	begin := sock.Now()
 	first, _ := acked()
-	out.watch(func() (tally, bool) {
+	out.watch(func() (tally.Counts, bool) {
 		t, ok := acked()
-		return tally{At: now() - begin, Bytes: t.Bytes - first.Bytes, Lost: t.Lost - first.Lost}, ok
-	}, func(from, to tally) string {
+		return tally.Counts{At: sock.Now() - begin, Bytes: t.Bytes - first.Bytes, Lost: t.Lost - first.Lost}, ok
+	}, func(from, to tally.Counts) string {
 		return fmt.Sprintf("%s acknowledged, %d segments sent again, congestion window %s, round trip %s",
 			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(window), "byte"), unit.Format(float64(rtt)/1e6, "s"))
 	})
@@ -206,22 +209,22 @@ func watchAcks(conns []tcpConn, out events) {
 // sendStream writes until over is set, then shuts down its side. What is still
 // queued is sent by the kernel, and read outside of the window. A path on which
 // nothing moves for the timeout ends it.
-func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, over, s *stopper) error {
+func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, over, s *sock.Stopper) error {
 	b := make([]byte, c.Size)
-	first.CompareAndSwap(0, now())
+	first.CompareAndSwap(0, sock.Now())
 	stalled := 0 // sends in a row that took nothing within a tick
-	for told := false; !over.stopped(); {
+	for told := false; !over.Stopped(); {
 		_, errno := t.send(b)
 		switch {
-		case s.stopped():
-			return errStopped
-		case again(errno):
-			if stalled++; time.Duration(stalled)*tick > c.timeout {
-				return fmt.Errorf("nothing was taken for %v: %w", c.timeout, errSilent)
+		case s.Stopped():
+			return sock.ErrStopped
+		case sock.Again(errno):
+			if stalled++; time.Duration(stalled)*sock.Tick > c.timeout {
+				return fmt.Errorf("nothing was taken for %v: %w", c.timeout, sock.ErrSilent)
 			}
 			continue
 		case errno != 0:
-			return t.zero.explain(errno)
+			return t.zero.Explain(errno)
 		case !told:
 			started <- nil
 			told = true
@@ -234,9 +237,9 @@ func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, 
 // send sends b the way that was asked for. See hot.go.
 func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	if t.zero != nil {
-		return t.zero.send(b)
+		return t.zero.Send(b)
 	}
-	return hotSend(t.fd, b, 0)
+	return sock.HotSend(t.fd, b, 0)
 }
 
 // tcpInfo returns the retransmitted segments of all connections so far.

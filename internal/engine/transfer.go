@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // napUnset is a nap that the command line does not give.
@@ -22,7 +23,7 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
 	fs.Func("nap", "udp-stream, udp-search: the receiver looks this often instead of being woken up by every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
 		if c.Nap, err = time.ParseDuration(s); err == nil && c.Nap < 0 {
-			err = fmt.Errorf("nap %v is outside 0..%v", c.Nap, maxNap)
+			err = fmt.Errorf("nap %v is outside 0..%v", c.Nap, wire.MaxNap)
 		}
 		return err
 	})
@@ -40,10 +41,10 @@ func (c *config) finishTransfer() {
 	if unset {
 		c.Nap = 0
 	}
-	if !oneWay(c.Workload) {
+	if !wire.OneWay(c.Workload) {
 		return
 	}
-	m := c.mode().Filled()
+	m := c.Mode().Filled()
 	c.Send, c.Batch, c.Recv = m.Send, m.Batch, m.Recv
 	// On a schedule the moment at which a datagram is read is what jitter is
 	// computed from.

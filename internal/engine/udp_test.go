@@ -7,10 +7,13 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func TestLadder(t *testing.T) {
-	c := config{params: params{Workload: "udp-stream", Size: 100, transfer: transfer{Batch: 4}}}
+	c := config{Params: wire.Params{Workload: "udp-stream", Size: 100, Transfer: wire.Transfer{Batch: 4}}}
 	for _, tc := range []struct {
 		name          string
 		sent, dups    int64
@@ -40,9 +43,9 @@ func TestLadder(t *testing.T) {
 		{name: "none sent", window: 1, want: "no datagram of 100 bytes could be sent"},
 	} {
 		u := &udpClient{asked: tc.asked}
-		tx := sender{offered: 12, sent: tc.sent}
+		tx := sock.Sender{Offered: 12, Sent: tc.sent}
 		c.Recv = tc.recv
-		v, err := u.ladder(c, tx, udpReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups, Reads: tc.reads, Buffers: tc.buffers}, tc.window)
+		v, err := u.ladder(c, tx, wire.UDPReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups, Reads: tc.reads, Buffers: tc.buffers}, tc.window)
 		if tc.want != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
@@ -75,13 +78,13 @@ func TestSilence(t *testing.T) {
 		{"arrived after the window, being slow", 3, 5, 200, 5},
 		{"all arrived after the window", 120, 5, 50, window},
 	} {
-		r := udpReport{Wait: tc.wait, Silence: tc.between, Span: tc.span}
-		if got := silence(r, window); got != tc.want {
+		r := wire.UDPReport{Wait: tc.wait, Silence: tc.between, Span: tc.span}
+		if got := tally.Silence(r, window); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}
-	c, tx := config{params: params{Size: 100}}, sender{sent: 1}
-	for _, r := range []udpReport{{Silence: -1}, {Silence: 2, Span: 1}, {Wait: -1}} {
+	c, tx := config{Params: wire.Params{Size: 100}}, sock.Sender{Sent: 1}
+	for _, r := range []wire.UDPReport{{Silence: -1}, {Silence: 2, Span: 1}, {Wait: -1}} {
 		if _, err := new(udpClient).ladder(c, tx, r, window); err == nil || !strings.Contains(err.Error(), "impossible: a silence") {
 			t.Errorf("%+v: %v, want that it is impossible", r, err)
 		}
@@ -97,33 +100,33 @@ func TestDroppedBegins(t *testing.T) {
 	}
 	defer conn.Close()
 	go func() {
-		b, begins, r := make([]byte, 2000), 0, udpReport{Dropped: 3}
+		b, begins, r := make([]byte, 2000), 0, wire.UDPReport{Dropped: 3}
 		for {
 			n, from, err := conn.ReadFrom(b)
 			if err != nil {
 				return // closed
 			}
-			h, _ := parseHeader(b[:n])
+			h, _ := wire.ParseHeader(b[:n])
 			var v any
-			switch h.kind {
-			case kindHello:
-				v = accepted{Weir: version}
-			case kindBegin:
+			switch h.Kind {
+			case wire.KindHello:
+				v = wire.Accepted{Weir: wire.Version}
+			case wire.KindBegin:
 				if begins++; begins <= int(r.Dropped) {
 					continue
 				}
-			case kindMeasure:
+			case wire.KindMeasure:
 				r.Delivered, r.Reads, r.Buffers = r.Delivered+1, r.Reads+1, r.Buffers+1
 				r.Bytes += int64(n)
 				continue
-			case kindReport:
+			case wire.KindReport:
 				v = r
 			default:
 				continue
 			}
-			h.kind |= kindAnswer
-			h.put(b)
-			answer := b[:headerSize]
+			h.Kind |= wire.KindAnswer
+			h.Put(b)
+			answer := b[:wire.HeaderSize]
 			if v != nil {
 				text, _ := json.Marshal(v)
 				answer = append(answer, text...)
@@ -140,21 +143,21 @@ func TestDroppedBegins(t *testing.T) {
 
 // A client that asks again to be counted has not begun; one that has, does not ask.
 func TestBeginAgain(t *testing.T) {
-	u := &udpServer{fd: -1, msg: newMessage(), greeted: true, stream: new(streamReader), meter: new(meter)}
-	begin := func() int64 { u.control(header{kind: kindBegin}, headerSize); return u.began }
+	u := &udpServer{fd: -1, msg: sock.NewMessage(), greeted: true, stream: new(streamReader), meter: new(tally.Meter)}
+	begin := func() int64 { u.control(wire.Header{Kind: wire.KindBegin}, wire.HeaderSize); return u.began }
 	first := begin()
-	for now() == first { // a clock of a coarse machine
+	for sock.Now() == first { // a clock of a coarse machine
 	}
 	second := begin()
 	if second <= first {
 		t.Errorf("began at %d and, asked again, at %d", first, second)
 	}
-	u.counts.add(header{}, 100, second+5)
+	u.counts.Add(wire.Header{}, 100, second+5)
 	if begin() != second {
 		t.Error("begins anew in the middle")
 	}
 	u.stream = nil // nothing to drain
-	if r := u.report(header{}); r.Error != "" || r.Wait != 5 {
+	if r := u.report(wire.Header{}); r.Error != "" || r.Wait != 5 {
 		t.Errorf("%+v, want that the first came after 5 ns", r)
 	}
 }

@@ -9,6 +9,10 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // askEvery is how long a request to the server waits before it is repeated. It
@@ -21,20 +25,20 @@ type udpClient struct {
 	run     uint32
 	server  netip.AddrPort
 	timeout time.Duration
-	stop    *stopper
+	stop    *sock.Stopper
 	buf     []byte
 	asked   int    // requests sent so far
 	first   uint64 // the number of the first datagram that counts
 	sndBuf  int    // bytes in effect
 	dscp    int    // in effect
-	far     accepted
+	far     wire.Accepted
 	control int // the TCP connection that holds the run; -1 is none
 }
 
 // meet makes a socket and agrees with the server on the parameters. Unless the server
 // is known to be open, it is admitted over TCP first, and gets a secret to show in
 // the hello over UDP.
-func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
+func meet(ctx context.Context, c config, s *sock.Stopper) (*udpClient, error) {
 	u := &udpClient{fd: -1, control: -1, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16)}
 	if !c.open {
 		control := c
@@ -54,23 +58,23 @@ func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
 
 // greet makes the socket and sends the hello.
 func (u *udpClient) greet(ctx context.Context, c config) (err error) {
-	if u.fd, u.sndBuf, err = dialUDP(c.server, c.sndBuf, askEvery); err != nil {
+	if u.fd, u.sndBuf, err = sock.DialUDP(c.server, c.sndBuf, askEvery); err != nil {
 		return err
 	}
-	b, err := json.Marshal(c.params)
+	b, err := json.Marshal(c.Params)
 	if err == nil {
-		u.dscp, err = setDSCP(u.fd, c.server.Addr().Is6(), c.DSCP)
+		u.dscp, err = sock.SetDSCP(u.fd, c.server.Addr().Is6(), c.DSCP)
 	}
 	if err == nil {
-		err = u.ask(ctx, kindHello, b, &u.far)
+		err = u.ask(ctx, wire.KindHello, b, &u.far)
 	}
 	if err == nil {
-		err = u.far.check()
+		err = u.far.Check()
 	}
 	switch {
 	case err == nil:
 		return nil
-	case u.control >= 0 && errors.Is(err, errSilent):
+	case u.control >= 0 && errors.Is(err, sock.ErrSilent):
 		err = fmt.Errorf("%w: it answers over TCP and not over UDP: a firewall on the way must let UDP through to port %d", err, c.server.Port())
 	}
 	return fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err)
@@ -86,44 +90,44 @@ func (u *udpClient) close() {
 }
 
 // count asks the server over TCP for its counters.
-func (u *udpClient) count() (t tally, ok bool) {
-	deadline := now() + int64(u.timeout)
-	ok = writeFull(u.control, []byte{'\n'}, deadline, u.stop) == nil && readJSON(u.control, &t, deadline, u.stop) == nil
+func (u *udpClient) count() (t tally.Counts, ok bool) {
+	deadline := sock.Now() + int64(u.timeout)
+	ok = sock.WriteFull(u.control, []byte{'\n'}, deadline, u.stop) == nil && sock.ReadJSON(u.control, &t, deadline, u.stop) == nil
 	return t, ok
 }
 
 // ask sends a request until it is answered, and decodes the answer into v unless
 // that is nil.
-func (u *udpClient) ask(ctx context.Context, k kind, payload []byte, v any) error {
+func (u *udpClient) ask(ctx context.Context, k wire.Kind, payload []byte, v any) error {
 	b, err := u.askRaw(ctx, k, payload)
 	if err != nil || v == nil {
 		return err
 	}
-	return strictJSON(b, v)
+	return wire.StrictJSON(b, v)
 }
 
 // askRaw sends a request until it is answered, and returns the answer, valid until
 // the next message. A refusal is tried again too, for the server may not be there yet.
-func (u *udpClient) askRaw(ctx context.Context, k kind, payload []byte) ([]byte, error) {
-	deadline := now() + int64(u.timeout)
-	request := make([]byte, headerSize+len(payload))
-	copy(request[headerSize:], payload)
-	reason := errSilent
+func (u *udpClient) askRaw(ctx context.Context, k wire.Kind, payload []byte) ([]byte, error) {
+	deadline := sock.Now() + int64(u.timeout)
+	request := make([]byte, wire.HeaderSize+len(payload))
+	copy(request[wire.HeaderSize:], payload)
+	reason := sock.ErrSilent
 	first := uint64(u.asked)
-	for now() < deadline {
-		header{kind: k, run: u.run, seq: uint64(u.asked), sent: u.first}.put(request)
+	for sock.Now() < deadline {
+		wire.Header{Kind: k, Run: u.run, Seq: uint64(u.asked), Sent: u.first}.Put(request)
 		u.asked++
-		readErrors(u.fd, nil) // they take room in the buffer that the answer needs
-		if _, errno := send(u.fd, request); errno != 0 {
+		sock.ReadErrors(u.fd, nil) // they take room in the buffer that the answer needs
+		if _, errno := sock.Send(u.fd, request); errno != 0 {
 			reason = errno
 		}
-		b, err := u.await(k, first, now()+int64(askEvery))
+		b, err := u.await(k, first, sock.Now()+int64(askEvery))
 		switch {
-		case errors.Is(err, errStopped):
+		case errors.Is(err, sock.ErrStopped):
 			return nil, err
 		case err != nil:
 			reason = err
-			if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
+			if err := sock.SleepUntil(ctx, sock.Now()+int64(retryEvery), nil); err != nil {
 				return nil, err
 			}
 		case b != nil:
@@ -136,22 +140,22 @@ func (u *udpClient) askRaw(ctx context.Context, k kind, payload []byte) ([]byte,
 // await returns the payload of the answer to a request of kind k with a number of
 // first or higher, or nil when there was none by the deadline. Answers to what was
 // asked before may still come: a request that waits in a queue is repeated.
-func (u *udpClient) await(k kind, first uint64, deadline int64) ([]byte, error) {
+func (u *udpClient) await(k wire.Kind, first uint64, deadline int64) ([]byte, error) {
 	for {
-		n, errno := recv(u.fd, u.buf)
-		if u.stop.stopped() {
-			return nil, errStopped
+		n, errno := sock.Recv(u.fd, u.buf)
+		if u.stop.Stopped() {
+			return nil, sock.ErrStopped
 		}
-		if errno != 0 && !again(errno) {
+		if errno != 0 && !sock.Again(errno) {
 			return nil, errno
 		}
 		if errno == 0 {
-			h, ok := parseHeader(u.buf[:n])
-			if ok && h.kind == k|kindAnswer && h.run == u.run && h.seq >= first {
-				return u.buf[headerSize:n:n], nil
+			h, ok := wire.ParseHeader(u.buf[:n])
+			if ok && h.Kind == k|wire.KindAnswer && h.Run == u.run && h.Seq >= first {
+				return u.buf[wire.HeaderSize:n:n], nil
 			}
 		}
-		if now() > deadline {
+		if sock.Now() > deadline {
 			return nil, nil
 		}
 	}

@@ -1,0 +1,74 @@
+package tally
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A Counts is what has been counted so far of the measured window.
+type Counts struct {
+	At    int64 `json:"at"`    // ns since the count began, on the clock of who counts
+	Count int64 `json:"count"` // datagrams delivered, or transactions
+	Bytes int64 `json:"bytes"` // of payload, delivered
+	Lost  int64 `json:"lost"`  // datagrams that the socket dropped, or requests that were given up
+}
+
+// A Board is where a busy thread posts its counters for somebody who asks. As
+// long as nobody does, it costs the thread the load of a flag; nil costs less.
+type Board struct {
+	asked  atomic.Bool
+	posted chan Counts
+
+	mu sync.Mutex // of those who ask
+
+	over chan struct{} // closed when last holds
+	last Counts
+}
+
+func NewBoard() *Board {
+	return &Board{posted: make(chan Counts, 1), over: make(chan struct{})}
+}
+
+// Wanted reports whether somebody waits for a post.
+func (b *Board) Wanted() bool { return b != nil && b.asked.Load() }
+
+// Post answers who asked.
+func (b *Board) Post(t Counts) {
+	if b.asked.CompareAndSwap(true, false) {
+		b.posted <- t // there is room: who asked has emptied it
+	}
+}
+
+// Close posts for all who will ask.
+func (b *Board) Close(t Counts) {
+	if b != nil {
+		b.last = t
+		close(b.over)
+	}
+}
+
+// boardPatience is longer than any thread of the engine goes without a look.
+const boardPatience = 500 * time.Millisecond
+
+// Ask returns the counters, and false when the thread does not answer.
+func (b *Board) Ask() (Counts, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	select {
+	case <-b.posted: // late, for somebody who has given up
+	default:
+	}
+	b.asked.Store(true)
+	select {
+	case t := <-b.posted:
+		return t, true
+	case <-b.over:
+		return b.last, true
+	case <-time.After(boardPatience):
+		if b.asked.CompareAndSwap(true, false) {
+			return Counts{}, false
+		}
+		return <-b.posted, true // just now
+	}
+}

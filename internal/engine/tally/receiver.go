@@ -1,0 +1,106 @@
+package tally
+
+import "github.com/weir-bench/weir/internal/engine/wire"
+
+// A Receiver counts the measured datagrams of a udp-stream run, or of a phase of
+// udp-search. It does not allocate and makes no system call.
+//
+// Datagrams that one read returned have one time of arrival, and those that one
+// call sent have one time of sending. Their jitter is one sample: that of the last
+// datagram of the read, which has waited for the reader least. Where every read
+// returns one datagram, this is RFC 3550 to the letter.
+type Receiver struct {
+	wire.UDPReport
+	Next    uint64 // the smallest sequence number not yet seen or passed
+	seen    [seenWindow / 64]uint64
+	transit uint64 // arrival minus sending of the last sample, modulo 2^40
+	last    uint64 // the same of the last datagram
+	least   uint64 // the same of the quickest sample
+	counted int64  // delivered before this read
+	heard   int64  // Span at the last read that delivered any
+	sampled bool   // transit is one
+}
+
+// seenWindow is how many sequence numbers before next are remembered, so that a
+// duplicate is told from a reordered datagram. It is more than a receive buffer
+// or a queue on the path holds.
+const seenWindow = 1 << 16
+
+// Add counts a datagram of n bytes that was read at time t. done ends the read.
+func (r *Receiver) Add(h wire.Header, n int, t int64) {
+	if r.duplicate(h.Seq) {
+		r.Duplicates++
+		return
+	}
+	if r.Delivered == 0 {
+		r.First = t
+	}
+	r.Delivered++
+	r.Bytes += int64(n)
+	// Only the difference of two transits is used, so the clocks of the two
+	// ends need not agree.
+	r.last = (uint64(t) - h.Sent) & wire.Mask40
+	r.Span = t - r.First
+}
+
+// Done ends a read that returned buffers with measured datagrams.
+func (r *Receiver) Done(buffers int64) {
+	if buffers == 0 {
+		return
+	}
+	r.Reads++
+	r.Buffers += buffers
+	if r.Delivered == r.counted {
+		return // duplicates alone
+	}
+	r.counted = r.Delivered
+	r.Silence, r.heard = max(r.Silence, r.Span-r.heard), r.Span
+	if r.sampled {
+		d := float64(wire.Diff40(r.last, r.transit))
+		r.Jitter += (max(d, -d) - r.Jitter) / 16
+	}
+	if !r.sampled || wire.Diff40(r.last, r.least) < 0 {
+		r.least = r.last
+	}
+	r.transit, r.sampled = r.last, true
+	r.Queue = wire.Diff40(r.last, r.least)
+}
+
+// duplicate marks seq as seen, and reports whether it was. Of a datagram that is
+// older than the window it is not known; it counts as reordered.
+func (r *Receiver) duplicate(seq uint64) bool {
+	bit := uint64(1) << (seq % 64)
+	word := &r.seen[seq/64%uint64(len(r.seen))]
+	if seq == r.Next { // nearly always
+		*word |= bit
+		r.Next++
+		return false
+	}
+	if seq < r.Next {
+		if r.Next-seq > seenWindow {
+			r.Reordered++
+			return false
+		}
+		if *word&bit != 0 {
+			return true
+		}
+		*word |= bit
+		r.Reordered++
+		return false
+	}
+	r.forget(seq)
+	*word |= bit
+	r.Next = seq + 1
+	return false
+}
+
+// forget clears the places of next up to seq, which held older numbers.
+func (r *Receiver) forget(seq uint64) {
+	if seq-r.Next >= seenWindow {
+		clear(r.seen[:])
+		return
+	}
+	for s := r.Next; s <= seq; s++ {
+		r.seen[s/64%uint64(len(r.seen))] &^= 1 << (s % 64)
+	}
+}
