@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
@@ -235,20 +236,12 @@ func (k *connector) exchange(fd int, seq uint64) error {
 
 // awaitEnd reads the end of the connection.
 func (k *connector) awaitEnd(fd int) error {
-	deadline := sock.Now() + int64(k.c.timeout)
-	for {
-		n, errno := sock.Recv(fd, k.reply)
-		switch {
-		case sock.Again(errno):
-			if err := sock.MayWait(deadline, k.stop); err != nil {
-				return fmt.Errorf("close: %w", err)
-			}
-		case errno != 0:
-			return fmt.Errorf("close: %w", errno)
-		case n > 0:
-			return fmt.Errorf("close: %d bytes after the reply", n)
-		default:
-			return nil
-		}
+	err := sock.ReadFull(fd, k.reply[:1], sock.Now()+int64(k.c.timeout), k.stop)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		err = errors.New("bytes after the reply")
 	}
+	return fmt.Errorf("close: %w", err)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -297,19 +296,6 @@ func TestStayOn(t *testing.T) {
 	}
 	if err := sock.StayOn([]int{maxCPU}); err == nil || !strings.Contains(err.Error(), "1023") {
 		t.Errorf("a CPU that is not there: %v", err)
-	}
-}
-
-func TestParseCPUs(t *testing.T) {
-	for s, want := range map[string][]int{"0": {0}, "3,1": {3, 1}, "0,2-4": {0, 2, 3, 4}, "1023": {1023}} {
-		if got, err := parseCPUs(s); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %v, %v, want %v", s, got, err, want)
-		}
-	}
-	for _, s := range []string{"", "a", "-1", "1-", "1024", "2-1", "0,,1", "0 1", "99999999999999999999"} {
-		if got, err := parseCPUs(s); err == nil || !strings.Contains(err.Error(), "not a list of CPUs") {
-			t.Errorf("%q: %v, %v, want an error", s, got, err)
-		}
 	}
 }
 

@@ -129,7 +129,7 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	if err := sock.SleepUntil(ctx, begin, failed); err != nil {
 		return 0, err
 	}
-	before, err := tcpInfo(conns)
+	before, err := readInfo(conns)
 	if err != nil {
 		return 0, err
 	}
@@ -144,11 +144,11 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	if err := out.end(); err != nil {
 		return 0, err
 	}
-	after, err := tcpInfo(conns)
+	after, err := readInfo(conns)
 	if err != nil {
 		return 0, err
 	}
-	return after - before, counted(ctx, conns, end+int64(c.timeout), failed)
+	return after.retransmits - before.retransmits, counted(ctx, conns, end+int64(c.timeout), failed)
 }
 
 // counted returns when the server has told its count of every connection. Its
@@ -180,29 +180,16 @@ func watchAcks(conns []tcpConn, out events) {
 	if out.people == nil {
 		return
 	}
-	var window, rtt uint64 // bytes of all streams together, and µs of the slowest
-	acked := func() (t tally.Counts, ok bool) {
-		window, rtt = 0, 0
-		for _, c := range conns {
-			info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-			if err != nil {
-				return t, false
-			}
-			t.Bytes += int64(info.Bytes_acked)
-			t.Lost += int64(info.Total_retrans)
-			window += uint64(info.Snd_cwnd) * uint64(info.Snd_mss)
-			rtt = max(rtt, uint64(info.Rtt))
-		}
-		return t, true
-	}
+	var all connections
 	begin := sock.Now()
-	first, _ := acked()
+	first, _ := readInfo(conns)
 	out.watch(func() (tally.Counts, bool) {
-		t, ok := acked()
-		return tally.Counts{At: sock.Now() - begin, Bytes: t.Bytes - first.Bytes, Lost: t.Lost - first.Lost}, ok
+		var err error
+		all, err = readInfo(conns)
+		return tally.Counts{At: sock.Now() - begin, Bytes: all.acked - first.acked, Lost: all.retransmits - first.retransmits}, err == nil
 	}, func(from, to tally.Counts) string {
 		return fmt.Sprintf("%s acknowledged, %d segments sent again, congestion window %s, round trip %s",
-			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(window), "byte"), unit.Format(float64(rtt)/1e6, "s"))
+			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(all.window), "byte"), unit.Format(float64(all.rtt)/1e6, "s"))
 	})
 }
 
@@ -242,14 +229,23 @@ func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	return sock.HotSend(t.fd, b, 0)
 }
 
-// tcpInfo returns the retransmitted segments of all connections so far.
-func tcpInfo(conns []tcpConn) (retransmits int64, err error) {
+// connections is what the kernel says of several connections together.
+type connections struct {
+	acked, retransmits int64  // bytes and segments so far
+	window, rtt        uint64 // bytes that may be on their way now, and the slowest round trip, µs
+}
+
+// readInfo reads TCP_INFO of all connections.
+func readInfo(conns []tcpConn) (all connections, err error) {
 	for _, t := range conns {
 		info, err := unix.GetsockoptTCPInfo(t.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err != nil {
-			return 0, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
+			return all, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
 		}
-		retransmits += int64(info.Total_retrans)
+		all.acked += int64(info.Bytes_acked)
+		all.retransmits += int64(info.Total_retrans)
+		all.window += uint64(info.Snd_cwnd) * uint64(info.Snd_mss)
+		all.rtt = max(all.rtt, uint64(info.Rtt))
 	}
-	return retransmits, nil
+	return all, nil
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -91,5 +92,18 @@ func TestUsage(t *testing.T) {
 	var help bytes.Buffer
 	if err := Main(t.Context(), []string{"run", "-h"}, &help); err != nil || !strings.Contains(help.String(), "--rcvbuf") {
 		t.Errorf("help: %v, %q", err, help.String())
+	}
+}
+
+func TestParseCPUs(t *testing.T) {
+	for s, want := range map[string][]int{"0": {0}, "3,1": {3, 1}, "0,2-4": {0, 2, 3, 4}, "1023": {1023}} {
+		if got, err := parseCPUs(s); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v, want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "a", "-1", "1-", "1024", "2-1", "0,,1", "0 1", "99999999999999999999"} {
+		if got, err := parseCPUs(s); err == nil || !strings.Contains(err.Error(), "not a list of CPUs") {
+			t.Errorf("%q: %v, %v, want an error", s, got, err)
+		}
 	}
 }

@@ -71,3 +71,70 @@ func (p Params) Check() error {
 	}
 	return p.checkRequests()
 }
+
+// Transfer is how the bytes of a stream are handed to the kernel and taken from
+// it. The ways differ in what they cost a packet, so a result names them.
+type Transfer struct {
+	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
+	Send    string        `json:"send,omitempty"`    // of datagrams one way: one of event.SendModes; "" is single
+	Batch   int           `json:"batch,omitempty"`   // datagrams per call of mmsg and gso; 0 is 1
+	Recv    string        `json:"recv,omitempty"`    // the same: one of event.RecvModes; "" is single
+	Nap     time.Duration `json:"nap,omitempty"`     // the same: from one look of the receiver to the next; 0 waits in the socket
+	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
+}
+
+const MaxNap = 10 * time.Millisecond
+
+// OneWay reports whether a workload is made of datagrams that are counted and not
+// answered.
+func OneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
+
+func (p Params) checkTransfer() error {
+	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
+		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, event.MaxDSCP)
+	}
+	if p.Discard && p.Workload != "tcp-stream" {
+		return fmt.Errorf("%s: --discard is for tcp-stream alone", p.Workload)
+	}
+	if !OneWay(p.Workload) {
+		if p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0 {
+			return fmt.Errorf("%s: --send, --batch, --recv and --nap are for udp-stream and udp-search alone", p.Workload)
+		}
+		return nil
+	}
+	if p.Nap < 0 || p.Nap > MaxNap {
+		return fmt.Errorf("nap %v is outside 0..%v", p.Nap, MaxNap)
+	}
+	return p.Mode().Filled().Check()
+}
+
+func (p Params) Mode() event.Mode {
+	return event.Mode{Size: p.Size, Send: p.Send, Batch: p.Batch, Recv: p.Recv}
+}
+
+// Requests is what both ends must know of workloads that are made of requests and replies.
+type Requests struct {
+	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
+	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
+	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
+}
+
+// Echoing reports whether a workload is made of requests and replies.
+func Echoing(workload string) bool { return workload != "tcp-stream" && !OneWay(workload) }
+
+func (p Params) checkRequests() error {
+	switch {
+	case p.Inflight < 0 || p.Inflight > event.MaxInflight:
+		return fmt.Errorf("%d requests in flight is outside 1..%d", p.Inflight, event.MaxInflight)
+	case p.Inflight > 1 && p.Workload != "tcp-rr" && p.Workload != "udp-rr":
+		return fmt.Errorf("%s: more than one request in flight is for tcp-rr and udp-rr", p.Workload)
+	case p.Inflight > 1 && p.Workload == "tcp-rr" && p.Inflight*p.Size > event.MaxPipeline:
+		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight are more than %d bytes, with which both ends might wait for the other to read",
+			p.Inflight, p.Size, event.MaxPipeline)
+	case p.Spin && (!Echoing(p.Workload) || p.Workload == "tcp-crr"):
+		return fmt.Errorf("%s: spinning is for tcp-rr, udp-open and udp-rr", p.Workload)
+	case p.Workload == "tcp-crr" && p.Size < HeaderSize:
+		return fmt.Errorf("tcp-crr: size %d is below %d bytes, which tell its requests from others", p.Size, HeaderSize)
+	}
+	return nil
+}
