@@ -100,7 +100,7 @@ func (a *asker) heeds() bool { return a.every > 0 && (a.heed > 0 || !a.sock.Live
 
 // enter keeps a request that was sent at start with a stamp of a number.
 func (a *asker) enter(x tally.Slot, id uint32) {
-	a.samples.Add(tally.Sample{Seq: x.Seq, Id: id})
+	a.samples.Add(tally.Sample{Seq: x.Seq, ID: id})
 	if !a.c.Spin { // there is time until the reply comes
 		a.samples.List[x.Sample].Start = sock.Wall(x.Start)
 		a.samples.Collect(a.sock)
@@ -123,8 +123,8 @@ func (a *asker) record() error {
 		}
 		if x.Sample >= 0 {
 			s := &a.samples.List[x.Sample]
-			s.Rx, s.Got, s.Rtt = x.rx, sock.Wall(x.read), x.read-x.Start
-			s.Start = s.Got - s.Rtt
+			s.Rx, s.Got, s.RTT = x.rx, sock.Wall(x.read), x.read-x.Start
+			s.Start = s.Got - s.RTT
 			a.samples.Collect(a.sock)
 		}
 	}

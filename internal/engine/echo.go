@@ -86,7 +86,7 @@ func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
 	rx, got := e.sock.Rx, time.Now().UnixNano()
 	n, errno := e.sock.Send(b, true)
 	if errno == 0 && n == len(b) {
-		e.samples.Add(tally.Sample{Seq: seq, Id: e.ids, Start: got, Rx: rx, Got: got})
+		e.samples.Add(tally.Sample{Seq: seq, ID: e.ids, Start: got, Rx: rx, Got: got})
 	}
 	return n, errno
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// ErrSilent is what reading or writing returns when the other end does nothing
-// until the deadline.
+// ErrSilent means that the other end did nothing until the deadline.
 var ErrSilent = errors.New("the other end is silent")
 
-// ReadFull fills b, or returns why it could not. A short read is not an answer.
+// ReadFull fills b, or returns why it could not: io.EOF if the connection ended before
+// the first byte.
 func ReadFull(fd int, b []byte, deadline int64, s *Stopper) error {
 	for got := 0; got < len(b); {
 		n, errno := Recv(fd, b[got:])
@@ -53,6 +53,7 @@ func WriteFull(fd int, b []byte, deadline int64, s *Stopper) error {
 	return nil
 }
 
+// MayWait returns nil unless the run was stopped or the deadline has passed.
 func MayWait(deadline int64, s *Stopper) error {
 	switch {
 	case s.Stopped():
@@ -63,8 +64,7 @@ func MayWait(deadline int64, s *Stopper) error {
 	return nil
 }
 
-// ReadJSON reads one line into v. It takes a byte at a time, because what follows
-// the line is not its to read; control messages are rare and short.
+// ReadJSON reads one line into v.
 func ReadJSON(fd int, v any, deadline int64, s *Stopper) error {
 	line, err := ReadLine(fd, deadline, s)
 	if err != nil {
@@ -73,6 +73,8 @@ func ReadJSON(fd int, v any, deadline int64, s *Stopper) error {
 	return wire.StrictJSON(line, v)
 }
 
+// ReadLine reads one line, without its newline. It reads byte by byte because what
+// follows belongs to somebody else; control messages are rare and short.
 func ReadLine(fd int, deadline int64, s *Stopper) ([]byte, error) {
 	var line [wire.MaxLine]byte
 	for n := range line {
@@ -83,9 +85,10 @@ func ReadLine(fd int, deadline int64, s *Stopper) ([]byte, error) {
 			return line[:n], nil
 		}
 	}
-	return nil, fmt.Errorf("a control message is longer than %d bytes", wire.MaxLine)
+	return nil, fmt.Errorf("control message is longer than %d bytes", wire.MaxLine)
 }
 
+// WriteJSON writes v as one line.
 func WriteJSON(fd int, v any, deadline int64, s *Stopper) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadErrors empties the error queue of a socket with IP_RECVERR (ip(7)) and
-// returns how many errors there were; seen, unless it is nil, counts what they were.
+// ReadErrors empties the error queue of a socket with IP_RECVERR (ip(7)) and returns
+// the number of errors. Unless it is nil, seen counts them by what they were.
 func ReadErrors(fd int, seen map[string]int) (found int) {
 	var data [64]byte
 	var control [512]byte
@@ -34,7 +34,7 @@ func ReadErrors(fd int, seen map[string]int) (found int) {
 	}
 }
 
-// describeError reads a struct sock_extended_err and the address that follows it
+// describeError decodes a struct sock_extended_err and the address that follows it
 // (include/uapi/linux/errqueue.h).
 func describeError(b []byte) string {
 	if len(b) < 16 {
@@ -60,7 +60,7 @@ func describeError(b []byte) string {
 	return name
 }
 
-// offender reads the struct sockaddr of the node that sent the error.
+// offender decodes the struct sockaddr of the node that sent the error.
 func offender(b []byte) string {
 	if len(b) < 2 {
 		return "an unknown node"
@@ -74,9 +74,8 @@ func offender(b []byte) string {
 	return "an unknown node"
 }
 
-// reportErrors makes the kernel tell of datagrams that a queue of this machine
-// refused: without IP_RECVERR a full qdisc looks like success (udp_send_skb,
-// net/ipv4/udp.c).
+// reportErrors makes the kernel report datagrams that a queue of this machine refused:
+// without IP_RECVERR a full qdisc looks like success (udp_send_skb, net/ipv4/udp.c).
 func reportErrors(fd int, v6 bool) error {
 	level, opt := unix.IPPROTO_IP, unix.IP_RECVERR
 	if v6 {
@@ -89,7 +88,7 @@ func reportErrors(fd int, v6 bool) error {
 }
 
 // An errQueue reads the error queue of a socket without allocating. It must not be
-// copied, since its header points into it.
+// copied: its header points into it.
 type errQueue struct {
 	fd      int
 	hdr     unix.Msghdr
@@ -102,7 +101,7 @@ func newErrQueue(fd int) *errQueue {
 	return q
 }
 
-// next takes the next entry, and reports false when there is none.
+// next takes the next entry; ok is false when there is none.
 func (q *errQueue) next() (unix.SockExtendedErr, bool) {
 	for {
 		q.hdr.SetControllen(len(q.control) * 8)
@@ -116,8 +115,8 @@ func (q *errQueue) next() (unix.SockExtendedErr, bool) {
 	}
 }
 
-// extendedErr finds the entry among what the kernel tells beside a message (ip(7),
-// IP_RECVERR). No option that adds something is set on the sockets that send.
+// extendedErr finds the entry in the ancillary data (ip(7), IP_RECVERR). The sockets
+// that send have no other option set that adds data.
 func extendedErr(b []byte) (e unix.SockExtendedErr, ok bool) {
 	head := unix.CmsgLen(0)
 	if len(b) < head+int(unsafe.Sizeof(e)) {

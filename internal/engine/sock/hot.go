@@ -8,28 +8,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below are for loops in which a system call takes about as long as the
-// Go runtime takes to learn that one begins and ends: 5 to 8 % of the rate of
-// small datagrams. They do not tell it, and rely on this:
+// The calls below are for loops in which telling the Go runtime that a system call
+// begins and ends would cost 5 to 8 % of the rate of small datagrams. They do not tell
+// it, and rely on three conditions:
 //
-//   - The thread has all signals blocked (OnThread): the runtime takes it for one
-//     that computes, and would interrupt it with SIGURG every 10 ms.
-//   - There are more Ps than such threads (RoomFor), for a call that blocks keeps
-//     its P: with as many, nobody would run timers, the context or the other
+//   - The thread has all signals blocked (OnThread): the runtime believes that it
+//     computes, and would interrupt it with SIGURG every 10 ms.
+//   - There are more Ps than such threads (RoomFor): a call that blocks keeps its P,
+//     and without spare ones nothing would run timers, the context or the other
 //     goroutines.
-//   - Every call ends within a tick: it does not block, or the socket has timeouts
-//     (SetTimeouts). What stops the world (a collection, runtime.GOMAXPROCS) waits
-//     for that and then meets the preemption check with which these functions
-//     begin, as they are not inlined.
+//   - Every call returns within a Tick: it does not block, or the socket has timeouts
+//     (SetTimeouts). Stopping the world (a collection, runtime.GOMAXPROCS) waits for
+//     that, and then for the preemption check at the start of these functions, which
+//     therefore must not be inlined.
 //
-// A thread that waits for somebody to begin uses send, recv and the like.
+// A thread that waits for its peer to begin uses Send, Recv and the like.
 
-// spareProcs is how many Ps there are for everything but the hot loops.
+// spareProcs is the number of Ps for everything but the hot loops.
 const spareProcs = 4
 
-// RoomFor makes room for n hot loops beside the rest. It stops the world, so it
-// must be called before they begin. It also ends that the runtime changes the
-// number of Ps by itself when the limits of the cgroup change.
+// RoomFor makes room for n hot loops. Call it before they begin, since it stops the
+// world. From then on the runtime no longer adapts the number of Ps to the limits of
+// the cgroup.
 func RoomFor(n int) {
 	if want := max(n, runtime.NumCPU()) + spareProcs; runtime.GOMAXPROCS(0) < want {
 		runtime.GOMAXPROCS(want)
@@ -44,7 +44,7 @@ func HotSend(fd int, b []byte, flags uintptr) (int, unix.Errno) {
 	return int(n), errno
 }
 
-// hotSendTo is send to an address.
+// hotSendTo sends to an address.
 //
 //go:noinline
 func hotSendTo(fd int, b []byte, to *unix.RawSockaddrAny, toLen uint32) (int, unix.Errno) {
@@ -52,7 +52,7 @@ func hotSendTo(fd int, b []byte, to *unix.RawSockaddrAny, toLen uint32) (int, un
 	return int(n), errno
 }
 
-// hotRecvFrom is recv with flags that tells where b came from.
+// hotRecvFrom is recv with flags; it also returns the sender.
 //
 //go:noinline
 func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fromLen *uint32) (int, unix.Errno) {
@@ -76,7 +76,7 @@ func hotSendMessage(fd int, m *unix.Msghdr) (int, unix.Errno) {
 	return int(n), errno
 }
 
-// hotSendMany sends ms, which must not be empty, and returns how many went.
+// hotSendMany sends ms, which must not be empty, and returns how many left.
 //
 //go:noinline
 func hotSendMany(fd int, ms []mmsghdr) (int, unix.Errno) {
@@ -92,7 +92,7 @@ func hotRecvMessage(fd int, m *unix.Msghdr, flags uintptr) (int, unix.Errno) {
 	return int(n), errno
 }
 
-// hotRecvMany receives up to len(ms) messages, and returns how many came.
+// hotRecvMany receives up to len(ms) messages and returns how many arrived.
 //
 //go:noinline
 func hotRecvMany(fd int, ms []mmsghdr, flags uintptr) (int, unix.Errno) {
@@ -100,7 +100,7 @@ func hotRecvMany(fd int, ms []mmsghdr, flags uintptr) (int, unix.Errno) {
 	return int(n), errno
 }
 
-// HotNap sleeps for d, or until something wakes it earlier.
+// HotNap sleeps for d, or less if something wakes it.
 //
 //go:noinline
 func HotNap(d time.Duration) {
@@ -108,7 +108,7 @@ func HotNap(d time.Duration) {
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// hotPoll waits for events on fd, a tick at most.
+// hotPoll waits for events on fd, for at most a Tick.
 //
 //go:noinline
 func hotPoll(fd int, events int16) {

@@ -25,14 +25,14 @@ type ICMP struct {
 	v6     bool
 	Raw    bool
 	id     uint16
-	cookie uint64 // begins the data, when that is long enough
+	cookie uint64 // starts the data if there is room
 	packet []byte // the request
 	Buf    []byte
 }
 
-// NewICMP opens a socket for echoes with size bytes of data. The kernel has two
-// kinds: the datagram kind, for groups in net.ipv4.ping_group_range (icmp(7)), and
-// the raw kind, for CAP_NET_RAW.
+// NewICMP opens a socket for echoes with size bytes of data. The kernel offers two
+// kinds: datagram sockets for the groups in net.ipv4.ping_group_range (icmp(7)), raw
+// sockets for CAP_NET_RAW.
 func NewICMP(to netip.Addr, size int) (*ICMP, error) {
 	s := &ICMP{v6: to.Is6(), id: uint16(rand.Uint32()), cookie: rand.Uint64(), Buf: make([]byte, 1<<16)}
 	proto := unix.IPPROTO_ICMP
@@ -64,8 +64,8 @@ func NewICMP(to netip.Addr, size int) (*ICMP, error) {
 	return s, nil
 }
 
-// prepare makes the kernel drop what is not a reply from the address; without
-// that a raw socket sees all ICMP of the machine.
+// prepare makes the kernel drop everything but replies from the address; otherwise a
+// raw socket sees all ICMP of the machine.
 func (s *ICMP) prepare(to netip.Addr) error {
 	if s.Raw && s.v6 {
 		var f unix.ICMPv6Filter // a set bit blocks its type
@@ -90,9 +90,10 @@ func (s *ICMP) prepare(to netip.Addr) error {
 	return nil
 }
 
+// Send sends the request with a sequence number.
 func (s *ICMP) Send(seq uint16) unix.Errno {
 	binary.BigEndian.PutUint16(s.packet[6:], seq)
-	if !s.v6 { // the kernel computes that of ICMPv6, which covers addresses
+	if !s.v6 { // the kernel computes ICMPv6's, which covers addresses
 		s.packet[2], s.packet[3] = 0, 0
 		binary.BigEndian.PutUint16(s.packet[2:], checksum(s.packet))
 	}
@@ -102,7 +103,7 @@ func (s *ICMP) Send(seq uint16) unix.Errno {
 
 // Parse returns the sequence number of a reply to one of our requests.
 func (s *ICMP) Parse(b []byte) (seq uint16, ok bool) {
-	if s.Raw && !s.v6 { // raw IPv4 sockets see the IP header
+	if s.Raw && !s.v6 { // raw IPv4 sockets include the IP header
 		if len(b) < 20 {
 			return 0, false
 		}
@@ -119,8 +120,8 @@ func (s *ICMP) Parse(b []byte) (seq uint16, ok bool) {
 	if len(b) != len(s.packet) || b[0] != reply || b[1] != 0 {
 		return 0, false
 	}
-	// A datagram socket has an identifier of the kernel's choice, and sees its
-	// own replies alone.
+	// The kernel chooses the identifier of a datagram socket, and shows it only its
+	// own replies.
 	if s.Raw && binary.BigEndian.Uint16(b[4:]) != s.id {
 		return 0, false
 	}

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Message receives datagrams and answers them without allocating: the
-// functions of x/sys/unix make a new address for every datagram. It must not be
-// copied, since its header points into it.
+// A Message receives datagrams and answers them without allocating; the functions of
+// x/sys/unix allocate an address per datagram. It must not be copied: its header points
+// into it.
 type Message struct {
 	Buf     []byte
 	Name    unix.RawSockaddrAny
@@ -29,8 +29,8 @@ func NewMessage() *Message {
 	return m
 }
 
-// Recv waits for a datagram. drops is how many datagrams the socket had dropped
-// when this one was put into its buffer (SO_RXQ_OVFL, socket(7)).
+// Recv waits for a datagram. drops is the number of datagrams that the socket had
+// dropped when the kernel queued this one (SO_RXQ_OVFL, socket(7)).
 func (m *Message) Recv(fd, flags int) (n int, drops uint32, errno unix.Errno) {
 	m.Hdr.Namelen = unix.SizeofSockaddrAny
 	m.Hdr.SetControllen(len(m.control))
@@ -41,8 +41,8 @@ func (m *Message) Recv(fd, flags int) (n int, drops uint32, errno unix.Errno) {
 	return int(r), m.drops(), 0
 }
 
-// drops finds the counter in the ancillary data. The kernel adds it only when it
-// is not zero, and no other option that adds data is set on these sockets.
+// drops finds the counter in the ancillary data. The kernel adds it only when it is not
+// zero, and these sockets have no other option set that adds data.
 func (m *Message) drops() uint32 {
 	if int(m.Hdr.Controllen) < unix.CmsgLen(4) {
 		return 0
@@ -54,15 +54,14 @@ func (m *Message) drops() uint32 {
 	return *(*uint32)(unsafe.Pointer(&m.control[unix.CmsgLen(0)]))
 }
 
-// Answer sends the first n bytes of the buffer to where the last datagram came
-// from.
+// Answer sends the first n bytes of the buffer to the sender of the last datagram.
 func (m *Message) Answer(fd, n int) unix.Errno {
 	_, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&m.Buf[0])), uintptr(n),
 		unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(&m.Name)), uintptr(m.Hdr.Namelen))
 	return errno
 }
 
-// From returns where the last datagram came from, without a zone.
+// From returns the sender of the last datagram, without a zone.
 func (m *Message) From() netip.Addr {
 	switch m.Name.Addr.Family {
 	case unix.AF_INET:
@@ -84,12 +83,13 @@ func Send(fd int, b []byte) (int, unix.Errno) {
 // Recv reads from a connected socket into b, which must not be empty.
 func Recv(fd int, b []byte) (int, unix.Errno) { return RecvFlags(fd, b, 0) }
 
+// RecvFlags is Recv with flags.
 func RecvFlags(fd int, b []byte, flags int) (int, unix.Errno) {
 	n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(flags), 0, 0)
 	return int(n), errno
 }
 
-// Again reports that a call ended without result because its time was up, or a
-// signal came after all: neither is an answer, and both are a moment to look
-// whether to stop.
+// Again reports that a call returned without a result because its timeout passed or a
+// signal arrived after all. Neither is an answer; both are a moment to check whether to
+// stop.
 func Again(errno unix.Errno) bool { return errno == unix.EAGAIN || errno == unix.EINTR }

@@ -9,16 +9,15 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// Pace holds what a TCP socket sends to bit/s of payload, and returns the rate in
-// effect. The kernel spaces segments itself where no fq does (SO_MAX_PACING_RATE,
-// sk_setsockopt in net/core/sock.c; tcp_update_skb_after_send in
-// net/ipv4/tcp_output.c charges the payload, from the eleventh segment on), since
-// Linux 4.13; it takes 64 bits since 4.20. Slower streams get smaller segments: about what they send in a
-// millisecond (tcp_tso_autosize).
+// Pace limits what a TCP socket sends to bits per second of payload and returns the
+// rate in effect. Without fq the kernel spaces segments itself since Linux 4.13
+// (SO_MAX_PACING_RATE, sk_setsockopt in net/core/sock.c; tcp_update_skb_after_send in
+// net/ipv4/tcp_output.c charges the payload from the eleventh segment on), at rates of
+// 64 bits since 4.20. Slower streams get smaller segments, about a millisecond of data
+// each (tcp_tso_autosize).
 //
-// What is unsent is kept to a hundredth of a second (TCP_NOTSENT_LOWAT, tcp(7)).
-// The send buffer, which grows to megabytes, would take as long to drain as the
-// rate is low.
+// Unsent data is limited to a hundredth of a second (TCP_NOTSENT_LOWAT, tcp(7)). The
+// send buffer grows to megabytes, which a slow stream would take long to drain.
 func Pace(fd int, bits float64) (float64, error) {
 	bytes := uint64(bits / 8)
 	if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, bytes); err != nil {

@@ -9,32 +9,31 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A Sender sends datagrams over a path, either as fast as it can or on a
-// schedule of absolute times: datagram k is due at k times the interval. A
-// sender that falls behind catches up, and what it cannot catch up with by the
-// end was offered and not sent.
+// A Sender sends datagrams over a path, as fast as it can or on a schedule of absolute
+// times: datagram k is due at k times the interval. A sender that falls behind catches
+// up; datagrams that it cannot send by the end count as offered, not as sent.
 type Sender struct {
 	Path     Path
 	Batch    int     // datagrams per call; 0 is 1
 	Interval float64 // ns; 0 is no schedule
-	Whole    bool    // what is too large is never fragmented
+	Whole    bool    // never fragment: too large a datagram is an error
 	First    uint64  // number of the first datagram of the next run
 	Stop     *Stopper
 
 	Offered, Sent            int64
-	Took                     int64 // ns of sending: the whole window, and more when the last call took longer
-	Refused                  int64 // datagrams that a queue of this machine did not take, or that were too large
+	Took                     int64 // ns of sending: the whole window, longer if the last call was
+	Refused                  int64 // datagrams that a queue of this machine refused, or that were too large
 	noBuffer, full, tooLarge int64 // attempts that failed with ENOBUFS, EAGAIN, EMSGSIZE
 }
 
-// SpinBelow is how long before its time a datagram is waited for by looking at
-// the clock: waking up from a sleep takes about this long.
+// SpinBelow is how long before its time a sender stops sleeping and watches the clock
+// instead: waking up takes about this long.
 const SpinBelow = 60_000 // ns
 
-// Run sends for d nanoseconds and counts from zero. On a schedule a batch leaves
-// when its first datagram is due, the others ahead of their time. ENOBUFS, EAGAIN
-// and EMSGSIZE cost what was tried; any other error ends the run, for the server
-// or the way to it is gone, and so does EMSGSIZE where nothing will be fragmented.
+// Run sends for d nanoseconds, counting from zero. On a schedule a batch leaves when
+// its first datagram is due, so the others are early. ENOBUFS, EAGAIN and EMSGSIZE cost
+// only what was tried. Any other error ends the run because the server or the route to
+// it is gone, and so does EMSGSIZE if Whole.
 func (x *Sender) Run(k wire.Kind, d int64) error {
 	x.Offered, x.Sent, x.Refused, x.noBuffer, x.full, x.tooLarge = 0, 0, 0, 0, 0, 0
 	begin := Now()
@@ -73,7 +72,7 @@ func (x *Sender) Run(k wire.Kind, d int64) error {
 	return nil
 }
 
-// forgive counts an error of n attempts that says nothing of the next ones.
+// forgive counts an error of n attempts that says nothing about the next ones.
 func (x *Sender) forgive(errno unix.Errno, n int64) bool {
 	switch {
 	case errno == unix.ENOBUFS:
@@ -88,17 +87,18 @@ func (x *Sender) forgive(errno unix.Errno, n int64) bool {
 	return true
 }
 
-// wait returns at the time until, when t is now: it sleeps, and looks at the
-// clock for the last moment. It returns the time.
+// wait sleeps until shortly before a time, then watches the clock, and returns the
+// time; t is now.
 func (x *Sender) wait(t, until int64) int64 {
 	for ; t < until && !x.Stop.Stopped(); t = Now() {
 		if left := until - t; left > SpinBelow {
-			HotNap(time.Duration(min(left-SpinBelow, int64(Tick)))) // a nap cut short is followed by another
+			HotNap(time.Duration(min(left-SpinBelow, int64(Tick)))) // a nap cut short is repeated
 		}
 	}
 	return t
 }
 
+// Errors returns the failed attempts by error.
 func (x *Sender) Errors() map[string]int64 {
 	return map[string]int64{"ENOBUFS": x.noBuffer, "EAGAIN": x.full, "EMSGSIZE": x.tooLarge}
 }

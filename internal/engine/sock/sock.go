@@ -21,8 +21,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// Listen binds a socket to at. An IPv6 socket takes IPv6 alone, unless it is bound
-// to any address.
+// Listen binds a socket to at. An IPv6 socket takes only IPv6 unless it is bound to the
+// unspecified address.
 func Listen(kind int, at netip.AddrPort) (int, error) {
 	fd, err := unix.Socket(Family(at.Addr()), kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -32,9 +32,9 @@ func Listen(kind int, at netip.AddrPort) (int, error) {
 		unix.Close(fd)
 		switch {
 		case errors.Is(err, unix.EADDRINUSE):
-			err = fmt.Errorf("%w: another program listens there; end it, or give another port", err)
+			err = fmt.Errorf("%w: another program is listening there; stop it, or choose another port", err)
 		case errors.Is(err, unix.EADDRNOTAVAIL):
-			err = fmt.Errorf("%w: this machine has no such address: ip addr lists them", err)
+			err = fmt.Errorf("%w: this machine does not have the address; ip addr lists those that it has", err)
 		}
 		return -1, fmt.Errorf("listen %v: %w", at, err)
 	}
@@ -42,7 +42,7 @@ func Listen(kind int, at netip.AddrPort) (int, error) {
 }
 
 func bindListen(fd, kind int, at netip.AddrPort) error {
-	if kind == unix.SOCK_STREAM { // for UDP it would let two servers share a port
+	if kind == unix.SOCK_STREAM { // for UDP this would let two servers share a port
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
 			return err
 		}
@@ -77,10 +77,10 @@ func SetTimeouts(fd int, d time.Duration) error {
 	return nil
 }
 
-// SetBuffer asks for a buffer of size bytes, 0 leaving what the kernel chose,
-// and returns the size in effect. opt is SO_SNDBUF or SO_RCVBUF. The kernel
-// doubles what it is asked for, to pay for its bookkeeping, and bounds it by
-// net.core.{w,r}mem_max unless the caller is privileged (socket(7)).
+// SetBuffer asks for a buffer of size bytes and returns the size in effect; with size 0
+// it only reads it. opt is SO_SNDBUF or SO_RCVBUF. The kernel doubles the request to
+// cover its bookkeeping, and caps it at net.core.{w,r}mem_max unless the caller is
+// privileged (socket(7)).
 func SetBuffer(fd, opt, size int) (int, error) {
 	force := map[int]int{unix.SO_SNDBUF: unix.SO_SNDBUFFORCE, unix.SO_RCVBUF: unix.SO_RCVBUFFORCE}[opt]
 	if size > 0 && unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
@@ -95,8 +95,8 @@ func SetBuffer(fd, opt, size int) (int, error) {
 	return got, nil
 }
 
-// SetDSCP sets the code point of what the socket sends (RFC 2474), and returns the
-// one in effect.
+// SetDSCP sets the code point of outgoing packets (RFC 2474) and returns the one in
+// effect.
 func SetDSCP(fd int, v6 bool, dscp int) (int, error) {
 	level, opt := unix.IPPROTO_IP, unix.IP_TOS
 	if v6 {
@@ -112,8 +112,8 @@ func SetDSCP(fd int, v6 bool, dscp int) (int, error) {
 	return got >> 2, nil
 }
 
-// SetCC sets the congestion control of a TCP socket, "" leaving the machine's
-// default, and returns the one in effect.
+// SetCC sets the congestion control of a TCP socket and returns the one in effect; ""
+// keeps the machine's default.
 func SetCC(fd int, name string) (string, error) {
 	if name != "" {
 		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name); err != nil {
@@ -154,6 +154,7 @@ func ConnectTCP(ctx context.Context, fd int, server netip.AddrPort, timeout time
 	return unix.SetNonblock(fd, false)
 }
 
+// WaitConnected waits until connecting has succeeded or failed.
 func WaitConnected(ctx context.Context, fd int, deadline int64) error {
 	for Now() < deadline {
 		if ctx.Err() != nil {
@@ -175,16 +176,16 @@ func WaitConnected(ctx context.Context, fd int, deadline int64) error {
 	return unix.ETIMEDOUT
 }
 
-// CloseAll closes every descriptor; a close that fails changes no measurement.
+// CloseAll closes every descriptor; a failure to close changes no measurement.
 func CloseAll(fds []int) {
 	for _, fd := range fds {
 		unix.Close(fd)
 	}
 }
 
-// SetDiscover sets how path MTU discovery treats what is sent (ip(7)):
-// IP_PMTUDISC_PROBE sets DF and ignores what the route has learned,
-// IP_PMTUDISC_WANT is the default. IPv6 has the same values.
+// SetDiscover sets how path MTU discovery treats outgoing packets (ip(7)):
+// IP_PMTUDISC_PROBE sets DF and ignores what the route has learned, IP_PMTUDISC_WANT is
+// the default. IPv6 has the same values.
 func SetDiscover(fd int, v6 bool, mode int) error {
 	level, opt := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
 	if v6 {
@@ -196,7 +197,8 @@ func SetDiscover(fd int, v6 bool, mode int) error {
 	return nil
 }
 
-// DialUDP makes the client's socket. It does not wait for the server.
+// DialUDP returns a connected socket that reports errors, and its send buffer's size in
+// effect. It does not wait for the server.
 func DialUDP(server netip.AddrPort, sndBuf int, timeout time.Duration) (fd, got int, err error) {
 	fd, err = unix.Socket(Family(server.Addr()), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Family returns AF_INET or AF_INET6.
 func Family(a netip.Addr) int {
 	if a.Is4() {
 		return unix.AF_INET
@@ -15,7 +16,7 @@ func Family(a netip.Addr) int {
 	return unix.AF_INET6
 }
 
-// Sockaddr returns the kernel's form. A zone must be a number.
+// Sockaddr returns the kernel's form of an address. A zone must be a number.
 func Sockaddr(ap netip.AddrPort) unix.Sockaddr {
 	if ap.Addr().Is4() {
 		return &unix.SockaddrInet4{Port: int(ap.Port()), Addr: ap.Addr().As4()}
@@ -24,8 +25,8 @@ func Sockaddr(ap netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16(), ZoneId: uint32(zone)}
 }
 
-// AddrPort is the inverse of sockaddr. An IPv4 address inside an IPv6 one, as a
-// socket for both has it, is the IPv4 address.
+// AddrPort is the inverse of Sockaddr. An IPv4 address inside an IPv6 one, as
+// dual-stack sockets return it, becomes IPv4.
 func AddrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:

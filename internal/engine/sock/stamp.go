@@ -10,22 +10,22 @@ import (
 )
 
 // The kernel stamps packets on request, with CLOCK_REALTIME
-// (Documentation/networking/timestamping.rst). Of those stamps two are used:
+// (Documentation/networking/timestamping.rst). The engine uses two of those stamps:
 //
 //   - sending, SCHED: taken when the packet is handed to its first device
 //     (__dev_queue_xmit, net/core/dev.c), before any queueing discipline and any
 //     encapsulation. SOFTWARE is later, in the driver of the last device, and
-//     would count an encapsulation of the sender's to the application. SCHED
-//     needs no driver's help. Of a packet that crosses several devices of the
-//     sender the first stamp counts.
+//     would charge the sender's encapsulation to the application. SCHED needs no
+//     help from a driver. If a packet crosses several devices of the sender, its
+//     first stamp counts.
 //   - receiving, SOFTWARE: taken when the packet enters the namespace of the
-//     socket (net_timestamp_check, net/core/dev.c). Where the device that takes
-//     off the encapsulation is in that namespace too, taking it off comes later.
+//     socket (net_timestamp_check, net/core/dev.c). If the device that
+//     decapsulates is in that namespace too, decapsulation comes later.
 const (
 	// OPT_ID numbers the stamps of sending: datagrams with a stamp from 0, or
-	// bytes of a stream. OPT_TSONLY returns a stamp without the packet, for
-	// which no privilege is needed. OPT_STATS is not set: it would add
-	// statistics to every stamp.
+	// bytes of a stream. OPT_TSONLY returns a stamp without the packet, which
+	// needs no privilege. OPT_STATS stays off: it would add statistics to every
+	// stamp.
 	socketStamps = unix.SOF_TIMESTAMPING_SOFTWARE | unix.SOF_TIMESTAMPING_RX_SOFTWARE |
 		unix.SOF_TIMESTAMPING_OPT_ID | unix.SOF_TIMESTAMPING_OPT_TSONLY
 	messageStamp = unix.SOF_TIMESTAMPING_TX_SCHED
@@ -34,25 +34,25 @@ const (
 	originTimestamping = 4 // SO_EE_ORIGIN_TIMESTAMPING, the same file
 )
 
-// A Stamped sends and receives messages without allocating, and reads when
-// the kernel saw them. It must not be copied, since its headers point into it.
+// A Stamped sends and receives messages without allocating, and reads when the kernel
+// saw them. It must not be copied: its headers point into it.
 type Stamped struct {
 	Fd   int
-	On   bool  // received messages are to have stamps
-	Live bool  // one had
-	Rx   int64 // when the kernel got the last message, ns since 1970; 0 when it did not say
+	On   bool  // received messages carry stamps
+	Live bool  // one did
+	Rx   int64 // when the kernel received the last message, ns since 1970; 0: unknown
 
-	from    *unix.RawSockaddrAny // where the last datagram came from; nil on a connected socket
+	from    *unix.RawSockaddrAny // sender of the last datagram; nil on a connected socket
 	FromLen uint32
 
 	iov     unix.Iovec
 	hdr     unix.Msghdr
 	control [256]byte
-	ask     [64]byte // the control message that asks for a stamp
+	ask     [64]byte // control message that asks for a stamp
 	askLen  int
 }
 
-// NewStamped wraps fd. from, unless it is nil, takes the addresses of datagrams.
+// NewStamped wraps fd. Unless it is nil, from receives the addresses of datagrams.
 func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
 	s := &Stamped{Fd: fd, from: from, askLen: unix.CmsgSpace(4)}
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&s.ask[0]))
@@ -64,10 +64,10 @@ func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
 	return s
 }
 
-// TurnOn makes the kernel stamp what is received, and number the stamps of
-// sending from 0.
+// TurnOn makes the kernel stamp received messages, and number the stamps of sending
+// from 0.
 func (s *Stamped) TurnOn() error {
-	// Only turning OPT_ID on sets the number back.
+	// Only turning OPT_ID on resets the number.
 	if err := s.TurnOff(); err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (s *Stamped) TurnOn() error {
 	return nil
 }
 
-// TurnOff also forgets the stamps that nobody has read.
+// TurnOff also discards stamps that nobody has read.
 func (s *Stamped) TurnOff() error {
 	s.On = false
 	if err := unix.SetsockoptInt(s.Fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0); err != nil {
@@ -88,7 +88,7 @@ func (s *Stamped) TurnOff() error {
 	return nil
 }
 
-// Recv reads into b, which must not be empty, and the stamp as well when it is to.
+// Recv reads into b, which must not be empty; with stamp it also reads the time stamp.
 func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	s.Rx = 0
 	if !stamp && flags&unix.MSG_DONTWAIT != 0 {
@@ -116,8 +116,8 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	return n, 0
 }
 
-// recvMessage looks for a message without telling the runtime, or waits for one
-// and tells it. See hot.go.
+// recvMessage polls for a message without telling the runtime, or tells it and waits.
+// See hot.go.
 func (s *Stamped) recvMessage(flags uintptr) (int, unix.Errno) {
 	if flags&unix.MSG_DONTWAIT != 0 {
 		return hotRecvMessage(s.Fd, &s.hdr, flags)
@@ -126,8 +126,8 @@ func (s *Stamped) recvMessage(flags uintptr) (int, unix.Errno) {
 	return int(n), errno
 }
 
-// Send writes b, which must not be empty, to where the last datagram came from,
-// or to the peer of a connected socket. stamp asks for a stamp of sending.
+// Send writes b, which must not be empty, to the sender of the last datagram, or to the
+// peer of a connected socket. With stamp it asks for a stamp of sending.
 func (s *Stamped) Send(b []byte, stamp bool) (int, unix.Errno) {
 	switch {
 	case !stamp && s.from == nil:
@@ -155,9 +155,9 @@ func (s *Stamped) point(b, control []byte) {
 	s.hdr.SetControllen(len(control))
 }
 
-// Sent returns the next stamp of sending from the error queue, and false when
-// there is none now. It never blocks. Errors of the network that stand between
-// stamps are dropped: the next call on the socket tells of them.
+// Sent returns the next stamp of sending from the error queue; ok is false when there
+// is none yet. It never blocks. It drops network errors between stamps: the next call
+// on the socket returns them.
 func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	var none [1]byte
 	for {
@@ -172,8 +172,8 @@ func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	}
 }
 
-// parseReceived returns the time of receiving from a message's control data; 0
-// when there is none.
+// parseReceived returns the time of receipt from a message's control data, 0 if it has
+// none.
 func parseReceived(b []byte) (t int64) {
 	for len(b) > 0 {
 		level, kind, data, rest := nextControl(b)
@@ -185,8 +185,8 @@ func parseReceived(b []byte) (t int64) {
 	return t
 }
 
-// parseSent reads the control data of a stamp of sending, and reports false for
-// whatever else an error queue may hold.
+// parseSent reads the control data of a stamp of sending; ok is false for anything else
+// that an error queue can hold.
 func parseSent(b []byte) (id uint32, t int64, ok bool) {
 	for len(b) > 0 {
 		level, kind, data, rest := nextControl(b)
@@ -205,8 +205,8 @@ func parseSent(b []byte) (id uint32, t int64, ok bool) {
 	return id, t, ok && t > 0
 }
 
-// parseStamp reads the first of the three times of a struct scm_timestamping,
-// the only one that software fills.
+// parseStamp reads the first of the three times of a struct scm_timestamping, the only
+// one that software fills.
 func parseStamp(b []byte) int64 {
 	if len(b) < 16 {
 		return 0
@@ -218,8 +218,8 @@ func parseStamp(b []byte) int64 {
 	return sec*1e9 + nsec
 }
 
-// nextControl cuts the first control message off b (cmsg(3), on 64-bit machines).
-// A malformed one ends the list.
+// nextControl cuts the first control message off b (cmsg(3), on 64-bit machines). A
+// malformed message ends the list.
 func nextControl(b []byte) (level, kind int32, data, rest []byte) {
 	head := unix.CmsgLen(0)
 	if len(b) < head {
@@ -233,8 +233,8 @@ func nextControl(b []byte) (level, kind int32, data, rest []byte) {
 	return level, kind, b[head:n], b[min(unix.CmsgSpace(int(n)-head), len(b)):]
 }
 
-// Wall returns what the clock of the kernel's stamps showed at the moment t of
-// now, nanoseconds since 1970.
+// Wall returns what the clock of the kernel's stamps showed at time t of Now, in
+// nanoseconds since 1970.
 func Wall(t int64) int64 {
 	x := time.Now()
 	return x.UnixNano() - (int64(x.Sub(epoch)) - t)

@@ -12,9 +12,9 @@ import (
 
 // A Path hands datagrams to the kernel.
 type Path interface {
-	// Send sends up to n datagrams, n being 1 at least and the batch at most,
-	// numbered from seq and marked with the time t. It returns how many the
-	// kernel took, and of how many the fate is known now. It must not allocate.
+	// Send sends up to n datagrams, at least 1 and at most the batch, numbered from
+	// seq and marked with time t. It returns how many the kernel took, and for how
+	// many the outcome is now known. It must not allocate.
 	Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno)
 }
 
@@ -25,17 +25,17 @@ func NewPath(fd int, run uint32, m event.Mode) (Path, error) {
 	case event.SendMmsg:
 		return newMmsgPath(fd, b), nil
 	case event.SendGSO:
-		// From here on whatever is longer than one datagram is cut into such.
+		// From now on the kernel cuts longer buffers into such datagrams.
 		err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, m.Size)
 		if err != nil {
-			return nil, fmt.Errorf("gso of %d bytes: %w%s", m.Size, err, Lacks(err, "UDP_SEGMENT, which came with Linux 4.18", "send single or mmsg"))
+			return nil, fmt.Errorf("gso of %d bytes: %w%s", m.Size, err, Lacks(err, "UDP_SEGMENT, which came with Linux 4.18", "use --send single or mmsg"))
 		}
 		return &gsoPath{fd, b}, nil
 	}
 	return &singlePath{fd, b}, nil
 }
 
-// Lacks explains an error of setsockopt when the kernel does not know the option.
+// Lacks explains an error of setsockopt if the kernel does not know the option.
 func Lacks(err error, what, instead string) string {
 	if errors.Is(err, unix.ENOPROTOOPT) {
 		return fmt.Sprintf(": this kernel lacks %s; %s", what, instead)
@@ -43,15 +43,15 @@ func Lacks(err error, what, instead string) string {
 	return ""
 }
 
-// datagrams are the bytes of a batch, one datagram after another.
+// datagrams holds the bytes of a batch, one datagram after another.
 type datagrams struct {
 	run  uint32
 	size int
 	buf  []byte
 }
 
-// stamp writes the headers of n datagrams and returns their bytes. They leave in
-// one call, so they share its time.
+// stamp writes the headers of n datagrams and returns their bytes. They leave in one
+// call, so they share one time.
 func (d *datagrams) stamp(k wire.Kind, seq uint64, n int, t int64) []byte {
 	h := wire.Header{Kind: k, Run: d.run, Seq: seq, Sent: uint64(t) & wire.Mask40}
 	for i := range n {
@@ -107,10 +107,10 @@ func (p *mmsgPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried in
 	return sent, sent, 0
 }
 
-// why returns the error of the datagram at which sendmmsg stopped. After a success
-// the call does not tell it (__sys_sendmmsg, net/socket.c), and an answer by ICMP to
-// the datagram before is then no longer pending: a server that is gone would never
-// be noticed. The error queue has it; what is not there was refused for want of room.
+// why returns the error of the datagram at which sendmmsg stopped. The call does not
+// return it after a success (__sys_sendmmsg, net/socket.c), and then an ICMP answer to
+// the datagram before is no longer pending: a server that is gone would go unnoticed.
+// The error queue has it; a datagram without an entry was refused for lack of room.
 func (p *mmsgPath) why() unix.Errno {
 	if e, ok := p.errors.next(); ok {
 		return unix.Errno(e.Errno)
@@ -124,10 +124,10 @@ type gsoPath struct {
 	datagrams
 }
 
-// Send counts a buffer of which a queue on this machine refused something as
-// sent: the kernel may have cut it before that queue, let part of it pass, and
-// told of the last piece alone (dev_hard_start_xmit, net/core/dev.c). What did
-// not arrive is then a loss of the path.
+// Send counts a buffer as sent even if a queue of this machine refused part of it: the
+// kernel may have cut it before that queue, let some pieces pass, and reported only the
+// last (dev_hard_start_xmit, net/core/dev.c). Pieces that did not arrive are then
+// losses of the path.
 func (p *gsoPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno) {
 	_, errno = HotSend(p.fd, p.stamp(k, seq, n, t), 0)
 	if errno != 0 && errno != unix.ENOBUFS {
@@ -136,18 +136,18 @@ func (p *gsoPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int
 	return n, n, errno
 }
 
-// ExplainSend adds to an error of sending what it means on this path.
+// ExplainSend adds to an error of sending what it means in mode m.
 func ExplainSend(m event.Mode, err error) error {
 	if m.Send != event.SendGSO {
 		return err
 	}
 	switch {
 	case errors.Is(err, unix.EINVAL) && m.Batch > event.DefaultGSO:
-		return fmt.Errorf("%w: this kernel may take %d datagrams per buffer and not %d (UDP_MAX_SEGMENTS), or %d bytes do not fit into one packet of the path", err, event.DefaultGSO, m.Batch, m.Size)
+		return fmt.Errorf("%w: this kernel may take only %d datagrams per buffer, not %d (UDP_MAX_SEGMENTS), or %d bytes do not fit into one packet of the path", err, event.DefaultGSO, m.Batch, m.Size)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EMSGSIZE):
-		return fmt.Errorf("%w: gso does not fragment, and a datagram of %d bytes with its headers may not fit the MTU of the path: lower --size, or send single or mmsg", err, m.Size)
+		return fmt.Errorf("%w: gso does not fragment, and a datagram of %d bytes with its headers may not fit the MTU of the path: lower --size, or use --send single or mmsg", err, m.Size)
 	case errors.Is(err, unix.EIO):
-		return fmt.Errorf("%w: gso needs a route without IPsec whose device can compute checksums: send single or mmsg", err)
+		return fmt.Errorf("%w: gso needs a route without IPsec whose device can compute checksums: use --send single or mmsg", err)
 	}
 	return err
 }

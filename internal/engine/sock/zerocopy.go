@@ -7,18 +7,18 @@ import (
 )
 
 // A Zerocopy sends on a connection with MSG_ZEROCOPY
-// (Documentation/networking/msg_zerocopy.rst): the kernel reads the caller's
-// memory until it tells on the error queue that it is done. It must not be copied.
+// (Documentation/networking/msg_zerocopy.rst): the kernel reads the caller's memory
+// until it reports completion on the error queue. It must not be copied.
 type Zerocopy struct {
 	fd     int
-	begun  int64 // calls that the kernel took
-	Done   int64 // and of which it has told the end
-	Copied int64 // and of these, that it copied after all
+	begun  int64 // calls that the kernel accepted
+	Done   int64 // of these, calls that it has reported complete
+	Copied int64 // of these, calls for which it copied after all
 	queue  *errQueue
 }
 
-// zerocopyAhead is how many calls are under way before notices are read: each
-// takes memory of net.core.optmem_max, 128 KiB, until it is told.
+// zerocopyAhead is how many calls may be under way before notices are read: each takes
+// up net.core.optmem_max, 128 KiB, until the kernel reports it.
 const zerocopyAhead = 32
 
 func NewZerocopy(fd int) (*Zerocopy, error) {
@@ -28,7 +28,7 @@ func NewZerocopy(fd int) (*Zerocopy, error) {
 	return &Zerocopy{fd: fd, queue: newErrQueue(fd)}, nil
 }
 
-// Send sends b. EAGAIN means that nothing was taken within a tick.
+// Send sends b. EAGAIN means that the kernel took nothing within a Tick.
 func (z *Zerocopy) Send(b []byte) (int, unix.Errno) {
 	if z.begun-z.Done >= zerocopyAhead {
 		z.Reap()
@@ -41,9 +41,9 @@ func (z *Zerocopy) Send(b []byte) (int, unix.Errno) {
 		if errno != unix.ENOBUFS || z.begun == z.Done {
 			return n, errno
 		}
-		// No room for another notice, or for locked memory: some must come first.
+		// No room for another notice or for locked memory: some must complete first.
 		if z.Reap() == 0 {
-			hotPoll(z.fd, 0) // POLLERR is always waited for
+			hotPoll(z.fd, 0) // POLLERR is always polled for
 			if z.Reap() == 0 {
 				return 0, unix.EAGAIN
 			}
@@ -51,7 +51,7 @@ func (z *Zerocopy) Send(b []byte) (int, unix.Errno) {
 	}
 }
 
-// Reap reads the notices that are there and returns how many calls they tell of.
+// Reap reads the notices that are there and returns how many calls they cover.
 func (z *Zerocopy) Reap() int64 {
 	before := z.Done
 	for {
@@ -67,7 +67,7 @@ func (z *Zerocopy) Reap() int64 {
 	}
 }
 
-// readNotice reads a notice: a range of calls that have ended.
+// readNotice decodes a notice: a range of completed calls.
 func readNotice(e unix.SockExtendedErr) (calls int64, copied bool) {
 	if e.Origin != unix.SO_EE_ORIGIN_ZEROCOPY || e.Errno != 0 {
 		return 0, false
@@ -75,10 +75,10 @@ func readNotice(e unix.SockExtendedErr) (calls int64, copied bool) {
 	return int64(e.Data-e.Info) + 1, e.Code&unix.SO_EE_CODE_ZEROCOPY_COPIED != 0 // modulo 2^32
 }
 
-// Explain adds to an error of send what may be the matter; without z it adds nothing.
+// Explain adds the likely cause to an error of Send; with a nil z it adds nothing.
 func (z *Zerocopy) Explain(errno unix.Errno) error {
 	if z != nil && errno == unix.ENOBUFS {
-		return fmt.Errorf("%w: the kernel may lock no memory for --zerocopy: raise ulimit -l or net.core.optmem_max, or lower --size", errno)
+		return fmt.Errorf("%w: the kernel cannot lock memory for --zerocopy: raise ulimit -l or net.core.optmem_max, or lower --size", errno)
 	}
 	return errno
 }

@@ -7,31 +7,31 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A Receiver counts the measured datagrams of a udp-stream run, or of a phase of
-// udp-search. It does not allocate and makes no system call.
+// A Receiver counts the measured datagrams of a udp-stream run or of a udp-search
+// phase.
 //
-// Datagrams that one read returned have one time of arrival, and those that one
-// call sent have one time of sending. Their jitter is one sample: that of the last
-// datagram of the read, which has waited for the reader least. Where every read
-// returns one datagram, this is RFC 3550 to the letter.
+// Datagrams returned by one read share one arrival time, and datagrams sent by one call
+// share one sending time. Their jitter is one sample: that of the last datagram of the
+// read, which waited for the reader least. If every read returns one datagram, this is
+// RFC 3550 to the letter.
 type Receiver struct {
 	wire.UDPReport
-	Next    uint64 // the smallest sequence number not yet seen or passed
+	Next    uint64 // smallest sequence number not yet seen or passed
 	seen    [seenWindow / 64]uint64
 	transit uint64 // arrival minus sending of the last sample, modulo 2^40
-	last    uint64 // the same of the last datagram
-	least   uint64 // the same of the quickest sample
+	last    uint64 // of the last datagram
+	least   uint64 // of the quickest sample
 	counted int64  // delivered before this read
 	heard   int64  // Span at the last read that delivered any
-	sampled bool   // transit is one
+	sampled bool   // transit is valid
 }
 
-// seenWindow is how many sequence numbers before next are remembered, so that a
-// duplicate is told from a reordered datagram. It is more than a receive buffer
-// or a queue on the path holds.
+// seenWindow is how many sequence numbers before Next are remembered, to tell a
+// duplicate from a reordered datagram. It is more than a receive buffer or a queue on
+// the path holds.
 const seenWindow = 1 << 16
 
-// Add counts a datagram of n bytes that was read at time t. done ends the read.
+// Add counts a datagram of n bytes that was read at time t. Done ends the read.
 func (r *Receiver) Add(h wire.Header, n int, t int64) {
 	if r.duplicate(h.Seq) {
 		r.Duplicates++
@@ -48,7 +48,7 @@ func (r *Receiver) Add(h wire.Header, n int, t int64) {
 	r.Span = t - r.First
 }
 
-// Done ends a read that returned buffers with measured datagrams.
+// Done ends a read whose measured datagrams came in a number of buffers.
 func (r *Receiver) Done(buffers int64) {
 	if buffers == 0 {
 		return
@@ -56,7 +56,7 @@ func (r *Receiver) Done(buffers int64) {
 	r.Reads++
 	r.Buffers += buffers
 	if r.Delivered == r.counted {
-		return // duplicates alone
+		return // only duplicates
 	}
 	r.counted = r.Delivered
 	r.Silence, r.heard = max(r.Silence, r.Span-r.heard), r.Span
@@ -71,8 +71,8 @@ func (r *Receiver) Done(buffers int64) {
 	r.Queue = wire.Diff40(r.last, r.least)
 }
 
-// duplicate marks seq as seen, and reports whether it was. Of a datagram that is
-// older than the window it is not known; it counts as reordered.
+// duplicate marks seq as seen and reports whether it was seen before. For a datagram
+// older than the window nobody knows; it counts as reordered.
 func (r *Receiver) duplicate(seq uint64) bool {
 	bit := uint64(1) << (seq % 64)
 	word := &r.seen[seq/64%uint64(len(r.seen))]
@@ -99,7 +99,7 @@ func (r *Receiver) duplicate(seq uint64) bool {
 	return false
 }
 
-// forget clears the places of next up to seq, which held older numbers.
+// forget clears the places from Next to seq, which held older numbers.
 func (r *Receiver) forget(seq uint64) {
 	if seq-r.Next >= seenWindow {
 		clear(r.seen[:])
@@ -110,17 +110,16 @@ func (r *Receiver) forget(seq uint64) {
 	}
 }
 
-// Silence is the longest time without an arrival, of a window that lasted so many
-// nanoseconds. The server's clock shows neither end of the window: it begins with
-// the request to count, less than a round trip early, and lasts as long as the
-// client's.
+// Silence returns the longest time without an arrival in a window of so many
+// nanoseconds. The server's clock shows neither end of the window: it begins with the
+// request to count, less than a round trip early, and is as long as the client's.
 func Silence(r wire.UDPReport, window int64) int64 {
 	return max(r.Silence, min(r.Wait, window), window-r.Wait-r.Span)
 }
 
-// Received returns how many of the datagrams that were sent in mode m reached the
-// server's socket, and refuses a report that cannot be true. The client made requests
-// of its own, asked in all.
+// Received returns how many of the datagrams sent in mode m reached the server's
+// socket, and refuses an impossible report. asked is the number of requests that the
+// client sent.
 func Received(m event.Mode, asked int, sent int64, r wire.UDPReport) (int64, error) {
 	switch {
 	case r.Error != "":
@@ -134,9 +133,8 @@ func Received(m event.Mode, asked int, sent int64, r wire.UDPReport) (int64, err
 	case r.Reads < 0 || r.Reads > r.Buffers || r.Buffers > r.Delivered+r.Duplicates:
 		return 0, fmt.Errorf("impossible: %d datagrams and %d duplicates in %d buffers and %d reads", r.Delivered, r.Duplicates, r.Buffers, r.Reads)
 	}
-	// The socket's counter also holds requests that were dropped: to begin, after the
-	// one that was answered, and for the report, before it; and duplicates made by the
-	// network.
+	// The socket's counter includes dropped requests (to begin, after the one that was
+	// answered, and for the report, before it) and duplicates made by the network.
 	dropped := r.Dropped
 	if m.Recv == event.RecvGRO {
 		dropped = min(dropped*perBuffer(m, r), sent-r.Delivered)
@@ -151,10 +149,10 @@ func Received(m event.Mode, asked int, sent int64, r wire.UDPReport) (int64, err
 	return received, nil
 }
 
-// perBuffer is how many datagrams a buffer holds that the server's socket dropped:
-// as many as those that it did not. With UDP_GRO the kernel counts drops by the
-// buffer (__udp_enqueue_schedule_skb, net/ipv4/udp.c). A batch that is sent by gso
-// and crosses no device that cuts it is one buffer, and then this is exact.
+// perBuffer estimates how many datagrams a dropped buffer held: as many as the buffers
+// that were not dropped. With UDP_GRO the kernel counts drops by the buffer
+// (__udp_enqueue_schedule_skb, net/ipv4/udp.c). The estimate is exact for gso batches
+// that cross no device that cuts them.
 func perBuffer(m event.Mode, r wire.UDPReport) int64 {
 	if r.Buffers == 0 {
 		return int64(max(m.Batch, 1))

@@ -14,24 +14,23 @@ import (
 // MaxSamples bounds the stamped requests of a run.
 const MaxSamples = 1 << 14
 
-// A Sample is a request that is stamped. Times are ns since 1970 on the own
-// clock, 0 while they are not known. The client's rx is that of the reply, the
-// server's that of the request.
+// A Sample is a stamped request. Times are ns since 1970 on this machine's clock, 0
+// while unknown. Rx is that of the reply at the client, of the request at the server.
 type Sample struct {
 	Seq   uint64
-	Id    uint32 // by which the kernel calls the stamp of sending
-	Start int64  // before sending; no stamp of it can be earlier
+	ID    uint32 // the kernel's number for the stamp of sending
+	Start int64  // before sending; no stamp can be earlier
 	tx    int64  // handed to the first device
 	Rx    int64  // received by the machine
 	Got   int64  // and by the program
-	Rtt   int64  // ns; the client's, on the clock that is never set
+	RTT   int64  // ns, at the client, on the monotonic clock
 }
 
-// Samples matches stamps of sending with what was sent, for they come later.
+// Samples matches stamps of sending with requests, because stamps arrive later.
 type Samples struct {
 	List    []Sample
-	epoch   int // the first of those whose identifiers the kernel still counts
-	pending int // stamps of sending that have not come yet
+	epoch   int // first sample whose identifier the kernel still counts
+	pending int // missing stamps of sending
 }
 
 func NewSamples() Samples { return Samples{List: make([]Sample, 0, MaxSamples)} }
@@ -43,15 +42,15 @@ func (s *Samples) Add(x Sample) {
 	s.pending++
 }
 
-// Restart forgets what is pending: the identifiers begin anew.
+// Restart forgets pending stamps: the kernel numbers anew.
 func (s *Samples) Restart() { s.epoch, s.pending = len(s.List), 0 }
 
-// A Stamper returns the next stamp of sending, and false when there is none now.
+// A Stamper returns the next stamp of sending; ok is false when there is none yet.
 type Stamper interface {
 	Sent() (id uint32, t int64, ok bool)
 }
 
-// Collect reads the stamps that have come, and stops once none is missing: each look
+// Collect reads the stamps that are there, and stops once none is missing: each look
 // into the error queue takes half a microsecond.
 func (s *Samples) Collect(from Stamper) {
 	for s.pending > 0 {
@@ -63,11 +62,11 @@ func (s *Samples) Collect(from Stamper) {
 	}
 }
 
-// sent enters a stamp. The first one of a packet counts. A stamp that is older
-// than the request of its identifier belongs to one that was given up.
+// sent enters a stamp. A packet's first stamp counts. A stamp older than the request
+// with its identifier belongs to a request that was given up.
 func (s *Samples) sent(id uint32, t int64) {
 	for i := len(s.List) - 1; i >= max(s.epoch, len(s.List)-event.MaxInflight); i-- {
-		if x := &s.List[i]; x.Id == id {
+		if x := &s.List[i]; x.ID == id {
 			if x.tx == 0 && t >= x.Start {
 				x.tx = t
 				s.pending--
@@ -77,7 +76,7 @@ func (s *Samples) sent(id uint32, t int64) {
 	}
 }
 
-// A FarSample is what the server knows of a request, ns.
+// A FarSample is what the server knows about a request, ns.
 type FarSample struct {
 	seq  uint64
 	turn int64 // from receiving the request to handing the reply to the first device
@@ -87,10 +86,10 @@ type FarSample struct {
 const (
 	FarHeader = 8                                              // the number of the first sample, and how many there are
 	FarSize   = 16                                             // of a sample: sequence number 8, turn 4, wake 4, most significant byte first
-	FarMost   = (1200 - wire.HeaderSize - FarHeader) / FarSize // samples of a datagram that every path carries whole
+	FarMost   = (1200 - wire.HeaderSize - FarHeader) / FarSize // samples in a datagram that every path carries whole
 )
 
-// Encode appends the samples from a number on, at most most of them.
+// Encode appends at most most samples, starting with number from.
 func (s *Samples) Encode(b []byte, from, most int) []byte {
 	from = min(max(from, 0), len(s.List))
 	b = binary.BigEndian.AppendUint32(b, uint32(from))
@@ -109,8 +108,8 @@ func (s *Samples) Encode(b []byte, from, most int) []byte {
 
 var ErrFar = errors.New("the server's stamps are malformed")
 
-// DecodeFar reads what encode wrote: the samples from a number on, and how many
-// there are altogether.
+// DecodeFar decodes what Encode wrote: the samples, the number of the first, and how
+// many there are in total.
 func DecodeFar(b []byte) (list []FarSample, from, total int, err error) {
 	if len(b) < FarHeader || (len(b)-FarHeader)%FarSize != 0 {
 		return nil, 0, 0, fmt.Errorf("%w: %d bytes", ErrFar, len(b))
@@ -130,23 +129,22 @@ func DecodeFar(b []byte) (list []FarSample, from, total int, err error) {
 	return list, from, total, nil
 }
 
-// A split is what response times consist of. All three parts of one request add
-// up to its response time; medians of parts need not.
-type split struct {
-	Whole *hdrhistogram.Histogram // of the stamped requests; stamps make them longer than others
+// A Split is what response times consist of. The three parts of a request add up to its
+// response time; medians of parts need not.
+type Split struct {
+	Whole *hdrhistogram.Histogram // of the stamped requests; stamps lengthen them
 
-	Path *hdrhistogram.Histogram // from device to namespace, there and back
-	Wake *hdrhistogram.Histogram // from the namespace to the program, at both ends
-	App  *hdrhistogram.Histogram // the rest: programs, and sending down to the device, at both ends
+	Path *hdrhistogram.Histogram // from device to namespace, both directions
+	Wake *hdrhistogram.Histogram // from namespace to program, both ends
+	App  *hdrhistogram.Histogram // the rest: programs, and sending down to the device, both ends
 
 	Incomplete int64 // stamped requests that lack a stamp or a reply
-	Impossible int64 // that have a negative part, or whose clock was set
+	Impossible int64 // stamped requests with a negative part, or whose clock was set
 }
 
-// Join takes apart the response times of the samples for which the server has
-// its stamps. Only differences of one clock are used, so the clocks of the two
-// ends need not agree.
-func (s *Samples) Join(far []FarSample) (p split) {
+// Join splits the response times of the samples for which the server has its stamps. It
+// uses only differences on one clock, so the clocks of the two ends need not agree.
+func (s *Samples) Join(far []FarSample) (p Split) {
 	p.Whole, p.Path, p.Wake, p.App = event.NewHist(), event.NewHist(), event.NewHist(), event.NewHist()
 	bySeq := make(map[uint64]FarSample, len(far))
 	for _, f := range far {
@@ -161,13 +159,13 @@ func (s *Samples) Join(far []FarSample) (p split) {
 			continue
 		}
 		path, wake := x.Rx-x.tx-f.turn, x.Got-x.Rx+f.wake
-		app := x.Rtt - path - wake
-		if path <= 0 || x.Got < x.Rx || app < 0 || x.Rtt > event.HistHighest || !sameTime(x.Got-x.Start, x.Rtt) {
+		app := x.RTT - path - wake
+		if path <= 0 || x.Got < x.Rx || app < 0 || x.RTT > event.HistHighest || !sameTime(x.Got-x.Start, x.RTT) {
 			p.Impossible++
 			continue
 		}
-		// They cannot fail: no part is above the response time.
-		_ = p.Whole.RecordValue(max(x.Rtt, event.HistLowest))
+		// These cannot fail: no part exceeds the response time.
+		_ = p.Whole.RecordValue(max(x.RTT, event.HistLowest))
 		_ = p.Path.RecordValue(path)
 		_ = p.Wake.RecordValue(max(wake, event.HistLowest))
 		_ = p.App.RecordValue(max(app, event.HistLowest))
@@ -175,8 +173,8 @@ func (s *Samples) Join(far []FarSample) (p split) {
 	return p
 }
 
-// sameTime reports whether two clocks agree on a span: one that is slewed by
-// less than 1 in 1000 (adjtimex(2): 500 ppm), read twice.
+// sameTime reports whether two clocks agree on a span: one is slewed by less than 1 in
+// 1000 (adjtimex(2): 500 ppm), and each is read twice.
 func sameTime(a, b int64) bool {
 	d := a - b
 	return max(d, -d) <= 2000+b/1000

@@ -13,7 +13,7 @@ import (
 func TestSamplesSent(t *testing.T) {
 	s := NewSamples()
 	for i := range 4 {
-		s.Add(Sample{Seq: uint64(10 + i), Id: uint32(i), Start: int64(1000 + i)})
+		s.Add(Sample{Seq: uint64(10 + i), ID: uint32(i), Start: int64(1000 + i)})
 	}
 	s.sent(2, 2002)
 	s.sent(0, 2000)
@@ -25,7 +25,7 @@ func TestSamplesSent(t *testing.T) {
 		t.Errorf("stamps %v with %d pending, want %v with 2", got, s.pending, want)
 	}
 	s.Restart() // identifiers begin anew
-	s.Add(Sample{Seq: 20, Id: 0, Start: 3000})
+	s.Add(Sample{Seq: 20, ID: 0, Start: 3000})
 	s.sent(1, 3500)
 	s.sent(0, 3001)
 	if s.List[1].tx != 0 || s.List[0].tx != 2000 || s.List[4].tx != 3001 || s.pending != 0 {
@@ -36,7 +36,7 @@ func TestSamplesSent(t *testing.T) {
 // whole is a sample with every stamp: 1000 ns from start to got, of which the
 // request and the reply spend 300 on the way, as the server's part is 400.
 func whole(seq uint64) Sample {
-	return Sample{Seq: seq, Start: 5000, tx: 5100, Rx: 5800, Got: 6000, Rtt: 1000}
+	return Sample{Seq: seq, Start: 5000, tx: 5100, Rx: 5800, Got: 6000, RTT: 1000}
 }
 
 func TestJoin(t *testing.T) {
@@ -63,7 +63,7 @@ func TestJoin(t *testing.T) {
 		{name: "read before it came", own: change(func(x *Sample) { x.Rx = 6001 }), far: []FarSample{{1, 400, 250}}, impossible: 1},
 		{name: "wake-up longer than the whole", own: whole(1), far: []FarSample{{1, 400, 750}}, impossible: 1},
 		{name: "clock set", own: change(func(x *Sample) { x.Rx += 1e9; x.Got += 1e9 }), far: []FarSample{{1, 400, 250}}, impossible: 1},
-		{name: "an hour", own: change(func(x *Sample) { x.Rx += 3600e9; x.Got += 3600e9; x.Rtt += 3600e9 }), far: []FarSample{{1, 400, 250}}, impossible: 1},
+		{name: "an hour", own: change(func(x *Sample) { x.Rx += 3600e9; x.Got += 3600e9; x.RTT += 3600e9 }), far: []FarSample{{1, 400, 250}}, impossible: 1},
 	} {
 		s := Samples{List: []Sample{tc.own}}
 		p := s.Join(tc.far)

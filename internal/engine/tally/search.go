@@ -8,23 +8,22 @@ import (
 )
 
 // A Search finds the highest rate that a path carries while it loses no more than a
-// bound: the throughput of RFC 2544, section 26.1, when the bound is 0 (NDR, no-drop
-// rate), and a partial drop rate (PDR) otherwise. It decides what to offer next and
-// what the answers mean, and does nothing itself. Terms and care are those of
-// draft-ietf-bmwg-mlrsearch: loads are classified by several trials, here called
-// phases; the lowest load that most of its phases lost at is the upper bound,
-// whatever was carried above it (loss inversion); the highest load below that was
-// carried is the lower bound; and what counts is what was delivered at it (their
-// conditional throughput), not what was offered.
+// bound: the throughput of RFC 2544, section 26.1, if the bound is 0 (NDR, no-drop
+// rate), else a partial drop rate (PDR). It decides what to offer next and what the
+// answers mean; somebody else sends. Terms and method follow draft-ietf-bmwg-mlrsearch:
+// several trials, here called phases, classify a load; the lowest load at which most
+// phases lost is the upper bound, whatever was carried above it (loss inversion); the
+// highest carried load below it is the lower bound; and the result is what was
+// delivered there (its conditional throughput), not what was offered.
 //
-// The order is: as fast as the sender can, then what arrived of that, then up or down
-// from there in steps that grow, then the middle of the two bounds on a logarithmic
-// scale, until they are close. Then both are tried again, for a stall of the machine
-// may have made a bound, and what has flipped is searched from.
+// It tries, in order: as fast as the sender can; what arrived of that; up or down from
+// there in growing steps; then the middle of the two bounds on a logarithmic scale,
+// until they are close. Finally it tries both bounds again, because a stall of the
+// machine can have made one, and continues from any that has flipped.
 type Search struct {
-	Loss  float64 // the most that may be lost, of what was offered; 0 is nothing
-	Width float64 // how close the bounds shall be, above 0: upper/lower is at most 1+width
-	Floor float64 // packet/s: no lower rate is tried
+	Loss  float64 // largest share of the offered datagrams that may be lost
+	Width float64 // goal, above 0: upper/lower is at most 1+Width
+	Floor float64 // packet/s: lowest rate to try
 
 	loads  []load // in the order of their first phase; the first is flat out
 	stride float64
@@ -35,24 +34,24 @@ const (
 	// when it has become a bound.
 	mostOf3 = 2
 	mostOf5 = 3
-	// lateness is what the last datagram of a phase may be late by, however short the
-	// phase: a receiver that was asleep is awake by then.
+	// lateness is how late the last datagram of a phase may be, however short the
+	// phase: a sleeping receiver has woken up by then.
 	lateness = 0.001 // s
 )
 
-// A Verdict is what phases say of a load.
+// A Verdict is what phases say about a load.
 type Verdict string
 
 const (
 	undecided Verdict = ""
 	carried   Verdict = "carried"
 	lossy     Verdict = "lost"
-	// behind: nothing was lost, and the sender did not reach the rate.
+	// behind: nothing was lost, but the sender did not reach the rate.
 	behind Verdict = "behind"
 )
 
-// Judge looks at one phase. A queue that grows loses sooner or later, and buffers are
-// often longer than a phase: what arrives more slowly than it is sent is not carried.
+// Judge classifies one phase. A growing queue loses sooner or later, and buffers often
+// last longer than a phase: what arrives more slowly than it is sent is not carried.
 func (s *Search) Judge(p event.Phase) Verdict {
 	switch {
 	case p.Lost() > s.Loss, p.Queue > max(s.Width*p.Window, lateness):
@@ -69,8 +68,8 @@ type load struct {
 	phases []event.Phase
 }
 
-// agreed is what need phases agree on, of 2*need-1 at most. Where those that lost
-// nothing disagree over whether the sender fell behind, it did.
+// agreed is the verdict of need phases, of at most 2*need-1. If phases without loss
+// disagree on whether the sender fell behind, it did.
 func (s *Search) agreed(l load, need int) Verdict {
 	of := map[Verdict]int{}
 	for _, p := range l.phases {
@@ -98,8 +97,8 @@ func (s *Search) verdict(l load) Verdict {
 	return s.agreed(l, mostOf5)
 }
 
-// smallest returns the least value of the phases by which a load is not lossy: those
-// that carried it, or where the sender fell behind all that lost nothing.
+// smallest returns the least value among the phases that make a load not lossy: those
+// that carried it or, if the sender fell behind, all that lost nothing.
 func (s *Search) smallest(l load, value func(event.Phase) float64) float64 {
 	of, least := s.verdict(l), math.Inf(1)
 	for _, p := range l.phases {
@@ -110,8 +109,8 @@ func (s *Search) smallest(l load, value func(event.Phase) float64) float64 {
 	return least
 }
 
-// edge is where a load bounds the rate from above: what was asked for; flat out the
-// most that was offered, and where nothing was lost, what the sender does not reach.
+// edge is where a load bounds the rate from above: the rate asked for; flat out the
+// highest rate offered and, if nothing was lost, a rate beyond the reach of the sender.
 func (s *Search) edge(l load) float64 {
 	if l.asked > 0 {
 		return l.asked
@@ -126,8 +125,8 @@ func (s *Search) edge(l load) float64 {
 	return most
 }
 
-// reach is the rate of a load that was not lossy: what was asked for, unless the
-// sender fell behind that.
+// reach is the rate of a load that was not lossy: the rate asked for, or what the
+// sender reached if it fell behind.
 func (s *Search) reach(l load) float64 {
 	if s.verdict(l) == carried {
 		return l.asked
@@ -135,18 +134,18 @@ func (s *Search) reach(l load) float64 {
 	return s.smallest(l, event.Phase.Reached)
 }
 
-// bounds are what the loads say so far, packet/s.
+// bounds is what the loads say so far, packet/s.
 type bounds struct {
-	lower    *load   // the highest below lost that was carried; nil is none
+	lower    *load   // the highest carried load below lost; nil: none
 	from     float64 // its rate
-	upper    *load   // the lowest that was lossy, or that the sender fell behind
+	upper    *load   // the lowest load that was lossy or that the sender fell behind
 	to       float64 // its rate
-	lost     float64 // the lowest rate that was lossy; infinite when none was
-	inverted float64 // the highest rate clearly above lost that was carried all the same; 0 is none
+	lost     float64 // the lowest lossy rate; infinite if there is none
+	inverted float64 // the highest rate clearly above lost that was carried all the same; 0: none
 }
 
-// bounds looks at all loads that are decided. Flat out is no lower bound, for a load
-// is to be paced.
+// bounds considers all loads that are decided. Flat out is not a lower bound because a
+// load is paced.
 func (s *Search) bounds() bounds {
 	b := bounds{to: math.Inf(1), lost: math.Inf(1)}
 	for i := range s.loads {
@@ -175,8 +174,8 @@ func (s *Search) bounds() bounds {
 	return b
 }
 
-// Next returns the rate of the next phase, packet/s, 0 being flat out, or that there
-// is nothing left to find out.
+// Next returns the rate of the next phase, packet/s (0 is flat out), or that there is
+// nothing left to find out.
 func (s *Search) Next() (rate float64, done bool) {
 	for _, l := range s.loads {
 		if s.verdict(l) == undecided {
@@ -212,15 +211,15 @@ func (s *Search) Next() (rate float64, done bool) {
 // restart makes the next step one that nearly reaches the goal from a good guess.
 func (s *Search) restart() { s.stride = (1 + s.Width) * (1 + s.Width) }
 
-// step is the factor to the next rate where only one bound is near: each is the
-// square of the one before.
+// step is the factor to the next rate while only one bound is near: each is the square
+// of the previous one.
 func (s *Search) step() float64 {
 	step := s.stride
 	s.stride *= step
 	return step
 }
 
-// Add takes a phase at the rate that next returned.
+// Add takes a phase at the rate that Next returned.
 func (s *Search) Add(p event.Phase) {
 	for i := range s.loads {
 		if s.loads[i].asked == p.Asked {
@@ -231,6 +230,7 @@ func (s *Search) Add(p event.Phase) {
 	s.loads = append(s.loads, load{p.Asked, []event.Phase{p}})
 }
 
+// Found returns the result so far; done says whether the search is over.
 func (s *Search) Found(done bool) event.Found {
 	b := s.bounds()
 	f := event.Found{Limit: event.LimitPath, Inverted: b.inverted}
@@ -249,6 +249,6 @@ func (s *Search) Found(done bool) event.Found {
 	return f
 }
 
-// Slowest is the lowest rate for which phases hold enough datagrams to tell apart
-// rates that differ by width, packet/s.
+// Slowest is the lowest rate, packet/s, at which a phase holds enough datagrams to
+// distinguish rates that differ by width.
 func Slowest(width float64, phase time.Duration) float64 { return 1 / width / phase.Seconds() }

@@ -1,8 +1,8 @@
 // Package wire is what the two ends of a run tell each other: the header of every
-// datagram, the control messages, and the bounds of what a client may ask for.
+// datagram, the control messages, and the bounds of what a client can ask for.
 //
-// It encodes, decodes and checks; it does no I/O, and what the engine prints for other
-// programs is package event's.
+// It encodes, decodes and checks, and does no I/O. Package event holds what the engine
+// prints for other programs.
 package wire
 
 import (
@@ -18,10 +18,10 @@ import (
 //	3  3  run: a random number that a client chooses; other runs are ignored
 //	6  5  sequence number, from 0, per kind
 //	11 5  time of sending, nanoseconds modulo 2^40 (18 minutes) on the sender's clock;
-//	      of KindBegin the number of the first datagram that counts, higher in every phase
+//	      in KindBegin the number of the first datagram that counts, higher in every phase
 //
 // It is 16 bytes because that is the smallest datagram that comparable tools
-// send (iperf3), and packet rates are measured with the smallest.
+// send (iperf3), and the smallest is what packet rates are measured with.
 type Header struct {
 	Kind Kind
 	Run  uint32 // 24 bits
@@ -36,25 +36,27 @@ const (
 	Mask40     = 1<<40 - 1
 )
 
+// A Kind is what a datagram is.
 type Kind uint8
 
-// What a datagram is. The answer to a request has the same kind with the
-// highest bit set, and the same run and sequence number.
+// The kinds. The answer to a request has the same kind with the highest bit set, and
+// the same run and sequence number.
 const (
 	KindWarmup  Kind = iota + 1 // data, not counted
 	KindMeasure                 // data, counted
 	KindEcho                    // answered with the same bytes
 	KindReach                   // the same, never fragmented
-	KindHello                   // JSON params; answered with JSON accepted
+	KindHello                   // JSON Params; answered with JSON Accepted
 	KindBegin                   // the counters start; answered with nothing
 	KindReport                  // answered with a JSON UDPReport
-	KindStamped                 // KindEcho, of which the server keeps its time stamps
-	KindStamps                  // the number of a sample; answered with the server's samples from there on
+	KindStamped                 // KindEcho whose time stamps the server keeps
+	KindStamps                  // a sample's number; answered with the server's samples from there on
 	KindConnect                 // the request of tcp-crr; answered with the same bytes
 	kindLast    = KindConnect
 	KindAnswer  = Kind(0x80)
 )
 
+// Put writes the header to the start of b.
 func (h Header) Put(b []byte) {
 	_ = b[HeaderSize-1]
 	binary.BigEndian.PutUint16(b, magic)
@@ -64,7 +66,7 @@ func (h Header) Put(b []byte) {
 	put40(b[11:], h.Sent)
 }
 
-// ParseHeader reports false for what is not a datagram of the engine.
+// ParseHeader reports false for anything but a datagram of the engine.
 func ParseHeader(b []byte) (Header, bool) {
 	if len(b) < HeaderSize || binary.BigEndian.Uint16(b) != magic {
 		return Header{}, false

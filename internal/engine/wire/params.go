@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// Bounds of what a client may ask, and a server grants.
+// Bounds of what a client can ask for, and a server grants.
 const (
 	MaxStreams = 128
 	MaxBuffer  = 1 << 30 // bytes of a socket buffer
@@ -17,11 +17,11 @@ const (
 	MaxLine    = 4096 // bytes of a control message
 )
 
-// Workloads in the order in which they are listed.
+// Workloads lists the workloads in order.
 var Workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-search", "udp-stream"}
 
-// Params is the client's first message: what it is about to do, and what it
-// wants the server to set. Times are nanoseconds.
+// Params is the client's first message: what it is about to do, and what the server is
+// to set. Times are nanoseconds.
 type Params struct {
 	Weir     int           `json:"weir"` // version
 	Workload string        `json:"workload"`
@@ -31,8 +31,8 @@ type Params struct {
 	Warmup   time.Duration `json:"warmup"`
 	Duration time.Duration `json:"duration"`
 	CC       string        `json:"cc,omitempty"`
-	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 leaves the server's default
-	Secret   string        `json:"secret,omitempty"` // of a hello over UDP to a server that is not open; see grant
+	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 keeps the server's default
+	Secret   string        `json:"secret,omitempty"` // in a hello over UDP to a server that is not open
 
 	Transfer
 	Requests
@@ -54,7 +54,7 @@ func (p Params) Check() error {
 	case p.Streams < 1 || p.Streams > MaxStreams:
 		return fmt.Errorf("%d streams is outside 1..%d", p.Streams, MaxStreams)
 	case p.Streams != 1 && p.Workload != "tcp-stream":
-		return fmt.Errorf("%s: --streams is for tcp-stream alone", p.Workload)
+		return fmt.Errorf("%s: --streams is only for tcp-stream", p.Workload)
 	case p.Size < minSize || p.Size > maxSize:
 		return fmt.Errorf("%s: size %d is outside %d..%d bytes", p.Workload, p.Size, minSize, maxSize)
 	case p.Warmup < 0 || p.Warmup > MaxTime:
@@ -72,20 +72,20 @@ func (p Params) Check() error {
 	return p.checkRequests()
 }
 
-// Transfer is how the bytes of a stream are handed to the kernel and taken from
-// it. The ways differ in what they cost a packet, so a result names them.
+// Transfer is how the bytes of a stream get into the kernel and out of it.
 type Transfer struct {
 	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
-	Send    string        `json:"send,omitempty"`    // of datagrams one way: one of event.SendModes; "" is single
-	Batch   int           `json:"batch,omitempty"`   // datagrams per call of mmsg and gso; 0 is 1
-	Recv    string        `json:"recv,omitempty"`    // the same: one of event.RecvModes; "" is single
-	Nap     time.Duration `json:"nap,omitempty"`     // the same: from one look of the receiver to the next; 0 waits in the socket
+	Send    string        `json:"send,omitempty"`    // one-way datagrams: one of event.SendModes
+	Batch   int           `json:"batch,omitempty"`   // datagrams per call
+	Recv    string        `json:"recv,omitempty"`    // one-way datagrams: one of event.RecvModes
+	Nap     time.Duration `json:"nap,omitempty"`     // one-way datagrams: polling interval of the receiver; 0 waits in the socket
 	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
 }
 
+// MaxNap bounds the polling interval of a receiver.
 const MaxNap = 10 * time.Millisecond
 
-// OneWay reports whether a workload is made of datagrams that are counted and not
+// OneWay reports whether a workload consists of datagrams that are counted and not
 // answered.
 func OneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
 
@@ -94,11 +94,11 @@ func (p Params) checkTransfer() error {
 		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, event.MaxDSCP)
 	}
 	if p.Discard && p.Workload != "tcp-stream" {
-		return fmt.Errorf("%s: --discard is for tcp-stream alone", p.Workload)
+		return fmt.Errorf("%s: --discard is only for tcp-stream", p.Workload)
 	}
 	if !OneWay(p.Workload) {
 		if p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0 {
-			return fmt.Errorf("%s: --send, --batch, --recv and --nap are for udp-stream and udp-search alone", p.Workload)
+			return fmt.Errorf("%s: --send, --batch, --recv and --nap are only for udp-stream and udp-search", p.Workload)
 		}
 		return nil
 	}
@@ -108,18 +108,19 @@ func (p Params) checkTransfer() error {
 	return p.Mode().Filled().Check()
 }
 
+// Mode returns how datagrams are sent and received.
 func (p Params) Mode() event.Mode {
 	return event.Mode{Size: p.Size, Send: p.Send, Batch: p.Batch, Recv: p.Recv}
 }
 
-// Requests is what both ends must know of workloads that are made of requests and replies.
+// Requests is what both ends must know about workloads of requests and replies.
 type Requests struct {
 	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
 	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
 	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
 }
 
-// Echoing reports whether a workload is made of requests and replies.
+// Echoing reports whether a workload consists of requests and replies.
 func Echoing(workload string) bool { return workload != "tcp-stream" && !OneWay(workload) }
 
 func (p Params) checkRequests() error {
@@ -127,14 +128,14 @@ func (p Params) checkRequests() error {
 	case p.Inflight < 0 || p.Inflight > event.MaxInflight:
 		return fmt.Errorf("%d requests in flight is outside 1..%d", p.Inflight, event.MaxInflight)
 	case p.Inflight > 1 && p.Workload != "tcp-rr" && p.Workload != "udp-rr":
-		return fmt.Errorf("%s: more than one request in flight is for tcp-rr and udp-rr", p.Workload)
+		return fmt.Errorf("%s: more than one request in flight is only for tcp-rr and udp-rr", p.Workload)
 	case p.Inflight > 1 && p.Workload == "tcp-rr" && p.Inflight*p.Size > event.MaxPipeline:
-		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight are more than %d bytes, with which both ends might wait for the other to read",
+		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight are more than %d bytes: each end could wait for the other to read",
 			p.Inflight, p.Size, event.MaxPipeline)
 	case p.Spin && (!Echoing(p.Workload) || p.Workload == "tcp-crr"):
-		return fmt.Errorf("%s: spinning is for tcp-rr, udp-open and udp-rr", p.Workload)
+		return fmt.Errorf("%s: spinning is only for tcp-rr, udp-open and udp-rr", p.Workload)
 	case p.Workload == "tcp-crr" && p.Size < HeaderSize:
-		return fmt.Errorf("tcp-crr: size %d is below %d bytes, which tell its requests from others", p.Size, HeaderSize)
+		return fmt.Errorf("tcp-crr: size %d is below %d bytes, which identify its requests", p.Size, HeaderSize)
 	}
 	return nil
 }
