@@ -39,7 +39,7 @@ func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 	h := &host{lines: make(chan string, 1000)} // nobody needs to read them
 	r, w := io.Pipe()
 	go func() {
-		h.err = listenAndServe(ctx, c, events{w: w, people: &people{w: w}})
+		h.err = listenAndServe(ctx, c, events{w: w, console: &console{w: w}})
 		w.Close()
 	}()
 	go func() {
@@ -92,7 +92,7 @@ func TestAdmission(t *testing.T) {
 			if out, err := person(t, args...); err != nil || !strings.HasPrefix(out, workload+" to "+h.addr) {
 				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
 			}
-			for token, want := range map[string]string{"": "it admits who holds its token: set WEIR_TOKEN", "another-token-of-the-tests": "is not this server's"} {
+			for token, want := range map[string]string{"": "the server admits only clients that hold its token: set WEIR_TOKEN", "another-token-of-the-tests": "not this server's token"} {
 				t.Setenv(tokenVariable, token)
 				if out, err := person(t, short(workload, h.addr)...); err == nil || !strings.Contains(err.Error(), want) || out != "" {
 					t.Errorf("%s %s with token %q: %v, want %q\n%s", loopback, workload, token, err, want, out)

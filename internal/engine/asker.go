@@ -14,44 +14,43 @@ import (
 )
 
 const (
-	// stampEvery is the mean time between two requests that are stamped, where
-	// there are enough of them. A stamp takes one to two microseconds at each end,
-	// so stamping them all would slow down what is measured; 2000 per second are
-	// enough for a distribution.
+	// stampEvery is the mean time between two stamped requests, if there are enough
+	// requests. A stamp takes one to two microseconds at each end, so stamping all
+	// would slow down what is measured; 2000 per second suffice for a distribution.
 	stampEvery = 500_000 // ns
 	// stampBurst is how many requests in a row are stamped. A single one would run
-	// through code that no cache holds, and take twice as much longer.
+	// cold code, at twice the extra cost.
 	stampBurst = 16
-	// stampPatience is how much longer the warm-up lasts where no stamp has come
-	// by its end. The kernel begins to stamp on a thread of its own, when that
-	// gets a CPU (net_enable_timestamp, net/core/dev.c).
+	// stampPatience is how much longer the warm-up lasts if no stamp has come by its
+	// end. The kernel starts stamping on a thread of its own, once that gets a CPU
+	// (net_enable_timestamp, net/core/dev.c).
 	stampPatience = 500 * time.Millisecond
 )
 
-// An asker is the client of request/response: what TCP and UDP have in common.
+// An asker is the client of request/response workloads: what TCP and UDP have in
+// common.
 type asker struct {
 	c       config
 	stop    *sock.Stopper
 	sock    *sock.Stamped
 	book    tally.Ledger
 	samples tally.Samples
-	stamps  string        // how stamps are taken, or "none: " and why not
-	every   int64         // ns from one burst of stamped requests to the next; 0 is no stamps
+	stamps  string        // how stamps are taken, or event.NoStamps and why not
+	every   int64         // ns between bursts of stamped requests; 0: no stamps
 	next    int64         // when the next burst begins
-	burst   int           // requests that are left of this one
-	read    int64         // when the last message was
-	heed    int           // requests until no reply to a stamped one can be outstanding
-	answers []answer      // that are not recorded yet
+	burst   int           // requests left of this one
+	read    int64         // when the last message was read
+	heed    int           // requests until no stamped one can be outstanding
+	answers []answer      // not recorded yet
 	free    []int         // slots of a closed loop
-	board   *tally.Board  // nil when nobody watches
-	began   int64         // the measured window
+	board   *tally.Board  // nil: nobody watches
+	began   int64         // start of the measured window
 	places  [2]wire.Place // where client and server spin
 
-	// send sends the request of a slot. start is from when on its response time
-	// counts.
+	// send sends the request of a slot. Its response time counts from start.
 	send func(slot int, start int64, measured bool) error
-	// receive reads once, and returns the slots that became free. They are valid
-	// until the next call. The answers are to be recorded.
+	// receive reads once, adds to answers, and returns the slots that became free,
+	// valid until the next call.
 	receive func(flags int) ([]int, error)
 }
 
@@ -59,7 +58,7 @@ func newAsker(c config, s *sock.Stopper, fd, slots int) *asker {
 	return &asker{c: c, stop: s, sock: sock.NewStamped(fd, nil), samples: tally.NewSamples(), book: tally.NewLedger(slots, 0)}
 }
 
-// stamp turns stamping on, unless there is a reason not to.
+// stamp turns stamping on unless there is a reason not to.
 func (a *asker) stamp(not string) {
 	switch {
 	case a.c.stampEvery == 0:
@@ -77,9 +76,9 @@ func (a *asker) stamp(not string) {
 	a.stamps = fmt.Sprintf("SCHED and RX_SOFTWARE, %d requests every %v", stampBurst, time.Duration(a.every).Round(time.Microsecond))
 }
 
-// due reports whether a request at t is to be marked, whose reply is then stamped as
-// well, and whether it is to be a sample. The first of a burst is none: from it the
-// server learns to read the stamp of the next.
+// due reports whether to mark a request at t, so that its reply is stamped too, and
+// whether to take it as a sample. The first of a burst is not a sample: it teaches the
+// server to read the stamp of the next.
 func (a *asker) due(t int64, measured bool) (marked, sample bool) {
 	if a.burst == 0 && measured && a.every > 0 && t >= a.next && !a.samples.Full() {
 		a.burst, a.next = stampBurst+1, t+a.every
@@ -93,15 +92,15 @@ func (a *asker) due(t int64, measured bool) (marked, sample bool) {
 	return true, a.burst < stampBurst && !a.samples.Full()
 }
 
-// heeds reports whether the stamp of the next reply is to be read: it may answer a
-// sample, or show for the first time that the kernel stamps. To look for a message
-// with a stamp takes a fifth longer than without.
+// heeds reports whether to read the stamp of the next reply: it may answer a sample, or
+// show for the first time that the kernel stamps. Looking for a message with a stamp
+// takes a fifth longer than without.
 func (a *asker) heeds() bool { return a.every > 0 && (a.heed > 0 || !a.sock.Live) }
 
-// enter keeps a request that was sent at start with a stamp of a number.
+// enter adds a request, sent with a stamp of a number, to the samples.
 func (a *asker) enter(x tally.Slot, id uint32) {
 	a.samples.Add(tally.Sample{Seq: x.Seq, ID: id})
-	if !a.c.Spin { // there is time until the reply comes
+	if !a.c.Spin { // there is time before the reply
 		a.samples.List[x.Sample].Start = sock.Wall(x.Start)
 		a.samples.Collect(a.sock)
 	}
@@ -111,11 +110,11 @@ func (a *asker) enter(x tally.Slot, id uint32) {
 type answer struct {
 	tally.Slot
 	read int64 // when
-	rx   int64 // when the kernel got it, see sock.Stamped
+	rx   int64 // when the kernel received it, see sock.Stamped
 }
 
-// record enters the answers. In a closed loop there is time for that when the next
-// requests are on their way; before, it would be a part of every response time.
+// record enters the answers. In a closed loop there is time for it once the next
+// requests are under way; earlier it would be part of every response time.
 func (a *asker) record() error {
 	for _, x := range a.answers {
 		if err := a.book.Record(x.Slot, x.read); err != nil {
@@ -132,13 +131,13 @@ func (a *asker) record() error {
 	return nil
 }
 
-// settle gives a client that spins a CPU that is not the server's.
+// settle gives a client that spins a CPU other than the server's.
 func (a *asker) settle(far *wire.Place) error {
 	if !a.c.Spin {
 		return nil
 	}
 	if far == nil {
-		return fmt.Errorf("spin: the server does not say where it spins")
+		return fmt.Errorf("spin: the server does not report its CPU")
 	}
 	var err error
 	if a.places[0], _, err = sock.Settle(true); err != nil {
@@ -148,7 +147,7 @@ func (a *asker) settle(far *wire.Place) error {
 	return sock.Apart(a.places[0], a.places[1])
 }
 
-// flags are those of reading while there is nothing else to do.
+// flags returns the flags for reading while there is nothing else to do.
 func (a *asker) flags() int {
 	if a.c.Spin {
 		return unix.MSG_DONTWAIT
@@ -156,8 +155,8 @@ func (a *asker) flags() int {
 	return 0
 }
 
-// closed keeps every slot busy through the warm-up, and then for the duration,
-// which the last requests may outlast. It must run on a thread of its own.
+// closed keeps every slot busy through the warm-up and then for the duration, which the
+// last requests can outlast. It must run on a thread of its own.
 func (a *asker) closed(out events) (r event.RR, err error) {
 	for i := range a.book.Slots {
 		a.free = append(a.free, i)
@@ -181,7 +180,7 @@ func (a *asker) closed(out events) (r event.RR, err error) {
 	return a.result(window)
 }
 
-// warmUp makes traffic for the warm-up, and on until there are stamps.
+// warmUp makes traffic for the warm-up, and then until there are stamps.
 func (a *asker) warmUp(traffic func(time.Duration) error) (err error) {
 	if a.c.Warmup > 0 {
 		err = traffic(a.c.Warmup)
@@ -192,17 +191,17 @@ func (a *asker) warmUp(traffic func(time.Duration) error) (err error) {
 	return err
 }
 
-// pollsPerLook is how often a spinning end looks for a message before it looks at
-// the clock, which takes a third as long: some 10 µs in all.
+// pollsPerLook is how often a spinning end polls for a message before it reads the
+// clock, which takes a third as long: about 10 µs in all.
 const pollsPerLook = 64
 
 // keepBusy sends until a time, at least once, and returns when no request is
 // outstanding.
 func (a *asker) keepBusy(until int64, measured bool) error {
-	silent := sock.Now()             // since when there was no reply
+	silent := sock.Now()             // time of the last reply
 	look := silent + int64(askEvery) // when to look for lost requests
 	polls := 0                       // without a reply
-	start := silent                  // of the next request, 0 when that is not known
+	start := silent                  // of the next request, 0: not known
 	for t := silent; ; {
 		for ; len(a.free) > 0; start = 0 {
 			if start == 0 {
@@ -248,28 +247,28 @@ func (a *asker) keepBusy(until int64, measured bool) error {
 	}
 }
 
-// tally is what has been counted by a time.
+// tally returns the counters at time t.
 func (a *asker) tally(t int64) tally.Counts {
 	return tally.Counts{At: t - a.began, Count: a.book.Answered, Lost: a.book.Lost}
 }
 
-// tell answers who watches, if anybody does.
+// tell answers the console, if it asks.
 func (a *asker) tell() {
 	if a.board.Wanted() {
 		a.board.Post(a.tally(sock.Now()))
 	}
 }
 
-// watch lets out watch the run, when it is for people.
+// watch lets a console watch the run.
 func (a *asker) watch(out events) {
-	if out.people != nil {
+	if out.console != nil {
 		a.board = tally.NewBoard()
 		out.watch(a.board.Ask, transactions)
 	}
 }
 
-// result is what both loops end with; the split is added when the server has
-// told its part.
+// result returns what both loops end with; split completes it once the server has sent
+// its stamps.
 func (a *asker) result(window int64) (r event.RR, err error) {
 	if a.book.Answered == 0 {
 		return r, fmt.Errorf("none of %d requests was answered within %v", a.book.Requests, event.ReplyTimeout)
@@ -284,7 +283,7 @@ func (a *asker) result(window int64) (r event.RR, err error) {
 	return r, err
 }
 
-// split completes r with what the server says of the samples.
+// split completes r with the server's stamps of the samples.
 func (a *asker) split(r *event.RR, far []tally.FarSample) (err error) {
 	r.Stamps, r.Stamped = a.stamps, int64(len(a.samples.List))
 	if a.every == 0 {

@@ -9,14 +9,14 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// people tells a person of a run while it is on. It asks for counters from a
-// goroutine of its own; those who count are not disturbed but for the answer.
-type people struct {
+// A console shows a person how a run goes. It asks for counters from a goroutine of its
+// own, which disturbs the counting threads only for the answer.
+type console struct {
 	w     io.Writer
-	every time.Duration // from one line to the next; 0 is none
+	every time.Duration // interval of lines; 0: none
 
-	count func() (tally.Counts, bool)        // what has been counted; false when nobody answers
-	line  func(from, to tally.Counts) string // of an interval
+	count func() (tally.Counts, bool)        // counters so far; false if there is no answer
+	line  func(from, to tally.Counts) string // for an interval
 
 	stop, done chan struct{}
 	last       tally.Counts
@@ -24,20 +24,20 @@ type people struct {
 
 // watch prepares the lines of a run that is about to begin.
 func (e events) watch(count func() (tally.Counts, bool), line func(from, to tally.Counts) string) {
-	if e.people != nil {
-		e.people.count, e.people.line = count, line
+	if e.console != nil {
+		e.console.count, e.console.line = count, line
 	}
 }
 
-// say prints for people alone.
+// say prints only on a console.
 func (e events) say(format string, args ...any) {
-	if e.people != nil {
-		_ = e.write(fmt.Sprintf(format, args...)) // what is measured is the summary's to fail with
+	if e.console != nil {
+		_ = e.write(fmt.Sprintf(format, args...)) // if writing fails, printing the summary fails too
 	}
 }
 
 // begin begins the measured window.
-func (p *people) begin() {
+func (p *console) begin() {
 	if p.every == 0 || p.count == nil {
 		return
 	}
@@ -57,9 +57,9 @@ func (p *people) begin() {
 	}()
 }
 
-// end ends it. What is left since the last line gets one of its own, unless it is
+// end ends it. What is left since the last line gets a line of its own unless it is
 // short.
-func (p *people) end() {
+func (p *console) end() {
 	if p.stop == nil {
 		return
 	}
@@ -69,8 +69,8 @@ func (p *people) end() {
 	}
 }
 
-// halt ends the lines. It must come before what they count with is closed.
-func (p *people) halt() {
+// halt ends the lines. Call it before closing what they count with.
+func (p *console) halt() {
 	if p != nil && p.stop != nil {
 		close(p.stop)
 		<-p.done
@@ -78,28 +78,28 @@ func (p *people) halt() {
 	}
 }
 
-func (p *people) next() {
+func (p *console) next() {
 	if t, ok := p.count(); ok && t.At > p.last.At {
 		p.print(t)
 	}
 }
 
-func (p *people) print(t tally.Counts) {
+func (p *console) print(t tally.Counts) {
 	fmt.Fprintf(p.w, "%6.1f to %5.1f s  %s\n", seconds(p.last.At), seconds(t.At), p.line(p.last, t))
 	p.last = t
 }
 
-// perSecond returns a rate between two tallies, for reading.
+// perSecond returns the rate between two counts, formatted.
 func perSecond(n int64, from, to tally.Counts, what string) string {
 	return unit.Format(float64(n)/seconds(to.At-from.At), what)
 }
 
-// transactions is the line of workloads that are made of requests and replies.
+// transactions is the line of workloads of requests and replies.
 func transactions(from, to tally.Counts) string {
 	return fmt.Sprintf("%s, %d lost", perSecond(to.Count-from.Count, from, to, "transaction/s"), to.Lost-from.Lost)
 }
 
-// delivery is that of udp-stream.
+// delivery is the line of udp-stream.
 func delivery(from, to tally.Counts) string {
 	return fmt.Sprintf("%s delivered, %s, %d dropped at the server's socket",
 		perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), perSecond(to.Count-from.Count, from, to, "packet/s"), to.Lost-from.Lost)

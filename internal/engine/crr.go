@@ -15,17 +15,16 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// tcp-crr makes a connection per transaction: connect, one request, one reply,
-// close. The server closes first, as servers of HTTP/1.0 do, and the client
-// closes when it has read the end, so TIME-WAIT is at the server and the client's
-// port is free again at once. The client uses crrPorts ports in turn. Without that
-// bound the kernel would take some 28000 ports, and the first transactions would
-// meet an empty table, the later ones one that is full of TIME-WAIT sockets, and
-// so would every NAT on the path. A SYN that finds its own old connection in
-// TIME-WAIT is accepted, since its sequence number is higher (RFC 1122, section
-// 4.2.2.13; tcp_timewait_state_process, net/ipv4/tcp_minisocks.c). Resetting
-// connections instead (SO_LINGER 0) would also free them, but the packets that
-// end a connection are a part of its cost.
+// tcp-crr makes a connection per transaction: connect, one request, one reply, close.
+// The server closes first, as HTTP/1.0 servers do, and the client closes when it has
+// read the end, so TIME-WAIT is at the server and the client's port is free again at
+// once. The client uses crrPorts ports in turn. Without that bound the kernel would use
+// about 28000 ports: the first transactions would meet an empty table, later ones a
+// table full of TIME-WAIT sockets, and so would every NAT on the path. A SYN that meets
+// its own old connection in TIME-WAIT is accepted because its sequence number is higher
+// (RFC 1122, section 4.2.2.13; tcp_timewait_state_process, net/ipv4/tcp_minisocks.c).
+// Resetting connections instead (SO_LINGER 0) would free them too, but the packets that
+// end a connection are part of its cost.
 const crrPorts = 128
 
 // A connector makes short connections.
@@ -38,13 +37,13 @@ type connector struct {
 	busy    int64
 	request []byte
 	reply   []byte
-	connect *tally.Ledger // one slot, for the time of connecting
+	connect *tally.Ledger // one slot: the time to connect
 	whole   *tally.Ledger
 	board   *tally.Board // nil when nobody watches
 }
 
 func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
-	t, err := dialTCP(ctx, c, s) // the server serves short connections as long as this one is open
+	t, err := dialTCP(ctx, c, s) // the server accepts short connections while this one is open
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
-		if out.people != nil {
+		if out.console != nil {
 			k.board = tally.NewBoard()
 			out.watch(k.board.Ask, transactions)
 		}
@@ -72,7 +71,7 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	return r, nil
 }
 
-// newConnector finds ports that are free now on the address that fd is bound to.
+// newConnector finds free ports on the address that fd is bound to.
 func newConnector(c config, s *sock.Stopper, fd int) (*connector, error) {
 	whole, connect := tally.NewLedger(1, 0), tally.NewLedger(1, 0)
 	k := &connector{c: c, stop: s, whole: &whole, connect: &connect, request: make([]byte, c.Size), reply: make([]byte, c.Size)}
@@ -137,7 +136,7 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 	return r, err
 }
 
-// transact makes one transaction. Whatever goes wrong ends the run: TCP loses nothing.
+// transact makes one transaction. Any error ends the run: TCP loses nothing.
 func (k *connector) transact(ctx context.Context, seq uint64, measured bool) error {
 	if k.stop.Stopped() {
 		return sock.ErrStopped
@@ -165,7 +164,7 @@ func (k *connector) transact(ctx context.Context, seq uint64, measured bool) err
 	return err
 }
 
-// dial connects from the next port that is free. The clock starts before connect.
+// dial connects from the next free port. The clock starts before connect.
 func (k *connector) dial(ctx context.Context) (fd int, start int64, err error) {
 	for range k.ports {
 		port := k.ports[k.turn]
@@ -173,7 +172,7 @@ func (k *connector) dial(ctx context.Context) (fd int, start int64, err error) {
 		if fd, err = k.socket(port); err == nil {
 			start = sock.Now()
 			err = unix.Connect(fd, sock.Sockaddr(k.c.server))
-			if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EINTR) { // SO_SNDTIMEO is over
+			if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EINTR) { // SO_SNDTIMEO has passed
 				err = sock.WaitConnected(ctx, fd, start+int64(k.c.timeout))
 			}
 			if err == nil {
@@ -181,7 +180,7 @@ func (k *connector) dial(ctx context.Context) (fd int, start int64, err error) {
 			}
 			unix.Close(fd)
 		}
-		// The port is another program's, or its old connection still ends.
+		// Another program has the port, or its old connection is still closing.
 		if !errors.Is(err, unix.EADDRINUSE) && !errors.Is(err, unix.EADDRNOTAVAIL) {
 			return -1, 0, err
 		}

@@ -15,18 +15,18 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// An echoer is what a server keeps of one run of requests and replies.
+// An echoer is what a server keeps for a run of requests and replies.
 type echoer struct {
 	wire.Params
 	sock     *sock.Stamped
 	samples  tally.Samples
 	ids      uint32      // of stamps
-	polls    int         // looks for a message since the last one
-	silent   int64       // when they began, roughly
+	polls    int         // polls since the last message
+	silent   int64       // when they began, approximately
 	place    *wire.Place // where it spins
-	restore  func()      // undoes that
-	marked   bool        // the last message was, so that the next may be a sample
-	noStamps string      // why it takes none although asked to
+	restore  func()      // leaves that CPU
+	marked   bool        // the last message was marked, so the next may be a sample
+	noStamps string      // why it takes none although it was asked to
 }
 
 // newEchoer prepares this thread and a socket for p.
@@ -49,21 +49,21 @@ func newEchoer(p wire.Params, s *sock.Stamped) (*echoer, error) {
 	return e, nil
 }
 
-// end leaves the thread and the socket as they were.
+// end restores the thread and the socket.
 func (e *echoer) end() {
 	if e == nil {
 		return
 	}
 	if e.sock.On {
-		_ = e.sock.TurnOff() // it was turned on, so it can be turned off
+		_ = e.sock.TurnOff() // what was turned on can be turned off
 	}
 	if e.restore != nil {
 		e.restore()
 	}
 }
 
-// flags are those of the next read. Where nothing has come for a while nobody
-// measures, and a spinning server would burn a CPU for nothing.
+// flags returns the flags of the next read. After a silence nobody measures, and a
+// server that spins would burn a CPU for nothing.
 func (e *echoer) flags() int {
 	if !e.Spin {
 		return 0
@@ -81,7 +81,7 @@ func (e *echoer) flags() int {
 	return unix.MSG_DONTWAIT
 }
 
-// reply sends b, which answers the message just read, and keeps the stamps of both.
+// reply sends b in answer to the last message and keeps the stamps of both.
 func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
 	rx, got := e.sock.Rx, time.Now().UnixNano()
 	n, errno := e.sock.Send(b, true)
@@ -91,14 +91,14 @@ func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
 	return n, errno
 }
 
-// stamping reports whether a marked message is to be stamped.
+// stamping reports whether to stamp a marked message.
 func (e *echoer) stamping() bool { return e.sock.On && !e.samples.Full() }
 
-// heeds reports whether the stamp of the next message is to be read.
+// heeds reports whether to read the stamp of the next message.
 func (e *echoer) heeds() bool { return e.sock.On && (e.marked || !e.sock.Live) }
 
-// receive reads the next datagram: with stamps while a run of requests and
-// replies is on, and else with the count of drops.
+// receive reads the next datagram: with stamps during a run of requests and replies,
+// otherwise with the drop counter.
 func (u *udpServer) receive() (n int, drops uint32, errno unix.Errno) {
 	if u.echo == nil {
 		return u.msg.Recv(u.fd, 0)
@@ -111,7 +111,7 @@ func (u *udpServer) receive() (n int, drops uint32, errno unix.Errno) {
 	return n, u.drops, errno
 }
 
-// echoes begins what p asks for in place of what was before.
+// echoes starts the echoer that p asks for, in place of the previous one.
 func (u *udpServer) echoes(p wire.Params) (err error) {
 	u.echo.end()
 	u.echo = nil
@@ -121,7 +121,7 @@ func (u *udpServer) echoes(p wire.Params) (err error) {
 	return err
 }
 
-// describe adds to an answer what the run's echoer does.
+// describe adds the echoer's settings to an answer.
 func (u *udpServer) describe(a *wire.Accepted) {
 	if u.echo != nil {
 		a.Place, a.NoStamps = u.echo.place, u.echo.noStamps
@@ -131,25 +131,25 @@ func (u *udpServer) describe(a *wire.Accepted) {
 // reply answers a request of n bytes with itself.
 func (u *udpServer) reply(h wire.Header, n int) {
 	u.msg.Buf[2] |= byte(wire.KindAnswer)
-	defer u.meter.Add(1, n) // when the reply is on its way
+	defer u.meter.Add(1, n) // once the reply is on its way
 	e := u.echo
 	if e != nil {
 		e.marked = h.Kind == wire.KindStamped
 	}
 	if h.Kind != wire.KindStamped || e == nil || h.Run != u.run || !e.stamping() {
 		if e != nil && e.Spin {
-			e.sock.Send(u.msg.Buf[:n], false) // a reply that cannot be sent is one that gets lost
+			e.sock.Send(u.msg.Buf[:n], false) // a reply that cannot be sent is a lost reply
 		} else {
 			u.msg.Answer(u.fd, n)
 		}
 		return
 	}
 	if _, errno := e.reply(h.Seq, u.msg.Buf[:n]); errno != 0 {
-		// Whether the kernel counted a stamp that it failed to send depends on
-		// its version.
+		// Whether the kernel counts a stamp that it failed to send depends on its
+		// version.
 		e.ids = 0
 		e.samples.Restart()
-		_ = e.sock.TurnOn() // it could be turned on before
+		_ = e.sock.TurnOn() // it was possible before
 		return
 	}
 	e.ids++
@@ -181,7 +181,7 @@ func (u *udpClient) fetchStamps(ctx context.Context) ([]tally.FarSample, error) 
 		switch {
 		case err != nil:
 			return nil, err
-		case from == len(all): // and not a late answer to the request before
+		case from == len(all): // not a late answer to the previous request
 			all = append(all, list...)
 			deadline = sock.Now() + int64(u.timeout)
 		case sock.Now() > deadline:
@@ -193,7 +193,7 @@ func (u *udpClient) fetchStamps(ctx context.Context) ([]tally.FarSample, error) 
 	}
 }
 
-// echo answers every message with itself until the client ends its side, and then
+// echo answers every message with itself until the client shuts down its side, then
 // sends the samples.
 func (s *server) echo(e *echoer) {
 	b := make([]byte, e.Size)
@@ -234,10 +234,10 @@ func (s *server) echo(e *echoer) {
 	}
 }
 
-var errTooLong = errors.New("the client went on long after the measured window")
+var errTooLong = errors.New("the client kept sending long after the measured window")
 
-// read fills b, as sock.ReadFull does, but goes on for no longer than the deadline even
-// when the other end is not silent.
+// read fills b like sock.ReadFull, but stops at the deadline even if the other end
+// keeps sending.
 func (e *echoer) read(b []byte, deadline int64, s *sock.Stopper) error {
 	for got := 0; got < len(b); {
 		n, errno := e.sock.Recv(b[got:], e.flags(), e.heeds())

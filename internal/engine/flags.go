@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// napUnset is a nap that the command line does not give.
+// napUnset is a nap that is not on the command line.
 const napUnset = time.Duration(-1)
 
 func (c *config) transferFlags(fs *flag.FlagSet) {
@@ -20,23 +20,22 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 	fs.BoolVar(&c.Discard, "discard", false, "tcp-stream: the receiver discards in the kernel (MSG_TRUNC) instead of copying")
 	fs.BoolVar(&c.zerocopy, "zerocopy", false, "tcp-stream: send without copying (MSG_ZEROCOPY)")
 	fs.StringVar(&c.Send, "send", "", "udp-stream, udp-search: single, mmsg (sendmmsg) or gso (UDP_SEGMENT) (default single)")
-	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg, what one buffer holds, 64 at most, for gso)")
+	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg, as many as one buffer holds, at most 64, for gso)")
 	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
-	fs.Func("nap", "udp-stream, udp-search: the receiver looks this often instead of being woken up by every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
+	fs.Func("nap", "udp-stream, udp-search: polling interval of the receiver, instead of waking up for every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
 		if c.Nap, err = time.ParseDuration(s); err == nil && c.Nap < 0 {
 			err = fmt.Errorf("nap %v is outside 0..%v", c.Nap, wire.MaxNap)
 		}
 		return err
 	})
-	fs.IntVar(&c.DSCP, "dscp", 0, "of the packets of both ends, 0..63")
-	fs.Func("cpu", "run the client on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
+	fs.IntVar(&c.DSCP, "dscp", 0, "DSCP of the packets of both ends, 0..63")
+	fs.Func("cpu", "run the client only on these CPUs, such as 0 or 0,2-3", func(s string) (err error) {
 		c.cpus, err = parseCPUs(s)
 		return err
 	})
 }
 
-// finishTransfer gives what the command line leaves open the value that it is
-// measured with.
+// finishTransfer fills in what the command line leaves open.
 func (c *config) finishTransfer() {
 	unset := c.Nap == napUnset
 	if unset {
@@ -47,14 +46,13 @@ func (c *config) finishTransfer() {
 	}
 	m := c.Mode().Filled()
 	c.Send, c.Batch, c.Recv = m.Send, m.Batch, m.Recv
-	// On a schedule the moment at which a datagram is read is what jitter is
-	// computed from.
+	// On a schedule, jitter is computed from the moment at which a datagram is read.
 	if unset && c.rate == 0 {
 		c.Nap = event.DefaultNap
 	}
 }
 
-// maxCPU bounds the numbers of CPUs, as unix.CPUSet does.
+// maxCPU is the highest CPU number, that of unix.CPUSet.
 const maxCPU = 1023
 
 // parseCPUs reads a list such as 0,2-3.
@@ -78,12 +76,13 @@ func parseCPUs(s string) ([]int, error) {
 }
 
 func (c *config) requestFlags(fs *flag.FlagSet) {
-	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests that are outstanding at once")
-	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of being woken up")
-	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "the shortest time between two requests that the kernel stamps; 0 is none")
+	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once")
+	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
+	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
 }
 
-// finishRequests sets what follows from the flags, and checks what the client alone knows.
+// finishRequests sets what follows from the flags, and checks what only the client
+// knows.
 func (c *config) finishRequests() error {
 	if c.rate == 0 && c.Workload == "udp-open" {
 		c.rate = event.DefaultRequests

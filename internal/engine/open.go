@@ -15,8 +15,9 @@ import (
 // maxOutstanding bounds the table of udp-open: half a second at the highest rate.
 const maxOutstanding = 1 << 19
 
-// outstanding returns room for the requests of twice event.ReplyTimeout, a power of two.
-// A sender that catches up after a long stall may have more; these count as lost.
+// outstanding returns room for the requests of twice event.ReplyTimeout, as a power of
+// two. A sender that catches up after a long stall may need more; these requests count
+// as lost.
 func outstanding(rate float64) int {
 	n := 1024
 	for float64(n) < 2*rate*event.ReplyTimeout.Seconds() && n < maxOutstanding {
@@ -70,8 +71,9 @@ func (a *udpAsker) open(out events) (r event.Open, err error) {
 	return r, nil
 }
 
-// schedule sends a request every interval for d nanoseconds, catching up where it
-// fell behind. It returns how many there were to send, and how many of them were late.
+// schedule sends a request every interval for d nanoseconds, catching up when it falls
+// behind. It returns how many requests the schedule held and how many of them were
+// late.
 func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, late int64, err error) {
 	begin := sock.Now()
 	offered = int64(math.Ceil(float64(d) / interval))
@@ -99,7 +101,7 @@ func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, 
 	return offered, late, a.listen(begin + d)
 }
 
-// listen reads replies until t, and all that are there by then.
+// listen reads replies until t, and those that are waiting then.
 func (a *udpAsker) listen(t int64) error {
 	for {
 		left := t - sock.Now()
@@ -109,7 +111,7 @@ func (a *udpAsker) listen(t int64) error {
 		if left > sock.SpinBelow && !a.c.Spin {
 			a.doze(left - sock.SpinBelow)
 		}
-		// The last moment is spent looking: waking up takes about as long.
+		// Poll during the last moment: waking up takes about as long.
 		freed, err := a.receive(unix.MSG_DONTWAIT)
 		if err == nil {
 			err = a.record()
@@ -126,7 +128,7 @@ func (a *udpAsker) listen(t int64) error {
 	}
 }
 
-// doze waits for a reply, at most d nanoseconds. A stamp that waits to be read
+// doze waits for a reply, for at most d nanoseconds. It reads pending stamps, which
 // would end every doze at once.
 func (a *udpAsker) doze(d int64) {
 	a.poll[0] = unix.PollFd{Fd: int32(a.fd), Events: unix.POLLIN}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	pingTimeout = time.Second // after the last request; what has not come by then is lost
+	pingTimeout = time.Second // after the last request; replies after that are lost
 	minInterval = 100 * time.Microsecond
 	maxPings    = 1 << 24
 	maxICMPData = 65507 // 65535 - IPv4 header 20 - ICMP header 8
@@ -58,18 +58,18 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 	var c pingConfig
 	fs := flag.NewFlagSet("ping", flag.ContinueOnError)
-	count := fs.Int64("count", 0, "requests; 0 is as many as fit the duration")
-	duration := fs.Duration("duration", 0, "of the measured window (default 1s without --count)")
-	fs.DurationVar(&c.warmup, "warmup", 0, "requests before the window, not counted")
-	fs.DurationVar(&c.interval, "interval", 10*time.Millisecond, "from one request to the next")
+	count := fs.Int64("count", 0, "requests; 0 sends as many as fit the duration")
+	duration := fs.Duration("duration", 0, "length of the measured window (default 1s without --count)")
+	fs.DurationVar(&c.warmup, "warmup", 0, "time of requests before the window, which are not counted")
+	fs.DurationVar(&c.interval, "interval", 10*time.Millisecond, "time from one request to the next")
 	fs.IntVar(&c.size, "size", 56, "bytes of data, as ping -s counts them")
 	json := jsonFlag(fs, out)
-	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasures the time of ICMP echoes, which need no server."), "ADDR")
+	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasure the time of ICMP echoes. Needs no server."), "ADDR")
 	if err != nil {
 		return c, err
 	}
 	if !*json {
-		out.people = &people{w: out.w}
+		out.console = &console{w: out.w}
 	}
 	c.to, err = netip.ParseAddr(pos[0])
 	c.to = c.to.Unmap()
@@ -78,7 +78,7 @@ func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 	}
 	switch {
 	case err != nil || c.to.Zone() != "":
-		err = fmt.Errorf("%q is not a literal address without zone", pos[0])
+		err = fmt.Errorf("%q is not a literal address (without a zone)", pos[0])
 	case c.size < 0 || c.size > maxICMPData:
 		err = fmt.Errorf("size %d is outside 0..%d bytes", c.size, maxICMPData)
 	case c.interval < minInterval || c.interval > wire.MaxTime:
@@ -106,8 +106,8 @@ func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 // slots returns how many requests start within d.
 func slots(d, interval time.Duration) int64 { return int64((d + interval - 1) / interval) }
 
-// A pinger keeps the time and matches replies with requests. Its table holds the
-// last 65536 requests, at the shortest interval those of 6 s.
+// A pinger keeps the time and matches replies with requests. Its table holds the last
+// 65536 requests: those of 6 s at the shortest interval.
 type pinger struct {
 	pingConfig
 	sock *sock.ICMP
@@ -115,10 +115,10 @@ type pinger struct {
 	hist *hdrhistogram.Histogram
 	poll [1]unix.PollFd
 
-	sent       [1 << 16]int64 // by sequence number: when, 0 once answered
+	sent       [1 << 16]int64 // time by sequence number, 0 once answered
 	warm       int64          // requests of the warm-up
 	asked      int64          // requests so far, warm-up included
-	answered   int64          // of those that are measured
+	answered   int64          // of the measured requests
 	duplicates int64
 	lastError  unix.Errno
 }
@@ -170,7 +170,8 @@ func (p *pinger) unanswered() error {
 	return fmt.Errorf("none of %d requests was answered within %v", p.requests, pingTimeout)
 }
 
-// listen reads replies until t and all that have come by then, or until the last one has come when drain is set.
+// listen reads replies until t, and those that are waiting then; with drain it stops at
+// the last reply.
 func (p *pinger) listen(t int64, drain bool) error {
 	for {
 		left := max(t-sock.Now(), 0)
@@ -205,9 +206,9 @@ func (p *pinger) listen(t int64, drain bool) error {
 	}
 }
 
-// reply records the time of the reply with a sequence number that came at a time.
+// reply records the time of a reply, by its sequence number.
 func (p *pinger) reply(seq uint16, at int64) error {
-	// The request that the 16 bits mean: the latest one with them.
+	// The 16 bits mean the latest request that has them.
 	request := p.asked - 1 - int64(uint16(p.asked-1)-seq)
 	if request < p.warm {
 		return nil

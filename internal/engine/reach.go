@@ -27,20 +27,20 @@ func ipUDPHeaders(v6 bool) int {
 	return 20 + 8
 }
 
-// reachMain is `weir engine reach`: it proves that the path carries an IP packet
-// of a size, unfragmented, to the server and back. What the route has learned of
-// the path's MTU is not asked, because it may be out of date; the packet is sent.
+// reachMain is `weir engine reach`: it proves that the path carries an IP packet of a
+// size, unfragmented, to the server and back. It sends the packet rather than ask the
+// route for the path's MTU, which may be out of date.
 func reachMain(ctx context.Context, args []string, out *events, help io.Writer) error {
 	fs := flag.NewFlagSet("reach", flag.ContinueOnError)
-	size := fs.Int("size", 0, "bytes of the IP packet, headers included")
+	size := fs.Int("size", 0, "bytes of the IP packet, including headers")
 	timeout := fs.Duration("timeout", 2*time.Second, "how long to try")
 	json := jsonFlag(fs, out)
-	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine reach ADDR:PORT --size BYTES [flags]\n\nProves that a packet of a size gets to an open server and back, unfragmented."), "ADDR:PORT")
+	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine reach ADDR:PORT --size BYTES [flags]\n\nProve that a packet of a size reaches an open server and comes back, unfragmented."), "ADDR:PORT")
 	if err != nil {
 		return err
 	}
 	if !*json {
-		out.people = &people{w: out.w}
+		out.console = &console{w: out.w}
 	}
 	server, err := parseServer("reach", pos[0])
 	if err != nil {
@@ -79,8 +79,8 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	return out.print(r)
 }
 
-// reach sends a packet every 10 ms until one comes back. Errors do not end it:
-// a server may be about to start, and a device about to get its MTU.
+// reach sends a packet every 10 ms until one comes back. Errors do not end it: a server
+// may be about to start, a device about to get its MTU.
 func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 	payload := size - ipUDPHeaders(u.server.Addr().Is6())
 	packet := make([]byte, payload)
@@ -113,7 +113,7 @@ func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 
 func summary(seen map[string]int) string {
 	if len(seen) == 0 {
-		return "neither EMSGSIZE nor any ICMP error was seen: the path drops it silently, or no server answers"
+		return "saw neither EMSGSIZE nor an ICMP error: the path drops it silently, or no server answers"
 	}
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(seen)) {

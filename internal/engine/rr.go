@@ -19,7 +19,7 @@ type udpAsker struct {
 	*udpClient
 	request []byte
 	seq     uint64
-	ids     uint32 // stamps of sending asked for since they were last turned on
+	ids     uint32 // stamps of sending requested since they were last turned on
 	freed   [1]int
 
 	// Of the open loop.
@@ -65,7 +65,7 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events, slots in
 	return nil
 }
 
-// requestsOf says how often a run asks.
+// requestsOf says at what rate or concurrency a run sends requests.
 func requestsOf(c config) string {
 	if c.Workload == "udp-open" {
 		return unit.Format(c.rate, "1/s")
@@ -82,8 +82,8 @@ func runUDPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 	return r, err
 }
 
-// send sends one request. The slot travels where datagrams of a stream carry
-// their time: the reply brings it back.
+// send sends one request. The slot travels where datagrams of a stream carry their
+// time, and the reply brings it back.
 func (a *udpAsker) send(i int, start int64, measured bool) error {
 	x := tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
 	a.seq++
@@ -105,7 +105,7 @@ func (a *udpAsker) send(i int, start int64, measured bool) error {
 	switch {
 	case errno == 0:
 	case transient(errno):
-		a.book.Slots[i].Sent = start - 2*int64(event.ReplyTimeout) // lost, at once
+		a.book.Slots[i].Sent = start - 2*int64(event.ReplyTimeout) // lost at once
 		if x.Sample >= 0 {
 			return a.renumber()
 		}
@@ -115,8 +115,8 @@ func (a *udpAsker) send(i int, start int64, measured bool) error {
 	return nil
 }
 
-// renumber begins to count stamps anew: whether the kernel counted the one that
-// it failed to send depends on its version.
+// renumber restarts the count of stamps: whether the kernel counts a stamp that it
+// failed to send depends on its version.
 func (a *udpAsker) renumber() error {
 	a.ids = 0
 	a.samples.Restart()
@@ -147,9 +147,9 @@ func (a *udpAsker) receive(flags int) ([]int, error) {
 	return a.freed[:], nil
 }
 
-// transient reports that one datagram could not go, and the next one may: the
-// call was cut short, a queue of this machine was full, or the path just told
-// of a smaller MTU, from which on the kernel fragments.
+// transient reports that one datagram could not leave but the next one may: the call
+// was cut short, a queue of this machine was full, or the path has just reported a
+// smaller MTU, from which on the kernel fragments.
 func transient(errno unix.Errno) bool {
 	return sock.Again(errno) || errno == unix.ENOBUFS || errno == unix.EMSGSIZE
 }

@@ -19,25 +19,25 @@ import (
 )
 
 const (
-	// maxConns bounds the connections that are open at once.
+	// maxConns bounds the open connections.
 	maxConns = 2 * wire.MaxStreams
-	// helloTimeout is how long a new connection may take to say what it wants.
+	// helloTimeout is how long a new connection can take to say what it wants.
 	helloTimeout = 5 * time.Second
-	// idleTimeout is how long a client may be silent beyond what it announced.
+	// idleTimeout is how long a client can be silent beyond what it announced.
 	idleTimeout = 10 * time.Second
-	// serverRcvBuf is asked for the UDP socket when the client asks for nothing:
-	// 4 MiB hold some 10 ms of the highest packet rate, so that a server that
-	// is scheduled away for that long loses nothing.
+	// serverRcvBuf is requested for the UDP socket if the client asks for nothing:
+	// 4 MiB hold about 10 ms of the highest packet rate, so that a server that is
+	// off its CPU for that long loses nothing.
 	serverRcvBuf = 4 << 20
 )
 
 // A server plays all roles at once; the first message says which one is wanted.
 type server struct {
 	stop     *sock.Stopper
-	patience time.Duration                    // idleTimeout, less in tests
-	token    string                           // "" is an open server, for everybody
+	patience time.Duration                    // idleTimeout, shorter in tests
+	token    string                           // "": an open server
 	udp      *udpServer                       // of an open server
-	say      func(format string, args ...any) // tells people of a run
+	say      func(format string, args ...any) // on a console
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex
@@ -46,7 +46,7 @@ type server struct {
 	ended   int           // runs
 	changed chan struct{} // closed, and replaced, when a run begins or ends
 
-	short atomic.Int32 // runs of tcp-crr that are on
+	short atomic.Int32 // tcp-crr runs in progress
 	meter tally.Meter
 }
 
@@ -59,9 +59,9 @@ func serveMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	return listenAndServe(ctx, c, *out)
 }
 
-// listenAndServe serves until ctx is cancelled, the cause of which it returns, or
-// until it has served enough. It binds TCP before UDP, so a server that answers
-// over UDP accepts connections too.
+// listenAndServe serves until ctx is cancelled, whose cause it returns, or until it has
+// served enough. It binds TCP before UDP, so a server that answers over UDP accepts
+// connections too.
 func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	if err := sock.StayOn(c.cpus); err != nil {
 		return err
@@ -78,7 +78,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	switch {
 	case err != nil:
 	case !c.open:
-		s.drop(udp) // it is free for the runs
+		s.drop(udp) // runs bind it
 	default:
 		if s.udp, err = newUDPServer(udp, at.Addr(), s.stop, &s.meter); err == nil {
 			serving = sock.OnThread(s.udp.serve)
@@ -127,7 +127,7 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 			}
 		case <-ctx.Done():
 			return sock.Cancelled(ctx, sock.ErrStopped)
-		case err := <-accepting: // they end before they are told to only when they fail
+		case err := <-accepting: // these end early only if they fail
 			return err
 		case err := <-serving:
 			return err
@@ -135,8 +135,8 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 	}
 }
 
-// listenBoth binds TCP and UDP to one port, which the kernel chooses when it is 0.
-// Where there is no IPv6, any address is any of IPv4.
+// listenBoth binds TCP and UDP to one port, which the kernel chooses if it is 0.
+// Without IPv6, the unspecified address is that of IPv4.
 func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err error) {
 	for range 10 {
 		tcp, err = sock.Listen(unix.SOCK_STREAM, at)
@@ -165,8 +165,8 @@ func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err erro
 	return -1, -1, at, fmt.Errorf("engine: listen %v: no port is free for both TCP and UDP after 10 tries", at)
 }
 
-// close tells every thread to stop, and wakes those that wait in a socket: a
-// shutdown does so even where it then reports that nothing was connected.
+// close tells every thread to stop, and wakes those that wait in a socket: shutdown
+// does so even if it then reports that nothing was connected.
 func (s *server) close() {
 	s.stop.Stop()
 	s.mu.Lock()
@@ -176,7 +176,7 @@ func (s *server) close() {
 	}
 }
 
-// open registers a socket, unless there are too many or the server is stopping.
+// open registers a socket unless there are too many or the server is stopping.
 func (s *server) open(fd int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,11 +187,10 @@ func (s *server) open(fd int) bool {
 	return true
 }
 
-// drop closes a socket. The lock keeps close from shutting down another one that
-// got the same number. A server that stops resets its connections: after an
-// orderly end, a client whose window was closed would send probes to the socket
-// in FIN-WAIT-2 for another minute (tcp_timewait_state_process,
-// net/ipv4/tcp_minisocks.c).
+// drop closes a socket. The lock keeps close from shutting down another socket that got
+// the same number. A server that stops resets its connections: after an orderly end, a
+// client whose window was closed would probe the socket in FIN-WAIT-2 for another
+// minute (tcp_timewait_state_process, net/ipv4/tcp_minisocks.c).
 func (s *server) drop(fd int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -203,7 +202,7 @@ func (s *server) drop(fd int) {
 }
 
 func (s *server) accept(listener int) error {
-	var buf []byte // of the short connections that are served here
+	var buf []byte // of the short connections served here
 	for !s.stop.Stopped() {
 		fd, sa, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
 		switch {
@@ -228,7 +227,7 @@ func (s *server) accept(listener int) error {
 		sock.OnThread(func() error {
 			defer s.wg.Done()
 			run := s.handle(fd, peer.Addr())
-			s.drop(fd) // before the run has ended: what ends with it resets connections
+			s.drop(fd) // before the run ends: a server that ends with it resets connections
 			s.leave(run)
 			return nil
 		})
@@ -236,9 +235,9 @@ func (s *server) accept(listener int) error {
 	return nil
 }
 
-var errFull = fmt.Errorf("%d connections are open, and more are not served: try again later", maxConns)
+var errFull = fmt.Errorf("too many connections: %d are open; try again later", maxConns)
 
-// refuse closes a connection, and says why if there is room for that now.
+// refuse closes a connection, and says why if it can without waiting.
 func refuse(fd int, why error) {
 	b, _ := json.Marshal(wire.Accepted{Weir: wire.Version, Error: why.Error()}) // cannot fail
 	_, _ = unix.SendmsgN(fd, append(b, '\n'), nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// hold keeps a run until its client closes this connection, or is silent for too
+// hold keeps a run alive until its client closes this connection or is silent for too
 // long. Every byte asks for the counters of a board.
 func (s *server) hold(fd int, p wire.Params, counters *tally.Board) {
 	var b [1]byte
@@ -25,10 +25,10 @@ func (s *server) hold(fd int, p wire.Params, counters *tally.Board) {
 	}
 }
 
-// transact answers the one request of a short connection, and reports whether it
-// was one; the caller closes. Accepted sockets have the listener's time-outs. A
-// connection that says nothing within patience, and within a tick in any case, is
-// taken for another one. buf is room for requests, which grows as needed.
+// transact answers the one request of a short connection, and reports whether it was
+// one; the caller closes. Accepted sockets have the listener's timeouts. A connection
+// that says nothing within patience, and in any case within a Tick, counts as another
+// kind. buf is room for requests and grows as needed.
 func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *[]byte) bool {
 	if s.short.Load() == 0 || s.token != "" && !s.serves(peer) {
 		return false
@@ -75,6 +75,6 @@ func (s *server) answerShort(fd int, p wire.Params, b []byte) {
 		return
 	}
 	b[2] |= byte(wire.KindAnswer)
-	_ = sock.WriteFull(fd, b, deadline, s.stop) // the client tells of it
+	_ = sock.WriteFull(fd, b, deadline, s.stop) // the client reports it
 	s.meter.Add(1, len(b))
 }

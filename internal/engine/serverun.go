@@ -13,12 +13,12 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// busyPatience is how long a new run waits for the one before to end: its client
-// may be gone while the server still closes its sockets.
+// busyPatience is how long a new run waits for the previous one to end: its client may
+// be gone while the server still closes its sockets.
 const busyPatience = time.Second / 2
 
-// join returns the run that p belongs to; its connections must agree. Runs disturb
-// each other, so a server that is not open has one at a time.
+// join returns the run that p belongs to; its connections must agree. Runs disturb each
+// other, so a server that is not open serves one at a time.
 func (s *server) join(p wire.Params, peer netip.Addr) (*serverRun, error) {
 	patience := time.NewTimer(busyPatience)
 	defer patience.Stop()
@@ -35,17 +35,17 @@ func (s *server) join(p wire.Params, peer netip.Addr) (*serverRun, error) {
 	}
 }
 
-var errBusy = fmt.Errorf("it is busy with another run, and runs would disturb each other: try again when that has ended")
+var errBusy = fmt.Errorf("the server is busy with another run, which this one would disturb; try again when it has ended")
 
-// tryJoin returns no run where the server is busy; changed is closed when that may
-// be over.
+// tryJoin returns no run if the server is busy; changed is then closed when that may be
+// over.
 func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, changed <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	run, ok := s.runs[p.Run]
 	switch {
 	case ok && (run.Params != p || run.peer != peer || run.conns == p.Streams):
-		return nil, nil, fmt.Errorf("run %d has other parameters, or all of its %d streams already", p.Run, run.Streams)
+		return nil, nil, fmt.Errorf("run %d has other parameters, or already all of its %d streams", p.Run, run.Streams)
 	case s.stop.Stopped():
 		return nil, nil, sock.ErrStopped
 	case !ok && s.token != "" && len(s.runs) > 0:
@@ -54,13 +54,13 @@ func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, change
 		run = &serverRun{Params: p, peer: peer, since: sock.Now()}
 		s.runs[p.Run] = run
 		s.change()
-		s.say("%v: %s begins, %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
+		s.say("%v: %s begins: %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
 	}
 	run.conns++
 	return run, nil, nil
 }
 
-// leave ends what a connection, which is closed, was part of.
+// leave ends the part of a closed connection in a run.
 func (s *server) leave(run *serverRun) {
 	if run == nil {
 		return
@@ -71,7 +71,7 @@ func (s *server) leave(run *serverRun) {
 		return
 	}
 	if s.token != "" {
-		runtime.GC() // it is off, and nobody measures
+		runtime.GC() // automatic collection is off, and nobody measures now
 	}
 	delete(s.runs, run.Run)
 	s.ended++
@@ -79,21 +79,22 @@ func (s *server) leave(run *serverRun) {
 	s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))
 }
 
-// change tells who waits that a run began or ended. The caller holds the lock.
+// change wakes everybody who waits for a run to begin or end. The caller holds the
+// lock.
 func (s *server) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// state returns the number of runs that are on and that have ended, and a channel
-// that is closed when that changes.
+// state returns the number of current and of ended runs, and a channel that is closed
+// when either changes.
 func (s *server) state() (on, ended int, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.runs), s.ended, s.changed
 }
 
-// serves reports whether a run of peer is on.
+// serves reports whether a run of peer is in progress.
 func (s *server) serves(peer netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,10 +106,10 @@ func (s *server) serves(peer netip.Addr) bool {
 	return false
 }
 
-// prepareUDP makes the server answer the datagrams of a run for as long as the
-// connection fd holds. An open server answers them all the time. One that admits
-// has a socket for each run, bound to the address that the client has connected to:
-// a reply comes from there, and between runs there is nothing to answer.
+// prepareUDP makes the server answer the datagrams of a run while the connection fd is
+// open. An open server always answers them. A server with a token has a socket per run,
+// bound to the address that the client connected to: replies come from there, and
+// between runs nothing answers.
 func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
 	if s.udp != nil {

@@ -43,7 +43,7 @@ func TestIdleWaitsForRuns(t *testing.T) {
 		var out strings.Builder
 		said <- Main(t.Context(), []string{"run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms", "--interval", "0"}, &out)
 	}()
-	h.says(t, "udp-rr begins, 200ms")
+	h.says(t, "udp-rr begins: 200ms")
 	h.says(t, "udp-rr has ended after")
 	if err := <-said; err != nil {
 		t.Error(err)
@@ -204,7 +204,7 @@ func TestOtherServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for answer, want := range map[string]string{
-		string(old) + "\n":         fmt.Sprintf("version 1 of the other end is not %d: use the same weir at both ends", wire.Version),
+		string(old) + "\n":         fmt.Sprintf("the other end has version 1, this end %d; use the same weir at both ends", wire.Version),
 		"220 mail.example ESMTP\n": "is the program on that port weir engine serve?",
 		"":                         "is the program on that port weir engine serve?",
 		fmt.Sprintf("{\"weir\":%d,\"error\":\"no\"}\n", wire.Version): "the server refused: no",

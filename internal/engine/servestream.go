@@ -11,13 +11,12 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A streamReader reads the server's socket while a run of datagrams one way is on.
+// A streamReader reads the server's socket during a run of one-way datagrams.
 //
-// A server that waits in its socket is woken up by almost every datagram when it
-// is faster than the path, and the sender pays: where both ends are on one
-// machine, the softirq that delivers runs on the sender's CPU, and sends the
-// interrupt that wakes the other. One that naps, and reads what has gathered
-// meanwhile, leaves the sender alone.
+// A server that waits in its socket is woken by almost every datagram if it is faster
+// than the path, and the sender pays: with both ends on one machine, the softirq that
+// delivers runs on the sender's CPU and sends the interrupt that wakes the other. A
+// server that naps, and then reads what has gathered, leaves the sender alone.
 type streamReader struct {
 	*sock.Bulk
 	nap  time.Duration
@@ -26,11 +25,11 @@ type streamReader struct {
 }
 
 const (
-	// hotFor is how long after the last datagram of a stream the next one is
-	// waited for in a hurry.
+	// hotFor is how long after the last datagram of a stream the server keeps
+	// polling for the next.
 	hotFor = 10 * time.Millisecond
-	// groBatch is smaller than sock.RecvBatch: each message may have 64 KiB, and what
-	// was read shall still be in the cache.
+	// groBatch is smaller than sock.RecvBatch: a message can have 64 KiB, and what
+	// was read should still be in the cache.
 	groBatch = 8
 )
 
@@ -43,7 +42,7 @@ func (u *udpServer) receiveAs(p wire.Params) error {
 			on = 1
 		}
 		if err := unix.SetsockoptInt(u.fd, unix.SOL_UDP, unix.UDP_GRO, on); err != nil {
-			return fmt.Errorf("gro: %w%s", err, sock.Lacks(err, "UDP_GRO, which came with Linux 5.0", "receive single or mmsg"))
+			return fmt.Errorf("gro: %w%s", err, sock.Lacks(err, "UDP_GRO, which came with Linux 5.0", "use --recv single or mmsg"))
 		}
 		u.gro = gro
 	}
@@ -59,7 +58,7 @@ func (u *udpServer) receiveAs(p wire.Params) error {
 	return nil
 }
 
-// read waits for messages, or looks for them and naps when there are none.
+// read waits for messages, or polls for them and naps if there are none.
 func (x *streamReader) read(fd int) unix.Errno {
 	var errno unix.Errno
 	switch {
@@ -76,8 +75,8 @@ func (x *streamReader) read(fd int) unix.Errno {
 	return errno
 }
 
-// readStream reads what is there. It counts what belongs to the stream first: no
-// request that comes with it can be meant for anything but what was sent before.
+// readStream reads what is there. It counts the datagrams of the stream first: a
+// request that comes with them can only concern what was sent before it.
 func (u *udpServer) readStream() unix.Errno {
 	x := u.stream
 	if errno := x.read(u.fd); errno != 0 {
@@ -89,8 +88,8 @@ func (u *udpServer) readStream() unix.Errno {
 	return 0
 }
 
-// count counts the measured datagrams of the last read, and reports whether there
-// were any that are not of a stream.
+// count counts the measured datagrams of the last read, and reports whether there were
+// others.
 func (u *udpServer) count(x *streamReader) (others bool) {
 	buffers, before, bytes := int64(0), u.counts.Delivered, u.counts.Bytes
 	for i := range x.Got {
@@ -124,7 +123,7 @@ func (u *udpServer) count(x *streamReader) (others bool) {
 	return others
 }
 
-// others handles the datagrams of the last read that are not of a stream.
+// others handles the datagrams of the last read that are not part of a stream.
 func (u *udpServer) others(x *streamReader) {
 	for i := range x.Got {
 		p := x.At(i)
@@ -138,7 +137,7 @@ func (u *udpServer) others(x *streamReader) {
 			u.msg.Name, u.msg.Hdr.Namelen = x.From(i)
 			u.handle(copy(u.msg.Buf, d))
 			if h.Kind == wire.KindReport {
-				return // drain has read over the rest; who asked asks again
+				return // drain has overwritten the rest; clients ask again
 			}
 		}
 	}

@@ -13,14 +13,14 @@ import (
 
 const (
 	// readSize is how much the server reads at once. It fits a core's second-level
-	// cache, where the copy is cheapest.
+	// cache, where copying is cheapest.
 	readSize = 128 << 10
 	// discardSize is how much it discards at once: nothing is copied, and a call
 	// returns what there is.
 	discardSize = 1 << 20
 )
 
-// A serverRun is what the connections of one run share.
+// A serverRun is what the connections of a run share.
 type serverRun struct {
 	wire.Params
 	peer  netip.Addr
@@ -30,8 +30,7 @@ type serverRun struct {
 }
 
 // handle serves one connection, and returns the run that it was part of, if any. A
-// client learns what was wrong from the connection itself; the server carries on
-// for the next one.
+// client learns what was wrong from the connection itself; the server goes on.
 func (s *server) handle(fd int, peer netip.Addr) *serverRun {
 	if sock.SetTimeouts(fd, sock.Tick) != nil || s.transact(fd, peer, helloTimeout, new([]byte)) {
 		return nil
@@ -46,7 +45,7 @@ func (s *server) handle(fd int, peer netip.Addr) *serverRun {
 		a.Error = err.Error()
 	}
 	if sock.WriteJSON(fd, a, sock.Now()+int64(helloTimeout), s.stop) != nil {
-		unix.Shutdown(fd, unix.SHUT_RDWR) // ends what was prepared
+		unix.Shutdown(fd, unix.SHUT_RDWR) // ends what prepare started
 	}
 	if err == nil {
 		serve()
@@ -74,8 +73,8 @@ func (s *server) hello(fd int, peer netip.Addr) (*serverRun, error) {
 	return s.join(p, peer)
 }
 
-// prepare sets what a run asks for and writes into a what came of it. It returns
-// what serves the connection from then on.
+// prepare sets what a run asks for, and writes the outcome to a. It returns the
+// function that serves the connection from then on.
 func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
 	if strings.HasPrefix(p.Workload, "udp-") {
@@ -93,7 +92,7 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 		a.Place, a.NoStamps = e.place, e.noStamps
 		return func() { s.echo(e) }, nil
 	case "tcp-crr":
-		s.short.Add(1) // before the client learns that it may begin
+		s.short.Add(1) // before the client learns that it can begin
 		return func() { s.hold(fd, p, nil); s.short.Add(-1) }, nil
 	}
 	return func() {
@@ -114,14 +113,14 @@ func prepareTCP(fd int, v6 bool, p wire.Params) (cc string, rcvBuf int, err erro
 	return cc, rcvBuf, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 }
 
-// receive reads until the client shuts down, and counts what the reads inside
-// the run's window returned. The window begins a warm-up after the first byte of
-// any of the run's streams, so it is the same for all of them. The count is told
-// once, as soon as the window is over: the client sends until it has it.
+// receive reads until the client shuts down, and counts what reads inside the run's
+// window return. The window begins a warm-up after the first byte of any of the run's
+// streams, so all streams share it. The count is sent once, as soon as the window is
+// over: the client sends until it has it.
 func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 	buf, flags := make([]byte, readSize), 0
 	if run.Discard {
-		// tcp(7): the bytes are thrown away, and not put into the buffer.
+		// tcp(7): the kernel discards the bytes instead of copying them.
 		buf, flags = make([]byte, discardSize), unix.MSG_TRUNC
 	}
 	r := wire.StreamReport{Window: int64(run.Duration)}
@@ -151,7 +150,7 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 		}
 		if end != 0 && t > end {
 			r.Silence = max(r.Silence, end-heard)
-			say(r) // even a stream whose first byte never came: the others left it no room
+			say(r) // even for a stream whose first byte never came because others left it no room
 		}
 		switch {
 		case sock.Again(errno):

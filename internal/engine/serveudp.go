@@ -15,36 +15,36 @@ import (
 )
 
 const (
-	// drainTimeout bounds how long the server reads on before it answers a
-	// request for a report, should somebody keep on sending.
+	// drainTimeout bounds how long the server reads on before it answers a request
+	// for a report, in case somebody keeps sending.
 	drainTimeout = time.Second
-	// maxRecvErrors is how often in a row reading may fail before the server
-	// gives up: a socket that nothing is wrong with fails now and then at most.
+	// maxRecvErrors is how often in a row reading can fail before the server gives
+	// up: a healthy socket fails only now and then.
 	maxRecvErrors = 1000
 )
 
-// A udpServer reads one socket on one thread: data, echoes and control messages
-// come in the order in which they were sent, so no other channel is needed.
+// A udpServer reads one socket on one thread: data, echoes and control messages arrive
+// in the order in which they were sent, so it needs no other channel.
 type udpServer struct {
 	fd   int
 	v6   bool
 	stop *sock.Stopper
 	msg  *sock.Message // the one being handled
 
-	stream *streamReader // how the socket is read while a run of datagrams one way is on
+	stream *streamReader // during a run of one-way datagrams
 	bulk   *sock.Bulk    // of the streamReader, kept for the next run
 	gro    bool          // UDP_GRO is on
 
-	only  *grant       // who is answered; nil is everybody
-	board *tally.Board // for the client that asks over TCP while a run is on
+	only  *grant       // the client to answer; nil: everybody
+	board *tally.Board // for the client that asks over TCP during a run
 	meter *tally.Meter // of the server
 
-	run     uint32 // the run that is counted; the hello of another one replaces it
+	run     uint32 // being counted; the hello of another run replaces it
 	greeted bool
 	begun   bool
 	began   int64   // when
-	from    uint64  // the number of the first datagram that is counted; what is lower comes late, from an earlier phase
-	echo    *echoer // of a run of requests and replies, nil otherwise
+	from    uint64  // number of the first datagram that counts; lower ones are late, from an earlier phase
+	echo    *echoer // during a run of requests and replies, else nil
 	base    uint32  // drops of the socket when the run began
 	drops   uint32  // and now
 	counts  tally.Receiver
@@ -107,8 +107,8 @@ func (u *udpServer) handle(n int) {
 	}
 }
 
-// control handles what is rare. Requests are repeated until they are answered,
-// so each may come more than once, and late.
+// control handles what is rare. Clients repeat requests until they are answered, so
+// each can arrive several times, and late.
 func (u *udpServer) control(h wire.Header, n int) {
 	switch h.Kind {
 	case wire.KindReach:
@@ -171,10 +171,10 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 	return a
 }
 
-// report reads what has arrived, then tells what was counted.
+// report reads what has arrived, then reports the counters.
 func (u *udpServer) report(h wire.Header) wire.UDPReport {
 	if !u.begun || h.Run != u.run {
-		return wire.UDPReport{Error: fmt.Sprintf("the server does not count run %d: another client has taken its place", h.Run)}
+		return wire.UDPReport{Error: fmt.Sprintf("the server does not count run %d: another client has replaced it", h.Run)}
 	}
 	u.drain(sock.Now() + int64(drainTimeout))
 	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts
@@ -184,7 +184,7 @@ func (u *udpServer) report(h wire.Header) wire.UDPReport {
 	return u.counts.UDPReport
 }
 
-// tally is what has been counted by now.
+// tally returns the counters now.
 func (u *udpServer) tally() tally.Counts {
 	if !u.begun {
 		return tally.Counts{}
@@ -192,8 +192,8 @@ func (u *udpServer) tally() tally.Counts {
 	return tally.Counts{At: sock.Now() - u.began, Count: u.counts.Delivered, Bytes: u.counts.Bytes, Lost: int64(u.drops - u.base)}
 }
 
-// answer sends v, if any, as JSON to where the last message came from. An answer
-// that cannot be sent is one that gets lost: the client asks again.
+// answer sends v, if any, as JSON to the sender of the last message. An answer that
+// cannot be sent is a lost answer: the client asks again.
 func (u *udpServer) answer(h wire.Header, v any) {
 	n := wire.HeaderSize
 	if v != nil {
@@ -208,7 +208,7 @@ func (u *udpServer) answer(h wire.Header, v any) {
 	u.msg.Answer(u.fd, n)
 }
 
-// answerWhole sends the answer in one piece or not at all.
+// answerWhole sends the answer unfragmented or not at all.
 func (u *udpServer) answerWhole(n int) {
 	if sock.SetDiscover(u.fd, u.v6, unix.IP_PMTUDISC_PROBE) == nil {
 		u.msg.Answer(u.fd, n)

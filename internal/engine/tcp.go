@@ -14,19 +14,19 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A tcpConn is a connection of which the server has accepted the parameters.
+// A tcpConn is a connection whose parameters the server has accepted.
 type tcpConn struct {
 	fd     int
 	cc     string  // congestion control in effect at this end
 	sndBuf int     // bytes, at this end
 	dscp   int     // in effect at this end
-	paced  float64 // bit/s of payload at most, in effect; 0 is no limit
+	paced  float64 // bit/s of payload, limit in effect; 0: none
 	far    wire.Accepted
-	zero   *sock.Zerocopy // nil sends by copying
+	zero   *sock.Zerocopy // nil: copy
 }
 
-// dialTCP connects and agrees on parameters. A server that is not there yet
-// refuses, so a refusal is tried again until the timeout.
+// dialTCP connects and agrees on parameters. It retries refused connections until the
+// timeout, because the server may be about to start.
 func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
 	deadline := sock.Now() + int64(c.timeout)
 	for {
@@ -51,18 +51,18 @@ func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
 func advice(err error, c config) string {
 	switch {
 	case errors.Is(err, unix.ECONNREFUSED):
-		return fmt.Sprintf(" for %v: nobody listens there; start weir engine serve on that machine", c.timeout)
+		return fmt.Sprintf(" for %v: nothing listens there; start weir engine serve on that machine", c.timeout)
 	case errors.Is(err, unix.ETIMEDOUT):
 		return fmt.Sprintf(" within %v: is the address right, and do firewalls let TCP and UDP through to port %d?", c.timeout, c.server.Port())
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
-		return ": this machine knows no way there; ip route get shows it"
+		return ": this machine has no route to it; ip route get shows why"
 	case errors.Is(err, unix.EINVAL) && c.server.Addr().IsLinkLocalUnicast() && c.server.Addr().Zone() == "":
 		return ": a link-local address needs the interface: " + c.server.Addr().String() + "%eth0"
 	}
 	return ""
 }
 
-// retryEvery is the time between two tries to reach a server.
+// retryEvery is the time between two attempts to reach a server.
 const retryEvery = 10 * time.Millisecond
 
 func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
@@ -75,8 +75,8 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 			unix.Close(t.fd)
 		}
 	}()
-	// Both before connecting: the buffer bounds the window scale, and the
-	// handshake is already the congestion control's business.
+	// Before connecting: the buffer bounds the window scale, and congestion control
+	// is already in charge of the handshake.
 	if t.cc, err = sock.SetCC(t.fd, c.CC); err != nil {
 		return t, err
 	}
@@ -98,7 +98,7 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 	return t, err
 }
 
-// agree sends the parameters and reads what the server made of them.
+// agree sends the parameters and reads what the server set.
 func (t *tcpConn) agree(c config, s *sock.Stopper) error {
 	deadline := sock.Now() + int64(c.timeout)
 	hello, err := json.Marshal(c.Params)
@@ -110,7 +110,7 @@ func (t *tcpConn) agree(c config, s *sock.Stopper) error {
 	}
 	if err == nil && t.far.Challenge != "" {
 		if c.token == "" {
-			return fmt.Errorf("it admits who holds its token: set %s to the one that it printed, or give --token-file", tokenVariable)
+			return fmt.Errorf("the server admits only clients that hold its token: set %s to the one that it printed, or use --token-file", tokenVariable)
 		}
 		err = sock.WriteJSON(t.fd, wire.Admission{Proof: prove(c.token, t.far.Challenge, hello)}, deadline, s)
 		if t.far = (wire.Accepted{}); err == nil {
@@ -131,7 +131,7 @@ func (t *tcpConn) describe(c config) string {
 	return fmt.Sprintf("%s here, %s at the server; %v after %v of warm-up", t.cc, t.far.CC, c.Duration, c.Warmup)
 }
 
-// finish reads back what autotuning left of the send buffer.
+// finish reads the send buffer that autotuning has arrived at.
 func (t *tcpConn) finish() error {
 	var err error
 	t.sndBuf, err = sock.SetBuffer(t.fd, unix.SO_SNDBUF, 0)

@@ -13,24 +13,24 @@ import (
 	"github.com/weir-bench/weir/internal/engine/tally"
 )
 
-// markStamped is the first byte of a message over TCP of which the server keeps
-// its time stamps. All other bytes are 0.
+// markStamped is the first byte of a TCP message whose time stamps the server keeps.
+// All other bytes are 0.
 const markStamped = 1
 
-// A tcpAsker sends requests over one connection, on which replies come in the
-// order of the requests.
+// A tcpAsker sends requests over one connection, where replies come in the order of the
+// requests.
 type tcpAsker struct {
 	*asker
 	tcpConn
 	request []byte
 	seq     uint64
 	in      []byte
-	got     int // bytes of the reply that is being read
+	got     int // bytes read of the current reply
 	slots   []int
-	first   int // of the slots that wait for a reply, a ring
+	first   int // of the slots that wait for a reply, in a ring
 	waiting int
 	freed   []int
-	stampID uint32 // number of the last byte sent, by which its stamp is called
+	stampID uint32 // number of the last byte sent, which identifies its stamp
 }
 
 func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
@@ -71,9 +71,9 @@ func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 	return r, nil
 }
 
-// whyNot returns why response times cannot be taken apart. A stream has no
-// messages: a stamp is that of a segment, so it is that of a message only where
-// one segment holds all of it and nothing else.
+// whyNot returns why response times cannot be split, or "". A stream has no messages: a
+// stamp is that of a segment, so it belongs to a message only if one segment holds the
+// whole message and nothing else.
 func (a *tcpAsker) whyNot() string {
 	if a.far.NoStamps != "" {
 		return a.far.NoStamps
@@ -108,7 +108,7 @@ func (a *tcpAsker) send(i int, start int64, measured bool) error {
 			return fmt.Errorf("request: %w", errno)
 		}
 		if errno == 0 {
-			b = b[n:] // the rest, if any, has no stamp, and the sample will lack it
+			b = b[n:] // the rest, if any, has no stamp, so the sample will be incomplete
 		}
 	}
 	if err := sock.WriteFull(a.fd, b, deadline, a.stop); err != nil {
@@ -139,7 +139,7 @@ func (a *tcpAsker) receive(flags int) ([]int, error) {
 	a.freed = a.freed[:0]
 	for a.got += n; a.got >= a.c.Size; a.got -= a.c.Size {
 		if a.waiting == 0 {
-			return nil, errors.New("reply: the server sent more than it was asked")
+			return nil, errors.New("reply: the server sent more than it was asked for")
 		}
 		i := a.slots[a.first]
 		a.first, a.waiting = (a.first+1)%len(a.slots), a.waiting-1
@@ -150,8 +150,8 @@ func (a *tcpAsker) receive(flags int) ([]int, error) {
 	return a.freed, nil
 }
 
-// fetchStamps ends the sending side of the connection, upon which the server
-// sends its samples and closes.
+// fetchStamps shuts down the sending side; the server then sends its samples and
+// closes.
 func (a *tcpAsker) fetchStamps() ([]tally.FarSample, error) {
 	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)

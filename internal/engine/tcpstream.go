@@ -17,7 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// runTCPStream connects every stream, then sends on all of them at once.
+// runTCPStream connects all streams, then sends on all of them at once.
 func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
 	var conns []tcpConn
 	defer func() {
@@ -25,7 +25,7 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 			unix.Close(t.fd)
 		}
 	}()
-	defer out.people.halt()
+	defer out.console.halt()
 	for range c.Streams {
 		t, err := dialTCP(ctx, c, s)
 		if err != nil {
@@ -67,7 +67,7 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
 		r.Rate += t.paced
 		if t.zero != nil {
-			t.zero.Reap() // all has arrived, and most of it is told
+			t.zero.Reap() // everything has arrived, and most of it is reported
 			r.Send = "zerocopy"
 			r.ZeroSends += t.zero.Done
 			r.ZeroCopied += t.zero.Copied
@@ -88,9 +88,9 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	return r, nil
 }
 
-// sendStreams sends on every connection until the server's window must have
-// passed, and marks the window on out. It returns the retransmissions between
-// the marks. All senders have ended when it returns.
+// sendStreams sends on every connection until the server's window must have passed, and
+// marks the window on out. It returns the retransmissions between the marks. All
+// senders have ended when it returns.
 func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper, out events) (int64, error) {
 	var first atomic.Int64
 	var over sock.Stopper
@@ -151,8 +151,8 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	return after.retransmits - before.retransmits, counted(ctx, conns, end+int64(c.timeout), failed)
 }
 
-// counted returns when the server has told its count of every connection. Its
-// window begins and ends later than the client's: when the first byte is read.
+// counted returns when the server has sent its count on every connection. Its window
+// begins and ends later than the client's: when it reads the first byte.
 func counted(ctx context.Context, conns []tcpConn, deadline int64, failed <-chan error) error {
 	wait := make([]unix.PollFd, 0, len(conns))
 	for _, t := range conns {
@@ -171,13 +171,13 @@ func counted(ctx context.Context, conns []tcpConn, deadline int64, failed <-chan
 		}
 		wait = slices.DeleteFunc(wait, func(p unix.PollFd) bool { return p.Revents&(unix.POLLIN|unix.POLLHUP) != 0 })
 	}
-	return nil // whose count is missing is found out when it is read
+	return nil // a missing count is an error when it is read
 }
 
-// watchAcks lets out watch what the receiver's kernel acknowledges from now on. Of
-// what its program reads the sender learns at the end.
+// watchAcks lets a console watch what the receiver's kernel acknowledges from now on.
+// What its program reads is known only at the end.
 func watchAcks(conns []tcpConn, out events) {
-	if out.people == nil {
+	if out.console == nil {
 		return
 	}
 	var all connections
@@ -188,18 +188,18 @@ func watchAcks(conns []tcpConn, out events) {
 		all, err = readInfo(conns)
 		return tally.Counts{At: sock.Now() - begin, Bytes: all.acked - first.acked, Lost: all.retransmits - first.retransmits}, err == nil
 	}, func(from, to tally.Counts) string {
-		return fmt.Sprintf("%s acknowledged, %d segments sent again, congestion window %s, round trip %s",
+		return fmt.Sprintf("%s acknowledged, %d segments retransmitted, congestion window %s, round trip %s",
 			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(all.window), "byte"), unit.Format(float64(all.rtt)/1e6, "s"))
 	})
 }
 
-// sendStream writes until over is set, then shuts down its side. What is still
-// queued is sent by the kernel, and read outside of the window. A path on which
-// nothing moves for the timeout ends it.
+// sendStream writes until over is set, then shuts down its side. The kernel sends what
+// is still queued; it is read after the window. A path on which nothing moves for the
+// timeout ends the stream.
 func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, over, s *sock.Stopper) error {
 	b := make([]byte, c.Size)
 	first.CompareAndSwap(0, sock.Now())
-	stalled := 0 // sends in a row that took nothing within a tick
+	stalled := 0 // consecutive sends that took nothing within a Tick
 	for told := false; !over.Stopped(); {
 		_, errno := t.send(b)
 		switch {
@@ -207,7 +207,7 @@ func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, 
 			return sock.ErrStopped
 		case sock.Again(errno):
 			if stalled++; time.Duration(stalled)*sock.Tick > c.timeout {
-				return fmt.Errorf("nothing was taken for %v: %w", c.timeout, sock.ErrSilent)
+				return fmt.Errorf("the kernel took nothing for %v: %w", c.timeout, sock.ErrSilent)
 			}
 			continue
 		case errno != 0:
@@ -221,7 +221,7 @@ func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, 
 	return unix.Shutdown(t.fd, unix.SHUT_WR)
 }
 
-// send sends b the way that was asked for. See hot.go.
+// send sends b in the mode asked for. See sock/hot.go.
 func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	if t.zero != nil {
 		return t.zero.Send(b)
@@ -229,7 +229,7 @@ func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	return sock.HotSend(t.fd, b, 0)
 }
 
-// connections is what the kernel says of several connections together.
+// connections is what the kernel reports about several connections together.
 type connections struct {
 	acked, retransmits int64  // bytes and segments so far
 	window, rtt        uint64 // bytes that may be on their way now, and the slowest round trip, µs

@@ -15,8 +15,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// askEvery is how long a request to the server waits before it is repeated. It
-// is longer than most round trips, and a late answer is taken all the same.
+// askEvery is how long a request to the server waits before it is repeated. It is
+// longer than most round trips, and a late answer is accepted too.
 const askEvery = 20 * time.Millisecond
 
 // A udpClient is a connected socket and the control messages on it.
@@ -32,12 +32,12 @@ type udpClient struct {
 	sndBuf  int    // bytes in effect
 	dscp    int    // in effect
 	far     wire.Accepted
-	control int // the TCP connection that holds the run; -1 is none
+	control int // the TCP connection that holds the run; -1: none
 }
 
 // meet makes a socket and agrees with the server on the parameters. Unless the server
-// is known to be open, it is admitted over TCP first, and gets a secret to show in
-// the hello over UDP.
+// is known to be open, it is admitted over TCP first and receives a secret for the
+// hello over UDP.
 func meet(ctx context.Context, c config, s *sock.Stopper) (*udpClient, error) {
 	u := &udpClient{fd: -1, control: -1, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16)}
 	if !c.open {
@@ -75,12 +75,12 @@ func (u *udpClient) greet(ctx context.Context, c config) (err error) {
 	case err == nil:
 		return nil
 	case u.control >= 0 && errors.Is(err, sock.ErrSilent):
-		err = fmt.Errorf("%w: it answers over TCP and not over UDP: a firewall on the way must let UDP through to port %d", err, c.server.Port())
+		err = fmt.Errorf("%w: the server answers over TCP but not over UDP; does a firewall block UDP to port %d?", err, c.server.Port())
 	}
 	return fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err)
 }
 
-// close ends the run at the server as well.
+// close also ends the run at the server.
 func (u *udpClient) close() {
 	for _, fd := range []int{u.fd, u.control} {
 		if fd >= 0 {
@@ -96,8 +96,8 @@ func (u *udpClient) count() (t tally.Counts, ok bool) {
 	return t, ok
 }
 
-// ask sends a request until it is answered, and decodes the answer into v unless
-// that is nil.
+// ask repeats a request until it is answered, and decodes the answer into v unless v is
+// nil.
 func (u *udpClient) ask(ctx context.Context, k wire.Kind, payload []byte, v any) error {
 	b, err := u.askRaw(ctx, k, payload)
 	if err != nil || v == nil {
@@ -106,8 +106,8 @@ func (u *udpClient) ask(ctx context.Context, k wire.Kind, payload []byte, v any)
 	return wire.StrictJSON(b, v)
 }
 
-// askRaw sends a request until it is answered, and returns the answer, valid until
-// the next message. A refusal is tried again too, for the server may not be there yet.
+// askRaw repeats a request until it is answered, and returns the answer, valid until
+// the next message. It repeats refused requests too: the server may be about to start.
 func (u *udpClient) askRaw(ctx context.Context, k wire.Kind, payload []byte) ([]byte, error) {
 	deadline := sock.Now() + int64(u.timeout)
 	request := make([]byte, wire.HeaderSize+len(payload))
@@ -117,7 +117,7 @@ func (u *udpClient) askRaw(ctx context.Context, k wire.Kind, payload []byte) ([]
 	for sock.Now() < deadline {
 		wire.Header{Kind: k, Run: u.run, Seq: uint64(u.asked), Sent: u.first}.Put(request)
 		u.asked++
-		sock.ReadErrors(u.fd, nil) // they take room in the buffer that the answer needs
+		sock.ReadErrors(u.fd, nil) // they take up buffer space that the answer needs
 		if _, errno := sock.Send(u.fd, request); errno != 0 {
 			reason = errno
 		}
@@ -137,9 +137,9 @@ func (u *udpClient) askRaw(ctx context.Context, k wire.Kind, payload []byte) ([]
 	return nil, fmt.Errorf("no answer within %v: %w", u.timeout, reason)
 }
 
-// await returns the payload of the answer to a request of kind k with a number of
-// first or higher, or nil when there was none by the deadline. Answers to what was
-// asked before may still come: a request that waits in a queue is repeated.
+// await returns the payload of an answer to a request of kind k with number first or
+// higher, nil if there is none by the deadline. Answers to earlier requests can still
+// arrive: a request that waits in a queue is repeated.
 func (u *udpClient) await(k wire.Kind, first uint64, deadline int64) ([]byte, error) {
 	for {
 		n, errno := sock.Recv(u.fd, u.buf)

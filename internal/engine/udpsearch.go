@@ -15,8 +15,8 @@ import (
 
 // A goal is what a udp-search looks for; its duration bounds the time.
 type goal struct {
-	loss  float64 // the most that may be lost, of what is offered, 0..1
-	width float64 // the bounds of the rate shall be this close
+	loss  float64 // largest loss of what is offered, 0..1
+	width float64 // how close the bounds of the rate are to be
 	phase time.Duration
 }
 
@@ -24,15 +24,14 @@ const (
 	defaultLoss  = 0.005 // as FD.io CSIT does; see docs/adr/0025-loss-bounded-search.md
 	defaultWidth = 0.02
 	minWidth     = 0.001
-	// defaultPhase is long against a time slice of the scheduler, some 3 ms, and against
-	// what a link saves up while it is idle (250 µs in a lab). A search takes some
-	// twenty phases; where there is no time for defaultPhases of that length, they are
-	// shorter.
+	// defaultPhase is long against a time slice of the scheduler, about 3 ms, and the
+	// credit of an idle link (250 µs in a lab). A search takes about twenty phases; if
+	// there is no time for defaultPhases of that length, they are shorter.
 	defaultPhase  = 100 * time.Millisecond
 	defaultPhases = 40
 	minPhase      = 100 * time.Microsecond
-	// settling is the part of a phase for which datagrams flow at its rate before
-	// they are counted.
+	// settling is how long datagrams flow at the rate of a phase before they are
+	// counted, as a share of the phase.
 	settling = 0.1
 )
 
@@ -41,9 +40,9 @@ func (c *config) searchFlags(fs *flag.FlagSet) {
 	share := func(to *float64) func(string) error {
 		return func(s string) (err error) { *to, err = unit.ParsePercent(s); return err }
 	}
-	fs.Func("loss", "udp-search: the most that may be lost, such as 0.5%; 0 finds the no-drop rate (default 0.5%)", share(&c.goal.loss))
-	fs.Func("width", "udp-search: how close the bounds of the rate shall be (default 2%)", share(&c.goal.width))
-	fs.DurationVar(&c.goal.phase, "phase", 0, "udp-search: for how long each rate is tried at a time (default 100ms, or a 40th of the duration)")
+	fs.Func("loss", "udp-search: largest loss to tolerate, such as 0.5%; 0 finds the no-drop rate (default 0.5%)", share(&c.goal.loss))
+	fs.Func("width", "udp-search: how close to bring the bounds of the rate (default 2%)", share(&c.goal.width))
+	fs.DurationVar(&c.goal.phase, "phase", 0, "udp-search: how long to try a rate at a time (default 100ms, or a 40th of the duration)")
 }
 
 // finishSearch fills in what the flags leave open, and checks them.
@@ -51,7 +50,7 @@ func (c *config) finishSearch() error {
 	g := &c.goal
 	if c.Workload != "udp-search" {
 		if *g != (goal{loss: defaultLoss, width: defaultWidth}) {
-			return fmt.Errorf("%s: --loss, --width and --phase are for udp-search alone", c.Workload)
+			return fmt.Errorf("%s: --loss, --width and --phase are only for udp-search", c.Workload)
 		}
 		return nil
 	}
@@ -69,7 +68,7 @@ func (c *config) finishSearch() error {
 	return nil
 }
 
-// search runs phases until the search is done or its time is over.
+// search runs phases until the search is done or its time is up.
 func (u *udpClient) search(ctx context.Context, c config, out events) (any, error) {
 	out.say("%s to %s (%v): datagrams: %d bytes, %d per call; sent by %s, received by %s; phases of %v for the highest rate that loses at most %g %%, %v at most\n",
 		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), c.Send, c.Recv, c.goal.phase, 100*c.goal.loss, c.Duration)
@@ -113,7 +112,7 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (any, erro
 }
 
 // phase offers datagrams at a rate, packet/s, and asks what became of them. Requests
-// and answers take the way of the datagrams, so each waits until the queues have
+// and answers take the path of the datagrams, so each waits until the queues have
 // drained: nothing of one phase is left in the next.
 func (u *udpClient) phase(ctx context.Context, c config, tx *sock.Sender, rate float64) (p event.Phase, err error) {
 	failed := func(what string, err error) (event.Phase, error) {

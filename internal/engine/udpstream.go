@@ -13,14 +13,14 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// runDatagrams runs udp-stream or udp-search on one thread of its own.
+// runDatagrams runs udp-stream or udp-search on a thread of its own.
 func runDatagrams(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
 	u, err := meet(ctx, c, s)
 	if err != nil {
 		return nil, err
 	}
 	defer u.close()
-	defer out.people.halt()
+	defer out.console.halt()
 	var result any
 	err = <-sock.OnThread(func() error {
 		if c.Workload == "udp-search" {
@@ -44,8 +44,8 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	if err := tx.Run(wire.KindWarmup, int64(c.Warmup)); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, sock.ExplainSend(c.Mode(), err))
 	}
-	// The answer comes after the warm-up has left the server's buffer, so
-	// nothing of it is counted, and no drop of it either.
+	// The answer comes after the warm-up has left the server's buffer, so neither its
+	// datagrams nor its drops are counted.
 	u.asked = 0
 	if err := u.ask(ctx, wire.KindBegin, nil, nil); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: begin: %w", c.server, err)
@@ -72,7 +72,7 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	return u.ladder(c, tx, r, window)
 }
 
-// ladder joins what both ends counted, and refuses what cannot be.
+// ladder joins the counts of both ends, and refuses impossible ones.
 func (u *udpClient) ladder(c config, tx sock.Sender, r wire.UDPReport, window int64) (any, error) {
 	bad := func(format string, args ...any) (any, error) {
 		return nil, fmt.Errorf("engine: udp %v: "+format, append([]any{c.server}, args...)...)
@@ -99,7 +99,7 @@ func (u *udpClient) ladder(c config, tx sock.Sender, r wire.UDPReport, window in
 	}, nil
 }
 
-// atRate says how fast a run shall send.
+// atRate says how fast a run sends.
 func atRate(c config) string {
 	if c.rate == 0 {
 		return "as fast as possible"
