@@ -20,10 +20,10 @@ var layers = [][]string{
 	// Data, and what stands alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
-	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni"},
+	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine/wire", "internal/relay", "internal/facts", "internal/hostns"},
+	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
 	// Effects and their orchestration.
-	{"internal/target/vm"},
+	{"internal/target/vm", "internal/engine"},
 	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
 	{"internal/catalog"},
@@ -37,7 +37,7 @@ var only = map[string][]string{
 	"github.com/vishvananda/netns":              {"internal/target/lab"},
 	"github.com/safchain/ethtool":               {"internal/target/lab"},
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
-	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/relay", "internal/store", "internal/target/vm"},
+	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/store", "internal/target/vm"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"gonum.org/v1/plot":                         {"internal/chart"},
