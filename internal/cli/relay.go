@@ -10,6 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/relay"
 )
 
+// relayCommand runs a relay, a daemon of a network like any other.
 // relayCommand is the relay, a daemon like any other.
 func relayCommand() *cobra.Command {
 	var c relay.Config
@@ -29,7 +30,7 @@ func relayCommand() *cobra.Command {
 				c.Neighbours = append(c.Neighbours, neighbour)
 			}
 			if c.Wait < 0 || c.Wait > time.Second {
-				return usage("--wait %v is outside 0..1s", c.Wait)
+				return usage("invalid --wait %v: want 0 to 1s", c.Wait)
 			}
 			count, err := relay.Run(cmd.Context(), c, os.Stdout)
 			if err != nil {
@@ -39,8 +40,8 @@ func relayCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&neighbours, "neighbour", nil, "address and port here, and of a relay next to this one; and a delay for what is sent there")
+	f.StringArrayVar(&neighbours, "neighbour", nil, "local address and port, those of an adjacent relay, and optionally a delay for what is sent there")
 	f.BoolVar(&c.Encrypt, "encrypt", false, "seal frames with NaCl's box; keys are exchanged in the open")
-	f.DurationVar(&c.Wait, "wait", 0, "how long a frame may wait for others (default: while more can be read at once)")
+	f.DurationVar(&c.Wait, "wait", 0, "how long a frame can wait for others (default: while more can be read at once)")
 	return cmd
 }

@@ -8,18 +8,19 @@ import (
 	"slices"
 )
 
-// String returns the step as Encode writes it.
+// String returns the step in the encoding of Encode.
 func (s Step) String() string {
 	b, err := json.Marshal(s)
 	if err != nil {
-		return fmt.Sprintf("a step in %s that is no JSON: %v", s.In, err)
+		return fmt.Sprintf("a step in %s that cannot be encoded as JSON: %v", s.In, err)
 	}
 	return string(b)
 }
 
-// Encode writes p as lines of JSON: one step per line in the order of the
-// steps, then {"end":…} per end, {"path":…}, another with {"between":…} per other path,
-// {"line":…} where hosts are in one, and {"expect":…} per expectation. A difference of two encodings names the step.
+// Encode writes p as lines of JSON: one line per step in order, then {"end":…} per
+// end, {"path":…}, one with {"between":…} per exception to it, {"line":…} if the hosts
+// are in a line, and {"expect":…} per expectation. A diff of two encodings therefore
+// names the step.
 func (p Plan) Encode(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	for i, s := range p.Steps {

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tap is the end of a TAP device that a program holds.
+// A tap is the program's end of a TAP device.
 type tap struct {
 	f   *os.File
 	raw syscall.RawConn
@@ -22,7 +22,7 @@ const tunFile = "/dev/net/tun"
 func openTAP(name string) (*tap, error) {
 	fd, err := unix.Open(tunFile, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w; it takes a kernel with CONFIG_TUN, and leave to use the file", tunFile, err)
+		return nil, fmt.Errorf("open %s: %w; this needs a kernel with CONFIG_TUN, and permission to use the file", tunFile, err)
 	}
 	req, err := unix.NewIfreq(name)
 	if err == nil {
@@ -43,8 +43,8 @@ func openTAP(name string) (*tap, error) {
 
 func (t *tap) close() error { return closed(t.f.Close()) }
 
-// read calls each with every frame that the kernel sends, and idle whenever there
-// is none left. It returns when the device is closed.
+// read calls each with every frame from the kernel, and idle whenever none is left.
+// It returns when the device is closed.
 func (t *tap) read(each func(frame []byte), idle func()) error {
 	return readAll(t.raw, func(b []byte) {
 		if len(b) >= minFrame {
@@ -56,16 +56,16 @@ func (t *tap) read(each func(frame []byte), idle func()) error {
 // write hands a frame to the kernel.
 func (t *tap) write(frame []byte, c *Counters) {
 	if _, err := t.f.Write(frame); err != nil {
-		c.tapFailed.Add(1) // it is not up, or the frame makes no sense to it
+		c.tapFailed.Add(1) // the device is down, or the kernel rejects the frame
 		return
 	}
 	c.framesOut.Add(1)
 }
 
-// readsAtOnce bounds how long a reader does not look whether it was closed.
+// readsAtOnce bounds how many reads pass before a reader notices that it was closed.
 const readsAtOnce = 256
 
-// readAll calls each with all that read(2) returns, and idle before it waits.
+// readAll calls each with the result of every read(2), and idle before it waits.
 func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 	buf := make([]byte, 1<<16)
 	var failed error
@@ -93,8 +93,8 @@ func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 	return failed
 }
 
-// passing reports whether err is about a datagram that was sent before, of which
-// the network has told: the neighbour does not listen yet, or the path has shrunk.
+// passing reports whether err concerns an earlier datagram, for which the network
+// returned an error: the neighbour does not listen yet, or the path's MTU shrank.
 func passing(err error) bool {
 	for _, e := range []error{unix.EINTR, unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EMSGSIZE} {
 		if errors.Is(err, e) {
@@ -104,7 +104,7 @@ func passing(err error) bool {
 	return false
 }
 
-// closed is err, unless that is a matter of having been closed.
+// closed returns err, unless err only says that the file was closed.
 func closed(err error) error {
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
