@@ -69,7 +69,7 @@ func expectOffloads(steps []plan.Step) []plan.Expect {
 	}
 	var all []plan.Expect
 	for _, d := range order {
-		all = append(all, plan.Expect{In: d.in, Dev: d.dev, Offload: want[d]})
+		all = append(all, plan.Expect{State: plan.State{In: d.in, Dev: d.dev, Offload: want[d]}})
 	}
 	return all
 }

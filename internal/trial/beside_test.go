@@ -74,7 +74,7 @@ func TestFragmentsOfALoad(t *testing.T) {
 			companion.driver.done = make(chan struct{})
 		}
 		s.Beside = []*Companion{companion}
-		s.Plan.Expect = []plan.Expect{{In: "h1", NoFragments: true}}
+		s.Plan.Expect = []plan.Expect{{State: plan.State{In: "h1"}, Proof: plan.Proof{NoFragments: true}}}
 		x := &execution{}
 		x.readings.First.Nodes = map[string]sample.Counters{"h1": {"ip.FragCreates": 1}}
 		x.readings.Last.Nodes = map[string]sample.Counters{"h1": {"ip.FragCreates": 3}}

@@ -166,7 +166,7 @@ func MeasureIdle(d time.Duration) (Usage, error) {
 // when no device of the path is known to tell.
 func (s *Setup) smallest(x *execution) (size float64) {
 	for _, e := range s.Plan.Expect {
-		if !e.Carries || e.Joined || !e.Concerns(s.Client, s.Server) {
+		if !e.MustCarry || e.Joined || !e.Concerns(s.Client, s.Server) {
 			continue
 		}
 		d, name := x.readings.Last.Nodes[e.In].Sub(x.readings.First.Nodes[e.In]), "dev."+e.Dev+"."

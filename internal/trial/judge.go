@@ -62,7 +62,7 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 	for _, e := range s.Plan.Expect {
 		from, to := x.readings.First.Nodes[e.In], x.readings.Last.Nodes[e.In]
 		switch {
-		case e.Carries && e.Concerns(s.Client, s.Server):
+		case e.MustCarry && e.Concerns(s.Client, s.Server):
 			errs = append(errs, carried(e, to.Sub(from), bytes, packets))
 		case e.NoFragments && s.alone(e.In) && !s.fragments(m) && !s.loaded(): // whose datagrams may be larger
 			errs = append(errs, unfragmented(e, to.Sub(from)))

@@ -66,7 +66,7 @@ func TestCarried(t *testing.T) {
 		{"joined, too few bytes", true, moved, 5100, 0, false},
 		{"nothing", true, sample.Counters{}, 0, 0, false},
 	} {
-		err := carried(plan.Expect{In: "h", Dev: "e", Joined: c.joined}, c.moved, c.bytes, c.packets)
+		err := carried(plan.Expect{State: plan.State{In: "h", Dev: "e"}, Proof: plan.Proof{Joined: c.joined}}, c.moved, c.bytes, c.packets)
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}

@@ -28,7 +28,7 @@ func two(t *testing.T) (ss []Setup, nodes [4]*node, raw [2]map[string]string) {
 	b.Server = plan.End{Node: "h4", Host: "h4", Addr: netip.MustParseAddr("198.18.0.4"), Dev: "eth0"}
 	b.Site = a.Site
 	b.Site.Nodes["h3"], b.Site.Nodes["h4"] = h3, h4
-	a.Plan.Expect = append(a.Plan.Expect, plan.Expect{In: "h4", Dev: "eth0", Carries: true}, plan.Expect{In: "h3", NoFragments: true})
+	a.Plan.Expect = append(a.Plan.Expect, plan.Expect{State: plan.State{In: "h4", Dev: "eth0"}, Proof: plan.Proof{MustCarry: true}}, plan.Expect{State: plan.State{In: "h3"}, Proof: plan.Proof{NoFragments: true}})
 	b.Plan.Expect = a.Plan.Expect
 	return []Setup{a, b}, [4]*node{h1, h2, h3, h4}, [2]map[string]string{rawA, rawB}
 }

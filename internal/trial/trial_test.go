@@ -75,7 +75,7 @@ func setup() (s Setup, cli, srv *node, raw map[string]string) {
 			Verify:  func(context.Context, []plan.Expect) error { return nil },
 		},
 		Plan: plan.Plan{Path: plan.Path{MTU: 1500, Outer: 1500}, Expect: []plan.Expect{
-			{In: "h2", Dev: "eth0", Carries: true}, {In: "h1", NoFragments: true}}},
+			{State: plan.State{In: "h2", Dev: "eth0"}, Proof: plan.Proof{MustCarry: true}}, {State: plan.State{In: "h1"}, Proof: plan.Proof{NoFragments: true}}}},
 		Warmup: 100 * time.Millisecond, Duration: time.Second,
 		Raw: func(name string, b []byte) error { raw[name] = string(b); return nil },
 	}, cli, srv, raw

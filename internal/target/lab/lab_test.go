@@ -98,13 +98,13 @@ func TestVerify(t *testing.T) {
 		expect plan.Expect
 		want   string // part of the error, "" for none
 	}{
-		{"mtu holds", plan.Expect{In: "b", Dev: "e0", MTU: 1400}, ""},
-		{"mtu differs", plan.Expect{In: "b", Dev: "e0", MTU: 1500}, "b: MTU of e0 is 1400, expected 1500"},
-		{"offload holds", plan.Expect{In: "a", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, ""},
-		{"offload differs", plan.Expect{In: "b", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, "tx-tcp-segmentation of e0 is true, expected false"},
-		{"no device", plan.Expect{In: "a", Dev: "e1", MTU: 1400}, "device e1"},
-		{"no place", plan.Expect{In: "c", Dev: "e0", MTU: 1400}, `no place is called "c", there are [a b]`},
-		{"counters are not its business", plan.Expect{In: "c", Carries: true}, ""},
+		{"mtu holds", plan.Expect{State: plan.State{In: "b", Dev: "e0", MTU: 1400}}, ""},
+		{"mtu differs", plan.Expect{State: plan.State{In: "b", Dev: "e0", MTU: 1500}}, "b: MTU of e0 is 1400, expected 1500"},
+		{"offload holds", plan.Expect{State: plan.State{In: "a", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}}, ""},
+		{"offload differs", plan.Expect{State: plan.State{In: "b", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}}, "tx-tcp-segmentation of e0 is true, expected false"},
+		{"no device", plan.Expect{State: plan.State{In: "a", Dev: "e1", MTU: 1400}}, "device e1"},
+		{"no place", plan.Expect{State: plan.State{In: "c", Dev: "e0", MTU: 1400}}, `no place is called "c", there are [a b]`},
+		{"counters are not its business", plan.Expect{State: plan.State{In: "c"}, Proof: plan.Proof{MustCarry: true}}, ""},
 	} {
 		err := s.Verify(t.Context(), []plan.Expect{c.expect})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
