@@ -83,7 +83,7 @@ func counted(results []record.Result) (each map[string]count, together count) {
 		for probe := range aaProbes {
 			var own []record.Result
 			for _, r := range rs {
-				if r.Asked[analysis.Probe] == probe {
+				if r.Config[analysis.Probe] == probe {
 					own = append(own, r)
 				}
 			}

@@ -185,7 +185,7 @@ func write(w io.Writer, contests []contest, rs []record.Result) {
 func values(rs []record.Result, network, probe string) map[int]float64 {
 	v := map[int]float64{}
 	for _, r := range rs {
-		if r.Status == record.OK && r.Asked["network"] == network && r.Asked["probe"] == probe {
+		if r.Status == record.OK && r.Config["network"] == network && r.Config["probe"] == probe {
 			v[r.Block] = r.Values[0].Value
 		}
 	}
@@ -263,14 +263,14 @@ func reached(i stat.Interval, goal float64, lower bool) string {
 func version(rs []record.Result, probe string) string {
 	for _, r := range rs {
 		switch {
-		case r.Asked["probe"] != probe:
+		case r.Config["probe"] != probe:
 		case r.Status == record.Skipped:
 			return "not installed"
 		case r.Status == record.OK:
-			if strings.HasPrefix(r.Found["tool"], "/") {
+			if strings.HasPrefix(r.Observed["tool"], "/") {
 				return "" // a program that tells none
 			}
-			return strings.TrimPrefix(r.Found["tool"], "weir ")
+			return strings.TrimPrefix(r.Observed["tool"], "weir ")
 		}
 	}
 	return "failed"

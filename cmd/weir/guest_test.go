@@ -77,7 +77,7 @@ func TestGuestDies(t *testing.T) {
 	n := map[string]map[record.Status]int{"host": {}, "vm-vlan": {}}
 	said := 0
 	for _, r := range c.Results {
-		n[r.Asked["network"]][r.Status]++
+		n[r.Config["network"]][r.Status]++
 		if strings.Contains(r.Reason, "a service of the network has ended: qemu-h") {
 			said++
 		}

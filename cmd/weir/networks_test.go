@@ -102,8 +102,8 @@ func TestEveryNetwork(t *testing.T) {
 		}
 		allOK(t, dir, networks...)
 		for _, r := range results(t, dir) {
-			if strings.HasPrefix(r.Asked["network"], "ovs") && r.Found["ovs.datapath"] != "system" {
-				t.Errorf("%s: datapath %q, and a guest's kernel has its own", r.Trial, r.Found["ovs.datapath"])
+			if strings.HasPrefix(r.Config["network"], "ovs") && r.Observed["ovs.datapath"] != "system" {
+				t.Errorf("%s: datapath %q, and a guest's kernel has its own", r.Trial, r.Observed["ovs.datapath"])
 			}
 		}
 	})

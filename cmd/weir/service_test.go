@@ -91,7 +91,7 @@ func TestDaemonDies(t *testing.T) {
 			n := map[string]map[record.Status]int{"host": {}, network: {}}
 			died := regexp.MustCompile("a service of the network has ended: " + daemon + " in h[12]: signal: killed: ")
 			for _, r := range c.Results {
-				n[r.Asked["network"]][r.Status]++
+				n[r.Config["network"]][r.Status]++
 				if r.Status == record.Failed && !died.MatchString(r.Reason) {
 					t.Errorf("%s: %s", r.Trial, r.Reason)
 				}
@@ -158,7 +158,7 @@ while :; do sleep 1000; done
 			}
 			state.empty(t)
 			for _, r := range results(t, dir) {
-				if r.Asked["network"] == "host" {
+				if r.Config["network"] == "host" {
 					if r.Status != record.OK {
 						t.Errorf("%s: %s %s", r.Trial, r.Status, r.Reason)
 					}

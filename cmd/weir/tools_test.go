@@ -54,8 +54,8 @@ func TestForeignTools(t *testing.T) {
 				if r.Status != record.OK || len(r.Values) == 0 || r.Values[0].Value <= 0 {
 					t.Errorf("%s: %s %s %v", r.Trial, r.Status, r.Reason, r.Values)
 				}
-				if _, found, _ := strings.Cut(r.Found["tool"], " "); found == "" && version != "" {
-					t.Errorf("%s: found tool %q, which has no version", r.Trial, r.Found["tool"])
+				if _, found, _ := strings.Cut(r.Observed["tool"], " "); found == "" && version != "" {
+					t.Errorf("%s: found tool %q, which has no version", r.Trial, r.Observed["tool"])
 				}
 			}
 		})

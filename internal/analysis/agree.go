@@ -41,7 +41,7 @@ func (p Pivot) Agreements(measures map[string]string) []Agreement {
 	at := map[same]int{}
 	var out []Agreement
 	for _, t := range p.Tables {
-		k := same{measures[t.Probe], key(t.Asked), t.datagram(), t.Unit}
+		k := same{measures[t.Probe], key(t.Config), t.datagram(), t.Unit}
 		if k.measures == "" || t.Metric == "" {
 			continue
 		}
@@ -73,7 +73,7 @@ func oneTool(tables []Table) bool {
 	tool := ""
 	for _, t := range tables {
 		for _, r := range t.Rows {
-			name := r.Found["tool"]
+			name := r.Observed["tool"]
 			if r.OK > 0 && (name == "" || tool != "" && name != tool) {
 				return false
 			}
@@ -99,7 +99,7 @@ func (t Table) Row(network string) (Row, bool) {
 func (t Table) datagram() string {
 	for _, r := range t.Rows {
 		if r.OK > 0 {
-			return r.Found["datagram"]
+			return r.Observed["datagram"]
 		}
 	}
 	return ""

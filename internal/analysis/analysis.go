@@ -52,7 +52,7 @@ type Pivot struct {
 // A Table holds the networks under one probe and one combination of levels.
 type Table struct {
 	Probe  string            `json:"probe"`
-	Asked  map[string]string `json:"asked,omitempty"`  // all other factors
+	Config map[string]string `json:"asked,omitempty"`  // all other factors
 	Levels map[string]string `json:"levels,omitempty"` // those that vary between tables of this probe
 	Metric string            `json:"metric"`           // the first value of the trials; "" when no trial is ok
 	Unit   string            `json:"unit"`
@@ -84,8 +84,8 @@ type Row struct {
 	Disturbed int `json:"disturbed,omitempty"`
 	// Refused says why there is no verdict: too much was disturbed.
 	Refused string `json:"refused,omitempty"`
-	// Found is what all ok trials of the cell saw alike.
-	Found map[string]string `json:"found,omitempty"`
+	// Observed is what all ok trials of the cell saw alike.
+	Observed map[string]string `json:"found,omitempty"`
 	// Warnings are about the trials; those about the numbers are in Value and Ratio.
 	Warnings []string `json:"warnings,omitempty"`
 
@@ -187,7 +187,7 @@ func New(results []record.Result, o Options) Pivot {
 // foundIn counts the trials that found text in what they recorded as key.
 func foundIn(results []record.Result, key, text string) (n int) {
 	for _, r := range results {
-		if strings.Contains(r.Found[key], text) {
+		if strings.Contains(r.Observed[key], text) {
 			n++
 		}
 	}
@@ -226,7 +226,7 @@ func count(results []record.Result, s record.Status) (n int) {
 func levels(results []record.Result, key string) []string {
 	set := map[string]bool{}
 	for _, r := range results {
-		set[r.Asked[key]] = true
+		set[r.Config[key]] = true
 	}
 	return slices.Collect(maps.Keys(set))
 }

@@ -17,11 +17,11 @@ import (
 func result(block int, network, probe string, value float64, levels ...string) record.Result {
 	r := record.Result{
 		Trial: network + probe + strings.Join(levels, "") + string(rune('a'+block)), Block: block, Status: record.OK,
-		Asked:  map[string]string{Network: network, Probe: probe},
+		Config: map[string]string{Network: network, Probe: probe},
 		Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: value}},
 	}
 	for i := 0; i < len(levels); i += 2 {
-		r.Asked[levels[i]] = levels[i+1]
+		r.Config[levels[i]] = levels[i+1]
 	}
 	return r
 }
@@ -70,7 +70,7 @@ func TestPathRatio(t *testing.T) {
 	for i := range results {
 		x := &results[i]
 		path := 1e-6 * float64(x.Block)
-		if x.Asked["network"] == "bridge" {
+		if x.Config["network"] == "bridge" {
 			path *= 7
 		}
 		x.Values = append(x.Values, record.Value{Name: "rtt.path", Unit: "s", Value: path},
@@ -96,7 +96,7 @@ func TestABlockWithoutAnOKPairIsNoPair(t *testing.T) {
 	rs := drifting(12)
 	rs[0].Status, rs[0].Reason = record.Invalid, "MTU"
 	rs[3].Status = record.Failed
-	rs = append(rs, record.Result{Trial: "z", Block: 13, Status: record.Skipped, Asked: map[string]string{Network: "bridge", Probe: "tcp-stream"}})
+	rs = append(rs, record.Result{Trial: "z", Block: 13, Status: record.Skipped, Config: map[string]string{Network: "bridge", Probe: "tcp-stream"}})
 	r := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge")
 	if r.Ratio.N != 10 || r.OK != 11 || r.Invalid != 1 || r.Skipped != 1 || r.Trials() != 13 || len(r.Points) != 13 {
 		t.Errorf("pairs %d, ok %d, invalid %d, skipped %d, points %d", r.Ratio.N, r.OK, r.Invalid, r.Skipped, len(r.Points))
@@ -143,8 +143,8 @@ func TestTables(t *testing.T) {
 	if want := "tcp-stream ,udp-stream 64,udp-stream 1400,udp-stream 9k,ping ,zz-tool "; strings.Join(got, ",") != want {
 		t.Errorf("tables %s, want %s", strings.Join(got, ","), want)
 	}
-	if p.Tables[3].Asked["mtu"] != "1500" || !slices.Equal(p.Networks, []string{"host", "n9", "n10"}) {
-		t.Errorf("asked %v, networks %v", p.Tables[3].Asked, p.Networks)
+	if p.Tables[3].Config["mtu"] != "1500" || !slices.Equal(p.Networks, []string{"host", "n9", "n10"}) {
+		t.Errorf("asked %v, networks %v", p.Tables[3].Config, p.Networks)
 	}
 	p = New(rs, Options{Baseline: "host", Networks: []string{"n10"}, Probes: []string{"zz-tool"}})
 	if p.Tables[0].Probe != "zz-tool" || !slices.Equal(p.Networks, []string{"host", "n10", "n9"}) {
@@ -165,7 +165,7 @@ func TestOrderDoesNotMatter(t *testing.T) {
 func TestEmulated(t *testing.T) {
 	rs := drifting(12)
 	for i, g := range []string{"qemu-tcg", "qemu-tcg", "qemu-kvm"} {
-		rs[i].Found = map[string]string{"guest": g}
+		rs[i].Observed = map[string]string{"guest": g}
 	}
 	p := New(rs, Options{})
 	if len(p.Warnings) < 2 || !strings.HasPrefix(p.Warnings[0], "2 of 24 trials ran in an emulated machine") {
@@ -268,7 +268,7 @@ func TestCost(t *testing.T) {
 
 func TestFoundNumbers(t *testing.T) {
 	for s, want := range map[string]float64{"9.4e9": 9.4e9, "": 0, "NaN": 0, "Inf": 0, "fast": 0} {
-		if got := (Row{Found: map[string]string{"ceiling": s}}).Ceiling(); got != want {
+		if got := (Row{Observed: map[string]string{"ceiling": s}}).Ceiling(); got != want {
 			t.Errorf("ceiling %q is %v, want %v", s, got, want)
 		}
 	}
@@ -322,7 +322,7 @@ func FuzzNew(f *testing.F) {
 			return
 		}
 		other := r
-		other.Asked = map[string]string{Network: baseline, Probe: r.Asked[Probe]}
+		other.Config = map[string]string{Network: baseline, Probe: r.Config[Probe]}
 		p := New([]record.Result{r, other, r}, Options{Baseline: baseline})
 		p.Sweeps()
 		if _, err := json.Marshal(p); err != nil { // refuses NaN and Inf

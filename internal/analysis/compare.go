@@ -110,7 +110,7 @@ func (x *Change) judge(a, b []float64, confidence, bound float64) {
 }
 
 func cellKey(t Table, r Row) string {
-	m := maps.Clone(t.Asked)
+	m := maps.Clone(t.Config)
 	if m == nil {
 		m = map[string]string{}
 	}

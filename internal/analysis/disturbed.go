@@ -32,7 +32,7 @@ func Disturbed(results []record.Result) []record.Result {
 		all, of := map[string][]float64{}, map[string]float64{}
 		for _, r := range out {
 			if v, ok := r.Get(name); ok {
-				all[key(r.Asked)] = append(all[key(r.Asked)], v.Value)
+				all[key(r.Config)] = append(all[key(r.Config)], v.Value)
 			}
 		}
 		for k, v := range all {
@@ -47,7 +47,7 @@ func Disturbed(results []record.Result) []record.Result {
 		others, steal := around(out, i, func(r record.Result) float64 {
 			user, _ := r.Get("others.user")
 			sys, _ := r.Get("others.system")
-			return user.Value + max(0, sys.Value-system[key(r.Asked)])
+			return user.Value + max(0, sys.Value-system[key(r.Config)])
 		}), around(out, i, func(r record.Result) float64 {
 			v, _ := r.Get("cpu.steal")
 			return v.Value
@@ -59,7 +59,7 @@ func Disturbed(results []record.Result) []record.Result {
 			reasons[i] = fmt.Sprintf("programs outside the run used more than %g of a core", mostOthers)
 		case steal > mostSteal:
 			reasons[i] = fmt.Sprintf("the hypervisor took more than %g of a core", mostSteal)
-		case ok && f.Value < leastClock*clock[key(r.Asked)]:
+		case ok && f.Value < leastClock*clock[key(r.Config)]:
 			reasons[i] = fmt.Sprintf("the CPUs ran at less than %g of their usual clock frequency", leastClock)
 		}
 	}
@@ -113,7 +113,7 @@ func Refused(cells ...[]record.Result) string {
 	noun := "blocks"
 	for _, trials := range cells {
 		for _, t := range trials {
-			at := place{t.Block, t.Asked[pair]}
+			at := place{t.Block, t.Config[pair]}
 			if at.pair != "" {
 				noun = "pairs of hosts in all blocks"
 			}

@@ -19,7 +19,7 @@ func slicesOf(n int, change func(i int, r *record.Result)) []record.Result {
 		r := record.Result{
 			Trial: fmt.Sprintf("t%03d", i), Block: i/2 + 1, Status: record.OK,
 			Start: start.Add(time.Duration(i) * 80 * time.Millisecond), Elapsed: 0.075,
-			Asked: map[string]string{Network: network, Probe: "tcp-stream"},
+			Config: map[string]string{Network: network, Probe: "tcp-stream"},
 			Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: float64(100 - 50*(i%2) + i%5)},
 				// Ticks: a short trial of a quiet machine shows anything.
 				{Name: "others.user", Unit: "core", Value: 0.14 * float64(i%3-1)},

@@ -24,18 +24,18 @@ var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "udp-capacity"
 func group(results []record.Result, first []string) []cells {
 	byKey := map[string]*cells{}
 	for _, r := range results {
-		asked := maps.Clone(r.Asked)
+		asked := maps.Clone(r.Config)
 		delete(asked, Network)
 		delete(asked, pair) // all of them make one table
 		k := key(asked)
 		c, ok := byKey[k]
 		if !ok {
-			c = &cells{probe: r.Asked[Probe], trials: map[string][]record.Result{}}
+			c = &cells{probe: r.Config[Probe], trials: map[string][]record.Result{}}
 			delete(asked, Probe)
 			c.asked = asked
 			byKey[k] = c
 		}
-		n := r.Asked[Network]
+		n := r.Config[Network]
 		c.trials[n] = append(c.trials[n], r)
 	}
 	out := make([]cells, 0, len(byKey))
@@ -132,7 +132,7 @@ func digits(s string) (number, rest string) {
 // table fills everything but the intervals of the ratios, whose confidence
 // depends on how many there are.
 func (c cells) table(networks []string, baseline string) Table {
-	t := Table{Probe: c.probe, Asked: c.asked, Levels: c.levels}
+	t := Table{Probe: c.probe, Config: c.asked, Levels: c.levels}
 	t.Metric, t.Unit = c.metric()
 	for _, n := range networks {
 		if trials, ok := c.trials[n]; ok {

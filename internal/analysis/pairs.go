@@ -28,7 +28,7 @@ func valuesOf(trials []record.Result, name string) values {
 		if vs[r.Block] == nil {
 			vs[r.Block], n[r.Block] = map[string]float64{}, map[string]float64{}
 		}
-		of, mean := r.Asked[pair], vs[r.Block]
+		of, mean := r.Config[pair], vs[r.Block]
 		n[r.Block][of]++
 		mean[of] += v.Value/n[r.Block][of] - mean[of]/n[r.Block][of] // a sum may overflow
 	}

@@ -12,7 +12,7 @@ import (
 // ofPair is a trial between two hosts, swapped in even blocks.
 func ofPair(block int, network, of string, value float64) record.Result {
 	r := result(block, network, "ping", value, "pair", of)
-	r.Found = map[string]string{"client": of, "server": of, "swapped": map[bool]string{true: "true", false: "false"}[block%2 == 0]}
+	r.Observed = map[string]string{"client": of, "server": of, "swapped": map[bool]string{true: "true", false: "false"}[block%2 == 0]}
 	return r
 }
 
@@ -57,7 +57,7 @@ func TestPairsArePooled(t *testing.T) {
 func TestPairsInCommon(t *testing.T) {
 	rs := matrixRun(12)
 	for i, r := range rs {
-		if r.Asked["network"] == "b" && r.Asked["pair"] == "h2-h10" {
+		if r.Config["network"] == "b" && r.Config["pair"] == "h2-h10" {
 			rs[i].Status = record.Failed
 		}
 	}
@@ -66,7 +66,7 @@ func TestPairsInCommon(t *testing.T) {
 	}
 	rs = matrixRun(12)
 	for i, r := range rs {
-		if lone := r.Asked["pair"] == "h1-h2"; lone != (r.Asked["network"] == "b") {
+		if lone := r.Config["pair"] == "h1-h2"; lone != (r.Config["network"] == "b") {
 			rs[i].Status = record.Failed
 		}
 	}
@@ -95,7 +95,7 @@ func TestHosts(t *testing.T) {
 func TestRefusedPairs(t *testing.T) {
 	rs := matrixRun(6)
 	for i, r := range rs {
-		if r.Asked["pair"] == "h1-h2" {
+		if r.Config["pair"] == "h1-h2" {
 			rs[i].Status = record.Disturbed
 		}
 	}

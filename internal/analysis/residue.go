@@ -18,7 +18,7 @@ const (
 	Networks Scope = "between networks" // networks that were compared differ
 )
 
-// A Difference is a key of Found that was not a factor and still differed
+// A Difference is a key of Observed that was not a factor and still differed
 // between ok trials of one table. What differs only from table to table is
 // explained by their factors. (The idea is benchstat's residue,
 // golang.org/x/perf/benchproc.)
@@ -53,7 +53,7 @@ const absent = "(not found)"
 func residue(groups []cells) []Difference {
 	keys := map[string]bool{}
 	for r := range okTrials(groups) {
-		for k := range r.Found {
+		for k := range r.Observed {
 			keys[k] = true
 		}
 	}
@@ -87,7 +87,7 @@ func okTrials(groups []cells) func(func(record.Result) bool) {
 }
 
 func found(r record.Result, key string) string {
-	if v, ok := r.Found[key]; ok {
+	if v, ok := r.Observed[key]; ok {
 		return v
 	}
 	return absent
@@ -150,7 +150,7 @@ func where(trials []record.Result) string {
 	if len(trials) <= 2 {
 		var names []string
 		for _, r := range trials {
-			names = append(names, fmt.Sprintf("%s, %s, block %d", r.Asked[Network], r.Asked[Probe], r.Block))
+			names = append(names, fmt.Sprintf("%s, %s, block %d", r.Config[Network], r.Config[Probe], r.Block))
 		}
 		return strings.Join(names, "; ")
 	}

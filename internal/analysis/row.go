@@ -20,7 +20,7 @@ func newRow(network string, trials []record.Result, metric, unit string) Row {
 	odd := 0
 	for _, t := range trials {
 		v, has := t.Get(metric)
-		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Asked[pair], Swapped: t.Found[designed] == "true",
+		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[pair], Swapped: t.Observed[designed] == "true",
 			Status: t.Status, Reason: t.Reason, Value: v.Value, Has: has})
 		switch t.Status {
 		case record.OK:
@@ -45,7 +45,7 @@ func newRow(network string, trials []record.Result, metric, unit string) Row {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d of %d ok trials have no %s in %s", odd, r.OK, metric, unit))
 	}
 	r.summarise(trials)
-	r.Found = common(trials)
+	r.Observed = common(trials)
 	r.merge(trials)
 	r.Warnings = appendNew(r.Warnings, said(trials)...)
 	return r
@@ -102,10 +102,10 @@ func common(trials []record.Result) map[string]string {
 			continue
 		}
 		if out == nil {
-			out = maps.Clone(t.Found)
+			out = maps.Clone(t.Observed)
 			continue
 		}
-		maps.DeleteFunc(out, func(k, v string) bool { return t.Found[k] != v })
+		maps.DeleteFunc(out, func(k, v string) bool { return t.Observed[k] != v })
 	}
 	return out
 }
@@ -141,7 +141,7 @@ func few(list []string, noun string) []string {
 // Number returns what all ok trials of the row found under key, as a number;
 // 0 when they found none, or not the same.
 func (r Row) Number(key string) float64 {
-	v, err := strconv.ParseFloat(r.Found[key], 64)
+	v, err := strconv.ParseFloat(r.Observed[key], 64)
 	if err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0
 	}

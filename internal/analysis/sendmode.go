@@ -63,7 +63,7 @@ func (p Pivot) wayGroups() []wayGroup {
 	var order []same
 	levels := map[same]map[string]string{}
 	for _, t := range p.Tables {
-		k := same{key(without(t.Asked, offload)), t.datagram()}
+		k := same{key(without(t.Config, offload)), t.datagram()}
 		if _, known := levels[k]; !known && k.datagram != "" {
 			order = append(order, k)
 			levels[k] = without(t.Levels, offload)
@@ -73,7 +73,7 @@ func (p Pivot) wayGroups() []wayGroup {
 	for _, k := range order {
 		g := wayGroup{levels[k], map[string]map[string]Row{}}
 		for _, t := range p.Tables {
-			if d := t.datagram(); key(without(t.Asked, offload)) == k.asked && (d == "" || d == k.datagram) {
+			if d := t.datagram(); key(without(t.Config, offload)) == k.asked && (d == "" || d == k.datagram) {
 				g.add(t)
 			}
 		}
@@ -88,7 +88,7 @@ func (g wayGroup) add(t Table) {
 		if way == "" || t.Metric != "throughput" {
 			continue
 		}
-		if t.Asked[offload] == "off" {
+		if t.Config[offload] == "off" {
 			way += off
 		}
 		if g.rows[r.Network] == nil {
@@ -108,7 +108,7 @@ func without(m map[string]string, name string) map[string]string {
 
 // wayOf recognises a row by what all its ok trials found, "" when it is of no way.
 func wayOf(r Row) string {
-	f := r.Found
+	f := r.Observed
 	switch {
 	case f["tool"] != "weir engine" || f["rate"] != "":
 		return ""

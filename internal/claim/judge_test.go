@@ -22,7 +22,7 @@ func trials(cells map[string][]float64) []record.Result {
 			asked["mtu"] = f[2]
 		}
 		for i, v := range values {
-			out = append(out, record.Result{Trial: fmt.Sprintf("b%03d-%s", i+1, name), Block: i + 1, Status: record.OK, Asked: asked,
+			out = append(out, record.Result{Trial: fmt.Sprintf("b%03d-%s", i+1, name), Block: i + 1, Status: record.OK, Config: asked,
 				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v}, {Name: "sent", Unit: "packet/s", Value: 2 * v}}})
 		}
 	}
@@ -196,7 +196,7 @@ func TestJudgeNotOK(t *testing.T) {
 		results := trials(cells)
 		for i := range results {
 			results[i].Start = results[i].Start.AddDate(0, 0, 10*i) // no neighbours
-			if results[i].Asked["network"] == "vxlan" {
+			if results[i].Config["network"] == "vxlan" {
 				c.change(&results[i])
 			}
 		}
@@ -235,11 +235,11 @@ func TestBears(t *testing.T) {
 		}, 0},
 		{"no such network", func(s *study.Study, r []record.Result) []record.Result { s.Networks = s.Networks[:1]; return r }, 0},
 		{"a cell without trials", func(_ *study.Study, r []record.Result) []record.Result {
-			return slices.DeleteFunc(r, func(r record.Result) bool { return r.Asked["network"] == "host" })
+			return slices.DeleteFunc(r, func(r record.Result) bool { return r.Config["network"] == "host" })
 		}, 0},
 		{"one factor more", func(_ *study.Study, r []record.Result) []record.Result {
 			for i := range r {
-				r[i].Asked = map[string]string{"network": r[i].Asked["network"], "probe": "tcp-stream", "mtu": "9000"}
+				r[i].Config = map[string]string{"network": r[i].Config["network"], "probe": "tcp-stream", "mtu": "9000"}
 			}
 			return r
 		}, 0},

@@ -115,7 +115,7 @@ func (c Claim) trials(s study.Study, results []record.Result) (map[string][]reco
 			continue
 		}
 		for _, r := range results {
-			if cell.matches(r.Asked) {
+			if cell.matches(r.Config) {
 				of[cell.String()] = append(of[cell.String()], r)
 			}
 		}

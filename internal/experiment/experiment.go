@@ -174,16 +174,16 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 		return nil
 	}
 	res.Format, res.Trial, res.Block = record.Format, t.ID, t.Block
-	res.Asked = map[string]string{"network": t.Network, "probe": t.Probe}
-	maps.Copy(res.Asked, t.Levels)
+	res.Config = map[string]string{"network": t.Network, "probe": t.Probe}
+	maps.Copy(res.Config, t.Levels)
 	if r.Study.AllPairs {
-		res.Asked["pair"] = t.Pair.String()
+		res.Config["pair"] = t.Pair.String()
 	}
 	if r.Guest != "" {
-		if res.Found == nil { // it did not come to measuring
-			res.Found = map[string]string{}
+		if res.Observed == nil { // it did not come to measuring
+			res.Observed = map[string]string{}
 		}
-		res.Found["guest"] = r.Guest
+		res.Observed["guest"] = r.Guest
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // of joined errors
 	if err := r.Dir.Append(&res); err != nil {
@@ -239,17 +239,17 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 		rs, err := trial.Together(ctx, setups)
 		for i, c := range cs {
 			if r.Study.AllPairs {
-				rs[i].Found["client"], rs[i].Found["server"] = c.client.String(), c.server.String()
+				rs[i].Observed["client"], rs[i].Observed["server"] = c.client.String(), c.server.String()
 			}
 		}
 		return rs, err
 	})
 	for i := range rs {
-		if r.Study.Swap && rs[i].Found != nil {
-			rs[i].Found["swapped"] = strconv.FormatBool(swap)
+		if r.Study.Swap && rs[i].Observed != nil {
+			rs[i].Observed["swapped"] = strconv.FormatBool(swap)
 		}
-		if of := r.shareOf(t); of != "" && rs[i].Found != nil {
-			rs[i].Found["load.share"] = "of " + of
+		if of := r.shareOf(t); of != "" && rs[i].Observed != nil {
+			rs[i].Observed["load.share"] = "of " + of
 		}
 		r.tools(pr, &rs[i])
 	}
@@ -260,12 +260,12 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 func (r *run) tools(pr probe.Probe, res *record.Result) {
 	if ps := probe.Programs(pr); res.Status == record.OK && len(ps) > 0 {
 		client := ps[len(ps)-1]
-		if res.Found["tool"] == "" { // its output does not tell its version
-			res.Found["tool"] = strings.TrimSpace(client + " " + r.version[client])
+		if res.Observed["tool"] == "" { // its output does not tell its version
+			res.Observed["tool"] = strings.TrimSpace(client + " " + r.version[client])
 		}
 		for _, other := range ps[:len(ps)-1] { // what starts the client, or is its server
 			if v := r.version[other]; v != "" && other != client {
-				res.Found["version."+other] = v
+				res.Observed["version."+other] = v
 			}
 		}
 	}

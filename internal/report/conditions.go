@@ -29,7 +29,7 @@ func paths(p analysis.Pivot) []pathRow {
 				if r.Network != n {
 					continue
 				}
-				mtu, overhead = addNew(mtu, r.Found["path.mtu"]), addNew(overhead, r.Found["path.overhead"])
+				mtu, overhead = addNew(mtu, r.Observed["path.mtu"]), addNew(overhead, r.Observed["path.overhead"])
 				if v := r.Number("link"); v > 0 {
 					link = addNew(link, unit.Format(v, "bit/s"))
 				}

@@ -19,7 +19,7 @@ import (
 func CSV(w io.Writer, r Run) error {
 	factors := map[string]bool{}
 	for _, x := range r.Results {
-		for k := range x.Asked {
+		for k := range x.Config {
 			factors[k] = true
 		}
 	}
@@ -35,9 +35,9 @@ func CSV(w io.Writer, r Run) error {
 		return err
 	}
 	for _, x := range r.Results {
-		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Asked[analysis.Network], x.Asked[analysis.Probe]}
+		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Config[analysis.Network], x.Config[analysis.Probe]}
 		for _, k := range more {
-			line = append(line, x.Asked[k])
+			line = append(line, x.Config[k])
 		}
 		values := x.Values
 		if len(values) == 0 {

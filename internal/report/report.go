@@ -71,7 +71,7 @@ func (r Run) datapath() string {
 	s := "One machine is a datapath bench: both ends share its CPUs and there is no NIC. " +
 		"These numbers are datapath cost, not network throughput."
 	for _, x := range r.Results {
-		if x.Found["cost"] != "" {
+		if x.Observed["cost"] != "" {
 			return s + " Several pairs of hosts were measured at once and shared them, too: absolute figures are of a shared machine, " +
 				"not of what a pair has to itself, and whose CPU time it was is not known. With one-at-a-time every pair has the machine to itself."
 		}
@@ -142,12 +142,12 @@ func (r Run) notOK() []leftOut {
 			continue
 		}
 		same := func(l leftOut) bool {
-			return l.Network == x.Asked[analysis.Network] && l.Status == x.Status && l.Reason == x.Reason
+			return l.Network == x.Config[analysis.Network] && l.Status == x.Status && l.Reason == x.Reason
 		}
 		i := slices.IndexFunc(out, same)
 		if i < 0 {
 			i = len(out)
-			out = append(out, leftOut{Network: x.Asked[analysis.Network], Status: x.Status, Reason: x.Reason})
+			out = append(out, leftOut{Network: x.Config[analysis.Network], Status: x.Status, Reason: x.Reason})
 		}
 		out[i].Trials = append(out[i].Trials, x.Trial)
 	}

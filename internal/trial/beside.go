@@ -21,7 +21,7 @@ import (
 // counts what it does and tells when it is asked, which is when the trial's window
 // begins and ends. It serves one trial; who started it stops it.
 type Companion struct {
-	name      string // in messages and in Found
+	name      string // in messages and in Observed
 	counter   program
 	driver    program // of a load: the client, whose server counts; never started else
 	questions io.WriteCloser

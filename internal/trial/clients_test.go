@@ -66,7 +66,7 @@ func TestClients(t *testing.T) {
 						t.Errorf("%s is %+v, want %g", name, v, want)
 					}
 				}
-				if includes := r.Found["cpu.includes"]; includes != "" != (len(c.says) > 0) {
+				if includes := r.Observed["cpu.includes"]; includes != "" != (len(c.says) > 0) {
 					t.Errorf("the CPU time includes %q", includes)
 				}
 			})

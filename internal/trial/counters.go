@@ -226,7 +226,7 @@ func surroundings(r *record.Result, x *execution) {
 // cost adds what the machine spent during the measured window.
 func (s *Setup) cost(r *record.Result, x *execution) {
 	if s.others > 0 {
-		r.Found["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
+		r.Observed["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
 	}
 	from, to := x.readings.Begin, x.readings.End
 	for _, m := range to.Missing {
@@ -268,7 +268,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	if beside := s.beside(); beside != "" {
 		// Whose part of the CPU time is the probe's, and of the packets when there is
 		// other traffic, nobody can tell: no cost of a packet, and no packets.
-		r.Found["cpu.includes"] = beside
+		r.Observed["cpu.includes"] = beside
 		return
 	}
 	s.packets(r, x)

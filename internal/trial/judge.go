@@ -16,23 +16,23 @@ import (
 
 // path notes what the path offers, and the arithmetic ceiling of a link.
 func (s *Setup) path(r *record.Result, m probe.Measured) {
-	r.Found["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
-	r.Found["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
+	r.Observed["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
+	r.Observed["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
 	if hosts := s.Plan.Crossed(s.Client, s.Server); hosts != nil {
-		r.Found["path.hosts"] = strings.Join(hosts, " ")
+		r.Observed["path.hosts"] = strings.Join(hosts, " ")
 	}
 	if m.Protocol == "udp" {
-		r.Found["datagram"] = strconv.Itoa(m.Datagram)
+		r.Observed["datagram"] = strconv.Itoa(m.Datagram)
 	}
 	if s.LinkRate > 0 {
-		r.Found["link"] = strconv.FormatFloat(s.LinkRate, 'f', -1, 64)
+		r.Observed["link"] = strconv.FormatFloat(s.LinkRate, 'f', -1, 64)
 	}
 	c, err := s.ceiling(m)
 	if err != nil {
 		r.Warnings = append(r.Warnings, err.Error())
 	}
 	if c > 0 {
-		r.Found["ceiling"] = strconv.FormatFloat(c, 'f', 0, 64)
+		r.Observed["ceiling"] = strconv.FormatFloat(c, 'f', 0, 64)
 	}
 }
 

@@ -130,8 +130,8 @@ func TestHabits(t *testing.T) {
 				if _, got := r.Get("cpu.busy"); got != c.cost {
 					t.Errorf("CPU time was counted: %v, want %v; warnings %q", got, c.cost, r.Warnings)
 				}
-				if _, got := r.Found["warmup"]; got != c.habits.NoWarmup {
-					t.Errorf("found %v: whether there was a warm-up is not told", r.Found)
+				if _, got := r.Observed["warmup"]; got != c.habits.NoWarmup {
+					t.Errorf("found %v: whether there was a warm-up is not told", r.Observed)
 				}
 			})
 		})
