@@ -55,7 +55,7 @@ func oneFamily(name string, t topo.Topology) error {
 func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 
 // underlay6 reports whether the hosts' underlay addresses are IPv6.
-func underlay6(t topo.Topology) bool { return is6(t.Hosts[0].Addr.Addr()) }
+func underlay6(t topo.Topology) bool { return len(t.Hosts) > 0 && is6(t.Hosts[0].Addr.Addr()) }
 
 // path returns the path of t's pods, for a network that adds overhead bytes to
 // what leaves a host.

@@ -8,10 +8,10 @@ import (
 )
 
 // OVSVXLAN connects the pods of all hosts with Open vSwitch and VXLAN tunnels
-// between its bridges, as Open vSwitch based container networks do.
+// between its bridges, as container networks based on Open vSwitch do.
 type OVSVXLAN struct {
-	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
-	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
+	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
 	VNI       int    `yaml:"vni"`       // virtual network identifier, 1 to 1<<24-1
 	Port      int    `yaml:"port"`      // UDP destination port, 1 to 65535
 }
@@ -21,10 +21,10 @@ func (n OVSVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	return ovsTunnel("ovs-vxlan", "vxlan", n.Datapath, n.Interface, n.VNI, n.Port, t)
 }
 
-// OVSGeneve is OVSVXLAN with Geneve tunnels, as OVN makes them.
+// OVSGeneve is OVSVXLAN with Geneve tunnels, as in OVN.
 type OVSGeneve struct {
-	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
-	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
+	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
 	VNI       int    `yaml:"vni"`       // virtual network identifier, 1 to 1<<24-1
 	Port      int    `yaml:"port"`      // UDP destination port, 1 to 65535; IANA's is 6081 (RFC 8926, 3.3)
 }
@@ -35,9 +35,6 @@ func (n OVSGeneve) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts(name, t, 2); err != nil {
-		return plan.Plan{}, err
-	}
 	if err := checkVXLAN(name, vni, port); err != nil {
 		return plan.Plan{}, err
 	}
@@ -46,15 +43,13 @@ func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topolog
 		return plan.Plan{}, err
 	}
 	if !v.netdev && t.NoOffload {
-		return plan.Plan{}, errors.New(name + ": segmentation by the tunnels of the kernel datapath is not switched off here; use datapath netdev")
+		return plan.Plan{}, errors.New(name + ": cannot switch off segmentation by the tunnels of the kernel datapath; use datapath netdev")
 	}
-	// Geneve's header without options is as long as VXLAN's (RFC 8926, 3.4).
-	overhead := vxlanOverhead(t)
-	mtu, err := podMTU(name, t, overhead)
+	p, err := newPlan(name, t, 2, vxlanOverhead(t)) // Geneve without options adds as much
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	mtu := p.Path.MTU
 	var uplinks []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, v.start(h)...)
