@@ -7,8 +7,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// All rules are loaded, each once, and no more at once than an ordinary user's
-// socket takes.
+// Every rule is loaded exactly once, and no command loads more rules than fit an
+// ordinary user's socket.
 func TestPolicyInParts(t *testing.T) {
 	hosts, err := topo.New(topo.Spec{})
 	if err != nil {
@@ -25,7 +25,7 @@ func TestPolicyInParts(t *testing.T) {
 				continue
 			}
 			if files[s.File.Name] {
-				t.Errorf("%d rules: %s is written twice", rules, s.File.Name)
+				t.Errorf("%d rules: %s is written more than once", rules, s.File.Name)
 			}
 			files[s.File.Name] = true
 			if n := strings.Count(s.File.Content, " drop\n"); n > rulesAtOnce {
@@ -38,7 +38,7 @@ func TestPolicyInParts(t *testing.T) {
 			}
 		}
 		if len(seen) != rules {
-			t.Errorf("%d of %d rules", len(seen), rules)
+			t.Errorf("%d distinct rules of %d", len(seen), rules)
 		}
 	}
 }
