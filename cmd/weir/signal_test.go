@@ -139,7 +139,7 @@ func TestInterrupted(t *testing.T) {
 			if got := p.status(t); got != 4 {
 				t.Errorf("status %d, want 4", got)
 			}
-			for _, want := range []string{"weir: interrupted by signal " + strconv.Itoa(int(sig)), "go on with: weir run --resume " + dir} {
+			for _, want := range []string{"weir: interrupted by signal " + strconv.Itoa(int(sig)), "continue with: weir run --resume " + dir} {
 				if !strings.Contains(p.stderr.String(), want) {
 					t.Errorf("stderr lacks %q:\n%s", want, &p.stderr)
 				}

@@ -68,7 +68,7 @@ func TestStopped(t *testing.T) {
 		err  error
 		want string
 	}{
-		{errors.New("the network is gone"), "what was measured is kept in out"},
+		{errors.New("the network is gone"), "finished trials are kept in out"},
 		{fmt.Errorf("write: %w", syscall.ENOSPC), "make room"},
 		{errors.New("no space: make room, then go on with --resume out"), "make room"},
 	} {
