@@ -27,7 +27,7 @@ func TestSplitList(t *testing.T) {
 	}
 }
 
-// status is the exit status that an error asks for, as Main decides it.
+// status returns the exit status that Main gives an error.
 func status(err error) int {
 	var e *exitError
 	switch {
@@ -61,7 +61,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Whatever stops a run, its user learns once how to go on.
+// Whatever stops a run, the error says exactly once how to continue.
 func TestStopped(t *testing.T) {
 	r := runner{dir: "out"}
 	for _, c := range []struct {
