@@ -148,7 +148,7 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	})
 	p.end()
 	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: %d trials kept in %s; %s\n", len(results), r.dir, r.again())
+		fmt.Fprintf(os.Stderr, "weir: %d trials kept in %s; %s\n", len(results), r.dir, r.resumeHint())
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
@@ -157,8 +157,8 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	return d, nil
 }
 
-// again returns how to resume an interrupted run.
-func (r *runner) again() string {
+// resumeHint returns how to resume an interrupted run.
+func (r *runner) resumeHint() string {
 	return "continue with: " + cmp.Or(r.resumeCmd, "weir run --resume "+r.dir)
 }
 
@@ -167,9 +167,9 @@ func (r *runner) stopped(err error) error {
 	switch {
 	case strings.Contains(err.Error(), "--resume"): // package store has added it
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		err = fmt.Errorf("%w: make room, then %s", err, r.again())
+		err = fmt.Errorf("%w: make room, then %s", err, r.resumeHint())
 	default:
-		err = fmt.Errorf("%w; finished trials are kept in %s; %s", err, r.dir, r.again())
+		err = fmt.Errorf("%w; finished trials are kept in %s; %s", err, r.dir, r.resumeHint())
 	}
 	return exit(exitEnvironment, err)
 }

@@ -64,7 +64,7 @@ func join(t topo.Topology, h topo.Host, dev string) []plan.Step {
 	}
 	steps = append(steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: netip.PrefixFrom(gw, t.PodAll.Bits())}})
 	for _, pod := range h.Pods {
-		steps = append(steps, plan.Step{In: pod.Name, Route: &plan.Route{Dst: everything(gw), Via: gw, Dev: podDev}})
+		steps = append(steps, plan.Step{In: pod.Name, Route: &plan.Route{Dst: defaultRoute(gw), Via: gw, Dev: podDev}})
 	}
 	return steps
 }

@@ -238,7 +238,7 @@ func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
 // over the device of the mode.
 func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 	if n.Mode == CalicoBGPMode {
-		return learned(t, h)
+		return bgpRoutes(t, h)
 	}
 	return plan.Output{Argv: []string{"ip", "-4", "route", "show", "dev", calicoModes[n.Mode].dev},
 		Lines: toBlocks(t, h, func(b netip.Prefix, _ topo.Host) string { return fmt.Sprintf("%v via ", b) })}

@@ -72,7 +72,7 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p.Expect = expect(t, p)
 	for _, h := range t.Hosts {
-		if routes := learned(t, h); len(routes.Lines) > 0 {
+		if routes := bgpRoutes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})
 			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &routes}})
 		}
@@ -108,9 +108,9 @@ func blocks(h topo.Host) []netip.Prefix {
 	return slices.Compact(bs) // pods are numbered in order
 }
 
-// learned returns the routes that BIRD must have put into h's table: to every block
+// bgpRoutes returns the routes that BIRD must have put into h's table: to every block
 // of every other host, over the underlay.
-func learned(t topo.Topology, h topo.Host) plan.Output {
+func bgpRoutes(t topo.Topology, h topo.Host) plan.Output {
 	o := plan.Output{Argv: []string{"ip", "-4", "route", "show", "proto", bird}}
 	if is6(t.PodAll.Addr()) {
 		o.Argv[1] = "-6"

@@ -39,7 +39,7 @@ func (n CalicoNode) policies(t topo.Topology) ([]plan.Step, error) {
 		var in, out []rule
 		for range min(calicoRulesAtOnce, n.Rules-first) {
 			addr = addr.Next()
-			nets := map[string]any{"nets": []string{alone(addr).String()}}
+			nets := map[string]any{"nets": []string{hostPrefix(addr).String()}}
 			in = append(in, rule{"action": "Deny", "source": nets})
 			out = append(out, rule{"action": "Deny", "destination": nets})
 		}

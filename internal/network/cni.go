@@ -152,7 +152,7 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 	ipam := map[string]any{"type": "host-local", "dataDir": plan.Dir + "/cni/ipam"}
 	if !l.flat {
 		addrs = map[string]any{"subnet": h.PodNet, "gateway": gateway(h.PodNet)}
-		ipam["routes"] = []map[string]any{{"dst": everything(h.PodNet.Addr())}}
+		ipam["routes"] = []map[string]any{{"dst": defaultRoute(h.PodNet.Addr())}}
 	}
 	ipam["ranges"] = [][]map[string]any{{addrs}}
 	first["ipam"] = ipam

@@ -49,7 +49,7 @@ func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
 
 // eniShare puts pod behind a veth called port, and sends its packets through eni of its host h.
 func eniShare(h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []plan.Step {
-	own := alone(pod.Addr.Addr())
+	own := hostPrefix(pod.Addr.Addr())
 	return append(routePod(h, pod, port, mtu),
 		plan.Step{In: h.Name, Rule: &plan.Rule{To: own, Table: plan.MainTable, Priority: toPodPriority}},
 		plan.Step{In: h.Name, Rule: &plan.Rule{From: own, Table: eniTable, Priority: fromPodPriority}},
@@ -66,9 +66,9 @@ func eniRouter(t topo.Topology, eni topo.Port) []plan.Step {
 	}
 	steps := []plan.Step{forward(eni.In, v6), sysctl(eni.In, "net."+family+".neigh."+eni.Dev+".proxy_delay", "0")}
 	if v6 {
-		steps = append(steps, asks(eni), sysctl(eni.In, "net.ipv6.conf."+eni.Dev+".proxy_ndp", "1"))
+		steps = append(steps, addLinkLocal(eni), sysctl(eni.In, "net.ipv6.conf."+eni.Dev+".proxy_ndp", "1"))
 	}
-	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: everything(t.PodAll.Addr()), Dev: eni.Dev, Table: eniTable}})
+	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: defaultRoute(t.PodAll.Addr()), Dev: eni.Dev, Table: eniTable}})
 }
 
 // ENIDedicated gives every pod a NIC of its own: a device on the underlay that is

@@ -55,7 +55,7 @@ func tunnelled(name string, t topo.Topology, overhead int, tunnel func(h topo.Ho
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
 		p.Steps = append(p.Steps, tunnel(h, mtu)...)
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: alone(gateway(h.PodNet))}})
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: hostPrefix(gateway(h.PodNet))}})
 		e := expectTunnel(h.Name, dev, mtu)
 		e.Far = plan.Pod
 		tunnels = append(tunnels, e)

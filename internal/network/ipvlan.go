@@ -38,13 +38,13 @@ func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
 		for _, pod := range h.Pods {
 			addr := pod.Addr
 			if n.Mode == "l3" {
-				addr = alone(addr.Addr())
+				addr = hostPrefix(addr.Addr())
 			}
 			p.Steps = append(p.Steps,
 				plan.Step{In: h.Name, Link: &plan.Link{Name: podDev, Kind: "ipvlan", MTU: p.Path.MTU, Parent: h.Dev, To: pod.Name, Mode: n.Mode}},
 				plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: addr}})
 			if n.Mode == "l3" {
-				p.Steps = append(p.Steps, plan.Step{In: pod.Name, Route: &plan.Route{Dst: everything(addr.Addr()), Dev: podDev}})
+				p.Steps = append(p.Steps, plan.Step{In: pod.Name, Route: &plan.Route{Dst: defaultRoute(addr.Addr()), Dev: podDev}})
 			}
 		}
 	}

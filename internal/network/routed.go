@@ -69,7 +69,7 @@ func hostRoutes(name string, t topo.Topology) ([]plan.Step, error) {
 func router(h topo.Host, v6, more bool) []plan.Step {
 	steps := []plan.Step{forward(h.Name, v6)}
 	if v6 && more {
-		steps = append(steps, asks(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}))
+		steps = append(steps, addLinkLocal(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}))
 	}
 	return steps
 }
@@ -83,11 +83,11 @@ func forward(host string, v6 bool) plan.Step {
 	return sysctl(host, key, "1")
 }
 
-// asks lets an IPv6 router look for its neighbours on p. The kernel sends such
-// requests from a link-local address, and sends none if the device has no such
-// address (net/ipv6/ndisc.c, ndisc_solicit), as is the default here (see quiet).
+// addLinkLocal gives p a link-local address. An IPv6 router needs one to look for its
+// neighbours: the kernel sends no such request from a device without it
+// (net/ipv6/ndisc.c, ndisc_solicit), and devices get none by themselves (see quiet).
 // It comes after forward, because a router does not look for other routers.
-func asks(p topo.Port) plan.Step {
+func addLinkLocal(p topo.Port) plan.Step {
 	return plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: linkLocal(p.Addr.Addr())}}
 }
 
@@ -113,16 +113,16 @@ func vethPod(h topo.Host, pod topo.Pod, port string, mtu int, gw netip.Addr, ans
 	a := pod.Addr.Addr()
 	steps := append([]plan.Step{{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}}}, answer...)
 	return append(steps,
-		plan.Step{In: h.Name, Route: &plan.Route{Dst: alone(a), Dev: port}},
-		plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone(a)}},
-		plan.Step{In: pod.Name, Route: &plan.Route{Dst: everything(a), Via: gw, Dev: podDev}})
+		plan.Step{In: h.Name, Route: &plan.Route{Dst: hostPrefix(a), Dev: port}},
+		plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: hostPrefix(a)}},
+		plan.Step{In: pod.Name, Route: &plan.Route{Dst: defaultRoute(a), Via: gw, Dev: podDev}})
 }
 
-// alone returns the prefix that contains only a.
-func alone(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+// hostPrefix returns the prefix that contains only a.
+func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
-// everything returns the destination of a default route, in the family of a.
-func everything(a netip.Addr) netip.Prefix {
+// defaultRoute returns the destination of a default route, in the family of a.
+func defaultRoute(a netip.Addr) netip.Prefix {
 	if is6(a) {
 		return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	}

@@ -45,7 +45,7 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, eniShare(h, shared, podPort(0), eni, mtu)...)
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Route: &plan.Route{Dst: t.PodAll, Dev: first.Dev}},
-			plan.Step{In: dedicated.Name, Route: &plan.Route{Dst: everything(dedicated.Addr.Addr()), Dev: podDev}})
+			plan.Step{In: dedicated.Name, Route: &plan.Route{Dst: defaultRoute(dedicated.Addr.Addr()), Dev: podDev}})
 	}
 	for n, label := range []string{sharedEnd, dedicatedEnd} {
 		for _, h := range t.Hosts {
@@ -67,10 +67,10 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 // for the addresses of the other and sends requests in its name, and packets arrive
 // on the wrong NIC (Documentation/networking/ip-sysctl.rst, arp_ignore and
 // arp_announce). The reply to a packet can leave through the other NIC (rp_filter).
-// With IPv6, requests leave only through the NIC that has the address.
+// IPv6 does not need these settings: only the NIC that has an address answers for it.
 func oneEthernet(first, second topo.Port) []plan.Step {
 	if is6(first.Addr.Addr()) {
-		return []plan.Step{asks(first)}
+		return []plan.Step{addLinkLocal(first)}
 	}
 	const conf = "net.ipv4.conf."
 	steps := []plan.Step{sysctl(first.In, conf+"all.arp_ignore", "1"), sysctl(first.In, conf+"all.arp_announce", "2")}

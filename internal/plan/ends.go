@@ -50,11 +50,11 @@ func (p Plan) Between(pair string) (client, server End, err error) {
 	if err != nil {
 		return client, server, err
 	}
-	as, err := p.called(from)
+	as, err := p.find(from)
 	if err != nil {
 		return client, server, err
 	}
-	bs, err := p.called(to)
+	bs, err := p.find(to)
 	if err != nil {
 		return client, server, err
 	}
@@ -65,7 +65,7 @@ func (p Plan) Between(pair string) (client, server End, err error) {
 	case client == server && len(p.Ends) > 1:
 		return client, server, fmt.Errorf("%w: only %s is labelled %s", ErrNoEnds, client.Node, from)
 	}
-	return client, server, sourced(client, server)
+	return client, server, checkSource(client, server)
 }
 
 // BetweenHosts returns the ends that exchange traffic for pair between two given
@@ -81,7 +81,7 @@ func (p Plan) BetweenHosts(pair, clientHost, serverHost string) (client, server 
 	if server, err = p.first(to, serverHost); err != nil {
 		return client, server, err
 	}
-	return client, server, sourced(client, server)
+	return client, server, checkSource(client, server)
 }
 
 // kinds returns the two labels of pair, or the network's first label twice.
@@ -100,7 +100,7 @@ func (p Plan) kinds(pair string) (from, to string, err error) {
 
 // first returns the first end on host with the given label.
 func (p Plan) first(label, host string) (End, error) {
-	ends, err := p.called(label)
+	ends, err := p.find(label)
 	if err != nil {
 		return End{}, err
 	}
@@ -112,8 +112,8 @@ func (p Plan) first(label, host string) (End, error) {
 	return End{}, fmt.Errorf("%w: no end on %s is labelled %s", ErrNoEnds, host, label)
 }
 
-// sourced returns an error if the plan does not determine which addresses the ends send from.
-func sourced(client, server End) error {
+// checkSource returns an error if the plan does not determine which addresses the ends send from.
+func checkSource(client, server End) error {
 	if client.Label != server.Label && client.Node == client.Host && server.Node == server.Host {
 		return fmt.Errorf("%w: %s and %s are both host addresses, and the route to the other end decides which one a host sends from", ErrNoEnds, client.Label, server.Label)
 	}
@@ -136,9 +136,9 @@ func (p Plan) Clients(n int, client, server End) ([]End, error) {
 	return clients, nil
 }
 
-// called returns the ends with a label, or the one end that a trailing number
+// find returns the ends with a label, or the one end that a trailing number
 // selects, counting from 1.
-func (p Plan) called(label string) ([]End, error) {
+func (p Plan) find(label string) ([]End, error) {
 	if ends := p.Labelled(label); len(ends) > 0 {
 		return ends, nil
 	}

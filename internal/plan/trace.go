@@ -180,11 +180,11 @@ func (e Exec) port(in string, holder map[netip.Addr]string) []edge {
 
 // shortest returns the trace with the fewest devices, or the first one of several.
 func shortest(es []edge, from, to device) []Hop {
-	came := map[device]Hop{from: {}} // by device, the one before it and how packets get from there
+	reached := map[device]Hop{from: {}} // by device, the one before it and how packets get from there
 	for next := []device{from}; len(next) > 0; next = next[1:] {
 		at := next[0]
 		if at == to {
-			return walk(came, from, to)
+			return walk(reached, from, to)
 		}
 		for _, e := range es {
 			other := e.b
@@ -193,8 +193,8 @@ func shortest(es []edge, from, to device) []Hop {
 			} else if e.a != at {
 				continue
 			}
-			if _, seen := came[other]; !seen && other.dev != "" {
-				came[other] = Hop{at.in, at.dev, e.by}
+			if _, seen := reached[other]; !seen && other.dev != "" {
+				reached[other] = Hop{at.in, at.dev, e.by}
 				next = append(next, other)
 			}
 		}
@@ -202,11 +202,11 @@ func shortest(es []edge, from, to device) []Hop {
 	return nil
 }
 
-// walk follows came back from to, and returns the hops in order.
-func walk(came map[device]Hop, from, to device) []Hop {
+// walk follows reached back from to, and returns the hops in order.
+func walk(reached map[device]Hop, from, to device) []Hop {
 	hops := []Hop{}
 	for at := to; at != from; {
-		prev := came[at]
+		prev := reached[at]
 		hops = append(hops, Hop{at.in, at.dev, prev.By})
 		at = device{prev.In, prev.Dev}
 	}

@@ -47,7 +47,7 @@ func newHold(delay time.Duration, send func([]byte)) (*hold, error) {
 	return h, nil
 }
 
-func (h *hold) close() error { return closed(h.timer.Close()) }
+func (h *hold) close() error { return ignoreClosed(h.timer.Close()) }
 
 // put delays a copy of b from now on. It reports false if maxHeld is reached.
 func (h *hold) put(b []byte, now time.Time) bool {
@@ -98,7 +98,7 @@ func (h *hold) run() error {
 	expired := make([]byte, 8)
 	for {
 		if _, err := h.timer.Read(expired); err != nil {
-			return closed(err)
+			return ignoreClosed(err)
 		}
 		for b := h.take(time.Now()); b != nil; b = h.take(time.Now()) {
 			h.send(b)

@@ -64,7 +64,7 @@ func (l *link) close() error {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	err := closed(l.conn.Close())
+	err := ignoreClosed(l.conn.Close())
 	if l.hold != nil {
 		err = errors.Join(err, l.hold.close())
 	}
@@ -212,7 +212,7 @@ func (l *link) take(buf, b []byte, each func(frame []byte)) ([]byte, error) {
 		}
 		return buf, split(buf, each)
 	case (kind == kindHello || kind == kindAnswer) && l.session != nil:
-		err := l.session.heard(b)
+		err := l.session.readHello(b)
 		if err == nil && kind == kindHello {
 			l.write(l.session.hello(kindAnswer))
 		}
@@ -226,8 +226,8 @@ func (l *link) take(buf, b []byte, each func(frame []byte)) ([]byte, error) {
 // helloEvery is the time between hellos until the neighbour confirms our key.
 const helloEvery = 100 * time.Millisecond
 
-// greet sends our key to the neighbour until it confirms the key.
-func (l *link) greet(ctx context.Context) {
+// sendHellos sends our key to the neighbour until it confirms the key.
+func (l *link) sendHellos(ctx context.Context) {
 	tick := time.NewTicker(helloEvery)
 	defer tick.Stop()
 	for {

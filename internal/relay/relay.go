@@ -90,7 +90,7 @@ func (r *relay) run(ctx context.Context) (Count, error) {
 			running.Go(func() { ended <- l.hold.run() })
 		}
 		if l.session != nil {
-			running.Go(func() { l.greet(ctx) })
+			running.Go(func() { l.sendHellos(ctx) })
 		}
 	}
 	var err error

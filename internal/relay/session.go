@@ -34,8 +34,8 @@ func (s *session) hello(kind byte) []byte {
 	return append(b, s.peer[:]...)
 }
 
-// heard reads a hello or an answer of the peer, given without its kind.
-func (s *session) heard(b []byte) error {
+// readHello reads a hello or an answer of the peer, given without its kind.
+func (s *session) readHello(b []byte) error {
 	if len(b) != 2*keySize {
 		return errMalformed
 	}

@@ -41,7 +41,7 @@ func openTAP(name string) (*tap, error) {
 	return &tap{f, raw}, nil
 }
 
-func (t *tap) close() error { return closed(t.f.Close()) }
+func (t *tap) close() error { return ignoreClosed(t.f.Close()) }
 
 // read calls each with every frame from the kernel, and idle whenever none is left.
 // It returns when the device is closed.
@@ -79,7 +79,7 @@ func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 				case errors.Is(err, unix.EAGAIN):
 					idle()
 					return false
-				case !passing(err):
+				case !transient(err):
 					failed = err
 					return true
 				}
@@ -87,15 +87,15 @@ func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 			return true
 		})
 		if err != nil {
-			return closed(err)
+			return ignoreClosed(err)
 		}
 	}
 	return failed
 }
 
-// passing reports whether err concerns an earlier datagram, for which the network
+// transient reports whether err concerns an earlier datagram, for which the network
 // returned an error: the neighbour does not listen yet, or the path's MTU shrank.
-func passing(err error) bool {
+func transient(err error) bool {
 	for _, e := range []error{unix.EINTR, unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EMSGSIZE} {
 		if errors.Is(err, e) {
 			return true
@@ -104,8 +104,8 @@ func passing(err error) bool {
 	return false
 }
 
-// closed returns err, unless err only says that the file was closed.
-func closed(err error) error {
+// ignoreClosed returns err, unless err only says that the file was closed.
+func ignoreClosed(err error) error {
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}

@@ -44,7 +44,7 @@ func greeted(t testing.TB) (a, b *session) {
 		t.Fatal(err)
 	}
 	hear := func(s *session, hello []byte) {
-		if err := s.heard(hello[kindSize:]); err != nil {
+		if err := s.readHello(hello[kindSize:]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestSession(t *testing.T) {
 	if _, err := b.open(nil, one[kindSize:kindSize+counterSize]); !errors.Is(err, errMalformed) {
 		t.Errorf("too short: %v", err)
 	}
-	if err := b.heard(make([]byte, 63)); !errors.Is(err, errMalformed) {
+	if err := b.readHello(make([]byte, 63)); !errors.Is(err, errMalformed) {
 		t.Errorf("half a hello: %v", err)
 	}
 	fresh, err := newSession()
@@ -100,10 +100,10 @@ func TestSession(t *testing.T) {
 		t.Errorf("opened without a key: %v", err)
 	}
 	// A restarted neighbour has a new key, and the session adopts it.
-	if err := b.heard(fresh.hello(kindHello)[kindSize:]); err != nil || b.isAcked() {
+	if err := b.readHello(fresh.hello(kindHello)[kindSize:]); err != nil || b.isAcked() {
 		t.Errorf("%v, acked %v", err, b.isAcked())
 	}
-	if err := fresh.heard(b.hello(kindAnswer)[kindSize:]); err != nil {
+	if err := fresh.readHello(b.hello(kindAnswer)[kindSize:]); err != nil {
 		t.Fatal(err)
 	}
 	again, _ := fresh.seal(nil, plain)
