@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -40,10 +41,7 @@ func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	h, mtu := t.Hosts[0], p.Path.MTU
-	p.Steps = append(v.start(h), v.addBridge(h, intBridge))
-	p.Steps = append(p.Steps, v.attach(h, mtu)...)
-	p.Steps = append(p.Steps, v.join(t, h, mtu)...)
-	p.Steps = append(p.Steps, v.versions(h)...)
+	p.Steps = slices.Concat(v.start(h), v.addBridge(h, intBridge), v.attach(h, mtu), v.join(t, h, mtu), v.versions(h))
 	p.Expect = expect(t, p)
 	return p, nil
 }
@@ -110,8 +108,13 @@ func (v vSwitch) start(h topo.Host) []plan.Step {
 	}
 }
 
-func (v vSwitch) addBridge(h topo.Host, bridge string) plan.Step {
-	return configure(h, []string{bridge}, "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type="+v.datapath())
+// addBridge makes a bridge on h with existing devices as its ports.
+func (v vSwitch) addBridge(h topo.Host, bridge string, ports ...string) []plan.Step {
+	steps := []plan.Step{configure(h, []string{bridge}, "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type="+v.datapath())}
+	for _, port := range ports {
+		steps = append(steps, configure(h, nil, "add-port", bridge, port))
+	}
+	return steps
 }
 
 // attach connects every pod of h to the integration bridge. args follow the name
@@ -130,7 +133,7 @@ func (v vSwitch) attach(h topo.Host, mtu int, args ...string) []plan.Step {
 				plan.Step{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}},
 				configure(h, nil, add...))
 			if v.netdev {
-				steps = append(steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}})
+				steps = append(steps, complete(pod))
 			}
 		}
 		steps = append(steps, plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
@@ -143,11 +146,14 @@ func (vSwitch) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	return append([]plan.Step{{In: h.Name, Set: &plan.Set{Dev: intBridge, MTU: mtu, Up: true}}}, join(t, h, intBridge)...)
 }
 
-// checksum lists the features that leave a checksum to the device. The userspace
-// datapath reads frames from packet sockets and passes them on unchanged, so that a
-// checksum that is incomplete when it leaves the pod stays so: pings pass, but TCP
-// and UDP carry nothing.
-var checksum = []string{"tx-checksum-ip-generic", "tx-checksum-sctp"}
+// complete makes pod send packets with complete checksums. The userspace datapath
+// reads frames from packet sockets and passes them on unchanged, so that a checksum
+// that was left to the pod's device is never computed: pings pass, but TCP and UDP
+// carry nothing.
+func complete(pod topo.Pod) plan.Step {
+	checksum := []string{"tx-checksum-ip-generic", "tx-checksum-sctp"}
+	return plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}}
+}
 
 // versions finds the version and the datapath of Open vSwitch on h.
 func (vSwitch) versions(h topo.Host) []plan.Step {
@@ -159,13 +165,10 @@ func (vSwitch) versions(h topo.Host) []plan.Step {
 
 // uplink gives the external bridge of h the underlay device and its address.
 func (v vSwitch) uplink(h topo.Host, mtu int) []plan.Step {
-	steps := []plan.Step{
-		v.addBridge(h, extBridge),
-		configure(h, nil, "add-port", extBridge, h.Dev),
-		{In: h.Name, Addr: &plan.Addr{Dev: h.Dev, Prefix: h.Addr, Gone: true}},
-		{In: h.Name, Set: &plan.Set{Dev: extBridge, MTU: mtu, Up: true}},
-		{In: h.Name, Addr: &plan.Addr{Dev: extBridge, Prefix: h.Addr}},
-	}
+	steps := append(v.addBridge(h, extBridge, h.Dev),
+		plan.Step{In: h.Name, Addr: &plan.Addr{Dev: h.Dev, Prefix: h.Addr, Gone: true}},
+		plan.Step{In: h.Name, Set: &plan.Set{Dev: extBridge, MTU: mtu, Up: true}},
+		plan.Step{In: h.Name, Addr: &plan.Addr{Dev: extBridge, Prefix: h.Addr}})
 	if v.netdev {
 		steps = append(steps, deafen(h))
 	}

@@ -2,6 +2,7 @@ package network
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -52,13 +53,8 @@ func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topolog
 	mtu := p.Path.MTU
 	var uplinks []plan.Expect
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, v.start(h)...)
-		p.Steps = append(p.Steps, v.uplink(h, t.MTU)...)
-		p.Steps = append(p.Steps, v.addBridge(h, intBridge))
-		p.Steps = append(p.Steps, v.attach(h, mtu)...)
-		p.Steps = append(p.Steps, v.join(t, h, mtu)...)
-		p.Steps = append(p.Steps, v.tunnel(t, h, kind, vni, port)...)
-		p.Steps = append(p.Steps, v.versions(h)...)
+		p.Steps = slices.Concat(p.Steps, v.start(h), v.uplink(h, t.MTU), v.addBridge(h, intBridge),
+			v.attach(h, mtu), v.join(t, h, mtu), v.tunnel(t, h, kind, vni, port), v.versions(h))
 		uplinks = append(uplinks, plan.Expect{State: plan.State{In: h.Name, Dev: extBridge, MTU: t.MTU}})
 	}
 	p.Expect = expect(t, p, uplinks...)

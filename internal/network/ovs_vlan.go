@@ -2,6 +2,7 @@ package network
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -31,10 +32,8 @@ func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p.Path.Tag = plan.VLANTag
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, v.start(h)...)
-		p.Steps = append(p.Steps, v.addBridge(h, intBridge), configure(h, nil, "add-port", intBridge, h.Dev))
-		p.Steps = append(p.Steps, v.attach(h, p.Path.MTU, fmt.Sprintf("tag=%d", n.Tag))...)
-		p.Steps = append(p.Steps, v.versions(h)...)
+		p.Steps = slices.Concat(p.Steps, v.start(h), v.addBridge(h, intBridge, h.Dev),
+			v.attach(h, p.Path.MTU, fmt.Sprintf("tag=%d", n.Tag)), v.versions(h))
 	}
 	p.Expect = expect(t, p)
 	return p, nil

@@ -45,9 +45,9 @@ func (v VM) tap(h topo.Host, n, mtu int, master string) plan.Step {
 }
 
 // machines starts a virtual machine for every pod of t and then waits for each, so
-// that they boot concurrently. It also sets up their network devices, which leave no
-// checksum to the host if complete is set.
-func (v VM) machines(t topo.Topology, mtu int, complete bool) []plan.Step {
+// that they boot concurrently. It also sets up their network devices. With checksums,
+// the machines compute all checksums themselves.
+func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 	var start, enter []plan.Step
 	for i, h := range t.Hosts {
 		for n, pod := range h.Pods {
@@ -63,8 +63,8 @@ func (v VM) machines(t topo.Topology, mtu int, complete bool) []plan.Step {
 				// The guest's kernel made the device before any setting could prevent its address.
 				sysctl(pod.Name, "net.ipv6.conf."+podDev+".addr_gen_mode", "1"),
 				plan.Step{In: pod.Name, Set: &plan.Set{Dev: podDev, MTU: mtu, Up: true}})
-			if complete {
-				enter = append(enter, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}})
+			if checksums {
+				enter = append(enter, complete(pod))
 			}
 			enter = append(enter, plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
 		}

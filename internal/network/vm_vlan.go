@@ -71,7 +71,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 // ovs starts Open vSwitch on h, with the underlay as its trunk and the pods' TAP
 // devices as access ports.
 func (n VMVLAN) ovs(s vSwitch, v VM, h topo.Host, mtu int) []plan.Step {
-	steps := append(s.start(h), s.addBridge(h, intBridge), configure(h, nil, "add-port", intBridge, h.Dev))
+	steps := append(s.start(h), s.addBridge(h, intBridge, h.Dev)...)
 	for i := range h.Pods {
 		steps = append(steps, v.tap(h, i, mtu, ""), configure(h, nil, "add-port", intBridge, podPort(i), fmt.Sprintf("tag=%d", n.Tag)))
 	}

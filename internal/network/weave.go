@@ -92,7 +92,7 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, attachPod(h, i, pod, weaveBridge, mtu)...)
 			if n.Mode == WeaveSleeve { // as `weave attach` does (net/veth.go, CreateAndAttachVeth)
-				p.Steps = append(p.Steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}})
+				p.Steps = append(p.Steps, complete(pod))
 			}
 		}
 	}

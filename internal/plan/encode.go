@@ -23,44 +23,30 @@ func (s Step) String() string {
 // names the step.
 func (p Plan) Encode(w io.Writer) error {
 	enc := json.NewEncoder(w)
-	for i, s := range p.Steps {
-		if err := enc.Encode(s); err != nil {
-			return fmt.Errorf("plan: step %d: %w", i+1, err)
+	var failed error
+	line := func(v any) {
+		if failed == nil {
+			failed = enc.Encode(v)
 		}
+	}
+	for _, s := range p.Steps {
+		line(s)
 	}
 	for _, e := range p.Ends {
-		if err := enc.Encode(struct {
-			End End `json:"end"`
-		}{e}); err != nil {
-			return fmt.Errorf("plan: end %s: %w", e.Node, err)
-		}
+		line(map[string]End{"end": e})
 	}
-	type path struct {
-		Between string `json:"between,omitempty"`
-		Path    Path   `json:"path"`
-	}
-	paths := []path{{"", p.Path}}
+	line(map[string]Path{"path": p.Path})
 	for _, between := range slices.Sorted(maps.Keys(p.Paths)) {
-		paths = append(paths, path{between, p.Paths[between]})
-	}
-	for _, x := range paths {
-		if err := enc.Encode(x); err != nil {
-			return fmt.Errorf("plan: path %s: %w", x.Between, err)
-		}
+		line(map[string]any{"between": between, "path": p.Paths[between]})
 	}
 	if p.Line != nil {
-		if err := enc.Encode(struct {
-			Line []string `json:"line"`
-		}{p.Line}); err != nil {
-			return fmt.Errorf("plan: line: %w", err)
-		}
+		line(map[string][]string{"line": p.Line})
 	}
 	for _, e := range p.Expect {
-		if err := enc.Encode(struct {
-			Expect Expect `json:"expect"`
-		}{e}); err != nil {
-			return fmt.Errorf("plan: expectation in %s: %w", e.In, err)
-		}
+		line(map[string]Expect{"expect": e})
+	}
+	if failed != nil {
+		return fmt.Errorf("plan: encode: %w", failed)
 	}
 	return nil
 }
