@@ -75,6 +75,7 @@ func TestEveryNetwork(t *testing.T) {
 				t.Logf("only in a guest: %s", why)
 			case os.Geteuid() != 0 && strings.Contains(why, "needs root"), // Docker
 				strings.Contains(why, "not found: "),
+				strings.Contains(why, "no kernel for a guest: "),
 				strings.Contains(why, "CGO_ENABLED=0"): // containers and guests need a static program
 				t.Skip(why)
 			default:
