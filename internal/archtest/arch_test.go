@@ -17,7 +17,7 @@ const module = "github.com/weir-bench/weir/"
 // of lower layers, so two packages of one layer never see each other: network never
 // sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
-	// Data, and packages without dependencies.
+	// Data, and what stands alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
