@@ -215,7 +215,7 @@ func (r *runner) describe(d *store.Dir, file string) error {
 	return d.File("hosts/"+file, append(b, '\n'))
 }
 
-// report prints the tables, writes the report, and returns an error if trials are not ok.
+// report prints the tables, writes the report, and says which trials are not ok.
 func (r *runner) report(d *store.Dir) error {
 	rep, err := load(r.dir, false)
 	if err != nil {
@@ -240,7 +240,7 @@ func printTables(w io.Writer, rep report.Run, asJSON bool) error {
 	return report.Text(w, rep, width())
 }
 
-// width returns the width of stdout in columns; 100 if it is not a terminal.
+// width of the terminal that stdout is, in columns; 100 when it is none.
 func width() int {
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
 		return w
