@@ -157,8 +157,8 @@ func complete(names []string) cobra.CompletionFunc {
 	}
 }
 
-// inLab starts this program again in new namespaces and waits for it. In that second
-// process, it runs f.
+// inLab runs f in the second process, in namespaces of its own, and is that
+// process's parent otherwise.
 func inLab(ctx context.Context, f func() error) error {
 	if !rootless.Inside() {
 		sweep, err := cgroup.Guard()
@@ -174,7 +174,7 @@ func inLab(ctx context.Context, f func() error) error {
 			return exit(exitEnvironment, err)
 		}
 		if code != 0 {
-			return &exitError{code, errors.New("")} // the second process has printed why
+			return &exitError{code, errors.New("")} // it has said why
 		}
 		return nil
 	}

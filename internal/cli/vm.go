@@ -67,7 +67,7 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 	return m, exit(exitEnvironment, err)
 }
 
-// inGuest returns the name of weir's guest that this process runs in, or "".
+// inGuest says which guest of weir's this process is in; empty: none.
 func inGuest() string { return facts.Collect(os.DirFS("/")).Guest }
 
 // ranInVM reports whether the run in dir is in a virtual machine.
