@@ -2,7 +2,6 @@ package network
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -85,7 +84,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := cmp.Or(
 		checkOneOf("calico", "mode", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN),
 		checkOneOf("calico", "filter", n.Filter, CalicoIPTablesNFT, CalicoIPTablesLegacy, CalicoNFTables),
-		checkAS("calico", n.AS)); err != nil {
+		checkAS("calico", n.AS), checkRules("calico", n.Rules)); err != nil {
 		return plan.Plan{}, err
 	}
 	mode, filter := calicoModes[n.Mode], calicoFilters[n.Filter]
@@ -100,20 +99,12 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	policies, err := n.policies(t)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	p.Steps = append(append(p.Steps, etcd(t)...), policies...)
+	p.Steps = append(etcd(t), n.policies(t)...)
 	for _, h := range t.Hosts {
 		for _, program := range filter.programs {
 			p.Steps = append(p.Steps, find(h, program+".version", program, "--version"))
 		}
-		join, err := n.join(t, h, mtu)
-		if err != nil {
-			return plan.Plan{}, err
-		}
-		p.Steps = append(p.Steps, join...)
+		p.Steps = append(p.Steps, n.join(t, h, mtu)...)
 	}
 	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
@@ -179,29 +170,25 @@ func (n CalicoNode) run(t topo.Topology, h topo.Host, env []string, args ...stri
 
 // join makes h a node of Calico and attaches its pods. A host gets the blocks that
 // contain its pods' addresses; its tunnel's address comes from them, too.
-func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) ([]plan.Step, error) {
+func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	list := conflist{Version: cniVersion, Name: calicoNet, Plugins: []plugin{{
 		"type": "calico", "ipam": map[string]any{"type": "calico-ipam"}, "ipam_lock_file": plan.Dir + "/ipam.lock",
 		"datastore_type": "etcdv3", "etcd_endpoints": "http://" + etcdAddr(t),
 		"nodename": h.Name, "nodename_file": plan.Dir + "/nodename",
 		"mtu": mtu, "log_file_path": plan.Dir + "/cni.log"}}}
-	b, err := json.Marshal(list)
-	if err != nil {
-		return nil, fmt.Errorf("calico: %w", err)
-	}
 	plugins := n.Dir + "/opt/cni/bin"
 	steps := append(router(h, false, true),
 		plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}}, // as in CalicoBGP
 		n.run(t, h, n.pool(t, h), "-startup"),
 		find(h, "calico.version", plugins+"/calico", "-v"),
-		plan.Step{In: h.Name, File: &plan.File{Name: cniFile, Content: string(b) + "\n"}})
+		plan.Step{In: h.Name, File: &plan.File{Name: cniFile, Content: toJSON(list) + "\n"}})
 	for _, pod := range h.Pods {
 		steps = append(steps, addPod(h, pod, []string{"CNI_PATH=" + plugins}))
 	}
 	if calicoModes[n.Mode].dev != "" {
 		steps = append(steps, n.run(t, h, nil, "-allocate-tunnel-addrs", "-allocate-tunnel-addrs-run-once"))
 	}
-	return steps, nil
+	return steps
 }
 
 // bird makes confd write the configuration of Calico's BIRD on h, and starts BIRD.

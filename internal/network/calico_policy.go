@@ -1,7 +1,6 @@
 package network
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/netip"
 
@@ -24,16 +23,10 @@ const calicoKey = "/calico/resources/v3/projectcalico.org/"
 //
 // Note: Felix accepts packets of known connections before it consults a policy. So
 // the rules delay only the first packet of a flow, unlike those of Canal and Routed.
-func (n CalicoNode) policies(t topo.Topology) ([]plan.Step, error) {
-	if err := checkRange("calico", "rules", n.Rules, 0, maxRules); err != nil {
-		return nil, err
-	}
+func (n CalicoNode) policies(t topo.Topology) []plan.Step {
 	type rule map[string]any
 	allow := rule{"action": "Allow"}
-	steps, err := calicoPut(t, nil, "Profile", "profiles/", calicoNet, map[string]any{"ingress": []rule{allow}, "egress": []rule{allow}})
-	if err != nil {
-		return nil, err
-	}
+	steps := []plan.Step{calicoPut(t, "Profile", "profiles/", calicoNet, map[string]any{"ingress": []rule{allow}, "egress": []rule{allow}})}
 	addr := netip.MustParseAddr("240.0.0.0")
 	for first := 0; first < n.Rules; first += calicoRulesAtOnce {
 		var in, out []rule
@@ -47,22 +40,15 @@ func (n CalicoNode) policies(t topo.Topology) ([]plan.Step, error) {
 			in, out = append(in, allow), append(out, allow)
 		}
 		order := len(steps) // among the policies of the tier default
-		steps, err = calicoPut(t, steps, "GlobalNetworkPolicy", "globalnetworkpolicies/", fmt.Sprint("default.weir-", order), map[string]any{
+		steps = append(steps, calicoPut(t, "GlobalNetworkPolicy", "globalnetworkpolicies/", fmt.Sprint("default.weir-", order), map[string]any{
 			"tier": "default", "order": order, "selector": "all()",
-			"types": []string{"Ingress", "Egress"}, "ingress": in, "egress": out})
-		if err != nil {
-			return nil, err
-		}
+			"types": []string{"Ingress", "Egress"}, "ingress": in, "egress": out}))
 	}
-	return steps, nil
+	return steps
 }
 
-// calicoPut appends a step that writes a resource to the store.
-func calicoPut(t topo.Topology, steps []plan.Step, kind, key, name string, spec map[string]any) ([]plan.Step, error) {
-	b, err := json.Marshal(map[string]any{
-		"apiVersion": "projectcalico.org/v3", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec})
-	if err != nil {
-		return nil, fmt.Errorf("calico: %w", err)
-	}
-	return append(steps, run(t.Hosts[0], etcdPut(t, calicoKey+key+name, string(b))...)), nil
+// calicoPut writes a resource to the store.
+func calicoPut(t topo.Topology, kind, key, name string, spec map[string]any) plan.Step {
+	resource := map[string]any{"apiVersion": "projectcalico.org/v3", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
+	return run(t.Hosts[0], etcdPut(t, calicoKey+key+name, toJSON(resource))...)
 }

@@ -76,11 +76,7 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, fmt.Errorf("cni: cannot switch off segmentation between pods of one host on %s; use 2 hosts, or leave the offloads on", kind)
 	}
 	for _, h := range t.Hosts {
-		steps, err := list.attach(t, h, n.Dir)
-		if err != nil {
-			return plan.Plan{}, fmt.Errorf("cni: %w", err)
-		}
-		p.Steps = append(p.Steps, steps...)
+		p.Steps = append(p.Steps, list.attach(t, h, n.Dir)...)
 	}
 	p.Expect = expect(t, p)
 	return p, nil
@@ -146,7 +142,7 @@ func ptpPlugin(mtu int) []plugin { return []plugin{{"type": "ptp", "mtu": mtu}} 
 
 // attach adds the pods of h to the network. Its files are below {dir}/cni. The first
 // plugin uses host-local for addresses, whatever its configuration says.
-func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step, error) {
+func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 	first := maps.Clone(l.Plugins[0])
 	addrs := map[string]any{"subnet": t.PodAll}
 	ipam := map[string]any{"type": "host-local", "dataDir": plan.Dir + "/cni/ipam"}
@@ -157,11 +153,7 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 	ipam["ranges"] = [][]map[string]any{{addrs}}
 	first["ipam"] = ipam
 	l.Plugins = append([]plugin{first}, l.Plugins[1:]...)
-	b, err := json.Marshal(l)
-	if err != nil {
-		return nil, err
-	}
-	steps := []plan.Step{{In: h.Name, File: &plan.File{Name: cniFile, Content: string(b) + "\n"}}}
+	steps := []plan.Step{{In: h.Name, File: &plan.File{Name: cniFile, Content: toJSON(l) + "\n"}}}
 	if is6(h.PodNet.Addr()) {
 		// Plugins rely on the kernel's default: a router needs a link-local address.
 		steps = append(steps, sysctl(h.Name, "net.ipv6.conf.default.addr_gen_mode", "0"))
@@ -182,7 +174,7 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 	if t.NoOffload && !l.flat {
 		steps = append(steps, pluggedNoOffload(h, bridge)...)
 	}
-	return steps, nil
+	return steps
 }
 
 // cniFile is the configuration list of a host's network, below plan.Dir.

@@ -53,11 +53,9 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p.Steps = append(p.Steps, containers(h, bridge)...)
 	if t.NoOffload {
-		// Packets are segmented when they leave a pod, and nothing joins them again:
-		// neither a veth nor a bridge does, see noOffload.
-		for _, pod := range h.Pods {
-			p.Steps = append(p.Steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: noOffload("veth")}})
-		}
+		// Not the bridge: packets are segmented when they leave a pod, and neither a veth
+		// nor a bridge joins them again, see noOffload.
+		p.Steps = append(p.Steps, pluggedNoOffload(h, "")...)
 	}
 	p.Steps = append(p.Steps, dockerVersion(h))
 	p.Expect = expect(t, p)

@@ -1,7 +1,7 @@
 package network
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -74,7 +74,7 @@ type Canal struct {
 // Plan starts flanneld everywhere, attaches the pods and makes the rules.
 func (n Canal) Plan(t topo.Topology) (plan.Plan, error) {
 	f, err := vxlanBackend("canal", n.VNI, n.Port, false)
-	if err != nil {
+	if err := cmp.Or(err, checkRules("canal", n.Rules)); err != nil {
 		return plan.Plan{}, err
 	}
 	return f.plan(t, ptpPlugin, n.Rules)
@@ -113,28 +113,18 @@ func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if p.Steps, err = f.store(t); err != nil {
-		return plan.Plan{}, err
-	}
 	mtu := p.Path.MTU
+	p.Steps = f.store(t)
 	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, router(h, false, true)...)
 		p.Steps = append(p.Steps, f.flanneld(t, h)...)
 		list := conflist{Version: cniVersion, Name: f.name, Plugins: plugins(mtu)}
-		pods, err := list.attach(t, h, "")
-		if err != nil {
-			return plan.Plan{}, fmt.Errorf("%s: %w", f.name, err)
-		}
-		p.Steps = append(p.Steps, pods...)
+		p.Steps = append(p.Steps, list.attach(t, h, "")...)
 		if features := noOffload(f.kind); t.NoOffload && len(features) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Offload: &plan.Offload{Dev: f.dev, Features: features}})
 		}
-		pol, err := policy(f.name, h, rules)
-		if err != nil {
-			return plan.Plan{}, err
-		}
-		p.Steps = append(p.Steps, pol...)
+		p.Steps = append(p.Steps, policy(h, rules)...)
 		if f.dev != "" {
 			tunnels = append(tunnels, expectTunnel(h.Name, f.dev, mtu))
 		}
@@ -150,12 +140,9 @@ const maxDevName = 15
 const flannelPrefix = "/coreos.com/network"
 
 // store starts etcd and puts the network's configuration there.
-func (f flannel) store(t topo.Topology) ([]plan.Step, error) {
-	config, err := json.Marshal(map[string]any{"Network": t.PodAll, "SubnetLen": t.Hosts[0].PodNet.Bits(), "Backend": f.backend})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", f.name, err)
-	}
-	return append(etcd(t), run(t.Hosts[0], etcdPut(t, flannelPrefix+"/config", string(config))...)), nil
+func (f flannel) store(t topo.Topology) []plan.Step {
+	config := toJSON(map[string]any{"Network": t.PodAll, "SubnetLen": t.Hosts[0].PodNet.Bits(), "Backend": f.backend})
+	return append(etcd(t), run(t.Hosts[0], etcdPut(t, flannelPrefix+"/config", config)...))
 }
 
 // flanneld starts it on h. It reuses the subnet in the file of its previous run if

@@ -6,6 +6,7 @@
 package network
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,6 +68,13 @@ func checkOneOf(name, key, v string, values ...string) error {
 	}
 	last := len(values) - 1
 	return fmt.Errorf("%s: invalid %s %q: want %s or %s", name, key, v, strings.Join(values[:last], ", "), values[last])
+}
+
+// toJSON encodes plain data (maps, structs, slices, strings, numbers and addresses),
+// which cannot fail.
+func toJSON(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
 }
 
 // expectTunnel expects dev of the host in to carry the pods' traffic between hosts.

@@ -16,6 +16,8 @@ const maxRules = 10000
 // 208 KiB), which only root can enlarge; with more, nft fails with "Message too long".
 const rulesAtOnce = 250
 
+func checkRules(name string, rules int) error { return checkRange(name, "rules", rules, 0, maxRules) }
+
 // policy gives h rules in nftables' forward hook. Every forwarded packet is compared
 // with each of them and matches none, so they cost as much as a network policy that
 // is a list. Their sources are in ranges that no packet comes from (240.0.0.0/4, RFC
@@ -23,12 +25,9 @@ const rulesAtOnce = 250
 //
 // Note: real policies first accept packets of known connections, or look up sets.
 // Both exist to avoid this cost.
-func policy(name string, h topo.Host, rules int) ([]plan.Step, error) {
-	if err := checkRange(name, "rules", rules, 0, maxRules); err != nil {
-		return nil, err
-	}
+func policy(h topo.Host, rules int) []plan.Step {
 	if rules == 0 {
-		return nil, nil
+		return nil
 	}
 	family, source := "ip", netip.MustParseAddr("240.0.0.0")
 	if is6(h.PodNet.Addr()) {
@@ -51,5 +50,5 @@ func policy(name string, h topo.Host, rules int) ([]plan.Step, error) {
 			plan.Step{In: h.Name, File: &plan.File{Name: file, Content: b.String()}},
 			run(h, "nft", "-f", plan.Dir+"/"+file))
 	}
-	return append(steps, find(h, "nft.version", "nft", "--version")), nil
+	return append(steps, find(h, "nft.version", "nft", "--version"))
 }

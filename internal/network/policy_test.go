@@ -15,12 +15,8 @@ func TestPolicyInParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rules := range []int{1, rulesAtOnce, rulesAtOnce + 1, maxRules} {
-		steps, err := policy("routed", hosts.Hosts[0], rules)
-		if err != nil {
-			t.Fatal(err)
-		}
 		seen, files := map[string]bool{}, map[string]bool{}
-		for _, s := range steps {
+		for _, s := range policy(hosts.Hosts[0], rules) {
 			if s.File == nil {
 				continue
 			}

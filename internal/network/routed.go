@@ -28,6 +28,9 @@ var (
 
 // Plan makes the veths and the routes.
 func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
+	if err := checkRules("routed", n.Rules); err != nil {
+		return plan.Plan{}, err
+	}
 	p, err := newPlan("routed", t, 1, 0)
 	if err != nil {
 		return plan.Plan{}, err
@@ -39,11 +42,7 @@ func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), p.Path.MTU)...)
 		}
-		rules, err := policy("routed", h, n.Rules)
-		if err != nil {
-			return plan.Plan{}, err
-		}
-		p.Steps = append(p.Steps, rules...)
+		p.Steps = append(p.Steps, policy(h, n.Rules)...)
 	}
 	p.Expect = expect(t, p)
 	return p, nil
