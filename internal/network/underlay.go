@@ -37,7 +37,7 @@ func Places(t topo.Topology) []string {
 // switch; so does a lone host, which then has an underlay device as a machine would.
 func wired(t topo.Topology, ports []topo.Port) bool { return len(ports) == 2 && len(t.Hosts) > 1 }
 
-// Underlay returns the steps that connect the hosts of t, before any driver's.
+// Underlay returns the steps that connect the hosts of t. They precede any driver's.
 func Underlay(t topo.Topology) []plan.Step {
 	steps := quiet(Places(t))
 	for n, ports := range t.Segments {
@@ -101,9 +101,9 @@ func rates(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// expectUnderlay returns what carries the traffic between hosts: in a line every
-// device, where there is a segment for the pods that one for theirs, otherwise the
-// only one.
+// expectUnderlay expects the devices of the underlay to carry the traffic between hosts:
+// in a line all devices between the ends; with a segment for the pods, that segment's
+// devices for pods and the others for hosts; otherwise the devices of the one segment.
 func expectUnderlay(t topo.Topology) []plan.Expect {
 	if len(t.Hosts) == 1 {
 		return nil
