@@ -108,7 +108,7 @@ func (o Output) Check(out string) error {
 	for _, want := range o.Lines {
 		i := slices.IndexFunc(left, func(line string) bool { return strings.Contains(line, want) })
 		if i < 0 {
-			return fmt.Errorf("%s: no line, or too few lines, with %q in %q", strings.Join(o.Argv, " "), want, strings.TrimSpace(out))
+			return fmt.Errorf("%s: no line, or too few, with %q in %q", strings.Join(o.Argv, " "), want, strings.TrimSpace(out))
 		}
 		left = slices.Delete(left, i, i+1)
 	}

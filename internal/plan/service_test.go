@@ -24,7 +24,7 @@ func TestOutput(t *testing.T) {
 		{weaveLines, "", []string{"established encrypted   fastdp "}},
 		{weaveLines, `"established fastdp "`, []string{"established fastdp ", "established fastdp "}}, // one has fallen back
 		{weaveLines, `"pending"`, []string{"pending"}},
-		{"", `status connections: no line, or too few lines, with "established fastdp " in ""`, []string{"established fastdp "}},
+		{"", `status connections: no line, or too few, with "established fastdp " in ""`, []string{"established fastdp "}},
 		{"one line", `"line"`, []string{"one", "line"}},
 		{"10.0.0.0/8 dev eth0 \n", "", []string{"dev eth0 "}}, // as ip(8) ends its lines
 		{"10.0.0.0/8 dev eth01 \n", `"dev eth0 "`, []string{"dev eth0 "}},

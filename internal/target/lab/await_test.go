@@ -33,7 +33,7 @@ func TestAwait(t *testing.T) {
 	}
 	o.Lines = append(o.Lines, "a third")
 	err := s.Verify(t.Context(), []plan.Expect{{State: plan.State{In: "a", Output: o}}})
-	if err == nil || !strings.Contains(err.Error(), `a: weir daemon say=a line say=another: no line, or too few lines, with "a third" in "a line\nanother"`) {
+	if err == nil || !strings.Contains(err.Error(), `a: weir daemon say=a line say=another: no line, or too few, with "a third" in "a line\nanother"`) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -45,7 +45,7 @@ func TestAwaitFails(t *testing.T) {
 		name, want string
 		argv       []string
 	}{
-		{"another line", `not so within 1s: a: weir daemon say=no: no line, or too few lines, with "yes" in "no"; d said last: my words`, weirDaemon("say=no")},
+		{"another line", `not so within 1s: a: weir daemon say=no: no line, or too few, with "yes" in "no"; d said last: my words`, weirDaemon("say=no")},
 		{"a failure", `exit status 3; d said last`, weirDaemon("exit")},
 		{"a hang", "not so within 1s: weir has not ended; d said last: my words", weirDaemon("hang")},
 		{"no program", `not so within 1s: a: exec: "no-such-program"`, []string{"no-such-program"}},
