@@ -13,9 +13,9 @@ import (
 
 const module = "github.com/weir-bench/weir/"
 
-// layers lists every package once, lowest first. A package may import packages
-// of lower layers only, so two packages of one layer never see each other:
-// network never sees probe, probe never sees target, report never sees lab.
+// layers lists every package once, lowest first. A package can import only packages
+// of lower layers, so two packages of one layer never see each other: network never
+// sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
@@ -35,7 +35,7 @@ var layers = [][]string{
 	{"cmd/weir", "bench"},
 }
 
-// only names the sole importers of a dependency that needs care.
+// only lists the packages that can import a dependency that needs care.
 var only = map[string][]string{
 	"github.com/vishvananda/netlink":            {"internal/target/lab"},
 	"github.com/vishvananda/netns":              {"internal/target/lab"},
@@ -75,7 +75,7 @@ func packages(t *testing.T) []pkg {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.GoFiles) > 0 { // a package of tests has no layer
+		if len(p.GoFiles) > 0 { // a package with only tests has no layer
 			ps = append(ps, p)
 		}
 	}
@@ -92,7 +92,7 @@ func TestImports(t *testing.T) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		mine, ok := layer[name]
 		if !ok {
-			t.Errorf("%s is in no layer: add it to layers", name)
+			t.Errorf("%s is not in layers: add it", name)
 			continue
 		}
 		for _, imp := range p.Imports {
@@ -100,7 +100,7 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s (layer %d) imports %s (layer %d)", name, mine, dep, layer[dep])
 			}
 			if allowed, ok := only[imp]; ok && !slices.Contains(allowed, name) {
-				t.Errorf("%s imports %s, which only %v may", name, imp, allowed)
+				t.Errorf("%s imports %s, which only %v can import", name, imp, allowed)
 			}
 		}
 	}

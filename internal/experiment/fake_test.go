@@ -246,7 +246,7 @@ func (plain) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, err
 }
 
-// A rigid network would have to be built anew for another MTU.
+// A rigid network would have to be rebuilt for another MTU.
 type rigid struct{}
 
 func (rigid) Plan(t topo.Topology) (plan.Plan, error) {

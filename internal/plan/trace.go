@@ -6,20 +6,21 @@ import (
 	"strings"
 )
 
-// A Hop is a device that packets pass, and how they come to it.
+// A Hop is a device that packets pass, and how they get there.
 type Hop struct {
 	In, Dev string
-	By      string // "" over a wire, inside a bridge, or in the same device; or "route", "vxlan", or the daemon that does it
+	By      string // "" over a wire, inside a bridge, or within one device; otherwise "route", "vxlan", or the responsible daemon
 }
 
-// A way leads from one device to another, in both directions.
-type way struct {
+// An edge connects two devices in both directions.
+type edge struct {
 	a, b device
 	by   string
 }
 
-// The ways of a plan by how much it says about them. A route is taken only where
-// no bridge leads on, and what a daemon does only where the plan says nothing.
+// The levels of edges, by how much the plan says about them. A trace takes a route
+// only where no bridge connects the ends, and guesses what a daemon does only where
+// the plan says nothing.
 const (
 	wired = iota
 	routed
@@ -27,13 +28,14 @@ const (
 	levels
 )
 
-// Way returns the devices that packets pass from one end to the other, as far as
-// the steps say: veths, bridges, tunnels, and routers. What a daemon puts together
-// by itself is one hop with its name. It is nil when nothing leads there.
-func (p Plan) Way(from, to End) []Hop {
-	var known []way
-	for _, ways := range p.ways() {
-		known = append(known, ways...)
+// Trace returns the devices that packets pass from one end to the other, as far as
+// the steps show them: veths, bridges, tunnels and routers. Anything that a daemon
+// sets up itself is one hop with the daemon's name. It returns nil if nothing
+// connects the ends.
+func (p Plan) Trace(from, to End) []Hop {
+	var known []edge
+	for _, edges := range p.edges() {
+		known = append(known, edges...)
 		if hops := shortest(known, device{from.Node, from.Dev}, device{to.Node, to.Dev}); hops != nil {
 			return hops
 		}
@@ -41,13 +43,13 @@ func (p Plan) Way(from, to End) []Hop {
 	return nil
 }
 
-// ways returns the ways by level.
-func (p Plan) ways() (ws [levels][]way) {
-	holder := map[string]map[netip.Addr]string{} // by place, the device of an address
+// edges returns the edges of the plan by level.
+func (p Plan) edges() (es [levels][]edge) {
+	holder := map[string]map[netip.Addr]string{} // by place and address, the device that has the address
 	routers := map[string][]string{}             // by place, the devices that a router has
-	chosen := map[string][]string{}              // by place, those that a table of their own leads to
-	add := func(level int, a, b device, by string) { ws[level] = append(ws[level], way{a, b, by}) }
-	under := func(in string) device { // the device of the place that was given an address first
+	chosen := map[string][]string{}              // by place, the devices that a separate routing table uses
+	add := func(level int, a, b device, by string) { es[level] = append(es[level], edge{a, b, by}) }
+	under := func(in string) device { // the first device of the place that was given an address
 		for _, s := range p.Steps {
 			if s.In == in && s.Addr != nil {
 				return device{in, s.Addr.Dev}
@@ -55,15 +57,15 @@ func (p Plan) ways() (ws [levels][]way) {
 		}
 		return device{in, ""}
 	}
-	top := map[string]device{} // by place, what was made there last by a daemon
+	top := map[string]device{} // by place, the last device that a daemon made there
 	below := func(in string) device {
 		if at, ok := top[in]; ok {
 			return at
 		}
 		return under(in)
 	}
-	pods := map[string][]device{} // by place, what daemons there made in pods
-	var out []func()              // the ways of these out of the place, which lead through what is made there last
+	pods := map[string][]device{} // by place, the devices that its daemons made in pods
+	var out []func()              // add the edges from these devices to the place's last device, once that is known
 	makes := func(in, by string, devs ...string) {
 		for _, dev := range devs {
 			pod, name, ok := strings.Cut(dev, "/")
@@ -108,7 +110,7 @@ func (p Plan) ways() (ws [levels][]way) {
 			switch l.Kind {
 			case "vxlan":
 				add(wired, at[0], device{s.In, holder[s.In][l.Local]}, l.Kind)
-			case "geneve": // from the address that a route finds
+			case "geneve": // sends from the address that the kernel's route lookup picks
 				add(wired, at[0], under(s.In), l.Kind)
 			case "tap":
 				add(guessed, at[0], under(s.In), "a program")
@@ -124,7 +126,7 @@ func (p Plan) ways() (ws [levels][]way) {
 				add(guessed, device{s.In, dev}, under(s.Guest.Host), "QEMU")
 			}
 		case s.Exec != nil:
-			ws[wired] = append(ws[wired], s.Exec.port(s.In, holder[s.In])...)
+			es[wired] = append(es[wired], s.Exec.port(s.In, holder[s.In])...)
 			by := s.Exec.Argv[0]
 			if by == "weir" {
 				by = s.Exec.Argv[1] // cni
@@ -134,8 +136,8 @@ func (p Plan) ways() (ws [levels][]way) {
 			makes(s.In, s.Service.Name, s.Service.Makes...)
 		}
 	}
-	for _, lead := range out {
-		lead()
+	for _, connect := range out {
+		connect()
 	}
 	for _, s := range p.Steps {
 		if s.Sysctl == nil || s.Sysctl.Value == "0" || !strings.HasSuffix(s.Sysctl.Key, "forward") && !strings.HasSuffix(s.Sysctl.Key, "forwarding") {
@@ -150,18 +152,18 @@ func (p Plan) ways() (ws [levels][]way) {
 			}
 		}
 	}
-	return ws
+	return es
 }
 
-// port reads what ovs-vsctl(8) is told: `add-port BRIDGE PORT`, and the type and
+// port reads the arguments of ovs-vsctl(8): `add-port BRIDGE PORT`, and the type and
 // local address of a tunnel.
-func (e Exec) port(in string, holder map[netip.Addr]string) []way {
+func (e Exec) port(in string, holder map[netip.Addr]string) []edge {
 	i := slices.Index(e.Argv, "add-port")
 	if i < 0 || i+2 >= len(e.Argv) {
 		return nil
 	}
 	port := device{in, e.Argv[i+2]}
-	ws := []way{{device{in, e.Argv[i+1]}, port, ""}}
+	es := []edge{{device{in, e.Argv[i+1]}, port, ""}}
 	kind := ""
 	for _, a := range e.Argv[i+3:] {
 		if k, ok := strings.CutPrefix(a, "type="); ok {
@@ -169,30 +171,30 @@ func (e Exec) port(in string, holder map[netip.Addr]string) []way {
 		}
 		if local, ok := strings.CutPrefix(a, "options:local_ip="); ok {
 			if addr, err := netip.ParseAddr(strings.Trim(local, `"`)); err == nil {
-				ws = append(ws, way{port, device{in, holder[addr]}, kind})
+				es = append(es, edge{port, device{in, holder[addr]}, kind})
 			}
 		}
 	}
-	return ws
+	return es
 }
 
-// shortest returns the way with the fewest devices, the first one of several.
-func shortest(ws []way, from, to device) []Hop {
-	came := map[device]Hop{from: {}} // where from, and how
+// shortest returns the trace with the fewest devices, or the first one of several.
+func shortest(es []edge, from, to device) []Hop {
+	reached := map[device]Hop{from: {}} // by device, the one before it and how packets get from there
 	for next := []device{from}; len(next) > 0; next = next[1:] {
 		at := next[0]
 		if at == to {
-			return walk(came, from, to)
+			return walk(reached, from, to)
 		}
-		for _, w := range ws {
-			other := w.b
-			if w.b == at {
-				other = w.a
-			} else if w.a != at {
+		for _, e := range es {
+			other := e.b
+			if e.b == at {
+				other = e.a
+			} else if e.a != at {
 				continue
 			}
-			if _, seen := came[other]; !seen && other.dev != "" {
-				came[other] = Hop{at.in, at.dev, w.by}
+			if _, seen := reached[other]; !seen && other.dev != "" {
+				reached[other] = Hop{at.in, at.dev, e.by}
 				next = append(next, other)
 			}
 		}
@@ -200,11 +202,11 @@ func shortest(ws []way, from, to device) []Hop {
 	return nil
 }
 
-// walk goes back from to.
-func walk(came map[device]Hop, from, to device) []Hop {
+// walk follows reached back from to, and returns the hops in order.
+func walk(reached map[device]Hop, from, to device) []Hop {
 	hops := []Hop{}
 	for at := to; at != from; {
-		prev := came[at]
+		prev := reached[at]
 		hops = append(hops, Hop{at.in, at.dev, prev.By})
 		at = device{prev.In, prev.Dev}
 	}
