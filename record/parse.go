@@ -14,7 +14,7 @@ type parser struct {
 	b       []byte // what is left of the line
 	strings map[string]string
 	maps    map[string]map[string]string // by their JSON
-	values  int                          // of the line before
+	values  []Value                      // of the line at hand
 }
 
 // maxKept bounds the strings and maps that are kept to be shared.
@@ -52,12 +52,12 @@ func (p *parser) result(line []byte) (*Result, bool) {
 		case "found":
 			bit, ok = 256, p.levels(&r.Observed)
 		case "values":
-			r.Values = make([]Value, 0, p.values)
+			p.values = p.values[:0]
 			bit, ok = 512, p.array(func() bool {
-				r.Values = append(r.Values, Value{})
-				return p.value(&r.Values[len(r.Values)-1])
+				p.values = append(p.values, Value{})
+				return p.value(&p.values[len(p.values)-1])
 			})
-			p.values = len(r.Values)
+			r.Values = append(make([]Value, 0, len(p.values)), p.values...)
 		case "warnings":
 			r.Warnings = []string{}
 			bit, ok = 1024, p.array(func() bool {
