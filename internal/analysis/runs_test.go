@@ -182,11 +182,10 @@ func numbersOf(t *testing.T, rs []record.Result, s study.Study) []byte {
 	}{{"stored", rs, s.KeepDisturbed}, {"kept", rs, true}, {"many", manyBlocks(rs, 24), false}} {
 		o := analysis.Options{Baseline: s.Baseline, Networks: networks, Probes: probes, KeepDisturbed: v.keep}
 		w.path = v.name
-		w.run(analysis.New(v.rs, o))
+		run := analysis.New(v.rs, o)
+		w.run(run)
 		w.halves(v.rs, o)
-		st := s
-		st.KeepDisturbed = v.keep
-		w.claims(t, st, v.rs)
+		w.claims(t, s, run)
 	}
 	return w.b.Bytes()
 }
@@ -216,7 +215,7 @@ func (w *lines) put(args ...any) {
 	w.b.WriteByte('\n')
 }
 
-func (w *lines) run(p analysis.Pivot) {
+func (w *lines) run(p *analysis.Run) {
 	w.put("run", p.Baseline, p.Confidence, p.Comparisons, p.Each, p.Blocks, p.Pairs, p.Networks)
 	for _, t := range p.Tables {
 		w.put("table", t.Probe, t.Config, "|", t.Levels, "|", t.Metric, t.Unit)
@@ -238,7 +237,7 @@ func (w *lines) run(p analysis.Pivot) {
 	}
 	for _, g := range p.Gaps() {
 		w.put("gap", g.Network, g.Levels, g.Datagram, g.Segment, g.Total, g.Product, g.Intervals, g.Each, g.Blocks, g.Refused != "")
-		for _, x := range g.Ways {
+		for _, x := range g.Modes {
 			w.put("way", x.Kind, x.Rate, x.Time, x.Size, x.Together, x.Step)
 		}
 		for _, c := range g.Checks {
@@ -257,7 +256,7 @@ func (w *lines) run(p analysis.Pivot) {
 	for _, a := range p.Agreements(measures) {
 		w.put("agreement", a.Measures, a.Levels, a.Datagram, a.Unit, len(a.Tables))
 		for _, c := range slices.Concat(a.Values, a.Ratios) {
-			for _, x := range c.Camps {
+			for _, x := range c.Clusters {
 				w.put("cluster", c.Network, x.Lo, x.Hi, x.Probes)
 			}
 		}
@@ -272,7 +271,7 @@ func (w *lines) row(r analysis.Row) {
 		}
 	}
 	w.put("row", r.Network, r.Baseline, r.Value, r.Ratio, r.Detectable, r.Same, r.Path, r.Refused != "",
-		r.OK, r.Invalid, r.Failed, r.Skipped, r.Disturbed, len(r.Points), sum, len(r.Observed), r.Ceiling())
+		r.OK, r.Invalid, r.Failed, r.Skipped, r.Disturbed, len(r.Points), sum, len(r.Observed), r.Wire.Ceiling)
 	for _, s := range r.Values {
 		if w.path == "stored" {
 			w.put(s.Name, s.Unit, s.Median, s.Mean, s.N)
@@ -318,12 +317,12 @@ func (w *lines) halves(rs []record.Result, o analysis.Options) {
 	}
 }
 
-func (w *lines) claims(t *testing.T, s study.Study, rs []record.Result) {
+func (w *lines) claims(t *testing.T, s study.Study, run *analysis.Run) {
 	shipped, err := claim.Shipped()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range claim.Judge(shipped, s, rs) {
+	for _, o := range claim.Judge(shipped, s, run) {
 		w.put("claim", o.Claim.ID, o.Verdict)
 		for _, m := range o.Measured {
 			w.put("test", m.Ratio, m.Verdict, m.More)

@@ -21,13 +21,13 @@ var layers = [][]string{
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/facts", "internal/hostns"},
-	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
+	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
 	// The seam, and what targets share.
 	{"internal/target"},
 	{"internal/target/local", "internal/target/targettest"},
 	{"internal/target/agent"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/engine"},
+	{"internal/target/vm", "internal/engine", "internal/finding"},
 	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
 	{"internal/catalog"},
@@ -52,7 +52,7 @@ var only = map[string][]string{
 	module + "internal/target/vm":    {"internal/target/lab", "internal/cli"},
 	module + "internal/target/agent": {"internal/target/lab", "internal/target/vm"},
 	module + "internal/target/local": {"internal/target/lab", "internal/target/agent", "internal/cli"},
-	"github.com/creack/pty":                     {"internal/terminal"},
+	"github.com/creack/pty":          {"internal/terminal"},
 }
 
 type pkg struct {
