@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -11,15 +10,46 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// An answer is one sentence about one network.
-type answer struct{ Network, Text string }
+// answerSection answers the question of the run: a sentence for each network, and all
+// ratios in one table where there are few conditions.
+func answerSection(s source) []Section {
+	x := Section{ID: "answer", Title: "Answer", Lines: answers(s.p, false), Box: true}
+	if t, ok := s.overview(); ok {
+		for i := range x.Lines {
+			x.Lines[i].In = []Medium{forTerminal, forMarkdown, forSummary}
+		}
+		for _, l := range answers(s.p, true) { // the intervals are in the table
+			l.In = []Medium{forPage}
+			x.Lines = append(x.Lines, l)
+		}
+		x.Tables = []Table{t}
+	}
+	if x.Lines == nil {
+		x.About = "Nothing was compared."
+	}
+	x.Parts = []Section{{ID: "datapath", Notes: s.datapath(), In: full, Box: true}}
+	return []Section{x}
+}
 
-// answers says of every network what it cost, in the order of the tables.
-// brief leaves the intervals to a table beside it.
-func answers(p analysis.Pivot, brief bool) []answer {
-	var out []answer
+// datapath says what a run on one machine measures.
+func (r Run) datapath() []string {
+	out := []string{"One machine is a datapath bench: both ends share its CPUs and there is no NIC. " +
+		"These numbers are datapath cost, not network throughput."}
+	for _, x := range r.Results {
+		if x.Observed["cost"] != "" {
+			return append(out, "Several pairs of hosts were measured at once and shared the machine. Absolute figures are those of a shared machine, "+
+				"not of one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself.")
+		}
+	}
+	return out
+}
+
+// answers has a sentence on the cost of each network, in the order of the tables.
+// brief leaves the intervals to a table next to them.
+func answers(p analysis.Pivot, brief bool) []Line {
+	var out []Line
 	for _, n := range p.Networks {
-		s := chainClause(p, n)
+		s := hopClause(p, n)
 		if n != p.Baseline {
 			s = strings.TrimSpace(clauses(p, n, brief) + " " + s)
 		}
@@ -27,13 +57,13 @@ func answers(p analysis.Pivot, brief bool) []answer {
 			s = spans(p)
 		}
 		if s != "" {
-			out = append(out, answer{n, s})
+			out = append(out, Line{Network: n, Text: s})
 		}
 	}
 	return out
 }
 
-// spans says of the only network under which conditions it gets least and most.
+// spans names the conditions under which the only network gets least and most.
 func spans(p analysis.Pivot) string {
 	var parts []string
 	for i := 0; i < len(p.Tables); {
@@ -139,64 +169,6 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 		s += fmt.Sprintf(" (no difference shown ~ under %d)", same)
 	}
 	return s
-}
-
-// notes is what a reader must know of the rows of a table. What holds for
-// several networks is said once.
-func notes(t analysis.Table) []string {
-	var s said
-	for _, r := range t.Rows {
-		s.add(r.Network, rowNotes(t, r)...)
-	}
-	return s.lines(func(names []string) string { return who(t.Rows, names) })
-}
-
-// said gathers what holds for several things, to say it once.
-type said struct {
-	order []string
-	about map[string][]string
-}
-
-// add says all of what of a thing.
-func (s *said) add(of string, what ...string) {
-	for _, w := range what {
-		if s.about == nil {
-			s.about = map[string][]string{}
-		}
-		if s.about[w] == nil {
-			s.order = append(s.order, w)
-		}
-		s.about[w] = append(s.about[w], of)
-	}
-}
-
-// lines has one for each thing that was said, which begins with what names makes of
-// those it holds for.
-func (s *said) lines(names func([]string) string) (out []string) {
-	for _, w := range s.order {
-		out = append(out, names(s.about[w])+": "+w)
-	}
-	return out
-}
-
-// each names all.
-func each(names []string) string { return strings.Join(names, ", ") }
-
-// who names networks of rows. Nobody reads a list of nearly all of many.
-func who(rows []analysis.Row, names []string) string {
-	var others []string
-	for _, r := range rows {
-		if !slices.Contains(names, r.Network) {
-			others = append(others, r.Network)
-		}
-	}
-	switch {
-	case len(names) <= 3 || len(others) > 1 || len(names)+len(others) != len(rows):
-		return strings.Join(names, ", ")
-	case len(others) == 1:
-		return "all but " + others[0]
-	}
-	return "all"
 }
 
 func rowNotes(t analysis.Table, r analysis.Row) []string {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -87,8 +86,16 @@ func tableTitle(t analysis.Table) string {
 	return s
 }
 
-// ratioDigits returns the decimals that these intervals deserve: no digit that
-// the interval makes meaningless, none less than tells its two ends apart.
+// capital begins a sentence.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// ratioDigits returns the decimals that these intervals deserve: none that the
+// interval makes meaningless, and enough to distinguish its two ends.
 func ratioDigits(is ...stat.Interval) int {
 	d := 2
 	for _, i := range is {
@@ -145,25 +152,4 @@ func coarse(v float64) string {
 		return fixed(100*v, 0) + " %"
 	}
 	return fixed(100*v, 1) + " %"
-}
-
-// footnote says what the intervals are.
-func footnote(p analysis.Pivot) string {
-	if p.Comparisons == 0 {
-		return ""
-	}
-	together := fmt.Sprintf("All %d intervals hold together with %g %% confidence", p.Comparisons, 100*p.Confidence)
-	if p.Comparisons == 1 {
-		together = fmt.Sprintf("The interval holds with %g %% confidence", 100*p.Confidence)
-	}
-	s := fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", divisor(p), together)
-	if p.Pairs > 0 {
-		s += " " + pooled(p)
-	}
-	return s
-}
-
-// pooled says what a block's value is where all pairs of hosts are measured.
-func pooled(p analysis.Pivot) string {
-	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
 }

@@ -30,13 +30,13 @@ func toolRun(blocks int) Run {
 func TestSideBySide(t *testing.T) {
 	run := toolRun(12)
 	var text, html, md bytes.Buffer
-	if err := Text(&text, run, 200); err != nil {
+	if err := Text(&text, New(run), 200); err != nil {
 		t.Fatal(err)
 	}
-	if err := HTML(&html, run); err != nil {
+	if err := HTML(&html, New(run)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Markdown(&md, run); err != nil {
+	if err := Markdown(&md, New(run)); err != nil {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]string{"text": text.String(), "html": html.String(), "md": md.String()} {
@@ -44,7 +44,7 @@ func TestSideBySide(t *testing.T) {
 		for _, want := range []string{
 			"TCP throughput by several tools: higher is better",
 			"× (tcp-stream, iperf3-tcp); 0.8",
-			"vxlan: the 3 tools agree within their intervals, which all hold 10",
+			"vxlan: the 3 tools agree within their intervals, which all contain 10",
 			"iperf3-tcp: waits in select",
 		} {
 			if !strings.Contains(got, want) {
@@ -52,12 +52,12 @@ func TestSideBySide(t *testing.T) {
 			}
 		}
 	}
-	few := toolRun(2).sideBySide(toolRun(2).Pivot())
-	if len(few) != 1 || len(few[0].Notes) != 1 || !strings.HasPrefix(few[0].Notes[0], "too few blocks") {
+	few := New(toolRun(2)).part("tools")
+	if few == nil || len(few.Parts[0].Notes) != 1 || !strings.HasPrefix(few.Parts[0].Notes[0], "too few blocks") {
 		t.Errorf("%+v", few)
 	}
 	run.Tools = nil
-	if b := run.sideBySide(run.Pivot()); b != nil {
-		t.Errorf("nothing is known of the tools, and yet %+v", b)
+	if b := New(run).part("tools"); b != nil {
+		t.Errorf("nothing is known of the tools, but there is %+v", b)
 	}
 }
