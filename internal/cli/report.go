@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -86,10 +88,15 @@ func load(dir string, keep bool) (report.Run, error) {
 	rep.KeepDisturbed = s.KeepDisturbed
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
-	rep.Tools = map[string]report.Tool{}
-	for _, u := range s.Probes {
-		e := catalog.Probes[u.Kind] // a study of another version may have a probe that is gone
-		rep.Tools[u.Name] = report.Tool{Measures: e.Measures, Differs: e.Differs}
+	probes := catalog.Describe(s) // unless the run has stored its own words
+	if c.Probes != nil {
+		if err := json.Unmarshal(c.Probes, &probes); err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("probes.json: %v: using the words of this version", err))
+		}
+	}
+	rep.Tools = map[string]probe.Info{}
+	for _, p := range probes {
+		rep.Tools[p.Name] = p.Info
 	}
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
 	if ranInVM(dir) {

@@ -9,39 +9,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Habits are what a foreign tool does that decides how it is run.
-type Habits struct {
-	// NoWarmup: the tool cannot leave a warm-up out of its result. It gets none,
-	// so the result holds the beginning of its connections.
-	NoWarmup bool
-	// ServerReports: the server ends by itself after its client, and prints what it
-	// received then. It is waited for before it is told to stop.
-	ServerReports bool
-	// StartsLate: traffic begins some time after the start, and nothing tells when.
-	// So counters cannot be read around its window, and CPU time is not known.
-	StartsLate bool
-	// Lasts is how long a run may take of a tool that cannot be told how long to
-	// measure, and of a search; 0 for all others.
-	Lasts time.Duration
-}
-
-// HabitsOf returns the habits of p's tool. The native engine has none, but that a
-// search takes its time.
-func HabitsOf(p Probe) Habits {
-	if h, ok := p.(interface{ Habits() Habits }); ok {
-		return h.Habits()
-	}
-	return Habits{}
-}
-
-// dataPort is where a tool with a control connection on w.Server's port is to
-// send its data. It is ten further, for the next ports may have other servers.
+// dataPort is where a tool with a control connection on w.Server's port sends its
+// data: ten ports further, because other servers can use the next ports.
 func dataPort(w Window) string { return strconv.Itoa(int(w.Server.Port() + 10)) }
 
 func port(w Window) string { return strconv.Itoa(int(w.Server.Port())) }
 
-// wholeSeconds is a duration as tools read it that know whole seconds only. No
-// less than one: several of them take 0 for no end.
+// wholeSeconds prints a duration for tools that read whole seconds only, 1 at
+// least: several of them run without end on 0.
 func wholeSeconds(d time.Duration) string {
 	return strconv.Itoa(int(math.Ceil(max(d, 1).Seconds())))
 }
@@ -49,7 +24,13 @@ func wholeSeconds(d time.Duration) string {
 // kernelCC is the congestion control of a tool that cannot choose one.
 const kernelCC = "the kernel's default: the tool has no option"
 
-// maxStreams is what all the tools can do at once.
+// How several tools work, as their Info says.
+const (
+	defaultBulk      = "uses the kernel's default congestion control because it has no option for it; one process per end, which blocks in write and read; includes the slow start"
+	defaultDatagrams = "one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"
+)
+
+// maxStreams is what all the tools can run in parallel.
 const maxStreams = 128
 
 // checkStream returns an error that names the option and its bound. least is the
@@ -70,7 +51,7 @@ func checkStream(tool string, udp bool, size, least, streams int) error {
 	return nil
 }
 
-// checked returns m, or an error when a value is none that can be measured.
+// checked returns m, or an error when no measurement can have such a value.
 func checked(tool string, m Measured) (Measured, error) {
 	for _, v := range m.Values {
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
@@ -80,7 +61,7 @@ func checked(tool string, m Measured) (Measured, error) {
 	return m, nil
 }
 
-// A transfer is what a tool says of a stream of bytes or datagrams.
+// A transfer is what a tool reports of a stream of bytes or datagrams.
 type transfer struct {
 	sent, received float64 // bytes
 	seconds        float64 // in which received came
@@ -89,11 +70,11 @@ type transfer struct {
 	offered        float64 // bit/s asked for; 0 is as fast as possible
 }
 
-// check refuses what cannot be.
+// check refuses impossible numbers.
 func (t transfer) check() error {
 	switch {
 	case !(t.seconds > 0):
-		return fmt.Errorf("it received for %v s", t.seconds)
+		return fmt.Errorf("impossible: received for %v s", t.seconds)
 	case !(t.received > 0):
 		return fmt.Errorf("nothing was received")
 	case t.received > t.sent+t.slack:
@@ -124,21 +105,8 @@ func (t transfer) datagrams(more ...record.Value) []record.Value {
 	return append(append(vs, more...), t.window())
 }
 
-// tails returns rtt.p99 and rtt.p999 of n response times, each when enough of them
-// lie above it (see beyond).
-func tails(n float64, p99, p999 float64) []record.Value {
-	var vs []record.Value
-	if n*0.01 >= beyond {
-		vs = append(vs, record.Value{Name: "rtt.p99", Unit: "s", Value: p99})
-	}
-	if n*0.001 >= beyond && p999 > 0 {
-		vs = append(vs, record.Value{Name: "rtt.p999", Unit: "s", Value: p999})
-	}
-	return vs
-}
-
-// fields are the numbers of a tool's output by their names. err is the first
-// name that was missing, or whose text is no number.
+// fields are the numbers of a tool's output by their names. err reports the first
+// name that is missing or has no number.
 type fields struct {
 	text map[string]string
 	err  error
@@ -152,7 +120,7 @@ func (p *fields) number(name string) float64 {
 	case !ok:
 		p.err = fmt.Errorf("output has no %s", name)
 	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
-		p.err = fmt.Errorf("%s is %.40q, no number", name, s)
+		p.err = fmt.Errorf("%s is %.40q, not a number", name, s)
 	default:
 		return v
 	}

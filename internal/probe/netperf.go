@@ -5,12 +5,13 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
 // Netperf measures bulk throughput with netperf 2.7 (TCP_STREAM, UDP_STREAM).
-// Counted is what netserver received. Control is on the server's port and data on
-// the tenth after it.
+// It counts what netserver received. Control is on the server's port and data ten
+// ports further.
 type Netperf struct {
 	UDP  bool   `yaml:"udp"`
 	Size int    `yaml:"size"` // bytes per send; 0 is 131072 for TCP, 1400 for UDP
@@ -26,11 +27,48 @@ type NetperfRR struct {
 	CC      string `yaml:"cc"`      // congestion control of TCP; empty is cubic
 }
 
-// Habits implements the optional method of foreign probes.
-func (Netperf) Habits() Habits { return Habits{NoWarmup: true} }
+// netperfTools are both ends' programs.
+func netperfTools() []facts.ToolInfo {
+	t := facts.ToolInfo{Package: "netperf, of the section non-free (Debian) or multiverse (Ubuntu)", VersionArgs: []string{"-V"}, Version: `version (\S+)`}
+	server, client := t, t
+	server.Program, client.Program = "netserver", "netperf"
+	return []facts.ToolInfo{server, client}
+}
 
-// Habits implements the optional method of foreign probes.
-func (NetperfRR) Habits() Habits { return Habits{NoWarmup: true} }
+// Info describes the probe.
+func (p Netperf) Info() Info {
+	i := Info{
+		Title: "TCP stream (netperf)", Short: "TCP by netperf", Unit: "bit/s", Tools: netperfTools(), NoWarmup: true,
+		About:    "TCP throughput at the receiver, by netperf",
+		Measures: tcpThroughput,
+		Differs:  "one process per end, which blocks in send and recv; includes the slow start",
+	}
+	if p.UDP {
+		i.Title, i.Short, i.Measures = "UDP stream (netperf)", "UDP by netperf", udpThroughput
+		i.About = "UDP throughput at the receiver, by netperf"
+		i.Differs = "one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"
+	}
+	return i
+}
+
+// Info describes the probe.
+func (p NetperfRR) Info() Info {
+	i := Info{
+		Title: "TCP request/response (netperf)", Short: "TCP response time by netperf", Unit: "s", Tools: netperfTools(), NoWarmup: true,
+		About:    "TCP response time, by netperf",
+		Measures: tcpResponse,
+		Differs:  "median, in steps of 1 µs; no warm-up",
+	}
+	switch {
+	case p.UDP:
+		i.Title, i.Short, i.Measures = "UDP request/response (netperf)", "UDP response time by netperf", udpResponse
+		i.About = "UDP response time, by netperf"
+	case p.Connect:
+		i.Title, i.Short, i.Measures = "TCP connect/request/response (netperf)", "TCP connect time by netperf", connectTime
+		i.About = "time of a connection, a request and its response over TCP, by netperf"
+	}
+	return i
+}
 
 // Check returns an error that names the option and its bound.
 func (p Netperf) Check() error { return checkStream("netperf", p.UDP, p.size(), 1, 1) }
@@ -38,7 +76,7 @@ func (p Netperf) Check() error { return checkStream("netperf", p.UDP, p.size(), 
 // Check returns an error that names the option and its bound.
 func (p NetperfRR) Check() error {
 	if p.UDP && p.Connect {
-		return fmt.Errorf("netperf: connect is for TCP: UDP has no connections")
+		return fmt.Errorf("netperf: connect needs TCP: UDP has no connections")
 	}
 	return checkStream("netperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
 }
@@ -67,8 +105,7 @@ func (p NetperfRR) Commands(w Window) (server, client []string) {
 	return netperf(w, "TCP_RR", test, netperfRRKeys+",LOCAL_CONG_CONTROL")
 }
 
-// What netperf is asked to print (the output selectors of its omni tests), as
-// KEY=value.
+// The output selectors of netperf's omni tests, which it prints as KEY=value.
 const (
 	netperfStreamKeys = "PROTOCOL,DIRECTION,LOCAL_SEND_SIZE,ELAPSED_TIME,THROUGHPUT_UNITS,REMOTE_RECV_THROUGHPUT,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD"
 	netperfRRKeys     = "PROTOCOL,DIRECTION,REQUEST_SIZE,RESPONSE_SIZE,ELAPSED_TIME,THROUGHPUT_UNITS,THROUGHPUT,MEAN_LATENCY,P50_LATENCY,P99_LATENCY"
@@ -88,7 +125,7 @@ func (p Netperf) size() int {
 	return or(p.Size, defaultWrite)
 }
 
-// parseNetperf reads KEY=value, and checks that the test was the one asked for.
+// parseNetperf reads KEY=value, and checks that netperf ran the requested test.
 func parseNetperf(b []byte, want map[string]string) (*fields, error) {
 	p := &fields{text: map[string]string{}}
 	for line := range strings.Lines(string(b)) {
@@ -108,7 +145,7 @@ func parseNetperf(b []byte, want map[string]string) (*fields, error) {
 }
 
 // Parse reads throughput (received) and window; for TCP also retransmits, for UDP
-// packet.rate, sent, delivered and loss. Time is what was received divided by its
+// packet.rate, sent, delivered and loss. Time is the received bytes divided by their
 // rate: netperf prints it in steps of 10 ms.
 func (p Netperf) Parse(out Output) (Measured, error) {
 	want := map[string]string{"PROTOCOL": "TCP", "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(p.size())}
@@ -123,7 +160,7 @@ func (p Netperf) Parse(out Output) (Measured, error) {
 	if err != nil {
 		return Measured{}, fmt.Errorf("netperf: %w", err)
 	}
-	// The end of the test interrupts a send, of which the receiver counts a part.
+	// The end of the test interrupts a send; the receiver counts part of it.
 	t := transfer{slack: float64(p.size()), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(p.size())}
 	if rate := f.number("REMOTE_RECV_THROUGHPUT"); rate > 0 {
 		t.seconds = t.received * 8 / (rate * 1e6)
@@ -153,7 +190,7 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 		want["PROTOCOL"], m.Protocol, m.Datagram = "UDP", "udp", size
 	}
 	switch {
-	case p.Connect: // the connections are gone, and their congestion control is not told
+	case p.Connect: // the connections are gone, and with them their congestion control
 		want["DIRECTION"] = "Connect|Send|Recv"
 	case !p.UDP:
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
@@ -165,8 +202,8 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 	}
 	rate, seconds := f.number("THROUGHPUT"), f.number("ELAPSED_TIME")
 	p50, p99, mean := f.number("P50_LATENCY")/1e6, f.number("P99_LATENCY")/1e6, f.number("MEAN_LATENCY")/1e6
-	// One transaction after the other: their mean time fills the window, of which
-	// netperf prints steps of 10 ms, and no more than it.
+	// One transaction follows another: together they fill the window, which netperf
+	// prints in steps of 10 ms, and cannot exceed it.
 	if err = f.err; err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
 		err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
 	}

@@ -7,15 +7,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
-// Nuttcp measures bulk throughput over TCP or UDP with nuttcp 6.1. Counted is what
-// its receiver says of itself.
+// Nuttcp measures bulk throughput over TCP or UDP with nuttcp 6.1. It counts what the
+// receiver reports.
 //
-// Its server listens on every address: there is no option to bind one. Control is
-// on the server's port and data on the tenth after it. It has no option for the
-// congestion control, which is the kernel's default of both ends.
+// Its server listens on every address: no option binds it to one. Control is on the
+// server's port and data ten ports further. No option sets the congestion control,
+// so both ends use the kernel's default.
 type Nuttcp struct {
 	UDP     bool    `yaml:"udp"`
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
@@ -23,23 +24,36 @@ type Nuttcp struct {
 	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together, at least 1 kbit/s; 0 is as fast as possible
 }
 
-// nuttcpMinUDP is what the first bytes of its datagrams take: a number of 64 bits.
+// nuttcpMinUDP is the sequence number that begins its datagrams, bytes.
 const nuttcpMinUDP = 8
 
-// Habits implements the optional method of foreign probes.
-func (Nuttcp) Habits() Habits { return Habits{NoWarmup: true} }
+// Info describes the probe.
+func (p Nuttcp) Info() Info {
+	i := Info{
+		Title: "TCP stream (nuttcp)", Short: "TCP by nuttcp", Unit: "bit/s", NoWarmup: true,
+		About:    "TCP throughput at the receiver, by nuttcp",
+		Measures: tcpThroughput,
+		Differs:  defaultBulk,
+		Tools:    []facts.ToolInfo{{Program: "nuttcp", Package: "nuttcp", VersionArgs: []string{"-V"}, Version: `nuttcp-(\S+)`}},
+	}
+	if p.UDP {
+		i.Title, i.Short, i.Measures = "UDP stream (nuttcp)", "UDP by nuttcp", udpThroughput
+		i.About, i.Differs = "UDP throughput at the receiver, and loss, by nuttcp", defaultDatagrams
+	}
+	return i
+}
 
 // Check returns an error that names the option and its bound.
 func (p Nuttcp) Check() error {
 	if p.Rate > 0 && p.Rate < 1000 {
-		return fmt.Errorf("nuttcp: rate %v is below its unit of 1 kbit/s", float64(p.Rate))
+		return fmt.Errorf("nuttcp: rate %v is below 1000 bit/s, its unit", float64(p.Rate))
 	}
 	return checkStream("nuttcp", p.UDP, p.size(), nuttcpMinUDP, or(p.Streams, 1))
 }
 
 // Commands implements Probe. The server serves one client, and stays in the
-// foreground for it (--nofork). The rate is in kbit/s; 0 is without limit, where
-// the default of UDP is 1 Mbit/s.
+// foreground (--nofork). The rate is in kbit/s; 0 is unlimited, whereas the default
+// for UDP is 1 Mbit/s.
 func (p Nuttcp) Commands(w Window) (server, client []string) {
 	server = []string{"nuttcp", "-1", "--nofork", "-P", port(w)}
 	client = []string{"nuttcp", "-P", port(w), "-p", dataPort(w), "-T", wholeSeconds(w.Duration),
@@ -68,8 +82,8 @@ var (
 	nuttcpVersionRE = regexp.MustCompile(`(?m)^nuttcp-t: v(\d\S*): `)
 )
 
-// nuttcpSide returns what lines that begin with prefix say as key=value. Some keys
-// come twice, with the same value.
+// nuttcpSide returns the key=value pairs of the lines that begin with prefix. Some
+// keys occur twice, with the same value.
 func nuttcpSide(b []byte, prefix string) *fields {
 	p := &fields{text: map[string]string{}}
 	for line := range strings.Lines(string(b)) {
@@ -82,11 +96,11 @@ func nuttcpSide(b []byte, prefix string) *fields {
 	return p
 }
 
-// Parse implements Probe. TCP: throughput, retransmits (of the sender; only with
-// one stream), window. UDP: throughput and packet.rate received; offered (only with
-// a rate), sent and delivered packets per second, loss (a share of 0..1), window.
-// Both: cpu.tool.sender and cpu.tool.receiver (core), nuttcp's own rating of the
-// time that its two processes used, which leaves out what the kernel did for them.
+// Parse reads, for TCP, throughput, retransmits (of the sender; only with one stream)
+// and window; for UDP, throughput and packet.rate received, offered (only with a
+// rate), sent and delivered packets per second, loss (a share of 0..1) and window;
+// for both, cpu.tool.sender and cpu.tool.receiver (core): the time that nuttcp says
+// its two processes used, which excludes the kernel's work for them.
 //
 // Time is bytes divided by the rate: nuttcp prints it in steps of 10 ms.
 func (p Nuttcp) Parse(out Output) (Measured, error) {
@@ -100,7 +114,7 @@ func (p Nuttcp) Parse(out Output) (Measured, error) {
 func (p Nuttcp) parse(b []byte) (Measured, error) {
 	version := nuttcpVersionRE.FindSubmatch(b)
 	if version == nil {
-		return Measured{}, fmt.Errorf("output %.60q is not of a transfer", b)
+		return Measured{}, fmt.Errorf("output %.60q has no transfer", b)
 	}
 	tx, rx := nuttcpSide(b, "nuttcp-t: "), nuttcpSide(b, "nuttcp-r: ")
 	protocol := "tcp"

@@ -6,15 +6,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
-// Qperf measures throughput with qperf 0.4 (tcp_bw, udp_bw). Counted is what the
-// receiving end says.
+// Qperf measures throughput with qperf 0.4 (tcp_bw, udp_bw). It counts what the
+// receiver reports.
 //
-// Its server listens on every address: there is no option to bind one. Control is
-// on the server's port and data on the tenth after it. It has no option for the
-// congestion control, which is the kernel's default of both ends.
+// Its server listens on every address: no option binds it to one. Control is on the
+// server's port and data ten ports further. No option sets the congestion control,
+// so both ends use the kernel's default.
 type Qperf struct {
 	UDP  bool `yaml:"udp"`
 	Size int  `yaml:"size"` // bytes per message or datagram; 0 is 131072 for TCP, 1400 for UDP
@@ -22,18 +23,44 @@ type Qperf struct {
 
 // QperfRR measures response times with qperf 0.4 (tcp_lat, udp_lat).
 //
-// qperf prints half of the mean round trip as latency; it is doubled here. It gives
-// no median and no percentiles.
+// qperf prints half of the mean round trip as latency; the probe doubles it. qperf
+// reports no median and no percentiles.
 type QperfRR struct {
 	UDP  bool `yaml:"udp"`
 	Size int  `yaml:"size"` // bytes of request and reply; default 64
 }
 
-// Habits implements the optional method of foreign probes.
-func (Qperf) Habits() Habits { return Habits{NoWarmup: true} }
+var qperfTools = []facts.ToolInfo{{Program: "qperf", Package: "qperf", VersionArgs: []string{"--version"}, Version: `qperf (\S+)`}}
 
-// Habits implements the optional method of foreign probes.
-func (QperfRR) Habits() Habits { return Habits{NoWarmup: true} }
+// Info describes the probe.
+func (p Qperf) Info() Info {
+	i := Info{
+		Title: "TCP stream (qperf)", Short: "TCP by qperf", Unit: "bit/s", Tools: qperfTools, NoWarmup: true,
+		About:    "TCP throughput at the receiver, by qperf",
+		Measures: tcpThroughput,
+		Differs:  defaultBulk,
+	}
+	if p.UDP {
+		i.Title, i.Short, i.Measures = "UDP stream (qperf)", "UDP by qperf", udpThroughput
+		i.About, i.Differs = "UDP throughput at the receiver, by qperf", defaultDatagrams
+	}
+	return i
+}
+
+// Info describes the probe.
+func (p QperfRR) Info() Info {
+	i := Info{
+		Title: "TCP request/response (qperf)", Short: "TCP response time by qperf", Unit: "s", Tools: qperfTools, NoWarmup: true,
+		About:    "TCP response time, by qperf",
+		Measures: tcpResponse,
+		Differs:  "mean instead of median: slow responses raise it; qperf prints half the round trip, which weir doubles; no warm-up",
+	}
+	if p.UDP {
+		i.Title, i.Short, i.Measures = "UDP request/response (qperf)", "UDP response time by qperf", udpResponse
+		i.About = "UDP response time, by qperf"
+	}
+	return i
+}
 
 // Check returns an error that names the option and its bound.
 func (p Qperf) Check() error { return checkStream("qperf", p.UDP, p.size(), 1, 1) }
@@ -53,8 +80,8 @@ func (p QperfRR) Commands(w Window) (server, client []string) {
 	return qperf(w, p.test(), or(p.Size, defaultMessage))
 }
 
-// qperf's output is in single units (-uu), with enough digits (-e), by local and
-// remote end (-un), with what each of them counted (-vvs, -vvt) and was told (-vu).
+// qperf prints single units (-uu) with enough digits (-e), by local and remote end
+// (-un), with the counts (-vvs, -vvt) and settings (-vu) of each.
 func qperf(w Window, test string, size int) (server, client []string) {
 	server = []string{"qperf", "-lp", port(w)}
 	return server, []string{"qperf", "-lp", port(w), "-ip", dataPort(w), "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size),
@@ -84,14 +111,14 @@ func (p Qperf) size() int {
 
 var qperfLineRE = regexp.MustCompile(`(?m)^ +(\w+) += +(\S+) ?(\S*) *$`)
 
-// qperfUnits are those that -uu leaves. Others are not read.
+// qperfUnits are those that remain with -uu. The parser skips others.
 var qperfUnits = []string{"bytes", "bytes/sec", "ns", "/sec", "%", ""}
 
 // parseQperf reads "    name  =  number unit" below the name of the test.
 func parseQperf(b []byte, test string, size int) (*fields, error) {
 	p := &fields{text: map[string]string{}}
 	if !strings.HasPrefix(string(b), test+":\n") {
-		return p, fmt.Errorf("output %.60q is not of %s", b, test)
+		return p, fmt.Errorf("output %.60q is not from %s", b, test)
 	}
 	lines := qperfLineRE.FindAllSubmatch(b, -1)
 	if len(lines) == 0 {
@@ -117,7 +144,7 @@ func (p Qperf) Parse(out Output) (Measured, error) {
 	if err != nil {
 		return Measured{}, fmt.Errorf("qperf: %w", err)
 	}
-	// The end of the test interrupts a send, of which the sender counts nothing.
+	// The end of the test interrupts a send; the sender does not count it.
 	t := transfer{slack: float64(p.size()), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
 		seconds: f.number("rem_real_time") / 1e9, size: float64(p.size())}
 	if err = f.err; err == nil {
@@ -141,7 +168,7 @@ func (p QperfRR) Parse(out Output) (Measured, error) {
 		return Measured{}, fmt.Errorf("qperf: %w", err)
 	}
 	latency, n, seconds := f.number("latency")/1e9, f.number("loc_recv_msgs"), f.number("loc_real_time")/1e9
-	// A transaction of the mean time after the other fills the window: 2 % for the first and the last.
+	// Transactions of the mean time fill the window, within 2 % for the first and the last.
 	if err = f.err; err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
 		err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
 	}

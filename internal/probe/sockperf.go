@@ -5,23 +5,24 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
 // SockperfRR measures response times with sockperf's ping-pong: one request at a
 // time, the next as soon as the last is answered.
 //
-// sockperf prints half of the round trip; every time here is doubled. It leaves out
-// the first 400 ms and the last 50 ms of its run by itself, so the window is
-// shorter than asked. Its throughput is what was sent, and is not offered here.
-// Version 3.7 knows IPv4 only.
+// sockperf prints half of the round trip; the probe doubles every time. sockperf
+// excludes the first 400 ms and the last 50 ms of its run, so the window is shorter
+// than requested. Its throughput mode counts what was sent, so weir does not use it.
+// Version 3.7 supports IPv4 only.
 type SockperfRR struct {
 	TCP  bool `yaml:"tcp"`  // default is UDP
 	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
 }
 
 // SockperfLoad measures response times under load with sockperf's under-load:
-// requests at a fixed rate, of which every hundredth is answered. See SockperfRR.
+// requests at a fixed rate, one in a hundred of them answered. See SockperfRR.
 type SockperfLoad struct {
 	TCP  bool `yaml:"tcp"`  // default is UDP
 	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
@@ -34,13 +35,30 @@ const (
 	sockperfEvery = 100    // requests per reply: the tool's own default
 )
 
-// Habits implements the optional method of foreign probes. sockperf warms up by
-// itself, for a time of its own; and before that it calibrates the CPU's time stamp
-// counter, for some two seconds.
-func (SockperfRR) Habits() Habits { return Habits{NoWarmup: true, StartsLate: true} }
+// sockperfInfo is what both modes share. sockperf warms up by itself, for a time of its
+// own; and before that it calibrates the CPU's time stamp counter, for some two seconds.
+var sockperfInfo = Info{Unit: "s", NoWarmup: true, StartsLate: true,
+	Tools: []facts.ToolInfo{{Program: "sockperf", Package: "sockperf", VersionArgs: []string{"--version"}, Version: `version (\S+)`}}}
 
-// Habits implements the optional method of foreign probes; see SockperfRR.
-func (SockperfLoad) Habits() Habits { return SockperfRR{}.Habits() }
+// Info describes the probe.
+func (p SockperfRR) Info() Info {
+	i := sockperfInfo
+	i.Title, i.Short, i.Measures = "UDP request/response (sockperf)", "UDP response time by sockperf", udpResponse
+	i.About = "UDP or TCP response time, by sockperf's ping-pong"
+	i.Differs = "median; sockperf prints half the round trip, which weir doubles; excludes the first 400 ms and the last 50 ms of its run"
+	if p.TCP {
+		i.Title, i.Short, i.Measures = "TCP request/response (sockperf)", "TCP response time by sockperf", tcpResponse
+	}
+	return i
+}
+
+// Info describes the probe.
+func (p SockperfLoad) Info() Info {
+	i := sockperfInfo
+	i.Title, i.Short = "Requests under load (sockperf)", "response time under load by sockperf"
+	i.About = "response time at a request rate of which few are answered, by sockperf's under-load"
+	return i
+}
 
 // Check returns an error that names the option and its bound.
 func (p SockperfRR) Check() error {
@@ -71,7 +89,7 @@ func sockperf(w Window, mode string, tcp bool, size int) (server, client []strin
 	if tcp {
 		at = append(at, "--tcp")
 	}
-	// Without --uc-reuseaddr it cannot listen where another server just did.
+	// Without --uc-reuseaddr it cannot listen where another server has just listened.
 	server = append([]string{"sockperf", "server", "--uc-reuseaddr"}, at...)
 	client = append([]string{"sockperf", mode}, at...)
 	return server, append(client, "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size))
@@ -83,12 +101,12 @@ func (p SockperfRR) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), 1)
 }
 
-// Parse reads what SockperfRR reads. Transactions are those that were answered.
+// Parse reads what SockperfRR reads. Transactions are the answered requests.
 func (p SockperfLoad) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), sockperfEvery)
 }
 
-// Lines of sockperf 3.7. Those before the warm-up was cut off say "Total Run".
+// Lines of sockperf 3.7. Those that include the warm-up say "Total Run".
 var (
 	sockperfVersionRE = regexp.MustCompile(`== version #(\S+)`)
 	sockperfErrorRE   = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*)$`)
@@ -134,11 +152,11 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 	case p.err != nil:
 		return Measured{}, fmt.Errorf("sockperf: %w", p.err)
 	case !sockperfEndRE.Match(b):
-		return Measured{}, fmt.Errorf("sockperf: output is cut off")
+		return Measured{}, fmt.Errorf("sockperf: the output is cut off")
 	case n == 0 || seconds == 0:
 		return Measured{}, fmt.Errorf("sockperf: %.0f answers in %v s", n, seconds)
 	case n > sent/every+1 || dropped > sent:
-		return Measured{}, fmt.Errorf("sockperf: %.0f answers and %.0f lost of %.0f requests, of which one in %.0f is answered", n, dropped, sent, every)
+		return Measured{}, fmt.Errorf("sockperf: impossible: %.0f answers and %.0f lost of %.0f requests, with one in %.0f to be answered", n, dropped, sent, every)
 	}
 	m := Measured{Protocol: "udp", Datagram: size, Found: map[string]string{
 		"tool": "sockperf " + p.text["version"], "rtt": "twice what sockperf prints, which is half of the round trip",

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -23,25 +24,19 @@ type Run struct {
 	Question      string
 	Study         []byte // YAML, resolved
 	Results       []record.Result
-	Hosts         map[string][]byte // facts of each host, JSON
-	Baseline      string            // network that the others are divided by
-	Networks      []string          // in the order of the study; may be empty
-	Probes        []string          // likewise
-	Command       []string          // that made the run
-	Seed          string            // of the order of the trials
-	KeepDisturbed bool              // the study counts disturbed trials
-	Machines      int               // that took part; 0 and 1 are one machine
-	Tools         map[string]Tool   // by probe
+	Hosts         map[string][]byte     // facts of each host, JSON
+	Baseline      string                // network that the others are divided by
+	Networks      []string              // in the order of the study; may be empty
+	Probes        []string              // likewise
+	Command       []string              // that made the run
+	Seed          string                // of the order of the trials
+	KeepDisturbed bool                  // the study counts disturbed trials
+	Machines      int                   // that took part; 0 and 1 are one machine
+	Tools         map[string]probe.Info // by the study's name of the probe
 	Findings      []Finding
 	Claims        []claim.Outcome // published figures that the results bear on
 	Problems      []string        // what could not be read
 	Dir           string
-}
-
-// A Tool is what is known of a probe before anything is measured.
-type Tool struct {
-	Measures string // groups the probes that should find the same; "" is none
-	Differs  string // why its number may still be another one
 }
 
 // A Finding is a conclusion with its evidence, as package diagnose draws it.
