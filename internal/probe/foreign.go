@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/record"
@@ -24,10 +25,46 @@ func wholeSeconds(d time.Duration) string {
 // kernelCC is the congestion control of a tool that cannot choose one.
 const kernelCC = "the kernel's default: the tool has no option"
 
+// protocol is the one of a tool that has two.
+func protocol(udp bool) string {
+	if udp {
+		return "udp"
+	}
+	return "tcp"
+}
+
+// bulkSize is the size of writes or datagrams: the option, or weir's default.
+func bulkSize(udp bool, option int) int {
+	if udp {
+		return or(option, defaultDatagram)
+	}
+	return or(option, defaultWrite)
+}
+
+// streamBy describes a probe of bulk throughput by a foreign tool.
+func streamBy(tool string, udp bool, differs [2]string) Info {
+	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "bit/s", Measures: tcpThroughput, Differs: differs[0]}
+	if udp {
+		i.Measures, i.Differs = udpThroughput, differs[1]
+	}
+	i.Title, i.Short, i.About = name+" stream ("+tool+")", name+" by "+tool, name+" throughput at the receiver, by "+tool
+	return i
+}
+
+// responseBy describes a probe of response times by a foreign tool.
+func responseBy(tool string, udp bool, differs string) Info {
+	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "s", Measures: tcpResponse, Differs: differs}
+	if udp {
+		i.Measures = udpResponse
+	}
+	i.Title, i.Short, i.About = name+" request/response ("+tool+")", name+" response time by "+tool, name+" response time, by "+tool
+	return i
+}
+
 // How several tools work, as their Info says.
 const (
-	defaultBulk      = "uses the kernel's default congestion control because it has no option for it; one process per end, which blocks in write and read; includes the slow start"
-	defaultDatagrams = "one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"
+	kernelBulk      = "uses the kernel's default congestion control because it has no option for it; one process per end, which blocks in write and read; includes the slow start"
+	kernelDatagrams = "one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"
 )
 
 // maxStreams is what all the tools can run in parallel.
@@ -51,8 +88,12 @@ func checkStream(tool string, udp bool, size, least, streams int) error {
 	return nil
 }
 
-// checked returns m, or an error when no measurement can have such a value.
-func checked(tool string, m Measured) (Measured, error) {
+// checked returns m, or an error that names the tool: err, or that no measurement can
+// have such a value.
+func checked(tool string, m Measured, err error) (Measured, error) {
+	if err != nil {
+		return Measured{}, fmt.Errorf("%s: %w", tool, err)
+	}
 	for _, v := range m.Values {
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
 			return Measured{}, fmt.Errorf("%s: %s is %v %s", tool, v.Name, v.Value, v.Unit)

@@ -25,7 +25,6 @@ type Fping struct {
 // fpingLongest exceeds any response time that fping waits for here, ns.
 const fpingLongest = int64(3600e9)
 
-// Info describes the probe.
 func (p Fping) Info() Info {
 	return Info{
 		Title: "Ping (fping)", Short: "ping by fping", Unit: "s", NoWarmup: true,
@@ -48,7 +47,6 @@ func (p Fping) Check() error {
 	return nil
 }
 
-// Commands implements Probe.
 func (p Fping) Commands(w Window) (server, client []string) {
 	interval := or(p.Interval, defaultInterval)
 	n := max(1, int(w.Duration/interval))
@@ -94,5 +92,5 @@ func (p Fping) Parse(out Output) (Measured, error) {
 	vs := append(percentiles(h, string(encoded)),
 		record.Value{Name: "loss", Unit: "1", Value: 1 - n/float64(requests)},
 		record.Value{Name: "window", Unit: "s", Value: float64(requests) * or(p.Interval, defaultInterval).Seconds()})
-	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Found: map[string]string{}, Values: vs})
+	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Found: map[string]string{}, Values: vs}, nil)
 }

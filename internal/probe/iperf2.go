@@ -33,19 +33,11 @@ const (
 
 var iperf2Tools = []facts.ToolInfo{{Program: "iperf", Package: "iperf", VersionArgs: []string{"--version"}, Version: `iperf version (\S+)`}}
 
-// Info describes the probe.
 func (p Iperf2) Info() Info {
-	i := Info{
-		Title: "TCP stream (iperf 2)", Short: "TCP by iperf 2", Unit: "bit/s", Tools: iperf2Tools, NoWarmup: true, ServerReports: true,
-		About:    "TCP throughput at the receiver, by iperf 2",
-		Measures: tcpThroughput,
-		Differs:  "one thread per end, which blocks in write and read; counts from the first byte to the last, including the connection's slow start",
-	}
-	if p.UDP {
-		i.Title, i.Short, i.Measures = "UDP stream (iperf 2)", "UDP by iperf 2", udpThroughput
-		i.About = "UDP throughput at the receiver, jitter, loss and reordering, by iperf 2"
-		i.Differs = "one write and one recvmsg per datagram, each with a kernel timestamp; a socket buffer of the kernel's default size; no warm-up"
-	}
+	i := streamBy("iperf 2", p.UDP, [2]string{
+		"one thread per end, which blocks in write and read; counts from the first byte to the last, including the connection's slow start",
+		"one write and one recvmsg per datagram, each with a kernel timestamp; a socket buffer of the kernel's default size; no warm-up"})
+	i.Tools, i.NoWarmup, i.ServerReports = iperf2Tools, true, true
 	return i
 }
 
@@ -100,14 +92,10 @@ type Iperf2Bounceback struct {
 	CC   string `yaml:"cc"`   // congestion control; empty is cubic
 }
 
-// Info describes the probe.
 func (p Iperf2Bounceback) Info() Info {
-	return Info{
-		Title: "TCP bounceback (iperf 2)", Short: "TCP response time by iperf 2", Unit: "s", Tools: iperf2Tools, NoWarmup: true, ServerReports: true,
-		About:    "TCP response time, by iperf 2.1.8 or later",
-		Measures: tcpResponse,
-		Differs:  "mean instead of median: slow responses raise it; TCP_NODELAY and TCP_QUICKACK are set; no warm-up",
-	}
+	i := responseBy("iperf 2", false, "mean instead of median: slow responses raise it; TCP_NODELAY and TCP_QUICKACK are set; no warm-up")
+	i.About, i.Tools, i.NoWarmup, i.ServerReports = "TCP response time, by iperf 2.1.8 or later", iperf2Tools, true, true
+	return i
 }
 
 // Check returns an error that names the option and its bound.

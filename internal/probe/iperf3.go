@@ -25,32 +25,16 @@ type Iperf3 struct {
 	GSO     bool    `yaml:"gso"`     // UDP_SEGMENT and UDP_GRO at both ends, where iperf3 has --gsro, as 3.21 does
 }
 
-const (
-	iperf3TCPSize = 128 << 10
-	// iperf3UDPSize fits one packet of every network on an underlay with an MTU of
-	// 1500 and IPv4: VXLAN leaves 1422 bytes (1500-50-28). So all networks carry the
-	// same datagrams, unfragmented.
-	iperf3UDPSize = 1400
-	iperf3CC      = "cubic"
-	// iperf3Connect bounds the wait for the server, in milliseconds. The kernel's own
-	// timeout is minutes.
-	iperf3Connect = 5000
-)
+// iperf3Connect bounds the wait for the server, in milliseconds. The kernel's own
+// timeout is minutes.
+const iperf3Connect = 5000
 
-// Info describes the probe.
 func (p Iperf3) Info() Info {
-	i := Info{
-		Title: "TCP stream (iperf3)", Short: "TCP by iperf3", Unit: "bit/s", ServerReports: true,
-		About:    "TCP throughput at the receiver, by iperf3",
-		Measures: tcpThroughput,
-		Differs:  "waits in select before every read and after every ten writes; excludes the warm-up",
-		Tools:    []facts.ToolInfo{{Program: "iperf3", Package: "iperf3", VersionArgs: []string{"--version"}, Version: `iperf (\S+)`}},
-	}
-	if p.UDP {
-		i.Title, i.Short, i.Measures = "UDP stream (iperf3)", "UDP by iperf3", udpThroughput
-		i.About = "UDP throughput at the receiver, by iperf3"
-		i.Differs = "one write per datagram and a select for every ten; a select and a read per received datagram; a socket buffer of the kernel's default size; excludes the warm-up"
-	}
+	i := streamBy("iperf3", p.UDP, [2]string{
+		"waits in select before every read and after every ten writes; excludes the warm-up",
+		"one write per datagram and a select for every ten; a select and a read per received datagram; a socket buffer of the kernel's default size; excludes the warm-up"})
+	i.Tools = []facts.ToolInfo{{Program: "iperf3", Package: "iperf3", VersionArgs: []string{"--version"}, Version: `iperf (\S+)`}}
+	i.ServerReports = true
 	return i
 }
 
@@ -78,7 +62,7 @@ func (p Iperf3) Commands(w Window) (server, client []string) {
 	client = []string{"iperf3", "-c", addr, "-p", port, "-J",
 		"--connect-timeout", strconv.Itoa(iperf3Connect),
 		"-t", wholeSeconds(w.Duration), "-O", omitted,
-		"-P", strconv.Itoa(p.streams()), "-l", strconv.Itoa(p.size()),
+		"-P", strconv.Itoa(or(p.Streams, 1)), "-l", strconv.Itoa(bulkSize(p.UDP, p.Size)),
 		"-b", p.ratePerStream()}
 	if p.UDP {
 		client = append(client, "-u")
@@ -86,7 +70,7 @@ func (p Iperf3) Commands(w Window) (server, client []string) {
 			client = append(client, "--gsro")
 		}
 	} else {
-		client = append(client, "-C", p.cc())
+		client = append(client, "-C", or(p.CC, defaultCC))
 	}
 	if p.Reverse {
 		client = append(client, "-R")
@@ -99,24 +83,5 @@ func (p Iperf3) ratePerStream() string {
 	if p.Rate == 0 {
 		return "0"
 	}
-	return strconv.FormatUint(max(1, uint64(p.Rate)/uint64(p.streams())), 10)
-}
-
-func (p Iperf3) streams() int { return max(1, p.Streams) }
-
-func (p Iperf3) size() int {
-	switch {
-	case p.Size != 0:
-		return p.Size
-	case p.UDP:
-		return iperf3UDPSize
-	}
-	return iperf3TCPSize
-}
-
-func (p Iperf3) cc() string {
-	if p.CC == "" {
-		return iperf3CC
-	}
-	return p.CC
+	return strconv.FormatUint(max(1, uint64(p.Rate)/uint64(or(p.Streams, 1))), 10)
 }

@@ -103,7 +103,6 @@ func (p MPI) rank() facts.ToolInfo {
 // A run takes a second or two, and many times that on shared CPUs: ranks spin.
 const mpiTakes, mpiAtMost = 2 * time.Second, 30 * time.Second
 
-// Info describes the probe.
 func (p MPI) Info() Info {
 	library, tool, short, how := "Open MPI", "NetPIPE", "MPI %s", "the best of three trials"
 	switch {

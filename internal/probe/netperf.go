@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,43 +36,25 @@ func netperfTools() []facts.ToolInfo {
 	return []facts.ToolInfo{server, client}
 }
 
-// Info describes the probe.
 func (p Netperf) Info() Info {
-	i := Info{
-		Title: "TCP stream (netperf)", Short: "TCP by netperf", Unit: "bit/s", Tools: netperfTools(), NoWarmup: true,
-		About:    "TCP throughput at the receiver, by netperf",
-		Measures: tcpThroughput,
-		Differs:  "one process per end, which blocks in send and recv; includes the slow start",
-	}
-	if p.UDP {
-		i.Title, i.Short, i.Measures = "UDP stream (netperf)", "UDP by netperf", udpThroughput
-		i.About = "UDP throughput at the receiver, by netperf"
-		i.Differs = "one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"
-	}
+	i := streamBy("netperf", p.UDP, [2]string{"one process per end, which blocks in send and recv; includes the slow start",
+		"one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"})
+	i.Tools, i.NoWarmup = netperfTools(), true
 	return i
 }
 
-// Info describes the probe.
 func (p NetperfRR) Info() Info {
-	i := Info{
-		Title: "TCP request/response (netperf)", Short: "TCP response time by netperf", Unit: "s", Tools: netperfTools(), NoWarmup: true,
-		About:    "TCP response time, by netperf",
-		Measures: tcpResponse,
-		Differs:  "median, in steps of 1 µs; no warm-up",
-	}
-	switch {
-	case p.UDP:
-		i.Title, i.Short, i.Measures = "UDP request/response (netperf)", "UDP response time by netperf", udpResponse
-		i.About = "UDP response time, by netperf"
-	case p.Connect:
+	i := responseBy("netperf", p.UDP, "median, in steps of 1 µs; no warm-up")
+	if p.Connect {
 		i.Title, i.Short, i.Measures = "TCP connect/request/response (netperf)", "TCP connect time by netperf", connectTime
 		i.About = "time of a connection, a request and its response over TCP, by netperf"
 	}
+	i.Tools, i.NoWarmup = netperfTools(), true
 	return i
 }
 
 // Check returns an error that names the option and its bound.
-func (p Netperf) Check() error { return checkStream("netperf", p.UDP, p.size(), 1, 1) }
+func (p Netperf) Check() error { return checkStream("netperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
 
 // Check returns an error that names the option and its bound.
 func (p NetperfRR) Check() error {
@@ -84,14 +67,13 @@ func (p NetperfRR) Check() error {
 // Commands implements Probe. Without -R 1, netperf sends UDP past the routing table
 // (SO_DONTROUTE).
 func (p Netperf) Commands(w Window) (server, client []string) {
-	test := []string{"-m", strconv.Itoa(p.size())}
+	test := []string{"-m", strconv.Itoa(bulkSize(p.UDP, p.Size))}
 	if p.UDP {
 		return netperf(w, "UDP_STREAM", append(test, "-R", "1"), netperfStreamKeys)
 	}
 	return netperf(w, "TCP_STREAM", append(test, "-K", or(p.CC, defaultCC)), netperfStreamKeys+",LOCAL_TRANSPORT_RETRANS,LOCAL_CONG_CONTROL")
 }
 
-// Commands implements Probe.
 func (p NetperfRR) Commands(w Window) (server, client []string) {
 	size := strconv.Itoa(or(p.Size, defaultMessage))
 	test := []string{"-r", size + "," + size}
@@ -118,13 +100,6 @@ func netperf(w Window, test string, options []string, keys string) (server, clie
 	return server, append(append(client, options...), "-k", keys)
 }
 
-func (p Netperf) size() int {
-	if p.UDP {
-		return or(p.Size, defaultDatagram)
-	}
-	return or(p.Size, defaultWrite)
-}
-
 // parseNetperf reads KEY=value, and checks that netperf ran the requested test.
 func parseNetperf(b []byte, want map[string]string) (*fields, error) {
 	p := &fields{text: map[string]string{}}
@@ -148,20 +123,26 @@ func parseNetperf(b []byte, want map[string]string) (*fields, error) {
 // packet.rate, sent, delivered and loss. Time is the received bytes divided by their
 // rate: netperf prints it in steps of 10 ms.
 func (p Netperf) Parse(out Output) (Measured, error) {
-	want := map[string]string{"PROTOCOL": "TCP", "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(p.size())}
-	m := Measured{Protocol: "tcp", Found: map[string]string{}}
+	m, err := p.parse(out)
+	return checked("netperf", m, err)
+}
+
+func (p Netperf) parse(out Output) (Measured, error) {
+	size := bulkSize(p.UDP, p.Size)
+	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(size)}
+	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{}}
 	if p.UDP {
-		want["PROTOCOL"], m.Protocol, m.Datagram = "UDP", "udp", p.size()
+		m.Datagram = size
 	} else {
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
 		m.Found["congestion"] = or(p.CC, defaultCC)
 	}
 	f, err := parseNetperf(out.Client, want)
 	if err != nil {
-		return Measured{}, fmt.Errorf("netperf: %w", err)
+		return m, err
 	}
 	// The end of the test interrupts a send; the receiver counts part of it.
-	t := transfer{slack: float64(p.size()), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(p.size())}
+	t := transfer{slack: float64(size), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(size)}
 	if rate := f.number("REMOTE_RECV_THROUGHPUT"); rate > 0 {
 		t.seconds = t.received * 8 / (rate * 1e6)
 	}
@@ -170,35 +151,33 @@ func (p Netperf) Parse(out Output) (Measured, error) {
 	} else {
 		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: f.number("LOCAL_TRANSPORT_RETRANS")}, t.window()}
 	}
-	if err = f.err; err == nil {
-		err = t.check()
-	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("netperf: %w", err)
-	}
-	return checked("netperf", m)
+	return m, cmp.Or(f.err, t.check())
 }
 
 // Parse reads rtt (s, the median), rtt.p99 (s, when at least ten response times lie
 // above it), rtt.mean (s), transactions (1/s) and window.
 func (p NetperfRR) Parse(out Output) (Measured, error) {
+	m, err := p.parse(out)
+	return checked("netperf", m, err)
+}
+
+func (p NetperfRR) parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
-	want := map[string]string{"PROTOCOL": "TCP", "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
+	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
 		"REQUEST_SIZE": strconv.Itoa(size), "RESPONSE_SIZE": strconv.Itoa(size)}
-	m := Measured{Protocol: "tcp", Found: map[string]string{}}
-	if p.UDP {
-		want["PROTOCOL"], m.Protocol, m.Datagram = "UDP", "udp", size
-	}
+	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{}}
 	switch {
+	case p.UDP:
+		m.Datagram = size
 	case p.Connect: // the connections are gone, and with them their congestion control
 		want["DIRECTION"] = "Connect|Send|Recv"
-	case !p.UDP:
+	default:
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
 		m.Found["congestion"] = or(p.CC, defaultCC)
 	}
 	f, err := parseNetperf(out.Client, want)
 	if err != nil {
-		return Measured{}, fmt.Errorf("netperf: %w", err)
+		return m, err
 	}
 	rate, seconds := f.number("THROUGHPUT"), f.number("ELAPSED_TIME")
 	p50, p99, mean := f.number("P50_LATENCY")/1e6, f.number("P99_LATENCY")/1e6, f.number("MEAN_LATENCY")/1e6
@@ -207,14 +186,11 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 	if err = f.err; err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
 		err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
 	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("netperf: %w", err)
-	}
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: p50}}
 	m.Values = append(m.Values, tails(rate*seconds, p99, 0)...)
 	m.Values = append(m.Values,
 		record.Value{Name: "rtt.mean", Unit: "s", Value: mean},
 		record.Value{Name: "transactions", Unit: "1/s", Value: rate},
 		record.Value{Name: "window", Unit: "s", Value: seconds})
-	return checked("netperf", m)
+	return m, err
 }

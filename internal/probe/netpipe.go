@@ -23,7 +23,6 @@ func (p NetPIPE) Check() error { return p.mpi().Check() }
 
 func (p NetPIPE) mpi() MPI { return MPI{Bandwidth: p.Bandwidth, Size: p.Size} }
 
-// Info describes the probe.
 func (p NetPIPE) Info() Info {
 	i := Info{
 		Title: "TCP message latency (NetPIPE)", Short: "TCP message latency", Unit: "s",
@@ -38,7 +37,6 @@ func (p NetPIPE) Info() Info {
 	return i
 }
 
-// Commands implements Probe.
 func (p NetPIPE) Commands(w Window) (server, client []string) {
 	args := append([]string{"NPtcp", "-P", strconv.Itoa(int(w.Server.Port()))}, netpipeArgs(p.mpi().size())...)
 	return args, append(args[:len(args):len(args)], "-h", address(w.Server.Addr()))

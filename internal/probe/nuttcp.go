@@ -27,19 +27,10 @@ type Nuttcp struct {
 // nuttcpMinUDP is the sequence number that begins its datagrams, bytes.
 const nuttcpMinUDP = 8
 
-// Info describes the probe.
 func (p Nuttcp) Info() Info {
-	i := Info{
-		Title: "TCP stream (nuttcp)", Short: "TCP by nuttcp", Unit: "bit/s", NoWarmup: true,
-		About:    "TCP throughput at the receiver, by nuttcp",
-		Measures: tcpThroughput,
-		Differs:  defaultBulk,
-		Tools:    []facts.ToolInfo{{Program: "nuttcp", Package: "nuttcp", VersionArgs: []string{"-V"}, Version: `nuttcp-(\S+)`}},
-	}
-	if p.UDP {
-		i.Title, i.Short, i.Measures = "UDP stream (nuttcp)", "UDP by nuttcp", udpThroughput
-		i.About, i.Differs = "UDP throughput at the receiver, and loss, by nuttcp", defaultDatagrams
-	}
+	i := streamBy("nuttcp", p.UDP, [2]string{kernelBulk, kernelDatagrams})
+	i.Tools = []facts.ToolInfo{{Program: "nuttcp", Package: "nuttcp", VersionArgs: []string{"-V"}, Version: `nuttcp-(\S+)`}}
+	i.NoWarmup = true
 	return i
 }
 
@@ -48,7 +39,7 @@ func (p Nuttcp) Check() error {
 	if p.Rate > 0 && p.Rate < 1000 {
 		return fmt.Errorf("nuttcp: rate %v is below 1000 bit/s, its unit", float64(p.Rate))
 	}
-	return checkStream("nuttcp", p.UDP, p.size(), nuttcpMinUDP, or(p.Streams, 1))
+	return checkStream("nuttcp", p.UDP, bulkSize(p.UDP, p.Size), nuttcpMinUDP, or(p.Streams, 1))
 }
 
 // Commands implements Probe. The server serves one client, and stays in the
@@ -57,7 +48,7 @@ func (p Nuttcp) Check() error {
 func (p Nuttcp) Commands(w Window) (server, client []string) {
 	server = []string{"nuttcp", "-1", "--nofork", "-P", port(w)}
 	client = []string{"nuttcp", "-P", port(w), "-p", dataPort(w), "-T", wholeSeconds(w.Duration),
-		"-l" + strconv.Itoa(p.size()), "-R" + strconv.Itoa(int(p.Rate/1000)), "-v", "-fparse"}
+		"-l" + strconv.Itoa(bulkSize(p.UDP, p.Size)), "-R" + strconv.Itoa(int(p.Rate/1000)), "-v", "-fparse"}
 	if n := or(p.Streams, 1); n > 1 {
 		client = append(client, "-N"+strconv.Itoa(n))
 	}
@@ -68,13 +59,6 @@ func (p Nuttcp) Commands(w Window) (server, client []string) {
 		server, client = append(server, "-6"), append(client, "-6")
 	}
 	return server, append(client, w.Server.Addr().String())
-}
-
-func (p Nuttcp) size() int {
-	if p.UDP {
-		return or(p.Size, defaultDatagram)
-	}
-	return or(p.Size, defaultWrite)
 }
 
 var (
@@ -105,10 +89,7 @@ func nuttcpSide(b []byte, prefix string) *fields {
 // Time is bytes divided by the rate: nuttcp prints it in steps of 10 ms.
 func (p Nuttcp) Parse(out Output) (Measured, error) {
 	m, err := p.parse(out.Client)
-	if err != nil {
-		return Measured{}, fmt.Errorf("nuttcp: %w", err)
-	}
-	return checked("nuttcp", m)
+	return checked("nuttcp", m, err)
 }
 
 func (p Nuttcp) parse(b []byte) (Measured, error) {
@@ -117,13 +98,9 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		return Measured{}, fmt.Errorf("output %.60q has no transfer", b)
 	}
 	tx, rx := nuttcpSide(b, "nuttcp-t: "), nuttcpSide(b, "nuttcp-r: ")
-	protocol := "tcp"
-	if p.UDP {
-		protocol = "udp"
-	}
-	m := Measured{Protocol: protocol, Found: map[string]string{"tool": "nuttcp " + string(version[1])}}
-	if got := rx.text["mode"]; got != protocol {
-		return m, fmt.Errorf("the receiver measured %q, asked for %q", got, protocol)
+	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{"tool": "nuttcp " + string(version[1])}}
+	if got := rx.text["mode"]; got != m.Protocol {
+		return m, fmt.Errorf("the receiver measured %q, asked for %q", got, m.Protocol)
 	}
 	const mebi = 1 << 20
 	t := transfer{sent: tx.number("megabytes") * mebi, received: rx.number("megabytes") * mebi,
@@ -148,10 +125,10 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		return m, err
 	}
 	if p.UDP {
-		if int(t.size) != p.size() {
-			return m, fmt.Errorf("datagrams of %v bytes, asked for %d", t.size, p.size())
+		if int(t.size) != bulkSize(p.UDP, p.Size) {
+			return m, fmt.Errorf("datagrams of %v bytes, asked for %d", t.size, bulkSize(p.UDP, p.Size))
 		}
-		m.Datagram = p.size()
+		m.Datagram = bulkSize(p.UDP, p.Size)
 		m.Values = t.datagrams(own...)
 		return m, nil
 	}

@@ -14,7 +14,6 @@ type Ping struct {
 	Interval time.Duration `yaml:"interval"` // from one request to the next; default 10 ms
 }
 
-// Info describes the probe.
 func (p Ping) Info() Info {
 	return Info{
 		Title: "Ping", Short: "ping", Unit: "s",
@@ -25,7 +24,6 @@ func (p Ping) Info() Info {
 	}
 }
 
-// Commands implements Probe.
 func (p Ping) Commands(w Window) (server, client []string) {
 	return nil, []string{"weir", "engine", "ping", w.Server.Addr().String(),
 		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(),

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -32,52 +33,32 @@ type QperfRR struct {
 
 var qperfTools = []facts.ToolInfo{{Program: "qperf", Package: "qperf", VersionArgs: []string{"--version"}, Version: `qperf (\S+)`}}
 
-// Info describes the probe.
 func (p Qperf) Info() Info {
-	i := Info{
-		Title: "TCP stream (qperf)", Short: "TCP by qperf", Unit: "bit/s", Tools: qperfTools, NoWarmup: true,
-		About:    "TCP throughput at the receiver, by qperf",
-		Measures: tcpThroughput,
-		Differs:  defaultBulk,
-	}
-	if p.UDP {
-		i.Title, i.Short, i.Measures = "UDP stream (qperf)", "UDP by qperf", udpThroughput
-		i.About, i.Differs = "UDP throughput at the receiver, by qperf", defaultDatagrams
-	}
+	i := streamBy("qperf", p.UDP, [2]string{kernelBulk, kernelDatagrams})
+	i.Tools, i.NoWarmup = qperfTools, true
 	return i
 }
 
-// Info describes the probe.
 func (p QperfRR) Info() Info {
-	i := Info{
-		Title: "TCP request/response (qperf)", Short: "TCP response time by qperf", Unit: "s", Tools: qperfTools, NoWarmup: true,
-		About:    "TCP response time, by qperf",
-		Measures: tcpResponse,
-		Differs:  "mean instead of median: slow responses raise it; qperf prints half the round trip, which weir doubles; no warm-up",
-	}
-	if p.UDP {
-		i.Title, i.Short, i.Measures = "UDP request/response (qperf)", "UDP response time by qperf", udpResponse
-		i.About = "UDP response time, by qperf"
-	}
+	i := responseBy("qperf", p.UDP, "mean instead of median: slow responses raise it; qperf prints half the round trip, which weir doubles; no warm-up")
+	i.Tools, i.NoWarmup = qperfTools, true
 	return i
 }
 
 // Check returns an error that names the option and its bound.
-func (p Qperf) Check() error { return checkStream("qperf", p.UDP, p.size(), 1, 1) }
+func (p Qperf) Check() error { return checkStream("qperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
 
 // Check returns an error that names the option and its bound.
 func (p QperfRR) Check() error {
 	return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
 }
 
-// Commands implements Probe.
 func (p Qperf) Commands(w Window) (server, client []string) {
-	return qperf(w, p.test(), p.size())
+	return qperf(w, protocol(p.UDP)+"_bw", bulkSize(p.UDP, p.Size))
 }
 
-// Commands implements Probe.
 func (p QperfRR) Commands(w Window) (server, client []string) {
-	return qperf(w, p.test(), or(p.Size, defaultMessage))
+	return qperf(w, protocol(p.UDP)+"_lat", or(p.Size, defaultMessage))
 }
 
 // qperf prints single units (-uu) with enough digits (-e), by local and remote end
@@ -86,27 +67,6 @@ func qperf(w Window, test string, size int) (server, client []string) {
 	server = []string{"qperf", "-lp", port(w)}
 	return server, []string{"qperf", "-lp", port(w), "-ip", dataPort(w), "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size),
 		"-uu", "-e", "9", "-un", "-vvs", "-vvt", "-vu", w.Server.Addr().String(), test}
-}
-
-func (p Qperf) test() string {
-	if p.UDP {
-		return "udp_bw"
-	}
-	return "tcp_bw"
-}
-
-func (p QperfRR) test() string {
-	if p.UDP {
-		return "udp_lat"
-	}
-	return "tcp_lat"
-}
-
-func (p Qperf) size() int {
-	if p.UDP {
-		return or(p.Size, defaultDatagram)
-	}
-	return or(p.Size, defaultWrite)
 }
 
 var qperfLineRE = regexp.MustCompile(`(?m)^ +(\w+) += +(\S+) ?(\S*) *$`)
@@ -140,49 +100,53 @@ func parseQperf(b []byte, test string, size int) (*fields, error) {
 // Parse reads throughput (received), window; for UDP also packet.rate, sent,
 // delivered and loss.
 func (p Qperf) Parse(out Output) (Measured, error) {
-	f, err := parseQperf(out.Client, p.test(), p.size())
+	m, err := p.parse(out)
+	return checked("qperf", m, err)
+}
+
+func (p Qperf) parse(out Output) (Measured, error) {
+	size := bulkSize(p.UDP, p.Size)
+	m := Measured{Protocol: protocol(p.UDP)}
+	f, err := parseQperf(out.Client, m.Protocol+"_bw", size)
 	if err != nil {
-		return Measured{}, fmt.Errorf("qperf: %w", err)
+		return m, err
 	}
 	// The end of the test interrupts a send; the sender does not count it.
-	t := transfer{slack: float64(p.size()), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
-		seconds: f.number("rem_real_time") / 1e9, size: float64(p.size())}
-	if err = f.err; err == nil {
-		err = t.check()
-	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("qperf: %w", err)
-	}
+	t := transfer{slack: float64(size), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
+		seconds: f.number("rem_real_time") / 1e9, size: float64(size)}
 	if p.UDP {
-		return checked("qperf", Measured{Protocol: "udp", Datagram: p.size(), Values: t.datagrams()})
+		m.Datagram, m.Values = size, t.datagrams()
+	} else {
+		m.Found, m.Values = map[string]string{"congestion": kernelCC}, []record.Value{t.throughput(), t.window()}
 	}
-	return checked("qperf", Measured{Protocol: "tcp", Found: map[string]string{"congestion": kernelCC},
-		Values: []record.Value{t.throughput(), t.window()}})
+	return m, cmp.Or(f.err, t.check())
 }
 
 // Parse reads rtt.mean (s), transactions (1/s) and window.
 func (p QperfRR) Parse(out Output) (Measured, error) {
+	m, err := p.parse(out)
+	return checked("qperf", m, err)
+}
+
+func (p QperfRR) parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
-	f, err := parseQperf(out.Client, p.test(), size)
+	f, err := parseQperf(out.Client, protocol(p.UDP)+"_lat", size)
 	if err != nil {
-		return Measured{}, fmt.Errorf("qperf: %w", err)
+		return Measured{}, err
 	}
 	latency, n, seconds := f.number("latency")/1e9, f.number("loc_recv_msgs"), f.number("loc_real_time")/1e9
 	// Transactions of the mean time fill the window, within 2 % for the first and the last.
 	if err = f.err; err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
 		err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
 	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("qperf: %w", err)
-	}
-	m := Measured{Protocol: "tcp", Found: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
+	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: 2 * latency},
 		{Name: "transactions", Unit: "1/s", Value: n / seconds},
 		{Name: "window", Unit: "s", Value: seconds}}}
 	if p.UDP {
-		m.Protocol, m.Datagram = "udp", size
+		m.Datagram = size
 	} else {
 		m.Found["congestion"] = kernelCC
 	}
-	return checked("qperf", m)
+	return m, err
 }

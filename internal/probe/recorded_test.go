@@ -225,7 +225,7 @@ func TestRecordedDamaged(t *testing.T) {
 		{"iperf", "2.1.8-tcp", true, ` sec  `, ` sec  9`, "bytes were received and only"},
 		{"iperf", "2.1.8-tcp", true, `bits/sec`, `nan/sec`, "the server reported 0 of 1 streams"},
 		{"iperf", "2.1.8-tcp", false, `set to cubic`, `set to bbr`, `congestion control was not set to "cubic"`},
-		{"iperf", "2.1.8-udp", false, `Sending 1470`, `Sending 1400`, "does not say that datagrams were of 1470 bytes"},
+		{"iperf", "2.1.8-udp", false, `Sending 1470`, `Sending 1400`, "does not confirm datagrams of 1470 bytes"},
 		{"iperf", "2.1.8-udp", true, ` ms `, ` furlongs `, "reported no jitter"},
 		{"iperf", "2.1.8-bounceback", false, ` rps`, `0 rps`, "do not fit"},
 		{"nuttcp", "6.1.2-tcp", false, "nuttcp-r: megabytes=", "nuttcp-r: megabytes=9", "bytes were received and only"},

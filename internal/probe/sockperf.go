@@ -35,29 +35,22 @@ const (
 	sockperfEvery = 100    // requests per reply: the tool's own default
 )
 
-// sockperfInfo is what both modes share. sockperf warms up by itself, for a time of its
+// sockperfInfo adds what both modes share. sockperf warms up by itself, for a time of its
 // own; and before that it calibrates the CPU's time stamp counter, for some two seconds.
-var sockperfInfo = Info{Unit: "s", NoWarmup: true, StartsLate: true,
-	Tools: []facts.ToolInfo{{Program: "sockperf", Package: "sockperf", VersionArgs: []string{"--version"}, Version: `version (\S+)`}}}
-
-// Info describes the probe.
-func (p SockperfRR) Info() Info {
-	i := sockperfInfo
-	i.Title, i.Short, i.Measures = "UDP request/response (sockperf)", "UDP response time by sockperf", udpResponse
-	i.About = "UDP or TCP response time, by sockperf's ping-pong"
-	i.Differs = "median; sockperf prints half the round trip, which weir doubles; excludes the first 400 ms and the last 50 ms of its run"
-	if p.TCP {
-		i.Title, i.Short, i.Measures = "TCP request/response (sockperf)", "TCP response time by sockperf", tcpResponse
-	}
+func sockperfInfo(i Info) Info {
+	i.Tools = []facts.ToolInfo{{Program: "sockperf", Package: "sockperf", VersionArgs: []string{"--version"}, Version: `version (\S+)`}}
+	i.Unit, i.NoWarmup, i.StartsLate = "s", true, true
 	return i
 }
 
-// Info describes the probe.
+func (p SockperfRR) Info() Info {
+	return sockperfInfo(responseBy("sockperf", !p.TCP,
+		"median; sockperf prints half the round trip, which weir doubles; excludes the first 400 ms and the last 50 ms of its run"))
+}
+
 func (p SockperfLoad) Info() Info {
-	i := sockperfInfo
-	i.Title, i.Short = "Requests under load (sockperf)", "response time under load by sockperf"
-	i.About = "response time at a request rate of which few are answered, by sockperf's under-load"
-	return i
+	return sockperfInfo(Info{Title: "Requests under load (sockperf)", Short: "response time under load by sockperf",
+		About: "response time at a request rate of which few are answered, by sockperf's under-load"})
 }
 
 // Check returns an error that names the option and its bound.
@@ -73,12 +66,10 @@ func (p SockperfLoad) Check() error {
 	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, maxUDP, 1)
 }
 
-// Commands implements Probe.
 func (p SockperfRR) Commands(w Window) (server, client []string) {
 	return sockperf(w, "ping-pong", p.TCP, or(p.Size, defaultMessage))
 }
 
-// Commands implements Probe.
 func (p SockperfLoad) Commands(w Window) (server, client []string) {
 	server, client = sockperf(w, "under-load", p.TCP, or(p.Size, defaultMessage))
 	return server, append(client, "--mps", strconv.Itoa(or(p.Rate, sockperfRate)), "--reply-every", strconv.Itoa(sockperfEvery))
@@ -172,5 +163,5 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 		record.Value{Name: "transactions", Unit: "1/s", Value: n / seconds},
 		record.Value{Name: "loss", Unit: "1", Value: dropped / max(sent, 1)},
 		record.Value{Name: "window", Unit: "s", Value: seconds})
-	return checked("sockperf", m)
+	return checked("sockperf", m, nil)
 }

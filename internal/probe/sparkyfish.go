@@ -18,7 +18,6 @@ import (
 // on a terminal of at least 60 × 24 and waits for a key; its server writes a log.
 type Sparkyfish struct{}
 
-// Info describes the probe.
 func (Sparkyfish) Info() Info {
 	const (
 		source = "of sparkyfish (no package has it: build it, github.com/chrissnell/sparkyfish)"

@@ -7,7 +7,6 @@ type TCPCRR struct {
 	CC   string `yaml:"cc"`   // congestion control; default cubic
 }
 
-// Info describes the probe.
 func (p TCPCRR) Info() Info {
 	return Info{
 		Title: "TCP connect/request/response", Short: "TCP connect time", Unit: "s", DeliveryUnit: "1/s",
@@ -23,7 +22,6 @@ func (p TCPCRR) Check() error {
 	return within("tcp-crr", or(p.Size, defaultMessage), minRequest, maxMessage, 1)
 }
 
-// Commands implements Probe.
 func (p TCPCRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-crr", or(p.Size, defaultMessage), "--cc", or(p.CC, defaultCC))
 }

@@ -13,7 +13,6 @@ type TCPRR struct {
 	Inflight int    `yaml:"inflight"` // requests that are outstanding at once; default 1
 }
 
-// Info describes the probe.
 func (p TCPRR) Info() Info {
 	return Info{
 		Title: "TCP request/response", Short: "TCP response time", Unit: "s", DeliveryUnit: "1/s",
@@ -33,7 +32,6 @@ func (p TCPRR) Check() error {
 	return within("tcp-rr", size, 1, maxMessage, inflight)
 }
 
-// Commands implements Probe.
 func (p TCPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)), "--cc", or(p.CC, defaultCC))...)
 }

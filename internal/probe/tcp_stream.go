@@ -19,7 +19,6 @@ type TCPStream struct {
 	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
 }
 
-// Info describes the probe.
 func (p TCPStream) Info() Info {
 	return Info{
 		Title: "TCP stream", Short: "TCP", Unit: "bit/s", DeliveryUnit: "bit/s",
@@ -51,13 +50,11 @@ func (p TCPStream) Pace(rate float64) (Probe, error) {
 	return &p, p.Check()
 }
 
-// Capacity implements Pacer.
 func (p TCPStream) Capacity() (by Probe, kind string, err error) {
 	by, err = p.Pace(0) // it may have a rate of its own
 	return by, "flat out", err
 }
 
-// Commands implements Probe.
 func (p TCPStream) Commands(w Window) (server, client []string) {
 	flags := []string{"--streams", strconv.Itoa(or(p.Streams, 1)), "--cc", or(p.CC, defaultCC), "--dscp", strconv.Itoa(p.DSCP)}
 	if p.Rate > 0 {

@@ -34,7 +34,6 @@ const (
 	searchTakes = 3 * time.Second
 )
 
-// Info describes the probe.
 func (p UDPCapacity) Info() Info {
 	return Info{
 		Title: "UDP capacity", Short: "UDP capacity", Unit: "packet/s", Takes: searchTakes, AtMost: searchTime,
@@ -77,7 +76,6 @@ func (p UDPCapacity) Check() error {
 	return p.path().check()
 }
 
-// Commands implements Probe.
 func (p UDPCapacity) Commands(w Window) (server, client []string) {
 	ratio, _ := p.ratio() // Check has reported an error
 	w.Duration = max(w.Duration, searchTime)

@@ -14,7 +14,6 @@ type UDPOpen struct {
 	Spin bool `yaml:"spin"` // both ends poll, each on its own CPU, instead of being woken up
 }
 
-// Info describes the probe.
 func (p UDPOpen) Info() Info {
 	return Info{
 		Title: "UDP requests at a fixed rate", Short: "UDP response time at a fixed rate", Unit: "s", DeliveryUnit: "1/s",
@@ -31,7 +30,6 @@ func (p UDPOpen) Check() error {
 	return within("udp-open", or(p.Size, defaultMessage), minRequest, maxRequest, 1)
 }
 
-// Commands implements Probe.
 func (p UDPOpen) Commands(w Window) (server, client []string) {
 	return engineRun(w, "udp-open", or(p.Size, defaultMessage), loop(p.Spin, "--rate", strconv.Itoa(or(p.Rate, defaultRequests)))...)
 }

@@ -12,7 +12,6 @@ type UDPRate struct {
 	polls bool // its receiver polls although the stream is paced; see Pacer
 }
 
-// Info describes the probe.
 func (p UDPRate) Info() Info {
 	return Info{
 		Title: "UDP packet rate", Short: "UDP packet rate", Unit: "packet/s", DeliveryUnit: "packet/s",
@@ -34,10 +33,8 @@ func (p UDPRate) Pace(rate float64) (Probe, error) {
 	return &p, nil
 }
 
-// Capacity implements Pacer.
 func (p UDPRate) Capacity() (by Probe, kind string, err error) { return p.path().capacity() }
 
-// Commands implements Probe.
 func (p UDPRate) Commands(w Window) (server, client []string) {
 	return p.path().commands(w, p.Rate, p.polls)
 }

@@ -9,7 +9,6 @@ type UDPRR struct {
 	Inflight int  `yaml:"inflight"` // requests that are outstanding at once; default 1
 }
 
-// Info describes the probe.
 func (p UDPRR) Info() Info {
 	return Info{
 		Title: "UDP request/response", Short: "UDP response time", Unit: "s", DeliveryUnit: "1/s",
@@ -25,7 +24,6 @@ func (p UDPRR) Check() error {
 	return within("udp-rr", or(p.Size, defaultMessage), minRequest, maxRequest, or(p.Inflight, 1))
 }
 
-// Commands implements Probe.
 func (p UDPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "udp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)))...)
 }

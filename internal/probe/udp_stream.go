@@ -20,7 +20,6 @@ type UDPStream struct {
 	polls bool // its receiver polls although the stream is paced; see Pacer
 }
 
-// Info describes the probe.
 func (p UDPStream) Info() Info {
 	i := Info{
 		Title: "UDP stream", Short: "UDP", Unit: "bit/s", DeliveryUnit: "bit/s",
@@ -88,7 +87,6 @@ func (p UDPStream) Pace(rate float64) (Probe, error) {
 	return &p, nil
 }
 
-// Capacity implements Pacer.
 func (p UDPStream) Capacity() (by Probe, kind string, err error) {
 	if p.Packets > 0 {
 		return nil, "", errors.New("packets: a share of what the path carries needs datagrams of one size on all paths: give size instead")
@@ -96,7 +94,6 @@ func (p UDPStream) Capacity() (by Probe, kind string, err error) {
 	return p.path(Window{}).capacity()
 }
 
-// Commands implements Probe.
 func (p UDPStream) Commands(w Window) (server, client []string) {
 	return p.path(w).commands(w, p.Rate, p.polls)
 }
