@@ -19,8 +19,10 @@ const module = "github.com/weir-bench/weir/"
 var layers = [][]string{
 	// Data, and what stands alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "studies"},
+	// What a machine is and has.
+	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
+	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/hostns"},
 	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni"},
 	// Effects and their orchestration.
 	{"internal/target/vm"},

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -113,104 +115,55 @@ const auto, veth = network.DatapathAuto, network.InterfaceVeth
 // vmMemory of each virtual machine, bytes.
 const vmMemory = 256 << 20
 
-// A Probe is an entry of the list of probes.
+// A Probe is an entry of the list of probes. All the rest is the probe's own Info.
 type Probe struct {
-	New   func() probe.Probe // a fresh probe that holds its defaults
-	About string
-	// Measures groups the probes that should find the same, when they are asked for
-	// the same sizes; empty where there is no other.
-	Measures string
-	// Differs says why its number may still be another one. System calls are as
-	// strace(1) counted them, of the versions in internal/probe/testdata.
-	Differs string
+	New func() probe.Probe // a fresh probe that holds its defaults
 }
-
-// What several tools measure.
-const (
-	tcpThroughput = "TCP throughput"
-	udpThroughput = "UDP throughput"
-	tcpResponse   = "TCP response time"
-	udpResponse   = "UDP response time"
-	connectTime   = "TCP connect and response time"
-	echoTime      = "ICMP echo time"
-	mpiTime       = "MPI message time"
-	mpiBandwidth  = "MPI bandwidth"
-)
 
 // Probes are by the name that a study uses.
 var Probes = map[string]Probe{
-	"tcp-stream": {func() probe.Probe { return &probe.TCPStream{} }, "TCP throughput that arrived (native)", tcpThroughput,
-		"counts what the receiver copied within the window, after a warm-up; a thread per end blocks in write and read"},
-	"udp-stream": {func() probe.Probe { return &probe.UDPStream{} }, "UDP throughput at a datagram size, with the ladder of losses (native)", udpThroughput,
-		"one sendto per datagram, no pacing; the receiver takes many per call (recvmmsg) and has a large buffer, so it loses less than others"},
-	"udp-gso":      {func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }, "UDP throughput with UDP_SEGMENT and UDP_GRO: many datagrams per pass through the kernel (native)", "", ""},
-	"udp-rate":     {func() probe.Probe { return &probe.UDPRate{} }, "UDP packets per second, small packets (native)", "", ""},
-	"udp-capacity": {func() probe.Probe { return &probe.UDPCapacity{} }, "UDP packets per second of which no more than a bound is lost: PDR, or NDR, by search (native)", "", ""},
-	"tcp-rr": {func() probe.Probe { return &probe.TCPRR{} }, "TCP request and response time (native)", tcpResponse,
-		"median; blocking calls, so the time holds the wake-up of both ends"},
-	"udp-rr": {func() probe.Probe { return &probe.UDPRR{} }, "UDP request and response time, and what it consists of (native)", udpResponse,
-		"median; blocking calls, so the time holds the wake-up of both ends"},
-	"udp-open": {func() probe.Probe { return &probe.UDPOpen{} }, "UDP response time at a fixed rate of requests, without coordinated omission (native)", "", ""},
-	"tcp-crr": {func() probe.Probe { return &probe.TCPCRR{} }, "time to connect, ask and be answered over TCP (native)", connectTime,
-		"median, from the call of connect to the reply"},
-	"ping": {func() probe.Probe { return &probe.Ping{} }, "ICMP echo time (native)", echoTime,
-		"median, after a warm-up"},
+	"tcp-stream":   {New: func() probe.Probe { return &probe.TCPStream{} }},
+	"udp-stream":   {New: func() probe.Probe { return &probe.UDPStream{} }},
+	"udp-gso":      {New: func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }},
+	"udp-rate":     {New: func() probe.Probe { return &probe.UDPRate{} }},
+	"udp-capacity": {New: func() probe.Probe { return &probe.UDPCapacity{} }},
+	"tcp-rr":       {New: func() probe.Probe { return &probe.TCPRR{} }},
+	"udp-rr":       {New: func() probe.Probe { return &probe.UDPRR{} }},
+	"udp-open":     {New: func() probe.Probe { return &probe.UDPOpen{} }},
+	"tcp-crr":      {New: func() probe.Probe { return &probe.TCPCRR{} }},
+	"ping":         {New: func() probe.Probe { return &probe.Ping{} }},
 
-	"iperf3-tcp": {func() probe.Probe { return &probe.Iperf3{} }, "TCP throughput that arrived, by iperf3", tcpThroughput,
-		"waits in select: before every read, and after every ten writes; the warm-up is left out"},
-	"iperf3-udp": {func() probe.Probe { return &probe.Iperf3{UDP: true} }, "UDP throughput that arrived, by iperf3", udpThroughput,
-		"one write per datagram and a select for every ten; a select and a read for each that is received; a socket buffer of the kernel's default size; the warm-up is left out"},
-	"iperf2-tcp": {func() probe.Probe { return &probe.Iperf2{} }, "TCP throughput that arrived, by iperf 2", tcpThroughput,
-		"a thread per end blocks in write and read; counts from the first byte to the last, with the slow start of the connection"},
-	"iperf2-udp": {func() probe.Probe { return &probe.Iperf2{UDP: true} }, "UDP throughput that arrived, jitter, loss and reordering, by iperf 2", udpThroughput,
-		"one write and one recvmsg per datagram, with a stamp of the kernel for each; a socket buffer of the kernel's default size; no warm-up"},
-	"iperf2-bounceback": {func() probe.Probe { return &probe.Iperf2Bounceback{} }, "TCP response time, by iperf 2.1.8 or later", tcpResponse,
-		"mean, not median: slow responses raise it; TCP_NODELAY and TCP_QUICKACK are set; no warm-up"},
-	"nuttcp-tcp": {func() probe.Probe { return &probe.Nuttcp{} }, "TCP throughput that arrived, by nuttcp", tcpThroughput,
-		"uses the kernel's default congestion control, for it has no option; a process per end blocks in write and read; counts the slow start"},
-	"nuttcp-udp": {func() probe.Probe { return &probe.Nuttcp{UDP: true} }, "UDP throughput that arrived, and loss, by nuttcp", udpThroughput,
-		"one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
-	"sockperf-rr": {func() probe.Probe { return &probe.SockperfRR{} }, "response time over UDP or TCP, by sockperf's ping-pong", udpResponse,
-		"median; prints half of the round trip, which is doubled; leaves out the first 400 ms and the last 50 ms of its run"},
-	"sockperf-load": {func() probe.Probe { return &probe.SockperfLoad{} }, "response time under a rate of requests of which few are answered, by sockperf's under-load", "", ""},
-	"qperf-tcp": {func() probe.Probe { return &probe.Qperf{} }, "TCP throughput that arrived, by qperf", tcpThroughput,
-		"uses the kernel's default congestion control, for it has no option; a process per end blocks in write and read; counts the slow start"},
-	"qperf-udp": {func() probe.Probe { return &probe.Qperf{UDP: true} }, "UDP throughput that arrived, by qperf", udpThroughput,
-		"one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
-	"qperf-tcp-rr": {func() probe.Probe { return &probe.QperfRR{} }, "TCP response time, by qperf", tcpResponse,
-		"mean, not median: slow responses raise it; prints half of the round trip, which is doubled; no warm-up"},
-	"qperf-udp-rr": {func() probe.Probe { return &probe.QperfRR{UDP: true} }, "UDP response time, by qperf", udpResponse,
-		"mean, not median: slow responses raise it; prints half of the round trip, which is doubled; no warm-up"},
-	"netperf-tcp": {func() probe.Probe { return &probe.Netperf{} }, "TCP throughput that arrived, by netperf", tcpThroughput,
-		"a process per end blocks in send and recv; counts the slow start"},
-	"netperf-udp": {func() probe.Probe { return &probe.Netperf{UDP: true} }, "UDP throughput that arrived, by netperf", udpThroughput,
-		"one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"},
-	"netperf-tcp-rr": {func() probe.Probe { return &probe.NetperfRR{} }, "TCP response time, by netperf", tcpResponse,
-		"median, in steps of 1 µs; no warm-up"},
-	"netperf-udp-rr": {func() probe.Probe { return &probe.NetperfRR{UDP: true} }, "UDP response time, by netperf", udpResponse,
-		"median, in steps of 1 µs; no warm-up"},
-	"netperf-crr": {func() probe.Probe { return &probe.NetperfRR{Connect: true} }, "time to connect, ask and be answered over TCP, by netperf", connectTime,
-		"median, in steps of 1 µs; no warm-up"},
-	"fping": {func() probe.Probe { return &probe.Fping{} }, "ICMP echo time, by fping", echoTime,
-		"median, in steps of 1 µs; the first request may wait for neighbour discovery; no warm-up"},
+	"iperf3-tcp":        {New: func() probe.Probe { return &probe.Iperf3{} }},
+	"iperf3-udp":        {New: func() probe.Probe { return &probe.Iperf3{UDP: true} }},
+	"iperf2-tcp":        {New: func() probe.Probe { return &probe.Iperf2{} }},
+	"iperf2-udp":        {New: func() probe.Probe { return &probe.Iperf2{UDP: true} }},
+	"iperf2-bounceback": {New: func() probe.Probe { return &probe.Iperf2Bounceback{} }},
+	"nuttcp-tcp":        {New: func() probe.Probe { return &probe.Nuttcp{} }},
+	"nuttcp-udp":        {New: func() probe.Probe { return &probe.Nuttcp{UDP: true} }},
+	"sockperf-rr":       {New: func() probe.Probe { return &probe.SockperfRR{} }},
+	"sockperf-load":     {New: func() probe.Probe { return &probe.SockperfLoad{} }},
+	"qperf-tcp":         {New: func() probe.Probe { return &probe.Qperf{} }},
+	"qperf-udp":         {New: func() probe.Probe { return &probe.Qperf{UDP: true} }},
+	"qperf-tcp-rr":      {New: func() probe.Probe { return &probe.QperfRR{} }},
+	"qperf-udp-rr":      {New: func() probe.Probe { return &probe.QperfRR{UDP: true} }},
+	"netperf-tcp":       {New: func() probe.Probe { return &probe.Netperf{} }},
+	"netperf-udp":       {New: func() probe.Probe { return &probe.Netperf{UDP: true} }},
+	"netperf-tcp-rr":    {New: func() probe.Probe { return &probe.NetperfRR{} }},
+	"netperf-udp-rr":    {New: func() probe.Probe { return &probe.NetperfRR{UDP: true} }},
+	"netperf-crr":       {New: func() probe.Probe { return &probe.NetperfRR{Connect: true} }},
+	"fping":             {New: func() probe.Probe { return &probe.Fping{} }},
 
-	"mpi-latency": {func() probe.Probe { return &probe.MPI{} }, "half a round trip of an MPI message, by NetPIPE over Open MPI", mpiTime,
-		"the best of three trials"},
-	"mpi-bandwidth": {func() probe.Probe { return &probe.MPI{Bandwidth: true} }, "bandwidth of large MPI messages, by NetPIPE over Open MPI", mpiBandwidth,
-		"one message at a time, there and back; the best of three trials"},
-	"mpich-latency":   {func() probe.Probe { return &probe.MPI{MPI: "mpich"} }, "half a round trip of an MPI message, by NetPIPE over MPICH", "", ""},
-	"mpich-bandwidth": {func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} }, "bandwidth of large MPI messages, by NetPIPE over MPICH", "", ""},
-	"mpi4py-latency": {func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} }, "half a round trip of an MPI message, by mpi4py over Open MPI", mpiTime,
-		"mean, not the best: slow messages raise it; each one passes through Python"},
-	"mpi4py-bandwidth": {func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} }, "bandwidth of large MPI messages, by mpi4py over Open MPI", mpiBandwidth,
-		"one message at a time, there and back, through Python; mean"},
-	"osu-latency": {func() probe.Probe { return &probe.MPI{Tool: "osu"} }, "half a round trip of an MPI message, by osu_latency over Open MPI", mpiTime,
-		"mean, not the best: slow messages raise it; a warm-up of its own is left out"},
-	"osu-bandwidth": {func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} }, "bandwidth of MPI messages, 64 under way, by osu_bw over Open MPI", mpiBandwidth,
-		"64 messages under way, one way, so that it finds more than the others; mean"},
-	"netpipe-tcp": {func() probe.Probe { return &probe.NetPIPE{} }, "half a round trip of a message over plain TCP, by NetPIPE", "", ""},
+	"mpi-latency":      {New: func() probe.Probe { return &probe.MPI{} }},
+	"mpi-bandwidth":    {New: func() probe.Probe { return &probe.MPI{Bandwidth: true} }},
+	"mpich-latency":    {New: func() probe.Probe { return &probe.MPI{MPI: "mpich"} }},
+	"mpich-bandwidth":  {New: func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} }},
+	"mpi4py-latency":   {New: func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} }},
+	"mpi4py-bandwidth": {New: func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} }},
+	"osu-latency":      {New: func() probe.Probe { return &probe.MPI{Tool: "osu"} }},
+	"osu-bandwidth":    {New: func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} }},
+	"netpipe-tcp":      {New: func() probe.Probe { return &probe.NetPIPE{} }},
 
-	"sparkyfish": {func() probe.Probe { return &probe.Sparkyfish{} }, "TCP throughput both ways and time of an echo, by sparkyfish; takes 24 s", "", ""},
+	"sparkyfish": {New: func() probe.Probe { return &probe.Sparkyfish{} }},
 }
 
 // FindNetwork returns an entry, or an error that lists the names.
@@ -243,26 +196,29 @@ func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	return s
 }
 
-// Programs lists the programs that probes run and that networks consist of, and
-// that are not this one, sorted.
-func Programs() []string {
-	found := map[string]bool{}
+// plan is the network on the hosts that it takes by default.
+func (n Network) plan() (p plan.Plan, err error) {
+	d := n.New()
+	t, err := topo.New(n.Spec(d, topo.Spec{}))
+	if err != nil {
+		return p, err
+	}
+	return d.Plan(t)
+}
+
+// Tools lists the programs that probes and networks need besides weir, by name.
+func Tools() []facts.ToolInfo {
+	found := map[string]facts.ToolInfo{}
 	for _, n := range Networks {
-		d := n.New()
-		t, err := topo.New(n.Spec(d, topo.Spec{}))
-		if err != nil {
-			continue // a test builds each of them so
-		}
-		if p, err := d.Plan(t); err == nil {
-			for _, name := range p.Programs() {
-				found[name] = true
-			}
+		p, _ := n.plan() // a test builds each of them
+		for _, name := range p.Programs() {
+			found[name] = facts.Lookup(name)
 		}
 	}
 	for _, p := range Probes {
-		for _, name := range probe.Programs(p.New()) {
-			found[name] = true
+		for _, t := range p.New().Info().Tools {
+			found[t.Program] = t
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return slices.SortedFunc(maps.Values(found), func(a, b facts.ToolInfo) int { return strings.Compare(a.Program, b.Program) })
 }

@@ -39,8 +39,9 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// Every probe has command lines as it is, and says where to look for a server.
+// Every probe has command lines with its defaults, and describes itself.
 func TestProbes(t *testing.T) {
+	titles := map[string]string{}
 	for _, name := range Names(Probes) {
 		p, err := FindProbe(name)
 		if err != nil {
@@ -49,10 +50,25 @@ func TestProbes(t *testing.T) {
 		if _, client := p.New().Commands(probe.Window{Duration: time.Second}); len(client) == 0 {
 			t.Errorf("%s has no client", name)
 		}
+		i := p.New().Info()
+		if i.Title == "" || i.Short == "" || i.About == "" || i.Unit == "" || (i.Differs != "") != (i.Measures != "") || i.Takes > i.AtMost {
+			t.Errorf("%s does not describe itself: %+v", name, i)
+		}
+		if titles[i.Title] != "" {
+			t.Errorf("%s has the title of %s, %q", name, titles[i.Title], i.Title)
+		}
+		titles[i.Title] = name
 		fresh(t, name, p.New(), p.New())
 	}
-	if got := Programs(); !slices.Contains(got, "iperf3") || !slices.Contains(got, "ovs-vswitchd") || slices.Contains(got, "weir") {
-		t.Errorf("programs are %v: want iperf3 and ovs-vswitchd among them and not weir", got)
+	var programs []string
+	for _, tool := range Tools() {
+		programs = append(programs, tool.Program)
+		if tool.Package == "" {
+			t.Errorf("%s: no package: nobody can install it", tool.Program)
+		}
+	}
+	if !slices.Contains(programs, "iperf3") || !slices.Contains(programs, "ovs-vswitchd") || slices.Contains(programs, "weir") {
+		t.Errorf("programs are %v: want iperf3 and ovs-vswitchd among them and not weir", programs)
 	}
 }
 
@@ -191,7 +207,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"level", "networks: [host]\nprobes: [ping]\nfactors: {offload: [maybe]}", `condition offload: level "maybe" is unknown`},
 		{"level of a load", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [udp-rate@0%]", `s.yaml:4: condition load: "udp-rate@0%": the share`},
 		{"load that is none", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [iperf3-tcp]", `s.yaml:4: condition load: iperf3-tcp cannot be a load`},
-		{"load without a rate", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [tcp-rr@5%]", `s.yaml:4: condition load: "tcp-rr@5%": it cannot be held to a rate`},
+		{"load without a rate", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [tcp-rr@5%]", `s.yaml:4: condition load: "tcp-rr@5%": TCP request/response cannot be held to a rate; use one of tcp-stream, udp-gso, udp-rate, udp-stream`},
 		{"stress", "networks: [host]\nprobes: [ping]\nfactors:\n  stress: [lots]", `s.yaml:4: condition stress: "lots" is none of 0`},
 		{"clients", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [0]", `s.yaml:4: condition clients: "0" is no number of clients from 1 to`},
 		{"clients of a tool", "networks: [host]\nprobes: [iperf3-tcp]\nhosts: 9\nfactors:\n  clients: [1]", `s.yaml:5: condition clients: iperf3-tcp cannot have several clients: only the native probes with a server can`},

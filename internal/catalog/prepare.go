@@ -143,8 +143,12 @@ func (p *Prepared) checkLoad(level string) error {
 	}
 	pr, err := p.Load(l.Probe)
 	if err == nil && l.Share > 0 {
-		if _, err = probe.Pace(pr, maxShareRate); err != nil {
-			err = fmt.Errorf("%q: %w", level, err)
+		var pacer probe.Pacer
+		if pacer, err = probe.AsPacer(pr); err == nil {
+			_, err = pacer.Pace(maxShareRate)
+		}
+		if err != nil {
+			err = fmt.Errorf("%q: %w; use one of %s", level, err, strings.Join(pacers(), ", "))
 		}
 	}
 	if err != nil {
@@ -153,8 +157,13 @@ func (p *Prepared) checkLoad(level string) error {
 	return nil
 }
 
-// maxShareRate is a rate that every probe which can be paced takes.
+// maxShareRate is a rate that every Pacer accepts.
 const maxShareRate = 1e9
+
+// pacers are the probes that can be a load at a share of what a path carries.
+func pacers() []string {
+	return slices.DeleteFunc(Names(Probes), func(n string) bool { _, err := probe.AsPacer(Probes[n].New()); return err != nil })
+}
 
 // Load makes the probe that a load calls name: that of the study with its options,
 // or that of the catalog.
@@ -167,7 +176,7 @@ func (p *Prepared) Load(name string) (pr probe.Probe, err error) {
 			pr = e.New()
 		}
 	}
-	if err == nil && probe.DeliveryUnit(pr) == "" {
+	if err == nil && pr.Info().DeliveryUnit == "" {
 		err = fmt.Errorf("%s cannot be a load: only the native probes with a server can, for it counts what is delivered while they run", name)
 	}
 	return pr, err
@@ -209,7 +218,7 @@ func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error 
 	switch {
 	case err != nil:
 		return err
-	case probe.DeliveryUnit(pr) == "":
+	case pr.Info().DeliveryUnit == "":
 		return fmt.Errorf("condition clients: %s cannot have several clients: only the native probes with a server can, for it counts what each is delivered", c.Probe)
 	case load.Probe != "" && n > 1:
 		return fmt.Errorf("condition clients: %d clients beside a load of %s: the other clients are the load of the measured one; leave one of the two factors out", n, load.Probe)

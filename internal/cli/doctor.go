@@ -54,9 +54,9 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 		return exit(exitEnvironment, err)
 	}
 	ds = append(ds, kernel...)
-	for _, program := range catalog.Programs() {
-		path, version, err := facts.Tool(ctx, program)
-		c := facts.Check{Name: program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}
+	for _, tool := range catalog.Tools() {
+		path, version, err := tool.Find(ctx)
+		c := facts.Check{Name: tool.Program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}
 		if err != nil {
 			c.Detail = err.Error()
 		}

@@ -39,7 +39,7 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Probes) {
 			e := catalog.Probes[n]
-			is = append(is, item{Name: n, About: e.About, Options: catalog.Options(e.New())})
+			is = append(is, item{Name: n, About: e.New().Info().About, Options: catalog.Options(e.New())})
 		}
 		return is, nil
 	},
@@ -121,8 +121,8 @@ func listStudies() ([]item, error) {
 			return nil, err
 		}
 		is = append(is, item{Name: n, About: s.Question, Options: []string{
-			fmt.Sprintf("%d blocks of %v, %s; with --fast %d of %v, %s", s.Blocks, s.Duration, about(catalog.Takes(s)),
-				s.Fast.Blocks, s.Fast.Duration, about(catalog.Takes(s.Faster())))}})
+			fmt.Sprintf("%d blocks of %v, %s; with --fast %d of %v, %s", s.Blocks, s.Duration, about(catalog.Estimate(s)),
+				s.Fast.Blocks, s.Fast.Duration, about(catalog.Estimate(s.Faster())))}})
 	}
 	return is, nil
 }

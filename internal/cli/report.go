@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
@@ -93,10 +95,18 @@ func load(dir string, keep bool) (report.Run, error) {
 	rep.KeepDisturbed = s.KeepDisturbed
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
-	rep.Tools = map[string]report.Tool{}
-	for _, u := range s.Probes {
-		e := catalog.Probes[u.Kind] // a study of another version can have a probe that is gone
-		rep.Tools[u.Name] = report.Tool{Measures: e.Measures, Differs: e.Differs}
+	probes := catalog.Describe(s)
+	if c.Probes != nil { // the run stored its own words
+		var stored []catalog.Described
+		if err := json.Unmarshal(c.Probes, &stored); err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("probes.json: %v: using the words of this version", err))
+		} else {
+			probes = stored
+		}
+	}
+	rep.Words = map[string]probe.Info{}
+	for _, p := range probes {
+		rep.Words[p.Name] = p.Info
 	}
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
 	if ranInVM(dir) {

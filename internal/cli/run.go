@@ -194,6 +194,9 @@ func (r *runner) open() (*store.Dir, error) {
 	if err == nil {
 		err = d.File("study.yaml", resolved)
 	}
+	if err == nil {
+		err = writeJSON(d, "probes.json", catalog.Describe(r.study))
+	}
 	if err != nil {
 		d.Close()
 		return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, or use another -o", err))
@@ -203,15 +206,19 @@ func (r *runner) open() (*store.Dir, error) {
 
 // describe records what this machine is, as it is when the run starts.
 func (r *runner) describe(d *store.Dir, file string) error {
-	b, err := json.MarshalIndent(struct {
+	return writeJSON(d, "hosts/"+file, struct {
 		Weir     string `json:"weir"`     // version of this program
 		Rootless bool   `json:"rootless"` // started by an ordinary user
 		facts.Facts
-	}{r.version, rootless.Unprivileged(), facts.Collect(os.DirFS("/"))}, "", "  ")
+	}{r.version, rootless.Unprivileged(), facts.Collect(os.DirFS("/"))})
+}
+
+func writeJSON(d *store.Dir, file string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	return d.File("hosts/"+file, append(b, '\n'))
+	return d.File(file, append(b, '\n'))
 }
 
 // report prints the report, stores it, and fails when trials are not ok.

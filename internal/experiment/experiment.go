@@ -126,17 +126,18 @@ func (r *run) findPrograms(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, name := range probe.Programs(p) {
-			r.find(ctx, name)
+		for _, tool := range p.Info().Tools {
+			_ = r.find(ctx, tool)
 		}
 	}
 	return nil
 }
 
 // find returns an error when a program cannot be run.
-func (r *run) find(ctx context.Context, name string) error {
+func (r *run) find(ctx context.Context, t facts.ToolInfo) error {
+	name := t.Program
 	if _, known := r.missing[name]; !known {
-		path, version, err := facts.Tool(ctx, name)
+		path, version, err := t.Find(ctx)
 		if path != "" {
 			err = nil // it is there; that it tells no version is for its user to judge
 		}
@@ -258,14 +259,14 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 
 // tools adds the versions of what a trial was measured with.
 func (r *run) tools(pr probe.Probe, res *record.Result) {
-	if ps := probe.Programs(pr); res.Status == record.OK && len(ps) > 0 {
-		client := ps[len(ps)-1]
+	if ts := pr.Info().Tools; res.Status == record.OK && len(ts) > 0 {
+		client := ts[len(ts)-1].Program
 		if res.Observed["tool"] == "" { // its output does not tell its version
 			res.Observed["tool"] = strings.TrimSpace(client + " " + r.version[client])
 		}
-		for _, other := range ps[:len(ps)-1] { // what starts the client, or is its server
-			if v := r.version[other]; v != "" && other != client {
-				res.Observed["version."+other] = v
+		for _, other := range ts[:len(ts)-1] { // what starts the client, or is its server
+			if v := r.version[other.Program]; v != "" {
+				res.Observed["version."+other.Program] = v
 			}
 		}
 	}
@@ -273,9 +274,9 @@ func (r *run) tools(pr probe.Probe, res *record.Result) {
 
 // lacks says which program of the probe cannot be run.
 func (r *run) lacks(p probe.Probe) error {
-	for _, name := range probe.Programs(p) {
-		if r.missing[name] != nil {
-			return r.missing[name]
+	for _, t := range p.Info().Tools {
+		if r.missing[t.Program] != nil {
+			return r.missing[t.Program]
 		}
 	}
 	return nil

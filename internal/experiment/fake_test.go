@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
@@ -207,6 +208,14 @@ func (node fakeNode) obey(ctx context.Context, out io.Writer, order string) (flo
 
 // A tool is a probe whose client prints its rate, bit/s.
 type tool struct{ argv0 string }
+
+// Info has the tool, unless it is weir itself.
+func (t tool) Info() (i probe.Info) {
+	if t.argv0 != "weir" {
+		i.Tools = []facts.ToolInfo{{Program: t.argv0, Package: t.argv0}}
+	}
+	return i
+}
 
 func (t tool) Commands(probe.Window) (server, client []string) {
 	return []string{t.argv0, "engine", "serve"}, []string{t.argv0, "engine", "measure"}

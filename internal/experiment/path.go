@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -60,7 +61,7 @@ func (r *run) open(ctx context.Context, name string) error {
 func (r *run) build(ctx context.Context, name string, p *path) (err error) {
 	logs := ""
 	for _, program := range p.plan.Programs() {
-		if err := r.find(ctx, program); err != nil {
+		if err := r.find(ctx, facts.Lookup(program)); err != nil {
 			return err
 		}
 	}

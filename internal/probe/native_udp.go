@@ -7,50 +7,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
-// minPaced is the lowest rate of a TCP stream, bit/s, as in the engine.
-const minPaced = 8 * 16 << 10
-
-// A udpPath is how datagrams of size bytes get into the kernel of one end and out
-// of that of the other. The same datagrams cost very different amounts by these
-// ways, so what was used stands in every result.
+// A udpPath is how datagrams of size bytes enter the kernel at one end and leave it
+// at the other: the send mode and the receive mode. The same datagrams cost very
+// different amounts by mode, so every result says which one was used.
 type udpPath struct {
 	size  int
 	send  string
 	batch int
 	recv  string
-}
-
-func (p UDPStream) path(w Window) udpPath {
-	size, batch := or(p.Size, defaultDatagram), p.Batch
-	switch {
-	case p.Packets > 0 && or(p.Send, "single") == "single":
-		size = fullDatagram(w, p.Packets)
-	case p.Packets > 0:
-		size, batch = fullDatagram(w, 1), p.Packets
-	}
-	return udpPath{size, p.Send, batch, p.Recv}.filled()
-}
-
-// fullDatagram is the payload, in bytes, of the largest datagram that needs no more
-// than n packets on the path. All fragments but the last carry a multiple of 8 bytes
-// (RFC 791, section 3.2; RFC 8200, section 4.5).
-func fullDatagram(w Window, n int) int {
-	const ipv4, ipv6, fragment, udp = 20, 40, 8, 8
-	room := min(w.MTU, 65535) - ipv4 // the loopback device's is more than a packet can have
-	if w.Server.Addr().Is6() {
-		room = w.MTU - ipv6
-		if n > 1 {
-			room -= fragment
-		}
-	}
-	return (n-1)*(room&^7) + room - udp
-}
-
-func (p UDPRate) path() udpPath {
-	return udpPath{or(p.Size, smallDatagram), p.Send, p.Batch, p.Recv}.filled()
 }
 
 const (
@@ -60,9 +27,9 @@ const (
 	maxGSO      = 128
 	minUDP      = 16    // bytes: the engine's header
 	maxUDP      = 65507 // bytes of one buffer: 65535 - IPv4 header 20 - UDP header 8
-	// lookEvery is how often a receiver looks for datagrams that are sent as fast
-	// as possible. Being woken up by each of them would be paid by the sender, and
-	// the more dearly the faster the receiver is: it would hide the path.
+	// lookEvery is how often a receiver polls for datagrams that are sent as fast as
+	// possible. If each datagram woke it up, the sender would pay for the wake-up, and
+	// pay more the faster the receiver is: that would hide the path.
 	lookEvery = 50 * time.Microsecond
 )
 
@@ -85,16 +52,26 @@ func (p udpPath) filled() udpPath {
 	return p
 }
 
-// commands are those of a udp-stream run. On a schedule the receiver waits in its
-// socket, so that the time of arrival, and jitter, are not those of its looking,
-// unless it looks all the same.
-func (p udpPath) commands(w Window, rate Bitrate, looks bool) (server, client []string) {
+// flags are those of the send and the receive mode.
+func (p udpPath) flags(nap time.Duration) []string {
+	return []string{"--send", p.send, "--batch", strconv.Itoa(p.batch), "--recv", p.recv, "--nap", nap.String()}
+}
+
+// commands are those of a udp-stream run. A receiver of a paced stream waits in its
+// socket unless it is told to poll: polling would add its interval to the arrival
+// times, and to jitter.
+func (p udpPath) commands(w Window, rate Bitrate, polls bool) (server, client []string) {
 	nap := lookEvery
-	if rate > 0 && !looks {
+	if rate > 0 && !polls {
 		nap = 0
 	}
-	return engineRun(w, "udp-stream", p.size, "--rate", fmt.Sprint(float64(rate)),
-		"--send", p.send, "--batch", strconv.Itoa(p.batch), "--recv", p.recv, "--nap", nap.String())
+	return engineRun(w, "udp-stream", p.size, append([]string{"--rate", fmt.Sprint(float64(rate))}, p.flags(nap)...)...)
+}
+
+// capacity implements Pacer for what sends datagrams by this path.
+func (p udpPath) capacity() (by Probe, kind string, err error) {
+	c := &UDPCapacity{Size: p.size, Send: p.send, Batch: p.batch, Recv: p.recv}
+	return c, c.Kind(), nil
 }
 
 func (p udpPath) check() error {
@@ -109,41 +86,73 @@ func (p udpPath) check() error {
 	case p.batch < 1 || p.batch > most:
 		return fmt.Errorf("batch: %d is outside 1..%d of %s", p.batch, most, p.send)
 	case p.send == "gso" && p.batch > 1 && p.batch*p.size > maxUDP:
-		return fmt.Errorf("batch: %d datagrams of %d bytes are more than the %d of one buffer: at most %d of this size", p.batch, p.size, maxUDP, maxUDP/p.size)
+		return fmt.Errorf("batch: %d datagrams of %d bytes exceed the %d of one buffer: use at most %d of this size", p.batch, p.size, maxUDP, maxUDP/p.size)
 	}
 	return nil
 }
 
-// leastMTU is the smallest that a path has (RFC 791: every host takes so much).
-const leastMTU = 576
-
-// Check returns an error that names the option and its bound. What Packets come to is
-// known only on a path, where the engine refuses more than a datagram or buffer holds.
-func (p UDPStream) Check() error {
-	switch {
-	case p.Packets < 0:
-		return fmt.Errorf("packets: %d is not 1 or more", p.Packets)
-	case p.Packets > 0 && (p.Size > 0 || p.Batch > 0):
-		return fmt.Errorf("packets: %d says what size and batch are, so neither can be given", p.Packets)
+// parseUDP reads throughput (bit/s of delivered payload), packet.rate (packet/s
+// delivered), the ladder offered, sent, received, delivered (packet/s), loss (of
+// what was sent), loss.socket (of what was sent, dropped at the receiving
+// socket's buffer), reordered (of what was delivered), jitter (s; when at least
+// two datagrams were delivered), silence (s, the longest time without an arrival)
+// and window. The packet rate comes first when rateFirst.
+func parseUDP(out Output, rateFirst bool) (Measured, error) {
+	r, err := parseNative(out.Client, "udp-stream")
+	if err != nil {
+		return Measured{}, err
 	}
-	err := p.path(Window{MTU: leastMTU}).check()
-	if err != nil && p.Packets > 0 {
-		err = fmt.Errorf("packets: %d, on a path with an MTU of %d: %w", p.Packets, leastMTU, err)
+	size, bytes := r.count("size"), r.count("bytes")
+	offered, sent, received, delivered := r.count("offered"), r.count("sent"), r.count("received"), r.count("delivered")
+	dropped, reordered := r.count("dropped"), r.count("reordered")
+	window, span, silence := r.seconds("window"), r.number("span"), r.number("silence")
+	if r.err != nil {
+		return Measured{}, r.err
 	}
-	return err
-}
-
-// Check returns an error that names the option and its bound.
-func (p UDPRate) Check() error { return p.path().check() }
-
-// Check returns an error that names the option and its bound.
-func (p TCPStream) Check() error {
-	if p.DSCP < 0 || p.DSCP > 63 {
-		return fmt.Errorf("dscp: %d is outside 0..63", p.DSCP)
+	r.require(sent > 0, "nothing was sent")
+	r.require(offered >= sent && sent >= received && received >= delivered,
+		"the ladder offered %.0f, sent %.0f, received %.0f, delivered %.0f goes up", offered, sent, received, delivered)
+	r.require(received-delivered == dropped, "received %.0f, delivered %.0f, dropped in between %.0f", received, delivered, dropped)
+	r.require(bytes == delivered*size, "%.0f bytes in %.0f datagrams of %.0f", bytes, delivered, size)
+	r.require(reordered <= delivered, "reordered %.0f of %.0f", reordered, delivered)
+	r.require(silence <= max(window, span), "a silence of %g s in %g s", silence, max(window, span))
+	if r.err != nil {
+		return Measured{}, r.err
 	}
-	if streams := or(p.Streams, 1); p.Rate > 0 && float64(p.Rate) < minPaced*float64(streams) {
-		return fmt.Errorf("rate: %s is below the %s that each of %d streams can be paced to",
-			unit.Format(float64(p.Rate), "bit/s"), unit.Format(minPaced, "bit/s"), streams)
+	// What queued up during sending took longer to arrive: the longer of the two
+	// times is the one in which the path carried it. One time for all steps keeps
+	// the ladder a ladder.
+	t := max(window, span)
+	values := []record.Value{
+		{Name: "throughput", Unit: "bit/s", Value: bytes * 8 / t},
+		{Name: "packet.rate", Unit: "packet/s", Value: delivered / t},
+		{Name: "offered", Unit: "packet/s", Value: offered / t},
+		{Name: "sent", Unit: "packet/s", Value: sent / t},
+		{Name: "received", Unit: "packet/s", Value: received / t},
+		{Name: "delivered", Unit: "packet/s", Value: delivered / t},
+		{Name: "loss", Unit: "1", Value: (sent - delivered) / sent},
+		{Name: "loss.socket", Unit: "1", Value: dropped / sent},
+		{Name: "reordered", Unit: "1", Value: reordered / max(delivered, 1)},
 	}
-	return nil
+	if rateFirst {
+		values[0], values[1] = values[1], values[0]
+	}
+	if delivered >= 2 {
+		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.number("jitter")})
+	}
+	values = append(values,
+		record.Value{Name: "silence", Unit: "s", Value: silence},
+		record.Value{Name: "window", Unit: "s", Value: window})
+	// The receiver's polling interval in seconds; 0 when it was woken up.
+	nap := strconv.FormatFloat(r.number("nap"), 'f', -1, 64)
+	rate := r.number("rate")
+	m, err := r.measured("udp", values, "size", "sndbuf", "rcvbuf", "send", "batch", "recv", "dscp")
+	if err == nil {
+		m.Found["nap"] = nap
+		if rate > 0 {
+			m.Found["rate"] = strconv.FormatFloat(rate, 'f', -1, 64)
+			m.Pause = 8 * size * r.count("batch") / rate
+		}
+	}
+	return m, err
 }

@@ -13,12 +13,12 @@ import (
 // answerSection answers the question of the run: a sentence for each network, and all
 // ratios in one table where there are few conditions.
 func answerSection(s source) []Section {
-	x := Section{ID: "answer", Title: "Answer", Lines: answers(s.p, false), Box: true}
+	x := Section{ID: "answer", Title: "Answer", Lines: s.answers(false), Box: true}
 	if t, ok := s.overview(); ok {
 		for i := range x.Lines {
 			x.Lines[i].In = []Medium{forTerminal, forMarkdown, forSummary}
 		}
-		for _, l := range answers(s.p, true) { // the intervals are in the table
+		for _, l := range s.answers(true) { // the intervals are in the table
 			l.In = []Medium{forPage}
 			x.Lines = append(x.Lines, l)
 		}
@@ -46,25 +46,27 @@ func (r Run) datapath() []string {
 
 // answers has a sentence on the cost of each network, in the order of the tables.
 // brief leaves the intervals to a table next to them.
-func answers(p analysis.Pivot, brief bool) []Line {
+func (s source) answers(brief bool) []Line {
+	p := s.p
 	var out []Line
 	for _, n := range p.Networks {
-		s := hopClause(p, n)
+		text := s.hopClause(n)
 		if n != p.Baseline {
-			s = strings.TrimSpace(clauses(p, n, brief) + " " + s)
+			text = strings.TrimSpace(s.clauses(n, brief) + " " + text)
 		}
-		if s == "" && len(p.Networks) == 1 {
-			s = spans(p)
+		if text == "" && len(p.Networks) == 1 {
+			text = s.spans()
 		}
-		if s != "" {
-			out = append(out, Line{Network: n, Text: s})
+		if text != "" {
+			out = append(out, Line{Network: n, Text: text})
 		}
 	}
 	return out
 }
 
 // spans names the conditions under which the only network gets least and most.
-func spans(p analysis.Pivot) string {
+func (s source) spans() string {
+	p := s.p
 	var parts []string
 	for i := 0; i < len(p.Tables); {
 		first, ends := p.Tables[i], []string{"", ""}
@@ -83,7 +85,7 @@ func spans(p analysis.Pivot) string {
 			}
 		}
 		if ends[0] != ends[1] {
-			parts = append(parts, probeShort(first.Probe)+" "+strings.Join(ends, " to "))
+			parts = append(parts, s.short(first.Probe)+" "+strings.Join(ends, " to "))
 		}
 	}
 	if len(parts) == 0 {
@@ -92,7 +94,8 @@ func spans(p analysis.Pivot) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-func clauses(p analysis.Pivot, network string, brief bool) string {
+func (s source) clauses(network string, brief bool) string {
+	p := s.p
 	var parts []string
 	named, compared, bounded := false, false, false // the baseline is named once
 	for i := 0; i < len(p.Tables); {
@@ -111,7 +114,7 @@ func clauses(p analysis.Pivot, network string, brief bool) string {
 			}
 		}
 		if refused > 0 && len(rows) == 0 {
-			parts = append(parts, probeShort(probe)+" no verdict (disturbed)")
+			parts = append(parts, s.short(probe)+" no verdict (disturbed)")
 		}
 		if len(rows) == 0 {
 			continue
@@ -121,11 +124,11 @@ func clauses(p analysis.Pivot, network string, brief bool) string {
 		if !named && !(len(rows) == 1 && rows[0].Same) {
 			of, named = " of "+p.Baseline, true
 		}
-		s := probeShort(probe) + " " + clause(rows, of, brief)
+		part := s.short(probe) + " " + clause(rows, of, brief)
 		if refused > 0 {
-			s += fmt.Sprintf(" (no verdict under %d more: disturbed)", refused)
+			part += fmt.Sprintf(" (no verdict under %d more: disturbed)", refused)
 		}
-		parts = append(parts, s)
+		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return ""

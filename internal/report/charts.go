@@ -34,14 +34,14 @@ func color(networks []string, baseline, network string) int {
 // figures are the charts that the table has numbers for.
 func (s source) figures(t analysis.Table, cut cut) (out []Figure) {
 	for _, f := range []func(analysis.Table) *Figure{
-		s.ratioChart, func(t analysis.Table) *Figure { return s.valueChart(t, cut) }, splitChart, s.latencyChart, s.ladderChart, costChart,
+		s.ratioChart, func(t analysis.Table) *Figure { return s.valueChart(t, cut) }, s.splitChart, s.latencyChart, s.ladderChart, s.costChart,
 	} {
 		if x := f(t); x != nil {
 			x.ID = tableID(t) + " " + x.ID
 			out = append(out, *x)
 		}
 	}
-	return append(out, hostCharts(t)...)
+	return append(out, s.hostCharts(t)...)
 }
 
 func (s source) ratioChart(t analysis.Table) *Figure {
@@ -71,11 +71,11 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 	base := s.p.Baseline
 	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), base, better(t.Unit))
 	return &Figure{ID: "ratio", Caption: "Ratio to " + base,
-		Chart: drawn(func() ([]byte, error) { return chart.Ratios(rows, base, title, describe("Ratio to "+base, t, alt)) })}
+		Chart: drawn(func() ([]byte, error) { return chart.Ratios(rows, base, title, s.describe("Ratio to "+base, t, alt)) })}
 }
 
-func describe(what string, t analysis.Table, rows []string) string {
-	return fmt.Sprintf("%s, %s: %s.", what, tableTitle(t), strings.Join(rows, "; "))
+func (r Run) describe(what string, t analysis.Table, rows []string) string {
+	return fmt.Sprintf("%s, %s: %s.", what, r.under(t.Probe, t.Levels), strings.Join(rows, "; "))
 }
 
 // scale returns the unit for a chart that must hold top.
@@ -122,7 +122,7 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 	}
 	return &Figure{ID: "median", Caption: "Median over blocks",
 		Chart: drawn(func() ([]byte, error) {
-			return chart.Values(rows, metricName(t.Metric)+label, describe("Medians", t, alt))
+			return chart.Values(rows, metricName(t.Metric)+label, s.describe("Medians", t, alt))
 		})}
 }
 
@@ -164,7 +164,7 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 	}
 	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
 		Chart: drawn(func() ([]byte, error) {
-			return chart.Latency(lines, "response time"+label, describe("Response times by percentile", t, alt))
+			return chart.Latency(lines, "response time"+label, s.describe("Response times by percentile", t, alt))
 		})}
 }
 
@@ -199,11 +199,11 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 	}
 	return &Figure{ID: "loss", Caption: "From offered to delivered",
 		Chart: drawn(func() ([]byte, error) {
-			return chart.Ladder(groups, label+"; red is lost since the step above", describe("From offered to delivered", t, alt))
+			return chart.Ladder(groups, label+"; red is lost since the step above", s.describe("From offered to delivered", t, alt))
 		})}
 }
 
-func costChart(t analysis.Table) *Figure {
+func (s source) costChart(t analysis.Table) *Figure {
 	costs := map[string]analysis.Cost{}
 	name, base, top := "", "", 0.0
 	for _, r := range t.Rows {
@@ -235,7 +235,9 @@ func costChart(t analysis.Table) *Figure {
 	}
 	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(name, "cpu."), ".", " ")
 	return &Figure{ID: "cpu", Caption: caption,
-		Chart: drawn(func() ([]byte, error) { return chart.Cost(bars, modes, label+", both ends", describe(caption, t, alt)) })}
+		Chart: drawn(func() ([]byte, error) {
+			return chart.Cost(bars, modes, label+", both ends", s.describe(caption, t, alt))
+		})}
 }
 
 // shownModes are those that are a part of any bar.

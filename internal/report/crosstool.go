@@ -12,7 +12,7 @@ import (
 // toolSection compares tools that measure the same, a row for each.
 func toolSection(s source) []Section {
 	measures := map[string]string{}
-	for probe, t := range s.Tools {
+	for probe, t := range s.Words {
 		measures[probe] = t.Measures
 	}
 	x := Section{ID: "tools", Title: "Tools side by side",
@@ -22,7 +22,7 @@ func toolSection(s source) []Section {
 		part := Section{ID: id, Title: toolTitle(a), Tables: []Table{table(id+" table", toolColumns(a, s.p)...)}, Notes: agreement(a, s.p.Baseline)}
 		var why []string
 		for _, t := range a.Tables {
-			if d := s.Tools[t.Probe].Differs; d != "" {
+			if d := s.Words[t.Probe].Differs; d != "" {
 				why = append(why, t.Probe+": "+d)
 			}
 		}

@@ -6,15 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
 
 // toolRun is a synthetic run of three tools on two networks: two agree on both, the
 // third finds less on the host, and so another ratio.
 func toolRun(blocks int) Run {
-	r := Run{Name: "tools", Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}, Tools: map[string]Tool{
-		"tcp-stream": {"TCP throughput", "is warm"}, "iperf3-tcp": {"TCP throughput", "waits in select"},
-		"qperf-tcp": {"TCP throughput", "has no option"}, "ping": {"ICMP echo time", ""}}}
+	r := Run{Name: "tools", Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}, Words: map[string]probe.Info{
+		"tcp-stream": {Measures: "TCP throughput", Differs: "is warm"}, "iperf3-tcp": {Measures: "TCP throughput", Differs: "waits in select"},
+		"qperf-tcp": {Measures: "TCP throughput", Differs: "has no option"}, "ping": {Measures: "ICMP echo time"}}}
 	for b := 1; b <= blocks; b++ {
 		for probe, v := range map[string][2]float64{"tcp-stream": {20e9, 10e9}, "iperf3-tcp": {20.01e9, 10.01e9}, "qperf-tcp": {12e9, 10e9}} {
 			for i, n := range r.Networks {
@@ -56,7 +57,7 @@ func TestSideBySide(t *testing.T) {
 	if few == nil || len(few.Parts[0].Notes) != 1 || !strings.HasPrefix(few.Parts[0].Notes[0], "too few blocks") {
 		t.Errorf("%+v", few)
 	}
-	run.Tools = nil
+	run.Words = nil
 	if b := New(run).part("tools"); b != nil {
 		t.Errorf("nothing is known of the tools, but there is %+v", b)
 	}

@@ -15,7 +15,7 @@ import (
 func hopSection(s source) []Section {
 	var groups [][]analysis.Chain
 	for _, c := range s.p.Chains {
-		at := slices.IndexFunc(groups, func(g []analysis.Chain) bool { return hopTitle(g[0]) == hopTitle(c) })
+		at := slices.IndexFunc(groups, func(g []analysis.Chain) bool { return s.hopTitle(g[0]) == s.hopTitle(c) })
 		if at < 0 {
 			at, groups = len(groups), append(groups, nil)
 		}
@@ -30,7 +30,7 @@ func hopSection(s source) []Section {
 			return slices.Index(s.p.Networks, a.Network) - slices.Index(s.p.Networks, b.Network)
 		})
 		id := strings.Join([]string{"hops", g[0].Probe, g[0].Metric, levelText(g[0].Levels)}, " ")
-		x.Parts = append(x.Parts, Section{ID: id, Title: hopTitle(g[0]), Figures: []Figure{s.hopChart(g, id)},
+		x.Parts = append(x.Parts, Section{ID: id, Title: s.hopTitle(g[0]), Figures: []Figure{s.hopChart(g, id)},
 			Tables: []Table{table(id+" table", hopColumns(g)...)}, Notes: hopNotes(g)})
 	}
 	return []Section{x}
@@ -38,22 +38,22 @@ func hopSection(s source) []Section {
 
 // hopClause sums up the longest paths of a network; "" when there are none. It leaves
 // out chains that were measured under several conditions.
-func hopClause(p analysis.Pivot, network string) string {
+func (s source) hopClause(network string) string {
 	var parts []string
 	hops := 0
-	for _, c := range p.Chains {
-		s := c.Spans[len(c.Spans)-1]
-		if c.Network != network || c.Metric == "rtt.path" || len(c.Levels) > 0 || s.Ratio.N == 0 || hops > 0 && hops != s.Segments {
+	for _, c := range s.p.Chains {
+		last := c.Spans[len(c.Spans)-1]
+		if c.Network != network || c.Metric == "rtt.path" || len(c.Levels) > 0 || last.Ratio.N == 0 || hops > 0 && hops != last.Segments {
 			continue
 		}
-		hops = s.Segments
+		hops = last.Segments
 		of := "that of 1 hop"
 		if c.Adds {
 			of = "the sum of its segments"
 		}
-		part := fmt.Sprintf("%s %s× %s", probeShort(c.Probe), fixed(s.Ratio.Center, ratioDigits(s.Ratio)), of)
-		if s.Same {
-			part = fmt.Sprintf("%s no difference shown ~ from %s", probeShort(c.Probe), of)
+		part := fmt.Sprintf("%s %s× %s", s.short(c.Probe), fixed(last.Ratio.Center, ratioDigits(last.Ratio)), of)
+		if last.Same {
+			part = fmt.Sprintf("%s no difference shown ~ from %s", s.short(c.Probe), of)
 		}
 		parts = append(parts, part)
 	}
@@ -63,11 +63,8 @@ func hopClause(p analysis.Pivot, network string) string {
 	return fmt.Sprintf("Over %d hops: %s.", hops, strings.Join(parts, ", "))
 }
 
-func hopTitle(c analysis.Chain) string {
-	s := probeTitle(c.Probe)
-	if l := levelText(c.Levels); l != "" {
-		s += ", " + l
-	}
+func (r Run) hopTitle(c analysis.Chain) string {
+	s := r.under(c.Probe, c.Levels)
 	s += fmt.Sprintf(", from %s over several hops: %s", strings.Fields(c.Spans[0].Hosts)[0], hopMetric(c))
 	if c.Adds {
 		s += " against the sum of its segments"
@@ -173,7 +170,7 @@ func (s source) hopChart(g []analysis.Chain, id string) Figure {
 			curves = append(curves, sums)
 		}
 	}
-	title, alt := hopMetric(g[0]), hopTitle(g[0])+"."
+	title, alt := hopMetric(g[0]), s.hopTitle(g[0])+"."
 	return Figure{ID: id + " chart", Caption: capital(title) + " by hops",
 		Chart: drawn(func() ([]byte, error) { return chart.Sweep(curves, 0, "hops", title+label, alt) })}
 }

@@ -24,23 +24,23 @@ func (s source) matrices(m analysis.Matrix) (out []Figure) {
 		if l := levelText(m.Levels); l != "" {
 			caption += ", " + l
 		}
-		out = append(out, heat(m.From, m.To, values, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base, Levels: m.Levels}, "by direction "+n, caption)...)
+		out = append(out, s.heat(m.From, m.To, values, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base, Levels: m.Levels}, "by direction "+n, caption)...)
 	}
 	return out
 }
 
 // hostCharts draws the values from each host to each other, one figure per network;
 // none when the study does not measure all pairs of hosts.
-func hostCharts(t analysis.Table) (out []Figure) {
+func (s source) hostCharts(t analysis.Table) (out []Figure) {
 	for _, r := range t.Rows {
 		names, medians := r.Hosts()
-		out = append(out, heat(names, names, medians, t, "by host "+r.Network, "by host of client and server, median over blocks, "+r.Network)...)
+		out = append(out, s.heat(names, names, medians, t, "by host "+r.Network, "by host of client and server, median over blocks, "+r.Network)...)
 	}
 	return out
 }
 
 // heat draws values of a table's metric by from and to; nothing when there are none.
-func heat(from, to []string, values map[[2]string]float64, t analysis.Table, id, caption string) []Figure {
+func (s source) heat(from, to []string, values map[[2]string]float64, t analysis.Table, id, caption string) []Figure {
 	if len(values) == 0 {
 		return nil
 	}
@@ -67,7 +67,7 @@ func heat(from, to []string, values map[[2]string]float64, t analysis.Table, id,
 	}
 	metric := metricName(t.Metric)
 	caption = capital(metric + " " + caption)
-	text := probeTitle(t.Probe) + ", " + caption + ": " + strings.Join(alt, "; ") + "."
+	text := s.title(t.Probe) + ", " + caption + ": " + strings.Join(alt, "; ") + "."
 	return []Figure{{ID: tableID(t) + " " + id, Caption: caption,
 		Chart: drawn(func() ([]byte, error) { return chart.Heat(from, to, cells, metric+label, text) })}}
 }

@@ -22,7 +22,7 @@ func (s source) overview() (Table, bool) {
 			return Table{}, false
 		}
 		seen[t.Probe] = true
-		out.Columns = append(out.Columns, Column{Head: probeTitle(t.Probe), Base: "1"})
+		out.Columns = append(out.Columns, Column{Head: s.title(t.Probe), Base: "1"})
 	}
 	for _, n := range s.p.Networks {
 		if n == s.p.Baseline {

@@ -63,7 +63,7 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	r.Results = host
-	as := answers(r.Analyse(), false)
+	as := source{r, r.Analyse()}.answers(false)
 	if len(as) != 1 || !strings.Contains(as[0].Text, "µs (load idle) to ") || !strings.Contains(as[0].Text, "µs (load d).") {
 		t.Errorf("%v", as)
 	}

@@ -20,7 +20,7 @@ func pathSection(s source) []Section {
 				link = addNew(link, unit.Format(v, "bit/s"))
 			}
 			if c := r.Ceiling(); c > 0 {
-				ceilings = append(ceilings, tableTitle(t)+" "+unit.Format(c, t.Unit))
+				ceilings = append(ceilings, s.under(t.Probe, t.Levels)+" "+unit.Format(c, t.Unit))
 			}
 		}
 		if mtu == nil && overhead == nil && link == nil && ceilings == nil {

@@ -36,7 +36,7 @@ func probeSections(s source) (out []Section) {
 // probe is the section of the tables of one probe.
 func (s source) probe(tables []analysis.Table, across []Figure, cut cut) Section {
 	first := tables[0]
-	x := Section{ID: "probe " + first.Probe, Title: probeTitle(first.Probe), About: about(first), Figures: across, Flat: true, In: full}
+	x := Section{ID: "probe " + first.Probe, Title: s.title(first.Probe), About: s.about(first), Figures: across, Flat: true, In: full}
 	many := len(tables) > manyTables
 	for _, t := range tables {
 		part := s.table(t, cut)
@@ -52,7 +52,7 @@ func (s source) probe(tables []analysis.Table, across []Figure, cut cut) Section
 // table is the part of one table.
 func (s source) table(t analysis.Table, cut cut) Section {
 	id := tableID(t)
-	x := Section{ID: id + " cell", Title: heading(t), Label: levelText(t.Levels), Figures: s.figures(t, cut), Notes: notes(t), Dots: true,
+	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t, cut), Notes: notes(t), Dots: true,
 		Tables: []Table{table(id, columns(t, s.p.Baseline)...).named(s.p.Baseline)}}
 	if c := ceilings(t); c != "" {
 		x.Notes = append([]string{c}, x.Notes...)
@@ -69,20 +69,21 @@ func (s source) table(t analysis.Table, cut cut) Section {
 func tableID(t analysis.Table) string { return "probe " + t.Probe + " " + levelText(t.Levels) }
 
 // heading names a table where it stands alone.
-func heading(t analysis.Table) string {
+func (r Run) heading(t analysis.Table) string {
+	s := r.under(t.Probe, t.Levels)
 	if t.Metric == "" {
-		return tableTitle(t)
+		return s
 	}
 	m := metricName(t.Metric)
-	if strings.HasSuffix(probeTitle(t.Probe), m) { // "UDP packet rate" names the metric
-		return tableTitle(t) + ": " + better(t.Unit)
+	if strings.HasSuffix(r.title(t.Probe), m) { // "UDP packet rate" names the metric
+		return s + ": " + better(t.Unit)
 	}
-	return tableTitle(t) + ": " + m + ", " + better(t.Unit)
+	return s + ": " + m + ", " + better(t.Unit)
 }
 
 // about is what a probe does and what its number is.
-func about(t analysis.Table) string {
-	s := probes[t.Probe].about
+func (r Run) about(t analysis.Table) string {
+	s := r.Words[t.Probe].Method
 	if t.Metric == "" {
 		return s
 	}

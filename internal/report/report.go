@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -25,23 +26,17 @@ type Run struct {
 	Question      string
 	Study         []byte // YAML, resolved
 	Results       []record.Result
-	Hosts         map[string][]byte // facts of each host, JSON
-	Baseline      string            // network that the others are divided by
-	Networks      []string          // in the order of the study; may be empty
-	Probes        []string          // likewise
-	Command       []string          // that repeats the run
-	Seed          string            // of the order of the trials
-	KeepDisturbed bool              // disturbed trials count
-	Tools         map[string]Tool   // by probe
-	Claims        []claim.Outcome   // published figures that the results bear on
-	Problems      []string          // results that could not be read
+	Hosts         map[string][]byte     // facts of each host, JSON
+	Baseline      string                // network that the others are divided by
+	Networks      []string              // in the order of the study; may be empty
+	Probes        []string              // likewise
+	Command       []string              // that repeats the run
+	Seed          string                // of the order of the trials
+	KeepDisturbed bool                  // disturbed trials count
+	Words         map[string]probe.Info // about probes, by their names in the study
+	Claims        []claim.Outcome       // published figures that the results bear on
+	Problems      []string              // results that could not be read
 	Dir           string
-}
-
-// A Tool is what a probe measures and how its number can differ from that of others.
-type Tool struct {
-	Measures string // probes with the same text should agree; "" compares with none
-	Differs  string // why its number can still be another one
 }
 
 // Analyse returns the numbers of a run.

@@ -33,7 +33,7 @@ func hasSplit(t analysis.Table) bool {
 }
 
 // splitChart draws the parts of the response times.
-func splitChart(t analysis.Table) *Figure {
+func (s source) splitChart(t analysis.Table) *Figure {
 	var bars []chart.Bar
 	var names, alt []string
 	top := 0.0
@@ -47,24 +47,24 @@ func splitChart(t analysis.Table) *Figure {
 		names = append(names, part.name)
 	}
 	for _, r := range t.Rows {
-		s, ok := r.Split()
+		x, ok := r.Split()
 		if !ok {
 			continue
 		}
 		b := chart.Bar{Name: r.Network}
 		for _, part := range splitParts {
-			b.Parts = append(b.Parts, part.get(s)*factor)
+			b.Parts = append(b.Parts, part.get(x)*factor)
 		}
 		bars = append(bars, b)
 		alt = append(alt, fmt.Sprintf("%s path %s, wake-up %s, application %s", r.Network,
-			unit.Format(s.Path, "s"), unit.Format(s.Wake, "s"), unit.Format(s.App, "s")))
+			unit.Format(x.Path, "s"), unit.Format(x.Wake, "s"), unit.Format(x.App, "s")))
 	}
 	if bars == nil {
 		return nil
 	}
 	const caption = "Parts of the response time"
 	return &Figure{ID: "split", Caption: caption,
-		Chart: drawn(func() ([]byte, error) { return chart.Cost(bars, names, "medians, "+label, describe(caption, t, alt)) })}
+		Chart: drawn(func() ([]byte, error) { return chart.Cost(bars, names, "medians, "+label, s.describe(caption, t, alt)) })}
 }
 
 // splitColumns are the parts, and the ratio of the network's part alone.

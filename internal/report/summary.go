@@ -17,7 +17,7 @@ func summarySection(s source) []Section {
 		t.Columns = append(t.Columns, Column{Head: n, Network: n})
 	}
 	for _, x := range s.p.Tables {
-		row := Row{Cells: texts(heading(x))}
+		row := Row{Cells: texts(s.heading(x))}
 		for _, n := range s.p.Networks {
 			c := Cell{Text: "–"}
 			if r, ok := x.Row(n); ok && r.Value.N > 0 {

@@ -66,7 +66,7 @@ func StartStress(ctx context.Context, node target.Node, s condition.Stress, wind
 // A Load is traffic beside a trial.
 type Load struct {
 	Name  string
-	Probe probe.Probe // paced, if it shall be; it has a probe.DeliveryUnit
+	Probe probe.Probe // paced, if it shall be; its Info has a DeliveryUnit
 	Rate  float64     // that it was paced to, in that unit; 0 is flat out
 	// Capacity is what the path carries of it, of which Rate is a share; 0 is flat out.
 	Capacity float64
@@ -89,7 +89,7 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 
 // delivered is what a server of p delivered per second since an earlier count.
 func (c count) delivered(from count, name string, p probe.Probe) record.Value {
-	unit := probe.DeliveryUnit(p)
+	unit := p.Info().DeliveryUnit
 	work := float64(c.Messages - from.Messages)
 	if unit == "bit/s" {
 		work = 8 * float64(c.Bytes-from.Bytes)
