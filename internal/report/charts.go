@@ -12,10 +12,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// drawn is a chart that is drawn when a renderer asks for it.
-type drawn func() ([]byte, error)
+// lazy is a chart that is drawn when a renderer asks for it.
+type lazy func() ([]byte, error)
 
-func (d drawn) SVG() (string, error) { b, err := d(); return string(b), err }
+func (d lazy) SVG() (string, error) { b, err := d(); return string(b), err }
 
 // color is the colour of a network, the same in all charts. The baseline's is 0.
 func (s source) color(network string) int { return color(s.p.Networks, s.p.Baseline, network) }
@@ -71,7 +71,7 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 	base := s.p.Baseline
 	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), base, better(t.Unit))
 	return &Figure{ID: "ratio", Caption: "Ratio to " + base,
-		Chart: drawn(func() ([]byte, error) { return chart.Ratios(rows, base, title, s.describe("Ratio to "+base, t, alt)) })}
+		Chart: lazy(func() ([]byte, error) { return chart.Ratios(rows, base, title, s.describe("Ratio to "+base, t, alt)) })}
 }
 
 func (r Run) describe(what string, t analysis.Table, rows []string) string {
@@ -96,6 +96,7 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 	var rows []chart.Row
 	var alt []string
 	var centers []float64
+	drawn, trials := 0, 0 // of one network
 	for _, r := range t.Rows {
 		centers = append(centers, r.Value.Center*factor)
 	}
@@ -109,21 +110,25 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 			Value: r.Value.Center * factor, Lo: r.Value.Lo * factor, Hi: r.Value.Hi * factor, Bounded: r.Value.Bounded(),
 			Ceiling: r.Ceiling() * factor,
 		}
-		for _, pt := range r.Points {
-			if pt.Has {
-				row.Trials = append(row.Trials, chart.Trial{Value: pt.Value * factor, OK: pt.Status == record.OK})
-			}
+		dots := cut.dotsOf(r)
+		for _, pt := range dots {
+			row.Trials = append(row.Trials, chart.Trial{Value: pt.Value * factor, OK: pt.Status == record.OK})
 		}
+		drawn, trials = max(drawn, len(dots)), max(trials, len(r.Points))
 		rows = append(rows, row)
 		alt = append(alt, r.Network+" "+unit.Format(r.Value.Center, t.Unit))
 	}
 	if rows == nil {
 		return nil
 	}
-	return &Figure{ID: "median", Caption: "Median over blocks",
-		Chart: drawn(func() ([]byte, error) {
+	f := &Figure{ID: "median", Caption: "Median over blocks",
+		Chart: lazy(func() ([]byte, error) {
 			return chart.Values(rows, metricName(t.Metric)+label, s.describe("Medians", t, alt))
 		})}
+	if cut.dots > 0 && drawn < trials {
+		f.Note = fmt.Sprintf("Every trial: %d quantiles of up to %d trials per network.", drawn, trials)
+	}
+	return f
 }
 
 // curvePoints per factor of ten of rarity.
@@ -163,7 +168,7 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 		}
 	}
 	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
-		Chart: drawn(func() ([]byte, error) {
+		Chart: lazy(func() ([]byte, error) {
 			return chart.Latency(lines, "response time"+label, s.describe("Response times by percentile", t, alt))
 		})}
 }
@@ -198,7 +203,7 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 		}
 	}
 	return &Figure{ID: "loss", Caption: "From offered to delivered",
-		Chart: drawn(func() ([]byte, error) {
+		Chart: lazy(func() ([]byte, error) {
 			return chart.Ladder(groups, label+"; red is lost since the step above", s.describe("From offered to delivered", t, alt))
 		})}
 }
@@ -235,7 +240,7 @@ func (s source) costChart(t analysis.Table) *Figure {
 	}
 	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(name, "cpu."), ".", " ")
 	return &Figure{ID: "cpu", Caption: caption,
-		Chart: drawn(func() ([]byte, error) {
+		Chart: lazy(func() ([]byte, error) {
 			return chart.Cost(bars, modes, label+", both ends", s.describe(caption, t, alt))
 		})}
 }

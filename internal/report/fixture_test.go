@@ -189,7 +189,7 @@ func spoil(r *record.Result) {
 	}
 }
 
-func load(t *testing.T) []record.Result {
+func load(t testing.TB) []record.Result {
 	t.Helper()
 	f, err := os.Open(fixture)
 	if err != nil {
@@ -208,7 +208,7 @@ func load(t *testing.T) []record.Result {
 }
 
 // run is the synthetic run as a results directory would give it.
-func run(t *testing.T) Run {
+func run(t testing.TB) Run {
 	t.Helper()
 	study, err := os.ReadFile("testdata/study.yaml")
 	if err != nil {

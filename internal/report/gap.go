@@ -54,7 +54,7 @@ func gapSection(s source) []Section {
 		x.Parts = append(x.Parts, part)
 	}
 	for i := range x.Figures {
-		x.Figures[i].Chart = drawn(func() ([]byte, error) {
+		x.Figures[i].Chart = lazy(func() ([]byte, error) {
 			svgs, err := chart.Waterfalls(falls, "× UDP with one send per datagram")
 			if err != nil {
 				return nil, err

@@ -21,7 +21,7 @@ func of(f func(io.Writer, *Document) error) func(io.Writer, Run) error {
 	return func(w io.Writer, r Run) error { return f(w, New(r)) }
 }
 
-func write(t *testing.T, f func(io.Writer, Run) error, r Run) string {
+func write(t testing.TB, f func(io.Writer, Run) error, r Run) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := f(&b, r); err != nil {

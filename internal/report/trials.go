@@ -39,6 +39,31 @@ func newCut(p analysis.Pivot) cut {
 	return cut{blocks: max(5, mostCells/rows), dots: max(20, mostDots/rows)}
 }
 
+// dotsOf returns the trials that have a dot: all, or so many quantiles, the extremes
+// among them, in the order of the blocks.
+func (c cut) dotsOf(r analysis.Row) []analysis.Point {
+	with := slices.DeleteFunc(slices.Clone(r.Points), func(p analysis.Point) bool { return !p.Has })
+	n := len(with)
+	if c.dots == 0 || n <= c.dots {
+		return with
+	}
+	byValue := make([]int, n)
+	for i := range byValue {
+		byValue[i] = i
+	}
+	slices.SortStableFunc(byValue, func(a, b int) int { return cmp.Compare(with[a].Value, with[b].Value) })
+	var chosen []int
+	for i := range c.dots {
+		chosen = append(chosen, byValue[i*(n-1)/(c.dots-1)])
+	}
+	slices.Sort(chosen)
+	out := make([]analysis.Point, 0, c.dots)
+	for _, i := range chosen {
+		out = append(out, with[i])
+	}
+	return out
+}
+
 // inCSV is where a reader finds what a report leaves out.
 const inCSV = "weir report --format csv lists all of them"
 
