@@ -2,7 +2,6 @@ package analysis
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/record"
@@ -17,111 +16,119 @@ const (
 	leastClock    = 0.9                    // of the cell's median clock frequency
 )
 
-// Disturbed returns results, sorted by time, in which the ok trials that something
-// outside the run disturbed have the status Disturbed and a reason: they are shown,
-// and not aggregated. What disturbs comes from outside, so leaving these trials out
-// favours no network.
+// disturbed returns for each trial why something outside the run disturbed it, "" for
+// those that nothing did and for those that are not ok. Disturbed trials are shown and
+// not aggregated. Disturbance comes from outside, so leaving these trials out favours
+// no network. The trials are sorted by time; keys names the cell of each.
 //
-// Programs of others are seen by their time in user mode; by their time in the
-// kernel only where it exceeds the cell's median, for the kernel charges some of
-// the traffic's own softirq time to whatever it interrupts.
-func Disturbed(results []record.Result) []record.Result {
-	out := slices.Clone(results)
-	slices.SortStableFunc(out, func(a, b record.Result) int { return a.Start.Compare(b.Start) })
-	usual := func(name string) map[string]float64 {
-		all, of := map[string][]float64{}, map[string]float64{}
-		for _, r := range out {
-			if v, ok := r.Get(name); ok {
-				all[key(r.Config)] = append(all[key(r.Config)], v.Value)
-			}
-		}
-		for k, v := range all {
-			of[k] = median(v)
-		}
-		return of
+// Programs outside the run show in user mode. Their time in the kernel counts only
+// where it exceeds the cell's median, because the kernel charges some of the traffic's
+// own softirq time to whatever it interrupts.
+func disturbed(trials []trial, keys []string) []string {
+	// Everything that is looked at, read once: a trial is looked at by its neighbours, too.
+	type load struct {
+		trial               int
+		middle              time.Time
+		weight              float64
+		others, steal, syst float64
 	}
-	system, clock := usual("others.system"), usual("cpu.frequency")
-
-	reasons := make([]string, len(out))
-	for i, r := range out {
-		others, steal := around(out, i, func(r record.Result) float64 {
-			user, _ := r.Get("others.user")
-			sys, _ := r.Get("others.system")
-			return user.Value + max(0, sys.Value-system[key(r.Config)])
-		}), around(out, i, func(r record.Result) float64 {
-			v, _ := r.Get("cpu.steal")
-			return v.Value
-		})
-		f, ok := r.Get("cpu.frequency")
+	loads := make([]load, 0, len(trials))
+	system, clock := map[string][]float64{}, map[string][]float64{}
+	frequency := make([]float64, len(trials))
+	at := make([]int, len(trials)) // in loads: the trial's own, or the first one after it
+	for i, t := range trials {
+		sys, hasSystem := t.Get("others.system")
+		if hasSystem {
+			system[keys[i]] = append(system[keys[i]], sys.Value)
+		}
+		if f, ok := t.Get("cpu.frequency"); ok {
+			frequency[i] = f.Value
+			clock[keys[i]] = append(clock[keys[i]], f.Value)
+		}
+		at[i] = len(loads)
+		if user, ok := t.Get("others.user"); ok {
+			steal, _ := t.Get("cpu.steal")
+			loads = append(loads, load{i, middle(t), t.Elapsed, user.Value, steal.Value, sys.Value})
+		}
+	}
+	usual, usualClock := medians(system), medians(clock)
+	for i := range loads {
+		l := &loads[i]
+		l.others += max(0, l.syst-usual[keys[l.trial]])
+	}
+	reasons := make([]string, len(trials))
+	for i, t := range trials {
+		if t.status != record.OK {
+			continue
+		}
+		// The mean over the trial and its neighbours in time, weighted by how long each took.
+		others, steal, weight := 0.0, 0.0, 0.0
+		own := middle(t)
+		near := func(l load) bool {
+			if l.middle.Sub(own).Abs() > neighbourhood {
+				return false
+			}
+			others += l.others * l.weight
+			steal += l.steal * l.weight
+			weight += l.weight
+			return true
+		}
+		for j := at[i]; j < len(loads) && near(loads[j]); j++ {
+		}
+		for j := at[i] - 1; j >= 0 && near(loads[j]); j-- {
+		}
+		if weight > 0 {
+			others, steal = others/weight, steal/weight
+		} else {
+			others, steal = 0, 0
+		}
 		switch {
-		case r.Status != record.OK:
 		case others > mostOthers:
 			reasons[i] = fmt.Sprintf("programs outside the run used more than %g of a core", mostOthers)
 		case steal > mostSteal:
 			reasons[i] = fmt.Sprintf("the hypervisor took more than %g of a core", mostSteal)
-		case ok && f.Value < leastClock*clock[key(r.Config)]:
+		case frequency[i] > 0 && frequency[i] < leastClock*usualClock[keys[i]]:
 			reasons[i] = fmt.Sprintf("the CPUs ran at less than %g of their usual clock frequency", leastClock)
 		}
 	}
-	for i, reason := range reasons {
-		if reason != "" {
-			out[i].Status, out[i].Reason = record.Disturbed, reason
-		}
+	return reasons
+}
+
+func middle(t trial) time.Time {
+	return t.Start.Add(time.Duration(t.Elapsed / 2 * float64(time.Second)))
+}
+
+func medians(of map[string][]float64) map[string]float64 {
+	out := map[string]float64{}
+	for k, v := range of {
+		out[k] = median(v)
 	}
 	return out
 }
 
-// around returns the mean over trial i and its neighbours in time, weighted by
-// how long each took. results are sorted by time.
-func around(results []record.Result, i int, of func(record.Result) float64) float64 {
-	middle := func(r record.Result) time.Time {
-		return r.Start.Add(time.Duration(r.Elapsed / 2 * float64(time.Second)))
-	}
-	sum, weight := 0.0, 0.0
-	add := func(j int) bool {
-		d := middle(results[j]).Sub(middle(results[i])).Abs()
-		if d > neighbourhood {
-			return false
-		}
-		if _, ok := results[j].Get("others.user"); ok {
-			sum += of(results[j]) * results[j].Elapsed
-			weight += results[j].Elapsed
-		}
-		return true
-	}
-	for j := i; j < len(results) && add(j); j++ {
-	}
-	for j := i - 1; j >= 0 && add(j); j-- {
-	}
-	if weight == 0 {
-		return 0
-	}
-	return sum / weight
-}
-
 // mostDisturbed is the share of the blocks of a comparison, or of the pairs of hosts
-// in all blocks, that may be disturbed: what is left then is no longer a fair sample of the time that was measured.
+// in all blocks, that may be disturbed: the rest of more is no fair sample of the time
+// that was measured.
 const mostDisturbed = 1.0 / 3
 
-// Refused says why a comparison of these cells gets no verdict, "" when it gets one.
-func Refused(cells ...[]record.Result) string {
-	type place struct {
-		block int
-		pair  string
-	}
+// Refused says why a comparison of these samples gets no verdict, "" when it gets one.
+func Refused(samples ...*Sample) string {
 	dirty, all := map[place]bool{}, map[place]bool{}
 	noun := "blocks"
-	for _, trials := range cells {
-		for _, t := range trials {
-			at := place{t.Block, t.Config[pair]}
-			if at.pair != "" {
+	for _, s := range samples {
+		if s == nil {
+			continue
+		}
+		for _, t := range s.trials {
+			p := t.place()
+			if p.pair != "" {
 				noun = "pairs of hosts in all blocks"
 			}
-			if t.Status == record.OK || t.Status == record.Disturbed {
-				all[at] = true
+			if t.status == record.OK || t.status == record.Disturbed {
+				all[p] = true
 			}
-			if t.Status == record.Disturbed {
-				dirty[at] = true
+			if t.status == record.Disturbed {
+				dirty[p] = true
 			}
 		}
 	}

@@ -25,7 +25,7 @@ type cut struct {
 	dots   int // of each network in each chart
 }
 
-func newCut(p analysis.Pivot) cut {
+func newCut(p *analysis.Run) cut {
 	trials, rows := 0, 0
 	for _, t := range p.Tables {
 		rows += len(t.Rows)
