@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -222,16 +221,20 @@ func writeJSON(d *store.Dir, file string, v any) error {
 	return d.File(file, append(b, '\n'))
 }
 
-// report prints the tables, writes the report, and says which trials are not ok.
+// report prints the report, stores it, and fails when trials are not ok.
 func (r *runner) report(d *store.Dir) error {
 	rep, err := load(r.dir, false)
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	if err := printTables(os.Stdout, rep, r.json); err != nil {
+	doc, format := report.New(rep), "text"
+	if r.json {
+		format = "json"
+	}
+	if err := formats[format](os.Stdout, doc); err != nil {
 		return err
 	}
-	if err := writeReports(d, rep); err != nil {
+	if err := writeReports(d, doc); err != nil {
 		return r.stopped(err)
 	}
 	if !r.json {
@@ -240,14 +243,7 @@ func (r *runner) report(d *store.Dir) error {
 	return verdict(rep.Results)
 }
 
-func printTables(w io.Writer, rep report.Run, asJSON bool) error {
-	if asJSON {
-		return report.JSON(w, rep)
-	}
-	return report.Text(w, rep, width())
-}
-
-// width of the terminal that stdout is, in columns; 100 when it is none.
+// width returns the width of the terminal on stdout, in columns; 100 without one.
 func width() int {
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
 		return w

@@ -13,7 +13,7 @@ import (
 // toolRun is a synthetic run of three tools on two networks: two agree on both, the
 // third finds less on the host, and so another ratio.
 func toolRun(blocks int) Run {
-	r := Run{Name: "tools", Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}, Tools: map[string]probe.Info{
+	r := Run{Name: "tools", Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}, Words: map[string]probe.Info{
 		"tcp-stream": {Measures: "TCP throughput", Differs: "is warm"}, "iperf3-tcp": {Measures: "TCP throughput", Differs: "waits in select"},
 		"qperf-tcp": {Measures: "TCP throughput", Differs: "has no option"}, "ping": {Measures: "ICMP echo time"}}}
 	for b := 1; b <= blocks; b++ {
@@ -31,13 +31,13 @@ func toolRun(blocks int) Run {
 func TestSideBySide(t *testing.T) {
 	run := toolRun(12)
 	var text, html, md bytes.Buffer
-	if err := Text(&text, run, 200); err != nil {
+	if err := Text(&text, New(run), 200); err != nil {
 		t.Fatal(err)
 	}
-	if err := HTML(&html, run); err != nil {
+	if err := HTML(&html, New(run)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Markdown(&md, run); err != nil {
+	if err := Markdown(&md, New(run)); err != nil {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]string{"text": text.String(), "html": html.String(), "md": md.String()} {
@@ -45,7 +45,7 @@ func TestSideBySide(t *testing.T) {
 		for _, want := range []string{
 			"TCP throughput by several tools: higher is better",
 			"× (tcp-stream, iperf3-tcp); 0.8",
-			"vxlan: the 3 tools agree within their intervals, which all hold 10",
+			"vxlan: the 3 tools agree within their intervals, which all contain 10",
 			"iperf3-tcp: waits in select",
 		} {
 			if !strings.Contains(got, want) {
@@ -53,12 +53,12 @@ func TestSideBySide(t *testing.T) {
 			}
 		}
 	}
-	few := toolRun(2).sideBySide(toolRun(2).Pivot())
-	if len(few) != 1 || len(few[0].Notes) != 1 || !strings.HasPrefix(few[0].Notes[0], "too few blocks") {
+	few := New(toolRun(2)).part("tools")
+	if few == nil || len(few.Parts[0].Notes) != 1 || !strings.HasPrefix(few.Parts[0].Notes[0], "too few blocks") {
 		t.Errorf("%+v", few)
 	}
-	run.Tools = nil
-	if b := run.sideBySide(run.Pivot()); b != nil {
-		t.Errorf("nothing is known of the tools, and yet %+v", b)
+	run.Words = nil
+	if b := New(run).part("tools"); b != nil {
+		t.Errorf("nothing is known of the tools, but there is %+v", b)
 	}
 }
