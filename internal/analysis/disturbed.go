@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"cmp"
 	"fmt"
-	"time"
+	"slices"
+	"sort"
 
 	"github.com/weir-bench/weir/record"
 )
@@ -10,10 +12,10 @@ import (
 // What disturbs a trial, in cores and as a share. The kernel accounts in ticks of
 // 4 to 10 ms, so a short trial is judged together with its neighbours in time.
 const (
-	neighbourhood = 300 * time.Millisecond // to either side of a trial's middle
-	mostOthers    = 0.3                    // cores that programs outside the run may use
-	mostSteal     = 0.1                    // cores that the hypervisor may take
-	leastClock    = 0.9                    // of the cell's median clock frequency
+	neighbourhood = 0.3 // s, to either side of a trial's middle
+	mostOthers    = 0.3 // cores that programs outside the run may use
+	mostSteal     = 0.1 // cores that the hypervisor may take
+	leastClock    = 0.9 // of the cell's median clock frequency
 )
 
 // disturbed returns for each trial why something outside the run disturbed it, "" for
@@ -25,82 +27,58 @@ const (
 // where it exceeds the cell's median, because the kernel charges some of the traffic's
 // own softirq time to whatever it interrupts.
 func disturbed(trials []trial, keys []string) []string {
-	// Everything that is looked at, read once: a trial is looked at by its neighbours, too.
-	type load struct {
-		trial               int
-		middle              time.Time
-		weight              float64
-		others, steal, syst float64
-	}
-	loads := make([]load, 0, len(trials))
-	system, clock := map[string][]float64{}, map[string][]float64{}
-	frequency := make([]float64, len(trials))
-	at := make([]int, len(trials)) // in loads: the trial's own, or the first one after it
-	for i, t := range trials {
-		sys, hasSystem := t.Get("others.system")
-		if hasSystem {
-			system[keys[i]] = append(system[keys[i]], sys.Value)
-		}
-		if f, ok := t.Get("cpu.frequency"); ok {
-			frequency[i] = f.Value
-			clock[keys[i]] = append(clock[keys[i]], f.Value)
-		}
-		at[i] = len(loads)
-		if user, ok := t.Get("others.user"); ok {
-			steal, _ := t.Get("cpu.steal")
-			loads = append(loads, load{i, middle(t), t.Elapsed, user.Value, steal.Value, sys.Value})
-		}
-	}
-	usual, usualClock := medians(system), medians(clock)
-	for i := range loads {
-		l := &loads[i]
-		l.others += max(0, l.syst-usual[keys[l.trial]])
-	}
 	reasons := make([]string, len(trials))
+	if len(trials) == 0 {
+		return nil
+	}
+	type load struct{ middle, weight, others, steal float64 }
+	var loads []load
+	last := trials[len(trials)-1].Start
+	middle := func(t trial) float64 { return t.Start.Sub(last).Seconds() + t.Elapsed/2 }
+	system, clock := usual(trials, keys, "others.system"), usual(trials, keys, "cpu.frequency")
+	for i, t := range trials {
+		if user, ok := t.Get("others.user"); ok {
+			kernel, _ := t.Get("others.system")
+			steal, _ := t.Get("cpu.steal")
+			loads = append(loads, load{middle(t), t.Elapsed, user.Value + max(0, kernel.Value-system[keys[i]]), steal.Value})
+		}
+	}
+	slices.SortStableFunc(loads, func(a, b load) int { return cmp.Compare(a.middle, b.middle) })
+	sums := make([]load, len(loads)+1) // of all before, so that a neighbourhood is a difference
+	for i, l := range loads {
+		s := sums[i]
+		sums[i+1] = load{0, s.weight + l.weight, s.others + l.others*l.weight, s.steal + l.steal*l.weight}
+	}
 	for i, t := range trials {
 		if t.status != record.OK {
 			continue
 		}
-		// The mean over the trial and its neighbours in time, weighted by how long each took.
-		others, steal, weight := 0.0, 0.0, 0.0
 		own := middle(t)
-		near := func(l load) bool {
-			if l.middle.Sub(own).Abs() > neighbourhood {
-				return false
-			}
-			others += l.others * l.weight
-			steal += l.steal * l.weight
-			weight += l.weight
-			return true
-		}
-		for j := at[i]; j < len(loads) && near(loads[j]); j++ {
-		}
-		for j := at[i] - 1; j >= 0 && near(loads[j]); j-- {
-		}
-		if weight > 0 {
-			others, steal = others/weight, steal/weight
-		} else {
-			others, steal = 0, 0
-		}
+		from := sums[sort.Search(len(loads), func(j int) bool { return loads[j].middle >= own-neighbourhood })]
+		to := sums[sort.Search(len(loads), func(j int) bool { return loads[j].middle > own+neighbourhood })]
+		weight := to.weight - from.weight
+		frequency, ok := t.Get("cpu.frequency")
 		switch {
-		case others > mostOthers:
+		case weight > 0 && (to.others-from.others)/weight > mostOthers:
 			reasons[i] = fmt.Sprintf("programs outside the run used more than %g of a core", mostOthers)
-		case steal > mostSteal:
+		case weight > 0 && (to.steal-from.steal)/weight > mostSteal:
 			reasons[i] = fmt.Sprintf("the hypervisor took more than %g of a core", mostSteal)
-		case frequency[i] > 0 && frequency[i] < leastClock*usualClock[keys[i]]:
+		case ok && frequency.Value < leastClock*clock[keys[i]]:
 			reasons[i] = fmt.Sprintf("the CPUs ran at less than %g of their usual clock frequency", leastClock)
 		}
 	}
 	return reasons
 }
 
-func middle(t trial) time.Time {
-	return t.Start.Add(time.Duration(t.Elapsed / 2 * float64(time.Second)))
-}
-
-func medians(of map[string][]float64) map[string]float64 {
-	out := map[string]float64{}
-	for k, v := range of {
+// usual returns the median of a value by cell.
+func usual(trials []trial, keys []string, name string) map[string]float64 {
+	all, out := map[string][]float64{}, map[string]float64{}
+	for i, t := range trials {
+		if v, ok := t.Get(name); ok {
+			all[keys[i]] = append(all[keys[i]], v.Value)
+		}
+	}
+	for k, v := range all {
 		out[k] = median(v)
 	}
 	return out

@@ -18,7 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // network never sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
-	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "studies"},
+	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
 	// What a machine is and has.
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.

@@ -1,5 +1,5 @@
 // Package catalog lists what weir can do: one line per network and probe.
-// Nothing registers itself.
+// Nothing registers itself. It also checks and prepares studies by these names.
 package catalog
 
 import (
@@ -17,87 +17,87 @@ import (
 
 // A Network is an entry of the list of networks.
 type Network struct {
-	New   func() network.Driver // a fresh driver that holds its defaults
-	Hosts int                   // the most it can connect; 0 is any number
+	New   func() network.Driver // returns a fresh driver with its defaults
+	Hosts int                   // largest number it can connect; 0 is unlimited
 	About string
 	Properties
 }
 
-// Networks are by the name that a study uses.
+// Networks maps the names that studies use.
 var Networks = map[string]Network{
 	"host": {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline",
 		Properties{Underlay, "static", "none", "none"}},
 	"bridge": {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge",
 		Properties{Bridged, "static", "none", "none"}},
-	"vxlan": {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods",
+	"vxlan": {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, without pods",
 		Properties{Overlay, "static", "network identifier", "none"}},
 	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges",
 		Properties{Overlay, "static", "network identifier", "none"}},
 	"routed": {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)",
 		Properties{Routed, "static, a /24 per host", "none", "none"}},
-	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode",
-		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
-	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD tells by BGP, as in Calico",
-		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; Calico's policies are not here", "none; Calico leaves it to Kubernetes"}},
-	"calico": {func() network.Driver { return calico(network.CalicoBGPMode) }, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD tells by BGP; you must have its images' files",
-		Properties{Routed, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
-	"calico-ipip": {func() network.Driver { return calico(network.CalicoIPIP) }, 0, "calico, IPv4 in IPv4 between hosts",
-		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
-	"calico-vxlan": {func() network.Driver { return calico(network.CalicoVXLAN) }, 0, "calico, Felix's VXLAN devices between hosts",
-		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
+	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, in bridge mode",
+		Properties{Underlay, "static", "pods cannot reach their own host", "none"}},
+	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD announces over BGP, as in Calico",
+		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; without Calico's policies", "none; Calico leaves it to Kubernetes"}},
+	"calico": {func() network.Driver { return calico(network.CalicoBGPMode) }, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD announces over BGP; needs the files of its images",
+		Properties{Routed, "calico-ipam, a /26 block per host", "Felix's rules; the policy accepts everything", "none; Calico leaves it to Kubernetes"}},
+	"calico-ipip": {func() network.Driver { return calico(network.CalicoIPIP) }, 0, "calico with IPv4 in IPv4 between hosts",
+		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy accepts everything", "none; Calico leaves it to Kubernetes"}},
+	"calico-vxlan": {func() network.Driver { return calico(network.CalicoVXLAN) }, 0, "calico with Felix's VXLAN devices between hosts",
+		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy accepts everything", "none; Calico leaves it to Kubernetes"}},
 	"ovs": {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge",
 		Properties{Bridged, "static", "none", "none"}},
-	"ovs-vlan": {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch",
+	"ovs-vlan": {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, at access ports of Open vSwitch",
 		Properties{Underlay, "static", "VLAN", "none"}},
-	"ovs-vxlan": {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these",
+	"ovs-vxlan": {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between them",
 		Properties{Overlay, "static", "network identifier", "none"}},
-	"weave": {func() network.Driver { return &network.Weave{Mode: network.WeaveFastDP} }, 0, "pods on one Ethernet segment by Weave Net's router, which you must have",
+	"weave": {func() network.Driver { return &network.Weave{Mode: network.WeaveFastDP} }, 0, "pods on one Ethernet segment that Weave Net's router provides; needs its program",
 		Properties{Overlay, "static; Weave's allocator is off", "none; Weave's policies are off", "none; Weave's DNS is off"}},
-	"weave-sleeve": {func() network.Driver { return &network.Weave{Mode: network.WeaveSleeve} }, 0, "weave, frames go through the router and UDP instead of the kernel's datapath",
+	"weave-sleeve": {func() network.Driver { return &network.Weave{Mode: network.WeaveSleeve} }, 0, "weave, with frames through the router and UDP instead of the kernel's data path",
 		Properties{Overlay, "static; Weave's allocator is off", "none; Weave's policies are off", "none; Weave's DNS is off"}},
-	"weave-encrypted": {func() network.Driver { return &network.Weave{Mode: network.WeaveEncrypted} }, 0, "weave, sealed by the kernel's ESP",
+	"weave-encrypted": {func() network.Driver { return &network.Weave{Mode: network.WeaveEncrypted} }, 0, "weave, encrypted by the kernel's ESP",
 		Properties{Overlay, "static; Weave's allocator is off", "none; Weave's policies are off", "none; Weave's DNS is off"}},
-	"ovs-geneve": {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN",
+	"ovs-geneve": {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between them, as with OVN",
 		Properties{Overlay, "static", "network identifier", "none"}},
-	"docker-bridge": {func() network.Driver { return &network.DockerBridge{Bridge: network.BridgeUser} }, 1, "containers of one host on a bridge of Docker's",
+	"docker-bridge": {func() network.Driver { return &network.DockerBridge{Bridge: network.BridgeUser} }, 1, "containers of one host on a Docker bridge",
 		Properties{Bridged, "Docker's IPAM, fixed by --ip", "bridge, iptables", "Docker's DNS"}},
-	"docker-overlay": {func() network.Driver { return &network.DockerOverlay{Control: network.ControlSwarm} }, 0, "containers on Docker's overlay, an engine for each host, VXLAN between these",
-		Properties{Overlay, "Docker's IPAM, fixed by --ip", "network identifier", "Docker's DNS, by swarm or etcd"}},
-	"cni": {func() network.Driver { return &network.CNI{} }, 0, "pods attached by CNI plugins, as a kubelet would, and routes between the hosts",
+	"docker-overlay": {func() network.Driver { return &network.DockerOverlay{Control: network.ControlSwarm} }, 0, "containers on Docker's overlay: one engine per host, VXLAN between the hosts",
+		Properties{Overlay, "Docker's IPAM, fixed by --ip", "network identifier", "Docker's DNS, through swarm or etcd"}},
+	"cni": {func() network.Driver { return &network.CNI{} }, 0, "pods that CNI plugins attach, as a kubelet has them do, and routes between the hosts",
 		Properties{Routed, "host-local", "none", "none"}},
-	"flannel-vxlan": {func() network.Driver { return &network.FlannelVXLAN{VNI: 1, Port: 8472} }, 0, "Flannel: pods on a bridge per host, flanneld's VXLAN devices between these",
+	"flannel-vxlan": {func() network.Driver { return &network.FlannelVXLAN{VNI: 1, Port: 8472} }, 0, "Flannel: pods on a bridge per host, flanneld's VXLAN devices between the bridges",
 		Properties{Overlay, "flanneld's subnet per host, host-local", "none", "none"}},
-	"flannel-hostgw": {func() network.Driver { return &network.FlannelHostGW{} }, 0, "Flannel: pods on a bridge per host, flanneld's routes between these",
+	"flannel-hostgw": {func() network.Driver { return &network.FlannelHostGW{} }, 0, "Flannel: pods on a bridge per host, flanneld's routes between the hosts",
 		Properties{Routed, "flanneld's subnet per host, host-local", "none", "none"}},
-	"flannel-udp": {func() network.Driver { return &network.FlannelUDP{Port: 8285} }, 0, "Flannel: pods on a bridge per host, datagrams of flanneld's between these",
+	"flannel-udp": {func() network.Driver { return &network.FlannelUDP{Port: 8285} }, 0, "Flannel: pods on a bridge per host, flanneld sends their packets in UDP datagrams",
 		Properties{Overlay, "flanneld's subnet per host, host-local", "none", "none"}},
-	"canal": {func() network.Driver { return &network.Canal{VNI: 1, Port: 8472, Rules: 100} }, 0, "Canal's data path: flanneld's VXLAN devices, a routed veth per pod, rules of a policy",
+	"canal": {func() network.Driver { return &network.Canal{VNI: 1, Port: 8472, Rules: 100} }, 0, "Canal's data path: flanneld's VXLAN devices, a routed veth per pod, policy rules",
 		Properties{Overlay, "flanneld's subnet per host, host-local", "nftables rules", "none"}},
-	"vxlan-hops": {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours",
+	"vxlan-hops": {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods on a line of hosts, each of which bridges the VXLAN tunnels to its neighbours",
 		Properties{Overlay, "static", "network identifier", "none"}},
-	"eni-shared": {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)",
+	"eni-shared": {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy routing, on a second NIC of the host (shared ENI)",
 		Properties{Underlay, "static, from the underlay's subnet", "none", "none"}},
-	"eni-dedicated": {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)",
+	"eni-dedicated": {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC for every pod (dedicated ENI, SR-IOV, host-device)",
 		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own", "none"}},
-	"terway": {func() network.Driver { return &network.Terway{} }, 0, "a pod with a shared NIC and one with a NIC of its own on every host, side by side (Terway's two ways)",
-		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own for half of the pods", "none"}},
+	"terway": {func() network.Driver { return &network.Terway{} }, 0, "on every host, one pod with a shared NIC and one with its own (Terway's two modes)",
+		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own for half the pods", "none"}},
 	"ipip": {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)",
 		Properties{Overlay, "static, a /24 per host", "none", "none"}},
 	"wireguard": {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts",
-		Properties{Overlay, "static, a /24 per host", "keys of the hosts", "none"}},
+		Properties{Overlay, "static, a /24 per host", "keys per host", "none"}},
 	"geneve-overlay": {func() network.Driver { return &network.GeneveOverlay{VNI: 1, Port: 6081} }, 2, "pods on a bridge per host, Geneve between two hosts",
 		Properties{Overlay, "static", "network identifier", "none"}},
-	"relay": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783} }, 0, "pods of a line of hosts, frames go through a program and UDP (our own; the mechanism of Weave's sleeve)",
+	"relay": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783} }, 0, "pods on a line of hosts, whose frames pass weir's own relay program and UDP (the mechanism of Weave's sleeve)",
 		Properties{Overlay, "static", "none", "none"}},
-	"relay-encrypted": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783, Encrypt: true} }, 0, "relay with frames sealed by NaCl's box",
-		Properties{Overlay, "static", "keys of the hosts", "none"}},
+	"relay-encrypted": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783, Encrypt: true} }, 0, "relay with frames encrypted by NaCl's box",
+		Properties{Overlay, "static", "keys per host", "none"}},
 	"ipvlan": {func() network.Driver { return &network.IPvlan{Mode: "l2"} }, 0, "pods on ipvlan devices of the host's NIC, switched (mode l2)",
-		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
+		Properties{Underlay, "static", "pods cannot reach their own host", "none"}},
 	"ipvlan-l3": {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)",
 		Properties{Underlay, "static", "none", "none"}},
 	"vm-vlan": {func() network.Driver {
 		return &network.VMVLAN{Switch: auto, Tag: 42, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "virtual machines on a VLAN of the underlay, TAP devices on a bridge or Open vSwitch",
+	}, 0, "virtual machines on a VLAN of the underlay, with TAP devices on a bridge or Open vSwitch",
 		Properties{Underlay, "static", "VLAN, and a kernel of its own", "none"}},
 	"vm-vxlan": {func() network.Driver {
 		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
@@ -109,18 +109,18 @@ func calico(mode string) *network.CalicoNode {
 	return &network.CalicoNode{Mode: mode, AS: network.DefaultAS, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
 }
 
-// How virtual switches are used when nothing else is asked for.
+// How networks use virtual switches by default.
 const auto, veth = network.DatapathAuto, network.InterfaceVeth
 
 // vmMemory of each virtual machine, bytes.
 const vmMemory = 256 << 20
 
-// A Probe is an entry of the list of probes. All the rest is the probe's own Info.
+// A Probe is an entry of the list of probes. The rest is in the probe's own Info.
 type Probe struct {
-	New func() probe.Probe // a fresh probe that holds its defaults
+	New func() probe.Probe // returns a fresh probe with its defaults
 }
 
-// Probes are by the name that a study uses.
+// Probes maps the names that studies use.
 var Probes = map[string]Probe{
 	"tcp-stream":   {New: func() probe.Probe { return &probe.TCPStream{} }},
 	"udp-stream":   {New: func() probe.Probe { return &probe.UDPStream{} }},
@@ -175,7 +175,7 @@ func FindProbe(name string) (Probe, error) { return find(Probes, "probe", name) 
 func find[T any](in map[string]T, what, name string) (T, error) {
 	e, ok := in[name]
 	if !ok {
-		return e, fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(Names(in), ", "))
+		return e, fmt.Errorf("unknown %s %q; use one of %s", what, name, strings.Join(Names(in), ", "))
 	}
 	return e, nil
 }
@@ -183,8 +183,8 @@ func find[T any](in map[string]T, what, name string) (T, error) {
 // Names returns the names of a list, sorted.
 func Names[T any](in map[string]T) []string { return slices.Sorted(maps.Keys(in)) }
 
-// Spec fits a topology to what the driver d of this network can connect: another
-// number of hosts, and at least two ends.
+// Spec fits a topology to what the driver d of this network can connect: fewer hosts
+// when that is the limit, and at least two ends.
 func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	s = network.Shape(d, s)
 	if n.Hosts > 0 && (s.Hosts == 0 || s.Hosts > n.Hosts) {

@@ -21,9 +21,9 @@ func doctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "What can run here, what cannot, why, and what would change it",
-		Long: `Look at what a run needs, by trying it where that is possible. The exit status
-is 3 when the default study cannot run here.`,
+		Short: "Check what can run on this machine, and how to enable the rest",
+		Long: `Check what runs need, by trying it where possible. The exit status is 3 when the
+default study cannot run on this machine.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := inLab(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
@@ -33,17 +33,17 @@ is 3 when the default study cannot run here.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
 	return c
 }
 
-// A diagnosis is one line of the doctor's.
+// A diagnosis is one line of `weir doctor`.
 type diagnosis struct {
 	facts.Check
-	Needed bool `json:"needed"` // without it the default study cannot run
+	Needed bool `json:"needed"` // the default study cannot run without it
 }
 
-// doctor prints every check. forbidden is why there is no lab to try the kernel in.
+// doctor prints every check. forbidden is why weir cannot open a lab to try the kernel.
 func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	var ds []diagnosis
 	for _, c := range facts.Checks(os.DirFS("/")) {
@@ -75,13 +75,13 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	}
 	for _, d := range ds {
 		if d.Needed && !d.OK {
-			return exit(exitEnvironment, fmt.Errorf("the default study cannot run here: %s", d.Name))
+			return exit(exitEnvironment, fmt.Errorf("the default study cannot run on this machine: %s", d.Name))
 		}
 	}
 	return nil
 }
 
-// tryKernel makes one of each thing that networks are built of.
+// tryKernel makes one of each kernel object that networks consist of.
 func tryKernel(ctx context.Context, forbidden error) ([]diagnosis, error) {
 	if forbidden != nil {
 		return []diagnosis{{facts.Check{Name: "lab", Detail: forbidden.Error()}, true}}, nil
@@ -92,7 +92,7 @@ func tryKernel(ctx context.Context, forbidden error) ([]diagnosis, error) {
 	}
 	var ds []diagnosis
 	for _, f := range fs {
-		c := facts.Check{Name: "kernel: " + f.Name, OK: f.Err == nil, Detail: "made one"}
+		c := facts.Check{Name: "kernel: " + f.Name, OK: f.Err == nil, Detail: "created one"}
 		if f.Err != nil {
 			c.Detail = f.Err.Error()
 		}

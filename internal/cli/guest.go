@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
-// guestCommand is process 1 of a virtual machine. Its subcommands are what makes
-// a virtual machine a pod of a lab.
+// guestCommand is process 1 of a virtual machine. Its subcommands make a virtual
+// machine a pod of a lab.
 func guestCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "guest",
@@ -25,7 +25,7 @@ func guestCommand() *cobra.Command {
 	return c
 }
 
-// guestPod is a daemon on a host, around a guest.
+// guestPod runs a guest, as a daemon on a host.
 func guestPod() *cobra.Command {
 	var nic vm.NIC
 	f := vmFlags{}
@@ -44,17 +44,17 @@ func guestPod() *cobra.Command {
 	}
 	f.registerMachine(c)
 	c.Flags().StringVar(&nic.Tap, "tap", "", "TAP device")
-	c.Flags().StringVar(&nic.MAC, "mac", "", "address of its network device")
-	c.Flags().IntVar(&nic.Queues, "queues", 1, "of its network device")
+	c.Flags().StringVar(&nic.MAC, "mac", "", "MAC address of its network device")
+	c.Flags().IntVar(&nic.Queues, "queues", 1, "queues of its network device")
 	c.Flags().StringVar(&nic.VHost, "vhost", vm.VHostAuto, "auto, on or off")
 	return c
 }
 
-// guestOrders acts inside a guest.
+// guestOrders applies steps inside a guest.
 func guestOrders() *cobra.Command {
 	return &cobra.Command{
 		Use:   "orders NAME",
-		Short: "Do steps of a plan here, as the place called NAME",
+		Short: "Apply steps of a plan here, as the place called NAME",
 		Args:  args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, as []string) error {
 			return lab.ServeOrders(as[0], os.Stdin, os.Stdout)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // maxOrder is longer than any order, bytes.
@@ -35,7 +37,7 @@ func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 		}
 		// The command has told every other error itself.
 		if errors.Is(err, ErrUsage) {
-			if err := (events{w: stdout}).print(errorEvent{"error", err.Error()}); err != nil {
+			if err := (events{w: stdout}).print(event.Error{Event: event.KindError, Error: err.Error()}); err != nil {
 				return err
 			}
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // An asker is the client of request/response: what TCP and UDP have in common.
@@ -138,7 +140,7 @@ func (a *asker) flags() int {
 
 // closed keeps every slot busy through the warm-up, and then for the duration,
 // which the last requests may outlast. It must run on a thread of its own.
-func (a *asker) closed(out events) (r rrResult, err error) {
+func (a *asker) closed(out events) (r event.RR, err error) {
 	for i := range a.book.slots {
 		a.free = append(a.free, i)
 	}
@@ -261,22 +263,22 @@ func (a *asker) expire(free []int, t int64) []int {
 
 // result is what both loops end with; the split is added when the server has
 // told its part.
-func (a *asker) result(window int64) (r rrResult, err error) {
+func (a *asker) result(window int64) (r event.RR, err error) {
 	if a.book.answered == 0 {
-		return r, fmt.Errorf("none of %d requests was answered within %v", a.book.requests, replyTimeout)
+		return r, fmt.Errorf("none of %d requests was answered within %v", a.book.requests, event.ReplyTimeout)
 	}
-	r.head = newHead(a.c.Workload, a.c.server.String(), a.c.Size, window)
+	r.Head = event.NewHead(a.c.Workload, a.c.server.String(), a.c.Size, time.Duration(window))
 	r.Requests, r.Transactions, r.Lost, r.Late = a.book.requests, a.book.answered, a.book.lost, a.book.late
 	r.Inflight, r.Wait = len(a.book.slots), "blocking"
 	if a.c.Spin {
 		r.Wait, r.CPU, r.FarCPU = "spinning", &a.places[0].CPU, &a.places[1].CPU
 	}
-	r.Hist, err = encodeHist(a.book.hist)
+	r.Hist, err = event.EncodeHist(a.book.hist)
 	return r, err
 }
 
 // split completes r with what the server says of the samples.
-func (a *asker) split(r *rrResult, far []farSample) (err error) {
+func (a *asker) split(r *event.RR, far []farSample) (err error) {
 	r.Stamps, r.Stamped = a.stamps, int64(len(a.samples.list))
 	if a.every == 0 {
 		return nil
@@ -288,7 +290,7 @@ func (a *asker) split(r *rrResult, far []farSample) (err error) {
 		return nil
 	}
 	for to, h := range map[*string]*hdrhistogram.Histogram{&r.StampedHist: p.whole, &r.PathHist: p.path, &r.WakeHist: p.wake, &r.AppHist: p.app} {
-		if *to, err = encodeHist(h); err != nil {
+		if *to, err = event.EncodeHist(h); err != nil {
 			return err
 		}
 	}

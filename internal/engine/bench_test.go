@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // BenchmarkUDP sends b.N datagrams over loopback to a server in this process, by
@@ -14,18 +16,18 @@ import (
 func BenchmarkUDP(b *testing.B) {
 	for _, size := range []int{18, 1400} {
 		for _, way := range []transfer{
-			{Send: sendSingle, Batch: 1, Recv: recvSingle},
-			{Send: sendSingle, Batch: 1, Recv: recvSingle, Nap: defaultNap},
-			{Send: sendSingle, Batch: 1, Recv: recvMmsg, Nap: defaultNap},
-			{Send: sendMmsg, Batch: defaultMmsg, Recv: recvMmsg, Nap: defaultNap},
-			{Send: sendGSO, Batch: min(defaultGSO, maxDatagram/size), Recv: recvSingle, Nap: defaultNap},
-			{Send: sendGSO, Batch: min(defaultGSO, maxDatagram/size), Recv: recvGRO, Nap: defaultNap},
+			{Send: event.SendSingle, Batch: 1, Recv: event.RecvSingle},
+			{Send: event.SendSingle, Batch: 1, Recv: event.RecvSingle, Nap: event.DefaultNap},
+			{Send: event.SendSingle, Batch: 1, Recv: event.RecvMmsg, Nap: event.DefaultNap},
+			{Send: event.SendMmsg, Batch: event.DefaultMmsg, Recv: event.RecvMmsg, Nap: event.DefaultNap},
+			{Send: event.SendGSO, Batch: min(event.DefaultGSO, event.MaxDatagram/size), Recv: event.RecvSingle, Nap: event.DefaultNap},
+			{Send: event.SendGSO, Batch: min(event.DefaultGSO, event.MaxDatagram/size), Recv: event.RecvGRO, Nap: event.DefaultNap},
 		} {
 			name := "single"
 			if way.Nap == 0 {
 				name = "single-waiting"
 			}
-			if way.Recv != recvSingle {
+			if way.Recv != event.RecvSingle {
 				name = way.Recv
 			}
 			b.Run(way.Send+"-"+name+"-"+map[int]string{18: "18", 1400: "1400"}[size], func(b *testing.B) { benchUDP(b, size, way) })

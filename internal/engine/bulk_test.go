@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // boundSocket is a UDP socket with a timeout, and its address.
@@ -220,7 +222,7 @@ func TestReadNotice(t *testing.T) {
 
 // A batch costs no allocation at either end.
 func TestBatchesDoNotAllocate(t *testing.T) {
-	for _, sending := range sendPaths {
+	for _, sending := range event.SendModes {
 		fd, to := boundSocket(t, netip.MustParseAddrPort(loopbacks[0]))
 		if err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1); err != nil {
 			t.Fatal(err)
@@ -231,7 +233,7 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 		}
 		defer unix.Close(from)
 		c := config{params: params{Run: 1, Size: 100, transfer: transfer{Send: sending, Batch: 4}}}
-		if sending == sendSingle {
+		if sending == event.SendSingle {
 			c.Batch = 1
 		}
 		path, err := newPath(from, c)

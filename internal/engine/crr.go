@@ -7,6 +7,8 @@ import (
 	"net/netip"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // tcp-crr makes a connection per transaction: connect, one request, one reply,
@@ -21,15 +23,6 @@ import (
 // connections instead (SO_LINGER 0) would also free them, but the packets that
 // end a connection are a part of its cost.
 const crrPorts = 128
-
-// crrResult is what a tcp-crr run prints. Response times go from before connect
-// until the reply has come; the rate of transactions pays for the end as well.
-type crrResult struct {
-	rrResult
-	ConnectHist string `json:"connectHist"` // of the time until the connection was made, ns
-	Ports       int    `json:"ports"`       // of the client, used in turn
-	PortsBusy   int64  `json:"portsBusy"`   // times that one was skipped, because it was not free
-}
 
 // A connector makes short connections.
 type connector struct {
@@ -52,7 +45,7 @@ func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, erro
 		return nil, err
 	}
 	defer unix.Close(t.fd)
-	var r crrResult
+	var r event.CRR
 	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
@@ -71,7 +64,7 @@ func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, erro
 	if err != nil {
 		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 	}
-	r.Congestion, r.FarCC, r.SndBuf, r.RcvBuf = t.cc, t.far.CC, t.sndBuf, t.far.RcvBuf
+	r.Congestion, r.FarCongestion, r.SndBuf, r.RcvBuf = t.cc, t.far.CC, t.sndBuf, t.far.RcvBuf
 	return r, nil
 }
 
@@ -104,7 +97,7 @@ func newConnector(c config, s *stopper, fd int) (*connector, error) {
 	return k, nil
 }
 
-func (k *connector) run(ctx context.Context, out events) (r crrResult, err error) {
+func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error) {
 	seq := uint64(0)
 	for end := now() + int64(k.c.Warmup); now() < end; seq++ {
 		if err := k.transact(ctx, seq, false); err != nil {
@@ -131,12 +124,12 @@ func (k *connector) run(ctx context.Context, out events) (r crrResult, err error
 		return r, err
 	}
 	a := asker{c: k.c, book: *k.whole}
-	if r.rrResult, err = a.result(last - begin); err != nil {
+	if r.RR, err = a.result(last - begin); err != nil {
 		return r, err
 	}
 	r.Stamps = "none: a connection exchanges several packets, of which one pair of stamps tells little"
 	r.Ports, r.PortsBusy = len(k.ports), k.busy
-	r.ConnectHist, err = encodeHist(k.connect.hist)
+	r.ConnectHist, err = event.EncodeHist(k.connect.hist)
 	return r, err
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 func TestConnectRequestResponse(t *testing.T) {
@@ -19,7 +21,7 @@ func TestConnectRequestResponse(t *testing.T) {
 		for _, size := range []string{"16", "100000"} {
 			t.Run(loopback+" "+size, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
-				var r crrResult
+				var r event.CRR
 				measure(t, &r, short("tcp-crr", addr, "--size", size, "--duration", "100ms")...)
 				h, connect := decoded(t, "rtt", r.Hist), decoded(t, "connect", r.ConnectHist)
 				if h.TotalCount() != r.Transactions || connect.TotalCount() != r.Transactions || r.Transactions < 1 || r.Lost != 0 {
@@ -115,5 +117,5 @@ func TestShortConnections(t *testing.T) {
 	if got := ask("garbage", []byte("GET / HTTP/1.1\r\n\r\n")); !strings.Contains(string(got), "error") {
 		t.Errorf("garbage was answered with %q", got)
 	}
-	measure(t, new(rrResult), short("tcp-rr", addr)...)
+	measure(t, new(event.RR), short("tcp-rr", addr)...)
 }

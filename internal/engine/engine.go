@@ -41,6 +41,8 @@ import (
 	"io"
 	"runtime/debug"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 var (
@@ -88,7 +90,7 @@ func command(ctx context.Context, args []string, out *events, help io.Writer) er
 		return nil
 	case err != nil && out.people == nil && !errors.Is(err, ErrUsage):
 		// The reader of stdout learns why there is no result.
-		return errors.Join(err, out.print(errorEvent{"error", err.Error()}))
+		return errors.Join(err, out.print(event.Error{Event: event.KindError, Error: err.Error()}))
 	}
 	return err
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/engine/event"
 	"golang.org/x/sys/unix"
 )
 
@@ -86,7 +86,7 @@ func measure(t *testing.T, v any, args ...string) {
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
-	if len(lines) != 3 || lines[0] != probe.MarkBegin || lines[1] != probe.MarkEnd {
+	if len(lines) != 3 || lines[0] != event.MarkBegin || lines[1] != event.MarkEnd {
 		t.Fatalf("%v printed %q, want begin, end and a result", args, lines)
 	}
 	if err := strictJSON([]byte(lines[2]), v); err != nil {
@@ -104,18 +104,12 @@ func short(workload, addr string, more ...string) []string {
 	return append(args, more...)
 }
 
-func TestMarks(t *testing.T) {
-	if markBegin != probe.MarkBegin || markEnd != probe.MarkEnd {
-		t.Errorf("marks %s %s are not those of package probe", markBegin, markEnd)
-	}
-}
-
 func TestRequestResponse(t *testing.T) {
 	for _, loopback := range loopbacks {
 		for _, workload := range []string{"tcp-rr", "udp-rr"} {
 			t.Run(loopback+" "+workload, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
-				var r rrResult
+				var r event.RR
 				measure(t, &r, short(workload, addr, "--size", "100")...)
 				h, err := hdrhistogram.Decode([]byte(r.Hist))
 				if err != nil {
@@ -151,10 +145,10 @@ func TestBuffers(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for range 3 { // one after another on one server
-		measure(t, new(udpStreamResult), short("udp-stream", addr, "--rate", "1e6")...)
-		measure(t, new(udpStreamResult), short("udp-stream", addr, "--send", "gso")...)
-		measure(t, new(rrResult), short("udp-rr", addr)...)
-		measure(t, new(tcpStreamResult), short("tcp-stream", addr)...)
+		measure(t, new(event.UDPStream), short("udp-stream", addr, "--rate", "1e6")...)
+		measure(t, new(event.UDPStream), short("udp-stream", addr, "--send", "gso")...)
+		measure(t, new(event.RR), short("udp-rr", addr)...)
+		measure(t, new(event.TCPStream), short("tcp-stream", addr)...)
 	}
 }
 
@@ -177,7 +171,7 @@ func TestServerGone(t *testing.T) {
 				done <- err
 			}()
 			lines := bufio.NewScanner(r)
-			if !lines.Scan() || lines.Text() != probe.MarkBegin {
+			if !lines.Scan() || lines.Text() != event.MarkBegin {
 				t.Fatalf("client printed %q, not that it began", lines.Text())
 			}
 			stop()

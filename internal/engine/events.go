@@ -1,25 +1,15 @@
 package engine
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// The lines that bound the measured window, the same as probe.MarkBegin and
-// probe.MarkEnd; a test compares them.
-const (
-	markBegin = `{"event":"begin"}`
-	markEnd   = `{"event":"end"}`
-)
-
-const (
-	// version of what this package puts on the wire. Version 2 admits clients by a
-	// token, version 3 tells of silences and counts in phases.
-	version = 3
-	// lineVersion is that of the lines that it prints for programs.
-	lineVersion = 1
-)
+// version is that of the protocol between client and server. Version 2 admits clients
+// by a token, version 3 reports silences and counts in phases.
+const version = 3
 
 // events tells of a run: programs in JSON lines, of which every one is one write, so
 // that it is seen at the moment it tells of, and people in words (people.go).
@@ -30,31 +20,12 @@ type events struct {
 	people    *people   // nil prints JSON
 }
 
-type errorEvent struct {
-	Event string `json:"event"`
-	Error string `json:"error"`
-}
-
-// A head is what every result begins with.
-type head struct {
-	Event    string  `json:"event"` // "result"
-	Workload string  `json:"workload"`
-	Engine   int     `json:"engine"` // version
-	Server   string  `json:"server"`
-	Size     int     `json:"size"`   // bytes of payload per write, datagram or message; reach: of the IP packet
-	Window   float64 `json:"window"` // s, the measured window
-}
-
-func newHead(workload, server string, size int, window int64) head {
-	return head{Event: "result", Workload: workload, Engine: lineVersion, Server: server, Size: size, Window: seconds(window)}
-}
-
 func (e events) begin() error {
 	if e.people != nil {
 		e.people.begin()
 		return nil
 	}
-	return e.write(markBegin + "\n")
+	return e.write(event.MarkBegin + "\n")
 }
 
 func (e events) end() error {
@@ -62,18 +33,18 @@ func (e events) end() error {
 		e.people.end()
 		return nil
 	}
-	return e.write(markEnd + "\n")
+	return e.write(event.MarkEnd + "\n")
 }
 
 func (e events) print(v any) error {
 	if e.people != nil {
 		return e.write(inWords(v))
 	}
-	b, err := json.Marshal(v)
+	line, err := event.Line(v)
 	if err != nil {
 		return fmt.Errorf("engine: output: %w", err)
 	}
-	return e.write(string(b) + "\n")
+	return e.write(string(line))
 }
 
 func (e events) write(line string) error {

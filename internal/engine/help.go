@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 func jsonFlag(fs *flag.FlagSet, out *events) *bool {
@@ -94,7 +96,7 @@ Who holds the token can ask for no more than this: one run at a time; %v of warm
 and %v of measurement, and %v until the server gives up; %d streams; messages of
 %d bytes and datagrams of %d; socket buffers of %d bytes. The server sends
 nothing but replies, and to nobody but that client.
-`, maxTime, maxTime, idleTimeout, maxStreams, maxWrite, maxDatagram, maxBuffer)
+`, maxTime, maxTime, idleTimeout, maxStreams, event.MaxMessage, event.MaxDatagram, maxBuffer)
 	}
 }
 

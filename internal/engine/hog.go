@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -102,10 +103,7 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 		}
 	}
 	if err == nil {
-		err = out.print(struct {
-			Event string `json:"event"`
-			CPUs  []int  `json:"cpus"`
-		}{"ready", cpus})
+		err = out.print(event.Ready{Event: event.KindReady, CPUs: cpus})
 	}
 	if err == nil {
 		ended := make(chan struct{})
@@ -128,11 +126,11 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 
 // count tells what the hog has used, and begins a new period.
 func (h *hog) count() any {
-	c := count{Event: "count", At: now()}
+	c := event.Count{Event: event.KindCount, At: now()}
 	h.begun.Store(c.At)
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {
-		return errorEvent{"error", fmt.Sprintf("engine: hog: CPU time: %v", err)}
+		return event.Error{Event: event.KindError, Error: fmt.Sprintf("engine: hog: CPU time: %v", err)}
 	}
 	c.CPU = ts.Nano()
 	return c

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // stallBound is a response time that no path explains: a processor was away.
@@ -35,7 +37,7 @@ type slot struct {
 }
 
 func newLedger(slots int, timeout time.Duration) ledger {
-	return ledger{slots: make([]slot, slots), timeout: int64(timeout), hist: newHist()}
+	return ledger{slots: make([]slot, slots), timeout: int64(timeout), hist: event.NewHist()}
 }
 
 // open enters a request. One that is still in its slot is lost.
@@ -87,7 +89,7 @@ func (l *ledger) record(x slot, t int64) error {
 		return nil
 	}
 	l.answered++
-	rtt := max(t-x.start, histLowest)
+	rtt := max(t-x.start, event.HistLowest)
 	if rtt > stallBound {
 		if x.start > l.stalled || l.stalls == 0 {
 			l.stalls++

@@ -3,6 +3,8 @@ package engine
 import (
 	"bufio"
 	"sync/atomic"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A meter counts what a server has delivered to its programs since it started, in
@@ -18,20 +20,8 @@ func (m *meter) add(messages, bytes int) {
 	m.bytes.Add(int64(bytes))
 }
 
-// A count is what a program that runs beside a measurement has done so far. Two
-// of them tell what it did in between.
-type count struct {
-	Event string `json:"event"` // "count"
-	At    int64  `json:"at"`    // ns, on the program's own clock
-	// Of a server.
-	Bytes    int64 `json:"bytes,omitempty"`
-	Messages int64 `json:"messages,omitempty"`
-	// Of a hog: ns of CPU time.
-	CPU int64 `json:"cpu,omitempty"`
-}
-
-func (m *meter) count() count {
-	return count{Event: "count", At: now(), Bytes: m.bytes.Load(), Messages: m.messages.Load()}
+func (m *meter) count() event.Count {
+	return event.Count{Event: event.KindCount, At: now(), Bytes: m.bytes.Load(), Messages: m.messages.Load()}
 }
 
 // answer prints what is returns for every question, until there are no more.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // An asked is a program that counts, with its questions and its answers.
@@ -37,7 +39,7 @@ func counting(t *testing.T, args ...string) (asked, string) {
 	return a, a.answers.Text()
 }
 
-func (a asked) ask(t *testing.T) (c count) {
+func (a asked) ask(t *testing.T) (c event.Count) {
 	t.Helper()
 	if _, err := a.questions.Write([]byte("\n")); err != nil {
 		t.Fatal(err)
@@ -124,7 +126,7 @@ func TestHog(t *testing.T) {
 func TestPace(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, streams := range []string{"1", "2"} {
-		var r tcpStreamResult
+		var r event.TCPStream
 		const rate = 20e6
 		measure(t, &r, "run", "tcp-stream", addr, "--cc", "reno", "--duration", "100ms", "--warmup", "50ms", "--rate", "20e6", "--streams", streams)
 		if r.Rate != rate {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A middle stands between client and server and does to the client's datagrams what
@@ -96,7 +98,7 @@ func TestMiddle(t *testing.T) {
 		for _, ways := range [][]string{{"--send", "single", "--recv", "single"}, {"--send", "mmsg", "--batch", "8", "--recv", "mmsg"}, {"--send", "gso", "--batch", "4"}} {
 			addr, _ := serve(t, loopbacks[0])
 			m := &middle{drop: m.drop, twice: m.twice, swap: m.swap}
-			var r udpStreamResult
+			var r event.UDPStream
 			measure(t, &r, append([]string{"run", "udp-stream", m.between(t, addr), "--size", "100", "--rate", "1.6e6", "--duration", "200ms"}, ways...)...)
 			dropped, doubled, swapped := m.dropped.Load(), m.doubled.Load(), m.swapped.Load()
 			if r.Sent < 20 || r.Received != r.Delivered || r.Delivered != r.Sent-dropped || r.Duplicates != doubled || r.Reordered != swapped || r.Dropped != 0 {
@@ -116,7 +118,7 @@ func TestMiddle(t *testing.T) {
 func TestMiddleOfRequests(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	m := &middle{drop: 3, twice: 4}
-	var r openResult
+	var r event.Open
 	measure(t, &r, "run", "udp-open", m.between(t, addr), "--rate", "1000", "--duration", "200ms", "--stamp-every", "0")
 	if dropped, doubled := m.dropped.Load(), m.doubled.Load(); dropped < 1 || r.Lost != dropped || r.Transactions != r.Requests-dropped || r.Late != doubled {
 		t.Errorf("%d requests, %d answered, %d lost, %d late; want %d lost and %d late", r.Requests, r.Transactions, r.Lost, r.Late, dropped, doubled)

@@ -7,46 +7,34 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// openResult is what a udp-open run prints. Requests leave on a schedule of
-// absolute times, whatever became of the ones before, and response times count
-// from when the request should have left: a stall shows in all requests that it
-// delayed, which is what a closed loop omits.
-type openResult struct {
-	rrResult         // Inflight is 0: there is no bound
-	Rate     float64 `json:"rate"`    // requests/s asked for
-	Offered  int64   `json:"offered"` // requests that the schedule held
-	// LateSends left more than 1/rate after their time, or not at all because the
-	// window had ended.
-	LateSends int64 `json:"lateSends"`
-	Stalls    int64 `json:"stalls"` // periods in which response times were above 50 ms
-}
+	"github.com/weir-bench/weir/internal/engine/event"
+)
 
 // maxOutstanding bounds the table of udp-open: half a second at the highest rate.
 const maxOutstanding = 1 << 19
 
-// outstanding returns room for the requests of twice replyTimeout, a power of two.
+// outstanding returns room for the requests of twice event.ReplyTimeout, a power of two.
 // A sender that catches up after a long stall may have more; these count as lost.
 func outstanding(rate float64) int {
 	n := 1024
-	for float64(n) < 2*rate*replyTimeout.Seconds() && n < maxOutstanding {
+	for float64(n) < 2*rate*event.ReplyTimeout.Seconds() && n < maxOutstanding {
 		n *= 2
 	}
 	return n
 }
 
 func runUDPOpen(ctx context.Context, c config, s *stopper, out events) (any, error) {
-	var r openResult
+	var r event.Open
 	err := runUDP(ctx, c, s, out, outstanding(c.rate), func(a *udpAsker) (err error) {
 		r, err = a.open(out)
 		return err
-	}, &r.rrResult)
+	}, &r.RR)
 	return r, err
 }
 
 // open sends on a schedule. It must run on a thread of its own.
-func (a *udpAsker) open(out events) (r openResult, err error) {
+func (a *udpAsker) open(out events) (r event.Open, err error) {
 	interval := 1e9 / a.c.rate
 	err = a.warmUp(func(d time.Duration) error {
 		_, _, err := a.schedule(interval, int64(d), false)
@@ -73,7 +61,7 @@ func (a *udpAsker) open(out events) (r openResult, err error) {
 			return r, err
 		}
 	}
-	if r.rrResult, err = a.result(window); err != nil {
+	if r.RR, err = a.result(window); err != nil {
 		return r, err
 	}
 	r.Inflight = 0

@@ -4,14 +4,9 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
-
-// minPaced is the lowest rate of a paced stream, bit/s: what may wait in its queue
-// takes no longer than a second.
-const minPaced = 8 * minQueue
-
-// minQueue is the least that a paced stream keeps unsent, bytes.
-const minQueue = 16 << 10
 
 // pace holds what a TCP socket sends to bit/s of payload, and returns the rate in
 // effect. The kernel spaces segments itself where no fq does (SO_MAX_PACING_RATE,
@@ -28,7 +23,7 @@ func pace(fd int, bits float64) (float64, error) {
 	if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, bytes); err != nil {
 		return 0, fmt.Errorf("pace to %g bit/s: %w%s", bits, err, lacks(err, "a pacing rate of 64 bits, which came with Linux 4.20", "leave out the rate"))
 	}
-	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, int(min(max(bytes/100, minQueue), maxBuffer))); err != nil {
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, int(min(max(bytes/100, event.MinQueue), maxBuffer))); err != nil {
 		return 0, fmt.Errorf("pace to %g bit/s: bound the queue: %w", bits, err)
 	}
 	got, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE)

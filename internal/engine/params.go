@@ -5,16 +5,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // Bounds of what a client may ask, and a server grants.
 const (
-	maxStreams  = 128
-	maxWrite    = 16 << 20 // bytes per write or message
-	maxDatagram = 65507    // 65535 - IPv4 header 20 - UDP header 8
-	maxBuffer   = 1 << 30  // bytes of a socket buffer
-	maxTime     = time.Hour
-	maxLine     = 4096 // bytes of a control message
+	maxStreams = 128
+	maxBuffer  = 1 << 30 // bytes of a socket buffer
+	maxTime    = time.Hour
+	maxLine    = 4096 // bytes of a control message
 )
 
 // workloads in the order in which they are listed.
@@ -58,12 +58,9 @@ type accepted struct {
 
 // check returns an error that names the value and its bound.
 func (p params) check() error {
-	maxSize, minSize := maxWrite, 1
+	maxSize, minSize := event.MaxMessage, 1
 	if strings.HasPrefix(p.Workload, "udp-") {
-		maxSize, minSize = maxDatagram, headerSize
-	}
-	if err := p.checkTransfer(); err != nil {
-		return err
+		maxSize, minSize = event.MaxDatagram, headerSize
 	}
 	switch {
 	case p.Weir != version:
@@ -86,6 +83,9 @@ func (p params) check() error {
 		return fmt.Errorf("receive buffer %d is outside 0..%d bytes", p.RcvBuf, maxBuffer)
 	case len(p.CC) > 15: // TCP_CA_NAME_MAX 16, include/net/tcp.h
 		return fmt.Errorf("congestion control %q is longer than 15 bytes", p.CC)
+	}
+	if err := p.checkTransfer(); err != nil {
+		return err
 	}
 	return p.checkRequests()
 }

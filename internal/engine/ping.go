@@ -11,6 +11,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 const (
@@ -19,18 +21,6 @@ const (
 	maxPings    = 1 << 24
 	maxICMPData = 65507 // 65535 - IPv4 header 20 - ICMP header 8
 )
-
-// pingResult is what `weir engine ping` prints. Requests leave on a schedule,
-// whether or not the one before was answered.
-type pingResult struct {
-	head                // Size is the data of a request, as ping -s counts it
-	Requests     int64  `json:"requests"`
-	Transactions int64  `json:"transactions"` // requests that were answered
-	Lost         int64  `json:"lost"`
-	Duplicates   int64  `json:"duplicates"`
-	Hist         string `json:"hist"`   // of round-trip times, ns: HDR V2 compressed, base64
-	Socket       string `json:"socket"` // "dgram" or "raw"
-}
 
 type pingConfig struct {
 	to               netip.Addr
@@ -51,8 +41,8 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 		return err
 	}
 	defer unix.Close(sock.fd)
-	p := &pinger{pingConfig: c, sock: sock, stop: s, hist: newHist()}
-	var r pingResult
+	p := &pinger{pingConfig: c, sock: sock, stop: s, hist: event.NewHist()}
+	var r event.Ping
 	err = <-onThread(func() error {
 		r, err = p.run(*out)
 		return err
@@ -131,7 +121,7 @@ type pinger struct {
 	lastError  unix.Errno
 }
 
-func (p *pinger) run(out events) (pingResult, error) {
+func (p *pinger) run(out events) (event.Ping, error) {
 	p.warm = slots(p.warmup, p.interval)
 	p.poll[0] = unix.PollFd{Fd: int32(p.sock.fd), Events: unix.POLLIN}
 	start := now()
@@ -140,7 +130,7 @@ func (p *pinger) run(out events) (pingResult, error) {
 	for p.asked < total {
 		if p.asked == p.warm {
 			if err := out.begin(); err != nil {
-				return pingResult{}, err
+				return event.Ping{}, err
 			}
 			begin = now()
 		}
@@ -151,23 +141,23 @@ func (p *pinger) run(out events) (pingResult, error) {
 		}
 		p.asked++
 		if err := p.listen(start+p.asked*int64(p.interval), false); err != nil {
-			return pingResult{}, err
+			return event.Ping{}, err
 		}
 	}
 	window := now() - begin
 	if err := out.end(); err != nil {
-		return pingResult{}, err
+		return event.Ping{}, err
 	}
 	if err := p.listen(now()+int64(pingTimeout), true); err != nil {
-		return pingResult{}, err
+		return event.Ping{}, err
 	}
 	if p.answered == 0 {
-		return pingResult{}, p.unanswered()
+		return event.Ping{}, p.unanswered()
 	}
-	hist, err := encodeHist(p.hist)
-	r := pingResult{Requests: p.requests, Transactions: p.answered, Lost: p.requests - p.answered, Duplicates: p.duplicates,
+	hist, err := event.EncodeHist(p.hist)
+	r := event.Ping{Requests: p.requests, Transactions: p.answered, Lost: p.requests - p.answered, Duplicates: p.duplicates,
 		Hist: hist, Socket: map[bool]string{false: "dgram", true: "raw"}[p.sock.raw]}
-	r.head = newHead("ping", p.to.String(), p.size, window)
+	r.Head = event.NewHead("ping", p.to.String(), p.size, time.Duration(window))
 	return r, err
 }
 

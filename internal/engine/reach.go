@@ -13,13 +13,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// reachResult is what `weir engine reach` prints when a packet came back.
-type reachResult struct {
-	head
-	Tries int `json:"tries"`
-}
+	"github.com/weir-bench/weir/internal/engine/event"
+)
 
 // ipUDPHeaders returns the bytes of IP and UDP headers before the payload.
 func ipUDPHeaders(v6 bool) int {
@@ -70,7 +66,7 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 		return fmt.Errorf("engine: reach %v: %w", server, err)
 	}
 	u := &udpClient{fd: fd, server: server, run: rand.Uint32N(maxRun + 1), timeout: *timeout, stop: s, buf: make([]byte, 1<<16)}
-	var r reachResult
+	var r event.Reach
 	err = <-onThread(func() error {
 		r, err = u.reach(ctx, *size)
 		return err
@@ -83,7 +79,7 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 
 // reach sends a packet every 10 ms until one comes back. Errors do not end it:
 // a server may be about to start, and a device about to get its MTU.
-func (u *udpClient) reach(ctx context.Context, size int) (reachResult, error) {
+func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 	payload := size - ipUDPHeaders(u.server.Addr().Is6())
 	packet := make([]byte, payload)
 	seen := map[string]int{}
@@ -97,20 +93,20 @@ func (u *udpClient) reach(ctx context.Context, size int) (reachResult, error) {
 		b, err := u.await(kindReach, 0, next)
 		switch {
 		case errors.Is(err, errStopped):
-			return reachResult{}, err
+			return event.Reach{}, err
 		case len(b) == payload-headerSize && b != nil:
-			r := reachResult{Tries: tries}
-			r.head = newHead("reach", u.server.String(), size, now()-begin)
+			r := event.Reach{Tries: tries}
+			r.Head = event.NewHead("reach", u.server.String(), size, time.Duration(now()-begin))
 			return r, nil
 		}
 		if readErrors(u.fd, seen) == 0 && errno != 0 && !again(errno) {
 			seen[unix.ErrnoName(errno)+" when sending"]++
 		}
 		if err := sleepUntil(ctx, next, nil); err != nil {
-			return reachResult{}, err
+			return event.Reach{}, err
 		}
 	}
-	return reachResult{}, fmt.Errorf("engine: reach %v: no packet of %d bytes came back within %v (%d tries): %s", u.server, size, u.timeout, tries, summary(seen))
+	return event.Reach{}, fmt.Errorf("engine: reach %v: no packet of %d bytes came back within %v (%d tries): %s", u.server, size, u.timeout, tries, summary(seen))
 }
 
 func summary(seen map[string]int) string {

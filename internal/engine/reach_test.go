@@ -11,6 +11,8 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 func TestReach(t *testing.T) {
@@ -22,7 +24,7 @@ func TestReach(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var r reachResult
+				var r event.Reach
 				if err := strictJSON([]byte(lines[0]), &r); err != nil || r.Tries < 1 || r.Window <= 0 {
 					t.Errorf("size %s: %s: %v", size, lines[0], err)
 				}
@@ -89,7 +91,7 @@ func TestPing(t *testing.T) {
 			t.Run(addr+" "+name, func(t *testing.T) {
 				needFamily(t, map[string]string{"127.0.0.1": loopbacks[0], "::1": loopbacks[1]}[addr])
 				needICMP(t, addr)
-				var r pingResult
+				var r event.Ping
 				measure(t, &r, append([]string{"ping", addr}, flags...)...)
 				h, err := hdrhistogram.Decode([]byte(r.Hist))
 				if err != nil {
@@ -131,7 +133,7 @@ func TestPingReply(t *testing.T) {
 		binary.BigEndian.PutUint16(b[6:], seq)
 		return b
 	}
-	p := &pinger{pingConfig: pingConfig{requests: 4}, warm: 2, asked: 4, hist: newHist(),
+	p := &pinger{pingConfig: pingConfig{requests: 4}, warm: 2, asked: 4, hist: event.NewHist(),
 		sock: &icmpSocket{v6: true, raw: true, id: 7, packet: make([]byte, icmpHeader)}}
 	for i := range p.sent {
 		p.sent[i] = 1000

@@ -4,17 +4,8 @@ import (
 	"flag"
 	"fmt"
 	"math"
-)
 
-const (
-	// maxInflight bounds the requests that are outstanding at once in a closed loop.
-	maxInflight = 1024
-	// maxPipeline is what the buffers of a connection hold in either direction
-	// before autotuning has enlarged them (tcp(7), tcp_rmem and tcp_wmem).
-	maxPipeline = 64 << 10 // bytes
-
-	minRequests, maxRequests = 1, 1e6 // per second, of udp-open
-	defaultRequests          = 2000
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // requests is what both ends must know of workloads that are made of requests and replies.
@@ -29,13 +20,13 @@ func echoing(workload string) bool { return workload != "tcp-stream" && !oneWay(
 
 func (p params) checkRequests() error {
 	switch {
-	case p.Inflight < 0 || p.Inflight > maxInflight:
-		return fmt.Errorf("%d requests in flight is outside 1..%d", p.Inflight, maxInflight)
+	case p.Inflight < 0 || p.Inflight > event.MaxInflight:
+		return fmt.Errorf("%d requests in flight is outside 1..%d", p.Inflight, event.MaxInflight)
 	case p.Inflight > 1 && p.Workload != "tcp-rr" && p.Workload != "udp-rr":
 		return fmt.Errorf("%s: more than one request in flight is for tcp-rr and udp-rr", p.Workload)
-	case p.Inflight > 1 && p.Workload == "tcp-rr" && p.Inflight*p.Size > maxPipeline:
+	case p.Inflight > 1 && p.Workload == "tcp-rr" && p.Inflight*p.Size > event.MaxPipeline:
 		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight are more than %d bytes, with which both ends might wait for the other to read",
-			p.Inflight, p.Size, maxPipeline)
+			p.Inflight, p.Size, event.MaxPipeline)
 	case p.Spin && (!echoing(p.Workload) || p.Workload == "tcp-crr"):
 		return fmt.Errorf("%s: spinning is for tcp-rr, udp-open and udp-rr", p.Workload)
 	case p.Workload == "tcp-crr" && p.Size < headerSize:
@@ -53,7 +44,7 @@ func (c *config) requestFlags(fs *flag.FlagSet) {
 // finishRequests sets what follows from the flags, and checks what the client alone knows.
 func (c *config) finishRequests() error {
 	if c.rate == 0 && c.Workload == "udp-open" {
-		c.rate = defaultRequests
+		c.rate = event.DefaultRequests
 	}
 	// More than one request in flight on a connection, see tcpAsker.whyNot.
 	pipeline := c.Workload == "tcp-rr" && c.Inflight > 1
@@ -61,8 +52,8 @@ func (c *config) finishRequests() error {
 	switch {
 	case c.stampEvery < 0 || c.stampEvery > maxTime:
 		return fmt.Errorf("time between stamps %v is outside 0..%v", c.stampEvery, maxTime)
-	case c.Workload == "udp-open" && (math.IsNaN(c.rate) || c.rate < minRequests || c.rate > maxRequests):
-		return fmt.Errorf("udp-open: rate %g is outside %d..%g requests/s", c.rate, minRequests, maxRequests)
+	case c.Workload == "udp-open" && (math.IsNaN(c.rate) || c.rate < event.MinRequests || c.rate > event.MaxRequests):
+		return fmt.Errorf("udp-open: rate %g is outside %d..%d requests/s", c.rate, event.MinRequests, event.MaxRequests)
 	}
 	return nil
 }

@@ -3,72 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/unit"
 )
-
-// rrResult is what a tcp-rr or udp-rr run prints. As many requests are
-// outstanding as were asked for, and no more, so a slow reply delays the requests
-// after it: this is closed-loop latency, and its tail is that of the transactions
-// that were made. udp-open does without that.
-type rrResult struct {
-	head
-	Inflight     int    `json:"inflight"` // requests that are outstanding at once
-	Wait         string `json:"wait"`     // for a message: "blocking" or "spinning"
-	CPU          *int   `json:"cpu,omitempty"`
-	FarCPU       *int   `json:"serverCPU,omitempty"`
-	Requests     int64  `json:"requests"`
-	Transactions int64  `json:"transactions"` // requests that were answered
-	Lost         int64  `json:"lost"`         // that were not, within replyTimeout
-	Late         int64  `json:"late"`         // replies that came after it, and duplicates, from the warm-up on; not counted
-	Hist         string `json:"hist"`         // of response times, ns: HDR V2 compressed, base64
-	splitResult
-	Congestion string `json:"congestion,omitempty"`
-	FarCC      string `json:"serverCongestion,omitempty"`
-	SndBuf     int    `json:"sndbuf"` // bytes in effect
-	RcvBuf     int    `json:"rcvbuf"` // bytes in effect
-}
-
-// splitResult is what the response times of the stamped requests consist of; see
-// type split. The histograms are there unless Stamps begins with "none: ".
-type splitResult struct {
-	Stamps      string `json:"stamps"`
-	Stamped     int64  `json:"stamped"`    // requests
-	Incomplete  int64  `json:"incomplete"` // of them without a stamp of every step
-	Impossible  int64  `json:"impossible"` // of them with a part below zero
-	StampedHist string `json:"stampedHist,omitempty"`
-	PathHist    string `json:"pathHist,omitempty"`
-	WakeHist    string `json:"wakeHist,omitempty"`
-	AppHist     string `json:"appHist,omitempty"`
-}
-
-// replyTimeout is when a request over UDP counts as lost. It is several times the
-// longest stalls of a busy virtual machine, which are not losses.
-const replyTimeout = 500 * time.Millisecond
-
-// The range and precision of every histogram, in nanoseconds and decimal digits.
-// Equal ranges make them mergeable.
-const (
-	histLowest  = 1
-	histHighest = int64(60 * time.Second)
-	histDigits  = 3
-)
-
-func newHist() *hdrhistogram.Histogram {
-	return hdrhistogram.New(histLowest, histHighest, histDigits)
-}
-
-func encodeHist(h *hdrhistogram.Histogram) (string, error) {
-	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		return "", fmt.Errorf("engine: histogram: %w", err)
-	}
-	return string(b), nil
-}
 
 // A udpAsker sends requests over UDP.
 type udpAsker struct {
@@ -86,14 +26,14 @@ type udpAsker struct {
 
 func newUDPAsker(u *udpClient, c config, slots int) *udpAsker {
 	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, slots), udpClient: u, request: make([]byte, c.Size)}
-	a.book.timeout = int64(replyTimeout)
+	a.book.timeout = int64(event.ReplyTimeout)
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(u.far.NoStamps)
 	return a
 }
 
 // runUDP agrees with the server, measures on a thread, and fetches the server's stamps.
-func runUDP(ctx context.Context, c config, s *stopper, out events, slots int, measure func(*udpAsker) error, r *rrResult) error {
+func runUDP(ctx context.Context, c config, s *stopper, out events, slots int, measure func(*udpAsker) error, r *event.RR) error {
 	u, err := meet(ctx, c, s)
 	if err != nil {
 		return err
@@ -131,7 +71,7 @@ func requestsOf(c config) string {
 }
 
 func runUDPRR(ctx context.Context, c config, s *stopper, out events) (any, error) {
-	var r rrResult
+	var r event.RR
 	err := runUDP(ctx, c, s, out, max(c.Inflight, 1), func(a *udpAsker) (err error) {
 		r, err = a.closed(out)
 		return err
@@ -162,7 +102,7 @@ func (a *udpAsker) send(i int, start int64, measured bool) error {
 	switch {
 	case errno == 0:
 	case transient(errno):
-		a.book.slots[i].sent = start - 2*int64(replyTimeout) // lost, at once
+		a.book.slots[i].sent = start - 2*int64(event.ReplyTimeout) // lost, at once
 		if x.sample >= 0 {
 			return a.renumber()
 		}

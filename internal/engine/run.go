@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A config is what `weir engine run` was asked for: the parameters that both
@@ -156,8 +158,8 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 		err = fmt.Errorf("rate %g is outside 0..%g bit/s", c.rate, float64(maxRate))
 	case c.rate > 0 && c.Workload != "tcp-stream" && c.Workload != "udp-stream" && c.Workload != "udp-open":
 		err = fmt.Errorf("%s: --rate is for tcp-stream, udp-open and udp-stream", c.Workload)
-	case c.rate > 0 && c.Workload == "tcp-stream" && c.rate < minPaced*float64(c.Streams):
-		err = fmt.Errorf("tcp-stream: rate %g is below the %d bit/s that a stream can be paced to", c.rate, minPaced)
+	case c.rate > 0 && c.Workload == "tcp-stream" && c.rate < event.MinPaced*float64(c.Streams):
+		err = fmt.Errorf("tcp-stream: rate %g is below the %d bit/s that a stream can be paced to", c.rate, event.MinPaced)
 	case c.zerocopy && c.Workload != "tcp-stream":
 		err = fmt.Errorf("%s: --zerocopy is for tcp-stream alone", c.Workload)
 	case c.sndBuf < 0 || c.sndBuf > maxBuffer:

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 const (
@@ -73,7 +75,7 @@ func (s *samples) collect(from *stampedSocket) {
 // sent enters a stamp. The first one of a packet counts. A stamp that is older
 // than the request of its identifier belongs to one that was given up.
 func (s *samples) sent(id uint32, t int64) {
-	for i := len(s.list) - 1; i >= max(s.epoch, len(s.list)-maxInflight); i-- {
+	for i := len(s.list) - 1; i >= max(s.epoch, len(s.list)-event.MaxInflight); i-- {
 		if x := &s.list[i]; x.id == id {
 			if x.tx == 0 && t >= x.start {
 				x.tx = t
@@ -154,7 +156,7 @@ type split struct {
 // its stamps. Only differences of one clock are used, so the clocks of the two
 // ends need not agree.
 func (s *samples) join(far []farSample) (p split) {
-	p.whole, p.path, p.wake, p.app = newHist(), newHist(), newHist(), newHist()
+	p.whole, p.path, p.wake, p.app = event.NewHist(), event.NewHist(), event.NewHist(), event.NewHist()
 	bySeq := make(map[uint64]farSample, len(far))
 	for _, f := range far {
 		if _, ok := bySeq[f.seq]; !ok && f.turn > 0 {
@@ -169,15 +171,15 @@ func (s *samples) join(far []farSample) (p split) {
 		}
 		path, wake := x.rx-x.tx-f.turn, x.got-x.rx+f.wake
 		app := x.rtt - path - wake
-		if path <= 0 || x.got < x.rx || app < 0 || x.rtt > histHighest || !sameTime(x.got-x.start, x.rtt) {
+		if path <= 0 || x.got < x.rx || app < 0 || x.rtt > event.HistHighest || !sameTime(x.got-x.start, x.rtt) {
 			p.impossible++
 			continue
 		}
 		// They cannot fail: no part is above the response time.
-		_ = p.whole.RecordValue(max(x.rtt, histLowest))
+		_ = p.whole.RecordValue(max(x.rtt, event.HistLowest))
 		_ = p.path.RecordValue(path)
-		_ = p.wake.RecordValue(max(wake, histLowest))
-		_ = p.app.RecordValue(max(app, histLowest))
+		_ = p.wake.RecordValue(max(wake, event.HistLowest))
+		_ = p.app.RecordValue(max(app, event.HistLowest))
 	}
 	return p
 }

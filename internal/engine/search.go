@@ -3,6 +3,8 @@ package engine
 import (
 	"math"
 	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A search finds the highest rate that a path carries while it loses no more than a
@@ -38,40 +40,6 @@ const (
 	lateness = 0.001 // s
 )
 
-// A phase is a short run of datagrams at one rate, and what became of them.
-type phase struct {
-	Asked     float64 `json:"asked"`     // packet/s; 0 is as fast as the sender could
-	Offered   int64   `json:"offered"`   // datagrams that the schedule held
-	Refused   int64   `json:"refused"`   // of them, by a queue of the sender's machine
-	Sent      int64   `json:"sent"`      // that the kernel took
-	Delivered int64   `json:"delivered"` // that the receiver's program read
-	Dropped   int64   `json:"dropped"`   // at the receiver's socket
-	Window    float64 `json:"window"`    // s, of sending
-	Queue     float64 `json:"queue"`     // s, by which the last datagram took longer to arrive than the quickest
-}
-
-// tried is what the sender tried to send, datagrams. What its own machine refused is
-// lost like what is lost later: a full queue of the path's first device.
-func (p phase) tried() int64 { return p.Sent + p.Refused }
-
-// lost is the share of what was tried.
-func (p phase) lost() float64 {
-	return float64(p.tried()-p.Delivered) / float64(max(p.tried(), 1))
-}
-
-// reached is the rate that the sender offered, packet/s.
-func (p phase) reached() float64 { return float64(p.tried()) / p.Window }
-
-// carried is the rate at which datagrams arrived, packet/s. What queued up while they
-// were sent arrived later, and took that much longer.
-func (p phase) carried() float64 {
-	rate := float64(p.Delivered) / (p.Window + p.Queue)
-	if p.Asked > 0 {
-		rate = min(rate, p.Asked) // a schedule may hold a datagram more than its time
-	}
-	return rate
-}
-
 // A verdict is what phases say of a load.
 type verdict string
 
@@ -85,11 +53,11 @@ const (
 
 // judge looks at one phase. A queue that grows loses sooner or later, and buffers are
 // often longer than a phase: what arrives more slowly than it is sent is not carried.
-func (s *search) judge(p phase) verdict {
+func (s *search) judge(p event.Phase) verdict {
 	switch {
-	case p.lost() > s.loss, p.Queue > max(s.width*p.Window, lateness):
+	case p.Lost() > s.loss, p.Queue > max(s.width*p.Window, lateness):
 		return lossy
-	case p.Asked == 0, float64(p.Offered) > (1+s.width)*float64(p.tried()):
+	case p.Asked == 0, float64(p.Offered) > (1+s.width)*float64(p.Tried()):
 		return behind
 	}
 	return carried
@@ -98,7 +66,7 @@ func (s *search) judge(p phase) verdict {
 // A load is a rate and all phases at it.
 type load struct {
 	asked  float64 // packet/s; 0 is flat out
-	phases []phase
+	phases []event.Phase
 }
 
 // agreed is what need phases agree on, of 2*need-1 at most. Where those that lost
@@ -132,7 +100,7 @@ func (s *search) verdict(l load) verdict {
 
 // smallest returns the least value of the phases by which a load is not lossy: those
 // that carried it, or where the sender fell behind all that lost nothing.
-func (s *search) smallest(l load, value func(phase) float64) float64 {
+func (s *search) smallest(l load, value func(event.Phase) float64) float64 {
 	of, least := s.verdict(l), math.Inf(1)
 	for _, p := range l.phases {
 		if v := s.judge(p); v == carried || v == of {
@@ -150,7 +118,7 @@ func (s *search) edge(l load) float64 {
 	}
 	most := 0.0
 	for _, p := range l.phases {
-		most = max(most, p.reached())
+		most = max(most, p.Reached())
 	}
 	if s.verdict(l) == behind {
 		most *= 1 + s.width
@@ -164,7 +132,7 @@ func (s *search) reach(l load) float64 {
 	if s.verdict(l) == carried {
 		return l.asked
 	}
-	return s.smallest(l, phase.reached)
+	return s.smallest(l, event.Phase.Reached)
 }
 
 // bounds are what the loads say so far, packet/s.
@@ -222,7 +190,7 @@ func (s *search) next() (rate float64, done bool) {
 	switch b := s.bounds(); {
 	case len(s.loads) == 1:
 		for _, p := range s.loads[0].phases {
-			rate = max(rate, p.carried())
+			rate = max(rate, p.Carried())
 		}
 		rate = min(rate, b.to)
 	case b.lower == nil:
@@ -253,46 +221,30 @@ func (s *search) step() float64 {
 }
 
 // add takes a phase at the rate that next returned.
-func (s *search) add(p phase) {
+func (s *search) add(p event.Phase) {
 	for i := range s.loads {
 		if s.loads[i].asked == p.Asked {
 			s.loads[i].phases = append(s.loads[i].phases, p)
 			return
 		}
 	}
-	s.loads = append(s.loads, load{p.Asked, []phase{p}})
+	s.loads = append(s.loads, load{p.Asked, []event.Phase{p}})
 }
 
-// Why no higher rate was found.
-const (
-	limitPath   = "path"   // more was lost
-	limitSender = "sender" // it sent no more: the path may carry more
-	limitTime   = "time"   // was over before the bounds were close
-)
-
-// A found is what a search has found. Rates are packet/s.
-type found struct {
-	Lower    float64 `json:"lower"`    // carried, the least of the phases that were not lossy; 0: no rate was
-	Load     float64 `json:"load"`     // the rate asked for then
-	Upper    float64 `json:"upper"`    // the lowest rate offered that more was lost at; 0: none was
-	Limit    string  `json:"limit"`    // why Lower is no higher
-	Inverted float64 `json:"inverted"` // the highest rate above Upper that was carried all the same; 0: none
-}
-
-func (s *search) found(done bool) found {
+func (s *search) found(done bool) event.Found {
 	b := s.bounds()
-	f := found{Limit: limitPath, Inverted: b.inverted}
+	f := event.Found{Limit: event.LimitPath, Inverted: b.inverted}
 	if !math.IsInf(b.lost, 1) {
 		f.Upper = b.lost
 	}
 	if b.lower != nil {
-		f.Lower, f.Load = s.smallest(*b.lower, phase.carried), b.lower.asked
+		f.Lower, f.Load = s.smallest(*b.lower, event.Phase.Carried), b.lower.asked
 	}
 	switch {
 	case !done:
-		f.Limit = limitTime
+		f.Limit = event.LimitTime
 	case b.upper != nil && s.verdict(*b.upper) == behind:
-		f.Limit = limitSender
+		f.Limit = event.LimitSender
 	}
 	return f
 }

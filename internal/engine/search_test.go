@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A simulated path has a capacity, and a sender that reaches a rate.
@@ -19,13 +21,13 @@ type simulated struct {
 
 const simulatedPhase = 0.05 // s
 
-func (x simulated) phase(asked float64) phase {
+func (x simulated) phase(asked float64) event.Phase {
 	var sends, loses, late float64
 	if x.stall != nil {
 		sends, loses, late = x.stall()
 	}
 	rate := x.sender * (1 - sends)
-	p := phase{Asked: asked, Window: simulatedPhase}
+	p := event.Phase{Asked: asked, Window: simulatedPhase}
 	if asked > 0 {
 		if x.paced > 0 {
 			rate = x.paced
@@ -48,7 +50,7 @@ func (x simulated) phase(asked float64) phase {
 }
 
 // search runs a search over the path, and returns what it found and in how many phases.
-func (x simulated) search(s *search, most int) (found, int) {
+func (x simulated) search(s *search, most int) (event.Found, int) {
 	for n := 0; ; n++ {
 		rate, done := s.next()
 		if done || n == most {
@@ -68,28 +70,28 @@ func TestSearch(t *testing.T) {
 		rate  float64 // that is there to be found
 		upper bool    // a rate is known that is lost at
 	}{
-		{"a path with a capacity", 0, simulated{sender: 800e3, capacity: 300e3}, limitPath, 300e3, true},
-		{"a slow one", 0, simulated{sender: 900e3, capacity: 8600}, limitPath, 8600, true},
-		{"one with a buffer longer than a phase", 0, simulated{sender: 800e3, capacity: 100e3, buffer: 12e3}, limitPath, 100e3, true},
-		{"one with a buffer that holds all of a phase", 0, simulated{sender: 200e3, capacity: 100e3, buffer: 1e6}, limitPath, 100e3, true},
-		{"a sender that is the limit", 0, simulated{sender: 500e3, capacity: 800e3}, limitSender, 500e3, false},
-		{"a sender that is slower on a schedule", 0, simulated{sender: 500e3, paced: 300e3, capacity: 800e3}, limitSender, 300e3, false},
-		{"a bound above what is always lost", 0.005, simulated{sender: 800e3, capacity: 300e3, floor: 0.002}, limitPath, 300e3, true},
-		{"a loss that grows", 0.005, simulated{sender: 800e3, capacity: 700e3, loses: func(r float64) float64 { return max(0, r-200e3) / 1e7 }}, limitPath, 250e3, true},
+		{"a path with a capacity", 0, simulated{sender: 800e3, capacity: 300e3}, event.LimitPath, 300e3, true},
+		{"a slow one", 0, simulated{sender: 900e3, capacity: 8600}, event.LimitPath, 8600, true},
+		{"one with a buffer longer than a phase", 0, simulated{sender: 800e3, capacity: 100e3, buffer: 12e3}, event.LimitPath, 100e3, true},
+		{"one with a buffer that holds all of a phase", 0, simulated{sender: 200e3, capacity: 100e3, buffer: 1e6}, event.LimitPath, 100e3, true},
+		{"a sender that is the limit", 0, simulated{sender: 500e3, capacity: 800e3}, event.LimitSender, 500e3, false},
+		{"a sender that is slower on a schedule", 0, simulated{sender: 500e3, paced: 300e3, capacity: 800e3}, event.LimitSender, 300e3, false},
+		{"a bound above what is always lost", 0.005, simulated{sender: 800e3, capacity: 300e3, floor: 0.002}, event.LimitPath, 300e3, true},
+		{"a loss that grows", 0.005, simulated{sender: 800e3, capacity: 700e3, loses: func(r float64) float64 { return max(0, r-200e3) / 1e7 }}, event.LimitPath, 250e3, true},
 		// Flat out it delivers a tenth of what it carries.
 		{"a path that collapses", 0, simulated{sender: 800e3, capacity: 800e3, loses: func(r float64) float64 {
 			if r > 400e3 {
 				return 0.95
 			}
 			return 0
-		}}, limitPath, 400e3, true},
+		}}, event.LimitPath, 400e3, true},
 	} {
 		s := search{loss: tc.loss, width: width, floor: 1000}
 		f, n := tc.path.search(&s, 1000)
 		if f.Limit != tc.limit || f.Lower < tc.rate/(1+2*width) || f.Lower > tc.rate*1.001 || (f.Upper > 0) != tc.upper || f.Inverted != 0 {
 			t.Errorf("%s: %+v, want %g, limited by %s", tc.name, f, tc.rate, tc.limit)
 		}
-		if f.Limit == limitPath && (f.Upper <= f.Lower || f.Upper > f.Load*(1+width)*1.0001) {
+		if f.Limit == event.LimitPath && (f.Upper <= f.Lower || f.Upper > f.Load*(1+width)*1.0001) {
 			t.Errorf("%s: bounds %+v are not within %g", tc.name, f, width)
 		}
 		if f.Load < f.Lower || f.Load > f.Lower*(1+2*width) {
@@ -119,7 +121,7 @@ func TestSearchStalls(t *testing.T) {
 		}}
 		s := search{width: 0.02, floor: 1000}
 		f, n := x.search(&s, 100)
-		if f.Limit != limitPath || f.Lower < 300e3/1.05 || f.Lower > 300e3 {
+		if f.Limit != event.LimitPath || f.Lower < 300e3/1.05 || f.Lower > 300e3 {
 			off++
 			t.Logf("seed %d: %+v after %d phases", seed, f, n)
 		}
@@ -139,7 +141,7 @@ func TestSearchNoise(t *testing.T) {
 			rate, done := s.next()
 			if done {
 				f := s.found(true)
-				if f.Lower < 250e3 || f.Lower > 330e3 || f.Limit != limitPath {
+				if f.Lower < 250e3 || f.Lower > 330e3 || f.Limit != event.LimitPath {
 					t.Errorf("seed %d: %+v after %d phases", seed, f, n)
 				}
 				break
@@ -164,7 +166,7 @@ func TestSearchInversion(t *testing.T) {
 	}}
 	s := search{width: 0.02, floor: 1000}
 	f, _ := x.search(&s, 1000)
-	if f.Lower < 290e3 || f.Lower > 300e3 || f.Upper < 300e3 || f.Upper > 310e3 || f.Inverted != 500e3 || f.Limit != limitPath {
+	if f.Lower < 290e3 || f.Lower > 300e3 || f.Upper < 300e3 || f.Upper > 310e3 || f.Inverted != 500e3 || f.Limit != event.LimitPath {
 		t.Errorf("%+v, want 300e3, and 500e3 carried all the same", f)
 	}
 }
@@ -177,7 +179,7 @@ func TestSearchFlips(t *testing.T) {
 	for {
 		rate, done := s.next()
 		if f := s.found(done); done {
-			if f.Lower < 299e3 || f.Limit != limitPath {
+			if f.Lower < 299e3 || f.Limit != event.LimitPath {
 				t.Errorf("%+v, want 300e3", f)
 			}
 			return
@@ -197,7 +199,7 @@ func TestSearchFlips(t *testing.T) {
 func TestSearchFindsNothing(t *testing.T) {
 	s := search{width: 0.02, floor: 1000}
 	f, n := simulated{sender: 800e3, capacity: 300e3, floor: 0.01}.search(&s, 1000)
-	if f.Lower != 0 || f.Limit != limitPath || f.Upper > 2000 || n > 60 {
+	if f.Lower != 0 || f.Limit != event.LimitPath || f.Upper > 2000 || n > 60 {
 		t.Errorf("%+v after %d phases, want none", f, n)
 	}
 	s = search{width: 0.02, floor: 1000}
@@ -207,7 +209,7 @@ func TestSearchFindsNothing(t *testing.T) {
 	}
 	s = search{width: 0.02, floor: 1000}
 	f, _ = simulated{sender: 800e3, capacity: 300e3}.search(&s, 3)
-	if f.Limit != limitTime {
+	if f.Limit != event.LimitTime {
 		t.Errorf("%+v after 3 phases, want one that the time limits", f)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A serveConfig is what `weir engine serve` was asked for.
@@ -90,11 +92,7 @@ func (c serveConfig) ready(out events, at netip.AddrPort) error {
 		if c.own {
 			made = ""
 		}
-		return out.print(struct {
-			Event   string `json:"event"`
-			Address string `json:"address"`
-			Token   string `json:"token,omitempty"` // that was made here
-		}{"ready", at.String(), made})
+		return out.print(event.Ready{Event: event.KindReady, Address: at.String(), Token: made})
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "listening on %v, TCP and UDP", at)

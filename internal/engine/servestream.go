@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A streamReader reads the server's socket while a run of datagrams one way is on.
@@ -32,7 +34,7 @@ const (
 
 // receiveAs prepares the socket and the server for what p asks for.
 func (u *udpServer) receiveAs(p params) error {
-	gro := oneWay(p.Workload) && p.Recv == recvGRO
+	gro := oneWay(p.Workload) && p.Recv == event.RecvGRO
 	if gro != u.gro {
 		on := 0
 		if gro {
@@ -50,7 +52,7 @@ func (u *udpServer) receiveAs(p params) error {
 	if u.bulk == nil {
 		u.bulk = newBulk()
 	}
-	u.bulk.shape(max(1, map[string]int{recvMmsg: recvBatch, recvGRO: groBatch}[p.Recv]))
+	u.bulk.shape(max(1, map[string]int{event.RecvMmsg: recvBatch, event.RecvGRO: groBatch}[p.Recv]))
 	u.stream = &streamReader{bulk: u.bulk, nap: p.Nap}
 	return nil
 }

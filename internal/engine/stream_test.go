@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/engine/event"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,7 +28,7 @@ func TestTCPStream(t *testing.T) {
 		} {
 			t.Run(loopback+" "+tc.flags, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
-				var r tcpStreamResult
+				var r event.TCPStream
 				measure(t, &r, short("tcp-stream", addr, strings.Fields(tc.flags)...)...)
 				sum := int64(0)
 				for _, b := range r.StreamBytes {
@@ -40,7 +40,7 @@ func TestTCPStream(t *testing.T) {
 				if r.Silence <= 0 || r.Silence > r.Window {
 					t.Errorf("a silence of %g s in %g s", r.Silence, r.Window)
 				}
-				if r.Window != 0.03 || r.Congestion != "reno" || r.FarCC != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
+				if r.Window != 0.03 || r.Congestion != "reno" || r.FarCongestion != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
 					t.Errorf("%+v", r)
 				}
 				if r.Send != tc.send || r.Recv != tc.recv || r.DSCP != tc.dscp {
@@ -104,13 +104,13 @@ func TestUDPStream(t *testing.T) {
 		} {
 			t.Run(loopback+" "+flags, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
-				var r udpStreamResult
+				var r event.UDPStream
 				measure(t, &r, short("udp-stream", addr, strings.Fields(flags)...)...)
 				checkLadder(t, r)
 				if strings.Contains(flags, "--rate 8e6") && r.Offered != 30 { // 1000 datagrams/s for 30 ms
 					t.Errorf("offered %d, want 30", r.Offered)
 				}
-				if gro := r.Recv == recvGRO && r.Send == sendGSO; !gro && r.Buffers != r.Delivered+r.Duplicates {
+				if gro := r.Recv == event.RecvGRO && r.Send == event.SendGSO; !gro && r.Buffers != r.Delivered+r.Duplicates {
 					t.Errorf("%d buffers held %d datagrams", r.Buffers, r.Delivered)
 				} else if gro && r.Buffers*2 > r.Delivered {
 					t.Errorf("%d buffers held %d datagrams: they did not stay together", r.Buffers, r.Delivered)
@@ -126,20 +126,20 @@ func TestUDPSearch(t *testing.T) {
 		for _, flags := range []string{"", "--loss 0 --size 1400 --width 10%", "--send gso", "--send mmsg --recv single --nap 0 --phase 5ms"} {
 			t.Run(loopback+" "+flags, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
-				var r udpSearchResult
+				var r event.UDPSearch
 				measure(t, &r, append([]string{"run", "udp-search", addr, "--duration", "200ms"}, strings.Fields(flags)...)...)
 				s := search{loss: r.Loss, width: r.Width, floor: slowest(r.Width, time.Duration(r.Length*1e9))}
 				for i, p := range r.Phases {
 					if rate, done := s.next(); done || rate != p.Asked {
 						t.Fatalf("phase %d is at %g packet/s, next %g, done %v", i, p.Asked, rate, done)
 					}
-					if p.Offered < p.tried() || p.Sent < p.Delivered+p.Dropped || p.Delivered < 0 || p.Dropped < 0 || p.Window < r.Length || p.Queue < 0 {
+					if p.Offered < p.Tried() || p.Sent < p.Delivered+p.Dropped || p.Delivered < 0 || p.Dropped < 0 || p.Window < r.Length || p.Queue < 0 {
 						t.Errorf("%+v", p)
 					}
 					s.add(p)
 				}
 				_, done := s.next()
-				if len(r.Phases) == 0 || r.found != s.found(done) || done != (r.Limit != limitTime) {
+				if len(r.Phases) == 0 || r.Found != s.found(done) || done != (r.Limit != event.LimitTime) {
 					t.Errorf("%+v does not follow from its phases: %+v", r, s.found(done))
 				}
 				if r.SndBuf <= 0 || r.RcvBuf <= 0 || r.Send == "" || r.Recv == "" || r.Batch < 1 {
@@ -150,7 +150,7 @@ func TestUDPSearch(t *testing.T) {
 	}
 }
 
-func checkLadder(t *testing.T, r udpStreamResult) {
+func checkLadder(t *testing.T, r event.UDPStream) {
 	t.Helper()
 	if r.Offered < r.Sent || r.Sent < r.Received || r.Received < r.Delivered || r.Delivered < 1 {
 		t.Errorf("ladder %d %d %d %d", r.Offered, r.Sent, r.Received, r.Delivered)
@@ -174,24 +174,24 @@ func TestUDPStreamDefaults(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, tc := range []struct {
 		flags string
-		want  udpStreamResult
+		want  event.UDPStream
 	}{
-		{"", udpStreamResult{Send: sendSingle, Batch: 1, Recv: recvMmsg, Nap: 50e-6}},
-		{"--rate 1e7", udpStreamResult{Send: sendSingle, Batch: 1, Recv: recvMmsg}},
-		{"--nap 0", udpStreamResult{Send: sendSingle, Batch: 1, Recv: recvMmsg}},
-		{"--send mmsg", udpStreamResult{Send: sendMmsg, Batch: 32, Recv: recvMmsg, Nap: 50e-6}},
-		{"--send gso", udpStreamResult{Send: sendGSO, Batch: 46, Recv: recvGRO, Nap: 50e-6}},
-		{"--send gso --size 100 --dscp 63", udpStreamResult{Send: sendGSO, Batch: 64, Recv: recvGRO, Nap: 50e-6, DSCP: 63}},
+		{"", event.UDPStream{Send: event.SendSingle, Batch: 1, Recv: event.RecvMmsg, Nap: 50e-6}},
+		{"--rate 1e7", event.UDPStream{Send: event.SendSingle, Batch: 1, Recv: event.RecvMmsg}},
+		{"--nap 0", event.UDPStream{Send: event.SendSingle, Batch: 1, Recv: event.RecvMmsg}},
+		{"--send mmsg", event.UDPStream{Send: event.SendMmsg, Batch: 32, Recv: event.RecvMmsg, Nap: 50e-6}},
+		{"--send gso", event.UDPStream{Send: event.SendGSO, Batch: 46, Recv: event.RecvGRO, Nap: 50e-6}},
+		{"--send gso --size 100 --dscp 63", event.UDPStream{Send: event.SendGSO, Batch: 64, Recv: event.RecvGRO, Nap: 50e-6, DSCP: 63}},
 	} {
-		var r udpStreamResult
+		var r event.UDPStream
 		measure(t, &r, short("udp-stream", addr, strings.Fields(tc.flags)...)...)
-		if got := (udpStreamResult{Send: r.Send, Batch: r.Batch, Recv: r.Recv, Nap: r.Nap, DSCP: r.DSCP}); !equalPath(got, tc.want) {
+		if got := (event.UDPStream{Send: r.Send, Batch: r.Batch, Recv: r.Recv, Nap: r.Nap, DSCP: r.DSCP}); !equalPath(got, tc.want) {
 			t.Errorf("%q: %+v, want %+v", tc.flags, got, tc.want)
 		}
 	}
 }
 
-func equalPath(a, b udpStreamResult) bool {
+func equalPath(a, b event.UDPStream) bool {
 	return a.Send == b.Send && a.Batch == b.Batch && a.Recv == b.Recv && a.Nap == b.Nap && a.DSCP == b.DSCP
 }
 
@@ -200,7 +200,7 @@ func equalPath(a, b udpStreamResult) bool {
 func TestGSORefuses(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	c := testConfig(t, addr)
-	c.Size, c.transfer = 1400, transfer{Send: sendGSO, Batch: 2, Recv: recvGRO}
+	c.Size, c.transfer = 1400, transfer{Send: event.SendGSO, Batch: 2, Recv: event.RecvGRO}
 	u, err := meet(t.Context(), c, new(stopper))
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestHotLoopsStop(t *testing.T) {
 			w.Close()
 		}()
 		lines := bufio.NewScanner(r)
-		if !lines.Scan() || lines.Text() != probe.MarkBegin {
+		if !lines.Scan() || lines.Text() != event.MarkBegin {
 			t.Fatalf("%s printed %q, not that it began", flags, lines.Text())
 		}
 		for range 3 {

@@ -7,6 +7,8 @@ import (
 	"io"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // markStamped is the first byte of a message over TCP of which the server keeps
@@ -37,12 +39,12 @@ func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error
 	defer unix.Close(t.fd)
 	n := max(c.Inflight, 1)
 	a := &tcpAsker{asker: newAsker(c, s, t.fd, n), tcpConn: t, request: make([]byte, c.Size),
-		in: make([]byte, max(c.Size, maxPipeline)), slots: make([]int, n), freed: make([]int, 0, n)}
+		in: make([]byte, max(c.Size, event.MaxPipeline)), slots: make([]int, n), freed: make([]int, 0, n)}
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(a.whyNot())
 	out.say("%s to %s (%v): requests: %d bytes, %d in flight; %s\n", c.Workload, c.name, c.server, c.Size, n, t.describe(c))
 	a.watch(out)
-	var r rrResult
+	var r event.RR
 	err = <-onThread(func() error {
 		if err := a.settle(t.far.Place); err != nil {
 			return err
@@ -63,7 +65,7 @@ func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error
 	if err != nil {
 		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 	}
-	r.Congestion, r.FarCC, r.SndBuf, r.RcvBuf = t.cc, t.far.CC, a.sndBuf, t.far.RcvBuf
+	r.Congestion, r.FarCongestion, r.SndBuf, r.RcvBuf = t.cc, t.far.CC, a.sndBuf, t.far.RcvBuf
 	return r, nil
 }
 

@@ -10,29 +10,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/unit"
 )
-
-// tcpStreamResult is what a tcp-stream run prints. The window is the server's.
-type tcpStreamResult struct {
-	head
-	Streams     int     `json:"streams"`
-	Bytes       int64   `json:"bytes"`          // that the server read in the window, of all streams
-	StreamBytes []int64 `json:"streamBytes"`    // of each
-	Retransmits int64   `json:"retransmits"`    // segments, in the window (TCP_INFO)
-	Silence     float64 `json:"silence"`        // s, the longest time in the window in which nothing of a stream arrived, of all streams
-	MSS         int     `json:"mss"`            // bytes, of the first stream, at the end
-	Rate        float64 `json:"rate,omitempty"` // bit/s of payload that all streams are held to, in effect
-	Congestion  string  `json:"congestion"`     // in effect at the sender
-	FarCC       string  `json:"serverCongestion"`
-	Send        string  `json:"send"`           // "copy", "zerocopy", or "zerocopy, copied after all" when most calls were
-	ZeroSends   int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has told the end of, warm-up included
-	ZeroCopied  int64   `json:"zerocopyCopied"` // and of these, for which it copied after all, as for receivers on its own machine
-	Recv        string  `json:"recv"`           // "copy", or "discard": the server did not copy what it counted
-	DSCP        int     `json:"dscp"`           // in effect at the sender
-	SndBuf      int     `json:"sndbuf"`         // bytes in effect, of the first stream, at the end
-	RcvBuf      int     `json:"rcvbuf"`         // bytes in effect at the server, at the beginning
-}
 
 // runTCPStream connects every stream, then sends on all of them at once.
 func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, error) {
@@ -60,8 +40,8 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 	if err != nil {
 		return nil, err
 	}
-	r := tcpStreamResult{Streams: c.Streams, Retransmits: retransmits,
-		Congestion: conns[0].cc, FarCC: conns[0].far.CC, RcvBuf: conns[0].far.RcvBuf,
+	r := event.TCPStream{Streams: c.Streams, Retransmits: retransmits,
+		Congestion: conns[0].cc, FarCongestion: conns[0].far.CC, RcvBuf: conns[0].far.RcvBuf,
 		Send: "copy", Recv: "copy", DSCP: conns[0].dscp}
 	if c.Discard {
 		r.Recv = "discard"
@@ -101,7 +81,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 	}
 	r.MSS, r.SndBuf = int(info.Snd_mss), conns[0].sndBuf
-	r.head = newHead(c.Workload, c.server.String(), c.Size, int64(c.Duration))
+	r.Head = event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(int64(c.Duration)))
 	return r, nil
 }
 

@@ -3,59 +3,33 @@ package engine
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // transfer is how the bytes of a stream are handed to the kernel and taken from
 // it. The ways differ in what they cost a packet, so a result names them.
 type transfer struct {
 	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
-	Send    string        `json:"send,omitempty"`    // of datagrams one way: one of sendPaths; "" is single
+	Send    string        `json:"send,omitempty"`    // of datagrams one way: one of event.SendModes; "" is single
 	Batch   int           `json:"batch,omitempty"`   // datagrams per call of mmsg and gso; 0 is 1
-	Recv    string        `json:"recv,omitempty"`    // the same: one of recvPaths; "" is single
+	Recv    string        `json:"recv,omitempty"`    // the same: one of event.RecvModes; "" is single
 	Nap     time.Duration `json:"nap,omitempty"`     // the same: from one look of the receiver to the next; 0 waits in the socket
 	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
 }
 
-var (
-	sendPaths = []string{sendSingle, sendMmsg, sendGSO}
-	recvPaths = []string{recvSingle, recvMmsg, recvGRO}
-)
-
-const (
-	sendSingle = "single" // one datagram per sendto
-	sendMmsg   = "mmsg"   // many per sendmmsg; each takes its own way through the kernel
-	sendGSO    = "gso"    // many in one buffer, which the kernel cuts as late as it can (UDP_SEGMENT, udp(7))
-
-	recvSingle = "single" // one datagram per recvmsg
-	recvMmsg   = "mmsg"   // all that are there, up to recvBatch, per recvmmsg
-	recvGRO    = "gro"    // the same, with datagrams that arrived in one buffer left together (UDP_GRO, udp(7))
-)
-
-const (
-	defaultMmsg = 32
-	// defaultGSO is UDP_MAX_SEGMENTS of the kernels that have the fewest
-	// (include/linux/udp.h); newer ones take maxGSO.
-	defaultGSO = 64
-	maxGSO     = 128
-	maxMmsg    = 1024 // UIO_MAXIOV, include/uapi/linux/uio.h
-	maxDSCP    = 63
-	maxNap     = 10 * time.Millisecond
-	// defaultNap is short against what a receive buffer holds, and long against
-	// the time that it takes to be woken up.
-	defaultNap = 50 * time.Microsecond
-)
+const maxNap = 10 * time.Millisecond
 
 // oneWay reports whether a workload is made of datagrams that are counted and not
 // answered.
 func oneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
 
 func (p params) checkTransfer() error {
-	if p.DSCP < 0 || p.DSCP > maxDSCP {
-		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, maxDSCP)
+	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
+		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, event.MaxDSCP)
 	}
 	if p.Discard && p.Workload != "tcp-stream" {
 		return fmt.Errorf("%s: --discard is for tcp-stream alone", p.Workload)
@@ -66,20 +40,14 @@ func (p params) checkTransfer() error {
 		}
 		return nil
 	}
-	most := map[string]int{"": 1, sendSingle: 1, sendMmsg: maxMmsg, sendGSO: maxGSO}[p.Send]
-	switch {
-	case most == 0:
-		return fmt.Errorf("unknown way to send %q; one of %s", p.Send, strings.Join(sendPaths, ", "))
-	case p.Recv != "" && !slices.Contains(recvPaths, p.Recv):
-		return fmt.Errorf("unknown way to receive %q; one of %s", p.Recv, strings.Join(recvPaths, ", "))
-	case p.Batch < 0 || p.Batch > most:
-		return fmt.Errorf("batch %d is outside 1..%d of %s", p.Batch, most, or(p.Send, sendSingle))
-	case p.Send == sendGSO && p.Batch > 1 && p.Batch*p.Size > maxDatagram:
-		return fmt.Errorf("gso: %d datagrams of %d bytes are more than the %d of one buffer: at most %d of this size", p.Batch, p.Size, maxDatagram, max(maxDatagram/max(p.Size, 1), 1))
-	case p.Nap < 0 || p.Nap > maxNap:
+	if p.Nap < 0 || p.Nap > maxNap {
 		return fmt.Errorf("nap %v is outside 0..%v", p.Nap, maxNap)
 	}
-	return nil
+	return p.mode().Filled().Check()
+}
+
+func (p params) mode() event.Mode {
+	return event.Mode{Size: p.Size, Send: p.Send, Batch: p.Batch, Recv: p.Recv}
 }
 
 // napUnset is a nap that the command line does not give.
@@ -115,25 +83,12 @@ func (c *config) finishTransfer() {
 	if !oneWay(c.Workload) {
 		return
 	}
-	c.Send = or(c.Send, sendSingle)
-	switch c.Send {
-	case sendSingle:
-		c.Batch = or(c.Batch, 1)
-	case sendMmsg:
-		c.Batch = or(c.Batch, defaultMmsg)
-	case sendGSO:
-		c.Batch = or(c.Batch, max(1, min(defaultGSO, maxDatagram/max(c.Size, 1))))
-	}
-	if c.Recv == "" {
-		c.Recv = recvMmsg
-		if c.Send == sendGSO {
-			c.Recv = recvGRO
-		}
-	}
+	m := c.mode().Filled()
+	c.Send, c.Batch, c.Recv = m.Send, m.Batch, m.Recv
 	// On a schedule the moment at which a datagram is read is what jitter is
 	// computed from.
 	if unset && c.rate == 0 {
-		c.Nap = defaultNap
+		c.Nap = event.DefaultNap
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A txPath hands datagrams to the kernel.
@@ -19,9 +21,9 @@ type txPath interface {
 func newPath(fd int, c config) (txPath, error) {
 	b := datagrams{run: c.Run, size: c.Size, buf: make([]byte, max(c.Batch, 1)*c.Size)}
 	switch c.Send {
-	case sendMmsg:
+	case event.SendMmsg:
 		return newMmsgPath(fd, b), nil
-	case sendGSO:
+	case event.SendGSO:
 		// From here on whatever is longer than one datagram is cut into such.
 		err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, c.Size)
 		if err != nil {
@@ -135,12 +137,12 @@ func (p *gsoPath) send(k kind, seq uint64, n int, t int64) (sent, tried int, err
 
 // explain adds to an error of sending what it means on this path.
 func explain(c config, err error) error {
-	if c.Send != sendGSO {
+	if c.Send != event.SendGSO {
 		return err
 	}
 	switch {
-	case errors.Is(err, unix.EINVAL) && c.Batch > defaultGSO:
-		return fmt.Errorf("%w: this kernel may take %d datagrams per buffer and not %d (UDP_MAX_SEGMENTS), or %d bytes do not fit into one packet of the path", err, defaultGSO, c.Batch, c.Size)
+	case errors.Is(err, unix.EINVAL) && c.Batch > event.DefaultGSO:
+		return fmt.Errorf("%w: this kernel may take %d datagrams per buffer and not %d (UDP_MAX_SEGMENTS), or %d bytes do not fit into one packet of the path", err, event.DefaultGSO, c.Batch, c.Size)
 	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EMSGSIZE):
 		return fmt.Errorf("%w: gso does not fragment, and a datagram of %d bytes with its headers may not fit the MTU of the path: lower --size, or send single or mmsg", err, c.Size)
 	case errors.Is(err, unix.EIO):

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // fakePath takes every datagram that it is not told to refuse.
@@ -102,9 +104,9 @@ func TestLadder(t *testing.T) {
 		{name: "too many delivered", sent: 10, delivered: 11, bytes: 1100, window: 1, want: "impossible: 11 datagrams"},
 		{name: "bytes", sent: 10, delivered: 10, bytes: 999, window: 1, want: "impossible: 999 bytes"},
 		{name: "window", sent: 10, delivered: 10, bytes: 1000, want: "impossible: window 0 ns"},
-		{name: "dropped buffers", sent: 30, delivered: 10, dropped: 2, bytes: 1000, window: 1, received: 20, recv: recvGRO, reads: 1, buffers: 2},
-		{name: "more dropped buffers than there can be", sent: 12, delivered: 10, dropped: 2, bytes: 1000, window: 1, received: 12, recv: recvGRO, reads: 1, buffers: 2},
-		{name: "all buffers dropped", sent: 9, dropped: 2, window: 1, received: 8, recv: recvGRO},
+		{name: "dropped buffers", sent: 30, delivered: 10, dropped: 2, bytes: 1000, window: 1, received: 20, recv: event.RecvGRO, reads: 1, buffers: 2},
+		{name: "more dropped buffers than there can be", sent: 12, delivered: 10, dropped: 2, bytes: 1000, window: 1, received: 12, recv: event.RecvGRO, reads: 1, buffers: 2},
+		{name: "all buffers dropped", sent: 9, dropped: 2, window: 1, received: 8, recv: event.RecvGRO},
 		{name: "more reads than buffers", sent: 10, delivered: 10, bytes: 1000, window: 1, reads: 3, buffers: 2, want: "in 2 buffers and 3 reads"},
 		{name: "more buffers than datagrams", sent: 10, delivered: 10, bytes: 1000, window: 1, buffers: 11, want: "in 11 buffers"},
 		{name: "none sent", window: 1, want: "no datagram of 100 bytes could be sent"},
@@ -123,7 +125,7 @@ func TestLadder(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, err)
 			continue
 		}
-		if r := v.(udpStreamResult); r.Received != tc.received || r.Dropped != tc.received-tc.delivered {
+		if r := v.(event.UDPStream); r.Received != tc.received || r.Dropped != tc.received-tc.delivered {
 			t.Errorf("%s: received %d, dropped %d; want %d", tc.name, r.Received, r.Dropped, tc.received)
 		}
 	}
@@ -201,7 +203,7 @@ func TestDroppedBegins(t *testing.T) {
 			_, _ = conn.WriteTo(answer, from)
 		}
 	}()
-	var r udpStreamResult
+	var r event.UDPStream
 	measure(t, &r, short("udp-stream", conn.LocalAddr().String(), "--rate", "8e6", "--size", "1000")...)
 	if r.Delivered != r.Sent || r.Received != r.Sent || r.Sent == 0 {
 		t.Errorf("sent %d, received %d, delivered %d", r.Sent, r.Received, r.Delivered)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -65,24 +66,6 @@ func (c *config) finishSearch() error {
 	return nil
 }
 
-// udpSearchResult is what a udp-search run prints: what it has found, and all phases
-// in the order of time, from which that follows.
-type udpSearchResult struct {
-	head
-	Loss   float64 `json:"loss"`  // asked for
-	Width  float64 `json:"width"` // asked for
-	Length float64 `json:"phase"` // s
-	found
-	Phases []phase `json:"phases"`
-	Send   string  `json:"send"`  // how the client sent: one of sendPaths
-	Batch  int     `json:"batch"` // datagrams per call, at most
-	Recv   string  `json:"recv"`  // how the server received: one of recvPaths
-	Nap    float64 `json:"nap"`   // s, from one look of the server to the next; 0: it was woken up
-	DSCP   int     `json:"dscp"`  // in effect
-	SndBuf int     `json:"sndbuf"`
-	RcvBuf int     `json:"rcvbuf"` // bytes in effect
-}
-
 // search runs phases until the search is done or its time is over.
 func (u *udpClient) search(ctx context.Context, c config, out events) (any, error) {
 	out.say("%s to %s (%v): datagrams: %d bytes, %d per call; sent by %s, received by %s; phases of %v for the highest rate that loses at most %g %%, %v at most\n",
@@ -91,7 +74,7 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (any, erro
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
-	tx := sender{path: path, batch: c.Batch, whole: c.Send == sendGSO, stop: u.stop}
+	tx := sender{path: path, batch: c.Batch, whole: c.Send == event.SendGSO, stop: u.stop}
 	if err := tx.run(kindWarmup, int64(c.Warmup)); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, explain(c, err))
 	}
@@ -100,7 +83,7 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (any, erro
 		return nil, err
 	}
 	begin := now()
-	var phases []phase
+	var phases []event.Phase
 	rate, done := s.next()
 	for !done && (len(phases) == 0 || now()-begin+int64(c.goal.phase) < int64(c.Duration)) {
 		p, err := u.phase(ctx, c, &tx, rate)
@@ -108,7 +91,7 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (any, erro
 			return nil, err
 		}
 		if c.every > 0 {
-			out.say("%6.2f s  %s\n", seconds(now()-begin), p.inWords(s.judge(p)))
+			out.say("%6.2f s  %s\n", seconds(now()-begin), inWordsOf(p, s.judge(p)))
 		}
 		phases = append(phases, p)
 		s.add(p)
@@ -118,9 +101,9 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (any, erro
 	if err := out.end(); err != nil {
 		return nil, err
 	}
-	return udpSearchResult{
-		head: newHead(c.Workload, c.server.String(), c.Size, window),
-		Loss: s.loss, Width: s.width, Length: seconds(int64(c.goal.phase)), found: s.found(done), Phases: phases,
+	return event.UDPSearch{
+		Head: event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(window)),
+		Loss: s.loss, Width: s.width, Length: seconds(int64(c.goal.phase)), Found: s.found(done), Phases: phases,
 		Send: c.Send, Batch: c.Batch, Recv: c.Recv, Nap: seconds(int64(c.Nap)),
 		DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
 	}, nil
@@ -129,8 +112,8 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (any, erro
 // phase offers datagrams at a rate, packet/s, and asks what became of them. Requests
 // and answers take the way of the datagrams, so each waits until the queues have
 // drained: nothing of one phase is left in the next.
-func (u *udpClient) phase(ctx context.Context, c config, tx *sender, rate float64) (p phase, err error) {
-	failed := func(what string, err error) (phase, error) {
+func (u *udpClient) phase(ctx context.Context, c config, tx *sender, rate float64) (p event.Phase, err error) {
+	failed := func(what string, err error) (event.Phase, error) {
 		return p, fmt.Errorf("engine: udp %v: %s: %w", c.server, what, err)
 	}
 	tx.interval = 0
@@ -156,15 +139,15 @@ func (u *udpClient) phase(ctx context.Context, c config, tx *sender, rate float6
 	if err != nil {
 		return failed("the server's count", err)
 	}
-	return phase{Asked: rate, Offered: tx.offered, Refused: tx.refused, Sent: tx.sent, Delivered: r.Delivered,
+	return event.Phase{Asked: rate, Offered: tx.offered, Refused: tx.refused, Sent: tx.sent, Delivered: r.Delivered,
 		Dropped: received - r.Delivered, Window: seconds(tx.took), Queue: seconds(r.Queue)}, nil
 }
 
-func (p phase) inWords(v verdict) string {
+func inWordsOf(p event.Phase, v verdict) string {
 	asked := "flat out"
 	if p.Asked > 0 {
 		asked = unit.Format(p.Asked, "packet/s")
 	}
-	return fmt.Sprintf("%s: %s sent, %s arrived, %.3g %% lost: %s", asked, unit.Format(p.reached(), "packet/s"),
-		unit.Format(p.carried(), "packet/s"), 100*p.lost(), v)
+	return fmt.Sprintf("%s: %s sent, %s arrived, %.3g %% lost: %s", asked, unit.Format(p.Reached(), "packet/s"),
+		unit.Format(p.Carried(), "packet/s"), 100*p.Lost(), v)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // A second client takes the server's place; the first one learns that from its
@@ -169,5 +171,5 @@ func TestServerSurvives(t *testing.T) {
 		}
 		unix.Close(conn.fd)
 	}
-	measure(t, new(rrResult), short("tcp-rr", addr)...)
+	measure(t, new(event.RR), short("tcp-rr", addr)...)
 }

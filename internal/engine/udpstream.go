@@ -5,37 +5,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/unit"
 )
-
-// udpStreamResult is what a udp-stream run prints. Its counts are a ladder:
-// offered ≥ sent ≥ received ≥ delivered, where received is what reached the
-// server's socket, and delivered what its application read.
-type udpStreamResult struct {
-	head
-	Rate       float64          `json:"rate"`    // bit/s of payload asked for; 0 is as fast as it could
-	Offered    int64            `json:"offered"` // datagrams that the schedule held; without a rate, attempts
-	Sent       int64            `json:"sent"`    // that the kernel took
-	Received   int64            `json:"received"`
-	Delivered  int64            `json:"delivered"` // without duplicates
-	Bytes      int64            `json:"bytes"`     // of payload, delivered
-	Dropped    int64            `json:"dropped"`   // at the server's socket buffer; with gro see perBuffer
-	Duplicates int64            `json:"duplicates"`
-	Reordered  int64            `json:"reordered"`
-	Jitter     float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read
-	Span       float64          `json:"span"`       // s, from first to last arrival
-	Silence    float64          `json:"silence"`    // s, the longest time without an arrival: from the begin, between two, or to the window's end
-	SendErrors map[string]int64 `json:"sendErrors"` // attempts that failed, by error
-	Send       string           `json:"send"`       // how the client sent: one of sendPaths
-	Batch      int              `json:"batch"`      // datagrams per call, at most
-	Recv       string           `json:"recv"`       // how the server received: one of recvPaths
-	Nap        float64          `json:"nap"`        // s, from one look of the server to the next; 0: it was woken up
-	Reads      int64            `json:"reads"`      // system calls of the server that returned datagrams
-	Buffers    int64            `json:"buffers"`    // in which they reached its socket: fewer than datagrams where they stayed together
-	DSCP       int              `json:"dscp"`       // in effect
-	SndBuf     int              `json:"sndbuf"`     // bytes in effect
-	RcvBuf     int              `json:"rcvbuf"`     // bytes in effect
-}
 
 // runDatagrams runs udp-stream or udp-search on one thread of its own.
 func runDatagrams(ctx context.Context, c config, s *stopper, out events) (any, error) {
@@ -64,7 +36,7 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
-	tx := sender{path: path, batch: c.Batch, interval: interval(c), whole: c.Send == sendGSO, stop: u.stop}
+	tx := sender{path: path, batch: c.Batch, interval: interval(c), whole: c.Send == event.SendGSO, stop: u.stop}
 	if err := tx.run(kindWarmup, int64(c.Warmup)); err != nil {
 		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, explain(c, err))
 	}
@@ -113,12 +85,12 @@ func (u *udpClient) ladder(c config, tx sender, r udpReport, window int64) (any,
 	if err != nil {
 		return bad("%w", err)
 	}
-	return udpStreamResult{
-		head: newHead(c.Workload, c.server.String(), c.Size, window), Rate: c.rate,
+	return event.UDPStream{
+		Head: event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(window)), Rate: c.rate,
 		Offered: tx.offered, Sent: tx.sent, Received: received, Delivered: r.Delivered,
 		Bytes: r.Bytes, Dropped: received - r.Delivered, Duplicates: r.Duplicates, Reordered: r.Reordered,
 		Jitter: r.Jitter / 1e9, Span: seconds(r.Span), Silence: seconds(silence(r, window)), SendErrors: tx.errors(),
-		Send: or(c.Send, sendSingle), Batch: max(c.Batch, 1), Recv: or(c.Recv, recvSingle), Nap: seconds(int64(c.Nap)),
+		Send: or(c.Send, event.SendSingle), Batch: max(c.Batch, 1), Recv: or(c.Recv, event.RecvSingle), Nap: seconds(int64(c.Nap)),
 		Reads: r.Reads, Buffers: r.Buffers, DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
 	}, nil
 }
@@ -150,7 +122,7 @@ func (u *udpClient) received(c config, sent int64, r udpReport) (int64, error) {
 	// one that was answered, and for the report, before it; and duplicates made by the
 	// network.
 	dropped := r.Dropped
-	if c.Recv == recvGRO {
+	if c.Recv == event.RecvGRO {
 		dropped = min(dropped*perBuffer(c, r), sent-r.Delivered)
 	}
 	received := r.Delivered + dropped

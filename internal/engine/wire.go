@@ -1,6 +1,10 @@
 package engine
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+)
 
 // A header starts every UDP datagram of the engine, most significant byte first:
 //
@@ -21,7 +25,7 @@ type header struct {
 }
 
 const (
-	headerSize = 16
+	headerSize = event.MinDatagram
 	magic      = 0x57e1
 	maxRun     = 1<<24 - 1
 	mask40     = 1<<40 - 1

@@ -147,7 +147,7 @@ func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 }
 
 // result is what a tool prints, and the engine for a tcp-stream of a second.
-const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"size":1,"window":1,"bytes":%g,"retransmits":0,"silence":0,"streams":1,` +
+const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"size":1,"server":"","window":1,"bytes":%.0f,"streamBytes":[],"zerocopySends":0,"zerocopyCopied":0,"sndbuf":1,"retransmits":0,"silence":0,"streams":1,` +
 	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}` + "\n"
 
 // beside is a server of the engine, a hog, or the client of a load. What counts

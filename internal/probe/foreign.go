@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -73,9 +74,9 @@ const maxStreams = 128
 // checkStream returns an error that names the option and its bound. least is the
 // smallest datagram of the tool, bytes.
 func checkStream(tool string, udp bool, size, least, streams int) error {
-	most := maxMessage
+	most := event.MaxMessage
 	if udp {
-		most = maxUDP
+		most = event.MaxDatagram
 	} else {
 		least = 1
 	}

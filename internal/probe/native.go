@@ -6,6 +6,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -20,17 +21,7 @@ const (
 	defaultCC       = "cubic"   // Linux's own default; machines are often set to another one
 	defaultEcho     = 56        // bytes of data, as ping(8) sends
 	defaultInterval = 10 * time.Millisecond
-	defaultRequests = 2000 // per second
-)
-
-// Bounds of the options, as in the engine.
-const (
-	minRequest  = 16 // bytes: the engine's header
-	maxMessage  = 16 << 20
-	maxRequest  = 65507 // bytes of a datagram
-	maxInflight = 1024
-	maxPipeline = 64 << 10  // bytes in flight on a connection
-	maxRequests = 1_000_000 // requests/s
+	defaultRequests = event.DefaultRequests
 )
 
 // within returns an error that names the value and its bound. size and its bounds
@@ -39,8 +30,8 @@ func within(name string, size, least, most, inflight int) error {
 	switch {
 	case size < least || size > most:
 		return fmt.Errorf("%s: size %d is outside %d..%d bytes", name, size, least, most)
-	case inflight < 1 || inflight > maxInflight:
-		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", name, inflight, maxInflight)
+	case inflight < 1 || inflight > event.MaxInflight:
+		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", name, inflight, event.MaxInflight)
 	}
 	return nil
 }
@@ -69,36 +60,40 @@ func or[T comparable](v, def T) T {
 	return v
 }
 
-// parseRR reads what all probes of requests have: rtt (s, the median, with its
-// histogram), rtt.p99 and rtt.p999 (s, each when at least ten samples lie above
-// it), rtt.path, rtt.wake, rtt.app and rtt.stamped (s, medians with their
-// histograms: what rtt consists of, where the kernel stamps packets; see parts),
-// transactions (1/s), loss (of the requests) and window.
-func parseRR(out Output, protocol, workload string, settings ...string) (Measured, error) {
-	r, err := parseNative(out.Client, workload)
-	if err != nil {
-		return Measured{}, err
+// responses returns the values that all probes of requests have: rtt (s, the median,
+// with its histogram), rtt.p99 and rtt.p999 (s, each when at least ten samples lie above
+// it), what parts returns, transactions (1/s) and loss (of the requests). It also returns
+// the distribution of response times, and only nils when the result is wrong.
+func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
+	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
+	if n.require(r.Window > 0, "window is 0 s"); n.err != nil {
+		return nil, nil
 	}
-	h, loss := r.echoes()
-	window := r.seconds("window")
-	if r.err != nil {
-		return Measured{}, r.err
+	return append(append(percentiles(h, r.Hist), parts(h)...),
+		record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window},
+		record.Value{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)}), h
+}
+
+// closed returns the values of a closed loop: responses and window. The window ends with
+// the last reply, to within the histogram's precision.
+func (n *native) closed(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) []record.Value {
+	values, h := n.responses(r, parts)
+	if h != nil {
+		n.require(float64(h.Max())/1e9 <= r.Window*1.001, "a transaction of %d ns in a window of %g s", h.Max(), r.Window)
 	}
-	n := float64(h.TotalCount())
-	values := append(percentiles(h, r.text("hist")), r.parts(h)...)
-	values = append(values,
-		record.Value{Name: "transactions", Unit: "1/s", Value: n / window},
-		record.Value{Name: "loss", Unit: "1", Value: loss})
-	if workload == "udp-open" {
-		values = append(values, r.schedule(h)...)
-	} else {
-		// The window ends with the last reply, within the histogram's precision.
-		r.require(float64(h.Max())/1e9 <= window*1.001, "a transaction of %d ns in a window of %g s", h.Max(), window)
+	return append(values, record.Value{Name: "window", Unit: "s", Value: r.Window})
+}
+
+// spinning adds to the settings of a run that polls the CPUs that it polls on.
+func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
+	switch {
+	case r.Wait != event.WaitSpinning:
+	case r.CPU == nil || r.FarCPU == nil:
+		n.fail("cpu is missing")
+	default:
+		settings["cpu"], settings["serverCPU"] = *r.CPU, *r.FarCPU
 	}
-	if r.text("wait") == "spinning" {
-		settings = append(settings, "cpu", "serverCPU")
-	}
-	return r.measured(protocol, append(values, record.Value{Name: "window", Unit: "s", Value: window}), settings...)
+	return settings
 }
 
 // beyond is how many samples must lie above a percentile for it to be reported: with
@@ -125,27 +120,18 @@ func tails(n float64, p99, p999 float64) []record.Value {
 	return vs
 }
 
-// schedule reads what only an open loop has.
-func (r *nativeResult) schedule(h *hdrhistogram.Histogram) []record.Value {
-	offered, requests, late, stalls := r.count("offered"), r.count("requests"), r.count("lateSends"), r.count("stalls")
-	r.require(offered >= requests && offered > 0, "%.0f requests sent of %.0f", requests, offered)
-	r.require(late >= offered-requests && late <= offered, "%.0f requests late of %.0f, of which %.0f were sent", late, offered, requests)
-	r.require(stalls <= float64(h.TotalCount()), "%.0f stalls of %d requests", stalls, h.TotalCount())
-	return []record.Value{
-		{Name: "late", Unit: "1", Value: late / max(offered, 1)},
-		{Name: "stalls", Unit: "1", Value: stalls},
+// echoes returns the distribution of the response times of the answered requests. It is
+// valid only when n.err is nil, and then not empty.
+func (n *native) echoes(requests, answered, lost int64, hist string) *hdrhistogram.Histogram {
+	if n.err != nil {
+		return nil
 	}
-}
-
-// echoes returns the distribution of the answered requests and the share of those
-// without an answer. The histogram is valid only when r.err is nil; it is not empty.
-func (r *nativeResult) echoes() (h *hdrhistogram.Histogram, loss float64) {
-	requests, answered, lost := r.count("requests"), r.count("transactions"), r.count("lost")
-	r.require(answered > 0 && answered+lost == requests, "%.0f requests, %.0f answered, %.0f lost", requests, answered, lost)
-	if h = r.histogram("hist"); h != nil {
-		r.require(float64(h.TotalCount()) == answered, "a histogram of %d for %.0f answers", h.TotalCount(), answered)
+	n.require(answered > 0 && answered+lost == requests, "%d requests, %d answered, %d lost", requests, answered, lost)
+	h := n.histogram("hist", hist)
+	if h != nil {
+		n.require(h.TotalCount() == answered, "a histogram of %d for %d answers", h.TotalCount(), answered)
 	}
-	return h, lost / max(requests, 1)
+	return h
 }
 
 // quantile returns the q-th percentile in seconds.

@@ -151,7 +151,7 @@ func TestStreamChecks(t *testing.T) {
 		{UDPStream{Packets: 2, Size: 1400}, "packets: 2 determines size and batch"},
 		{UDPStream{Packets: 200}, "packets: 200, on a path with an MTU of 576: size: "},
 		{UDPStream{Packets: 129, Send: "gso"}, "packets: 129, on a path with an MTU of 576: batch: 129 is outside 1..128 of gso"},
-		{UDPStream{Batch: 47, Send: "gso"}, "47 datagrams of 1400 bytes exceed the 65507 of one buffer: use at most 46 of this size"},
+		{UDPStream{Batch: 47, Send: "gso"}, "47 datagrams of 1400 bytes are more than the 65507 of one buffer: at most 46 of this size"},
 	} {
 		err := tc.p.Check()
 		if got := fmt.Sprint(err); tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(got, tc.want)) {
@@ -230,7 +230,7 @@ func TestNativePause(t *testing.T) {
 func TestNativeRefuses(t *testing.T) {
 	for _, tc := range []struct{ file, from, to, want string }{
 		{"udp-stream", `{"event":"begin"}` + "\n", "", "unexpected line"},
-		{"udp-stream", `{"event":"end"}` + "\n", "", "not begin, end and a result"},
+		{"udp-stream", `{"event":"end"}` + "\n", "", "want begin, end and a result"},
 		{"udp-stream", `{"event":"begin"}`, `{"event":"begin"}` + "\n" + `{"event":"begin"}`, "unexpected line"},
 		{"udp-stream", `"event":"result"`, `"event":"rumour"`, "unexpected line"},
 		{"udp-stream", `"engine":1`, `"engine":2`, "version 2"},
@@ -242,7 +242,7 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-stream", `"delivered":`, `"delivered":1.5,"was":`, "not a count"},
 		{"udp-stream", `"delivered":`, `"was":`, "delivered is missing"},
 		{"udp-stream", `"delivered":`, `"delivered":null,"was":`, "delivered is missing"},
-		{"udp-stream", `"delivered":`, `"delivered":"1","was":`, "delivered: "},
+		{"udp-stream", `"delivered":`, `"delivered":"1","was":`, "not a count"},
 		{"udp-stream", `"delivered":`, `"delivered":NaN,"was":`, "invalid character"},
 		{"udp-stream", `"window":`, `"window":1e999,"was":`, "window: "},
 		{"udp-stream", `"window":`, `"window":0,"was":`, "window is 0 s"},
@@ -278,7 +278,7 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-open", `"stalls":`, `"stalls":99999999,"was":`, "99999999 stalls"},
 		{"udp-open", `"rate":`, `"rate":-1,"was":`, "rate is -1"},
 		{"tcp-crr", `"connectHist":`, `"was":`, "connectHist is missing"},
-		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist: "},
+		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist is missing"},
 		{"udp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
 		{"udp-capacity", `"lower":`, `"lower":1,"was":`, "1 packet/s are in no phase at"},
 		{"udp-capacity", `"lower":`, `"lower":0,"was":`, "with a loss of at most 0.5%"},

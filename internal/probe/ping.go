@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -32,17 +33,15 @@ func (p Ping) Commands(w Window) (server, client []string) {
 
 // Parse reads rtt (s, the median, with its histogram), loss and window.
 func (p Ping) Parse(out Output) (Measured, error) {
-	r, err := parseNative(out.Client, "ping")
-	if err != nil {
-		return Measured{}, err
+	var r event.Ping
+	n := parseNative(out, "ping", &r)
+	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
+	if n.err != nil {
+		return Measured{}, n.err
 	}
-	h, loss := r.echoes()
-	if r.err != nil {
-		return Measured{}, r.err
-	}
-	return r.measured("icmp", []record.Value{
-		{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.text("hist")},
-		{Name: "loss", Unit: "1", Value: loss},
-		{Name: "window", Unit: "s", Value: r.seconds("window")},
-	}, "size", "socket")
+	return n.measured("icmp", r.Head, []record.Value{
+		{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.Hist},
+		{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)},
+		{Name: "window", Unit: "s", Value: r.Window},
+	}, map[string]any{"socket": r.Socket})
 }

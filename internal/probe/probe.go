@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
@@ -122,9 +123,9 @@ type Measured struct {
 // so that counters are read at these moments. Other tools are watched through the
 // socket tables and the clock.
 const (
-	MarkReady = `{"event":"ready"`
-	MarkBegin = `{"event":"begin"}`
-	MarkEnd   = `{"event":"end"}`
+	MarkReady = event.MarkReady
+	MarkBegin = event.MarkBegin
+	MarkEnd   = event.MarkEnd
 )
 
 // Delivered returns what p measured in its DeliveryUnit; 0 when it has none.

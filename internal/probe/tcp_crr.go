@@ -1,5 +1,12 @@
 package probe
 
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
+)
+
 // TCPCRR measures the time of a transaction that makes a connection of its own:
 // connect, one request, one reply, close.
 type TCPCRR struct {
@@ -19,15 +26,19 @@ func (p TCPCRR) Info() Info {
 
 // Check returns an error that names the value and its bound.
 func (p TCPCRR) Check() error {
-	return within("tcp-crr", or(p.Size, defaultMessage), minRequest, maxMessage, 1)
+	return within("tcp-crr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxMessage, 1)
 }
 
 func (p TCPCRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-crr", or(p.Size, defaultMessage), "--cc", or(p.CC, defaultCC))
 }
 
-// Parse reads what parseRR lists, without the parts, and rtt.connect (s, the median
+// Parse reads what closed lists, and rtt.connect (s, the median
 // time until the connection is made, with its histogram).
 func (p TCPCRR) Parse(out Output) (Measured, error) {
-	return parseRR(out, "tcp", "tcp-crr", "size", "stamps", "ports", "congestion", "serverCongestion", "rcvbuf")
+	var r event.CRR
+	n := parseNative(out, "tcp-crr", &r)
+	values := n.closed(r.RR, func(h *hdrhistogram.Histogram) []record.Value { return n.connect(r.ConnectHist, h) })
+	return n.measured("tcp", r.Head, values, map[string]any{"stamps": r.Stamps, "ports": r.Ports,
+		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf})
 }

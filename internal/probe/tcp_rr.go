@@ -3,6 +3,11 @@ package probe
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
 )
 
 // TCPRR measures the time from a request to its reply on one connection.
@@ -26,17 +31,21 @@ func (p TCPRR) Info() Info {
 // Check returns an error that names the value and its bound.
 func (p TCPRR) Check() error {
 	size, inflight := or(p.Size, defaultMessage), or(p.Inflight, 1)
-	if inflight > 1 && inflight*size > maxPipeline {
-		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight exceed %d bytes", inflight, size, maxPipeline)
+	if inflight > 1 && inflight*size > event.MaxPipeline {
+		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight exceed %d bytes", inflight, size, event.MaxPipeline)
 	}
-	return within("tcp-rr", size, 1, maxMessage, inflight)
+	return within("tcp-rr", size, 1, event.MaxMessage, inflight)
 }
 
 func (p TCPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)), "--cc", or(p.CC, defaultCC))...)
 }
 
-// Parse reads what parseRR lists.
+// Parse reads what closed and parts list.
 func (p TCPRR) Parse(out Output) (Measured, error) {
-	return parseRR(out, "tcp", "tcp-rr", "size", "inflight", "wait", "stamps", "congestion", "serverCongestion", "rcvbuf")
+	var r event.RR
+	n := parseNative(out, "tcp-rr", &r)
+	values := n.closed(r, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	return n.measured("tcp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
+		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf}))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -29,17 +30,14 @@ func (p TCPStream) Info() Info {
 	}
 }
 
-// minPaced is the lowest rate of a TCP stream, bit/s, as in the engine.
-const minPaced = 8 * 16 << 10
-
 // Check returns an error that names the option and its bound.
 func (p TCPStream) Check() error {
-	if p.DSCP < 0 || p.DSCP > 63 {
-		return fmt.Errorf("dscp: %d is outside 0..63", p.DSCP)
+	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
+		return fmt.Errorf("dscp: %d is outside 0..%d", p.DSCP, event.MaxDSCP)
 	}
-	if streams := or(p.Streams, 1); p.Rate > 0 && float64(p.Rate) < minPaced*float64(streams) {
+	if streams := or(p.Streams, 1); p.Rate > 0 && float64(p.Rate) < event.MinPaced*float64(streams) {
 		return fmt.Errorf("rate: %s is below %s for each of %d streams, the lowest rate of pacing",
-			unit.Format(float64(p.Rate), "bit/s"), unit.Format(minPaced, "bit/s"), streams)
+			unit.Format(float64(p.Rate), "bit/s"), unit.Format(event.MinPaced, "bit/s"), streams)
 	}
 	return nil
 }
@@ -74,26 +72,24 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 // retransmission timeout, 200 ms at least (net/ipv4/tcp.h, TCP_RTO_MIN), lasted
 // longer than the window.
 func (p TCPStream) Parse(out Output) (Measured, error) {
-	r, err := parseNative(out.Client, "tcp-stream")
-	if err != nil {
-		return Measured{}, err
-	}
-	window, bytes, silence := r.seconds("window"), r.count("bytes"), r.number("silence")
-	settings := []string{"size", "streams", "mss", "congestion", "serverCongestion", "rcvbuf", "send", "recv", "dscp"}
+	var r event.TCPStream
+	n := parseNative(out, "tcp-stream", &r)
+	settings := map[string]any{"streams": r.Streams, "mss": r.MSS, "congestion": r.Congestion, "serverCongestion": r.FarCongestion,
+		"rcvbuf": r.RcvBuf, "send": r.Send, "recv": r.Recv, "dscp": r.DSCP}
 	pause := 0.0
-	if _, paced := r.fields["rate"]; paced {
-		settings = append(settings, "rate")
+	if r.Rate > 0 {
+		settings["rate"] = r.Rate
 		// The kernel sends at least two segments at once (tcp_min_tso_segs, net/ipv4/tcp_output.c).
-		pause = 2 * 8 * r.count("mss") * r.count("streams") / r.number("rate")
+		pause = 2 * 8 * float64(r.MSS) * float64(r.Streams) / r.Rate
 	}
-	m, _ := r.measured("tcp", []record.Value{
-		{Name: "throughput", Unit: "bit/s", Value: bytes * 8 / window},
-		{Name: "retransmits", Unit: "1", Value: r.count("retransmits")},
-		{Name: "silence", Unit: "s", Value: silence},
-		{Name: "window", Unit: "s", Value: window},
-	}, settings...)
-	if r.require(silence <= window, "a silence of %g s in %g s", silence, window); r.err != nil {
-		return Measured{}, r.err
+	m, _ := n.measured("tcp", r.Head, []record.Value{
+		{Name: "throughput", Unit: "bit/s", Value: float64(r.Bytes) * 8 / r.Window},
+		{Name: "retransmits", Unit: "1", Value: float64(r.Retransmits)},
+		{Name: "silence", Unit: "s", Value: r.Silence},
+		{Name: "window", Unit: "s", Value: r.Window},
+	}, settings)
+	if n.require(r.Silence <= r.Window, "a silence of %g s in %g s", r.Silence, r.Window); n.err != nil {
+		return Measured{}, n.err
 	}
 	m.Pause = pause
 	return m, nil

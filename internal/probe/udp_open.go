@@ -3,6 +3,11 @@ package probe
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
 )
 
 // UDPOpen measures response times at a fixed rate of requests, whether or not
@@ -24,10 +29,10 @@ func (p UDPOpen) Info() Info {
 
 // Check returns an error that names the value and its bound.
 func (p UDPOpen) Check() error {
-	if rate := or(p.Rate, defaultRequests); rate < 1 || rate > maxRequests {
-		return fmt.Errorf("udp-open: rate %d is outside 1..%d requests/s", rate, maxRequests)
+	if rate := or(p.Rate, defaultRequests); rate < 1 || rate > event.MaxRequests {
+		return fmt.Errorf("udp-open: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
 	}
-	return within("udp-open", or(p.Size, defaultMessage), minRequest, maxRequest, 1)
+	return within("udp-open", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, 1)
 }
 
 func (p UDPOpen) Commands(w Window) (server, client []string) {
@@ -38,5 +43,16 @@ func (p UDPOpen) Commands(w Window) (server, client []string) {
 // that left more than 1/rate after they were due) and stalls (1, how often response
 // times exceeded 50 ms).
 func (p UDPOpen) Parse(out Output) (Measured, error) {
-	return parseRR(out, "udp", "udp-open", "size", "rate", "wait", "stamps", "sndbuf", "rcvbuf")
+	var r event.Open
+	n := parseNative(out, "udp-open", &r)
+	n.require(r.Offered >= r.Requests && r.Offered > 0, "%d requests sent of %d", r.Requests, r.Offered)
+	n.require(r.LateSends >= r.Offered-r.Requests && r.LateSends <= r.Offered, "%d requests late of %d, of which %d were sent", r.LateSends, r.Offered, r.Requests)
+	n.require(r.Stalls <= r.Transactions, "%d stalls of %d requests", r.Stalls, r.Transactions)
+	values, _ := n.responses(r.RR, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	values = append(values,
+		record.Value{Name: "late", Unit: "1", Value: float64(r.LateSends) / float64(max(r.Offered, 1))},
+		record.Value{Name: "stalls", Unit: "1", Value: float64(r.Stalls)},
+		record.Value{Name: "window", Unit: "s", Value: r.Window})
+	return n.measured("udp", r.Head, values, n.spinning(r.RR, map[string]any{"rate": r.Rate, "wait": r.Wait, "stamps": r.Stamps,
+		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
 }

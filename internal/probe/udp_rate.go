@@ -1,5 +1,7 @@
 package probe
 
+import "github.com/weir-bench/weir/internal/engine/event"
+
 // UDPRate measures the datagrams that are delivered per second. It is UDPStream
 // with small datagrams, whose cost is nearly all per packet.
 type UDPRate struct {
@@ -20,23 +22,23 @@ func (p UDPRate) Info() Info {
 	}
 }
 
-func (p UDPRate) path() udpPath {
-	return udpPath{or(p.Size, smallDatagram), p.Send, p.Batch, p.Recv}.filled()
+func (p UDPRate) mode() event.Mode {
+	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
 }
 
 // Check returns an error that names the option and its bound.
-func (p UDPRate) Check() error { return p.path().check() }
+func (p UDPRate) Check() error { return p.mode().Check() }
 
 // Pace implements Pacer; rate is in packet/s.
 func (p UDPRate) Pace(rate float64) (Probe, error) {
-	p.Rate, p.polls = Bitrate(rate*8*float64(p.path().size)), true
+	p.Rate, p.polls = Bitrate(rate*8*float64(p.mode().Size)), true
 	return &p, nil
 }
 
-func (p UDPRate) Capacity() (by Probe, kind string, err error) { return p.path().capacity() }
+func (p UDPRate) Capacity() (by Probe, kind string, err error) { return udpCapacity(p.mode()) }
 
 func (p UDPRate) Commands(w Window) (server, client []string) {
-	return p.path().commands(w, p.Rate, p.polls)
+	return udpStream(w, p.mode(), p.Rate, p.polls)
 }
 
 // Parse reads packet.rate first; see parseUDP.

@@ -1,6 +1,13 @@
 package probe
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
+)
 
 // UDPRR measures the time from a request to its reply over UDP.
 type UDPRR struct {
@@ -21,15 +28,19 @@ func (p UDPRR) Info() Info {
 
 // Check returns an error that names the value and its bound.
 func (p UDPRR) Check() error {
-	return within("udp-rr", or(p.Size, defaultMessage), minRequest, maxRequest, or(p.Inflight, 1))
+	return within("udp-rr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, or(p.Inflight, 1))
 }
 
 func (p UDPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "udp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)))...)
 }
 
-// Parse reads what parseRR lists. A reply that takes longer than half a second
+// Parse reads what closed and parts list. A reply that takes longer than half a second
 // counts as lost.
 func (p UDPRR) Parse(out Output) (Measured, error) {
-	return parseRR(out, "udp", "udp-rr", "size", "inflight", "wait", "stamps", "sndbuf", "rcvbuf")
+	var r event.RR
+	n := parseNative(out, "udp-rr", &r)
+	values := n.closed(r, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	return n.measured("udp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
+		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
 }

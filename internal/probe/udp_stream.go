@@ -3,6 +3,8 @@ package probe
 import (
 	"errors"
 	"fmt"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // UDPStream measures the UDP payload that is delivered per second, and where the
@@ -35,15 +37,15 @@ func (p UDPStream) Info() Info {
 	return i
 }
 
-func (p UDPStream) path(w Window) udpPath {
+func (p UDPStream) mode(w Window) event.Mode {
 	size, batch := or(p.Size, defaultDatagram), p.Batch
 	switch {
-	case p.Packets > 0 && or(p.Send, "single") == "single":
+	case p.Packets > 0 && or(p.Send, event.SendSingle) == event.SendSingle:
 		size = fullDatagram(w, p.Packets)
 	case p.Packets > 0:
 		size, batch = fullDatagram(w, 1), p.Packets
 	}
-	return udpPath{size, p.Send, batch, p.Recv}.filled()
+	return event.Mode{Size: size, Send: p.Send, Batch: batch, Recv: p.Recv}.Filled()
 }
 
 // fullDatagram is the payload, in bytes, of the largest datagram that needs no more
@@ -74,7 +76,7 @@ func (p UDPStream) Check() error {
 	case p.Packets > 0 && (p.Size > 0 || p.Batch > 0):
 		return fmt.Errorf("packets: %d determines size and batch: leave those out", p.Packets)
 	}
-	err := p.path(Window{MTU: leastMTU}).check()
+	err := p.mode(Window{MTU: leastMTU}).Check()
 	if err != nil && p.Packets > 0 {
 		err = fmt.Errorf("packets: %d, on a path with an MTU of %d: %w", p.Packets, leastMTU, err)
 	}
@@ -91,11 +93,11 @@ func (p UDPStream) Capacity() (by Probe, kind string, err error) {
 	if p.Packets > 0 {
 		return nil, "", errors.New("packets: a share of what the path carries needs datagrams of one size on all paths: give size instead")
 	}
-	return p.path(Window{}).capacity()
+	return udpCapacity(p.mode(Window{}))
 }
 
 func (p UDPStream) Commands(w Window) (server, client []string) {
-	return p.path(w).commands(w, p.Rate, p.polls)
+	return udpStream(w, p.mode(w), p.Rate, p.polls)
 }
 
 // Parse reads throughput first; see parseUDP.

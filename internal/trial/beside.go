@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/target"
@@ -30,13 +31,12 @@ type Companion struct {
 	client    bool // does what the measured client does: nothing delivered is its share
 }
 
-// A count is what the engine prints when it is asked; times in nanoseconds.
-type count struct{ At, Bytes, Messages, CPU int64 }
+// A count is what the engine prints when it is asked.
+type count struct{ event.Count }
 
 func (c count) since(from count) (seconds float64) { return time.Duration(c.At - from.At).Seconds() }
 
 const (
-	markCount = `{"event":"count"`
 	// settle is the least time in which a load reaches its rate.
 	settle = 100 * time.Millisecond
 	// endless is longer than any trial that a load runs beside; the engine takes no more.
@@ -121,7 +121,7 @@ func (c *Companion) start(ctx context.Context, node target.Node, counter []strin
 	err := c.counter.await(ctx, "get ready", c.counter.saysReady)
 	if err == nil && driver != nil {
 		c.driver.start(ctx, drivers, driver)
-		err = c.driver.await(ctx, "get under way", func() bool { return c.driver.stdout.said(probe.MarkBegin) })
+		err = c.driver.await(ctx, "get under way", func() bool { return c.driver.stdout.said(event.MarkBegin) })
 	}
 	if err != nil {
 		_ = c.Stop() // what matters is why it did not start
@@ -163,7 +163,7 @@ func (s *Setup) collect(ctx context.Context) (vs []record.Value, others []float6
 }
 
 func (c *Companion) collect(ctx context.Context) ([]record.Value, error) {
-	err := c.counter.await(ctx, "tell what it did", func() bool { return len(c.counter.stdout.saying(markCount)) >= c.asked })
+	err := c.counter.await(ctx, "tell what it did", func() bool { return len(c.counter.stdout.saying(event.MarkCount)) >= c.asked })
 	if err == nil && c.driver.done != nil {
 		select {
 		case <-c.driver.done:
@@ -176,7 +176,7 @@ func (c *Companion) collect(ctx context.Context) ([]record.Value, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: it did not run to the end of the trial", err)
 	}
-	lines := c.counter.stdout.saying(markCount)
+	lines := c.counter.stdout.saying(event.MarkCount)
 	if len(lines) != 2 {
 		return nil, errors.New("the window of the trial is not known, and so not what was done in it")
 	}
