@@ -58,21 +58,21 @@ func TestBesideInTheLab(t *testing.T) {
 			continue
 		}
 		delivered, loaded := r.Get("load.delivered")
-		if loaded != (r.Asked["load"] != "idle") || loaded && delivered.Value <= 0 {
+		if loaded != (r.Config["load"] != "idle") || loaded && delivered.Value <= 0 {
 			t.Errorf("%s: %+v was delivered", r.Trial, delivered)
 		}
 		asked, paced := r.Get("load.asked")
-		if paced != strings.Contains(r.Asked["load"], "@") || paced && asked.Unit != delivered.Unit {
+		if paced != strings.Contains(r.Config["load"], "@") || paced && asked.Unit != delivered.Unit {
 			t.Errorf("%s: asked for %+v, delivered %+v", r.Trial, asked, delivered)
 		}
 		// Of datagrams it is a share of what the path carries without loss.
 		capacity, _ := r.Get("load.capacity")
-		share := map[string]float64{"tcp-stream@50%": 0.5, "udp-stream@10%": 0.1}[r.Asked["load"]]
-		of := map[string]string{"tcp-stream@50%": "of flat out", "udp-stream@10%": "of PDR 0.5%"}[r.Asked["load"]]
-		if r.Found["load.share"] != of || asked.Value != share*capacity.Value || asked.Unit != capacity.Unit {
-			t.Errorf("%s: asked for %+v of %+v, %q", r.Trial, asked, capacity, r.Found["load.share"])
+		share := map[string]float64{"tcp-stream@50%": 0.5, "udp-stream@10%": 0.1}[r.Config["load"]]
+		of := map[string]string{"tcp-stream@50%": "of flat out", "udp-stream@10%": "of PDR 0.5%"}[r.Config["load"]]
+		if r.Observed["load.share"] != of || asked.Value != share*capacity.Value || asked.Unit != capacity.Unit {
+			t.Errorf("%s: asked for %+v of %+v, %q", r.Trial, asked, capacity, r.Observed["load.share"])
 		}
-		if taken, stressed := r.Get("stress.taken"); stressed != (r.Asked["stress"] != "0") || taken.Value > 1.01 {
+		if taken, stressed := r.Get("stress.taken"); stressed != (r.Config["stress"] != "0") || taken.Value > 1.01 {
 			t.Errorf("%s: %+v was taken", r.Trial, taken)
 		}
 	}

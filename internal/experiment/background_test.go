@@ -103,7 +103,7 @@ func TestBesideIsRecorded(t *testing.T) {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
 		for _, r := range rs {
-			stressed, loaded := r.Asked["stress"] != "0", r.Asked["load"] != "idle"
+			stressed, loaded := r.Config["stress"] != "0", r.Config["load"] != "idle"
 			taken, ok := r.Get("stress.taken")
 			if ok != stressed || ok && math.Abs(taken.Value-0.5) > 1e-9 {
 				t.Errorf("%s: stress %+v", r.Trial, taken)
@@ -112,8 +112,8 @@ func TestBesideIsRecorded(t *testing.T) {
 			if ok != loaded || ok && (delivered.Value != 8000 || delivered.Unit != "bit/s") {
 				t.Errorf("%s: load %+v", r.Trial, delivered)
 			}
-			if _, includes := r.Found["cpu.includes"]; includes != (stressed || loaded) {
-				t.Errorf("%s: found %v", r.Trial, r.Found)
+			if _, includes := r.Observed["cpu.includes"]; includes != (stressed || loaded) {
+				t.Errorf("%s: found %v", r.Trial, r.Observed)
 			}
 		}
 	})

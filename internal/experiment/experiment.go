@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/store"
@@ -136,21 +137,21 @@ func (r *run) findPrograms(ctx context.Context, network string, site *target.Sit
 			return err
 		}
 		if c.Network == network {
-			_ = r.find(ctx, site, probe.Programs(p)) // skips trials, see lacks
+			_ = r.find(ctx, site, p.Info().Tools) // skips trials, see lacks
 		}
 	}
 	return nil
 }
 
-// find returns an error when one of the programs cannot be run on a host of site, and
-// warns once about each.
-func (r *run) find(ctx context.Context, site *target.Site, programs []string) error {
+// find returns an error when one of the tools cannot be run on a host of site, and warns
+// once about each.
+func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInfo) error {
 	var errs []error
 	for _, h := range site.Hosts() {
-		for _, name := range programs {
-			at := toolAt{h.ID, name}
+		for _, tool := range tools {
+			at := toolAt{h.ID, tool.Program}
 			if _, known := r.found[at]; !known {
-				path, version, err := h.Tool(ctx, name)
+				path, version, err := h.Tool(ctx, tool)
 				if path != "" {
 					err = nil // it is there; whoever uses it judges that its version is not known
 				}
@@ -191,16 +192,16 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 		return nil
 	}
 	res.Format, res.Trial, res.Block = record.Format, t.ID, t.Block
-	res.Asked = map[string]string{"network": t.Network, "probe": t.Probe}
-	maps.Copy(res.Asked, t.Levels)
+	res.Config = map[string]string{"network": t.Network, "probe": t.Probe}
+	maps.Copy(res.Config, t.Levels)
 	if r.Study.AllPairs {
-		res.Asked["pair"] = t.Pair.String()
+		res.Config["pair"] = t.Pair.String()
 	}
 	if r.Guest != "" {
-		if res.Found == nil { // nothing was measured
-			res.Found = map[string]string{}
+		if res.Observed == nil { // nothing was measured
+			res.Observed = map[string]string{}
 		}
-		res.Found["guest"] = r.Guest
+		res.Observed["guest"] = r.Guest
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // of joined errors
 	if err := r.Dir.Append(&res); err != nil {
@@ -226,7 +227,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.find(ctx, p.site, probe.Programs(pr)); err != nil {
+	if err := r.find(ctx, p.site, pr.Info().Tools); err != nil {
 		return alike(len(ts), skipped(now, err)), nil
 	}
 	if err := p.alive(ctx); err != nil {
@@ -256,17 +257,17 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 		rs, err := trial.Together(ctx, setups)
 		for i, c := range cs {
 			if r.Study.AllPairs {
-				rs[i].Found["client"], rs[i].Found["server"] = c.client.String(), c.server.String()
+				rs[i].Observed["client"], rs[i].Observed["server"] = c.client.String(), c.server.String()
 			}
 		}
 		return rs, err
 	})
 	for i := range rs {
-		if r.Study.Swap && rs[i].Found != nil {
-			rs[i].Found["swapped"] = strconv.FormatBool(swap)
+		if r.Study.Swap && rs[i].Observed != nil {
+			rs[i].Observed["swapped"] = strconv.FormatBool(swap)
 		}
-		if of := r.shareOf(t); of != "" && rs[i].Found != nil {
-			rs[i].Found["load.share"] = "of " + of
+		if of := r.shareOf(t); of != "" && rs[i].Observed != nil {
+			rs[i].Observed["load.share"] = "of " + of
 		}
 		r.tools(p.site, pr, &rs[i])
 	}
@@ -276,18 +277,18 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 // tools adds the versions of the tools that measured a trial. All hosts of a site are
 // expected to have the same; those of the first one are stored.
 func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
-	ps := probe.Programs(pr)
-	if res.Status != record.OK || len(ps) == 0 {
+	ts := pr.Info().Tools
+	if res.Status != record.OK || len(ts) == 0 {
 		return
 	}
 	version := func(program string) string { return r.found[toolAt{site.Hosts()[0].ID, program}].version }
-	client := ps[len(ps)-1]
-	if res.Found["tool"] == "" { // its output does not contain its version
-		res.Found["tool"] = strings.TrimSpace(client + " " + version(client))
+	client := ts[len(ts)-1].Program
+	if res.Observed["tool"] == "" { // its output does not contain its version
+		res.Observed["tool"] = strings.TrimSpace(client + " " + version(client))
 	}
-	for _, other := range ps[:len(ps)-1] { // what starts the client, or is its server
-		if v := version(other); v != "" && other != client {
-			res.Found["version."+other] = v
+	for _, other := range ts[:len(ts)-1] { // the client's launcher, or its server
+		if v := version(other.Program); v != "" {
+			res.Observed["version."+other.Program] = v
 		}
 	}
 }

@@ -285,7 +285,7 @@ func TestRefusedInTheLab(t *testing.T) {
 	}
 	for _, r := range rs {
 		want, reason := record.OK, ""
-		if r.Asked["network"] == "vxlan-overlay" {
+		if r.Config["network"] == "vxlan-overlay" {
 			want, reason = record.Skipped, "in h2: set MTU of eth0 to 1048576: invalid argument"
 		}
 		if r.Status != want || !strings.Contains(r.Reason, reason) {

@@ -17,18 +17,18 @@ func TestClientSweeps(t *testing.T) {
 	r.Results = nil
 	for _, n := range []int{1, 4, 9} {
 		for _, x := range all {
-			x.Asked = maps.Clone(x.Asked)
-			x.Asked["clients"] = strconv.Itoa(n)
+			x.Config = maps.Clone(x.Config)
+			x.Config["clients"] = strconv.Itoa(n)
 			if x.Status == record.OK {
 				x.Values = append(slices.Clip(x.Values), record.Value{Name: "clients.delivered", Unit: x.Values[0].Unit, Value: float64(n) * 1e6})
-				if x.Asked["probe"] == "udp-rr" {
+				if x.Config["probe"] == "udp-rr" {
 					x.Values[len(x.Values)-1].Unit = "1/s"
 				}
 			}
 			r.Results = append(r.Results, x)
 		}
 	}
-	page := write(t, HTML, r)
+	page := write(t, writers["html"], r)
 	for _, c := range []struct {
 		caption string
 		n       int // probes that have it
@@ -43,7 +43,7 @@ func TestClientSweeps(t *testing.T) {
 			t.Errorf("%d charts are %q, want %d", n, c.caption, c.n)
 		}
 	}
-	if !strings.Contains(page, "all clients is what they were delivered together") || strings.Contains(write(t, HTML, run(t)), "of one client") {
+	if !strings.Contains(page, "all clients is what they received together") || strings.Contains(write(t, writers["html"], run(t)), "of one client") {
 		t.Error("whose numbers these are stands where there are several clients, and nowhere else")
 	}
 }

@@ -103,7 +103,7 @@ func TestExec(t *testing.T) {
 			t.Errorf("%+v: status %d, error %v", c, status, err)
 		}
 	}
-	if _, err := Exec(socket, "a", []string{strings.Repeat("x", maxRequest)}); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := Exec(socket, "a", []string{strings.Repeat("x", maxRequest)}); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("a command line that is too long: %v", err)
 	}
 }

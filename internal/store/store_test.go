@@ -22,7 +22,7 @@ import (
 )
 
 func result(trial string) *record.Result {
-	return &record.Result{Format: record.Format, Trial: trial, Block: 1, Status: record.OK, Start: time.Unix(1e9, 0).UTC(), Elapsed: 1, Asked: map[string]string{"network": "host"}}
+	return &record.Result{Format: record.Format, Trial: trial, Block: 1, Status: record.OK, Start: time.Unix(1e9, 0).UTC(), Elapsed: 1, Config: map[string]string{"network": "host"}}
 }
 
 // must returns a way to end the test at an error.
@@ -95,7 +95,7 @@ func TestCreateRefuses(t *testing.T) {
 		want  string // "" when Create takes the directory
 	}{
 		"empty":              {nil, ""},
-		"stopped early":      {map[string]string{"results.jsonl": "", "weir.log": "x", "study.yaml": "x", "hosts/h1.json": "x", "logs/n/h1-d.log": "x"}, ""},
+		"stopped early":      {map[string]string{"results.jsonl": "", "weir.log": "x", "study.yaml": "x", "probes.json": "[]", "hosts/h1.json": "x", "logs/n/h1-d.log": "x"}, ""},
 		"results":            {map[string]string{"results.jsonl": "{}\n", "study.yaml": "x"}, "already holds results: go on with --resume DIR, or use another -o"},
 		"raw bytes":          {map[string]string{"results.jsonl": "", "raw/t/f": "x"}, "already holds raw of a run: go on with --resume DIR"},
 		"foreign":            {map[string]string{"a": "x"}, "is not empty (a) and holds no results: use another -o"},

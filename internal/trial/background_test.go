@@ -54,8 +54,8 @@ func TestCollect(t *testing.T) {
 				if v, _ := r.Get("work"); c.reason == "" && v.Value != c.want {
 					t.Errorf("%+v, want %g", v, c.want)
 				}
-				if _, ok := r.Get("cpu.per.bit"); ok || r.Found["cpu.includes"] != "load x" {
-					t.Errorf("a cost of two traffics, found %v", r.Found)
+				if _, ok := r.Get("cpu.per.bit"); ok || r.Observed["cpu.includes"] != "load x" {
+					t.Errorf("a cost of two traffics, found %v", r.Observed)
 				}
 				if _, ok := r.Get("packet.rate"); ok {
 					t.Error("a packet rate of two traffics")

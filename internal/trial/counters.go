@@ -81,7 +81,7 @@ func surroundings(r *record.Result, x *execution) {
 // cost adds what the hosts of the ends spent during the measured window.
 func (s *Setup) cost(r *record.Result, x *execution) {
 	if s.others > 0 {
-		r.Found["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
+		r.Observed["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
 	}
 	from, to := x.readings.Begin, x.readings.End
 	for _, m := range to.Missing {
@@ -128,7 +128,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	if background := s.background(); background != "" {
 		// The probe's part of the CPU time cannot be told apart, nor its part of the
 		// packets under other traffic: no cost of a packet, and no packets.
-		r.Found["cpu.includes"] = background
+		r.Observed["cpu.includes"] = background
 		return
 	}
 	s.packets(r, x)

@@ -45,7 +45,7 @@ func TestDaemons(t *testing.T) {
 		if _, ok := r.Get("cpu.relayd/idler"); ok {
 			t.Error("a thread that did not run has a value")
 		}
-		if got := r.Found["relayd.version"]; got != "relayd 1.2" {
+		if got := r.Observed["relayd.version"]; got != "relayd 1.2" {
 			t.Errorf("found %q", got)
 		}
 	})

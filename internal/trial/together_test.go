@@ -60,8 +60,8 @@ func TestTogether(t *testing.T) {
 			t.Errorf("the network was checked %d times, want before and after", checks)
 		}
 		for i, r := range rs {
-			if r.Status != record.OK || r.Found["cost"] != "not measured: 2 pairs at once" {
-				t.Errorf("trial %d is %s: %s, %v", i, r.Status, r.Reason, r.Found)
+			if r.Status != record.OK || r.Observed["cost"] != "not measured: 2 pairs at once" {
+				t.Errorf("trial %d is %s: %s, %v", i, r.Status, r.Reason, r.Observed)
 			}
 			for _, v := range r.Values {
 				if !slices.Contains([]string{"throughput", "window", "packet.size", "packet.size.path", "packet.rate", "cpu.steal", "cpu.frequency", "others.user", "others.system"}, v.Name) {

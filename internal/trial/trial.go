@@ -64,11 +64,11 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	rs := make([]record.Result, len(ss))
 	start := time.Now()
 	for i := range ss {
-		rs[i] = record.Result{Format: record.Format, Status: record.OK, Start: start, Found: map[string]string{}}
+		rs[i] = record.Result{Format: record.Format, Status: record.OK, Start: start, Observed: map[string]string{}}
 		ss[i].others = len(ss) - 1
-		if probe.HabitsOf(ss[i].Probe).NoWarmup {
+		if ss[i].Probe.Info().NoWarmup {
 			ss[i].Warmup = 0
-			rs[i].Found["warmup"] = "none: the tool cannot leave it out"
+			rs[i].Observed["warmup"] = "none: the tool cannot leave it out"
 		}
 	}
 	site, states := ss[0].Site, ss[0].Plan.States()
@@ -110,7 +110,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.backgroundErr).Error()
 		// Some tools give their reason on stdout.
-		if err != nil && len(probe.Programs(s.Probe)) > 0 && len(x.client.stdout.Bytes()) > 0 {
+		if err != nil && len(s.Probe.Info().Tools) > 0 && len(x.client.stdout.Bytes()) > 0 {
 			r.Reason += ": " + err.Error()
 		}
 		return
@@ -121,10 +121,10 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 		return
 	}
 	r.Values = m.Values
-	maps.Copy(r.Found, s.Site.Found)
-	maps.Copy(r.Found, m.Found)
+	maps.Copy(r.Observed, s.Site.Found)
+	maps.Copy(r.Observed, m.Found)
 	s.path(r, m)
-	r.Found["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
+	r.Observed["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(r, x)
 	surroundings(r, x)
 	s.fragmented(r, m, x)
