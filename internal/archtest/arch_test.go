@@ -42,7 +42,6 @@ var only = map[string][]string{
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/relay", "internal/store", "internal/target/vm"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
-	"gonum.org/v1/plot":                         {"internal/chart"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	"github.com/creack/pty":                     {"internal/terminal"},
