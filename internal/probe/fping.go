@@ -37,7 +37,6 @@ func (p Fping) Info() Info {
 	}
 }
 
-// Check returns an error that names the option and its bound.
 func (p Fping) Check() error {
 	switch size := or(p.Size, defaultEcho); {
 	case size < 1 || size > event.MaxDatagram:

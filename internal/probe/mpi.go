@@ -38,7 +38,6 @@ const (
 	maxMPISize = 1 << 28
 )
 
-// Check returns an error that names the option and its bound.
 func (p MPI) Check() error {
 	switch p.MPI {
 	case "", "openmpi", "mpich":

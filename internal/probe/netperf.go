@@ -53,10 +53,8 @@ func (p NetperfRR) Info() Info {
 	return i
 }
 
-// Check returns an error that names the option and its bound.
 func (p Netperf) Check() error { return checkStream("netperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
 
-// Check returns an error that names the option and its bound.
 func (p NetperfRR) Check() error {
 	if p.UDP && p.Connect {
 		return fmt.Errorf("netperf: connect needs TCP: UDP has no connections")

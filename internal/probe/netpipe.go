@@ -18,7 +18,6 @@ type NetPIPE struct {
 	Size      int  `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
 }
 
-// Check returns an error that names the option and its bound.
 func (p NetPIPE) Check() error { return p.mpi().Check() }
 
 func (p NetPIPE) mpi() MPI { return MPI{Bandwidth: p.Bandwidth, Size: p.Size} }

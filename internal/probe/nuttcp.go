@@ -34,7 +34,6 @@ func (p Nuttcp) Info() Info {
 	return i
 }
 
-// Check returns an error that names the option and its bound.
 func (p Nuttcp) Check() error {
 	if p.Rate > 0 && p.Rate < 1000 {
 		return fmt.Errorf("nuttcp: rate %v is below 1000 bit/s, its unit", float64(p.Rate))

@@ -45,10 +45,8 @@ func (p QperfRR) Info() Info {
 	return i
 }
 
-// Check returns an error that names the option and its bound.
 func (p Qperf) Check() error { return checkStream("qperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
 
-// Check returns an error that names the option and its bound.
 func (p QperfRR) Check() error {
 	return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
 }

@@ -54,12 +54,10 @@ func (p SockperfLoad) Info() Info {
 		About: "response time at a request rate of which few are answered, by sockperf's under-load"})
 }
 
-// Check returns an error that names the option and its bound.
 func (p SockperfRR) Check() error {
 	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
 }
 
-// Check returns an error that names the option and its bound.
 func (p SockperfLoad) Check() error {
 	if rate := or(p.Rate, sockperfRate); rate < 1 || rate > event.MaxRequests {
 		return fmt.Errorf("sockperf: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)

@@ -65,7 +65,6 @@ func (p UDPCapacity) Kind() string {
 
 func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'g', 6, 64) + "%" }
 
-// Check returns an error that names the option and its bound.
 func (p UDPCapacity) Check() error {
 	ratio, err := p.ratio()
 	switch {
