@@ -23,9 +23,9 @@ var layers = [][]string{
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/hostns"},
-	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni"},
+	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni"},
 	// Effects and their orchestration.
-	{"internal/target/vm"},
+	{"internal/target/vm", "internal/finding"},
 	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
 	{"internal/catalog"},

@@ -116,7 +116,8 @@ func load(dir string, keep bool) (report.Run, error) {
 	if err != nil {
 		return rep, err
 	}
-	rep.Claims = claim.Judge(shipped, s, c.Results)
+	rep.Analysis = analysis.New(c.Results, analysis.Options{Baseline: s.Baseline, Networks: rep.Networks, Probes: rep.Probes, KeepDisturbed: s.KeepDisturbed})
+	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {
 		rep.Claims[i].From = dir
 	}
@@ -167,14 +168,14 @@ interval is worse than the bound; the exit status is then 1.`,
 			if err != nil {
 				return usage("--max-regression: %w", err)
 			}
-			var runs [2]analysis.Pivot
+			var runs [2]*analysis.Run
 			for i, dir := range as {
 				rep, err := load(dir, false)
 				if err != nil {
 					return err
 				}
 				warn(rep.Problems)
-				runs[i] = rep.Analyse()
+				runs[i] = rep.Analysis
 			}
 			cmp := analysis.Compare(runs[0], runs[1], most)
 			if asJSON {

@@ -5,9 +5,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/diagnose"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // answerSection answers the question of the run: a sentence for each network, and all
@@ -172,50 +170,4 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 		s += fmt.Sprintf(" (no difference shown ~ under %d)", same)
 	}
 	return s
-}
-
-func rowNotes(t analysis.Table, r analysis.Row) []string {
-	var out []string
-	if r.OK == 0 {
-		out = append(out, "no trial is ok")
-	}
-	if r.Refused != "" {
-		out = append(out, r.Refused+"; end what else runs here, or count them all the same with --keep-disturbed")
-	}
-	out = append(out, reasons(r)...)
-	if c := r.Ceiling(); c > 0 && diagnose.LinkLimited(r.Value.Center, c) {
-		out = append(out, "on the ceiling that the headers leave of the link: this number is arithmetic, look at CPU instead")
-	}
-	if r.Same && r.Detectable > 0 {
-		out = append(out, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
-	}
-	return append(append(out, r.Warnings...), r.Ratio.Warnings...)
-}
-
-// reasons counts why trials are not ok.
-func reasons(r analysis.Row) []string {
-	var order []string
-	count := map[string]int{}
-	for _, p := range r.Points {
-		if p.Status == record.OK {
-			continue
-		}
-		s := string(p.Status)
-		if p.Reason != "" {
-			s += ": " + p.Reason
-		}
-		if count[s] == 0 {
-			order = append(order, s)
-		}
-		count[s]++
-	}
-	const most = 5
-	var out []string
-	for i, s := range order {
-		if i == most {
-			return append(out, fmt.Sprintf("and %d more reasons", len(order)-most))
-		}
-		out = append(out, fmt.Sprintf("%d %s", count[s], s))
-	}
-	return out
 }

@@ -90,7 +90,7 @@ func scale(top float64, base string) (float64, string) {
 func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 	top := 0.0
 	for _, r := range t.Rows {
-		top = max(top, r.Value.Center, r.Value.Hi, r.Ceiling())
+		top = max(top, r.Value.Center, r.Value.Hi, r.Wire.Ceiling)
 	}
 	factor, label := scale(top, t.Unit)
 	var rows []chart.Row
@@ -108,7 +108,7 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 		row := chart.Row{
 			Name: r.Network, Color: s.color(r.Network), Label: fixed(r.Value.Center*factor, d),
 			Value: r.Value.Center * factor, Lo: r.Value.Lo * factor, Hi: r.Value.Hi * factor, Bounded: r.Value.Bounded(),
-			Ceiling: r.Ceiling() * factor,
+			Ceiling: r.Wire.Ceiling * factor,
 		}
 		dots := cut.dotsOf(r)
 		for _, pt := range dots {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
 )
 
 // conditionSection is what is known of the hosts, and what differed between trials
@@ -18,31 +19,27 @@ func conditionSection(s source) []Section {
 	if x.Parts == nil {
 		x.About = "The run stored no facts about hosts."
 	}
-	x.Parts = append(x.Parts, residue(s.p.Residue))
+	x.Parts = append(x.Parts, s.residue())
 	return []Section{x}
 }
 
 // residue has a row for each value of what differed on a page, and a sentence elsewhere.
-func residue(of []analysis.Difference) Section {
+func (s source) residue() Section {
 	x := Section{ID: "residue", Title: "Differences that are not factors", Label: "Differences that are not factors"}
-	if len(of) == 0 {
+	if len(s.p.Residue) == 0 {
 		x.About, x.In = "None: all ok trials agree in everything that they recorded.", []Medium{forPage}
 		return x
 	}
 	t := Table{ID: "residue-table", Prose: true, In: []Medium{forPage}, Columns: []Column{{Head: "key"}, {Head: "scope"}, {Head: "value"}, {Head: "trials"}}}
-	for _, d := range of {
+	for _, d := range s.p.Residue {
 		key, scope := d.Key, string(d.Scope)
-		var parts []string
 		for _, v := range d.Values {
 			t.Rows = append(t.Rows, Row{Cells: texts(key, scope, v.Value, fmt.Sprintf("%d: %s", v.Trials, v.Where))})
 			key, scope = "", "" // only in the first row
-			parts = append(parts, fmt.Sprintf("%s (%s: %s)", v.Value, count(v.Trials, "trial"), v.Where))
 		}
-		if len(parts) > 4 {
-			parts = append(parts[:4], fmt.Sprintf("and %d more", len(parts)-4))
-		}
-		x.Lines = append(x.Lines, Line{In: []Medium{forTerminal, forMarkdown},
-			Text: fmt.Sprintf("Not a factor, but differs %s: %s is %s.", d.Scope, d.Key, strings.Join(parts, "; "))})
+	}
+	for _, f := range finding.ResidueOf(s.findings) {
+		x.Lines = append(x.Lines, Line{Text: f.Text, In: []Medium{forTerminal, forMarkdown}})
 	}
 	x.Tables = []Table{t}
 	return x

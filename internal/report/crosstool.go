@@ -49,7 +49,7 @@ func toolTitle(a analysis.Agreement) string {
 }
 
 // toolColumns has the value of every network, and its ratio unless it is the baseline.
-func toolColumns(a analysis.Agreement, p analysis.Pivot) []column {
+func toolColumns(a analysis.Agreement, p *analysis.Run) []column {
 	names := column{Column: Column{Head: "tool", Left: true, Kind: "name", Keep: 9}}
 	for _, t := range a.Tables {
 		names.cells = append(names.cells, Cell{Text: t.Probe})
@@ -86,19 +86,19 @@ func agreement(a analysis.Agreement, baseline string) []string {
 	return out
 }
 
-func clusters(c analysis.Camps, what string, format func(float64) string) string {
-	span := func(x analysis.Camp) string {
+func clusters(c analysis.Clusters, what string, format func(float64) string) string {
+	span := func(x analysis.Cluster) string {
 		lo, hi := format(x.Lo), format(x.Hi)
 		if lo == hi {
 			return lo
 		}
 		return lo + " to " + hi
 	}
-	if len(c.Camps) == 1 {
-		return fmt.Sprintf("%s: the %d tools agree within their intervals, which all contain %s", what, len(c.Camps[0].Probes), span(c.Camps[0]))
+	if len(c.Clusters) == 1 {
+		return fmt.Sprintf("%s: the %d tools agree within their intervals, which all contain %s", what, len(c.Clusters[0].Probes), span(c.Clusters[0]))
 	}
 	var parts []string
-	for _, x := range c.Camps {
+	for _, x := range c.Clusters {
 		parts = append(parts, fmt.Sprintf("%s (%s)", span(x), strings.Join(x.Probes, ", ")))
 	}
 	return fmt.Sprintf("%s: the tools do not agree: %s", what, strings.Join(parts, "; "))

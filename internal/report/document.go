@@ -35,6 +35,7 @@ type Document struct {
 	Baseline string    `json:"baseline,omitempty"` // the network without a colour
 	Sections []Section `json:"sections"`
 	Analysis any       `json:"analysis,omitempty"` // the numbers that the document shows, in base units
+	Findings any       `json:"findings,omitempty"` // what the numbers mean, with the evidence
 }
 
 // A Section is one subject. Its parts are sections themselves. Renderers show the

@@ -71,7 +71,7 @@ func (s source) fall(g analysis.Gap, title string) chart.Fall {
 	}
 	f := chart.Fall{First: sendModes[analysis.Single].short, Total: row("TCP ÷ UDP", s.color(g.Network), g.Total)}
 	var alt []string
-	for _, w := range g.Ways[1:] {
+	for _, w := range g.Modes[1:] {
 		mode := sendModes[w.Kind]
 		f.Steps = append(f.Steps, row(mode.short, mode.color, w.Step))
 		alt = append(alt, mode.short+" "+times(w.Step))
@@ -109,7 +109,7 @@ func gapDigits(i stat.Interval) int {
 // between the two that were not measured.
 func changes(g analysis.Gap, i int) string {
 	var parts []string
-	for _, kind := range analysis.Between(g.Ways[i-1].Kind, g.Ways[i].Kind) {
+	for _, kind := range analysis.Between(g.Modes[i-1].Kind, g.Modes[i].Kind) {
 		parts = append(parts, sendModes[kind].step)
 	}
 	return strings.Join(parts, ", and ")
@@ -124,7 +124,7 @@ func gapAnswer(g analysis.Gap) string {
 		return "no block has data for every send mode."
 	}
 	var parts []string
-	for i, w := range g.Ways[1:] {
+	for i, w := range g.Modes[1:] {
 		parts = append(parts, times(w.Step)+" "+changes(g, i+1))
 	}
 	return fmt.Sprintf("TCP with segmentation offload carries %s of what UDP carries with one send per datagram: %s.", timesWithin(g.Total), strings.Join(parts, "; "))
@@ -171,7 +171,7 @@ func cautions(g analysis.Gap) []string {
 		}
 	}
 	add("the total", g.Total)
-	for _, w := range g.Ways {
+	for _, w := range g.Modes {
 		add("the step to "+sendModes[w.Kind].name, w.Step)
 	}
 	for _, c := range g.Checks {
@@ -186,7 +186,7 @@ func cautions(g analysis.Gap) []string {
 // together is what the counters prove of packets that pass the path as one.
 func together(g analysis.Gap) string {
 	var parts []string
-	for _, w := range g.Ways {
+	for _, w := range g.Modes {
 		if w.Together == 0 || w.Kind == analysis.Mmsg {
 			continue
 		}

@@ -12,7 +12,7 @@ func gapSteps(g analysis.Gap) []column {
 	name := column{Column: Column{Head: "send mode", Left: true, Whole: true, Kind: "name", Keep: 9}}
 	what := column{Column: Column{Head: "what the step changes", Left: true, Keep: 1}}
 	var rows []analysis.Row // of what is printed as in other tables
-	for i, w := range g.Ways {
+	for i, w := range g.Modes {
 		name.cells = append(name.cells, Cell{Text: sendModes[w.Kind].name})
 		rows = append(rows, analysis.Row{Value: w.Rate, Ratio: w.Step})
 		what.cells = append(what.cells, Cell{})
@@ -23,8 +23,8 @@ func gapSteps(g analysis.Gap) []column {
 	rate := numbers("throughput", "bit/s", 8, rows, func(r analysis.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
 	rate.Kind = "value"
 	cs := append([]column{name, rate}, ratios(rows, "step", func(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Ratio.Contains(1) })...)
-	return append(cs, perMode("time", "s/packet", 7, g.Ways, func(w analysis.Way) float64 { return w.Time }),
-		perMode("together", "packet", 7, g.Ways, func(w analysis.Way) float64 { return w.Together }), what)
+	return append(cs, perMode("time", "s/packet", 7, g.Modes, func(w analysis.SendMode) float64 { return w.Time }),
+		perMode("together", "packet", 7, g.Modes, func(w analysis.SendMode) float64 { return w.Together }), what)
 }
 
 // gapExtra has a row for each send mode with a known extra cost.

@@ -67,7 +67,7 @@ func gapRun(blocks int) Run {
 func gapText(t *testing.T, r Run, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Text(&b, New(r).only("gap"), width); err != nil {
+	if err := Text(&b, New(analysed(r)).only("gap"), width); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -77,11 +77,11 @@ func TestGapGolden(t *testing.T) {
 	r := gapRun(12)
 	golden(t, "gap.txt", []byte(gapText(t, r, 100)))
 	var md, html bytes.Buffer
-	if err := Markdown(&md, New(r).only("gap")); err != nil {
+	if err := Markdown(&md, New(analysed(r)).only("gap")); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "gap.md", md.Bytes())
-	if err := HTML(&html, New(r)); err != nil {
+	if err := HTML(&html, New(analysed(r))); err != nil {
 		t.Fatal(err)
 	}
 	s := html.String()
@@ -102,7 +102,7 @@ func TestGapIsInReports(t *testing.T) {
 	if s := write(t, writers["html"], gapRun(12)); strings.Index(s, `<section id="gap">`) > strings.Index(s, `<section id="probe-tcp">`) || !strings.Contains(s, `href="#gap"`) {
 		t.Error("the answer does not come first")
 	}
-	if gaps, _ := New(gapRun(12)).part("gap").Data.([]analysis.Gap); len(gaps) != 2 || len(gaps[1].Extra) != 3 {
+	if gaps, _ := New(analysed(gapRun(12))).part("gap").Data.([]analysis.Gap); len(gaps) != 2 || len(gaps[1].Extra) != 3 {
 		t.Errorf("the numbers of the section: %+v", gaps)
 	}
 }

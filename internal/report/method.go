@@ -52,7 +52,7 @@ func readingSection(s source) []Section {
 }
 
 // divisor is what ratios are to, in words.
-func divisor(p analysis.Pivot) string {
+func divisor(p *analysis.Run) string {
 	switch {
 	case p.Chains == nil:
 		return p.Baseline
@@ -63,7 +63,7 @@ func divisor(p analysis.Pivot) string {
 }
 
 // pooled says what a block's value is where all pairs of hosts are measured.
-func pooled(p analysis.Pivot) string {
+func pooled(p *analysis.Run) string {
 	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
 }
 

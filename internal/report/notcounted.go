@@ -10,10 +10,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// How many trials that are not counted a page names, in all groups together, and how
-// many groups it has.
-const mostNamed, mostGroups = manyTrials, 500
-
 // notCountedSection groups the trials that are not ok by network, status and reason, in
 // the order in which they ran.
 func notCountedSection(s source) []Section {
@@ -21,8 +17,13 @@ func notCountedSection(s source) []Section {
 		network, reason string
 		status          record.Status
 	}
-	rs := slices.DeleteFunc(slices.Clone(s.Results), func(x record.Result) bool { return x.Status == record.OK })
-	slices.SortStableFunc(rs, func(a, b record.Result) int {
+	var rs []*record.Result
+	for i := range s.Results {
+		if s.Results[i].Status != record.OK {
+			rs = append(rs, &s.Results[i])
+		}
+	}
+	slices.SortStableFunc(rs, func(a, b *record.Result) int {
 		return cmp.Or(a.Block-b.Block, strings.Compare(a.Trial, b.Trial))
 	})
 	var order []group
@@ -38,13 +39,13 @@ func notCountedSection(s source) []Section {
 		return nil
 	}
 	x := Section{ID: "not-counted", Title: "Trials not counted", In: []Medium{forPage}}
-	if n := len(order); n > mostGroups {
+	each, many := len(rs), len(s.Results) > manyTrials
+	if n := len(order); many && n > mostGroups {
 		order = order[:mostGroups]
 		x.Notes = []string{fmt.Sprintf("The first %d of %d reasons; %s.", mostGroups, n, inCSV)}
 	}
 	t := Table{ID: "not-counted-table", Prose: true, Columns: []Column{{Head: "trials"}, {Head: "status"}, {Head: "reason"}}}
-	each := len(rs)
-	if each > mostNamed {
+	if many {
 		each = max(5, mostNamed/len(order))
 	}
 	for _, g := range order {

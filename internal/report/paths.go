@@ -16,10 +16,10 @@ func pathSection(s source) []Section {
 		for _, t := range s.p.Tables {
 			r, _ := t.Row(n) // a row without trials found nothing
 			mtu, overhead = addNew(mtu, r.Observed["path.mtu"]), addNew(overhead, r.Observed["path.overhead"])
-			if v := r.Number("link"); v > 0 {
+			if v := r.Wire.Link; v > 0 {
 				link = addNew(link, unit.Format(v, "bit/s"))
 			}
-			if c := r.Ceiling(); c > 0 {
+			if c := r.Wire.Ceiling; c > 0 {
 				ceilings = append(ceilings, s.under(t.Probe, t.Levels)+" "+unit.Format(c, t.Unit))
 			}
 		}

@@ -52,7 +52,7 @@ func (s source) probe(tables []analysis.Table, across []Figure, cut cut) Section
 // table is the part of one table.
 func (s source) table(t analysis.Table, cut cut) Section {
 	id := tableID(t)
-	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t, cut), Notes: notes(t), Dots: true,
+	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t, cut), Notes: s.notes(t), Dots: true,
 		Tables: []Table{table(id, columns(t, s.p.Baseline)...).named(s.p.Baseline)}}
 	if c := ceilings(t); c != "" {
 		x.Notes = append([]string{c}, x.Notes...)
@@ -101,7 +101,7 @@ func (r Run) about(t analysis.Table) string {
 func ceilings(t analysis.Table) string {
 	var parts []string
 	for _, r := range t.Rows {
-		if c := r.Ceiling(); c > 0 {
+		if c := r.Wire.Ceiling; c > 0 {
 			parts = append(parts, r.Network+" "+unit.Format(c, t.Unit))
 		}
 	}
@@ -134,12 +134,18 @@ func percentiles(t analysis.Table) (out []Percentiles) {
 
 // notes are the remarks about the rows of a table. One that holds for several networks
 // appears once.
-func notes(t analysis.Table) []string {
-	var s said
+func (s source) notes(t analysis.Table) []string {
+	var out said
 	for _, r := range t.Rows {
-		s.add(r.Network, rowNotes(t, r)...)
+		for _, f := range s.byCell[t.Cell(r).String()] {
+			out.add(r.Network, f.String())
+		}
+		if r.Same && r.Detectable > 0 {
+			out.add(r.Network, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
+		}
+		out.add(r.Network, r.Ratio.Warnings...)
 	}
-	return s.lines(func(names []string) string { return who(t.Rows, names) })
+	return out.lines(func(names []string) string { return who(t.Rows, names) })
 }
 
 // said gathers remarks, each with all that it holds for.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -34,21 +35,24 @@ type Run struct {
 	Seed          string                // of the order of the trials
 	KeepDisturbed bool                  // disturbed trials count
 	Words         map[string]probe.Info // about probes, by their names in the study
+	Analysis      *analysis.Run         // of Results
 	Claims        []claim.Outcome       // published figures that the results bear on
 	Problems      []string              // results that could not be read
 	Dir           string
 }
 
-// Analyse returns the numbers of a run.
-func (r Run) Analyse() analysis.Pivot {
-	return analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
-}
-
-// A source is everything that sections are made from: the run and its numbers,
-// computed once.
+// A source is everything that sections are made from: the run, its numbers, and what
+// they mean, each computed once.
 type source struct {
 	Run
-	p analysis.Pivot
+	p        *analysis.Run
+	findings []finding.Finding
+	byCell   map[string][]finding.Finding
+}
+
+func newSource(r Run) source {
+	fs := finding.Check(r.Analysis)
+	return source{r, r.Analysis, fs, finding.ByCell(fs)}
 }
 
 // sections makes the sections of a report, in the order in which a reader meets them.
@@ -71,11 +75,13 @@ var sections = []func(source) []Section{
 
 // New makes the report of a run.
 func New(r Run) *Document {
-	s := source{r, r.Analyse()}
-	d := &Document{
-		Title: r.Name, Question: r.Question, Census: s.census(), Span: s.span(), Warnings: append(s.p.Warnings, r.Problems...),
-		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p,
+	s := newSource(r)
+	d := &Document{Title: r.Name, Question: r.Question, Census: s.census(), Span: s.span(),
+		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.findings}
+	for _, f := range finding.OfRun(s.findings) {
+		d.Warnings = append(d.Warnings, f.String())
 	}
+	d.Warnings = append(d.Warnings, r.Problems...)
 	if d.Title == "" {
 		d.Title = "weir"
 	}

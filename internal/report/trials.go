@@ -14,9 +14,11 @@ import (
 // A report lists every trial of an ordinary run. Of a huge one it lists some, so that
 // a page stays small enough for a mail; the numbers are always those of all trials.
 const (
-	manyTrials = 2000  // a report of more is cut
-	mostCells  = 10000 // of all tables of trials together
-	mostDots   = 10000 // of all charts together
+	manyTrials = 2000 // a report of more is cut
+	mostCells  = 6000 // of all tables of trials together
+	mostDots   = 6000 // of all charts together
+	mostNamed  = 1000 // trials that are not counted, of all reasons together
+	mostGroups = 250  // reasons for not counting trials
 )
 
 // A cut is how much a report lists. 0 is everything.
@@ -25,7 +27,7 @@ type cut struct {
 	dots   int // of each network in each chart
 }
 
-func newCut(p analysis.Pivot) cut {
+func newCut(p *analysis.Run) cut {
 	trials, rows := 0, 0
 	for _, t := range p.Tables {
 		rows += len(t.Rows)

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/diagnose"
+	"github.com/weir-bench/weir/internal/header"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/sample"
@@ -39,13 +39,13 @@ func (s *Setup) path(r *record.Result, m probe.Measured) {
 // ceiling returns what the headers leave of the link for the probe's first
 // value, 0 when there is no limit or the value is no rate.
 func (s *Setup) ceiling(m probe.Measured) (float64, error) {
-	h := diagnose.Headers{Path: s.Plan.Path, Protocol: diagnose.Protocol(m.Protocol), Datagram: m.Datagram, IPv6: s.Server.Addr.Is6()}
+	h := header.Stack{Path: s.Plan.Path, Protocol: header.Protocol(m.Protocol), Datagram: m.Datagram, IPv6: s.Server.Addr.Is6()}
 	switch {
 	case s.LinkRate == 0 || m.Protocol == "icmp":
 	case m.Values[0].Unit == "bit/s":
-		return diagnose.Ceiling(s.LinkRate, h)
+		return header.Ceiling(s.LinkRate, h)
 	case m.Values[0].Unit == "packet/s":
-		return diagnose.PacketCeiling(s.LinkRate, h)
+		return header.PacketCeiling(s.LinkRate, h)
 	}
 	return 0, nil
 }
@@ -53,7 +53,7 @@ func (s *Setup) ceiling(m probe.Measured) (float64, error) {
 // judge checks what the counters and the arithmetic say of the values.
 func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 	var errs []error
-	if c, err := s.ceiling(m); err == nil && diagnose.Impossible(m.Values[0].Value, c) {
+	if c, err := s.ceiling(m); err == nil && header.Impossible(m.Values[0].Value, c) {
 		errs = append(errs, fmt.Errorf("%s is %.4g %s, more than the %.4g that the headers leave of the link",
 			m.Values[0].Name, m.Values[0].Value, m.Values[0].Unit, c))
 	}

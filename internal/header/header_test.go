@@ -1,4 +1,4 @@
-package diagnose
+package header
 
 import (
 	"math"
@@ -18,8 +18,8 @@ var (
 	vxlan6 = plan.Path{MTU: 1430, Overhead: 70, Outer: 1500} // IPv6 40 instead
 )
 
-func udp(p plan.Path, datagram int) Headers {
-	return Headers{Path: p, Protocol: UDP, Datagram: datagram}
+func udp(p plan.Path, datagram int) Stack {
+	return Stack{Path: p, Protocol: UDP, Datagram: datagram}
 }
 
 // The wanted values are payload bytes and wire bytes, counted by hand. A full
@@ -27,31 +27,31 @@ func udp(p plan.Path, datagram int) Headers {
 func TestCeiling(t *testing.T) {
 	for _, c := range []struct {
 		name          string
-		h             Headers
+		h             Stack
 		payload, wire float64
 	}{
-		{"tcp", Headers{Path: plain, Protocol: TCP}, 1448, 1538},
-		{"tcp over IPv6", Headers{Path: plain, Protocol: TCP, IPv6: true}, 1428, 1538},
-		{"tcp, vxlan", Headers{Path: vxlan, Protocol: TCP}, 1398, 1538},
-		{"tcp, vxlan over IPv6", Headers{Path: vxlan6, Protocol: TCP}, 1378, 1538},
-		{"tcp, IPv6 in vxlan", Headers{Path: vxlan, Protocol: TCP, IPv6: true}, 1378, 1538},
-		{"tcp, jumbo", Headers{Path: plan.Path{MTU: 9000, Outer: 9000}, Protocol: TCP}, 8948, 9038},
-		{"tcp, a path below the underlay's MTU", Headers{Path: plan.Path{MTU: 1400, Outer: 1500}, Protocol: TCP}, 1348, 1438},
-		{"tcp, vlan", Headers{Path: plan.Path{MTU: 1500, Outer: 1500, Tag: 4}, Protocol: TCP}, 1448, 1542},
+		{"tcp", Stack{Path: plain, Protocol: TCP}, 1448, 1538},
+		{"tcp over IPv6", Stack{Path: plain, Protocol: TCP, IPv6: true}, 1428, 1538},
+		{"tcp, vxlan", Stack{Path: vxlan, Protocol: TCP}, 1398, 1538},
+		{"tcp, vxlan over IPv6", Stack{Path: vxlan6, Protocol: TCP}, 1378, 1538},
+		{"tcp, IPv6 in vxlan", Stack{Path: vxlan, Protocol: TCP, IPv6: true}, 1378, 1538},
+		{"tcp, jumbo", Stack{Path: plan.Path{MTU: 9000, Outer: 9000}, Protocol: TCP}, 8948, 9038},
+		{"tcp, a path below the underlay's MTU", Stack{Path: plan.Path{MTU: 1400, Outer: 1500}, Protocol: TCP}, 1348, 1438},
+		{"tcp, vlan", Stack{Path: plan.Path{MTU: 1500, Outer: 1500, Tag: 4}, Protocol: TCP}, 1448, 1542},
 		{"udp 1400", udp(plain, 1400), 1400, 1466},
 		{"udp 1400, vxlan", udp(vxlan, 1400), 1400, 1516},
-		{"udp 1400, IPv6", Headers{Path: plain, Protocol: UDP, Datagram: 1400, IPv6: true}, 1400, 1486},
+		{"udp 1400, IPv6", Stack{Path: plain, Protocol: UDP, Datagram: 1400, IPv6: true}, 1400, 1486},
 		{"udp 1472, the largest whole one", udp(plain, 1472), 1472, 1538},
 		{"udp 1473, one byte too many", udp(plain, 1473), 1473, 1538 + 60 + 24}, // the second fragment is padded
 		{"udp 4000 in three fragments", udp(plain, 4000), 4000, 1538 + 1538 + 20 + 1048 + 38},
 		// 1450-20 is 1430, rounded down to 1424: the first fragment has 1444 bytes.
 		{"udp 1472, vxlan", udp(vxlan, 1472), 1472, (1444 + 50 + 38) + (20 + 56 + 50 + 38)},
 		// 1500-48 is 1452, rounded down to 1448.
-		{"udp 4000, IPv6", Headers{Path: plain, Protocol: UDP, Datagram: 4000, IPv6: true}, 4000, 2*(1496+38) + (48 + 1112 + 38)},
+		{"udp 4000, IPv6", Stack{Path: plain, Protocol: UDP, Datagram: 4000, IPv6: true}, 4000, 2*(1496+38) + (48 + 1112 + 38)},
 		{"udp 1 in the shortest frame", udp(plain, 1), 1, 60 + 24},
 		{"udp 18 fills the shortest frame", udp(plain, 18), 18, 60 + 24},
 		{"udp 19 is longer", udp(plain, 19), 19, 61 + 24},
-		{"tcp, joined: a full packet has nobody to share with", Headers{Path: joined, Protocol: TCP}, 1403, 1538},
+		{"tcp, joined: a full packet has nobody to share with", Stack{Path: joined, Protocol: TCP}, 1403, 1538},
 		// 64+16 is 80 of the 1471 bytes that a full datagram has for frames.
 		{"udp 36, joined", udp(joined, 36), 36, 1538 * 80.0 / 1471},
 		{"udp 1, vxlan", udp(vxlan, 1), 1, 29 + 50 + 38},
@@ -72,12 +72,12 @@ func TestCeiling(t *testing.T) {
 func TestCeilingKnownFigures(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		f    func(float64, Headers) (float64, error)
-		h    Headers
+		f    func(float64, Stack) (float64, error)
+		h    Stack
 		want float64
 	}{
-		{"941 Mbit/s on Gigabit Ethernet", Ceiling, Headers{Path: plain, Protocol: TCP}, 0.94148e9},
-		{"over VXLAN", Ceiling, Headers{Path: vxlan, Protocol: TCP}, 0.90897e9},
+		{"941 Mbit/s on Gigabit Ethernet", Ceiling, Stack{Path: plain, Protocol: TCP}, 0.94148e9},
+		{"over VXLAN", Ceiling, Stack{Path: vxlan, Protocol: TCP}, 0.90897e9},
 		{"1.488 million of the shortest frames", PacketCeiling, udp(plain, 18), 1.488095e6},
 	} {
 		got, err := c.f(1e9, c.h)
@@ -103,7 +103,7 @@ func TestNoCeiling(t *testing.T) {
 func TestCeilingErrors(t *testing.T) {
 	for _, c := range []struct {
 		rate float64
-		h    Headers
+		h    Stack
 		want string
 	}{
 		{-1, udp(plain, 1400), "outside 0..1e+15"},
@@ -111,17 +111,17 @@ func TestCeilingErrors(t *testing.T) {
 		{math.Inf(1), udp(plain, 1400), "outside"},
 		{1e9, udp(plain, 0), "outside 1..65507"},
 		{1e9, udp(plain, 65508), "outside 1..65507"},
-		{1e9, Headers{Path: plain, Protocol: UDP, Datagram: 65528, IPv6: true}, "outside 1..65527"},
+		{1e9, Stack{Path: plain, Protocol: UDP, Datagram: 65528, IPv6: true}, "outside 1..65527"},
 		{1e9, udp(plan.Path{MTU: 27, Outer: 1500}, 1), "at least 28"},
-		{1e9, Headers{Protocol: TCP}, "path MTU 0 leaves no room for TCP; at least 53"},
-		{1e9, Headers{Path: plan.Path{MTU: 1500, Overhead: 50, Outer: 1500}, Protocol: TCP}, "lower the path's MTU to 1450"},
-		{1e9, Headers{Path: plan.Path{MTU: 1500, Overhead: -1}, Protocol: TCP}, "negative"},
-		{1e9, Headers{Path: plan.Path{MTU: 1455, Overhead: 45, Shared: 46, Outer: 1500}, Protocol: TCP}, "46 bytes of the encapsulation that packets share are outside 0..45"},
-		{1e9, Headers{Path: plan.Path{MTU: 1500, Tag: -1}, Protocol: TCP}, "negative"},
-		{1e9, Headers{Path: plan.Path{MTU: 1 << 40}, Protocol: TCP}, "above"},
-		{1e9, Headers{Path: plain, Protocol: "sctp"}, `"sctp" is not one of tcp, udp`},
+		{1e9, Stack{Protocol: TCP}, "path MTU 0 leaves no room for TCP; at least 53"},
+		{1e9, Stack{Path: plan.Path{MTU: 1500, Overhead: 50, Outer: 1500}, Protocol: TCP}, "lower the path's MTU to 1450"},
+		{1e9, Stack{Path: plan.Path{MTU: 1500, Overhead: -1}, Protocol: TCP}, "negative"},
+		{1e9, Stack{Path: plan.Path{MTU: 1455, Overhead: 45, Shared: 46, Outer: 1500}, Protocol: TCP}, "46 bytes of the encapsulation that packets share are outside 0..45"},
+		{1e9, Stack{Path: plan.Path{MTU: 1500, Tag: -1}, Protocol: TCP}, "negative"},
+		{1e9, Stack{Path: plan.Path{MTU: 1 << 40}, Protocol: TCP}, "above"},
+		{1e9, Stack{Path: plain, Protocol: "sctp"}, `"sctp" is not one of tcp, udp`},
 	} {
-		for _, f := range []func(float64, Headers) (float64, error){Ceiling, PacketCeiling} {
+		for _, f := range []func(float64, Stack) (float64, error){Ceiling, PacketCeiling} {
 			got, err := f(c.rate, c.h)
 			if err == nil || got != 0 || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%g, %+v: got %v, %v; want %q", c.rate, c.h, got, err, c.want)
@@ -134,7 +134,7 @@ func TestCeilingErrors(t *testing.T) {
 func TestFragments(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
-		h := Headers{Path: plan.Path{MTU: 576 + r.IntN(9000)}, Protocol: UDP, Datagram: 1 + r.IntN(65507), IPv6: r.IntN(2) == 1}
+		h := Stack{Path: plan.Path{MTU: 576 + r.IntN(9000)}, Protocol: UDP, Datagram: 1 + r.IntN(65507), IPv6: r.IntN(2) == 1}
 		sizes := h.packets()
 		if len(sizes) == 1 {
 			if sizes[0] != h.ip()+8+h.Datagram || sizes[0] > h.Path.MTU {
@@ -160,7 +160,7 @@ func TestCeilingProperties(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 3000 {
 		mtu, overhead := 576+r.IntN(8000), r.IntN(100)
-		h := Headers{
+		h := Stack{
 			Path:     plan.Path{MTU: mtu, Overhead: overhead, Outer: mtu + overhead},
 			Protocol: []Protocol{TCP, UDP}[r.IntN(2)], Datagram: 1 + r.IntN(65000), IPv6: r.IntN(2) == 1,
 		}

@@ -1,4 +1,4 @@
-package diagnose
+package header
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// Headers is what surrounds the payload on its way over the underlay.
-type Headers struct {
+// A Stack is the headers around the payload on the underlay.
+type Stack struct {
 	Path     plan.Path
 	Protocol Protocol
 	Datagram int  // UDP: payload bytes of one datagram
@@ -36,12 +36,12 @@ const (
 
 // Ceiling returns the payload rate in bit/s that the headers leave of a link of
 // rate bit/s on the wire, where a frame costs plan.EthernetHeader and
-// plan.WireOverhead bytes beside its IP packet, and at least the shortest
+// plan.WireOverhead bytes in addition to its IP packet, and at least the shortest
 // Ethernet frame.
 //
 // It is 0, which means no ceiling, when rate is 0 or the path never leaves the
 // host. It is an error when the path cannot carry such packets.
-func Ceiling(rate float64, h Headers) (float64, error) {
+func Ceiling(rate float64, h Stack) (float64, error) {
 	packets, err := PacketCeiling(rate, h)
 	if err != nil {
 		return 0, err
@@ -51,7 +51,7 @@ func Ceiling(rate float64, h Headers) (float64, error) {
 
 // PacketCeiling returns the same limit in datagrams (UDP) or segments (TCP) per
 // second. A datagram that is sent in fragments counts once.
-func PacketCeiling(rate float64, h Headers) (float64, error) {
+func PacketCeiling(rate float64, h Stack) (float64, error) {
 	if err := h.check(rate); err != nil {
 		return 0, fmt.Errorf("ceiling: %w", err)
 	}
@@ -66,9 +66,9 @@ func PacketCeiling(rate float64, h Headers) (float64, error) {
 }
 
 // wire returns what an IP packet of p bytes costs on the underlay, in bytes. Where
-// packets share a packet of the underlay it is full of them, which is the least
-// that one can cost.
-func (h Headers) wire(p int) float64 {
+// packets share a packet of the underlay, they fill it: that is the least one can
+// cost.
+func (h Stack) wire(p int) float64 {
 	shared, around := h.Path.Shared, h.Path.Tag+plan.EthernetHeader+plan.WireOverhead
 	if shared == 0 {
 		return float64(max(p+h.Path.Overhead+h.Path.Tag+plan.EthernetHeader, minFrame) + plan.WireOverhead)
@@ -78,14 +78,14 @@ func (h Headers) wire(p int) float64 {
 }
 
 // payload returns the bytes that one segment or datagram carries.
-func (h Headers) payload() int {
+func (h Stack) payload() int {
 	if h.Protocol == UDP {
 		return h.Datagram
 	}
 	return h.Path.MTU - h.ip() - tcpHeader - tcpTimestamp
 }
 
-func (h Headers) ip() int {
+func (h Stack) ip() int {
 	if h.IPv6 {
 		return ipv6
 	}
@@ -93,7 +93,7 @@ func (h Headers) ip() int {
 }
 
 // packets returns the sizes of the IP packets that carry one segment or datagram.
-func (h Headers) packets() []int {
+func (h Stack) packets() []int {
 	if h.Protocol == TCP {
 		return []int{h.Path.MTU}
 	}
@@ -101,7 +101,7 @@ func (h Headers) packets() []int {
 	if h.ip()+left <= h.Path.MTU {
 		return []int{h.ip() + left}
 	}
-	// Every fragment but the last carries a multiple of 8 bytes (RFC 791,
+	// Every fragment except the last carries a multiple of 8 bytes (RFC 791,
 	// section 3.2; RFC 8200, section 4.5). Linux fills them: ip_append_data,
 	// net/ipv4/ip_output.c.
 	head := h.fragmentHead()
@@ -115,15 +115,15 @@ func (h Headers) packets() []int {
 	return append(sizes, head+left)
 }
 
-func (h Headers) fragmentHead() int {
+func (h Stack) fragmentHead() int {
 	if h.IPv6 {
 		return ipv6 + ipv6Fragment
 	}
 	return ipv4
 }
 
-// check reports what cannot be sent on h's path.
-func (h Headers) check(rate float64) error {
+// check returns an error for packets that h's path cannot carry.
+func (h Stack) check(rate float64) error {
 	maxDatagram := maxLength - udpHeader // RFC 8200 does not count the IP header
 	if !h.IPv6 {
 		maxDatagram -= ipv4
@@ -160,6 +160,6 @@ func (h Headers) check(rate float64) error {
 	return nil
 }
 
-// maxRate bounds what is believed to be a link: a thousand times the fastest
+// maxRate bounds what passes for a link: a thousand times the fastest
 // Ethernet (IEEE 802.3df, 800 Gbit/s), rounded.
 const maxRate = 1e15

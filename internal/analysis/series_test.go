@@ -99,11 +99,11 @@ func TestRefusedPairs(t *testing.T) {
 			rs[i].Status = record.Disturbed
 		}
 	}
-	if why := Refused(rs); why != "" {
+	if why := Refused(New(rs, Options{}).samples...); why != "" {
 		t.Errorf("a third of the trials: %s", why)
 	}
 	rs[slices.IndexFunc(rs, func(r record.Result) bool { return r.Status == record.OK })].Status = record.Disturbed
-	if why := Refused(rs); why != "no verdict: 7 of 18 pairs of hosts in all blocks were disturbed" {
+	if why := Refused(New(rs, Options{}).samples...); why != "no verdict: 7 of 18 pairs of hosts in all blocks were disturbed" {
 		t.Errorf("more than a third: %q", why)
 	}
 }
