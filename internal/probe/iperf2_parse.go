@@ -83,7 +83,7 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 		return Measured{}, fmt.Errorf("the server reported %d of %d streams", received.streams, streams)
 	}
 	t := transfer{sent: sent.bytes, received: received.bytes, seconds: received.seconds, size: float64(p.size()), offered: float64(p.Rate)}
-	m := Measured{Protocol: "tcp", Found: iperf2Found(out.Server)}
+	m := Measured{Protocol: "tcp", Observed: iperf2Version(out.Server)}
 	if p.UDP {
 		if s := iperf2SizeRE.FindSubmatch(out.Client); s == nil || string(s[1]) != strconv.Itoa(p.size()) {
 			return m, fmt.Errorf("the output does not confirm datagrams of %d bytes", p.size())
@@ -101,7 +101,7 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 		if err := iperf2CC(out.Client, p.CC); err != nil {
 			return m, err
 		}
-		m.Found["congestion"] = or(p.CC, defaultCC)
+		m.Observed["congestion"] = or(p.CC, defaultCC)
 		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: sent.retransmits}, t.window()}
 		return m, nil
 	}
@@ -111,8 +111,8 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 	return m, nil
 }
 
-// iperf2Found is the version of the client, which only the server prints.
-func iperf2Found(server []byte) map[string]string {
+// iperf2Version is the version of the client, which only the server prints.
+func iperf2Version(server []byte) map[string]string {
 	if m := iperf2PeerRE.FindSubmatch(server); m != nil {
 		return map[string]string{"tool": "iperf " + string(m[1])}
 	}
@@ -154,7 +154,7 @@ func (p Iperf2Bounceback) Parse(out Output) (Measured, error) {
 	if !(f[0] > 0 && f[1] > 0) || math.Abs(mean-f[2]/1e3) > 2e-6 || mean*f[1] > f[0]*1.01 {
 		return Measured{}, fmt.Errorf("iperf: %.0f requests of %v ms at %.0f/s do not fit %v s", f[1], f[2], f[3], f[0])
 	}
-	return checked("iperf", Measured{Protocol: "tcp", Found: map[string]string{"congestion": or(p.CC, defaultCC)}, Values: []record.Value{
+	return checked("iperf", Measured{Protocol: "tcp", Observed: map[string]string{"congestion": or(p.CC, defaultCC)}, Values: []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: mean},
 		{Name: "transactions", Unit: "1/s", Value: f[1] / f[0]},
 		{Name: "window", Unit: "s", Value: f[0]},

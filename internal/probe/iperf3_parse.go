@@ -72,15 +72,15 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 	if err != nil {
 		return checked("iperf3", Measured{}, err)
 	}
-	m := Measured{Found: map[string]string{"tool": "iperf3 " + iperf3Version(doc.Start.Version)}}
+	m := Measured{Observed: map[string]string{"tool": "iperf3 " + iperf3Version(doc.Start.Version)}}
 	if p.UDP {
 		m.Protocol, m.Datagram = "udp", int(doc.Start.Test.Size)
 		m.Values = doc.udpValues(p.receiver(&doc, server))
 	} else {
 		m.Protocol = "tcp"
-		m.Found["congestion"] = doc.End.Congestion
+		m.Observed["congestion"] = doc.End.Congestion
 		if doc.Start.MSS != nil {
-			m.Found["mss"] = strconv.FormatFloat(*doc.Start.MSS, 'f', -1, 64)
+			m.Observed["mss"] = strconv.FormatFloat(*doc.Start.MSS, 'f', -1, 64)
 		}
 		m.Values = doc.tcpValues()
 	}

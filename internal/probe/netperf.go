@@ -128,12 +128,12 @@ func (p Netperf) Parse(out Output) (Measured, error) {
 func (p Netperf) parse(out Output) (Measured, error) {
 	size := bulkSize(p.UDP, p.Size)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(size)}
-	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{}}
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{}}
 	if p.UDP {
 		m.Datagram = size
 	} else {
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
-		m.Found["congestion"] = or(p.CC, defaultCC)
+		m.Observed["congestion"] = or(p.CC, defaultCC)
 	}
 	f, err := parseNetperf(out.Client, want)
 	if err != nil {
@@ -163,7 +163,7 @@ func (p NetperfRR) parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
 		"REQUEST_SIZE": strconv.Itoa(size), "RESPONSE_SIZE": strconv.Itoa(size)}
-	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{}}
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{}}
 	switch {
 	case p.UDP:
 		m.Datagram = size
@@ -171,7 +171,7 @@ func (p NetperfRR) parse(out Output) (Measured, error) {
 		want["DIRECTION"] = "Connect|Send|Recv"
 	default:
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
-		m.Found["congestion"] = or(p.CC, defaultCC)
+		m.Observed["congestion"] = or(p.CC, defaultCC)
 	}
 	f, err := parseNetperf(out.Client, want)
 	if err != nil {

@@ -103,8 +103,8 @@ type Output struct {
 
 // Measured is what a probe reads from a tool's output.
 type Measured struct {
-	Values []record.Value
-	Found  map[string]string // what the tool reports of itself: version, congestion control
+	Values   []record.Value
+	Observed map[string]string // what the tool reports of itself: version, congestion control
 	// Protocol is tcp, udp or icmp: what the tool put on the wire.
 	Protocol string
 	// Datagram is the payload of every UDP or ICMP packet, bytes; 0 for TCP,

@@ -115,7 +115,7 @@ func (p Qperf) parse(out Output) (Measured, error) {
 	if p.UDP {
 		m.Datagram, m.Values = size, t.datagrams()
 	} else {
-		m.Found, m.Values = map[string]string{"congestion": kernelCC}, []record.Value{t.throughput(), t.window()}
+		m.Observed, m.Values = map[string]string{"congestion": kernelCC}, []record.Value{t.throughput(), t.window()}
 	}
 	return m, cmp.Or(f.err, t.check())
 }
@@ -137,14 +137,14 @@ func (p QperfRR) parse(out Output) (Measured, error) {
 	if err = f.err; err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
 		err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
 	}
-	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: 2 * latency},
 		{Name: "transactions", Unit: "1/s", Value: n / seconds},
 		{Name: "window", Unit: "s", Value: seconds}}}
 	if p.UDP {
 		m.Datagram = size
 	} else {
-		m.Found["congestion"] = kernelCC
+		m.Observed["congestion"] = kernelCC
 	}
 	return m, err
 }

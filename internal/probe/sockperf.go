@@ -148,12 +148,12 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 	case n > sent/every+1 || dropped > sent:
 		return Measured{}, fmt.Errorf("sockperf: impossible: %.0f answers and %.0f lost of %.0f requests, with one in %.0f to be answered", n, dropped, sent, every)
 	}
-	m := Measured{Protocol: "udp", Datagram: size, Found: map[string]string{
+	m := Measured{Protocol: "udp", Datagram: size, Observed: map[string]string{
 		"tool": "sockperf " + p.text["version"], "rtt": "twice what sockperf prints, which is half of the round trip",
 		"warmup": "sockperf's own, of 400 ms"}}
 	if tcp {
 		m.Protocol, m.Datagram = "tcp", 0
-		m.Found["congestion"] = kernelCC
+		m.Observed["congestion"] = kernelCC
 	}
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: half["50.000"] * roundTrip}}
 	m.Values = append(m.Values, tails(n, half["99.000"]*roundTrip, half["99.900"]*roundTrip)...)
