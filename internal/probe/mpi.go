@@ -249,8 +249,5 @@ func (p MPI) Parse(out Output) (Measured, error) {
 	default:
 		m, err = parseNetPIPE(out.ClientErr, p.size(), p.Bandwidth)
 	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("%s: %w", p.rank().Program, err)
-	}
-	return m, nil
+	return checked(p.rank().Program, m, err)
 }

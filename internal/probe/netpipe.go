@@ -44,10 +44,7 @@ func (p NetPIPE) Commands(w Window) (server, client []string) {
 // Parse reads half.rtt and bandwidth, as MPI does.
 func (p NetPIPE) Parse(out Output) (Measured, error) {
 	m, err := parseNetPIPE(out.ClientErr, p.mpi().size(), p.Bandwidth)
-	if err != nil {
-		return Measured{}, fmt.Errorf("NPtcp: %w", err)
-	}
-	return m, nil
+	return checked("NPtcp", m, err)
 }
 
 // netpipeArgs measure one size, without sizes around it (perturbation), and leave no
