@@ -48,7 +48,7 @@ func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
 	}
 	twice := experiment.Network{Driver: network.Host{}, Topology: hosts}
 	results, err := experiment.Run(ctx, experiment.Config{
-		Study: s, Dir: d, Open: lab.Open,
+		Study: s, Dir: d, Target: lab.Target{},
 		Networks: map[string]experiment.Network{"a": twice, "b": twice},
 		Applies:  func(string, string) bool { return false },
 		Probe:    func(name string, _ map[string]string) (probe.Probe, error) { return aaProbes[name], nil },

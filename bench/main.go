@@ -142,7 +142,7 @@ func run(ctx context.Context, contests []contest, blocks int, dir string) ([]rec
 		return nil, err
 	}
 	return experiment.Run(ctx, experiment.Config{
-		Study: s, Dir: d, Open: lab.Open,
+		Study: s, Dir: d, Target: lab.Target{},
 		Networks: map[string]experiment.Network{
 			"host":          {Driver: network.Host{}, Topology: hosts},
 			"vxlan-overlay": {Driver: network.VXLANOverlay{VNI: network.DefaultVNI, Port: network.DefaultVXLANPort}, Topology: hosts},

@@ -125,7 +125,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 			Ready: plan.Ready{Argv: []string{n.node(), "-felix-ready"}, Timeout: calicoWait}}
 		if mode.dev != "" {
 			felix.Makes, felix.Kernel = []string{mode.dev}, []string{mode.kind}
-			tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: mode.dev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod})
+			tunnels = append(tunnels, plan.Expect{State: plan.State{In: h.Name, Dev: mode.dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true, Near: plan.Pod}})
 		}
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
 		if mode.backend == bird {
@@ -139,9 +139,9 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		if routes := n.routes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})
-			p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &routes})
+			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &routes}})
 		}
-		p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &filter.rules})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &filter.rules}})
 	}
 	return p, nil
 }

@@ -80,7 +80,7 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		if routes := learned(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})
-			p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &routes})
+			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &routes}})
 		}
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Exec: &plan.Exec{
 			Argv: []string{bird, "--version"}, Found: "bird.version"}})

@@ -93,7 +93,7 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 		}
 	}
 	for _, e := range p.Ends {
-		x := plan.Expect{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU, Carries: true}
+		x := plan.Expect{State: plan.State{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU}, Proof: plan.Proof{MustCarry: true}}
 		if e.Node == e.Host {
 			x.Near = e.Label // other ends are on the host, too
 		}
@@ -106,10 +106,10 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 		add(e)
 	}
 	for _, h := range t.Hosts {
-		add(plan.Expect{In: h.Name, NoFragments: true})
+		add(plan.Expect{State: plan.State{In: h.Name}, Proof: plan.Proof{NoFragments: true}})
 	}
 	for _, e := range p.Ends {
-		add(plan.Expect{In: e.Node, NoFragments: true})
+		add(plan.Expect{State: plan.State{In: e.Node}, Proof: plan.Proof{NoFragments: true}})
 	}
 	return all
 }

@@ -140,7 +140,7 @@ func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int
 		}
 		p.Steps = append(p.Steps, pol...)
 		if f.dev != "" {
-			tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: f.dev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod})
+			tunnels = append(tunnels, plan.Expect{State: plan.State{In: h.Name, Dev: f.dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true, Near: plan.Pod}})
 		}
 	}
 	p.Expect = expect(t, p, tunnels...)

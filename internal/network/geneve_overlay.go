@@ -37,7 +37,7 @@ func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{
 			Name: geneveDev, Kind: "geneve", MTU: mtu, Master: bridgeDev, VNI: n.VNI, Port: n.Port, Remote: peer.Addr.Addr()}})
-		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: geneveDev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod})
+		tunnels = append(tunnels, plan.Expect{State: plan.State{In: h.Name, Dev: geneveDev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true, Near: plan.Pod}})
 	}
 	p.Expect = expect(t, p, tunnels...)
 	return p, nil

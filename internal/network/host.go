@@ -27,8 +27,8 @@ func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 	h := t.Hosts[0].Name
 	p.Path.MTU = loMTU
 	p.Expect = []plan.Expect{
-		{In: h, Dev: loopback, MTU: loMTU, Carries: true},
-		{In: h, NoFragments: true},
+		{State: plan.State{In: h, Dev: loopback, MTU: loMTU}, Proof: plan.Proof{MustCarry: true}},
+		{State: plan.State{In: h}, Proof: plan.Proof{NoFragments: true}},
 	}
 	return p, nil
 }

@@ -58,7 +58,7 @@ func tunnelled(name string, t topo.Topology, overhead int, tunnel func(h topo.Ho
 		}
 		p.Steps = append(p.Steps, tunnel(h, mtu)...)
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: alone(gateway(h.PodNet))}})
-		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: dev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod, Far: plan.Pod})
+		tunnels = append(tunnels, plan.Expect{State: plan.State{In: h.Name, Dev: dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true, Near: plan.Pod, Far: plan.Pod}})
 	}
 	p.Expect = expect(t, p, tunnels...)
 	return p, nil

@@ -64,7 +64,7 @@ func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topolog
 		p.Steps = append(p.Steps, v.join(t, h, mtu)...)
 		p.Steps = append(p.Steps, v.tunnel(t, h, kind, vni, port)...)
 		p.Steps = append(p.Steps, v.versions(h)...)
-		uplinks = append(uplinks, plan.Expect{In: h.Name, Dev: extBridge, MTU: t.MTU})
+		uplinks = append(uplinks, plan.Expect{State: plan.State{In: h.Name, Dev: extBridge, MTU: t.MTU}})
 	}
 	p.Expect = expect(t, p, uplinks...)
 	return p, nil

@@ -57,7 +57,7 @@ func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Link: &plan.Link{Name: relayDev, Kind: "tap", MTU: mtu, Master: bridgeDev}},
 			plan.Step{In: h.Name, Service: &plan.Service{Name: "relay", Argv: n.argv(t, i), Ready: plan.Ready{Line: relayReady}}})
-		taps = append(taps, plan.Expect{In: h.Name, Dev: relayDev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod})
+		taps = append(taps, plan.Expect{State: plan.State{In: h.Name, Dev: relayDev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true, Near: plan.Pod}})
 	}
 	p.Expect = expect(t, p, taps...)
 	for i, e := range p.Expect {

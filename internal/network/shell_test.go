@@ -281,7 +281,7 @@ func try(t *testing.T, p plan.Plan) {
 			t.Errorf("%s in %s has MTU %d, expected %d", e.Dev, e.In, mtu, e.MTU)
 		}
 		// Two packets there and two back; the loopback device holds fewer than its MTU.
-		if sent := 4 * min(p.Path.MTU, 65507); e.Carries && e.Concerns(first, last) && bytes-before[i] < sent {
+		if sent := 4 * min(p.Path.MTU, 65507); e.MustCarry && e.Concerns(first, last) && bytes-before[i] < sent {
 			t.Errorf("%s in %s carried %d bytes, the probes sent %d", e.Dev, e.In, bytes-before[i], sent)
 		}
 	}

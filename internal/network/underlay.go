@@ -112,7 +112,7 @@ func expectUnderlay(t topo.Topology) []plan.Expect {
 	var all []plan.Expect
 	for n, ports := range t.Segments {
 		for _, p := range ports {
-			e := plan.Expect{In: p.In, Dev: p.Dev, MTU: t.MTU, Carries: true, Across: true}
+			e := plan.Expect{State: plan.State{In: p.In, Dev: p.Dev, MTU: t.MTU}, Proof: plan.Proof{MustCarry: true, Across: true}}
 			switch t.Shape {
 			case topo.Line:
 				e.Across, e.Side = false, side(t, n)

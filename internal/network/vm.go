@@ -80,7 +80,7 @@ func (VM) expectTaps(t topo.Topology, mtu int) []plan.Expect {
 	var all []plan.Expect
 	for _, h := range t.Hosts {
 		for n := range h.Pods {
-			all = append(all, plan.Expect{In: h.Name, Dev: podPort(n), MTU: mtu})
+			all = append(all, plan.Expect{State: plan.State{In: h.Name, Dev: podPort(n), MTU: mtu}})
 		}
 	}
 	return all

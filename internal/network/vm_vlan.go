@@ -65,7 +65,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 			for i := range h.Pods {
 				p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
 			}
-			devices = append(devices, plan.Expect{In: h.Name, Dev: trunk, MTU: mtu, Carries: true, Across: true})
+			devices = append(devices, plan.Expect{State: plan.State{In: h.Name, Dev: trunk, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true}})
 		}
 		p.Steps = append(p.Steps, v.machines(t, mtu, false)...)
 	default:

@@ -54,7 +54,7 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 			if d := n.Delay.of(i); d > 0 {
 				p.Steps = append(p.Steps, plan.Step{In: from, Delay: &plan.Delay{Dev: dev, Delay: d}})
 			}
-			tunnels = append(tunnels, plan.Expect{In: from, Dev: dev, MTU: mtu, Carries: true, Side: side(t, i), Near: plan.Pod})
+			tunnels = append(tunnels, plan.Expect{State: plan.State{In: from, Dev: dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Side: side(t, i), Near: plan.Pod}})
 		}
 	}
 	p.Expect = expect(t, p, tunnels...)

@@ -110,7 +110,7 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Await: &plan.Await{Output: connections, Timeout: weaveConnect}})
-		p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &connections})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &connections}})
 	}
 	return p, nil
 }

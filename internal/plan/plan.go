@@ -186,37 +186,58 @@ type Path struct {
 	Tag int `json:"tag,omitempty"`
 }
 
-// An Expect is one thing that must hold. MTU, Offload and Output are looked at
-// before and after a trial; Carries and NoFragments are judged from the counters
-// of the trial itself.
+// An Expect is one thing that must hold: a State, a Proof, or both about the same
+// device.
 type Expect struct {
-	In      string          `json:"in"`
+	State
+	Proof
+}
+
+// A State is what the target checks before and after every trial.
+type State struct {
+	In      string          `json:"in"` // host or pod
 	Dev     string          `json:"dev,omitempty"`
-	MTU     int             `json:"mtu,omitempty"`     // Dev has this MTU
+	MTU     int             `json:"mtu,omitempty"`     // Dev has this MTU, bytes
 	Offload map[string]bool `json:"offload,omitempty"` // Dev has these features
-	Output  *Output         `json:"output,omitempty"`  // a command that is run in In prints this
-	// Carries: the bytes that Dev moved are at least those that the probe
-	// delivered. It is judged only when In is the node or the host of one of the
-	// trial's ends, and with Across only when these are on different hosts.
-	Carries bool `json:"carries,omitempty"`
-	Across  bool `json:"across,omitempty"`
-	// Near and Far are labels that limit Carries: to a trial whose end on the host
-	// In, or which In is, has the label Near, and whose other end has Far. With
-	// Side, Near is the label of either. An empty one is no limit.
+	Output  *Output         `json:"output,omitempty"`  // a command that runs in In prints this
+}
+
+// States returns everything in p that a target checks.
+func (p Plan) States() []State {
+	var all []State
+	for _, e := range p.Expect {
+		if e.MTU != 0 || len(e.Offload) > 0 || e.Output != nil {
+			all = append(all, e.State)
+		}
+	}
+	return all
+}
+
+// A Proof is what a trial proves from the counters that it reads around its
+// client, at the place and device that its Expect names.
+type Proof struct {
+	// MustCarry: Dev moved at least the bytes that the probe delivered. It applies
+	// only when In is the node or the host of one of the trial's ends and, with
+	// Across, only when the ends are on different hosts.
+	MustCarry bool `json:"carries,omitempty"`
+	Across    bool `json:"across,omitempty"`
+	// Near and Far are labels that limit MustCarry to trials whose end in or on In
+	// has the label Near and whose other end has the label Far. With Side, either
+	// end can have the label Near. An empty label is no limit.
 	Near string `json:"near,omitempty"`
 	Far  string `json:"far,omitempty"`
-	// Side lists the hosts on one side of Dev, which may be between the ends:
-	// Carries is judged when one end is on these hosts and the other is not.
+	// Side lists the hosts on one side of Dev, which can lie between the ends:
+	// MustCarry applies when one end is on these hosts and the other is not.
 	Side []string `json:"side,omitempty"`
-	// Joined: a packet of Dev may hold several of the probe's, so that Carries is
-	// judged from bytes alone.
+	// Joined: a packet of Dev can hold several of the probe's packets, so that
+	// MustCarry compares bytes only.
 	Joined bool `json:"joined,omitempty"`
 	// NoFragments: no packet was fragmented in In, unless the probe sends more
 	// than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`
 }
 
-// Concerns reports whether what ends a and b exchange must show where e looks.
+// Concerns reports whether traffic between ends a and b must show up where e looks.
 func (e Expect) Concerns(a, b End) bool {
 	switch {
 	case len(e.Side) > 0:

@@ -149,7 +149,7 @@ func TestEncode(t *testing.T) {
 		Ends:   []End{{Label: Host, Node: "h1", Host: "h1", Addr: netip.MustParseAddr("198.18.0.1"), Dev: "eth0"}},
 		Path:   Path{MTU: 1500, Outer: 1500},
 		Paths:  map[string]Path{"pod-host": {MTU: 1450}},
-		Expect: []Expect{{In: "h1", Dev: "eth0", MTU: 1500, Carries: true, Across: true, Near: Pod}, {In: "h1", NoFragments: true}},
+		Expect: []Expect{{State: State{In: "h1", Dev: "eth0", MTU: 1500}, Proof: Proof{MustCarry: true, Across: true, Near: Pod}}, {State: State{In: "h1"}, Proof: Proof{NoFragments: true}}},
 	}
 	const want = `{"in":"h1","addr":{"dev":"eth0","prefix":"198.18.0.1/15"}}
 {"in":"h1","offload":{"dev":"eth0","features":{"a":false,"b":true}}}
@@ -293,23 +293,23 @@ func TestConcerns(t *testing.T) {
 		a, b   End
 		want   bool
 	}{
-		{"an end", Expect{In: "h1p1"}, a, b, true},
-		{"the host of an end", Expect{In: "h2"}, a, b, true},
-		{"another host", Expect{In: "h3"}, a, b, false},
-		{"on one host", Expect{In: "h1"}, a, a2, true},
-		{"across, on one host", Expect{In: "h1", Across: true}, a, a2, false},
-		{"across", Expect{In: "h1", Across: true}, a, b, true},
-		{"between", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, c, true},
-		{"between, the other way", Expect{In: "h2", Side: []string{"h1", "h2"}}, c, a, true},
-		{"beyond", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, b, false},
-		{"a pod here", Expect{In: "h1", Near: Pod}, a, b, true},
-		{"no host here", Expect{In: "h1", Near: Host}, a, h2, false},
-		{"a host here", Expect{In: "h2", Near: Host}, a, h2, true},
-		{"a pod there", Expect{In: "h2", Near: Host, Far: Pod}, a, h2, true},
-		{"no host there", Expect{In: "h2", Near: Host, Far: Host}, a, h2, false},
-		{"a pod on a side", Expect{In: "h2", Side: []string{"h1"}, Near: Pod}, h2, a, true},
-		{"no pod on a side", Expect{In: "h2", Side: []string{"h1"}, Near: Pod}, h2, h1, false},
-		{"not left", Expect{In: "h1", Side: []string{"h1"}}, a, a2, false},
+		{"an end", Expect{State: State{In: "h1p1"}}, a, b, true},
+		{"the host of an end", Expect{State: State{In: "h2"}}, a, b, true},
+		{"another host", Expect{State: State{In: "h3"}}, a, b, false},
+		{"on one host", Expect{State: State{In: "h1"}}, a, a2, true},
+		{"across, on one host", Expect{State: State{In: "h1"}, Proof: Proof{Across: true}}, a, a2, false},
+		{"across", Expect{State: State{In: "h1"}, Proof: Proof{Across: true}}, a, b, true},
+		{"between", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1", "h2"}}}, a, c, true},
+		{"between, the other way", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1", "h2"}}}, c, a, true},
+		{"beyond", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1", "h2"}}}, a, b, false},
+		{"a pod here", Expect{State: State{In: "h1"}, Proof: Proof{Near: Pod}}, a, b, true},
+		{"no host here", Expect{State: State{In: "h1"}, Proof: Proof{Near: Host}}, a, h2, false},
+		{"a host here", Expect{State: State{In: "h2"}, Proof: Proof{Near: Host}}, a, h2, true},
+		{"a pod there", Expect{State: State{In: "h2"}, Proof: Proof{Near: Host, Far: Pod}}, a, h2, true},
+		{"no host there", Expect{State: State{In: "h2"}, Proof: Proof{Near: Host, Far: Host}}, a, h2, false},
+		{"a pod on a side", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1"}, Near: Pod}}, h2, a, true},
+		{"no pod on a side", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1"}, Near: Pod}}, h2, h1, false},
+		{"not left", Expect{State: State{In: "h1"}, Proof: Proof{Side: []string{"h1"}}}, a, a2, false},
 	} {
 		if got := x.expect.Concerns(x.a, x.b); got != x.want {
 			t.Errorf("%s: %v, want %v", x.name, got, x.want)

@@ -61,7 +61,7 @@ func TestProgramsOfOutputs(t *testing.T) {
 	o := Output{Argv: []string{"ip", "route"}, Lines: []string{"x"}}
 	p := Plan{
 		Steps:  []Step{{In: "a", Await: &Await{Output: o}}},
-		Expect: []Expect{{In: "a", Output: &Output{Argv: []string{"curl"}}}, {In: "a", MTU: 1}},
+		Expect: []Expect{{State: State{In: "a", Output: &Output{Argv: []string{"curl"}}}}, {State: State{In: "a", MTU: 1}}},
 	}
 	if got := p.Programs(); !slices.Equal(got, []string{"curl", "ip"}) {
 		t.Errorf("programs %v", got)

@@ -19,15 +19,15 @@ func TestBeside(t *testing.T) {
 		{"split-50%", "idle", Stress{Share: 0.5, Split: true}, Load{}},
 		{"split-0%", "idle", Stress{}, Load{}},
 	} {
-		s, l, err := Beside(map[string]string{"stress": c.stress, "load": c.load, "mtu": "9000", "size": "64"})
+		s, l, err := Background(map[string]string{"stress": c.stress, "load": c.load, "mtu": "9000", "size": "64"})
 		if err != nil || s != c.wantStress || l != c.wantLoad {
 			t.Errorf("%s, %s: %+v, %+v, %v, want %+v, %+v", c.stress, c.load, s, l, err, c.wantStress, c.wantLoad)
 		}
 	}
-	if s, l, err := Beside(map[string]string{"mtu": "9000"}); err != nil || s != (Stress{}) || l != (Load{}) {
+	if s, l, err := Background(map[string]string{"mtu": "9000"}); err != nil || s != (Stress{}) || l != (Load{}) {
 		t.Errorf("nothing was asked for: %+v, %+v, %v", s, l, err)
 	}
-	if _, _, err := Beside(map[string]string{"stress": "much"}); err == nil {
+	if _, _, err := Background(map[string]string{"stress": "much"}); err == nil {
 		t.Error("stress \"much\" was taken")
 	}
 }

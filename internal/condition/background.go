@@ -23,8 +23,8 @@ type Load struct {
 	Share float64 // of what the path carries of it (probe.Capacity), above 0 and up to 1; 0 is flat out
 }
 
-// Beside returns what levels (name to level) ask to run beside a trial.
-func Beside(levels map[string]string) (s Stress, l Load, err error) {
+// Background returns what levels (name to level) ask to run beside a trial.
+func Background(levels map[string]string) (s Stress, l Load, err error) {
 	if level, ok := levels["stress"]; ok {
 		if s, err = ParseStress(level); err != nil {
 			return s, l, fmt.Errorf("condition stress: %w", err)

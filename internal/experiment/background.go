@@ -16,10 +16,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// start starts what t's levels ask to run beside it and its probe pr, traffic last, so
-// that its steady state is that under stress. All have been started, or none runs.
-func (r *run) start(ctx context.Context, t study.Trial, pr probe.Probe, c changed) (beside []*trial.Companion, err error) {
-	stress, load, err := condition.Beside(t.Levels)
+// start starts the background that t's levels ask for, traffic last, so that its steady
+// state is the one under stress. pr is t's probe. Either all of it runs, or nothing.
+func (r *run) start(ctx context.Context, t study.Trial, pr probe.Probe, c changed) (background []*trial.Background, err error) {
+	stress, load, err := condition.Background(t.Levels)
 	if err != nil {
 		return nil, err
 	}
@@ -29,42 +29,42 @@ func (r *run) start(ctx context.Context, t study.Trial, pr probe.Probe, c change
 	}
 	defer func() {
 		if err != nil {
-			stop(beside)
-			beside = nil
+			stop(background)
+			background = nil
 		}
 	}()
 	if stress.Share > 0 {
-		s, err := trial.StartStress(ctx, c.site.Nodes[c.client.Node], stress, r.Study.Duration)
+		s, err := trial.StartStress(ctx, c.site, c.client, c.server, stress, r.Study.Duration)
 		if err != nil {
-			return beside, err
+			return background, err
 		}
-		beside = append(beside, s)
+		background = append(background, s...)
 	}
 	if load.Probe != "" {
 		paced, err := r.pace(t, load)
 		if err != nil {
-			return beside, err
+			return background, err
 		}
 		paced.MTU = c.Plan.Path.MTU
 		l, err := trial.StartLoad(ctx, c.site, c.client, c.server, paced)
 		if err != nil {
-			return beside, err
+			return background, err
 		}
-		beside = append(beside, l)
+		background = append(background, l)
 	}
 	if clients > 1 {
 		others, err := r.startClients(ctx, clients, pr, c)
 		if err != nil {
-			return beside, err
+			return background, err
 		}
-		beside = append(beside, others...)
+		background = append(background, others...)
 	}
-	return beside, nil
+	return background, nil
 }
 
-// startClients starts the clients beside the measured one, n with it. Each has to
-// carry a packet once, like every link.
-func (r *run) startClients(ctx context.Context, n int, pr probe.Probe, c changed) ([]*trial.Companion, error) {
+// startClients starts the clients other than the measured one; with it they are n. Like
+// every link, each must carry a packet once.
+func (r *run) startClients(ctx context.Context, n int, pr probe.Probe, c changed) ([]*trial.Background, error) {
 	clients, err := c.Plan.Clients(n, c.client, c.server)
 	if err != nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (r *run) startClients(ctx context.Context, n int, pr probe.Probe, c changed
 	return trial.StartClients(ctx, c.site, clients[1:], c.server, pr, r.Study.Warmup)
 }
 
-// pace is the load of a trial, held to its share of what the path carries.
+// pace returns the load of a trial, paced to its share of what the path carries.
 func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error) {
 	l = trial.Load{Name: t.Levels["load"], Warmup: r.Study.Warmup}
 	if l.Probe, err = r.Load(load.Probe); err != nil || load.Share == 0 {
@@ -95,28 +95,27 @@ func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error)
 	return l, err
 }
 
-// shareOf names the capacity that the load of a trial is a share of, "" without one.
+// shareOf names the capacity that the load of a trial is a share of; "" without one.
 func (r *run) shareOf(t study.Trial) string {
-	_, load, err := condition.Beside(t.Levels)
+	_, load, err := condition.Background(t.Levels)
 	if err != nil || load.Share == 0 {
 		return ""
 	}
 	return r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].Kind
 }
 
-// stop ends the newest first. How they ended is in the trial's result.
-func stop(beside []*trial.Companion) {
-	for _, c := range slices.Backward(beside) {
+// stop stops the newest first. How they ended is in the trial's result.
+func stop(background []*trial.Background) {
+	for _, c := range slices.Backward(background) {
 		_ = c.Stop()
 	}
 }
 
-// capacityFile keeps what the paths carry, so that a resumed run asks for the same
-// rates.
+// capacityFile holds what the paths carry, so that a resumed run uses the same rates.
 const capacityFile = "capacity.json"
 
-// capacityTrials is how many trials a capacity is the median of, or of most of them
-// where some fail: windows flat out, or searches, each of which takes many windows.
+// capacityTrials is how many trials a capacity is the median of, or of most of which
+// where some fail: windows flat out, or searches, which take many windows each.
 func capacityTrials(by probe.Probe) int {
 	if _, search := by.(*probe.UDPCapacity); search {
 		return 3
@@ -124,20 +123,20 @@ func capacityTrials(by probe.Probe) int {
 	return 5
 }
 
-// A capacity is what a path carries of one load, with nothing beside it: what shares
-// of it refer to.
+// A capacity is how much of one load a path carries with no other background. Shares of
+// a load refer to it.
 type capacity struct {
 	Kind    string            `json:"kind"` // see probe.Capacity
 	Network string            `json:"network"`
 	Load    string            `json:"load"`             // the name of a probe
 	Levels  map[string]string `json:"levels,omitempty"` // of the conditions of the path
 	Unit    string            `json:"unit"`
-	Value   float64           `json:"value"`   // the median
+	Value   float64           `json:"value"`   // median of Windows
 	Windows []float64         `json:"windows"` // of the trials, in the order of time
 	Error   string            `json:"-"`       // why it is not known
 }
 
-// of returns the capacity, or why there is none.
+// of returns the capacity, or why it is not known.
 func (c capacity) of() (float64, error) {
 	switch {
 	case c.Error != "":
@@ -157,12 +156,13 @@ func capacityKey(network, load string, levels map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// measureCapacities measures what the study needs and capacity.json lacks.
+// measureCapacities measures the capacities that the study needs and capacity.json
+// lacks.
 func (r *run) measureCapacities(ctx context.Context) error {
 	var known []capacity
 	if b, err := r.Dir.ReadFile(capacityFile); err == nil {
 		if err := json.Unmarshal(b, &known); err != nil {
-			return fmt.Errorf("%s does not hold the capacities of paths: %w", capacityFile, err)
+			return fmt.Errorf("read the capacities of paths from %s: %w", capacityFile, err)
 		}
 	}
 	r.capacity = map[string]capacity{}
@@ -170,7 +170,7 @@ func (r *run) measureCapacities(ctx context.Context) error {
 		r.capacity[capacityKey(c.Network, c.Load, c.Levels)] = c
 	}
 	for _, cell := range r.cells {
-		_, load, err := condition.Beside(cell.Levels)
+		_, load, err := condition.Background(cell.Levels)
 		if err != nil {
 			return err
 		}
@@ -198,7 +198,7 @@ func (r *run) measureCapacities(ctx context.Context) error {
 	return nil
 }
 
-// measureCapacity finds out what the path carries of the load. Its error ends the
+// measureCapacity finds out how much of the load the path carries. The error ends the
 // run.
 func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string) (capacity, error) {
 	levels := condition.Network(cell.Levels)
@@ -227,7 +227,7 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 			continue
 		}
 		for _, v := range res.Values {
-			if v.Unit == c.Unit { // the first one is what the probe is for
+			if v.Unit == c.Unit { // the first one is the probe's subject
 				c.Windows = append(c.Windows, v.Value)
 				break
 			}
@@ -243,10 +243,10 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 
 func median(vs []float64) float64 {
 	sorted := slices.Sorted(slices.Values(vs))
-	return sorted[(len(sorted)-1)/2] // of an even number the lower one
+	return sorted[(len(sorted)-1)/2] // the lower one of an even number
 }
 
-// setup is a trial of p on a path under conditions, with nothing beside it.
+// setup is a trial of p on a path under conditions, without background.
 func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 	return trial.Setup{
 		Probe: p, Client: c.client, Server: c.server,

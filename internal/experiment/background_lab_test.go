@@ -94,14 +94,18 @@ func TestStressIsOfTheRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		var read struct {
-			First, Last struct{ Machine map[string]float64 }
+			First, Last struct {
+				Hosts map[string]struct{ Counters map[string]float64 }
+			}
 		}
 		if err := json.Unmarshal(b, &read); err != nil {
 			t.Fatal(err)
 		}
 		ours := 0.0
 		for _, mode := range []string{"proc.user", "proc.system"} {
-			ours += read.Last.Machine[mode] - read.First.Machine[mode]
+			for host := range read.Last.Hosts { // there is one
+				ours += read.Last.Hosts[host].Counters[mode] - read.First.Hosts[host].Counters[mode]
+			}
 		}
 		taken, _ := r.Get("stress.taken")
 		hogs := taken.Value * float64(runtime.NumCPU()) * c.Study.Duration.Seconds()
@@ -118,7 +122,7 @@ func TestLoadDiesInTheLab(t *testing.T) {
 	nstest.Need(t)
 	c := loadConfig(t, map[string][]string{"load": {"tcp-stream"}})
 	w := &watch{atClientsStart: func() { kill(t, "run", "tcp-stream") }}
-	c.Open = w.open
+	c.Target = w
 	rs, err := Run(t.Context(), c)
 	if err != nil || len(rs) != 2 {
 		t.Fatalf("%d results, %v", len(rs), err)

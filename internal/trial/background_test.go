@@ -29,21 +29,21 @@ func TestCollect(t *testing.T) {
 		{"less than before", `{"event":"count","at":1,"bytes":10}` + "\n" + `{"event":"count","at":3,"bytes":9}` + "\n", 0, "it did nothing in the window"},
 		{"no time", `{"event":"count","at":3,"bytes":10}` + "\n" + `{"event":"count","at":3,"bytes":11}` + "\n", 0, "impossible: a window from 3 to 3 ns"},
 		{"one answer too many", strings.Repeat(`{"event":"count","at":1,"bytes":10}`+"\n", 3), 0, "the window of the trial is not known"},
-		{"no answer", "", 0, "did not tell what it did within 10s"},
+		{"no answer", "", 0, "did not report what it did within 10s"},
 		{"junk", strings.Repeat(`{"event":"count","at":"noon"}`+"\n", 2), 0, "load x: json: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, _, _, _ := setup()
 				start(t, &s)
-				load := &Companion{name: "load x", questions: silent{}, values: func(from, to count) []record.Value {
+				load := &Background{name: "load x", questions: silent{}, values: func(from, to count) []record.Value {
 					return []record.Value{{Name: "work", Unit: "1/s", Value: float64(to.Bytes-from.Bytes) / to.since(from)}}
 				}}
 				load.counter.done, load.driver.done = make(chan struct{}), make(chan struct{})
 				if _, err := load.counter.stdout.Write([]byte(c.says)); err != nil {
 					t.Fatal(err)
 				}
-				s.Beside = []*Companion{load}
+				s.Background = []*Background{load}
 				r, err := Run(t.Context(), s)
 				if err != nil {
 					t.Fatal(err)
@@ -69,12 +69,12 @@ func TestCollect(t *testing.T) {
 func TestFragmentsOfALoad(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		s, _, _, _ := setup()
-		companion := &Companion{name: "x"}
+		companion := &Background{name: "x"}
 		if loaded {
 			companion.driver.done = make(chan struct{})
 		}
-		s.Beside = []*Companion{companion}
-		s.Plan.Expect = []plan.Expect{{In: "h1", NoFragments: true}}
+		s.Background = []*Background{companion}
+		s.Plan.Expect = []plan.Expect{{State: plan.State{In: "h1"}, Proof: plan.Proof{NoFragments: true}}}
 		x := &execution{}
 		x.readings.First.Nodes = map[string]sample.Counters{"h1": {"ip.FragCreates": 1}}
 		x.readings.Last.Nodes = map[string]sample.Counters{"h1": {"ip.FragCreates": 3}}

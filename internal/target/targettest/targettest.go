@@ -1,0 +1,242 @@
+// Package targettest is the contract of package target as tests. Every target runs
+// them. Only tests import it.
+package targettest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// A Subject is a site under test, which the tests close.
+type Subject struct {
+	Site *target.Site
+	Node string // the node to look at; it has sh(1)
+	// Lose breaks the connection to the node; nil where there is none.
+	Lose func()
+}
+
+// patience is more than anything here takes that is not stuck.
+const patience = 20 * time.Second
+
+// Run tests everything that package target promises. open is called for each test.
+func Run(t *testing.T, open func(*testing.T) Subject) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Subject)
+	}{
+		{"programs", programs}, {"program missing", missing}, {"environment", environment}, {"CPUs", cpus},
+		{"cancel", cancel}, {"what a program leaves", leaves}, {"files", files}, {"network", network},
+		{"host", host}, {"clock", clock}, {"mark", mark}, {"steps", steps}, {"states", states}, {"lost", lost},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := descriptors(t)
+			s := open(t)
+			defer func() { // also when the test skips
+				if err := s.Site.Close(); err != nil {
+					t.Errorf("close: %v", err)
+				}
+				// The other side of a connection takes a moment to close, too.
+				for deadline := time.Now().Add(patience); descriptors(t) > before; time.Sleep(time.Millisecond) {
+					if time.Now().After(deadline) {
+						t.Fatalf("%d descriptors are left, %d were open before", descriptors(t), before)
+					}
+				}
+			}()
+			c.test(t, s)
+		})
+	}
+}
+
+// descriptors counts those that are open, without the runtime's own.
+func descriptors(t *testing.T) (n int) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range links {
+		if to, err := os.Readlink(l); err == nil && !strings.HasPrefix(to, "anon_inode:[event") && !strings.HasPrefix(to, "anon_inode:[pidfd") {
+			n++
+		}
+	}
+	return n
+}
+
+func (s Subject) node() target.Node { return s.Site.Nodes[s.Node] }
+
+// sh runs a script and returns what it prints.
+func (s Subject) sh(t *testing.T, script string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", script}, Stdout: &out})
+	return out.String(), err
+}
+
+func files(t *testing.T, s Subject) {
+	want, err := s.sh(t, "cat /proc/sys/kernel/osrelease")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fs.ReadFile(s.node().FS(), "proc/sys/kernel/osrelease"); err != nil || string(got) != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	if _, err := fs.ReadFile(s.node().FS(), "proc/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that does not exist: %v", err)
+	}
+	if _, err := s.node().FS().Open("/proc/stat"); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("a path with a leading slash: %v", err)
+	}
+}
+
+// A program, a file and a reading are all of the node's own network.
+func network(t *testing.T, s Subject) {
+	const devices = "/proc/net/dev"
+	seen, err := s.sh(t, "cat "+devices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := fs.ReadFile(s.node().FS(), devices[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.node().Sample(t.Context(), sample.OfNetDev)
+	if err != nil || len(r.Missing) > 0 {
+		t.Fatal(err, r.Missing)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(seen), "\n")[2:] {
+		dev, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if _, ok := r.Counters["dev."+dev+".rx_bytes"]; !ok || !bytes.Contains(file, []byte(dev+":")) {
+			t.Errorf("%s is missing in the file %q or among the counters %v", dev, file, r.Counters)
+		}
+	}
+}
+
+func host(t *testing.T, s Subject) {
+	h := s.node().Host()
+	if h.ID == "" || len(s.Site.Hosts()) == 0 || s.Site.Hosts(s.Node)[0].ID != h.ID {
+		t.Errorf("host %q is not among those of the site", h.ID)
+	}
+	if f, err := h.Facts(t.Context()); err != nil || f.Kernel == "" || f.CPUs == 0 {
+		t.Errorf("facts %+v, %v", f, err)
+	}
+	if _, _, err := h.Tool(t.Context(), "no-such-tool"); err == nil || !strings.Contains(err.Error(), "no-such-tool") {
+		t.Errorf("a tool that nobody has: %v", err)
+	}
+	if path, _, err := h.Tool(t.Context(), "/bin/sh"); path != "/bin/sh" {
+		t.Errorf("the shell is %q, %v", path, err)
+	}
+	if stat, err := fs.ReadFile(h.FS, "proc/stat"); err != nil || !bytes.HasPrefix(stat, []byte("cpu ")) {
+		t.Errorf("%.20q, %v", stat, err)
+	}
+	if r, err := h.Sample(t.Context(), sample.OfStat, "no-such-source"); err != nil || len(r.Missing) != 1 || len(r.Counters) == 0 {
+		t.Errorf("%+v, %v: want counters, and one source missing", r, err)
+	}
+}
+
+// The clock of a host goes forward, about as fast as ours.
+func clock(t *testing.T, s Subject) {
+	h := s.node().Host()
+	from, err := h.Sample(t.Context(), sample.OfStat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if _, err := s.sh(t, "sleep 0.2"); err != nil {
+		t.Fatal(err)
+	}
+	ours := time.Since(begin)
+	to, err := h.Sample(t.Context(), sample.OfStat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs := to.At - from.At; theirs < ours*9/10 || theirs > time.Since(begin)+ours {
+		t.Errorf("%v on the host's clock while ours took %v", theirs, ours)
+	}
+}
+
+// A reading is taken where a mark passes, before its line is passed on, and at no
+// other line.
+func mark(t *testing.T, s Subject) {
+	h := s.node().Host()
+	before, err := h.Sample(t.Context(), sample.OfStat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []string
+	var taken []target.Reading
+	out := writer(func(b []byte) {
+		if b = bytes.TrimSpace(b); len(b) > 0 {
+			events = append(events, strings.Fields(string(b))...)
+		}
+	})
+	err = s.node().Run(t.Context(), target.Cmd{
+		Argv: []string{"sh", "-c", "echo a; echo begin; sleep 0.1; printf en; sleep 0.01; echo d; echo z"}, Stdout: out,
+		Mark: &target.Mark{Lines: []string{"begin", "end"}, Sources: []string{sample.OfStat}, Take: func(r target.Reading) {
+			taken, events = append(taken, r), append(events, "reading")
+		}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.ReplaceAll(strings.Join(events, " "), "en reading d", "reading end"); got != "a reading begin reading end z" {
+		t.Errorf("events: %s", got)
+	}
+	if len(taken) != 2 || taken[0].At < before.At || taken[1].At-taken[0].At < 100*time.Millisecond || len(taken[1].Counters) == 0 {
+		t.Errorf("readings %+v after %v", taken, before.At)
+	}
+}
+
+// Steps are applied in order, and the one that fails is named.
+func steps(t *testing.T, s Subject) {
+	if err := s.Site.Apply(t.Context(), nil); err != nil {
+		t.Errorf("nothing to do: %v", err)
+	}
+	err := s.Site.Apply(t.Context(), []plan.Step{{In: s.Node}, {In: s.Node, Set: &plan.Set{Dev: "no-such-device", MTU: 1400}}})
+	if err == nil || !strings.Contains(err.Error(), "step 1 of 2, in "+s.Node) {
+		t.Errorf("an empty step: %v", err)
+	}
+}
+
+func states(t *testing.T, s Subject) {
+	if err := s.Site.Verify(t.Context(), nil); err != nil {
+		t.Errorf("nothing to check: %v", err)
+	}
+	for _, state := range []plan.State{{In: s.Node, Dev: "no-such-device", MTU: 1400}, {In: "no-such-node", Dev: "lo", MTU: 1}} {
+		if err := s.Site.Verify(t.Context(), []plan.State{state}); err == nil {
+			t.Errorf("%+v holds", state)
+		}
+	}
+}
+
+// A connection that is lost ends everything that waits for it, and everything later,
+// with an error, soon.
+func lost(t *testing.T, s Subject) {
+	if s.Lose == nil {
+		return
+	}
+	begin := time.Now()
+	stdin, silent := io.Pipe()
+	defer silent.Close()
+	if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "echo ready; read never"}, Stdin: stdin, Stdout: hearing("ready", s.Lose)}); err == nil {
+		t.Error("a program ended well")
+	}
+	if _, err := fs.ReadFile(s.node().FS(), "proc/stat"); err == nil {
+		t.Error("a file was read")
+	}
+	if _, err := s.node().Host().Sample(t.Context(), sample.OfStat); err == nil {
+		t.Error("a reading was taken")
+	}
+	if took := time.Since(begin); took > patience {
+		t.Errorf("it took %v", took)
+	}
+}
