@@ -54,7 +54,7 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 			if c.Name() == "agent" {
 				err = engine.Agent(c.Context(), os.Stdin, os.Stdout, os.Stderr)
 			} else {
-				err = engine.Asked(c.Context(), append([]string{c.Name()}, as...), os.Stdin, os.Stdout)
+				err = engine.Main(c.Context(), append([]string{c.Name()}, as...), os.Stdin, os.Stdout)
 			}
 			switch {
 			case errors.Is(err, engine.ErrUsage):

@@ -77,7 +77,7 @@ func (h *host) says(t *testing.T, text string) string {
 func person(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := Main(t.Context(), args, &out)
+	err := Main(t.Context(), args, nil, &out)
 	return out.String(), err
 }
 

@@ -38,7 +38,9 @@
 package engine
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -63,14 +65,9 @@ const memoryLimit = 512 << 20
 
 // Main runs `weir engine args…` until it is done or ctx is cancelled, and then returns
 // the cause. Results and help go to stdout: with --json one object of package event per
-// line, the last a result or an error.
-func Main(ctx context.Context, args []string, stdout io.Writer) error {
-	return command(ctx, args, &events{w: stdout}, stdout)
-}
-
-// Asked is Main for commands that report what they have done so far for every line of
-// stdin: hog, which ends with stdin, and serve --count.
-func Asked(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+// line, the last a result or an error. Unless stdin is nil, hog (which ends with stdin)
+// and serve --count answer each of its lines with what they have done so far.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	return command(ctx, args, &events{w: stdout, questions: stdin}, stdout)
 }
 
@@ -102,7 +99,7 @@ func command(ctx context.Context, args []string, out *events, help io.Writer) er
 // parseFlags parses flags that stand anywhere among the positional arguments names,
 // which it returns in order. A name in brackets is optional; its value is "" if it is
 // missing.
-func parseFlags(fs *flag.FlagSet, args []string, help func(pos []string), names ...string) ([]string, error) {
+func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []string), names ...string) ([]string, error) {
 	fs.SetOutput(io.Discard) // errors are returned, not printed twice
 	fs.Usage = func() {}
 	see := "see weir engine " + fs.Name() + " --help"
@@ -128,5 +125,45 @@ func parseFlags(fs *flag.FlagSet, args []string, help func(pos []string), names 
 		}
 		pos = append(pos, "")
 	}
+	if json := fs.Lookup("json"); json != nil && json.Value.String() == "false" {
+		out.console = &console{w: out.w}
+	}
 	return pos, nil
+}
+
+// maxOrder is longer than any order, bytes.
+const maxOrder = 64 << 10
+
+// Agent is `weir engine agent`: an engine that stays, so that a measurement does not
+// wait for a process to start. Every line of stdin is an order: a JSON array with the
+// arguments of another command, such as ["run","udp-rr","10.64.2.1:5202"]. The agent
+// prints what that command prints, and exactly one result or error per order. It ends
+// with stdin.
+//
+// An agent expects open servers (admit.go) at literal addresses.
+func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	orders := bufio.NewScanner(stdin)
+	orders.Buffer(nil, maxOrder)
+	for orders.Scan() {
+		var args []string
+		err := json.Unmarshal(orders.Bytes(), &args)
+		if err != nil {
+			err = fmt.Errorf("%w: invalid order, want a JSON array of strings: %w", ErrUsage, err)
+		} else {
+			err = command(ctx, args, &events{w: stdout, order: true}, stderr)
+		}
+		if ctx.Err() != nil {
+			return err
+		}
+		// The command has printed every other error itself.
+		if errors.Is(err, ErrUsage) {
+			if err := (events{w: stdout}).print(event.Error{Event: event.KindError, Error: err.Error()}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := orders.Err(); err != nil {
+		return fmt.Errorf("engine: orders: %w", err)
+	}
+	return nil
 }

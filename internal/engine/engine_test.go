@@ -41,7 +41,7 @@ func serve(t testing.TB, addr string) (string, func()) {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := Main(ctx, []string{"serve", addr, "--open", "--json"}, w)
+		err := Main(ctx, []string{"serve", addr, "--open", "--json"}, nil, w)
 		w.CloseWithError(io.EOF)
 		done <- err
 	}()

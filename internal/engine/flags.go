@@ -29,10 +29,7 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 		return err
 	})
 	fs.IntVar(&c.DSCP, "dscp", 0, "DSCP of the packets of both ends, 0..63")
-	fs.Func("cpu", "run the client only on these CPUs, such as 0 or 0,2-3", func(s string) (err error) {
-		c.cpus, err = parseCPUs(s)
-		return err
-	})
+	cpuFlag(fs, &c.cpus, "run the client only on these CPUs")
 }
 
 // finishTransfer fills in what the command line leaves open.
@@ -50,6 +47,10 @@ func (c *config) finishTransfer() {
 	if unset && c.rate == 0 {
 		c.Nap = event.DefaultNap
 	}
+}
+
+func cpuFlag(fs *flag.FlagSet, cpus *[]int, usage string) {
+	fs.Func("cpu", usage+", such as 0 or 0,2-3", func(s string) (err error) { *cpus, err = parseCPUs(s); return err })
 }
 
 // maxCPU is the highest CPU number, that of unix.CPUSet.

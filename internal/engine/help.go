@@ -11,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-func jsonFlag(fs *flag.FlagSet, out *events) *bool {
-	return fs.Bool("json", out.order, "print machine-readable output: JSON lines")
+func jsonFlag(fs *flag.FlagSet, out *events) {
+	fs.Bool("json", out.order, "print machine-readable output: JSON lines")
 }
 
 // A group is a set of flags that help shows together; of names the workloads that they

@@ -30,7 +30,7 @@ func counting(t *testing.T, args ...string) (asked, string) {
 	answers, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- Asked(ctx, args, in, out)
+		done <- Main(ctx, args, in, out)
 		out.Close()
 	}()
 	t.Cleanup(func() { cancel(); questions.Close(); io.Copy(io.Discard, answers) })

@@ -41,7 +41,7 @@ func TestIdleWaitsForRuns(t *testing.T) {
 	said := make(chan error, 1)
 	go func() {
 		var out strings.Builder
-		said <- Main(t.Context(), []string{"run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms", "--interval", "0"}, &out)
+		said <- Main(t.Context(), []string{"run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms", "--interval", "0"}, nil, &out)
 	}()
 	h.says(t, "udp-rr begins: 200ms")
 	h.says(t, "udp-rr has ended after")
@@ -61,7 +61,7 @@ func TestOnce(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() {
-			done <- Main(t.Context(), append(short(fields[0], h.addr, fields[1:]...), "--token", testToken), io.Discard)
+			done <- Main(t.Context(), append(short(fields[0], h.addr, fields[1:]...), "--token", testToken), nil, io.Discard)
 		}()
 		h.ends(t, "one run has ended: done (--once)")
 		if err := <-done; err != nil {

@@ -174,7 +174,7 @@ func FuzzReadControl(f *testing.F) {
 		if _, s := readControl(aligned(b), whole); s < 1 || s > whole {
 			t.Errorf("segments of %d in %d bytes", s, whole)
 		}
-		if e, ok := extendedErr(aligned(b)); ok {
+		if e, _, ok := extendedErr(aligned(b)); ok {
 			if calls, _ := readNotice(e); calls < 0 || calls > 1<<32 {
 				t.Errorf("a notice of %d calls", calls)
 			}
