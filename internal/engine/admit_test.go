@@ -84,7 +84,7 @@ func person(t *testing.T, args ...string) (string, error) {
 func TestAdmission(t *testing.T) {
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
-		for _, workload := range Workloads() {
+		for _, workload := range wire.Workloads {
 			args := append(short(workload, h.addr), "--token", testToken)
 			if out, err := person(t, append(args, "--json")...); err != nil || strings.Count(out, "\n") != 3 {
 				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)

@@ -259,14 +259,6 @@ func (a *asker) tell() {
 	}
 }
 
-// watch lets a console watch the run.
-func (a *asker) watch(out events) {
-	if out.console != nil {
-		a.board = tally.NewBoard()
-		out.watch(a.board.Ask, transactions)
-	}
-}
-
 // result returns what both loops end with; split completes it once the server has sent
 // its stamps.
 func (a *asker) result(window int64) (r event.RR, err error) {

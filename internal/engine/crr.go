@@ -52,10 +52,7 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
-		if out.console != nil {
-			k.board = tally.NewBoard()
-			out.watch(k.board.Ask, transactions)
-		}
+		k.board = out.board()
 		err = <-sock.OnThread(func() error {
 			r, err = k.run(ctx, out)
 			return err

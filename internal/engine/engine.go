@@ -46,7 +46,6 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 )
@@ -96,41 +95,6 @@ func command(ctx context.Context, args []string, out *events, help io.Writer) er
 	return err
 }
 
-// parseFlags parses flags that stand anywhere among the positional arguments names,
-// which it returns in order. A name in brackets is optional; its value is "" if it is
-// missing.
-func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []string), names ...string) ([]string, error) {
-	fs.SetOutput(io.Discard) // errors are returned, not printed twice
-	fs.Usage = func() {}
-	see := "see weir engine " + fs.Name() + " --help"
-	var pos []string
-	for {
-		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-			help(pos)
-			return nil, err
-		} else if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w; %s", ErrUsage, fs.Name(), err, see)
-		}
-		if fs.NArg() == 0 {
-			break
-		}
-		if len(pos) == len(names) {
-			return nil, fmt.Errorf("%w: %s: unexpected argument %q; %s", ErrUsage, fs.Name(), fs.Arg(0), see)
-		}
-		pos, args = append(pos, fs.Arg(0)), fs.Args()[1:]
-	}
-	for len(pos) < len(names) {
-		if name := names[len(pos)]; !strings.HasPrefix(name, "[") {
-			return nil, fmt.Errorf("%w: %s: %s is missing; %s", ErrUsage, fs.Name(), name, see)
-		}
-		pos = append(pos, "")
-	}
-	if json := fs.Lookup("json"); json != nil && json.Value.String() == "false" {
-		out.console = &console{w: out.w}
-	}
-	return pos, nil
-}
-
 // maxOrder is longer than any order, bytes.
 const maxOrder = 64 << 10
 
@@ -166,4 +130,62 @@ func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 		return fmt.Errorf("engine: orders: %w", err)
 	}
 	return nil
+}
+
+// events reports a run: to programs as JSON lines, each in one write so that it is seen
+// the moment it happens; to people in words (console.go).
+type events struct {
+	w         io.Writer
+	questions io.Reader // lines to answer; nil: none
+	order     bool      // from an agent: servers are open, and addresses literal
+	console   *console  // nil: print JSON
+}
+
+func (e events) begin() error {
+	if e.console != nil {
+		e.console.begin()
+		return nil
+	}
+	return e.write(event.MarkBegin + "\n")
+}
+
+func (e events) end() error {
+	if e.console != nil {
+		e.console.end()
+		return nil
+	}
+	return e.write(event.MarkEnd + "\n")
+}
+
+func (e events) print(v any) error {
+	if e.console != nil {
+		return e.write(inWords(v))
+	}
+	line, err := event.Line(v)
+	if err != nil {
+		return fmt.Errorf("engine: output: %w", err)
+	}
+	return e.write(string(line))
+}
+
+func (e events) write(line string) error {
+	if _, err := io.WriteString(e.w, line); err != nil {
+		return fmt.Errorf("engine: output: %w", err)
+	}
+	return nil
+}
+
+// seconds converts nanoseconds.
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// answer prints what is returns for every question, until the questions end.
+func (e events) answer(is func() any) {
+	if e.questions == nil {
+		return
+	}
+	for lines := bufio.NewScanner(e.questions); lines.Scan(); {
+		if e.print(is()) != nil {
+			return // the reader is gone
+		}
+	}
 }

@@ -133,7 +133,7 @@ func TestRequestResponse(t *testing.T) {
 // in effect: twice what was asked for, as long as net.core.{r,w}mem_max allows it.
 func TestBuffers(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
-	for _, workload := range Workloads() {
+	for _, workload := range wire.Workloads {
 		var r struct{ SndBuf, RcvBuf int }
 		lines, err := run(t, short(workload, addr, "--sndbuf", "30000", "--rcvbuf", "40000")...)
 		if err != nil {
@@ -157,7 +157,7 @@ func TestManyClients(t *testing.T) {
 
 // A server that goes away is an error of the client, soon, whatever it was doing.
 func TestServerGone(t *testing.T) {
-	for _, named := range append(Workloads(), "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
+	for _, named := range append(wire.Workloads, "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
 		t.Run(named, func(t *testing.T) {
 			addr, stop := serve(t, loopbacks[0])
 			r, w := io.Pipe()
@@ -200,7 +200,7 @@ func TestServerGone(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	why := errors.New("enough")
-	for _, workload := range Workloads() {
+	for _, workload := range wire.Workloads {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r, w := io.Pipe()
 		done := make(chan error, 1)
@@ -220,7 +220,7 @@ func TestInterrupted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	addr, stop := serve(t, loopbacks[0])
 	stop() // now nobody listens there
-	for _, workload := range Workloads() {
+	for _, workload := range wire.Workloads {
 		lines, err := run(t, short(workload, addr, "--timeout", "50ms")...)
 		if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), addr) {
 			t.Errorf("%s: %v, want refused and the address", workload, err)

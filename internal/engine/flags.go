@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -11,6 +13,41 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
+
+// parseFlags parses flags that stand anywhere among the positional arguments names,
+// which it returns in order. A name in brackets is optional; its value is "" if it is
+// missing.
+func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []string), names ...string) ([]string, error) {
+	fs.SetOutput(io.Discard) // errors are returned, not printed twice
+	fs.Usage = func() {}
+	see := "see weir engine " + fs.Name() + " --help"
+	var pos []string
+	for {
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+			help(pos)
+			return nil, err
+		} else if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w; %s", ErrUsage, fs.Name(), err, see)
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		if len(pos) == len(names) {
+			return nil, fmt.Errorf("%w: %s: unexpected argument %q; %s", ErrUsage, fs.Name(), fs.Arg(0), see)
+		}
+		pos, args = append(pos, fs.Arg(0)), fs.Args()[1:]
+	}
+	for len(pos) < len(names) {
+		if name := names[len(pos)]; !strings.HasPrefix(name, "[") {
+			return nil, fmt.Errorf("%w: %s: %s is missing; %s", ErrUsage, fs.Name(), name, see)
+		}
+		pos = append(pos, "")
+	}
+	if f := fs.Lookup("json"); f != nil && f.Value.String() == "false" {
+		out.console = &console{w: out.w}
+	}
+	return pos, nil
+}
 
 // napUnset is a nap that is not on the command line.
 const napUnset = time.Duration(-1)

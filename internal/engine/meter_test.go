@@ -58,7 +58,7 @@ func (a asked) ask(t *testing.T) (c event.Count) {
 // A server that is asked tells what it delivered, whatever the workload.
 func TestMeter(t *testing.T) {
 	needFamily(t, loopbacks[0])
-	for _, workload := range Workloads() {
+	for _, workload := range wire.Workloads {
 		// A server of its own: it may read what is left of a stream when the client has ended.
 		a, line := counting(t, "serve", loopbacks[0], "--open", "--json", "--count")
 		var ready struct{ Address string }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -166,6 +165,3 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	}
 	return c, nil
 }
-
-// Workloads returns the names of the workloads, in order.
-func Workloads() []string { return slices.Clone(wire.Workloads) }

@@ -114,12 +114,11 @@ func (c serveConfig) ready(out events, at netip.AddrPort) error {
 func hosts(at netip.AddrPort) []string {
 	var hosts []string
 	add := func(a netip.Addr) {
-		switch {
-		case at.Port() != DefaultPort:
-			hosts = append(hosts, netip.AddrPortFrom(a, at.Port()).String())
-		default:
-			hosts = append(hosts, a.String())
+		host := a.String()
+		if at.Port() != DefaultPort {
+			host = netip.AddrPortFrom(a, at.Port()).String()
 		}
+		hosts = append(hosts, host)
 	}
 	if !at.Addr().IsUnspecified() {
 		add(at.Addr())

@@ -114,7 +114,7 @@ func TestSilentClients(t *testing.T) {
 	}
 	hello := helloOf(t, testConfig(t, h.addr))
 	shaken(t, h.addr, hello) // and never proves
-	for _, workload := range Workloads() {
+	for _, workload := range wire.Workloads {
 		if out, err := person(t, append(short(workload, h.addr), "--token", testToken)...); err != nil {
 			t.Errorf("%s: %v\n%s", workload, err, out)
 		}
