@@ -33,12 +33,12 @@ type Result struct {
 	Start   time.Time `json:"start"`
 	Elapsed float64   `json:"elapsed"` // seconds, of the whole trial
 
-	// Asked holds the level of every factor: "network", "probe", and what else
-	// the study varies or sets. Trials with equal Asked are one cell.
-	Asked map[string]string `json:"asked"`
-	// Found holds what the trial saw that was not asked for: tool versions,
-	// congestion control, path MTU. What differs inside a cell is reported.
-	Found map[string]string `json:"found,omitempty"`
+	// Config holds the level of every factor: "network", "probe", and whatever
+	// else the study varies or sets. Trials with equal Config form one cell.
+	Config map[string]string `json:"asked"`
+	// Observed holds what the trial saw and nobody configured: tool versions,
+	// congestion control, path MTU. A report names what differs inside a cell.
+	Observed map[string]string `json:"found,omitempty"`
 
 	// Values holds the numbers. The first one is what the probe is for, and
 	// what networks are compared by.

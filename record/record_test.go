@@ -20,9 +20,9 @@ func example() *record.Result {
 	return &record.Result{
 		Format: record.Format, Trial: "b001-host-tcp-stream", Block: 1, Status: record.OK,
 		Start: time.Date(2025, 3, 1, 12, 0, 0, 5, time.UTC), Elapsed: 0.25,
-		Asked:  map[string]string{"network": "host", "probe": "tcp-stream"},
-		Found:  map[string]string{"cc": "cubic <&>"},
-		Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: 9.41e9}, {Name: "rtt", Unit: "s", Value: 2e-5, Hist: "HISTFAAA"}},
+		Config:   map[string]string{"network": "host", "probe": "tcp-stream"},
+		Observed: map[string]string{"cc": "cubic <&>"},
+		Values:   []record.Value{{Name: "throughput", Unit: "bit/s", Value: 9.41e9}, {Name: "rtt", Unit: "s", Value: 2e-5, Hist: "HISTFAAA"}},
 	}
 }
 
@@ -229,7 +229,7 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, trial string, block int, status, reason string, start int64, elapsed float64, key, level, name, unit string, v float64, hist string) {
 		want := &record.Result{
 			Format: record.Format, Trial: trial, Block: block, Status: record.Status(status), Reason: reason,
-			Start: time.Unix(start%1e10, start%1e9).UTC(), Elapsed: elapsed, Asked: map[string]string{key: level},
+			Start: time.Unix(start%1e10, start%1e9).UTC(), Elapsed: elapsed, Config: map[string]string{key: level},
 			Values: []record.Value{{Name: name, Unit: unit, Value: v, Hist: hist}},
 		}
 		for _, s := range []string{trial, status, reason, key, level, name, unit, hist} {

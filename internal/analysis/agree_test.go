@@ -15,9 +15,9 @@ func trialsOf(probe, datagram string, value, factor float64) (rs []record.Result
 		for network, v := range map[string]float64{"host": value, "vxlan": value * factor} {
 			rs = append(rs, record.Result{
 				Trial: fmt.Sprintf("%d-%s-%s", block, network, probe), Block: block, Status: record.OK,
-				Asked:  map[string]string{"network": network, "probe": probe},
-				Found:  map[string]string{"datagram": datagram},
-				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v * (1 + 0.001*float64(block%5))}},
+				Config:   map[string]string{"network": network, "probe": probe},
+				Observed: map[string]string{"datagram": datagram},
+				Values:   []record.Value{{Name: "throughput", Unit: "bit/s", Value: v * (1 + 0.001*float64(block%5))}},
 			})
 		}
 	}
@@ -48,7 +48,7 @@ func TestAgreements(t *testing.T) {
 	}
 	for _, table := range a.Tables {
 		r, _ := table.Row("vxlan")
-		for _, camp := range a.Ratios[0].Camps {
+		for _, camp := range a.Ratios[0].Clusters {
 			if slices.Contains(camp.Probes, table.Probe) && !(r.Ratio.Contains(camp.Lo) && r.Ratio.Contains(camp.Hi)) {
 				t.Errorf("%s has %+v, which does not hold %v to %v", table.Probe, r.Ratio, camp.Lo, camp.Hi)
 			}
@@ -56,9 +56,9 @@ func TestAgreements(t *testing.T) {
 	}
 }
 
-func names(c Camps) string {
+func names(c Clusters) string {
 	var list [][]string
-	for _, camp := range c.Camps {
+	for _, camp := range c.Clusters {
 		list = append(list, camp.Probes)
 	}
 	return fmt.Sprint(list)
@@ -83,7 +83,7 @@ func TestAgreementsOfOneTool(t *testing.T) {
 		for i, tool := range tc.tools {
 			for _, r := range trialsOf(fmt.Sprint("probe", i), "1400", 100, 0.5) {
 				if tool != "" {
-					r.Found["tool"] = tool
+					r.Observed["tool"] = tool
 				}
 				rs = append(rs, r)
 			}

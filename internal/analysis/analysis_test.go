@@ -1,9 +1,9 @@
 package analysis
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,11 +17,11 @@ import (
 func result(block int, network, probe string, value float64, levels ...string) record.Result {
 	r := record.Result{
 		Trial: network + probe + strings.Join(levels, "") + string(rune('a'+block)), Block: block, Status: record.OK,
-		Asked:  map[string]string{Network: network, Probe: probe},
+		Config: map[string]string{Network: network, Probe: probe},
 		Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: value}},
 	}
 	for i := 0; i < len(levels); i += 2 {
-		r.Asked[levels[i]] = levels[i+1]
+		r.Config[levels[i]] = levels[i+1]
 	}
 	return r
 }
@@ -37,7 +37,7 @@ func drifting(blocks int) []record.Result {
 	return out
 }
 
-func row(t *testing.T, p Pivot, table int, network string) Row {
+func row(t *testing.T, p *Run, table int, network string) Row {
 	t.Helper()
 	for _, r := range p.Tables[table].Rows {
 		if r.Network == network {
@@ -70,7 +70,7 @@ func TestPathRatio(t *testing.T) {
 	for i := range results {
 		x := &results[i]
 		path := 1e-6 * float64(x.Block)
-		if x.Asked["network"] == "bridge" {
+		if x.Config["network"] == "bridge" {
 			path *= 7
 		}
 		x.Values = append(x.Values, record.Value{Name: "rtt.path", Unit: "s", Value: path},
@@ -96,7 +96,7 @@ func TestABlockWithoutAnOKPairIsNoPair(t *testing.T) {
 	rs := drifting(12)
 	rs[0].Status, rs[0].Reason = record.Invalid, "MTU"
 	rs[3].Status = record.Failed
-	rs = append(rs, record.Result{Trial: "z", Block: 13, Status: record.Skipped, Asked: map[string]string{Network: "bridge", Probe: "tcp-stream"}})
+	rs = append(rs, record.Result{Trial: "z", Block: 13, Status: record.Skipped, Config: map[string]string{Network: "bridge", Probe: "tcp-stream"}})
 	r := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge")
 	if r.Ratio.N != 10 || r.OK != 11 || r.Invalid != 1 || r.Skipped != 1 || r.Trials() != 13 || len(r.Points) != 13 {
 		t.Errorf("pairs %d, ok %d, invalid %d, skipped %d, points %d", r.Ratio.N, r.OK, r.Invalid, r.Skipped, len(r.Points))
@@ -143,8 +143,8 @@ func TestTables(t *testing.T) {
 	if want := "tcp-stream ,udp-stream 64,udp-stream 1400,udp-stream 9k,ping ,zz-tool "; strings.Join(got, ",") != want {
 		t.Errorf("tables %s, want %s", strings.Join(got, ","), want)
 	}
-	if p.Tables[3].Asked["mtu"] != "1500" || !slices.Equal(p.Networks, []string{"host", "n9", "n10"}) {
-		t.Errorf("asked %v, networks %v", p.Tables[3].Asked, p.Networks)
+	if p.Tables[3].Config["mtu"] != "1500" || !slices.Equal(p.Networks, []string{"host", "n9", "n10"}) {
+		t.Errorf("asked %v, networks %v", p.Tables[3].Config, p.Networks)
 	}
 	p = New(rs, Options{Baseline: "host", Networks: []string{"n10"}, Probes: []string{"zz-tool"}})
 	if p.Tables[0].Probe != "zz-tool" || !slices.Equal(p.Networks, []string{"host", "n10", "n9"}) {
@@ -152,54 +152,30 @@ func TestTables(t *testing.T) {
 	}
 }
 
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func TestOrderDoesNotMatter(t *testing.T) {
 	rs := append(drifting(12), result(1, "x", "udp-rr", 3), result(2, "x", "udp-rr", 4))
 	a := New(rs, Options{Baseline: "host"})
 	slices.Reverse(rs)
-	if b := New(rs, Options{Baseline: "host"}); !reflect.DeepEqual(a, b) {
-		t.Error("results in another order give another pivot")
-	}
-}
-
-// Numbers of an emulated machine are never shown without saying so, and first.
-func TestEmulated(t *testing.T) {
-	rs := drifting(12)
-	for i, g := range []string{"qemu-tcg", "qemu-tcg", "qemu-kvm"} {
-		rs[i].Found = map[string]string{"guest": g}
-	}
-	p := New(rs, Options{})
-	if len(p.Warnings) < 2 || !strings.HasPrefix(p.Warnings[0], "2 of 24 trials ran in an emulated machine") {
-		t.Errorf("warnings %q", p.Warnings)
-	}
-}
-
-func TestWarnings(t *testing.T) {
-	for _, c := range []struct {
-		name, want string
-		rs         []record.Result
-		baseline   string
-	}{
-		{"nothing", "no trials", nil, "host"},
-		{"no name", "no baseline is named", drifting(2), ""},
-		{"absent", `no trial of the baseline "hots"`, drifting(2), "hots"},
-		{"alone", "is the only network", []record.Result{result(1, "host", "ping", 1)}, "host"},
-		{"few", "need at least 6 blocks", drifting(1), "host"},
-	} {
-		p := New(c.rs, Options{Baseline: c.baseline})
-		if !strings.Contains(strings.Join(p.Warnings, "\n"), c.want) {
-			t.Errorf("%s: %q, want %q", c.name, p.Warnings, c.want)
-		}
-	}
-	if p := New(drifting(12), Options{Baseline: "host"}); p.Warnings != nil {
-		t.Errorf("a sound run warns: %q", p.Warnings)
+	if b := New(rs, Options{Baseline: "host"}); !bytes.Equal(encoded(t, a), encoded(t, b)) {
+		t.Error("results in another order give another run")
 	}
 }
 
 func TestOutlierIsNamed(t *testing.T) {
 	rs := drifting(12)
 	rs[9].Values[0].Value *= 0.3 // host, block 5
-	if w := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge").Warnings; len(w) != 1 || !strings.Contains(w[0], "block 5") {
-		t.Errorf("warnings %q", w)
+	r := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge")
+	if len(r.Far) != 1 || r.Far[0].Block != 5 || math.Abs(r.Far[0].Ratio-r.Ratio.Center/0.3) > 0.1 || r.Shared != 12 {
+		t.Errorf("far %v of %d", r.Far, r.Shared)
 	}
 }
 
@@ -237,8 +213,8 @@ func TestPercentilesAreMerged(t *testing.T) {
 	if v, ok := r.Percentile(0.999); ok {
 		t.Errorf("p99.9 of 1000 responses is %v: one response is not a percentile", v)
 	}
-	if !slices.Contains(r.Warnings, "the histograms of 1 trials cannot be read") {
-		t.Errorf("warnings %q", r.Warnings)
+	if r.Unreadable != 1 || r.TooLong != 0 {
+		t.Errorf("%d histograms are unreadable, %d times too long", r.Unreadable, r.TooLong)
 	}
 }
 
@@ -266,16 +242,16 @@ func TestCost(t *testing.T) {
 	}
 }
 
-func TestFoundNumbers(t *testing.T) {
+func TestWire(t *testing.T) {
 	for s, want := range map[string]float64{"9.4e9": 9.4e9, "": 0, "NaN": 0, "Inf": 0, "fast": 0} {
-		if got := (Row{Found: map[string]string{"ceiling": s}}).Ceiling(); got != want {
+		if got := wire(map[string]string{"ceiling": s}).Ceiling; got != want {
 			t.Errorf("ceiling %q is %v, want %v", s, got, want)
 		}
 	}
 }
 
 func TestCompare(t *testing.T) {
-	rs := func(factor float64, unit string) Pivot {
+	rs := func(factor float64, unit string) *Run {
 		var out []record.Result
 		for b := 1; b <= 12; b++ {
 			r := result(b, "host", "x", factor*(1+0.002*float64(b)))
@@ -322,7 +298,7 @@ func FuzzNew(f *testing.F) {
 			return
 		}
 		other := r
-		other.Asked = map[string]string{Network: baseline, Probe: r.Asked[Probe]}
+		other.Config = map[string]string{Network: baseline, Probe: r.Config[Probe]}
 		p := New([]record.Result{r, other, r}, Options{Baseline: baseline})
 		p.Sweeps()
 		if _, err := json.Marshal(p); err != nil { // refuses NaN and Inf

@@ -20,7 +20,7 @@ func onLine(block int, network, probe string, from, to int, values ...record.Val
 	}
 	pair := fmt.Sprintf("pod%d-pod%d", from, to)
 	return record.Result{Trial: fmt.Sprint(block, network, probe, pair), Block: block, Status: record.OK, Values: values,
-		Asked: map[string]string{"network": network, "probe": probe, "ends": pair}, Found: map[string]string{"path.hosts": hosts[1:]}}
+		Config: map[string]string{"network": network, "probe": probe, "ends": pair}, Observed: map[string]string{"path.hosts": hosts[1:]}}
 }
 
 // times is a response time with its histogram, of which the mean is known.
@@ -112,31 +112,31 @@ func TestNoChain(t *testing.T) {
 	}
 	for name, edit := range map[string]func(*record.Result){
 		"a segment was not measured": func(r *record.Result) {
-			if r.Asked["ends"] == "pod2-pod3" {
+			if r.Config["ends"] == "pod2-pod3" {
 				r.Status = record.Failed
 			}
 		},
 		"a segment is another network's": func(r *record.Result) {
-			if r.Asked["ends"] == "pod2-pod3" {
-				r.Asked["network"] = "m"
+			if r.Config["ends"] == "pod2-pod3" {
+				r.Config["network"] = "m"
 			}
 		},
 		"a segment is between hosts": func(r *record.Result) {
-			if r.Asked["ends"] == "pod2-pod3" {
-				r.Asked["ends"] = "host2-host3"
+			if r.Config["ends"] == "pod2-pod3" {
+				r.Config["ends"] = "host2-host3"
 			}
 		},
 		"another level": func(r *record.Result) {
-			if r.Asked["size"] = "64"; r.Asked["ends"] == "pod2-pod3" {
-				r.Asked["size"] = "1400"
+			if r.Config["size"] = "64"; r.Config["ends"] == "pod2-pod3" {
+				r.Config["size"] = "1400"
 			}
 		},
-		"no line": func(r *record.Result) { delete(r.Found, "path.hosts") },
+		"no line": func(r *record.Result) { delete(r.Observed, "path.hosts") },
 	} {
 		var edited []record.Result
 		for _, r := range rs {
 			x := onLine(r.Block, "n", "ping", 1, 2)
-			x.Asked["ends"], x.Found["path.hosts"], x.Trial, x.Values = r.Asked["ends"], r.Found["path.hosts"], r.Trial, r.Values
+			x.Config["ends"], x.Observed["path.hosts"], x.Trial, x.Values = r.Config["ends"], r.Observed["path.hosts"], r.Trial, r.Values
 			edit(&x)
 			edited = append(edited, x)
 		}
@@ -149,7 +149,7 @@ func TestNoChain(t *testing.T) {
 		t.Fatalf("%+v", p.Chains)
 	}
 	for i := range rs {
-		if rs[i].Block <= 3 && rs[i].Asked["ends"] == "pod2-pod3" {
+		if rs[i].Block <= 3 && rs[i].Config["ends"] == "pod2-pod3" {
 			rs[i].Status = record.Disturbed
 		}
 	}

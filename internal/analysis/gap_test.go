@@ -31,13 +31,13 @@ func ways(network string, pass, packet float64, blocks int) (rs []record.Result)
 		speed := 1 + 0.3*math.Sin(float64(block)) // of the machine, the same for all cells of a block
 		for _, c := range cells {
 			r := result(block+1, network, c.probe, 8*datagram*speed/(packet+c.more+pass/c.together), "offload", c.offload)
-			r.Found = map[string]string{"tool": "weir engine", "send": c.send, "recv": c.recv}
+			r.Observed = map[string]string{"tool": "weir engine", "send": c.send, "recv": c.recv}
 			size := c.together*datagram + header
 			if c.probe == "t" {
-				r.Found["mss"], r.Found["streams"] = "1448", "1"
+				r.Observed["mss"], r.Observed["streams"] = "1448", "1"
 				size = c.together*1448 + header + 24
 			} else {
-				r.Found["datagram"] = "1398"
+				r.Observed["datagram"] = "1398"
 			}
 			r.Values = append(r.Values, record.Value{Name: "packet.size.path", Unit: "byte", Value: size},
 				record.Value{Name: "packet.size", Unit: "byte", Value: 9}, // what the path says comes first
@@ -73,8 +73,8 @@ func TestGap(t *testing.T) {
 			t.Errorf("%s: %+v", g.Network, g)
 		}
 		times := []float64{packet + 2e-6 + pass, packet + 1.9e-6 + pass, packet + 0.5e-6 + pass/46, packet + pass/46, packet + pass/30}
-		for n, w := range g.Ways {
-			if w.Kind != wayOrder[n] {
+		for n, w := range g.Modes {
+			if w.Kind != modeOrder[n] {
 				t.Errorf("way %d is %s", n, w.Kind)
 			}
 			near(w.Kind+" together", w.Together, []float64{1, 1, 46, 46, 30}[n])
@@ -123,12 +123,12 @@ func meanSpeed(blocks int) float64 {
 // What was not measured is left out, and what cannot be compared is not.
 func TestGapNeeds(t *testing.T) {
 	without := func(probes string) func(*record.Result) bool {
-		return func(r *record.Result) bool { return strings.Contains(probes, r.Asked["probe"]) }
+		return func(r *record.Result) bool { return strings.Contains(probes, r.Config["probe"]) }
 	}
 	found := func(probe, key, value string) func(*record.Result) bool {
 		return func(r *record.Result) bool {
-			if r.Asked["probe"] == probe {
-				r.Found[key] = value
+			if r.Config["probe"] == probe {
+				r.Observed[key] = value
 			}
 			return false
 		}
@@ -146,14 +146,14 @@ func TestGapNeeds(t *testing.T) {
 		{"no way between", without("bcd"), "", 0},
 		{"no TCP", without("t"), "", 0},
 		{"no single sends", without("a"), "", 0},
-		{"nothing without offload", func(r *record.Result) bool { return r.Asked["offload"] == "off" }, "single mmsg gso gso-gro tcp", 2},
-		{"nothing with offload", func(r *record.Result) bool { return r.Asked["offload"] == "on" }, "", 0},
+		{"nothing without offload", func(r *record.Result) bool { return r.Config["offload"] == "off" }, "single mmsg gso gso-gro tcp", 2},
+		{"nothing with offload", func(r *record.Result) bool { return r.Config["offload"] == "on" }, "", 0},
 		{"offload is no factor", func(r *record.Result) bool {
-			drop := r.Asked["offload"] == "off"
-			delete(r.Asked, "offload")
+			drop := r.Config["offload"] == "off"
+			delete(r.Config, "offload")
 			return drop
 		}, "single mmsg gso gso-gro tcp", 2},
-		{"other tools", func(r *record.Result) bool { r.Found["tool"] = "iperf3"; return false }, "", 0},
+		{"other tools", func(r *record.Result) bool { r.Observed["tool"] = "iperf3"; return false }, "", 0},
 		{"jumbo TCP", found("t", "mss", "8948"), "", 0},
 		{"many streams", found("t", "streams", "2"), "", 0},
 		{"TCP that does not copy", found("t", "recv", "discard"), "", 0},
@@ -161,8 +161,8 @@ func TestGapNeeds(t *testing.T) {
 		{"paced UDP", found("a", "rate", "1000000"), "", 0},
 		{"GSO of other datagrams", found("c", "datagram", "100"), "single mmsg gso-gro tcp", 4},
 		{"another factor that varies", func(r *record.Result) bool {
-			if r.Asked["probe"] == "t" {
-				r.Asked["mtu"] = "9000"
+			if r.Config["probe"] == "t" {
+				r.Config["mtu"] = "9000"
 			}
 			return false
 		}, "", 0},
@@ -176,7 +176,7 @@ func TestGapNeeds(t *testing.T) {
 		got, n := "", 0
 		for _, g := range gaps(t, rs) {
 			var kinds []string
-			for _, w := range g.Ways {
+			for _, w := range g.Modes {
 				kinds = append(kinds, w.Kind)
 			}
 			got, n = strings.Join(kinds, " "), len(g.Checks)
@@ -192,7 +192,7 @@ func TestGapsByLevel(t *testing.T) {
 	var rs []record.Result
 	for _, nic := range []string{"full", "none"} {
 		for _, r := range ways("host", 1e-6, 2e-7, 12) {
-			r.Trial, r.Asked["nic"] = r.Trial+nic, nic
+			r.Trial, r.Config["nic"] = r.Trial+nic, nic
 			rs = append(rs, r)
 		}
 	}
@@ -208,17 +208,17 @@ func TestGapBlocks(t *testing.T) {
 	spoil := func(probe string, status record.Status, blocks ...int) []record.Result {
 		out := slices.Clone(rs)
 		for i := range out {
-			if out[i].Asked["probe"] == probe && out[i].Asked["offload"] == "on" && slices.Contains(blocks, out[i].Block) {
+			if out[i].Config["probe"] == probe && out[i].Config["offload"] == "on" && slices.Contains(blocks, out[i].Block) {
 				out[i].Status = status
 			}
 		}
 		return out
 	}
-	if g := gaps(t, spoil("b", record.Failed, 3, 5))[0]; g.Blocks != 10 || g.Total.N != 10 || g.Ways[3].Step.N != 10 {
+	if g := gaps(t, spoil("b", record.Failed, 3, 5))[0]; g.Blocks != 10 || g.Total.N != 10 || g.Modes[3].Step.N != 10 {
 		t.Errorf("%d blocks, total of %d: want 10", g.Blocks, g.Total.N)
 	}
 	g := gaps(t, spoil("b", record.Disturbed, 1, 2, 3, 4, 5))[0]
-	if g.Refused == "" || g.Total.N != 0 || g.Ways[0].Rate.N == 0 || g.Checks[0].Ratio.N != 12 {
+	if g.Refused == "" || g.Total.N != 0 || g.Modes[0].Rate.N == 0 || g.Checks[0].Ratio.N != 12 {
 		t.Errorf("refused %q, total %+v; the checks have nothing to do with it: %+v", g.Refused, g.Total, g.Checks)
 	}
 }

@@ -11,17 +11,17 @@ import (
 func TestResidue(t *testing.T) {
 	rs := drifting(4)
 	for i := range rs {
-		rs[i].Found = map[string]string{"kernel": "6.12", "path.mtu": "1500", "gro": "on", "tool": "a", "swapped": strconv.FormatBool(i%2 == 0)}
-		if rs[i].Asked[Network] == "bridge" {
-			rs[i].Found["path.mtu"], rs[i].Found["tool"] = "1450", "b"
-			rs[i].Found["docker.version"] = "28.2.2" // of a component that only this network has
+		rs[i].Observed = map[string]string{"kernel": "6.12", "path.mtu": "1500", "gro": "on", "tool": "a", "swapped": strconv.FormatBool(i%2 == 0)}
+		if rs[i].Config[Network] == "bridge" {
+			rs[i].Observed["path.mtu"], rs[i].Observed["tool"] = "1450", "b"
+			rs[i].Observed["docker.version"] = "28.2.2" // of a component that only this network has
 		}
 	}
-	rs[2].Found["gro"] = "off"
+	rs[2].Observed["gro"] = "off"
 	udp := result(1, "host", "udp-rr", 1)
-	udp.Found = map[string]string{"kernel": "6.12", "gro": "on", "tool": "a"}
+	udp.Observed = map[string]string{"kernel": "6.12", "gro": "on", "tool": "a"}
 	broken := result(1, "host", "udp-rr", 1)
-	broken.Status, broken.Found = record.Failed, map[string]string{"kernel": "5.15"}
+	broken.Status, broken.Observed = record.Failed, map[string]string{"kernel": "5.15"}
 	p := New(append(rs, udp, broken), Options{Baseline: "host"})
 	var got []string
 	for _, d := range p.Residue {

@@ -36,11 +36,11 @@ func TestCapacityOfALink(t *testing.T) {
 				t.Errorf("%s found more than there is", r.Trial)
 			}
 		default:
-			ceiling, err := strconv.ParseFloat(r.Found["ceiling"], 64)
-			if err != nil || r.Values[0].Name != "capacity" || r.Found["capacity"] != "PDR 0.5%" || r.Found["limit"] == "" {
-				t.Errorf("%s: %+v, %v, %v", r.Trial, r.Values[0], r.Found, err)
+			ceiling, err := strconv.ParseFloat(r.Observed["ceiling"], 64)
+			if err != nil || r.Values[0].Name != "capacity" || r.Observed["capacity"] != "PDR 0.5%" || r.Observed["limit"] == "" {
+				t.Errorf("%s: %+v, %v, %v", r.Trial, r.Values[0], r.Observed, err)
 			}
-			network := r.Asked["network"]
+			network := r.Config["network"]
 			best[network] = max(best[network], r.Values[0].Value/ceiling)
 		}
 		if min(best["host"], best["vxlan-overlay"]) > enough {

@@ -97,7 +97,7 @@ func TestNetworkThatCannotBeBuilt(t *testing.T) {
 					t.Errorf("%v, want %v", counts(rs), want)
 				}
 				for _, r := range rs {
-					if bad := r.Asked["network"] == "b"; bad != (r.Status == record.Skipped) || bad && !strings.Contains(r.Reason, refused.Error()) {
+					if bad := r.Config["network"] == "b"; bad != (r.Status == record.Skipped) || bad && !strings.Contains(r.Reason, refused.Error()) {
 						t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
 					}
 				}
@@ -147,7 +147,7 @@ func TestMissingTool(t *testing.T) {
 		}
 		for _, r := range rs {
 			want, reason := record.Skipped, map[string]string{
-				"iperf3": "iperf3: not found: install the package iperf3", "odd": "no-such-program"}[r.Asked["probe"]]
+				"iperf3": "iperf3: not found: install the package iperf3", "odd": "no-such-program"}[r.Config["probe"]]
 			if reason == "" {
 				want = record.OK
 			}
@@ -259,7 +259,7 @@ func TestConditionThatNeedsAnotherNetwork(t *testing.T) {
 			t.Fatalf("%d results, %v", len(rs), err)
 		}
 		for _, r := range rs {
-			skipped := r.Asked["network"] == "b" && r.Asked["mtu"] == "9000"
+			skipped := r.Config["network"] == "b" && r.Config["mtu"] == "9000"
 			if skipped != (r.Status == record.Skipped) || skipped != strings.Contains(r.Reason, plan.ErrRebuild.Error()) {
 				t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
 			}

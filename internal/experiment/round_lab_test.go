@@ -32,7 +32,7 @@ func TestAllPairsInTheLab(t *testing.T) {
 	w := &watch{atClientsStart: func() { most = max(most, engines(t)) }}
 	dir := filepath.Join(t.TempDir(), "out")
 	rs, err := Run(t.Context(), Config{
-		Study: s, Dir: results(t, dir), Open: w.open,
+		Study: s, Dir: results(t, dir), Target: w,
 		Networks: map[string]Network{"vxlan-overlay": on(t, &network.VXLANOverlay{VNI: 1, Port: 4789}, topo.Spec{Hosts: 4})},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
 	})
@@ -48,14 +48,14 @@ func TestAllPairsInTheLab(t *testing.T) {
 	}
 	directions := map[string]int{}
 	for _, r := range rs {
-		client, server, _ := strings.Cut(r.Asked["pair"], "-")
+		client, server, _ := strings.Cut(r.Config["pair"], "-")
 		if s.Swapped(r.Block) {
 			client, server = server, client
 		}
-		mtu, _ := strconv.Atoi(r.Asked["mtu"])
-		if r.Status != record.OK || r.Found["client"] != "pod "+client+"p1" || r.Found["server"] != "pod "+server+"p1" ||
-			r.Found["path.mtu"] != strconv.Itoa(mtu-50) || r.Found["cost"] != "not measured: 2 pairs at once" {
-			t.Errorf("%s is %s: %s, %v", r.Trial, r.Status, r.Reason, r.Found)
+		mtu, _ := strconv.Atoi(r.Config["mtu"])
+		if r.Status != record.OK || r.Observed["client"] != "pod "+client+"p1" || r.Observed["server"] != "pod "+server+"p1" ||
+			r.Observed["path.mtu"] != strconv.Itoa(mtu-50) || r.Observed["cost"] != "not measured: 2 pairs at once" {
+			t.Errorf("%s is %s: %s, %v", r.Trial, r.Status, r.Reason, r.Observed)
 		}
 		if _, ok := r.Get("cpu.per.transaction"); ok {
 			t.Errorf("%s has a cost of its own", r.Trial)

@@ -62,23 +62,23 @@ func TestAllPairs(t *testing.T) {
 				seen := map[string]bool{}
 				for _, r := range rs {
 					rounds[r.Start] = append(rounds[r.Start], r)
-					client, server, _ := strings.Cut(r.Asked["pair"], "-")
+					client, server, _ := strings.Cut(r.Config["pair"], "-")
 					if s.Swapped(r.Block) {
 						client, server = server, client
 					}
-					what := r.Asked["network"] + r.Asked["pair"] + string(rune('0'+r.Block))
-					if r.Status != record.OK || r.Found["client"] != "host "+client || r.Found["server"] != "host "+server || seen[what] {
-						t.Errorf("%s is %s: %s, %v, or there twice", r.Trial, r.Status, r.Reason, r.Found)
+					what := r.Config["network"] + r.Config["pair"] + string(rune('0'+r.Block))
+					if r.Status != record.OK || r.Observed["client"] != "host "+client || r.Observed["server"] != "host "+server || seen[what] {
+						t.Errorf("%s is %s: %s, %v, or there twice", r.Trial, r.Status, r.Reason, r.Observed)
 					}
 					seen[what] = true
-					if shared := r.Found["cost"] != ""; shared != (c.atOnce > 1) || r.Elapsed < 1 || r.Elapsed > 1.5 {
-						t.Errorf("%s took %v s, cost %q", r.Trial, r.Elapsed, r.Found["cost"])
+					if shared := r.Observed["cost"] != ""; shared != (c.atOnce > 1) || r.Elapsed < 1 || r.Elapsed > 1.5 {
+						t.Errorf("%s took %v s, cost %q", r.Trial, r.Elapsed, r.Observed["cost"])
 					}
 				}
 				for at, round := range rounds {
 					var hosts []string
 					for _, r := range round {
-						hosts = append(hosts, strings.Split(r.Asked["pair"], "-")...)
+						hosts = append(hosts, strings.Split(r.Config["pair"], "-")...)
 					}
 					slices.Sort(hosts)
 					if len(round) != c.atOnce || len(slices.Compact(slices.Clone(hosts))) != len(hosts) {
@@ -128,8 +128,8 @@ func TestResumeRound(t *testing.T) {
 			ran += site.trials
 		}
 		last := again[len(again)-1]
-		if ran != 2 || last.Found["cost"] != "not measured: 2 pairs at once" {
-			t.Errorf("%d trials ran, and %s was measured as %v", ran, last.Trial, last.Found)
+		if ran != 2 || last.Observed["cost"] != "not measured: 2 pairs at once" {
+			t.Errorf("%d trials ran, and %s was measured as %v", ran, last.Trial, last.Observed)
 		}
 		if b, err := os.ReadFile(kept); err != nil || string(b) != "as it was" {
 			t.Errorf("raw output of a recorded trial is now %q, %v", b, err)
@@ -197,10 +197,10 @@ func TestPairsWithoutEnds(t *testing.T) {
 		}
 		for _, r := range rs {
 			want := record.OK
-			if r.Asked["network"] == "b" && strings.Contains(r.Asked["pair"], "h4") {
+			if r.Config["network"] == "b" && strings.Contains(r.Config["pair"], "h4") {
 				want = record.Skipped
 			}
-			if r.Status != want || want == record.Skipped && !strings.Contains(r.Reason, "none on h4 is called pod") {
+			if r.Status != want || want == record.Skipped && !strings.Contains(r.Reason, "no end on h4 is labelled pod") {
 				t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
 			}
 		}

@@ -19,7 +19,7 @@ func toolRun(blocks int) Run {
 		for probe, v := range map[string][2]float64{"tcp-stream": {20e9, 10e9}, "iperf3-tcp": {20.01e9, 10.01e9}, "qperf-tcp": {12e9, 10e9}} {
 			for i, n := range r.Networks {
 				r.Results = append(r.Results, record.Result{Trial: fmt.Sprint(b, n, probe), Block: b, Status: record.OK,
-					Asked:  map[string]string{"network": n, "probe": probe},
+					Config: map[string]string{"network": n, "probe": probe},
 					Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: v[i] * (1 + 0.01*float64(i*(b*7%5)))}}})
 			}
 		}

@@ -30,8 +30,8 @@ func chainRun(t *testing.T) Run {
 						v *= 4
 					}
 					x := record.Result{Trial: fmt.Sprintf("%03d-%s-%s-%d-%d", block, network, probe, way[0], way[1]), Block: block, Status: record.OK,
-						Asked: map[string]string{"network": network, "probe": probe, "ends": fmt.Sprintf("pod%d-pod%d", way[0], way[1])},
-						Found: map[string]string{"path.hosts": strings.Join(hosts, " ")}}
+						Config:   map[string]string{"network": network, "probe": probe, "ends": fmt.Sprintf("pod%d-pod%d", way[0], way[1])},
+						Observed: map[string]string{"path.hosts": strings.Join(hosts, " ")}}
 					switch probe {
 					case "udp-rr":
 						h := hdrhistogram.New(1, int64(60e9), 3)

@@ -17,11 +17,11 @@ func TestClientSweeps(t *testing.T) {
 	r.Results = nil
 	for _, n := range []int{1, 4, 9} {
 		for _, x := range all {
-			x.Asked = maps.Clone(x.Asked)
-			x.Asked["clients"] = strconv.Itoa(n)
+			x.Config = maps.Clone(x.Config)
+			x.Config["clients"] = strconv.Itoa(n)
 			if x.Status == record.OK {
 				x.Values = append(slices.Clip(x.Values), record.Value{Name: "clients.delivered", Unit: x.Values[0].Unit, Value: float64(n) * 1e6})
-				if x.Asked["probe"] == "udp-rr" {
+				if x.Config["probe"] == "udp-rr" {
 					x.Values[len(x.Values)-1].Unit = "1/s"
 				}
 			}

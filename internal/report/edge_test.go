@@ -30,19 +30,19 @@ var edges = []struct {
 		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Block > 1 })
 	}, "need at least 9 blocks"},
 	{"no baseline in the results", func(r *Run) {
-		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Asked["network"] == "host" })
+		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Config["network"] == "host" })
 	}, `no trial of the baseline "host"`},
-	{"no baseline named", func(r *Run) { r.Baseline = "" }, "no baseline is named"},
+	{"no baseline named", func(r *Run) { r.Baseline = "" }, "names no baseline"},
 	{"only the baseline", func(r *Run) {
-		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Asked["network"] != "host" })
+		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Config["network"] != "host" })
 	}, `"host" is the only network`},
 	{"one machine", func(*Run) {}, "not network throughput"},
 	{"twelve networks", func(r *Run) {
 		for _, x := range slices.Clone(r.Results) {
 			for i := 1; i <= 9; i++ {
-				if x.Asked["network"] == "bridge" {
+				if x.Config["network"] == "bridge" {
 					y := x
-					y.Trial, y.Asked = fmt.Sprintf("%s-%d", x.Trial, i), map[string]string{"network": fmt.Sprintf("n%d", i), "probe": x.Asked["probe"]}
+					y.Trial, y.Config = fmt.Sprintf("%s-%d", x.Trial, i), map[string]string{"network": fmt.Sprintf("n%d", i), "probe": x.Config["probe"]}
 					r.Results = append(r.Results, y)
 				}
 			}
@@ -56,7 +56,7 @@ var edges = []struct {
 	}, "CPU taken load ok"},
 	{"clients", func(r *Run) {
 		for i, x := range r.Results {
-			if unit := map[string]string{"tcp-stream": "bit/s", "udp-stream": "bit/s", "udp-rate": "packet/s", "udp-rr": "1/s"}[x.Asked["probe"]]; len(x.Values) > 0 {
+			if unit := map[string]string{"tcp-stream": "bit/s", "udp-stream": "bit/s", "udp-rate": "packet/s", "udp-rr": "1/s"}[x.Config["probe"]]; len(x.Values) > 0 {
 				r.Results[i].Values = append(slices.Clip(x.Values), record.Value{Name: "clients.delivered", Unit: unit, Value: 2.5e9},
 					record.Value{Name: "clients.least", Unit: "1", Value: 0.08}, record.Value{Name: "clients.most", Unit: "1", Value: 0.13})
 			}
@@ -65,33 +65,32 @@ var edges = []struct {
 	{"all pairs", func(r *Run) {
 		for _, x := range r.Results {
 			y := x
-			x.Asked["pair"] = "h1-h2"
-			y.Trial, y.Asked = x.Trial+"-2", map[string]string{"network": x.Asked["network"], "probe": x.Asked["probe"], "pair": "h3-h4"}
+			x.Config["pair"] = "h1-h2"
+			y.Trial, y.Config = x.Trial+"-2", map[string]string{"network": x.Config["network"], "probe": x.Config["probe"], "pair": "h3-h4"}
 			r.Results = append(r.Results, y)
 		}
-		r.Results[0].Found = map[string]string{"cost": "not measured: 2 pairs at once"}
+		r.Results[0].Observed = map[string]string{"cost": "not measured: 2 pairs at once"}
 	}, "absolute figures are of a shared machine"},
 	{"link rate", func(r *Run) {
 		for i := range r.Results {
-			if r.Results[i].Found != nil && r.Results[i].Asked["probe"] == "tcp-stream" {
-				r.Results[i].Found["ceiling"], r.Results[i].Found["link"] = "2.47e10", "2.6e10"
+			if r.Results[i].Observed != nil && r.Results[i].Config["probe"] == "tcp-stream" {
+				r.Results[i].Observed["ceiling"], r.Results[i].Observed["link"] = "2.47e10", "2.6e10"
 			}
 		}
-	}, "host: on the ceiling that the headers leave of the link"},
+	}, "host: at the ceiling that the headers leave of the link"},
 	{"hostile names", func(r *Run) {
 		r.Name, r.Question, r.Study, r.Seed, r.Dir = hostile, hostile, []byte(hostile), hostile, hostile
 		r.Command, r.Problems = []string{hostile}, []string{hostile}
-		r.Findings = []Finding{{hostile, []string{hostile}}}
 		r.Hosts = map[string][]byte{hostile: []byte(`{"kernel":"<script>"}`), "broken": []byte("{")}
 		for i := range r.Results {
 			x := &r.Results[i]
 			x.Reason, x.Trial, x.Warnings = hostile, x.Trial+hostile, []string{hostile}
-			x.Asked[hostile] = hostile
-			if x.Asked["network"] == "bridge" {
-				x.Asked["network"] = hostile
+			x.Config[hostile] = hostile
+			if x.Config["network"] == "bridge" {
+				x.Config["network"] = hostile
 			}
-			if x.Found != nil {
-				x.Found[hostile] = fmt.Sprint(hostile, x.Block)
+			if x.Observed != nil {
+				x.Observed[hostile] = fmt.Sprint(hostile, x.Block)
 			}
 		}
 	}, "script"},
@@ -103,7 +102,7 @@ var edges = []struct {
 				}
 			}
 		}
-	}, "histograms of 12 trials cannot be read"},
+	}, "cannot read the histograms of 12 trials"},
 	{"zeros", func(r *Run) {
 		for i := range r.Results {
 			for n := range r.Results[i].Values {
@@ -123,8 +122,8 @@ var edges = []struct {
 		for i := range r.Results {
 			x := &r.Results[i]
 			x.Warnings = []string{fmt.Sprintf("warning %d", i)}
-			if x.Found != nil {
-				x.Found["port"] = fmt.Sprint(40000 + i)
+			if x.Observed != nil {
+				x.Observed["port"] = fmt.Sprint(40000 + i)
 			}
 		}
 	}, "and 7 more warnings"},
@@ -132,11 +131,11 @@ var edges = []struct {
 		for _, x := range slices.Clone(r.Results) {
 			for i, size := range []string{"9k", "1000", "64"} {
 				y := x
-				y.Trial, y.Asked = fmt.Sprintf("%s-%d", x.Trial, i), map[string]string{"network": x.Asked["network"], "probe": x.Asked["probe"], "size": size}
+				y.Trial, y.Config = fmt.Sprintf("%s-%d", x.Trial, i), map[string]string{"network": x.Config["network"], "probe": x.Config["probe"], "size": size}
 				r.Results = append(r.Results, y)
 			}
 		}
-		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Asked["size"] == "" })
+		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Config["size"] == "" })
 	}, "UDP stream, size 9k"},
 }
 

@@ -79,13 +79,13 @@ func trial(rnd *rand.Rand, n, block int, network, probe string, drift float64) r
 	about := func(v, sd float64) float64 { return round(v * drift * math.Exp(sd*rnd.NormFloat64())) }
 	r := record.Result{
 		Format: record.Format, Trial: fmt.Sprintf("%03d-%s-%s", n, network, probe), Block: block, Status: record.OK, Elapsed: 3.2,
-		Asked: map[string]string{"network": network, "probe": probe},
-		Found: map[string]string{"path.mtu": m.mtu, "path.overhead": m.overhead, "tool": "weir 0.1", "tcp.congestion": "cubic"},
+		Config:   map[string]string{"network": network, "probe": probe},
+		Observed: map[string]string{"path.mtu": m.mtu, "path.overhead": m.overhead, "tool": "weir 0.1", "tcp.congestion": "cubic"},
 	}
 	if network == "vxlan-overlay" && block == 9 {
-		r.Found["gro"] = "off"
+		r.Observed["gro"] = "off"
 	} else {
-		r.Found["gro"] = "on"
+		r.Observed["gro"] = "on"
 	}
 	add := func(name, unit string, v float64) {
 		r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: round(v)})
@@ -174,14 +174,14 @@ func round(v float64) float64 {
 
 // spoil turns four trials into what happens on real machines.
 func spoil(r *record.Result) {
-	at := fmt.Sprintf("%d %s %s", r.Block, r.Asked["network"], r.Asked["probe"])
+	at := fmt.Sprintf("%d %s %s", r.Block, r.Config["network"], r.Config["probe"])
 	switch at {
 	case "3 vxlan-overlay udp-stream":
 		r.Status, r.Reason = record.Invalid, "h1 vx0: MTU is 1400, expected 1450"
 	case "5 bridge tcp-stream":
 		r.Status, r.Reason, r.Values = record.Failed, "client: exit status 1: connection refused", nil
 	case "8 bridge udp-rr":
-		r.Status, r.Reason, r.Values, r.Found = record.Skipped, "the study was interrupted before this trial", nil, nil
+		r.Status, r.Reason, r.Values, r.Observed = record.Skipped, "the study was interrupted before this trial", nil, nil
 	case "7 host udp-rate": // the machine stalled
 		r.Values[0].Value = round(0.31 * r.Values[0].Value)
 		r.Warnings = []string{"the clock of the client stood still for 1.9 s"}

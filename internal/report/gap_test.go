@@ -42,16 +42,16 @@ func gapRun(blocks int) Run {
 					rate := 8 * 1398 / (c.more + pass/n) * math.Exp(0.02*rnd.NormFloat64())
 					r := record.Result{
 						Format: record.Format, Trial: fmt.Sprintf("%d-%s-%s-%s", block, network, c.probe, offload), Block: block, Status: record.OK,
-						Asked:  map[string]string{"network": network, "probe": c.probe, "offload": offload},
-						Found:  map[string]string{"tool": "weir engine", "send": c.send, "recv": c.recv},
-						Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: round(rate)}, {Name: "cpu.busy", Unit: "core", Value: 1.8}},
+						Config:   map[string]string{"network": network, "probe": c.probe, "offload": offload},
+						Observed: map[string]string{"tool": "weir engine", "send": c.send, "recv": c.recv},
+						Values:   []record.Value{{Name: "throughput", Unit: "bit/s", Value: round(rate)}, {Name: "cpu.busy", Unit: "core", Value: 1.8}},
 					}
 					size := n*1398 + header
 					if c.probe == "tcp" {
-						r.Found["mss"], r.Found["streams"] = fmt.Sprint(mss), "1"
+						r.Observed["mss"], r.Observed["streams"] = fmt.Sprint(mss), "1"
 						size = n*mss + header + 24
 					} else {
-						r.Found["datagram"] = "1398"
+						r.Observed["datagram"] = "1398"
 					}
 					r.Values = append(r.Values, record.Value{Name: "packet.size.path", Unit: "byte", Value: size},
 						record.Value{Name: "cpu.per.bit", Unit: "s/bit", Value: round(1.8 / rate)})
@@ -104,7 +104,7 @@ func TestGapIsInReports(t *testing.T) {
 func TestGapSays(t *testing.T) {
 	scale := func(probe, offload string, by float64) func(*record.Result) {
 		return func(x *record.Result) {
-			if x.Asked["probe"] == probe && (offload == "" || x.Asked["offload"] == offload) {
+			if x.Config["probe"] == probe && (offload == "" || x.Config["offload"] == offload) {
 				x.Values = slices.Clone(x.Values)
 				x.Values[0].Value *= by
 			}
@@ -124,17 +124,17 @@ func TestGapSays(t *testing.T) {
 		{"TCP does as well without", 12, scale("tcp", "off", 11.9), []string{"no difference shown, which does not decide it"}},
 		{"TCP is slower", 12, scale("tcp", "on", 0.05), []string{"carries 0.83× ["}},
 		{"large passes cost more", 12, func(x *record.Result) {
-			if x.Asked["network"] == "vxlan-overlay" {
+			if x.Config["network"] == "vxlan-overlay" {
 				scale("gso-gro", "on", 0.1)(x)
 			}
 		}, []string{"times as much as the cheapest: that packets share passes is not all"}},
 		{"nothing is added", 12, func(x *record.Result) {
-			if x.Asked["network"] == "vxlan-overlay" {
+			if x.Config["network"] == "vxlan-overlay" {
 				scale("tcp", "on", 1.59)(x)
 			}
 		}, []string{"What vxlan-overlay adds to the time of a packet on host is not shown for TCP with offload."}},
 		{"disturbed", 12, func(x *record.Result) {
-			if x.Asked["probe"] == "mmsg" && x.Block < 6 {
+			if x.Config["probe"] == "mmsg" && x.Block < 6 {
 				x.Values = append(slices.Clip(x.Values), record.Value{Name: "others.user", Unit: "core", Value: 1})
 				x.Start, x.Elapsed = x.Start.AddDate(len(x.Trial), x.Block, 0), 1
 			}

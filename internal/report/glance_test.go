@@ -14,13 +14,13 @@ func loaded(t *testing.T) Run {
 	r := run(t)
 	var out []record.Result
 	for _, x := range r.Results {
-		if x.Asked["probe"] != "udp-rr" || x.Asked["network"] == "bridge" {
+		if x.Config["probe"] != "udp-rr" || x.Config["network"] == "bridge" {
 			continue
 		}
 		for i, load := range []string{"idle", "a", "b", "c", "d"} {
 			y := x
 			y.Trial = x.Trial + "-" + load
-			y.Asked = map[string]string{"network": x.Asked["network"], "probe": "udp-rr", "load": load}
+			y.Config = map[string]string{"network": x.Config["network"], "probe": "udp-rr", "load": load}
 			if len(x.Values) > 0 {
 				v := x.Values[0]
 				v.Value *= float64(1 + i)
@@ -62,7 +62,7 @@ func TestSpans(t *testing.T) {
 	r := loaded(t)
 	var host []record.Result
 	for _, x := range r.Results {
-		if x.Asked["network"] == "host" {
+		if x.Config["network"] == "host" {
 			host = append(host, x)
 		}
 	}
@@ -78,7 +78,7 @@ func TestSpans(t *testing.T) {
 func TestNotOK(t *testing.T) {
 	r := run(t)
 	for i := range r.Results {
-		if x := &r.Results[i]; x.Asked["network"] == "bridge" {
+		if x := &r.Results[i]; x.Config["network"] == "bridge" {
 			x.Status, x.Reason, x.Trial = record.Skipped, "dockerd: not found", fmt.Sprintf("t%03d", i)
 		}
 	}

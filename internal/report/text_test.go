@@ -33,7 +33,7 @@ func TestGolden(t *testing.T) {
 	golden(t, "report.md", []byte(write(t, Markdown, run(t))))
 	golden(t, "summary.md", []byte(write(t, Summary, run(t))))
 	small := run(t)
-	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Asked["probe"] != "tcp-stream" })
+	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Config["probe"] != "tcp-stream" })
 	golden(t, "report.json", []byte(write(t, JSON, small)))
 	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Block < 4 || r.Block > 5 })
 	golden(t, "report.csv", []byte(write(t, CSV, small)))
@@ -52,7 +52,7 @@ func TestOrderOfResultsDoesNotMatter(t *testing.T) {
 func TestTextFits(t *testing.T) {
 	r := run(t)
 	for i := range r.Results {
-		r.Results[i].Asked["network"] += "-with-a-name-that-somebody-found-descriptive"
+		r.Results[i].Config["network"] += "-with-a-name-that-somebody-found-descriptive"
 	}
 	r.Baseline += "-with-a-name-that-somebody-found-descriptive"
 	for _, width := range []int{60, 80, 100, 200} {
@@ -74,9 +74,9 @@ func TestScheduleColumns(t *testing.T) {
 		r := run(t)
 		for i := range r.Results {
 			x := &r.Results[i]
-			x.Asked["probe"] = strings.Replace(x.Asked["probe"], "udp-rr", "udp-open", 1)
+			x.Config["probe"] = strings.Replace(x.Config["probe"], "udp-rr", "udp-open", 1)
 			late := record.Value{Name: "late", Unit: "1"}
-			if bad && x.Asked["network"] == "bridge" {
+			if bad && x.Config["network"] == "bridge" {
 				late.Value = 0.25
 			}
 			x.Values = append(slices.Clone(x.Values), late, record.Value{Name: "stalls", Unit: "1", Value: 4 * late.Value})
@@ -91,19 +91,19 @@ func TestScheduleColumns(t *testing.T) {
 func TestCompare(t *testing.T) {
 	a, b := run(t), run(t)
 	for i, r := range b.Results {
-		if r.Asked["network"] == "bridge" && len(r.Values) > 0 {
+		if r.Config["network"] == "bridge" && len(r.Values) > 0 {
 			r.Values = slices.Clone(r.Values)
-			if r.Asked["probe"] == "tcp-stream" {
+			if r.Config["probe"] == "tcp-stream" {
 				r.Values[0].Value *= 0.7
 			}
-			if r.Asked["probe"] == "udp-rr" {
+			if r.Config["probe"] == "udp-rr" {
 				r.Values[0].Value *= 0.7
 			}
 			b.Results[i] = r
 		}
 	}
 	b.Results = slices.DeleteFunc(b.Results, func(r record.Result) bool {
-		return r.Asked["network"] == "vxlan-overlay" && r.Asked["probe"] == "udp-rate"
+		return r.Config["network"] == "vxlan-overlay" && r.Config["probe"] == "udp-rate"
 	})
 	c := Compare(a, b, 0.05)
 	if !c.Worse() {

@@ -22,7 +22,7 @@ import (
 )
 
 func result(trial string) *record.Result {
-	return &record.Result{Format: record.Format, Trial: trial, Block: 1, Status: record.OK, Start: time.Unix(1e9, 0).UTC(), Elapsed: 1, Asked: map[string]string{"network": "host"}}
+	return &record.Result{Format: record.Format, Trial: trial, Block: 1, Status: record.OK, Start: time.Unix(1e9, 0).UTC(), Elapsed: 1, Config: map[string]string{"network": "host"}}
 }
 
 // must returns a way to end the test at an error.

@@ -13,8 +13,8 @@ import (
 )
 
 // dies is a check that finds at its nth call that a service has ended.
-func dies(n int) func(context.Context, []plan.Expect) error {
-	return func(context.Context, []plan.Expect) error {
+func dies(n int) func(context.Context, []plan.State) error {
+	return func(context.Context, []plan.State) error {
 		if n--; n == 0 {
 			return fmt.Errorf("%w: its last words", target.ErrService)
 		}
@@ -45,7 +45,7 @@ func TestDaemons(t *testing.T) {
 		if _, ok := r.Get("cpu.relayd/idler"); ok {
 			t.Error("a thread that did not run has a value")
 		}
-		if got := r.Found["relayd.version"]; got != "relayd 1.2" {
+		if got := r.Observed["relayd.version"]; got != "relayd 1.2" {
 			t.Errorf("found %q", got)
 		}
 	})
