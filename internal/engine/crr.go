@@ -127,7 +127,7 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 	if r.RR, err = a.result(last - begin); err != nil {
 		return r, err
 	}
-	r.Stamps = "none: a connection exchanges several packets, of which one pair of stamps tells little"
+	r.Stamps = event.NoStamps + "a connection exchanges several packets, of which one pair of stamps tells little"
 	r.Ports, r.PortsBusy = len(k.ports), k.busy
 	r.ConnectHist, err = event.EncodeHist(k.connect.Hist)
 	return r, err
