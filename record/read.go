@@ -25,18 +25,21 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 // All yields every result in r; file is its name in errors. A bad line yields a
 // *SyntaxError, and reading goes on:
 //
-//   - a line that is no result, or longer than MaxLine;
+//   - a line that holds no result, or is longer than MaxLine;
 //   - a line of a newer Format: errors.Is(err, ErrNewer);
-//   - a last line without its newline, whole or not, because the program that
+//   - a last line without its newline, complete or not, because the program that
 //     wrote it may still be writing or was killed: errors.Is(err, io.ErrUnexpectedEOF).
 //
-// Any other error comes from r itself and is the last thing yielded. Keys that
-// Result does not have are ignored: a key may be added without a new Format,
-// and Format grows when an old key changes its meaning.
+// Any other error comes from r itself and is the last thing yielded. All ignores keys
+// that Result does not have: a key can be added without a new Format, and Format grows
+// when an old key changes its meaning.
+//
+// Results share their maps: a caller that changes one must clone it first.
 func All(r io.Reader, file string) iter.Seq2[*Result, error] {
 	return func(yield func(*Result, error) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)
 		var buf []byte
+		var p parser
 		for line := 1; ; line++ {
 			var size int
 			var err error
@@ -48,7 +51,7 @@ func All(r io.Reader, file string) iter.Seq2[*Result, error] {
 				yield(nil, fmt.Errorf("%s:%d: %w", file, line, err))
 				return
 			}
-			res, bad := parse(buf, size, err == io.EOF)
+			res, bad := p.parse(buf, size, err == io.EOF)
 			if bad != nil {
 				res, bad = nil, &SyntaxError{file, line, bad}
 			}
@@ -59,8 +62,8 @@ func All(r io.Reader, file string) iter.Seq2[*Result, error] {
 	}
 }
 
-// readLine appends the next line to buf, but not what is beyond MaxLine. It
-// returns the length that the line has in the file.
+// readLine appends the next line to buf, up to MaxLine. It returns the length that
+// the line has in the file.
 func readLine(br *bufio.Reader, buf []byte) ([]byte, int, error) {
 	size := 0
 	for {
@@ -75,12 +78,15 @@ func readLine(br *bufio.Reader, buf []byte) ([]byte, int, error) {
 	}
 }
 
-func parse(line []byte, size int, truncated bool) (*Result, error) {
+func (p *parser) parse(line []byte, size int, truncated bool) (*Result, error) {
 	switch {
 	case truncated:
 		return nil, fmt.Errorf("the last line is incomplete (%d bytes, no newline): %w", size, io.ErrUnexpectedEOF)
 	case size > MaxLine:
 		return nil, fmt.Errorf("the line has %d bytes, more than %d", size, MaxLine)
+	}
+	if r, ok := p.result(line); ok {
+		return r, nil
 	}
 	// The format first: in a newer one, other keys may have other types.
 	var head struct {

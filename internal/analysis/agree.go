@@ -8,39 +8,39 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// An Agreement sets side by side what several probes found that measure the same.
+// An Agreement compares the results of several probes that measure the same.
 type Agreement struct {
 	Measures string
 	Levels   map[string]string // of the factors that all of them have
 	Datagram string            // payload of UDP, bytes; "" for others
 	Unit     string
-	Tables   []Table // one per probe
-	Values   []Camps // by network
-	Ratios   []Camps // by network, without the baseline
+	Tables   []Table    // one per probe
+	Values   []Clusters // by network
+	Ratios   []Clusters // by network, without the baseline
 }
 
-// Camps are the probes on one network, by whether their intervals meet. One camp
-// is agreement.
-type Camps struct {
-	Network string
-	Camps   []Camp
+// Clusters are the probes on one network, grouped by whether their intervals overlap.
+// One cluster is agreement.
+type Clusters struct {
+	Network  string
+	Clusters []Cluster
 }
 
-// A Camp is probes whose intervals all hold Lo to Hi.
-type Camp struct {
+// A Cluster is probes whose intervals all contain Lo to Hi.
+type Cluster struct {
 	Lo, Hi float64
 	Probes []string
 }
 
 // Agreements groups the tables of probes that measure the same with datagrams of
-// the same size under the same levels. measures says what a probe measures. A
-// probe that nothing can be set beside is left out, and so are probes that are one
-// tool with several options, which is to differ.
-func (p Pivot) Agreements(measures map[string]string) []Agreement {
+// the same size under the same levels. measures says what a probe measures. It leaves
+// out a probe that nothing can be compared with, and probes that are one tool with
+// several options: those are expected to differ.
+func (r *Run) Agreements(measures map[string]string) []Agreement {
 	type same struct{ measures, levels, datagram, unit string }
 	at := map[same]int{}
 	var out []Agreement
-	for _, t := range p.Tables {
+	for _, t := range r.Tables {
 		k := same{measures[t.Probe], key(t.Config), t.datagram(), t.Unit}
 		if k.measures == "" || t.Metric == "" {
 			continue
@@ -54,14 +54,14 @@ func (p Pivot) Agreements(measures map[string]string) []Agreement {
 	}
 	out = slices.DeleteFunc(out, func(a Agreement) bool { return len(a.Tables) < 2 || oneTool(a.Tables) })
 	for i := range out {
-		for _, n := range p.Networks {
-			value := camps(out[i].Tables, n, func(r Row) stat.Interval { return r.Value })
-			ratio := camps(out[i].Tables, n, func(r Row) stat.Interval { return r.Ratio })
+		for _, n := range r.Networks {
+			value := clusters(out[i].Tables, n, func(r Row) stat.Interval { return r.Value })
+			ratio := clusters(out[i].Tables, n, func(r Row) stat.Interval { return r.Ratio })
 			if value != nil {
-				out[i].Values = append(out[i].Values, Camps{n, value})
+				out[i].Values = append(out[i].Values, Clusters{n, value})
 			}
 			if ratio != nil {
-				out[i].Ratios = append(out[i].Ratios, Camps{n, ratio})
+				out[i].Ratios = append(out[i].Ratios, Clusters{n, ratio})
 			}
 		}
 	}
@@ -85,17 +85,7 @@ func oneTool(tables []Table) bool {
 	return tool != ""
 }
 
-// Row returns the row of a network.
-func (t Table) Row(network string) (Row, bool) {
-	for _, r := range t.Rows {
-		if r.Network == network {
-			return r, true
-		}
-	}
-	return Row{}, false
-}
-
-// datagram is the size that all ok trials of the table found alike.
+// datagram is the size that all ok trials of the first row observed alike.
 func (t Table) datagram() string {
 	for _, r := range t.Rows {
 		if r.OK > 0 {
@@ -105,10 +95,10 @@ func (t Table) datagram() string {
 	return ""
 }
 
-// camps is nil when fewer than two probes have an interval. Intervals are taken by
-// their lower ends, each into the camp before it as long as all have a point in
-// common; so there are as few camps as can be.
-func camps(tables []Table, network string, of func(Row) stat.Interval) []Camp {
+// clusters is nil when fewer than two probes have an interval. It takes intervals by
+// their lower ends and adds each to the cluster before it as long as all of them have a
+// point in common, which gives the fewest clusters possible.
+func clusters(tables []Table, network string, of func(Row) stat.Interval) []Cluster {
 	type found struct {
 		probe string
 		stat.Interval
@@ -123,11 +113,11 @@ func camps(tables []Table, network string, of func(Row) stat.Interval) []Camp {
 		return nil
 	}
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.Lo, b.Lo) })
-	var out []Camp
+	var out []Cluster
 	for _, f := range all {
 		last := len(out) - 1
 		if last < 0 || f.Lo > out[last].Hi {
-			out = append(out, Camp{Lo: f.Lo, Hi: f.Hi, Probes: []string{f.probe}})
+			out = append(out, Cluster{Lo: f.Lo, Hi: f.Hi, Probes: []string{f.probe}})
 			continue
 		}
 		c := &out[last]

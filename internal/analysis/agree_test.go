@@ -48,7 +48,7 @@ func TestAgreements(t *testing.T) {
 	}
 	for _, table := range a.Tables {
 		r, _ := table.Row("vxlan")
-		for _, camp := range a.Ratios[0].Camps {
+		for _, camp := range a.Ratios[0].Clusters {
 			if slices.Contains(camp.Probes, table.Probe) && !(r.Ratio.Contains(camp.Lo) && r.Ratio.Contains(camp.Hi)) {
 				t.Errorf("%s has %+v, which does not hold %v to %v", table.Probe, r.Ratio, camp.Lo, camp.Hi)
 			}
@@ -56,9 +56,9 @@ func TestAgreements(t *testing.T) {
 	}
 }
 
-func names(c Camps) string {
+func names(c Clusters) string {
 	var list [][]string
-	for _, camp := range c.Camps {
+	for _, camp := range c.Clusters {
 		list = append(list, camp.Probes)
 	}
 	return fmt.Sprint(list)

@@ -1,9 +1,9 @@
 package analysis
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +37,7 @@ func drifting(blocks int) []record.Result {
 	return out
 }
 
-func row(t *testing.T, p Pivot, table int, network string) Row {
+func row(t *testing.T, p *Run, table int, network string) Row {
 	t.Helper()
 	for _, r := range p.Tables[table].Rows {
 		if r.Network == network {
@@ -152,54 +152,30 @@ func TestTables(t *testing.T) {
 	}
 }
 
+func encoded(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func TestOrderDoesNotMatter(t *testing.T) {
 	rs := append(drifting(12), result(1, "x", "udp-rr", 3), result(2, "x", "udp-rr", 4))
 	a := New(rs, Options{Baseline: "host"})
 	slices.Reverse(rs)
-	if b := New(rs, Options{Baseline: "host"}); !reflect.DeepEqual(a, b) {
-		t.Error("results in another order give another pivot")
-	}
-}
-
-// Numbers of an emulated machine are never shown without saying so, and first.
-func TestEmulated(t *testing.T) {
-	rs := drifting(12)
-	for i, g := range []string{"qemu-tcg", "qemu-tcg", "qemu-kvm"} {
-		rs[i].Observed = map[string]string{"guest": g}
-	}
-	p := New(rs, Options{})
-	if len(p.Warnings) < 2 || !strings.HasPrefix(p.Warnings[0], "2 of 24 trials ran in an emulated machine") {
-		t.Errorf("warnings %q", p.Warnings)
-	}
-}
-
-func TestWarnings(t *testing.T) {
-	for _, c := range []struct {
-		name, want string
-		rs         []record.Result
-		baseline   string
-	}{
-		{"nothing", "no trials", nil, "host"},
-		{"no name", "no baseline is named", drifting(2), ""},
-		{"absent", `no trial of the baseline "hots"`, drifting(2), "hots"},
-		{"alone", "is the only network", []record.Result{result(1, "host", "ping", 1)}, "host"},
-		{"few", "need at least 6 blocks", drifting(1), "host"},
-	} {
-		p := New(c.rs, Options{Baseline: c.baseline})
-		if !strings.Contains(strings.Join(p.Warnings, "\n"), c.want) {
-			t.Errorf("%s: %q, want %q", c.name, p.Warnings, c.want)
-		}
-	}
-	if p := New(drifting(12), Options{Baseline: "host"}); p.Warnings != nil {
-		t.Errorf("a sound run warns: %q", p.Warnings)
+	if b := New(rs, Options{Baseline: "host"}); !bytes.Equal(encoded(t, a), encoded(t, b)) {
+		t.Error("results in another order give another run")
 	}
 }
 
 func TestOutlierIsNamed(t *testing.T) {
 	rs := drifting(12)
 	rs[9].Values[0].Value *= 0.3 // host, block 5
-	if w := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge").Warnings; len(w) != 1 || !strings.Contains(w[0], "block 5") {
-		t.Errorf("warnings %q", w)
+	r := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge")
+	if len(r.Far) != 1 || r.Far[0].Block != 5 || math.Abs(r.Far[0].Ratio-r.Ratio.Center/0.3) > 0.1 || r.Shared != 12 {
+		t.Errorf("far %v of %d", r.Far, r.Shared)
 	}
 }
 
@@ -237,8 +213,8 @@ func TestPercentilesAreMerged(t *testing.T) {
 	if v, ok := r.Percentile(0.999); ok {
 		t.Errorf("p99.9 of 1000 responses is %v: one response is not a percentile", v)
 	}
-	if !slices.Contains(r.Warnings, "the histograms of 1 trials cannot be read") {
-		t.Errorf("warnings %q", r.Warnings)
+	if r.Unreadable != 1 || r.TooLong != 0 {
+		t.Errorf("%d histograms are unreadable, %d times too long", r.Unreadable, r.TooLong)
 	}
 }
 
@@ -266,16 +242,16 @@ func TestCost(t *testing.T) {
 	}
 }
 
-func TestFoundNumbers(t *testing.T) {
+func TestWire(t *testing.T) {
 	for s, want := range map[string]float64{"9.4e9": 9.4e9, "": 0, "NaN": 0, "Inf": 0, "fast": 0} {
-		if got := (Row{Observed: map[string]string{"ceiling": s}}).Ceiling(); got != want {
+		if got := wire(map[string]string{"ceiling": s}).Ceiling; got != want {
 			t.Errorf("ceiling %q is %v, want %v", s, got, want)
 		}
 	}
 }
 
 func TestCompare(t *testing.T) {
-	rs := func(factor float64, unit string) Pivot {
+	rs := func(factor float64, unit string) *Run {
 		var out []record.Result
 		for b := 1; b <= 12; b++ {
 			r := result(b, "host", "x", factor*(1+0.002*float64(b)))

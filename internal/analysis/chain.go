@@ -12,11 +12,11 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// crossed is what a trial on a line of hosts found: the hosts that its packets
+// crossed is what a trial on a line of hosts observed: the hosts that its packets
 // passed, in the order of the line.
 const crossed = "path.hosts"
 
-// meanValue is a response time of tools that tell no median (package probe).
+// meanValue is a response time of tools that report no median (package probe).
 const meanValue = "rtt.mean"
 
 // A Chain is one network on which a probe measured over several segments of a line
@@ -24,7 +24,7 @@ const meanValue = "rtt.mean"
 type Chain struct {
 	Probe   string            `json:"probe"`
 	Network string            `json:"network"`
-	Levels  map[string]string `json:"levels,omitempty"` // of the factors that vary, but for who talks to whom
+	Levels  map[string]string `json:"levels,omitempty"` // of the factors that vary, except who talks to whom
 	Metric  string            `json:"metric"`
 	Unit    string            `json:"unit"`
 	// Adds: the values of segments add up, as times do. Other values of several
@@ -35,7 +35,7 @@ type Chain struct {
 	Spans []Span `json:"spans"` // by their number of segments
 }
 
-// A Span is the way over the first so many segments of a chain.
+// A Span is the path over the first so many segments of a chain.
 type Span struct {
 	Segments int           `json:"segments"`
 	Hosts    string        `json:"hosts"`          // that packets pass
@@ -46,48 +46,45 @@ type Span struct {
 	Refused  string        `json:"refused,omitempty"`
 
 	parts, whole []float64 // of the blocks that have all of them
-	trials       [][]record.Result
+	samples      []*Sample
 }
 
-// chains finds the chains of the run. Their ratios are for compare, when it is known
-// how many there are.
-func chains(groups []cells) []Chain {
-	type line struct {
+// chains finds the chains of the run. compare adds their ratios, when their number is
+// known.
+func chains(drafts []draft) []Chain {
+	type place struct {
 		probe, network, kind, levels string
 	}
-	ways := map[line]map[string][]record.Result{} // by the hosts passed
-	of := map[line]Chain{}
-	var order []line
-	for _, g := range groups {
-		rest, levels := maps.Clone(g.asked), maps.Clone(g.levels)
-		delete(rest, ends)
-		delete(levels, ends)
-		for _, n := range slices.SortedFunc(maps.Keys(g.trials), Natural) {
-			hosts := common(g.trials[n])[crossed]
+	paths := map[place]map[string]*Sample{} // by the hosts passed
+	of := map[place]Chain{}
+	var order []place
+	for _, d := range drafts {
+		for _, s := range slices.SortedFunc(slices.Values(d.rows), func(a, b line) int { return Natural(a.network, b.network) }) {
+			hosts := s.common()[crossed]
 			if hosts == "" {
 				continue
 			}
-			l := line{g.probe, n, kind(g.asked[ends]), key(rest)}
-			if ways[l] == nil {
-				metric, unit := g.metric()
-				ways[l], of[l] = map[string][]record.Result{}, Chain{Probe: g.probe, Network: n, Levels: levels, Metric: metric, Unit: unit, Adds: unit == "s"}
-				order = append(order, l)
+			p := place{d.probe, s.network, kind(d.config[ends]), key(d.config, ends)}
+			if paths[p] == nil {
+				paths[p] = map[string]*Sample{}
+				of[p] = Chain{Probe: d.probe, Network: s.network, Levels: without(d.levels, ends), Metric: d.metric, Unit: d.unit, Adds: d.unit == "s"}
+				order = append(order, p)
 			}
-			if ways[l][hosts] == nil {
-				ways[l][hosts] = g.trials[n]
+			if paths[p][hosts] == nil {
+				paths[p][hosts] = s.Sample
 			}
 		}
 	}
 	var out []Chain
-	for _, l := range order {
-		for _, first := range firsts(ways[l]) {
-			c := of[l]
-			if c.fill(first, ways[l]); len(c.Spans) < 2 {
+	for _, p := range order {
+		for _, first := range firsts(paths[p]) {
+			c := of[p]
+			if c.fill(first, paths[p]); len(c.Spans) < 2 {
 				continue
 			}
 			out = append(out, c)
 			if path := (Chain{Probe: c.Probe, Network: c.Network, Levels: c.Levels, Metric: pathValue, Unit: c.Unit, Adds: true}); c.Adds {
-				if path.fill(first, ways[l]); len(path.Spans) == len(c.Spans) {
+				if path.fill(first, paths[p]); len(path.Spans) == len(c.Spans) {
 					out = append(out, path)
 				}
 			}
@@ -96,7 +93,7 @@ func chains(groups []cells) []Chain {
 	return out
 }
 
-// kind is what a pair of ends has in common with others of its kind: it without numbers.
+// kind is a pair of ends without its numbers, which it shares with others of its kind.
 func kind(pair string) string {
 	return strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {
@@ -106,58 +103,64 @@ func kind(pair string) string {
 	}, pair)
 }
 
-// firsts returns the hosts that ways begin with.
-func firsts(ways map[string][]record.Result) []string {
+// firsts returns the hosts that paths begin with.
+func firsts(paths map[string]*Sample) []string {
 	found := map[string]bool{}
-	for w := range ways {
-		found[strings.Fields(w)[0]] = true
+	for p := range paths {
+		found[strings.Fields(p)[0]] = true
 	}
 	return slices.SortedFunc(maps.Keys(found), Natural)
 }
 
 // fill adds the spans from the first host on whose segments were all measured.
-func (c *Chain) fill(first string, ways map[string][]record.Result) {
+func (c *Chain) fill(first string, paths map[string]*Sample) {
 	var spans [][]string
-	for w := range ways {
-		if hosts := strings.Fields(w); hosts[0] == first && len(hosts) > 1 {
+	for p := range paths {
+		if hosts := strings.Fields(p); hosts[0] == first && len(hosts) > 1 {
 			spans = append(spans, hosts)
 		}
 	}
 	slices.SortFunc(spans, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
-	values := c.values(ways)
+	values := c.values(paths)
 	for _, hosts := range spans {
-		name, segments := strings.Join(hosts, " "), []string{}
-		complete := len(values[name]) > 0
+		name := strings.Join(hosts, " ")
+		all, samples := []Series{values[name]}, []*Sample{paths[name]} // and the segments
 		for i := range hosts[1:] {
-			segment := hosts[i] + " " + hosts[i+1]
-			if c.Adds || i == 0 {
-				segments, complete = append(segments, segment), complete && len(values[segment]) > 0
+			if segment := hosts[i] + " " + hosts[i+1]; c.Adds || i == 0 {
+				all, samples = append(all, values[segment]), append(samples, paths[segment])
 			}
 		}
-		if !complete {
+		if slices.ContainsFunc(all, func(s Series) bool { return s.Len() == 0 }) {
 			continue
 		}
-		s := Span{Segments: len(hosts) - 1, Hosts: name, Value: stat.Median(ordered(values[name]), single)}
+		s := Span{Segments: len(hosts) - 1, Hosts: name, Value: stat.Median(values[name].Medians(), single)}
 		if s.Segments > 1 {
-			s.pair(values, segments)
-			s.trials = [][]record.Result{ways[name]}
-			for _, segment := range segments {
-				s.trials = append(s.trials, ways[segment])
+			s.samples = samples
+			_, v := Common(all...)
+			s.whole = v[0]
+			for i := range s.whole {
+				sum := 0.0
+				for _, segment := range v[1:] {
+					sum += segment[i]
+				}
+				s.parts = append(s.parts, sum)
 			}
+			s.Parts = stat.Median(s.parts, single)
 		}
 		c.Spans = append(c.Spans, s)
 	}
 }
 
-// values returns what each way's trials found, by block: the means of requests where
+// values returns what the trials of each path measured: the means of requests where all
 // times have histograms, else the values themselves.
-func (c *Chain) values(ways map[string][]record.Result) map[string]map[int]float64 {
-	means, values := map[string]map[int]float64{}, map[string]map[int]float64{}
+func (c *Chain) values(paths map[string]*Sample) map[string]Series {
+	means, values := map[string]Series{}, map[string]Series{}
 	all := c.Adds
-	for w, trials := range ways {
-		values[w] = PerBlock(trials, c.Metric)
-		m, ok := meanPerBlock(trials, c.Metric)
-		means[w], all = m, all && ok
+	for p, s := range paths {
+		values[p] = s.Values(c.Metric)
+		if all {
+			means[p], all = s.means(c.Metric)
+		}
 	}
 	c.Mean = all || c.Metric == meanValue
 	if all {
@@ -166,37 +169,24 @@ func (c *Chain) values(ways map[string][]record.Result) map[string]map[int]float
 	return values
 }
 
-// pair sets the span beside its segments, in the blocks that have all of them.
-func (s *Span) pair(values map[string]map[int]float64, segments []string) {
-	for _, block := range slices.Sorted(maps.Keys(values[s.Hosts])) {
-		sum, all := 0.0, true
-		for _, segment := range segments {
-			v, ok := values[segment][block]
-			sum, all = sum+v, all && ok
-		}
-		if all {
-			s.parts, s.whole = append(s.parts, sum), append(s.whole, values[s.Hosts][block])
-		}
-	}
-	s.Parts = stat.Median(s.parts, single)
-}
-
-// meanPerBlock is PerBlock of the means of the values' histograms. It reports false when
-// a trial has none.
-func meanPerBlock(trials []record.Result, name string) (map[int]float64, bool) {
-	means := make([]record.Result, 0, len(trials))
-	for _, r := range trials {
-		v, ok := r.Get(name)
-		if r.Status != record.OK || !ok {
+// means returns the means of the values' histograms, and false when a trial has none.
+func (s *Sample) means(name string) (Series, bool) {
+	places, at := s.places()
+	sum, n := make([]float64, len(places)), make([]float64, len(places))
+	for i, t := range s.trials {
+		v, ok := t.Get(name)
+		if t.status != record.OK || !ok {
 			continue
 		}
 		h, err := hdrhistogram.Decode([]byte(v.Hist))
 		if v.Hist == "" || err != nil {
-			return nil, false
+			return Series{}, false
 		}
-		means = append(means, record.Result{Block: r.Block, Status: r.Status, Values: []record.Value{{Name: name, Value: h.Mean() / 1e9}}})
+		p := at[i]
+		n[p]++
+		sum[p] += h.Mean()/1e9/n[p] - sum[p]/n[p]
 	}
-	return PerBlock(means, name), true
+	return compact(places, sum, n), true
 }
 
 // comparisons returns how many ratios the chain has.
@@ -213,7 +203,7 @@ func (c Chain) comparisons() (n int) {
 func (c Chain) compare(confidence float64) {
 	for i := range c.Spans {
 		s := &c.Spans[i]
-		if s.Refused = Refused(s.trials...); s.Refused != "" || len(s.whole) == 0 {
+		if s.Refused = Refused(s.samples...); s.Refused != "" || len(s.whole) == 0 {
 			continue
 		}
 		s.Ratio, _, _, _ = stat.Paired(s.parts, s.whole, confidence)

@@ -12,7 +12,7 @@ import (
 type Comparison struct {
 	Confidence float64  `json:"confidence"` // with which all ratios hold together
 	Each       float64  `json:"each"`       // the confidence of each ratio
-	Bound      float64  `json:"bound"`      // a change for the worse up to this fraction is accepted
+	Bound      float64  `json:"bound"`      // largest regression to tolerate, a fraction
 	Changes    []Change `json:"changes"`
 	OnlyA      []Cell   `json:"onlyA,omitempty"`
 	OnlyB      []Cell   `json:"onlyB,omitempty"`
@@ -24,6 +24,9 @@ type Cell struct {
 	Network string            `json:"network"`
 	Levels  map[string]string `json:"levels,omitempty"`
 }
+
+// Cell returns the name of a row.
+func (t Table) Cell(r Row) Cell { return Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels} }
 
 // A Change is one cell in both runs.
 type Change struct {
@@ -50,10 +53,10 @@ func (c Comparison) Worse() bool {
 	return false
 }
 
-// Compare sets the cells that a and b share side by side. bound is a fraction:
-// 0.05 accepts 5 %. Cells are the same when all their factors are; a metric
-// that changed its name or unit is a cell that is not shared.
-func Compare(a, b Pivot, bound float64) Comparison {
+// Compare compares the cells that a and b share. bound is a fraction: 0.05 accepts 5 %.
+// Cells are the same when all their factors are; a metric that changed its name or unit
+// makes them different.
+func Compare(a, b *Run, bound float64) Comparison {
 	c := Comparison{Confidence: a.Confidence, Bound: bound}
 	type both struct{ cell, metric string }
 	inB := map[both]Row{}
@@ -68,7 +71,7 @@ func Compare(a, b Pivot, bound float64) Comparison {
 		for _, r := range t.Rows {
 			k := both{cellKey(t, r), t.Metric + " " + t.Unit}
 			other, ok := inB[k]
-			cell := Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels}
+			cell := t.Cell(r)
 			if !ok {
 				c.OnlyA = append(c.OnlyA, cell)
 				continue
@@ -78,13 +81,13 @@ func Compare(a, b Pivot, bound float64) Comparison {
 				continue
 			}
 			c.Changes = append(c.Changes, Change{Cell: cell, Metric: t.Metric, Unit: t.Unit, A: r.Value, B: other.Value})
-			as, bs = append(as, blockValues(r)), append(bs, blockValues(other))
+			as, bs = append(as, r.series.Medians()), append(bs, other.series.Medians())
 		}
 	}
 	for _, t := range b.Tables {
 		for _, r := range t.Rows {
 			if !used[both{cellKey(t, r), t.Metric + " " + t.Unit}] {
-				c.OnlyB = append(c.OnlyB, Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels})
+				c.OnlyB = append(c.OnlyB, t.Cell(r))
 			}
 		}
 	}
@@ -110,16 +113,8 @@ func (x *Change) judge(a, b []float64, confidence, bound float64) {
 }
 
 func cellKey(t Table, r Row) string {
-	m := maps.Clone(t.Config)
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[Network], m[Probe] = r.Network, t.Probe
-	return key(m)
+	return r.Network + "\x00" + t.Probe + "\x00" + key(t.Config)
 }
-
-// blockValues returns one value per block of a row's ok trials.
-func blockValues(r Row) []float64 { return ordered(r.values().perBlock(median)) }
 
 // String names the cell: network, probe, and the levels that vary.
 func (c Cell) String() string {

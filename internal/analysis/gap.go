@@ -1,12 +1,9 @@
 package analysis
 
 import (
-	"maps"
 	"math"
-	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/record"
 )
 
 // A Gap takes apart what lies between UDP with one send per datagram and TCP, on
@@ -16,37 +13,37 @@ type Gap struct {
 	Levels   map[string]string `json:"levels,omitempty"` // of other factors that vary
 	Datagram float64           `json:"datagram"`         // bytes of payload
 	Segment  float64           `json:"segment"`          // the same of TCP
-	Ways     []Way             `json:"ways"`             // at least three, from Single to TCP
-	Total    stat.Interval     `json:"total,omitzero"`   // the last way ÷ the first
-	// Product is that of the steps. In every block it is the total; of estimates
-	// over blocks it is so nearly.
+	Modes    []SendMode        `json:"ways"`             // at least three, from Single to TCP
+	Total    stat.Interval     `json:"total,omitzero"`   // the last mode ÷ the first
+	// Product multiplies the steps. In every block it equals the total; the product of
+	// estimates over blocks nearly does.
 	Product float64 `json:"product,omitempty"`
 	Checks  []Check `json:"checks,omitempty"`
 	Extra   []Extra `json:"extra,omitempty"` // what the network adds to the baseline
-	// All intervals of this gap hold together with the pivot's confidence; Each is
-	// that of one.
+	// All intervals of this gap hold together with the run's confidence; Each is the
+	// confidence of one.
 	Intervals int     `json:"intervals"`
 	Each      float64 `json:"each"`
-	Blocks    int     `json:"blocks"`            // in which all ways are ok and carried something
+	Blocks    int     `json:"blocks"`            // in which every mode is ok and carried something
 	Refused   string  `json:"refused,omitempty"` // why there are no ratios: too much was disturbed
 }
 
-// A Way is a row of a gap.
-type Way struct {
+// A SendMode is a row of a gap.
+type SendMode struct {
 	Kind string        `json:"kind"`
 	Rate stat.Interval `json:"rate"` // bit/s of payload
 	Time float64       `json:"time"` // s per packet of the gap's datagram size, at the median rate
-	// Size is that of what passes the path as one packet, bytes with headers, and
+	// Size is the size of what passes the path as one packet, in bytes with headers, and
 	// Together how many packets of the wire that is, at least one. 0 is not known.
 	Size     float64 `json:"size,omitempty"`
 	Together float64 `json:"together,omitempty"`
-	// Step is this way ÷ the one before it in the same block.
+	// Step is this mode ÷ the one before it in the same block.
 	Step stat.Interval `json:"step,omitzero"`
 }
 
 // An Extra is what a network adds to the time of a packet on the baseline.
 type Extra struct {
-	Kind     string        `json:"kind"`          // of the way
+	Kind     string        `json:"kind"`          // of the mode
 	Time     stat.Interval `json:"time,omitzero"` // s per packet of the gap's datagram size, the median over blocks
 	Together float64       `json:"together,omitempty"`
 	CPU      float64       `json:"cpu,omitempty"` // the same in CPU time of both ends; 0 is not known
@@ -60,14 +57,14 @@ func (e Extra) PerPass() float64 { return e.Time.Center * e.Together }
 // chosen to fit all networks.
 const equalPackets = 0.1
 
-// Gaps finds the networks on which UDP with one send per datagram, a way in which
+// Gaps finds the networks on which UDP with one send per datagram, a mode in which
 // its datagrams share something, and TCP were measured with packets of about the
 // same size.
-func (p Pivot) Gaps() []Gap {
+func (r *Run) Gaps() []Gap {
 	var out []Gap
-	for _, g := range p.wayGroups() {
-		for _, n := range p.Networks {
-			if x, ok := p.gap(n, g.rows[n], g.rows[p.Baseline]); ok {
+	for _, g := range r.modeGroups() {
+		for _, n := range r.Networks {
+			if x, ok := r.gap(n, g.rows[n], g.rows[r.Baseline]); ok {
 				x.Levels = g.levels
 				out = append(out, x)
 			}
@@ -78,17 +75,17 @@ func (p Pivot) Gaps() []Gap {
 
 // gap takes one network apart; base has the baseline's rows. It reports false where
 // there is nothing to take apart.
-func (p Pivot) gap(network string, rows, base map[string]Row) (Gap, bool) {
-	g := Gap{Network: network, Datagram: rows[Single].Number("datagram"), Segment: rows[TCP].Number("mss")}
+func (r *Run) gap(network string, rows, base map[string]Row) (Gap, bool) {
+	g := Gap{Network: network, Datagram: rows[Single].Wire.Datagram, Segment: rows[TCP].Wire.Segment}
 	if g.Datagram <= 0 || math.Abs(g.Segment/g.Datagram-1) > equalPackets {
 		return g, false
 	}
-	for _, kind := range wayOrder {
-		if r, ok := rows[kind]; ok {
-			g.Ways = append(g.Ways, g.way(kind, r, rows[Single]))
+	for _, kind := range modeOrder {
+		if row, ok := rows[kind]; ok {
+			g.Modes = append(g.Modes, g.mode(kind, row, rows[Single]))
 		}
 	}
-	if len(g.Ways) < 3 {
+	if len(g.Modes) < 3 {
 		return g, false
 	}
 	for _, c := range checks {
@@ -97,20 +94,20 @@ func (p Pivot) gap(network string, rows, base map[string]Row) (Gap, bool) {
 			g.Checks = append(g.Checks, c)
 		}
 	}
-	for i, w := range g.Ways {
-		ends := i == 0 || i >= len(g.Ways)-2 // one datagram alone, most of them together, and TCP
-		if _, ok := base[w.Kind]; ok && ends && network != p.Baseline {
+	for i, w := range g.Modes {
+		ends := i == 0 || i >= len(g.Modes)-2 // one datagram alone, most of them together, and TCP
+		if _, ok := base[w.Kind]; ok && ends && network != r.Baseline {
 			g.Extra = append(g.Extra, Extra{Kind: w.Kind, Together: w.Together})
 		}
 	}
-	g.Intervals = len(g.Ways) - 1 + 1 + len(g.Checks) + len(g.Extra) // steps, and the total
-	g.Each = stat.Adjust(p.Confidence, g.Intervals)
+	g.Intervals = len(g.Modes) - 1 + 1 + len(g.Checks) + len(g.Extra) // steps, and the total
+	g.Each = stat.Adjust(r.Confidence, g.Intervals)
 	g.compare(rows, base)
 	return g, true
 }
 
-func (g Gap) way(kind string, r, single Row) Way {
-	w := Way{Kind: kind, Rate: r.Value, Size: packetSize(r)}
+func (g Gap) mode(kind string, r, single Row) SendMode {
+	w := SendMode{Kind: kind, Rate: r.Value, Size: packetSize(r)}
 	if w.Rate.Center > 0 {
 		w.Time = 8 * g.Datagram / w.Rate.Center
 	}
@@ -124,11 +121,11 @@ func (g Gap) way(kind string, r, single Row) Way {
 	return w
 }
 
-// tcpMore is how much longer TCP's header is than UDP's, bytes: 20 and 12 of the
-// option of timestamps, and not 8 (RFC 9293, RFC 7323, RFC 768).
+// tcpMore is how much longer TCP's header is than UDP's, in bytes: 20, and 12 for the
+// timestamp option, instead of 8 (RFC 9293, RFC 7323, RFC 768).
 const tcpMore = 20 + 12 - 8
 
-// packetSize is what the devices of the path say, or else that of the end; 0 is
+// packetSize is what the devices of the path say, or else the device of the end; 0 is
 // not known.
 func packetSize(r Row) float64 {
 	for _, name := range []string{"packet.size.path", "packet.size"} {
@@ -139,39 +136,40 @@ func packetSize(r Row) float64 {
 	return 0
 }
 
-// compare fills in what is compared. The steps and the total are of the same blocks.
+// compare fills in the ratios. The steps and the total come from the same blocks.
 func (g *Gap) compare(rows, base map[string]Row) {
 	var chain []Row
-	for _, w := range g.Ways {
+	for _, w := range g.Modes {
 		chain = append(chain, rows[w.Kind])
 	}
-	if g.Refused = refused(chain...); g.Refused == "" {
-		v := perBlocks(chain...)
+	if v, refused := together(chain...); refused != "" {
+		g.Refused = refused
+	} else {
 		last := len(v) - 1
 		g.Blocks, g.Product = len(v[0]), 1
 		for i := range v[1:] {
-			g.Ways[i+1].Step, _, _, _ = stat.Paired(v[i], v[i+1], g.Each)
-			g.Product *= g.Ways[i+1].Step.Center
+			g.Modes[i+1].Step, _, _, _ = stat.Paired(v[i], v[i+1], g.Each)
+			g.Product *= g.Modes[i+1].Step.Center
 		}
 		g.Total, _, _, _ = stat.Paired(v[0], v[last], g.Each)
 	}
 	for i := range g.Checks {
 		c := &g.Checks[i]
-		if of, to := rows[c.of], rows[c.to]; refused(of, to) == "" {
-			v := perBlocks(to, of)
+		if v, refused := together(rows[c.to], rows[c.of]); refused == "" {
 			c.Ratio, _, _, _ = stat.Paired(v[0], v[1], g.Each)
 		}
 	}
 	for i := range g.Extra {
-		if e := &g.Extra[i]; refused(base[e.Kind], rows[e.Kind]) == "" {
-			g.extra(e, base[e.Kind], rows[e.Kind])
-		}
+		g.extra(&g.Extra[i], base[g.Extra[i].Kind], rows[g.Extra[i].Kind])
 	}
 }
 
 func (g Gap) extra(e *Extra, there, here Row) {
+	v, refused := together(there, here)
+	if refused != "" {
+		return
+	}
 	var more []float64
-	v := perBlocks(there, here)
 	for i := range v[0] {
 		more = append(more, 8*g.Datagram/v[1][i]-8*g.Datagram/v[0][i])
 	}
@@ -189,35 +187,14 @@ func (r Row) cpuTime(bits float64) (float64, bool) {
 	return bits * perBit, ok
 }
 
-// perBlocks returns the values of each row, in the order of the blocks in which
-// all rows are ok and none is 0, as after a stall.
-func perBlocks(rows ...Row) [][]float64 {
-	in := make([]map[int]float64, len(rows))
-	for i, r := range rows {
-		in[i] = r.values().perBlock(median)
-		maps.DeleteFunc(in[i], func(_ int, v float64) bool { return v <= 0 })
-	}
-	out := make([][]float64, len(rows))
-	for _, block := range slices.Sorted(maps.Keys(in[0])) {
-		if slices.ContainsFunc(in, func(m map[int]float64) bool { _, ok := m[block]; return !ok }) {
-			continue
-		}
-		for i := range out {
-			out[i] = append(out[i], in[i][block])
-		}
-	}
-	return out
-}
-
-// refused is Refused for rows.
-func refused(rows ...Row) string {
-	var cells [][]record.Result
+// together returns the values of each row in the blocks in which all rows are ok and
+// none is 0, as after a stall; or why there is no verdict.
+func together(rows ...Row) (values [][]float64, refused string) {
+	var samples []*Sample
+	var series []Series
 	for _, r := range rows {
-		var trials []record.Result
-		for _, p := range r.Points {
-			trials = append(trials, record.Result{Block: p.Block, Status: p.Status})
-		}
-		cells = append(cells, trials)
+		samples, series = append(samples, r.sample), append(series, r.series.Positive())
 	}
-	return Refused(cells...)
+	_, values = Common(series...)
+	return values, Refused(samples...)
 }

@@ -73,8 +73,8 @@ func TestGap(t *testing.T) {
 			t.Errorf("%s: %+v", g.Network, g)
 		}
 		times := []float64{packet + 2e-6 + pass, packet + 1.9e-6 + pass, packet + 0.5e-6 + pass/46, packet + pass/46, packet + pass/30}
-		for n, w := range g.Ways {
-			if w.Kind != wayOrder[n] {
+		for n, w := range g.Modes {
+			if w.Kind != modeOrder[n] {
 				t.Errorf("way %d is %s", n, w.Kind)
 			}
 			near(w.Kind+" together", w.Together, []float64{1, 1, 46, 46, 30}[n])
@@ -176,7 +176,7 @@ func TestGapNeeds(t *testing.T) {
 		got, n := "", 0
 		for _, g := range gaps(t, rs) {
 			var kinds []string
-			for _, w := range g.Ways {
+			for _, w := range g.Modes {
 				kinds = append(kinds, w.Kind)
 			}
 			got, n = strings.Join(kinds, " "), len(g.Checks)
@@ -214,11 +214,11 @@ func TestGapBlocks(t *testing.T) {
 		}
 		return out
 	}
-	if g := gaps(t, spoil("b", record.Failed, 3, 5))[0]; g.Blocks != 10 || g.Total.N != 10 || g.Ways[3].Step.N != 10 {
+	if g := gaps(t, spoil("b", record.Failed, 3, 5))[0]; g.Blocks != 10 || g.Total.N != 10 || g.Modes[3].Step.N != 10 {
 		t.Errorf("%d blocks, total of %d: want 10", g.Blocks, g.Total.N)
 	}
 	g := gaps(t, spoil("b", record.Disturbed, 1, 2, 3, 4, 5))[0]
-	if g.Refused == "" || g.Total.N != 0 || g.Ways[0].Rate.N == 0 || g.Checks[0].Ratio.N != 12 {
+	if g.Refused == "" || g.Total.N != 0 || g.Modes[0].Rate.N == 0 || g.Checks[0].Ratio.N != 12 {
 		t.Errorf("refused %q, total %+v; the checks have nothing to do with it: %+v", g.Refused, g.Total, g.Checks)
 	}
 }

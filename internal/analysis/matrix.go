@@ -9,7 +9,7 @@ import (
 // ends is the factor whose levels are FROM-TO.
 const ends = "ends"
 
-// A Matrix is a run of tables that have a level FROM-TO for all of From and To.
+// A Matrix is tables that together have a level FROM-TO for every From and To.
 type Matrix struct {
 	Probe    string
 	Levels   map[string]string // the other factors that vary
@@ -18,32 +18,20 @@ type Matrix struct {
 }
 
 // Matrices finds the tables that make whole matrices of two or more each way.
-func (p Pivot) Matrices() []Matrix {
-	byKey := map[string]*Matrix{}
-	var order []*Matrix
-	for _, t := range p.Tables {
-		from, to, ok := strings.Cut(t.Levels[ends], "-")
-		if !ok {
-			continue
-		}
-		rest := maps.Clone(t.Levels)
-		delete(rest, ends)
-		k := t.Probe + "\x00" + key(rest)
-		m := byKey[k]
-		if m == nil {
-			m = &Matrix{Probe: t.Probe, Levels: rest, Tables: map[[2]string]Table{}}
-			byKey[k] = m
-			order = append(order, m)
-		}
-		m.From, m.To = appendNew(m.From, from), appendNew(m.To, to)
-		m.Tables[[2]string{from, to}] = t
-	}
+func (r *Run) Matrices() []Matrix {
 	var out []Matrix
-	for _, m := range order {
-		if len(m.From) > 1 && len(m.To) > 1 && len(m.Tables) == len(m.From)*len(m.To) {
-			slices.SortFunc(m.From, Natural)
-			slices.SortFunc(m.To, Natural)
-			out = append(out, *m)
+	for _, g := range grids(r.Tables, ends) {
+		m := Matrix{Probe: g.probe, Levels: g.rest, Tables: map[[2]string]Table{}}
+		from, to := map[string]bool{}, map[string]bool{}
+		for i, t := range g.tables {
+			if a, b, ok := strings.Cut(g.levels[i], "-"); ok {
+				from[a], to[b] = true, true
+				m.Tables[[2]string{a, b}] = t
+			}
+		}
+		if len(from) > 1 && len(to) > 1 && len(m.Tables) == len(from)*len(to) {
+			m.From, m.To = slices.SortedFunc(maps.Keys(from), Natural), slices.SortedFunc(maps.Keys(to), Natural)
+			out = append(out, m)
 		}
 	}
 	return out

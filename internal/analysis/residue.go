@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -49,21 +50,21 @@ var endsOfPairs = []string{"client", "server"}
 // absent stands for a key that a trial did not find.
 const absent = "(not found)"
 
-// residue names every difference that the grouping did not ask for.
-func residue(groups []cells) []Difference {
+// residue names every difference that the layout did not ask for.
+func residue(drafts []draft) []Difference {
 	keys := map[string]bool{}
-	for r := range okTrials(groups) {
-		for k := range r.Observed {
+	for t := range okTrials(drafts) {
+		for k := range t.Observed {
 			keys[k] = true
 		}
 	}
 	var out []Difference
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		s := scope(groups, k)
+		s := scope(drafts, k)
 		if s == "" || k == designed || slices.Contains(endsOfPairs, k) || s != InCell && slices.Contains(known, k) {
 			continue
 		}
-		out = append(out, Difference{Key: k, Scope: s, Values: seen(groups, k)})
+		out = append(out, Difference{Key: k, Scope: s, Values: seen(drafts, k)})
 	}
 	rank := []Scope{InCell, Networks}
 	slices.SortStableFunc(out, func(a, b Difference) int {
@@ -72,12 +73,12 @@ func residue(groups []cells) []Difference {
 	return out
 }
 
-func okTrials(groups []cells) func(func(record.Result) bool) {
-	return func(yield func(record.Result) bool) {
-		for _, g := range groups {
-			for _, n := range slices.Sorted(maps.Keys(g.trials)) {
-				for _, r := range g.trials[n] {
-					if r.Status == record.OK && !yield(r) {
+func okTrials(drafts []draft) iter.Seq[trial] {
+	return func(yield func(trial) bool) {
+		for _, d := range drafts {
+			for _, l := range d.rows {
+				for _, t := range l.trials {
+					if t.status == record.OK && !yield(t) {
 						return
 					}
 				}
@@ -86,79 +87,86 @@ func okTrials(groups []cells) func(func(record.Result) bool) {
 	}
 }
 
-func found(r record.Result, key string) string {
-	if v, ok := r.Observed[key]; ok {
+func observed(t trial, key string) string {
+	if v, ok := t.Observed[key]; ok {
 		return v
 	}
 	return absent
 }
 
-// scope returns the worst place where key differs, "" when it does not. A network in
-// whose trials it never is lacks what the key is of, such as a daemon: that is the
-// network, and no difference.
-func scope(groups []cells, key string) Scope {
+// scope returns the worst place where key differs, "" when it does not. A key that no
+// trial of a network has belongs to something that the network lacks, such as a daemon:
+// that is the network, and no difference.
+func scope(drafts []draft, key string) Scope {
 	worst := Scope("")
-	for _, g := range groups {
-		table := map[string]bool{}
-		for _, trials := range g.trials {
-			cell := map[string]bool{}
-			for _, r := range trials {
-				if r.Status == record.OK {
-					cell[found(r, key)] = true
+	for _, d := range drafts {
+		table, tableSeen := "", false
+		differs := false
+		for _, l := range d.rows {
+			cell, cellSeen := "", false
+			for _, t := range l.trials {
+				if t.status != record.OK {
+					continue
 				}
+				v := observed(t, key)
+				if cellSeen && v != cell {
+					return InCell
+				}
+				cell, cellSeen = v, true
 			}
-			if len(cell) > 1 {
-				return InCell
-			}
-			if !cell[absent] {
-				maps.Copy(table, cell)
+			if cellSeen && cell != absent {
+				differs = differs || tableSeen && cell != table
+				table, tableSeen = cell, true
 			}
 		}
-		if len(table) > 1 {
+		if differs {
 			worst = Networks
 		}
 	}
 	return worst
 }
 
-func seen(groups []cells, key string) []Seen {
-	byValue := map[string][]record.Result{}
-	for r := range okTrials(groups) {
-		v := found(r, key)
-		byValue[v] = append(byValue[v], r)
+func seen(drafts []draft, key string) []Seen {
+	byValue := map[string][]trial{}
+	all := 0
+	for t := range okTrials(drafts) {
+		v := observed(t, key)
+		byValue[v] = append(byValue[v], t)
+		all++
 	}
 	var out []Seen
 	for i, v := range slices.SortedFunc(maps.Keys(byValue), Natural) {
 		if i >= most-1 && len(byValue) > most {
-			rest := 0
-			for _, s := range out {
-				rest -= s.Trials
-			}
-			for _, rs := range byValue {
-				rest += len(rs)
-			}
-			return append(out, Seen{Value: fmt.Sprintf("%d other values", len(byValue)-i), Trials: rest, Where: "everywhere else"})
+			return append(out, Seen{Value: fmt.Sprintf("%d other values", len(byValue)-i), Trials: all, Where: "everywhere else"})
 		}
 		out = append(out, Seen{Value: v, Trials: len(byValue[v]), Where: where(byValue[v])})
+		all -= len(byValue[v])
 	}
 	return out
 }
 
+// most is how many values of one kind a reader is given.
+const most = 6
+
 // where names the place of some trials: the trials themselves when they are
 // few, else their networks and probes.
-func where(trials []record.Result) string {
+func where(trials []trial) string {
 	if len(trials) <= 2 {
 		var names []string
-		for _, r := range trials {
-			names = append(names, fmt.Sprintf("%s, %s, block %d", r.Config[Network], r.Config[Probe], r.Block))
+		for _, t := range trials {
+			names = append(names, fmt.Sprintf("%s, %s, block %d", t.Config[Network], t.Config[Probe], t.Block))
 		}
 		return strings.Join(names, "; ")
 	}
-	return list(levels(trials, Network)) + "; " + list(levels(trials, Probe))
+	networks, probes := map[string]bool{}, map[string]bool{}
+	for _, t := range trials {
+		networks[t.Config[Network]], probes[t.Config[Probe]] = true, true
+	}
+	return list(networks) + "; " + list(probes)
 }
 
-func list(names []string) string {
-	slices.SortFunc(names, Natural)
+func list(set map[string]bool) string {
+	names := slices.SortedFunc(maps.Keys(set), Natural)
 	if len(names) > 4 {
 		return fmt.Sprintf("%d of them: %s …", len(names), strings.Join(names[:3], ", "))
 	}

@@ -1,36 +1,35 @@
 package analysis
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// Ways in which bytes get from one program to another, in the order in which a gap
-// is taken apart. A probe is recognised by what it found, whatever its name is.
+// Send modes: how bytes get from one program to another, in the order in which a gap
+// is taken apart. What its trials observed identifies a probe's mode, not its name.
 const (
 	Single = "single"  // UDP, one send per datagram
 	Mmsg   = "mmsg"    // many datagrams per system call
 	GSO    = "gso"     // many datagrams in one packet (UDP_SEGMENT), taken apart at the socket at the latest
-	GSOGRO = "gso-gro" // and there neither (UDP_GRO): they stay together until the program has them
+	GSOGRO = "gso-gro" // not even there (UDP_GRO): they stay together until the program has them
 	TCP    = "tcp"     // one stream, with segmentation offload
 
-	// Beside that order, for checks.
+	// Outside that order, for checks.
 	oneRead = "recv-single" // Single, received with a system call per datagram
 	groOnly = "gro"         // Single, received with UDP_GRO
-	off     = "/off"        // after the name of a way: nothing is offloaded
+	off     = "/off"        // after the name of a mode: nothing is offloaded
 )
 
-var wayOrder = []string{Single, Mmsg, GSO, GSOGRO, TCP}
+var modeOrder = []string{Single, Mmsg, GSO, GSOGRO, TCP}
 
-// A Check is a ratio beside the steps that must come out in a certain way if they
-// mean what they seem to.
+// A Check is a ratio outside the steps: it must have a certain size if the steps mean
+// what they seem to.
 type Check struct {
 	Name  string        `json:"name"`
 	Ratio stat.Interval `json:"ratio"`
 
-	of, to string // ways
+	of, to string // modes
 }
 
 // Names of checks.
@@ -51,30 +50,33 @@ var checks = []Check{
 // offload is the factor that switches segmentation off; without it, it is on.
 const offload = "offload"
 
-// A wayGroup is rows that may be compared: those of UDP have datagrams of one size,
+// A modeGroup is rows that can be compared: those of UDP have datagrams of one size,
 // and factors other than offload have the same levels.
-type wayGroup struct {
+type modeGroup struct {
 	levels map[string]string         // of the factors that vary
-	rows   map[string]map[string]Row // by network and way; of two that go one way the first
+	rows   map[string]map[string]Row // by network and mode; of two with one mode the first
 }
 
-func (p Pivot) wayGroups() []wayGroup {
-	type same struct{ asked, datagram string }
-	var order []same
-	levels := map[same]map[string]string{}
-	for _, t := range p.Tables {
-		k := same{key(without(t.Config, offload)), t.datagram()}
-		if _, known := levels[k]; !known && k.datagram != "" {
-			order = append(order, k)
-			levels[k] = without(t.Levels, offload)
-		}
+func (r *Run) modeGroups() []modeGroup {
+	byConfig := map[string][]Table{} // tables that differ in their probe and offload only
+	keys := make([]string, len(r.Tables))
+	for i, t := range r.Tables {
+		keys[i] = key(t.Config, offload)
+		byConfig[keys[i]] = append(byConfig[keys[i]], t)
 	}
-	var out []wayGroup
-	for _, k := range order {
-		g := wayGroup{levels[k], map[string]map[string]Row{}}
-		for _, t := range p.Tables {
-			if d := t.datagram(); key(without(t.Config, offload)) == k.asked && (d == "" || d == k.datagram) {
-				g.add(t)
+	type same struct{ config, datagram string }
+	done := map[same]bool{}
+	var out []modeGroup
+	for i, t := range r.Tables {
+		k := same{keys[i], t.datagram()}
+		if k.datagram == "" || done[k] {
+			continue
+		}
+		done[k] = true
+		g := modeGroup{without(t.Levels, offload), map[string]map[string]Row{}}
+		for _, other := range byConfig[k.config] {
+			if d := other.datagram(); d == "" || d == k.datagram {
+				g.add(other)
 			}
 		}
 		out = append(out, g)
@@ -82,32 +84,26 @@ func (p Pivot) wayGroups() []wayGroup {
 	return out
 }
 
-func (g wayGroup) add(t Table) {
+func (g modeGroup) add(t Table) {
 	for _, r := range t.Rows {
-		way := wayOf(r)
-		if way == "" || t.Metric != "throughput" {
+		mode := modeOf(r)
+		if mode == "" || t.Metric != "throughput" {
 			continue
 		}
 		if t.Config[offload] == "off" {
-			way += off
+			mode += off
 		}
 		if g.rows[r.Network] == nil {
 			g.rows[r.Network] = map[string]Row{}
 		}
-		if _, twice := g.rows[r.Network][way]; !twice {
-			g.rows[r.Network][way] = r
+		if _, twice := g.rows[r.Network][mode]; !twice {
+			g.rows[r.Network][mode] = r
 		}
 	}
 }
 
-func without(m map[string]string, name string) map[string]string {
-	out := maps.Clone(m)
-	delete(out, name)
-	return out
-}
-
-// wayOf recognises a row by what all its ok trials found, "" when it is of no way.
-func wayOf(r Row) string {
+// modeOf returns the send mode that all ok trials of a row observed, "" for none.
+func modeOf(r Row) string {
 	f := r.Observed
 	switch {
 	case f["tool"] != "weir engine" || f["rate"] != "":
@@ -135,8 +131,8 @@ func wayOf(r Row) string {
 	return ""
 }
 
-// Between lists the ways after from, up to and with to, in the order in which gaps
-// are taken apart.
+// Between lists the modes after from, up to and including to, in the order in which
+// gaps are taken apart.
 func Between(from, to string) []string {
-	return wayOrder[slices.Index(wayOrder, from)+1 : slices.Index(wayOrder, to)+1]
+	return modeOrder[slices.Index(modeOrder, from)+1 : slices.Index(modeOrder, to)+1]
 }

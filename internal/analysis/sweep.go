@@ -4,13 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
-
-	"github.com/weir-bench/weir/internal/unit"
 )
 
-// A Sweep is a run of tables that differ in one numeric factor only.
+// A Sweep is tables that differ in one numeric factor only.
 type Sweep struct {
 	Probe  string
 	Factor string
@@ -24,14 +20,14 @@ const minSweep = 3
 
 // Sweeps finds the numeric factor with the most levels of each probe, and the
 // tables along it. Probes without such a factor have no sweep.
-func (p Pivot) Sweeps() []Sweep {
+func (r *Run) Sweeps() []Sweep {
 	var out []Sweep
-	for i := 0; i < len(p.Tables); {
+	for i := 0; i < len(r.Tables); {
 		j := i
-		for j < len(p.Tables) && p.Tables[j].Probe == p.Tables[i].Probe {
+		for j < len(r.Tables) && r.Tables[j].Probe == r.Tables[i].Probe {
 			j++
 		}
-		out = append(out, sweeps(p.Tables[i:j])...)
+		out = append(out, sweeps(r.Tables[i:j])...)
 		i = j
 	}
 	return out
@@ -44,27 +40,12 @@ func sweeps(tables []Table) []Sweep {
 			factor, most = k, n
 		}
 	}
-	if factor == "" {
-		return nil
-	}
-	groups := map[string]*Sweep{}
-	var order []string
-	for _, t := range tables {
-		rest := maps.Clone(t.Levels)
-		delete(rest, factor)
-		k := key(rest)
-		if groups[k] == nil {
-			groups[k] = &Sweep{Probe: t.Probe, Factor: factor, Levels: rest}
-			order = append(order, k)
-		}
-		groups[k].Tables = append(groups[k].Tables, t)
-	}
 	var out []Sweep
-	for _, k := range order {
-		s := groups[k]
-		if len(s.Tables) < minSweep {
+	for _, g := range grids(tables, factor) {
+		if len(g.tables) < minSweep {
 			continue
 		}
+		s := Sweep{Probe: g.probe, Factor: factor, Levels: g.rest, Tables: g.tables}
 		slices.SortStableFunc(s.Tables, func(a, b Table) int {
 			x, _ := quantity(a.Levels[factor])
 			y, _ := quantity(b.Levels[factor])
@@ -74,7 +55,7 @@ func sweeps(tables []Table) []Sweep {
 			x, _ := quantity(t.Levels[factor])
 			s.X = append(s.X, x)
 		}
-		out = append(out, *s)
+		out = append(out, s)
 	}
 	return out
 }
@@ -90,19 +71,4 @@ func numericLevels(tables []Table, factor string) int {
 		set[x] = true
 	}
 	return len(set)
-}
-
-// quantity reads a level that is a number, a percentage, a size or a rate, the last
-// two in base units.
-func quantity(s string) (float64, bool) {
-	if v, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64); err == nil && v-v == 0 { // neither NaN nor Inf
-		return v, true
-	}
-	if v, err := unit.ParseBytes(s); err == nil {
-		return float64(v), true
-	}
-	if v, err := unit.ParseRate(s); err == nil {
-		return v, true
-	}
-	return 0, false
 }

@@ -18,12 +18,16 @@ const module = "github.com/weir-bench/weir/"
 // sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
-	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "studies"},
+	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/facts", "internal/hostns"},
-	{"internal/condition", "internal/diagnose", "internal/chart", "internal/claim", "internal/cni"},
+	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/facts", "internal/hostns"},
+	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
+	// The seam, and what targets share.
+	{"internal/target"},
+	{"internal/target/local", "internal/target/targettest"},
+	{"internal/target/agent"},
 	// Effects and their orchestration.
-	{"internal/target/vm"},
+	{"internal/target/vm", "internal/engine", "internal/finding"},
 	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
 	{"internal/catalog"},
@@ -37,13 +41,18 @@ var only = map[string][]string{
 	"github.com/vishvananda/netns":              {"internal/target/lab"},
 	"github.com/safchain/ethtool":               {"internal/target/lab"},
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
-	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/relay", "internal/store", "internal/target/vm"},
-	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/terminal", "bench"},
+	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local"},
+	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/agent", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"gonum.org/v1/plot":                         {"internal/chart"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
-	"github.com/creack/pty":                     {"internal/terminal"},
+	// Experiments and trials know a target only by the seam.
+	module + "internal/target/lab":   {"internal/cli", "bench"},
+	module + "internal/target/vm":    {"internal/target/lab", "internal/cli"},
+	module + "internal/target/agent": {"internal/target/lab", "internal/target/vm"},
+	module + "internal/target/local": {"internal/target/lab", "internal/target/agent", "internal/cli"},
+	"github.com/creack/pty":          {"internal/terminal"},
 }
 
 type pkg struct {

@@ -243,3 +243,35 @@ func TestRecordedOutputHasCommands(t *testing.T) {
 		t.Error("found no recorded output: the test searches the wrong directory")
 	}
 }
+
+// machine matches the file tree of the machine that the program runs on.
+var machine = regexp.MustCompile(`os\.DirFS\("/"\)|"/(?:proc|sys)(?:/|")`)
+
+// acting are the packages whose subject is this machine or process. All others see
+// machines through package target, so that they work with any.
+var acting = []string{"bench", "internal/cgroup", "internal/engine", "internal/engine/sock", "internal/hostns", "internal/netns",
+	"internal/nstest", "internal/pause", "internal/rootless", "internal/session", "internal/target/agent", "internal/target/lab", "internal/target/local", "internal/target/vm"}
+
+func TestMachinesAreReachedThroughTargets(t *testing.T) {
+	seen := map[string]bool{}
+	goFiles(t, func(name string, b []byte, _ *ast.File) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for i, line := range bytes.Split(b, []byte("\n")) {
+			code, _, _ := bytes.Cut(line, []byte("//"))
+			if m := machine.Find(code); m == nil {
+				continue
+			} else if dir := path.Dir(name); !slices.Contains(acting, dir) {
+				t.Errorf("%s:%d: %s is this machine's: ask a target.Host or target.Node", name, i+1, m)
+			} else {
+				seen[dir] = true
+			}
+		}
+	})
+	for _, dir := range acting {
+		if _, err := os.Stat(filepath.Join(root, dir)); err == nil && !seen[dir] {
+			t.Errorf("%s opens no file of this machine: take it from acting", dir)
+		}
+	}
+}

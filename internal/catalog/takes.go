@@ -40,7 +40,7 @@ func Takes(s study.Study) time.Duration {
 	loads := map[string]bool{} // by path, of which the capacity is measured once
 	for _, c := range s.Cells(Applies) {
 		block += trialTakes(s, c)
-		if _, load, err := condition.Beside(c.Levels); err == nil && load.Share > 0 {
+		if _, load, err := condition.Background(c.Levels); err == nil && load.Share > 0 {
 			path := study.Cell{Network: c.Network, Probe: load.Probe, Levels: condition.Network(c.Levels)}
 			if id := path.ID(""); !loads[id] {
 				loads[id] = true
@@ -65,7 +65,7 @@ func trialTakes(s study.Study, c study.Cell) time.Duration {
 	if hasGuests(s, c.Network) {
 		t += aroundGuest
 	}
-	stress, load, err := condition.Beside(c.Levels)
+	stress, load, err := condition.Background(c.Levels)
 	if err == nil && load.Probe != "" {
 		t += aroundLoad + max(s.Warmup, loadSettles)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/record"
@@ -50,6 +51,8 @@ func claimOf(t *testing.T, tests string) Claim {
 func ratio(bounds string) string {
 	return "  - of: {network: vxlan, probe: tcp-stream}\n    to: {network: host, probe: tcp-stream}\n    " + strings.ReplaceAll(bounds, ", ", "\n    ") + "\n"
 }
+
+func run(rs []record.Result) *analysis.Run { return analysis.New(rs, analysis.Options{}) }
 
 func TestVerdict(t *testing.T) {
 	bounded := func(lo, hi float64) stat.Interval {
@@ -119,7 +122,7 @@ func TestJudge(t *testing.T) {
 		{"double ratio is not", per, map[string][]float64{h: host, r: times(8, 4, 0), v: times(8, 4, 0.01)}, Fails, 1, ""},
 	} {
 		claim := claimOf(t, c.tests)
-		os := Judge([]Claim{claim}, claim.Study, trials(c.cells))
+		os := Judge([]Claim{claim}, claim.Study, run(trials(c.cells)))
 		if len(os) != 1 {
 			t.Errorf("%s: %d outcomes", c.name, len(os))
 			continue
@@ -144,12 +147,12 @@ func TestMoreIsEnough(t *testing.T) {
 		}
 		return map[string][]float64{"host tcp-stream": times(n, 10, 0), "vxlan tcp-stream": v}
 	}
-	o := Judge([]Claim{claim}, claim.Study, trials(spread(8)))[0]
+	o := Judge([]Claim{claim}, claim.Study, run(trials(spread(8))))[0]
 	more := o.Measured[0].More
 	if o.Verdict != Undecided || more < 1 {
 		t.Fatalf("%s, %d more", o.Verdict, more)
 	}
-	if o = Judge([]Claim{claim}, claim.Study, trials(spread(8+more)))[0]; o.Verdict != Holds {
+	if o = Judge([]Claim{claim}, claim.Study, run(trials(spread(8+more))))[0]; o.Verdict != Holds {
 		t.Errorf("with %d more: %s, %+v", more, o.Verdict, o.Measured[0].Ratio)
 	}
 }
@@ -158,8 +161,8 @@ func TestMoreIsEnough(t *testing.T) {
 func TestTogether(t *testing.T) {
 	one, two := claimOf(t, ratio("least: 0.1")), claimOf(t, ratio("least: 0.1")+ratio("most: 9"))
 	cells := trials(map[string][]float64{"host tcp-stream": times(20, 10, 0), "vxlan tcp-stream": {5, 6, 7, 6, 5, 8, 6, 4, 6, 7, 5, 6, 6, 7, 5, 4, 8, 6, 7, 5}})
-	a := Judge([]Claim{one}, one.Study, cells)[0].Measured[0].Ratio
-	b := Judge([]Claim{two}, two.Study, cells)[0].Measured[0].Ratio
+	a := Judge([]Claim{one}, one.Study, run(cells))[0].Measured[0].Ratio
+	b := Judge([]Claim{two}, two.Study, run(cells))[0].Measured[0].Ratio
 	if a.Confidence != Confidence || math.Abs(b.Confidence-0.975) > 1e-12 || b.Hi-b.Lo <= a.Hi-a.Lo {
 		t.Errorf("alone %+v, together %+v", a, b)
 	}
@@ -200,7 +203,7 @@ func TestJudgeNotOK(t *testing.T) {
 				c.change(&results[i])
 			}
 		}
-		o := Judge([]Claim{claim}, claim.Study, results)[0]
+		o := Judge([]Claim{claim}, claim.Study, run(results))[0]
 		if o.Verdict != c.want || !strings.Contains(o.Why, c.why) {
 			t.Errorf("%s: %s (%s), want %s (%s)", c.name, o.Verdict, o.Why, c.want, c.why)
 		}
@@ -246,7 +249,7 @@ func TestBears(t *testing.T) {
 	} {
 		s := claim.Study
 		r := c.change(&s, slices.Clone(results))
-		if got := Judge([]Claim{claim}, s, r); len(got) != c.want {
+		if got := Judge([]Claim{claim}, s, run(r)); len(got) != c.want {
 			t.Errorf("%s: %d outcomes, want %d", c.name, len(got), c.want)
 		}
 	}

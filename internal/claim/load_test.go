@@ -163,7 +163,7 @@ func FuzzLoad(f *testing.F) {
 			if c.ID == "" || c.Source == "" || len(c.Tests) == 0 || len(c.Cells()) < 2*len(c.Tests) {
 				t.Errorf("%+v", c)
 			}
-			Judge(cs, c.Study, nil)
+			Judge(cs, c.Study, run(nil))
 		}
 	})
 }

@@ -82,28 +82,25 @@ func (c Claim) Cannot(why string) Outcome {
 	return Outcome{Claim: c, Verdict: Untestable, Why: why}
 }
 
-// Judge returns the outcome of every claim that the results of s bear on: s
-// measures the claim's cells on the same topology, and there is a trial of each.
-// How long and how often it measures does not matter.
-func Judge(claims []Claim, s study.Study, results []record.Result) []Outcome {
-	if !s.KeepDisturbed {
-		results = analysis.Disturbed(results)
-	}
+// Judge returns the outcome of every claim that a run of s bears on: s measures the
+// claim's cells on the same topology, and there is a trial of each. How long and how
+// often it measures does not matter.
+func Judge(claims []Claim, s study.Study, run *analysis.Run) []Outcome {
 	var out []Outcome
 	for _, c := range claims {
-		if trials, ok := c.trials(s, results); ok {
-			out = append(out, c.judge(trials))
+		if samples, ok := c.samples(s, run); ok {
+			out = append(out, c.judge(samples))
 		}
 	}
 	return out
 }
 
-// trials returns the trials of each of the claim's cells, by the cell's name.
-func (c Claim) trials(s study.Study, results []record.Result) (map[string][]record.Result, bool) {
-	if s.Topology != c.Study.Topology {
+// samples returns the trials of each of the claim's cells, by the cell's name.
+func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.Sample, bool) {
+	if s.Topology != c.Study.Topology || run.Pairs > 0 {
 		return nil, false
 	}
-	of := map[string][]record.Result{}
+	of := map[string]*analysis.Sample{}
 	for _, cell := range c.Cells() {
 		network, probe := c.uses(cell)
 		n, okN := s.Network(cell.Network)
@@ -111,17 +108,11 @@ func (c Claim) trials(s study.Study, results []record.Result) (map[string][]reco
 		if !okN || !okP || !same(n, network) || !same(p, probe) {
 			return nil, false
 		}
-		if of[cell.String()] != nil {
-			continue
-		}
-		for _, r := range results {
-			if cell.matches(r.Config) {
-				of[cell.String()] = append(of[cell.String()], r)
-			}
-		}
-		if of[cell.String()] == nil {
+		sample := run.Sample(cell.config())
+		if sample == nil {
 			return nil, false
 		}
+		of[cell.String()] = sample
 	}
 	return of, true
 }
@@ -135,16 +126,11 @@ func (c Claim) uses(cell Cell) (network, probe study.Use) {
 
 func same(a, b study.Use) bool { return a.Kind == b.Kind && maps.Equal(a.Options, b.Options) }
 
-func (c Cell) matches(asked map[string]string) bool {
-	if asked[analysis.Network] != c.Network || asked[analysis.Probe] != c.Probe || len(asked) != len(c.Levels)+2 {
-		return false
-	}
-	for k, v := range c.Levels {
-		if asked[k] != v {
-			return false
-		}
-	}
-	return true
+// config returns the levels of all factors.
+func (c Cell) config() map[string]string {
+	m := map[string]string{analysis.Network: c.Network, analysis.Probe: c.Probe}
+	maps.Copy(m, c.Levels)
+	return m
 }
 
 // String names the cell: "vxlan-overlay udp-stream, size 1400, sent".
@@ -159,23 +145,23 @@ func (c Cell) String() string {
 	return s
 }
 
-func (c Claim) judge(trials map[string][]record.Result) Outcome {
+func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	o := Outcome{Claim: c, Verdict: Holds}
-	blocks := map[string]map[int]float64{}
+	values := map[string]analysis.Series{}
 	for _, cell := range c.Cells() {
-		v, why := values(trials[cell.String()], cell.Metric)
+		v, why := valuesOf(samples[cell.String()], cell.Metric)
 		if why != "" {
 			return c.Cannot(cell.String() + ": " + why)
 		}
-		blocks[cell.String()] = v
+		values[cell.String()] = v
 	}
-	if why := analysis.Refused(slices.Collect(maps.Values(trials))...); why != "" {
+	if why := analysis.Refused(slices.Collect(maps.Values(samples))...); why != "" {
 		o.Verdict, o.Why = Undecided, why
 		return o
 	}
 	more := 0
 	for _, t := range c.Tests {
-		m := t.measure(blocks, stat.Adjust(Confidence, len(c.Tests)))
+		m := t.measure(values, stat.Adjust(Confidence, len(c.Tests)))
 		o.Measured = append(o.Measured, m)
 		o.Verdict = worse(o.Verdict, m.Verdict)
 		if m.More < 0 || more >= 0 && m.More > more {
@@ -203,34 +189,32 @@ func worse(a, b Verdict) Verdict {
 	})
 }
 
-// values returns the metric's value in every block, or says why there is none.
-func values(trials []record.Result, metric string) (map[int]float64, string) {
-	why := ""
-	for _, r := range trials {
-		switch {
-		case r.Status == record.Disturbed:
-			why = cmp.Or(why, "all trials were disturbed")
-		case r.Status != record.OK:
-			why = cmp.Or(why, string(r.Status)+": "+r.Reason)
-		case metric == "" && len(r.Values) > 0:
-			metric = r.Values[0].Name
-		}
+// valuesOf returns the metric's values, or says why there are none.
+func valuesOf(s *analysis.Sample, metric string) (analysis.Series, string) {
+	metric = cmp.Or(metric, s.Metric())
+	v := s.Values(metric)
+	if v.Len() > 0 {
+		return v, ""
 	}
-	v := analysis.PerBlock(trials, metric)
-	if len(v) == 0 {
-		return nil, cmp.Or(why, strings.TrimSpace("no trial has a value "+metric))
+	switch status, reason := s.Status(); status {
+	case record.OK:
+		return v, strings.TrimSpace("no trial has a value " + metric)
+	case record.Disturbed:
+		return v, "all trials were disturbed"
+	default:
+		return v, string(status) + ": " + reason
 	}
-	return v, ""
 }
 
-// measure pairs the cells of t within the blocks that have all of them.
-func (t Test) measure(values map[string]map[int]float64, confidence float64) Measure {
-	var base, other []float64
-	for _, b := range slices.Sorted(maps.Keys(values[t.Of.String()])) {
-		if num, den, ok := t.quotient(values, b); ok {
-			base, other = append(base, den), append(other, num)
-		}
+// measure pairs the cells of t within the blocks in which all have a value above 0:
+// others have no ratio.
+func (t Test) measure(values map[string]analysis.Series, confidence float64) Measure {
+	var all []analysis.Series
+	for _, c := range t.Cells() {
+		all = append(all, values[c.String()].Positive())
 	}
+	_, v := analysis.Common(all...)
+	base, other := t.quotients(v)
 	ratio, base, other, group := stat.Paired(base, other, confidence)
 	m := Measure{Ratio: ratio}
 	if m.Verdict = t.verdict(m.Ratio); m.Verdict == Undecided {
@@ -239,26 +223,19 @@ func (t Test) measure(values map[string]map[int]float64, confidence float64) Mea
 	return m
 }
 
-// quotient returns numerator and denominator of block b, and false when a cell has
-// no value above 0 there: it has no ratio.
-func (t Test) quotient(values map[string]map[int]float64, b int) (num, den float64, ok bool) {
-	for _, c := range t.Cells() {
-		if !(values[c.String()][b] > 0) {
-			return 0, 0, false
+// quotients returns numerator and denominator of every block. v is in the order of Cells.
+func (t Test) quotients(v [][]float64) (base, other []float64) {
+	for i, num := range v[0] {
+		rest, den := v[1:], 0.0
+		for range max(1, len(t.Sum)) {
+			den, rest = den+rest[0][i], rest[1:]
 		}
+		if t.Per != nil {
+			num, den = num*rest[1][i], den*rest[0][i]
+		}
+		base, other = append(base, den), append(other, num)
 	}
-	at := func(c Cell) float64 { return values[c.String()][b] }
-	num = at(t.Of)
-	for _, c := range t.Sum {
-		den += at(c)
-	}
-	if t.To != nil {
-		den = at(*t.To)
-	}
-	if t.Per != nil {
-		num, den = num*at(t.Per.To), den*at(t.Per.Of)
-	}
-	return num, den, true
+	return base, other
 }
 
 // more estimates how many blocks beyond these would shrink the interval until it

@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
@@ -155,31 +154,4 @@ func complete(names []string) cobra.CompletionFunc {
 		slices.Sort(out)
 		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
-}
-
-// inLab runs f in the second process, in namespaces of its own, and is that
-// process's parent otherwise.
-func inLab(ctx context.Context, f func() error) error {
-	if !rootless.Inside() {
-		sweep, err := cgroup.Guard()
-		if err != nil {
-			return exit(exitEnvironment, err)
-		}
-		code, err := rootless.Reexec(ctx)
-		err = errors.Join(err, sweep())
-		if ctx.Err() != nil && err != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return exit(exitEnvironment, err)
-		}
-		if code != 0 {
-			return &exitError{code, errors.New("")} // it has said why
-		}
-		return nil
-	}
-	if err := rootless.Setup(); err != nil {
-		return exit(exitEnvironment, err)
-	}
-	return f()
 }

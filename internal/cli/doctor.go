@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
@@ -26,7 +27,7 @@ func doctorCommand() *cobra.Command {
 is 3 when the default study cannot run here.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := inLab(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
+			err := thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
 			if errors.Is(err, rootless.ErrForbidden) {
 				return doctor(c.Context(), asJSON, err)
 			}
@@ -46,7 +47,8 @@ type diagnosis struct {
 // doctor prints every check. forbidden is why there is no lab to try the kernel in.
 func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	var ds []diagnosis
-	for _, c := range facts.Checks(os.DirFS("/")) {
+	here := local.Host()
+	for _, c := range facts.Checks(here.FS) {
 		ds = append(ds, diagnosis{Check: c})
 	}
 	kernel, err := tryKernel(ctx, forbidden)
@@ -55,7 +57,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	}
 	ds = append(ds, kernel...)
 	for _, program := range catalog.Programs() {
-		path, version, err := facts.Tool(ctx, program)
+		path, version, err := here.Tool(ctx, program)
 		c := facts.Check{Name: program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}
 		if err != nil {
 			c.Detail = err.Error()

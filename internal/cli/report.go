@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/report"
@@ -99,7 +100,8 @@ func load(dir string, keep bool) (report.Run, error) {
 	if err != nil {
 		return rep, err
 	}
-	rep.Claims = claim.Judge(shipped, s, c.Results)
+	rep.Analysis = analysis.New(c.Results, analysis.Options{Baseline: s.Baseline, Networks: rep.Networks, Probes: rep.Probes, KeepDisturbed: s.KeepDisturbed})
+	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {
 		rep.Claims[i].From = dir
 	}

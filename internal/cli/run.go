@@ -24,7 +24,7 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -67,7 +67,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 			if r.guest == "" && (vm.in || ranInVM(resume)) {
 				return r.runInVM(c.Context(), vm)
 			}
-			return inLab(c.Context(), func() error { return r.run(c.Context()) })
+			return thisMachine.enter(c.Context(), func() error { return r.run(c.Context()) })
 		},
 	}
 	f.register(c)
@@ -95,7 +95,7 @@ func check(s study.Study) error {
 	if s.MaxTime > 0 && s.Precision == 0 {
 		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
 	}
-	if _, err := catalog.Prepare(s, lab.Kernel()); err != nil {
+	if _, err := catalog.Prepare(s, thisMachine.kernel()); err != nil {
 		return exit(exitUsage, err)
 	}
 	return nil
@@ -134,7 +134,7 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 			d.Close()
 		}
 	}()
-	prepared, err := catalog.Prepare(r.study, lab.Kernel())
+	prepared, err := catalog.Prepare(r.study, thisMachine.kernel())
 	if err != nil {
 		return nil, exit(exitUsage, err)
 	}
@@ -144,7 +144,7 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	p := newProgress(d.Log)
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
-		Open: lab.Open, Dir: d, Progress: p.event, Guest: r.guest,
+		Target: thisMachine, Dir: d, Progress: p.event, Guest: r.guest,
 	})
 	p.end()
 	if ctx.Err() != nil {
@@ -208,7 +208,7 @@ func (r *runner) describe(d *store.Dir, file string) error {
 		Weir     string `json:"weir"`     // version of this program
 		Rootless bool   `json:"rootless"` // started by an ordinary user
 		facts.Facts
-	}{r.version, rootless.Unprivileged(), facts.Collect(os.DirFS("/"))}, "", "  ")
+	}{r.version, rootless.Unprivileged(), facts.Collect(local.Host().FS)}, "", "  ")
 	if err != nil {
 		return err
 	}

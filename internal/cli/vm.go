@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -67,8 +68,8 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 	return m, exit(exitEnvironment, err)
 }
 
-// inGuest says which guest of weir's this process is in; empty: none.
-func inGuest() string { return facts.Collect(os.DirFS("/")).Guest }
+// inGuest names the kind of weir guest that this process runs in; "" for none.
+func inGuest() string { return facts.Collect(local.Host().FS).Guest }
 
 // ranInVM reports whether the run in dir is in a virtual machine.
 func ranInVM(dir string) bool {
@@ -109,7 +110,7 @@ func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 	}
 	defer g.Close()
 	fmt.Fprintln(os.Stderr, aboutGuest(g))
-	status, err := g.Run(ctx, vm.Command{Argv: []string{"weir", "run", "--resume", r.dir}, Env: os.Environ(), Dir: cwd}, os.Stdout, os.Stderr)
+	status, err := g.Run(ctx, []string{"weir", "run", "--resume", r.dir}, cwd, os.Stdout, os.Stderr)
 	switch {
 	case err != nil:
 		return r.lost(ctx, err)

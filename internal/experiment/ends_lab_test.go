@@ -33,7 +33,7 @@ func TestEnds(t *testing.T) {
 	s = s.Resolve()
 	dir := filepath.Join(t.TempDir(), "out")
 	rs, err := Run(t.Context(), Config{
-		Study: s, Dir: results(t, dir), Open: lab.Open,
+		Study: s, Dir: results(t, dir), Target: lab.Target{},
 		Networks: map[string]Network{"vxlan-overlay": on(t, &network.VXLANOverlay{VNI: 1, Port: 4789}, topo.Spec{})},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
 	})
@@ -88,7 +88,7 @@ func TestLine(t *testing.T) {
 	s = s.Resolve()
 	d := &network.VXLANHops{Hops: 3, VNI: 1, Port: 4789}
 	rs, err := Run(t.Context(), Config{
-		Study: s, Dir: results(t, filepath.Join(t.TempDir(), "out")), Open: lab.Open,
+		Study: s, Dir: results(t, filepath.Join(t.TempDir(), "out")), Target: lab.Target{},
 		Networks: map[string]Network{"vxlan-hops": on(t, d, d.Shape(topo.Spec{}))},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
 	})

@@ -9,10 +9,10 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Build returns the whole plan for network d in t: the underlay, the steps of d,
-// and, when t wants it, the offloads switched off. The hosts are ends of it, too,
-// whether or not d connects them with its own. It is what is applied, and what is
-// printed. The namespaces that it needs are Places(t).
+// Build returns the whole plan for network d in t: the underlay, unless it exists, the
+// steps of d and, when t wants that, the offloads switched off. The hosts are ends, too,
+// whether or not d connects them itself. This plan is the one that is applied, and
+// printed. A lab needs the namespaces Places(t) for it.
 func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) == 0 {
 		return plan.Plan{}, errors.New("underlay: topology has no hosts")
@@ -29,7 +29,9 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.Steps = append(Underlay(t), p.Steps...)
+	if !t.Exists {
+		p.Steps = append(Underlay(t), p.Steps...)
+	}
 	if t.Shape == topo.Line {
 		for _, h := range t.Hosts {
 			p.Line = append(p.Line, h.Name)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -55,9 +56,9 @@ const maxStreams = 128
 // checkStream returns an error that names the option and its bound. least is the
 // smallest datagram of the tool, bytes.
 func checkStream(tool string, udp bool, size, least, streams int) error {
-	most := maxMessage
+	most := event.MaxMessage
 	if udp {
-		most = maxUDP
+		most = event.MaxDatagram
 	} else {
 		least = 1
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -30,8 +31,8 @@ func (Fping) Habits() Habits { return Habits{NoWarmup: true} }
 // Check returns an error that names the option and its bound.
 func (p Fping) Check() error {
 	switch size := or(p.Size, defaultEcho); {
-	case size < 1 || size > maxUDP:
-		return fmt.Errorf("fping: size %d is outside 1..%d bytes", size, maxUDP)
+	case size < 1 || size > event.MaxDatagram:
+		return fmt.Errorf("fping: size %d is outside 1..%d bytes", size, event.MaxDatagram)
 	case or(p.Interval, defaultInterval) < time.Millisecond:
 		return fmt.Errorf("fping: interval %v is below 1ms", p.Interval)
 	}

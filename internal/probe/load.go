@@ -1,6 +1,10 @@
 package probe
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+)
 
 // DeliveryUnit is what the work of p is counted in by its server while it goes on:
 // bit/s of payload, packet/s, or 1/s for requests that were answered. It is empty for
@@ -33,7 +37,7 @@ func Delivered(p Probe, m Measured) float64 {
 // arrives of more may be more than that, and less. TCP finds its rate by itself, so
 // it is what arrives of p flat out.
 func Capacity(p Probe) (by Probe, kind string, err error) {
-	var path udpPath
+	var path event.Mode
 	switch p := p.(type) {
 	case *UDPStream:
 		if p.Packets > 0 {
@@ -46,7 +50,7 @@ func Capacity(p Probe) (by Probe, kind string, err error) {
 		by, err = Pace(p, 0) // it may have a rate of its own
 		return by, "flat out", err
 	}
-	c := &UDPCapacity{Size: path.size, Send: path.send, Batch: path.batch, Recv: path.recv}
+	c := &UDPCapacity{Size: path.Size, Send: path.Send, Batch: path.Batch, Recv: path.Recv}
 	return c, c.Kind(), nil
 }
 
@@ -65,7 +69,7 @@ func Pace(p Probe, rate float64) (Probe, error) {
 		return &paced, nil
 	case *UDPRate:
 		paced := *p
-		paced.Rate, paced.looks = Bitrate(rate*8*float64(paced.path().size)), true
+		paced.Rate, paced.looks = Bitrate(rate*8*float64(paced.path().Size)), true
 		return &paced, nil
 	}
 	return nil, errors.New("it cannot be held to a rate: only tcp-stream, udp-stream and udp-rate can")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // The native probes run `weir engine`, this program's own traffic generator. The
@@ -17,7 +19,7 @@ const (
 	defaultCC       = "cubic"   // Linux's own default; machines are often set to another one
 	defaultEcho     = 56        // bytes of data, as ping(8) sends
 	defaultInterval = 10 * time.Millisecond
-	defaultRequests = 2000 // per second
+	defaultRequests = event.DefaultRequests
 )
 
 // TCPStream measures the TCP payload that arrives per second.
@@ -80,11 +82,11 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 }
 
 func (p UDPStream) Commands(w Window) (server, client []string) {
-	return p.path(w).commands(w, p.Rate, p.looks)
+	return udpStream(w, p.path(w), p.Rate, p.looks)
 }
 
 func (p UDPRate) Commands(w Window) (server, client []string) {
-	return p.path().commands(w, p.Rate, p.looks)
+	return udpStream(w, p.path(), p.Rate, p.looks)
 }
 
 func (p Ping) Commands(w Window) (server, client []string) {

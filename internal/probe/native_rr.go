@@ -6,6 +6,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -40,49 +41,39 @@ type UDPOpen struct {
 	Spin bool `yaml:"spin"` // both ends poll, each on its own CPU, instead of being woken up
 }
 
-// Bounds of what may be asked, as in the engine.
-const (
-	minRequest  = 16 // bytes: the engine's header
-	maxMessage  = 16 << 20
-	maxRequest  = 65507 // bytes of a datagram
-	maxInflight = 1024
-	maxPipeline = 64 << 10  // bytes in flight on a connection
-	maxRequests = 1_000_000 // requests/s
-)
-
 // Check returns an error that names the value and its bound.
 func (p TCPRR) Check() error {
 	size, inflight := or(p.Size, defaultMessage), or(p.Inflight, 1)
-	if inflight > 1 && inflight*size > maxPipeline {
-		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight are more than %d bytes", inflight, size, maxPipeline)
+	if inflight > 1 && inflight*size > event.MaxPipeline {
+		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight are more than %d bytes", inflight, size, event.MaxPipeline)
 	}
-	return within("tcp-rr", size, 1, maxMessage, inflight)
+	return within("tcp-rr", size, 1, event.MaxMessage, inflight)
 }
 
 // Check returns an error that names the value and its bound.
 func (p UDPRR) Check() error {
-	return within("udp-rr", or(p.Size, defaultMessage), minRequest, maxRequest, or(p.Inflight, 1))
+	return within("udp-rr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, or(p.Inflight, 1))
 }
 
 // Check returns an error that names the value and its bound.
 func (p TCPCRR) Check() error {
-	return within("tcp-crr", or(p.Size, defaultMessage), minRequest, maxMessage, 1)
+	return within("tcp-crr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxMessage, 1)
 }
 
 // Check returns an error that names the value and its bound.
 func (p UDPOpen) Check() error {
-	if rate := or(p.Rate, defaultRequests); rate < 1 || rate > maxRequests {
-		return fmt.Errorf("udp-open: rate %d is outside 1..%d requests/s", rate, maxRequests)
+	if rate := or(p.Rate, defaultRequests); rate < 1 || rate > event.MaxRequests {
+		return fmt.Errorf("udp-open: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
 	}
-	return within("udp-open", or(p.Size, defaultMessage), minRequest, maxRequest, 1)
+	return within("udp-open", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, 1)
 }
 
 func within(name string, size, least, most, inflight int) error {
 	switch {
 	case size < least || size > most:
 		return fmt.Errorf("%s: size %d is outside %d..%d bytes", name, size, least, most)
-	case inflight < 1 || inflight > maxInflight:
-		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", name, inflight, maxInflight)
+	case inflight < 1 || inflight > event.MaxInflight:
+		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", name, inflight, event.MaxInflight)
 	}
 	return nil
 }
@@ -119,53 +110,83 @@ const beyond = 10
 // rtt.stamped (s, medians with their histograms: what it consists of, where the
 // kernel's stamps tell; see parts), transactions (1/s), loss (of the requests) and window.
 func (p TCPRR) Parse(out Output) (Measured, error) {
-	return parseRR(out, "tcp", "tcp-rr", "size", "inflight", "wait", "stamps", "congestion", "serverCongestion", "rcvbuf")
+	var r event.RR
+	n := parseNative(out, "tcp-rr", &r)
+	values := n.closed(r, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	return n.measured("tcp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
+		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf}))
 }
 
 // Parse reads what TCPRR reads. A reply that takes longer than half a second is
 // a loss.
 func (p UDPRR) Parse(out Output) (Measured, error) {
-	return parseRR(out, "udp", "udp-rr", "size", "inflight", "wait", "stamps", "sndbuf", "rcvbuf")
+	var r event.RR
+	n := parseNative(out, "udp-rr", &r)
+	values := n.closed(r, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	return n.measured("udp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
+		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
 }
 
 // Parse reads what TCPRR reads, without the parts, and rtt.connect (s, the median
 // of the time until the connection is made, with its histogram).
 func (p TCPCRR) Parse(out Output) (Measured, error) {
-	return parseRR(out, "tcp", "tcp-crr", "size", "stamps", "ports", "congestion", "serverCongestion", "rcvbuf")
+	var r event.CRR
+	n := parseNative(out, "tcp-crr", &r)
+	values := n.closed(r.RR, func(h *hdrhistogram.Histogram) []record.Value { return n.connect(r.ConnectHist, h) })
+	return n.measured("tcp", r.Head, values, map[string]any{"stamps": r.Stamps, "ports": r.Ports,
+		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf})
 }
 
 // Parse reads what UDPRR reads, and before the window late (the share of requests
 // that left later than 1/rate after their time) and stalls (1, how often response
 // times were above 50 ms).
 func (p UDPOpen) Parse(out Output) (Measured, error) {
-	return parseRR(out, "udp", "udp-open", "size", "rate", "wait", "stamps", "sndbuf", "rcvbuf")
+	var r event.Open
+	n := parseNative(out, "udp-open", &r)
+	n.require(r.Offered >= r.Requests && r.Offered > 0, "%d requests sent of %d", r.Requests, r.Offered)
+	n.require(r.LateSends >= r.Offered-r.Requests && r.LateSends <= r.Offered, "%d requests late of %d, of which %d were sent", r.LateSends, r.Offered, r.Requests)
+	n.require(r.Stalls <= r.Transactions, "%d stalls of %d requests", r.Stalls, r.Transactions)
+	values, _ := n.responses(r.RR, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	values = append(values,
+		record.Value{Name: "late", Unit: "1", Value: float64(r.LateSends) / float64(max(r.Offered, 1))},
+		record.Value{Name: "stalls", Unit: "1", Value: float64(r.Stalls)},
+		record.Value{Name: "window", Unit: "s", Value: r.Window})
+	return n.measured("udp", r.Head, values, n.spinning(r.RR, map[string]any{"rate": r.Rate, "wait": r.Wait, "stamps": r.Stamps,
+		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
 }
 
-func parseRR(out Output, protocol, workload string, settings ...string) (Measured, error) {
-	r, err := parseNative(out.Client, workload)
-	if err != nil {
-		return Measured{}, err
+// responses returns the values that all workloads of requests have, and the
+// distribution of response times; nothing and nil when the result is wrong.
+func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
+	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
+	if n.require(r.Window > 0, "window is 0 s"); n.err != nil {
+		return nil, nil
 	}
-	h, loss := r.echoes()
-	window := r.seconds("window")
-	if r.err != nil {
-		return Measured{}, r.err
+	return append(append(percentiles(h, r.Hist), parts(h)...),
+		record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window},
+		record.Value{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)}), h
+}
+
+// closed returns the values of a closed loop. Its window ends with the last reply, to
+// within the histogram's precision.
+func (n *native) closed(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) []record.Value {
+	values, h := n.responses(r, parts)
+	if h != nil {
+		n.require(float64(h.Max())/1e9 <= r.Window*1.001, "a transaction of %d ns in a window of %g s", h.Max(), r.Window)
 	}
-	n := float64(h.TotalCount())
-	values := append(percentiles(h, r.text("hist")), r.parts(h)...)
-	values = append(values,
-		record.Value{Name: "transactions", Unit: "1/s", Value: n / window},
-		record.Value{Name: "loss", Unit: "1", Value: loss})
-	if workload == "udp-open" {
-		values = append(values, r.schedule(h)...)
-	} else {
-		// The window ends with the last reply, but for the histogram's precision.
-		r.require(float64(h.Max())/1e9 <= window*1.001, "a transaction of %d ns in a window of %g s", h.Max(), window)
+	return append(values, record.Value{Name: "window", Unit: "s", Value: r.Window})
+}
+
+// spinning adds to the settings of a run that polls the CPUs that it polls on.
+func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
+	switch {
+	case r.Wait != event.WaitSpinning:
+	case r.CPU == nil || r.FarCPU == nil:
+		n.fail("cpu is missing")
+	default:
+		settings["cpu"], settings["serverCPU"] = *r.CPU, *r.FarCPU
 	}
-	if r.text("wait") == "spinning" {
-		settings = append(settings, "cpu", "serverCPU")
-	}
-	return r.measured(protocol, append(values, record.Value{Name: "window", Unit: "s", Value: window}), settings...)
+	return settings
 }
 
 // percentiles returns rtt and those of its percentiles that the samples bear.
@@ -181,44 +202,33 @@ func percentiles(h *hdrhistogram.Histogram, encoded string) []record.Value {
 	return values
 }
 
-// schedule reads what only an open loop has.
-func (r *nativeResult) schedule(h *hdrhistogram.Histogram) []record.Value {
-	offered, requests, late, stalls := r.count("offered"), r.count("requests"), r.count("lateSends"), r.count("stalls")
-	r.require(offered >= requests && offered > 0, "%.0f requests sent of %.0f", requests, offered)
-	r.require(late >= offered-requests && late <= offered, "%.0f requests late of %.0f, of which %.0f were sent", late, offered, requests)
-	r.require(stalls <= float64(h.TotalCount()), "%.0f stalls of %d requests", stalls, h.TotalCount())
-	return []record.Value{
-		{Name: "late", Unit: "1", Value: late / max(offered, 1)},
-		{Name: "stalls", Unit: "1", Value: stalls},
-	}
-}
-
 // Parse reads rtt (s, the median, with its histogram), loss and window.
 func (p Ping) Parse(out Output) (Measured, error) {
-	r, err := parseNative(out.Client, "ping")
-	if err != nil {
-		return Measured{}, err
+	var r event.Ping
+	n := parseNative(out, "ping", &r)
+	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
+	if n.err != nil {
+		return Measured{}, n.err
 	}
-	h, loss := r.echoes()
-	if r.err != nil {
-		return Measured{}, r.err
-	}
-	return r.measured("icmp", []record.Value{
-		{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.text("hist")},
-		{Name: "loss", Unit: "1", Value: loss},
-		{Name: "window", Unit: "s", Value: r.seconds("window")},
-	}, "size", "socket")
+	return n.measured("icmp", r.Head, []record.Value{
+		{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.Hist},
+		{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)},
+		{Name: "window", Unit: "s", Value: r.Window},
+	}, map[string]any{"socket": r.Socket})
 }
 
-// echoes returns the distribution of the answered requests and the share of those
-// that were not. The histogram is valid only when r.err is nil; it is not empty.
-func (r *nativeResult) echoes() (h *hdrhistogram.Histogram, loss float64) {
-	requests, answered, lost := r.count("requests"), r.count("transactions"), r.count("lost")
-	r.require(answered > 0 && answered+lost == requests, "%.0f requests, %.0f answered, %.0f lost", requests, answered, lost)
-	if h = r.histogram("hist"); h != nil {
-		r.require(float64(h.TotalCount()) == answered, "a histogram of %d for %.0f answers", h.TotalCount(), answered)
+// echoes returns the distribution of the response times of the answered requests. It
+// is valid only when n.err is nil, and then not empty.
+func (n *native) echoes(requests, answered, lost int64, hist string) *hdrhistogram.Histogram {
+	if n.err != nil {
+		return nil
 	}
-	return h, lost / max(requests, 1)
+	n.require(answered > 0 && answered+lost == requests, "%d requests, %d answered, %d lost", requests, answered, lost)
+	h := n.histogram("hist", hist)
+	if h != nil {
+		n.require(h.TotalCount() == answered, "a histogram of %d for %d answers", h.TotalCount(), answered)
+	}
+	return h
 }
 
 // quantile returns the q-th percentile in seconds.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -33,8 +34,8 @@ const (
 	searchTime = 5 * time.Second
 )
 
-func (p UDPCapacity) path() udpPath {
-	return udpPath{or(p.Size, smallDatagram), p.Send, p.Batch, p.Recv}.filled()
+func (p UDPCapacity) path() event.Mode {
+	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
 }
 
 // ratio is the loss that is allowed.
@@ -64,7 +65,7 @@ func (p UDPCapacity) Check() error {
 	case ratio >= 1:
 		return fmt.Errorf("loss: %s is not below 100%%", p.Loss)
 	}
-	return p.path().check()
+	return p.path().Check()
 }
 
 // Habits: a search ends by itself, and takes longer than a study's window.
@@ -74,19 +75,9 @@ func (p UDPCapacity) Commands(w Window) (server, client []string) {
 	ratio, _ := p.ratio() // Check has told of an error
 	w.Duration = max(w.Duration, searchTime)
 	path := p.path()
-	return engineRun(w, "udp-search", path.size, "--loss", percent(ratio), "--width", searchWidth, "--phase", searchPhase.String(),
-		"--send", path.send, "--batch", strconv.Itoa(path.batch), "--recv", path.recv, "--nap", lookEvery.String())
+	return engineRun(w, "udp-search", path.Size, "--loss", percent(ratio), "--width", searchWidth, "--phase", searchPhase.String(),
+		"--send", path.Send, "--batch", strconv.Itoa(path.Batch), "--recv", path.Recv, "--nap", event.DefaultNap.String())
 }
-
-// A tried is a rate that a search offered for a while, and what became of it: packet/s
-// (0 is flat out), seconds, and datagrams.
-type tried struct {
-	Asked, Window, Queue                       float64
-	Offered, Refused, Sent, Delivered, Dropped float64
-}
-
-// carried is the rate at which datagrams arrived, as the engine computes it.
-func (t tried) carried() float64 { return min(t.Delivered/(t.Window+t.Queue), t.Asked) }
 
 // Parse reads capacity (packet/s, the highest rate that was found to be carried, and
 // at which datagrams arrived then), goodput (bit/s of payload at that rate), loss (of
@@ -95,52 +86,42 @@ func (t tried) carried() float64 { return min(t.Delivered/(t.Window+t.Queue), t.
 // above that at which less was lost; where there was one). Found says which capacity it
 // is, and what limited it: the path, the sender, or the time of the search.
 func (p UDPCapacity) Parse(out Output) (Measured, error) {
-	r, err := parseNative(out.Client, "udp-search")
-	if err != nil {
-		return Measured{}, err
-	}
-	lower, load, upper, inverted := r.number("lower"), r.number("load"), r.number("upper"), r.number("inverted")
-	size, ratio, limit := r.count("size"), r.number("loss"), r.text("limit")
-	var phases []tried
-	r.get("phases", &phases)
-	var at tried // all phases of the load together
+	var r event.UDPSearch
+	n := parseNative(out, "udp-search", &r)
+	var at event.Phase // all phases of the load together
 	var delivered float64
-	known := false // one of them is what lower tells
-	for i, t := range phases {
-		r.require(t.Window > 0 && t.Queue >= 0 && t.Asked >= 0, "phase %d: %+v", i+1, t)
-		r.require(t.Refused >= 0 && t.Dropped >= 0 && t.Delivered >= 0 && t.Offered >= t.Sent+t.Refused && t.Sent >= t.Delivered+t.Dropped,
-			"phase %d: the ladder offered %.0f, refused %.0f, sent %.0f, delivered %.0f, dropped %.0f goes up", i+1, t.Offered, t.Refused, t.Sent, t.Delivered, t.Dropped)
-		delivered += t.Delivered
-		if t.Asked == load {
+	known := false // Lower is what one of them carried
+	for i, t := range r.Phases {
+		n.require(t.Window > 0 && t.Queue >= 0 && t.Asked >= 0, "phase %d: %+v", i+1, t)
+		n.require(t.Refused >= 0 && t.Dropped >= 0 && t.Delivered >= 0 && t.Offered >= t.Tried() && t.Sent >= t.Delivered+t.Dropped,
+			"phase %d: the ladder offered %d, refused %d, sent %d, delivered %d, dropped %d goes up", i+1, t.Offered, t.Refused, t.Sent, t.Delivered, t.Dropped)
+		delivered += float64(t.Delivered)
+		if t.Asked == r.Load {
 			at.Sent, at.Refused, at.Delivered = at.Sent+t.Sent, at.Refused+t.Refused, at.Delivered+t.Delivered
-			known = known || t.carried() == lower
+			known = known || t.Carried() == r.Lower
 		}
 	}
-	if r.err == nil && lower == 0 {
-		r.fail("no rate of %.4g packet/s or more was carried with a loss of at most %s, limit: %s; its output has the %d phases that were tried",
-			1/(r.seconds("width")*r.seconds("phase")), percent(ratio), limit, len(phases))
+	if r.Lower == 0 {
+		n.fail("no rate of %.4g packet/s or more was carried with a loss of at most %s, limit: %s; its output has the %d phases that were tried",
+			1/(r.Width*r.Length), percent(r.Loss), r.Limit, len(r.Phases))
 	}
-	r.require(known, "%g packet/s are in no phase at %g", lower, load)
-	r.require(upper == 0 || upper > lower, "carried at %g packet/s and lost at %g", lower, upper)
-	if r.err != nil {
-		return Measured{}, r.err
-	}
-	offered := at.Sent + at.Refused
+	n.require(known, "%g packet/s are in no phase at %g", r.Lower, r.Load)
+	n.require(r.Upper == 0 || r.Upper > r.Lower, "carried at %g packet/s and lost at %g", r.Lower, r.Upper)
 	values := []record.Value{
-		{Name: "capacity", Unit: "packet/s", Value: lower},
-		{Name: "goodput", Unit: "bit/s", Value: lower * size * 8},
-		{Name: "loss", Unit: "1", Value: (offered - at.Delivered) / max(offered, 1)},
+		{Name: "capacity", Unit: "packet/s", Value: r.Lower},
+		{Name: "goodput", Unit: "bit/s", Value: r.Lower * float64(r.Size) * 8},
+		{Name: "loss", Unit: "1", Value: at.Lost()},
 	}
-	if upper > 0 {
-		values = append(values, record.Value{Name: "capacity.upper", Unit: "packet/s", Value: upper})
+	if r.Upper > 0 {
+		values = append(values, record.Value{Name: "capacity.upper", Unit: "packet/s", Value: r.Upper})
 	}
-	if inverted > 0 {
-		values = append(values, record.Value{Name: "capacity.inverted", Unit: "packet/s", Value: inverted})
+	if r.Inverted > 0 {
+		values = append(values, record.Value{Name: "capacity.inverted", Unit: "packet/s", Value: r.Inverted})
 	}
-	m, err := r.measured("udp", values, "size", "limit", "sndbuf", "rcvbuf", "send", "batch", "recv", "dscp")
+	m, err := n.measured("udp", r.Head, values, map[string]any{"capacity": UDPCapacity{Loss: percent(r.Loss)}.Kind(), "limit": r.Limit,
+		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP})
 	if err == nil {
-		m.Found["capacity"] = UDPCapacity{Loss: percent(ratio)}.Kind()
-		m.Moved, m.Messages = delivered*size, delivered
+		m.Moved, m.Messages = delivered*float64(r.Size), delivered
 	}
 	return m, err
 }

@@ -1,8 +1,7 @@
 package probe
 
 import (
-	"strconv"
-
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -11,26 +10,24 @@ import (
 // 0 when a retransmission timeout, 200 ms at least (net/ipv4/tcp.h, TCP_RTO_MIN),
 // lasted longer than the window.
 func (p TCPStream) Parse(out Output) (Measured, error) {
-	r, err := parseNative(out.Client, "tcp-stream")
-	if err != nil {
-		return Measured{}, err
-	}
-	window, bytes, silence := r.seconds("window"), r.count("bytes"), r.number("silence")
-	settings := []string{"size", "streams", "mss", "congestion", "serverCongestion", "rcvbuf", "send", "recv", "dscp"}
+	var r event.TCPStream
+	n := parseNative(out, "tcp-stream", &r)
+	settings := map[string]any{"streams": r.Streams, "mss": r.MSS, "congestion": r.Congestion, "serverCongestion": r.FarCongestion,
+		"rcvbuf": r.RcvBuf, "send": r.Send, "recv": r.Recv, "dscp": r.DSCP}
 	pause := 0.0
-	if _, paced := r.fields["rate"]; paced {
-		settings = append(settings, "rate")
+	if r.Rate > 0 {
+		settings["rate"] = r.Rate
 		// Two segments at once are the least (tcp_min_tso_segs, net/ipv4/tcp_output.c).
-		pause = 2 * 8 * r.count("mss") * r.count("streams") / r.number("rate")
+		pause = 2 * 8 * float64(r.MSS) * float64(r.Streams) / r.Rate
 	}
-	m, _ := r.measured("tcp", []record.Value{
-		{Name: "throughput", Unit: "bit/s", Value: bytes * 8 / window},
-		{Name: "retransmits", Unit: "1", Value: r.count("retransmits")},
-		{Name: "silence", Unit: "s", Value: silence},
-		{Name: "window", Unit: "s", Value: window},
-	}, settings...)
-	if r.require(silence <= window, "a silence of %g s in %g s", silence, window); r.err != nil {
-		return Measured{}, r.err
+	m, _ := n.measured("tcp", r.Head, []record.Value{
+		{Name: "throughput", Unit: "bit/s", Value: float64(r.Bytes) * 8 / r.Window},
+		{Name: "retransmits", Unit: "1", Value: float64(r.Retransmits)},
+		{Name: "silence", Unit: "s", Value: r.Silence},
+		{Name: "window", Unit: "s", Value: r.Window},
+	}, settings)
+	if n.require(r.Silence <= r.Window, "a silence of %g s in %g s", r.Silence, r.Window); n.err != nil {
+		return Measured{}, n.err
 	}
 	m.Pause = pause
 	return m, nil
@@ -48,61 +45,49 @@ func (p UDPStream) Parse(out Output) (Measured, error) { return parseUDP(out, fa
 func (p UDPRate) Parse(out Output) (Measured, error) { return parseUDP(out, true) }
 
 func parseUDP(out Output, rateFirst bool) (Measured, error) {
-	r, err := parseNative(out.Client, "udp-stream")
-	if err != nil {
-		return Measured{}, err
-	}
-	size, bytes := r.count("size"), r.count("bytes")
-	offered, sent, received, delivered := r.count("offered"), r.count("sent"), r.count("received"), r.count("delivered")
-	dropped, reordered := r.count("dropped"), r.count("reordered")
-	window, span, silence := r.seconds("window"), r.number("span"), r.number("silence")
-	if r.err != nil {
-		return Measured{}, r.err
-	}
-	r.require(sent > 0, "nothing was sent")
-	r.require(offered >= sent && sent >= received && received >= delivered,
-		"the ladder offered %.0f, sent %.0f, received %.0f, delivered %.0f goes up", offered, sent, received, delivered)
-	r.require(received-delivered == dropped, "received %.0f, delivered %.0f, dropped in between %.0f", received, delivered, dropped)
-	r.require(bytes == delivered*size, "%.0f bytes in %.0f datagrams of %.0f", bytes, delivered, size)
-	r.require(reordered <= delivered, "reordered %.0f of %.0f", reordered, delivered)
-	r.require(silence <= max(window, span), "a silence of %g s in %g s", silence, max(window, span))
-	if r.err != nil {
-		return Measured{}, r.err
-	}
-	// What queued up while it was sent took longer to arrive: the longer of the
-	// two times is the one in which the path carried it. One time for all steps
-	// keeps the ladder a ladder.
-	t := max(window, span)
+	var r event.UDPStream
+	n := parseNative(out, "udp-stream", &r)
+	n.require(r.Sent > 0, "nothing was sent")
+	n.require(r.Offered >= r.Sent && r.Sent >= r.Received && r.Received >= r.Delivered,
+		"the ladder offered %d, sent %d, received %d, delivered %d goes up", r.Offered, r.Sent, r.Received, r.Delivered)
+	n.require(r.Received-r.Delivered == r.Dropped, "received %d, delivered %d, dropped in between %d", r.Received, r.Delivered, r.Dropped)
+	n.require(r.Bytes == r.Delivered*int64(r.Size), "%d bytes in %d datagrams of %d", r.Bytes, r.Delivered, r.Size)
+	n.require(r.Reordered <= r.Delivered, "reordered %d of %d", r.Reordered, r.Delivered)
+	n.require(r.Silence <= max(r.Window, r.Span), "a silence of %g s in %g s", r.Silence, max(r.Window, r.Span))
+	// Datagrams that queued up while they were sent took longer to arrive: the longer
+	// of the two times is the one in which the path carried them. One time for all
+	// steps keeps the ladder a ladder.
+	t := max(r.Window, r.Span)
+	perSecond := func(n int64) float64 { return float64(n) / t }
+	ofSent := func(n int64) float64 { return float64(n) / float64(max(r.Sent, 1)) }
 	values := []record.Value{
-		{Name: "throughput", Unit: "bit/s", Value: bytes * 8 / t},
-		{Name: "packet.rate", Unit: "packet/s", Value: delivered / t},
-		{Name: "offered", Unit: "packet/s", Value: offered / t},
-		{Name: "sent", Unit: "packet/s", Value: sent / t},
-		{Name: "received", Unit: "packet/s", Value: received / t},
-		{Name: "delivered", Unit: "packet/s", Value: delivered / t},
-		{Name: "loss", Unit: "1", Value: (sent - delivered) / sent},
-		{Name: "loss.socket", Unit: "1", Value: dropped / sent},
-		{Name: "reordered", Unit: "1", Value: reordered / max(delivered, 1)},
+		{Name: "throughput", Unit: "bit/s", Value: float64(r.Bytes) * 8 / t},
+		{Name: "packet.rate", Unit: "packet/s", Value: perSecond(r.Delivered)},
+		{Name: "offered", Unit: "packet/s", Value: perSecond(r.Offered)},
+		{Name: "sent", Unit: "packet/s", Value: perSecond(r.Sent)},
+		{Name: "received", Unit: "packet/s", Value: perSecond(r.Received)},
+		{Name: "delivered", Unit: "packet/s", Value: perSecond(r.Delivered)},
+		{Name: "loss", Unit: "1", Value: ofSent(r.Sent - r.Delivered)},
+		{Name: "loss.socket", Unit: "1", Value: ofSent(r.Dropped)},
+		{Name: "reordered", Unit: "1", Value: float64(r.Reordered) / float64(max(r.Delivered, 1))},
 	}
 	if rateFirst {
 		values[0], values[1] = values[1], values[0]
 	}
-	if delivered >= 2 {
-		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.number("jitter")})
+	if r.Delivered >= 2 {
+		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.Jitter})
 	}
 	values = append(values,
-		record.Value{Name: "silence", Unit: "s", Value: silence},
-		record.Value{Name: "window", Unit: "s", Value: window})
-	// Seconds from one look of the receiver to the next; 0 when it was woken up.
-	nap := strconv.FormatFloat(r.number("nap"), 'f', -1, 64)
-	rate := r.number("rate")
-	m, err := r.measured("udp", values, "size", "sndbuf", "rcvbuf", "send", "batch", "recv", "dscp")
-	if err == nil {
-		m.Found["nap"] = nap
-		if rate > 0 {
-			m.Found["rate"] = strconv.FormatFloat(rate, 'f', -1, 64)
-			m.Pause = 8 * size * r.count("batch") / rate
-		}
+		record.Value{Name: "silence", Unit: "s", Value: r.Silence},
+		record.Value{Name: "window", Unit: "s", Value: r.Window})
+	// nap is the receiver's polling interval in seconds; 0 when it was woken up.
+	settings := map[string]any{"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP, "nap": r.Nap}
+	if r.Rate > 0 {
+		settings["rate"] = r.Rate
+	}
+	m, err := n.measured("udp", r.Head, values, settings)
+	if err == nil && r.Rate > 0 {
+		m.Pause = 8 * float64(r.Size) * float64(r.Batch) / r.Rate
 	}
 	return m, err
 }

@@ -227,7 +227,7 @@ func TestNativePause(t *testing.T) {
 func TestNativeRefuses(t *testing.T) {
 	for _, tc := range []struct{ file, from, to, want string }{
 		{"udp-stream", `{"event":"begin"}` + "\n", "", "unexpected line"},
-		{"udp-stream", `{"event":"end"}` + "\n", "", "not begin, end and a result"},
+		{"udp-stream", `{"event":"end"}` + "\n", "", "want begin, end and a result"},
 		{"udp-stream", `{"event":"begin"}`, `{"event":"begin"}` + "\n" + `{"event":"begin"}`, "unexpected line"},
 		{"udp-stream", `"event":"result"`, `"event":"rumour"`, "unexpected line"},
 		{"udp-stream", `"engine":1`, `"engine":2`, "version 2"},
@@ -239,7 +239,7 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-stream", `"delivered":`, `"delivered":1.5,"was":`, "not a count"},
 		{"udp-stream", `"delivered":`, `"was":`, "delivered is missing"},
 		{"udp-stream", `"delivered":`, `"delivered":null,"was":`, "delivered is missing"},
-		{"udp-stream", `"delivered":`, `"delivered":"1","was":`, "delivered: "},
+		{"udp-stream", `"delivered":`, `"delivered":"1","was":`, "not a count"},
 		{"udp-stream", `"delivered":`, `"delivered":NaN,"was":`, "invalid character"},
 		{"udp-stream", `"window":`, `"window":1e999,"was":`, "window: "},
 		{"udp-stream", `"window":`, `"window":0,"was":`, "window is 0 s"},
@@ -275,7 +275,7 @@ func TestNativeRefuses(t *testing.T) {
 		{"udp-open", `"stalls":`, `"stalls":99999999,"was":`, "99999999 stalls"},
 		{"udp-open", `"rate":`, `"rate":-1,"was":`, "rate is -1"},
 		{"tcp-crr", `"connectHist":`, `"was":`, "connectHist is missing"},
-		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist: "},
+		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist is missing"},
 		{"udp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
 		{"udp-capacity", `"lower":`, `"lower":1,"was":`, "1 packet/s are in no phase at"},
 		{"udp-capacity", `"lower":`, `"lower":0,"was":`, "was carried with a loss of at most 0.5%"},

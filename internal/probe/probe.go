@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -66,14 +67,14 @@ type Measured struct {
 	Pause float64
 }
 
-// What the program "weir" prints on its standard output, as a line of its own:
-// a server when it listens (the line begins so), a client when its measured
-// window begins and ends, so that counters are read at these moments. For other
-// tools the socket tables and the clock tell.
+// What the program "weir" prints on its standard output, as a line of its own: a
+// server when it listens (the line begins so), a client when its measured window
+// begins and ends, so that counters are read at these moments. For other tools the
+// socket tables and the clock tell.
 const (
-	MarkReady = `{"event":"ready"`
-	MarkBegin = `{"event":"begin"}`
-	MarkEnd   = `{"event":"end"}`
+	MarkReady = event.MarkReady
+	MarkBegin = event.MarkBegin
+	MarkEnd   = event.MarkEnd
 )
 
 // Programs returns the programs that p runs and that are not this one: what has

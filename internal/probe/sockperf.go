@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -44,15 +45,15 @@ func (SockperfLoad) Habits() Habits { return SockperfRR{}.Habits() }
 
 // Check returns an error that names the option and its bound.
 func (p SockperfRR) Check() error {
-	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, maxUDP, 1)
+	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
 }
 
 // Check returns an error that names the option and its bound.
 func (p SockperfLoad) Check() error {
-	if rate := or(p.Rate, sockperfRate); rate < 1 || rate > maxRequests {
-		return fmt.Errorf("sockperf: rate %d is outside 1..%d requests/s", rate, maxRequests)
+	if rate := or(p.Rate, sockperfRate); rate < 1 || rate > event.MaxRequests {
+		return fmt.Errorf("sockperf: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
 	}
-	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, maxUDP, 1)
+	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
 }
 
 // Commands implements Probe.

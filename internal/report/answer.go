@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/diagnose"
 	"github.com/weir-bench/weir/internal/unit"
-	"github.com/weir-bench/weir/record"
 )
 
 // An answer is one sentence about one network.
@@ -16,7 +14,7 @@ type answer struct{ Network, Text string }
 
 // answers says of every network what it cost, in the order of the tables.
 // brief leaves the intervals to a table beside it.
-func answers(p analysis.Pivot, brief bool) []answer {
+func answers(p analysed, brief bool) []answer {
 	var out []answer
 	for _, n := range p.Networks {
 		s := chainClause(p, n)
@@ -34,7 +32,7 @@ func answers(p analysis.Pivot, brief bool) []answer {
 }
 
 // spans says of the only network under which conditions it gets least and most.
-func spans(p analysis.Pivot) string {
+func spans(p analysed) string {
 	var parts []string
 	for i := 0; i < len(p.Tables); {
 		first, ends := p.Tables[i], []string{"", ""}
@@ -62,7 +60,7 @@ func spans(p analysis.Pivot) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-func clauses(p analysis.Pivot, network string, brief bool) string {
+func clauses(p analysed, network string, brief bool) string {
 	var parts []string
 	named, compared, bounded := false, false, false // the baseline is named once
 	for i := 0; i < len(p.Tables); {
@@ -143,10 +141,10 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 
 // notes is what a reader must know of the rows of a table. What holds for
 // several networks is said once.
-func notes(t analysis.Table) []string {
+func notes(p analysed, t analysis.Table) []string {
 	var s said
 	for _, r := range t.Rows {
-		s.add(r.Network, rowNotes(t, r)...)
+		s.add(r.Network, p.rowNotes(t, r)...)
 	}
 	return s.lines(func(names []string) string { return who(t.Rows, names) })
 }
@@ -199,48 +197,13 @@ func who(rows []analysis.Row, names []string) string {
 	return "all"
 }
 
-func rowNotes(t analysis.Table, r analysis.Row) []string {
+func (p analysed) rowNotes(t analysis.Table, r analysis.Row) []string {
 	var out []string
-	if r.OK == 0 {
-		out = append(out, "no trial is ok")
-	}
-	if r.Refused != "" {
-		out = append(out, r.Refused+"; end what else runs here, or count them all the same with --keep-disturbed")
-	}
-	out = append(out, reasons(r)...)
-	if c := r.Ceiling(); c > 0 && diagnose.LinkLimited(r.Value.Center, c) {
-		out = append(out, "on the ceiling that the headers leave of the link: this number is arithmetic, look at CPU instead")
+	for _, f := range p.about[t.Cell(r).String()] {
+		out = append(out, f.String())
 	}
 	if r.Same && r.Detectable > 0 {
 		out = append(out, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
 	}
-	return append(append(out, r.Warnings...), r.Ratio.Warnings...)
-}
-
-// reasons counts why trials are not ok.
-func reasons(r analysis.Row) []string {
-	var order []string
-	count := map[string]int{}
-	for _, p := range r.Points {
-		if p.Status == record.OK {
-			continue
-		}
-		s := string(p.Status)
-		if p.Reason != "" {
-			s += ": " + p.Reason
-		}
-		if count[s] == 0 {
-			order = append(order, s)
-		}
-		count[s]++
-	}
-	const most = 5
-	var out []string
-	for i, s := range order {
-		if i == most {
-			return append(out, fmt.Sprintf("and %d more reasons", len(order)-most))
-		}
-		out = append(out, fmt.Sprintf("%d %s", count[s], s))
-	}
-	return out
+	return append(out, r.Ratio.Warnings...)
 }

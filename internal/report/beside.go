@@ -20,7 +20,7 @@ type beside struct {
 }
 
 // sideBySide is empty where no two probes of the run measure the same.
-func (r Run) sideBySide(p analysis.Pivot) []beside {
+func (r Run) sideBySide(p analysed) []beside {
 	measures := map[string]string{}
 	for probe, t := range r.Tools {
 		measures[probe] = t.Measures
@@ -53,7 +53,7 @@ func besideTitle(a analysis.Agreement) string {
 
 // besideColumns has of every network the value, and the ratio unless it is the
 // baseline.
-func besideColumns(a analysis.Agreement, p analysis.Pivot) []column {
+func besideColumns(a analysis.Agreement, p analysed) []column {
 	names := column{Head: "tool", Left: true, Class: "name", keep: 9}
 	for _, t := range a.Tables {
 		names.Cells = append(names.Cells, t.Probe)
@@ -117,19 +117,19 @@ func agreement(a analysis.Agreement, baseline string) []string {
 	return out
 }
 
-func camps(c analysis.Camps, what string, format func(float64) string) string {
-	span := func(x analysis.Camp) string {
+func camps(c analysis.Clusters, what string, format func(float64) string) string {
+	span := func(x analysis.Cluster) string {
 		lo, hi := format(x.Lo), format(x.Hi)
 		if lo == hi {
 			return lo
 		}
 		return lo + " to " + hi
 	}
-	if len(c.Camps) == 1 {
-		return fmt.Sprintf("%s: the %d tools agree within their intervals, which all hold %s", what, len(c.Camps[0].Probes), span(c.Camps[0]))
+	if len(c.Clusters) == 1 {
+		return fmt.Sprintf("%s: the %d tools agree within their intervals, which all hold %s", what, len(c.Clusters[0].Probes), span(c.Clusters[0]))
 	}
 	var parts []string
-	for _, x := range c.Camps {
+	for _, x := range c.Clusters {
 		parts = append(parts, fmt.Sprintf("%s (%s)", span(x), strings.Join(x.Probes, ", ")))
 	}
 	return fmt.Sprintf("%s: the tools do not agree: %s", what, strings.Join(parts, "; "))

@@ -22,7 +22,7 @@ type chain struct {
 }
 
 // chains groups the chains of one probe and value; networks are in their order.
-func chains(p analysis.Pivot) []chain {
+func chains(p analysed) []chain {
 	var groups [][]analysis.Chain
 	for _, c := range p.Chains {
 		at := slices.IndexFunc(groups, func(g []analysis.Chain) bool { return chainTitle(g[0]) == chainTitle(c) })
@@ -50,7 +50,7 @@ func chains(p analysis.Pivot) []chain {
 
 // chainClause says of a network what its longest ways cost, "" when there are none. It
 // leaves out chains of which there are several, under different conditions.
-func chainClause(p analysis.Pivot, network string) string {
+func chainClause(p analysed, network string) string {
 	var parts []string
 	hops := 0
 	for _, c := range p.Chains {
@@ -76,7 +76,7 @@ func chainClause(p analysis.Pivot, network string) string {
 }
 
 // divisor is what ratios are to, in words.
-func divisor(p analysis.Pivot) string {
+func divisor(p analysed) string {
 	switch {
 	case p.Chains == nil:
 		return p.Baseline

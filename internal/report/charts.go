@@ -21,7 +21,7 @@ type figure struct {
 
 // A painter draws the charts of a run; the same network has the same colour in all.
 type painter struct {
-	p analysis.Pivot
+	p analysed
 }
 
 func (p painter) color(network string) int {
@@ -98,7 +98,7 @@ func scale(top float64, base string) (float64, string) {
 func (p painter) values(t analysis.Table) (string, []byte, error) {
 	top := 0.0
 	for _, r := range t.Rows {
-		top = max(top, r.Value.Center, r.Value.Hi, r.Ceiling())
+		top = max(top, r.Value.Center, r.Value.Hi, r.Wire.Ceiling)
 	}
 	factor, label := scale(top, t.Unit)
 	var rows []chart.Row
@@ -115,7 +115,7 @@ func (p painter) values(t analysis.Table) (string, []byte, error) {
 		row := chart.Row{
 			Name: r.Network, Color: p.color(r.Network), Label: fixed(r.Value.Center*factor, d),
 			Value: r.Value.Center * factor, Lo: r.Value.Lo * factor, Hi: r.Value.Hi * factor, Bounded: r.Value.Bounded(),
-			Ceiling: r.Ceiling() * factor,
+			Ceiling: r.Wire.Ceiling * factor,
 		}
 		for _, pt := range r.Points {
 			if pt.Has {

@@ -43,7 +43,7 @@ func columns(t analysis.Table, baseline string) []column {
 	out = append(out, scheduleColumns(rows)...)
 	if t.Unit == "bit/s" || t.Unit == "packet/s" {
 		out = append(out, share("of ceiling", 6, rows, func(r analysis.Row) (float64, bool) {
-			c := r.Ceiling()
+			c := r.Wire.Ceiling
 			return r.Value.Center / max(c, 1), c > 0 && r.Value.N > 0
 		}))
 	}

@@ -14,7 +14,7 @@ import (
 // Compare sets two runs side by side. bound is the fraction by which a cell may
 // be worse, for example 0.05. See analysis.Compare.
 func Compare(a, b Run, bound float64) analysis.Comparison {
-	return analysis.Compare(a.Pivot(), b.Pivot(), bound)
+	return analysis.Compare(a.Pivot().Run, b.Pivot().Run, bound)
 }
 
 // CompareText writes a comparison for a terminal that is width columns wide.

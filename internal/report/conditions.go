@@ -19,7 +19,7 @@ type pathRow struct {
 }
 
 // paths gathers what trials found about their path.
-func paths(p analysis.Pivot) []pathRow {
+func paths(p analysed) []pathRow {
 	var out []pathRow
 	for _, n := range p.Networks {
 		row := pathRow{Network: n}
@@ -30,10 +30,10 @@ func paths(p analysis.Pivot) []pathRow {
 					continue
 				}
 				mtu, overhead = addNew(mtu, r.Observed["path.mtu"]), addNew(overhead, r.Observed["path.overhead"])
-				if v := r.Number("link"); v > 0 {
+				if v := r.Wire.Link; v > 0 {
 					link = addNew(link, unit.Format(v, "bit/s"))
 				}
-				if c := r.Ceiling(); c > 0 {
+				if c := r.Wire.Ceiling; c > 0 {
 					row.Ceilings = append(row.Ceilings, tableTitle(t)+" "+unit.Format(c, t.Unit))
 				}
 			}

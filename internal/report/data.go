@@ -10,6 +10,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -61,11 +62,11 @@ func CSV(w io.Writer, r Run) error {
 type Data struct {
 	Name        string            `json:"name"`
 	Question    string            `json:"question,omitempty"`
-	Pivot       analysis.Pivot    `json:"pivot"`
+	Pivot       *analysis.Run     `json:"pivot"`
 	Gaps        []analysis.Gap    `json:"gaps,omitempty"`
 	Percentiles []Percentiles     `json:"percentiles,omitempty"`
 	Answers     map[string]string `json:"answers,omitempty"` // by network
-	Findings    []Finding         `json:"findings,omitempty"`
+	Findings    []finding.Finding `json:"findings,omitempty"`
 	Claims      []claim.Outcome   `json:"claims,omitempty"`
 	Problems    []string          `json:"problems,omitempty"`
 }
@@ -78,9 +79,10 @@ type Percentiles struct {
 
 // JSON writes the tables for other programs.
 func JSON(w io.Writer, r Run) error {
-	d := Data{Name: r.Name, Question: r.Question, Pivot: r.Pivot(), Findings: r.Findings, Claims: r.Claims, Problems: r.Problems, Answers: map[string]string{}}
+	p := r.Pivot()
+	d := Data{Name: r.Name, Question: r.Question, Pivot: p.Run, Findings: p.findings, Claims: r.Claims, Problems: r.Problems, Answers: map[string]string{}}
 	d.Gaps = d.Pivot.Gaps()
-	for _, a := range answers(d.Pivot, false) {
+	for _, a := range answers(p, false) {
 		d.Answers[a.Network] = a.Text
 	}
 	for _, t := range d.Pivot.Tables {

@@ -32,7 +32,7 @@ var edges = []struct {
 	{"no baseline in the results", func(r *Run) {
 		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Config["network"] == "host" })
 	}, `no trial of the baseline "host"`},
-	{"no baseline named", func(r *Run) { r.Baseline = "" }, "no baseline is named"},
+	{"no baseline named", func(r *Run) { r.Baseline = "" }, "names no baseline"},
 	{"only the baseline", func(r *Run) {
 		r.Results = slices.DeleteFunc(r.Results, func(x record.Result) bool { return x.Config["network"] != "host" })
 	}, `"host" is the only network`},
@@ -77,11 +77,10 @@ var edges = []struct {
 				r.Results[i].Observed["ceiling"], r.Results[i].Observed["link"] = "2.47e10", "2.6e10"
 			}
 		}
-	}, "host: on the ceiling that the headers leave of the link"},
+	}, "host: at the ceiling that the headers leave of the link"},
 	{"hostile names", func(r *Run) {
 		r.Name, r.Question, r.Study, r.Seed, r.Dir = hostile, hostile, []byte(hostile), hostile, hostile
 		r.Command, r.Problems = []string{hostile}, []string{hostile}
-		r.Findings = []Finding{{hostile, []string{hostile}}}
 		r.Hosts = map[string][]byte{hostile: []byte(`{"kernel":"<script>"}`), "broken": []byte("{")}
 		for i := range r.Results {
 			x := &r.Results[i]
@@ -103,7 +102,7 @@ var edges = []struct {
 				}
 			}
 		}
-	}, "histograms of 12 trials cannot be read"},
+	}, "cannot read the histograms of 12 trials"},
 	{"zeros", func(r *Run) {
 		for i := range r.Results {
 			for n := range r.Results[i].Values {

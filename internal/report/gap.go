@@ -86,7 +86,7 @@ func (p painter) fall(g analysis.Gap, title string) chart.Fall {
 	}
 	f := chart.Fall{First: wayWords[analysis.Single].short, Total: row("TCP ÷ UDP", p.color(g.Network), g.Total)}
 	var alt []string
-	for _, w := range g.Ways[1:] {
+	for _, w := range g.Modes[1:] {
 		f.Steps = append(f.Steps, row(wayWords[w.Kind].short, wayParts[w.Kind], w.Step))
 		alt = append(alt, wayWords[w.Kind].short+" "+times(w.Step))
 	}
@@ -123,7 +123,7 @@ func gapDigits(i stat.Interval) int {
 // measured, its step is in it.
 func changes(g analysis.Gap, i int) string {
 	var parts []string
-	for _, kind := range analysis.Between(g.Ways[i-1].Kind, g.Ways[i].Kind) {
+	for _, kind := range analysis.Between(g.Modes[i-1].Kind, g.Modes[i].Kind) {
 		parts = append(parts, wayWords[kind].step)
 	}
 	return strings.Join(parts, ", and ")
@@ -138,7 +138,7 @@ func gapAnswer(g analysis.Gap) string {
 		return "in no block did all ways carry something."
 	}
 	var parts []string
-	for i, w := range g.Ways[1:] {
+	for i, w := range g.Modes[1:] {
 		parts = append(parts, times(w.Step)+" "+changes(g, i+1))
 	}
 	return fmt.Sprintf("TCP with segmentation offload carries %s of what UDP carries with one send per datagram: %s.", timesWithin(g.Total), strings.Join(parts, "; "))
@@ -185,7 +185,7 @@ func cautions(g analysis.Gap) []string {
 		}
 	}
 	add("all of it", g.Total)
-	for _, w := range g.Ways {
+	for _, w := range g.Modes {
 		add("the step to "+wayWords[w.Kind].name, w.Step)
 	}
 	for _, c := range g.Checks {
@@ -200,7 +200,7 @@ func cautions(g analysis.Gap) []string {
 // together says what the counters prove of packets that pass the path as one.
 func together(g analysis.Gap) string {
 	var parts []string
-	for _, w := range g.Ways {
+	for _, w := range g.Modes {
 		if w.Together == 0 || w.Kind == analysis.Mmsg {
 			continue
 		}
@@ -283,7 +283,7 @@ func shares(g analysis.Gap, baseline string) string {
 // adds reports whether it was shown that a network adds time.
 func adds(e analysis.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
 
-func textGap(w io.Writer, p analysis.Pivot, width int) {
+func textGap(w io.Writer, p analysed, width int) {
 	for i, x := range (painter{p}).gapParts() {
 		if i == 0 {
 			fmt.Fprintf(w, "\n%s\n", gapTitle)
@@ -302,7 +302,7 @@ func textGap(w io.Writer, p analysis.Pivot, width int) {
 	}
 }
 
-func mdGap(w io.Writer, p analysis.Pivot) {
+func mdGap(w io.Writer, p analysed) {
 	for i, x := range (painter{p}).gapParts() {
 		if i == 0 {
 			fmt.Fprintf(w, "\n## %s\n\n%s\n", gapTitle, mdText(gapAbout))

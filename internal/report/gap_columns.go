@@ -12,7 +12,7 @@ func gapSteps(g analysis.Gap) []column {
 	name := column{Head: "way", Left: true, Whole: true, Class: "name", keep: 9}
 	what := column{Head: "what the step changes", Left: true, keep: 1}
 	var rows []analysis.Row // of what is printed as in other tables
-	for i, w := range g.Ways {
+	for i, w := range g.Modes {
 		name.Cells = append(name.Cells, wayWords[w.Kind].name)
 		rows = append(rows, analysis.Row{Value: w.Rate, Ratio: w.Step})
 		if i == 0 {
@@ -24,8 +24,8 @@ func gapSteps(g analysis.Gap) []column {
 	rate := numbers("throughput", "bit/s", rows, func(r analysis.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
 	rate.Class, rate.keep = "value", 8
 	cs := append([]column{name, rate}, ratios(rows, "step", func(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Ratio.Contains(1) })...)
-	cs = append(cs, perWay("time", "s/packet", 7, g.Ways, func(w analysis.Way) float64 { return w.Time }),
-		perWay("together", "packet", 7, g.Ways, func(w analysis.Way) float64 { return w.Together }), what)
+	cs = append(cs, perWay("time", "s/packet", 7, g.Modes, func(w analysis.SendMode) float64 { return w.Time }),
+		perWay("together", "packet", 7, g.Modes, func(w analysis.SendMode) float64 { return w.Together }), what)
 	return filled(cs)
 }
 

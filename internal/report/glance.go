@@ -30,7 +30,7 @@ type glanceCell struct {
 }
 
 // newGlance is empty when a probe has several tables or there is nothing to compare.
-func newGlance(p analysis.Pivot, paint painter) glance {
+func newGlance(p analysed, paint painter) glance {
 	var g glance
 	seen := map[string]bool{}
 	for _, t := range p.Tables {

@@ -28,7 +28,6 @@ type view struct {
 	Answers            []answerView
 	Glance             glance
 	Gap                *gapView
-	Findings           []Finding
 	Claims             *claimView
 	Sections           []section
 	Chains             []chain
@@ -106,7 +105,7 @@ func newView(r Run) view {
 	v := view{
 		Style: template.CSS(pageStyle), Title: r.title(), Question: r.Question,
 		Census: r.census(p), Span: r.span(), Datapath: r.datapath(),
-		Findings: r.Findings, Paths: paths(p), Hosts: hosts(r.Hosts), Residue: p.Residue, NotOK: r.notOK(),
+		Paths: paths(p), Hosts: hosts(r.Hosts), Residue: p.Residue, NotOK: r.notOK(),
 		Warnings: append(p.Warnings, r.Problems...), Footnote: method(p),
 		Command: shell(r.Command), Seed: r.Seed, Dir: r.Dir, Study: string(r.Study),
 		Glance: newGlance(p, paint), Chains: chains(p), Beside: r.sideBySide(p),
@@ -177,7 +176,7 @@ func (p painter) legend(network string) legend {
 
 func (p painter) table(t analysis.Table) tableView {
 	figures, missing := p.figures(t)
-	v := tableView{Title: levelText(t.Levels), Figures: figures, Columns: columns(t, p.p.Baseline), Notes: append(notes(t), missing...), Trials: trials(t)}
+	v := tableView{Title: levelText(t.Levels), Figures: figures, Columns: columns(t, p.p.Baseline), Notes: append(notes(p.p, t), missing...), Trials: trials(t)}
 	cells := byRow(v.Columns)
 	for i, r := range t.Rows {
 		v.Rows = append(v.Rows, rowView{p.legend(r.Network), r.Baseline, cells[i][1:]})
@@ -226,7 +225,7 @@ func shell(argv []string) string {
 }
 
 // method says how the numbers came about.
-func method(p analysis.Pivot) []string {
+func method(p analysed) []string {
 	if len(p.Tables) == 0 {
 		return nil
 	}

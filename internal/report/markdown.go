@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/finding"
 )
 
 // Markdown writes the tables for a page of a project or an issue.
@@ -15,17 +15,11 @@ func Markdown(w io.Writer, r Run) error {
 	p := r.Pivot()
 	b := bufio.NewWriter(w)
 	r.mdHead(b, p)
-	if len(r.Findings) > 0 {
-		fmt.Fprint(b, "\n## Findings\n")
-	}
-	for _, f := range r.Findings {
-		bullets(b, []string{strings.Join(append([]string{f.Text}, f.Evidence...), "; ")})
-	}
 	mdGap(b, p)
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n## %s\n\n", mdText(heading(t)))
 		mdTable(b, columns(t, p.Baseline))
-		lines := notes(t)
+		lines := notes(p, t)
 		if c := ceilings(t); c != "" {
 			lines = append([]string{c}, lines...)
 		}
@@ -45,8 +39,8 @@ func Markdown(w io.Writer, r Run) error {
 	if len(p.Residue) > 0 {
 		fmt.Fprint(b, "\n## What differed without being asked\n")
 		var lines []string
-		for _, d := range p.Residue {
-			lines = append(lines, differed(d))
+		for _, f := range finding.ResidueOf(p.findings) {
+			lines = append(lines, f.Text)
 		}
 		bullets(b, lines)
 	}
@@ -60,7 +54,7 @@ func Markdown(w io.Writer, r Run) error {
 }
 
 // mdHead writes what a run was and what it answers.
-func (r Run) mdHead(b io.Writer, p analysis.Pivot) {
+func (r Run) mdHead(b io.Writer, p analysed) {
 	fmt.Fprintf(b, "# %s\n\n", mdText(r.title()))
 	if r.Question != "" {
 		fmt.Fprintf(b, "%s\n\n", mdText(r.Question))
@@ -75,7 +69,7 @@ func (r Run) mdHead(b io.Writer, p analysis.Pivot) {
 }
 
 // mdAcross writes what compares tables with each other.
-func (r Run) mdAcross(b io.Writer, p analysis.Pivot) {
+func (r Run) mdAcross(b io.Writer, p analysed) {
 	for _, c := range chains(p) {
 		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
 		mdTable(b, c.Columns)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -32,9 +33,9 @@ type Run struct {
 	KeepDisturbed bool              // the study counts disturbed trials
 	Machines      int               // that took part; 0 and 1 are one machine
 	Tools         map[string]Tool   // by probe
-	Findings      []Finding
-	Claims        []claim.Outcome // published figures that the results bear on
-	Problems      []string        // what could not be read
+	Analysis      *analysis.Run     // of Results; nil is made when it is needed
+	Claims        []claim.Outcome   // published figures that the results bear on
+	Problems      []string          // what could not be read
 	Dir           string
 }
 
@@ -44,15 +45,26 @@ type Tool struct {
 	Differs  string // why its number may still be another one
 }
 
-// A Finding is a conclusion with its evidence, as package diagnose draws it.
-type Finding struct {
-	Text     string
-	Evidence []string
+// analysed is a run with what was found in it.
+type analysed struct {
+	*analysis.Run
+	findings []finding.Finding
+	about    map[string][]finding.Finding // by cell
+	Warnings []string                     // about the whole run
 }
 
 // Pivot returns the tables of a run.
-func (r Run) Pivot() analysis.Pivot {
-	return analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
+func (r Run) Pivot() analysed {
+	p := analysed{Run: r.Analysis}
+	if p.Run == nil {
+		p.Run = analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
+	}
+	p.findings = finding.Check(p.Run)
+	p.about = finding.ByCell(p.findings)
+	for _, f := range finding.OfRun(p.findings) {
+		p.Warnings = append(p.Warnings, f.String())
+	}
+	return p
 }
 
 // title is never empty.
@@ -80,7 +92,7 @@ func (r Run) datapath() string {
 }
 
 // census says how many trials there are and what became of them.
-func (r Run) census(p analysis.Pivot) string {
+func (r Run) census(p analysed) string {
 	s := fmt.Sprintf("%s, %s", count(p.Blocks, "block"), count(len(r.Results), "trial"))
 	var parts []string
 	n := map[record.Status]int{}

@@ -25,7 +25,7 @@ func Summary(w io.Writer, r Run) error {
 
 // summaryColumns has a line for each table and a column for each network. Where no
 // network is compared with another, its figures stand alone.
-func summaryColumns(p analysis.Pivot) []column {
+func summaryColumns(p analysed) []column {
 	out := []column{{Head: "", Left: true}}
 	for _, n := range p.Networks {
 		out = append(out, column{Head: n})

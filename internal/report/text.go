@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
@@ -31,12 +32,6 @@ func Text(w io.Writer, r Run, width int) error {
 			wrap(b, "  ", plain(a.Network)+": "+a.Text, width)
 		}
 	}
-	for i, f := range r.Findings {
-		if i == 0 {
-			fmt.Fprintln(b)
-		}
-		wrap(b, "* ", plain(f.Text), width)
-	}
 	textGap(b, p, width)
 	for _, t := range p.Tables {
 		fmt.Fprintf(b, "\n%s\n", plain(heading(t)))
@@ -44,7 +39,7 @@ func Text(w io.Writer, r Run, width int) error {
 		if c := ceilings(t); c != "" {
 			wrap(b, "  ", c, width)
 		}
-		for _, n := range notes(t) {
+		for _, n := range notes(p, t) {
 			wrap(b, "  ", plain(n), width)
 		}
 	}
@@ -70,11 +65,11 @@ func Text(w io.Writer, r Run, width int) error {
 		fmt.Fprintln(b)
 		wrap(b, "", s, width)
 	}
-	for i, d := range p.Residue {
+	for i, f := range finding.ResidueOf(p.findings) {
 		if i == 0 {
 			fmt.Fprintln(b)
 		}
-		wrap(b, "", plain(differed(d)), width)
+		wrap(b, "", plain(f.Text), width)
 	}
 	if s := r.datapath(); s != "" {
 		fmt.Fprintln(b)
@@ -98,7 +93,7 @@ func heading(t analysis.Table) string {
 func ceilings(t analysis.Table) string {
 	var parts []string
 	for _, r := range t.Rows {
-		if c := r.Ceiling(); c > 0 {
+		if c := r.Wire.Ceiling; c > 0 {
 			parts = append(parts, plain(r.Network)+" "+unit.Format(c, t.Unit))
 		}
 	}
@@ -106,19 +101,6 @@ func ceilings(t analysis.Table) string {
 		return ""
 	}
 	return "header ceiling: " + strings.Join(parts, ", ")
-}
-
-// differed is a difference in one sentence.
-func differed(d analysis.Difference) string {
-	var parts []string
-	for _, s := range d.Values {
-		parts = append(parts, fmt.Sprintf("%s (%s: %s)", s.Value, count(s.Trials, "trial"), s.Where))
-		if len(parts) == 4 && len(d.Values) > 4 {
-			parts = append(parts, fmt.Sprintf("and %d more", len(d.Values)-4))
-			break
-		}
-	}
-	return fmt.Sprintf("Not a factor, but differs %s: %s is %s.", d.Scope, d.Key, strings.Join(parts, "; "))
 }
 
 // textTable aligns columns. Where room is short it shortens names first, and

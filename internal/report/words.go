@@ -148,7 +148,7 @@ func coarse(v float64) string {
 }
 
 // footnote says what the intervals are.
-func footnote(p analysis.Pivot) string {
+func footnote(p analysed) string {
 	if p.Comparisons == 0 {
 		return ""
 	}
@@ -164,6 +164,6 @@ func footnote(p analysis.Pivot) string {
 }
 
 // pooled says what a block's value is where all pairs of hosts are measured.
-func pooled(p analysis.Pivot) string {
+func pooled(p analysed) string {
 	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
 }

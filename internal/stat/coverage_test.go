@@ -87,7 +87,7 @@ func TestDetectableHasItsPower(t *testing.T) {
 		delta := 0.0 // the mean over many runs: one run knows its spread only roughly
 		for range 300 {
 			base, other := sample(r, n, 1, noise["normal"])
-			delta += Detectable(base, other, confidence) / 300
+			delta += Ratio(base, other, confidence).Detectable() / 300
 		}
 		shown := 0.0
 		for range simulations {
@@ -111,15 +111,15 @@ func TestDetectable(t *testing.T) {
 		base[i], other[i] = 1, math.Exp(s*float64(1-2*(i%2)))
 	}
 	want := math.Expm1(s * (1 + 0.883/2.262))
-	if got := Detectable(base, other, 0.95); math.Abs(got-want) > 1e-5 {
+	if got := Ratio(base, other, 0.95).Detectable(); math.Abs(got-want) > 1e-5 {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	for name, got := range map[string]float64{
-		"no spread":   Detectable(base, base, 0.95),
-		"too few":     Detectable(base[:5], other[:5], 0.95),
-		"none":        Detectable(nil, nil, 0.95),
-		"no pairs":    Detectable(base, other[:9], 0.95),
-		"uncertainty": Detectable(base, other, 0),
+		"no spread":   Ratio(base, base, 0.95).Detectable(),
+		"too few":     Ratio(base[:5], other[:5], 0.95).Detectable(),
+		"none":        Ratio(nil, nil, 0.95).Detectable(),
+		"no pairs":    Ratio(base, other[:9], 0.95).Detectable(),
+		"uncertainty": Ratio(base, other, 0).Detectable(),
 	} {
 		if got != 0 {
 			t.Errorf("%s: got %v, want 0", name, got)

@@ -89,7 +89,7 @@ func FuzzFinite(f *testing.F) {
 				t.Errorf("%s: neither an interval nor a reason: %+v", name, i)
 			}
 		}
-		if x := Detectable(base, other, confidence); !finite(x) || x < 0 {
+		if x := Ratio(base, other, confidence).Detectable(); !finite(x) || x < 0 {
 			t.Errorf("Detectable: %v", x)
 		}
 		if n := SteinPairs(base, other, half, confidence); n < len(base) || n > maxPairs {

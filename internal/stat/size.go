@@ -12,34 +12,31 @@ const power = 0.8
 // maxPairs bounds SteinPairs; more are never practical.
 const maxPairs = math.MaxInt32
 
-// halfWidth returns half the width of the interval of Ratio on the logarithmic
-// scale, 0 when there is no interval. Unlike a standard deviation it is not
-// ruled by a single stall.
-func halfWidth(base, other []float64, confidence float64) float64 {
-	i := Ratio(base, other, confidence)
+// halfWidth returns half the width of the interval of a ratio on the logarithmic
+// scale, 0 when there is no interval. Unlike a standard deviation, it does not follow a
+// single stall.
+func (i Interval) halfWidth() float64 {
 	if !i.Bounded() || i.Lo <= 0 {
 		return 0
 	}
 	return (math.Log(i.Hi) - math.Log(i.Lo)) / 2
 }
 
-// Detectable returns the smallest relative difference that this many pairs with
-// this spread could have shown with a power of 80 %: 0.05 is 5 %. It stands
-// beside every "no difference".
+// Detectable returns the smallest relative difference that a ratio's pairs, with their
+// number and spread, could have shown with a power of 80 %: 0.05 is 5 %. It qualifies
+// every "no difference".
 //
 // A difference shows when the interval excludes 1, so it is the interval's half
-// width and as much again as the estimate may err towards 1: in 20 % of runs, by
-// the t approximation, the quantile of the power in the place of that of the
-// confidence. It is 0 when that cannot be told: fewer than MinPairs pairs, or
-// pairs without spread.
-func Detectable(base, other []float64, confidence float64) float64 {
-	d, _, _ := logRatios(base, other)
-	half := halfWidth(base, other, confidence)
-	if half == 0 || len(d) < 2 {
+// width plus what the estimate can err towards 1: in 20 % of runs, by the t
+// approximation, the quantile of the power instead of that of the confidence. It is 0
+// when it cannot be known: fewer than MinPairs pairs, or pairs without spread.
+func (i Interval) Detectable() float64 {
+	half := i.halfWidth()
+	if half == 0 || i.N < 2 {
 		return 0
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(len(d) - 1)}
-	delta := half * (1 + t.Quantile(power)/t.Quantile(1-tail(confidence)))
+	t := distuv.StudentsT{Sigma: 1, Nu: float64(i.N - 1)}
+	delta := half * (1 + t.Quantile(power)/t.Quantile(1-tail(i.Confidence)))
 	return math.Min(math.Expm1(delta), math.MaxFloat64)
 }
 
@@ -62,7 +59,7 @@ func SteinPairs(base, other []float64, width, confidence float64) int {
 	}
 	d, _, _ := logRatios(base, other)
 	least := min(maxPairs, max(MinPairs(confidence), len(base), len(other)))
-	times := halfWidth(base, other, confidence) / math.Log1p(width)
+	times := Ratio(base, other, confidence).halfWidth() / math.Log1p(width)
 	n := math.Ceil(float64(len(d)) * times * times)
 	if !(n < maxPairs) {
 		return maxPairs

@@ -68,6 +68,9 @@ type Topology struct {
 	NoOffload bool
 	Kernel    Kernel       // of the hosts
 	PodAll    netip.Prefix // the range of all pods
+	// Exists: a target has found these hosts and what connects them, and nothing of
+	// it is made or changed. Then there are no Segments.
+	Exists bool
 }
 
 // A NIC is a profile of hardware segmentation for underlay devices.

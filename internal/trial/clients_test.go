@@ -14,7 +14,7 @@ import (
 )
 
 // streamed is what the engine prints for a tcp-stream of 8000 bit/s.
-const streamed = `{"event":"result","workload":"tcp-stream","engine":1,"size":1,"window":1,"bytes":1000,"retransmits":0,"silence":0,"streams":1,` +
+const streamed = `{"event":"result","workload":"tcp-stream","engine":1,"size":1,"server":"","window":1,"bytes":1000,"streamBytes":[],"zerocopySends":0,"zerocopyCopied":0,"sndbuf":1,"retransmits":0,"silence":0,"streams":1,` +
 	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}`
 
 // What all clients were delivered is a sum, and the shares are of it. A client that is
@@ -47,14 +47,14 @@ func TestClients(t *testing.T) {
 				}
 				s.Clients = 1 + len(c.says)
 				for i, says := range c.says {
-					other := &Companion{name: fmt.Sprintf("client h%d", i+3), client: true, questions: silent{}, values: func(from, to count) []record.Value {
+					other := &Background{name: fmt.Sprintf("client h%d", i+3), client: true, questions: silent{}, values: func(from, to count) []record.Value {
 						return []record.Value{to.delivered(from, "delivered", s.Probe)}
 					}}
 					other.counter.done, other.driver.done = make(chan struct{}), make(chan struct{})
 					if _, err := other.counter.stdout.Write([]byte(says)); err != nil {
 						t.Fatal(err)
 					}
-					s.Beside = append(s.Beside, other)
+					s.Background = append(s.Background, other)
 				}
 				r, err := Run(t.Context(), s)
 				if err != nil || r.Status != c.status {

@@ -32,8 +32,8 @@ func TestStalled(t *testing.T) {
 		received, failed float64
 		want             string
 	}{
-		{10, 10, "were refused by its kernel"},
-		{10, 6, "were refused by its kernel"}, // those of the warm-up were taken
+		{10, 10, "the server's kernel refused"},
+		{10, 6, "the server's kernel refused"}, // those of the warm-up were taken
 		{10, 4, "a stall lasted longer"},
 		{0, 0, "a stall lasted longer"}, // none arrived either
 	} {

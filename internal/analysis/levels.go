@@ -1,0 +1,122 @@
+package analysis
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// probeOrder is how a reader goes from bytes to packets to time.
+var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "udp-capacity", "tcp-rr", "udp-rr", "udp-open", "tcp-crr", "ping"}
+
+// key names a combination of levels, except for those of some factors. No two
+// combinations share one.
+func key(m map[string]string, but ...string) string {
+	names := make([]string, 0, 8) // on the stack
+	size := 0
+	for k, v := range m {
+		if !slices.Contains(but, k) {
+			names, size = append(names, k), size+len(k)+len(v)+2
+		}
+	}
+	slices.Sort(names)
+	b := make([]byte, 0, size)
+	for _, k := range names {
+		b = append(append(append(append(b, k...), 0), m[k]...), 1)
+	}
+	return string(b)
+}
+
+// places returns the place of a name in a list, and its length for other names.
+func places(list []string) func(string) int {
+	at := make(map[string]int, len(list))
+	for i, s := range slices.Backward(list) {
+		at[s] = i
+	}
+	return func(s string) int {
+		if i, ok := at[s]; ok {
+			return i
+		}
+		return len(list)
+	}
+}
+
+// order sorts names: first those of the list, in its order, then the others.
+func order(names, first []string) []string {
+	place := places(first)
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), Natural(a, b))
+	})
+	return names
+}
+
+func compareLevels(a, b map[string]string) int {
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		if c := compareLevel(a[k], b[k]); c != 0 {
+			return c
+		}
+	}
+	return 0
+}
+
+// compareLevel puts 64 before 9k.
+func compareLevel(a, b string) int {
+	x, okX := quantity(a)
+	y, okY := quantity(b)
+	if okX && okY && x != y {
+		return cmp.Compare(x, y)
+	}
+	return Natural(a, b)
+}
+
+// quantity reads a level that is a number, a percentage, a size or a rate, the last
+// two in base units.
+func quantity(s string) (float64, bool) {
+	if v, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64); err == nil && v-v == 0 { // neither NaN nor Inf
+		return v, true
+	}
+	if v, err := unit.ParseBytes(s); err == nil {
+		return float64(v), true
+	}
+	if v, err := unit.ParseRate(s); err == nil {
+		return v, true
+	}
+	return 0, false
+}
+
+// Natural compares strings as people number things: "9" before "10", "h2"
+// before "h10".
+func Natural(a, b string) int {
+	whole := cmp.Compare(a, b)
+	for a != "" && b != "" {
+		da, ra := digits(a)
+		db, rb := digits(b)
+		if da != "" && db != "" {
+			ta, tb := strings.TrimLeft(da, "0"), strings.TrimLeft(db, "0")
+			if c := cmp.Or(cmp.Compare(len(ta), len(tb)), cmp.Compare(ta, tb)); c != 0 {
+				return c
+			}
+			a, b = ra, rb
+			continue
+		}
+		if a[0] != b[0] {
+			return cmp.Compare(a[0], b[0])
+		}
+		a, b = a[1:], b[1:]
+	}
+	return cmp.Or(cmp.Compare(len(a), len(b)), whole)
+}
+
+func digits(s string) (number, rest string) {
+	i := 0
+	for i < len(s) && '0' <= s[i] && s[i] <= '9' {
+		i++
+	}
+	return s[:i], s[i:]
+}

@@ -1,0 +1,24 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+var fewBlocks = Rule{
+	ID:    "too-few-blocks",
+	Title: "Too few blocks for intervals",
+	Doc: "The interval of the signed-rank test exists from a number of blocks on that grows with the number of ratios: all of them hold together. " +
+		"With fewer blocks a ratio is an estimate of unknown precision.",
+	Check: func(run *analysis.Run) []Finding {
+		need := stat.MinPairs(run.Each)
+		if run.Comparisons == 0 || run.Blocks >= need {
+			return nil
+		}
+		return []Finding{{Severity: Warning,
+			Text: fmt.Sprintf("too few blocks for intervals: the run has %d, and %d ratios that hold together at %g %% need at least %d blocks",
+				run.Blocks, run.Comparisons, 100*run.Confidence, need)}}
+	},
+}

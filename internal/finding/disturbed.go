@@ -1,0 +1,27 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+var disturbed = Rule{
+	ID:    "disturbed",
+	Title: "Something outside the run used the machine",
+	Doc: "A trial is disturbed when, together with its neighbours in time, programs outside the run used more than 0.3 of a core, the hypervisor took more than 0.1, " +
+		"or the CPUs were clocked lower than usual. A comparison gets no verdict when more than a third of its blocks are disturbed: the rest is no fair sample of the time.",
+	Check: func(run *analysis.Run) []Finding {
+		var out []Finding
+		if run.Kept && run.Disturbed > 0 {
+			out = append(out, Finding{Severity: Warning,
+				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials, which count like the others", run.Disturbed, run.Trials())})
+		}
+		return append(out, rows(func(t analysis.Table, r analysis.Row) []Finding {
+			if r.Refused == "" {
+				return nil
+			}
+			return []Finding{{Severity: Serious, Text: r.Refused, Remedy: "stop what else runs here, or count these trials with --keep-disturbed"}}
+		})(run)...)
+	},
+}

@@ -1,0 +1,33 @@
+package finding
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+var emulated = Rule{
+	ID:    "emulated",
+	Title: "Measured under emulation",
+	Doc: "QEMU without KVM interprets every instruction of its guest. Some of the kernel's work becomes dearer than other work, " +
+		"so that neither absolute numbers nor ratios carry over to real hardware.",
+	Check: func(run *analysis.Run) (out []Finding) {
+		for _, place := range []struct{ key, value, name string }{
+			{"vm.accelerator", "tcg", "emulated guests"}, {"guest", "qemu-tcg", "an emulated machine"},
+		} {
+			n := 0
+			for r := range run.Results() {
+				if strings.Contains(r.Observed[place.key], place.value) {
+					n++
+				}
+			}
+			if n > 0 {
+				out = append(out, Finding{Severity: Warning,
+					Text: fmt.Sprintf("%d of %d trials ran in %s (QEMU without KVM): the numbers say nothing about absolute speed, and ratios mostly reflect the cost of emulation",
+						n, run.Trials(), place.name)})
+			}
+		}
+		return out
+	},
+}

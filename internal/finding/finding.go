@@ -1,0 +1,122 @@
+// Package finding draws conclusions from an analysed run: what limits a number, what
+// spoils it, and what to do about it. A rule is a file and a line in Rules. Tables,
+// reports and explanations all take their words from the findings of one Check, so that
+// no diagnosis is written twice.
+//
+// It must not compute a statistic (package analysis did) or print.
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// A Finding is a conclusion with its evidence.
+type Finding struct {
+	Rule     string          `json:"rule"` // its ID
+	Severity Severity        `json:"severity"`
+	Cells    []analysis.Cell `json:"cells,omitempty"` // none: the whole run
+	Text     string          `json:"text"`
+	Evidence []string        `json:"evidence,omitempty"`
+	Remedy   string          `json:"remedy,omitempty"` // what to do next
+}
+
+// String returns the text and its remedy.
+func (f Finding) String() string {
+	if f.Remedy == "" {
+		return f.Text
+	}
+	return f.Text + "; " + f.Remedy
+}
+
+// Severity says what a finding does to the numbers.
+type Severity string
+
+const (
+	Note    Severity = "note"    // the numbers stand, and this helps to read them
+	Warning Severity = "warning" // the numbers mean less than they seem to
+	Serious Severity = "serious" // there is no number, or no verdict
+)
+
+// A Rule finds one kind of thing.
+type Rule struct {
+	ID    string // unique, stable, in lower case with dashes
+	Title string
+	Doc   string // how the rule decides, and why
+	Check func(*analysis.Run) []Finding
+}
+
+// Rules lists all rules, in the order in which a reader needs their findings.
+func Rules() []Rule {
+	return []Rule{emulated, uncompared, fewBlocks, disturbed, notOK, linkLimited, oneCPU, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
+}
+
+// Check applies all rules.
+func Check(run *analysis.Run) []Finding {
+	var out []Finding
+	for _, rule := range Rules() {
+		for _, f := range rule.Check(run) {
+			f.Rule = rule.ID
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// OfRun returns the findings about the whole run, except for the residue, which a report
+// shows apart, with ResidueOf.
+func OfRun(all []Finding) (out []Finding) {
+	for _, f := range all {
+		if f.Cells == nil && f.Rule != residue.ID {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// ResidueOf returns the findings about what differed without being a factor.
+func ResidueOf(all []Finding) (out []Finding) {
+	for _, f := range all {
+		if f.Rule == residue.ID {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// ByCell returns the findings about cells, by Cell.String.
+func ByCell(all []Finding) map[string][]Finding {
+	out := map[string][]Finding{}
+	for _, f := range all {
+		for _, c := range f.Cells {
+			out[c.String()] = append(out[c.String()], f)
+		}
+	}
+	return out
+}
+
+// rows makes a Check of one that looks at a row at a time.
+func rows(check func(analysis.Table, analysis.Row) []Finding) func(*analysis.Run) []Finding {
+	return func(run *analysis.Run) (out []Finding) {
+		for _, t := range run.Tables {
+			for _, r := range t.Rows {
+				for _, f := range check(t, r) {
+					f.Cells = []analysis.Cell{t.Cell(r)}
+					out = append(out, f)
+				}
+			}
+		}
+		return out
+	}
+}
+
+// few cuts a list and says what was cut.
+func few(list []Finding, most int, noun string) []Finding {
+	if len(list) <= most {
+		return list
+	}
+	rest := list[most-1]
+	rest.Text = fmt.Sprintf("and %d more %s", len(list)-most+1, noun)
+	return append(list[:most-1:most-1], rest)
+}

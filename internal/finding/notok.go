@@ -1,0 +1,50 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
+)
+
+var notOK = Rule{
+	ID:    "trials-not-ok",
+	Title: "Trials that do not count",
+	Doc: "A trial counts only when its programs succeeded, its packets took the intended path, its value is possible, and nothing outside the run disturbed it. " +
+		"Others are kept, shown and left out of every number.",
+	Check: rows(func(t analysis.Table, r analysis.Row) []Finding {
+		var out []Finding
+		at := map[string]int{}
+		var trials []int
+		for _, p := range r.Points {
+			if p.Status == record.OK {
+				continue
+			}
+			s := string(p.Status)
+			if p.Reason != "" {
+				s += ": " + p.Reason
+			}
+			i, ok := at[s]
+			if !ok {
+				i, at[s] = len(out), len(out)
+				out, trials = append(out, Finding{Severity: Warning, Text: s}), append(trials, 0)
+			}
+			trials[i]++
+			if len(out[i].Evidence) < mostTrials {
+				out[i].Evidence = append(out[i].Evidence, p.Trial)
+			}
+		}
+		for i := range out {
+			out[i].Text = fmt.Sprintf("%d %s", trials[i], out[i].Text)
+		}
+		const most = 6
+		out = few(out, most, "reasons")
+		if r.OK == 0 {
+			out = append([]Finding{{Severity: Serious, Text: "no trial is ok"}}, out...)
+		}
+		return out
+	}),
+}
+
+// mostTrials is how many trials a finding names as evidence.
+const mostTrials = 5

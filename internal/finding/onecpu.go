@@ -1,0 +1,28 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// busyCPU is how much of one CPU softirqs use when they are the limit. Above it,
+// ksoftirqd competes with the programs (__do_softirq, kernel/softirq.c).
+const busyCPU = 0.9
+
+var oneCPU = Rule{
+	ID:    "one-cpu",
+	Title: "One CPU processes all packets",
+	Doc: "The kernel processes the packets of one flow on one CPU. When softirqs fill that CPU, it limits the network whatever the other CPUs do: " +
+		"more flows or receive packet steering (RPS) would go faster.",
+	Check: rows(func(t analysis.Table, r analysis.Row) []Finding {
+		s, ok := r.Get("cpu.softirq.busiest")
+		if !ok || s.Median < busyCPU {
+			return nil
+		}
+		return []Finding{{Severity: Note,
+			Text:     fmt.Sprintf("softirqs filled %.0f %% of one CPU: that CPU was the limit", 100*s.Median),
+			Evidence: []string{fmt.Sprintf("cpu.softirq.busiest: median %.2f of %d blocks", s.Median, s.N)},
+			Remedy:   "spread the load over several flows or CPUs to measure more than one CPU"}}
+	}),
+}

@@ -1,0 +1,35 @@
+package finding
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// maxNamed is how many blocks are worth naming one by one.
+const maxNamed = 3
+
+var outliers = Rule{
+	ID:    "outlier-blocks",
+	Title: "Blocks far from the others",
+	Doc: "A block is far when its log ratio is more than five median absolute deviations from the median. It counts like the others, because the estimate resists outliers: " +
+		"it is a reason to look at the raw output, not to drop the block.",
+	Check: rows(func(t analysis.Table, r analysis.Row) []Finding {
+		if len(r.Far) == 0 {
+			return nil
+		}
+		var each []string
+		lo, hi := r.Far[0].Ratio, r.Far[0].Ratio
+		for _, f := range r.Far {
+			lo, hi = min(lo, f.Ratio), max(hi, f.Ratio)
+			each = append(each, fmt.Sprintf("block %d is far from the others, at %.2f×", f.Block, f.Ratio))
+		}
+		text := strings.Join(each, "; ")
+		if len(each) > maxNamed {
+			text = fmt.Sprintf("%d of %d blocks are far from the others, at %.2f× to %.2f×", len(each), r.Shared, lo, hi)
+			each = each[:maxNamed]
+		}
+		return []Finding{{Severity: Note, Text: text, Evidence: each}}
+	}),
+}

@@ -1,0 +1,22 @@
+package finding
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+var damagedTimes = Rule{
+	ID:    "response-times",
+	Title: "Response times that are missing",
+	Doc:   "Percentiles come from the histograms of all ok trials together. A damaged histogram and times above an hour are missing from them.",
+	Check: rows(func(t analysis.Table, r analysis.Row) (out []Finding) {
+		if r.Unreadable > 0 {
+			out = append(out, Finding{Severity: Warning, Text: fmt.Sprintf("cannot read the histograms of %d trials", r.Unreadable)})
+		}
+		if r.TooLong > 0 {
+			out = append(out, Finding{Severity: Warning, Text: fmt.Sprintf("%d response times above %d s are left out", r.TooLong, analysis.LongestTime/1e9)})
+		}
+		return out
+	}),
+}
