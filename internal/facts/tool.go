@@ -13,11 +13,11 @@ import (
 	"time"
 )
 
-// A ToolInfo is how a measuring tool is found and asked for its version.
+// A ToolInfo says how to find a measuring tool and ask for its version.
 type ToolInfo struct {
 	Program     string
 	Package     string         // of Debian and Ubuntu, the make target that builds it ("make flanneld"), or whose it is ("of …")
-	VersionArgs []string       // nil when it does not tell
+	VersionArgs []string       // nil when it does not report one
 	version     *regexp.Regexp // its first group, in what VersionArgs prints
 }
 
@@ -80,17 +80,17 @@ func Tools() []ToolInfo {
 	return tools
 }
 
-// versionTimeout bounds how long a tool may take to print its version.
+// versionTimeout bounds how long a tool can take to print its version.
 const versionTimeout = 5 * time.Second
 
-// Tool finds a program of Tools on this machine and asks for its version. The
-// error about a missing one names the package to install and is exec.ErrNotFound.
-// When only the version is not known, path is still set. Of a program that is
-// named by its whole path nothing but its presence is known.
+// Tool finds a program of Tools on this machine and asks for its version. The error
+// about a missing one names the package to install and is exec.ErrNotFound. When only
+// the version is unknown, path is still set. Of a program named by its full path only
+// its presence is checked.
 func Tool(ctx context.Context, name string) (path, version string, err error) {
 	tools := Tools()
 	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
-	t := ToolInfo{Program: name} // when it is a program of the caller's own
+	t := ToolInfo{Program: name} // for a program that only the caller knows
 	if i >= 0 {
 		t = tools[i]
 	} else if !filepath.IsAbs(name) {
@@ -111,7 +111,7 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	cmd := exec.CommandContext(ctx, path, t.VersionArgs...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
 	cmd.WaitDelay = time.Second // for what a wrapper script leaves behind
-	// The exit status is not looked at: iperf 2 prints its version and fails.
+	// The exit status does not matter: iperf 2 prints its version and fails.
 	out, runErr := cmd.CombinedOutput()
 	if m := t.version.FindSubmatch(out); m != nil {
 		return path, string(m[1]), nil
@@ -122,13 +122,12 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	if runErr != nil {
 		return path, "", fmt.Errorf("%s: version: %w", path, runErr)
 	}
-	return path, "", fmt.Errorf("%s: version: there is none in %.60q", path, out)
+	return path, "", fmt.Errorf("%s: version: none found in %.60q", path, out)
 }
 
-// Find returns the path of a program, "" when there is none. It also looks where
-// administrators' programs are: other users do not have these directories in PATH
-// on Debian. Then it looks where make puts what no package has, and where CNI
-// plugins are.
+// Find returns the path of a program, "" when there is none. It also looks in the
+// administrators' directories, which other users do not have in PATH on Debian, where
+// make puts programs that no package has, and where CNI plugins are.
 func Find(name string) string {
 	dirs := append([]string{"", "/usr/sbin", "/sbin"}, PluginDirs()...)
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -151,22 +150,22 @@ func PluginDirs() []string {
 	return []string{"/opt/cni/bin", "/usr/lib/cni"}
 }
 
-// missing is the error about a tool that is not installed.
+// missing reports that a tool is not installed.
 type missing struct{ tool ToolInfo }
 
 func (m *missing) Error() string {
 	if strings.HasPrefix(m.tool.Package, "make ") {
-		return fmt.Sprintf("%s: not found: build it, in the source of weir: %s (it needs Go and gcc)", m.tool.Program, m.tool.Package)
+		return fmt.Sprintf("%s: not found: build it in the source tree of weir: %s (needs Go and gcc)", m.tool.Program, m.tool.Package)
 	}
 	if m.tool.Package == "" {
-		return m.tool.Program + ": not found: there is no such program"
+		return m.tool.Program + ": not found: no such program"
 	}
-	if strings.HasPrefix(m.tool.Package, "of ") { // of somebody whose programs have none
+	if strings.HasPrefix(m.tool.Package, "of ") { // somebody whose programs are not packaged
 		return fmt.Sprintf("%s: not found: it is %s", m.tool.Program, m.tool.Package)
 	}
 	in := " (Debian, Ubuntu)"
 	if strings.Contains(m.tool.Package, "(") {
-		in = "" // said already
+		in = "" // the package says it
 	}
 	return fmt.Sprintf("%s: not found: install the package %s%s", m.tool.Program, m.tool.Package, in)
 }

@@ -109,11 +109,11 @@ func TestToolMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for name, want := range map[string]string{
-		"flanneld": "flanneld: not found: build it, in the source of weir: make flanneld (it needs Go and gcc)",
+		"flanneld": "flanneld: not found: build it in the source tree of weir: make flanneld (needs Go and gcc)",
 		"netperf":  "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
 		"osu_bw":   "osu_bw: not found: it is of OSU's micro-benchmarks (no package has it: build them, mvapich.cse.ohio-state.edu/benchmarks)",
 		"qperf":    "qperf: not found: install the package qperf (Debian, Ubuntu)",
-		"/no/such": "/no/such: not found: there is no such program",
+		"/no/such": "/no/such: not found: no such program",
 	} {
 		if Find(name) != "" {
 			t.Skipf("%s is in /usr/sbin", name)
