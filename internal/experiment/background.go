@@ -91,7 +91,11 @@ func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error)
 		return l, err
 	}
 	l.Rate = l.Capacity * load.Share
-	l.Probe, err = probe.Pace(l.Probe, l.Rate)
+	pacer, err := probe.AsPacer(l.Probe)
+	if err != nil {
+		return l, err
+	}
+	l.Probe, err = pacer.Pace(l.Rate)
 	return l, err
 }
 
@@ -114,10 +118,11 @@ func stop(background []*trial.Background) {
 // capacityFile holds what the paths carry, so that a resumed run uses the same rates.
 const capacityFile = "capacity.json"
 
-// capacityTrials is how many trials a capacity is the median of, or of most of which
-// where some fail: windows flat out, or searches, which take many windows each.
-func capacityTrials(by probe.Probe) int {
-	if _, search := by.(*probe.UDPCapacity); search {
+// CapacityTrials is how many trials by a probe a capacity is the median of, or of most
+// of them if some fail: windows flat out, or searches, each of which takes as long as
+// many windows.
+func CapacityTrials(by probe.Probe) int {
+	if by.Info().Takes > 0 {
 		return 3
 	}
 	return 5
@@ -126,7 +131,7 @@ func capacityTrials(by probe.Probe) int {
 // A capacity is how much of one load a path carries with no other background. Shares of
 // a load refer to it.
 type capacity struct {
-	Kind    string            `json:"kind"` // see probe.Capacity
+	Kind    string            `json:"kind"` // see probe.Pacer
 	Network string            `json:"network"`
 	Load    string            `json:"load"`             // the name of a probe
 	Levels  map[string]string `json:"levels,omitempty"` // of the conditions of the path
@@ -208,12 +213,16 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 	if err != nil {
 		return c, err
 	}
-	c.Unit = probe.DeliveryUnit(p)
-	if p, c.Kind, err = probe.Capacity(p); err != nil {
+	c.Unit = p.Info().DeliveryUnit
+	pacer, err := probe.AsPacer(p)
+	if err != nil {
+		return c, err
+	}
+	if p, c.Kind, err = pacer.Capacity(); err != nil {
 		return c, err
 	}
 	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}
-	trials, why := capacityTrials(p), "no value in "+c.Unit
+	trials, why := CapacityTrials(p), "no value in "+c.Unit
 	for n := range trials {
 		id := alone.ID(fmt.Sprintf("capacity%d", n+1))
 		res, err := r.under(ctx, alone, false, func(u changed) (record.Result, error) {

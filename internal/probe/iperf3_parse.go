@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
@@ -71,7 +72,7 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 		err = p.check(doc, server)
 	}
 	if err != nil {
-		return Measured{}, fmt.Errorf("iperf3: %w", err)
+		return checked("iperf3", Measured{}, err)
 	}
 	m := Measured{Found: map[string]string{"tool": "iperf3 " + iperf3Version(doc.Start.Version)}}
 	if p.UDP {
@@ -85,7 +86,7 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 		}
 		m.Values = doc.tcpValues()
 	}
-	return checked("iperf3", m)
+	return checked("iperf3", m, nil)
 }
 
 func decodeIperf3(b []byte) (iperf3Doc, error) {
@@ -108,15 +109,12 @@ func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
 	if err := p.checkVersion(doc.Start.Version); err != nil {
 		return err
 	}
-	asked := "TCP"
-	if p.UDP {
-		asked = "UDP"
-	}
+	asked := strings.ToUpper(protocol(p.UDP))
 	if got := doc.Start.Test.Protocol; got != asked {
 		return fmt.Errorf("measured %q, asked for %q", got, asked)
 	}
-	if cc := doc.End.Congestion; !p.UDP && cc != p.cc() {
-		return fmt.Errorf("congestion control was %q, asked for %q", cc, p.cc())
+	if cc := doc.End.Congestion; !p.UDP && cc != or(p.CC, defaultCC) {
+		return fmt.Errorf("congestion control was %q, asked for %q", cc, or(p.CC, defaultCC))
 	}
 	if p.UDP && doc.Start.Test.Size <= 0 {
 		return fmt.Errorf("datagrams of %v bytes", doc.Start.Test.Size)

@@ -57,7 +57,7 @@ func TestIperf3Commands(t *testing.T) {
 
 // TestIperf3Refuses damages good output in one place each.
 func TestIperf3Check(t *testing.T) {
-	if err := (Iperf3{GSO: true}).Check(); err == nil || !strings.Contains(err.Error(), "gso is for UDP") {
+	if err := (Iperf3{GSO: true}).Check(); err == nil || !strings.Contains(err.Error(), "gso needs UDP") {
 		t.Errorf("TCP with gso: %v", err)
 	}
 	if err := (Iperf3{UDP: true, GSO: true}).Check(); err != nil {

@@ -1,6 +1,7 @@
 // Package store is the results directory of a run:
 //
 //	study.yaml           the study, resolved
+//	probes.json          its probes, in words
 //	blocks.json, capacity.json  what is decided or measured once, for the whole run
 //	hosts/<host>.json    what each host is
 //	plans/<network>.jsonl  the steps that built each network
@@ -35,6 +36,7 @@ import (
 // Names of files that the package itself writes.
 const (
 	studyFile   = "study.yaml"
+	probesFile  = "probes.json"
 	resultsFile = "results.jsonl"
 	cutFile     = "results.jsonl.cut"
 	logFile     = "weir.log"
@@ -109,7 +111,7 @@ func vacant(dir string) error {
 			}
 		case rawDir, cutFile:
 			return fmt.Errorf("%s: already holds %s of a run: go on with --resume %s, or use another -o", dir, name, dir)
-		case studyFile, logFile, logsDir, "hosts", "plans":
+		case studyFile, probesFile, logFile, logsDir, "hosts", "plans":
 			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {
 				foreign = append(foreign, name)
 			}
