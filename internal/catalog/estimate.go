@@ -92,11 +92,7 @@ func capacity(s study.Study, load string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	pacer, err := probe.AsPacer(e.New())
-	if err != nil {
-		return 0
-	}
-	by, _, err := pacer.Capacity()
+	by, _, err := probe.Capacity(e.New())
 	if err != nil {
 		return 0
 	}

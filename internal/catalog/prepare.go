@@ -143,11 +143,7 @@ func (p *Prepared) checkLoad(level string) error {
 	}
 	pr, err := p.Load(l.Probe)
 	if err == nil && l.Share > 0 {
-		var pacer probe.Pacer
-		if pacer, err = probe.AsPacer(pr); err == nil {
-			_, err = pacer.Pace(maxShareRate)
-		}
-		if err != nil {
+		if _, err = probe.Pace(pr, maxShareRate); err != nil {
 			err = fmt.Errorf("%q: %w; use one of %s", level, err, strings.Join(pacers(), ", "))
 		}
 	}
@@ -160,9 +156,9 @@ func (p *Prepared) checkLoad(level string) error {
 // maxShareRate is a rate that every Pacer accepts.
 const maxShareRate = 1e9
 
-// pacers are the probes that can be a load at a share of what a path carries.
+// pacers names the probes that can be a load at a share of what a path carries.
 func pacers() []string {
-	return slices.DeleteFunc(Names(Probes), func(n string) bool { _, err := probe.AsPacer(Probes[n].New()); return err != nil })
+	return slices.DeleteFunc(Names(Probes), func(n string) bool { _, err := probe.Pace(Probes[n].New(), maxShareRate); return err != nil })
 }
 
 // Load makes the probe that a background load names: the study's, with its options, or

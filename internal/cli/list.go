@@ -22,6 +22,7 @@ type item struct {
 	Name    string   `json:"name"`
 	About   string   `json:"about"`
 	Options []string `json:"options,omitempty"` // of a study: how long it takes
+	Unit    string   `json:"unit,omitempty"`    // of the first value of a probe
 
 	Properties *catalog.Properties `json:"properties,omitempty"` // of a network
 }
@@ -32,15 +33,15 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Networks) {
 			e := catalog.Networks[n]
-			is = append(is, item{n, e.About, catalog.Options(e.New()), &e.Properties})
+			is = append(is, item{Name: n, About: e.About, Options: catalog.Options(e.New()), Properties: &e.Properties})
 		}
 		return is, nil
 	},
 	"probes": func() ([]item, error) {
 		var is []item
 		for _, n := range catalog.Names(catalog.Probes) {
-			e := catalog.Probes[n]
-			is = append(is, item{Name: n, About: e.New().Info().About, Options: catalog.Options(e.New())})
+			p := catalog.Probes[n].New()
+			is = append(is, item{Name: n, About: p.Info().About, Options: catalog.Options(p), Unit: p.Info().Unit})
 		}
 		return is, nil
 	},

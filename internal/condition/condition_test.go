@@ -243,7 +243,7 @@ func tryChange(t *testing.T, what string, d network.Driver, base topo.Topology, 
 	t.Helper()
 	c, err := Change(d, base, levels)
 	if err != nil {
-		if !strings.Contains(err.Error(), "cannot be switched off") { // macvlan on one host
+		if !strings.Contains(err.Error(), "cannot switch off") { // macvlan on one host
 			t.Errorf("%s: %v", what, err)
 		}
 		return

@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/probe"
 )
 
-// What the native probes ask is what the engine understands, and what it prints
-// is what they read.
+// The engine understands the command lines of the native probes, and they read its
+// output.
 func TestNativeProbes(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {
@@ -49,7 +49,7 @@ func ask(t *testing.T, p probe.Probe, addr string) {
 		t.Errorf("%q: %v", client, err)
 		return
 	}
-	if len(m.Values) < 3 || m.Values[0].Value <= 0 || m.Found["tool"] != "weir engine" {
+	if len(m.Values) < 3 || m.Values[0].Value <= 0 || m.Observed["tool"] != "weir engine" {
 		t.Errorf("%q: %+v", client, m)
 	}
 }

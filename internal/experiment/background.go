@@ -91,11 +91,7 @@ func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error)
 		return l, err
 	}
 	l.Rate = l.Capacity * load.Share
-	pacer, err := probe.AsPacer(l.Probe)
-	if err != nil {
-		return l, err
-	}
-	l.Probe, err = pacer.Pace(l.Rate)
+	l.Probe, err = probe.Pace(l.Probe, l.Rate)
 	return l, err
 }
 
@@ -131,7 +127,7 @@ func CapacityTrials(by probe.Probe) int {
 // A capacity is how much of one load a path carries with no other background. Shares of
 // a load refer to it.
 type capacity struct {
-	Kind    string            `json:"kind"` // see probe.Pacer
+	Kind    string            `json:"kind"` // see probe.Capacity
 	Network string            `json:"network"`
 	Load    string            `json:"load"`             // the name of a probe
 	Levels  map[string]string `json:"levels,omitempty"` // of the conditions of the path
@@ -214,11 +210,7 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 		return c, err
 	}
 	c.Unit = p.Info().DeliveryUnit
-	pacer, err := probe.AsPacer(p)
-	if err != nil {
-		return c, err
-	}
-	if p, c.Kind, err = pacer.Capacity(); err != nil {
+	if p, c.Kind, err = probe.Capacity(p); err != nil {
 		return c, err
 	}
 	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}

@@ -37,7 +37,6 @@ func (p Fping) Info() Info {
 	}
 }
 
-// Check returns an error that names the option and its bound.
 func (p Fping) Check() error {
 	switch size := or(p.Size, defaultEcho); {
 	case size < 1 || size > event.MaxDatagram:
@@ -93,5 +92,5 @@ func (p Fping) Parse(out Output) (Measured, error) {
 	vs := append(percentiles(h, string(encoded)),
 		record.Value{Name: "loss", Unit: "1", Value: 1 - n/float64(requests)},
 		record.Value{Name: "window", Unit: "s", Value: float64(requests) * or(p.Interval, defaultInterval).Seconds()})
-	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Found: map[string]string{}, Values: vs}, nil)
+	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Observed: map[string]string{}, Values: vs}, nil)
 }

@@ -41,7 +41,6 @@ func (p Iperf2) Info() Info {
 	return i
 }
 
-// Check returns an error that names the option and its bound.
 func (p Iperf2) Check() error {
 	return checkStream("iperf", p.UDP, p.size(), iperf2MinUDP, or(p.Streams, 1))
 }
@@ -98,7 +97,6 @@ func (p Iperf2Bounceback) Info() Info {
 	return i
 }
 
-// Check returns an error that names the option and its bound.
 func (p Iperf2Bounceback) Check() error {
 	return checkStream("iperf bounceback", false, or(p.Size, defaultMessage), 1, 1)
 }

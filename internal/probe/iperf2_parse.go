@@ -83,7 +83,10 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 		return Measured{}, fmt.Errorf("the server reported %d of %d streams", received.streams, streams)
 	}
 	t := transfer{sent: sent.bytes, received: received.bytes, seconds: received.seconds, size: float64(p.size()), offered: float64(p.Rate)}
-	m := Measured{Protocol: "tcp", Found: iperf2Found(out.Server)}
+	m := Measured{Protocol: "tcp", Observed: map[string]string{}}
+	if peer := iperf2PeerRE.FindSubmatch(out.Server); peer != nil { // no other line has the version
+		m.Observed["tool"] = "iperf " + string(peer[1])
+	}
 	if p.UDP {
 		if s := iperf2SizeRE.FindSubmatch(out.Client); s == nil || string(s[1]) != strconv.Itoa(p.size()) {
 			return m, fmt.Errorf("the output does not confirm datagrams of %d bytes", p.size())
@@ -101,22 +104,19 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 		if err := iperf2CC(out.Client, p.CC); err != nil {
 			return m, err
 		}
-		m.Found["congestion"] = or(p.CC, defaultCC)
+		m.Observed["congestion"] = or(p.CC, defaultCC)
 		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: sent.retransmits}, t.window()}
 		return m, nil
 	}
+	reordered := 0.0
+	for _, m := range iperf2ReorderedRE.FindAllSubmatch(out.Server, -1) {
+		v, _ := strconv.ParseFloat(string(m[1]), 64)
+		reordered += v
+	}
 	m.Values = t.datagrams(
-		record.Value{Name: "reordered", Unit: "1", Value: iperf2Reordered(out.Server) / (t.received / t.size)},
+		record.Value{Name: "reordered", Unit: "1", Value: reordered / (t.received / t.size)},
 		record.Value{Name: "jitter", Unit: "s", Value: received.jitter})
 	return m, nil
-}
-
-// iperf2Found is the version of the client, which only the server prints.
-func iperf2Found(server []byte) map[string]string {
-	if m := iperf2PeerRE.FindSubmatch(server); m != nil {
-		return map[string]string{"tool": "iperf " + string(m[1])}
-	}
-	return map[string]string{}
 }
 
 // iperf2CC checks the congestion control. When iperf cannot set it, it continues with
@@ -127,15 +127,6 @@ func iperf2CC(client []byte, asked string) error {
 		return fmt.Errorf("congestion control was not set to %q; sysctl net.ipv4.tcp_available_congestion_control lists the available ones", cc)
 	}
 	return nil
-}
-
-func iperf2Reordered(server []byte) float64 {
-	n := 0.0
-	for _, m := range iperf2ReorderedRE.FindAllSubmatch(server, -1) {
-		v, _ := strconv.ParseFloat(string(m[1]), 64)
-		n += v
-	}
-	return n
 }
 
 // Parse reads rtt.mean (s), transactions (1/s) and window. iperf prints the mean in
@@ -154,7 +145,7 @@ func (p Iperf2Bounceback) Parse(out Output) (Measured, error) {
 	if !(f[0] > 0 && f[1] > 0) || math.Abs(mean-f[2]/1e3) > 2e-6 || mean*f[1] > f[0]*1.01 {
 		return Measured{}, fmt.Errorf("iperf: %.0f requests of %v ms at %.0f/s do not fit %v s", f[1], f[2], f[3], f[0])
 	}
-	return checked("iperf", Measured{Protocol: "tcp", Found: map[string]string{"congestion": or(p.CC, defaultCC)}, Values: []record.Value{
+	return checked("iperf", Measured{Protocol: "tcp", Observed: map[string]string{"congestion": or(p.CC, defaultCC)}, Values: []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: mean},
 		{Name: "transactions", Unit: "1/s", Value: f[1] / f[0]},
 		{Name: "window", Unit: "s", Value: f[0]},

@@ -38,7 +38,6 @@ const (
 	maxMPISize = 1 << 28
 )
 
-// Check returns an error that names the option and its bound.
 func (p MPI) Check() error {
 	switch p.MPI {
 	case "", "openmpi", "mpich":
@@ -250,8 +249,5 @@ func (p MPI) Parse(out Output) (Measured, error) {
 	default:
 		m, err = parseNetPIPE(out.ClientErr, p.size(), p.Bandwidth)
 	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("%s: %w", p.rank().Program, err)
-	}
-	return m, nil
+	return checked(p.rank().Program, m, err)
 }

@@ -57,7 +57,7 @@ func (p MPI) parseOSU(b []byte) (Measured, error) {
 	if v <= 0 {
 		return Measured{}, fmt.Errorf("%s of %g", asked, v)
 	}
-	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Found: map[string]string{"tool": "OSU micro-benchmarks " + string(head[2])}}
+	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Observed: map[string]string{"tool": "OSU micro-benchmarks " + string(head[2])}}
 	if p.Bandwidth {
 		m.Moved *= osuWindow // messages can share a packet; answers cannot
 		m.Values = []record.Value{{Name: "bandwidth", Unit: "bit/s", Value: v * 8e6}}

@@ -74,7 +74,7 @@ func TestMPIGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  %s %.6g %s\n", v.Name, v.Value, v.Unit)
 		}
 		fmt.Fprintf(&b, "  moved %.0f bytes in %.0f messages over %s\n", m.Moved, m.Messages, m.Protocol)
-		if tool := m.Found["tool"]; tool != "" {
+		if tool := m.Observed["tool"]; tool != "" {
 			fmt.Fprintf(&b, "  found tool: %s\n", tool)
 		}
 	}

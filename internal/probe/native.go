@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -52,13 +53,7 @@ func loop(spin bool, flags ...string) []string {
 }
 
 // or returns v, or the default when v is zero.
-func or[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
-	}
-	return v
-}
+func or[T comparable](v, def T) T { return cmp.Or(v, def) }
 
 // responses returns the values that all probes of requests have: rtt (s, the median,
 // with its histogram), rtt.p99 and rtt.p999 (s, each when at least ten samples lie above

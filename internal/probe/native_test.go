@@ -71,7 +71,7 @@ func printed(t *testing.T, m Measured, err error) []byte {
 		}
 		b.Write(append(line, '\n'))
 	}
-	found, err := json.MarshalIndent(m.Found, "", "  ")
+	found, err := json.MarshalIndent(m.Observed, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}

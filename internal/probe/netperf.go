@@ -28,18 +28,17 @@ type NetperfRR struct {
 	CC      string `yaml:"cc"`      // congestion control of TCP; empty is cubic
 }
 
-// netperfTools are both ends' programs.
-func netperfTools() []facts.ToolInfo {
-	t := facts.ToolInfo{Package: "netperf, of the section non-free (Debian) or multiverse (Ubuntu)", VersionArgs: []string{"-V"}, Version: `version (\S+)`}
-	server, client := t, t
-	server.Program, client.Program = "netserver", "netperf"
-	return []facts.ToolInfo{server, client}
+const netperfPackage = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
+
+var netperfTools = []facts.ToolInfo{
+	{Program: "netserver", Package: netperfPackage, VersionArgs: []string{"-V"}, Version: `version (\S+)`},
+	{Program: "netperf", Package: netperfPackage, VersionArgs: []string{"-V"}, Version: `version (\S+)`},
 }
 
 func (p Netperf) Info() Info {
 	i := streamBy("netperf", p.UDP, [2]string{"one process per end, which blocks in send and recv; includes the slow start",
 		"one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"})
-	i.Tools, i.NoWarmup = netperfTools(), true
+	i.Tools, i.NoWarmup = netperfTools, true
 	return i
 }
 
@@ -49,14 +48,12 @@ func (p NetperfRR) Info() Info {
 		i.Title, i.Short, i.Measures = "TCP connect/request/response (netperf)", "TCP connect time by netperf", connectTime
 		i.About = "time of a connection, a request and its response over TCP, by netperf"
 	}
-	i.Tools, i.NoWarmup = netperfTools(), true
+	i.Tools, i.NoWarmup = netperfTools, true
 	return i
 }
 
-// Check returns an error that names the option and its bound.
 func (p Netperf) Check() error { return checkStream("netperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
 
-// Check returns an error that names the option and its bound.
 func (p NetperfRR) Check() error {
 	if p.UDP && p.Connect {
 		return fmt.Errorf("netperf: connect needs TCP: UDP has no connections")
@@ -101,7 +98,7 @@ func netperf(w Window, test string, options []string, keys string) (server, clie
 }
 
 // parseNetperf reads KEY=value, and checks that netperf ran the requested test.
-func parseNetperf(b []byte, want map[string]string) (*fields, error) {
+func parseNetperf(b []byte, want map[string]string) *fields {
 	p := &fields{text: map[string]string{}}
 	for line := range strings.Lines(string(b)) {
 		if k, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
@@ -109,38 +106,30 @@ func parseNetperf(b []byte, want map[string]string) (*fields, error) {
 		}
 	}
 	if len(p.text) == 0 {
-		return p, fmt.Errorf("no result in %.200q", strings.TrimSpace(string(b)))
+		p.err = fmt.Errorf("no result in %.200q", strings.TrimSpace(string(b)))
 	}
 	for _, k := range []string{"PROTOCOL", "DIRECTION", "LOCAL_SEND_SIZE", "REQUEST_SIZE", "RESPONSE_SIZE", "THROUGHPUT_UNITS", "LOCAL_CONG_CONTROL"} {
-		if w, ok := want[k]; ok && p.text[k] != w {
-			return p, fmt.Errorf("%s is %q, asked for %q", k, p.text[k], w)
+		if w, ok := want[k]; ok && p.err == nil && p.text[k] != w {
+			p.err = fmt.Errorf("%s is %q, asked for %q", k, p.text[k], w)
 		}
 	}
-	return p, nil
+	return p
 }
 
 // Parse reads throughput (received) and window; for TCP also retransmits, for UDP
 // packet.rate, sent, delivered and loss. Time is the received bytes divided by their
 // rate: netperf prints it in steps of 10 ms.
 func (p Netperf) Parse(out Output) (Measured, error) {
-	m, err := p.parse(out)
-	return checked("netperf", m, err)
-}
-
-func (p Netperf) parse(out Output) (Measured, error) {
 	size := bulkSize(p.UDP, p.Size)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(size)}
-	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{}}
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{}}
 	if p.UDP {
 		m.Datagram = size
 	} else {
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
-		m.Found["congestion"] = or(p.CC, defaultCC)
+		m.Observed["congestion"] = or(p.CC, defaultCC)
 	}
-	f, err := parseNetperf(out.Client, want)
-	if err != nil {
-		return m, err
-	}
+	f := parseNetperf(out.Client, want)
 	// The end of the test interrupts a send; the receiver counts part of it.
 	t := transfer{slack: float64(size), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(size)}
 	if rate := f.number("REMOTE_RECV_THROUGHPUT"); rate > 0 {
@@ -151,21 +140,16 @@ func (p Netperf) parse(out Output) (Measured, error) {
 	} else {
 		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: f.number("LOCAL_TRANSPORT_RETRANS")}, t.window()}
 	}
-	return m, cmp.Or(f.err, t.check())
+	return checked("netperf", m, cmp.Or(f.err, t.check()))
 }
 
 // Parse reads rtt (s, the median), rtt.p99 (s, when at least ten response times lie
 // above it), rtt.mean (s), transactions (1/s) and window.
 func (p NetperfRR) Parse(out Output) (Measured, error) {
-	m, err := p.parse(out)
-	return checked("netperf", m, err)
-}
-
-func (p NetperfRR) parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
 		"REQUEST_SIZE": strconv.Itoa(size), "RESPONSE_SIZE": strconv.Itoa(size)}
-	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{}}
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{}}
 	switch {
 	case p.UDP:
 		m.Datagram = size
@@ -173,18 +157,15 @@ func (p NetperfRR) parse(out Output) (Measured, error) {
 		want["DIRECTION"] = "Connect|Send|Recv"
 	default:
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
-		m.Found["congestion"] = or(p.CC, defaultCC)
+		m.Observed["congestion"] = or(p.CC, defaultCC)
 	}
-	f, err := parseNetperf(out.Client, want)
-	if err != nil {
-		return m, err
-	}
+	f := parseNetperf(out.Client, want)
 	rate, seconds := f.number("THROUGHPUT"), f.number("ELAPSED_TIME")
 	p50, p99, mean := f.number("P50_LATENCY")/1e6, f.number("P99_LATENCY")/1e6, f.number("MEAN_LATENCY")/1e6
 	// One transaction follows another: together they fill the window, which netperf
 	// prints in steps of 10 ms, and cannot exceed it.
-	if err = f.err; err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
-		err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
+	if f.err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
+		f.err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
 	}
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: p50}}
 	m.Values = append(m.Values, tails(rate*seconds, p99, 0)...)
@@ -192,5 +173,5 @@ func (p NetperfRR) parse(out Output) (Measured, error) {
 		record.Value{Name: "rtt.mean", Unit: "s", Value: mean},
 		record.Value{Name: "transactions", Unit: "1/s", Value: rate},
 		record.Value{Name: "window", Unit: "s", Value: seconds})
-	return m, err
+	return checked("netperf", m, f.err)
 }

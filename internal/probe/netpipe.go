@@ -18,7 +18,6 @@ type NetPIPE struct {
 	Size      int  `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
 }
 
-// Check returns an error that names the option and its bound.
 func (p NetPIPE) Check() error { return p.mpi().Check() }
 
 func (p NetPIPE) mpi() MPI { return MPI{Bandwidth: p.Bandwidth, Size: p.Size} }
@@ -45,10 +44,7 @@ func (p NetPIPE) Commands(w Window) (server, client []string) {
 // Parse reads half.rtt and bandwidth, as MPI does.
 func (p NetPIPE) Parse(out Output) (Measured, error) {
 	m, err := parseNetPIPE(out.ClientErr, p.mpi().size(), p.Bandwidth)
-	if err != nil {
-		return Measured{}, fmt.Errorf("NPtcp: %w", err)
-	}
-	return m, nil
+	return checked("NPtcp", m, err)
 }
 
 // netpipeArgs measure one size, without sizes around it (perturbation), and leave no

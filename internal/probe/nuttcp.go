@@ -34,7 +34,6 @@ func (p Nuttcp) Info() Info {
 	return i
 }
 
-// Check returns an error that names the option and its bound.
 func (p Nuttcp) Check() error {
 	if p.Rate > 0 && p.Rate < 1000 {
 		return fmt.Errorf("nuttcp: rate %v is below 1000 bit/s, its unit", float64(p.Rate))
@@ -98,7 +97,7 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		return Measured{}, fmt.Errorf("output %.60q has no transfer", b)
 	}
 	tx, rx := nuttcpSide(b, "nuttcp-t: "), nuttcpSide(b, "nuttcp-r: ")
-	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{"tool": "nuttcp " + string(version[1])}}
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{"tool": "nuttcp " + string(version[1])}}
 	if got := rx.text["mode"]; got != m.Protocol {
 		return m, fmt.Errorf("the receiver measured %q, asked for %q", got, m.Protocol)
 	}
@@ -132,7 +131,7 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		m.Values = t.datagrams(own...)
 		return m, nil
 	}
-	m.Found["congestion"] = kernelCC
+	m.Observed["congestion"] = kernelCC
 	m.Values = []record.Value{t.throughput()}
 	if _, ok := tx.text["retrans"]; ok {
 		m.Values = append(m.Values, record.Value{Name: "retransmits", Unit: "1", Value: tx.number("retrans")})

@@ -10,7 +10,7 @@ import (
 
 func TestPace(t *testing.T) {
 	for _, c := range []struct {
-		p    Pacer
+		p    Probe
 		want Probe
 		rate float64
 		unit string
@@ -21,7 +21,7 @@ func TestPace(t *testing.T) {
 		{&UDPRate{Size: 100}, &UDPRate{Size: 100, Rate: 1000 * 8 * 100, polls: true}, 1000, "packet/s"},
 	} {
 		was := reflect.ValueOf(c.p).Elem().Interface()
-		got, err := c.p.Pace(c.rate)
+		got, err := Pace(c.p, c.rate)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%+v, %v, want %+v", got, err, c.want)
 		}
@@ -40,7 +40,7 @@ func TestPace(t *testing.T) {
 		t.Errorf("%q: its receiver does not poll for datagrams", client)
 	}
 	for _, p := range []Probe{&TCPRR{}, &UDPRR{}, &UDPOpen{}, &TCPCRR{}, &Ping{}, &Iperf3{}} {
-		if got, err := AsPacer(p); err == nil {
+		if got, err := Pace(p, 1e9); err == nil {
 			t.Errorf("%T was paced: %+v", p, got)
 		}
 	}
@@ -50,7 +50,7 @@ func TestPace(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		p    Pacer
+		p    Probe
 		want Probe
 		kind string
 	}{
@@ -58,12 +58,15 @@ func TestPace(t *testing.T) {
 		{&UDPStream{Rate: 1e9}, &UDPCapacity{Size: 1400, Send: "single", Batch: 1, Recv: "mmsg"}, "PDR 0.5%"},
 		{&UDPRate{Send: "gso", Size: 100}, &UDPCapacity{Size: 100, Send: "gso", Batch: 64, Recv: "gro"}, "PDR 0.5%"},
 	} {
-		if got, kind, err := c.p.Capacity(); err != nil || kind != c.kind || !reflect.DeepEqual(got, c.want) {
+		if got, kind, err := Capacity(c.p); err != nil || kind != c.kind || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("capacity for %+v: %+v, %q, %v; want %+v, %q", c.p, got, kind, err, c.want, c.kind)
 		}
 	}
 	if _, _, err := (UDPStream{Packets: 2}).Capacity(); err == nil {
 		t.Error("datagrams of no known size have a capacity")
+	}
+	if _, _, err := Capacity(&UDPRR{}); err == nil {
+		t.Error("requests have a capacity")
 	}
 	if kind := (UDPCapacity{Loss: "0"}).Kind(); kind != "NDR" {
 		t.Errorf("without loss it is the %s", kind)

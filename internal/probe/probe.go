@@ -16,7 +16,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Probe knows one measuring tool and what it measures.
+// A Probe knows one measuring tool and what it measures. If its options can be wrong, it
+// has a method Check() error, which names the option and its bound.
 type Probe interface {
 	// Info describes the probe with the options that it has.
 	Info() Info
@@ -102,8 +103,8 @@ type Output struct {
 
 // Measured is what a probe reads from a tool's output.
 type Measured struct {
-	Values []record.Value
-	Found  map[string]string // what the tool reports of itself: version, congestion control
+	Values   []record.Value
+	Observed map[string]string // what the tool reports of itself: version, congestion control
 	// Protocol is tcp, udp or icmp: what the tool put on the wire.
 	Protocol string
 	// Datagram is the payload of every UDP or ICMP packet, bytes; 0 for TCP,
@@ -142,21 +143,27 @@ func Delivered(p Probe, m Measured) float64 {
 // A Pacer can be held to a rate, and so be a background load at a share of what the
 // path carries. Requests cannot be paced: a closed loop sends what was answered.
 type Pacer interface {
-	Probe
-	// Pace returns the probe at a rate in its DeliveryUnit; 0 is flat out. Nobody
-	// reads the jitter of a background load, so its receiver polls as it does flat out.
 	Pace(rate float64) (Probe, error)
-	// Capacity returns the probe that finds how much a path carries of this one, and
-	// what to call that. For datagrams it is the highest rate at which hardly any is
-	// lost: at higher rates more can arrive, or less. TCP finds its rate by itself, so
-	// its capacity is what arrives flat out.
 	Capacity() (by Probe, kind string, err error)
 }
 
-// AsPacer returns p as a Pacer, or an error when it cannot be held to a rate.
-func AsPacer(p Probe) (Pacer, error) {
+// Pace returns p at a rate in its DeliveryUnit; 0 is flat out. Nobody reads the jitter of a
+// background load, so its receiver polls as it does flat out.
+func Pace(p Probe, rate float64) (Probe, error) {
 	if pacer, ok := p.(Pacer); ok {
-		return pacer, nil
+		return pacer.Pace(rate)
 	}
 	return nil, fmt.Errorf("%s cannot be held to a rate", p.Info().Title)
+}
+
+// Capacity returns the probe that finds how much a path carries of p, and what to call
+// that. For datagrams it is the highest rate at which hardly any is lost: at higher rates
+// more can arrive, or less. TCP finds its rate by itself, so its capacity is what arrives
+// flat out.
+func Capacity(p Probe) (by Probe, kind string, err error) {
+	if pacer, ok := p.(Pacer); ok {
+		return pacer.Capacity()
+	}
+	_, err = Pace(p, 0)
+	return nil, "", err
 }

@@ -45,10 +45,8 @@ func (p QperfRR) Info() Info {
 	return i
 }
 
-// Check returns an error that names the option and its bound.
 func (p Qperf) Check() error { return checkStream("qperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
 
-// Check returns an error that names the option and its bound.
 func (p QperfRR) Check() error {
 	return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
 }
@@ -75,14 +73,15 @@ var qperfLineRE = regexp.MustCompile(`(?m)^ +(\w+) += +(\S+) ?(\S*) *$`)
 var qperfUnits = []string{"bytes", "bytes/sec", "ns", "/sec", "%", ""}
 
 // parseQperf reads "    name  =  number unit" below the name of the test.
-func parseQperf(b []byte, test string, size int) (*fields, error) {
+func parseQperf(b []byte, test string, size int) *fields {
 	p := &fields{text: map[string]string{}}
-	if !strings.HasPrefix(string(b), test+":\n") {
-		return p, fmt.Errorf("output %.60q is not from %s", b, test)
-	}
+	rest, ok := strings.CutPrefix(string(b), test+":\n")
 	lines := qperfLineRE.FindAllSubmatch(b, -1)
-	if len(lines) == 0 {
-		return p, fmt.Errorf("no result: %s", strings.Join(strings.Fields(strings.TrimPrefix(string(b), test+":\n")), " "))
+	switch {
+	case !ok:
+		p.err = fmt.Errorf("output %.60q is not from %s", b, test)
+	case len(lines) == 0:
+		p.err = fmt.Errorf("no result: %s", strings.Join(strings.Fields(rest), " "))
 	}
 	for _, m := range lines {
 		for _, u := range qperfUnits {
@@ -92,61 +91,45 @@ func parseQperf(b []byte, test string, size int) (*fields, error) {
 		}
 	}
 	if got := p.number("msg_size"); p.err == nil && int(got) != size {
-		return p, fmt.Errorf("messages of %v bytes, asked for %d", got, size)
+		p.err = fmt.Errorf("messages of %v bytes, asked for %d", got, size)
 	}
-	return p, p.err
+	return p
 }
 
 // Parse reads throughput (received), window; for UDP also packet.rate, sent,
 // delivered and loss.
 func (p Qperf) Parse(out Output) (Measured, error) {
-	m, err := p.parse(out)
-	return checked("qperf", m, err)
-}
-
-func (p Qperf) parse(out Output) (Measured, error) {
 	size := bulkSize(p.UDP, p.Size)
 	m := Measured{Protocol: protocol(p.UDP)}
-	f, err := parseQperf(out.Client, m.Protocol+"_bw", size)
-	if err != nil {
-		return m, err
-	}
+	f := parseQperf(out.Client, m.Protocol+"_bw", size)
 	// The end of the test interrupts a send; the sender does not count it.
 	t := transfer{slack: float64(size), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
 		seconds: f.number("rem_real_time") / 1e9, size: float64(size)}
 	if p.UDP {
 		m.Datagram, m.Values = size, t.datagrams()
 	} else {
-		m.Found, m.Values = map[string]string{"congestion": kernelCC}, []record.Value{t.throughput(), t.window()}
+		m.Observed, m.Values = map[string]string{"congestion": kernelCC}, []record.Value{t.throughput(), t.window()}
 	}
-	return m, cmp.Or(f.err, t.check())
+	return checked("qperf", m, cmp.Or(f.err, t.check()))
 }
 
 // Parse reads rtt.mean (s), transactions (1/s) and window.
 func (p QperfRR) Parse(out Output) (Measured, error) {
-	m, err := p.parse(out)
-	return checked("qperf", m, err)
-}
-
-func (p QperfRR) parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
-	f, err := parseQperf(out.Client, protocol(p.UDP)+"_lat", size)
-	if err != nil {
-		return Measured{}, err
-	}
+	f := parseQperf(out.Client, protocol(p.UDP)+"_lat", size)
 	latency, n, seconds := f.number("latency")/1e9, f.number("loc_recv_msgs"), f.number("loc_real_time")/1e9
 	// Transactions of the mean time fill the window, within 2 % for the first and the last.
-	if err = f.err; err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
-		err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
+	if f.err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
+		f.err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
 	}
-	m := Measured{Protocol: protocol(p.UDP), Found: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: 2 * latency},
 		{Name: "transactions", Unit: "1/s", Value: n / seconds},
 		{Name: "window", Unit: "s", Value: seconds}}}
 	if p.UDP {
 		m.Datagram = size
 	} else {
-		m.Found["congestion"] = kernelCC
+		m.Observed["congestion"] = kernelCC
 	}
-	return m, err
+	return checked("qperf", m, f.err)
 }

@@ -146,8 +146,8 @@ func TestRecorded(t *testing.T) {
 					}
 					fmt.Fprintf(&b, "  %s %s %s%s\n", v.Name, strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit, hist)
 				}
-				for _, k := range slices.Sorted(maps.Keys(m.Found)) {
-					fmt.Fprintf(&b, "  found %s: %s\n", k, m.Found[k])
+				for _, k := range slices.Sorted(maps.Keys(m.Observed)) {
+					fmt.Fprintf(&b, "  found %s: %s\n", k, m.Observed[k])
 				}
 			}
 			checkGolden(t, r.dir()+"golden.txt", b.Bytes())

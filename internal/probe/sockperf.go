@@ -54,12 +54,10 @@ func (p SockperfLoad) Info() Info {
 		About: "response time at a request rate of which few are answered, by sockperf's under-load"})
 }
 
-// Check returns an error that names the option and its bound.
 func (p SockperfRR) Check() error {
 	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
 }
 
-// Check returns an error that names the option and its bound.
 func (p SockperfLoad) Check() error {
 	if rate := or(p.Rate, sockperfRate); rate < 1 || rate > event.MaxRequests {
 		return fmt.Errorf("sockperf: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
@@ -150,12 +148,12 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 	case n > sent/every+1 || dropped > sent:
 		return Measured{}, fmt.Errorf("sockperf: impossible: %.0f answers and %.0f lost of %.0f requests, with one in %.0f to be answered", n, dropped, sent, every)
 	}
-	m := Measured{Protocol: "udp", Datagram: size, Found: map[string]string{
+	m := Measured{Protocol: "udp", Datagram: size, Observed: map[string]string{
 		"tool": "sockperf " + p.text["version"], "rtt": "twice what sockperf prints, which is half of the round trip",
 		"warmup": "sockperf's own, of 400 ms"}}
 	if tcp {
 		m.Protocol, m.Datagram = "tcp", 0
-		m.Found["congestion"] = kernelCC
+		m.Observed["congestion"] = kernelCC
 	}
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: half["50.000"] * roundTrip}}
 	m.Values = append(m.Values, tails(n, half["99.000"]*roundTrip, half["99.900"]*roundTrip)...)

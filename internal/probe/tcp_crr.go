@@ -24,7 +24,6 @@ func (p TCPCRR) Info() Info {
 	}
 }
 
-// Check returns an error that names the value and its bound.
 func (p TCPCRR) Check() error {
 	return within("tcp-crr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxMessage, 1)
 }

@@ -28,7 +28,6 @@ func (p TCPRR) Info() Info {
 	}
 }
 
-// Check returns an error that names the value and its bound.
 func (p TCPRR) Check() error {
 	size, inflight := or(p.Size, defaultMessage), or(p.Inflight, 1)
 	if inflight > 1 && inflight*size > event.MaxPipeline {

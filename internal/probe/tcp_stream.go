@@ -30,7 +30,6 @@ func (p TCPStream) Info() Info {
 	}
 }
 
-// Check returns an error that names the option and its bound.
 func (p TCPStream) Check() error {
 	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
 		return fmt.Errorf("dscp: %d is outside 0..%d", p.DSCP, event.MaxDSCP)

@@ -65,7 +65,6 @@ func (p UDPCapacity) Kind() string {
 
 func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'g', 6, 64) + "%" }
 
-// Check returns an error that names the option and its bound.
 func (p UDPCapacity) Check() error {
 	ratio, err := p.ratio()
 	switch {
@@ -89,7 +88,7 @@ func (p UDPCapacity) Commands(w Window) (server, client []string) {
 // at arrival), goodput (bit/s of payload at that rate), loss (of what was offered at
 // it, in all phases), capacity.upper (packet/s, the lowest rate that lost more, if
 // there is one), and capacity.inverted (packet/s, a higher rate that lost less, if
-// there is one). Found says which capacity it is, and what limited it: the path, the
+// there is one). Observed says which capacity it is, and what limited it: the path, the
 // sender, or the time of the search.
 func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	var r event.UDPSearch

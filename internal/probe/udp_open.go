@@ -27,7 +27,6 @@ func (p UDPOpen) Info() Info {
 	}
 }
 
-// Check returns an error that names the value and its bound.
 func (p UDPOpen) Check() error {
 	if rate := or(p.Rate, defaultRequests); rate < 1 || rate > event.MaxRequests {
 		return fmt.Errorf("udp-open: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)

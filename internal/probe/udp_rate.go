@@ -26,7 +26,6 @@ func (p UDPRate) mode() event.Mode {
 	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
 }
 
-// Check returns an error that names the option and its bound.
 func (p UDPRate) Check() error { return p.mode().Check() }
 
 // Pace implements Pacer; rate is in packet/s.

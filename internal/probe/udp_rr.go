@@ -26,7 +26,6 @@ func (p UDPRR) Info() Info {
 	}
 }
 
-// Check returns an error that names the value and its bound.
 func (p UDPRR) Check() error {
 	return within("udp-rr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, or(p.Inflight, 1))
 }

@@ -122,7 +122,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	}
 	r.Values = m.Values
 	maps.Copy(r.Observed, s.Site.Found)
-	maps.Copy(r.Observed, m.Found)
+	maps.Copy(r.Observed, m.Observed)
 	s.path(r, m)
 	r.Observed["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(r, x)
