@@ -214,11 +214,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"clients without hosts", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [1, 9]", `s.yaml:4: condition clients: 9 clients need 10 hosts, one each and one for the server, but host has 2; set hosts: 10`},
 		{"clients on one host", "networks: [host, bridge]\nprobes: [udp-rr]\nhosts: 10\nfactors:\n  clients: [1, 9]", `s.yaml:5: condition clients: 9 clients need 10 hosts, one each and one for the server, but bridge has 1`},
 		{"clients under load", "networks: [host]\nprobes: [udp-rr]\nhosts: 3\nfactors:\n  load: [idle, udp-rate]\n  clients: [1, 2]", `s.yaml:6: condition clients: 2 clients and a background load of udp-rate`},
-<<<<<<< HEAD
-		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: none is called pod; there are vxlan, host`},
-=======
 		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: no end is labelled pod; the labels are vxlan, host`},
->>>>>>> main
 		{"pairs of other hosts", "networks: [host, bridge]\nprobes: [ping]\npairs: all", "s.yaml:1: pairs: all: the study has 2 hosts and bridge takes 1, but all networks must have the same pairs"},
 		{"pairs of a line", "networks: [host, {use: vxlan-hops, hops: 3}]\nprobes: [ping]\nhosts: 4\npairs: all", "s.yaml:1: pairs: all: in vxlan-hops packets pass through the hosts between two others, so pairs interfere; add one-at-a-time"},
 		{"pairs under load", "networks: [host]\nprobes: [ping]\npairs: all\nfactors: {load: [tcp-rr], mtu: [1500], stress: ['0']}", "pairs: all: factor load adds a background to one pair of ends; leave it out, or measure one pair\npairs: all: factor stress adds"},
