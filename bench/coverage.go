@@ -113,9 +113,9 @@ func writeCoverage(w io.Writer, results []record.Result) {
 	first, last := results[0].Start, results[len(results)-1].Start
 	fmt.Fprintf(w, `# Coverage of the intervals
 
-Made by `+"`make coverage`"+` on %s: %s, %d CPUs, Linux %s. The same network twice, so that the
+Made by `+"`make coverage`"+` on %s: %s, %d CPUs, Linux %s. Both networks are the same, so the
 true ratio is 1. A run is %d blocks of slices of 20 + 50 ms with two networks and three probes, %.1f s
-of wall time. An interval of 95 %% should hold the truth in 95 %% of the runs.
+of wall time. A 95 %% interval should cover the truth in 95 %% of the runs.
 
 | | runs | hold 1 | share | mean half width |
 |---|---|---|---|---|

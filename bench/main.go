@@ -1,12 +1,12 @@
-// Bench compares the native engine with other tools, and with the least that a C
-// program can do, on the same paths in the same blocks. It prints a table in
-// Markdown: what each measured, and the engine divided by it with an interval.
+// Bench compares the native engine with other tools, and with a minimal C program, on
+// the same paths in the same blocks. It prints a table in Markdown: the figure of each,
+// and the engine divided by it with an interval.
 //
 //	go run ./bench [-blocks 20] [-o DIR] > docs/benchmarks.md
 //	go run ./bench -coverage 70 [-o DIR] > docs/coverage.md
 //
-// It is a study like any other, in which probes are compared and not networks.
-// With -startup it measures instead how long the networks take to be ready:
+// It is an ordinary study that compares probes instead of networks. With -startup it
+// measures the time until each network is ready:
 //
 //	go run ./bench -startup [-blocks 20] > docs/startup.csv
 package main
@@ -52,13 +52,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	starts := flag.Bool("startup", false, "measure how long networks take to be ready, and print CSV")
+	starts := flag.Bool("startup", false, "measure the time until each network is ready, and print CSV")
 	blocks := flag.Int("blocks", 20, "rounds")
-	runs := flag.Int("coverage", 0, "instead, runs of the same network twice, to count how often the intervals hold the truth")
+	runs := flag.Int("coverage", 0, "instead, `runs` of two equal networks, to count how often the intervals cover the truth")
 	var o others
-	flag.StringVar(&o.newIperf3, "iperf3", "", "a newer iperf3 than the installed one, to compare with as well")
-	flag.StringVar(&o.neper, "neper", "", "directory of neper's programs, to compare with as well")
-	only := flag.String("only", "", "a regular expression: the contests to run, by name (default: all)")
+	flag.StringVar(&o.newIperf3, "iperf3", "", "`path` of a newer iperf3, to add to the comparison")
+	flag.StringVar(&o.neper, "neper", "", "`directory` of neper's programs, to add to the comparison")
+	only := flag.String("only", "", "run only the contests whose name matches this regular expression")
 	dir := flag.String("o", "", "new directory for the results (default: a temporary one)")
 	flag.Parse()
 	if !rootless.Inside() {
@@ -182,7 +182,7 @@ func compare(contests []contest, rs []record.Result) rows {
 func write(w io.Writer, contests []contest, rs []record.Result) {
 	f := facts.Collect(os.DirFS("/"))
 	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s: %s, %d CPUs, Linux %s, %s. Trust the ratios, which are\n"+
-		"paired within blocks, not the absolute figures. Each interval holds with 95 %% confidence.\n",
+		"paired within blocks, not the absolute figures. Each interval holds at 95 %% confidence.\n",
 		time.Now().Format("2006-01-02"), f.CPU, f.CPUs, f.Kernel, f.Distribution)
 	all := compare(contests, rs)
 	writeGoals(w, contests, all)

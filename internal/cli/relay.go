@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/relay"
 )
 
-// relayCommand is the relay, a daemon like any other.
+// relayCommand runs the relay, which networks start like any daemon.
 func relayCommand() *cobra.Command {
 	var c relay.Config
 	var neighbours []string
@@ -29,7 +29,7 @@ func relayCommand() *cobra.Command {
 				c.Neighbours = append(c.Neighbours, neighbour)
 			}
 			if c.Wait < 0 || c.Wait > time.Second {
-				return usage("--wait %v is outside 0..1s", c.Wait)
+				return usage("invalid --wait %v: want 0 to 1s", c.Wait)
 			}
 			count, err := relay.Run(cmd.Context(), c, os.Stdout)
 			if err != nil {
@@ -39,8 +39,8 @@ func relayCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&neighbours, "neighbour", nil, "address and port here, and of a relay next to this one; and a delay for what is sent there")
-	f.BoolVar(&c.Encrypt, "encrypt", false, "seal frames with NaCl's box; keys are exchanged in the open")
-	f.DurationVar(&c.Wait, "wait", 0, "how long a frame may wait for others (default: while more can be read at once)")
+	f.StringArrayVar(&neighbours, "neighbour", nil, "local address and port, those of a neighbouring relay, and a delay for frames to it")
+	f.BoolVar(&c.Encrypt, "encrypt", false, "encrypt frames with NaCl's box; relays exchange keys unauthenticated")
+	f.DurationVar(&c.Wait, "wait", 0, "longest time that a frame waits for others (default: while more can be read at once)")
 	return cmd
 }

@@ -13,8 +13,11 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/weir-bench/weir/internal/probe"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}
@@ -22,7 +25,7 @@ var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}
 // needFamily skips when this machine has no loopback address of the family.
 func needFamily(t testing.TB, addr string) {
 	t.Helper()
-	fd, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(addr))
+	fd, err := sock.Listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(addr))
 	if err != nil {
 		t.Skipf("%s cannot be bound: %v", addr, err)
 	}
@@ -86,10 +89,10 @@ func measure(t *testing.T, v any, args ...string) {
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
-	if len(lines) != 3 || lines[0] != probe.MarkBegin || lines[1] != probe.MarkEnd {
+	if len(lines) != 3 || lines[0] != event.MarkBegin || lines[1] != event.MarkEnd {
 		t.Fatalf("%v printed %q, want begin, end and a result", args, lines)
 	}
-	if err := strictJSON([]byte(lines[2]), v); err != nil {
+	if err := wire.StrictJSON([]byte(lines[2]), v); err != nil {
 		t.Fatalf("%s: %v", lines[2], err)
 	}
 }
@@ -104,18 +107,12 @@ func short(workload, addr string, more ...string) []string {
 	return append(args, more...)
 }
 
-func TestMarks(t *testing.T) {
-	if markBegin != probe.MarkBegin || markEnd != probe.MarkEnd {
-		t.Errorf("marks %s %s are not those of package probe", markBegin, markEnd)
-	}
-}
-
 func TestRequestResponse(t *testing.T) {
 	for _, loopback := range loopbacks {
 		for _, workload := range []string{"tcp-rr", "udp-rr"} {
 			t.Run(loopback+" "+workload, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
-				var r rrResult
+				var r event.RR
 				measure(t, &r, short(workload, addr, "--size", "100")...)
 				h, err := hdrhistogram.Decode([]byte(r.Hist))
 				if err != nil {
@@ -136,7 +133,7 @@ func TestRequestResponse(t *testing.T) {
 // in effect: twice what was asked for, as long as net.core.{r,w}mem_max allows it.
 func TestBuffers(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		var r struct{ SndBuf, RcvBuf int }
 		lines, err := run(t, short(workload, addr, "--sndbuf", "30000", "--rcvbuf", "40000")...)
 		if err != nil {
@@ -151,16 +148,16 @@ func TestBuffers(t *testing.T) {
 func TestManyClients(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for range 3 { // one after another on one server
-		measure(t, new(udpStreamResult), short("udp-stream", addr, "--rate", "1e6")...)
-		measure(t, new(udpStreamResult), short("udp-stream", addr, "--send", "gso")...)
-		measure(t, new(rrResult), short("udp-rr", addr)...)
-		measure(t, new(tcpStreamResult), short("tcp-stream", addr)...)
+		measure(t, new(event.UDPStream), short("udp-stream", addr, "--rate", "1e6")...)
+		measure(t, new(event.UDPStream), short("udp-stream", addr, "--send", "gso")...)
+		measure(t, new(event.RR), short("udp-rr", addr)...)
+		measure(t, new(event.TCPStream), short("tcp-stream", addr)...)
 	}
 }
 
 // A server that goes away is an error of the client, soon, whatever it was doing.
 func TestServerGone(t *testing.T) {
-	for _, named := range append(workloads, "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
+	for _, named := range append(Workloads(), "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
 		t.Run(named, func(t *testing.T) {
 			addr, stop := serve(t, loopbacks[0])
 			r, w := io.Pipe()
@@ -177,7 +174,7 @@ func TestServerGone(t *testing.T) {
 				done <- err
 			}()
 			lines := bufio.NewScanner(r)
-			if !lines.Scan() || lines.Text() != probe.MarkBegin {
+			if !lines.Scan() || lines.Text() != event.MarkBegin {
 				t.Fatalf("client printed %q, not that it began", lines.Text())
 			}
 			stop()
@@ -203,7 +200,7 @@ func TestServerGone(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	why := errors.New("enough")
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r, w := io.Pipe()
 		done := make(chan error, 1)
@@ -223,7 +220,7 @@ func TestInterrupted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	addr, stop := serve(t, loopbacks[0])
 	stop() // now nobody listens there
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		lines, err := run(t, short(workload, addr, "--timeout", "50ms")...)
 		if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), addr) {
 			t.Errorf("%s: %v, want refused and the address", workload, err)

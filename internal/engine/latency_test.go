@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -10,6 +9,10 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func decoded(t *testing.T, name, hist string) *hdrhistogram.Histogram {
@@ -22,7 +25,7 @@ func decoded(t *testing.T, name, hist string) *hdrhistogram.Histogram {
 }
 
 // wholeSplit checks that a response time was taken apart.
-func wholeSplit(t *testing.T, r rrResult) {
+func wholeSplit(t *testing.T, r event.RR) {
 	t.Helper()
 	if strings.HasPrefix(r.Stamps, "none") || r.Stamped == 0 {
 		t.Fatalf("stamps %q of %d requests, %d incomplete, %d impossible", r.Stamps, r.Stamped, r.Incomplete, r.Impossible)
@@ -54,13 +57,13 @@ func TestLatencyWorkloads(t *testing.T) {
 			t.Run(loopback+" "+args, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
 				f := strings.Fields(args)
-				r := openResult{}
+				r := event.Open{}
 				r.Inflight = 1
 				lines, err := run(t, short(f[0], addr, f[1:]...)...)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := strictJSON([]byte(lines[2]), &r); err != nil {
+				if err := wire.StrictJSON([]byte(lines[2]), &r); err != nil {
 					t.Fatal(err)
 				}
 				if h := decoded(t, "rtt", r.Hist); h.TotalCount() != r.Transactions || r.Transactions < 1 || r.Requests != r.Transactions+r.Lost {
@@ -72,7 +75,7 @@ func TestLatencyWorkloads(t *testing.T) {
 						t.Errorf("stamps %q of %d requests", r.Stamps, r.Stamped)
 					}
 				default:
-					wholeSplit(t, r.rrResult)
+					wholeSplit(t, r.RR)
 				}
 				if f[0] == "udp-open" && (r.Offered != int64(r.Rate*0.03) || r.Requests > r.Offered || r.LateSends < r.Offered-r.Requests || r.Inflight != 0) {
 					t.Errorf("%+v", r)
@@ -97,51 +100,15 @@ func TestSpin(t *testing.T) {
 					}
 					return
 				}
-				var r openResult
+				var r event.Open
 				measure(t, &r, short(workload, addr, "--spin", "--duration", "200ms")...) // several requests, also where others use these CPUs
-				wholeSplit(t, r.rrResult)
+				wholeSplit(t, r.RR)
 				if r.Wait != "spinning" || r.CPU == nil || r.FarCPU == nil || *r.CPU == *r.FarCPU {
 					t.Errorf("%s on CPUs %v and %v", r.Wait, r.CPU, r.FarCPU)
 				}
 				// The server goes back to where it was.
-				measure(t, new(udpStreamResult), short("udp-stream", addr, "--rate", "1e6")...)
+				measure(t, new(event.UDPStream), short("udp-stream", addr, "--rate", "1e6")...)
 			})
-		}
-	}
-}
-
-func TestSettle(t *testing.T) {
-	err := <-onThread(func() error {
-		var before, one, after unix.CPUSet
-		unix.SchedGetaffinity(0, &before)
-		for _, last := range []bool{false, true} {
-			p, restore, err := settle(last)
-			if err != nil {
-				return err
-			}
-			unix.SchedGetaffinity(0, &one)
-			restore()
-			unix.SchedGetaffinity(0, &after)
-			if one.Count() != 1 || !one.IsSet(p.CPU) || after != before {
-				return fmt.Errorf("settled on %v of %v, afterwards %v", one, before, after)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	for _, tc := range []struct {
-		a, b place
-		ok   bool
-	}{
-		{place{"x", 0}, place{"x", 0}, false},
-		{place{"x", 0}, place{"x", 1}, true},
-		{place{"x", 0}, place{"y", 0}, true},
-		{place{"", 0}, place{"", 0}, true}, // not known to be one machine
-	} {
-		if err := apart(tc.a, tc.b); (err == nil) != tc.ok {
-			t.Errorf("%v and %v: %v", tc.a, tc.b, err)
 		}
 	}
 }
@@ -161,20 +128,20 @@ func fakeServer(t *testing.T, answer func(seq uint64) int) string {
 			if err != nil {
 				return // closed
 			}
-			h, ok := parseHeader(b[:n])
+			h, ok := wire.ParseHeader(b[:n])
 			times := 1
 			switch {
 			case !ok:
 				continue
-			case h.kind == kindHello:
-				j, _ := json.Marshal(accepted{Weir: version})
-				n = headerSize + copy(b[headerSize:], j)
-			case h.kind == kindStamps:
-				n = len(new(samples).encode(b[:headerSize], 0, farMost))
+			case h.Kind == wire.KindHello:
+				j, _ := json.Marshal(wire.Accepted{Weir: wire.Version})
+				n = wire.HeaderSize + copy(b[wire.HeaderSize:], j)
+			case h.Kind == wire.KindStamps:
+				n = len(new(tally.Samples).Encode(b[:wire.HeaderSize], 0, tally.FarMost))
 			default:
-				times = answer(h.seq)
+				times = answer(h.Seq)
 			}
-			b[2] |= byte(kindAnswer)
+			b[2] |= byte(wire.KindAnswer)
 			for range times {
 				c.WriteToUDPAddrPort(b[:n], from)
 			}
@@ -194,13 +161,13 @@ func TestLostAndLate(t *testing.T) {
 		return 1
 	})
 	for _, args := range [][]string{{"udp-rr", "--inflight", "4"}, {"udp-open", "--rate", "5000"}} {
-		var r openResult
+		var r event.Open
 		measure(t, &r, append([]string{"run", args[0], addr, "--duration", "50ms", "--stamp-every", "0"}, args[1:]...)...)
 		if r.Lost < 2 || r.Late < 2 || r.Transactions < 1 || r.Requests != r.Transactions+r.Lost {
 			t.Errorf("%v: %d requests, %d answered, %d lost, %d late", args, r.Requests, r.Transactions, r.Lost, r.Late)
 		}
 	}
-	var r rrResult // a server that does not keep stamps
+	var r event.RR // a server that does not keep stamps
 	measure(t, &r, short("udp-rr", addr)...)
 	if !strings.HasPrefix(r.Stamps, "none: no stamped request") || r.Stamped == 0 || r.Incomplete != r.Stamped || r.PathHist != "" {
 		t.Errorf("stamps %q, %d of %d incomplete", r.Stamps, r.Incomplete, r.Stamped)
@@ -216,11 +183,11 @@ func TestNoCoordinatedOmission(t *testing.T) {
 		}
 		return 1
 	})
-	var r openResult
+	var r event.Open
 	measure(t, &r, "run", "udp-open", addr, "--rate", "1000", "--duration", "300ms", "--stamp-every", "0")
 	slow := int64(0)
 	for _, b := range decoded(t, "rtt", r.Hist).Distribution() {
-		if b.From > stallBound {
+		if b.From > tally.StallBound {
 			slow += b.Count
 		}
 	}
@@ -232,7 +199,7 @@ func TestNoCoordinatedOmission(t *testing.T) {
 // A rate that no thread can keep is told by late requests, not by fewer.
 func TestOpenTooFast(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
-	var r openResult
+	var r event.Open
 	measure(t, &r, short("udp-open", addr, "--rate", "1e6")...)
 	if r.Offered != 30000 || r.LateSends < 1 || r.LateSends > r.Offered || r.Requests > r.Offered {
 		t.Errorf("%d of %d requests were sent, %d late", r.Requests, r.Offered, r.LateSends)

@@ -123,7 +123,7 @@ func (n fakeNode) CPUs() []int  { return []int{0} }
 func (n fakeNode) FS() fs.FS    { return fstest.MapFS{} }
 
 func (n fakeNode) Host() *target.Host {
-	return &target.Host{ID: "machine", Sample: n.Sample, Tool: facts.Tool}
+	return &target.Host{ID: "machine", Sample: n.Sample, Tool: func(ctx context.Context, t facts.ToolInfo) (string, string, error) { return t.Find(ctx) }}
 }
 
 func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
@@ -153,7 +153,7 @@ func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 }
 
 // result is what a tool prints, and the engine for a tcp-stream of a second.
-const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"size":1,"window":1,"bytes":%g,"retransmits":0,"silence":0,"streams":1,` +
+const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"size":1,"server":"","window":1,"bytes":%.0f,"streamBytes":[],"zerocopySends":0,"zerocopyCopied":0,"sndbuf":1,"retransmits":0,"silence":0,"streams":1,` +
 	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}` + "\n"
 
 // beside is a server of the engine, a hog, or the client of a load. What counts
@@ -215,6 +215,14 @@ func (node fakeNode) obey(ctx context.Context, out io.Writer, order string) (flo
 // A tool is a probe whose client prints its rate, bit/s.
 type tool struct{ argv0 string }
 
+// Info has the tool, unless it is weir itself.
+func (t tool) Info() (i probe.Info) {
+	if t.argv0 != "weir" {
+		i.Tools = []facts.ToolInfo{{Program: t.argv0, Package: t.argv0}}
+	}
+	return i
+}
+
 func (t tool) Commands(probe.Window) (server, client []string) {
 	return []string{t.argv0, "engine", "serve"}, []string{t.argv0, "engine", "measure"}
 }
@@ -246,7 +254,7 @@ func (plain) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, err
 }
 
-// A rigid network would have to be built anew for another MTU.
+// A rigid network would have to be rebuilt for another MTU.
 type rigid struct{}
 
 func (rigid) Plan(t topo.Topology) (plan.Plan, error) {

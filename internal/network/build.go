@@ -53,7 +53,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// expectOffloads expects what the steps switch to have stayed so.
+// expectOffloads expects the features that the steps switch to stay that way.
 func expectOffloads(steps []plan.Step) []plan.Expect {
 	type device struct{ in, dev string }
 	var order []device

@@ -5,95 +5,79 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
-// What the engine's histograms of nanoseconds look like. Others are refused, for
-// they could not be merged with these without loss.
-const (
-	histLowest  = 1
-	histHighest = 60_000_000_000
-	histDigits  = 3
-	maxHist     = 1 << 20 // bytes of the encoding, far more than a full one takes
-)
-
-// histogram reads a histogram; nil with r.err set when there is none.
-func (r *nativeResult) histogram(name string) *hdrhistogram.Histogram {
-	encoded := r.text(name)
-	if r.err != nil {
-		return nil
+// histogram decodes a histogram; it returns nil and records why when there is none.
+func (n *native) histogram(name, encoded string) *hdrhistogram.Histogram {
+	h, err := event.DecodeHist(encoded)
+	switch {
+	case encoded == "":
+		n.fail("%s is missing", name)
+	case err != nil:
+		n.fail("%s: %w", name, err)
+	default:
+		return h
 	}
-	if len(encoded) > maxHist {
-		r.fail("%s has %d bytes, more than %d", name, len(encoded), maxHist)
-		return nil
-	}
-	h, err := hdrhistogram.Decode([]byte(encoded))
-	if err != nil {
-		r.fail("%s: %w", name, err)
-		return nil
-	}
-	if h.LowestTrackableValue() != histLowest || h.HighestTrackableValue() != histHighest || h.SignificantFigures() != histDigits {
-		r.fail("%s: %d..%d with %d digits, not %d..%d with %d", name, h.LowestTrackableValue(), h.HighestTrackableValue(),
-			h.SignificantFigures(), histLowest, int64(histHighest), histDigits)
-		return nil
-	}
-	return h
+	return nil
 }
 
 // parts returns what response times consist of, by the kernel's stamps of some
-// requests: rtt.path from the sender's first device to the receiver's namespace,
-// there and back; rtt.wake from there to the program, at both ends; rtt.app the
-// rest, which is the programs and sending down to the device, at both ends.
-// rtt.stamped is the whole of these requests, which is what the parts add up to
-// (medians need not); the stamps make it longer than rtt. parts returns nothing
-// when the engine says why there are no stamps; for tcp-crr it returns rtt.connect.
-func (r *nativeResult) parts(whole *hdrhistogram.Histogram) []record.Value {
-	if r.text("workload") == "tcp-crr" {
-		if h := r.part("connectHist", whole); h != nil {
-			r.require(h.TotalCount() == whole.TotalCount(), "%d connections for %d transactions", h.TotalCount(), whole.TotalCount())
-			return []record.Value{{Name: "rtt.connect", Unit: "s", Value: quantile(h, 50), Hist: r.text("connectHist")}}
-		}
+// requests: rtt.path from the sender's first device to the receiver's namespace and
+// back; rtt.wake from there to the program, at both ends; rtt.app the rest, which is
+// the programs and sending down to the device, at both ends. rtt.stamped is the whole
+// of these requests, which the parts add up to (medians need not); the stamps make it
+// longer than rtt. parts returns nothing when the engine says why there are no stamps.
+func (n *native) parts(r event.Split, whole *hdrhistogram.Histogram) []record.Value {
+	if strings.HasPrefix(r.Stamps, event.NoStamps) {
 		return nil
 	}
-	if strings.HasPrefix(r.text("stamps"), "none: ") {
-		return nil
-	}
-	stamped, out := r.count("stamped"), []record.Value{}
-	missing := r.count("incomplete") + r.count("impossible")
-	for _, p := range []struct{ name, field string }{
-		{"rtt.path", "pathHist"}, {"rtt.wake", "wakeHist"}, {"rtt.app", "appHist"}, {"rtt.stamped", "stampedHist"},
+	missing, out := r.Incomplete+r.Impossible, []record.Value{}
+	for _, p := range []struct{ name, field, hist string }{
+		{"rtt.path", "pathHist", r.PathHist}, {"rtt.wake", "wakeHist", r.WakeHist}, {"rtt.app", "appHist", r.AppHist}, {"rtt.stamped", "stampedHist", r.StampedHist},
 	} {
-		h := r.part(p.field, whole)
+		h := n.part(p.field, p.hist, whole)
 		if h == nil {
 			return nil
 		}
-		r.require(float64(h.TotalCount()) == stamped-missing, "%s of %d requests, where %.0f of %.0f stamped ones lack a stamp", p.field, h.TotalCount(), missing, stamped)
-		out = append(out, record.Value{Name: p.name, Unit: "s", Value: quantile(h, 50), Hist: r.text(p.field)})
+		n.require(h.TotalCount() == r.Stamped-missing, "%s of %d requests, where %d of %d stamped ones lack a stamp", p.field, h.TotalCount(), missing, r.Stamped)
+		out = append(out, record.Value{Name: p.name, Unit: "s", Value: quantile(h, 50), Hist: p.hist})
 	}
 	return out
+}
+
+// connect returns rtt.connect, the time until a connection was made.
+func (n *native) connect(hist string, whole *hdrhistogram.Histogram) []record.Value {
+	h := n.part("connectHist", hist, whole)
+	if h == nil {
+		return nil
+	}
+	n.require(h.TotalCount() == whole.TotalCount(), "%d connections for %d transactions", h.TotalCount(), whole.TotalCount())
+	return []record.Value{{Name: "rtt.connect", Unit: "s", Value: quantile(h, 50), Hist: hist}}
 }
 
 // part reads the distribution of a part of response times. Each part is that of a
 // request of the whole, and no longer than it, so for any time no more parts than
 // response times can be above it.
-func (r *nativeResult) part(field string, whole *hdrhistogram.Histogram) *hdrhistogram.Histogram {
-	h := r.histogram(field)
+func (n *native) part(field, encoded string, whole *hdrhistogram.Histogram) *hdrhistogram.Histogram {
+	h := n.histogram(field, encoded)
 	if h == nil {
 		return nil
 	}
 	if h.TotalCount() == 0 {
-		r.fail("impossible: %s is empty", field)
+		n.fail("impossible: %s is empty", field)
 		return nil
 	}
 	parts, wholes := h.Distribution(), whole.Distribution()
 	above, over := int64(0), int64(0)
-	for i, n := len(parts)-1, len(wholes)-1; i >= 0; i-- {
+	for i, w := len(parts)-1, len(wholes)-1; i >= 0; i-- {
 		above += parts[i].Count
-		for ; n >= 0 && wholes[n].From >= parts[i].From; n-- {
-			over += wholes[n].Count
+		for ; w >= 0 && wholes[w].From >= parts[i].From; w-- {
+			over += wholes[w].Count
 		}
 		if above > over {
-			r.fail("impossible: %s has %d requests of %d ns or more, and only %d response times are that long", field, above, parts[i].From, over)
+			n.fail("impossible: %s has %d requests of %d ns or more, and only %d response times are that long", field, above, parts[i].From, over)
 			return nil
 		}
 	}

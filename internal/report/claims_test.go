@@ -40,12 +40,12 @@ func outcomes() []claim.Outcome {
 func TestClaims(t *testing.T) {
 	for _, width := range []int{72, 120} {
 		var b bytes.Buffer
-		if err := Claims(&b, outcomes(), width); err != nil {
+		if err := Text(&b, Claims(outcomes()), width); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range outcomes() {
 			if !strings.Contains(b.String(), o.Claim.ID) {
-				t.Errorf("%d columns: %s is not named whole", width, o.Claim.ID)
+				t.Errorf("%d columns: the name %s is cut", width, o.Claim.ID)
 			}
 		}
 		if width == 120 {
@@ -59,7 +59,7 @@ func TestClaimsOfSeveralRuns(t *testing.T) {
 	os := append(outcomes()[:2], outcomes()[0])
 	os[2].From = "b"
 	var b bytes.Buffer
-	if err := Claims(&b, os, 120); err != nil {
+	if err := Text(&b, Claims(os), 120); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "holds          a\n") || !strings.Contains(b.String(), "holds          b\n") || !strings.Contains(b.String(), "does not hold\n") {

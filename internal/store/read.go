@@ -15,6 +15,7 @@ import (
 // Contents is what a results directory holds.
 type Contents struct {
 	Study        []byte // study.yaml; nil when it is missing
+	Probes       []byte // probes.json; nil when it is missing, as in older runs
 	Results      []record.Result
 	Hosts, Plans map[string][]byte // by the name of the host and of the network
 	// Problems says what could not be read. The rest is complete.
@@ -35,6 +36,11 @@ func Read(dir string) (Contents, error) {
 		c.Problems = append(c.Problems, studyErr)
 	}
 	c.Study = study
+	probes, probesErr := os.ReadFile(filepath.Join(dir, probesFile))
+	if probesErr != nil && !errors.Is(probesErr, fs.ErrNotExist) {
+		c.Problems = append(c.Problems, probesErr)
+	}
+	c.Probes = probes
 	if err != nil {
 		c.Problems = append(c.Problems, err)
 	} else {

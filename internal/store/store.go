@@ -1,6 +1,7 @@
 // Package store is the results directory of a run:
 //
 //	study.yaml           the study, resolved
+//	probes.json          the descriptions of its probes
 //	blocks.json, capacity.json  decisions and measurements made once per run
 //	hosts/<host>.json    facts of each host
 //	plans/<network>.jsonl  the steps that built each network
@@ -35,6 +36,7 @@ import (
 // Names of files that this package writes.
 const (
 	studyFile   = "study.yaml"
+	probesFile  = "probes.json"
 	resultsFile = "results.jsonl"
 	cutFile     = "results.jsonl.cut"
 	logFile     = "weir.log"
@@ -109,7 +111,7 @@ func vacant(dir string) error {
 			}
 		case rawDir, cutFile:
 			return fmt.Errorf("%s: already holds %s of a run; continue with --resume %s, or use another -o", dir, name, dir)
-		case studyFile, logFile, logsDir, "hosts", "plans":
+		case studyFile, probesFile, logFile, logsDir, "hosts", "plans":
 			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {
 				foreign = append(foreign, name)
 			}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/target"
@@ -31,13 +32,12 @@ type Background struct {
 	client    bool // does what the measured client does: it can be delivered nothing
 }
 
-// A count is what the engine prints when asked; times in nanoseconds.
-type count struct{ At, Bytes, Messages, CPU int64 }
+// A count is what the engine prints when asked.
+type count struct{ event.Count }
 
 func (c count) since(from count) (seconds float64) { return time.Duration(c.At - from.At).Seconds() }
 
 const (
-	markCount = `{"event":"count"`
 	// settle is the least time in which a load reaches its rate.
 	settle = 100 * time.Millisecond
 	// endless is longer than any trial; the engine takes no more.
@@ -85,7 +85,7 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 // A Load is background traffic.
 type Load struct {
 	Name  string
-	Probe probe.Probe // already paced, if at all; it has a probe.DeliveryUnit
+	Probe probe.Probe // already paced, if at all; its Info has a DeliveryUnit
 	Rate  float64     // that it was paced to, in that unit; 0: flat out
 	// Capacity is how much of it the path carries; Rate is a share of that. 0: flat out.
 	Capacity float64
@@ -108,7 +108,7 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 
 // delivered is what a server of p has delivered per second since an earlier count.
 func (c count) delivered(from count, name string, p probe.Probe) record.Value {
-	unit := probe.DeliveryUnit(p)
+	unit := p.Info().DeliveryUnit
 	work := float64(c.Messages - from.Messages)
 	if unit == "bit/s" {
 		work = 8 * float64(c.Bytes-from.Bytes)
@@ -142,7 +142,7 @@ func (c *Background) start(ctx context.Context, node target.Node, counter []stri
 	err := c.counter.await(ctx, "get ready", c.counter.saysReady)
 	if err == nil && driver != nil {
 		c.driver.start(ctx, drivers, driver)
-		err = c.driver.await(ctx, "get under way", func() bool { return c.driver.stdout.said(probe.MarkBegin) })
+		err = c.driver.await(ctx, "get under way", func() bool { return c.driver.stdout.said(event.MarkBegin) })
 	}
 	if err != nil {
 		_ = c.Stop() // why it did not start is what matters
@@ -183,7 +183,7 @@ func (s *Setup) collect(ctx context.Context) (vs []record.Value, others []float6
 }
 
 func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
-	err := c.counter.await(ctx, "report what it did", func() bool { return len(c.counter.stdout.saying(markCount)) >= c.asked })
+	err := c.counter.await(ctx, "report what it did", func() bool { return len(c.counter.stdout.saying(event.MarkCount)) >= c.asked })
 	if err == nil && c.driver.done != nil {
 		select {
 		case <-c.driver.done:
@@ -196,7 +196,7 @@ func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: it did not run to the end of the trial", err)
 	}
-	lines := c.counter.stdout.saying(markCount)
+	lines := c.counter.stdout.saying(event.MarkCount)
 	if len(lines) != 2 {
 		return nil, errors.New("the window of the trial is not known, so what was done in it is not, either")
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // streamed is what the engine prints for a tcp-stream of 8000 bit/s.
-const streamed = `{"event":"result","workload":"tcp-stream","engine":1,"size":1,"window":1,"bytes":1000,"retransmits":0,"silence":0,"streams":1,` +
+const streamed = `{"event":"result","workload":"tcp-stream","engine":1,"size":1,"server":"","window":1,"bytes":1000,"streamBytes":[],"zerocopySends":0,"zerocopyCopied":0,"sndbuf":1,"retransmits":0,"silence":0,"streams":1,` +
 	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}`
 
 // What all clients were delivered is a sum, and the shares are of it. A client that is

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/target"
 )
 
@@ -34,7 +34,7 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	e := &Engines{addr: netip.AddrPortFrom(server.Addr, uint16(enginePort+n))}
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	e.client.cpus, e.server.cpus = apart(cli, srv)
-	e.client.mark = &target.Mark{Lines: []string{probe.MarkBegin, probe.MarkEnd}, Sources: costSources,
+	e.client.mark = &target.Mark{Lines: []string{event.MarkBegin, event.MarkEnd}, Sources: costSources,
 		Take: func(r target.Reading) { e.marked = &r }} // by the goroutine that passes the line on
 	e.client.env, e.server.env = admitted(site), admitted(site)
 	r, w := io.Pipe()
@@ -110,9 +110,9 @@ func (e *Engines) order(ctx context.Context, argv []string, on func(line string)
 	e.client.stderr.forget(nil)
 	e.client.stdout.forget(func(line string) {
 		switch {
-		case strings.HasPrefix(line, `{"event":"result"`):
+		case strings.HasPrefix(line, event.MarkResult):
 			answered <- true
-		case strings.HasPrefix(line, `{"event":"error"`):
+		case strings.HasPrefix(line, event.MarkError):
 			answered <- false
 		case on != nil:
 			on(line)
@@ -137,11 +137,11 @@ func (e *Engines) order(ctx context.Context, argv []string, on func(line string)
 // said is the error that the engine reported last.
 func (e *Engines) said() error {
 	lines := strings.Split(strings.TrimSpace(string(e.client.stdout.Bytes())), "\n")
-	var event struct{ Error string }
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &event); err != nil || event.Error == "" {
+	var failed event.Error
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &failed); err != nil || failed.Error == "" {
 		return fmt.Errorf("the engine failed: %.500s", lines[len(lines)-1])
 	}
-	return errors.New(event.Error)
+	return errors.New(failed.Error)
 }
 
 // maxPacket is the size of the largest IPv4 packet; the MTU of the loopback device is
@@ -162,10 +162,10 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
 	err := e.order(ctx, client, func(line string) {
 		switch line {
-		case probe.MarkBegin:
+		case event.MarkBegin:
 			s.ask()
 			x.readings.Begin = s.readCost(ctx, e.marked)
-		case probe.MarkEnd:
+		case event.MarkEnd:
 			s.ask()
 			x.readings.End = s.readCost(ctx, e.marked)
 		}

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -143,7 +143,7 @@ func (p *program) listens() bool {
 }
 
 // saysReady reports whether our own server has announced that it listens.
-func (p *program) saysReady() bool { return p.stdout.said(probe.MarkReady) }
+func (p *program) saysReady() bool { return p.stdout.said(event.MarkReady) }
 
 // runs returns true at the given time if the program still runs, and false as soon
 // as the program has ended.
@@ -196,7 +196,7 @@ func (o *output) Write(b []byte) (int, error) {
 			return len(b), nil
 		}
 		o.from += n + 1
-		if line := rest[:min(n, maxMark)]; bytes.HasPrefix(line, []byte(`{"event":`)) {
+		if line := rest[:min(n, maxMark)]; bytes.HasPrefix(line, []byte(event.Mark)) {
 			o.lines = append(o.lines, string(line))
 			if o.on != nil {
 				o.on(string(line))

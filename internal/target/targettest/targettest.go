@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
@@ -130,10 +131,10 @@ func host(t *testing.T, s Subject) {
 	if f, err := h.Facts(t.Context()); err != nil || f.Kernel == "" || f.CPUs == 0 {
 		t.Errorf("facts %+v, %v", f, err)
 	}
-	if _, _, err := h.Tool(t.Context(), "no-such-tool"); err == nil || !strings.Contains(err.Error(), "no-such-tool") {
+	if _, _, err := h.Tool(t.Context(), facts.ToolInfo{Program: "no-such-tool"}); err == nil || !strings.Contains(err.Error(), "no-such-tool") {
 		t.Errorf("a tool that nobody has: %v", err)
 	}
-	if path, _, err := h.Tool(t.Context(), "/bin/sh"); path != "/bin/sh" {
+	if path, _, err := h.Tool(t.Context(), facts.ToolInfo{Program: "/bin/sh"}); path != "/bin/sh" {
 		t.Errorf("the shell is %q, %v", path, err)
 	}
 	if stat, err := fs.ReadFile(h.FS, "proc/stat"); err != nil || !bytes.HasPrefix(stat, []byte("cpu ")) {

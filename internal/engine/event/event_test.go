@@ -1,0 +1,94 @@
+package event
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What is printed is what is read, byte for byte.
+func TestRoundTrip(t *testing.T) {
+	cpu := 0
+	head := func(workload string) Head { return NewHead(workload, "10.0.0.1:5202", 64, time.Second) }
+	for _, r := range []any{
+		&TCPStream{Head: head("tcp-stream"), StreamBytes: []int64{1}, Bytes: 1},
+		&UDPStream{Head: head("udp-stream"), SendErrors: map[string]int64{"EAGAIN": 2}},
+		&UDPSearch{Head: head("udp-search"), Found: Found{Lower: 1, Limit: LimitPath}, Phases: []Phase{{Sent: 1}}},
+		&RR{Head: head("udp-rr"), CPU: &cpu, Split: Split{Stamps: NoStamps + "why", PathHist: "HIST"}},
+		&Open{RR: RR{Head: head("udp-open")}, Rate: 20},
+		&CRR{RR: RR{Head: head("tcp-crr")}, ConnectHist: "HIST"},
+		&Ping{Head: head("ping"), Socket: "raw"},
+		&Reach{Head: head("reach"), Tries: 1},
+	} {
+		line, err := Line(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(string(line), MarkResult) {
+			t.Errorf("%s does not begin with %s", line, MarkResult)
+		}
+		workload := reflect.ValueOf(r).Elem().FieldByName("Workload").String()
+		got := reflect.New(reflect.TypeOf(r).Elem()).Interface()
+		if err := Read([]byte(MarkBegin+"\n"+MarkEnd+"\n"+string(line)), workload, got); err != nil || !reflect.DeepEqual(got, r) {
+			t.Errorf("%s: read %+v (%v)", line, got, err)
+		}
+	}
+}
+
+// Each line begins with its mark, and keeps its bytes.
+func TestLines(t *testing.T) {
+	for _, tc := range []struct {
+		v          any
+		mark, want string
+	}{
+		{Ready{Event: KindReady, Address: "10.0.0.1:5202"}, MarkReady, `{"event":"ready","address":"10.0.0.1:5202"}`},
+		{Ready{Event: KindReady, Address: "x", Token: "secret"}, MarkReady, `{"event":"ready","address":"x","token":"secret"}`},
+		{Ready{Event: KindReady, CPUs: []int{0, 1}}, MarkReady, `{"event":"ready","cpus":[0,1]}`},
+		{Error{KindError, "no"}, MarkError, `{"event":"error","error":"no"}`},
+		{Count{Event: KindCount, At: 5}, MarkCount, `{"event":"count","at":5}`},
+		{Count{Event: KindCount, At: 5, Bytes: 1, Messages: 2, CPU: 3}, MarkCount, `{"event":"count","at":5,"bytes":1,"messages":2,"cpu":3}`},
+	} {
+		line, err := Line(tc.v)
+		if err != nil || string(line) != tc.want+"\n" || !strings.HasPrefix(string(line), tc.mark) {
+			t.Errorf("%+v: %s (%v), want %s", tc.v, line, err, tc.want)
+		}
+	}
+	if MarkBegin != `{"event":"begin"}` || MarkEnd != `{"event":"end"}` {
+		t.Errorf("marks %s and %s", MarkBegin, MarkEnd)
+	}
+}
+
+// Outputs that were recorded before are printed again byte for byte.
+func TestRecorded(t *testing.T) {
+	files, err := filepath.Glob("../../probe/testdata/native/*.out")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recorded output (%v)", err)
+	}
+	for _, file := range files {
+		out, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := out[bytes.LastIndexByte(bytes.TrimSpace(out), '\n')+1:]
+		var head Head
+		if err := json.Unmarshal(last, &head); err != nil {
+			t.Fatal(err)
+		}
+		if head.Event == KindError {
+			continue
+		}
+		r := map[string]any{"tcp-stream": &TCPStream{}, "udp-stream": &UDPStream{}, "udp-search": &UDPSearch{}, "tcp-rr": &RR{},
+			"udp-rr": &RR{}, "udp-open": &Open{}, "tcp-crr": &CRR{}, "ping": &Ping{}}[head.Workload]
+		if err := Read(out, head.Workload, r); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if line, err := Line(r); err != nil || string(line) != string(last) {
+			t.Errorf("%s: printed again as %.300s (%v)", file, line, err)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package event
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Bounds of what the engine accepts.
+const (
+	MaxMessage  = 16 << 20 // bytes per write or message over TCP
+	MinDatagram = 16       // bytes: every datagram, and every tcp-crr request, carries a header
+	MaxDatagram = 65507    // bytes: 65535 - IPv4 header 20 - UDP header 8
+	MaxDSCP     = 63
+
+	// MinPaced is the lowest rate of a paced TCP stream, bit/s: draining its queue of
+	// MinQueue bytes takes a second at most.
+	MinPaced = 8 * MinQueue
+	MinQueue = 16 << 10
+
+	// MaxInflight bounds the requests outstanding at once in a closed loop.
+	MaxInflight = 1024
+	// MaxPipeline is what the buffers of a connection hold in either direction before
+	// autotuning has enlarged them (tcp(7), tcp_rmem and tcp_wmem), bytes.
+	MaxPipeline = 64 << 10
+
+	MinRequests     = 1 // per second, of udp-open
+	MaxRequests     = 1_000_000
+	DefaultRequests = 2000
+)
+
+// How datagrams get into the kernel and out of it. The same datagrams cost very
+// different amounts in different modes, so every result names them.
+const (
+	SendSingle = "single" // one datagram per sendto
+	SendMmsg   = "mmsg"   // many per sendmmsg; each traverses the kernel by itself
+	SendGSO    = "gso"    // many in one buffer, which the kernel cuts as late as it can (UDP_SEGMENT, udp(7))
+
+	RecvSingle = "single" // one datagram per recvmsg
+	RecvMmsg   = "mmsg"   // all that are waiting, up to a batch, per recvmmsg
+	RecvGRO    = "gro"    // the same; datagrams that arrived in one buffer stay together (UDP_GRO, udp(7))
+
+	DefaultMmsg = 32
+	MaxMmsg     = 1024 // UIO_MAXIOV, include/uapi/linux/uio.h
+	// DefaultGSO is UDP_MAX_SEGMENTS of the kernels that have the fewest
+	// (include/linux/udp.h); newer ones take MaxGSO.
+	DefaultGSO = 64
+	MaxGSO     = 128
+
+	// DefaultNap is how often a receiver polls for datagrams that are sent as fast as
+	// possible. It is short against what a receive buffer holds, and long against the
+	// time that waking up takes. The sender would pay for waking the receiver with
+	// every datagram, and the more the faster the receiver is: that would hide the path.
+	DefaultNap = 50 * time.Microsecond
+)
+
+// SendModes and RecvModes list the modes in order.
+var (
+	SendModes = []string{SendSingle, SendMmsg, SendGSO}
+	RecvModes = []string{RecvSingle, RecvMmsg, RecvGRO}
+)
+
+// A Mode is how datagrams of Size bytes are sent and received.
+type Mode struct {
+	Size  int    // bytes of payload per datagram
+	Send  string // one of SendModes; "" is SendSingle
+	Batch int    // datagrams per call; 0 is 1 for single, DefaultMmsg, or what a gso buffer holds, DefaultGSO at most
+	Recv  string // one of RecvModes; "" is RecvGRO for SendGSO, else RecvMmsg
+}
+
+// Filled returns m with its defaults.
+func (m Mode) Filled() Mode {
+	m.Send, m.Recv = cmp.Or(m.Send, SendSingle), cmp.Or(m.Recv, map[string]string{SendGSO: RecvGRO}[m.Send], RecvMmsg)
+	batch := map[string]int{SendMmsg: DefaultMmsg, SendGSO: max(1, min(DefaultGSO, MaxDatagram/max(m.Size, 1)))}[m.Send]
+	m.Batch = cmp.Or(m.Batch, batch, 1)
+	return m
+}
+
+// Check returns an error that names the option of a filled mode and its bound.
+func (m Mode) Check() error {
+	most := map[string]int{SendSingle: 1, SendMmsg: MaxMmsg, SendGSO: MaxGSO}[m.Send]
+	switch {
+	case m.Size < MinDatagram || m.Size > MaxDatagram:
+		return fmt.Errorf("size: %d is outside %d..%d bytes: every datagram carries a header", m.Size, MinDatagram, MaxDatagram)
+	case most == 0:
+		return fmt.Errorf("send: %q is not one of %s", m.Send, strings.Join(SendModes, ", "))
+	case !slices.Contains(RecvModes, m.Recv):
+		return fmt.Errorf("recv: %q is not one of %s", m.Recv, strings.Join(RecvModes, ", "))
+	case m.Batch < 1 || m.Batch > most:
+		return fmt.Errorf("batch: %d is outside 1..%d of %s", m.Batch, most, m.Send)
+	case m.Send == SendGSO && m.Batch > 1 && m.Batch*m.Size > MaxDatagram:
+		return fmt.Errorf("batch: %d datagrams of %d bytes are more than the %d of one buffer: at most %d of this size", m.Batch, m.Size, MaxDatagram, MaxDatagram/m.Size)
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package probe
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
+)
+
+// UDPCapacity measures how many datagrams per second a path carries while it loses
+// no more than a bound: the throughput of RFC 2544, section 26.1, when the bound is
+// 0, and otherwise a partial drop rate. A stream that is sent as fast as possible
+// (UDPRate) can deliver more, or less where the path collapses.
+type UDPCapacity struct {
+	Size  int    `yaml:"size"`  // bytes of payload per datagram; default 18
+	Loss  string `yaml:"loss"`  // largest loss to tolerate, as a share of what is offered; 0 is the no-drop rate; default 0.5%
+	Send  string `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
+	Batch int    `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
+	Recv  string `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+}
+
+const (
+	// defaultLossRatio is the bound of the partial drop rate that FD.io CSIT publishes.
+	defaultLossRatio = 0.005
+	// searchWidth is how close the two bounds of a capacity must be, and searchPhase
+	// how long the search offers one rate.
+	searchWidth = "2%"
+	searchPhase = 100 * time.Millisecond
+	// searchTime is what a search gets at least, as a study's windows are shorter than
+	// some twenty phases; most end after searchTakes.
+	searchTime  = 5 * time.Second
+	searchTakes = 3 * time.Second
+)
+
+func (p UDPCapacity) Info() Info {
+	return Info{
+		Title: "UDP capacity", Short: "UDP capacity", Unit: "packet/s", Takes: searchTakes, AtMost: searchTime,
+		About:  "highest UDP packet rate with no more than a bounded loss, PDR or NDR, by search (native)",
+		Method: "The highest rate of datagrams at which no more than a bounded share is lost, by search. weir counts what arrived at that rate.",
+	}
+}
+
+func (p UDPCapacity) mode() event.Mode {
+	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
+}
+
+// ratio is the tolerated loss.
+func (p UDPCapacity) ratio() (float64, error) {
+	if p.Loss == "" {
+		return defaultLossRatio, nil
+	}
+	return unit.ParsePercent(p.Loss)
+}
+
+// Kind names such a capacity: "NDR", or "PDR 0.5%".
+func (p UDPCapacity) Kind() string {
+	if ratio, _ := p.ratio(); ratio > 0 {
+		return "PDR " + percent(ratio)
+	}
+	return "NDR"
+}
+
+func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'g', 6, 64) + "%" }
+
+func (p UDPCapacity) Check() error {
+	ratio, err := p.ratio()
+	switch {
+	case err != nil:
+		return fmt.Errorf("loss: %w", err)
+	case ratio >= 1:
+		return fmt.Errorf("loss: %s is not below 100%%", p.Loss)
+	}
+	return p.mode().Check()
+}
+
+func (p UDPCapacity) Commands(w Window) (server, client []string) {
+	ratio, _ := p.ratio() // Check has reported an error
+	w.Duration = max(w.Duration, searchTime)
+	m := p.mode()
+	return engineRun(w, "udp-search", m.Size, append([]string{"--loss", percent(ratio), "--width", searchWidth,
+		"--phase", searchPhase.String()}, modeFlags(m, event.DefaultNap)...)...)
+}
+
+// Parse reads capacity (packet/s, the highest rate that the path carried, as measured
+// at arrival), goodput (bit/s of payload at that rate), loss (of what was offered at
+// it, in all phases), capacity.upper (packet/s, the lowest rate that lost more, if
+// there is one), and capacity.inverted (packet/s, a higher rate that lost less, if
+// there is one). Observed says which capacity it is, and what limited it: the path, the
+// sender, or the time of the search.
+func (p UDPCapacity) Parse(out Output) (Measured, error) {
+	var r event.UDPSearch
+	n := parseNative(out, "udp-search", &r)
+	var at event.Phase // all phases of the load together
+	var delivered float64
+	known := false // Lower is what one of them carried
+	for i, t := range r.Phases {
+		n.require(t.Window > 0 && t.Queue >= 0 && t.Asked >= 0, "phase %d: %+v", i+1, t)
+		n.require(t.Refused >= 0 && t.Dropped >= 0 && t.Delivered >= 0 && t.Offered >= t.Tried() && t.Sent >= t.Delivered+t.Dropped,
+			"phase %d: the ladder offered %d, refused %d, sent %d, delivered %d, dropped %d goes up", i+1, t.Offered, t.Refused, t.Sent, t.Delivered, t.Dropped)
+		delivered += float64(t.Delivered)
+		if t.Asked == r.Load {
+			at.Sent, at.Refused, at.Delivered = at.Sent+t.Sent, at.Refused+t.Refused, at.Delivered+t.Delivered
+			known = known || t.Carried() == r.Lower
+		}
+	}
+	if r.Lower == 0 {
+		n.fail("the path carried no rate of %.4g packet/s or more with a loss of at most %s, limit: %s; the raw output has all %d phases",
+			1/(r.Width*r.Length), percent(r.Loss), r.Limit, len(r.Phases))
+	}
+	n.require(known, "%g packet/s are in no phase at %g", r.Lower, r.Load)
+	n.require(r.Upper == 0 || r.Upper > r.Lower, "carried at %g packet/s and lost at %g", r.Lower, r.Upper)
+	values := []record.Value{
+		{Name: "capacity", Unit: "packet/s", Value: r.Lower},
+		{Name: "goodput", Unit: "bit/s", Value: r.Lower * float64(r.Size) * 8},
+		{Name: "loss", Unit: "1", Value: at.Lost()},
+	}
+	if r.Upper > 0 {
+		values = append(values, record.Value{Name: "capacity.upper", Unit: "packet/s", Value: r.Upper})
+	}
+	if r.Inverted > 0 {
+		values = append(values, record.Value{Name: "capacity.inverted", Unit: "packet/s", Value: r.Inverted})
+	}
+	m, err := n.measured("udp", r.Head, values, map[string]any{"capacity": UDPCapacity{Loss: percent(r.Loss)}.Kind(), "limit": r.Limit,
+		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP})
+	if err == nil {
+		m.Moved, m.Messages = delivered*float64(r.Size), delivered
+	}
+	return m, err
+}

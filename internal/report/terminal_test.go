@@ -1,0 +1,138 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
+)
+
+var writers = map[string]func(io.Writer, Run) error{
+	"html": of(HTML), "text": of(func(w io.Writer, d *Document) error { return Text(w, d, 100) }),
+	"markdown": of(Markdown), "summary": of(Summary), "json": of(JSON), "csv": func(w io.Writer, r Run) error { return CSV(w, r.Results) },
+}
+
+func of(f func(io.Writer, *Document) error) func(io.Writer, Run) error {
+	return func(w io.Writer, r Run) error { return f(w, New(analysed(r))) }
+}
+
+// analysed is a run with its numbers, as a caller makes it.
+func analysed(r Run) Run {
+	r.Analysis = analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
+	return r
+}
+
+func write(t testing.TB, f func(io.Writer, Run) error, r Run) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := f(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestGolden(t *testing.T) {
+	golden(t, "report.html", []byte(write(t, writers["html"], run(t))))
+	golden(t, "report.txt", []byte(write(t, writers["text"], run(t))))
+	golden(t, "report.md", []byte(write(t, writers["markdown"], run(t))))
+	golden(t, "summary.md", []byte(write(t, writers["summary"], run(t))))
+	small := run(t)
+	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Config["probe"] != "tcp-stream" })
+	golden(t, "report.json", []byte(write(t, writers["json"], small)))
+	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Block < 4 || r.Block > 5 })
+	golden(t, "report.csv", []byte(write(t, writers["csv"], small)))
+}
+
+func TestOrderOfResultsDoesNotMatter(t *testing.T) {
+	a, b := run(t), run(t)
+	slices.Reverse(b.Results)
+	for name, f := range writers {
+		if name != "csv" && write(t, f, a) != write(t, f, b) {
+			t.Errorf("%s depends on the order of the results", name)
+		}
+	}
+}
+
+func TestTextFits(t *testing.T) {
+	r := run(t)
+	for i := range r.Results {
+		r.Results[i].Config["network"] += "-with-a-name-that-somebody-found-descriptive"
+	}
+	r.Baseline += "-with-a-name-that-somebody-found-descriptive"
+	for _, width := range []int{60, 80, 100, 200} {
+		var b bytes.Buffer
+		if err := Text(&b, New(analysed(r)), width); err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range strings.Split(b.String(), "\n") {
+			if n := utf8.RuneCountInString(l); n > width {
+				t.Errorf("width %d: a line of %d: %s", width, n, l)
+			}
+		}
+	}
+}
+
+// Late requests and stalls have a column where there are any.
+func TestScheduleColumns(t *testing.T) {
+	for _, bad := range []bool{false, true} {
+		r := run(t)
+		for i := range r.Results {
+			x := &r.Results[i]
+			x.Config["probe"] = strings.Replace(x.Config["probe"], "udp-rr", "udp-open", 1)
+			late := record.Value{Name: "late", Unit: "1"}
+			if bad && x.Config["network"] == "bridge" {
+				late.Value = 0.25
+			}
+			x.Values = append(slices.Clone(x.Values), late, record.Value{Name: "stalls", Unit: "1", Value: 4 * late.Value})
+		}
+		s := write(t, writers["markdown"], r)
+		if strings.Contains(s, "| late | stalls |") != bad || strings.Contains(s, "| 25.0 % | 1.0") != bad {
+			t.Errorf("with late requests %v:\n%s", bad, s)
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	a, b := run(t), run(t)
+	for i, r := range b.Results {
+		if r.Config["network"] == "bridge" && len(r.Values) > 0 {
+			r.Values = slices.Clone(r.Values)
+			if r.Config["probe"] == "tcp-stream" {
+				r.Values[0].Value *= 0.7
+			}
+			if r.Config["probe"] == "udp-rr" {
+				r.Values[0].Value *= 0.7
+			}
+			b.Results[i] = r
+		}
+	}
+	b.Results = slices.DeleteFunc(b.Results, func(r record.Result) bool {
+		return r.Config["network"] == "vxlan-overlay" && r.Config["probe"] == "udp-rate"
+	})
+	c := analysis.Compare(analysed(a).Analysis, analysed(b).Analysis, 0.05)
+	if !c.Worse() {
+		t.Error("a throughput of 0.7 is not worse")
+	}
+	for _, x := range c.Changes {
+		if x.Worse != (x.String() == "bridge, tcp-stream") || x.Better != (x.String() == "bridge, udp-rr") {
+			t.Errorf("%s: worse %v, better %v", x, x.Worse, x.Better)
+		}
+	}
+	var text bytes.Buffer
+	if err := Text(&text, Comparison(c), 100); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "compare.txt", text.Bytes())
+	if analysis.Compare(analysed(a).Analysis, analysed(a).Analysis, 0).Worse() {
+		t.Error("a run is worse than itself")
+	}
+	var none bytes.Buffer
+	if err := Text(&none, Comparison(analysis.Compare(analysed(a).Analysis, analysed(Run{}).Analysis, 0.05)), 80); err != nil || !strings.Contains(none.String(), "no cell") {
+		t.Errorf("comparing with nothing: %v, %s", err, none.String())
+	}
+}
