@@ -25,17 +25,32 @@ type Namespace struct {
 }
 
 // New creates an empty network namespace.
-func New() (*Namespace, error) {
-	var ns *Namespace
-	err := onThread(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("unshare network namespace: %w", err)
-		}
-		var err error
-		ns, err = Current()
-		return err
+func New() (ns *Namespace, err error) {
+	err = Create(1, func(_ int, made *Namespace) error {
+		ns = made
+		return nil
 	})
 	return ns, err
+}
+
+// Create makes n empty network namespaces and calls f inside each of them (see Do),
+// with its number from 0. It stops at the first error of f. f keeps the handle.
+func Create(n int, f func(i int, ns *Namespace) error) error {
+	return onThread(func() error {
+		for i := range n {
+			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("unshare network namespace: %w", err)
+			}
+			ns, err := Current()
+			if err == nil {
+				err = f(i, ns)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Current returns the network namespace of the calling thread.
@@ -96,6 +111,23 @@ func (ns *Namespace) Do(f func() error) error {
 			return fmt.Errorf("enter namespaces: %w", err)
 		}
 		return f()
+	})
+}
+
+// DoEach calls f inside each of several network namespaces in turn, as Do does,
+// with its number in the list, and stops at the first error. All but the first cost
+// a system call instead of a thread.
+func DoEach(in []*Namespace, f func(i int) error) error {
+	return onThread(func() error {
+		for i, ns := range in {
+			if err := unix.Setns(ns.FD(), unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("enter network namespace: %w", err)
+			}
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 

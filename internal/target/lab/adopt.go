@@ -42,7 +42,11 @@ func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 	if err != nil {
 		return fmt.Errorf("network of process %d: %w", pid, err)
 	}
-	adopted, err := newPlace(a.Pod, ns)
+	var adopted *place
+	err = ns.Do(func() (err error) {
+		adopted, err = newPlace(a.Pod, ns)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("network of process %d: %w", pid, err)
 	}

@@ -14,8 +14,6 @@ import (
 	"slices"
 
 	"github.com/safchain/ethtool"
-	"github.com/vishvananda/netlink"
-	vnetns "github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
@@ -35,6 +33,7 @@ type lab struct {
 	found    map[string]string
 	values   map[string]string         // what names in braces stand for in a plan
 	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
+	devices  int32                     // that steps have made
 	dir      *os.File                  // that places without a tree of their own share; nil when the kernel is too old
 }
 
@@ -42,11 +41,11 @@ type lab struct {
 type place struct {
 	name  string
 	ns    *netns.Namespace
-	nl    *netlink.Handle  // a socket that lives in ns, so that no thread has to
-	eth   *ethtool.Ethtool // likewise
+	nl    *socket          // for routes and devices (NETLINK_ROUTE)
+	eth   *ethtool.Ethtool // nil until a step needs it
 	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
 	guest *inside          // the pod is a virtual machine; nil until a step says so
-	known map[string]int   // numbers of devices
+	known map[string]int32 // numbers of devices
 }
 
 // Open makes a namespace for every name. Nothing connects them yet. The output of
@@ -67,15 +66,21 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 		if l.places[name] != nil {
 			return nil, fmt.Errorf("lab: two places are called %s", name)
 		}
-		ns, err := netns.New()
-		if err != nil {
-			return nil, fmt.Errorf("lab: create %s: %w", name, err)
+		l.places[name] = &place{name: name}
+	}
+	err = netns.Create(len(names), func(i int, ns *netns.Namespace) error {
+		if err := context.Cause(ctx); err != nil {
+			return errors.Join(err, ns.Close())
 		}
-		p, err := newPlace(name, ns)
+		p, err := newPlace(names[i], ns)
 		if err != nil {
-			return nil, fmt.Errorf("lab: create %s: %w", name, err)
+			return fmt.Errorf("lab: create %s: %w", names[i], err)
 		}
-		l.places[name] = p
+		l.places[p.name] = p
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if l.dir, err = newDir(); err != nil {
 		return nil, fmt.Errorf("lab: directory of the nodes: %w", err)
@@ -87,45 +92,54 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	return s, nil
 }
 
-// newPlace makes a place of a namespace, which it closes when it fails.
+// newPlace makes a place of the namespace that this thread is in, and closes ns
+// when it fails.
 func newPlace(name string, ns *netns.Namespace) (_ *place, err error) {
-	p := &place{name: name, ns: ns, known: map[string]int{}}
+	p := &place{name: name, ns: ns, known: map[string]int32{"lo": loopback}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.close())
 		}
 	}()
-	// Route only: the default opens a socket for every netlink family.
-	if p.nl, err = netlink.NewHandleAt(vnetns.NsHandle(ns.FD()), unix.NETLINK_ROUTE); err != nil {
-		return nil, fmt.Errorf("netlink: %w", err)
-	}
-	err = ns.Do(func() (err error) {
-		p.eth, err = ethtool.NewEthtool()
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ethtool: %w", err)
-	}
-	lo, err := p.nl.LinkByName("lo")
-	if err != nil {
+	if p.nl, err = openSocket(unix.NETLINK_ROUTE); err != nil {
 		return nil, err
 	}
-	return p, p.nl.LinkSetUp(lo)
+	up, err := p.change("lo", unix.IFF_UP)
+	if err == nil {
+		_, _, err = p.nl.do(up)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("set lo up: %w", err)
+	}
+	return p, nil
+}
+
+// ethtool opens the socket for features of devices. Few plans need it.
+func (p *place) ethtool() (_ *ethtool.Ethtool, err error) {
+	if p.eth == nil {
+		err = p.ns.Do(func() (err error) {
+			p.eth, err = ethtool.NewEthtool()
+			return err
+		})
+	}
+	return p.eth, err
 }
 
 func (p *place) close() error {
+	var errs []error
 	if p.nl != nil {
-		p.nl.Close()
-		p.nl = nil // a closed handle acts in the caller's namespace
+		errs = append(errs, p.nl.close())
 	}
 	if p.eth != nil {
 		p.eth.Close()
 	}
-	var err error
 	if p.host != nil {
-		err = p.host.Close()
+		errs = append(errs, p.host.Close())
 	}
-	return errors.Join(err, p.ns.Close())
+	if p.ns != nil {
+		errs = append(errs, p.ns.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func (l *lab) close() error {
@@ -188,17 +202,21 @@ func (p *place) verify(e plan.Expect) error {
 	if p.guest != nil {
 		return p.guest.ask(order{Expect: &e})
 	}
-	dev, err := p.nl.LinkByName(e.Dev)
+	_, mtu, err := p.lookup(e.Dev)
 	if err != nil {
 		return fmt.Errorf("%s: device %s: %w", p.name, e.Dev, err)
 	}
-	if got := dev.Attrs().MTU; e.MTU != 0 && got != e.MTU {
-		return fmt.Errorf("%s: MTU of %s is %d, expected %d", p.name, e.Dev, got, e.MTU)
+	if e.MTU != 0 && mtu != e.MTU {
+		return fmt.Errorf("%s: MTU of %s is %d, expected %d", p.name, e.Dev, mtu, e.MTU)
 	}
 	if len(e.Offload) == 0 {
 		return nil
 	}
-	have, err := p.eth.Features(e.Dev)
+	eth, err := p.ethtool()
+	if err != nil {
+		return fmt.Errorf("%s: ethtool: %w", p.name, err)
+	}
+	have, err := eth.Features(e.Dev)
 	if err != nil {
 		return fmt.Errorf("%s: features of %s: %w", p.name, e.Dev, err)
 	}

@@ -3,11 +3,10 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/hostns"
@@ -37,24 +36,24 @@ func (p *place) needs(s *plan.Service) error {
 // has returns an error when the kernel lacks what a service needs of it. A module
 // that can be loaded is loaded by the question.
 func (p *place) has(feature string) error {
-	a := netlink.NewLinkAttrs()
-	a.Name = "weir-" + feature
-	dev := map[string]netlink.Link{
-		"dummy": &netlink.Dummy{LinkAttrs: a},
-		"ipip":  &netlink.Iptun{LinkAttrs: a, Local: net.IPv4zero, Remote: net.IPv4zero},
-		"vxlan": &netlink.Vxlan{LinkAttrs: a, VxlanId: 1},
-	}[feature]
-	switch {
-	case dev != nil:
-		err := p.nl.LinkAdd(dev)
-		if errors.Is(err, unix.EEXIST) {
-			return nil // tunl0, which ipip brings along, has these addresses
+	switch feature {
+	case "dummy", "ipip", "vxlan":
+		name := "weir-" + feature
+		add := p.request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, unix.IfInfomsg{})
+		add.str(unix.IFLA_IFNAME, name)
+		if err := add.kind(&plan.Link{Kind: feature, Local: netip.IPv4Unspecified(), VNI: 1, Port: 8472}); err != nil {
+			return err
 		}
-		if err != nil {
+		if _, _, err := p.nl.do(add); errors.Is(err, unix.EEXIST) {
+			return nil // tunl0, which comes with ipip, has these addresses
+		} else if err != nil {
 			return unsupported(err, feature)
 		}
-		return p.nl.LinkDel(dev)
-	case feature == "openvswitch":
+		del := p.request(unix.RTM_DELLINK, 0, unix.IfInfomsg{})
+		del.str(unix.IFLA_IFNAME, name)
+		_, _, err := p.nl.do(del)
+		return err
+	case "openvswitch":
 		if err := ovsKernel(); err != nil {
 			return unsupported(unix.EOPNOTSUPP, feature) // of ovsKernel, ENOENT
 		}

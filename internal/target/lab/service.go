@@ -146,7 +146,7 @@ func (l *lab) makes(p *place, who string, devs []string) error {
 			}
 			name = there
 		}
-		if _, err := at.nl.LinkByName(name); err != nil {
+		if _, _, err := at.lookup(name); err != nil {
 			return fmt.Errorf("%s has made no device %s: %w", who, dev, err)
 		}
 	}

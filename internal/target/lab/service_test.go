@@ -284,8 +284,8 @@ func TestMove(t *testing.T) {
 		t.Error("it is still where it was")
 	}
 	for want, m := range map[string]*plan.Move{
-		`no place is called "c"`:    {Dev: "x", To: "c", As: "y"},
-		"move none to b as y: Link": {Dev: "none", To: "b", As: "y"},
+		`no place is called "c"`:              {Dev: "x", To: "c", As: "y"},
+		"move none to b as y: no such device": {Dev: "none", To: "b", As: "y"},
 	} {
 		if err := s.Apply(t.Context(), []plan.Step{{In: "a", Move: m}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

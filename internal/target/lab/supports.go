@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -49,7 +48,10 @@ func unsupported(err error, feature string) error {
 	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EAFNOSUPPORT) {
 		return err
 	}
-	o := options[feature]
+	o, ok := options[feature]
+	if !ok {
+		return err
+	}
 	fix := "boot a kernel that was built with it, as weir run --in-vm does"
 	if o[1] != "" {
 		fix = fmt.Sprintf("load its module as root (modprobe %s), or %s", o[1], fix)
@@ -65,9 +67,19 @@ const (
 
 // ovsKernel says why this kernel has no datapath of Open vSwitch.
 func ovsKernel() error {
-	// The name is in include/uapi/linux/openvswitch.h. To ask for it loads the
-	// module, where there is one (net/netlink/genetlink.c, ctrl_getfamily).
-	if _, err := netlink.GenlFamilyGet("ovs_datapath"); err != nil {
+	s, err := openSocket(unix.NETLINK_GENERIC)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	// The name is in include/uapi/linux/openvswitch.h. The question loads the module,
+	// where there is one (net/netlink/genetlink.c, ctrl_getfamily).
+	r := newRequest(unix.GENL_ID_CTRL, 0, struct { // struct genlmsghdr
+		Command, Version uint8
+		_                uint16
+	}{Command: unix.CTRL_CMD_GETFAMILY, Version: 1})
+	r.str(unix.CTRL_ATTR_FAMILY_NAME, "ovs_datapath")
+	if _, _, err := s.do(r); err != nil {
 		return fmt.Errorf("generic netlink family ovs_datapath: %w; the ovs networks use the userspace datapath (netdev) instead", err)
 	}
 	return nil

@@ -25,7 +25,7 @@ func (l *lab) wireguard(p *place, k *plan.Link) error {
 		}
 		w := wgtypes.PeerConfig{PublicKey: key.PublicKey(), Endpoint: net.UDPAddrFromAddrPort(peer.Endpoint)}
 		for _, a := range peer.Allowed {
-			w.AllowedIPs = append(w.AllowedIPs, *ipnet(a))
+			w.AllowedIPs = append(w.AllowedIPs, net.IPNet{IP: a.Addr().AsSlice(), Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())})
 		}
 		c.Peers = append(c.Peers, w)
 	}
