@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -29,7 +30,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.Steps = append(Underlay(t), p.Steps...)
+	p.Steps = slices.Insert(p.Steps, 0, Underlay(t)...) // in place where the driver left room
 	if t.Shape == topo.Line {
 		for _, h := range t.Hosts {
 			p.Line = append(p.Line, h.Name)

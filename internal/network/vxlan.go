@@ -39,13 +39,14 @@ func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Path: path(t, mtu, overhead)}
+	p := plan.Plan{Path: path(t, mtu, overhead), Steps: meshSteps(t)}
+	entries := floodEntries(t)
 	for _, h := range t.Hosts {
 		addr := netip.PrefixFrom(gateway(h.PodNet), t.PodAll.Bits())
 		p.Steps = append(p.Steps,
 			vxlanLink(h, mtu, n.VNI, n.Port, ""),
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: vxlanDev, Prefix: addr}})
-		p.Steps = append(p.Steps, flood(t, h)...)
+		p.Steps = append(p.Steps, flood(t, h, entries)...)
 		p.Ends = append(p.Ends, plan.End{Label: vxlanEnd, Node: h.Name, Host: h.Name, Addr: addr.Addr(), Dev: vxlanDev})
 	}
 	p.Expect = expect(t, p)
@@ -80,13 +81,30 @@ func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {
 }
 
 // flood makes h send frames for stations that it does not know to every other
-// host. Where a station lives, the device then learns from what it hears.
-func flood(t topo.Topology, h topo.Host) []plan.Step {
-	var steps []plan.Step
-	for _, peer := range others(t, h) {
-		steps = append(steps, plan.Step{In: h.Name, FDB: &plan.FDB{Dev: vxlanDev, Dst: peer.Addr.Addr()}})
+// host. The device then learns from the frames it receives where a station lives.
+func flood(t topo.Topology, h topo.Host, entries []*plan.FDB) []plan.Step {
+	steps := make([]plan.Step, 0, len(t.Hosts))
+	for i, peer := range t.Hosts {
+		if peer.Name != h.Name {
+			steps = append(steps, plan.Step{In: h.Name, FDB: entries[i]})
+		}
 	}
 	return steps
+}
+
+// floodEntries returns the entry that leads to each host, which all others share:
+// a full mesh of 1,000 hosts has a million of them.
+func floodEntries(t topo.Topology) []*plan.FDB {
+	var entries []*plan.FDB
+	for _, h := range t.Hosts {
+		entries = append(entries, &plan.FDB{Dev: vxlanDev, Dst: h.Addr.Addr()})
+	}
+	return entries
+}
+
+// meshSteps returns no steps, with room for those of a full mesh and of its underlay.
+func meshSteps(t topo.Topology) []plan.Step {
+	return make([]plan.Step, 0, len(t.Hosts)*(len(t.Hosts)+12))
 }
 
 // gateway returns the address of n that package topo leaves to the host.

@@ -26,12 +26,13 @@ func (n VXLANOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead), Steps: meshSteps(t)}
+	entries := floodEntries(t)
 	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
-		p.Steps = append(p.Steps, flood(t, h)...)
+		p.Steps = append(p.Steps, flood(t, h, entries)...)
 		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: vxlanDev, MTU: mtu, Carries: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod})
 	}
 	p.Expect = expect(t, p, tunnels...)

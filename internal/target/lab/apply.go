@@ -68,9 +68,10 @@ const most = 1 << 12
 // batch runs the first steps that are nothing but requests to netlink; done is 0
 // without an error when there are none.
 func (l *lab) batch(steps []plan.Step) (done int, err error) {
-	var reqs []*request
-	var owner []int // step of each request
-	for done < min(len(steps), most) {
+	steps = steps[:min(len(steps), most)]
+	reqs := make([]*request, 0, len(steps))
+	owner := make([]int, 0, len(steps)) // step of each request
+	for done < len(steps) {
 		rs, err := l.requests(&steps[done])
 		if err != nil && done == 0 {
 			return 0, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,7 +29,7 @@ func (p *place) request(typ, flags uint16, body any) *request {
 }
 
 func newRequest(typ, flags uint16, body any) *request {
-	r := &request{b: make([]byte, unix.SizeofNlMsghdr, 128)}
+	r := &request{b: make([]byte, unix.SizeofNlMsghdr, 64)}
 	native.PutUint16(r.b[4:], typ)
 	native.PutUint16(r.b[6:], flags|unix.NLM_F_REQUEST)
 	return r.body(body)
@@ -101,6 +102,11 @@ func openSocket(protocol int) (*socket, error) {
 
 func (s *socket) close() error { return unix.Close(s.fd) }
 
+// buffers hold requests, then answers: both are larger than a stack should be.
+var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
+
+const bufferSize = batchSize + 4<<10
+
 // do makes the kernel execute requests. It returns the number of the first one
 // that failed, and the reply to a query.
 //
@@ -109,8 +115,9 @@ func (s *socket) close() error { return unix.Close(s.fd) }
 // (net/netlink/af_netlink.c, netlink_rcv_skb). The last one also asks for an answer,
 // so that silence is never taken for success.
 func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
-	first := s.seq + 1
-	var out []byte
+	buf := buffers.Get().(*[bufferSize]byte)
+	defer buffers.Put(buf)
+	first, out := s.seq+1, buf[:0]
 	for _, r := range reqs {
 		s.seq++
 		native.PutUint32(r.b, uint32(len(r.b)))
@@ -123,7 +130,6 @@ func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
 	if _, err := unix.Write(s.fd, out); err != nil {
 		return nil, 0, fmt.Errorf("netlink: write: %w", err)
 	}
-	var buf [16 << 10]byte
 	for {
 		n, readErr := unix.Read(s.fd, buf[:])
 		switch {
