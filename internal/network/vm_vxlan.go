@@ -41,7 +41,7 @@ func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
 		}
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
-		p.Steps = append(p.Steps, flood(t, h, entries)...)
+		p.Steps = flood(p.Steps, t, h, entries)
 		devices = append(devices, plan.Expect{In: h.Name, Dev: vxlanDev, MTU: mtu, Carries: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod})
 	}
 	p.Steps = append(p.Steps, v.machines(t, mtu, false)...)

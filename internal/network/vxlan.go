@@ -46,7 +46,7 @@ func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps,
 			vxlanLink(h, mtu, n.VNI, n.Port, ""),
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: vxlanDev, Prefix: addr}})
-		p.Steps = append(p.Steps, flood(t, h, entries)...)
+		p.Steps = flood(p.Steps, t, h, entries)
 		p.Ends = append(p.Ends, plan.End{Label: vxlanEnd, Node: h.Name, Host: h.Name, Addr: addr.Addr(), Dev: vxlanDev})
 	}
 	p.Expect = expect(t, p)
@@ -80,10 +80,10 @@ func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {
 		Name: vxlanDev, Kind: "vxlan", MTU: mtu, Master: master, VNI: vni, Port: port, Local: h.Addr.Addr()}}
 }
 
-// flood makes h send frames for stations that it does not know to every other
-// host. The device then learns from the frames it receives where a station lives.
-func flood(t topo.Topology, h topo.Host, entries []*plan.FDB) []plan.Step {
-	steps := make([]plan.Step, 0, len(t.Hosts))
+// flood appends the steps that make h send frames for stations that it does not know
+// to every other host. The device then learns from the frames it receives where a
+// station lives.
+func flood(steps []plan.Step, t topo.Topology, h topo.Host, entries []*plan.FDB) []plan.Step {
 	for i, peer := range t.Hosts {
 		if peer.Name != h.Name {
 			steps = append(steps, plan.Step{In: h.Name, FDB: entries[i]})

@@ -32,7 +32,7 @@ func (n VXLANOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
-		p.Steps = append(p.Steps, flood(t, h, entries)...)
+		p.Steps = flood(p.Steps, t, h, entries)
 		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: vxlanDev, MTU: mtu, Carries: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod})
 	}
 	p.Expect = expect(t, p, tunnels...)
