@@ -60,24 +60,16 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 		}
 	}()
 	for _, name := range names {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
 		if l.places[name] != nil {
 			return nil, fmt.Errorf("lab: two places are called %s", name)
 		}
 		l.places[name] = &place{name: name}
 	}
 	err = netns.Create(len(names), func(i int, ns *netns.Namespace) error {
-		if err := context.Cause(ctx); err != nil {
-			return errors.Join(err, ns.Close())
-		}
-		p, err := newPlace(names[i], ns)
-		if err != nil {
+		if err := l.places[names[i]].open(ns); err != nil {
 			return fmt.Errorf("lab: create %s: %w", names[i], err)
 		}
-		l.places[p.name] = p
-		return nil
+		return context.Cause(ctx)
 	})
 	if err != nil {
 		return nil, err
@@ -94,24 +86,28 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 
 // newPlace makes a place of the namespace that this thread is in, and closes ns
 // when it fails.
-func newPlace(name string, ns *netns.Namespace) (_ *place, err error) {
-	p := &place{name: name, ns: ns, known: map[string]int32{"lo": loopback}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, p.close())
-		}
-	}()
+func newPlace(name string, ns *netns.Namespace) (*place, error) {
+	p := &place{name: name}
+	if err := p.open(ns); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	return p, nil
+}
+
+// open gives p the namespace that this thread is in.
+func (p *place) open(ns *netns.Namespace) (err error) {
+	p.ns, p.known = ns, map[string]int32{"lo": loopback}
 	if p.nl, err = openSocket(unix.NETLINK_ROUTE); err != nil {
-		return nil, err
+		return err
 	}
 	up, err := p.change("lo", unix.IFF_UP)
 	if err == nil {
-		_, _, err = p.nl.do(up)
+		_, err = execute(up)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("set lo up: %w", err)
+		return fmt.Errorf("set lo up: %w", err)
 	}
-	return p, nil
+	return nil
 }
 
 // ethtool opens the socket for features of devices. Few plans need it.
