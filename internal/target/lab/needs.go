@@ -14,8 +14,8 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
-// needs returns an error when s cannot be had on this machine, and gives it the
-// directories that it wants for itself.
+// needs returns an error when s cannot run on this machine. It mounts the private
+// directories of s.
 func (p *place) needs(s *plan.Service) error {
 	if s.Root && rootless.Unprivileged() {
 		return errors.New("needs root, not root of a user namespace: run weir as root")
@@ -33,8 +33,8 @@ func (p *place) needs(s *plan.Service) error {
 	return p.private(s.Private)
 }
 
-// has returns an error when the kernel lacks what a service needs of it. A module
-// that can be loaded is loaded by the question.
+// has returns an error when the kernel lacks a feature that a service needs. Asking
+// makes the kernel load the module where it can.
 func (p *place) has(feature string) error {
 	switch feature {
 	case "dummy", "ipip", "vxlan":
@@ -55,21 +55,21 @@ func (p *place) has(feature string) error {
 		return err
 	case "openvswitch":
 		if err := ovsKernel(); err != nil {
-			return unsupported(unix.EOPNOTSUPP, feature) // of ovsKernel, ENOENT
+			return unsupported(unix.EOPNOTSUPP, feature) // ovsKernel returns ENOENT
 		}
 		return nil
 	}
-	return fmt.Errorf("%q is none of dummy, ipip, openvswitch and vxlan", feature)
+	return fmt.Errorf("unknown feature %q: want dummy, ipip, openvswitch or vxlan", feature)
 }
 
-// private puts a layer over each of dirs that takes what is written in p. It is
-// in memory, as all of /run is there.
+// private mounts an overlay on each of dirs that holds what programs of p write
+// there. It is in memory, like all of /run in p.
 func (p *place) private(dirs []string) error {
 	for _, dir := range dirs {
 		layer := filepath.Join(hostns.Layers, dir)
 		err := p.host.Do(func() error {
 			if _, err := os.Stat(layer); err == nil {
-				return nil // another service has put it there
+				return nil // another service mounted it
 			}
 			upper, work := layer+"/upper", layer+"/work"
 			if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {
@@ -78,7 +78,7 @@ func (p *place) private(dirs []string) error {
 			return unix.Mount("overlay", dir, "overlay", 0, "lowerdir="+dir+",upperdir="+upper+",workdir="+work)
 		})
 		if err != nil {
-			return fmt.Errorf("a layer of its own over %s: %w", dir, err)
+			return fmt.Errorf("mount overlay on %s: %w", dir, err)
 		}
 	}
 	return nil

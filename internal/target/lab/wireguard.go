@@ -10,8 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// wireguard gives a device its key and its peers. Keys are made when they are
-// first asked for, and are gone with the lab.
+// wireguard gives a device its key and its peers. A key is generated at its first
+// use and lives as long as the lab.
 func (l *lab) wireguard(p *place, k *plan.Link) error {
 	key, err := l.key(p.name, k.Name)
 	if err != nil {
