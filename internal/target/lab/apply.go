@@ -14,8 +14,8 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// apply runs the steps in order and names the one that fails. By then the kernel
-// can have executed later steps in the same place.
+// apply runs the steps in order and names the one that fails. The kernel can have
+// executed some later steps in the same place by then.
 func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 	for done := 0; done < len(steps); {
 		if err := context.Cause(ctx); err != nil {
@@ -40,8 +40,8 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 	return err
 }
 
-// some runs one or more of the first steps: as many as cost less together. It
-// returns how many succeeded; err is that of the next one.
+// some runs the first step, with as many of the following as are cheaper together. It
+// returns how many succeeded; err belongs to the next one.
 func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error) {
 	if steps[0].Sysctl != nil {
 		done, err = l.sysctls(steps)
@@ -50,7 +50,7 @@ func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error)
 	}
 	if done > 0 || err != nil {
 		if err != nil {
-			l.forget() // devices that the steps were to make
+			l.forget() // some devices of the batch do not exist
 			err = explain(&steps[done], err)
 		}
 		return done, err
@@ -61,12 +61,12 @@ func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error)
 	return 1, nil
 }
 
-// most is how many steps a batch has, so that their requests do not fill the memory:
-// 1,000 hosts in a full mesh are a million of them.
+// most limits the steps of a batch, and so the memory for their requests: a full mesh
+// of 1,000 hosts takes a million steps.
 const most = 1 << 12
 
-// batch runs the first steps that are nothing but requests to netlink; done is 0
-// without an error when there are none.
+// batch runs the leading steps that are only netlink requests. Without an error, done
+// is 0 when the first step is not.
 func (l *lab) batch(steps []plan.Step) (done int, err error) {
 	steps = steps[:min(len(steps), most)]
 	reqs := make([]*request, 0, len(steps))
@@ -77,7 +77,7 @@ func (l *lab) batch(steps []plan.Step) (done int, err error) {
 			return 0, err
 		}
 		if err != nil || rs == nil {
-			break // a device may be missing that this batch makes: the next call knows
+			break // perhaps for want of a device that this batch makes; the next call finds out
 		}
 		for _, r := range rs {
 			reqs, owner = append(reqs, r), append(owner, done)
@@ -90,8 +90,8 @@ func (l *lab) batch(steps []plan.Step) (done int, err error) {
 	return done, nil
 }
 
-// requests translates a step into requests to the kernel; nil when it takes more
-// than that.
+// requests translates a step into netlink requests, or nil if the step takes more than
+// that.
 func (l *lab) requests(s *plan.Step) ([]*request, error) {
 	p, err := l.at(s.In)
 	switch {
@@ -123,7 +123,7 @@ func (l *lab) requests(s *plan.Step) ([]*request, error) {
 
 func one(r *request, err error) ([]*request, error) { return []*request{r}, err }
 
-// alone runs a step that is not for a batch.
+// alone runs a step that is not part of a batch.
 func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	p, err := l.at(s.In)
 	switch {
@@ -138,7 +138,7 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	case s.Move != nil:
 		return explain(s, l.move(p, s.Move))
 	}
-	defer l.forget() // programs make and remove devices
+	defer l.forget() // programs create and remove devices
 	switch {
 	case s.File != nil:
 		return l.file(p, s.File)
@@ -156,8 +156,8 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	return errors.New("the step is empty")
 }
 
-// explain says what a step that failed was to do, and what the kernel lacks if
-// that is why.
+// explain adds to the error of a step what the step was to do and, if the kernel lacks
+// a feature, the remedy.
 func explain(s *plan.Step, err error) error {
 	what, feature := "", ""
 	switch {
@@ -193,12 +193,12 @@ func explain(s *plan.Step, err error) error {
 		return err
 	}
 	if errors.Is(err, unix.ENOENT) && (s.Rate != nil || s.Delay != nil) {
-		err = unix.EOPNOTSUPP // neither there nor a module (net/sched/sch_api.c, qdisc_create)
+		err = unix.EOPNOTSUPP // the kind is unknown and has no module (net/sched/sch_api.c, qdisc_create)
 	}
 	return fmt.Errorf("%s: %w", what, unsupported(err, feature))
 }
 
-// sysctls writes the settings of the first steps, in whatever places they are.
+// sysctls runs the leading sysctl steps, in whatever places they are, on one thread.
 func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
 	var places []*netns.Namespace
 	for _, s := range steps {
@@ -222,7 +222,7 @@ func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
 	return done, err
 }
 
-// offload switches features, which ethtool's ioctl(2) does for one device at a time.
+// offload switches features of a device.
 func (p *place) offload(o *plan.Offload) error {
 	eth, err := p.ethtool()
 	if err != nil {

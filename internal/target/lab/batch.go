@@ -13,7 +13,7 @@ import (
 // A request is a netlink message to the kernel (RFC 3549, section 2.2): a header,
 // a body of fixed size and attributes. Numbers are in the byte order of the machine.
 type request struct {
-	at   *place // that it is for; nil when it is not about a namespace
+	at   *place // where execute sends it
 	b    []byte
 	fine unix.Errno // an answer that means the same as success; 0 is none
 }
@@ -39,7 +39,7 @@ func newRequest(typ, flags uint16, body any) *request {
 func (r *request) body(s any) *request {
 	b, err := binary.Append(r.b, native, s)
 	if err != nil {
-		panic(err) // the structure has no fixed size, which no input can change
+		panic(err) // a mistake in this package: the structure has no fixed size
 	}
 	r.b = b
 	return r
@@ -79,8 +79,8 @@ func family(a netip.Addr) uint8 {
 	return unix.AF_INET
 }
 
-// A socket talks netlink to the kernel about the namespace it was opened in, from
-// whatever namespace its caller is in.
+// A socket talks netlink to the kernel about the namespace it was opened in, whatever
+// namespace its caller is in. It serves one caller at a time.
 type socket struct {
 	fd  int
 	seq uint32 // of the last request
@@ -102,18 +102,18 @@ func openSocket(protocol int) (*socket, error) {
 
 func (s *socket) close() error { return unix.Close(s.fd) }
 
-// buffers hold requests, then answers: both are larger than a stack should be.
+// buffers hold requests, then their answers: too much for a stack.
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 const bufferSize = batchSize + 4<<10
 
-// do makes the kernel execute requests. It returns the number of the first one
-// that failed, and the reply to a query.
+// do makes the kernel execute requests, at most about batchSize bytes of them. It returns
+// the reply to a query, or the index of the first request that failed and its error.
 //
-// One write carries all of them. The kernel executes them in order before the
-// write returns, does not stop at one that fails, and by itself answers only those
-// (net/netlink/af_netlink.c, netlink_rcv_skb). The last one also asks for an answer,
-// so that silence is never taken for success.
+// One write carries all requests. The kernel executes them in order before the write
+// returns, goes on after a failure, and answers only failures unless asked
+// (net/netlink/af_netlink.c, netlink_rcv_skb). The last request asks for an answer, so
+// that silence never counts as success.
 func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
 	buf := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buf)
@@ -133,7 +133,7 @@ func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
 	for {
 		n, readErr := unix.Read(s.fd, buf[:])
 		switch {
-		case readErr == unix.ENOBUFS: // the socket was full; it holds the answers that came before that
+		case readErr == unix.ENOBUFS: // it had no room for more answers; the first ones are still there
 			continue
 		case readErr != nil && err != nil:
 			return nil, failed, err
@@ -196,13 +196,12 @@ func attribute(b []byte, attr uint16) []byte {
 	return nil
 }
 
-// batchSize is how many bytes of requests a socket gets at once. The kernel refuses
-// more than its send buffer holds, by default 208 KiB (net/core/sock.c,
-// sysctl_wmem_default).
+// batchSize is the size in bytes at which a write is full. The kernel refuses one that
+// exceeds the send buffer, by default 208 KiB (net/core/sock.c, sysctl_wmem_default).
 const batchSize = 64 << 10
 
-// execute does requests in order, in whatever places, with one write for as many in
-// a row as are for the same place. It returns the number of the first that failed.
+// execute runs requests in order, with one write for consecutive ones in the same
+// place. It returns the index of the first one that failed and its error.
 func execute(reqs ...*request) (failed int, err error) {
 	for start := 0; start < len(reqs); {
 		end, size := start, 0

@@ -6,7 +6,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// delay returns the request that holds back what leaves a device.
+// delay returns the request that delays the packets that leave a device.
 func (p *place) delay(d *plan.Delay) (*request, error) {
 	r, err := p.qdisc(d.Dev, "netem")
 	if err != nil {

@@ -1,9 +1,10 @@
-// Package lab is the target that this machine is: hosts and pods as network
-// namespaces, plans applied through netlink. It is the sole importer of the
-// netlink and ethtool packages. It decides nothing: what to build is in a plan.
+// Package lab is the target on this machine: hosts and pods are network namespaces,
+// and plans are applied through netlink, whose messages it builds itself. It is the
+// only importer of the ethtool and wgctrl packages. It decides nothing: a plan says
+// what to build.
 //
-// It must run in a process that package rootless started, so that a mistake
-// cannot reach the machine's own network.
+// It must run in a process that package rootless started, so that a mistake cannot
+// reach the machine's own network.
 package lab
 
 import (
@@ -33,7 +34,7 @@ type lab struct {
 	found    map[string]string
 	values   map[string]string         // what names in braces stand for in a plan
 	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
-	devices  int32                     // that steps have made
+	devices  int32                     // how many devices have got a number (see number)
 	dir      *os.File                  // that places without a tree of their own share; nil when the kernel is too old
 }
 
@@ -41,11 +42,11 @@ type lab struct {
 type place struct {
 	name  string
 	ns    *netns.Namespace
-	nl    *socket          // for routes and devices (NETLINK_ROUTE)
+	nl    *socket          // NETLINK_ROUTE: devices, addresses, routes, neighbours, queues
 	eth   *ethtool.Ethtool // nil until a step needs it
 	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
 	guest *inside          // the pod is a virtual machine; nil until a step says so
-	known map[string]int32 // numbers of devices
+	known map[string]int32 // numbers of devices by name
 }
 
 // Open makes a namespace for every name. Nothing connects them yet. The output of
@@ -84,8 +85,8 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	return s, nil
 }
 
-// newPlace makes a place of the namespace that this thread is in, and closes ns
-// when it fails.
+// newPlace makes a place of ns, which the calling thread must be in. It closes ns when
+// it fails.
 func newPlace(name string, ns *netns.Namespace) (*place, error) {
 	p := &place{name: name}
 	if err := p.open(ns); err != nil {
@@ -94,7 +95,7 @@ func newPlace(name string, ns *netns.Namespace) (*place, error) {
 	return p, nil
 }
 
-// open gives p the namespace that this thread is in.
+// open gives p the namespace ns, which the calling thread must be in, and sets lo up.
 func (p *place) open(ns *netns.Namespace) (err error) {
 	p.ns, p.known = ns, map[string]int32{"lo": loopback}
 	if p.nl, err = openSocket(unix.NETLINK_ROUTE); err != nil {
@@ -110,7 +111,7 @@ func (p *place) open(ns *netns.Namespace) (err error) {
 	return nil
 }
 
-// ethtool opens the socket for features of devices. Few plans need it.
+// ethtool opens the socket for features of devices at its first use: few plans need it.
 func (p *place) ethtool() (_ *ethtool.Ethtool, err error) {
 	if p.eth == nil {
 		err = p.ns.Do(func() (err error) {

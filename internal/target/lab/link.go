@@ -24,8 +24,8 @@ const (
 	loopback = 1 // the number of lo in every namespace (net/core/dev.c, LOOPBACK_IFINDEX)
 )
 
-// link returns the requests that make a device and set it up; nil for a device that
-// takes more than that.
+// link returns the requests that create a device and set it up, or nil for a kind that
+// takes more than requests.
 func (l *lab) link(p *place, k *plan.Link) ([]*request, error) {
 	if k.Kind == "tap" || k.Kind == "wireguard" {
 		return nil, nil
@@ -38,7 +38,7 @@ func (l *lab) link(p *place, k *plan.Link) ([]*request, error) {
 	return append([]*request{add}, up...), err
 }
 
-// assemble makes the devices that link does not.
+// assemble creates the kinds of devices that link does not.
 func (l *lab) assemble(p *place, k *plan.Link) error {
 	if k.Kind == "tap" {
 		if err := p.tap(k); err != nil {
@@ -63,7 +63,8 @@ func (l *lab) assemble(p *place, k *plan.Link) error {
 	return err
 }
 
-// finish returns the requests that set up a device that has been made.
+// finish returns the requests that give a new device its bridge and its name in another
+// place, and set it and its peer up.
 func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 	at := p
 	if k.To != "" {
@@ -93,14 +94,14 @@ func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 	return []*request{up, peer}, err
 }
 
-// device is the request that makes a device. It chooses the device's number, so that
-// later requests need not ask for it.
+// device returns the request that creates a device. It chooses the device's number
+// (ifindex), so that later requests in the batch can use it.
 func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 	name, at := k.Name, p
 	if k.To != "" {
 		// Before Linux 6.14 a name had to be free in the namespace of the request as
 		// well, where eth0 is the parent (7ca486d08a30, rtnetlink: Lookup device in
-		// target netns). finish gives the device its own.
+		// target netns). finish renames the device.
 		var err error
 		if at, err = l.at(k.To); err != nil {
 			return nil, err
@@ -145,7 +146,7 @@ func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 	return r, nil
 }
 
-// kind appends what a device is, for kinds that are one device.
+// kind appends the kind of a device and its parameters, for all kinds but veth.
 func (r *request) kind(k *plan.Link) (err error) {
 	r.nest(unix.IFLA_LINKINFO, func() {
 		r.str(unix.IFLA_INFO_KIND, k.Kind)
@@ -193,10 +194,10 @@ func (r *request) kind(k *plan.Link) (err error) {
 
 var ipvlanModes = map[string]uint16{"l2": 0, "l3": 1} // include/uapi/linux/if_link.h
 
-// tap makes a TAP device that stays without a program that has it open. Netlink
-// does not make these.
+// tap creates a TAP device that persists while no program has it open. Netlink cannot
+// create one (drivers/net/tun.c, tun_validate).
 func (p *place) tap(k *plan.Link) error {
-	if err := opens("/dev/net/tun"); err != nil { // says more than the open below
+	if err := opens("/dev/net/tun"); err != nil { // its error says more than that of the open below
 		return err
 	}
 	ifr, err := unix.NewIfreq(k.Name)
@@ -221,30 +222,30 @@ func (p *place) tap(k *plan.Link) error {
 	})
 }
 
-// errNoDevice is not ENODEV, by which the kernel also says that it lacks a kind of
-// device.
+// errNoDevice differs from ENODEV, with which the kernel also reports that it lacks a
+// kind of device.
 var errNoDevice = errors.New("no such device")
 
-// firstNumber of a device that weir makes is above those that the kernel and daemons
-// choose, which count from 1.
+// firstNumber is above the device numbers that the kernel chooses by itself, which
+// start at 1.
 const firstNumber = 1 << 10
 
-// number gives a new device a number that no other device of the lab has, so that it
-// keeps it where it moves, and remembers it.
+// number gives a new device a number that is unique in the lab, so that it is free in
+// every place that the device moves to.
 func (l *lab) number(at *place, dev string) int32 {
 	l.devices++
 	at.known[dev] = firstNumber + l.devices
 	return at.known[dev]
 }
 
-// forget drops the numbers of devices.
+// forget drops the cached numbers of devices.
 func (l *lab) forget() {
 	for _, p := range l.places {
 		clear(p.known)
 	}
 }
 
-// index returns the number of a device.
+// index returns the number of a device from the cache or the kernel.
 func (p *place) index(dev string) (int32, error) {
 	if n, ok := p.known[dev]; ok {
 		return n, nil
@@ -275,7 +276,7 @@ func (p *place) lookup(dev string) (index int32, mtu int, err error) {
 	return int32(native.Uint32(b[4:])), mtu, nil
 }
 
-// change starts a request that changes a device and sets flags (IFF_UP).
+// change starts a request that changes a device and sets flags, IFF_UP or 0.
 func (p *place) change(dev string, flags uint32) (*request, error) {
 	index, err := p.index(dev)
 	if err != nil {
@@ -296,7 +297,7 @@ func (p *place) set(s *plan.Set) (*request, error) {
 	return r, err
 }
 
-// move hands a device to another place, under another name.
+// move moves a device to another place, renames it there and sets it up.
 func (l *lab) move(p *place, m *plan.Move) error {
 	to, err := l.at(m.To)
 	if err != nil {
@@ -311,7 +312,7 @@ func (l *lab) move(p *place, m *plan.Move) error {
 		return err
 	}
 	delete(p.known, m.Dev)
-	index, _, err := to.lookup(m.Dev) // another one if the number was not free there
+	index, _, err := to.lookup(m.Dev) // the kernel keeps the number if it is free there
 	if err != nil {
 		return err
 	}

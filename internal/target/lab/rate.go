@@ -22,7 +22,7 @@ const (
 	root      = math.MaxUint32 // TC_H_ROOT
 )
 
-// A tbfSpec is struct tc_ratespec, of which the kernel uses these fields.
+// A tbfSpec is struct tc_ratespec.
 type tbfSpec struct {
 	CellLog, Linklayer uint8
 	Overhead           uint16
@@ -31,7 +31,7 @@ type tbfSpec struct {
 	Rate               uint32
 }
 
-// rate returns the request that puts a token bucket on a device, or removes it.
+// rate returns the request that puts a token bucket on a device or removes it.
 func (p *place) rate(x *plan.Rate) (*request, error) {
 	if x.Rate == 0 {
 		index, err := p.index(x.Dev)
@@ -64,8 +64,7 @@ func (p *place) rate(x *plan.Rate) (*request, error) {
 	return r, nil
 }
 
-// qdisc starts the request that puts a queueing discipline on a device, in the place
-// of the one there.
+// qdisc starts the request that replaces the queueing discipline of a device.
 func (p *place) qdisc(dev, kind string) (*request, error) {
 	index, err := p.index(dev)
 	if err != nil {
