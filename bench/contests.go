@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -109,6 +110,10 @@ type program struct {
 	pattern        string  // its first group is the number
 }
 
+func (p program) Info() probe.Info {
+	return probe.Info{Title: p.client[0], Unit: p.unit, Tools: []facts.ToolInfo{{Program: p.server[0]}, {Program: p.client[0]}}}
+}
+
 func (p program) Commands(w probe.Window) (server, client []string) {
 	fill := strings.NewReplacer("ADDR", w.Server.Addr().String(), "PORT", strconv.Itoa(int(w.Server.Port())),
 		"SECONDS", strconv.Itoa(int(w.Duration.Seconds())))
@@ -169,6 +174,12 @@ func (l longer) Commands(w probe.Window) (server, client []string) {
 type newer struct {
 	probe.Iperf3
 	program string
+}
+
+func (n newer) Info() probe.Info {
+	i := n.Iperf3.Info()
+	i.Tools = []facts.ToolInfo{{Program: n.program}}
+	return i
 }
 
 func (n newer) Commands(w probe.Window) (server, client []string) {

@@ -63,14 +63,14 @@ func TestShipped(t *testing.T) {
 					t.Errorf("%d blocks of %v give no intervals to %d ratios that hold together", form.Blocks, form.Duration, n)
 				}
 			}
-			if d := catalog.Takes(s); d > time.Hour {
+			if d := catalog.Estimate(s); d > time.Hour {
 				t.Errorf("it takes about %v", d)
 			}
 			limit := 5 * time.Minute
 			if s.Name == "tool-agreement" {
 				limit = 8 * time.Minute // its tools count in whole seconds
 			}
-			if d := catalog.Takes(s.Faster()); d > limit {
+			if d := catalog.Estimate(s.Faster()); d > limit {
 				t.Errorf("its fast form takes about %v: fewer blocks, or two studies", d)
 			}
 			if _, err := s.Encode(); err != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
@@ -22,14 +21,14 @@ func TestForeignTools(t *testing.T) {
 	}
 	byTool := map[string][]string{}
 	for _, name := range catalog.Names(catalog.Probes) {
-		if ps := probe.Programs(catalog.Probes[name].New()); len(ps) > 0 {
-			client := ps[len(ps)-1]
+		if ts := catalog.Probes[name].New().Info().Tools; len(ts) > 0 {
+			client := ts[len(ts)-1].Program
 			byTool[client] = append(byTool[client], name)
 		}
 	}
 	for _, tool := range catalog.Names(byTool) {
 		probes := byTool[tool]
-		_, version, err := facts.Tool(t.Context(), tool)
+		_, version, err := toolInfo(tool).Find(t.Context())
 		if !free(tool) && (err != nil || strings.HasPrefix(version, "mpi4py 3.")) {
 			t.Logf("%s is not tried: it is not installed or too old, and CI cannot install it", tool)
 			continue
@@ -71,7 +70,11 @@ func polls(tool string) bool {
 // free reports whether a tool's package is in the main section of Debian. That of mpi4py
 // is, but Debian 12 has too old a version.
 func free(tool string) bool {
-	return tool != "python3" && !slices.ContainsFunc(facts.Tools(), func(i facts.ToolInfo) bool {
-		return i.Program == tool && (strings.Contains(i.Package, "non-free") || strings.Contains(i.Package, "no package has it"))
-	})
+	of := toolInfo(tool).Package
+	return tool != "python3" && !strings.Contains(of, "non-free") && !strings.Contains(of, "no package has it")
+}
+
+func toolInfo(program string) facts.ToolInfo {
+	all := catalog.Tools()
+	return all[slices.IndexFunc(all, func(t facts.ToolInfo) bool { return t.Program == program })]
 }

@@ -64,7 +64,7 @@ func New(results []record.Result, o Options) *Run {
 	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed}
 	r.index(results)
 	r.Networks = order(r.levels(Network), append([]string{o.Baseline}, o.Networks...))
-	r.probes = order(r.levels(Probe), append(slices.Clone(o.Probes), probeOrder...))
+	r.probes = order(r.levels(Probe), o.Probes)
 	r.Pairs = len(slices.DeleteFunc(r.levels(pair), func(of string) bool { return of == "" }))
 
 	p := Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks}

@@ -132,7 +132,7 @@ func TestTables(t *testing.T) {
 		result(1, "host", "udp-stream", 1, "size", "64", "mtu", "1500"), result(1, "n9", "udp-stream", 1, "size", "1400", "mtu", "1500"),
 		result(1, "host", "ping", 1), result(1, "host", "zz-tool", 1), result(1, "host", "tcp-stream", 1, "mtu", "1500"),
 	}
-	p := New(rs, Options{Baseline: "host"})
+	p := New(rs, Options{Baseline: "host", Probes: []string{"tcp-stream", "udp-stream", "ping"}})
 	var got []string
 	for _, tb := range p.Tables {
 		got = append(got, tb.Probe+" "+tb.Levels["size"])

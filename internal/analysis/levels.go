@@ -10,9 +10,6 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// probeOrder is how a reader goes from bytes to packets to time.
-var probeOrder = []string{"tcp-stream", "udp-stream", "udp-rate", "udp-capacity", "tcp-rr", "udp-rr", "udp-open", "tcp-crr", "ping"}
-
 // key names a combination of levels, except for those of some factors. No two
 // combinations share one.
 func key(m map[string]string, but ...string) string {

@@ -19,8 +19,10 @@ const module = "github.com/weir-bench/weir/"
 var layers = [][]string{
 	// Data, and what stands alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
+	// What a machine is and has.
+	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/facts", "internal/hostns"},
+	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
 	// The seam, and what targets share.
 	{"internal/target"},
@@ -44,7 +46,6 @@ var only = map[string][]string{
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/agent", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
-	"gonum.org/v1/plot":                         {"internal/chart"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.

@@ -16,7 +16,6 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/catalog"
-	"github.com/weir-bench/weir/internal/probe"
 )
 
 // root is the module's directory.
@@ -173,19 +172,16 @@ func TestNetworksAreListed(t *testing.T) {
 	need(t, methods(t, "internal/network", "Plan"), listed, "catalog.Networks")
 }
 
-// Every probe that is written is listed, and output of its tool is recorded
-// with the command lines that made it.
+// A probe is one file that describes, runs and reads its tool; one line of the catalog;
+// and recorded output of the tool with the command lines that made it.
 func TestProbesAreListed(t *testing.T) {
 	listed := map[string]bool{}
 	for name, e := range catalog.Probes {
 		p := e.New()
 		listed[typeName(p)] = true
-		if e.About == "" {
-			t.Errorf("probe %s: nobody says what it is", name)
-		}
 		tool, measures := "native", name
-		if programs := probe.Programs(p); len(programs) > 0 {
-			tool = programs[len(programs)-1]
+		if tools := p.Info().Tools; len(tools) > 0 {
+			tool = tools[len(tools)-1].Program
 			if _, of, ok := strings.Cut(name, "-"); ok {
 				measures = of // iperf2-tcp measures TCP with the tool iperf
 			}
@@ -195,7 +191,39 @@ func TestProbesAreListed(t *testing.T) {
 		needFile(t, "probe "+name, of+".cmd")
 		needFile(t, "probe "+name, of+".out", of+".json")
 	}
-	need(t, methods(t, "internal/probe", "Commands", "Parse"), listed, "catalog.Probes")
+	probes := methods(t, "internal/probe", "Commands", "Parse")
+	need(t, probes, listed, "catalog.Probes")
+	for _, p := range probes {
+		if in := places(t, "internal/probe", p, "Info", "Commands"); len(in) != 1 {
+			t.Errorf("probe %s is in %v: a probe is one file", p, in)
+		}
+	}
+}
+
+// places returns the files of a package that declare a type and these methods of it.
+func places(t *testing.T, dir, typ string, methods ...string) []string {
+	t.Helper()
+	re := regexp.MustCompile(`(?m)^type ` + typ + ` struct|^func \((\w+ )?\*?` + typ + `\) (` + strings.Join(methods, "|") + `)\(`)
+	names, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool {
+		b, err := os.ReadFile(name)
+		return err != nil || strings.HasSuffix(name, "_test.go") || !re.Match(b)
+	})
+}
+
+// No package decides by the type of a probe: a probe describes itself.
+func TestNoSwitchOnProbes(t *testing.T) {
+	re := regexp.MustCompile(`case \*probe\.|\.\(\*probe\.|\bp := p\.\(type\)`)
+	files(t, func(name string, b []byte) {
+		if path.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go") {
+			if m := re.Find(b); m != nil {
+				t.Errorf("%s has %q: let probe.Info say it", name, m)
+			}
+		}
+	})
 }
 
 func need(t *testing.T, types []string, listed map[string]bool, list string) {
@@ -250,7 +278,7 @@ var machine = regexp.MustCompile(`os\.DirFS\("/"\)|"/(?:proc|sys)(?:/|")`)
 // acting are the packages whose subject is this machine or process. All others see
 // machines through package target, so that they work with any.
 var acting = []string{"bench", "internal/cgroup", "internal/engine/sock", "internal/hostns", "internal/netns",
-	"internal/nstest", "internal/pause", "internal/rootless", "internal/session", "internal/target/agent", "internal/target/lab", "internal/target/local", "internal/target/vm"}
+	"internal/nstest", "internal/pause", "internal/rootless", "internal/session", "internal/target/agent", "internal/target/lab", "internal/target/local", "internal/target/targettest", "internal/target/vm"}
 
 func TestMachinesAreReachedThroughTargets(t *testing.T) {
 	seen := map[string]bool{}

@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// Available returns the part of s that this version knows the networks, probes and
-// factors of. It may be without any.
+// Available returns the part of s whose networks, probes and factors this version
+// knows. It can be empty.
 func Available(s study.Study) study.Study {
 	s.Networks = slices.DeleteFunc(slices.Clone(s.Networks), func(u study.Use) bool { _, err := FindNetwork(u.Kind); return err != nil })
 	s.Probes = slices.DeleteFunc(slices.Clone(s.Probes), func(u study.Use) bool { _, err := FindProbe(u.Kind); return err != nil })
@@ -22,7 +22,7 @@ func Available(s study.Study) study.Study {
 	return s.Resolve()
 }
 
-// varies reports whether a factor is one of s.
+// varies reports whether a factor applies to s.
 func varies(s study.Study, factor string) bool {
 	return slices.Contains(condition.Names(), factor) ||
 		slices.ContainsFunc(s.Probes, func(u study.Use) bool { return Applies(u.Kind, factor) })

@@ -1,5 +1,5 @@
 // Package catalog lists what weir can do: one line per network and probe.
-// Nothing registers itself.
+// Nothing registers itself. It also checks and prepares studies by these names.
 package catalog
 
 import (
@@ -8,94 +8,96 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
 // A Network is an entry of the list of networks.
 type Network struct {
-	New   func() network.Driver // a fresh driver that holds its defaults
-	Hosts int                   // the most it can connect; 0 is any number
+	New   func() network.Driver // returns a fresh driver with its defaults
+	Hosts int                   // largest number it can connect; 0 is unlimited
 	About string
 	Properties
 }
 
-// Networks are by the name that a study uses.
+// Networks maps the names that studies use.
 var Networks = map[string]Network{
 	"host": {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline",
 		Properties{Underlay, "static", "none", "none"}},
 	"bridge": {func() network.Driver { return &network.Bridge{} }, 1, "pods of one host on a Linux bridge",
 		Properties{Bridged, "static", "none", "none"}},
-	"vxlan": {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, no pods",
+	"vxlan": {func() network.Driver { return &network.VXLAN{VNI: 1, Port: 4789} }, 0, "the kernel's VXLAN device between hosts, without pods",
 		Properties{Overlay, "static", "network identifier", "none"}},
 	"vxlan-overlay": {func() network.Driver { return &network.VXLANOverlay{VNI: 1, Port: 4789} }, 0, "pods on a bridge per host, VXLAN between the bridges",
 		Properties{Overlay, "static", "network identifier", "none"}},
 	"routed": {func() network.Driver { return &network.Routed{} }, 0, "pods behind veth and routes, no encapsulation (host-gw, layer-3 CNIs)",
 		Properties{Routed, "static, a /24 per host", "none", "none"}},
-	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, bridge mode",
-		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
-	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD tells by BGP, as in Calico",
-		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; Calico's policies are not here", "none; Calico leaves it to Kubernetes"}},
-	"calico": {func() network.Driver { return calico(network.CalicoBGPMode) }, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD tells by BGP; you must have its images' files",
-		Properties{Routed, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
-	"calico-ipip": {func() network.Driver { return calico(network.CalicoIPIP) }, 0, "calico, IPv4 in IPv4 between hosts",
-		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
-	"calico-vxlan": {func() network.Driver { return calico(network.CalicoVXLAN) }, 0, "calico, Felix's VXLAN devices between hosts",
-		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy lets all pass", "none; Calico leaves it to Kubernetes"}},
+	"macvlan": {func() network.Driver { return &network.Macvlan{} }, 0, "pods on macvlan devices of the host's NIC, in bridge mode",
+		Properties{Underlay, "static", "pods cannot reach their own host", "none"}},
+	"calico-bgp-datapath": {func() network.Driver { return &network.CalicoBGP{AS: network.DefaultAS} }, 0, "pods behind veth, proxy ARP and routes that BIRD announces over BGP, as in Calico",
+		Properties{Routed, "static, in a /26 block per host, as Calico's", "none; without Calico's policies", "none; Calico leaves it to Kubernetes"}},
+	"calico": {func() network.Driver { return calico(network.CalicoBGPMode) }, 0, "Calico: pods behind veth and Felix's rules, routes that its BIRD announces over BGP; needs the files of its images",
+		Properties{Routed, "calico-ipam, a /26 block per host", "Felix's rules; the policy allows all traffic", "none; Calico leaves it to Kubernetes"}},
+	"calico-ipip": {func() network.Driver { return calico(network.CalicoIPIP) }, 0, "calico with IPv4 in IPv4 between hosts",
+		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy allows all traffic", "none; Calico leaves it to Kubernetes"}},
+	"calico-vxlan": {func() network.Driver { return calico(network.CalicoVXLAN) }, 0, "calico with Felix's VXLAN devices between hosts",
+		Properties{Overlay, "calico-ipam, a /26 block per host", "Felix's rules; the policy allows all traffic", "none; Calico leaves it to Kubernetes"}},
 	"ovs": {func() network.Driver { return &network.OVS{Datapath: auto, Interface: veth} }, 1, "pods of one host on an Open vSwitch bridge",
 		Properties{Bridged, "static", "none", "none"}},
-	"ovs-vlan": {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, access ports of Open vSwitch",
+	"ovs-vlan": {func() network.Driver { return &network.OVSVLAN{Datapath: auto, Interface: veth, Tag: 42} }, 0, "pods on a VLAN of the underlay, at access ports of Open vSwitch",
 		Properties{Underlay, "static", "VLAN", "none"}},
-	"ovs-vxlan": {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between these",
+	"ovs-vxlan": {func() network.Driver { return &network.OVSVXLAN{Datapath: auto, Interface: veth, VNI: 1, Port: 4789} }, 0, "pods on Open vSwitch bridges, VXLAN tunnels between them",
 		Properties{Overlay, "static", "network identifier", "none"}},
-	"weave": {func() network.Driver { return &network.Weave{Mode: network.WeaveFastDP} }, 0, "pods on one Ethernet segment by Weave Net's router, which you must have",
+	"weave": {func() network.Driver { return &network.Weave{Mode: network.WeaveFastDP} }, 0, "pods on one Ethernet segment that Weave Net's router provides; needs its program",
 		Properties{Overlay, "static; Weave's allocator is off", "none; Weave's policies are off", "none; Weave's DNS is off"}},
-	"weave-sleeve": {func() network.Driver { return &network.Weave{Mode: network.WeaveSleeve} }, 0, "weave, frames go through the router and UDP instead of the kernel's datapath",
+	"weave-sleeve": {func() network.Driver { return &network.Weave{Mode: network.WeaveSleeve} }, 0, "weave, with frames through the router and UDP instead of the kernel's data path",
 		Properties{Overlay, "static; Weave's allocator is off", "none; Weave's policies are off", "none; Weave's DNS is off"}},
-	"weave-encrypted": {func() network.Driver { return &network.Weave{Mode: network.WeaveEncrypted} }, 0, "weave, sealed by the kernel's ESP",
+	"weave-encrypted": {func() network.Driver { return &network.Weave{Mode: network.WeaveEncrypted} }, 0, "weave, encrypted by the kernel's ESP",
 		Properties{Overlay, "static; Weave's allocator is off", "none; Weave's policies are off", "none; Weave's DNS is off"}},
-	"ovs-geneve": {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between these, as OVN",
+	"ovs-geneve": {func() network.Driver { return &network.OVSGeneve{Datapath: auto, Interface: veth, VNI: 1, Port: 6081} }, 0, "pods on Open vSwitch bridges, Geneve tunnels between them, as with OVN",
 		Properties{Overlay, "static", "network identifier", "none"}},
-	"docker-bridge": {func() network.Driver { return &network.DockerBridge{Bridge: network.BridgeUser} }, 1, "containers of one host on a bridge of Docker's",
+	"docker-bridge": {func() network.Driver { return &network.DockerBridge{Bridge: network.BridgeUser} }, 1, "containers of one host on a Docker bridge",
 		Properties{Bridged, "Docker's IPAM, fixed by --ip", "bridge, iptables", "Docker's DNS"}},
-	"docker-overlay": {func() network.Driver { return &network.DockerOverlay{Control: network.ControlSwarm} }, 0, "containers on Docker's overlay, an engine for each host, VXLAN between these",
-		Properties{Overlay, "Docker's IPAM, fixed by --ip", "network identifier", "Docker's DNS, by swarm or etcd"}},
-	"cni": {func() network.Driver { return &network.CNI{} }, 0, "pods attached by CNI plugins, as a kubelet would, and routes between the hosts",
+	"docker-overlay": {func() network.Driver { return &network.DockerOverlay{Control: network.ControlSwarm} }, 0, "containers on Docker's overlay: one engine per host, VXLAN between the hosts",
+		Properties{Overlay, "Docker's IPAM, fixed by --ip", "network identifier", "Docker's DNS, through swarm or etcd"}},
+	"cni": {func() network.Driver { return &network.CNI{} }, 0, "pods that CNI plugins attach, as a kubelet has them do, and routes between the hosts",
 		Properties{Routed, "host-local", "none", "none"}},
-	"flannel-vxlan": {func() network.Driver { return &network.FlannelVXLAN{VNI: 1, Port: 8472} }, 0, "Flannel: pods on a bridge per host, flanneld's VXLAN devices between these",
+	"flannel-vxlan": {func() network.Driver { return &network.FlannelVXLAN{VNI: 1, Port: 8472} }, 0, "Flannel: pods on a bridge per host, flanneld's VXLAN devices between the hosts",
 		Properties{Overlay, "flanneld's subnet per host, host-local", "none", "none"}},
-	"flannel-hostgw": {func() network.Driver { return &network.FlannelHostGW{} }, 0, "Flannel: pods on a bridge per host, flanneld's routes between these",
+	"flannel-hostgw": {func() network.Driver { return &network.FlannelHostGW{} }, 0, "Flannel: pods on a bridge per host, flanneld's routes between the hosts",
 		Properties{Routed, "flanneld's subnet per host, host-local", "none", "none"}},
-	"flannel-udp": {func() network.Driver { return &network.FlannelUDP{Port: 8285} }, 0, "Flannel: pods on a bridge per host, datagrams of flanneld's between these",
+	"flannel-udp": {func() network.Driver { return &network.FlannelUDP{Port: 8285} }, 0, "Flannel: pods on a bridge per host, flanneld sends their packets in UDP datagrams",
 		Properties{Overlay, "flanneld's subnet per host, host-local", "none", "none"}},
-	"canal": {func() network.Driver { return &network.Canal{VNI: 1, Port: 8472, Rules: 100} }, 0, "Canal's data path: flanneld's VXLAN devices, a routed veth per pod, rules of a policy",
+	"canal": {func() network.Driver { return &network.Canal{VNI: 1, Port: 8472, Rules: 100} }, 0, "Canal's data path: flanneld's VXLAN devices, a routed veth per pod, policy rules",
 		Properties{Overlay, "flanneld's subnet per host, host-local", "nftables rules", "none"}},
-	"vxlan-hops": {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods of a line of hosts, each host bridges between VXLAN tunnels to its neighbours",
+	"vxlan-hops": {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods on a line of hosts, each of which bridges the VXLAN tunnels to its neighbours",
 		Properties{Overlay, "static", "network identifier", "none"}},
-	"eni-shared": {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy rules, on a second NIC of the host (shared ENI)",
+	"eni-shared": {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy routing, on a second NIC of the host (shared ENI)",
 		Properties{Underlay, "static, from the underlay's subnet", "none", "none"}},
-	"eni-dedicated": {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC of its own in every pod (dedicated ENI, SR-IOV, host-device)",
+	"eni-dedicated": {func() network.Driver { return &network.ENIDedicated{} }, 0, "a NIC for every pod (dedicated ENI, SR-IOV, host-device)",
 		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own", "none"}},
-	"terway": {func() network.Driver { return &network.Terway{} }, 0, "a pod with a shared NIC and one with a NIC of its own on every host, side by side (Terway's two ways)",
-		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own for half of the pods", "none"}},
+	"terway": {func() network.Driver { return &network.Terway{} }, 0, "on every host, one pod with a shared NIC and one with its own (Terway's two modes)",
+		Properties{Underlay, "static, from the underlay's subnet", "a NIC of its own for half the pods", "none"}},
 	"ipip": {func() network.Driver { return &network.IPIP{} }, 0, "pods behind veth and routes, IPv4 in IPv4 between hosts (Calico's IPIP mode)",
 		Properties{Overlay, "static, a /24 per host", "none", "none"}},
 	"wireguard": {func() network.Driver { return &network.WireGuard{Port: 51820} }, 0, "pods behind veth and routes, the kernel's WireGuard between hosts",
-		Properties{Overlay, "static, a /24 per host", "keys of the hosts", "none"}},
+		Properties{Overlay, "static, a /24 per host", "keys per host", "none"}},
 	"geneve-overlay": {func() network.Driver { return &network.GeneveOverlay{VNI: 1, Port: 6081} }, 2, "pods on a bridge per host, Geneve between two hosts",
 		Properties{Overlay, "static", "network identifier", "none"}},
-	"relay": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783} }, 0, "pods of a line of hosts, frames go through a program and UDP (our own; the mechanism of Weave's sleeve)",
+	"relay": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783} }, 0, "pods on a line of hosts, whose frames pass weir's own relay program and UDP (the mechanism of Weave's sleeve)",
 		Properties{Overlay, "static", "none", "none"}},
-	"relay-encrypted": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783, Encrypt: true} }, 0, "relay with frames sealed by NaCl's box",
-		Properties{Overlay, "static", "keys of the hosts", "none"}},
+	"relay-encrypted": {func() network.Driver { return &network.Relay{Hops: 1, Port: 6783, Encrypt: true} }, 0, "relay with frames encrypted by NaCl's box",
+		Properties{Overlay, "static", "keys per host", "none"}},
 	"ipvlan": {func() network.Driver { return &network.IPvlan{Mode: "l2"} }, 0, "pods on ipvlan devices of the host's NIC, switched (mode l2)",
-		Properties{Underlay, "static", "pods do not reach their own host", "none"}},
+		Properties{Underlay, "static", "pods cannot reach their own host", "none"}},
 	"ipvlan-l3": {func() network.Driver { return &network.IPvlan{Mode: "l3"} }, 0, "pods on ipvlan devices of the host's NIC, routed (mode l3)",
 		Properties{Underlay, "static", "none", "none"}},
 	"vm-vlan": {func() network.Driver {
 		return &network.VMVLAN{Switch: auto, Tag: 42, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
-	}, 0, "virtual machines on a VLAN of the underlay, TAP devices on a bridge or Open vSwitch",
+	}, 0, "virtual machines on a VLAN of the underlay, with TAP devices on a bridge or Open vSwitch",
 		Properties{Underlay, "static", "VLAN, and a kernel of its own", "none"}},
 	"vm-vxlan": {func() network.Driver {
 		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
@@ -107,110 +109,61 @@ func calico(mode string) *network.CalicoNode {
 	return &network.CalicoNode{Mode: mode, AS: network.DefaultAS, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
 }
 
-// How virtual switches are used when nothing else is asked for.
+// How networks use virtual switches by default.
 const auto, veth = network.DatapathAuto, network.InterfaceVeth
 
 // vmMemory of each virtual machine, bytes.
 const vmMemory = 256 << 20
 
-// A Probe is an entry of the list of probes.
+// A Probe is an entry of the list of probes. The rest is in the probe's own Info.
 type Probe struct {
-	New   func() probe.Probe // a fresh probe that holds its defaults
-	About string
-	// Measures groups the probes that should find the same, when they are asked for
-	// the same sizes; empty where there is no other.
-	Measures string
-	// Differs says why its number may still be another one. System calls are as
-	// strace(1) counted them, of the versions in internal/probe/testdata.
-	Differs string
+	New func() probe.Probe // returns a fresh probe with its defaults
 }
 
-// What several tools measure.
-const (
-	tcpThroughput = "TCP throughput"
-	udpThroughput = "UDP throughput"
-	tcpResponse   = "TCP response time"
-	udpResponse   = "UDP response time"
-	connectTime   = "TCP connect and response time"
-	echoTime      = "ICMP echo time"
-	mpiTime       = "MPI message time"
-	mpiBandwidth  = "MPI bandwidth"
-)
-
-// Probes are by the name that a study uses.
+// Probes maps the names that studies use.
 var Probes = map[string]Probe{
-	"tcp-stream": {func() probe.Probe { return &probe.TCPStream{} }, "TCP throughput that arrived (native)", tcpThroughput,
-		"counts what the receiver copied within the window, after a warm-up; a thread per end blocks in write and read"},
-	"udp-stream": {func() probe.Probe { return &probe.UDPStream{} }, "UDP throughput at a datagram size, with the ladder of losses (native)", udpThroughput,
-		"one sendto per datagram, no pacing; the receiver takes many per call (recvmmsg) and has a large buffer, so it loses less than others"},
-	"udp-gso":      {func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }, "UDP throughput with UDP_SEGMENT and UDP_GRO: many datagrams per pass through the kernel (native)", "", ""},
-	"udp-rate":     {func() probe.Probe { return &probe.UDPRate{} }, "UDP packets per second, small packets (native)", "", ""},
-	"udp-capacity": {func() probe.Probe { return &probe.UDPCapacity{} }, "UDP packets per second of which no more than a bound is lost: PDR, or NDR, by search (native)", "", ""},
-	"tcp-rr": {func() probe.Probe { return &probe.TCPRR{} }, "TCP request and response time (native)", tcpResponse,
-		"median; blocking calls, so the time holds the wake-up of both ends"},
-	"udp-rr": {func() probe.Probe { return &probe.UDPRR{} }, "UDP request and response time, and what it consists of (native)", udpResponse,
-		"median; blocking calls, so the time holds the wake-up of both ends"},
-	"udp-open": {func() probe.Probe { return &probe.UDPOpen{} }, "UDP response time at a fixed rate of requests, without coordinated omission (native)", "", ""},
-	"tcp-crr": {func() probe.Probe { return &probe.TCPCRR{} }, "time to connect, ask and be answered over TCP (native)", connectTime,
-		"median, from the call of connect to the reply"},
-	"ping": {func() probe.Probe { return &probe.Ping{} }, "ICMP echo time (native)", echoTime,
-		"median, after a warm-up"},
+	"tcp-stream":   {New: func() probe.Probe { return &probe.TCPStream{} }},
+	"udp-stream":   {New: func() probe.Probe { return &probe.UDPStream{} }},
+	"udp-gso":      {New: func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }},
+	"udp-rate":     {New: func() probe.Probe { return &probe.UDPRate{} }},
+	"udp-capacity": {New: func() probe.Probe { return &probe.UDPCapacity{} }},
+	"tcp-rr":       {New: func() probe.Probe { return &probe.TCPRR{} }},
+	"udp-rr":       {New: func() probe.Probe { return &probe.UDPRR{} }},
+	"udp-open":     {New: func() probe.Probe { return &probe.UDPOpen{} }},
+	"tcp-crr":      {New: func() probe.Probe { return &probe.TCPCRR{} }},
+	"ping":         {New: func() probe.Probe { return &probe.Ping{} }},
 
-	"iperf3-tcp": {func() probe.Probe { return &probe.Iperf3{} }, "TCP throughput that arrived, by iperf3", tcpThroughput,
-		"waits in select: before every read, and after every ten writes; the warm-up is left out"},
-	"iperf3-udp": {func() probe.Probe { return &probe.Iperf3{UDP: true} }, "UDP throughput that arrived, by iperf3", udpThroughput,
-		"one write per datagram and a select for every ten; a select and a read for each that is received; a socket buffer of the kernel's default size; the warm-up is left out"},
-	"iperf2-tcp": {func() probe.Probe { return &probe.Iperf2{} }, "TCP throughput that arrived, by iperf 2", tcpThroughput,
-		"a thread per end blocks in write and read; counts from the first byte to the last, with the slow start of the connection"},
-	"iperf2-udp": {func() probe.Probe { return &probe.Iperf2{UDP: true} }, "UDP throughput that arrived, jitter, loss and reordering, by iperf 2", udpThroughput,
-		"one write and one recvmsg per datagram, with a stamp of the kernel for each; a socket buffer of the kernel's default size; no warm-up"},
-	"iperf2-bounceback": {func() probe.Probe { return &probe.Iperf2Bounceback{} }, "TCP response time, by iperf 2.1.8 or later", tcpResponse,
-		"mean, not median: slow responses raise it; TCP_NODELAY and TCP_QUICKACK are set; no warm-up"},
-	"nuttcp-tcp": {func() probe.Probe { return &probe.Nuttcp{} }, "TCP throughput that arrived, by nuttcp", tcpThroughput,
-		"uses the kernel's default congestion control, for it has no option; a process per end blocks in write and read; counts the slow start"},
-	"nuttcp-udp": {func() probe.Probe { return &probe.Nuttcp{UDP: true} }, "UDP throughput that arrived, and loss, by nuttcp", udpThroughput,
-		"one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
-	"sockperf-rr": {func() probe.Probe { return &probe.SockperfRR{} }, "response time over UDP or TCP, by sockperf's ping-pong", udpResponse,
-		"median; prints half of the round trip, which is doubled; leaves out the first 400 ms and the last 50 ms of its run"},
-	"sockperf-load": {func() probe.Probe { return &probe.SockperfLoad{} }, "response time under a rate of requests of which few are answered, by sockperf's under-load", "", ""},
-	"qperf-tcp": {func() probe.Probe { return &probe.Qperf{} }, "TCP throughput that arrived, by qperf", tcpThroughput,
-		"uses the kernel's default congestion control, for it has no option; a process per end blocks in write and read; counts the slow start"},
-	"qperf-udp": {func() probe.Probe { return &probe.Qperf{UDP: true} }, "UDP throughput that arrived, by qperf", udpThroughput,
-		"one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"},
-	"qperf-tcp-rr": {func() probe.Probe { return &probe.QperfRR{} }, "TCP response time, by qperf", tcpResponse,
-		"mean, not median: slow responses raise it; prints half of the round trip, which is doubled; no warm-up"},
-	"qperf-udp-rr": {func() probe.Probe { return &probe.QperfRR{UDP: true} }, "UDP response time, by qperf", udpResponse,
-		"mean, not median: slow responses raise it; prints half of the round trip, which is doubled; no warm-up"},
-	"netperf-tcp": {func() probe.Probe { return &probe.Netperf{} }, "TCP throughput that arrived, by netperf", tcpThroughput,
-		"a process per end blocks in send and recv; counts the slow start"},
-	"netperf-udp": {func() probe.Probe { return &probe.Netperf{UDP: true} }, "UDP throughput that arrived, by netperf", udpThroughput,
-		"one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"},
-	"netperf-tcp-rr": {func() probe.Probe { return &probe.NetperfRR{} }, "TCP response time, by netperf", tcpResponse,
-		"median, in steps of 1 µs; no warm-up"},
-	"netperf-udp-rr": {func() probe.Probe { return &probe.NetperfRR{UDP: true} }, "UDP response time, by netperf", udpResponse,
-		"median, in steps of 1 µs; no warm-up"},
-	"netperf-crr": {func() probe.Probe { return &probe.NetperfRR{Connect: true} }, "time to connect, ask and be answered over TCP, by netperf", connectTime,
-		"median, in steps of 1 µs; no warm-up"},
-	"fping": {func() probe.Probe { return &probe.Fping{} }, "ICMP echo time, by fping", echoTime,
-		"median, in steps of 1 µs; the first request may wait for neighbour discovery; no warm-up"},
+	"iperf3-tcp":        {New: func() probe.Probe { return &probe.Iperf3{} }},
+	"iperf3-udp":        {New: func() probe.Probe { return &probe.Iperf3{UDP: true} }},
+	"iperf2-tcp":        {New: func() probe.Probe { return &probe.Iperf2{} }},
+	"iperf2-udp":        {New: func() probe.Probe { return &probe.Iperf2{UDP: true} }},
+	"iperf2-bounceback": {New: func() probe.Probe { return &probe.Iperf2Bounceback{} }},
+	"nuttcp-tcp":        {New: func() probe.Probe { return &probe.Nuttcp{} }},
+	"nuttcp-udp":        {New: func() probe.Probe { return &probe.Nuttcp{UDP: true} }},
+	"sockperf-rr":       {New: func() probe.Probe { return &probe.SockperfRR{} }},
+	"sockperf-load":     {New: func() probe.Probe { return &probe.SockperfLoad{} }},
+	"qperf-tcp":         {New: func() probe.Probe { return &probe.Qperf{} }},
+	"qperf-udp":         {New: func() probe.Probe { return &probe.Qperf{UDP: true} }},
+	"qperf-tcp-rr":      {New: func() probe.Probe { return &probe.QperfRR{} }},
+	"qperf-udp-rr":      {New: func() probe.Probe { return &probe.QperfRR{UDP: true} }},
+	"netperf-tcp":       {New: func() probe.Probe { return &probe.Netperf{} }},
+	"netperf-udp":       {New: func() probe.Probe { return &probe.Netperf{UDP: true} }},
+	"netperf-tcp-rr":    {New: func() probe.Probe { return &probe.NetperfRR{} }},
+	"netperf-udp-rr":    {New: func() probe.Probe { return &probe.NetperfRR{UDP: true} }},
+	"netperf-crr":       {New: func() probe.Probe { return &probe.NetperfRR{Connect: true} }},
+	"fping":             {New: func() probe.Probe { return &probe.Fping{} }},
 
-	"mpi-latency": {func() probe.Probe { return &probe.MPI{} }, "half a round trip of an MPI message, by NetPIPE over Open MPI", mpiTime,
-		"the best of three trials"},
-	"mpi-bandwidth": {func() probe.Probe { return &probe.MPI{Bandwidth: true} }, "bandwidth of large MPI messages, by NetPIPE over Open MPI", mpiBandwidth,
-		"one message at a time, there and back; the best of three trials"},
-	"mpich-latency":   {func() probe.Probe { return &probe.MPI{MPI: "mpich"} }, "half a round trip of an MPI message, by NetPIPE over MPICH", "", ""},
-	"mpich-bandwidth": {func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} }, "bandwidth of large MPI messages, by NetPIPE over MPICH", "", ""},
-	"mpi4py-latency": {func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} }, "half a round trip of an MPI message, by mpi4py over Open MPI", mpiTime,
-		"mean, not the best: slow messages raise it; each one passes through Python"},
-	"mpi4py-bandwidth": {func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} }, "bandwidth of large MPI messages, by mpi4py over Open MPI", mpiBandwidth,
-		"one message at a time, there and back, through Python; mean"},
-	"osu-latency": {func() probe.Probe { return &probe.MPI{Tool: "osu"} }, "half a round trip of an MPI message, by osu_latency over Open MPI", mpiTime,
-		"mean, not the best: slow messages raise it; a warm-up of its own is left out"},
-	"osu-bandwidth": {func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} }, "bandwidth of MPI messages, 64 under way, by osu_bw over Open MPI", mpiBandwidth,
-		"64 messages under way, one way, so that it finds more than the others; mean"},
-	"netpipe-tcp": {func() probe.Probe { return &probe.NetPIPE{} }, "half a round trip of a message over plain TCP, by NetPIPE", "", ""},
+	"mpi-latency":      {New: func() probe.Probe { return &probe.MPI{} }},
+	"mpi-bandwidth":    {New: func() probe.Probe { return &probe.MPI{Bandwidth: true} }},
+	"mpich-latency":    {New: func() probe.Probe { return &probe.MPI{MPI: "mpich"} }},
+	"mpich-bandwidth":  {New: func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} }},
+	"mpi4py-latency":   {New: func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} }},
+	"mpi4py-bandwidth": {New: func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} }},
+	"osu-latency":      {New: func() probe.Probe { return &probe.MPI{Tool: "osu"} }},
+	"osu-bandwidth":    {New: func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} }},
+	"netpipe-tcp":      {New: func() probe.Probe { return &probe.NetPIPE{} }},
 
-	"sparkyfish": {func() probe.Probe { return &probe.Sparkyfish{} }, "TCP throughput both ways and time of an echo, by sparkyfish; takes 24 s", "", ""},
+	"sparkyfish": {New: func() probe.Probe { return &probe.Sparkyfish{} }},
 }
 
 // FindNetwork returns an entry, or an error that lists the names.
@@ -222,7 +175,7 @@ func FindProbe(name string) (Probe, error) { return find(Probes, "probe", name) 
 func find[T any](in map[string]T, what, name string) (T, error) {
 	e, ok := in[name]
 	if !ok {
-		return e, fmt.Errorf("unknown %s %q; there are %s", what, name, strings.Join(Names(in), ", "))
+		return e, fmt.Errorf("unknown %s %q; use one of %s", what, name, strings.Join(Names(in), ", "))
 	}
 	return e, nil
 }
@@ -230,8 +183,8 @@ func find[T any](in map[string]T, what, name string) (T, error) {
 // Names returns the names of a list, sorted.
 func Names[T any](in map[string]T) []string { return slices.Sorted(maps.Keys(in)) }
 
-// Spec fits a topology to what the driver d of this network can connect: another
-// number of hosts, and at least two ends.
+// Spec fits a topology to what the driver d of this network can connect: fewer hosts
+// when that is the limit, and at least two ends.
 func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	s = network.Shape(d, s)
 	if n.Hosts > 0 && (s.Hosts == 0 || s.Hosts > n.Hosts) {
@@ -243,26 +196,29 @@ func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	return s
 }
 
-// Programs lists the programs that probes run and that networks consist of, and
-// that are not this one, sorted.
-func Programs() []string {
-	found := map[string]bool{}
+// plan is the network on the hosts that it takes by default.
+func (n Network) plan() (p plan.Plan, err error) {
+	d := n.New()
+	t, err := topo.New(n.Spec(d, topo.Spec{}))
+	if err != nil {
+		return p, err
+	}
+	return d.Plan(t)
+}
+
+// Tools lists the programs that probes and networks need besides weir, by name.
+func Tools() []facts.ToolInfo {
+	found := map[string]facts.ToolInfo{}
 	for _, n := range Networks {
-		d := n.New()
-		t, err := topo.New(n.Spec(d, topo.Spec{}))
-		if err != nil {
-			continue // a test builds each of them so
-		}
-		if p, err := d.Plan(t); err == nil {
-			for _, name := range p.Programs() {
-				found[name] = true
-			}
+		p, _ := n.plan() // a test builds each of them
+		for _, name := range p.Programs() {
+			found[name] = facts.Lookup(name)
 		}
 	}
 	for _, p := range Probes {
-		for _, name := range probe.Programs(p.New()) {
-			found[name] = true
+		for _, t := range p.New().Info().Tools {
+			found[t.Program] = t
 		}
 	}
-	return slices.Sorted(maps.Keys(found))
+	return slices.SortedFunc(maps.Values(found), func(a, b facts.ToolInfo) int { return strings.Compare(a.Program, b.Program) })
 }

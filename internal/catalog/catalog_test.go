@@ -39,8 +39,9 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// Every probe has command lines as it is, and says where to look for a server.
+// Every probe has command lines with its defaults, and describes itself.
 func TestProbes(t *testing.T) {
+	titles := map[string]string{}
 	for _, name := range Names(Probes) {
 		p, err := FindProbe(name)
 		if err != nil {
@@ -49,10 +50,25 @@ func TestProbes(t *testing.T) {
 		if _, client := p.New().Commands(probe.Window{Duration: time.Second}); len(client) == 0 {
 			t.Errorf("%s has no client", name)
 		}
+		i := p.New().Info()
+		if i.Title == "" || i.Short == "" || i.About == "" || i.Unit == "" || (i.Differs != "") != (i.Measures != "") || i.Takes > i.AtMost {
+			t.Errorf("%s does not describe itself: %+v", name, i)
+		}
+		if titles[i.Title] != "" {
+			t.Errorf("%s has the title of %s, %q", name, titles[i.Title], i.Title)
+		}
+		titles[i.Title] = name
 		fresh(t, name, p.New(), p.New())
 	}
-	if got := Programs(); !slices.Contains(got, "iperf3") || !slices.Contains(got, "ovs-vswitchd") || slices.Contains(got, "weir") {
-		t.Errorf("programs are %v: want iperf3 and ovs-vswitchd among them and not weir", got)
+	var programs []string
+	for _, tool := range Tools() {
+		programs = append(programs, tool.Program)
+		if tool.Package == "" {
+			t.Errorf("%s: no package: nobody can install it", tool.Program)
+		}
+	}
+	if !slices.Contains(programs, "iperf3") || !slices.Contains(programs, "ovs-vswitchd") || slices.Contains(programs, "weir") {
+		t.Errorf("programs are %v: want iperf3 and ovs-vswitchd among them and not weir", programs)
 	}
 }
 
@@ -181,27 +197,27 @@ func TestAvailable(t *testing.T) {
 // What is wrong with a study is found before anything is built, and its place is told.
 func TestPrepareRefuses(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
-		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; there are bridge, `},
-		{"probe", "networks: [host]\nprobes:\n- pong", `s.yaml:3: unknown probe "pong"; there are`},
+		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; use one of bridge, `},
+		{"probe", "networks: [host]\nprobes:\n- pong", `s.yaml:3: unknown probe "pong"; use one of`},
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
 		{"bound", "networks:\n- {use: vxlan, vni: 16777216}\nprobes: [ping]", "16777216"},
-		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {colour: [red]}", `factor "colour" is neither a condition (clients, ends, link, load, mtu, nic, offload, stress) nor an option`},
+		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {colour: [red]}", `unknown factor "colour": want a condition (clients, ends, link, load, mtu, nic, offload, stress) or an option`},
 		{"factor of another probe", "networks: [host]\nprobes: [ping]\nfactors: {streams: [1, 2]}", `factor "streams"`},
 		{"level", "networks: [host]\nprobes: [ping]\nfactors: {offload: [maybe]}", `condition offload: level "maybe" is unknown`},
 		{"level of a load", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [udp-rate@0%]", `s.yaml:4: condition load: "udp-rate@0%": the share`},
-		{"load that is none", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [iperf3-tcp]", `s.yaml:4: condition load: iperf3-tcp cannot be a load`},
-		{"load without a rate", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [tcp-rr@5%]", `s.yaml:4: condition load: "tcp-rr@5%": it cannot be held to a rate`},
+		{"load that is none", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [iperf3-tcp]", `s.yaml:4: condition load: iperf3-tcp cannot be a background load; use a native probe`},
+		{"load without a rate", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [tcp-rr@5%]", `s.yaml:4: condition load: "tcp-rr@5%": TCP request/response cannot be held to a rate; use one of tcp-stream, udp-gso, udp-rate, udp-stream`},
 		{"stress", "networks: [host]\nprobes: [ping]\nfactors:\n  stress: [lots]", `s.yaml:4: condition stress: "lots" is none of 0`},
 		{"clients", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [0]", `s.yaml:4: condition clients: "0" is no number of clients from 1 to`},
-		{"clients of a tool", "networks: [host]\nprobes: [iperf3-tcp]\nhosts: 9\nfactors:\n  clients: [1]", `s.yaml:5: condition clients: iperf3-tcp cannot have several clients: only the native probes with a server can`},
-		{"clients without hosts", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [1, 9]", `s.yaml:4: condition clients: 9 clients need 10 hosts, one for each and one for the server, and host has 2: set hosts: 10`},
-		{"clients on one host", "networks: [host, bridge]\nprobes: [udp-rr]\nhosts: 10\nfactors:\n  clients: [1, 9]", `s.yaml:5: condition clients: 9 clients need 10 hosts, one for each and one for the server, and bridge has 1`},
-		{"clients under load", "networks: [host]\nprobes: [udp-rr]\nhosts: 3\nfactors:\n  load: [idle, udp-rate]\n  clients: [1, 2]", `s.yaml:6: condition clients: 2 clients beside a load of udp-rate: the other clients are the load of the measured one`},
-		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: no end is labelled pod; the labels are vxlan, host`},
-		{"pairs of other hosts", "networks: [host, bridge]\nprobes: [ping]\npairs: all", "s.yaml:1: pairs: all: the study has 2 hosts and bridge takes 1: all networks must have the same pairs"},
-		{"pairs of a line", "networks: [host, {use: vxlan-hops, hops: 3}]\nprobes: [ping]\nhosts: 4\npairs: all", "s.yaml:1: pairs: all: in vxlan-hops packets pass the hosts between two others, so no two pairs are apart: add one-at-a-time"},
-		{"pairs under load", "networks: [host]\nprobes: [ping]\npairs: all\nfactors: {load: [tcp-rr], mtu: [1500], stress: ['0']}", "pairs: all: load runs something beside a trial, which is for one pair of ends: leave the factor out, or measure one pair\npairs: all: stress runs"},
+		{"clients of a tool", "networks: [host]\nprobes: [iperf3-tcp]\nhosts: 9\nfactors:\n  clients: [1]", `s.yaml:5: condition clients: iperf3-tcp cannot have several clients; use a native probe`},
+		{"clients without hosts", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [1, 9]", `s.yaml:4: condition clients: 9 clients need 10 hosts, one each and one for the server, but host has 2; set hosts: 10`},
+		{"clients on one host", "networks: [host, bridge]\nprobes: [udp-rr]\nhosts: 10\nfactors:\n  clients: [1, 9]", `s.yaml:5: condition clients: 9 clients need 10 hosts, one each and one for the server, but bridge has 1`},
+		{"clients under load", "networks: [host]\nprobes: [udp-rr]\nhosts: 3\nfactors:\n  load: [idle, udp-rate]\n  clients: [1, 2]", `s.yaml:6: condition clients: 2 clients and a background load of udp-rate`},
+		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: none is called pod; there are vxlan, host`},
+		{"pairs of other hosts", "networks: [host, bridge]\nprobes: [ping]\npairs: all", "s.yaml:1: pairs: all: the study has 2 hosts and bridge takes 1, but all networks must have the same pairs"},
+		{"pairs of a line", "networks: [host, {use: vxlan-hops, hops: 3}]\nprobes: [ping]\nhosts: 4\npairs: all", "s.yaml:1: pairs: all: in vxlan-hops packets pass through the hosts between two others, so pairs interfere; add one-at-a-time"},
+		{"pairs under load", "networks: [host]\nprobes: [ping]\npairs: all\nfactors: {load: [tcp-rr], mtu: [1500], stress: ['0']}", "pairs: all: factor load adds a background to one pair of ends; leave it out, or measure one pair\npairs: all: factor stress adds"},
 		{"level of an option", "networks: [host]\nprobes: [udp-rr]\nfactors: {size: [many]}", "size"},
 		{"level for one network", "networks: [host, vxlan-overlay]\nprobes: [ping]\nfactors: {mtu: [600]}", "vxlan-overlay: "},
 	} {

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// docs are what package network says of its types and their fields.
+// docs are the comments of package network on its types and their fields.
 type docs struct {
 	types  map[string]string // by type
 	fields map[string]string // by type and YAML key, "IPvlan.mode"
 }
 
-// typeDocs reads them in the source.
+// typeDocs reads them from the source.
 func typeDocs(t *testing.T) docs {
 	t.Helper()
 	files, err := fs.Glob(os.DirFS("../network"), "*.go")
@@ -62,10 +62,10 @@ func (d docs) add(spec *ast.TypeSpec) {
 	}
 }
 
-// products are types that are called like something that is no network of ours.
+// products are types whose names are also those of products.
 var products = []string{"Bridge", "CNI", "Canal", "Host", "IPIP", "OVS", "Relay", "Terway", "VXLAN", "Weave", "WireGuard"}
 
-// about is the comment of a network's type, with the names that users know.
+// about is the comment on a network's type, with the names that users know.
 func (d docs) about(name string) string {
 	own := reflect.TypeOf(Networks[name].New()).Elem().Name()
 	text := strings.Replace(d.types[own], own+" ", name+" ", 1) // it begins with it
@@ -78,7 +78,7 @@ func (d docs) about(name string) string {
 	return text
 }
 
-// option is what the source says of one, and its default unless that is nothing.
+// option is the comment on an option, and its default if it has one.
 func (d docs) option(n Network, key string) string {
 	v := reflect.ValueOf(n.New()).Elem()
 	says := d.fields[v.Type().Name()+"."+key]

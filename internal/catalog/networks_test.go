@@ -26,7 +26,7 @@ const (
 	startup = "../../docs/startup.csv"
 )
 
-// docs/networks.md says of every network what the code does.
+// docs/networks.md matches the code.
 func TestNetworksPage(t *testing.T) {
 	got := networksPage(t)
 	if *update {
@@ -39,7 +39,7 @@ func TestNetworksPage(t *testing.T) {
 		t.Fatalf("%v (make golden writes it)", err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s is not what the code says: make golden writes it, then read the difference", page)
+		t.Errorf("%s does not match the code; run make golden and review the difference", page)
 	}
 	says := typeDocs(t)
 	for _, name := range Names(Networks) {
@@ -49,7 +49,7 @@ func TestNetworksPage(t *testing.T) {
 		}
 		for _, o := range Options(n.New()) {
 			if says.option(n, o) == "" {
-				t.Errorf("%s: nothing is said of the option %s", name, o)
+				t.Errorf("%s: the option %s has no description", name, o)
 			}
 		}
 		if p, _ := defaultPlan(t, n); (n.Model == Overlay) != (p.Path.Overhead > 0) {
@@ -61,9 +61,9 @@ func TestNetworksPage(t *testing.T) {
 func networksPage(t *testing.T) []byte {
 	b := &bytes.Buffer{}
 	ready, says := startups(t), typeDocs(t)
-	fmt.Fprint(b, "# Networks\n\nWritten by `make golden` from the code; do not edit. MTU and pictures are of two hosts, or of one where the\n"+
-		"network has no more, and an underlay of 1500 bytes. Every network can be looked at: `weir plan -n NAME` prints its\n"+
-		"steps, `weir lab up -n NAME` builds it and keeps it.\n\n"+
+	fmt.Fprint(b, "# Networks\n\nGenerated from the code by `make golden`; do not edit. MTUs and diagrams assume two hosts, or one if the network\n"+
+		"takes no more, and an underlay of 1500 bytes. To look at a network, print its steps with `weir plan -n NAME`, or build\n"+
+		"and keep it with `weir lab up -n NAME`.\n\n"+
 		"| network | model | addresses | isolation | service discovery | encapsulation | MTU | ready after |\n|---|---|---|---|---|---|---|---|\n")
 	for _, name := range Names(Networks) {
 		n := Networks[name]
@@ -71,8 +71,8 @@ func networksPage(t *testing.T) []byte {
 		fmt.Fprintf(b, "| [%s](#%s) | %s | %s | %s | %s | %s | %d | %s |\n", name, name,
 			n.Model, n.Addresses, n.Isolation, n.Discovery, overhead(p.Path), p.Path.MTU, ready(name))
 	}
-	fmt.Fprint(b, "\nReady after: the median of the times from no namespace to the end of the last step, all daemons ready, as\n"+
-		"`make startup` measured it (docs/startup.csv has the machine and the range). "+unmeasured+" was not measured.\n")
+	fmt.Fprint(b, "\nReady after: median time from before the first namespace until the last step is done and all daemons are ready, as\n"+
+		"measured by `make startup` (docs/startup.csv has the machine and the range). "+unmeasured+": not measured.\n")
 	for _, name := range Names(Networks) {
 		n := Networks[name]
 		p, tp := defaultPlan(t, n)
@@ -93,13 +93,13 @@ func networksPage(t *testing.T) []byte {
 		}
 		row("hosts", hosts(n))
 		row("daemons", daemons(p))
-		row("devices that weir makes", devices(p))
+		row("devices that weir creates", devices(p))
 		row("ready after", readyRow(ready(name)))
 		row("root", needsRoot(p))
-		row("versions, in every result", found(p))
+		row("versions in every result", found(p))
 		row("packages", packages(t, p))
 		row("device files", opens(p))
-		row("in the kernel", ofKernel(p))
+		row("kernel features", ofKernel(p))
 		for _, o := range Options(n.New()) {
 			row("option `"+o+"`", []string{says.option(n, o)})
 		}
@@ -111,16 +111,16 @@ func networksPage(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// notIncluded says what networks need that nobody can install.
+// notIncluded describes programs that no package has.
 const notIncluded = `
-## What you must have yourself
+## Programs that you must provide
 
-**calico** is in no distribution. Its networks run what the images calico/node and calico/cni hold, which must be below
-/opt/calico, or where the option dir says, and are skipped without it. calico-bgp-datapath is the data path without Calico's
-programs, and without the rules that Felix adds to it: its cost is no number of Calico's.
+**calico** is in no distribution. Its networks run the programs of the images calico/node and calico/cni, which must be in
+/opt/calico or in the directory of the option dir; weir skips the networks without them. calico-bgp-datapath is the data
+path without Calico's programs and without the rules that Felix adds: its cost is not Calico's.
 
-**weave** is in no distribution, and 2.8.1 is the last release of its makers. Its networks run the weaver that is in PATH, and
-are skipped without one.
+**weave** is in no distribution, and 2.8.1 is its last release. Its networks run the weaver in PATH; weir skips them
+without it.
 `
 
 func defaultPlan(t *testing.T, n Network) (plan.Plan, topo.Topology) {
@@ -143,7 +143,7 @@ func overhead(p plan.Path) string {
 	return "none"
 }
 
-// hosts tells how many a network connects, by trying one.
+// hosts returns how many a network connects, by trying one.
 func hosts(n Network) []string {
 	if n.Hosts > 0 {
 		return []string{fmt.Sprint(n.Hosts)}
@@ -154,7 +154,7 @@ func hosts(n Network) []string {
 	return []string{"1 or more"}
 }
 
-// tries tells what becomes of a topology.
+// tries returns whether a network accepts a topology.
 func tries(n Network, s topo.Spec, noOffload bool) []string {
 	tp, err := topo.New(n.Spec(n.New(), s))
 	if err == nil {
@@ -163,7 +163,7 @@ func tries(n Network, s topo.Spec, noOffload bool) []string {
 	}
 	if err != nil {
 		_, why, _ := strings.Cut(err.Error(), ": ") // without the name of the network
-		return []string{"refused: " + why}
+		return []string{"not supported: " + why}
 	}
 	return []string{"yes"}
 }
@@ -192,8 +192,7 @@ func found(p plan.Plan) []string {
 	return names
 }
 
-// packages are those of p's programs, and what is built from the source that a
-// module names.
+// packages are those of p's programs, and the source of programs that make builds.
 func packages(t *testing.T, p plan.Plan) []string {
 	t.Helper()
 	mod, err := os.ReadFile("../../tools/flanneld/go.mod")
@@ -218,7 +217,7 @@ func packages(t *testing.T, p plan.Plan) []string {
 	return slices.Compact(names)
 }
 
-// devices are the kinds of network devices of p's own steps. Daemons make others.
+// devices are the kinds of network devices in p's own steps. Daemons create others.
 func devices(p plan.Plan) []string {
 	var kinds []string
 	for _, s := range p.Steps {
@@ -233,7 +232,7 @@ func devices(p plan.Plan) []string {
 func needsRoot(p plan.Plan) []string {
 	for _, s := range p.Steps {
 		if s.Service != nil && s.Service.Root {
-			return []string{"needed: " + s.Service.Name + " does not start without; otherwise the network is skipped"}
+			return []string{"needed to start " + s.Service.Name + "; without it weir skips the network"}
 		}
 	}
 	return []string{"not needed"}
@@ -246,7 +245,7 @@ func readyRow(after string) []string {
 	return []string{after}
 }
 
-// ofKernel is what p's daemons need of the kernel beside what the plan itself makes.
+// ofKernel is what p's daemons need of the kernel besides what the plan creates.
 func ofKernel(p plan.Plan) []string {
 	return ofServices(p, func(s *plan.Service) []string { return s.Kernel })
 }
@@ -268,8 +267,8 @@ func ofServices(p plan.Plan, what func(*plan.Service) []string) []string {
 
 const unmeasured = "–"
 
-// startups returns how long each network took to be ready, as text. The file is
-// made by a run; there may be none yet.
+// startups returns how long each network took to be ready, as text. A measurement
+// writes the file, which need not exist yet.
 func startups(t *testing.T) func(network string) string {
 	t.Helper()
 	median := map[string]string{}

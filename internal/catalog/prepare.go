@@ -18,15 +18,15 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// Prepared is a study whose names have become drivers and probes.
+// Prepared is a study with its drivers and probes.
 type Prepared struct {
 	Networks map[string]experiment.Network // by the study's name for it
 	study    study.Study
 }
 
-// Prepare looks up and checks everything that a study names: networks, probes,
-// their options, and every level of every factor. What it lets through can only
-// fail on the machine, whose kernel is k.
+// Prepare looks up and checks everything that a study names: networks, probes, their
+// options, and every level of every factor. A study that it accepts can fail only on
+// the machine, whose kernel is k.
 func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 	p := &Prepared{Networks: map[string]experiment.Network{}, study: s}
 	spec, err := spec(s.Topology, k)
@@ -47,7 +47,7 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 			errs = append(errs, err)
 		}
 		if !slices.ContainsFunc(s.Probes, func(u study.Use) bool { return Applies(u.Kind, f) }) {
-			errs = append(errs, fmt.Errorf("factor %q is neither a condition (%s) nor an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
+			errs = append(errs, fmt.Errorf("unknown factor %q: want a condition (%s) or an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
 		}
 	}
 	if s.AllPairs {
@@ -87,15 +87,15 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 	return n, err
 }
 
-// checkLevels checks the levels of a factor that is a condition by themselves; what
-// they mean for each network and probe is for checkCells.
+// checkLevels checks the levels of a condition by themselves; checkCells checks what
+// they mean for each network and probe.
 func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
 	if !slices.Contains(condition.Names(), factor) {
 		return nil
 	}
 	base, err := topo.New(s)
 	if err != nil {
-		return nil // that is told of the networks
+		return nil // prepareNetwork reports it
 	}
 	for _, level := range p.study.Factors[factor] {
 		_, err := condition.Apply(factor, level, base)
@@ -115,13 +115,13 @@ func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
 	return nil
 }
 
-// checkEnds finds out whether any network has the ends of a level: the trials of
+// checkEnds reports a level whose ends no network has. If some have them, the trials of
 // the others are skipped.
 func (p *Prepared) checkEnds(level string) (err error) {
 	for _, u := range p.study.Networks {
 		n, ok := p.Networks[u.Name]
 		if !ok {
-			return nil // why is told of the network
+			return nil // its own error says why
 		}
 		pl, bad := network.Build(n.Driver, n.Topology)
 		if bad == nil {
@@ -135,7 +135,7 @@ func (p *Prepared) checkEnds(level string) (err error) {
 	return err
 }
 
-// checkLoad finds out whether the probe of a level can be a load.
+// checkLoad reports a level whose probe cannot be a background load.
 func (p *Prepared) checkLoad(level string) error {
 	l, err := condition.ParseLoad(level)
 	if err != nil || l.Probe == "" {
@@ -144,7 +144,7 @@ func (p *Prepared) checkLoad(level string) error {
 	pr, err := p.Load(l.Probe)
 	if err == nil && l.Share > 0 {
 		if _, err = probe.Pace(pr, maxShareRate); err != nil {
-			err = fmt.Errorf("%q: %w", level, err)
+			err = fmt.Errorf("%q: %w; use one of %s", level, err, strings.Join(pacers(), ", "))
 		}
 	}
 	if err != nil {
@@ -153,11 +153,16 @@ func (p *Prepared) checkLoad(level string) error {
 	return nil
 }
 
-// maxShareRate is a rate that every probe which can be paced takes.
+// maxShareRate is a rate that every Pacer accepts.
 const maxShareRate = 1e9
 
-// Load makes the probe that a load calls name: that of the study with its options,
-// or that of the catalog.
+// pacers names the probes that can be a load at a share of what a path carries.
+func pacers() []string {
+	return slices.DeleteFunc(Names(Probes), func(n string) bool { _, err := probe.Pace(Probes[n].New(), maxShareRate); return err != nil })
+}
+
+// Load makes the probe that a background load names: the study's, with its options, or
+// the catalog's.
 func (p *Prepared) Load(name string) (pr probe.Probe, err error) {
 	if _, ok := p.study.Probe(name); ok {
 		pr, err = p.Probe(name, nil)
@@ -167,13 +172,13 @@ func (p *Prepared) Load(name string) (pr probe.Probe, err error) {
 			pr = e.New()
 		}
 	}
-	if err == nil && probe.DeliveryUnit(pr) == "" {
-		err = fmt.Errorf("%s cannot be a load: only the native probes with a server can, for it counts what is delivered while they run", name)
+	if err == nil && pr.Info().DeliveryUnit == "" {
+		err = fmt.Errorf("%s cannot be a background load; use a native probe with a server, which counts what it delivers as it runs", name)
 	}
 	return pr, err
 }
 
-// checkCells makes every probe and every change of condition once.
+// checkCells tries every probe and every change of conditions.
 func (p *Prepared) checkCells() error {
 	for _, c := range p.study.Cells(Applies) {
 		pr, err := p.Probe(c.Probe, c.Levels)
@@ -183,7 +188,7 @@ func (p *Prepared) checkCells() error {
 		n := p.Networks[c.Network]
 		change, err := condition.Change(n.Driver, n.Topology, condition.Of(c.Levels))
 		if errors.Is(err, plan.ErrRebuild) {
-			continue // which skips these trials, and no others
+			continue // the run skips these trials only
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Network, err)
@@ -198,8 +203,8 @@ func (p *Prepared) checkCells() error {
 	return nil
 }
 
-// checkClients finds out whether the probe of a cell can have as many clients at once
-// as the cell asks for, and its network the hosts for them.
+// checkClients reports a cell whose probe cannot have its number of clients at once, or
+// whose network lacks the hosts for them.
 func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error {
 	n, err := condition.Clients(c.Levels)
 	if err != nil || n == 0 {
@@ -209,20 +214,20 @@ func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error 
 	switch {
 	case err != nil:
 		return err
-	case probe.DeliveryUnit(pr) == "":
-		return fmt.Errorf("condition clients: %s cannot have several clients: only the native probes with a server can, for it counts what each is delivered", c.Probe)
+	case pr.Info().DeliveryUnit == "":
+		return fmt.Errorf("condition clients: %s cannot have several clients; use a native probe with a server, which counts what it delivers to each", c.Probe)
 	case load.Probe != "" && n > 1:
-		return fmt.Errorf("condition clients: %d clients beside a load of %s: the other clients are the load of the measured one; leave one of the two factors out", n, load.Probe)
+		return fmt.Errorf("condition clients: %d clients and a background load of %s: the other clients are the load already; leave out one of the two factors", n, load.Probe)
 	}
 	client, server, err := change.Plan.Between(c.Levels[condition.Ends])
 	if errors.Is(err, plan.ErrNoEnds) {
-		return nil // which skips these trials, and no others
+		return nil // the run skips these trials only
 	}
 	if err == nil {
 		_, err = change.Plan.Clients(n, client, server)
 	}
 	if hosts := len(change.Topology.Hosts); errors.Is(err, plan.ErrNoEnds) && hosts < n+1 {
-		return fmt.Errorf("condition clients: %d clients need %d hosts, one for each and one for the server, and %s has %d: set hosts: %d, or leave out a network that cannot have them", n, n+1, c.Network, hosts, n+1)
+		return fmt.Errorf("condition clients: %d clients need %d hosts, one each and one for the server, but %s has %d; set hosts: %d, or leave out the network if it cannot have them", n, n+1, c.Network, hosts, n+1)
 	}
 	if err != nil {
 		return fmt.Errorf("condition clients: %s: %w", c.Network, err)
@@ -230,8 +235,8 @@ func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error 
 	return nil
 }
 
-// Applies reports whether a factor means anything to a kind of probe: a
-// condition always does, an option where the probe has it.
+// Applies reports whether a factor applies to a kind of probe: a condition always does,
+// an option if the probe has it.
 func Applies(kind, factor string) bool {
 	if slices.Contains(condition.Names(), factor) {
 		return true
@@ -271,7 +276,7 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 	return pr, nil
 }
 
-// at adds where in the study u stands, unless err says where it is wrong.
+// at adds the position of u in the study, unless err has one.
 func at(u study.Use, err error) error {
 	var placed *study.Error
 	if pos := u.Pos(); pos != "" && !errors.As(err, &placed) {

@@ -1,21 +1,21 @@
 package catalog
 
-// Properties are what people compare container networks by, beside their cost.
-// They are of what is built here. A product that can do more says so.
+// Properties are what people compare container networks by, besides their cost. They
+// describe what weir builds, and say so when the product of that name can do more.
 type Properties struct {
 	Model     Model  `json:"model"`
-	Addresses string `json:"addresses"` // how pods get theirs
-	Isolation string `json:"isolation"` // what keeps pods apart
-	Discovery string `json:"discovery"` // how pods find a service by its name
+	Addresses string `json:"addresses"` // how pods get them
+	Isolation string `json:"isolation"` // what separates pods
+	Discovery string `json:"discovery"` // how pods find a service by name
 }
 
-// A Model is how pods are connected with the hosts' underlay.
+// A Model is how pods connect to the underlay of the hosts.
 type Model string
 
 // Models of networks.
 const (
 	Bridged  Model = "bridged"  // one segment inside a host
-	Routed   Model = "routed"   // the hosts are routers between the pods
-	Overlay  Model = "overlay"  // packets of pods in packets of hosts
-	Underlay Model = "underlay" // pods are stations of the underlay
+	Routed   Model = "routed"   // hosts route between pods
+	Overlay  Model = "overlay"  // hosts encapsulate the packets of pods
+	Underlay Model = "underlay" // pods attach to the underlay
 )

@@ -22,9 +22,9 @@ func doctorCommand() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "doctor",
-		Short: "What can run here, what cannot, why, and what would change it",
-		Long: `Look at what a run needs, by trying it where that is possible. The exit status
-is 3 when the default study cannot run here.`,
+		Short: "Check what can run on this machine, and how to enable the rest",
+		Long: `Check what runs need, by trying it where possible. The exit status is 3 when the
+default study cannot run on this machine.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			err := thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
@@ -34,17 +34,17 @@ is 3 when the default study cannot run here.`,
 			return err
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
 	return c
 }
 
-// A diagnosis is one line of the doctor's.
+// A diagnosis is one line of `weir doctor`.
 type diagnosis struct {
 	facts.Check
-	Needed bool `json:"needed"` // without it the default study cannot run
+	Needed bool `json:"needed"` // the default study cannot run without it
 }
 
-// doctor prints every check. forbidden is why there is no lab to try the kernel in.
+// doctor prints every check. forbidden is why weir cannot open a lab to try the kernel.
 func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	var ds []diagnosis
 	here := local.Host()
@@ -56,9 +56,9 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 		return exit(exitEnvironment, err)
 	}
 	ds = append(ds, kernel...)
-	for _, program := range catalog.Programs() {
-		path, version, err := here.Tool(ctx, program)
-		c := facts.Check{Name: program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}
+	for _, tool := range catalog.Tools() {
+		path, version, err := here.Tool(ctx, tool)
+		c := facts.Check{Name: tool.Program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}
 		if err != nil {
 			c.Detail = err.Error()
 		}
@@ -77,13 +77,13 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	}
 	for _, d := range ds {
 		if d.Needed && !d.OK {
-			return exit(exitEnvironment, fmt.Errorf("the default study cannot run here: %s", d.Name))
+			return exit(exitEnvironment, fmt.Errorf("the default study cannot run on this machine: %s", d.Name))
 		}
 	}
 	return nil
 }
 
-// tryKernel makes one of each thing that networks are built of.
+// tryKernel makes one of each kernel object that networks consist of.
 func tryKernel(ctx context.Context, forbidden error) ([]diagnosis, error) {
 	if forbidden != nil {
 		return []diagnosis{{facts.Check{Name: "lab", Detail: forbidden.Error()}, true}}, nil
@@ -94,7 +94,7 @@ func tryKernel(ctx context.Context, forbidden error) ([]diagnosis, error) {
 	}
 	var ds []diagnosis
 	for _, f := range fs {
-		c := facts.Check{Name: "kernel: " + f.Name, OK: f.Err == nil, Detail: "made one"}
+		c := facts.Check{Name: "kernel: " + f.Name, OK: f.Err == nil, Detail: "created one"}
 		if f.Err != nil {
 			c.Detail = f.Err.Error()
 		}

@@ -25,7 +25,7 @@ func guestCommand() *cobra.Command {
 	return c
 }
 
-// guestPod is a daemon on a host, around a guest.
+// guestPod runs a guest, as a daemon on a host.
 func guestPod() *cobra.Command {
 	var nic vm.NIC
 	f := vmFlags{}
@@ -44,8 +44,8 @@ func guestPod() *cobra.Command {
 	}
 	f.registerMachine(c)
 	c.Flags().StringVar(&nic.Tap, "tap", "", "TAP device")
-	c.Flags().StringVar(&nic.MAC, "mac", "", "address of its network device")
-	c.Flags().IntVar(&nic.Queues, "queues", 1, "of its network device")
+	c.Flags().StringVar(&nic.MAC, "mac", "", "MAC address of its network device")
+	c.Flags().IntVar(&nic.Queues, "queues", 1, "queues of its network device")
 	c.Flags().StringVar(&nic.VHost, "vhost", vm.VHostAuto, "auto, on or off")
 	return c
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/weir-bench/weir/internal/terminal"
 )
 
-// hostCommand is what hosts under test consist of, beside a network: programs that
-// weir starts in them, or has started there.
+// hostCommand has the programs that weir itself runs in hosts under test, or has other
+// programs run there.
 func hostCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "host",
-		Short:  "Plumbing for hosts and programs under test",
+		Short:  "Internal: helpers for hosts and programs under test",
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			return usage("weir host is not for people")
+			return usage("internal command; weir starts it itself")
 		},
 	}
 	c.AddCommand(&cobra.Command{
@@ -34,18 +34,18 @@ func hostCommand() *cobra.Command {
 	c.AddCommand(&cobra.Command{
 		Use:                "rsh CPUS NAMESPACE HOST COMMAND...",
 		Short:              "Run a shell command in another namespace of the lab",
-		DisableFlagParsing: true, // what follows belongs to the command
+		DisableFlagParsing: true, // all that follows belongs to the command
 		RunE: func(_ *cobra.Command, as []string) error {
 			if len(as) < 4 {
 				return usage("weir host rsh CPUS NAMESPACE HOST COMMAND...")
 			}
-			// The namespace says where; HOST is the caller's name for it.
+			// The namespace is the place; HOST is the caller's name for it.
 			return exit(exitEnvironment, lab.Rsh(as[0], as[1], as[3:]))
 		},
 	})
 	c.AddCommand(&cobra.Command{
 		Use:                "pty COLSxROWS KEY TEXT... -- COMMAND...",
-		Short:              "Run a program on a terminal, and type KEY when it has drawn TEXT",
+		Short:              "Run a program on a terminal, and type KEY when it draws TEXT",
 		DisableFlagParsing: true,
 		RunE: func(c *cobra.Command, as []string) error {
 			var s terminal.Script
@@ -54,12 +54,12 @@ func hostCommand() *cobra.Command {
 				return usage("weir host pty COLSxROWS KEY TEXT... -- COMMAND...")
 			}
 			if n, err := fmt.Sscanf(as[0], "%dx%d", &s.Cols, &s.Rows); n != 2 || err != nil {
-				return usage("size of a terminal %q: write COLSxROWS, such as 100x40", as[0])
+				return usage("invalid terminal size %q: want COLSxROWS, such as 100x40", as[0])
 			}
 			s.Key, s.Texts = as[1], as[2:dashes]
 			status, err := terminal.Run(c.Context(), s, as[dashes+1:], os.Stdout)
 			if err == nil && status != 0 {
-				return &exitError{status, errors.New("")} // it has said why
+				return &exitError{status, errors.New("")} // the program has reported why
 			}
 			return exit(exitEnvironment, err)
 		},

@@ -15,16 +15,16 @@ func labCommand() *cobra.Command {
 	name := "lab"
 	c := &cobra.Command{
 		Use:   "lab up|exec|down",
-		Short: "Keep a topology up to look around in",
+		Short: "Keep a network up and look around in it",
 		Args:  args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return usage("one of up, exec, down is needed; see %s --help", c.CommandPath())
+			return usage("missing up, exec or down; see %s --help", c.CommandPath())
 		},
 		Example: `  weir lab up -n vxlan-overlay
   weir lab exec h1p1 ip addr
   weir lab down`,
 	}
-	c.PersistentFlags().StringVar(&name, "name", name, "of the topology, when there are several")
+	c.PersistentFlags().StringVar(&name, "name", name, "name of the lab, to have several")
 	c.AddCommand(labUp(&name), labExec(&name), labDown(&name), labHold())
 	return c
 }
@@ -33,7 +33,7 @@ func labUp(name *string) *cobra.Command {
 	var t topologyFlags
 	c := &cobra.Command{
 		Use:   "up -n NETWORK",
-		Short: "Build a topology and keep it until `weir lab down`",
+		Short: "Build a network and keep it until `weir lab down`",
 		Args:  args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if _, _, err := t.build(); err != nil {
@@ -45,7 +45,7 @@ func labUp(name *string) *cobra.Command {
 			}
 			nodes, err := session.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
 			if errors.Is(err, session.ErrUp) {
-				return usage("%s: %w: end it with weir lab down --name %s, or give --name", *name, err, *name)
+				return usage("%s: %w; end it with weir lab down --name %s, or use another --name", *name, err, *name)
 			}
 			if err != nil {
 				return exit(exitEnvironment, err)
@@ -59,7 +59,7 @@ func labUp(name *string) *cobra.Command {
 	return c
 }
 
-// socketOf returns where the topology called name is reached.
+// socketOf returns the socket of the lab called name.
 func socketOf(name string) (string, error) {
 	socket, err := session.Socket(name)
 	if errors.Is(err, session.ErrName) {
@@ -68,8 +68,8 @@ func socketOf(name string) (string, error) {
 	return socket, exit(exitEnvironment, err)
 }
 
-// labHold is the process behind `weir lab up`. It is told the socket: in its
-// namespaces the user has another number.
+// labHold is the process behind `weir lab up`. It gets the socket as a flag, because
+// the user has another number in its namespaces.
 func labHold() *cobra.Command {
 	var t topologyFlags
 	var socket string
@@ -105,7 +105,7 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 func labExec(name *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "exec NODE [--] COMMAND...",
-		Short: "Run a command in a host or pod of the topology",
+		Short: "Run a command in a host or pod of the lab",
 		Args:  args(cobra.MinimumNArgs(2)),
 		RunE: func(c *cobra.Command, as []string) error {
 			socket, err := socketOf(*name)
@@ -134,19 +134,19 @@ func labExec(name *string) *cobra.Command {
 					return &exitError{e.status, errors.New("")}
 				}
 				return exit(exitEnvironment, e.err)
-			case <-c.Context().Done(): // the keeper ends the command when this process is gone
+			case <-c.Context().Done(): // the holder ends the command when this process is gone
 				return context.Cause(c.Context())
 			}
 		},
 	}
-	c.Flags().SetInterspersed(false) // what follows NODE belongs to the command
+	c.Flags().SetInterspersed(false) // all that follows NODE belongs to the command
 	return c
 }
 
 func labDown(name *string) *cobra.Command {
 	return &cobra.Command{
 		Use:   "down",
-		Short: "End the topology and all that runs in it",
+		Short: "Remove the lab and end everything in it",
 		Args:  args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
 			socket, err := socketOf(*name)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -16,30 +17,31 @@ import (
 	"github.com/weir-bench/weir/internal/condition"
 )
 
-// An item is a line of `weir list`.
+// An item is one line of `weir list`.
 type item struct {
 	Name    string   `json:"name"`
 	About   string   `json:"about"`
-	Options []string `json:"options,omitempty"` // of a study: how long it is
+	Options []string `json:"options,omitempty"` // of a study: how long it takes
+	Unit    string   `json:"unit,omitempty"`    // of the first value of a probe
 
 	Properties *catalog.Properties `json:"properties,omitempty"` // of a network
 }
 
-// lists are what `weir list` can list.
+// lists maps the arguments of `weir list`.
 var lists = map[string]func() ([]item, error){
 	"networks": func() ([]item, error) {
 		var is []item
 		for _, n := range catalog.Names(catalog.Networks) {
 			e := catalog.Networks[n]
-			is = append(is, item{n, e.About, catalog.Options(e.New()), &e.Properties})
+			is = append(is, item{Name: n, About: e.About, Options: catalog.Options(e.New()), Properties: &e.Properties})
 		}
 		return is, nil
 	},
 	"probes": func() ([]item, error) {
 		var is []item
 		for _, n := range catalog.Names(catalog.Probes) {
-			e := catalog.Probes[n]
-			is = append(is, item{Name: n, About: e.About, Options: catalog.Options(e.New())})
+			p := catalog.Probes[n].New()
+			is = append(is, item{Name: n, About: p.Info().About, Options: catalog.Options(p), Unit: p.Info().Unit})
 		}
 		return is, nil
 	},
@@ -66,16 +68,16 @@ func listCommand() *cobra.Command {
 	names := catalog.Names(lists)
 	c := &cobra.Command{
 		Use:               "list networks|probes|factors|studies|claims",
-		Short:             "List what weir can build, measure, vary and test",
+		Short:             "List the networks, probes, factors, studies and claims",
 		Args:              args(cobra.ExactArgs(1)),
 		ValidArgsFunction: complete(names),
 		RunE: func(_ *cobra.Command, as []string) error {
 			list := lists[as[0]]
 			if list == nil {
-				return usage("cannot list %q; there are %v", as[0], names)
+				return usage("cannot list %q; use one of %s", as[0], strings.Join(names, ", "))
 			}
 			if properties && as[0] != "networks" {
-				return usage("--properties: only networks have any, not %s", as[0])
+				return usage("--properties lists networks only, not %s", as[0])
 			}
 			items, err := list()
 			if err != nil {
@@ -99,12 +101,12 @@ func listCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&properties, "properties", false, "of networks: how they connect, address, isolate and find pods")
+	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
+	c.Flags().BoolVar(&properties, "properties", false, "compare how networks connect, address and isolate pods, and find services")
 	return c
 }
 
-// printProperties sets networks side by side.
+// printProperties prints a table of networks.
 func printProperties(w io.Writer, networks []item) {
 	fmt.Fprintln(w, "network\tmodel\taddresses\tisolation\tservice discovery")
 	for _, i := range networks {
@@ -121,13 +123,13 @@ func listStudies() ([]item, error) {
 			return nil, err
 		}
 		is = append(is, item{Name: n, About: s.Question, Options: []string{
-			fmt.Sprintf("%d blocks of %v, %s; with --fast %d of %v, %s", s.Blocks, s.Duration, about(catalog.Takes(s)),
-				s.Fast.Blocks, s.Fast.Duration, about(catalog.Takes(s.Faster())))}})
+			fmt.Sprintf("%d blocks of %v, %s; with --fast %d of %v, %s", s.Blocks, s.Duration, about(catalog.Estimate(s)),
+				s.Fast.Blocks, s.Fast.Duration, about(catalog.Estimate(s.Faster())))}})
 	}
 	return is, nil
 }
 
-// about is a duration as people say it.
+// about rounds a duration for readers.
 func about(d time.Duration) string {
 	if d < 90*time.Second {
 		return fmt.Sprintf("about %.0f s", math.Ceil(d.Seconds()/10)*10)

@@ -14,7 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// topologyFlags choose one network and the hosts below it.
+// topologyFlags choose one network and its hosts.
 type topologyFlags struct {
 	network string
 	spec    topo.Spec
@@ -25,17 +25,17 @@ type topologyFlags struct {
 func (t *topologyFlags) register(c *cobra.Command) {
 	f := c.Flags()
 	f.StringVarP(&t.network, "network", "n", "", "network: "+strings.Join(catalog.Names(catalog.Networks), ", "))
-	f.IntVar(&t.spec.Hosts, "hosts", 0, "number of hosts (default 2, or what the network allows)")
+	f.IntVar(&t.spec.Hosts, "hosts", 0, "number of hosts (default 2, or fewer if the network takes fewer)")
 	f.IntVar(&t.spec.Pods, "pods", 0, "pods per host (default 1, or 2 on a single host)")
 	f.IntVar(&t.spec.MTU, "mtu", 1500, "MTU of the underlay, bytes")
 	f.StringVar(&t.link, "link", "", "rate of every host's link, such as 1gbit (default unlimited)")
-	f.StringVar(&t.nic, "nic", "full", "what the hosts' NICs segment: full, tso (nothing in tunnels) or none")
+	f.StringVar(&t.nic, "nic", "full", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
 	f.BoolVar(&t.spec.IPv6, "ipv6", false, "IPv6 underlay")
 	f.BoolVar(&t.spec.PodsIPv6, "pods-ipv6", false, "IPv6 pods")
 	_ = c.RegisterFlagCompletionFunc("network", complete(catalog.Names(catalog.Networks)))
 }
 
-// args are the flags again, for another process.
+// args returns the flags for another process.
 func (t *topologyFlags) args() []string {
 	a := []string{"-n", t.network, "--mtu", strconv.Itoa(t.spec.MTU), "--hosts", strconv.Itoa(t.spec.Hosts), "--pods", strconv.Itoa(t.spec.Pods), "--nic", t.nic}
 	if t.link != "" {
@@ -50,10 +50,10 @@ func (t *topologyFlags) args() []string {
 	return a
 }
 
-// build returns the topology and the whole plan. Its errors are of usage.
+// build returns the topology and the whole plan. Its errors are usage errors.
 func (t *topologyFlags) build() (topo.Topology, plan.Plan, error) {
 	if t.network == "" {
-		return topo.Topology{}, plan.Plan{}, usage("a network is needed: -n %s", strings.Join(catalog.Names(catalog.Networks), "|"))
+		return topo.Topology{}, plan.Plan{}, usage("no network given: add -n %s", strings.Join(catalog.Names(catalog.Networks), "|"))
 	}
 	entry, err := catalog.FindNetwork(t.network)
 	if err != nil {
@@ -82,11 +82,11 @@ func planCommand() *cobra.Command {
 	var asJSON, asDiagram bool
 	c := &cobra.Command{
 		Use:   "plan -n NETWORK",
-		Short: "Print the steps that would build a network; change nothing",
-		Long: `Print how a network is built: as ip(8), bridge(8) and tc(8) commands that can be
-typed as root, with --json as the data that weir applies, one step per line, with
-what it expects of the result, or with --diagram as a picture of the way that
-packets take, for mermaid.js.org.`,
+		Short: "Print the steps that build a network, without running them",
+		Long: `Print how weir builds a network: as ip(8), bridge(8) and tc(8) commands to type as
+root; with --json, as the data that weir applies, one step per line, and what it
+expects of the result; with --diagram, as a Mermaid diagram (mermaid.js.org) of the
+path of a packet.`,
 		Example: `  weir plan -n vxlan-overlay
   weir plan -n vxlan-overlay --hosts 3 --ipv6 --json`,
 		Args: args(cobra.NoArgs),
@@ -109,7 +109,7 @@ packets take, for mermaid.js.org.`,
 		},
 	}
 	t.register(c)
-	c.Flags().BoolVar(&asJSON, "json", false, "print data instead of commands")
-	c.Flags().BoolVar(&asDiagram, "diagram", false, "print the way of packets as a Mermaid flow chart")
+	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable steps instead of commands")
+	c.Flags().BoolVar(&asDiagram, "diagram", false, "print the path of a packet as a Mermaid flow chart")
 	return c
 }

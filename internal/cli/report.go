@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,44 +16,49 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// formats are the ways to write a report.
-var formats = map[string]func(*bytes.Buffer, report.Run) error{
-	"text":    func(b *bytes.Buffer, r report.Run) error { return report.Text(b, r, width()) },
-	"html":    func(b *bytes.Buffer, r report.Run) error { return report.HTML(b, r) },
-	"md":      func(b *bytes.Buffer, r report.Run) error { return report.Markdown(b, r) },
-	"summary": func(b *bytes.Buffer, r report.Run) error { return report.Summary(b, r) },
-	"csv":     func(b *bytes.Buffer, r report.Run) error { return report.CSV(b, r) },
-	"json":    func(b *bytes.Buffer, r report.Run) error { return report.JSON(b, r) },
+// formats are the renderers of a report.
+var formats = map[string]func(io.Writer, *report.Document) error{
+	"text":    func(w io.Writer, d *report.Document) error { return report.Text(w, d, width()) },
+	"html":    report.HTML,
+	"md":      report.Markdown,
+	"summary": report.Summary,
+	"json":    report.JSON,
 }
 
 func reportCommand() *cobra.Command {
 	var format, out string
 	var keep bool
+	names := []string{"text", "html", "md", "summary", "csv", "json"}
 	c := &cobra.Command{
 		Use:   "report DIR",
-		Short: "Make a report again from stored results",
+		Short: "Write the report of stored results again",
 		Example: `  weir report results
   weir report results --format html -o report.html
   weir report results --format csv > results.csv`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, as []string) error {
-			write := formats[format]
-			if write == nil {
-				return usage("unknown format %q; there are csv, html, json, md, summary, text", format)
+			if !slices.Contains(names, format) {
+				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
 			}
 			rep, err := load(as[0], keep)
 			if err != nil {
 				return err
 			}
-			tell(rep.Problems)
+			warn(rep.Problems)
 			var b bytes.Buffer
-			if err := write(&b, rep); err != nil {
+			if format == "csv" { // trials, without any analysis
+				err = report.CSV(&b, rep.Results)
+			} else {
+				err = formats[format](&b, report.New(rep))
+			}
+			if err != nil {
 				return err
 			}
 			if out != "" && out != "-" {
@@ -60,19 +68,19 @@ func reportCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, a line per table), csv or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
-	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
-	_ = c.RegisterFlagCompletionFunc("format", complete([]string{"text", "html", "md", "summary", "csv", "json"}))
+	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed")
+	_ = c.RegisterFlagCompletionFunc("format", complete(names))
 	return c
 }
 
-// load reads a results directory, whole or not. keep counts disturbed trials even
-// when the study does not.
+// load reads a results directory, complete or not. keep counts disturbed trials even
+// if the study does not.
 func load(dir string, keep bool) (report.Run, error) {
 	c, err := store.Read(dir)
 	if err != nil {
-		return report.Run{}, usage("%s holds no results: %w", dir, err)
+		return report.Run{}, usage("cannot read results from %s: %w", dir, err)
 	}
 	rep := report.Run{Name: filepath.Base(dir), Study: c.Study, Results: c.Results, Hosts: c.Hosts, Dir: dir}
 	for _, p := range c.Problems {
@@ -87,10 +95,18 @@ func load(dir string, keep bool) (report.Run, error) {
 	rep.KeepDisturbed = s.KeepDisturbed
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
-	rep.Tools = map[string]report.Tool{}
-	for _, u := range s.Probes {
-		e := catalog.Probes[u.Kind] // a study of another version may have a probe that is gone
-		rep.Tools[u.Name] = report.Tool{Measures: e.Measures, Differs: e.Differs}
+	probes := catalog.Describe(s)
+	if c.Probes != nil { // the run stored its own words
+		var stored []catalog.Described
+		if err := json.Unmarshal(c.Probes, &stored); err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("probes.json: %v: using the words of this version", err))
+		} else {
+			probes = stored
+		}
+	}
+	rep.Words = map[string]probe.Info{}
+	for _, p := range probes {
+		rep.Words[p.Name] = p.Info
 	}
 	rep.Command = []string{"weir", "run", filepath.Join(dir, "study.yaml")}
 	if ranInVM(dir) {
@@ -108,8 +124,8 @@ func load(dir string, keep bool) (report.Run, error) {
 	return rep, nil
 }
 
-// tell prints what of the results could not be read.
-func tell(problems []string) {
+// warn prints which results could not be read.
+func warn(problems []string) {
 	for _, p := range problems {
 		fmt.Fprintln(os.Stderr, "weir:", p)
 	}
@@ -123,11 +139,11 @@ func labels(us []study.Use) []string {
 	return names
 }
 
-// writeReports keeps the report beside the results.
-func writeReports(d *store.Dir, rep report.Run) error {
+// writeReports stores the report with the results.
+func writeReports(d *store.Dir, doc *report.Document) error {
 	for _, f := range []string{"html", "md"} {
 		var b bytes.Buffer
-		if err := formats[f](&b, rep); err != nil {
+		if err := formats[f](&b, doc); err != nil {
 			return err
 		}
 		if err := d.File("report."+f, b.Bytes()); err != nil {
@@ -143,27 +159,29 @@ func compareCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compare BEFORE AFTER",
 		Short: "Compare two results directories; exit 1 on a regression",
-		Long: `Compare what two runs measured, cell by cell: the ratio after/before with an
-interval that holds for all cells together. A cell is a regression when its
-whole interval is worse than the bound; then the exit status is 1.`,
+		Long: `Compare the measurements of two runs cell by cell: the ratio after/before, with
+intervals that hold for all cells together. A cell is a regression when its whole
+interval is worse than the bound; the exit status is then 1.`,
 		Args: args(cobra.ExactArgs(2)),
 		RunE: func(_ *cobra.Command, as []string) error {
-			max, err := unit.ParsePercent(bound)
+			most, err := unit.ParsePercent(bound)
 			if err != nil {
 				return usage("--max-regression: %w", err)
 			}
-			var runs [2]report.Run
+			var runs [2]*analysis.Run
 			for i, dir := range as {
-				if runs[i], err = load(dir, false); err != nil {
+				rep, err := load(dir, false)
+				if err != nil {
 					return err
 				}
-				tell(runs[i].Problems)
+				warn(rep.Problems)
+				runs[i] = rep.Analysis
 			}
-			cmp := report.Compare(runs[0], runs[1], max)
+			cmp := analysis.Compare(runs[0], runs[1], most)
 			if asJSON {
-				err = report.CompareJSON(os.Stdout, cmp)
+				err = printJSON(os.Stdout, cmp)
 			} else {
-				err = report.CompareText(os.Stdout, cmp, width())
+				err = report.Text(os.Stdout, report.Comparison(cmp), width())
 			}
 			if err != nil {
 				return err
@@ -180,7 +198,7 @@ whole interval is worse than the bound; then the exit status is 1.`,
 			return nil
 		},
 	}
-	c.Flags().StringVar(&bound, "max-regression", "0%", "how much worse a cell may surely be")
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().StringVar(&bound, "max-regression", "0%", "largest regression to tolerate")
+	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
 	return c
 }

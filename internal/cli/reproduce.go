@@ -147,7 +147,7 @@ func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool)
 			if err != nil {
 				return err
 			}
-			tell(rep.Problems)
+			warn(rep.Problems)
 			for _, o := range rep.Claims {
 				if index(claims, o.Claim.ID) >= 0 {
 					outcomes = append(outcomes, o)
@@ -242,7 +242,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 		}
 		rep, err := load(one.dir, r.keep)
 		if err == nil {
-			err = writeReports(d, rep)
+			err = writeReports(d, report.New(rep))
 		}
 		if err := errors.Join(err, d.Close()); err != nil {
 			return nil, nil, one.stopped(err)
@@ -307,11 +307,11 @@ func (r *reproduction) print(outcomes []claim.Outcome, results []record.Result) 
 	var err error
 	switch {
 	case r.json:
-		err = report.ClaimsJSON(os.Stdout, outcomes)
+		err = printJSON(os.Stdout, outcomes)
 	case r.md:
-		err = report.ClaimsMarkdown(os.Stdout, outcomes)
+		err = report.Markdown(os.Stdout, report.Claims(outcomes))
 	default:
-		err = report.Claims(os.Stdout, outcomes, width())
+		err = report.Text(os.Stdout, report.Claims(outcomes), width())
 	}
 	if err != nil {
 		return err

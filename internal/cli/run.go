@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -195,6 +194,9 @@ func (r *runner) open() (*store.Dir, error) {
 	if err == nil {
 		err = d.File("study.yaml", resolved)
 	}
+	if err == nil {
+		err = writeJSON(d, "probes.json", catalog.Describe(r.study))
+	}
 	if err != nil {
 		d.Close()
 		return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, or use another -o", err))
@@ -204,27 +206,35 @@ func (r *runner) open() (*store.Dir, error) {
 
 // describe records the facts of this machine at the start of the run.
 func (r *runner) describe(d *store.Dir, file string) error {
-	b, err := json.MarshalIndent(struct {
+	return writeJSON(d, "hosts/"+file, struct {
 		Weir     string `json:"weir"`     // version of this program
 		Rootless bool   `json:"rootless"` // started by an ordinary user
 		facts.Facts
-	}{r.version, rootless.Unprivileged(), facts.Collect(local.Host().FS)}, "", "  ")
+	}{r.version, rootless.Unprivileged(), facts.Collect(local.Host().FS)})
+}
+
+func writeJSON(d *store.Dir, file string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return err
 	}
-	return d.File("hosts/"+file, append(b, '\n'))
+	return d.File(file, append(b, '\n'))
 }
 
-// report prints the tables, writes the report, and says which trials are not ok.
+// report prints the report, stores it, and fails when trials are not ok.
 func (r *runner) report(d *store.Dir) error {
 	rep, err := load(r.dir, false)
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}
-	if err := printTables(os.Stdout, rep, r.json); err != nil {
+	doc, format := report.New(rep), "text"
+	if r.json {
+		format = "json"
+	}
+	if err := formats[format](os.Stdout, doc); err != nil {
 		return err
 	}
-	if err := writeReports(d, rep); err != nil {
+	if err := writeReports(d, doc); err != nil {
 		return r.stopped(err)
 	}
 	if !r.json {
@@ -233,14 +243,7 @@ func (r *runner) report(d *store.Dir) error {
 	return verdict(rep.Results)
 }
 
-func printTables(w io.Writer, rep report.Run, asJSON bool) error {
-	if asJSON {
-		return report.JSON(w, rep)
-	}
-	return report.Text(w, rep, width())
-}
-
-// width of the terminal that stdout is, in columns; 100 when it is none.
+// width returns the width of the terminal on stdout, in columns; 100 without one.
 func width() int {
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
 		return w

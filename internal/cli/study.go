@@ -22,8 +22,7 @@ import (
 // defaultStudy is what `weir run` runs.
 const defaultStudy = "quick"
 
-// studyFlags change a study, or make one without a file. Their names are the
-// keys of the YAML.
+// studyFlags change a study, or make one without a file. Their names are its YAML keys.
 type studyFlags struct {
 	networks, probes []string
 	factors          []string
@@ -46,26 +45,26 @@ type studyFlags struct {
 
 func (f *studyFlags) register(c *cobra.Command) {
 	fl := pflag.NewFlagSet("study", pflag.ContinueOnError)
-	fl.StringArrayVarP(&f.networks, "networks", "n", nil, "networks, the baseline first (weir list networks)")
+	fl.StringArrayVarP(&f.networks, "networks", "n", nil, "networks, baseline first (weir list networks)")
 	fl.StringArrayVarP(&f.probes, "probes", "p", nil, "probes (weir list probes)")
-	fl.StringArrayVarP(&f.factors, "factor", "f", nil, "vary something: KEY=LEVEL,LEVEL… (weir list factors); repeatable")
-	fl.StringVar(&f.baseline, "baseline", "", "network that the others are compared with (default: the first)")
-	fl.IntVar(&f.blocks, "blocks", 0, "passes through all cells; with --precision, of the pilot")
-	fl.StringVar(&f.precision, "precision", "", "half width that every ratio's interval should get, such as 2%")
-	fl.DurationVar(&f.maxTime, "max-time", 0, "cap for --precision")
-	fl.BoolVar(&f.fast, "fast", false, "the study's fast form: few blocks, short windows, wide intervals")
-	fl.BoolVar(&f.keepDisturbed, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
-	fl.BoolVar(&f.swap, "swap", false, "client and server change places in half of the blocks")
-	fl.StringVar(&f.pairs, "pairs", "one", "one: the ends that a network names; all: every two hosts, in rounds of pairs that are measured at once and have no host in common (with --hosts)")
-	fl.BoolVar(&f.oneAtATime, "one-at-a-time", false, "with --pairs all: the pairs of a round are measured one after the other, each with the whole machine")
-	fl.DurationVar(&f.warmup, "warmup", 0, "traffic before each measurement, not counted")
-	fl.DurationVar(&f.duration, "duration", 0, "of each measurement")
-	fl.Uint64Var(&f.seed, "seed", 0, "of the random order (default: random, recorded)")
-	fl.IntVar(&f.hosts, "hosts", 0, "hosts of every network")
+	fl.StringArrayVarP(&f.factors, "factor", "f", nil, "factor to vary: KEY=LEVEL,LEVEL… (weir list factors); repeatable")
+	fl.StringVar(&f.baseline, "baseline", "", "network to compare the others with (default: the first)")
+	fl.IntVar(&f.blocks, "blocks", 0, "passes through all cells; with --precision, in the pilot")
+	fl.StringVar(&f.precision, "precision", "", "target half width of every ratio's interval, such as 2%")
+	fl.DurationVar(&f.maxTime, "max-time", 0, "time limit for --precision")
+	fl.BoolVar(&f.fast, "fast", false, "run the study's fast form: few blocks, short windows, wide intervals")
+	fl.BoolVar(&f.keepDisturbed, "keep-disturbed", false, "include trials that programs outside the run disturbed")
+	fl.BoolVar(&f.swap, "swap", false, "swap client and server in half of the blocks")
+	fl.StringVar(&f.pairs, "pairs", "one", "one: the ends that the network names; all: every pair of hosts, in rounds of disjoint pairs measured at once (with --hosts)")
+	fl.BoolVar(&f.oneAtATime, "one-at-a-time", false, "with --pairs all: measure the pairs of a round one after another, each with the whole machine")
+	fl.DurationVar(&f.warmup, "warmup", 0, "uncounted traffic before each measurement")
+	fl.DurationVar(&f.duration, "duration", 0, "length of each measurement")
+	fl.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default: random, and recorded)")
+	fl.IntVar(&f.hosts, "hosts", 0, "number of hosts in every network")
 	fl.IntVar(&f.pods, "pods", 0, "pods per host")
 	fl.IntVar(&f.mtu, "mtu", 0, "MTU of the underlay, bytes")
 	fl.StringVar(&f.link, "link", "", "rate of every host's link, such as 1gbit")
-	fl.StringVar(&f.nic, "nic", "", "what the hosts' NICs segment: full, tso (nothing in tunnels) or none")
+	fl.StringVar(&f.nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
 	fl.BoolVar(&f.ipv6, "ipv6", false, "IPv6 underlay")
 	fl.BoolVar(&f.podsIPv6, "pods-ipv6", false, "IPv6 pods")
 	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
@@ -74,12 +73,12 @@ func (f *studyFlags) register(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("probes", complete(catalog.Names(catalog.Probes)))
 }
 
-// changed reports whether any flag of the study was given.
+// changed reports whether any study flag is set.
 func (f *studyFlags) changed(c *cobra.Command) bool {
 	return slices.ContainsFunc(f.names, func(n string) bool { return c.Flags().Changed(n) })
 }
 
-// study returns the study that arguments and flags describe.
+// study returns the study from arguments and flags.
 func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	s, err := f.base(as)
 	if err != nil {
@@ -91,7 +90,7 @@ func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	return s, exit(exitUsage, s.Validate())
 }
 
-// base is the study of the arguments, before flags change it.
+// base returns the study of the arguments, without the flags.
 func (f *studyFlags) base(as []string) (study.Study, error) {
 	switch {
 	case len(as) == 0 && len(f.networks) == 0 && len(f.probes) == 0:
@@ -105,7 +104,7 @@ func (f *studyFlags) base(as []string) (study.Study, error) {
 	}
 	b, err := os.ReadFile(as[0])
 	if err != nil {
-		return study.Study{}, fmt.Errorf("study %s: %w; shipped ones are %s", as[0], err, strings.Join(studyNames(), ", "))
+		return study.Study{}, fmt.Errorf("study %s: %w; shipped studies: %s", as[0], err, strings.Join(studyNames(), ", "))
 	}
 	return study.Load(b, as[0])
 }
@@ -130,7 +129,7 @@ func studyNames() []string {
 	return files
 }
 
-// change overwrites what flags were given for.
+// change applies the flags that are set.
 func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 	given := c.Flags().Changed
 	if f.fast {
@@ -150,7 +149,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 	for _, kv := range f.factors {
 		k, levels, ok := strings.Cut(kv, "=")
 		if !ok || k == "" || levels == "" {
-			return fmt.Errorf("--factor %q is not KEY=LEVEL,LEVEL…", kv)
+			return fmt.Errorf("invalid --factor %q: want KEY=LEVEL,LEVEL…", kv)
 		}
 		s.Vary(k, strings.Split(levels, ","))
 	}
@@ -194,7 +193,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 	return nil
 }
 
-// uses reads names, or mappings as in a study: {use: vxlan-overlay, vni: 7}.
+// uses parses names, or mappings as in a study: {use: vxlan-overlay, vni: 7}.
 func uses(list []string) (us []study.Use, err error) {
 	for _, l := range list {
 		for _, one := range splitList(l) {

@@ -49,7 +49,7 @@ func ask(t *testing.T, p probe.Probe, addr string) {
 		t.Errorf("%q: %v", client, err)
 		return
 	}
-	if len(m.Values) < 3 || m.Values[0].Value <= 0 || m.Found["tool"] != "weir engine" {
+	if len(m.Values) < 3 || m.Values[0].Value <= 0 || m.Observed["tool"] != "weir engine" {
 		t.Errorf("%q: %+v", client, m)
 	}
 }

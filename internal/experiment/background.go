@@ -114,10 +114,11 @@ func stop(background []*trial.Background) {
 // capacityFile holds what the paths carry, so that a resumed run uses the same rates.
 const capacityFile = "capacity.json"
 
-// capacityTrials is how many trials a capacity is the median of, or of most of which
-// where some fail: windows flat out, or searches, which take many windows each.
-func capacityTrials(by probe.Probe) int {
-	if _, search := by.(*probe.UDPCapacity); search {
+// CapacityTrials is how many trials by a probe a capacity is the median of, or of most
+// of them if some fail: windows flat out, or searches, each of which takes as long as
+// many windows.
+func CapacityTrials(by probe.Probe) int {
+	if by.Info().Takes > 0 {
 		return 3
 	}
 	return 5
@@ -208,12 +209,12 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 	if err != nil {
 		return c, err
 	}
-	c.Unit = probe.DeliveryUnit(p)
+	c.Unit = p.Info().DeliveryUnit
 	if p, c.Kind, err = probe.Capacity(p); err != nil {
 		return c, err
 	}
 	alone := study.Cell{Network: cell.Network, Probe: load, Levels: levels}
-	trials, why := capacityTrials(p), "no value in "+c.Unit
+	trials, why := CapacityTrials(p), "no value in "+c.Unit
 	for n := range trials {
 		id := alone.ID(fmt.Sprintf("capacity%d", n+1))
 		res, err := r.under(ctx, alone, false, func(u changed) (record.Result, error) {

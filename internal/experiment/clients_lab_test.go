@@ -44,7 +44,7 @@ func TestClientsInTheLab(t *testing.T) {
 		all, _ := r.Get("clients.delivered")
 		least, _ := r.Get("clients.least")
 		most, _ := r.Get("clients.most")
-		if all.Value <= 0 || all.Unit != probe.DeliveryUnit(probes[r.Config["probe"]]) || one != (least.Value == 1) ||
+		if all.Value <= 0 || all.Unit != probes[r.Config["probe"]].Info().DeliveryUnit || one != (least.Value == 1) ||
 			least.Value < 0 || least.Value > most.Value || most.Value > 1 {
 			t.Errorf("%s: %+v, of it %g to %g", r.Trial, all, least.Value, most.Value)
 		}

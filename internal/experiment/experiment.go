@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/store"
@@ -136,21 +137,21 @@ func (r *run) findPrograms(ctx context.Context, network string, site *target.Sit
 			return err
 		}
 		if c.Network == network {
-			_ = r.find(ctx, site, probe.Programs(p)) // skips trials, see lacks
+			_ = r.find(ctx, site, p.Info().Tools) // skips trials, see lacks
 		}
 	}
 	return nil
 }
 
-// find returns an error when one of the programs cannot be run on a host of site, and
-// warns once about each.
-func (r *run) find(ctx context.Context, site *target.Site, programs []string) error {
+// find returns an error when one of the tools cannot be run on a host of site, and warns
+// once about each.
+func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInfo) error {
 	var errs []error
 	for _, h := range site.Hosts() {
-		for _, name := range programs {
-			at := toolAt{h.ID, name}
+		for _, tool := range tools {
+			at := toolAt{h.ID, tool.Program}
 			if _, known := r.found[at]; !known {
-				path, version, err := h.Tool(ctx, name)
+				path, version, err := h.Tool(ctx, tool)
 				if path != "" {
 					err = nil // it is there; whoever uses it judges that its version is not known
 				}
@@ -226,7 +227,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.find(ctx, p.site, probe.Programs(pr)); err != nil {
+	if err := r.find(ctx, p.site, pr.Info().Tools); err != nil {
 		return alike(len(ts), skipped(now, err)), nil
 	}
 	if err := p.alive(ctx); err != nil {
@@ -276,18 +277,18 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 // tools adds the versions of the tools that measured a trial. All hosts of a site are
 // expected to have the same; those of the first one are stored.
 func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
-	ps := probe.Programs(pr)
-	if res.Status != record.OK || len(ps) == 0 {
+	ts := pr.Info().Tools
+	if res.Status != record.OK || len(ts) == 0 {
 		return
 	}
 	version := func(program string) string { return r.found[toolAt{site.Hosts()[0].ID, program}].version }
-	client := ps[len(ps)-1]
+	client := ts[len(ts)-1].Program
 	if res.Observed["tool"] == "" { // its output does not contain its version
 		res.Observed["tool"] = strings.TrimSpace(client + " " + version(client))
 	}
-	for _, other := range ps[:len(ps)-1] { // what starts the client, or is its server
-		if v := version(other); v != "" && other != client {
-			res.Observed["version."+other] = v
+	for _, other := range ts[:len(ts)-1] { // the client's launcher, or its server
+		if v := version(other.Program); v != "" {
+			res.Observed["version."+other.Program] = v
 		}
 	}
 }

@@ -123,7 +123,7 @@ func (n fakeNode) CPUs() []int  { return []int{0} }
 func (n fakeNode) FS() fs.FS    { return fstest.MapFS{} }
 
 func (n fakeNode) Host() *target.Host {
-	return &target.Host{ID: "machine", Sample: n.Sample, Tool: facts.Tool}
+	return &target.Host{ID: "machine", Sample: n.Sample, Tool: func(ctx context.Context, t facts.ToolInfo) (string, string, error) { return t.Find(ctx) }}
 }
 
 func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
@@ -214,6 +214,14 @@ func (node fakeNode) obey(ctx context.Context, out io.Writer, order string) (flo
 
 // A tool is a probe whose client prints its rate, bit/s.
 type tool struct{ argv0 string }
+
+// Info has the tool, unless it is weir itself.
+func (t tool) Info() (i probe.Info) {
+	if t.argv0 != "weir" {
+		i.Tools = []facts.ToolInfo{{Program: t.argv0, Package: t.argv0}}
+	}
+	return i
+}
 
 func (t tool) Commands(probe.Window) (server, client []string) {
 	return []string{t.argv0, "engine", "serve"}, []string{t.argv0, "engine", "measure"}

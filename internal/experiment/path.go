@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
@@ -75,7 +76,11 @@ func (r *run) open(ctx context.Context, name string) error {
 
 // build returns why the site cannot have the network.
 func (r *run) build(ctx context.Context, p *path) error {
-	if err := r.find(ctx, p.site, p.plan.Programs()); err != nil {
+	var tools []facts.ToolInfo
+	for _, program := range p.plan.Programs() {
+		tools = append(tools, facts.Lookup(program))
+	}
+	if err := r.find(ctx, p.site, tools); err != nil {
 		return err
 	}
 	if err := p.site.Apply(ctx, p.plan.Steps); err != nil {

@@ -1,106 +1,82 @@
 package facts
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 )
 
-// A ToolInfo is how a measuring tool is found and asked for its version.
+// A ToolInfo is how to find a program and ask for its version. It is plain data.
 type ToolInfo struct {
 	Program     string
-	Package     string         // of Debian and Ubuntu, the make target that builds it ("make flanneld"), or whose it is ("of …")
-	VersionArgs []string       // nil when it does not tell
-	version     *regexp.Regexp // its first group, in what VersionArgs prints
+	Package     string   // in Debian and Ubuntu, the make target that builds it ("make flanneld"), or its origin ("of …")
+	VersionArgs []string // nil when it has no version to ask for
+	Version     string   // regular expression; its first group, in what VersionArgs prints, is the version
 }
 
-// Tools lists the programs that weir drives, by name.
+// Tools lists the programs that networks and the lab use, by name. Probes name
+// their own (probe.Info).
 func Tools() []ToolInfo {
-	re := regexp.MustCompile
-	const (
-		netperf    = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
-		osu        = "of OSU's micro-benchmarks (no package has it: build them, mvapich.cse.ohio-state.edu/benchmarks)"
-		calico     = "of Calico (no package has it: put the files of the images calico/node and calico/cni into /opt/calico)"
-		sparkyfish = "of sparkyfish (no package has it: build it, github.com/chrissnell/sparkyfish)"
-	)
-	tools := []ToolInfo{
-		{"/opt/calico/opt/cni/bin/calico", calico, []string{"-v"}, re(`v(\S+)`)},
-		{"/opt/calico/usr/bin/bird", calico, []string{"--version"}, re(`BIRD version (\S+)`)},
-		{"/opt/calico/usr/bin/calico-node", calico, []string{"-v"}, re(`Version: +v(\S+)`)},
-		{"bird", "bird2", []string{"--version"}, re(`BIRD version (\S+)`)},
-		{"curl", "curl", []string{"--version"}, re(`curl (\S+)`)},
-		{"docker", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
-		{"dockerd", "docker.io", []string{"--version"}, re(`Docker version ([^\s,]+)`)},
-		{"etcd", "etcd-server", []string{"--version"}, re(`etcd Version: (\S+)`)},
-		{"etcdctl", "etcd-client", []string{"version"}, re(`etcdctl version: (\S+)`)},
-		{"ethtool", "ethtool", []string{"--version"}, re(`ethtool version (\S+)`)},
-		{"fping", "fping", []string{"-v"}, re(`Version (\S+)`)},
-		{"flanneld", "make flanneld", []string{"-version"}, re(`v(\d\S*)`)},
-		{"ip", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
-		{"host-local", "containernetworking-plugins", []string{}, re(`plugin (?:version )?v?(\S+)`)},
-		{"iperf", "iperf", []string{"--version"}, re(`iperf version (\S+)`)},
-		{"iperf3", "iperf3", []string{"--version"}, re(`iperf (\S+)`)},
-		{"NPmpich2", "netpipe-mpich2", nil, nil},
-		{"NPopenmpi", "netpipe-openmpi", nil, nil},
-		{"NPtcp", "netpipe-tcp", nil, nil},
-		{"ipset", "ipset", []string{"--version"}, re(`ipset v([^\s,]+)`)},
-		{"iptables-legacy", "iptables", []string{"--version"}, re(`iptables v(\S+)`)},
-		{"iptables-nft", "iptables", []string{"--version"}, re(`iptables v(\S+)`)},
-		{"iptables", "iptables", []string{"--version"}, re(`iptables v(\S+)`)},
-		{"mpiexec.hydra", "mpich", []string{"--version"}, re(`Version: +(\S+)`)},
-		{"mpirun.openmpi", "openmpi-bin", []string{"--version"}, re(`(?m)^mpirun\S* \([^)]+\) (\S+)`)},
-		{"netperf", netperf, []string{"-V"}, re(`version (\S+)`)},
-		{"netserver", netperf, []string{"-V"}, re(`version (\S+)`)},
-		{"nft", "nftables", []string{"--version"}, re(`nftables v(\S+)`)},
-		{"nuttcp", "nuttcp", []string{"-V"}, re(`nuttcp-(\S+)`)},
-		{"osu_bw", osu, nil, nil},
-		{"osu_latency", osu, nil, nil},
-		{"ovs-vsctl", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
-		{"ovs-vswitchd", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
-		{"ovsdb-server", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
-		{"ovsdb-tool", "openvswitch-switch", []string{"--version"}, re(`\(Open vSwitch\) (\S+)`)},
-		{"ping", "iputils-ping", []string{"-V"}, re(`iputils[ -]s?(\S+)`)},
-		{"python3", "python3-mpi4py", []string{"-c", "import mpi4py; print('mpi4py', mpi4py.__version__)"}, re(`(mpi4py \S+)`)},
-		{"qperf", "qperf", []string{"--version"}, re(`qperf (\S+)`)},
-		{"sockperf", "sockperf", []string{"--version"}, re(`version (\S+)`)},
-		{"sparkyfish", sparkyfish, []string{"--version"}, re(`sparkyfish (\S+)`)},
-		{"sparkyfish-server", sparkyfish, []string{"--version"}, re(`sparkyfish-server (\S+)`)},
-		{"stress-ng", "stress-ng", []string{"--version"}, re(`version (\S+)`)},
-		{"tc", "iproute2", []string{"-V"}, re(`iproute2-([^\s,]+)`)},
-		{"weaver", "of Weave Net (no package has it: take the program from the image weaveworks/weave:2.8.1)", []string{"--version"}, re(`weave (?:router )?(\S+)`)},
+	const calico = "of Calico (no package has it: put the files of the images calico/node and calico/cni into /opt/calico)"
+	return []ToolInfo{
+		{"/opt/calico/opt/cni/bin/calico", calico, []string{"-v"}, `v(\S+)`},
+		{"/opt/calico/usr/bin/bird", calico, []string{"--version"}, `BIRD version (\S+)`},
+		{"/opt/calico/usr/bin/calico-node", calico, []string{"-v"}, `Version: +v(\S+)`},
+		{"bird", "bird2", []string{"--version"}, `BIRD version (\S+)`},
+		{"curl", "curl", []string{"--version"}, `curl (\S+)`},
+		{"docker", "docker.io", []string{"--version"}, `Docker version ([^\s,]+)`},
+		{"dockerd", "docker.io", []string{"--version"}, `Docker version ([^\s,]+)`},
+		{"etcd", "etcd-server", []string{"--version"}, `etcd Version: (\S+)`},
+		{"etcdctl", "etcd-client", []string{"version"}, `etcdctl version: (\S+)`},
+		{"ethtool", "ethtool", []string{"--version"}, `ethtool version (\S+)`},
+		{"flanneld", "make flanneld", []string{"-version"}, `v(\d\S*)`},
+		{"host-local", "containernetworking-plugins", []string{}, `plugin (?:version )?v?(\S+)`},
+		{"ip", "iproute2", []string{"-V"}, `iproute2-([^\s,]+)`},
+		{"ipset", "ipset", []string{"--version"}, `ipset v([^\s,]+)`},
+		{"iptables", "iptables", []string{"--version"}, `iptables v(\S+)`},
+		{"iptables-legacy", "iptables", []string{"--version"}, `iptables v(\S+)`},
+		{"iptables-nft", "iptables", []string{"--version"}, `iptables v(\S+)`},
+		{"nft", "nftables", []string{"--version"}, `nftables v(\S+)`},
+		{"ovs-vsctl", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},
+		{"ovs-vswitchd", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},
+		{"ovsdb-server", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},
+		{"ovsdb-tool", "openvswitch-switch", []string{"--version"}, `\(Open vSwitch\) (\S+)`},
+		{"ping", "iputils-ping", []string{"-V"}, `iputils[ -]s?(\S+)`},
+		{"stress-ng", "stress-ng", []string{"--version"}, `version (\S+)`},
+		{"tc", "iproute2", []string{"-V"}, `iproute2-([^\s,]+)`},
+		{"weaver", "of Weave Net (no package has it: take the program from the image weaveworks/weave:2.8.1)", []string{"--version"}, `weave (?:router )?(\S+)`},
 	}
-	slices.SortFunc(tools, func(a, b ToolInfo) int { return cmp.Compare(a.Program, b.Program) })
-	return tools
 }
 
 // versionTimeout bounds how long a tool may take to print its version.
 const versionTimeout = 5 * time.Second
 
-// Tool finds a program of Tools on this machine and asks for its version. The
-// error about a missing one names the package to install and is exec.ErrNotFound.
-// When only the version is not known, path is still set. Of a program that is
-// named by its whole path nothing but its presence is known.
-func Tool(ctx context.Context, name string) (path, version string, err error) {
-	tools := Tools()
-	i := slices.IndexFunc(tools, func(t ToolInfo) bool { return t.Program == name })
-	t := ToolInfo{Program: name} // when it is a program of the caller's own
-	if i >= 0 {
-		t = tools[i]
-	} else if !filepath.IsAbs(name) {
-		var known []string
-		for _, t := range tools {
-			known = append(known, t.Program)
+// Lookup returns one of Tools, or for any other name a program of unknown package and
+// version.
+func Lookup(name string) ToolInfo {
+	for _, t := range Tools() {
+		if t.Program == name {
+			return t
 		}
-		return "", "", fmt.Errorf("%s: unknown tool; known are %s", name, strings.Join(known, ", "))
 	}
-	if path = Find(name); path == "" {
+	return ToolInfo{Program: name}
+}
+
+// Tool finds a program by name; see Lookup and ToolInfo.Find.
+func Tool(ctx context.Context, name string) (path, version string, err error) {
+	return Lookup(name).Find(ctx)
+}
+
+// Find finds the program on this machine and asks for its version. The error about
+// a missing program names the package to install and is exec.ErrNotFound. When only
+// the version is unknown, path is still set.
+func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
+	if path = Find(t.Program); path == "" {
 		return "", "", &missing{t}
 	}
 	if t.VersionArgs == nil {
@@ -110,10 +86,10 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, t.VersionArgs...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C")
-	cmd.WaitDelay = time.Second // for what a wrapper script leaves behind
-	// The exit status is not looked at: iperf 2 prints its version and fails.
+	cmd.WaitDelay = time.Second // for children of a wrapper script
+	// Ignore the exit status: iperf 2 prints its version and fails.
 	out, runErr := cmd.CombinedOutput()
-	if m := t.version.FindSubmatch(out); m != nil {
+	if m := regexp.MustCompile(t.Version).FindSubmatch(out); m != nil {
 		return path, string(m[1]), nil
 	}
 	if ctx.Err() != nil {
@@ -122,13 +98,12 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	if runErr != nil {
 		return path, "", fmt.Errorf("%s: version: %w", path, runErr)
 	}
-	return path, "", fmt.Errorf("%s: version: there is none in %.60q", path, out)
+	return path, "", fmt.Errorf("%s: version: none in %.60q", path, out)
 }
 
-// Find returns the path of a program, "" when there is none. It also looks where
-// administrators' programs are: other users do not have these directories in PATH
-// on Debian. Then it looks where make puts what no package has, and where CNI
-// plugins are.
+// Find returns the path of a program, "" when there is none. Besides PATH it searches
+// the directories of administrators' programs, which Debian leaves out of other users'
+// PATH, those of CNI plugins, and the one where make puts what no package has.
 func Find(name string) string {
 	dirs := append([]string{"", "/usr/sbin", "/sbin"}, PluginDirs()...)
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -142,8 +117,8 @@ func Find(name string) string {
 	return ""
 }
 
-// PluginDirs returns the directories of CNI plugins: those of CNI_PATH, or else the
-// usual one and Debian's.
+// PluginDirs returns the directories of CNI plugins: those of CNI_PATH, or the usual
+// one and Debian's.
 func PluginDirs() []string {
 	if dirs := filepath.SplitList(os.Getenv("CNI_PATH")); len(dirs) > 0 {
 		return dirs
@@ -155,20 +130,18 @@ func PluginDirs() []string {
 type missing struct{ tool ToolInfo }
 
 func (m *missing) Error() string {
-	if strings.HasPrefix(m.tool.Package, "make ") {
-		return fmt.Sprintf("%s: not found: build it, in the source of weir: %s (it needs Go and gcc)", m.tool.Program, m.tool.Package)
+	why := "no such program"
+	switch target, build := strings.CutPrefix(m.tool.Package, "make "); {
+	case build:
+		why = fmt.Sprintf("build it in the source of weir: make %s (needs Go and gcc)", target)
+	case strings.HasPrefix(m.tool.Package, "of "):
+		why = "it is part " + m.tool.Package
+	case strings.Contains(m.tool.Package, "("): // it names the distributions
+		why = "install the package " + m.tool.Package
+	case m.tool.Package != "":
+		why = "install the package " + m.tool.Package + " (Debian, Ubuntu)"
 	}
-	if m.tool.Package == "" {
-		return m.tool.Program + ": not found: there is no such program"
-	}
-	if strings.HasPrefix(m.tool.Package, "of ") { // of somebody whose programs have none
-		return fmt.Sprintf("%s: not found: it is %s", m.tool.Program, m.tool.Package)
-	}
-	in := " (Debian, Ubuntu)"
-	if strings.Contains(m.tool.Package, "(") {
-		in = "" // said already
-	}
-	return fmt.Sprintf("%s: not found: install the package %s%s", m.tool.Program, m.tool.Package, in)
+	return fmt.Sprintf("%s: not found: %s", m.tool.Program, why)
 }
 
 func (m *missing) Unwrap() error { return exec.ErrNotFound }

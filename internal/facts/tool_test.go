@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -52,31 +53,18 @@ func TestTool(t *testing.T) {
 		"etcdctl":                         {"etcdctl version: 3.4.23\nAPI version: 3.4", "3.4.23"},
 		"ethtool":                         {"ethtool version 6.1", "6.1"},
 		"flanneld":                        {"v0.28.4", "0.28.4"},
-		"fping":                           {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
 		"host-local":                      {"CNI host-local plugin version unknown\nCNI protocol versions supported: 0.1.0, 0.2.0, 0.3.0, 0.3.1, 0.4.0, 1.0.0", "unknown"},
 		"ipset":                           {"ipset v7.17, protocol version: 7", "7.17"},
 		"iptables-legacy":                 {"iptables v1.8.9 (legacy)", "1.8.9"},
 		"iptables-nft":                    {"iptables v1.8.9 (nf_tables)", "1.8.9"},
 		"ip":                              {"ip utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
-		"iperf":                           {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
-		"iperf3":                          {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
 		"iptables":                        {"iptables v1.8.9 (nf_tables)", "1.8.9"},
-		"mpiexec.hydra":                   {"HYDRA build details:\n    Version:                                 4.0.2\n    Release Date:                            Thu Apr  7 12:34:45 CDT 2022", "4.0.2"},
-		"mpirun.openmpi":                  {"mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/", "4.1.4"},
-		"netperf":                         {"Netperf version 2.7.0", "2.7.0"},
-		"netserver":                       {"Netperf version 2.7.0", "2.7.0"},
 		"nft":                             {"nftables v1.0.6 (Lester Gooch #5)", "1.0.6"},
-		"nuttcp":                          {"nuttcp-6.1.2", "6.1.2"},
 		"ovs-vsctl":                       {"ovs-vsctl (Open vSwitch) 3.1.0\nDB Schema 8.3.1", "3.1.0"},
 		"ovs-vswitchd":                    {"ovs-vswitchd (Open vSwitch) 3.1.0", "3.1.0"},
 		"ovsdb-server":                    {"ovsdb-server (Open vSwitch) 3.1.0", "3.1.0"},
 		"ovsdb-tool":                      {"ovsdb-tool (Open vSwitch) 3.1.0", "3.1.0"},
 		"ping":                            {"ping from iputils 20221126\nlibcap: yes, IDN: yes", "20221126"},
-		"python3":                         {"mpi4py 3.1.4", "mpi4py 3.1.4"},
-		"qperf":                           {"qperf 0.4.11", "0.4.11"},
-		"sockperf":                        {"sockperf, version 3.7-no.git", "3.7-no.git"},
-		"sparkyfish":                      {"sparkyfish dev", "dev"},
-		"sparkyfish-server":               {"sparkyfish-server dev", "dev"},
 		"stress-ng":                       {"stress-ng, version 0.15.06 (gcc 12.2.0, x86_64 Linux 6.18.44)", "0.15.06"},
 		"tc":                              {"tc utility, iproute2-6.1.0, libbpf 1.1.2", "6.1.0"},
 		"weaver":                          {"weave 2.8.1", "2.8.1"},
@@ -91,7 +79,7 @@ func TestTool(t *testing.T) {
 				t.Fatal("no recorded output")
 			}
 			if filepath.IsAbs(info.Program) { // where no test writes
-				if m := info.version.FindStringSubmatch(p[0]); m == nil || m[1] != p[1] {
+				if m := regexp.MustCompile(info.Version).FindStringSubmatch(p[0]); m == nil || m[1] != p[1] {
 					t.Errorf("%q has the version %q", p[0], m)
 				}
 				return
@@ -109,11 +97,11 @@ func TestToolMissing(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	for name, want := range map[string]string{
-		"flanneld": "flanneld: not found: build it, in the source of weir: make flanneld (it needs Go and gcc)",
-		"netperf":  "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)",
-		"osu_bw":   "osu_bw: not found: it is of OSU's micro-benchmarks (no package has it: build them, mvapich.cse.ohio-state.edu/benchmarks)",
-		"qperf":    "qperf: not found: install the package qperf (Debian, Ubuntu)",
-		"/no/such": "/no/such: not found: there is no such program",
+		"flanneld": "flanneld: not found: build it in the source of weir: make flanneld (needs Go and gcc)",
+		"weaver":   "weaver: not found: it is part of Weave Net (no package has it: take the program from the image weaveworks/weave:2.8.1)",
+		"etcd":     "etcd: not found: install the package etcd-server (Debian, Ubuntu)",
+		"/no/such": "/no/such: not found: no such program",
+		"missing":  "missing: not found: no such program",
 	} {
 		if Find(name) != "" {
 			t.Skipf("%s is in /usr/sbin", name)
@@ -123,22 +111,23 @@ func TestToolMissing(t *testing.T) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
-	if _, _, err := Tool(t.Context(), "speedtest"); err == nil || !strings.Contains(err.Error(), "unknown tool; known are /opt/calico/opt/cni/bin/calico, /opt/calico/usr/bin/bird, /opt/calico/usr/bin/calico-node, NPmpich2, NPopenmpi, NPtcp, bird, curl, docker, dockerd, etcd, etcdctl, ethtool, flanneld, fping, host-local, ip, iperf, iperf3, ipset") {
-		t.Errorf("unknown: %v", err)
+	_, _, err := ToolInfo{Program: "netperf", Package: "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"}.Find(t.Context())
+	if err == nil || err.Error() != "netperf: not found: install the package netperf, of the section non-free (Debian) or multiverse (Ubuntu)" {
+		t.Error(err)
 	}
 }
 
 func TestToolWithoutVersion(t *testing.T) {
-	install(t, "iperf3", "Illegal instruction")
-	path, version, err := Tool(t.Context(), "iperf3")
+	install(t, "etcd", "Illegal instruction")
+	path, version, err := Tool(t.Context(), "etcd")
 	if path == "" || version != "" || err == nil || !strings.Contains(err.Error(), "version: ") {
 		t.Errorf("%q, %q, %v, want a path and an error about the version", path, version, err)
 	}
-	install(t, "iperf3", "hang")
+	install(t, "etcd", "hang")
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if _, _, err := Tool(ctx, "iperf3"); !errors.Is(err, cause) {
+	if _, _, err := Tool(ctx, "etcd"); !errors.Is(err, cause) {
 		t.Errorf("cancelled: %v, want %v", err, cause)
 	}
 }

@@ -4,45 +4,21 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
 
-// Habits are what a foreign tool does that decides how it is run.
-type Habits struct {
-	// NoWarmup: the tool cannot leave a warm-up out of its result. It gets none,
-	// so the result holds the beginning of its connections.
-	NoWarmup bool
-	// ServerReports: the server ends by itself after its client, and prints what it
-	// received then. It is waited for before it is told to stop.
-	ServerReports bool
-	// StartsLate: traffic begins some time after the start, and nothing tells when.
-	// So counters cannot be read around its window, and CPU time is not known.
-	StartsLate bool
-	// Lasts is how long a run may take of a tool that cannot be told how long to
-	// measure, and of a search; 0 for all others.
-	Lasts time.Duration
-}
-
-// HabitsOf returns the habits of p's tool. The native engine has none, but that a
-// search takes its time.
-func HabitsOf(p Probe) Habits {
-	if h, ok := p.(interface{ Habits() Habits }); ok {
-		return h.Habits()
-	}
-	return Habits{}
-}
-
-// dataPort is where a tool with a control connection on w.Server's port is to
-// send its data. It is ten further, for the next ports may have other servers.
+// dataPort is where a tool with a control connection on w.Server's port sends its
+// data: ten ports further, because other servers can use the next ports.
 func dataPort(w Window) string { return strconv.Itoa(int(w.Server.Port() + 10)) }
 
 func port(w Window) string { return strconv.Itoa(int(w.Server.Port())) }
 
-// wholeSeconds is a duration as tools read it that know whole seconds only. No
-// less than one: several of them take 0 for no end.
+// wholeSeconds prints a duration for tools that read whole seconds only, 1 at
+// least: several of them run without end on 0.
 func wholeSeconds(d time.Duration) string {
 	return strconv.Itoa(int(math.Ceil(max(d, 1).Seconds())))
 }
@@ -50,7 +26,49 @@ func wholeSeconds(d time.Duration) string {
 // kernelCC is the congestion control of a tool that cannot choose one.
 const kernelCC = "the kernel's default: the tool has no option"
 
-// maxStreams is what all the tools can do at once.
+// protocol is the one of a tool that has two.
+func protocol(udp bool) string {
+	if udp {
+		return "udp"
+	}
+	return "tcp"
+}
+
+// bulkSize is the size of writes or datagrams: the option, or weir's default.
+func bulkSize(udp bool, option int) int {
+	if udp {
+		return or(option, defaultDatagram)
+	}
+	return or(option, defaultWrite)
+}
+
+// streamBy describes a probe of bulk throughput by a foreign tool.
+func streamBy(tool string, udp bool, differs [2]string) Info {
+	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "bit/s", Measures: tcpThroughput, Differs: differs[0]}
+	if udp {
+		i.Measures, i.Differs = udpThroughput, differs[1]
+	}
+	i.Title, i.Short, i.About = name+" stream ("+tool+")", name+" by "+tool, name+" throughput at the receiver, by "+tool
+	return i
+}
+
+// responseBy describes a probe of response times by a foreign tool.
+func responseBy(tool string, udp bool, differs string) Info {
+	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "s", Measures: tcpResponse, Differs: differs}
+	if udp {
+		i.Measures = udpResponse
+	}
+	i.Title, i.Short, i.About = name+" request/response ("+tool+")", name+" response time by "+tool, name+" response time, by "+tool
+	return i
+}
+
+// How several tools work, as their Info says.
+const (
+	kernelBulk      = "uses the kernel's default congestion control because it has no option for it; one process per end, which blocks in write and read; includes the slow start"
+	kernelDatagrams = "one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"
+)
+
+// maxStreams is what all the tools can run in parallel.
 const maxStreams = 128
 
 // checkStream returns an error that names the option and its bound. least is the
@@ -71,8 +89,12 @@ func checkStream(tool string, udp bool, size, least, streams int) error {
 	return nil
 }
 
-// checked returns m, or an error when a value is none that can be measured.
-func checked(tool string, m Measured) (Measured, error) {
+// checked returns m, or an error that names the tool: err, or that no measurement can
+// have such a value.
+func checked(tool string, m Measured, err error) (Measured, error) {
+	if err != nil {
+		return Measured{}, fmt.Errorf("%s: %w", tool, err)
+	}
 	for _, v := range m.Values {
 		if math.IsNaN(v.Value) || math.IsInf(v.Value, 0) || v.Value < 0 {
 			return Measured{}, fmt.Errorf("%s: %s is %v %s", tool, v.Name, v.Value, v.Unit)
@@ -81,7 +103,7 @@ func checked(tool string, m Measured) (Measured, error) {
 	return m, nil
 }
 
-// A transfer is what a tool says of a stream of bytes or datagrams.
+// A transfer is what a tool reports of a stream of bytes or datagrams.
 type transfer struct {
 	sent, received float64 // bytes
 	seconds        float64 // in which received came
@@ -90,11 +112,11 @@ type transfer struct {
 	offered        float64 // bit/s asked for; 0 is as fast as possible
 }
 
-// check refuses what cannot be.
+// check refuses impossible numbers.
 func (t transfer) check() error {
 	switch {
 	case !(t.seconds > 0):
-		return fmt.Errorf("it received for %v s", t.seconds)
+		return fmt.Errorf("impossible: received for %v s", t.seconds)
 	case !(t.received > 0):
 		return fmt.Errorf("nothing was received")
 	case t.received > t.sent+t.slack:
@@ -125,21 +147,8 @@ func (t transfer) datagrams(more ...record.Value) []record.Value {
 	return append(append(vs, more...), t.window())
 }
 
-// tails returns rtt.p99 and rtt.p999 of n response times, each when enough of them
-// lie above it (see beyond).
-func tails(n float64, p99, p999 float64) []record.Value {
-	var vs []record.Value
-	if n*0.01 >= beyond {
-		vs = append(vs, record.Value{Name: "rtt.p99", Unit: "s", Value: p99})
-	}
-	if n*0.001 >= beyond && p999 > 0 {
-		vs = append(vs, record.Value{Name: "rtt.p999", Unit: "s", Value: p999})
-	}
-	return vs
-}
-
-// fields are the numbers of a tool's output by their names. err is the first
-// name that was missing, or whose text is no number.
+// fields are the numbers of a tool's output by their names. err reports the first
+// name that is missing or has no number.
 type fields struct {
 	text map[string]string
 	err  error
@@ -153,7 +162,7 @@ func (p *fields) number(name string) float64 {
 	case !ok:
 		p.err = fmt.Errorf("output has no %s", name)
 	case err != nil || math.IsNaN(v) || math.IsInf(v, 0):
-		p.err = fmt.Errorf("%s is %.40q, no number", name, s)
+		p.err = fmt.Errorf("%s is %.40q, not a number", name, s)
 	default:
 		return v
 	}

@@ -11,24 +11,32 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
 // Fping measures the time of ICMP echoes with fping 4 or later, at an interval. It
-// needs no server. Every answer's time counts, so the percentiles of several
-// trials come from all their answers.
+// needs no server. It prints the time of every answer, so the percentiles of
+// several trials come from all their answers.
 type Fping struct {
 	Size     int           `yaml:"size"`     // bytes of data; default 56
 	Interval time.Duration `yaml:"interval"` // from one request to the next, 1 ms or more; default 10 ms
 }
 
-// fpingLongest is above any response time that fping can wait for here, ns.
+// fpingLongest exceeds any response time that fping waits for here, ns.
 const fpingLongest = int64(3600e9)
 
-// Habits implements the optional method of foreign probes.
-func (Fping) Habits() Habits { return Habits{NoWarmup: true} }
+func (p Fping) Info() Info {
+	return Info{
+		Title: "Ping (fping)", Short: "ping by fping", Unit: "s", NoWarmup: true,
+		About:    "ICMP echo time, by fping",
+		Method:   "ICMP echo, answered by the kernel.",
+		Measures: echoTime,
+		Differs:  "median, in steps of 1 µs; the first request can wait for neighbour discovery; no warm-up",
+		Tools:    []facts.ToolInfo{{Program: "fping", Package: "fping", VersionArgs: []string{"-v"}, Version: `Version (\S+)`}},
+	}
+}
 
-// Check returns an error that names the option and its bound.
 func (p Fping) Check() error {
 	switch size := or(p.Size, defaultEcho); {
 	case size < 1 || size > event.MaxDatagram:
@@ -39,7 +47,6 @@ func (p Fping) Check() error {
 	return nil
 }
 
-// Commands implements Probe.
 func (p Fping) Commands(w Window) (server, client []string) {
 	interval := or(p.Interval, defaultInterval)
 	n := max(1, int(w.Duration/interval))
@@ -55,12 +62,12 @@ func (p Fping) Parse(out Output) (Measured, error) {
 	h := hdrhistogram.New(1, fpingLongest, 3)
 	requests := 0
 	if len(out.Client) == 0 || !bytes.HasSuffix(out.Client, []byte("\n")) {
-		return Measured{}, errors.New("fping: output is cut off")
+		return Measured{}, errors.New("fping: the output is cut off")
 	}
 	for line := range bytes.Lines(out.Client) {
 		m := fpingLineRE.FindSubmatch(line)
 		if m == nil {
-			return Measured{}, fmt.Errorf("fping: line %.100q is not known", bytes.TrimSpace(line))
+			return Measured{}, fmt.Errorf("fping: unknown line %.100q", bytes.TrimSpace(line))
 		}
 		requests++
 		if len(m[3]) == 0 {
@@ -85,5 +92,5 @@ func (p Fping) Parse(out Output) (Measured, error) {
 	vs := append(percentiles(h, string(encoded)),
 		record.Value{Name: "loss", Unit: "1", Value: 1 - n/float64(requests)},
 		record.Value{Name: "window", Unit: "s", Value: float64(requests) * or(p.Interval, defaultInterval).Seconds()})
-	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Found: map[string]string{}, Values: vs})
+	return checked("fping", Measured{Protocol: "icmp", Datagram: or(p.Size, defaultEcho), Observed: map[string]string{}, Values: vs}, nil)
 }

@@ -3,14 +3,16 @@ package probe
 import (
 	"strconv"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/facts"
 )
 
 // Iperf2 measures bulk throughput over TCP or UDP with iperf 2 (iperf2 on
-// SourceForge; not esnet's iperf3). Counted is what its server says it received.
+// SourceForge; not esnet's iperf3). It counts what its server reports as received.
 //
-// Datagrams have the 1470 bytes that are the tool's own default: the most that
-// fits an MTU of 1500 behind some tunnels, and not behind VXLAN, where each is
-// sent in two fragments. Set size to 1400 to compare networks without that.
+// Datagrams have 1470 bytes, the tool's own default. They fit an MTU of 1500 behind
+// some tunnels but not behind VXLAN, where each is sent in two fragments. Set size
+// to 1400 to compare networks without fragments.
 type Iperf2 struct {
 	UDP     bool    `yaml:"udp"`
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
@@ -24,22 +26,28 @@ const (
 	// iperf2MinUDP is the header of its datagrams, bytes (struct UDP_datagram of
 	// include/payloads.h, version 2.1.8).
 	iperf2MinUDP = 16
-	// iperf2Flood is a rate that nothing reaches: 0 is refused, and the default of
+	// iperf2Flood is a rate that nothing reaches: iperf refuses 0, and its default for
 	// UDP is 1 Mbit/s.
 	iperf2Flood = "100g"
 )
 
-// Habits implements the optional method of foreign probes.
-func (Iperf2) Habits() Habits { return Habits{NoWarmup: true, ServerReports: true} }
+var iperf2Tools = []facts.ToolInfo{{Program: "iperf", Package: "iperf", VersionArgs: []string{"--version"}, Version: `iperf version (\S+)`}}
 
-// Check returns an error that names the option and its bound.
+func (p Iperf2) Info() Info {
+	i := streamBy("iperf 2", p.UDP, [2]string{
+		"one thread per end, which blocks in write and read; counts from the first byte to the last, including the connection's slow start",
+		"one write and one recvmsg per datagram, each with a kernel timestamp; a socket buffer of the kernel's default size; no warm-up"})
+	i.Tools, i.NoWarmup, i.ServerReports = iperf2Tools, true, true
+	return i
+}
+
 func (p Iperf2) Check() error {
 	return checkStream("iperf", p.UDP, p.size(), iperf2MinUDP, or(p.Streams, 1))
 }
 
-// Commands implements Probe. The server ends after as many connections as there
-// are streams. Output is in bytes and bit/s (-f b) with all columns (-e); its CSV
-// (-y C) leaves out what the server received of UDP.
+// Commands implements Probe. The server ends after one connection per stream. The
+// output is in bytes and bit/s (-f b) with all columns (-e); iperf's CSV (-y C) omits
+// what the server received over UDP.
 func (p Iperf2) Commands(w Window) (server, client []string) {
 	streams := strconv.Itoa(or(p.Streams, 1))
 	common := []string{"-p", port(w), "-P", streams, "-l", strconv.Itoa(p.size()), "-e", "-f", "b"}
@@ -77,22 +85,24 @@ func (p Iperf2) size() int {
 }
 
 // Iperf2Bounceback measures the response time of a TCP connection with iperf
-// 2.1.8 or later: requests back to back, each answered with as many bytes.
+// 2.1.8 or later: requests back to back, each answered with the same number of bytes.
 type Iperf2Bounceback struct {
 	Size int    `yaml:"size"` // bytes of request and reply; default 64
 	CC   string `yaml:"cc"`   // congestion control; empty is cubic
 }
 
-// Habits implements the optional method of foreign probes.
-func (Iperf2Bounceback) Habits() Habits { return Habits{NoWarmup: true, ServerReports: true} }
+func (p Iperf2Bounceback) Info() Info {
+	i := responseBy("iperf 2", false, "mean instead of median: slow responses raise it; TCP_NODELAY and TCP_QUICKACK are set; no warm-up")
+	i.About, i.Tools, i.NoWarmup, i.ServerReports = "TCP response time, by iperf 2.1.8 or later", iperf2Tools, true, true
+	return i
+}
 
-// Check returns an error that names the option and its bound.
 func (p Iperf2Bounceback) Check() error {
 	return checkStream("iperf bounceback", false, or(p.Size, defaultMessage), 1, 1)
 }
 
-// Commands implements Probe. A period of 0 ms is the next request as soon as the
-// last is answered; the default is ten a second.
+// Commands implements Probe. With a period of 0 ms the next request follows the last
+// answer at once; the default is ten requests a second.
 func (p Iperf2Bounceback) Commands(w Window) (server, client []string) {
 	server, client = iperf2(w, strings.Fields("-p "+port(w)+" -P 1 -e -f b"))
 	return server, append(client, "-t", wholeSeconds(w.Duration), "-l", strconv.Itoa(or(p.Size, defaultMessage)),

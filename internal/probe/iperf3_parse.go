@@ -6,12 +6,13 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/weir-bench/weir/record"
 )
 
-// iperf3Doc is what Parse reads of iperf3's JSON. Pointers tell a number that is
-// missing, or null (as cJSON prints NaN), from zero.
+// iperf3Doc is what Parse reads from iperf3's JSON. Pointers distinguish zero from a
+// number that is missing, or null (as cJSON prints NaN).
 type iperf3Doc struct {
 	Error string `json:"error"`
 	Start struct {
@@ -29,7 +30,7 @@ type iperf3Doc struct {
 		Sum struct {
 			Start   float64 `json:"start"` // s, see uncounted
 			Bytes   float64 `json:"bytes"`
-			Omitted bool    `json:"omitted"` // a part of the warm-up
+			Omitted bool    `json:"omitted"` // part of the warm-up
 		} `json:"sum"`
 	} `json:"intervals"`
 	End struct {
@@ -51,18 +52,16 @@ type iperf3Sum struct {
 	Jitter      *float64 `json:"jitter_ms"`
 }
 
-// Parse implements Probe. Throughput is what was received, never what was sent.
+// Parse reads, for TCP, throughput, retransmits (segments) and window; for UDP,
+// throughput and packet.rate received, offered (only with a rate), sent and delivered
+// packets per second, loss and reordered (shares of 0..1), jitter (RFC 3550, mean of
+// the streams) and window. Throughput is what arrived, never what was sent.
 //
-// TCP: throughput, retransmits (segments, a count), window. UDP: throughput and
-// packet.rate received; offered (only with a rate), sent and delivered packets
-// per second; loss and reordered as shares of 0..1; jitter (RFC 3550, mean of
-// the streams); window.
-//
-// Packets are bytes divided by the size of a datagram. iperf3's own numbers of
-// packets are not used: with a warm-up, the client of 3.12 counts the losses of
-// the warm-up too, and the other end's numbers wrap below zero. Its end.sum is the
-// sender's (esnet/iperf#584). Reordered is counted at the receiver and is not
-// sent to the other end, so it is missing when the server's output is.
+// Packets are bytes divided by the size of a datagram. iperf3's own packet counts are
+// no use: with a warm-up, the client of 3.12 includes the losses of the warm-up, and
+// the other end's counts wrap below zero. Its end.sum is the sender's
+// (esnet/iperf#584). Only the receiver counts reordered datagrams and does not send
+// the count to the other end, so it is missing without the server's output.
 func (p Iperf3) Parse(out Output) (Measured, error) {
 	doc, err := decodeIperf3(out.Client)
 	var server *iperf3Doc
@@ -71,30 +70,30 @@ func (p Iperf3) Parse(out Output) (Measured, error) {
 		err = p.check(doc, server)
 	}
 	if err != nil {
-		return Measured{}, fmt.Errorf("iperf3: %w", err)
+		return checked("iperf3", Measured{}, err)
 	}
-	m := Measured{Found: map[string]string{"tool": "iperf3 " + iperf3Version(doc.Start.Version)}}
+	m := Measured{Observed: map[string]string{"tool": "iperf3 " + iperf3Version(doc.Start.Version)}}
 	if p.UDP {
 		m.Protocol, m.Datagram = "udp", int(doc.Start.Test.Size)
 		m.Values = doc.udpValues(p.receiver(&doc, server))
 	} else {
 		m.Protocol = "tcp"
-		m.Found["congestion"] = doc.End.Congestion
+		m.Observed["congestion"] = doc.End.Congestion
 		if doc.Start.MSS != nil {
-			m.Found["mss"] = strconv.FormatFloat(*doc.Start.MSS, 'f', -1, 64)
+			m.Observed["mss"] = strconv.FormatFloat(*doc.Start.MSS, 'f', -1, 64)
 		}
 		m.Values = doc.tcpValues()
 	}
-	return checked("iperf3", m)
+	return checked("iperf3", m, nil)
 }
 
 func decodeIperf3(b []byte) (iperf3Doc, error) {
 	var doc iperf3Doc
 	if len(b) == 0 {
-		return doc, errors.New("no output: it was killed, or its command line refused")
+		return doc, errNoOutput
 	}
 	if err := json.Unmarshal(b, &doc); err != nil {
-		return doc, fmt.Errorf("output %.60q is no JSON, or not all of it: %w", b, err)
+		return doc, fmt.Errorf("output %.60q is not JSON, or cut off: %w", b, err)
 	}
 	if doc.Error != "" {
 		return doc, errors.New(doc.Error)
@@ -102,21 +101,17 @@ func decodeIperf3(b []byte) (iperf3Doc, error) {
 	return doc, nil
 }
 
-// check refuses output that is too old, incomplete, of another test, or that
-// cannot be.
+// check refuses output that is too old, incomplete, impossible, or from another test.
 func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
 	if err := p.checkVersion(doc.Start.Version); err != nil {
 		return err
 	}
-	asked := "TCP"
-	if p.UDP {
-		asked = "UDP"
-	}
+	asked := strings.ToUpper(protocol(p.UDP))
 	if got := doc.Start.Test.Protocol; got != asked {
 		return fmt.Errorf("measured %q, asked for %q", got, asked)
 	}
-	if cc := doc.End.Congestion; !p.UDP && cc != p.cc() {
-		return fmt.Errorf("congestion control was %q, asked for %q", cc, p.cc())
+	if cc := doc.End.Congestion; !p.UDP && cc != or(p.CC, defaultCC) {
+		return fmt.Errorf("congestion control was %q, asked for %q", cc, or(p.CC, defaultCC))
 	}
 	if p.UDP && doc.Start.Test.Size <= 0 {
 		return fmt.Errorf("datagrams of %v bytes", doc.Start.Test.Size)
@@ -139,15 +134,15 @@ func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
 	}
 	early := p.early(&doc, server)
 	if *received.Bytes > *sent.Bytes+early+p.uncounted(&doc, server) {
-		return fmt.Errorf("%.0f bytes were received and only %.0f sent; %.0f were under way when the warm-up ended", *received.Bytes, *sent.Bytes, early)
+		return fmt.Errorf("%.0f bytes were received and only %.0f sent; %.0f were in flight when the warm-up ended", *received.Bytes, *sent.Bytes, early)
 	}
 	return nil
 }
 
-// early is how many bytes were sent in the warm-up and not received in it. Those that
+// early is how many bytes were sent in the warm-up but not received in it. Those that
 // were not lost count at the receiver only: buffers and queues of a slow path hold a
-// tenth of a second's worth and more. Without the other end's output, which is how many
-// were received then, it is as many as the warm-up had.
+// tenth of a second's worth and more. Only the other end's output says how many were
+// received then; without it, early is all bytes of the warm-up.
 func (p Iperf3) early(client, server *iperf3Doc) float64 {
 	switch {
 	case server == nil:
@@ -168,11 +163,11 @@ func (d *iperf3Doc) omitted() (bytes float64) {
 	return bytes
 }
 
-// uncounted is how many bytes the sender may have left out of both the warm-up and
-// what followed. Two timers end the one and begin the other, and what is sent between
-// them is forgotten (iperf_print_intermediate, iperf_reset_stats; iperf_api.c, 3.12).
-// The time between them is where the first interval that counts begins. Before 3.16,
-// which has a thread for each stream, timers are looked at after ten writes of each.
+// uncounted is how many bytes the sender can have left out of both the warm-up and the
+// measurement. Two timers end the one and begin the other, and iperf3 forgets what it
+// sends in between (iperf_print_intermediate, iperf_reset_stats; iperf_api.c, 3.12). The
+// start of the first interval that counts is the time between them. Before 3.16, which
+// has a thread for each stream, iperf3 checks its timers after ten writes of each.
 func (p Iperf3) uncounted(client, server *iperf3Doc) float64 {
 	sender, test := client, client.Start.Test
 	if p.Reverse && server != nil {
@@ -211,10 +206,10 @@ func (d iperf3Doc) tcpValues() []record.Value {
 	}
 }
 
-// udpValues takes the output of the receiving end, or nil when there is none.
+// udpValues takes the output of the receiving end, or nil.
 func (d iperf3Doc) udpValues(receiver *iperf3Doc) []record.Value {
 	received, t := d.End.Received, d.Start.Test
-	// What was received has been sent, if partly in the warm-up (see early). One time
+	// All that was received had been sent, partly in the warm-up (see early). One time
 	// for both makes their difference the loss.
 	sent := max(*d.End.Sent.Bytes, *received.Bytes)
 	delivered := received.rate() / 8 / t.Size
@@ -241,7 +236,7 @@ func (d iperf3Doc) udpValues(receiver *iperf3Doc) []record.Value {
 		record.Value{Name: "window", Unit: "s", Value: *received.Seconds})
 }
 
-// server returns what the server printed, or nil when that is not whole.
+// server returns what the server printed, or nil when that is incomplete.
 func (p Iperf3) server(b []byte) *iperf3Doc {
 	doc, err := decodeIperf3(b)
 	if err != nil || len(doc.End.Streams) == 0 {
@@ -268,8 +263,8 @@ func iperf3Version(s string) string {
 	return ""
 }
 
-// checkVersion refuses what lacks --connect-timeout (before 3.2) and, for UDP,
-// end.sum_received (before 3.10).
+// checkVersion refuses versions without --connect-timeout (before 3.2) and, for UDP,
+// without end.sum_received (before 3.10).
 func (p Iperf3) checkVersion(s string) error {
 	least := 2
 	if p.UDP {
@@ -277,7 +272,7 @@ func (p Iperf3) checkVersion(s string) error {
 	}
 	m := iperf3VersionRE.FindStringSubmatch(s)
 	if m == nil {
-		return fmt.Errorf("version %.40q is not known", s)
+		return fmt.Errorf("unknown version %.40q", s)
 	}
 	major, _ := strconv.Atoi(m[2])
 	minor, _ := strconv.Atoi(m[3])
@@ -285,7 +280,7 @@ func (p Iperf3) checkVersion(s string) error {
 	case major > 3 || major == 3 && minor >= least:
 		return nil
 	case p.UDP:
-		return fmt.Errorf("version %s does not report what was received over UDP: install 3.%d or later, or measure UDP with weir's own engine", m[1], least)
+		return fmt.Errorf("version %s does not report what it received over UDP; install 3.%d or later, or measure UDP with weir's own engine", m[1], least)
 	}
-	return fmt.Errorf("version %s is too old: install 3.%d or later", m[1], least)
+	return fmt.Errorf("version %s is too old; install 3.%d or later", m[1], least)
 }

@@ -57,7 +57,7 @@ func TestIperf3Commands(t *testing.T) {
 
 // TestIperf3Refuses damages good output in one place each.
 func TestIperf3Check(t *testing.T) {
-	if err := (Iperf3{GSO: true}).Check(); err == nil || !strings.Contains(err.Error(), "gso is for UDP") {
+	if err := (Iperf3{GSO: true}).Check(); err == nil || !strings.Contains(err.Error(), "gso needs UDP") {
 		t.Errorf("TCP with gso: %v", err)
 	}
 	if err := (Iperf3{UDP: true, GSO: true}).Check(); err != nil {
@@ -71,9 +71,9 @@ func TestIperf3Refuses(t *testing.T) {
 		{tcp, `"sum_received"`, `"sum_receive"`, "no end.sum_received"},
 		{tcp, `"sum_sent"`, `"sum_send"`, "no end.sum_sent"},
 		{udp, `"sum_received"`, `"sum_receive"`, "no end.sum_received"},
-		{tcp, `iperf 3.12`, `iperf 3.1.7`, "version 3.1.7 is too old: install 3.2 or later"},
-		{udp, `iperf 3.12`, `iperf 3.9`, "does not report what was received over UDP"},
-		{tcp, `iperf 3.12`, `iperf version 2.1.8`, "is not known"},
+		{tcp, `iperf 3.12`, `iperf 3.1.7`, "version 3.1.7 is too old; install 3.2 or later"},
+		{udp, `iperf 3.12`, `iperf 3.9`, "does not report what it received over UDP"},
+		{tcp, `iperf 3.12`, `iperf version 2.1.8`, "unknown version"},
 		{tcp, `"protocol":	"TCP"`, `"protocol":	"SCTP"`, `measured "SCTP", asked for "TCP"`},
 		{tcp, `congestion":	"cubic"`, `congestion":	"bbr"`, `congestion control was "bbr", asked for "cubic"`},
 		{tcp, `"retransmits"`, `"retransmit"`, "no end.sum_sent.retransmits"},
@@ -81,8 +81,8 @@ func TestIperf3Refuses(t *testing.T) {
 		{udp, `"blksize":	1400`, `"blksize":	0`, "datagrams of 0 bytes"},
 		{tcp, `"seconds":	1`, `"seconds":	0, "was": 1`, "lasted 0 s"},
 		{tcp, `"seconds":	1`, `"seconds":	null, "was": 1`, "no seconds or no bytes"}, // cJSON prints NaN as null
-		{tcp, `"seconds":	1`, `"seconds":	NaN, "was": 1`, "is no JSON"},
-		{tcp, `"seconds":	1`, `"seconds":	1e999, "was": 1`, "is no JSON"},
+		{tcp, `"seconds":	1`, `"seconds":	NaN, "was": 1`, "is not JSON"},
+		{tcp, `"seconds":	1`, `"seconds":	1e999, "was": 1`, "is not JSON"},
 		{tcp, `"bytes":	`, `"bytes":	-1, "was": `, "has -1 bytes"},
 		{udp, `"bytes":	`, `"bytes":	0, "was": `, "nothing was received"},
 		{tcp, `"retransmits":	`, `"retransmits":	-1, "was": `, "retransmits is -1 1"},

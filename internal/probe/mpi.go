@@ -6,37 +6,38 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/weir-bench/weir/internal/facts"
 )
 
 // MPI measures messages between two ranks, one at each end, over the network:
 // half of a round trip, or bandwidth, at one message size.
 //
 // One mpirun at the client starts both ranks, the one at the server through
-// Window.Shell. The MPI library's own connections cross the network under test
-// too: they start the ranks and are idle while those measure. These tools repeat
-// a number of messages and not for a time: they have no warm-up of the study's
-// and no window, so that there is no CPU time of them.
+// Window.Shell. The MPI library's own connections cross the network under test too:
+// they start the ranks and are idle during the measurement. These tools repeat a
+// number of messages instead of running for a time: the study's warm-up and window
+// do not apply, so their CPU time is unknown.
 //
-// Between ranks that it takes for neighbours an MPI library uses shared memory
-// and not the network, and every network is equally fast. Here it may use TCP
-// only, and only on the devices under test; and Measured says what must have
+// Between ranks that it considers neighbours, an MPI library uses shared memory
+// instead of the network, which makes all networks equally fast. The probe allows
+// TCP only, and only on the devices under test; and Measured says what must have
 // crossed the path, so that a trial is invalid if it did not.
 type MPI struct {
 	MPI       string `yaml:"mpi"`       // the library: openmpi or mpich; empty is openmpi
 	Tool      string `yaml:"tool"`      // netpipe, mpi4py (its pingpong, mpi4py 4.0 or later) or osu; empty is netpipe
-	Bandwidth bool   `yaml:"bandwidth"` // and not the time, is what the probe is for
+	Bandwidth bool   `yaml:"bandwidth"` // puts the bandwidth first instead of the time
 	Size      int    `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
-	Program   string `yaml:"program"`   // the tool where it is not in PATH: /opt/osu/osu_latency, /opt/venv/bin/python3
+	Program   string `yaml:"program"`   // path of the tool, when it is not in PATH: /opt/osu/osu_latency, /opt/venv/bin/python3
 }
 
 const (
 	mpiSize          = 8
 	mpiBandwidthSize = 1 << 20
-	// maxMPISize keeps both ends' buffers small beside a machine's memory.
+	// maxMPISize keeps both ends' buffers small compared with a machine's memory.
 	maxMPISize = 1 << 28
 )
 
-// Check reports an option that cannot be.
 func (p MPI) Check() error {
 	switch p.MPI {
 	case "", "openmpi", "mpich":
@@ -52,7 +53,7 @@ func (p MPI) Check() error {
 		return fmt.Errorf("size: %d bytes is outside 1..%d", n, maxMPISize)
 	}
 	if n := p.size(); p.Tool == "mpi4py" && n&(n-1) != 0 {
-		return fmt.Errorf("size: mpi4py measures powers of two, and %d is none", n)
+		return fmt.Errorf("size: %d is not a power of two, which mpi4py needs", n)
 	}
 	return nil
 }
@@ -69,42 +70,74 @@ func (p MPI) size() int {
 
 func (p MPI) mpich() bool { return p.MPI == "mpich" }
 
-// launcher is what starts the ranks, by its Debian name: there, mpirun is the
-// one or the other.
-func (p MPI) launcher() string {
+// launcher starts the ranks. It has its Debian name: there, mpirun is either.
+func (p MPI) launcher() facts.ToolInfo {
 	if p.mpich() {
-		return "mpiexec.hydra"
+		return facts.ToolInfo{Program: "mpiexec.hydra", Package: "mpich", VersionArgs: []string{"--version"}, Version: `Version: +(\S+)`}
 	}
-	return "mpirun.openmpi"
+	return facts.ToolInfo{Program: "mpirun.openmpi", Package: "openmpi-bin", VersionArgs: []string{"--version"}, Version: `(?m)^mpirun\S* \([^)]+\) (\S+)`}
 }
 
-// program is the tool itself.
-func (p MPI) program() string {
+// osu says where OSU's programs come from.
+const osu = "of OSU's micro-benchmarks (no package has it: build them, mvapich.cse.ohio-state.edu/benchmarks)"
+
+// rank is the program of a rank: the tool itself.
+func (p MPI) rank() facts.ToolInfo {
 	switch {
 	case p.Program != "":
-		return p.Program
+		return facts.ToolInfo{Program: p.Program}
 	case p.Tool == "mpi4py":
-		return "python3"
+		return facts.ToolInfo{Program: "python3", Package: "python3-mpi4py", Version: `(mpi4py \S+)`,
+			VersionArgs: []string{"-c", "import mpi4py; print('mpi4py', mpi4py.__version__)"}}
 	case p.Tool == "osu" && p.Bandwidth:
-		return "osu_bw"
+		return facts.ToolInfo{Program: "osu_bw", Package: osu}
 	case p.Tool == "osu":
-		return "osu_latency"
+		return facts.ToolInfo{Program: "osu_latency", Package: osu}
 	case p.mpich():
-		return "NPmpich2"
+		return facts.ToolInfo{Program: "NPmpich2", Package: "netpipe-mpich2"}
 	}
-	return "NPopenmpi"
+	return facts.ToolInfo{Program: "NPopenmpi", Package: "netpipe-openmpi"}
 }
 
-// Habits implements the optional method of foreign probes. A run takes a second or
-// two, and many times that where the CPU is shared: ranks spin.
-func (MPI) Habits() Habits {
-	return Habits{NoWarmup: true, StartsLate: true, Lasts: 30 * time.Second}
+// A run takes a second or two, and many times that on shared CPUs: ranks spin.
+const mpiTakes, mpiAtMost = 2 * time.Second, 30 * time.Second
+
+func (p MPI) Info() Info {
+	library, tool, short, how := "Open MPI", "NetPIPE", "MPI %s", "the best of three trials"
+	switch {
+	case p.mpich():
+		library, short = "MPICH", "MPICH %s"
+	case p.Tool == "mpi4py":
+		tool, short, how = "mpi4py", "MPI %s in Python", "the mean, which slow messages raise; every message passes through Python"
+	case p.Tool == "osu":
+		tool, short, how = p.rank().Program, "MPI %s (OSU)", "the mean, which slow messages raise; excludes a warm-up of its own"
+	}
+	by := tool + " over " + library
+	i := Info{
+		Title: "MPI latency (" + tool + ", " + library + ")", Short: fmt.Sprintf(short, "latency"), Unit: "s",
+		About:    "half a round trip of an MPI message, by " + by,
+		Method:   "Half the time of one message there and one back: " + how + ".",
+		Measures: mpiTime, Differs: how,
+		Tools:    []facts.ToolInfo{p.launcher(), p.rank()},
+		NoWarmup: true, StartsLate: true, Takes: mpiTakes, AtMost: mpiAtMost,
+	}
+	if p.Bandwidth {
+		i.Title, i.Short, i.Unit = strings.Replace(i.Title, "latency (", "bandwidth (", 1), fmt.Sprintf(short, "bandwidth"), "bit/s"
+		i.About = "bandwidth of large MPI messages, by " + by
+		i.Method = "Large messages, one at a time there and back: their size divided by half of that time."
+		i.Measures, i.Differs = mpiBandwidth, "one message at a time, there and back; "+how
+	}
+	if p.Bandwidth && p.Tool == "osu" {
+		i.About, i.Method = "bandwidth of MPI messages, 64 in flight, by "+by, "Large messages, 64 in flight."
+		i.Differs = "64 messages in flight, one way, so it finds more than the others; mean"
+	}
+	if p.mpich() { // no other probe uses this library
+		i.Measures, i.Differs = "", ""
+	}
+	return i
 }
 
-// Programs is for the function of this name.
-func (p MPI) Programs() []string { return []string{p.launcher(), p.program()} }
-
-// Commands implements Probe. There is no server: the client starts it.
+// Commands implements Probe. The client starts the rank at the server.
 func (p MPI) Commands(w Window) (server, client []string) {
 	if len(w.Shell) == 0 {
 		w.Shell = []string{"ssh"}
@@ -115,15 +148,15 @@ func (p MPI) Commands(w Window) (server, client []string) {
 	return nil, append(p.openmpi(w), p.tool()...)
 }
 
-// openmpi starts two ranks of Open MPI 4. The two nodes may have one host name,
-// so they go by address. Whoever runs a lab is root in it. Without
+// openmpi starts two ranks of Open MPI 4. The two nodes can share a host name, so it
+// names them by address. The user of a lab is root in it. Without
 // --leave-session-attached the daemon at the server would leave the shell that
-// started it, and live on when that is killed. Ranks that spin would take the CPU
-// from the kernel's threads where there are few: they yield. They are not bound,
-// because the nodes' processors are chosen already.
+// started it, and survive it. With few CPUs, spinning ranks would starve the
+// kernel's threads: they yield. They are not bound, because weir has already chosen
+// the nodes' processors.
 func (p MPI) openmpi(w Window) []string {
 	devices := strings.Join(w.Devices, ",")
-	argv := []string{p.launcher(), "--allow-run-as-root", "-np", "2",
+	argv := []string{p.launcher().Program, "--allow-run-as-root", "-np", "2",
 		"-host", ends(w), "--map-by", "node", "--bind-to", "none",
 		"--leave-session-attached",
 		"--mca", "plm_rsh_agent", strings.Join(w.Shell, " "),
@@ -139,11 +172,11 @@ func (p MPI) openmpi(w Window) []string {
 	return argv
 }
 
-// hydra starts two ranks of MPICH 4. Its launcher takes a program without
-// arguments; those go into the environment. UCX would find that both ranks are
-// on one machine, whatever their namespaces, and use shared memory.
+// hydra starts two ranks of MPICH 4. Its launcher takes a program without arguments;
+// those go into the environment. UCX would detect that both ranks are on one machine,
+// whatever their namespaces, and use shared memory.
 func (p MPI) hydra(w Window) []string {
-	argv := []string{"env", "HYDRA_LAUNCHER_EXTRA_ARGS=" + strings.Join(w.Shell[1:], " "), p.launcher(),
+	argv := []string{"env", "HYDRA_LAUNCHER_EXTRA_ARGS=" + strings.Join(w.Shell[1:], " "), p.launcher().Program,
 		"-launcher", "rsh", "-launcher-exec", w.Shell[0],
 		"-hosts", ends(w), "-ppn", "1", "-n", "2",
 		"-genv", "MPIR_CVAR_NOLOCAL", "1",
@@ -154,13 +187,13 @@ func (p MPI) hydra(w Window) []string {
 	return argv
 }
 
-// mpi4pyABI tells an mpi4py that was built for several MPI libraries (from PyPI,
-// 4.1 and later) which one to load. With the wrong one both ranks would be alone.
+// mpi4pyABI tells an mpi4py that was built for several MPI libraries (from PyPI, 4.1
+// and later) which one to load. With the wrong one each rank would be alone.
 const mpi4pyABI = "MPI4PY_MPIABI"
 
 func ends(w Window) string { return address(w.Client) + "," + address(w.Server.Addr()) }
 
-// address is "" for none: command lines are also made only to be looked at.
+// address is "" for an invalid address: weir also prints command lines without running them.
 func address(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
@@ -168,16 +201,16 @@ func address(a netip.Addr) string {
 	return a.String()
 }
 
-// messages is how many of a size are measured: enough to outlast a disturbance of
-// some milliseconds, and some seconds at 100 Mbit/s or on a CPU that is shared.
-// NetPIPE left alone measures for 0.25 s, three times, as it thinks beforehand.
+// messages is how many of a size to measure: enough to outlast a disturbance of some
+// milliseconds, and to take some seconds at 100 Mbit/s or on a shared CPU. NetPIPE's
+// own choice is an estimate of 0.25 s, three times.
 func messages(size int) int { return max(10, min(2000, (32<<20)/size)) }
 
-// osuWindow is how many messages osu_bw has under way (WINDOW_SIZE_LARGE in
+// osuWindow is how many messages osu_bw has in flight (WINDOW_SIZE_LARGE in
 // osu_util.h); each of its iterations sends so many and waits for one answer.
 const osuWindow = 64
 
-// iterations is what OSU's programs count in.
+// iterations is the number of rounds of OSU's programs.
 func (p MPI) iterations() int {
 	if p.Bandwidth {
 		return max(2, messages(p.size())/osuWindow)
@@ -191,20 +224,20 @@ func (p MPI) tool() []string {
 	switch p.Tool {
 	case "mpi4py":
 		loop := strconv.Itoa(messages(p.size()))
-		return []string{p.program(), "-m", "mpi4py.bench", "pingpong", "-m", size, "-n", size,
+		return []string{p.rank().Program, "-m", "mpi4py.bench", "pingpong", "-m", size, "-n", size,
 			"-l", loop, "--loop-large", loop, "--loop-huge", loop, "-a", "none"}
 	case "osu":
-		return []string{p.program(), "-m", size + ":" + size,
+		return []string{p.rank().Program, "-m", size + ":" + size,
 			"-i", strconv.Itoa(p.iterations()), "-x", strconv.Itoa(p.iterations()/10 + 1)}
 	}
-	return append([]string{p.program()}, netpipeArgs(p.size())...)
+	return append([]string{p.rank().Program}, netpipeArgs(p.size())...)
 }
 
-// Parse implements Probe. Values: half.rtt (s, half of a round trip, which MPI
-// calls latency) and bandwidth (bit/s of payload). NetPIPE and mpi4py have one
-// message under way and give both: bandwidth is the size divided by half.rtt.
-// osu_latency gives the first alone and osu_bw the second, with 64 messages
-// under way. NetPIPE's is the best of its trials, the others' are means.
+// Parse reads half.rtt (s, half a round trip, which MPI calls latency) and bandwidth
+// (bit/s of payload). NetPIPE and mpi4py have one message in flight and report both:
+// bandwidth is the size divided by half.rtt. osu_latency reports only the first and
+// osu_bw only the second, with 64 messages in flight. NetPIPE reports the best of
+// its trials, the others means.
 func (p MPI) Parse(out Output) (Measured, error) {
 	var m Measured
 	var err error
@@ -216,8 +249,5 @@ func (p MPI) Parse(out Output) (Measured, error) {
 	default:
 		m, err = parseNetPIPE(out.ClientErr, p.size(), p.Bandwidth)
 	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("%s: %w", p.program(), err)
-	}
-	return m, nil
+	return checked(p.rank().Program, m, err)
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // mpi4pyRE is the table of mpi4py.bench pingpong (mpi4py 4.0 and later): bytes,
-// MB/s (10^6), the mean and the standard deviation of half a round trip, and how
-// many there were.
+// MB/s (10^6), the mean and the standard deviation of half a round trip, and the
+// number of samples.
 //
 //	# Size [B]  Bandwidth [MB/s] | Time Mean [s] ± StdDev [s]  Samples
 //	        64              3.22 | 1.9871373e-05 ± 1.1808e-04    10000
@@ -19,8 +19,8 @@ var mpi4pyRE = regexp.MustCompile(`(?m)^ *(\d{1,10}) +([0-9.]{1,20}) \| ([0-9.]{
 
 // parseMPI4Py reads what the first rank printed.
 //
-// A rank that was started without the other measures messages to itself, and
-// says nothing of it: what the devices moved tells.
+// A rank that starts without the other measures messages to itself and does not say
+// so: the counters of the devices reveal it.
 func (p MPI) parseMPI4Py(b []byte) (Measured, error) {
 	f, err := row(b, mpi4pyRE, p.size())
 	if err != nil {
@@ -36,8 +36,8 @@ var (
 	osuHead = regexp.MustCompile(`(?m)^# OSU MPI\S* (Latency|Bandwidth) Test v(\S+) *\r?$`)
 )
 
-// parseOSU reads what the first rank printed. Which program that was stands in
-// the first line; Program may be the wrong one.
+// parseOSU reads what the first rank printed. The first line names the program;
+// Program can be the wrong one.
 func (p MPI) parseOSU(b []byte) (Measured, error) {
 	if len(b) == 0 {
 		return Measured{}, errNoOutput
@@ -47,7 +47,7 @@ func (p MPI) parseOSU(b []byte) (Measured, error) {
 		asked = "Bandwidth"
 	}
 	if head == nil || string(head[1]) != asked {
-		return Measured{}, fmt.Errorf("output %.60q is not that of the OSU MPI %s Test", b, asked)
+		return Measured{}, fmt.Errorf("output %.60q is not from the OSU MPI %s Test", b, asked)
 	}
 	f, err := row(b, osuRE, p.size())
 	if err != nil {
@@ -57,9 +57,9 @@ func (p MPI) parseOSU(b []byte) (Measured, error) {
 	if v <= 0 {
 		return Measured{}, fmt.Errorf("%s of %g", asked, v)
 	}
-	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Found: map[string]string{"tool": "OSU micro-benchmarks " + string(head[2])}}
+	m := Measured{Protocol: "tcp", Moved: n * size, Messages: n, Observed: map[string]string{"tool": "OSU micro-benchmarks " + string(head[2])}}
 	if p.Bandwidth {
-		m.Moved *= osuWindow // messages may share a packet, but for the answers
+		m.Moved *= osuWindow // messages can share a packet; answers cannot
 		m.Values = []record.Value{{Name: "bandwidth", Unit: "bit/s", Value: v * 8e6}}
 	} else {
 		m.Values = []record.Value{{Name: "half.rtt", Unit: "s", Value: v / 1e6}}
@@ -67,17 +67,17 @@ func (p MPI) parseOSU(b []byte) (Measured, error) {
 	return m, nil
 }
 
-var errNoOutput = errors.New("no output: it was killed, or its command line refused")
+var errNoOutput = errors.New("no output: the tool was killed, or refused its command line")
 
-// row returns the numbers of the only line that re finds. The first is the size
-// of a message, which must be size.
+// row returns the numbers of the only line that re matches. The first is the size of
+// a message, which must be size.
 func row(b []byte, re *regexp.Regexp, size int) ([]float64, error) {
 	if len(b) == 0 {
 		return nil, errNoOutput
 	}
 	rows := re.FindAllSubmatch(b, -1)
 	if len(rows) != 1 {
-		return nil, fmt.Errorf("%d lines with a result, not 1: the output ends with %q", len(rows), b[max(0, len(b)-200):])
+		return nil, fmt.Errorf("%d result lines, want 1: the output ends with %q", len(rows), b[max(0, len(b)-200):])
 	}
 	var f []float64
 	for _, s := range rows[0][1:] {

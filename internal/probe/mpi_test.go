@@ -74,7 +74,7 @@ func TestMPIGolden(t *testing.T) {
 			fmt.Fprintf(&b, "  %s %.6g %s\n", v.Name, v.Value, v.Unit)
 		}
 		fmt.Fprintf(&b, "  moved %.0f bytes in %.0f messages over %s\n", m.Moved, m.Messages, m.Protocol)
-		if tool := m.Found["tool"]; tool != "" {
+		if tool := m.Observed["tool"]; tool != "" {
 			fmt.Fprintf(&b, "  found tool: %s\n", tool)
 		}
 	}
@@ -119,8 +119,8 @@ func TestMPICommands(t *testing.T) {
 			t.Errorf("%+v: client\n got %s\nwant %s", tc.p, got, tc.client)
 		}
 	}
-	if got := Programs(MPI{MPI: "mpich"}); strings.Join(got, " ") != "mpiexec.hydra NPmpich2" {
-		t.Errorf("programs %q: not what is installed", got)
+	if ts := (MPI{MPI: "mpich"}).Info().Tools; len(ts) != 2 || ts[0].Package != "mpich" || ts[1].Package != "netpipe-mpich2" {
+		t.Errorf("tools %+v: not those to install", ts)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestMPICheck(t *testing.T) {
 		{MPI{Tool: "imb"}, `tool: "imb" is not one of netpipe, mpi4py, osu`},
 		{MPI{Size: -1}, "size: -1 bytes is outside 1.."},
 		{MPI{Size: 1 << 29}, "size: 536870912 bytes is outside 1..268435456"},
-		{MPI{Tool: "mpi4py", Size: 3}, "powers of two, and 3 is none"},
+		{MPI{Tool: "mpi4py", Size: 3}, "3 is not a power of two"},
 	} {
 		if err := tc.p.Check(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)
@@ -148,17 +148,17 @@ func TestMPIRefuses(t *testing.T) {
 	const np, py, osu = "NPopenmpi/3.7.2-mpi-latency", "python3/4.1.2-mpi4py-latency", "osu_bw/7.4-osu-bandwidth"
 	for _, tc := range []struct{ from, old, new, want string }{
 		{np, "       8 bytes", "      12 bytes", "measured messages of 12 bytes, asked for 8"},
-		{np, "2000 times", "1999 times", "1999 messages were measured, asked for 2000"},
-		{np, " usec", " msec", "0 lines with a result, not 1"},
-		{np, "Mbps in", "Gbps in", "0 lines with a result, not 1"},
+		{np, "2000 times", "1999 times", "measured 1999 messages, asked for 2000"},
+		{np, " usec", " msec", "0 result lines, want 1"},
+		{np, "Mbps in", "Gbps in", "0 result lines, want 1"},
 		{np, "0.72 Mbps", "9.72 Mbps", "not 1.019e+07"},
 		{np, "in      84.77", "in       0.00", "a message took 0 s"},
-		{np, "84.77 usec\n", "84.77 usec\n  1:       8 bytes   2000 times -->      0.72 Mbps in      84.77 usec\n", "2 lines with a result, not 1"},
-		{py, "     2000", "       20", "20 messages were measured, asked for 2000"},
+		{np, "84.77 usec\n", "84.77 usec\n  1:       8 bytes   2000 times -->      0.72 Mbps in      84.77 usec\n", "2 result lines, want 1"},
+		{py, "     2000", "       20", "measured 20 messages, asked for 2000"},
 		{py, "e-05 ±", "e-07 ±", "bit/s, not"},
-		{py, "e-05 ±", "e-05 +", "0 lines with a result, not 1"},
-		{osu, "Bandwidth Test", "Bi-Directional Bandwidth Test", "is not that of the OSU MPI Bandwidth Test"},
-		{osu, "\n1048576", "\n# 1048576", "0 lines with a result, not 1"},
+		{py, "e-05 ±", "e-05 +", "0 result lines, want 1"},
+		{osu, "Bandwidth Test", "Bi-Directional Bandwidth Test", "is not from the OSU MPI Bandwidth Test"},
+		{osu, "\n1048576", "\n# 1048576", "0 result lines, want 1"},
 	} {
 		out := readMPI(t, tc.from)
 		client, stderr := bytes.Replace(out.Client, []byte(tc.old), []byte(tc.new), 1), bytes.Replace(out.ClientErr, []byte(tc.old), []byte(tc.new), 1)

@@ -1,16 +1,19 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
-	"strconv"
 	"time"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
 )
 
 // The native probes run `weir engine`, this program's own traffic generator. The
-// zero value of every field is its default, and the engine's defaults are not
-// relied on: what a probe means shows in its command line.
+// zero value of every field is its default. They do not rely on the engine's
+// defaults: a command line shows all that a probe means.
 const (
 	defaultWrite    = 128 << 10 // bytes: the write size of iperf3 for TCP
 	defaultDatagram = 1400      // bytes: with IPv4 and UDP headers 1428, below the 1450 of VXLAN on a 1500-byte underlay
@@ -22,91 +25,111 @@ const (
 	defaultRequests = event.DefaultRequests
 )
 
-// TCPStream measures the TCP payload that arrives per second.
-type TCPStream struct {
-	Streams  int     `yaml:"streams"`  // connections, a thread each at both ends; default 1
-	Rate     Bitrate `yaml:"rate"`     // bit/s of payload that the streams together are paced to; default as fast as they can
-	Size     int     `yaml:"size"`     // bytes per write; default 128 KiB
-	CC       string  `yaml:"cc"`       // congestion control; default cubic
-	Discard  bool    `yaml:"discard"`  // the receiver throws the bytes away in the kernel; default is to copy them, as every application must
-	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel copies all the same, and more dearly
-	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
-}
-
-// UDPStream measures the UDP payload that is delivered per second, and where the
-// rest was lost.
-type UDPStream struct {
-	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 1400, which every path with an MTU of 1450 carries whole
-	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
-	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso what a buffer of 65507 bytes holds, 64 at most
-	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
-	// Packets, in place of Size and Batch, is how many full packets of the path's MTU
-	// a call hands over: for single a datagram of so many fragments, else so many datagrams.
-	Packets int `yaml:"packets"`
-
-	looks bool // its receiver looks for datagrams although they are paced; see Pace
-}
-
-// UDPRate measures the datagrams that are delivered per second. It is UDPStream
-// with small datagrams, for which a path's cost per packet is everything.
-type UDPRate struct {
-	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 18
-	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
-	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso what a buffer of 65507 bytes holds, 64 at most
-	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
-
-	looks bool // its receiver looks for datagrams although they are paced; see Pace
-}
-
-// Ping measures the time of ICMP echoes, sent on a schedule. It needs
-// CAP_NET_RAW or a group in net.ipv4.ping_group_range, and no server.
-type Ping struct {
-	Size     int           `yaml:"size"`     // bytes of data; default 56
-	Interval time.Duration `yaml:"interval"` // from one request to the next; default 10 ms
-}
-
-func (p TCPStream) Commands(w Window) (server, client []string) {
-	flags := []string{"--streams", strconv.Itoa(or(p.Streams, 1)), "--cc", or(p.CC, defaultCC), "--dscp", strconv.Itoa(p.DSCP)}
-	if p.Rate > 0 {
-		flags = append(flags, "--rate", fmt.Sprint(float64(p.Rate)))
+// within returns an error that names the value and its bound. size and its bounds
+// are in bytes.
+func within(name string, size, least, most, inflight int) error {
+	switch {
+	case size < least || size > most:
+		return fmt.Errorf("%s: size %d is outside %d..%d bytes", name, size, least, most)
+	case inflight < 1 || inflight > event.MaxInflight:
+		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", name, inflight, event.MaxInflight)
 	}
-	if p.Discard {
-		flags = append(flags, "--discard")
-	}
-	if p.Zerocopy {
-		flags = append(flags, "--zerocopy")
-	}
-	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), flags...)
-}
-
-func (p UDPStream) Commands(w Window) (server, client []string) {
-	return udpStream(w, p.path(w), p.Rate, p.looks)
-}
-
-func (p UDPRate) Commands(w Window) (server, client []string) {
-	return udpStream(w, p.path(), p.Rate, p.looks)
-}
-
-func (p Ping) Commands(w Window) (server, client []string) {
-	return nil, []string{"weir", "engine", "ping", w.Server.Addr().String(),
-		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(),
-		"--size", strconv.Itoa(or(p.Size, defaultEcho)), "--interval", or(p.Interval, defaultInterval).String()}
+	return nil
 }
 
 func engineRun(w Window, workload string, size int, flags ...string) (server, client []string) {
 	server = []string{"weir", "engine", "serve", w.Server.String(), "--open", "--json"}
 	client = []string{"weir", "engine", "run", workload, w.Server.String(),
-		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(), "--size", strconv.Itoa(size)}
+		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(), "--size", fmt.Sprint(size)}
 	return server, append(client, flags...)
 }
 
-// or returns v, or the default when v is zero.
-func or[T comparable](v, def T) T {
-	var zero T
-	if v == zero {
-		return def
+// loop adds the flag of a closed or open loop whose ends poll.
+func loop(spin bool, flags ...string) []string {
+	if spin {
+		flags = append(flags, "--spin")
 	}
-	return v
+	return flags
+}
+
+// or returns v, or the default when v is zero.
+func or[T comparable](v, def T) T { return cmp.Or(v, def) }
+
+// responses returns the values that all probes of requests have: rtt (s, the median,
+// with its histogram), rtt.p99 and rtt.p999 (s, each when at least ten samples lie above
+// it), what parts returns, transactions (1/s) and loss (of the requests). It also returns
+// the distribution of response times, and only nils when the result is wrong.
+func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
+	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
+	if n.require(r.Window > 0, "window is 0 s"); n.err != nil {
+		return nil, nil
+	}
+	return append(append(percentiles(h, r.Hist), parts(h)...),
+		record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window},
+		record.Value{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)}), h
+}
+
+// closed returns the values of a closed loop: responses and window. The window ends with
+// the last reply, to within the histogram's precision.
+func (n *native) closed(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) []record.Value {
+	values, h := n.responses(r, parts)
+	if h != nil {
+		n.require(float64(h.Max())/1e9 <= r.Window*1.001, "a transaction of %d ns in a window of %g s", h.Max(), r.Window)
+	}
+	return append(values, record.Value{Name: "window", Unit: "s", Value: r.Window})
+}
+
+// spinning adds to the settings of a run that polls the CPUs that it polls on.
+func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
+	switch {
+	case r.Wait != event.WaitSpinning:
+	case r.CPU == nil || r.FarCPU == nil:
+		n.fail("cpu is missing")
+	default:
+		settings["cpu"], settings["serverCPU"] = *r.CPU, *r.FarCPU
+	}
+	return settings
+}
+
+// beyond is how many samples must lie above a percentile for it to be reported: with
+// fewer it depends on the few slowest requests of one run.
+const beyond = 10
+
+// percentiles returns rtt and the percentiles for which there are enough samples.
+func percentiles(h *hdrhistogram.Histogram, encoded string) []record.Value {
+	n := float64(h.TotalCount())
+	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: encoded}},
+		tails(n, quantile(h, 99), quantile(h, 99.9))...)
+}
+
+// tails returns rtt.p99 and rtt.p999 of n response times, each when enough of them
+// lie above it (see beyond).
+func tails(n float64, p99, p999 float64) []record.Value {
+	var vs []record.Value
+	if n*0.01 >= beyond {
+		vs = append(vs, record.Value{Name: "rtt.p99", Unit: "s", Value: p99})
+	}
+	if n*0.001 >= beyond && p999 > 0 {
+		vs = append(vs, record.Value{Name: "rtt.p999", Unit: "s", Value: p999})
+	}
+	return vs
+}
+
+// echoes returns the distribution of the response times of the answered requests. It is
+// valid only when n.err is nil, and then not empty.
+func (n *native) echoes(requests, answered, lost int64, hist string) *hdrhistogram.Histogram {
+	if n.err != nil {
+		return nil
+	}
+	n.require(answered > 0 && answered+lost == requests, "%d requests, %d answered, %d lost", requests, answered, lost)
+	h := n.histogram("hist", hist)
+	if h != nil {
+		n.require(h.TotalCount() == answered, "a histogram of %d for %d answers", h.TotalCount(), answered)
+	}
+	return h
+}
+
+// quantile returns the q-th percentile in seconds.
+func quantile(h *hdrhistogram.Histogram, q float64) float64 {
+	return float64(h.ValueAtQuantile(q)) / 1e9
 }

@@ -52,7 +52,7 @@ func (n *native) measured(protocol string, h event.Head, values []record.Value, 
 			found[name] = strconv.FormatFloat(f, 'f', -1, 64)
 		}
 	}
-	m := Measured{Values: values, Found: found, Protocol: protocol}
+	m := Measured{Values: values, Observed: found, Protocol: protocol}
 	if protocol != "tcp" {
 		m.Datagram = h.Size
 	}

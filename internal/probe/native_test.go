@@ -71,7 +71,7 @@ func printed(t *testing.T, m Measured, err error) []byte {
 		}
 		b.Write(append(line, '\n'))
 	}
-	found, err := json.MarshalIndent(m.Found, "", "  ")
+	found, err := json.MarshalIndent(m.Observed, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestStreamChecks(t *testing.T) {
 		{UDPStream{Batch: 129, Send: "gso"}, "batch: 129 is outside 1..128 of gso"},
 		{UDPStream{Packets: 7}, ""}, {UDPStream{Packets: 7, Send: "gso"}, ""},
 		{UDPStream{Packets: -1}, "packets: -1 is not 1 or more"},
-		{UDPStream{Packets: 2, Size: 1400}, "packets: 2 says what size and batch are"},
+		{UDPStream{Packets: 2, Size: 1400}, "packets: 2 determines size and batch"},
 		{UDPStream{Packets: 200}, "packets: 200, on a path with an MTU of 576: size: "},
 		{UDPStream{Packets: 129, Send: "gso"}, "packets: 129, on a path with an MTU of 576: batch: 129 is outside 1..128 of gso"},
 		{UDPStream{Batch: 47, Send: "gso"}, "47 datagrams of 1400 bytes are more than the 65507 of one buffer: at most 46 of this size"},
@@ -200,6 +200,9 @@ func TestNativeFirstValue(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := m.Values[0]
+		if i := nativeProbes[name].Info(); i.Unit != first.Unit {
+			t.Errorf("%s: the first value is in %s, Info says %s", name, first.Unit, i.Unit)
+		}
 		if got := first.Name + " " + first.Unit; got != want {
 			t.Errorf("%s: %s first, want %s", name, got, want)
 		}
@@ -278,7 +281,7 @@ func TestNativeRefuses(t *testing.T) {
 		{"tcp-rr", `"hist":`, `"hist":"","was":`, "hist is missing"},
 		{"udp-rr", `"window":`, `"window":1e-9,"was":`, "a transaction of"},
 		{"udp-capacity", `"lower":`, `"lower":1,"was":`, "1 packet/s are in no phase at"},
-		{"udp-capacity", `"lower":`, `"lower":0,"was":`, "was carried with a loss of at most 0.5%"},
+		{"udp-capacity", `"lower":`, `"lower":0,"was":`, "with a loss of at most 0.5%"},
 		{"udp-capacity", `"load":`, `"load":1,"was":`, "in no phase at 1"},
 		{"udp-capacity", `"upper":`, `"upper":1,"was":`, "and lost at 1"},
 		{"udp-capacity", `"limit":`, `"was":`, "limit is missing"},

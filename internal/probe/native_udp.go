@@ -6,81 +6,81 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
-	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
 )
 
-func (p UDPStream) path(w Window) event.Mode {
-	size, batch := or(p.Size, defaultDatagram), p.Batch
-	switch {
-	case p.Packets > 0 && or(p.Send, event.SendSingle) == event.SendSingle:
-		size = fullDatagram(w, p.Packets)
-	case p.Packets > 0:
-		size, batch = fullDatagram(w, 1), p.Packets
-	}
-	return event.Mode{Size: size, Send: p.Send, Batch: batch, Recv: p.Recv}.Filled()
+// modeFlags are those of the send and the receive mode of datagrams.
+func modeFlags(m event.Mode, nap time.Duration) []string {
+	return []string{"--send", m.Send, "--batch", strconv.Itoa(m.Batch), "--recv", m.Recv, "--nap", nap.String()}
 }
 
-// fullDatagram is the payload, in bytes, of the largest datagram that needs no more
-// than n packets on the path. All fragments but the last carry a multiple of 8 bytes
-// (RFC 791, section 3.2; RFC 8200, section 4.5).
-func fullDatagram(w Window, n int) int {
-	const ipv4, ipv6, fragment, udp = 20, 40, 8, 8
-	room := min(w.MTU, 65535) - ipv4 // the loopback device's is more than a packet can have
-	if w.Server.Addr().Is6() {
-		room = w.MTU - ipv6
-		if n > 1 {
-			room -= fragment
-		}
-	}
-	return (n-1)*(room&^7) + room - udp
-}
-
-func (p UDPRate) path() event.Mode {
-	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
-}
-
-// udpStream returns the command lines of a udp-stream run. On a schedule the receiver waits in its
-// socket, so that the time of arrival, and jitter, are not those of its looking,
-// unless it looks all the same.
-func udpStream(w Window, m event.Mode, rate Bitrate, looks bool) (server, client []string) {
+// udpStream returns the command lines of a udp-stream run. A receiver of a paced stream
+// waits in its socket unless it is told to poll: polling would add its interval to the
+// arrival times, and to jitter.
+func udpStream(w Window, m event.Mode, rate Bitrate, polls bool) (server, client []string) {
 	nap := time.Duration(event.DefaultNap)
-	if rate > 0 && !looks {
+	if rate > 0 && !polls {
 		nap = 0
 	}
-	return engineRun(w, "udp-stream", m.Size, "--rate", fmt.Sprint(float64(rate)),
-		"--send", m.Send, "--batch", strconv.Itoa(m.Batch), "--recv", m.Recv, "--nap", nap.String())
+	return engineRun(w, "udp-stream", m.Size, append([]string{"--rate", fmt.Sprint(float64(rate))}, modeFlags(m, nap)...)...)
 }
 
-// leastMTU is the smallest that a path has (RFC 791: every host takes so much).
-const leastMTU = 576
-
-// Check returns an error that names the option and its bound. What Packets come to is
-// known only on a path, where the engine refuses more than a datagram or buffer holds.
-func (p UDPStream) Check() error {
-	switch {
-	case p.Packets < 0:
-		return fmt.Errorf("packets: %d is not 1 or more", p.Packets)
-	case p.Packets > 0 && (p.Size > 0 || p.Batch > 0):
-		return fmt.Errorf("packets: %d says what size and batch are, so neither can be given", p.Packets)
-	}
-	err := p.path(Window{MTU: leastMTU}).Check()
-	if err != nil && p.Packets > 0 {
-		err = fmt.Errorf("packets: %d, on a path with an MTU of %d: %w", p.Packets, leastMTU, err)
-	}
-	return err
+// udpCapacity implements Capacity for what sends datagrams in mode m.
+func udpCapacity(m event.Mode) (by Probe, kind string, err error) {
+	c := &UDPCapacity{Size: m.Size, Send: m.Send, Batch: m.Batch, Recv: m.Recv}
+	return c, c.Kind(), nil
 }
 
-// Check returns an error that names the option and its bound.
-func (p UDPRate) Check() error { return p.path().Check() }
-
-// Check returns an error that names the option and its bound.
-func (p TCPStream) Check() error {
-	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
-		return fmt.Errorf("dscp: %d is outside 0..%d", p.DSCP, event.MaxDSCP)
+// parseUDP reads throughput (bit/s of delivered payload), packet.rate (packet/s
+// delivered), the ladder offered, sent, received, delivered (packet/s), loss (of
+// what was sent), loss.socket (of what was sent, dropped at the receiving
+// socket's buffer), reordered (of what was delivered), jitter (s; when at least
+// two datagrams were delivered), silence (s, the longest time without an arrival)
+// and window. The packet rate comes first when rateFirst.
+func parseUDP(out Output, rateFirst bool) (Measured, error) {
+	var r event.UDPStream
+	n := parseNative(out, "udp-stream", &r)
+	n.require(r.Sent > 0, "nothing was sent")
+	n.require(r.Offered >= r.Sent && r.Sent >= r.Received && r.Received >= r.Delivered,
+		"the ladder offered %d, sent %d, received %d, delivered %d goes up", r.Offered, r.Sent, r.Received, r.Delivered)
+	n.require(r.Received-r.Delivered == r.Dropped, "received %d, delivered %d, dropped in between %d", r.Received, r.Delivered, r.Dropped)
+	n.require(r.Bytes == r.Delivered*int64(r.Size), "%d bytes in %d datagrams of %d", r.Bytes, r.Delivered, r.Size)
+	n.require(r.Reordered <= r.Delivered, "reordered %d of %d", r.Reordered, r.Delivered)
+	n.require(r.Silence <= max(r.Window, r.Span), "a silence of %g s in %g s", r.Silence, max(r.Window, r.Span))
+	// Datagrams that queued up while they were sent took longer to arrive: the longer
+	// of the two times is the one in which the path carried them. One time for all
+	// steps keeps the ladder a ladder.
+	t := max(r.Window, r.Span)
+	perSecond := func(n int64) float64 { return float64(n) / t }
+	ofSent := func(n int64) float64 { return float64(n) / float64(max(r.Sent, 1)) }
+	values := []record.Value{
+		{Name: "throughput", Unit: "bit/s", Value: float64(r.Bytes) * 8 / t},
+		{Name: "packet.rate", Unit: "packet/s", Value: perSecond(r.Delivered)},
+		{Name: "offered", Unit: "packet/s", Value: perSecond(r.Offered)},
+		{Name: "sent", Unit: "packet/s", Value: perSecond(r.Sent)},
+		{Name: "received", Unit: "packet/s", Value: perSecond(r.Received)},
+		{Name: "delivered", Unit: "packet/s", Value: perSecond(r.Delivered)},
+		{Name: "loss", Unit: "1", Value: ofSent(r.Sent - r.Delivered)},
+		{Name: "loss.socket", Unit: "1", Value: ofSent(r.Dropped)},
+		{Name: "reordered", Unit: "1", Value: float64(r.Reordered) / float64(max(r.Delivered, 1))},
 	}
-	if streams := or(p.Streams, 1); p.Rate > 0 && float64(p.Rate) < event.MinPaced*float64(streams) {
-		return fmt.Errorf("rate: %s is below the %s that each of %d streams can be paced to",
-			unit.Format(float64(p.Rate), "bit/s"), unit.Format(event.MinPaced, "bit/s"), streams)
+	if rateFirst {
+		values[0], values[1] = values[1], values[0]
 	}
-	return nil
+	if r.Delivered >= 2 {
+		values = append(values, record.Value{Name: "jitter", Unit: "s", Value: r.Jitter})
+	}
+	values = append(values,
+		record.Value{Name: "silence", Unit: "s", Value: r.Silence},
+		record.Value{Name: "window", Unit: "s", Value: r.Window})
+	// nap is the receiver's polling interval in seconds; 0 when it was woken up.
+	settings := map[string]any{"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP, "nap": r.Nap}
+	if r.Rate > 0 {
+		settings["rate"] = r.Rate
+	}
+	m, err := n.measured("udp", r.Head, values, settings)
+	if err == nil && r.Rate > 0 {
+		m.Pause = 8 * float64(r.Size) * float64(r.Batch) / r.Rate
+	}
+	return m, err
 }

@@ -1,16 +1,18 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
 // Netperf measures bulk throughput with netperf 2.7 (TCP_STREAM, UDP_STREAM).
-// Counted is what netserver received. Control is on the server's port and data on
-// the tenth after it.
+// It counts what netserver received. Control is on the server's port and data ten
+// ports further.
 type Netperf struct {
 	UDP  bool   `yaml:"udp"`
 	Size int    `yaml:"size"` // bytes per send; 0 is 131072 for TCP, 1400 for UDP
@@ -26,19 +28,35 @@ type NetperfRR struct {
 	CC      string `yaml:"cc"`      // congestion control of TCP; empty is cubic
 }
 
-// Habits implements the optional method of foreign probes.
-func (Netperf) Habits() Habits { return Habits{NoWarmup: true} }
+const netperfPackage = "netperf, of the section non-free (Debian) or multiverse (Ubuntu)"
 
-// Habits implements the optional method of foreign probes.
-func (NetperfRR) Habits() Habits { return Habits{NoWarmup: true} }
+var netperfTools = []facts.ToolInfo{
+	{Program: "netserver", Package: netperfPackage, VersionArgs: []string{"-V"}, Version: `version (\S+)`},
+	{Program: "netperf", Package: netperfPackage, VersionArgs: []string{"-V"}, Version: `version (\S+)`},
+}
 
-// Check returns an error that names the option and its bound.
-func (p Netperf) Check() error { return checkStream("netperf", p.UDP, p.size(), 1, 1) }
+func (p Netperf) Info() Info {
+	i := streamBy("netperf", p.UDP, [2]string{"one process per end, which blocks in send and recv; includes the slow start",
+		"one send and one recv per datagram, a socket buffer of the kernel's default size; no warm-up"})
+	i.Tools, i.NoWarmup = netperfTools, true
+	return i
+}
 
-// Check returns an error that names the option and its bound.
+func (p NetperfRR) Info() Info {
+	i := responseBy("netperf", p.UDP, "median, in steps of 1 µs; no warm-up")
+	if p.Connect {
+		i.Title, i.Short, i.Measures = "TCP connect/request/response (netperf)", "TCP connect time by netperf", connectTime
+		i.About = "time of a connection, a request and its response over TCP, by netperf"
+	}
+	i.Tools, i.NoWarmup = netperfTools, true
+	return i
+}
+
+func (p Netperf) Check() error { return checkStream("netperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
+
 func (p NetperfRR) Check() error {
 	if p.UDP && p.Connect {
-		return fmt.Errorf("netperf: connect is for TCP: UDP has no connections")
+		return fmt.Errorf("netperf: connect needs TCP: UDP has no connections")
 	}
 	return checkStream("netperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
 }
@@ -46,14 +64,13 @@ func (p NetperfRR) Check() error {
 // Commands implements Probe. Without -R 1, netperf sends UDP past the routing table
 // (SO_DONTROUTE).
 func (p Netperf) Commands(w Window) (server, client []string) {
-	test := []string{"-m", strconv.Itoa(p.size())}
+	test := []string{"-m", strconv.Itoa(bulkSize(p.UDP, p.Size))}
 	if p.UDP {
 		return netperf(w, "UDP_STREAM", append(test, "-R", "1"), netperfStreamKeys)
 	}
 	return netperf(w, "TCP_STREAM", append(test, "-K", or(p.CC, defaultCC)), netperfStreamKeys+",LOCAL_TRANSPORT_RETRANS,LOCAL_CONG_CONTROL")
 }
 
-// Commands implements Probe.
 func (p NetperfRR) Commands(w Window) (server, client []string) {
 	size := strconv.Itoa(or(p.Size, defaultMessage))
 	test := []string{"-r", size + "," + size}
@@ -67,8 +84,7 @@ func (p NetperfRR) Commands(w Window) (server, client []string) {
 	return netperf(w, "TCP_RR", test, netperfRRKeys+",LOCAL_CONG_CONTROL")
 }
 
-// What netperf is asked to print (the output selectors of its omni tests), as
-// KEY=value.
+// The output selectors of netperf's omni tests, which it prints as KEY=value.
 const (
 	netperfStreamKeys = "PROTOCOL,DIRECTION,LOCAL_SEND_SIZE,ELAPSED_TIME,THROUGHPUT_UNITS,REMOTE_RECV_THROUGHPUT,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD"
 	netperfRRKeys     = "PROTOCOL,DIRECTION,REQUEST_SIZE,RESPONSE_SIZE,ELAPSED_TIME,THROUGHPUT_UNITS,THROUGHPUT,MEAN_LATENCY,P50_LATENCY,P99_LATENCY"
@@ -81,15 +97,8 @@ func netperf(w Window, test string, options []string, keys string) (server, clie
 	return server, append(append(client, options...), "-k", keys)
 }
 
-func (p Netperf) size() int {
-	if p.UDP {
-		return or(p.Size, defaultDatagram)
-	}
-	return or(p.Size, defaultWrite)
-}
-
-// parseNetperf reads KEY=value, and checks that the test was the one asked for.
-func parseNetperf(b []byte, want map[string]string) (*fields, error) {
+// parseNetperf reads KEY=value, and checks that netperf ran the requested test.
+func parseNetperf(b []byte, want map[string]string) *fields {
 	p := &fields{text: map[string]string{}}
 	for line := range strings.Lines(string(b)) {
 		if k, v, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
@@ -97,34 +106,32 @@ func parseNetperf(b []byte, want map[string]string) (*fields, error) {
 		}
 	}
 	if len(p.text) == 0 {
-		return p, fmt.Errorf("no result in %.200q", strings.TrimSpace(string(b)))
+		p.err = fmt.Errorf("no result in %.200q", strings.TrimSpace(string(b)))
 	}
 	for _, k := range []string{"PROTOCOL", "DIRECTION", "LOCAL_SEND_SIZE", "REQUEST_SIZE", "RESPONSE_SIZE", "THROUGHPUT_UNITS", "LOCAL_CONG_CONTROL"} {
-		if w, ok := want[k]; ok && p.text[k] != w {
-			return p, fmt.Errorf("%s is %q, asked for %q", k, p.text[k], w)
+		if w, ok := want[k]; ok && p.err == nil && p.text[k] != w {
+			p.err = fmt.Errorf("%s is %q, asked for %q", k, p.text[k], w)
 		}
 	}
-	return p, nil
+	return p
 }
 
 // Parse reads throughput (received) and window; for TCP also retransmits, for UDP
-// packet.rate, sent, delivered and loss. Time is what was received divided by its
+// packet.rate, sent, delivered and loss. Time is the received bytes divided by their
 // rate: netperf prints it in steps of 10 ms.
 func (p Netperf) Parse(out Output) (Measured, error) {
-	want := map[string]string{"PROTOCOL": "TCP", "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(p.size())}
-	m := Measured{Protocol: "tcp", Found: map[string]string{}}
+	size := bulkSize(p.UDP, p.Size)
+	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(size)}
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{}}
 	if p.UDP {
-		want["PROTOCOL"], m.Protocol, m.Datagram = "UDP", "udp", p.size()
+		m.Datagram = size
 	} else {
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
-		m.Found["congestion"] = or(p.CC, defaultCC)
+		m.Observed["congestion"] = or(p.CC, defaultCC)
 	}
-	f, err := parseNetperf(out.Client, want)
-	if err != nil {
-		return Measured{}, fmt.Errorf("netperf: %w", err)
-	}
-	// The end of the test interrupts a send, of which the receiver counts a part.
-	t := transfer{slack: float64(p.size()), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(p.size())}
+	f := parseNetperf(out.Client, want)
+	// The end of the test interrupts a send; the receiver counts part of it.
+	t := transfer{slack: float64(size), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(size)}
 	if rate := f.number("REMOTE_RECV_THROUGHPUT"); rate > 0 {
 		t.seconds = t.received * 8 / (rate * 1e6)
 	}
@@ -133,45 +140,32 @@ func (p Netperf) Parse(out Output) (Measured, error) {
 	} else {
 		m.Values = []record.Value{t.throughput(), {Name: "retransmits", Unit: "1", Value: f.number("LOCAL_TRANSPORT_RETRANS")}, t.window()}
 	}
-	if err = f.err; err == nil {
-		err = t.check()
-	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("netperf: %w", err)
-	}
-	return checked("netperf", m)
+	return checked("netperf", m, cmp.Or(f.err, t.check()))
 }
 
 // Parse reads rtt (s, the median), rtt.p99 (s, when at least ten response times lie
 // above it), rtt.mean (s), transactions (1/s) and window.
 func (p NetperfRR) Parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
-	want := map[string]string{"PROTOCOL": "TCP", "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
+	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
 		"REQUEST_SIZE": strconv.Itoa(size), "RESPONSE_SIZE": strconv.Itoa(size)}
-	m := Measured{Protocol: "tcp", Found: map[string]string{}}
-	if p.UDP {
-		want["PROTOCOL"], m.Protocol, m.Datagram = "UDP", "udp", size
-	}
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{}}
 	switch {
-	case p.Connect: // the connections are gone, and their congestion control is not told
+	case p.UDP:
+		m.Datagram = size
+	case p.Connect: // the connections are gone, and with them their congestion control
 		want["DIRECTION"] = "Connect|Send|Recv"
-	case !p.UDP:
+	default:
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
-		m.Found["congestion"] = or(p.CC, defaultCC)
+		m.Observed["congestion"] = or(p.CC, defaultCC)
 	}
-	f, err := parseNetperf(out.Client, want)
-	if err != nil {
-		return Measured{}, fmt.Errorf("netperf: %w", err)
-	}
+	f := parseNetperf(out.Client, want)
 	rate, seconds := f.number("THROUGHPUT"), f.number("ELAPSED_TIME")
 	p50, p99, mean := f.number("P50_LATENCY")/1e6, f.number("P99_LATENCY")/1e6, f.number("MEAN_LATENCY")/1e6
-	// One transaction after the other: their mean time fills the window, of which
-	// netperf prints steps of 10 ms, and no more than it.
-	if err = f.err; err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
-		err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
-	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("netperf: %w", err)
+	// One transaction follows another: together they fill the window, which netperf
+	// prints in steps of 10 ms, and cannot exceed it.
+	if f.err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
+		f.err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
 	}
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: p50}}
 	m.Values = append(m.Values, tails(rate*seconds, p99, 0)...)
@@ -179,5 +173,5 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 		record.Value{Name: "rtt.mean", Unit: "s", Value: mean},
 		record.Value{Name: "transactions", Unit: "1/s", Value: rate},
 		record.Value{Name: "window", Unit: "s", Value: seconds})
-	return checked("netperf", m)
+	return checked("netperf", m, f.err)
 }

@@ -6,42 +6,49 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
-// NetPIPE measures round trips of messages over plain TCP with NPtcp (NetPIPE
-// 3.7): what an MPI library adds is the difference to the same tool over MPI.
-// It repeats a number of messages and not for a time: see MPI.
+// NetPIPE measures round trips of messages over plain TCP with NPtcp (NetPIPE 3.7).
+// The difference to the same tool over MPI is what an MPI library adds. It repeats a
+// number of messages instead of running for a time: see MPI.
 type NetPIPE struct {
-	Bandwidth bool `yaml:"bandwidth"` // and not the time, is what the probe is for
+	Bandwidth bool `yaml:"bandwidth"` // puts the bandwidth first instead of the time
 	Size      int  `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
 }
 
-// Check reports an option that cannot be.
 func (p NetPIPE) Check() error { return p.mpi().Check() }
 
 func (p NetPIPE) mpi() MPI { return MPI{Bandwidth: p.Bandwidth, Size: p.Size} }
 
-// Habits implements the optional method of foreign probes.
-func (NetPIPE) Habits() Habits { return MPI{}.Habits() }
+func (p NetPIPE) Info() Info {
+	i := Info{
+		Title: "TCP message latency (NetPIPE)", Short: "TCP message latency", Unit: "s",
+		About:    "half a round trip of a message over plain TCP, by NetPIPE",
+		Method:   "Half the time of one message there and one back: the best of three trials.",
+		Tools:    []facts.ToolInfo{{Program: "NPtcp", Package: "netpipe-tcp"}},
+		NoWarmup: true, StartsLate: true, Takes: mpiTakes, AtMost: mpiAtMost,
+	}
+	if p.Bandwidth {
+		i.Unit = "bit/s"
+	}
+	return i
+}
 
-// Commands implements Probe.
 func (p NetPIPE) Commands(w Window) (server, client []string) {
 	args := append([]string{"NPtcp", "-P", strconv.Itoa(int(w.Server.Port()))}, netpipeArgs(p.mpi().size())...)
 	return args, append(args[:len(args):len(args)], "-h", address(w.Server.Addr()))
 }
 
-// Parse implements Probe. Values: half.rtt and bandwidth, as MPI's.
+// Parse reads half.rtt and bandwidth, as MPI does.
 func (p NetPIPE) Parse(out Output) (Measured, error) {
 	m, err := parseNetPIPE(out.ClientErr, p.mpi().size(), p.Bandwidth)
-	if err != nil {
-		return Measured{}, fmt.Errorf("NPtcp: %w", err)
-	}
-	return m, nil
+	return checked("NPtcp", m, err)
 }
 
-// netpipeArgs measure one size, without sizes around it (perturbation), and
-// leave no file behind.
+// netpipeArgs measure one size, without sizes around it (perturbation), and leave no
+// file behind.
 func netpipeArgs(size int) []string {
 	s := strconv.Itoa(size)
 	return []string{"-l", s, "-u", s, "-p", "0", "-n", strconv.Itoa(messages(size)), "-o", "/dev/null"}
@@ -52,9 +59,9 @@ func netpipeArgs(size int) []string {
 //	0:   65536 bytes    415 times -->   6926.94 Mbps in      72.18 usec
 var netpipeRE = regexp.MustCompile(`(?m)^ *\d+: +(\d{1,10}) bytes +(\d{1,10}) times --> +([0-9.]{1,20}) Mbps in +([0-9.]{1,20}) usec *\r?$`)
 
-// parseNetPIPE reads the table, which NetPIPE prints on its standard error.
-// The time is half of a round trip, the lowest of the trials (netpipe.c 3.7.2);
-// a trial is so many times as the table says. Its Mbps are 2^20 bit/s.
+// parseNetPIPE reads the table, which NetPIPE prints on its standard error. The time
+// is half a round trip, the lowest of the trials (netpipe.c 3.7.2); the table says
+// how many messages a trial has. Its Mbps are 2^20 bit/s.
 func parseNetPIPE(b []byte, size int, bandwidth bool) (Measured, error) {
 	f, err := row(b, netpipeRE, size)
 	if err != nil {
@@ -63,15 +70,16 @@ func parseNetPIPE(b []byte, size int, bandwidth bool) (Measured, error) {
 	return pingPong(f[3]/1e6, f[2]*(1<<20), f[0], f[1], bandwidth)
 }
 
-// pingPong is what n messages of size bytes to and fro tell: the time of half a
-// round trip (s), and the bandwidth that the tool printed (bit/s), which must tell
-// the same. It has too few digits for small messages, and is taken from the time.
+// pingPong measures n messages of size bytes to and fro, by the time of half a round
+// trip (s) and the bandwidth that the tool printed (bit/s), which must agree. The
+// printed bandwidth has too few digits for small messages, so the result computes it
+// from the time.
 func pingPong(half, printed, size, n float64, bandwidth bool) (Measured, error) {
 	if half <= 0 {
-		return Measured{}, fmt.Errorf("a message took %g s", half)
+		return Measured{}, fmt.Errorf("impossible: a message took %g s", half)
 	}
 	if n != float64(messages(int(size))) {
-		return Measured{}, fmt.Errorf("%.0f messages were measured, asked for %d", n, messages(int(size)))
+		return Measured{}, fmt.Errorf("measured %.0f messages, asked for %d", n, messages(int(size)))
 	}
 	rate := size * 8 / half
 	if math.Abs(rate-printed) > 0.01*rate+pingPongDigit {
@@ -87,5 +95,5 @@ func pingPong(half, printed, size, n float64, bandwidth bool) (Measured, error) 
 	return m, nil
 }
 
-// pingPongDigit is half of the last digit that is printed: 0.01 MB/s.
+// pingPongDigit is half of the last printed digit: 0.01 MB/s.
 const pingPongDigit = 4e4 // bit/s

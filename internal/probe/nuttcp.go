@@ -7,15 +7,16 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
-// Nuttcp measures bulk throughput over TCP or UDP with nuttcp 6.1. Counted is what
-// its receiver says of itself.
+// Nuttcp measures bulk throughput over TCP or UDP with nuttcp 6.1. It counts what the
+// receiver reports.
 //
-// Its server listens on every address: there is no option to bind one. Control is
-// on the server's port and data on the tenth after it. It has no option for the
-// congestion control, which is the kernel's default of both ends.
+// Its server listens on every address: no option binds it to one. Control is on the
+// server's port and data ten ports further. No option sets the congestion control,
+// so both ends use the kernel's default.
 type Nuttcp struct {
 	UDP     bool    `yaml:"udp"`
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
@@ -23,27 +24,30 @@ type Nuttcp struct {
 	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together, at least 1 kbit/s; 0 is as fast as possible
 }
 
-// nuttcpMinUDP is what the first bytes of its datagrams take: a number of 64 bits.
+// nuttcpMinUDP is the sequence number that begins its datagrams, bytes.
 const nuttcpMinUDP = 8
 
-// Habits implements the optional method of foreign probes.
-func (Nuttcp) Habits() Habits { return Habits{NoWarmup: true} }
+func (p Nuttcp) Info() Info {
+	i := streamBy("nuttcp", p.UDP, [2]string{kernelBulk, kernelDatagrams})
+	i.Tools = []facts.ToolInfo{{Program: "nuttcp", Package: "nuttcp", VersionArgs: []string{"-V"}, Version: `nuttcp-(\S+)`}}
+	i.NoWarmup = true
+	return i
+}
 
-// Check returns an error that names the option and its bound.
 func (p Nuttcp) Check() error {
 	if p.Rate > 0 && p.Rate < 1000 {
-		return fmt.Errorf("nuttcp: rate %v is below its unit of 1 kbit/s", float64(p.Rate))
+		return fmt.Errorf("nuttcp: rate %v is below 1000 bit/s, its unit", float64(p.Rate))
 	}
-	return checkStream("nuttcp", p.UDP, p.size(), nuttcpMinUDP, or(p.Streams, 1))
+	return checkStream("nuttcp", p.UDP, bulkSize(p.UDP, p.Size), nuttcpMinUDP, or(p.Streams, 1))
 }
 
 // Commands implements Probe. The server serves one client, and stays in the
-// foreground for it (--nofork). The rate is in kbit/s; 0 is without limit, where
-// the default of UDP is 1 Mbit/s.
+// foreground (--nofork). The rate is in kbit/s; 0 is unlimited, whereas the default
+// for UDP is 1 Mbit/s.
 func (p Nuttcp) Commands(w Window) (server, client []string) {
 	server = []string{"nuttcp", "-1", "--nofork", "-P", port(w)}
 	client = []string{"nuttcp", "-P", port(w), "-p", dataPort(w), "-T", wholeSeconds(w.Duration),
-		"-l" + strconv.Itoa(p.size()), "-R" + strconv.Itoa(int(p.Rate/1000)), "-v", "-fparse"}
+		"-l" + strconv.Itoa(bulkSize(p.UDP, p.Size)), "-R" + strconv.Itoa(int(p.Rate/1000)), "-v", "-fparse"}
 	if n := or(p.Streams, 1); n > 1 {
 		client = append(client, "-N"+strconv.Itoa(n))
 	}
@@ -56,20 +60,13 @@ func (p Nuttcp) Commands(w Window) (server, client []string) {
 	return server, append(client, w.Server.Addr().String())
 }
 
-func (p Nuttcp) size() int {
-	if p.UDP {
-		return or(p.Size, defaultDatagram)
-	}
-	return or(p.Size, defaultWrite)
-}
-
 var (
 	nuttcpPairRE    = regexp.MustCompile(`(\w+)=(\S+)`)
 	nuttcpVersionRE = regexp.MustCompile(`(?m)^nuttcp-t: v(\d\S*): `)
 )
 
-// nuttcpSide returns what lines that begin with prefix say as key=value. Some keys
-// come twice, with the same value.
+// nuttcpSide returns the key=value pairs of the lines that begin with prefix. Some
+// keys occur twice, with the same value.
 func nuttcpSide(b []byte, prefix string) *fields {
 	p := &fields{text: map[string]string{}}
 	for line := range strings.Lines(string(b)) {
@@ -82,34 +79,27 @@ func nuttcpSide(b []byte, prefix string) *fields {
 	return p
 }
 
-// Parse implements Probe. TCP: throughput, retransmits (of the sender; only with
-// one stream), window. UDP: throughput and packet.rate received; offered (only with
-// a rate), sent and delivered packets per second, loss (a share of 0..1), window.
-// Both: cpu.tool.sender and cpu.tool.receiver (core), nuttcp's own rating of the
-// time that its two processes used, which leaves out what the kernel did for them.
+// Parse reads, for TCP, throughput, retransmits (of the sender; only with one stream)
+// and window; for UDP, throughput and packet.rate received, offered (only with a
+// rate), sent and delivered packets per second, loss (a share of 0..1) and window;
+// for both, cpu.tool.sender and cpu.tool.receiver (core): the time that nuttcp says
+// its two processes used, which excludes the kernel's work for them.
 //
 // Time is bytes divided by the rate: nuttcp prints it in steps of 10 ms.
 func (p Nuttcp) Parse(out Output) (Measured, error) {
 	m, err := p.parse(out.Client)
-	if err != nil {
-		return Measured{}, fmt.Errorf("nuttcp: %w", err)
-	}
-	return checked("nuttcp", m)
+	return checked("nuttcp", m, err)
 }
 
 func (p Nuttcp) parse(b []byte) (Measured, error) {
 	version := nuttcpVersionRE.FindSubmatch(b)
 	if version == nil {
-		return Measured{}, fmt.Errorf("output %.60q is not of a transfer", b)
+		return Measured{}, fmt.Errorf("output %.60q has no transfer", b)
 	}
 	tx, rx := nuttcpSide(b, "nuttcp-t: "), nuttcpSide(b, "nuttcp-r: ")
-	protocol := "tcp"
-	if p.UDP {
-		protocol = "udp"
-	}
-	m := Measured{Protocol: protocol, Found: map[string]string{"tool": "nuttcp " + string(version[1])}}
-	if got := rx.text["mode"]; got != protocol {
-		return m, fmt.Errorf("the receiver measured %q, asked for %q", got, protocol)
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{"tool": "nuttcp " + string(version[1])}}
+	if got := rx.text["mode"]; got != m.Protocol {
+		return m, fmt.Errorf("the receiver measured %q, asked for %q", got, m.Protocol)
 	}
 	const mebi = 1 << 20
 	t := transfer{sent: tx.number("megabytes") * mebi, received: rx.number("megabytes") * mebi,
@@ -134,14 +124,14 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		return m, err
 	}
 	if p.UDP {
-		if int(t.size) != p.size() {
-			return m, fmt.Errorf("datagrams of %v bytes, asked for %d", t.size, p.size())
+		if int(t.size) != bulkSize(p.UDP, p.Size) {
+			return m, fmt.Errorf("datagrams of %v bytes, asked for %d", t.size, bulkSize(p.UDP, p.Size))
 		}
-		m.Datagram = p.size()
+		m.Datagram = bulkSize(p.UDP, p.Size)
 		m.Values = t.datagrams(own...)
 		return m, nil
 	}
-	m.Found["congestion"] = kernelCC
+	m.Observed["congestion"] = kernelCC
 	m.Values = []record.Value{t.throughput()}
 	if _, ok := tx.text["retrans"]; ok {
 		m.Values = append(m.Values, record.Value{Name: "retransmits", Unit: "1", Value: tx.number("retrans")})

@@ -1,20 +1,22 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
-// Qperf measures throughput with qperf 0.4 (tcp_bw, udp_bw). Counted is what the
-// receiving end says.
+// Qperf measures throughput with qperf 0.4 (tcp_bw, udp_bw). It counts what the
+// receiver reports.
 //
-// Its server listens on every address: there is no option to bind one. Control is
-// on the server's port and data on the tenth after it. It has no option for the
-// congestion control, which is the kernel's default of both ends.
+// Its server listens on every address: no option binds it to one. Control is on the
+// server's port and data ten ports further. No option sets the congestion control,
+// so both ends use the kernel's default.
 type Qperf struct {
 	UDP  bool `yaml:"udp"`
 	Size int  `yaml:"size"` // bytes per message or datagram; 0 is 131072 for TCP, 1400 for UDP
@@ -22,80 +24,64 @@ type Qperf struct {
 
 // QperfRR measures response times with qperf 0.4 (tcp_lat, udp_lat).
 //
-// qperf prints half of the mean round trip as latency; it is doubled here. It gives
-// no median and no percentiles.
+// qperf prints half of the mean round trip as latency; the probe doubles it. qperf
+// reports no median and no percentiles.
 type QperfRR struct {
 	UDP  bool `yaml:"udp"`
 	Size int  `yaml:"size"` // bytes of request and reply; default 64
 }
 
-// Habits implements the optional method of foreign probes.
-func (Qperf) Habits() Habits { return Habits{NoWarmup: true} }
+var qperfTools = []facts.ToolInfo{{Program: "qperf", Package: "qperf", VersionArgs: []string{"--version"}, Version: `qperf (\S+)`}}
 
-// Habits implements the optional method of foreign probes.
-func (QperfRR) Habits() Habits { return Habits{NoWarmup: true} }
+func (p Qperf) Info() Info {
+	i := streamBy("qperf", p.UDP, [2]string{kernelBulk, kernelDatagrams})
+	i.Tools, i.NoWarmup = qperfTools, true
+	return i
+}
 
-// Check returns an error that names the option and its bound.
-func (p Qperf) Check() error { return checkStream("qperf", p.UDP, p.size(), 1, 1) }
+func (p QperfRR) Info() Info {
+	i := responseBy("qperf", p.UDP, "mean instead of median: slow responses raise it; qperf prints half the round trip, which weir doubles; no warm-up")
+	i.Tools, i.NoWarmup = qperfTools, true
+	return i
+}
 
-// Check returns an error that names the option and its bound.
+func (p Qperf) Check() error { return checkStream("qperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
+
 func (p QperfRR) Check() error {
 	return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
 }
 
-// Commands implements Probe.
 func (p Qperf) Commands(w Window) (server, client []string) {
-	return qperf(w, p.test(), p.size())
+	return qperf(w, protocol(p.UDP)+"_bw", bulkSize(p.UDP, p.Size))
 }
 
-// Commands implements Probe.
 func (p QperfRR) Commands(w Window) (server, client []string) {
-	return qperf(w, p.test(), or(p.Size, defaultMessage))
+	return qperf(w, protocol(p.UDP)+"_lat", or(p.Size, defaultMessage))
 }
 
-// qperf's output is in single units (-uu), with enough digits (-e), by local and
-// remote end (-un), with what each of them counted (-vvs, -vvt) and was told (-vu).
+// qperf prints single units (-uu) with enough digits (-e), by local and remote end
+// (-un), with the counts (-vvs, -vvt) and settings (-vu) of each.
 func qperf(w Window, test string, size int) (server, client []string) {
 	server = []string{"qperf", "-lp", port(w)}
 	return server, []string{"qperf", "-lp", port(w), "-ip", dataPort(w), "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size),
 		"-uu", "-e", "9", "-un", "-vvs", "-vvt", "-vu", w.Server.Addr().String(), test}
 }
 
-func (p Qperf) test() string {
-	if p.UDP {
-		return "udp_bw"
-	}
-	return "tcp_bw"
-}
-
-func (p QperfRR) test() string {
-	if p.UDP {
-		return "udp_lat"
-	}
-	return "tcp_lat"
-}
-
-func (p Qperf) size() int {
-	if p.UDP {
-		return or(p.Size, defaultDatagram)
-	}
-	return or(p.Size, defaultWrite)
-}
-
 var qperfLineRE = regexp.MustCompile(`(?m)^ +(\w+) += +(\S+) ?(\S*) *$`)
 
-// qperfUnits are those that -uu leaves. Others are not read.
+// qperfUnits are those that remain with -uu. The parser skips others.
 var qperfUnits = []string{"bytes", "bytes/sec", "ns", "/sec", "%", ""}
 
 // parseQperf reads "    name  =  number unit" below the name of the test.
-func parseQperf(b []byte, test string, size int) (*fields, error) {
+func parseQperf(b []byte, test string, size int) *fields {
 	p := &fields{text: map[string]string{}}
-	if !strings.HasPrefix(string(b), test+":\n") {
-		return p, fmt.Errorf("output %.60q is not of %s", b, test)
-	}
+	rest, ok := strings.CutPrefix(string(b), test+":\n")
 	lines := qperfLineRE.FindAllSubmatch(b, -1)
-	if len(lines) == 0 {
-		return p, fmt.Errorf("no result: %s", strings.Join(strings.Fields(strings.TrimPrefix(string(b), test+":\n")), " "))
+	switch {
+	case !ok:
+		p.err = fmt.Errorf("output %.60q is not from %s", b, test)
+	case len(lines) == 0:
+		p.err = fmt.Errorf("no result: %s", strings.Join(strings.Fields(rest), " "))
 	}
 	for _, m := range lines {
 		for _, u := range qperfUnits {
@@ -105,57 +91,45 @@ func parseQperf(b []byte, test string, size int) (*fields, error) {
 		}
 	}
 	if got := p.number("msg_size"); p.err == nil && int(got) != size {
-		return p, fmt.Errorf("messages of %v bytes, asked for %d", got, size)
+		p.err = fmt.Errorf("messages of %v bytes, asked for %d", got, size)
 	}
-	return p, p.err
+	return p
 }
 
 // Parse reads throughput (received), window; for UDP also packet.rate, sent,
 // delivered and loss.
 func (p Qperf) Parse(out Output) (Measured, error) {
-	f, err := parseQperf(out.Client, p.test(), p.size())
-	if err != nil {
-		return Measured{}, fmt.Errorf("qperf: %w", err)
-	}
-	// The end of the test interrupts a send, of which the sender counts nothing.
-	t := transfer{slack: float64(p.size()), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
-		seconds: f.number("rem_real_time") / 1e9, size: float64(p.size())}
-	if err = f.err; err == nil {
-		err = t.check()
-	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("qperf: %w", err)
-	}
+	size := bulkSize(p.UDP, p.Size)
+	m := Measured{Protocol: protocol(p.UDP)}
+	f := parseQperf(out.Client, m.Protocol+"_bw", size)
+	// The end of the test interrupts a send; the sender does not count it.
+	t := transfer{slack: float64(size), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
+		seconds: f.number("rem_real_time") / 1e9, size: float64(size)}
 	if p.UDP {
-		return checked("qperf", Measured{Protocol: "udp", Datagram: p.size(), Values: t.datagrams()})
+		m.Datagram, m.Values = size, t.datagrams()
+	} else {
+		m.Observed, m.Values = map[string]string{"congestion": kernelCC}, []record.Value{t.throughput(), t.window()}
 	}
-	return checked("qperf", Measured{Protocol: "tcp", Found: map[string]string{"congestion": kernelCC},
-		Values: []record.Value{t.throughput(), t.window()}})
+	return checked("qperf", m, cmp.Or(f.err, t.check()))
 }
 
 // Parse reads rtt.mean (s), transactions (1/s) and window.
 func (p QperfRR) Parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
-	f, err := parseQperf(out.Client, p.test(), size)
-	if err != nil {
-		return Measured{}, fmt.Errorf("qperf: %w", err)
-	}
+	f := parseQperf(out.Client, protocol(p.UDP)+"_lat", size)
 	latency, n, seconds := f.number("latency")/1e9, f.number("loc_recv_msgs"), f.number("loc_real_time")/1e9
-	// A transaction of the mean time after the other fills the window: 2 % for the first and the last.
-	if err = f.err; err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
-		err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
+	// Transactions of the mean time fill the window, within 2 % for the first and the last.
+	if f.err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
+		f.err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
 	}
-	if err != nil {
-		return Measured{}, fmt.Errorf("qperf: %w", err)
-	}
-	m := Measured{Protocol: "tcp", Found: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
+	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: 2 * latency},
 		{Name: "transactions", Unit: "1/s", Value: n / seconds},
 		{Name: "window", Unit: "s", Value: seconds}}}
 	if p.UDP {
-		m.Protocol, m.Datagram = "udp", size
+		m.Datagram = size
 	} else {
-		m.Found["congestion"] = kernelCC
+		m.Observed["congestion"] = kernelCC
 	}
-	return checked("qperf", m)
+	return checked("qperf", m, f.err)
 }

@@ -130,8 +130,12 @@ func TestRecorded(t *testing.T) {
 			var b bytes.Buffer
 			for _, name := range r.cases(t) {
 				fmt.Fprintf(&b, "%s\n", name)
-				m, err := r.of(name).Parse(r.output(t, name))
+				p := r.of(name)
+				m, err := p.Parse(r.output(t, name))
 				checkMeasured(t, m, err)
+				if err == nil && m.Values[0].Unit != p.Info().Unit {
+					t.Errorf("%s: the first value is in %s, Info says %s", name, m.Values[0].Unit, p.Info().Unit)
+				}
 				if err != nil {
 					fmt.Fprintf(&b, "  error: %v\n", err)
 				}
@@ -142,8 +146,8 @@ func TestRecorded(t *testing.T) {
 					}
 					fmt.Fprintf(&b, "  %s %s %s%s\n", v.Name, strconv.FormatFloat(v.Value, 'g', 6, 64), v.Unit, hist)
 				}
-				for _, k := range slices.Sorted(maps.Keys(m.Found)) {
-					fmt.Fprintf(&b, "  found %s: %s\n", k, m.Found[k])
+				for _, k := range slices.Sorted(maps.Keys(m.Observed)) {
+					fmt.Fprintf(&b, "  found %s: %s\n", k, m.Observed[k])
 				}
 			}
 			checkGolden(t, r.dir()+"golden.txt", b.Bytes())
@@ -221,7 +225,7 @@ func TestRecordedDamaged(t *testing.T) {
 		{"iperf", "2.1.8-tcp", true, ` sec  `, ` sec  9`, "bytes were received and only"},
 		{"iperf", "2.1.8-tcp", true, `bits/sec`, `nan/sec`, "the server reported 0 of 1 streams"},
 		{"iperf", "2.1.8-tcp", false, `set to cubic`, `set to bbr`, `congestion control was not set to "cubic"`},
-		{"iperf", "2.1.8-udp", false, `Sending 1470`, `Sending 1400`, "does not say that datagrams were of 1470 bytes"},
+		{"iperf", "2.1.8-udp", false, `Sending 1470`, `Sending 1400`, "does not confirm datagrams of 1470 bytes"},
 		{"iperf", "2.1.8-udp", true, ` ms `, ` furlongs `, "reported no jitter"},
 		{"iperf", "2.1.8-bounceback", false, ` rps`, `0 rps`, "do not fit"},
 		{"nuttcp", "6.1.2-tcp", false, "nuttcp-r: megabytes=", "nuttcp-r: megabytes=9", "bytes were received and only"},
@@ -240,7 +244,7 @@ func TestRecordedDamaged(t *testing.T) {
 		{"netperf", "2.7.0-udp", false, "10^6bits/s", "MBytes/s", `THROUGHPUT_UNITS is "MBytes/s"`},
 		{"netperf", "2.7.0-udp-rr", false, "P50_LATENCY=", "P50_LATENCY=-nan", "P50_LATENCY is"},
 		{"netperf", "2.7.0-udp-rr", false, "MEAN_LATENCY=", "MEAN_LATENCY=9", "do not fit"},
-		{"fping", "5.1-fping", false, " ms (", " s (", "is not known"},
+		{"fping", "5.1-fping", false, " ms (", " s (", "unknown line"},
 	} {
 		r := recordings[slices.IndexFunc(recordings, func(r recording) bool { return r.tool == c.tool })]
 		out := r.output(t, c.from)

@@ -6,23 +6,24 @@ import (
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
 // SockperfRR measures response times with sockperf's ping-pong: one request at a
 // time, the next as soon as the last is answered.
 //
-// sockperf prints half of the round trip; every time here is doubled. It leaves out
-// the first 400 ms and the last 50 ms of its run by itself, so the window is
-// shorter than asked. Its throughput is what was sent, and is not offered here.
-// Version 3.7 knows IPv4 only.
+// sockperf prints half of the round trip; the probe doubles every time. sockperf
+// excludes the first 400 ms and the last 50 ms of its run, so the window is shorter
+// than requested. Its throughput mode counts what was sent, so weir does not use it.
+// Version 3.7 supports IPv4 only.
 type SockperfRR struct {
 	TCP  bool `yaml:"tcp"`  // default is UDP
 	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
 }
 
 // SockperfLoad measures response times under load with sockperf's under-load:
-// requests at a fixed rate, of which every hundredth is answered. See SockperfRR.
+// requests at a fixed rate, one in a hundred of them answered. See SockperfRR.
 type SockperfLoad struct {
 	TCP  bool `yaml:"tcp"`  // default is UDP
 	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
@@ -35,20 +36,28 @@ const (
 	sockperfEvery = 100    // requests per reply: the tool's own default
 )
 
-// Habits implements the optional method of foreign probes. sockperf warms up by
-// itself, for a time of its own; and before that it calibrates the CPU's time stamp
-// counter, for some two seconds.
-func (SockperfRR) Habits() Habits { return Habits{NoWarmup: true, StartsLate: true} }
+// sockperfInfo adds what both modes share. sockperf warms up by itself, for a time of its
+// own; and before that it calibrates the CPU's time stamp counter, for some two seconds.
+func sockperfInfo(i Info) Info {
+	i.Tools = []facts.ToolInfo{{Program: "sockperf", Package: "sockperf", VersionArgs: []string{"--version"}, Version: `version (\S+)`}}
+	i.Unit, i.NoWarmup, i.StartsLate = "s", true, true
+	return i
+}
 
-// Habits implements the optional method of foreign probes; see SockperfRR.
-func (SockperfLoad) Habits() Habits { return SockperfRR{}.Habits() }
+func (p SockperfRR) Info() Info {
+	return sockperfInfo(responseBy("sockperf", !p.TCP,
+		"median; sockperf prints half the round trip, which weir doubles; excludes the first 400 ms and the last 50 ms of its run"))
+}
 
-// Check returns an error that names the option and its bound.
+func (p SockperfLoad) Info() Info {
+	return sockperfInfo(Info{Title: "Requests under load (sockperf)", Short: "response time under load by sockperf",
+		About: "response time at a request rate of which few are answered, by sockperf's under-load"})
+}
+
 func (p SockperfRR) Check() error {
 	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
 }
 
-// Check returns an error that names the option and its bound.
 func (p SockperfLoad) Check() error {
 	if rate := or(p.Rate, sockperfRate); rate < 1 || rate > event.MaxRequests {
 		return fmt.Errorf("sockperf: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
@@ -56,12 +65,10 @@ func (p SockperfLoad) Check() error {
 	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
 }
 
-// Commands implements Probe.
 func (p SockperfRR) Commands(w Window) (server, client []string) {
 	return sockperf(w, "ping-pong", p.TCP, or(p.Size, defaultMessage))
 }
 
-// Commands implements Probe.
 func (p SockperfLoad) Commands(w Window) (server, client []string) {
 	server, client = sockperf(w, "under-load", p.TCP, or(p.Size, defaultMessage))
 	return server, append(client, "--mps", strconv.Itoa(or(p.Rate, sockperfRate)), "--reply-every", strconv.Itoa(sockperfEvery))
@@ -72,7 +79,7 @@ func sockperf(w Window, mode string, tcp bool, size int) (server, client []strin
 	if tcp {
 		at = append(at, "--tcp")
 	}
-	// Without --uc-reuseaddr it cannot listen where another server just did.
+	// Without --uc-reuseaddr it cannot listen where another server has just listened.
 	server = append([]string{"sockperf", "server", "--uc-reuseaddr"}, at...)
 	client = append([]string{"sockperf", mode}, at...)
 	return server, append(client, "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size))
@@ -84,12 +91,12 @@ func (p SockperfRR) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), 1)
 }
 
-// Parse reads what SockperfRR reads. Transactions are those that were answered.
+// Parse reads what SockperfRR reads. Transactions are the answered requests.
 func (p SockperfLoad) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), sockperfEvery)
 }
 
-// Lines of sockperf 3.7. Those before the warm-up was cut off say "Total Run".
+// Lines of sockperf 3.7. Those that include the warm-up say "Total Run".
 var (
 	sockperfVersionRE = regexp.MustCompile(`== version #(\S+)`)
 	sockperfErrorRE   = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*)$`)
@@ -135,18 +142,18 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 	case p.err != nil:
 		return Measured{}, fmt.Errorf("sockperf: %w", p.err)
 	case !sockperfEndRE.Match(b):
-		return Measured{}, fmt.Errorf("sockperf: output is cut off")
+		return Measured{}, fmt.Errorf("sockperf: the output is cut off")
 	case n == 0 || seconds == 0:
 		return Measured{}, fmt.Errorf("sockperf: %.0f answers in %v s", n, seconds)
 	case n > sent/every+1 || dropped > sent:
-		return Measured{}, fmt.Errorf("sockperf: %.0f answers and %.0f lost of %.0f requests, of which one in %.0f is answered", n, dropped, sent, every)
+		return Measured{}, fmt.Errorf("sockperf: impossible: %.0f answers and %.0f lost of %.0f requests, with one in %.0f to be answered", n, dropped, sent, every)
 	}
-	m := Measured{Protocol: "udp", Datagram: size, Found: map[string]string{
+	m := Measured{Protocol: "udp", Datagram: size, Observed: map[string]string{
 		"tool": "sockperf " + p.text["version"], "rtt": "twice what sockperf prints, which is half of the round trip",
 		"warmup": "sockperf's own, of 400 ms"}}
 	if tcp {
 		m.Protocol, m.Datagram = "tcp", 0
-		m.Found["congestion"] = kernelCC
+		m.Observed["congestion"] = kernelCC
 	}
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: half["50.000"] * roundTrip}}
 	m.Values = append(m.Values, tails(n, half["99.000"]*roundTrip, half["99.900"]*roundTrip)...)
@@ -155,5 +162,5 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 		record.Value{Name: "transactions", Unit: "1/s", Value: n / seconds},
 		record.Value{Name: "loss", Unit: "1", Value: dropped / max(sent, 1)},
 		record.Value{Name: "window", Unit: "s", Value: seconds})
-	return checked("sockperf", m)
+	return checked("sockperf", m, nil)
 }

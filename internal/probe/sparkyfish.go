@@ -8,32 +8,42 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
 
-// Sparkyfish measures bulk throughput both ways and the time of a TCP echo with
-// sparkyfish (chrissnell/sparkyfish, as of 2026). It cannot be told how long:
-// 30 echoes, a tenth of a second apart, and 10 s each way. Its client draws on a
-// terminal of at least 60 × 24 and waits for a key; its server writes a log.
+// Sparkyfish measures bulk throughput in both directions and the time of a TCP echo
+// with sparkyfish (chrissnell/sparkyfish, as of 2026). Its run has a fixed length:
+// 30 echoes, a tenth of a second apart, and 10 s in each direction. Its client draws
+// on a terminal of at least 60 × 24 and waits for a key; its server writes a log.
 type Sparkyfish struct{}
 
-// Habits implements the optional method of foreign probes.
-func (Sparkyfish) Habits() Habits {
-	return Habits{NoWarmup: true, StartsLate: true, Lasts: 24 * time.Second}
+func (Sparkyfish) Info() Info {
+	const (
+		source = "of sparkyfish (no package has it: build it, github.com/chrissnell/sparkyfish)"
+		takes  = 24 * time.Second
+	)
+	version := []string{"--version"}
+	return Info{
+		Title: "TCP both ways (sparkyfish)", Short: "sparkyfish", Unit: "bit/s",
+		About:  "TCP throughput in both directions and the time of an echo, by sparkyfish; takes 24 s",
+		Method: "Ten seconds in each direction, random data. weir counts what the server received.",
+		Tools: []facts.ToolInfo{
+			{Program: "sparkyfish-server", Package: source, VersionArgs: version, Version: `sparkyfish-server (\S+)`},
+			{Program: "sparkyfish", Package: source, VersionArgs: version, Version: `sparkyfish (\S+)`}},
+		NoWarmup: true, StartsLate: true, Takes: takes, AtMost: takes,
+	}
 }
 
-// Programs is for the function of this name.
-func (Sparkyfish) Programs() []string { return []string{"sparkyfish-server", "sparkyfish"} }
-
-// Commands implements Probe. The window's times are not used.
+// Commands implements Probe. It ignores the window's times.
 func (Sparkyfish) Commands(w Window) (server, client []string) {
 	addr := w.Server.String()
 	return []string{"sparkyfish-server", "-listen-addr", addr},
 		[]string{"weir", "host", "pty", "100x40", "q", "[r]etest", "Press q to quit", "--", "sparkyfish", addr}
 }
 
-// What the server logs of the two directions (throughput.go), what the client
-// draws of the echo, and what it draws when it fails (model.go).
+// The server's log lines about the two directions (throughput.go), and what the client
+// draws about the echo and about a failure (model.go).
 var (
 	sparkyReceived = regexp.MustCompile(`(?m) msg=received addr=\S+ mb=([0-9.]{1,20}) duration=([0-9.]{1,20})s mbps=([0-9.]{1,20})$`)
 	sparkySent     = regexp.MustCompile(`(?m) msg=sent addr=\S+ mb=([0-9.]{1,20}) duration=([0-9.]{1,20})s mbps=([0-9.]{1,20})$`)
@@ -41,10 +51,10 @@ var (
 	sparkyError    = regexp.MustCompile(`Error: ([^\r\n\x1b]{1,300})`)
 )
 
-// Parse implements Probe. Values: upload (bit/s), what the server received;
-// download.sent (bit/s), what the server handed to its kernel: only the client
-// knows what arrived, and draws it beside a like line; rtt (s), the mean of the
-// echoes, in steps of 10 µs, missing when it is below.
+// Parse reads upload (bit/s), what the server received; download.sent (bit/s), what
+// the server handed to its kernel: only the client knows what arrived, and draws it
+// next to a similar line; rtt (s), the mean of the echoes, in steps of 10 µs, missing
+// when it is less.
 func (Sparkyfish) Parse(out Output) (Measured, error) {
 	if m := sparkyError.FindSubmatch(out.Client); m != nil {
 		return Measured{}, fmt.Errorf("sparkyfish: %s", bytes.TrimSpace(m[1]))
@@ -61,7 +71,7 @@ func (Sparkyfish) Parse(out Output) (Measured, error) {
 		{Name: "upload", Unit: "bit/s", Value: upload},
 		{Name: "download.sent", Unit: "bit/s", Value: download},
 	}}
-	if all := sparkyRTT.FindAllSubmatch(out.Client, -1); all != nil { // the last one is of all echoes
+	if all := sparkyRTT.FindAllSubmatch(out.Client, -1); all != nil { // the last one covers all echoes
 		ms, err := strconv.ParseFloat(string(all[len(all)-1][1]), 64)
 		if err != nil {
 			return Measured{}, fmt.Errorf("sparkyfish: rtt: %w", err)
@@ -73,12 +83,12 @@ func (Sparkyfish) Parse(out Output) (Measured, error) {
 	return m, nil
 }
 
-// sparkyRate returns bit/s, and bytes but for half of the last digit that is
-// printed. The server's megabyte is 2^20 bytes, and so are its megabits.
+// sparkyRate returns bit/s, and bytes less half of the last printed digit. The
+// server's megabyte is 2^20 bytes, and its megabit 2^20 bits.
 func sparkyRate(re *regexp.Regexp, log []byte) (rate, bytes float64, err error) {
 	lines := re.FindAllSubmatch(log, -1)
 	if len(lines) != 1 {
-		return 0, 0, fmt.Errorf("%d lines of the server's log tell of it, not 1: it was interrupted, or this is another version", len(lines))
+		return 0, 0, fmt.Errorf("%d lines in the server's log, want 1: it was interrupted, or this is another version", len(lines))
 	}
 	var f [3]float64
 	for i, s := range lines[0][1:] {
@@ -90,7 +100,7 @@ func sparkyRate(re *regexp.Regexp, log []byte) (rate, bytes float64, err error) 
 	if mb <= 0.05 || seconds <= 0.005 || mbps <= 0 {
 		return 0, 0, errors.New("nothing arrived")
 	}
-	// mbps has more digits than mb and seconds, which must tell the same.
+	// mbps has more digits than mb and seconds, which must agree with it.
 	if least, most := (mb-0.05)*8/(seconds+0.005), (mb+0.05)*8/(seconds-0.005); mbps < least-0.005 || mbps > most+0.005 {
 		return 0, 0, fmt.Errorf("%g MB in %g s are not %g Mbit/s", mb, seconds, mbps)
 	}

@@ -48,8 +48,8 @@ func TestSparkyfish(t *testing.T) {
 func TestSparkyfishRefuses(t *testing.T) {
 	for _, tc := range []struct{ from, old, new, want string }{
 		{"f97100e-refused", "", "", "connection refused"},
-		{"f97100e-interrupted", "", "", "upload: 0 lines of the server's log tell of it, not 1"},
-		{"f97100e-sparkyfish", "msg=sent", "msg=send", "download: 0 lines of the server's log"},
+		{"f97100e-interrupted", "", "", "upload: 0 lines in the server's log, want 1"},
+		{"f97100e-sparkyfish", "msg=sent", "msg=send", "download: 0 lines in the server's log"},
 		{"f97100e-sparkyfish", "mb=11323.1", "mb=0.0", "upload: nothing arrived"},
 		{"f97100e-sparkyfish", "mbps=9055.23", "mbps=9495.10", "11323.1 MB in 10 s are not 9495.1 Mbit/s"},
 		{"f97100e-sparkyfish", "duration=10.00s", "duration=1e3s", "upload: 0 lines"},

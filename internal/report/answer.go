@@ -2,37 +2,69 @@ package report
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// An answer is one sentence about one network.
-type answer struct{ Network, Text string }
+// answerSection answers the question of the run: a sentence for each network, and all
+// ratios in one table where there are few conditions.
+func answerSection(s source) []Section {
+	x := Section{ID: "answer", Title: "Answer", Lines: s.answers(false), Box: true}
+	if t, ok := s.overview(); ok {
+		for i := range x.Lines {
+			x.Lines[i].In = []Medium{forTerminal, forMarkdown, forSummary}
+		}
+		for _, l := range s.answers(true) { // the intervals are in the table
+			l.In = []Medium{forPage}
+			x.Lines = append(x.Lines, l)
+		}
+		x.Tables = []Table{t}
+	}
+	if x.Lines == nil {
+		x.About = "Nothing was compared."
+	}
+	x.Parts = []Section{{ID: "datapath", Notes: s.datapath(), In: full, Box: true}}
+	return []Section{x}
+}
 
-// answers says of every network what it cost, in the order of the tables.
-// brief leaves the intervals to a table beside it.
-func answers(p analysed, brief bool) []answer {
-	var out []answer
-	for _, n := range p.Networks {
-		s := chainClause(p, n)
-		if n != p.Baseline {
-			s = strings.TrimSpace(clauses(p, n, brief) + " " + s)
-		}
-		if s == "" && len(p.Networks) == 1 {
-			s = spans(p)
-		}
-		if s != "" {
-			out = append(out, answer{n, s})
+// datapath says what a run on one machine measures.
+func (r Run) datapath() []string {
+	out := []string{"One machine is a datapath bench: both ends share its CPUs and there is no NIC. " +
+		"These numbers are datapath cost, not network throughput."}
+	for _, x := range r.Results {
+		if x.Observed["cost"] != "" {
+			return append(out, "Several pairs of hosts were measured at once and shared the machine. Absolute figures are those of a shared machine, "+
+				"not of one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself.")
 		}
 	}
 	return out
 }
 
-// spans says of the only network under which conditions it gets least and most.
-func spans(p analysed) string {
+// answers has a sentence on the cost of each network, in the order of the tables.
+// brief leaves the intervals to a table next to them.
+func (s source) answers(brief bool) []Line {
+	p := s.p
+	var out []Line
+	for _, n := range p.Networks {
+		text := s.hopClause(n)
+		if n != p.Baseline {
+			text = strings.TrimSpace(s.clauses(n, brief) + " " + text)
+		}
+		if text == "" && len(p.Networks) == 1 {
+			text = s.spans()
+		}
+		if text != "" {
+			out = append(out, Line{Network: n, Text: text})
+		}
+	}
+	return out
+}
+
+// spans names the conditions under which the only network gets least and most.
+func (s source) spans() string {
+	p := s.p
 	var parts []string
 	for i := 0; i < len(p.Tables); {
 		first, ends := p.Tables[i], []string{"", ""}
@@ -51,7 +83,7 @@ func spans(p analysed) string {
 			}
 		}
 		if ends[0] != ends[1] {
-			parts = append(parts, probeShort(first.Probe)+" "+strings.Join(ends, " to "))
+			parts = append(parts, s.short(first.Probe)+" "+strings.Join(ends, " to "))
 		}
 	}
 	if len(parts) == 0 {
@@ -60,7 +92,8 @@ func spans(p analysed) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-func clauses(p analysed, network string, brief bool) string {
+func (s source) clauses(network string, brief bool) string {
+	p := s.p
 	var parts []string
 	named, compared, bounded := false, false, false // the baseline is named once
 	for i := 0; i < len(p.Tables); {
@@ -79,7 +112,7 @@ func clauses(p analysed, network string, brief bool) string {
 			}
 		}
 		if refused > 0 && len(rows) == 0 {
-			parts = append(parts, probeShort(probe)+" no verdict (disturbed)")
+			parts = append(parts, s.short(probe)+" no verdict (disturbed)")
 		}
 		if len(rows) == 0 {
 			continue
@@ -89,11 +122,11 @@ func clauses(p analysed, network string, brief bool) string {
 		if !named && !(len(rows) == 1 && rows[0].Same) {
 			of, named = " of "+p.Baseline, true
 		}
-		s := probeShort(probe) + " " + clause(rows, of, brief)
+		part := s.short(probe) + " " + clause(rows, of, brief)
 		if refused > 0 {
-			s += fmt.Sprintf(" (no verdict under %d more: disturbed)", refused)
+			part += fmt.Sprintf(" (no verdict under %d more: disturbed)", refused)
 		}
-		parts = append(parts, s)
+		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return ""
@@ -137,73 +170,4 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 		s += fmt.Sprintf(" (no difference shown ~ under %d)", same)
 	}
 	return s
-}
-
-// notes is what a reader must know of the rows of a table. What holds for
-// several networks is said once.
-func notes(p analysed, t analysis.Table) []string {
-	var s said
-	for _, r := range t.Rows {
-		s.add(r.Network, p.rowNotes(t, r)...)
-	}
-	return s.lines(func(names []string) string { return who(t.Rows, names) })
-}
-
-// said gathers what holds for several things, to say it once.
-type said struct {
-	order []string
-	about map[string][]string
-}
-
-// add says all of what of a thing.
-func (s *said) add(of string, what ...string) {
-	for _, w := range what {
-		if s.about == nil {
-			s.about = map[string][]string{}
-		}
-		if s.about[w] == nil {
-			s.order = append(s.order, w)
-		}
-		s.about[w] = append(s.about[w], of)
-	}
-}
-
-// lines has one for each thing that was said, which begins with what names makes of
-// those it holds for.
-func (s *said) lines(names func([]string) string) (out []string) {
-	for _, w := range s.order {
-		out = append(out, names(s.about[w])+": "+w)
-	}
-	return out
-}
-
-// each names all.
-func each(names []string) string { return strings.Join(names, ", ") }
-
-// who names networks of rows. Nobody reads a list of nearly all of many.
-func who(rows []analysis.Row, names []string) string {
-	var others []string
-	for _, r := range rows {
-		if !slices.Contains(names, r.Network) {
-			others = append(others, r.Network)
-		}
-	}
-	switch {
-	case len(names) <= 3 || len(others) > 1 || len(names)+len(others) != len(rows):
-		return strings.Join(names, ", ")
-	case len(others) == 1:
-		return "all but " + others[0]
-	}
-	return "all"
-}
-
-func (p analysed) rowNotes(t analysis.Table, r analysis.Row) []string {
-	var out []string
-	for _, f := range p.about[t.Cell(r).String()] {
-		out = append(out, f.String())
-	}
-	if r.Same && r.Detectable > 0 {
-		out = append(out, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
-	}
-	return append(out, r.Ratio.Warnings...)
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html/template"
 	"math"
 	"slices"
 	"strings"
@@ -13,47 +12,34 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A figure is a chart with its caption.
-type figure struct {
-	Caption string
-	SVG     template.HTML
-}
+// color is the colour of a network, the same in all charts. The baseline's is 0.
+func (s source) color(network string) int { return color(s.p.Networks, s.p.Baseline, network) }
 
-// A painter draws the charts of a run; the same network has the same colour in all.
-type painter struct {
-	p analysed
-}
-
-func (p painter) color(network string) int {
-	if network == p.p.Baseline {
+func color(networks []string, baseline, network string) int {
+	if network == baseline {
 		return 0
 	}
-	i := slices.Index(p.p.Networks, network)
-	if slices.Contains(p.p.Networks, p.p.Baseline) {
+	i := slices.Index(networks, network)
+	if slices.Contains(networks, baseline) {
 		return i // the baseline is the first
 	}
 	return i + 1
 }
 
-// figures draws every chart that the table has numbers for. A chart that
-// cannot be drawn is a note: it must not cost the reader the report.
-func (p painter) figures(t analysis.Table) (out []figure, notes []string) {
-	for _, f := range []func(analysis.Table) (string, []byte, error){p.ratios, p.values, p.split, p.latency, p.ladder, p.cost} {
-		caption, svg, err := f(t)
-		if err != nil {
-			notes = append(notes, fmt.Sprintf("%s is not drawn: %v", caption, err))
-		} else if svg != nil {
-			out = append(out, figure{caption, template.HTML(svg)}) // package chart escapes its texts
+// figures are the charts that the table has numbers for.
+func (s source) figures(t analysis.Table, cut cut) (out []Figure) {
+	for _, f := range []func(analysis.Table) *Figure{
+		s.ratioChart, func(t analysis.Table) *Figure { return s.valueChart(t, cut) }, s.splitChart, s.latencyChart, s.ladderChart, s.costChart,
+	} {
+		if x := f(t); x != nil {
+			x.ID = tableID(t) + " " + x.ID
+			out = append(out, *x)
 		}
 	}
-	hosts, err := p.hosts(t)
-	if err != nil {
-		notes = append(notes, fmt.Sprintf("the matrix of hosts is not drawn: %v", err))
-	}
-	return append(out, hosts...), notes
+	return append(out, s.hostCharts(t)...)
 }
 
-func (p painter) ratios(t analysis.Table) (string, []byte, error) {
+func (s source) ratioChart(t analysis.Table) *Figure {
 	var rows []chart.Row
 	var alt []string
 	d := 2
@@ -69,41 +55,37 @@ func (p painter) ratios(t analysis.Table) (string, []byte, error) {
 			label = "~ " + label
 		}
 		rows = append(rows, chart.Row{
-			Name: r.Network, Color: p.color(r.Network), Label: label,
+			Name: r.Network, Color: s.color(r.Network), Label: label,
 			Value: r.Ratio.Center, Lo: r.Ratio.Lo, Hi: r.Ratio.Hi, Bounded: r.Ratio.Bounded(),
 		})
 		alt = append(alt, r.Network+" "+label)
 	}
 	if rows == nil {
-		return "", nil, nil
+		return nil
 	}
-	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), p.p.Baseline, better(t.Unit))
-	svg, err := chart.Ratios(rows, p.p.Baseline, title, describe("Ratio to "+p.p.Baseline, t, alt))
-	return "Ratio to " + p.p.Baseline, svg, err
+	base := s.p.Baseline
+	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), base, better(t.Unit))
+	return &Figure{ID: "ratio", Caption: "Ratio to " + base,
+		Chart: chart.Ratios{Rows: rows, Baseline: base, Axis: title, Alt: s.describe("Ratio to "+base, t, alt)}}
 }
 
-func describe(what string, t analysis.Table, rows []string) string {
-	return fmt.Sprintf("%s, %s: %s.", what, tableTitle(t), strings.Join(rows, "; "))
+func (r Run) describe(what string, t analysis.Table, rows []string) string {
+	return fmt.Sprintf("%s, %s: %s.", what, r.under(t.Probe, t.Levels), strings.Join(rows, "; "))
 }
 
-// scale returns the unit for a chart that must hold top.
-func scale(top float64, base string) (float64, string) {
-	factor, label := unit.Scale(top, base)
-	if label == "" {
-		return factor, ""
-	}
-	return factor, ", " + label
-}
+// axis names an axis with its unit, if it has one.
+func axis(name, unit string) string { return strings.TrimSuffix(name+", "+unit, ", ") }
 
-func (p painter) values(t analysis.Table) (string, []byte, error) {
+func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 	top := 0.0
 	for _, r := range t.Rows {
 		top = max(top, r.Value.Center, r.Value.Hi, r.Wire.Ceiling)
 	}
-	factor, label := scale(top, t.Unit)
+	factor, label := unit.Scale(top, t.Unit)
 	var rows []chart.Row
 	var alt []string
 	var centers []float64
+	drawn, trials := 0, 0 // of one network
 	for _, r := range t.Rows {
 		centers = append(centers, r.Value.Center*factor)
 	}
@@ -113,34 +95,38 @@ func (p painter) values(t analysis.Table) (string, []byte, error) {
 			continue
 		}
 		row := chart.Row{
-			Name: r.Network, Color: p.color(r.Network), Label: fixed(r.Value.Center*factor, d),
+			Name: r.Network, Color: s.color(r.Network), Label: fixed(r.Value.Center*factor, d),
 			Value: r.Value.Center * factor, Lo: r.Value.Lo * factor, Hi: r.Value.Hi * factor, Bounded: r.Value.Bounded(),
 			Ceiling: r.Wire.Ceiling * factor,
 		}
-		for _, pt := range r.Points {
-			if pt.Has {
-				row.Trials = append(row.Trials, chart.Trial{Value: pt.Value * factor, OK: pt.Status == record.OK})
-			}
+		dots := cut.dotsOf(r)
+		for _, pt := range dots {
+			row.Trials = append(row.Trials, chart.Trial{Value: pt.Value * factor, OK: pt.Status == record.OK})
 		}
+		drawn, trials = max(drawn, len(dots)), max(trials, len(r.Points))
 		rows = append(rows, row)
 		alt = append(alt, r.Network+" "+unit.Format(r.Value.Center, t.Unit))
 	}
 	if rows == nil {
-		return "", nil, nil
+		return nil
 	}
-	svg, err := chart.Values(rows, metricName(t.Metric)+label, describe("Medians", t, alt))
-	return "Median over blocks", svg, err
+	f := &Figure{ID: "median", Caption: "Median over blocks",
+		Chart: chart.Values{Rows: rows, Axis: axis(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
+	if cut.dots > 0 && drawn < trials {
+		f.Note = fmt.Sprintf("Every trial: %d quantiles of up to %d trials per network.", drawn, trials)
+	}
+	return f
 }
 
 // curvePoints per factor of ten of rarity.
 const curvePoints = 24
 
-func (p painter) latency(t analysis.Table) (string, []byte, error) {
+func (s source) latencyChart(t analysis.Table) *Figure {
 	var lines []chart.Line
 	var alt []string
 	top := 0.0
 	for _, r := range t.Rows {
-		l := chart.Line{Name: r.Network, Color: p.color(r.Network)}
+		l := chart.Line{Name: r.Network, Color: s.color(r.Network)}
 		for i := 0; ; i++ {
 			q := 1 - math.Pow(10, -float64(i)/curvePoints)
 			v, ok := r.Percentile(q)
@@ -157,33 +143,33 @@ func (p painter) latency(t analysis.Table) (string, []byte, error) {
 		}
 	}
 	if lines == nil {
-		return "", nil, nil
+		return nil
 	}
-	factor, label := scale(top, "s")
+	factor, label := unit.Scale(top, "s")
 	if top < 0.01 { // microseconds are what people compare
-		factor, label = 1e6, ", µs"
+		factor, label = 1e6, "µs"
 	}
 	for i := range lines {
 		for n := range lines[i].Points {
 			lines[i].Points[n].Value *= factor
 		}
 	}
-	svg, err := chart.Latency(lines, "response time"+label, describe("Response times by percentile", t, alt))
-	return "Response time by percentile", svg, err
+	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
+		Chart: chart.Latency{Lines: lines, Axis: axis("response time", label), Alt: s.describe("Response times by percentile", t, alt)}}
 }
 
 var ladderSteps = []string{"offered", "sent", "received", "delivered"}
 
-func (p painter) ladder(t analysis.Table) (string, []byte, error) {
+func (s source) ladderChart(t analysis.Table) *Figure {
 	var groups []chart.Group
 	var alt []string
 	top, base := 0.0, ""
 	for _, r := range t.Rows {
-		g := chart.Group{Name: r.Network, Color: p.color(r.Network)}
+		g := chart.Group{Name: r.Network, Color: s.color(r.Network)}
 		for _, name := range ladderSteps {
-			if s, ok := r.Get(name); ok {
-				g.Steps = append(g.Steps, chart.Step{Name: name, Value: s.Mean})
-				top, base = max(top, s.Mean), s.Unit
+			if v, ok := r.Get(name); ok {
+				g.Steps = append(g.Steps, chart.Step{Name: name, Value: v.Mean})
+				top, base = max(top, v.Mean), v.Unit
 			}
 		}
 		if len(g.Steps) > 1 {
@@ -193,7 +179,7 @@ func (p painter) ladder(t analysis.Table) (string, []byte, error) {
 		}
 	}
 	if groups == nil {
-		return "", nil, nil
+		return nil
 	}
 	factor, label := unit.Scale(top, base)
 	for i := range groups {
@@ -201,11 +187,11 @@ func (p painter) ladder(t analysis.Table) (string, []byte, error) {
 			groups[i].Steps[n].Value *= factor
 		}
 	}
-	svg, err := chart.Ladder(groups, label+"; red is lost since the step above", describe("From offered to delivered", t, alt))
-	return "From offered to delivered", svg, err
+	return &Figure{ID: "loss", Caption: "From offered to delivered",
+		Chart: chart.Ladder{Groups: groups, Axis: label + "; red is lost since the step above", Alt: s.describe("From offered to delivered", t, alt)}}
 }
 
-func (p painter) cost(t analysis.Table) (string, []byte, error) {
+func (s source) costChart(t analysis.Table) *Figure {
 	costs := map[string]analysis.Cost{}
 	name, base, top := "", "", 0.0
 	for _, r := range t.Rows {
@@ -215,7 +201,7 @@ func (p painter) cost(t analysis.Table) (string, []byte, error) {
 		}
 	}
 	if len(costs) == 0 {
-		return "", nil, nil
+		return nil
 	}
 	factor, label := unit.Scale(top, base)
 	modes := shownModes(costs)
@@ -236,8 +222,8 @@ func (p painter) cost(t analysis.Table) (string, []byte, error) {
 		alt = append(alt, r.Network+" "+unit.Format(c.Total, base))
 	}
 	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(name, "cpu."), ".", " ")
-	svg, err := chart.Cost(bars, modes, label+", both ends", describe(caption, t, alt))
-	return caption, svg, err
+	return &Figure{ID: "cpu", Caption: caption,
+		Chart: chart.Cost{Bars: bars, Names: modes, Axis: label + ", both ends", Alt: s.describe(caption, t, alt)}}
 }
 
 // shownModes are those that are a part of any bar.

@@ -1,82 +1,82 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// Claims writes what became of published figures, for a terminal that is width
-// columns wide.
-func Claims(w io.Writer, outcomes []claim.Outcome, width int) error {
-	b := bufio.NewWriter(w)
-	textClaims(b, outcomes, max(width, 60))
-	return b.Flush()
-}
-
-func textClaims(w io.Writer, outcomes []claim.Outcome, width int) {
-	textTable(w, claimColumns(outcomes), width)
-	for _, n := range claimNotes(outcomes) {
-		wrap(w, "  ", plain(n), width)
+func claimSection(s source) []Section {
+	if s.Claims == nil {
+		return nil
 	}
-	wrap(w, "  ", claimFootnote(outcomes), width)
+	x := claims(s.Claims)
+	x.In = full
+	return []Section{x}
 }
 
-// claimColumns has a line for each test of each claim; one that cannot be tested
-// has one line.
+// Claims is the report of published figures alone.
+func Claims(outcomes []claim.Outcome) *Document {
+	x := claims(outcomes)
+	x.Title = "" // there is nothing else
+	return &Document{Sections: []Section{x}}
+}
+
+func claims(outcomes []claim.Outcome) Section {
+	t := table("claims-table", claimColumns(outcomes)...)
+	t.Prose = true
+	return Section{ID: "claims", Title: "Published figures that these results bear on", Label: "Published figures",
+		Tables: []Table{t}, Notes: append(claimNotes(outcomes), claimFootnote(outcomes)), Data: outcomes}
+}
+
+// claimColumns has a row for each test of each claim; one that cannot be tested has
+// one row.
 func claimColumns(outcomes []claim.Outcome) []column {
-	name := column{Head: "claim", Left: true, Whole: true, keep: 9} // a name is to be copied
-	published, accepted := column{Head: "published", keep: 6}, column{Head: "accepted", keep: 5}
-	ratio, interval := column{Head: "measured", Class: "ratio", keep: 9}, column{Head: "interval", Class: "interval", keep: 8}
-	verdict := column{Head: "verdict", Left: true, keep: 9}
-	from := column{Head: "results", Left: true, keep: 4}
+	cs := []column{
+		{Column: Column{Head: "claim", Left: true, Whole: true, Keep: 9}}, // readers copy the name
+		{Column: Column{Head: "published", Base: "1", Keep: 6}}, {Column: Column{Head: "accepted", Keep: 5}},
+		{Column: Column{Head: "measured", Base: "1", Kind: "ratio", Keep: 9}}, {Column: Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}},
+		{Column: Column{Head: "verdict", Left: true, Keep: 9}}, {Column: Column{Head: "results", Left: true, Keep: 4}},
+	}
 	times := map[string]int{} // by claim
 	for _, o := range outcomes {
 		times[o.Claim.ID]++
 	}
-	line := func(c, p, a, r, i, v, f string) {
-		for _, x := range []struct {
-			to   *column
-			cell string
-		}{{&name, c}, {&published, p}, {&accepted, a}, {&ratio, r}, {&interval, i}, {&verdict, v}, {&from, f}} {
-			x.to.Cells = append(x.to.Cells, x.cell)
-		}
-	}
 	for _, o := range outcomes {
 		id, v, where, tests := o.Claim.ID, string(o.Verdict), "", o.Claim.Tests
 		if o.Verdict == claim.Untestable {
-			v, tests = "not testable", tests[:1] // the notes say it in full
+			v, tests = "not testable", tests[:1] // the notes give the reason
 		}
-		if times[id] > 1 { // whose results these are
+		if times[id] > 1 { // which results these are
 			where = o.From
 		}
 		for i, t := range tests {
-			p := ""
+			row := texts(id, "", t.Bounds(), "", "", v, where)
 			if r := t.Published(); r > 0 {
-				p = fixed(r, ratioDigits(stat.Interval{N: 1, Center: r})) + "×"
+				row[1] = Cell{Text: fixed(r, ratioDigits(stat.Interval{N: 1, Center: r})) + "×", Value: number(r)}
 			}
-			r, bounds := "", ""
 			if i < len(o.Measured) {
 				m := o.Measured[i].Ratio
 				d := ratioDigits(m)
-				r = fixed(m.Center, d) + "×"
+				row[3] = Cell{Text: fixed(m.Center, d) + "×", Value: number(m.Center)}
 				if m.Bounded() {
-					bounds = bracket(m, d)
+					row[4].Text = bracket(m, d)
+					row[4].bounds(m)
 				}
 			}
-			line(id, p, t.Bounds(), r, bounds, v, where)
-			id, v, where = "", "", "" // of the first line alone
+			for n := range cs {
+				cs[n].cells = append(cs[n].cells, row[n])
+			}
+			id, v, where = "", "", "" // only in the first row
 		}
 	}
-	return filled([]column{name, published, accepted, ratio, interval, verdict, from})
+	return cs
 }
 
-// claimNotes says of every claim that is not settled what was claimed, and why it
-// may not hold here or what is missing.
+// claimNotes says for every unsettled claim what it claims, and why it can fail here or
+// what is missing.
 func claimNotes(outcomes []claim.Outcome) []string {
 	var out, order, undecided []string
 	missing := map[string][]string{} // claims by what is missing for them
@@ -107,12 +107,12 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	return out
 }
 
-// refuted names the ratios that lie outside their bounds.
+// refuted names the ratios outside their bounds.
 func refuted(o claim.Outcome) string {
 	var parts []string
 	for i, m := range o.Measured {
 		if t := o.Claim.Tests[i]; m.Verdict == claim.Fails {
-			parts = append(parts, fmt.Sprintf("%s is %s× and not %s", t, fixed(m.Ratio.Center, ratioDigits(m.Ratio)), t.Bounds()))
+			parts = append(parts, fmt.Sprintf("%s is %s×, not %s", t, fixed(m.Ratio.Center, ratioDigits(m.Ratio)), t.Bounds()))
 		}
 	}
 	return strings.Join(parts, "; ") + "."
@@ -129,7 +129,7 @@ func claimFootnote(outcomes []claim.Outcome) string {
 			parts = append(parts, fmt.Sprintf("%s %d", v, n[v]))
 		}
 	}
-	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of what was measured is within the bounds that are accepted, and does not when all of it is outside. "+
+	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
 		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict.",
 		count(len(outcomes), "claim"), strings.Join(parts, ", "), trim(100*claim.Confidence))
 }

@@ -28,9 +28,9 @@ func outcomes() []claim.Outcome {
 		{Claim: text("overlay-halves-udp", between(0.25, 0.71, 0.5)), Verdict: claim.Holds, Measured: []claim.Measure{measured(claim.Holds, 0.47, 0.45, 0.49)}, From: "a"},
 		{Claim: text("overlay-order", between(0, 1, 0), between(0.9, 1.1, 0.985)), Verdict: claim.Fails,
 			Measured: []claim.Measure{measured(claim.Holds, 0.47, 0.45, 0.49), measured(claim.Fails, 0.47, 0.455, 0.482, "1 of 8 pairs dropped: a ratio needs finite numbers above 0")}, From: "a"},
-		{Claim: text("udp-loses-more-than-tcp", double), Verdict: claim.Undecided, Why: "about 34 more blocks would tell",
+		{Claim: text("udp-loses-more-than-tcp", double), Verdict: claim.Undecided, Why: "about 34 more blocks would decide",
 			Measured: []claim.Measure{measured(claim.Undecided, 0.93, 0.85, 1.02)}, From: "a"},
-		{Claim: text("no-interval", between(1, 0, 0)), Verdict: claim.Undecided, Why: "about 4 more blocks would tell",
+		{Claim: text("no-interval", between(1, 0, 0)), Verdict: claim.Undecided, Why: "about 4 more blocks would decide",
 			Measured: []claim.Measure{{Verdict: claim.Undecided, Ratio: stat.Interval{Center: 1.2, N: 2}}}, From: "a"},
 		text("calico-30", between(0.49, 0.84, 0.7)).Cannot(`this version has no network "calico"`),
 		text("canal-as-flannel", between(0.95, 1.05, 0)).Cannot(`this version has no network "calico"`),
@@ -40,12 +40,12 @@ func outcomes() []claim.Outcome {
 func TestClaims(t *testing.T) {
 	for _, width := range []int{72, 120} {
 		var b bytes.Buffer
-		if err := Claims(&b, outcomes(), width); err != nil {
+		if err := Text(&b, Claims(outcomes()), width); err != nil {
 			t.Fatal(err)
 		}
 		for _, o := range outcomes() {
 			if !strings.Contains(b.String(), o.Claim.ID) {
-				t.Errorf("%d columns: %s is not named whole", width, o.Claim.ID)
+				t.Errorf("%d columns: the name %s is cut", width, o.Claim.ID)
 			}
 		}
 		if width == 120 {
@@ -59,7 +59,7 @@ func TestClaimsOfSeveralRuns(t *testing.T) {
 	os := append(outcomes()[:2], outcomes()[0])
 	os[2].From = "b"
 	var b bytes.Buffer
-	if err := Claims(&b, os, 120); err != nil {
+	if err := Text(&b, Claims(os), 120); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(b.String(), "holds          a\n") || !strings.Contains(b.String(), "holds          b\n") || !strings.Contains(b.String(), "does not hold\n") {

@@ -5,66 +5,48 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// clients is the factor of how many do the same to one server at once. A probe's own
-// number is that of one of them.
+// clients is the factor of how many clients do the same to one server at once. A
+// probe's own number is that of one of them.
 const clients = "clients"
 
-// clientsNote says whose numbers these are.
-const clientsNote = "The clients do this all at once to one server, each from a host of its own. The numbers are those of one of them; " +
-	"all clients is what they were delivered together, and least and most are the smallest and the largest share of one."
+// clientsNote explains the columns.
+const clientsNote = "All clients run at once against one server, each on a host of its own. The numbers are those of one client; " +
+	"all clients is what they received together, and least and most are the smallest and the largest share of one client."
 
-func hasClients(t analysis.Table) bool { return clientColumns(t.Rows) != nil }
+func hasClients(t analysis.Table) bool { return unitOf(t.Rows, "clients.delivered") != "" }
 
-// clientColumns are what all clients together were delivered, the least and the largest
+// clientColumns are what all clients received together, the least and the largest
 // share of one, and the jitter that one of them saw.
 func clientColumns(rows []analysis.Row) []column {
-	base := ""
-	for _, r := range rows {
-		if s, ok := r.Get("clients.delivered"); ok {
-			base = s.Unit
-		}
-	}
+	base := unitOf(rows, "clients.delivered")
 	if base == "" {
 		return nil
 	}
-	all := numbers("all clients", base, rows, middle("clients.delivered"))
-	all.keep = 8
-	jitter := numbers("jitter", "s", rows, middle("jitter"))
-	jitter.keep = 7
-	return []column{all, share("least", 6, rows, middle("clients.least")), share("most", 6, rows, middle("clients.most")), jitter}
+	return []column{numbers("all clients", base, 8, rows, middle("clients.delivered")), share("least", 6, rows, middle("clients.least")),
+		share("most", 6, rows, middle("clients.most")), numbers("jitter", "s", 7, rows, middle("jitter"))}
 }
 
-// middle gets the median over blocks of a named value.
-func middle(name string) func(analysis.Row) (float64, bool) {
-	return func(r analysis.Row) (float64, bool) {
-		s, ok := r.Get(name)
-		return s.Median, ok
-	}
-}
-
-// clientSweeps draws along the number of clients what the number of one of them does
-// not tell: what they do together, and the worse side of what one sees.
-func (p painter) clientSweeps(s analysis.Sweep) (out []figure, err error) {
-	if s.Factor != clients {
-		return nil, nil
+// clientSweeps draws along the number of clients what one client's number hides: the
+// total, and the worse side of what one client sees.
+func (s source) clientSweeps(w analysis.Sweep) (out []Figure) {
+	if w.Factor != clients {
+		return nil
 	}
 	together := ""
-	for _, t := range s.Tables {
-		for _, r := range t.Rows {
-			if v, ok := r.Get("clients.delivered"); ok {
-				together = v.Unit
-			}
+	for _, t := range w.Tables {
+		if u := unitOf(t.Rows, "clients.delivered"); u != "" {
+			together = u
 		}
 	}
-	did := map[string]string{"bit/s": "throughput", "packet/s": "packet rate", "1/s": "transactions"}[together]
+	rate := map[string]string{"bit/s": "throughput", "packet/s": "packet rate", "1/s": "transactions"}[together]
 	for _, x := range []struct {
-		title, axis, base string
-		get               func(analysis.Row) (float64, bool)
+		id, title, axis, base string
+		get                   func(analysis.Row) (float64, bool)
 	}{
-		{did + " of all clients together", did, together, middle("clients.delivered")},
-		{"99th percentile of one client's response time", "p99", "s", func(r analysis.Row) (float64, bool) { return r.Percentile(0.99) }},
-		{"jitter of one client", "jitter", "s", middle("jitter")},
-		{"loss of one client's datagrams", "loss, %", "1", func(r analysis.Row) (float64, bool) {
+		{"total", rate + " of all clients together", rate, together, middle("clients.delivered")},
+		{"p99", "99th percentile of one client's response time", "p99", "s", func(r analysis.Row) (float64, bool) { return r.Percentile(0.99) }},
+		{"jitter", "jitter of one client", "jitter", "s", middle("jitter")},
+		{"loss", "loss of one client's datagrams", "loss, %", "1", func(r analysis.Row) (float64, bool) {
 			if _, sent := r.Get("sent"); !sent {
 				return 0, false
 			}
@@ -72,16 +54,12 @@ func (p painter) clientSweeps(s analysis.Sweep) (out []figure, err error) {
 			return 100 * v, ok
 		}},
 	} {
-		more, err := p.sweep(s, x.title, x.axis, x.base, func(r analysis.Row) (i stat.Interval) {
+		out = append(out, s.sweep(w, x.id, x.title, x.axis, x.base, 0, func(r analysis.Row) (i stat.Interval) {
 			if v, ok := x.get(r); ok {
 				i.Center, i.N = v, 1
 			}
 			return i
-		})
-		if err != nil {
-			return out, err
-		}
-		out = append(out, more...)
+		})...)
 	}
-	return out, nil
+	return out
 }

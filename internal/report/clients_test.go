@@ -28,7 +28,7 @@ func TestClientSweeps(t *testing.T) {
 			r.Results = append(r.Results, x)
 		}
 	}
-	page := write(t, HTML, r)
+	page := write(t, writers["html"], r)
 	for _, c := range []struct {
 		caption string
 		n       int // probes that have it
@@ -43,7 +43,7 @@ func TestClientSweeps(t *testing.T) {
 			t.Errorf("%d charts are %q, want %d", n, c.caption, c.n)
 		}
 	}
-	if !strings.Contains(page, "all clients is what they were delivered together") || strings.Contains(write(t, HTML, run(t)), "of one client") {
+	if !strings.Contains(page, "all clients is what they received together") || strings.Contains(write(t, writers["html"], run(t)), "of one client") {
 		t.Error("whose numbers these are stands where there are several clients, and nowhere else")
 	}
 }

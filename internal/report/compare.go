@@ -1,9 +1,7 @@
 package report
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -11,64 +9,40 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// Compare sets two runs side by side. bound is the fraction by which a cell may
-// be worse, for example 0.05. See analysis.Compare.
-func Compare(a, b Run, bound float64) analysis.Comparison {
-	return analysis.Compare(a.Pivot().Run, b.Pivot().Run, bound)
-}
-
-// CompareText writes a comparison for a terminal that is width columns wide.
-func CompareText(w io.Writer, c analysis.Comparison, width int) error {
-	width = max(width, 60)
-	b := bufio.NewWriter(w)
+// Comparison is the report of a comparison of two runs.
+func Comparison(c analysis.Comparison) *Document {
+	x := Section{ID: "compare"}
 	if len(c.Changes) == 0 {
-		fmt.Fprintln(b, "The two runs share no cell with an ok trial.")
+		x.About = "The two runs share no cell with an ok trial."
 	} else {
-		textTable(b, compareColumns(c), width)
+		x.Tables = []Table{table("changes", compareColumns(c)...)}
 	}
-	for _, x := range c.Changes {
-		for _, s := range x.Ratio.Warnings {
-			wrap(b, "  ", plain(x.String()+": "+s), width)
+	for _, change := range c.Changes {
+		for _, s := range change.Ratio.Warnings {
+			x.Notes = append(x.Notes, change.String()+": "+s)
 		}
 	}
-	only(b, "only in A", c.OnlyA, width)
-	only(b, "only in B", c.OnlyB, width)
+	x.Notes = append(append(x.Notes, only("only in A", c.OnlyA)...), only("only in B", c.OnlyB)...)
 	if len(c.Changes) > 0 {
-		wrap(b, "", fmt.Sprintf("B ÷ A is unpaired; [ ] is its interval. All %d intervals hold together with %s %% confidence. "+
+		x.Notes = append(x.Notes, fmt.Sprintf("B ÷ A is unpaired; [ ] is its interval. All %d intervals hold together with %s %% confidence. "+
 			"~ means no difference was shown. Worse and better: the whole interval is beyond %s %%.",
-			len(c.Changes), trim(100*c.Confidence), trim(100*c.Bound)), width)
+			len(c.Changes), trim(100*c.Confidence), trim(100*c.Bound)))
 	}
-	return b.Flush()
+	return &Document{Sections: []Section{x}}
 }
-
-// CompareJSON writes a comparison for other programs, in base units.
-func CompareJSON(w io.Writer, c analysis.Comparison) error { return indented(w, c) }
 
 func compareColumns(c analysis.Comparison) []column {
-	cell := column{Head: "cell", Left: true, keep: 9}
-	a, b := column{Head: "A", keep: 8}, column{Head: "B", keep: 8}
-	ratio, interval := column{Head: "B ÷ A", keep: 9}, column{Head: "interval", Class: "interval", keep: 9}
-	mark := column{Left: true, Class: "same", keep: 9}
-	var all []stat.Interval
+	cell := column{Column: Column{Head: "cell", Left: true, Keep: 9}}
+	a, b := column{Column: Column{Head: "A", Keep: 8}}, column{Column: Column{Head: "B", Keep: 8}}
+	mark := column{Column: Column{Left: true, Kind: "same", Keep: 9}}
 	for _, x := range c.Changes {
-		all = append(all, x.Ratio)
+		cell.cells = append(cell.cells, Cell{Text: x.String()})
+		a.cells = append(a.cells, Cell{Text: unit.Format(x.A.Center, x.Unit), Value: number(x.A.Center)})
+		b.cells = append(b.cells, Cell{Text: unit.Format(x.B.Center, x.Unit), Value: number(x.B.Center)})
+		mark.cells = append(mark.cells, Cell{Text: verdict(x)})
 	}
-	d := ratioDigits(all...)
-	for _, x := range c.Changes {
-		cell.Cells = append(cell.Cells, x.String())
-		a.Cells = append(a.Cells, unit.Format(x.A.Center, x.Unit))
-		b.Cells = append(b.Cells, unit.Format(x.B.Center, x.Unit))
-		r, i := "", ""
-		if x.Ratio.N > 0 {
-			r = fixed(x.Ratio.Center, d) + "×"
-		}
-		if x.Ratio.Bounded() {
-			i = bracket(x.Ratio, d)
-		}
-		ratio.Cells, interval.Cells = append(ratio.Cells, r), append(interval.Cells, i)
-		mark.Cells = append(mark.Cells, verdict(x))
-	}
-	return filled([]column{cell, a, b, ratio, interval, mark})
+	ratio := ratios(c.Changes, "B ÷ A", func(x analysis.Change) (stat.Interval, bool) { return x.Ratio, false })
+	return []column{cell, a, b, ratio[0], ratio[1], mark}
 }
 
 func verdict(x analysis.Change) string {
@@ -83,13 +57,13 @@ func verdict(x analysis.Change) string {
 	return ""
 }
 
-func only(w io.Writer, where string, cells []analysis.Cell, width int) {
+func only(where string, cells []analysis.Cell) []string {
 	if len(cells) == 0 {
-		return
+		return nil
 	}
 	var names []string
 	for _, c := range cells {
-		names = append(names, plain(c.String()))
+		names = append(names, c.String())
 	}
-	wrap(w, "", where+": "+strings.Join(names, "; "), width)
+	return []string{where + ": " + strings.Join(names, "; ")}
 }

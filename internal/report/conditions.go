@@ -9,82 +9,68 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/internal/finding"
 )
 
-// A pathRow is what the headers leave on the path of one network.
-type pathRow struct {
-	Network, MTU, Overhead, Link string
-	Ceilings                     []string
+// conditionSection is what is known of the hosts, and what differed between trials
+// without being a factor.
+func conditionSection(s source) []Section {
+	x := Section{ID: "conditions", Title: "Conditions", Parts: hosts(s.Hosts), Flat: true, In: full}
+	if x.Parts == nil {
+		x.About = "The run stored no facts about hosts."
+	}
+	x.Parts = append(x.Parts, s.residue())
+	return []Section{x}
 }
 
-// paths gathers what trials found about their path.
-func paths(p analysed) []pathRow {
-	var out []pathRow
-	for _, n := range p.Networks {
-		row := pathRow{Network: n}
-		var mtu, overhead, link []string
-		for _, t := range p.Tables {
-			for _, r := range t.Rows {
-				if r.Network != n {
-					continue
-				}
-				mtu, overhead = addNew(mtu, r.Observed["path.mtu"]), addNew(overhead, r.Observed["path.overhead"])
-				if v := r.Wire.Link; v > 0 {
-					link = addNew(link, unit.Format(v, "bit/s"))
-				}
-				if c := r.Wire.Ceiling; c > 0 {
-					row.Ceilings = append(row.Ceilings, tableTitle(t)+" "+unit.Format(c, t.Unit))
-				}
-			}
-		}
-		row.MTU, row.Overhead, row.Link = strings.Join(mtu, ", "), strings.Join(overhead, ", "), strings.Join(link, ", ")
-		if row.MTU+row.Overhead+row.Link != "" || row.Ceilings != nil {
-			out = append(out, row)
+// residue has a row for each value of what differed on a page, and a sentence elsewhere.
+func (s source) residue() Section {
+	x := Section{ID: "residue", Title: "Differences that are not factors", Label: "Differences that are not factors"}
+	if len(s.p.Residue) == 0 {
+		x.About, x.In = "None: all ok trials agree in everything that they recorded.", []Medium{forPage}
+		return x
+	}
+	t := Table{ID: "residue-table", Prose: true, In: []Medium{forPage}, Columns: []Column{{Head: "key"}, {Head: "scope"}, {Head: "value"}, {Head: "trials"}}}
+	for _, d := range s.p.Residue {
+		key, scope := d.Key, string(d.Scope)
+		for _, v := range d.Values {
+			t.Rows = append(t.Rows, Row{Cells: texts(key, scope, v.Value, fmt.Sprintf("%d: %s", v.Trials, v.Where))})
+			key, scope = "", "" // only in the first row
 		}
 	}
-	return out
-}
-
-func addNew(list []string, s string) []string {
-	if s == "" || slices.Contains(list, s) {
-		return list
+	for _, f := range finding.ResidueOf(s.findings) {
+		x.Lines = append(x.Lines, Line{Text: f.Text, In: []Medium{forTerminal, forMarkdown}})
 	}
-	return append(list, s)
+	x.Tables = []Table{t}
+	return x
 }
-
-// A host is a machine and what is known about it.
-type host struct {
-	Name, Summary string
-	Facts         []fact
-}
-
-type fact struct{ Key, Value string }
 
 // telling are the facts that a reader asks for first, by the last part of their key.
 var telling = []string{"os", "kernel", "arch", "cpu", "model", "cpus", "cores", "memory", "virtualization", "virtual"}
 
-func hosts(m map[string][]byte) []host {
-	var out []host
+func hosts(m map[string][]byte) (out []Section) {
 	for _, name := range slices.SortedFunc(maps.Keys(m), analysis.Natural) {
-		h := host{Name: name}
+		h := Section{ID: "host " + name, Title: name, Label: name, In: []Medium{forPage}}
 		d := json.NewDecoder(bytes.NewReader(m[name]))
 		d.UseNumber()
 		var v any
 		if err := d.Decode(&v); err != nil {
-			h.Summary = fmt.Sprintf("cannot be read: %v", err)
+			h.About = fmt.Sprintf("cannot read the facts: %v", err)
 		}
-		h.Facts = flatten("", v)
+		facts := flatten("", v)
 		var parts []string
 		for _, key := range telling {
-			for _, f := range h.Facts {
+			for _, f := range facts {
 				if strings.EqualFold(f.Key, key) && f.Value != "" {
 					parts = append(parts, key+" "+f.Value)
 				}
 			}
 		}
 		if parts != nil {
-			h.Summary = strings.Join(parts, ", ")
+			h.About = strings.Join(parts, ", ")
+		}
+		if facts != nil {
+			h.Parts = []Section{{ID: "host " + name + " facts", Title: "all facts", Facts: facts, Fold: true}}
 		}
 		out = append(out, h)
 	}
@@ -92,10 +78,10 @@ func hosts(m map[string][]byte) []host {
 }
 
 // flatten turns JSON into keys with dots, sorted.
-func flatten(prefix string, v any) []fact {
+func flatten(prefix string, v any) []Fact {
 	switch v := v.(type) {
 	case map[string]any:
-		var out []fact
+		var out []Fact
 		for _, k := range slices.SortedFunc(maps.Keys(v), analysis.Natural) {
 			out = append(out, flatten(strings.TrimPrefix(prefix+"."+k, "."), v[k])...)
 		}
@@ -105,7 +91,7 @@ func flatten(prefix string, v any) []fact {
 		for _, e := range v {
 			switch e.(type) {
 			case map[string]any, []any:
-				var out []fact
+				var out []Fact
 				for i, e := range v {
 					out = append(out, flatten(fmt.Sprintf("%s.%d", prefix, i+1), e)...)
 				}
@@ -113,9 +99,9 @@ func flatten(prefix string, v any) []fact {
 			}
 			plain = append(plain, fmt.Sprint(e))
 		}
-		return []fact{{prefix, strings.Join(plain, ", ")}}
+		return []Fact{{prefix, strings.Join(plain, ", ")}}
 	case nil:
 		return nil
 	}
-	return []fact{{prefix, fmt.Sprint(v)}}
+	return []Fact{{prefix, fmt.Sprint(v)}}
 }

@@ -70,7 +70,7 @@ var edges = []struct {
 			r.Results = append(r.Results, y)
 		}
 		r.Results[0].Observed = map[string]string{"cost": "not measured: 2 pairs at once"}
-	}, "absolute figures are of a shared machine"},
+	}, "Absolute figures are those of a shared machine"},
 	{"link rate", func(r *Run) {
 		for i := range r.Results {
 			if r.Results[i].Observed != nil && r.Results[i].Config["probe"] == "tcp-stream" {
@@ -180,7 +180,7 @@ func TestEdges(t *testing.T) {
 
 // The page must open from a mail: nothing may be loaded from elsewhere.
 func TestSelfContained(t *testing.T) {
-	s := write(t, HTML, run(t))
+	s := write(t, writers["html"], run(t))
 	for _, bad := range []string{"<script", "<link", "<img", "@import", "url(", "src="} {
 		if strings.Contains(s, bad) {
 			t.Errorf("the page contains %s", bad)

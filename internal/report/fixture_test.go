@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -188,7 +189,7 @@ func spoil(r *record.Result) {
 	}
 }
 
-func load(t *testing.T) []record.Result {
+func load(t testing.TB) []record.Result {
 	t.Helper()
 	f, err := os.Open(fixture)
 	if err != nil {
@@ -207,7 +208,7 @@ func load(t *testing.T) []record.Result {
 }
 
 // run is the synthetic run as a results directory would give it.
-func run(t *testing.T) Run {
+func run(t testing.TB) Run {
 	t.Helper()
 	study, err := os.ReadFile("testdata/study.yaml")
 	if err != nil {
@@ -215,11 +216,20 @@ func run(t *testing.T) Run {
 	}
 	return Run{
 		Name: "udp-vs-tcp (synthetic)", Question: "Why is UDP so much slower than TCP on the overlay? These numbers are synthetic: nobody measured them.",
-		Study: study, Results: load(t), Baseline: "host", Networks: []string{"host", "bridge", "vxlan-overlay"},
+		Study: study, Words: words, Results: load(t), Baseline: "host", Networks: []string{"host", "bridge", "vxlan-overlay"},
+		Probes:  []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"},
 		Hosts:   map[string][]byte{"bench-1": []byte(`{"kernel":"6.12.9","cpu":"Example 3 GHz","cpus":8,"arch":"amd64","os":"Example Linux 1","sysctl":{"net.core.rmem_max":"212992","net.ipv4.tcp_congestion_control":"cubic"},"tools":{"iperf3":"3.18","ping":"20240905"}}`)},
 		Command: []string{"weir", "run", "studies/udp-vs-tcp.yaml", "--blocks", "12"},
 		Claims:  outcomes(),
 		Seed:    "20240607", Dir: "results/2024-06-07-udp-vs-tcp",
 		Problems: []string{"results.jsonl: line 145 is cut off: the run was killed while it was written"},
 	}
+}
+
+// words are about the probes of the synthetic runs.
+var words = map[string]probe.Info{
+	"tcp-stream": {Title: "TCP stream", Short: "TCP", Method: "One TCP connection sends as fast as it can. weir counts what arrived."},
+	"udp-stream": {Title: "UDP stream", Short: "UDP", Method: "Datagrams of one size, as fast as they can be sent."},
+	"udp-rate":   {Title: "UDP packet rate", Short: "UDP packet rate", Method: "Small datagrams, as fast as they can be sent."},
+	"udp-rr":     {Title: "UDP request/response", Short: "UDP response time", Method: "Requests, one at a time, and the time to each response."},
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -63,27 +63,35 @@ func gapRun(blocks int) Run {
 	return Run{Name: "gap (synthetic)", Results: rs, Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}
 }
 
-func gapText(r Run, width int) string {
+// gapText is the section for a terminal.
+func gapText(t *testing.T, r Run, width int) string {
+	t.Helper()
 	var b bytes.Buffer
-	textGap(&b, r.Pivot(), width)
+	if err := Text(&b, New(analysed(r)).only("gap"), width); err != nil {
+		t.Fatal(err)
+	}
 	return b.String()
 }
 
 func TestGapGolden(t *testing.T) {
 	r := gapRun(12)
-	golden(t, "gap.txt", []byte(gapText(r, 100)))
+	golden(t, "gap.txt", []byte(gapText(t, r, 100)))
 	var md, html bytes.Buffer
-	mdGap(&md, r.Pivot())
-	golden(t, "gap.md", md.Bytes())
-	if err := page.ExecuteTemplate(&html, "gap", newView(r).Gap); err != nil {
+	if err := Markdown(&md, New(analysed(r)).only("gap")); err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "gap.html", html.Bytes())
+	golden(t, "gap.md", md.Bytes())
+	if err := HTML(&html, New(analysed(r))); err != nil {
+		t.Fatal(err)
+	}
+	s := html.String()
+	s = s[strings.Index(s, `<section id="gap">`):]
+	golden(t, "gap.html", []byte(s[:strings.Index(s, "</section>")]))
 }
 
 // Every report has the section where its cells are, and none where they are not.
 func TestGapIsInReports(t *testing.T) {
-	for name, want := range map[string]string{"html": `<section id="gap">`, "text": gapTitle, "markdown": "## " + gapTitle, "json": `"gaps": [`} {
+	for name, want := range map[string]string{"html": `<section id="gap">`, "text": "The gap between", "markdown": "## The gap between", "json": `"id": "gap"`} {
 		if s := write(t, writers[name], gapRun(12)); strings.Count(s, want) != 1 {
 			t.Errorf("%s has %d of %s", name, strings.Count(s, want), want)
 		}
@@ -91,12 +99,11 @@ func TestGapIsInReports(t *testing.T) {
 			t.Errorf("%s of another run has %s", name, want)
 		}
 	}
-	if s := write(t, HTML, gapRun(12)); strings.Index(s, `<section id="gap">`) > strings.Index(s, `<section id="p1">`) || !strings.Contains(s, `href="#gap"`) {
+	if s := write(t, writers["html"], gapRun(12)); strings.Index(s, `<section id="gap">`) > strings.Index(s, `<section id="probe-tcp">`) || !strings.Contains(s, `href="#gap"`) {
 		t.Error("the answer does not come first")
 	}
-	var d Data
-	if err := json.Unmarshal([]byte(write(t, JSON, gapRun(12))), &d); err != nil || len(d.Gaps) != 2 || len(d.Gaps[1].Extra) != 3 {
-		t.Errorf("JSON: %v, %+v", err, d.Gaps)
+	if gaps, _ := New(analysed(gapRun(12))).part("gap").Data.([]analysis.Gap); len(gaps) != 2 || len(gaps[1].Extra) != 3 {
+		t.Errorf("the numbers of the section: %+v", gaps)
 	}
 }
 
@@ -117,9 +124,9 @@ func TestGapSays(t *testing.T) {
 		says   []string
 	}{
 		{"as modelled", 12, func(*record.Result) {}, []string{
-			"hold together with 95 % confidence", "with it. It carries", ": it is not", "A pass costs about the same, within a factor of"}},
+			"hold together with 95 % confidence", "share passes. It carries", ": it is slower", "A pass costs about the same, within a factor of"}},
 		{"too few blocks", 4, func(*record.Result) {}, []string{
-			"4 blocks with all ways are too few for intervals: 9 that hold together need at least 9", "too few blocks to tell"}},
+			"4 blocks with every send mode are too few for intervals: 9 simultaneous intervals need at least 9", "too few blocks for a verdict"}},
 		{"TCP does not need offload", 12, scale("tcp", "off", 30), []string{"the explanation is refuted here"}},
 		{"TCP does as well without", 12, scale("tcp", "off", 11.9), []string{"no difference shown, which does not decide it"}},
 		{"TCP is slower", 12, scale("tcp", "on", 0.05), []string{"carries 0.83× ["}},
@@ -127,19 +134,19 @@ func TestGapSays(t *testing.T) {
 			if x.Config["network"] == "vxlan-overlay" {
 				scale("gso-gro", "on", 0.1)(x)
 			}
-		}, []string{"times as much as the cheapest: that packets share passes is not all"}},
+		}, []string{"times as much as the cheapest: sharing passes does not explain everything"}},
 		{"nothing is added", 12, func(x *record.Result) {
 			if x.Config["network"] == "vxlan-overlay" {
 				scale("tcp", "on", 1.59)(x)
 			}
-		}, []string{"What vxlan-overlay adds to the time of a packet on host is not shown for TCP with offload."}},
+		}, []string{"The run does not show what vxlan-overlay adds to the time of a packet on host for TCP with offload."}},
 		{"disturbed", 12, func(x *record.Result) {
 			if x.Config["probe"] == "mmsg" && x.Block < 6 {
 				x.Values = append(slices.Clip(x.Values), record.Value{Name: "others.user", Unit: "core", Value: 1})
 				x.Start, x.Elapsed = x.Start.AddDate(len(x.Trial), x.Block, 0), 1
 			}
 		}, []string{"no verdict: 5 of 12 blocks were disturbed; end what else runs here"}},
-		{"stalled", 12, scale("gso", "on", 0), []string{"in no block did all ways carry something"}},
+		{"stalled", 12, scale("gso", "on", 0), []string{"no block has data for every send mode"}},
 		{"noise", 12, func(x *record.Result) {
 			switch x.Block % 3 { // few blocks move an estimate by little, and all of it is moved
 			case 0:
@@ -151,7 +158,7 @@ func TestGapSays(t *testing.T) {
 		}, []string{"in every block they multiply to the whole"}},
 		{"drift", 48, func(x *record.Result) {
 			scale("tcp", "on", 1+0.3*math.Sin(float64(x.Block)/6))(x)
-		}, []string{"all of it, the step to TCP with offload, the check of offload: neighbouring blocks are correlated: averaged in groups of"}},
+		}, []string{"the total, the step to TCP with offload, the check of offload: neighbouring blocks are correlated: averaged in groups of"}},
 		{"unknown sizes", 12, func(x *record.Result) {
 			x.Values = slices.DeleteFunc(slices.Clone(x.Values), func(v record.Value) bool { return v.Name == "packet.size.path" })
 		}, []string{"TCP with segmentation offload carries"}},
@@ -161,7 +168,7 @@ func TestGapSays(t *testing.T) {
 			tc.edit(&r.Results[i])
 		}
 		for _, width := range []int{60, 100} {
-			s := gapText(r, width)
+			s := gapText(t, r, width)
 			for _, want := range tc.says {
 				if !strings.Contains(strings.Join(strings.Fields(s), " "), want) {
 					t.Errorf("%s: does not say %q:\n%s", tc.name, want, s)

@@ -1,97 +1,76 @@
 package report
 
 import (
-	"bufio"
+	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
-
-	"github.com/weir-bench/weir/internal/claim"
-	"github.com/weir-bench/weir/internal/finding"
 )
 
-// Markdown writes the tables for a page of a project or an issue.
-func Markdown(w io.Writer, r Run) error {
-	p := r.Pivot()
-	b := bufio.NewWriter(w)
-	r.mdHead(b, p)
-	mdGap(b, p)
-	for _, t := range p.Tables {
-		fmt.Fprintf(b, "\n## %s\n\n", mdText(heading(t)))
-		mdTable(b, columns(t, p.Baseline))
-		lines := notes(p, t)
-		if c := ceilings(t); c != "" {
-			lines = append([]string{c}, lines...)
+// Markdown writes a document for a page of a project or an issue.
+func Markdown(w io.Writer, d *Document) error { return markdown(w, d, forMarkdown) }
+
+// Summary writes what a page about several runs needs of one, as Markdown.
+func Summary(w io.Writer, d *Document) error { return markdown(w, d, forSummary) }
+
+func markdown(w io.Writer, d *Document, m Medium) error {
+	b := new(bytes.Buffer)
+	if d.Title != "" {
+		fmt.Fprintf(b, "# %s\n\n", mdText(d.Title))
+		if d.Question != "" {
+			fmt.Fprintf(b, "%s\n\n", mdText(d.Question))
 		}
-		if hasSplit(t) {
-			lines = append([]string{splitNote}, lines...)
-		}
-		if hasClients(t) {
-			lines = append([]string{clientsNote}, lines...)
-		}
-		bullets(b, lines)
+		fmt.Fprintf(b, "%s\n", d.Census)
+		bullets(b, d.Warnings)
 	}
-	r.mdAcross(b, p)
-	if r.Claims != nil {
-		fmt.Fprint(b, "\n## Published figures that these results bear on\n\n")
-		mdClaims(b, r.Claims)
+	for _, s := range visible(d.Sections, m) {
+		mdSection(b, s, "##", s.Title)
 	}
-	if len(p.Residue) > 0 {
-		fmt.Fprint(b, "\n## What differed without being asked\n")
-		var lines []string
-		for _, f := range finding.ResidueOf(p.findings) {
-			lines = append(lines, f.Text)
-		}
-		bullets(b, lines)
-	}
-	fmt.Fprint(b, "\n## Method\n")
-	lines := method(p)
-	if s := r.datapath(); s != "" {
-		lines = append(lines, s)
-	}
-	bullets(b, lines)
-	return b.Flush()
+	_, err := w.Write(b.Bytes())
+	return err
 }
 
-// mdHead writes what a run was and what it answers.
-func (r Run) mdHead(b io.Writer, p analysed) {
-	fmt.Fprintf(b, "# %s\n\n", mdText(r.title()))
-	if r.Question != "" {
-		fmt.Fprintf(b, "%s\n\n", mdText(r.Question))
+func mdSection(w *bytes.Buffer, s Section, level, title string) {
+	if title != "" && !s.Box {
+		fmt.Fprintf(w, "\n%s %s\n", level, mdText(title))
 	}
-	fmt.Fprintf(b, "%s\n", r.census(p))
-	bullets(b, append(p.Warnings, r.Problems...))
+	paragraph(w, s.About)
 	var lines []string
-	for _, a := range answers(p, false) {
-		lines = append(lines, a.Network+": "+a.Text)
+	for _, l := range s.Lines {
+		text := strings.TrimPrefix(cmp.Or(l.Title, l.Network)+": "+l.Text, ": ")
+		lines = append(lines, strings.Join(append([]string{text}, l.Evidence...), "; "))
 	}
-	bullets(b, lines)
+	bullets(w, lines)
+	for _, t := range s.Tables {
+		paragraph(w, t.Title)
+		if w.Len() > 0 { // nothing stands above the first
+			fmt.Fprintln(w)
+		}
+		mdTable(w, t)
+	}
+	bullets(w, s.Notes)
+	var facts []string
+	for _, f := range s.Facts {
+		facts = append(facts, f.Key+": "+f.Value)
+	}
+	bullets(w, facts)
+	if s.Code != "" {
+		fmt.Fprintf(w, "\n    %s\n", strings.ReplaceAll(strings.TrimRight(s.Code, "\n"), "\n", "\n    "))
+	}
+	for _, p := range s.Parts {
+		title := p.Title
+		if s.Flat {
+			title = p.Label
+		}
+		mdSection(w, p, "###", title)
+	}
 }
 
-// mdAcross writes what compares tables with each other.
-func (r Run) mdAcross(b io.Writer, p analysed) {
-	for _, c := range chains(p) {
-		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
-		mdTable(b, c.Columns)
-		bullets(b, c.Notes)
+func paragraph(w io.Writer, s string) {
+	if s != "" {
+		fmt.Fprintf(w, "\n%s\n", mdText(s))
 	}
-	for _, c := range r.sideBySide(p) {
-		fmt.Fprintf(b, "\n## %s\n\n", mdText(c.Title))
-		mdTable(b, c.Columns)
-		bullets(b, append(c.Notes, c.Why...))
-	}
-}
-
-// ClaimsMarkdown writes what became of published figures.
-func ClaimsMarkdown(w io.Writer, outcomes []claim.Outcome) error {
-	b := bufio.NewWriter(w)
-	mdClaims(b, outcomes)
-	return b.Flush()
-}
-
-func mdClaims(w io.Writer, outcomes []claim.Outcome) {
-	mdTable(w, claimColumns(outcomes))
-	bullets(w, append(claimNotes(outcomes), claimFootnote(outcomes)))
 }
 
 func bullets(w io.Writer, lines []string) {
@@ -103,9 +82,9 @@ func bullets(w io.Writer, lines []string) {
 	}
 }
 
-func mdTable(w io.Writer, cs []column) {
+func mdTable(w io.Writer, t Table) {
 	var head, rule []string
-	for _, c := range cs {
+	for _, c := range t.Columns {
 		h := c.Head
 		if c.Unit != "" {
 			h += ", " + c.Unit
@@ -120,10 +99,10 @@ func mdTable(w io.Writer, cs []column) {
 	row := func(cells []string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
 	row(head)
 	row(rule)
-	for i := range cs[0].Cells {
+	for _, r := range t.Rows {
 		var cells []string
-		for _, c := range cs {
-			cells = append(cells, mdText(c.Cells[i]))
+		for _, c := range r.Cells {
+			cells = append(cells, mdText(c.Text))
 		}
 		row(cells)
 	}

@@ -2,7 +2,8 @@ package report
 
 import (
 	"fmt"
-	"html/template"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -10,73 +11,42 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// matrices draws what goes from each name to each other, one figure per network.
-func (p painter) matrices(m analysis.Matrix) ([]figure, error) {
-	var out []figure
-	for _, n := range p.p.Networks {
-		f, err := p.matrix(m, n)
-		if err != nil {
-			return out, err
-		}
-		if f.SVG != "" {
-			out = append(out, f)
-		}
-	}
-	return out, nil
-}
-
-func (p painter) matrix(m analysis.Matrix, network string) (figure, error) {
-	values := map[[2]string]float64{}
-	base, metric := "", ""
-	for at, t := range m.Tables {
-		for _, r := range t.Rows {
-			if r.Network == network && r.Value.N > 0 {
+// matrices draws the values from each name to each other, one figure per network.
+func (s source) matrices(m analysis.Matrix) (out []Figure) {
+	for _, n := range s.p.Networks {
+		values := map[[2]string]float64{}
+		base, metric := "", ""
+		for at, t := range m.Tables {
+			if r, ok := t.Row(n); ok && r.Value.N > 0 {
 				base, metric = t.Unit, t.Metric
 				values[at] = r.Value.Center
 			}
 		}
+		caption := "by direction, " + n
+		if l := levelText(m.Levels); l != "" {
+			caption += ", " + l
+		}
+		out = append(out, s.heat(m.From, m.To, values, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base, Levels: m.Levels}, "by direction "+n, caption)...)
 	}
-	caption := "by direction, " + network
-	if l := levelText(m.Levels); l != "" {
-		caption += ", " + l
-	}
-	return heat(m.From, m.To, values, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base}, caption)
+	return out
 }
 
-// hosts draws what goes from each host to each other, one figure per network; none
-// when the study does not measure all pairs of hosts.
-func (p painter) hosts(t analysis.Table) ([]figure, error) {
-	var out []figure
+// hostCharts draws the values from each host to each other, one figure per network;
+// none when the study does not measure all pairs of hosts.
+func (s source) hostCharts(t analysis.Table) (out []Figure) {
 	for _, r := range t.Rows {
 		names, medians := r.Hosts()
-		caption := "by host of client and server, median over blocks, " + r.Network
-		f, err := heat(names, names, medians, t, caption)
-		if err != nil {
-			return out, err
-		}
-		if f.SVG != "" {
-			out = append(out, f)
-		}
+		out = append(out, s.heat(names, names, medians, t, "by host "+r.Network, "by host of client and server, median over blocks, "+r.Network)...)
 	}
-	return out, nil
+	return out
 }
 
-// heat draws the values of a table's metric by from and to; nothing when there are
-// none.
-func heat(from, to []string, values map[[2]string]float64, t analysis.Table, caption string) (figure, error) {
+// heat draws values of a table's metric by from and to; nothing when there are none.
+func (s source) heat(from, to []string, values map[[2]string]float64, t analysis.Table, id, caption string) []Figure {
 	if len(values) == 0 {
-		return figure{}, nil
+		return nil
 	}
-	top := 0.0
-	for _, v := range values {
-		top = max(top, v)
-	}
-	factor, label := scale(top, t.Unit)
-	var scaled []float64
-	for _, v := range values {
-		scaled = append(scaled, v*factor)
-	}
-	d := decimals(scaled)
+	factor, label, d := inOneUnit(t.Unit, slices.Collect(maps.Values(values)))
 	cells := make([][]chart.Cell, len(from))
 	var alt []string
 	for i, f := range from {
@@ -89,7 +59,8 @@ func heat(from, to []string, values map[[2]string]float64, t analysis.Table, cap
 		}
 	}
 	metric := metricName(t.Metric)
-	caption = strings.ToUpper(metric[:1]) + metric[1:] + " " + caption
-	svg, err := chart.Heat(from, to, cells, metric+label, probeTitle(t.Probe)+", "+caption+": "+strings.Join(alt, "; ")+".")
-	return figure{caption, template.HTML(svg)}, err
+	caption = capital(metric + " " + caption)
+	text := s.title(t.Probe) + ", " + caption + ": " + strings.Join(alt, "; ") + "."
+	return []Figure{{ID: tableID(t) + " " + id, Caption: caption,
+		Chart: chart.Heat{Rows: from, Columns: to, Cells: cells, Axis: axis(metric, label), Alt: text}}}
 }

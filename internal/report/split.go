@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// splitParts are what a response time consists of, in the order of time.
+// splitParts are the parts of a response time, in the order of time.
 var splitParts = []struct {
 	name, head string
 	keep       int // of its column
@@ -21,19 +21,19 @@ var splitParts = []struct {
 	{"application", "app", 4, func(s analysis.Split) float64 { return s.App }},
 }
 
-// splitNote says what the parts are.
-const splitNote = "The kernel's time stamps of some requests take response times apart. " +
+// splitNote explains the parts.
+const splitNote = "Kernel time stamps on a sample of requests split the response time. " +
 	"Path is the network, from the sender's first device to the receiver's namespace, there and back; " +
-	"wake-up from there until the program has the message, at both ends; app, the application, is the rest. " +
-	"Where a CPU has to be woken up, that is most of a response time and hides the network. " +
-	"Stamps make the requests that have them a microsecond or two longer than others."
+	"wake-up is the time from there until the program has the message, at both ends; app, the application, is the rest. " +
+	"Where a CPU must wake up, the wake-up dominates the response time and hides the network. " +
+	"Time stamps make the sampled requests a microsecond or two slower than the others."
 
 func hasSplit(t analysis.Table) bool {
 	return slices.ContainsFunc(t.Rows, func(r analysis.Row) bool { _, ok := r.Split(); return ok })
 }
 
-// split draws what response times consist of.
-func (p painter) split(t analysis.Table) (string, []byte, error) {
+// splitChart draws the parts of the response times.
+func (s source) splitChart(t analysis.Table) *Figure {
 	var bars []chart.Bar
 	var names, alt []string
 	top := 0.0
@@ -47,49 +47,47 @@ func (p painter) split(t analysis.Table) (string, []byte, error) {
 		names = append(names, part.name)
 	}
 	for _, r := range t.Rows {
-		s, ok := r.Split()
+		x, ok := r.Split()
 		if !ok {
 			continue
 		}
 		b := chart.Bar{Name: r.Network}
 		for _, part := range splitParts {
-			b.Parts = append(b.Parts, part.get(s)*factor)
+			b.Parts = append(b.Parts, part.get(x)*factor)
 		}
 		bars = append(bars, b)
 		alt = append(alt, fmt.Sprintf("%s path %s, wake-up %s, application %s", r.Network,
-			unit.Format(s.Path, "s"), unit.Format(s.Wake, "s"), unit.Format(s.App, "s")))
+			unit.Format(x.Path, "s"), unit.Format(x.Wake, "s"), unit.Format(x.App, "s")))
 	}
 	if bars == nil {
-		return "", nil, nil
+		return nil
 	}
-	caption := "What a response time consists of"
-	svg, err := chart.Cost(bars, names, "medians, "+label, describe(caption, t, alt))
-	return caption, svg, err
+	const caption = "Parts of the response time"
+	return &Figure{ID: "split", Caption: caption,
+		Chart: chart.Cost{Bars: bars, Names: names, Axis: "medians, " + label, Alt: s.describe(caption, t, alt)}}
 }
 
 // splitColumns are the parts, and the ratio of the network's part alone.
 func splitColumns(rows []analysis.Row, baseline string) []column {
 	var out []column
 	for i, part := range splitParts {
-		c := numbers(part.head, "s", rows, func(r analysis.Row) (float64, bool) {
+		out = append(out, numbers(part.head, "s", part.keep, rows, func(r analysis.Row) (float64, bool) {
 			s, ok := r.Split()
 			return part.get(s), ok
-		})
-		c.keep = part.keep
-		out = append(out, c)
+		}))
 		if i > 0 {
 			continue
 		}
 		path := ratios(rows, "÷ "+baseline, func(r analysis.Row) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
 		for i, keep := range []int{8, 3, 8} { // ratio, interval, mark
-			path[i].keep = keep
+			path[i].Keep = keep
 		}
 		out = append(out, path...)
 	}
 	return out
 }
 
-// scheduleColumns are what only an open loop has, where there is anything to tell.
+// scheduleColumns are those of an open loop, where a request was late or a stall seen.
 func scheduleColumns(rows []analysis.Row) []column {
 	mean := func(name string) func(analysis.Row) (float64, bool) {
 		return func(r analysis.Row) (float64, bool) {
@@ -97,12 +95,10 @@ func scheduleColumns(rows []analysis.Row) []column {
 			return s.Mean, ok && slices.ContainsFunc(rows, func(r analysis.Row) bool { s, _ := r.Get(name); return s.Mean > 0 })
 		}
 	}
-	stalls := numbers("stalls", "", rows, mean("stalls"))
-	stalls.keep = 7
-	return []column{share("late", 7, rows, mean("late")), stalls}
+	return []column{share("late", 7, rows, mean("late")), numbers("stalls", "", 7, rows, mean("stalls"))}
 }
 
-// pathClause says what the network's part of the response time is.
+// pathClause is the ratio of the network's part of the response time.
 func pathClause(r analysis.Row, brief bool) string {
 	if r.Path.N == 0 {
 		return ""

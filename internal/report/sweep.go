@@ -1,18 +1,18 @@
 package report
 
 import (
-	"html/template"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
 )
 
 // sweeps draws the curves of one probe along its numeric factor.
-func (p painter) sweeps(s analysis.Sweep) ([]figure, error) {
+func (s source) sweeps(w analysis.Sweep) []Figure {
 	base, metric, ratio := "", "", false
-	for _, t := range s.Tables {
+	for _, t := range w.Tables {
 		for _, r := range t.Rows {
 			ratio = ratio || r.Ratio.N > 0
 		}
@@ -21,74 +21,62 @@ func (p painter) sweeps(s analysis.Sweep) ([]figure, error) {
 		}
 	}
 	one := ""
-	if s.Factor == clients {
+	if w.Factor == clients {
 		one = " of one client"
 	}
-	out, err := p.sweep(s, metric+one+" by "+s.Factor, metric, base, func(r analysis.Row) stat.Interval { return r.Value })
-	if out == nil || err != nil {
-		return nil, err
+	out := s.sweep(w, "median", metric+one+" by "+w.Factor, metric, base, 0, func(r analysis.Row) stat.Interval { return r.Value })
+	if out == nil {
+		return nil
 	}
 	if ratio {
-		svg, err := chart.Sweep(p.curvesOf(s, func(r analysis.Row) stat.Interval { return r.Ratio }, 1), 1, axisOf(s),
-			metric+" ÷ "+p.p.Baseline, probeTitle(s.Probe)+", ratio to "+p.p.Baseline+" by "+s.Factor+where(s)+".")
-		if err != nil {
-			return out, err
-		}
-		out = append(out, figure{"Ratio to " + p.p.Baseline + " by " + s.Factor + where(s), template.HTML(svg)})
+		out = append(out, s.sweep(w, "ratio", "ratio to "+s.p.Baseline+" by "+w.Factor, metric+" ÷ "+s.p.Baseline, "", 1,
+			func(r analysis.Row) stat.Interval { return r.Ratio })...)
 	}
-	more, err := p.clientSweeps(s)
-	return append(out, more...), err
+	return append(out, s.clientSweeps(w)...)
 }
 
-// sweep draws one value, in the unit base, along the factor. Without any it draws nothing.
-func (p painter) sweep(s analysis.Sweep, title, axis, base string, get func(analysis.Row) stat.Interval) ([]figure, error) {
+// sweep draws one value, in the unit base, along the factor, with a line at reference
+// unless that is 0; nothing where no row has the value.
+func (s source) sweep(w analysis.Sweep, id, title, name, base string, reference float64, get func(analysis.Row) stat.Interval) []Figure {
 	top := 0.0
-	for _, t := range s.Tables {
+	for _, t := range w.Tables {
 		for _, r := range t.Rows {
 			top = max(top, get(r).Center)
 		}
 	}
-	factor, label := scale(top, base)
-	curves := p.curvesOf(s, get, factor)
+	factor, label := unit.Scale(top, base)
+	curves := s.curves(w, get, factor)
 	if curves == nil {
-		return nil, nil
+		return nil
 	}
-	title += where(s)
-	svg, err := chart.Sweep(curves, 0, axisOf(s), axis+label, probeTitle(s.Probe)+", "+title+".")
-	if err != nil {
-		return nil, err
+	if l := levelText(w.Levels); l != "" {
+		title += ", " + l
 	}
-	return []figure{{strings.ToUpper(title[:1]) + title[1:], template.HTML(svg)}}, nil
+	return []Figure{{ID: sweepID(w, id), Caption: capital(title), Chart: chart.Sweep{
+		Curves: curves, Reference: reference, X: axisOf(w), Y: axis(name, label), Alt: s.title(w.Probe) + ", " + title + "."}}}
 }
 
-// where names the other factors' levels, for the end of a title.
-func where(s analysis.Sweep) string {
-	if l := levelText(s.Levels); l != "" {
-		return ", " + l
-	}
-	return ""
+func sweepID(w analysis.Sweep, value string) string {
+	return strings.Join([]string{"probe", w.Probe, "by", w.Factor, value, levelText(w.Levels)}, " ")
 }
 
 // axisOf names the axis of the levels.
-func axisOf(s analysis.Sweep) string {
-	for _, t := range s.Tables {
-		if strings.HasSuffix(t.Levels[s.Factor], "%") {
-			return s.Factor + ", %"
+func axisOf(w analysis.Sweep) string {
+	for _, t := range w.Tables {
+		if strings.HasSuffix(t.Levels[w.Factor], "%") {
+			return w.Factor + ", %"
 		}
 	}
-	return s.Factor
+	return w.Factor
 }
 
-func (p painter) curvesOf(s analysis.Sweep, get func(analysis.Row) stat.Interval, factor float64) []chart.Curve {
+func (s source) curves(w analysis.Sweep, get func(analysis.Row) stat.Interval, factor float64) []chart.Curve {
 	var out []chart.Curve
-	for _, n := range p.p.Networks {
-		c := chart.Curve{Name: n, Color: p.color(n)}
-		for i, t := range s.Tables {
-			for _, r := range t.Rows {
-				if v := get(r); r.Network == n && v.N > 0 {
-					c.Points = append(c.Points, chart.CurvePoint{
-						X: s.X[i], Y: v.Center * factor, Lo: v.Lo * factor, Hi: v.Hi * factor, Bounded: v.Bounded()})
-				}
+	for _, n := range s.p.Networks {
+		c := chart.Curve{Name: n, Color: s.color(n)}
+		for i, t := range w.Tables {
+			if r, ok := t.Row(n); ok && get(r).N > 0 {
+				c.Points = append(c.Points, curvePoint(w.X[i], get(r), factor))
 			}
 		}
 		if c.Points != nil {
@@ -96,4 +84,8 @@ func (p painter) curvesOf(s analysis.Sweep, get func(analysis.Row) stat.Interval
 		}
 	}
 	return out
+}
+
+func curvePoint(x float64, v stat.Interval, factor float64) chart.CurvePoint {
+	return chart.CurvePoint{X: x, Y: v.Center * factor, Lo: v.Lo * factor, Hi: v.Hi * factor, Bounded: v.Bounded()}
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -10,70 +11,134 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A trialTable shows every trial: one row per block, and pair of hosts where there
-// are several, one column per network.
-type trialTable struct {
-	Unit     string
-	Networks []string
-	Rows     []trialRow
+// A report lists every trial of an ordinary run. Of a huge one it lists some, so that
+// a page stays small enough for a mail; the numbers are always those of all trials.
+const (
+	manyTrials = 2000 // a report of more is cut
+	mostCells  = 6000 // of all tables of trials together
+	mostDots   = 6000 // of all charts together
+	mostNamed  = 1000 // trials that are not counted, of all reasons together
+	mostGroups = 250  // reasons for not counting trials
+)
+
+// A cut is how much a report lists. 0 is everything.
+type cut struct {
+	blocks int // rows of each table of trials
+	dots   int // of each network in each chart
 }
 
-type trialRow struct {
-	place
-	Cells []cell
+func newCut(p *analysis.Run) cut {
+	trials, rows := 0, 0
+	for _, t := range p.Tables {
+		rows += len(t.Rows)
+		for _, r := range t.Rows {
+			trials += r.Trials()
+		}
+	}
+	if trials <= manyTrials {
+		return cut{}
+	}
+	return cut{blocks: max(5, mostCells/rows), dots: max(20, mostDots/rows)}
 }
 
-// A place is where in a run a network is compared with others.
+// dotsOf returns the trials that have a dot: all, or so many quantiles, the extremes
+// among them, in the order of the blocks.
+func (c cut) dotsOf(r analysis.Row) []analysis.Point {
+	with := slices.DeleteFunc(slices.Clone(r.Points), func(p analysis.Point) bool { return !p.Has })
+	n := len(with)
+	if c.dots == 0 || n <= c.dots {
+		return with
+	}
+	byValue := make([]int, n)
+	for i := range byValue {
+		byValue[i] = i
+	}
+	slices.SortStableFunc(byValue, func(a, b int) int { return cmp.Compare(with[a].Value, with[b].Value) })
+	var chosen []int
+	for i := range c.dots {
+		chosen = append(chosen, byValue[i*(n-1)/(c.dots-1)])
+	}
+	slices.Sort(chosen)
+	out := make([]analysis.Point, 0, c.dots)
+	for _, i := range chosen {
+		out = append(out, with[i])
+	}
+	return out
+}
+
+// inCSV is where a reader finds what a report leaves out.
+const inCSV = "weir report --format csv lists all of them"
+
+// A place is where in a run networks are compared.
 type place struct {
 	Block int
-	Pair  string
+	Pair  string // of hosts, where the study has several
 }
 
-func placeOf(p analysis.Point) place { return place{p.Block, p.Pair} }
+func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " ", p.Pair)) }
 
-func trials(t analysis.Table) trialTable {
-	top, at, order := 0.0, map[place]map[string]cell{}, []place{}
-	out := trialTable{}
+// trials is the part that lists every trial of a table: a row per block and pair of
+// hosts, and a column per network.
+func trials(t analysis.Table, cut cut) (Section, bool) {
+	var order []place
+	seen := map[place]bool{}
+	top := 0.0
+	var centers []float64
 	for _, r := range t.Rows {
-		out.Networks = append(out.Networks, r.Network)
 		for _, p := range r.Points {
 			top = max(top, p.Value)
-			if at[placeOf(p)] == nil {
-				at[placeOf(p)] = map[string]cell{}
-				order = append(order, placeOf(p))
+			if at := (place{p.Block, p.Pair}); !seen[at] {
+				seen[at] = true
+				order = append(order, at)
 			}
 		}
 	}
-	factor, label := unit.Scale(top, t.Unit)
-	out.Unit = strings.TrimSuffix(metricName(t.Metric)+", "+label, ", ")
-	var all []float64
-	for _, r := range t.Rows {
-		all = append(all, r.Value.Center*factor)
-	}
-	d := decimals(all)
-	for _, r := range t.Rows {
-		for _, p := range r.Points {
-			c := at[placeOf(p)][r.Network]
-			s := ""
-			if p.Has {
-				s = fixed(p.Value*factor, d)
-			}
-			if p.Status != record.OK {
-				s, c.Class = strings.TrimSpace(s+" "+string(p.Status)), "bad"
-			}
-			c.Text = strings.TrimSpace(c.Text + " " + s)
-			at[placeOf(p)][r.Network] = c
-		}
+	if order == nil {
+		return Section{}, false
 	}
 	slices.SortFunc(order, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair))
 	})
-	for _, p := range order {
-		row := trialRow{place: p}
-		for _, n := range out.Networks {
-			row.Cells = append(row.Cells, at[p][n])
-		}
-		out.Rows = append(out.Rows, row)
+	out := Section{ID: tableID(t) + " trials", Title: "trials, block by block", Fold: true, In: []Medium{forPage}}
+	if n := len(order); cut.blocks > 0 && n > cut.blocks {
+		order = order[:cut.blocks]
+		out.Notes = []string{fmt.Sprintf("The first %d of %d rows; %s.", cut.blocks, n, inCSV)}
 	}
-	return out
+	row := map[place]int{}
+	blocks := column{Column: Column{Head: "block"}}
+	for i, p := range order {
+		row[p] = i
+		blocks.cells = append(blocks.cells, Cell{Text: p.String(), Value: number(float64(p.Block))})
+	}
+	factor, label := unit.Scale(top, t.Unit)
+	blocks.Unit = axis(metricName(t.Metric), label)
+	for _, r := range t.Rows {
+		centers = append(centers, r.Value.Center*factor)
+	}
+	d := decimals(centers)
+	columns := []column{blocks}
+	for _, r := range t.Rows {
+		c := column{Column: Column{Head: r.Network, Base: t.Unit, Network: r.Network}, cells: make([]Cell, len(order))}
+		for _, p := range r.Points {
+			if i, ok := row[place{p.Block, p.Pair}]; ok {
+				c.cells[i].trial(p, factor, d)
+			}
+		}
+		columns = append(columns, c)
+	}
+	out.Tables = []Table{table(tableID(t)+" trials", columns...)}
+	return out, true
+}
+
+// trial adds a trial to a cell. There are several where a study measures a cell more
+// than once in a block.
+func (c *Cell) trial(p analysis.Point, factor float64, decimals int) {
+	s := ""
+	if p.Has {
+		s, c.Value = fixed(p.Value*factor, decimals), number(p.Value)
+	}
+	if p.Status != record.OK {
+		s, c.Bad = strings.TrimSpace(s+" "+string(p.Status)), true
+	}
+	c.Text = strings.TrimSpace(c.Text + " " + s)
 }

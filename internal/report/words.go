@@ -1,57 +1,20 @@
 package report
 
 import (
-	"fmt"
+	"cmp"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
-// A word is how a probe is called in prose, and what it measures.
-type word struct{ title, short, about string }
-
-var probes = map[string]word{
-	"tcp-stream":   {"TCP stream", "TCP", "One TCP connection sends as fast as it can. Counted is what arrived."},
-	"udp-stream":   {"UDP stream", "UDP", "Datagrams of one size, as fast as they can be sent. Counted is what the application received."},
-	"udp-rate":     {"UDP packet rate", "UDP packet rate", "Small datagrams, as fast as they can be sent: the price of a packet, whatever it carries."},
-	"udp-capacity": {"UDP capacity", "UDP capacity", "The highest rate of datagrams of which no more than a bound is lost, by search. Counted is what arrived at it."},
-	"tcp-rr":       {"TCP request/response", "TCP response time", "Requests over an open connection, one at a time unless the study says otherwise, and the time to each response."},
-	"udp-rr":       {"UDP request/response", "UDP response time", "Requests, one at a time unless the study says otherwise, and the time to each response."},
-	"udp-open":     {"UDP requests at a fixed rate", "UDP response time at a fixed rate", "Requests at a fixed rate, whatever became of the ones before. The time counts from when a request was to leave, so a stall shows in all requests that it delayed."},
-	"tcp-crr":      {"TCP connect/request/response", "TCP connect time", "A new connection for every request."},
-	"ping":         {"Ping", "ping", "ICMP echo, answered by the kernel."},
-
-	"mpi-latency":      {"MPI latency (NetPIPE, Open MPI)", "MPI latency", "One message there and one back, and half of that time: NetPIPE's best of three trials."},
-	"mpi-bandwidth":    {"MPI bandwidth (NetPIPE, Open MPI)", "MPI bandwidth", "Large messages, one at a time there and back: their size divided by half of that time."},
-	"mpich-latency":    {"MPI latency (NetPIPE, MPICH)", "MPICH latency", "One message there and one back, and half of that time: NetPIPE's best of three trials."},
-	"mpich-bandwidth":  {"MPI bandwidth (NetPIPE, MPICH)", "MPICH bandwidth", "Large messages, one at a time there and back: their size divided by half of that time."},
-	"mpi4py-latency":   {"MPI latency (mpi4py, Open MPI)", "MPI latency in Python", "One message there and one back, and half of that time: the mean."},
-	"mpi4py-bandwidth": {"MPI bandwidth (mpi4py, Open MPI)", "MPI bandwidth in Python", "Large messages, one at a time there and back: their size divided by half of that time."},
-	"osu-latency":      {"MPI latency (osu_latency, Open MPI)", "MPI latency (OSU)", "One message there and one back, and half of that time: the mean."},
-	"osu-bandwidth":    {"MPI bandwidth (osu_bw, Open MPI)", "MPI bandwidth (OSU)", "Large messages, 64 under way."},
-	"sparkyfish":       {"TCP both ways (sparkyfish)", "sparkyfish", "Ten seconds each way, random data. Counted is what the server received."},
-	"netpipe-tcp":      {"TCP message latency (NetPIPE)", "TCP message latency", "One message there and one back, and half of that time: NetPIPE's best of three trials."},
-}
-
-func probeTitle(p string) string {
-	if w, ok := probes[p]; ok {
-		return w.title
-	}
-	return p
-}
-
-func probeShort(p string) string {
-	if w, ok := probes[p]; ok {
-		return w.short
-	}
-	return p
-}
+// title names a probe in a heading; short names it in a sentence.
+func (r Run) title(probe string) string { return cmp.Or(r.Words[probe].Title, probe) }
+func (r Run) short(probe string) string { return cmp.Or(r.Words[probe].Short, probe) }
 
 var metrics = map[string]string{"rtt": "response time", "rtt.mean": "mean response time", "packet.rate": "packet rate", "half.rtt": "half RTT"}
 
@@ -78,17 +41,25 @@ func levelText(m map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// tableTitle names a table in one line.
-func tableTitle(t analysis.Table) string {
-	s := probeTitle(t.Probe)
-	if l := levelText(t.Levels); l != "" {
+// under names a probe under levels.
+func (r Run) under(probe string, levels map[string]string) string {
+	s := r.title(probe)
+	if l := levelText(levels); l != "" {
 		s += ", " + l
 	}
 	return s
 }
 
-// ratioDigits returns the decimals that these intervals deserve: no digit that
-// the interval makes meaningless, none less than tells its two ends apart.
+// capital begins a sentence.
+func capital(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
+
+// ratioDigits returns the decimals that these intervals deserve: none that the
+// interval makes meaningless, and enough to distinguish its two ends.
 func ratioDigits(is ...stat.Interval) int {
 	d := 2
 	for _, i := range is {
@@ -145,25 +116,4 @@ func coarse(v float64) string {
 		return fixed(100*v, 0) + " %"
 	}
 	return fixed(100*v, 1) + " %"
-}
-
-// footnote says what the intervals are.
-func footnote(p analysed) string {
-	if p.Comparisons == 0 {
-		return ""
-	}
-	together := fmt.Sprintf("All %d intervals hold together with %g %% confidence", p.Comparisons, 100*p.Confidence)
-	if p.Comparisons == 1 {
-		together = fmt.Sprintf("The interval holds with %g %% confidence", 100*p.Confidence)
-	}
-	s := fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", divisor(p), together)
-	if p.Pairs > 0 {
-		s += " " + pooled(p)
-	}
-	return s
-}
-
-// pooled says what a block's value is where all pairs of hosts are measured.
-func pooled(p analysed) string {
-	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
 }

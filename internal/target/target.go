@@ -124,7 +124,7 @@ type Host struct {
 	ID     string // of this boot (boot_id, random(4)), never ""
 	FS     fs.FS  // what the machine itself sees below /
 	Facts  func(context.Context) (facts.Facts, error)
-	Tool   func(ctx context.Context, program string) (path, version string, err error) // see facts.Tool
+	Tool   func(context.Context, facts.ToolInfo) (path, version string, err error) // see facts.ToolInfo.Find
 	Sample func(ctx context.Context, sources ...string) (Reading, error)
 }
 

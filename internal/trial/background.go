@@ -85,7 +85,7 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 // A Load is background traffic.
 type Load struct {
 	Name  string
-	Probe probe.Probe // already paced, if at all; it has a probe.DeliveryUnit
+	Probe probe.Probe // already paced, if at all; its Info has a DeliveryUnit
 	Rate  float64     // that it was paced to, in that unit; 0: flat out
 	// Capacity is how much of it the path carries; Rate is a share of that. 0: flat out.
 	Capacity float64
@@ -108,7 +108,7 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 
 // delivered is what a server of p has delivered per second since an earlier count.
 func (c count) delivered(from count, name string, p probe.Probe) record.Value {
-	unit := probe.DeliveryUnit(p)
+	unit := p.Info().DeliveryUnit
 	work := float64(c.Messages - from.Messages)
 	if unit == "bit/s" {
 		work = 8 * float64(c.Bytes-from.Bytes)

@@ -51,7 +51,7 @@ func (s *Setup) shares(m probe.Measured, others []float64) []record.Value {
 	for _, v := range each {
 		total += v
 	}
-	vs := []record.Value{{Name: "clients.delivered", Unit: probe.DeliveryUnit(s.Probe), Value: total}}
+	vs := []record.Value{{Name: "clients.delivered", Unit: s.Probe.Info().DeliveryUnit, Value: total}}
 	if total > 0 {
 		vs = append(vs, record.Value{Name: "clients.least", Unit: "1", Value: slices.Min(each) / total},
 			record.Value{Name: "clients.most", Unit: "1", Value: slices.Max(each) / total})

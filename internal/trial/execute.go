@@ -29,7 +29,7 @@ func execute(ctx context.Context, ss []Setup) []*execution {
 	window := time.Duration(0)
 	for i, s := range ss {
 		xs[i] = &execution{}
-		window = max(window, s.Warmup+s.Duration, probe.HabitsOf(s.Probe).Lasts)
+		window = max(window, s.Warmup+s.Duration, s.Probe.Info().AtMost)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, window+2*grace,
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
@@ -101,7 +101,7 @@ func (s *Setup) dismiss(x *execution) {
 	if s.native() != nil || x.server.done == nil {
 		return
 	}
-	if x.err == nil && probe.HabitsOf(s.Probe).ServerReports {
+	if x.err == nil && s.Probe.Info().ServerReports {
 		x.server.reports()
 	}
 	// A server's failure does not matter while the client is content: iperf3 answers
@@ -127,7 +127,7 @@ func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 func (s *Setup) client(ctx context.Context, x *execution) error {
 	start := time.Now()
 	x.client.start(ctx, s.Site.Nodes[s.Client.Node], x.client.argv)
-	if probe.HabitsOf(s.Probe).StartsLate {
+	if s.Probe.Info().StartsLate {
 		return wrap("client", x.client.wait())
 	}
 	begin := wholeSeconds(s.Warmup)

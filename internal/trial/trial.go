@@ -66,7 +66,7 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	for i := range ss {
 		rs[i] = record.Result{Format: record.Format, Status: record.OK, Start: start, Observed: map[string]string{}}
 		ss[i].others = len(ss) - 1
-		if probe.HabitsOf(ss[i].Probe).NoWarmup {
+		if ss[i].Probe.Info().NoWarmup {
 			ss[i].Warmup = 0
 			rs[i].Observed["warmup"] = "none: the tool cannot leave it out"
 		}
@@ -110,7 +110,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.backgroundErr).Error()
 		// Some tools give their reason on stdout.
-		if err != nil && len(probe.Programs(s.Probe)) > 0 && len(x.client.stdout.Bytes()) > 0 {
+		if err != nil && len(s.Probe.Info().Tools) > 0 && len(x.client.stdout.Bytes()) > 0 {
 			r.Reason += ": " + err.Error()
 		}
 		return
@@ -122,7 +122,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	}
 	r.Values = m.Values
 	maps.Copy(r.Observed, s.Site.Found)
-	maps.Copy(r.Observed, m.Found)
+	maps.Copy(r.Observed, m.Observed)
 	s.path(r, m)
 	r.Observed["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(r, x)

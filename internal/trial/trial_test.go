@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/target"
@@ -21,6 +22,14 @@ import (
 
 // A tool of the tests: what its client prints last is its throughput in bit/s.
 type tool struct{ argv0 string }
+
+// Info has the tool, unless it is weir itself.
+func (t tool) Info() (i probe.Info) {
+	if t.argv0 != "weir" {
+		i.Tools = []facts.ToolInfo{{Program: t.argv0}}
+	}
+	return i
+}
 
 func (t tool) Commands(probe.Window) (server, client []string) {
 	return []string{t.argv0, "engine", "serve"}, []string{t.argv0, "engine", "run"}

@@ -71,48 +71,45 @@ func TestWindowOfOtherTools(t *testing.T) {
 	}
 }
 
-// A habit is what a tool of the tests says of itself.
+// A habit is a tool of the tests that describes itself.
 type habit struct {
 	tool
-	probe.Habits
+	info probe.Info
 }
 
+func (h habit) Info() probe.Info { return h.info }
+
 func (h habit) Parse(o probe.Output) (probe.Measured, error) {
-	if h.ServerReports {
+	if h.info.ServerReports {
 		o.Client = o.Server
 	}
 	return h.tool.Parse(o)
 }
 
-// foreign has a method of the name of what it embeds.
-type foreign struct{ habit }
-
-func (f foreign) Habits() probe.Habits { return f.habit.Habits }
-
-// What a tool does by habit decides how it is run.
-func TestHabits(t *testing.T) {
+// The description of a tool decides how a trial runs it.
+func TestInfo(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		habits probe.Habits
+		info   probe.Info
 		warmup time.Duration
 		cost   bool
 	}{
-		{"none: it would measure after a warm-up, and ends during it", probe.Habits{}, time.Second, false},
-		{"no warm-up: it measures from its start", probe.Habits{NoWarmup: true}, time.Second, true},
-		{"starts late: nobody knows when it measures", probe.Habits{NoWarmup: true, StartsLate: true}, 0, false},
-		{"the server reports after its client", probe.Habits{ServerReports: true}, 0, true},
+		{"none: it would measure after a warm-up, and ends during it", probe.Info{}, time.Second, false},
+		{"no warm-up: it measures from its start", probe.Info{NoWarmup: true}, time.Second, true},
+		{"starts late: nobody knows when it measures", probe.Info{NoWarmup: true, StartsLate: true}, 0, false},
+		{"the server reports after its client", probe.Info{ServerReports: true}, 0, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s, cli, srv, _ := setup()
-				s.Probe, s.Warmup = foreign{habit{tool{"iperf9"}, c.habits}}, c.warmup
+				s.Probe, s.Warmup = habit{tool{"iperf9"}, c.info}, c.warmup
 				s.Site.Nodes = map[string]target.Node{"h1": slow{cli}, "h2": slow{srv}}
 				over := make(chan struct{})
 				cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
 					time.Sleep(1001 * time.Millisecond)
 					cli.add(30, 0, 0)
 					srv.add(0, 1000, 0)
-					if !c.habits.ServerReports {
+					if !c.info.ServerReports {
 						fmt.Fprintln(stdout, rate)
 					}
 					close(over)
@@ -135,7 +132,7 @@ func TestHabits(t *testing.T) {
 				if _, got := r.Get("cpu.busy"); got != c.cost {
 					t.Errorf("CPU time was counted: %v, want %v; warnings %q", got, c.cost, r.Warnings)
 				}
-				if _, got := r.Observed["warmup"]; got != c.habits.NoWarmup {
+				if _, got := r.Observed["warmup"]; got != c.info.NoWarmup {
 					t.Errorf("found %v: whether there was a warm-up is not told", r.Observed)
 				}
 			})
@@ -143,12 +140,12 @@ func TestHabits(t *testing.T) {
 	}
 }
 
-// A tool that cannot be told how long to measure gets the time it takes.
-func TestLasts(t *testing.T) {
+// A tool that decides itself how long it measures gets that time.
+func TestAtMost(t *testing.T) {
 	for lasts, want := range map[time.Duration]record.Status{0: record.Failed, 24 * time.Second: record.OK} {
 		synctest.Test(t, func(t *testing.T) {
 			s, cli, srv, _ := setup()
-			s.Probe = foreign{habit{tool{"iperf9"}, probe.Habits{StartsLate: true, Lasts: lasts}}}
+			s.Probe = habit{tool{"iperf9"}, probe.Info{StartsLate: true, AtMost: lasts}}
 			srv.port = toolPort
 			cli.run = func(ctx context.Context, _ []string, stdout, _ io.Writer) error {
 				select {

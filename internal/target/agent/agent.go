@@ -147,8 +147,8 @@ func (a *agent) answer(m message) (r answer, err error) {
 		var f facts.Facts
 		f, err = a.host.Facts(a.life)
 		r.Facts = &f
-	case m.Tool != "":
-		r.Path, r.Version, err = a.host.Tool(a.life, m.Tool)
+	case m.Tool != nil:
+		r.Path, r.Version, err = a.host.Tool(a.life, *m.Tool)
 		if r.Path != "" && err != nil {
 			r.Problem, err = err.Error(), nil
 		}

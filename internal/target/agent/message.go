@@ -17,17 +17,17 @@ type message struct {
 	// Requests. Hello is the first one: an agent is silent until it is greeted,
 	// because what it said before someone listened could be lost. After Run any
 	// number of In, EOF and Signal can follow with its ID.
-	Hello  *hello         `json:"hello,omitempty"`
-	Run    *Command       `json:"run,omitempty"`
-	In     []byte         `json:"in,omitempty"` // standard input
-	EOF    bool           `json:"eof,omitempty"`
-	Signal syscall.Signal `json:"signal,omitempty"` // for the program and its process group
-	Read   string         `json:"read,omitempty"`   // a file, without the leading slash
-	Sample []string       `json:"sample,omitempty"` // sources of package sample
-	Facts  bool           `json:"facts,omitempty"`
-	Tool   string         `json:"tool,omitempty"`  // a program to find
-	Step   *plan.Step     `json:"step,omitempty"`  // to apply
-	State  *plan.State    `json:"state,omitempty"` // to check
+	Hello  *hello          `json:"hello,omitempty"`
+	Run    *Command        `json:"run,omitempty"`
+	In     []byte          `json:"in,omitempty"` // standard input
+	EOF    bool            `json:"eof,omitempty"`
+	Signal syscall.Signal  `json:"signal,omitempty"` // for the program and its process group
+	Read   string          `json:"read,omitempty"`   // a file, without the leading slash
+	Sample []string        `json:"sample,omitempty"` // sources of package sample
+	Facts  bool            `json:"facts,omitempty"`
+	Tool   *facts.ToolInfo `json:"tool,omitempty"`  // a program to find
+	Step   *plan.Step      `json:"step,omitempty"`  // to apply
+	State  *plan.State     `json:"state,omitempty"` // to check
 
 	// Answers. A program sends Out, Err and readings at its marks, and then Exit;
 	// every other request gets one Answer. Failed replaces either.

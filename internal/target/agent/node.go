@@ -51,8 +51,8 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 			}
 			return *a.Facts, nil
 		},
-		Tool: func(ctx context.Context, program string) (path, version string, err error) {
-			a, err := n.ask(ctx, message{Tool: program})
+		Tool: func(ctx context.Context, t facts.ToolInfo) (path, version string, err error) {
+			a, err := n.ask(ctx, message{Tool: &t})
 			if err == nil && a.Problem != "" {
 				err = errors.New(a.Problem)
 			}

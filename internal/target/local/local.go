@@ -36,7 +36,9 @@ func Host() *target.Host {
 		ID:    id,
 		FS:    root,
 		Facts: func(context.Context) (facts.Facts, error) { return facts.Collect(root), nil },
-		Tool:  facts.Tool,
+		Tool: func(ctx context.Context, t facts.ToolInfo) (path, version string, err error) {
+			return t.Find(ctx)
+		},
 		Sample: func(_ context.Context, sources ...string) (target.Reading, error) {
 			return Sample(root, sources...), nil
 		},

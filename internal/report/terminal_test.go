@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"slices"
 	"strings"
@@ -14,11 +13,21 @@ import (
 )
 
 var writers = map[string]func(io.Writer, Run) error{
-	"html": HTML, "text": func(w io.Writer, r Run) error { return Text(w, r, 100) },
-	"markdown": Markdown, "summary": Summary, "csv": CSV, "json": JSON,
+	"html": of(HTML), "text": of(func(w io.Writer, d *Document) error { return Text(w, d, 100) }),
+	"markdown": of(Markdown), "summary": of(Summary), "json": of(JSON), "csv": func(w io.Writer, r Run) error { return CSV(w, r.Results) },
 }
 
-func write(t *testing.T, f func(io.Writer, Run) error, r Run) string {
+func of(f func(io.Writer, *Document) error) func(io.Writer, Run) error {
+	return func(w io.Writer, r Run) error { return f(w, New(analysed(r))) }
+}
+
+// analysed is a run with its numbers, as a caller makes it.
+func analysed(r Run) Run {
+	r.Analysis = analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
+	return r
+}
+
+func write(t testing.TB, f func(io.Writer, Run) error, r Run) string {
 	t.Helper()
 	var b bytes.Buffer
 	if err := f(&b, r); err != nil {
@@ -28,15 +37,15 @@ func write(t *testing.T, f func(io.Writer, Run) error, r Run) string {
 }
 
 func TestGolden(t *testing.T) {
-	golden(t, "report.html", []byte(write(t, HTML, run(t))))
+	golden(t, "report.html", []byte(write(t, writers["html"], run(t))))
 	golden(t, "report.txt", []byte(write(t, writers["text"], run(t))))
-	golden(t, "report.md", []byte(write(t, Markdown, run(t))))
-	golden(t, "summary.md", []byte(write(t, Summary, run(t))))
+	golden(t, "report.md", []byte(write(t, writers["markdown"], run(t))))
+	golden(t, "summary.md", []byte(write(t, writers["summary"], run(t))))
 	small := run(t)
 	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Config["probe"] != "tcp-stream" })
-	golden(t, "report.json", []byte(write(t, JSON, small)))
+	golden(t, "report.json", []byte(write(t, writers["json"], small)))
 	small.Results = slices.DeleteFunc(small.Results, func(r record.Result) bool { return r.Block < 4 || r.Block > 5 })
-	golden(t, "report.csv", []byte(write(t, CSV, small)))
+	golden(t, "report.csv", []byte(write(t, writers["csv"], small)))
 }
 
 func TestOrderOfResultsDoesNotMatter(t *testing.T) {
@@ -57,7 +66,7 @@ func TestTextFits(t *testing.T) {
 	r.Baseline += "-with-a-name-that-somebody-found-descriptive"
 	for _, width := range []int{60, 80, 100, 200} {
 		var b bytes.Buffer
-		if err := Text(&b, r, width); err != nil {
+		if err := Text(&b, New(analysed(r)), width); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range strings.Split(b.String(), "\n") {
@@ -81,7 +90,7 @@ func TestScheduleColumns(t *testing.T) {
 			}
 			x.Values = append(slices.Clone(x.Values), late, record.Value{Name: "stalls", Unit: "1", Value: 4 * late.Value})
 		}
-		s := write(t, Markdown, r)
+		s := write(t, writers["markdown"], r)
 		if strings.Contains(s, "| late | stalls |") != bad || strings.Contains(s, "| 25.0 % | 1.0") != bad {
 			t.Errorf("with late requests %v:\n%s", bad, s)
 		}
@@ -105,7 +114,7 @@ func TestCompare(t *testing.T) {
 	b.Results = slices.DeleteFunc(b.Results, func(r record.Result) bool {
 		return r.Config["network"] == "vxlan-overlay" && r.Config["probe"] == "udp-rate"
 	})
-	c := Compare(a, b, 0.05)
+	c := analysis.Compare(analysed(a).Analysis, analysed(b).Analysis, 0.05)
 	if !c.Worse() {
 		t.Error("a throughput of 0.7 is not worse")
 	}
@@ -114,23 +123,16 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: worse %v, better %v", x, x.Worse, x.Better)
 		}
 	}
-	var text, data bytes.Buffer
-	if err := CompareText(&text, c, 100); err != nil {
+	var text bytes.Buffer
+	if err := Text(&text, Comparison(c), 100); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "compare.txt", text.Bytes())
-	if err := CompareJSON(&data, c); err != nil {
-		t.Fatal(err)
-	}
-	var back analysis.Comparison
-	if err := json.Unmarshal(data.Bytes(), &back); err != nil || len(back.Changes) != len(c.Changes) {
-		t.Errorf("JSON does not come back: %v", err)
-	}
-	if Compare(a, a, 0).Worse() {
+	if analysis.Compare(analysed(a).Analysis, analysed(a).Analysis, 0).Worse() {
 		t.Error("a run is worse than itself")
 	}
 	var none bytes.Buffer
-	if err := CompareText(&none, Compare(a, Run{}, 0.05), 80); err != nil || !strings.Contains(none.String(), "no cell") {
+	if err := Text(&none, Comparison(analysis.Compare(analysed(a).Analysis, analysed(Run{}).Analysis, 0.05)), 80); err != nil || !strings.Contains(none.String(), "no cell") {
 		t.Errorf("comparing with nothing: %v, %s", err, none.String())
 	}
 }

@@ -15,7 +15,8 @@ import (
 func chainRun(t *testing.T) Run {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(20240607, 3))
-	r := Run{Name: "line (synthetic)", Baseline: "kernel", Networks: []string{"kernel", "relay"}}
+	r := Run{Name: "line (synthetic)", Words: words, Baseline: "kernel", Networks: []string{"kernel", "relay"},
+		Probes: []string{"tcp-stream", "udp-rr", "netperf-udp-rr"}}
 	for block := 1; block <= 12; block++ {
 		for _, network := range r.Networks {
 			for _, way := range [][2]int{{1, 2}, {1, 3}, {1, 4}, {2, 3}, {3, 4}} {
@@ -60,9 +61,9 @@ func chainRun(t *testing.T) Run {
 // more segments.
 func TestChains(t *testing.T) {
 	for name, of := range map[string]struct{ whole, from, to string }{
-		"chain.txt":  {write(t, writers["text"], chainRun(t)), "\nTCP stream, from h1", "\n× is"},
-		"chain.md":   {write(t, Markdown, chainRun(t)), "\n## TCP stream, from h1", "\n## Method"},
-		"chain.html": {write(t, HTML, chainRun(t)), `<section id="line">`, "</section>"},
+		"chain.txt":  {write(t, writers["text"], chainRun(t)), "\nOver several hops", "\n× is"},
+		"chain.md":   {write(t, writers["markdown"], chainRun(t)), "\n## Over several hops", "\n## Method"},
+		"chain.html": {write(t, writers["html"], chainRun(t)), `<section id="hops">`, "</section>"},
 	} {
 		i := strings.Index(of.whole, of.from)
 		n := strings.Index(of.whole[max(i, 0):], of.to)

@@ -11,34 +11,43 @@ import (
 )
 
 // UDPCapacity measures how many datagrams per second a path carries while it loses
-// no more than a bound: the throughput of RFC 2544, section 26.1, where that is 0,
-// and a partial drop rate else. What arrives of a stream that is sent as fast as
-// possible (UDPRate) may be more, and where a path collapses less.
+// no more than a bound: the throughput of RFC 2544, section 26.1, when the bound is
+// 0, and otherwise a partial drop rate. A stream that is sent as fast as possible
+// (UDPRate) can deliver more, or less where the path collapses.
 type UDPCapacity struct {
 	Size  int    `yaml:"size"`  // bytes of payload per datagram; default 18
-	Loss  string `yaml:"loss"`  // the most that may be lost, of what is offered; 0 is the no-drop rate; default 0.5%
+	Loss  string `yaml:"loss"`  // largest loss to tolerate, as a share of what is offered; 0 is the no-drop rate; default 0.5%
 	Send  string `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int    `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso what a buffer of 65507 bytes holds, 64 at most
+	Batch int    `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
 	Recv  string `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
 }
 
 const (
 	// defaultLossRatio is the bound of the partial drop rate that FD.io CSIT publishes.
 	defaultLossRatio = 0.005
-	// searchWidth is how close the bounds of a capacity are, and searchPhase how long a
-	// rate is tried at a time.
+	// searchWidth is how close the two bounds of a capacity must be, and searchPhase
+	// how long the search offers one rate.
 	searchWidth = "2%"
 	searchPhase = 100 * time.Millisecond
-	// searchTime is what a search gets at least; most are over in half of it. A study's
-	// windows are shorter than some twenty phases.
-	searchTime = 5 * time.Second
+	// searchTime is what a search gets at least, as a study's windows are shorter than
+	// some twenty phases; most end after searchTakes.
+	searchTime  = 5 * time.Second
+	searchTakes = 3 * time.Second
 )
 
-func (p UDPCapacity) path() event.Mode {
+func (p UDPCapacity) Info() Info {
+	return Info{
+		Title: "UDP capacity", Short: "UDP capacity", Unit: "packet/s", Takes: searchTakes, AtMost: searchTime,
+		About:  "highest UDP packet rate with no more than a bounded loss, PDR or NDR, by search (native)",
+		Method: "The highest rate of datagrams at which no more than a bounded share is lost, by search. weir counts what arrived at that rate.",
+	}
+}
+
+func (p UDPCapacity) mode() event.Mode {
 	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
 }
 
-// ratio is the loss that is allowed.
+// ratio is the tolerated loss.
 func (p UDPCapacity) ratio() (float64, error) {
 	if p.Loss == "" {
 		return defaultLossRatio, nil
@@ -46,7 +55,7 @@ func (p UDPCapacity) ratio() (float64, error) {
 	return unit.ParsePercent(p.Loss)
 }
 
-// Kind is how such a capacity is called: "NDR", or "PDR 0.5%".
+// Kind names such a capacity: "NDR", or "PDR 0.5%".
 func (p UDPCapacity) Kind() string {
 	if ratio, _ := p.ratio(); ratio > 0 {
 		return "PDR " + percent(ratio)
@@ -56,7 +65,6 @@ func (p UDPCapacity) Kind() string {
 
 func percent(ratio float64) string { return strconv.FormatFloat(100*ratio, 'g', 6, 64) + "%" }
 
-// Check returns an error that names the option and its bound.
 func (p UDPCapacity) Check() error {
 	ratio, err := p.ratio()
 	switch {
@@ -65,26 +73,23 @@ func (p UDPCapacity) Check() error {
 	case ratio >= 1:
 		return fmt.Errorf("loss: %s is not below 100%%", p.Loss)
 	}
-	return p.path().Check()
+	return p.mode().Check()
 }
-
-// Habits: a search ends by itself, and takes longer than a study's window.
-func (p UDPCapacity) Habits() Habits { return Habits{Lasts: searchTime} }
 
 func (p UDPCapacity) Commands(w Window) (server, client []string) {
-	ratio, _ := p.ratio() // Check has told of an error
+	ratio, _ := p.ratio() // Check has reported an error
 	w.Duration = max(w.Duration, searchTime)
-	path := p.path()
-	return engineRun(w, "udp-search", path.Size, "--loss", percent(ratio), "--width", searchWidth, "--phase", searchPhase.String(),
-		"--send", path.Send, "--batch", strconv.Itoa(path.Batch), "--recv", path.Recv, "--nap", event.DefaultNap.String())
+	m := p.mode()
+	return engineRun(w, "udp-search", m.Size, append([]string{"--loss", percent(ratio), "--width", searchWidth,
+		"--phase", searchPhase.String()}, modeFlags(m, event.DefaultNap)...)...)
 }
 
-// Parse reads capacity (packet/s, the highest rate that was found to be carried, and
-// at which datagrams arrived then), goodput (bit/s of payload at that rate), loss (of
-// what was offered at it, in all phases), capacity.upper (packet/s, the lowest rate
-// that more was lost at; where one is known), and capacity.inverted (packet/s, a rate
-// above that at which less was lost; where there was one). Found says which capacity it
-// is, and what limited it: the path, the sender, or the time of the search.
+// Parse reads capacity (packet/s, the highest rate that the path carried, as measured
+// at arrival), goodput (bit/s of payload at that rate), loss (of what was offered at
+// it, in all phases), capacity.upper (packet/s, the lowest rate that lost more, if
+// there is one), and capacity.inverted (packet/s, a higher rate that lost less, if
+// there is one). Observed says which capacity it is, and what limited it: the path, the
+// sender, or the time of the search.
 func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	var r event.UDPSearch
 	n := parseNative(out, "udp-search", &r)
@@ -102,7 +107,7 @@ func (p UDPCapacity) Parse(out Output) (Measured, error) {
 		}
 	}
 	if r.Lower == 0 {
-		n.fail("no rate of %.4g packet/s or more was carried with a loss of at most %s, limit: %s; its output has the %d phases that were tried",
+		n.fail("the path carried no rate of %.4g packet/s or more with a loss of at most %s, limit: %s; the raw output has all %d phases",
 			1/(r.Width*r.Length), percent(r.Loss), r.Limit, len(r.Phases))
 	}
 	n.require(known, "%g packet/s are in no phase at %g", r.Lower, r.Load)

@@ -10,14 +10,15 @@ import (
 
 func TestPace(t *testing.T) {
 	for _, c := range []struct {
-		p, want Probe
-		rate    float64
-		unit    string
+		p    Probe
+		want Probe
+		rate float64
+		unit string
 	}{
 		{&TCPStream{Streams: 2}, &TCPStream{Streams: 2, Rate: 1e9}, 1e9, "bit/s"},
-		{&UDPStream{Size: 100}, &UDPStream{Size: 100, Rate: 1e9, looks: true}, 1e9, "bit/s"},
-		{&UDPRate{}, &UDPRate{Rate: 1000 * 8 * smallDatagram, looks: true}, 1000, "packet/s"},
-		{&UDPRate{Size: 100}, &UDPRate{Size: 100, Rate: 1000 * 8 * 100, looks: true}, 1000, "packet/s"},
+		{&UDPStream{Size: 100}, &UDPStream{Size: 100, Rate: 1e9, polls: true}, 1e9, "bit/s"},
+		{&UDPRate{}, &UDPRate{Rate: 1000 * 8 * smallDatagram, polls: true}, 1000, "packet/s"},
+		{&UDPRate{Size: 100}, &UDPRate{Size: 100, Rate: 1000 * 8 * 100, polls: true}, 1000, "packet/s"},
 	} {
 		was := reflect.ValueOf(c.p).Elem().Interface()
 		got, err := Pace(c.p, c.rate)
@@ -27,16 +28,16 @@ func TestPace(t *testing.T) {
 		if now := reflect.ValueOf(c.p).Elem().Interface(); now != was {
 			t.Errorf("%+v has become %+v", was, now)
 		}
-		if unit := DeliveryUnit(c.p); unit != c.unit {
+		if unit := c.p.Info().DeliveryUnit; unit != c.unit {
 			t.Errorf("%T is counted in %q, want %q", c.p, unit, c.unit)
 		}
 	}
-	paced, err := Pace(&UDPRate{}, 1000)
+	paced, err := (UDPRate{}).Pace(1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, client := paced.Commands(Window{}); !slices.Contains(client, "50µs") {
-		t.Errorf("%q: its receiver does not look for datagrams", client)
+		t.Errorf("%q: its receiver does not poll for datagrams", client)
 	}
 	for _, p := range []Probe{&TCPRR{}, &UDPRR{}, &UDPOpen{}, &TCPCRR{}, &Ping{}, &Iperf3{}} {
 		if got, err := Pace(p, 1e9); err == nil {
@@ -44,13 +45,14 @@ func TestPace(t *testing.T) {
 		}
 	}
 	for _, p := range []Probe{&Ping{}, &Iperf3{}, &UDPCapacity{}} {
-		if unit := DeliveryUnit(p); unit != "" {
+		if unit := p.Info().DeliveryUnit; unit != "" {
 			t.Errorf("%T is counted in %q", p, unit)
 		}
 	}
 	for _, c := range []struct {
-		p, want Probe
-		kind    string
+		p    Probe
+		want Probe
+		kind string
 	}{
 		{&TCPStream{Streams: 2, Rate: 1e9}, &TCPStream{Streams: 2}, "flat out"},
 		{&UDPStream{Rate: 1e9}, &UDPCapacity{Size: 1400, Send: "single", Batch: 1, Recv: "mmsg"}, "PDR 0.5%"},
@@ -60,13 +62,16 @@ func TestPace(t *testing.T) {
 			t.Errorf("capacity for %+v: %+v, %q, %v; want %+v, %q", c.p, got, kind, err, c.want, c.kind)
 		}
 	}
+	if _, _, err := (UDPStream{Packets: 2}).Capacity(); err == nil {
+		t.Error("datagrams of no known size have a capacity")
+	}
 	if _, _, err := Capacity(&UDPRR{}); err == nil {
 		t.Error("requests have a capacity")
 	}
 	if kind := (UDPCapacity{Loss: "0"}).Kind(); kind != "NDR" {
 		t.Errorf("without loss it is the %s", kind)
 	}
-	if _, err := Pace(&TCPStream{}, 1000); err == nil {
+	if _, err := (TCPStream{}).Pace(1000); err == nil {
 		t.Error("TCP was paced below what it can be")
 	}
 }

@@ -34,26 +34,22 @@ func loaded(t *testing.T) Run {
 }
 
 // Where every table of a probe is folded and there is no figure, one table shows them all.
-func TestLevelGlance(t *testing.T) {
-	v := newView(loaded(t))
-	if len(v.Sections) != 1 || v.Sections[0].Figures != nil {
-		t.Fatalf("%d sections, %v", len(v.Sections), v.Sections[0].Figures)
+func TestLevelOverview(t *testing.T) {
+	s := New(analysed(loaded(t))).part("probe-udp-rr")
+	if s == nil || s.Figures != nil {
+		t.Fatalf("%+v", s)
 	}
-	s := v.Sections[0]
-	for _, x := range s.Tables {
+	for _, x := range s.Parts {
 		if !x.Fold {
 			t.Errorf("%s is not folded", x.Title)
 		}
 	}
-	if len(s.Glance.Heads) != 2 || len(s.Glance.Rows) != 5 {
-		t.Fatalf("%d columns, %d rows", len(s.Glance.Heads), len(s.Glance.Rows))
+	if len(s.Tables) != 1 || len(s.Tables[0].Columns) != 3 || len(s.Tables[0].Rows) != 5 {
+		t.Fatalf("%+v", s.Tables)
 	}
-	row := s.Glance.Rows[4]
-	if row.Name != "load idle" || len(row.Cells) != 2 {
-		t.Fatalf("%+v", row)
-	}
-	if base, other := row.Cells[0], row.Cells[1]; !strings.HasSuffix(base.Ratio, "µs") || base.Interval != "" || !strings.HasSuffix(other.Ratio, "×") || other.Interval == "" {
-		t.Errorf("baseline %+v, network %+v", base, other)
+	c := s.Tables[0].Rows[4].Cells
+	if c[0].Text != "load idle" || !strings.HasSuffix(c[1].Text, "µs") || c[1].Small != "" || !strings.HasSuffix(c[2].Text, "×") || c[2].Small == "" {
+		t.Errorf("%+v", c)
 	}
 }
 
@@ -67,8 +63,7 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	r.Results = host
-	p := r.Pivot()
-	as := answers(p, false)
+	as := newSource(analysed(r)).answers(false)
 	if len(as) != 1 || !strings.Contains(as[0].Text, "µs (load idle) to ") || !strings.Contains(as[0].Text, "µs (load d).") {
 		t.Errorf("%v", as)
 	}
@@ -82,10 +77,10 @@ func TestNotOK(t *testing.T) {
 			x.Status, x.Reason, x.Trial = record.Skipped, "dockerd: not found", fmt.Sprintf("t%03d", i)
 		}
 	}
-	for _, l := range r.notOK() {
-		if l.Reason == "dockerd: not found" {
-			if l.Network != "bridge" || l.Status != record.Skipped || len(l.Trials) != 48 {
-				t.Errorf("%s %s, %d trials", l.Network, l.Status, len(l.Trials))
+	for _, row := range New(analysed(r)).part("not-counted").Tables[0].Rows {
+		if c := row.Cells; c[2].Text == "dockerd: not found" {
+			if c[0].Text != "48 of bridge" || c[1].Text != "skipped" || len(c[0].More) != 48 {
+				t.Errorf("%+v", c)
 			}
 			return
 		}

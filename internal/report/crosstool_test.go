@@ -6,15 +6,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
 
 // toolRun is a synthetic run of three tools on two networks: two agree on both, the
 // third finds less on the host, and so another ratio.
 func toolRun(blocks int) Run {
-	r := Run{Name: "tools", Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}, Tools: map[string]Tool{
-		"tcp-stream": {"TCP throughput", "is warm"}, "iperf3-tcp": {"TCP throughput", "waits in select"},
-		"qperf-tcp": {"TCP throughput", "has no option"}, "ping": {"ICMP echo time", ""}}}
+	r := Run{Name: "tools", Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}, Words: map[string]probe.Info{
+		"tcp-stream": {Measures: "TCP throughput", Differs: "is warm"}, "iperf3-tcp": {Measures: "TCP throughput", Differs: "waits in select"},
+		"qperf-tcp": {Measures: "TCP throughput", Differs: "has no option"}, "ping": {Measures: "ICMP echo time"}}}
 	for b := 1; b <= blocks; b++ {
 		for probe, v := range map[string][2]float64{"tcp-stream": {20e9, 10e9}, "iperf3-tcp": {20.01e9, 10.01e9}, "qperf-tcp": {12e9, 10e9}} {
 			for i, n := range r.Networks {
@@ -30,13 +31,13 @@ func toolRun(blocks int) Run {
 func TestSideBySide(t *testing.T) {
 	run := toolRun(12)
 	var text, html, md bytes.Buffer
-	if err := Text(&text, run, 200); err != nil {
+	if err := Text(&text, New(analysed(run)), 200); err != nil {
 		t.Fatal(err)
 	}
-	if err := HTML(&html, run); err != nil {
+	if err := HTML(&html, New(analysed(run))); err != nil {
 		t.Fatal(err)
 	}
-	if err := Markdown(&md, run); err != nil {
+	if err := Markdown(&md, New(analysed(run))); err != nil {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]string{"text": text.String(), "html": html.String(), "md": md.String()} {
@@ -44,7 +45,7 @@ func TestSideBySide(t *testing.T) {
 		for _, want := range []string{
 			"TCP throughput by several tools: higher is better",
 			"× (tcp-stream, iperf3-tcp); 0.8",
-			"vxlan: the 3 tools agree within their intervals, which all hold 10",
+			"vxlan: the 3 tools agree within their intervals, which all contain 10",
 			"iperf3-tcp: waits in select",
 		} {
 			if !strings.Contains(got, want) {
@@ -52,12 +53,12 @@ func TestSideBySide(t *testing.T) {
 			}
 		}
 	}
-	few := toolRun(2).sideBySide(toolRun(2).Pivot())
-	if len(few) != 1 || len(few[0].Notes) != 1 || !strings.HasPrefix(few[0].Notes[0], "too few blocks") {
+	few := New(analysed(toolRun(2))).part("tools")
+	if few == nil || len(few.Parts[0].Notes) != 1 || !strings.HasPrefix(few.Parts[0].Notes[0], "too few blocks") {
 		t.Errorf("%+v", few)
 	}
-	run.Tools = nil
-	if b := run.sideBySide(run.Pivot()); b != nil {
-		t.Errorf("nothing is known of the tools, and yet %+v", b)
+	run.Words = nil
+	if b := New(analysed(run)).part("tools"); b != nil {
+		t.Errorf("nothing is known of the tools, but there is %+v", b)
 	}
 }

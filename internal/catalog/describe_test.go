@@ -1,0 +1,61 @@
+package catalog
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+func TestDescribe(t *testing.T) {
+	ds := Describe(study.Study{Probes: []study.Use{
+		{Name: "udp-rr", Kind: "udp-rr"}, {Name: "quick", Kind: "tcp-rr"}, {Name: "gone", Kind: "gone"},
+		{Name: "udp-gso", Kind: "udp-gso"}, {Name: "udp-stream", Kind: "udp-stream", Options: map[string]string{"send": "gso"}},
+	}})
+	want := []struct{ name, title, unit string }{
+		{"udp-rr", "UDP request/response", "s"},
+		{"quick", "quick", "s"}, // not the title of its kind, which others can have
+		{"udp-gso", "UDP stream (GSO, GRO)", "bit/s"},
+		{"udp-stream", "udp-stream", "bit/s"}, // whose title udp-gso has
+	}
+	if len(ds) != len(want) {
+		t.Fatalf("%+v, want %+v", ds, want)
+	}
+	for i, w := range want {
+		if d := ds[i]; d.Name != w.name || d.Title != w.title || d.Unit != w.unit {
+			t.Errorf("%+v, want %+v", d, w)
+		}
+	}
+}
+
+// Every tool of a probe reports its version, as recorded from Debian 12, or has none.
+func TestToolVersions(t *testing.T) {
+	printed := map[string][2]string{
+		"fping":             {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},
+		"iperf":             {"iperf version 2.1.8 (12 August 2022) pthreads", "2.1.8"},
+		"iperf3":            {"iperf 3.12 (cJSON 1.7.15)\nLinux vm 6.18.44", "3.12"},
+		"mpiexec.hydra":     {"HYDRA build details:\n    Version:                                 4.0.2\n    Release Date:                            Thu Apr  7 12:34:45 CDT 2022", "4.0.2"},
+		"mpirun.openmpi":    {"mpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/", "4.1.4"},
+		"netperf":           {"Netperf version 2.7.0", "2.7.0"},
+		"netserver":         {"Netperf version 2.7.0", "2.7.0"},
+		"nuttcp":            {"nuttcp-6.1.2", "6.1.2"},
+		"python3":           {"mpi4py 3.1.4", "mpi4py 3.1.4"},
+		"qperf":             {"qperf 0.4.11", "0.4.11"},
+		"sockperf":          {"sockperf, version 3.7-no.git", "3.7-no.git"},
+		"sparkyfish":        {"sparkyfish dev", "dev"},
+		"sparkyfish-server": {"sparkyfish-server dev", "dev"},
+	}
+	for name, e := range Probes {
+		for _, tool := range e.New().Info().Tools {
+			out := printed[tool.Program]
+			m := regexp.MustCompile(tool.Version).FindStringSubmatch(out[0])
+			if tool.VersionArgs != nil && (len(m) != 2 || m[1] != out[1]) {
+				t.Errorf("%s: %s: version %q in %q", name, tool.Program, m, out[0])
+			}
+		}
+	}
+	if i := (probe.MPI{Program: "/opt/osu/osu_latency", Tool: "osu"}).Info(); i.Tools[1].Program != "/opt/osu/osu_latency" {
+		t.Errorf("%+v: not the program of the option", i.Tools)
+	}
+}

@@ -1,0 +1,110 @@
+package catalog
+
+import (
+	"slices"
+	"time"
+
+	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/study"
+)
+
+// Overhead of trials and networks in addition to the times that a study sets, roughly,
+// on two otherwise idle CPUs: timed with the fast forms of cni-comparison,
+// latency-under-load, docker-overlay-throughput, star and vxlan-and-kvm.
+const (
+	aroundTrial  = 20 * time.Millisecond  // counters, conditions and their checks
+	aroundGuest  = 120 * time.Millisecond // the same in an emulated guest
+	aroundLoad   = 60 * time.Millisecond  // starting both its ends
+	loadSettles  = 100 * time.Millisecond // its own minimal warm-up
+	aroundClient = 70 * time.Millisecond  // starting and ending each client besides the measured one
+	aroundStress = 30 * time.Millisecond  // starting the program that uses the CPUs
+	aroundTool   = 200 * time.Millisecond // starting it and its server
+	toBuild      = time.Second            // a network; those without daemons take less
+	toBoot       = 10 * time.Second       // its guests, concurrently, when they are emulated
+)
+
+// Estimate returns roughly how long s takes with its blocks, when no network or tool is
+// missing. A study with a precision can take longer.
+func Estimate(s study.Study) time.Duration {
+	around, block, guests := time.Duration(0), time.Duration(0), map[string]bool{} // by network
+	for _, u := range s.Networks {
+		around += toBuild
+		if guests[u.Name] = hasGuests(u); guests[u.Name] {
+			around += toBoot
+		}
+	}
+	loads := map[string]bool{} // by path: each capacity is measured once
+	for _, c := range s.Cells(Applies) {
+		block += cell(s, c)
+		if guests[c.Network] {
+			block += aroundGuest
+		}
+		if _, load, err := condition.Background(c.Levels); err == nil && load.Share > 0 {
+			path := study.Cell{Network: c.Network, Probe: load.Probe, Levels: condition.Network(c.Levels)}
+			if id := path.ID(""); !loads[id] {
+				loads[id] = true
+				around += capacity(s, load.Probe)
+			}
+		}
+	}
+	return around + time.Duration(s.Blocks)*block
+}
+
+// cell is for one trial of c.
+func cell(s study.Study, c study.Cell) time.Duration {
+	u, _ := s.Probe(c.Probe)
+	e, err := FindProbe(u.Kind)
+	if err != nil {
+		return 0
+	}
+	t := runs(s, e.New())
+	stress, load, err := condition.Background(c.Levels)
+	if err == nil && load.Probe != "" {
+		t += aroundLoad + max(s.Warmup, loadSettles)
+	}
+	if err == nil && stress.Share > 0 {
+		t += aroundStress
+	}
+	if n, err := condition.Clients(c.Levels); err == nil && n > 1 {
+		t += time.Duration(n-1) * aroundClient
+	}
+	return t
+}
+
+// runs is for one trial by p with nothing else in it.
+func runs(s study.Study, p probe.Probe) time.Duration {
+	i, t := p.Info(), s.Warmup+s.Duration
+	if len(i.Tools) > 0 { // most of them count in whole seconds
+		t = aroundTool + (t + time.Second - 1).Truncate(time.Second)
+	}
+	if i.Takes > 0 {
+		t = i.Takes
+	}
+	return aroundTrial + t
+}
+
+// capacity is for measuring what one path carries of a load.
+func capacity(s study.Study, load string) time.Duration {
+	e, err := FindProbe(load)
+	if err != nil {
+		return 0
+	}
+	by, _, err := probe.Capacity(e.New())
+	if err != nil {
+		return 0
+	}
+	return time.Duration(experiment.CapacityTrials(by)) * runs(s, by)
+}
+
+// hasGuests reports whether the pods of a network are virtual machines.
+func hasGuests(u study.Use) bool {
+	e, err := FindNetwork(u.Kind)
+	if err != nil {
+		return false
+	}
+	p, _ := e.plan()
+	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Guest != nil })
+}

@@ -1,0 +1,47 @@
+package probe
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
+)
+
+// Ping measures the time of ICMP echoes, sent on a schedule. It needs
+// CAP_NET_RAW or a group in net.ipv4.ping_group_range, and no server.
+type Ping struct {
+	Size     int           `yaml:"size"`     // bytes of data; default 56
+	Interval time.Duration `yaml:"interval"` // from one request to the next; default 10 ms
+}
+
+func (p Ping) Info() Info {
+	return Info{
+		Title: "Ping", Short: "ping", Unit: "s",
+		About:    "ICMP echo time (native)",
+		Method:   "ICMP echo, answered by the kernel.",
+		Measures: echoTime,
+		Differs:  "median, after a warm-up",
+	}
+}
+
+func (p Ping) Commands(w Window) (server, client []string) {
+	return nil, []string{"weir", "engine", "ping", w.Server.Addr().String(),
+		"--duration", w.Duration.String(), "--warmup", w.Warmup.String(),
+		"--size", strconv.Itoa(or(p.Size, defaultEcho)), "--interval", or(p.Interval, defaultInterval).String()}
+}
+
+// Parse reads rtt (s, the median, with its histogram), loss and window.
+func (p Ping) Parse(out Output) (Measured, error) {
+	var r event.Ping
+	n := parseNative(out, "ping", &r)
+	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
+	if n.err != nil {
+		return Measured{}, n.err
+	}
+	return n.measured("icmp", r.Head, []record.Value{
+		{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.Hist},
+		{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)},
+		{Name: "window", Unit: "s", Value: r.Window},
+	}, map[string]any{"socket": r.Socket})
+}

@@ -1,0 +1,50 @@
+package probe
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
+)
+
+// TCPRR measures the time from a request to its reply on one connection.
+type TCPRR struct {
+	Size     int    `yaml:"size"`     // bytes of request and reply; default 64
+	CC       string `yaml:"cc"`       // congestion control; default cubic
+	Spin     bool   `yaml:"spin"`     // both ends poll, each on its own CPU, instead of being woken up
+	Inflight int    `yaml:"inflight"` // requests that are outstanding at once; default 1
+}
+
+func (p TCPRR) Info() Info {
+	return Info{
+		Title: "TCP request/response", Short: "TCP response time", Unit: "s", DeliveryUnit: "1/s",
+		About:    "TCP response time (native)",
+		Method:   "Requests over an open connection, one at a time unless the study says otherwise, and the time to each response.",
+		Measures: tcpResponse,
+		Differs:  "median; blocking calls, so the time includes the wake-up of both ends",
+	}
+}
+
+func (p TCPRR) Check() error {
+	size, inflight := or(p.Size, defaultMessage), or(p.Inflight, 1)
+	if inflight > 1 && inflight*size > event.MaxPipeline {
+		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight exceed %d bytes", inflight, size, event.MaxPipeline)
+	}
+	return within("tcp-rr", size, 1, event.MaxMessage, inflight)
+}
+
+func (p TCPRR) Commands(w Window) (server, client []string) {
+	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)), "--cc", or(p.CC, defaultCC))...)
+}
+
+// Parse reads what closed and parts list.
+func (p TCPRR) Parse(out Output) (Measured, error) {
+	var r event.RR
+	n := parseNative(out, "tcp-rr", &r)
+	values := n.closed(r, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	return n.measured("tcp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
+		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf}))
+}

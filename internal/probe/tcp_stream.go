@@ -1,0 +1,95 @@
+package probe
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
+)
+
+// TCPStream measures the TCP payload that arrives per second.
+type TCPStream struct {
+	Streams  int     `yaml:"streams"`  // connections, a thread each at both ends; default 1
+	Rate     Bitrate `yaml:"rate"`     // bit/s of payload that the streams together are paced to; default as fast as they can
+	Size     int     `yaml:"size"`     // bytes per write; default 128 KiB
+	CC       string  `yaml:"cc"`       // congestion control; default cubic
+	Discard  bool    `yaml:"discard"`  // the receiver drops the bytes in the kernel; default is to copy them, as every application must
+	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel copies all the same, at a higher cost
+	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
+}
+
+func (p TCPStream) Info() Info {
+	return Info{
+		Title: "TCP stream", Short: "TCP", Unit: "bit/s", DeliveryUnit: "bit/s",
+		About:    "TCP throughput at the receiver (native)",
+		Method:   "One TCP connection sends as fast as it can. weir counts what arrived.",
+		Measures: tcpThroughput,
+		Differs:  "counts what the receiver copied within the window, after a warm-up; one thread per end, which blocks in write and read",
+	}
+}
+
+func (p TCPStream) Check() error {
+	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
+		return fmt.Errorf("dscp: %d is outside 0..%d", p.DSCP, event.MaxDSCP)
+	}
+	if streams := or(p.Streams, 1); p.Rate > 0 && float64(p.Rate) < event.MinPaced*float64(streams) {
+		return fmt.Errorf("rate: %s is below %s for each of %d streams, the lowest rate of pacing",
+			unit.Format(float64(p.Rate), "bit/s"), unit.Format(event.MinPaced, "bit/s"), streams)
+	}
+	return nil
+}
+
+// Pace implements Pacer; rate is in bit/s.
+func (p TCPStream) Pace(rate float64) (Probe, error) {
+	p.Rate = Bitrate(rate)
+	return &p, p.Check()
+}
+
+func (p TCPStream) Capacity() (by Probe, kind string, err error) {
+	by, err = p.Pace(0) // it may have a rate of its own
+	return by, "flat out", err
+}
+
+func (p TCPStream) Commands(w Window) (server, client []string) {
+	flags := []string{"--streams", strconv.Itoa(or(p.Streams, 1)), "--cc", or(p.CC, defaultCC), "--dscp", strconv.Itoa(p.DSCP)}
+	if p.Rate > 0 {
+		flags = append(flags, "--rate", fmt.Sprint(float64(p.Rate)))
+	}
+	if p.Discard {
+		flags = append(flags, "--discard")
+	}
+	if p.Zerocopy {
+		flags = append(flags, "--zerocopy")
+	}
+	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), flags...)
+}
+
+// Parse reads throughput (bit/s), retransmits (segments), silence (s, the longest
+// time in which nothing of a stream arrived) and window. Throughput is 0 when a
+// retransmission timeout, 200 ms at least (net/ipv4/tcp.h, TCP_RTO_MIN), lasted
+// longer than the window.
+func (p TCPStream) Parse(out Output) (Measured, error) {
+	var r event.TCPStream
+	n := parseNative(out, "tcp-stream", &r)
+	settings := map[string]any{"streams": r.Streams, "mss": r.MSS, "congestion": r.Congestion, "serverCongestion": r.FarCongestion,
+		"rcvbuf": r.RcvBuf, "send": r.Send, "recv": r.Recv, "dscp": r.DSCP}
+	pause := 0.0
+	if r.Rate > 0 {
+		settings["rate"] = r.Rate
+		// The kernel sends at least two segments at once (tcp_min_tso_segs, net/ipv4/tcp_output.c).
+		pause = 2 * 8 * float64(r.MSS) * float64(r.Streams) / r.Rate
+	}
+	m, _ := n.measured("tcp", r.Head, []record.Value{
+		{Name: "throughput", Unit: "bit/s", Value: float64(r.Bytes) * 8 / r.Window},
+		{Name: "retransmits", Unit: "1", Value: float64(r.Retransmits)},
+		{Name: "silence", Unit: "s", Value: r.Silence},
+		{Name: "window", Unit: "s", Value: r.Window},
+	}, settings)
+	if n.require(r.Silence <= r.Window, "a silence of %g s in %g s", r.Silence, r.Window); n.err != nil {
+		return Measured{}, n.err
+	}
+	m.Pause = pause
+	return m, nil
+}

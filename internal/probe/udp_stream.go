@@ -1,0 +1,104 @@
+package probe
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+)
+
+// UDPStream measures the UDP payload that is delivered per second, and where the
+// rest was lost.
+type UDPStream struct {
+	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 1400, which every path with an MTU of 1450 carries whole
+	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
+	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
+	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
+	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+	// Packets replaces Size and Batch: the number of full packets of the path's MTU that
+	// one call hands over, which for single is one datagram of so many fragments.
+	Packets int `yaml:"packets"`
+
+	polls bool // its receiver polls although the stream is paced; see Pacer
+}
+
+func (p UDPStream) Info() Info {
+	i := Info{
+		Title: "UDP stream", Short: "UDP", Unit: "bit/s", DeliveryUnit: "bit/s",
+		About:    "UDP throughput at one datagram size, and where datagrams are lost (native)",
+		Method:   "Datagrams of one size, sent as fast as possible. weir counts what the application received.",
+		Measures: udpThroughput,
+		Differs:  "one sendto per datagram, no pacing; the receiver takes many per call (recvmmsg) and has a large buffer, so it loses less than others",
+	}
+	if p.Send == "gso" {
+		i.Title, i.Short, i.Measures, i.Differs = "UDP stream (GSO, GRO)", "UDP with GSO", "", ""
+		i.About = "UDP throughput with UDP_SEGMENT and UDP_GRO: many datagrams per pass through the kernel (native)"
+	}
+	return i
+}
+
+func (p UDPStream) mode(w Window) event.Mode {
+	size, batch := or(p.Size, defaultDatagram), p.Batch
+	switch {
+	case p.Packets > 0 && or(p.Send, event.SendSingle) == event.SendSingle:
+		size = fullDatagram(w, p.Packets)
+	case p.Packets > 0:
+		size, batch = fullDatagram(w, 1), p.Packets
+	}
+	return event.Mode{Size: size, Send: p.Send, Batch: batch, Recv: p.Recv}.Filled()
+}
+
+// fullDatagram is the payload, in bytes, of the largest datagram that needs no more
+// than n packets on the path. All fragments except the last carry a multiple of 8
+// bytes (RFC 791, section 3.2; RFC 8200, section 4.5).
+func fullDatagram(w Window, n int) int {
+	const ipv4, ipv6, fragment, udp = 20, 40, 8, 8
+	room := min(w.MTU, 65535) - ipv4 // the loopback device's MTU exceeds the largest packet
+	if w.Server.Addr().Is6() {
+		room = w.MTU - ipv6
+		if n > 1 {
+			room -= fragment
+		}
+	}
+	return (n-1)*(room&^7) + room - udp
+}
+
+// leastMTU is the smallest that a path has (RFC 791: every host accepts so much).
+const leastMTU = 576
+
+// Check returns an error that names the option and its bound. The size that Packets
+// means is known only on a path, where the engine refuses more than a datagram or
+// buffer holds.
+func (p UDPStream) Check() error {
+	switch {
+	case p.Packets < 0:
+		return fmt.Errorf("packets: %d is not 1 or more", p.Packets)
+	case p.Packets > 0 && (p.Size > 0 || p.Batch > 0):
+		return fmt.Errorf("packets: %d determines size and batch: leave those out", p.Packets)
+	}
+	err := p.mode(Window{MTU: leastMTU}).Check()
+	if err != nil && p.Packets > 0 {
+		err = fmt.Errorf("packets: %d, on a path with an MTU of %d: %w", p.Packets, leastMTU, err)
+	}
+	return err
+}
+
+// Pace implements Pacer; rate is in bit/s.
+func (p UDPStream) Pace(rate float64) (Probe, error) {
+	p.Rate, p.polls = Bitrate(rate), true
+	return &p, nil
+}
+
+func (p UDPStream) Capacity() (by Probe, kind string, err error) {
+	if p.Packets > 0 {
+		return nil, "", errors.New("packets: a share of what the path carries needs datagrams of one size on all paths: give size instead")
+	}
+	return udpCapacity(p.mode(Window{}))
+}
+
+func (p UDPStream) Commands(w Window) (server, client []string) {
+	return udpStream(w, p.mode(w), p.Rate, p.polls)
+}
+
+// Parse reads throughput first; see parseUDP.
+func (p UDPStream) Parse(out Output) (Measured, error) { return parseUDP(out, false) }

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// toolSection compares tools that measure the same, a row for each.
+func toolSection(s source) []Section {
+	measures := map[string]string{}
+	for probe, t := range s.Words {
+		measures[probe] = t.Measures
+	}
+	x := Section{ID: "tools", Title: "Tools side by side",
+		About: "Probes that measure the same, each with its own programs. They agree where their intervals overlap."}
+	for _, a := range s.p.Agreements(measures) {
+		id := "tools " + a.Measures + " " + a.Datagram + " " + levelText(a.Levels)
+		part := Section{ID: id, Title: toolTitle(a), Tables: []Table{table(id+" table", toolColumns(a, s.p)...)}, Notes: agreement(a, s.p.Baseline)}
+		var why []string
+		for _, t := range a.Tables {
+			if d := s.Words[t.Probe].Differs; d != "" {
+				why = append(why, t.Probe+": "+d)
+			}
+		}
+		if why != nil {
+			part.Parts = []Section{{ID: id + " why", Title: "why they can differ", Notes: why, Fold: true}}
+		}
+		x.Parts = append(x.Parts, part)
+	}
+	if x.Parts == nil {
+		return nil
+	}
+	return []Section{x}
+}
+
+func toolTitle(a analysis.Agreement) string {
+	s := a.Measures + " by several tools"
+	if a.Datagram != "" {
+		s += ", datagrams of " + a.Datagram + " bytes"
+	}
+	if l := levelText(a.Levels); l != "" {
+		s += ", " + l
+	}
+	return s + ": " + better(a.Unit)
+}
+
+// toolColumns has the value of every network, and its ratio unless it is the baseline.
+func toolColumns(a analysis.Agreement, p *analysis.Run) []column {
+	names := column{Column: Column{Head: "tool", Left: true, Kind: "name", Keep: 9}}
+	for _, t := range a.Tables {
+		names.cells = append(names.cells, Cell{Text: t.Probe})
+	}
+	out := []column{names}
+	for _, n := range p.Networks {
+		var rows []analysis.Row
+		var values []stat.Interval
+		for _, t := range a.Tables {
+			r, _ := t.Row(n) // a row without trials has no number
+			rows, values = append(rows, r), append(values, r.Value)
+		}
+		value := numbers(n, a.Unit, 9, rows, median)
+		value.Kind, value.Network = "value", n
+		out = append(out, value, intervals(a.Unit, values))
+		if n != p.Baseline {
+			out = append(out, ratios(rows, "÷ "+p.Baseline, ratioOf)...)
+		}
+	}
+	return out
+}
+
+// agreement reports for every network whether the tools' intervals overlap.
+func agreement(a analysis.Agreement, baseline string) []string {
+	var out []string
+	for _, c := range a.Ratios {
+		out = append(out, clusters(c, c.Network+" ÷ "+baseline, func(v float64) string { return fixed(v, 3) + "×" }))
+	}
+	for _, c := range a.Values {
+		out = append(out, clusters(c, c.Network, func(v float64) string { return unit.Format(v, a.Unit) }))
+	}
+	if out == nil {
+		return []string{"too few blocks for intervals: agreement cannot be judged"}
+	}
+	return out
+}
+
+func clusters(c analysis.Clusters, what string, format func(float64) string) string {
+	span := func(x analysis.Cluster) string {
+		lo, hi := format(x.Lo), format(x.Hi)
+		if lo == hi {
+			return lo
+		}
+		return lo + " to " + hi
+	}
+	if len(c.Clusters) == 1 {
+		return fmt.Sprintf("%s: the %d tools agree within their intervals, which all contain %s", what, len(c.Clusters[0].Probes), span(c.Clusters[0]))
+	}
+	var parts []string
+	for _, x := range c.Clusters {
+		parts = append(parts, fmt.Sprintf("%s (%s)", span(x), strings.Join(x.Probes, ", ")))
+	}
+	return fmt.Sprintf("%s: the tools do not agree: %s", what, strings.Join(parts, "; "))
+}

@@ -1,0 +1,240 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// A Medium is a kind of reader's place. A renderer shows only what is meant for its
+// medium.
+type Medium string
+
+const (
+	forPage     Medium = "page"     // HTML
+	forTerminal Medium = "terminal" // text of a limited width
+	forMarkdown Medium = "markdown"
+	forSummary  Medium = "summary" // Markdown of one run on a page about several
+)
+
+// full is every medium that reports a whole run.
+var full = []Medium{forPage, forTerminal, forMarkdown}
+
+// in reports whether something for these media is for m; an empty list is for all.
+func in(media []Medium, m Medium) bool { return len(media) == 0 || slices.Contains(media, m) }
+
+// A Document is a report as data. Renderers show it and know none of its sections.
+type Document struct {
+	Title    string    `json:"title,omitempty"`
+	Question string    `json:"question,omitempty"`
+	Census   string    `json:"census,omitempty"` // how many trials there are, and their status
+	Span     string    `json:"span,omitempty"`   // when they ran
+	Warnings []string  `json:"warnings,omitempty"`
+	Networks []string  `json:"networks,omitempty"` // in order of their colours
+	Baseline string    `json:"baseline,omitempty"` // the network without a colour
+	Sections []Section `json:"sections"`
+	Analysis any       `json:"analysis,omitempty"` // the numbers that the document shows, in base units
+	Findings any       `json:"findings,omitempty"` // what the numbers mean, with the evidence
+}
+
+// A Section is one subject. Its parts are sections themselves. Renderers show the
+// fields in the order in which they stand here.
+type Section struct {
+	ID    string `json:"id"`    // unique in the document and stable between runs of a study
+	Title string `json:"title"` // as it reads on its own
+	// Label is the title below that of a flat section, "" where that says it all, and
+	// the short title in a table of contents.
+	Label   string    `json:"label,omitempty"`
+	About   string    `json:"about,omitempty"`
+	Lines   []Line    `json:"lines,omitempty"`
+	Figures []Figure  `json:"figures,omitempty"`
+	Tables  []Table   `json:"tables,omitempty"`
+	Notes   []string  `json:"notes,omitempty"`
+	Facts   []Fact    `json:"facts,omitempty"`
+	Code    string    `json:"code,omitempty"` // verbatim
+	Parts   []Section `json:"parts,omitempty"`
+	Data    any       `json:"data,omitempty"` // numbers that no table shows, in base units
+
+	In   []Medium `json:"in,omitempty"`   // empty is all
+	Box  bool     `json:"box,omitempty"`  // stands out, before the table of contents
+	Fold bool     `json:"fold,omitempty"` // closed until the reader opens it
+	Dots bool     `json:"dots,omitempty"` // the figures hide a dot per trial until the reader asks
+	Flat bool     `json:"flat,omitempty"` // where room is short, the titles of the parts suffice
+}
+
+// A Line is a sentence, about one network or about all.
+type Line struct {
+	Network  string   `json:"network,omitempty"`
+	Title    string   `json:"title,omitempty"` // more than the network's name; "" is the name
+	Text     string   `json:"text"`
+	Evidence []string `json:"evidence,omitempty"`
+	In       []Medium `json:"in,omitempty"`
+}
+
+// A Fact is a name and its value.
+type Fact struct {
+	Key   string `json:"key"`
+	Value string `json:"value"`
+}
+
+// A Figure is a chart with its caption.
+type Figure struct {
+	ID      string `json:"id"`
+	Caption string `json:"caption"`
+	Note    string `json:"note,omitempty"` // what the chart leaves out
+	Chart   Chart  `json:"-"`
+}
+
+// A Chart draws itself. An error names what cannot be drawn.
+type Chart interface {
+	SVG() (string, error)
+}
+
+// A Table has rows of cells, one for each column. The first column names the rows.
+type Table struct {
+	ID      string   `json:"id"`
+	Title   string   `json:"title,omitempty"`
+	Columns []Column `json:"columns"`
+	Rows    []Row    `json:"rows"`
+	In      []Medium `json:"in,omitempty"`
+	Heat    bool     `json:"heat,omitempty"`  // large cells, shaded
+	Prose   bool     `json:"prose,omitempty"` // cells are words, which wrap
+}
+
+// A Column is the head of one column.
+type Column struct {
+	Head    string `json:"head"`
+	Unit    string `json:"unit,omitempty"`    // of the cells' text
+	Base    string `json:"base,omitempty"`    // of the cells' numbers, such as "bit/s"
+	Network string `json:"network,omitempty"` // that the column is about
+	Kind    string `json:"kind,omitempty"`    // name, value, ratio, interval, same or blocks: how to set the cells
+	Left    bool   `json:"left,omitempty"`    // aligned
+	Whole   bool   `json:"whole,omitempty"`   // names that are shortened last
+	Keep    int    `json:"keep,omitempty"`    // columns with a smaller number go first where room is short; 9 stays
+}
+
+// A Row is the cells of one row.
+type Row struct {
+	Network  string `json:"network,omitempty"`  // that the row is about
+	Baseline bool   `json:"baseline,omitempty"` // the others are compared with it
+	Cells    []Cell `json:"cells"`
+}
+
+// A Cell is a text and the numbers that it shows.
+type Cell struct {
+	Text  string   `json:"text"`
+	Small string   `json:"small,omitempty"` // below the text
+	Value *float64 `json:"value,omitempty"`
+	Low   *float64 `json:"low,omitempty"` // of the interval
+	High  *float64 `json:"high,omitempty"`
+	Shade float64  `json:"shade,omitempty"` // in -1..1: bad to good
+	Bad   bool     `json:"bad,omitempty"`   // reports a failure
+	More  []string `json:"more,omitempty"`  // what the text sums up
+}
+
+// number is a number of a cell; JSON has none for NaN and infinity.
+func number(v float64) *float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return nil
+	}
+	return &v
+}
+
+// A column is a table in the making: tables are laid out by column.
+type column struct {
+	Column
+	cells []Cell
+}
+
+// texts are cells without numbers.
+func texts(ss ...string) []Cell {
+	out := make([]Cell, len(ss))
+	for i, s := range ss {
+		out[i].Text = s
+	}
+	return out
+}
+
+// table makes a table of columns of equal length and drops those without any text.
+func table(id string, cs ...column) Table {
+	t := Table{ID: id, Rows: make([]Row, len(cs[0].cells))}
+	for n, c := range cs {
+		if n > 0 && !slices.ContainsFunc(c.cells, func(x Cell) bool { return x.Text != "" }) {
+			continue
+		}
+		t.Columns = append(t.Columns, c.Column)
+		for i, x := range c.cells {
+			t.Rows[i].Cells = append(t.Rows[i].Cells, x)
+		}
+	}
+	return t
+}
+
+// named says which network each row is about, and which is the baseline.
+func (t Table) named(baseline string) Table {
+	for i := range t.Rows {
+		t.Rows[i].Network = t.Rows[i].Cells[0].Text
+		t.Rows[i].Baseline = t.Rows[i].Network == baseline
+	}
+	return t
+}
+
+// slug makes an identity of names: letters, digits and dashes.
+func slug(names ...string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z', '0' <= r && r <= '9':
+			return r
+		case 'A' <= r && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return '-'
+	}, strings.Join(names, "-"))
+	return strings.Join(strings.FieldsFunc(clean, func(r rune) bool { return r == '-' }), "-")
+}
+
+// identify gives every section, figure and table below s an identity of its own. One
+// that is empty is that of what holds it.
+func identify(ss []Section, parent string, taken map[string]bool) {
+	own := func(id *string, fallback string) {
+		*id = slug(*id)
+		if *id == "" {
+			*id = fallback
+		}
+		for base, n := *id, 2; taken[*id]; n++ {
+			*id = fmt.Sprintf("%s-%d", base, n)
+		}
+		taken[*id] = true
+	}
+	for i := range ss {
+		s := &ss[i]
+		own(&s.ID, parent+"-part")
+		for n := range s.Figures {
+			own(&s.Figures[n].ID, s.ID+"-figure")
+		}
+		for n := range s.Tables {
+			own(&s.Tables[n].ID, s.ID+"-table")
+		}
+		identify(s.Parts, s.ID, taken)
+	}
+}
+
+// visible returns what is meant for a medium. Only a page has figures.
+func visible(ss []Section, m Medium) (out []Section) {
+	for _, s := range ss {
+		if !in(s.In, m) {
+			continue
+		}
+		s.Lines = slices.DeleteFunc(slices.Clone(s.Lines), func(l Line) bool { return !in(l.In, m) })
+		s.Tables = slices.DeleteFunc(slices.Clone(s.Tables), func(t Table) bool { return !in(t.In, m) })
+		s.Parts = visible(s.Parts, m)
+		if m != forPage {
+			s.Figures = nil
+		}
+		if s.About+s.Code != "" || len(s.Lines)+len(s.Figures)+len(s.Tables)+len(s.Notes)+len(s.Facts)+len(s.Parts) > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package report
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// part returns the section called id, nil when there is none.
+func (d *Document) part(id string) *Section {
+	for i := range d.Sections {
+		if d.Sections[i].ID == id {
+			return &d.Sections[i]
+		}
+	}
+	return nil
+}
+
+// only is a document of one section of d.
+func (d *Document) only(id string) *Document {
+	return &Document{Sections: []Section{*d.part(id)}, Networks: d.Networks, Baseline: d.Baseline}
+}
+
+// Every section, figure and table can be linked to, and every link leads somewhere.
+func TestIdentities(t *testing.T) {
+	for name, r := range map[string]Run{"run": run(t), "gap": gapRun(12), "line": chainRun(t), "tools": toolRun(12), "levels": loaded(t)} {
+		s := write(t, writers["html"], r)
+		seen := map[string]bool{}
+		for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(s, -1) {
+			if seen[m[1]] || m[1] != slug(m[1]) || m[1] == "" {
+				t.Errorf("%s: the identity %q is not unique or cannot be typed", name, m[1])
+			}
+			seen[m[1]] = true
+		}
+		for _, m := range regexp.MustCompile(`href="#([^"]*)"`).FindAllStringSubmatch(s, -1) {
+			if !seen[m[1]] {
+				t.Errorf("%s: a link to %q, which does not exist", name, m[1])
+			}
+		}
+	}
+}
+
+// Names that differ in other letters than a slug has are told apart all the same.
+func TestIdentitiesOfHostileNames(t *testing.T) {
+	ss := []Section{{ID: "a b"}, {ID: "a/b", Tables: []Table{{ID: "A b"}}}, {ID: "日本"}, {ID: "本日"}}
+	identify(ss, "section", map[string]bool{})
+	got := []string{ss[0].ID, ss[1].ID, ss[1].Tables[0].ID, ss[2].ID, ss[3].ID}
+	if want := "a-b a-b-2 a-b-3 section-part section-part-2"; strings.Join(got, " ") != want {
+		t.Errorf("%v, want %s", got, want)
+	}
+}
+
+// A cell has the number that it prints, so that other programs need not parse it.
+func TestCellsHaveNumbers(t *testing.T) {
+	var back Document
+	if err := json.Unmarshal([]byte(write(t, writers["json"], run(t))), &back); err != nil {
+		t.Fatal(err)
+	}
+	table := back.part("probe-tcp-stream").Parts[0].Tables[0]
+	for i, c := range table.Columns {
+		for _, r := range table.Rows {
+			cell := r.Cells[i]
+			switch {
+			case c.Kind == "interval" && cell.Text != "" && (cell.Low == nil || cell.High == nil || *cell.Low > *cell.High):
+				t.Errorf("%s of %s: %+v", c.Head, r.Network, cell)
+			case c.Base != "" && c.Kind != "interval" && cell.Text != "" && cell.Value == nil:
+				t.Errorf("%s of %s: %+v", c.Head, r.Network, cell)
+			}
+		}
+	}
+}

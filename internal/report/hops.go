@@ -1,0 +1,177 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// hopSection is what probes found over more and more segments of a line of hosts: a
+// part for each probe and value, in it a row for each network and number of segments.
+func hopSection(s source) []Section {
+	var groups [][]analysis.Chain
+	for _, c := range s.p.Chains {
+		at := slices.IndexFunc(groups, func(g []analysis.Chain) bool { return s.hopTitle(g[0]) == s.hopTitle(c) })
+		if at < 0 {
+			at, groups = len(groups), append(groups, nil)
+		}
+		groups[at] = append(groups[at], c)
+	}
+	if groups == nil {
+		return nil
+	}
+	x := Section{ID: "hops", Title: "Over several hops"}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b analysis.Chain) int {
+			return slices.Index(s.p.Networks, a.Network) - slices.Index(s.p.Networks, b.Network)
+		})
+		id := strings.Join([]string{"hops", g[0].Probe, g[0].Metric, levelText(g[0].Levels)}, " ")
+		x.Parts = append(x.Parts, Section{ID: id, Title: s.hopTitle(g[0]), Figures: []Figure{s.hopChart(g, id)},
+			Tables: []Table{table(id+" table", hopColumns(g)...)}, Notes: hopNotes(g)})
+	}
+	return []Section{x}
+}
+
+// hopClause sums up the longest paths of a network; "" when there are none. It leaves
+// out chains that were measured under several conditions.
+func (s source) hopClause(network string) string {
+	var parts []string
+	hops := 0
+	for _, c := range s.p.Chains {
+		last := c.Spans[len(c.Spans)-1]
+		if c.Network != network || c.Metric == "rtt.path" || len(c.Levels) > 0 || last.Ratio.N == 0 || hops > 0 && hops != last.Segments {
+			continue
+		}
+		hops = last.Segments
+		of := "that of 1 hop"
+		if c.Adds {
+			of = "the sum of its segments"
+		}
+		part := fmt.Sprintf("%s %s× %s", s.short(c.Probe), fixed(last.Ratio.Center, ratioDigits(last.Ratio)), of)
+		if last.Same {
+			part = fmt.Sprintf("%s no difference shown ~ from %s", s.short(c.Probe), of)
+		}
+		parts = append(parts, part)
+	}
+	if parts == nil {
+		return ""
+	}
+	return fmt.Sprintf("Over %d hops: %s.", hops, strings.Join(parts, ", "))
+}
+
+func (r Run) hopTitle(c analysis.Chain) string {
+	s := r.under(c.Probe, c.Levels)
+	s += fmt.Sprintf(", from %s over several hops: %s", strings.Fields(c.Spans[0].Hosts)[0], hopMetric(c))
+	if c.Adds {
+		s += " against the sum of its segments"
+	}
+	return s
+}
+
+func hopMetric(c analysis.Chain) string {
+	name := map[string]string{"rtt": "response time", "rtt.path": "network path"}[c.Metric]
+	if name == "" {
+		name = metricName(c.Metric)
+	}
+	if c.Mean {
+		return "mean " + name
+	}
+	return name
+}
+
+func hopColumns(g []analysis.Chain) []column {
+	names := column{Column: Column{Head: "network", Left: true, Kind: "name", Keep: 9}}
+	hops, blocks := column{Column: Column{Head: "hops", Keep: 9}}, column{Column: Column{Head: "blocks", Kind: "blocks", Keep: 8}}
+	var spans []analysis.Span
+	var values, parts []stat.Interval
+	for _, c := range g {
+		for _, s := range c.Spans {
+			names.cells = append(names.cells, Cell{Text: c.Network})
+			hops.cells = append(hops.cells, Cell{Text: fmt.Sprint(s.Segments), Value: number(float64(s.Segments))})
+			blocks.cells = append(blocks.cells, Cell{Text: fmt.Sprint(s.Value.N), Value: number(float64(s.Value.N))})
+			spans, values, parts = append(spans, s), append(values, s.Value), append(parts, s.Parts)
+		}
+	}
+	// In one unit: a reader compares the two.
+	value := numbers("measured", g[0].Unit, 9, slices.Concat(values, parts), center)
+	value.Kind = "value"
+	sum := value
+	value.cells, sum.cells = value.cells[:len(values)], value.cells[len(values):]
+	sum.Head, sum.Kind = "sum", ""
+	if !g[0].Adds {
+		sum.Head = "1 hop"
+	}
+	out := append([]column{names, hops, value, sum}, ratios(spans, "÷ "+sum.Head, func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
+	return append(out, blocks)
+}
+
+// hopNotes explains the sum and the ratio.
+func hopNotes(g []analysis.Chain) []string {
+	out := []string{"÷ 1 hop divides by the value over the first segment alone, in the same block."}
+	if c := g[0]; c.Adds {
+		sum := "The values are not means over requests. Medians of segments add up only roughly, so the sum is an approximation."
+		if c.Mean {
+			sum = "The values are means over requests, which add up exactly; medians would not."
+		}
+		ends := "pods, programs and wake-ups"
+		if c.Metric == "rtt.path" {
+			ends = "pods"
+		}
+		out = []string{"The sum adds the segments, each measured alone, in the same block. " + sum,
+			"A segment alone has two ends, with their " + ends + "; a host on the way only forwards. A ratio below 1 means that forwarding costs less than two ends. " +
+				"Where segments are long, their length dominates both, and the ratio is near 1."}
+	}
+	var notes said
+	for _, c := range g {
+		for _, s := range c.Spans {
+			warnings := s.Ratio.Warnings
+			if s.Refused != "" {
+				warnings = []string{s.Refused} // and no ratio
+			}
+			notes.add(fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")), warnings...)
+		}
+	}
+	return append(out, notes.lines(each)...)
+}
+
+// hopChart draws the values by the number of segments, next to their sums.
+func (s source) hopChart(g []analysis.Chain, id string) Figure {
+	top := 0.0
+	for _, c := range g {
+		for _, s := range c.Spans {
+			top = max(top, s.Value.Center, s.Parts.Center)
+		}
+	}
+	factor, label := unit.Scale(top, g[0].Unit)
+	curve := func(c analysis.Chain, name string, of func(analysis.Span) stat.Interval) chart.Curve {
+		k := chart.Curve{Name: name, Color: s.color(c.Network)}
+		for _, s := range c.Spans {
+			if v := of(s); v.N > 0 {
+				k.Points = append(k.Points, curvePoint(float64(s.Segments), v, factor))
+			}
+		}
+		return k
+	}
+	var curves []chart.Curve
+	for _, c := range g {
+		curves = append(curves, curve(c, c.Network, func(s analysis.Span) stat.Interval { return s.Value }))
+		if c.Adds {
+			sums := curve(c, c.Network+", sum", func(s analysis.Span) stat.Interval {
+				if s.Segments == 1 {
+					return s.Value
+				}
+				return s.Parts
+			})
+			sums.Dashed = true
+			curves = append(curves, sums)
+		}
+	}
+	title, alt := hopMetric(g[0]), s.hopTitle(g[0])+"."
+	return Figure{ID: id + " chart", Caption: capital(title) + " by hops",
+		Chart: chart.Sweep{Curves: curves, X: "hops", Y: axis(title, label), Alt: alt}}
+}

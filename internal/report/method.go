@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// methodSection says how weir gets its numbers.
+func methodSection(s source) []Section {
+	x := Section{ID: "method", Title: "Method", In: []Medium{forPage, forMarkdown}}
+	p := s.p
+	if len(p.Tables) == 0 {
+		return []Section{x}
+	}
+	x.Notes = []string{
+		"A trial is one measurement of one network. A block is one pass through all of them in random order. Blocks are the samples; requests and packets inside a trial are not.",
+		"A value is the median over blocks. Its own interval has 95 % confidence.",
+	}
+	if p.Pairs > 0 {
+		x.Notes = append(x.Notes, pooled(p))
+	}
+	if p.Comparisons > 0 {
+		x.Notes = append(x.Notes,
+			fmt.Sprintf("A ratio divides a network by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios are symmetric around their centre, but not that they are normally distributed. Where neighbouring blocks are correlated, weir averages them first, and a note says so.", divisor(p)),
+			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
+			"~ means that the interval contains 1: this run shows no difference. It does not prove that there is none.")
+	}
+	x.Notes = append(x.Notes,
+		"Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. It omits one when fewer than ten responses lie beyond it.",
+		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbours in time, programs outside the run used more than 0.3 of a core or the hypervisor took more than 0.1, or when the clock frequency was below 90 % of the usual one. Disturbed trials are not counted either, and when they affect more than a third of the blocks, there is no verdict.")
+	return []Section{x}
+}
+
+// readingSection explains the signs of the tables where there is no room for the method.
+func readingSection(s source) []Section {
+	p := s.p
+	if p.Comparisons == 0 {
+		return nil
+	}
+	together := fmt.Sprintf("All %d intervals hold together with %g %% confidence", p.Comparisons, 100*p.Confidence)
+	if p.Comparisons == 1 {
+		together = fmt.Sprintf("The interval has %g %% confidence", 100*p.Confidence)
+	}
+	text := fmt.Sprintf("× is the ratio to %s of the same block; [ ] is its interval. %s. ~ means no difference was shown: the interval contains 1.", divisor(p), together)
+	if p.Pairs > 0 {
+		text += " " + pooled(p)
+	}
+	return []Section{{ID: "reading", About: text, In: []Medium{forTerminal}}}
+}
+
+// divisor is what ratios are to, in words.
+func divisor(p *analysis.Run) string {
+	switch {
+	case p.Chains == nil:
+		return p.Baseline
+	case len(p.Networks) < 2:
+		return "the value after ÷"
+	}
+	return p.Baseline + ", or to the value after ÷,"
+}
+
+// pooled says what a block's value is where all pairs of hosts are measured.
+func pooled(p *analysis.Run) string {
+	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
+}
+
+// againSection is how to repeat the run.
+func againSection(s source) []Section {
+	x := Section{ID: "again", Title: "Run it again", In: []Medium{forPage}, Code: shell(s.Command)}
+	for _, f := range []Fact{{"seed of the order", s.Seed}, {"results", s.Dir}} {
+		if f.Value != "" {
+			x.Facts = append(x.Facts, f)
+		}
+	}
+	if len(s.Study) > 0 {
+		x.Parts = []Section{{ID: "study", Title: "the study", Code: string(s.Study), Fold: true}}
+	}
+	return []Section{x}
+}
+
+// shell quotes a command so that it can be pasted.
+func shell(argv []string) string {
+	var out []string
+	for _, a := range argv {
+		if a == "" || strings.ContainsAny(a, " \t\n\"'`$&|;<>(){}*?[]#~\\!") {
+			a = "'" + strings.ReplaceAll(a, "'", `'\''`) + "'"
+		}
+		out = append(out, a)
+	}
+	return strings.Join(out, " ")
+}
+
+func trim(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }

@@ -1,0 +1,64 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
+)
+
+// notCountedSection groups the trials that are not ok by network, status and reason, in
+// the order in which they ran.
+func notCountedSection(s source) []Section {
+	type group struct {
+		network, reason string
+		status          record.Status
+	}
+	var rs []*record.Result
+	for i := range s.Results {
+		if s.Results[i].Status != record.OK {
+			rs = append(rs, &s.Results[i])
+		}
+	}
+	slices.SortStableFunc(rs, func(a, b *record.Result) int {
+		return cmp.Or(a.Block-b.Block, strings.Compare(a.Trial, b.Trial))
+	})
+	var order []group
+	trials := map[group][]string{}
+	for _, x := range rs {
+		g := group{x.Config[analysis.Network], x.Reason, x.Status}
+		if trials[g] == nil {
+			order = append(order, g)
+		}
+		trials[g] = append(trials[g], x.Trial)
+	}
+	if order == nil {
+		return nil
+	}
+	x := Section{ID: "not-counted", Title: "Trials not counted", In: []Medium{forPage}}
+	each, many := len(rs), len(s.Results) > manyTrials
+	if n := len(order); many && n > mostGroups {
+		order = order[:mostGroups]
+		x.Notes = []string{fmt.Sprintf("The first %d of %d reasons; %s.", mostGroups, n, inCSV)}
+	}
+	t := Table{ID: "not-counted-table", Prose: true, Columns: []Column{{Head: "trials"}, {Head: "status"}, {Head: "reason"}}}
+	if many {
+		each = max(5, mostNamed/len(order))
+	}
+	for _, g := range order {
+		names := trials[g]
+		first := Cell{Text: names[0]}
+		if n := len(names); n > 1 {
+			first = Cell{Text: fmt.Sprintf("%d of %s", n, g.network), More: names, Value: number(float64(n))}
+			if n > each {
+				first.More = append(slices.Clone(names[:each]), fmt.Sprintf("and %d more: %s", n-each, inCSV))
+			}
+		}
+		t.Rows = append(t.Rows, Row{Cells: []Cell{first, {Text: string(g.status), Bad: true}, {Text: g.reason}}})
+	}
+	x.Tables = []Table{t}
+	return []Section{x}
+}

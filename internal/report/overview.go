@@ -1,0 +1,91 @@
+package report
+
+import (
+	"math"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
+)
+
+// overview has all ratios of a run: networks by probes. It reports false when a probe
+// has several tables or there is nothing to compare.
+func (s source) overview() (Table, bool) {
+	if s.p.Comparisons == 0 {
+		return Table{}, false
+	}
+	out := Table{ID: "overview", Heat: true, In: []Medium{forPage}, Columns: []Column{{}}}
+	seen := map[string]bool{}
+	for _, t := range s.p.Tables {
+		if seen[t.Probe] {
+			return Table{}, false
+		}
+		seen[t.Probe] = true
+		out.Columns = append(out.Columns, Column{Head: s.title(t.Probe), Base: "1"})
+	}
+	for _, n := range s.p.Networks {
+		if n == s.p.Baseline {
+			continue
+		}
+		row := Row{Network: n, Cells: texts(n)}
+		for _, t := range s.p.Tables {
+			row.Cells = append(row.Cells, overviewCell(t, n))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out, len(out.Rows) > 0
+}
+
+// levelOverview has the tables of one probe: levels by networks. The baseline, which
+// has no ratio, shows its value.
+func (s source) levelOverview(tables []analysis.Table) Table {
+	out := Table{ID: "probe " + tables[0].Probe + " overview", Heat: true, In: []Medium{forPage}, Columns: []Column{{}}}
+	for _, n := range s.p.Networks {
+		out.Columns = append(out.Columns, Column{Head: n, Network: n})
+	}
+	for _, t := range tables {
+		row := Row{Cells: texts(levelText(t.Levels))}
+		for _, n := range s.p.Networks {
+			c := overviewCell(t, n)
+			if r, ok := t.Row(n); ok && r.Baseline && r.Value.N > 0 {
+				c = Cell{Text: unit.Format(r.Value.Center, t.Unit), Value: number(r.Value.Center)}
+			}
+			row.Cells = append(row.Cells, c)
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	return out
+}
+
+func overviewCell(t analysis.Table, network string) Cell {
+	r, _ := t.Row(network) // a row without trials has no ratio
+	switch {
+	case r.Refused != "":
+		return Cell{Text: "no verdict", Small: "disturbed"}
+	case r.Ratio.N == 0:
+		return Cell{Text: "–"}
+	}
+	d := ratioDigits(r.Ratio)
+	c := Cell{Text: fixed(r.Ratio.Center, d) + "×", Small: "no interval", Value: number(r.Ratio.Center)}
+	if r.Ratio.Bounded() {
+		c.Small, c.Shade = bracket(r.Ratio, d), shade(r.Ratio, t.Unit)
+		c.bounds(r.Ratio)
+	}
+	if r.Same {
+		c.Text = "~ " + c.Text
+	}
+	return c
+}
+
+// shade is how far a ratio is from 1 to the good side, in -1..1.
+func shade(i stat.Interval, u string) float64 {
+	if i.Contains(1) || i.Center <= 0 {
+		return 0
+	}
+	strength := min(1, math.Abs(math.Log2(i.Center)))
+	if (i.Center < 1) != record.LowerIsBetter(u) {
+		return -strength
+	}
+	return strength
+}

@@ -1,0 +1,49 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// pathSection is what the headers leave on the path of each network.
+func pathSection(s source) []Section {
+	t := Table{ID: "paths-table", Columns: []Column{{Head: "network", Left: true, Kind: "name", Keep: 9}, {Head: "MTU", Unit: "byte", Base: "byte"},
+		{Head: "overhead", Unit: "byte", Base: "byte"}, {Head: "link"}, {Head: "ceiling"}}}
+	for _, n := range s.p.Networks {
+		var mtu, overhead, link, ceilings []string
+		for _, t := range s.p.Tables {
+			r, _ := t.Row(n) // a row without trials found nothing
+			mtu, overhead = addNew(mtu, r.Observed["path.mtu"]), addNew(overhead, r.Observed["path.overhead"])
+			if v := r.Wire.Link; v > 0 {
+				link = addNew(link, unit.Format(v, "bit/s"))
+			}
+			if c := r.Wire.Ceiling; c > 0 {
+				ceilings = append(ceilings, s.under(t.Probe, t.Levels)+" "+unit.Format(c, t.Unit))
+			}
+		}
+		if mtu == nil && overhead == nil && link == nil && ceilings == nil {
+			continue
+		}
+		if link == nil {
+			link = []string{"no limit set"}
+		}
+		if ceilings == nil {
+			ceilings = []string{"–"}
+		}
+		t.Rows = append(t.Rows, Row{Cells: texts(n, strings.Join(mtu, ", "), strings.Join(overhead, ", "), strings.Join(link, ", "), strings.Join(ceilings, "\n"))})
+	}
+	if t.Rows == nil {
+		return nil
+	}
+	return []Section{{ID: "paths", Title: "Paths", In: []Medium{forPage}, Tables: []Table{t},
+		About: "Overhead is what encapsulation adds to every IP packet. The ceiling is the payload rate that the headers leave of the link: arithmetic, not a measurement."}}
+}
+
+func addNew(list []string, s string) []string {
+	if s == "" || slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}

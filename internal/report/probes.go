@@ -1,0 +1,196 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// manyTables is how many tables of one probe a page shows open.
+const manyTables = 4
+
+// probeSections has a section for each probe: its figures along a factor or by
+// direction, and a part for each table.
+func probeSections(s source) (out []Section) {
+	across := map[string][]Figure{} // by probe
+	for _, w := range s.p.Sweeps() {
+		across[w.Probe] = append(across[w.Probe], s.sweeps(w)...)
+	}
+	for _, m := range s.p.Matrices() {
+		across[m.Probe] = append(across[m.Probe], s.matrices(m)...)
+	}
+	cut := newCut(s.p)
+	for i := 0; i < len(s.p.Tables); {
+		probe, first := s.p.Tables[i].Probe, i
+		for i < len(s.p.Tables) && s.p.Tables[i].Probe == probe {
+			i++
+		}
+		out = append(out, s.probe(s.p.Tables[first:i], across[probe], cut))
+	}
+	return out
+}
+
+// probe is the section of the tables of one probe.
+func (s source) probe(tables []analysis.Table, across []Figure, cut cut) Section {
+	first := tables[0]
+	x := Section{ID: "probe " + first.Probe, Title: s.title(first.Probe), About: s.about(first), Figures: across, Flat: true, In: full}
+	many := len(tables) > manyTables
+	for _, t := range tables {
+		part := s.table(t, cut)
+		part.Fold = many || across != nil
+		x.Parts = append(x.Parts, part)
+	}
+	if many && across == nil {
+		x.Tables = []Table{s.levelOverview(tables)}
+	}
+	return x
+}
+
+// table is the part of one table.
+func (s source) table(t analysis.Table, cut cut) Section {
+	id := tableID(t)
+	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t, cut), Notes: s.notes(t), Dots: true,
+		Tables: []Table{table(id, columns(t, s.p.Baseline)...).named(s.p.Baseline)}}
+	if c := ceilings(t); c != "" {
+		x.Notes = append([]string{c}, x.Notes...)
+	}
+	if ps := percentiles(t); ps != nil {
+		x.Data = ps
+	}
+	if each, ok := trials(t, cut); ok {
+		x.Parts = []Section{each}
+	}
+	return x
+}
+
+func tableID(t analysis.Table) string { return "probe " + t.Probe + " " + levelText(t.Levels) }
+
+// heading names a table where it stands alone.
+func (r Run) heading(t analysis.Table) string {
+	s := r.under(t.Probe, t.Levels)
+	if t.Metric == "" {
+		return s
+	}
+	m := metricName(t.Metric)
+	if strings.HasSuffix(r.title(t.Probe), m) { // "UDP packet rate" names the metric
+		return s + ": " + better(t.Unit)
+	}
+	return s + ": " + m + ", " + better(t.Unit)
+}
+
+// about is what a probe does and what its number is.
+func (r Run) about(t analysis.Table) string {
+	s := r.Words[t.Probe].Method
+	if t.Metric == "" {
+		return s
+	}
+	s = strings.TrimSpace(s + " " + capital(metricName(t.Metric)) + ": " + better(t.Unit) + ".")
+	if hasSplit(t) {
+		s += " " + splitNote
+	}
+	if hasClients(t) {
+		s += " " + clientsNote
+	}
+	return s
+}
+
+// ceilings is what the headers leave of the link, by network.
+func ceilings(t analysis.Table) string {
+	var parts []string
+	for _, r := range t.Rows {
+		if c := r.Wire.Ceiling; c > 0 {
+			parts = append(parts, r.Network+" "+unit.Format(c, t.Unit))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "header ceiling: " + strings.Join(parts, ", ")
+}
+
+// Percentiles are those of one row's merged histogram, in seconds.
+type Percentiles struct {
+	Network string             `json:"network"`
+	Seconds map[string]float64 `json:"seconds"` // "50", "99", "99.9"
+}
+
+func percentiles(t analysis.Table) (out []Percentiles) {
+	for _, row := range t.Rows {
+		p := Percentiles{row.Network, map[string]float64{}}
+		for _, share := range []float64{50, 90, 99, 99.9, 99.99} {
+			if v, ok := row.Percentile(share / 100); ok {
+				p.Seconds[fmt.Sprint(share)] = v
+			}
+		}
+		if len(p.Seconds) > 0 {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// notes are the remarks about the rows of a table. One that holds for several networks
+// appears once.
+func (s source) notes(t analysis.Table) []string {
+	var out said
+	for _, r := range t.Rows {
+		for _, f := range s.byCell[t.Cell(r).String()] {
+			out.add(r.Network, f.String())
+		}
+		if r.Same && r.Detectable > 0 {
+			out.add(r.Network, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
+		}
+		out.add(r.Network, r.Ratio.Warnings...)
+	}
+	return out.lines(func(names []string) string { return who(t.Rows, names) })
+}
+
+// said gathers remarks, each with all that it holds for.
+type said struct {
+	order []string
+	about map[string][]string
+}
+
+// add notes that all remarks hold for of.
+func (s *said) add(of string, remarks ...string) {
+	for _, w := range remarks {
+		if s.about == nil {
+			s.about = map[string][]string{}
+		}
+		if s.about[w] == nil {
+			s.order = append(s.order, w)
+		}
+		s.about[w] = append(s.about[w], of)
+	}
+}
+
+// lines has one line for each remark; names joins the names that it holds for.
+func (s *said) lines(names func([]string) string) (out []string) {
+	for _, w := range s.order {
+		out = append(out, names(s.about[w])+": "+w)
+	}
+	return out
+}
+
+// each names all.
+func each(names []string) string { return strings.Join(names, ", ") }
+
+// who names networks of rows. Nobody reads a list of nearly all of many.
+func who(rows []analysis.Row, names []string) string {
+	var others []string
+	for _, r := range rows {
+		if !slices.Contains(names, r.Network) {
+			others = append(others, r.Network)
+		}
+	}
+	switch {
+	case len(names) <= 3 || len(others) > 1 || len(names)+len(others) != len(rows):
+		return strings.Join(names, ", ")
+	case len(others) == 1:
+		return "all but " + others[0]
+	}
+	return "all"
+}

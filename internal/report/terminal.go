@@ -1,0 +1,214 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// A name is shortened to minName, the length of the longest in the catalog, before a
+// column is left out, and to lastName when no column can go.
+const minName, lastName = 19, 14
+
+// Text writes a document for a terminal of width columns; a width below 60 counts as 60.
+func Text(w io.Writer, d *Document, width int) error {
+	t := terminal{new(bytes.Buffer), max(width, 60)}
+	if d.Title != "" {
+		t.wrap("", strings.TrimSuffix(d.Title+": "+d.Question, ": "))
+		t.wrap("", d.Census)
+	}
+	for _, s := range d.Warnings {
+		t.wrap("! ", s)
+	}
+	for _, s := range visible(d.Sections, forTerminal) {
+		t.section(s)
+	}
+	_, err := w.Write(t.Bytes())
+	return err
+}
+
+type terminal struct {
+	*bytes.Buffer
+	width int
+}
+
+func (t terminal) section(s Section) {
+	if !s.Flat {
+		if t.Len() > 0 { // nothing stands above the first
+			fmt.Fprintln(t)
+		}
+		indent := ""
+		if s.Title != "" && !s.Box {
+			fmt.Fprintln(t, plain(s.Title))
+			indent = "  "
+		}
+		t.wrap(indent, s.About)
+	}
+	for _, l := range s.Lines {
+		title, indent := cmp.Or(l.Title, l.Network), "  "
+		if title == "" {
+			indent = ""
+		}
+		t.wrap(indent, strings.TrimPrefix(title+": "+l.Text, ": "))
+		for _, e := range l.Evidence {
+			t.wrap("    ", e)
+		}
+	}
+	for _, x := range s.Tables {
+		t.wrap("  ", x.Title)
+		t.table(x)
+	}
+	for _, n := range s.Notes {
+		t.wrap("  ", n)
+	}
+	for _, f := range s.Facts {
+		t.wrap("  ", f.Key+": "+f.Value)
+	}
+	for _, l := range strings.Split(s.Code, "\n") {
+		if l != "" {
+			fmt.Fprintln(t, "    "+plain(l))
+		}
+	}
+	for _, p := range s.Parts {
+		t.section(p)
+	}
+}
+
+// A grid is the text of a table by column, head and unit first.
+type grid [][]string
+
+// table aligns columns. Where room is short it shortens names first, and then leaves
+// out the columns that a reader misses least.
+func (t terminal) table(x Table) {
+	cs := slices.Clone(x.Columns)
+	g := make(grid, len(cs))
+	units := slices.ContainsFunc(cs, func(c Column) bool { return c.Unit != "" })
+	for i, c := range cs {
+		g[i] = []string{short(plain(c.Head), lastName), plain(c.Unit)}
+		for _, r := range x.Rows {
+			g[i] = append(g[i], plain(r.Cells[i].Text))
+		}
+	}
+	for total(cs, g) > t.width {
+		over := total(cs, g) - t.width
+		i, shortest := least(cs), minName
+		if i < 0 {
+			shortest = lastName
+		}
+		if n := longest(g[0]); n > shortest && (i < 0 || !cs[0].Whole) {
+			for k := range g[0] {
+				g[0][k] = short(g[0][k], max(shortest, n-over))
+			}
+			continue
+		}
+		if i < 0 {
+			break
+		}
+		cs, g = slices.Delete(cs, i, i+1), slices.Delete(g, i, i+1)
+	}
+	units = units && slices.ContainsFunc(cs, func(c Column) bool { return c.Unit != "" })
+	for row := range g[0] {
+		if row == 1 && !units {
+			continue
+		}
+		t.line(cs, g, row)
+	}
+}
+
+func (t terminal) line(cs []Column, g grid, row int) {
+	var b strings.Builder
+	for i, c := range cs {
+		s := g[i][row]
+		space := strings.Repeat(" ", longest(g[i])-utf8.RuneCountInString(s))
+		if i > 0 {
+			b.WriteString(strings.Repeat(" ", c.gap()))
+		}
+		if c.Left {
+			b.WriteString(s + space)
+		} else {
+			b.WriteString(space + s)
+		}
+	}
+	fmt.Fprintln(t, strings.TrimRight("  "+b.String(), " "))
+}
+
+// gap is the space before a column; an interval belongs to its ratio.
+func (c Column) gap() int {
+	if c.Kind == "interval" || c.Kind == "same" {
+		return 1
+	}
+	return 2
+}
+
+func longest(column []string) (n int) {
+	for _, s := range column {
+		n = max(n, utf8.RuneCountInString(s))
+	}
+	return n
+}
+
+func total(cs []Column, g grid) int {
+	n := 2
+	for i, c := range cs {
+		n += longest(g[i])
+		if i > 0 {
+			n += c.gap()
+		}
+	}
+	return n
+}
+
+// least returns the column to leave out, -1 when all must stay.
+func least(cs []Column) int {
+	best := -1
+	for i, c := range cs {
+		if c.Keep < 9 && (best < 0 || c.Keep <= cs[best].Keep) {
+			best = i
+		}
+	}
+	return best
+}
+
+// short cuts s in its middle to n runes.
+func short(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n/2]) + "…" + string(r[len(r)-(n-n/2-1):])
+}
+
+// plain keeps a string from moving the cursor or breaking a line.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == utf8.RuneError {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// wrap writes s in lines that fit, the later ones indented; nothing for "".
+func (t terminal) wrap(indent, s string) {
+	if s == "" {
+		return
+	}
+	line := indent
+	for _, word := range strings.Fields(strings.ReplaceAll(plain(s), " %", "\x00%")) {
+		word = strings.ReplaceAll(word, "\x00", " ") // a number keeps its sign
+		if n := utf8.RuneCountInString(line) + 1 + utf8.RuneCountInString(word); n > t.width && strings.TrimSpace(line) != "" {
+			fmt.Fprintln(t, line)
+			line = strings.Repeat(" ", utf8.RuneCountInString(indent)) + "  " + word
+			continue
+		}
+		if strings.TrimSpace(line) != "" && line != indent {
+			line += " "
+		}
+		line += word
+	}
+	fmt.Fprintln(t, line)
+}
