@@ -2,7 +2,7 @@
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
-# Debian packages that the tests drive for real.
+# Debian packages with the tools that the tests drive.
 PACKAGES := iperf3 iperf nuttcp sockperf qperf fping iproute2 ethtool procps openvswitch-switch wireguard-tools bird2 curl kmod \
 	docker.io etcd-server etcd-client containernetworking-plugins iptables ipset nftables gcc libc6-dev \
 	$(if $(filter aarch64,$(shell uname -m)),qemu-system-arm,qemu-system-x86)
@@ -10,25 +10,25 @@ PACKAGES += openmpi-bin netpipe-openmpi mpich netpipe-mpich2 netpipe-tcp
 
 export CGO_ENABLED := 0
 
-# Programs that no package has. weir looks for them here, too.
+# Programs that no package provides. weir also looks for them here.
 BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
 FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
 
 .PHONY: run build test tools flanneld check golden bench coverage results startup fuzz clean
 
-run: build ## measure what a bridge and a VXLAN overlay cost here; no root needed
+run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
 
 build:
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/weir ./cmd/weir
 
-test: tools check ## everything, with the real tools
+test: tools check ## run all tests, with the real tools
 	./scripts/test
 
-tools: ## install what the tests need and is missing
+tools: ## install missing tools that the tests need
 	./scripts/install-tools $(PACKAGES)
 	-./scripts/guest-kernel
-	@command -v gcc >/dev/null || echo "no gcc: flanneld is not built, its tests will be skipped" >&2
+	@command -v gcc >/dev/null || echo "no gcc: cannot build flanneld, so its tests will be skipped" >&2
 	@! command -v gcc >/dev/null || $(MAKE) --no-print-directory flanneld
 
 flanneld: $(BUILT)/flanneld-$(FLANNEL) ## build Flannel's daemon from its source; its backend udp needs a C compiler
@@ -44,29 +44,29 @@ check:
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
-golden: ## rewrite the golden files; read the difference before you commit it
+golden: ## rewrite the golden files; review the diff before you commit it
 	go test $$(grep -rl --include='*_test.go' 'flag.Bool("update"' . | xargs -n1 dirname | sort -u) -update
 	UPDATE=1 go test ./cmd/weir
 
 B ?= 8
-# PEERS = -iperf3 PATH -neper DIR compares with tools that Debian does not have.
-bench: ## the engine against other tools and a minimal C program, B blocks of a minute; leave the machine alone
+# PEERS = -iperf3 PATH -neper DIR adds tools that Debian does not package.
+bench: ## compare the engine with other tools and a minimal C program, B blocks of a minute each; needs an idle machine
 	./scripts/install-tools $(PACKAGES)
 	go run ./bench -blocks $(B) $(PEERS) > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
 
 R ?= 70
-coverage: ## how often the intervals hold the truth, in R runs of 15 s; leave the machine alone
+coverage: ## how often the intervals cover the truth, in R runs of 15 s; needs an idle machine
 	go run ./bench -coverage $(R) > docs/coverage.md.new
 	mv docs/coverage.md.new docs/coverage.md
 
 D ?= weir-results/all
-results: build ## every published figure and every shipped study, in their fast forms; an hour, leave the machine alone
+results: build ## test every claim and run every shipped study, in their fast forms; an hour, needs an idle machine
 	./scripts/install-tools $(PACKAGES)
 	./scripts/results $(D) > docs/results.md.new
 	mv docs/results.md.new docs/results.md
 
-startup: ## how long the networks take to be ready, in 10 rounds; leave the machine alone, then make golden
+startup: ## time until each network is ready, in 10 rounds; needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)
 	go run ./bench -startup -blocks 10 > docs/startup.csv.new
 	mv docs/startup.csv.new docs/startup.csv

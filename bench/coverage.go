@@ -25,9 +25,9 @@ const blocksPerRun = 25
 // aaProbes measure one quantity of each kind: bytes, packets, time.
 var aaProbes = map[string]probe.Probe{"tcp-stream": &probe.TCPStream{}, "udp-stream": &probe.UDPStream{}, "udp-rr": &probe.UDPRR{}}
 
-// coverage measures the same network twice, runs times over, and counts how often
-// the intervals hold the truth, which is 1. The runs follow each other without a
-// break: each has the slices of blocksPerRun blocks, and a ratio of its own.
+// coverage measures the same network twice in each of several runs, and counts how
+// often the intervals contain the truth, which is 1. The runs follow each other without
+// a break: each has the slices of blocksPerRun blocks, and a ratio of its own.
 func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
 	d, err := store.Create(dir)
 	if err != nil {
@@ -48,7 +48,7 @@ func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
 	}
 	twice := experiment.Network{Driver: network.Host{}, Topology: hosts}
 	results, err := experiment.Run(ctx, experiment.Config{
-		Study: s, Dir: d, Open: lab.Open,
+		Study: s, Dir: d, Target: lab.Target{},
 		Networks: map[string]experiment.Network{"a": twice, "b": twice},
 		Applies:  func(string, string) bool { return false },
 		Probe:    func(name string, _ map[string]string) (probe.Probe, error) { return aaProbes[name], nil },
@@ -63,14 +63,15 @@ func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
 	return nil
 }
 
-// A count is what became of the intervals of one probe.
+// A count says how the intervals of one probe fared.
 type count struct {
 	intervals, hold int
 	width           float64 // sum of their half widths
 }
 
-// counted cuts results into runs and counts per probe, with ratios that hold at
-// 95 % each. A run that was disturbed too much gives no interval.
+// counted cuts results into runs and counts per probe, with ratios that hold at 95 %
+// each, and for all three together, as a report prints them. A run that was disturbed
+// too much gives no interval.
 func counted(results []record.Result) (each map[string]count, together count) {
 	byRun := map[int][]record.Result{}
 	for _, r := range results {
@@ -79,41 +80,31 @@ func counted(results []record.Result) (each map[string]count, together count) {
 	}
 	each = map[string]count{}
 	for _, rs := range byRun {
-		// Each ratio by itself, then all three together, as a report prints them.
-		for probe := range aaProbes {
-			var own []record.Result
-			for _, r := range rs {
-				if r.Config[analysis.Probe] == probe {
-					own = append(own, r)
-				}
-			}
-			table := analysis.New(own, analysis.Options{Baseline: "a"}).Tables[0]
-			c := each[probe]
-			if i := table.Rows[len(table.Rows)-1].Ratio; i.Bounded() {
-				c.intervals++
-				c.width += (i.Hi - i.Lo) / 2
-				if i.Contains(1) {
-					c.hold++
-				}
-			}
-			each[probe] = c
+		run := analysis.New(rs, analysis.Options{Baseline: "a"})
+		for _, t := range run.Project(analysis.Projection{Row: analysis.Network, Baseline: "a", Each: 0.95}) {
+			c := each[t.Probe]
+			c.add(t)
+			each[t.Probe] = c
 		}
-		all := analysis.New(rs, analysis.Options{Baseline: "a"})
-		whole, hold, width := true, true, 0.0
-		for _, t := range all.Tables {
-			i := t.Rows[len(t.Rows)-1].Ratio
-			whole, hold = whole && i.Bounded(), hold && i.Contains(1)
-			width += (i.Hi - i.Lo) / 2 / float64(len(all.Tables))
-		}
-		if whole {
-			together.intervals++
-			together.width += width
-			if hold {
-				together.hold++
-			}
-		}
+		together.add(run.Tables...)
 	}
 	return each, together
+}
+
+// add counts the ratios of tables as one: it holds when all of them do.
+func (c *count) add(tables ...analysis.Table) {
+	hold, width := 1, 0.0
+	for _, t := range tables {
+		i := t.Rows[len(t.Rows)-1].Ratio
+		if !i.Bounded() {
+			return
+		}
+		if !i.Contains(1) {
+			hold = 0
+		}
+		width += (i.Hi - i.Lo) / 2 / float64(len(tables))
+	}
+	c.intervals, c.hold, c.width = c.intervals+1, c.hold+hold, c.width+width
 }
 
 func writeCoverage(w io.Writer, results []record.Result) {
@@ -122,9 +113,9 @@ func writeCoverage(w io.Writer, results []record.Result) {
 	first, last := results[0].Start, results[len(results)-1].Start
 	fmt.Fprintf(w, `# Coverage of the intervals
 
-Made by `+"`make coverage`"+` on %s: %s, %d CPUs, Linux %s. The same network twice, so that the
+Made by `+"`make coverage`"+` on %s: %s, %d CPUs, Linux %s. Both networks are the same, so the
 true ratio is 1. A run is %d blocks of slices of 20 + 50 ms with two networks and three probes, %.1f s
-of wall time. An interval of 95 %% should hold the truth in 95 %% of the runs.
+of wall time. A 95 %% interval should cover the truth in 95 %% of the runs.
 
 | | runs | hold 1 | share | mean half width |
 |---|---|---|---|---|

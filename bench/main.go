@@ -1,12 +1,12 @@
-// Bench compares the native engine with other tools, and with the least that a C
-// program can do, on the same paths in the same blocks. It prints a table in
-// Markdown: what each measured, and the engine divided by it with an interval.
+// Bench compares the native engine with other tools, and with a minimal C program, on
+// the same paths in the same blocks. It prints a table in Markdown: the figure of each,
+// and the engine divided by it with an interval.
 //
 //	go run ./bench [-blocks 20] [-o DIR] > docs/benchmarks.md
 //	go run ./bench -coverage 70 [-o DIR] > docs/coverage.md
 //
-// It is a study like any other, in which probes are compared and not networks.
-// With -startup it measures instead how long the networks take to be ready:
+// It is an ordinary study that compares probes instead of networks. With -startup it
+// measures the time until each network is ready:
 //
 //	go run ./bench -startup [-blocks 20] > docs/startup.csv
 package main
@@ -28,6 +28,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/cli"
 	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
@@ -51,13 +52,13 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	starts := flag.Bool("startup", false, "measure how long networks take to be ready, and print CSV")
+	starts := flag.Bool("startup", false, "measure the time until each network is ready, and print CSV")
 	blocks := flag.Int("blocks", 20, "rounds")
-	runs := flag.Int("coverage", 0, "instead, runs of the same network twice, to count how often the intervals hold the truth")
+	runs := flag.Int("coverage", 0, "instead, `runs` of two equal networks, to count how often the intervals cover the truth")
 	var o others
-	flag.StringVar(&o.newIperf3, "iperf3", "", "a newer iperf3 than the installed one, to compare with as well")
-	flag.StringVar(&o.neper, "neper", "", "directory of neper's programs, to compare with as well")
-	only := flag.String("only", "", "a regular expression: the contests to run, by name (default: all)")
+	flag.StringVar(&o.newIperf3, "iperf3", "", "`path` of a newer iperf3, to add to the comparison")
+	flag.StringVar(&o.neper, "neper", "", "`directory` of neper's programs, to add to the comparison")
+	only := flag.String("only", "", "run only the contests whose name matches this regular expression")
 	dir := flag.String("o", "", "new directory for the results (default: a temporary one)")
 	flag.Parse()
 	if !rootless.Inside() {
@@ -141,7 +142,7 @@ func run(ctx context.Context, contests []contest, blocks int, dir string) ([]rec
 		return nil, err
 	}
 	return experiment.Run(ctx, experiment.Config{
-		Study: s, Dir: d, Open: lab.Open,
+		Study: s, Dir: d, Target: lab.Target{},
 		Networks: map[string]experiment.Network{
 			"host":          {Driver: network.Host{}, Topology: hosts},
 			"vxlan-overlay": {Driver: network.VXLANOverlay{VNI: network.DefaultVNI, Port: network.DefaultVXLANPort}, Topology: hosts},
@@ -157,61 +158,52 @@ func run(ctx context.Context, contests []contest, blocks int, dir string) ([]rec
 	})
 }
 
+// rows has the row of a contender on a network, divided by the first contender of its
+// contest.
+type rows map[[2]string]analysis.Row // by network and label
+
+// compare divides every contender by the first one of its contest.
+func compare(contests []contest, rs []record.Result) rows {
+	run, out := analysis.New(rs, analysis.Options{}), rows{}
+	for _, c := range contests {
+		p := analysis.Projection{Row: analysis.Probe, Baseline: c.label(c.contenders[0]), Each: 0.95}
+		for _, t := range run.Project(p) {
+			for _, r := range t.Rows {
+				if slices.ContainsFunc(c.contenders, func(x contender) bool { return c.label(x) == r.Level }) {
+					out[[2]string{r.Network, r.Level}] = r
+				}
+			}
+		}
+	}
+	return out
+}
+
 // write prints one table per contest. The first contender is ours.
 func write(w io.Writer, contests []contest, rs []record.Result) {
 	f := facts.Collect(os.DirFS("/"))
 	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s: %s, %d CPUs, Linux %s, %s. Trust the ratios, which are\n"+
-		"paired within blocks, not the absolute figures. Intervals hold with 95 %% each.\n",
+		"paired within blocks, not the absolute figures. Each interval holds at 95 %% confidence.\n",
 		time.Now().Format("2006-01-02"), f.CPU, f.CPUs, f.Kernel, f.Distribution)
-	writeGoals(w, contests, rs)
+	all := compare(contests, rs)
+	writeGoals(w, contests, all)
 	for _, c := range contests {
 		fmt.Fprintf(w, "\n## %s\n\n| tool | version | host | engine ÷ tool | vxlan-overlay | engine ÷ tool |\n|---|---|---|---|---|---|\n", c.name)
 		for _, p := range c.contenders {
-			fmt.Fprintf(w, "| %s | %s |", p.name, version(rs, c.label(p)))
+			fmt.Fprintf(w, "| %s | %s |", p.name, all.version(c.label(p)))
 			for _, n := range []string{"host", "vxlan-overlay"} {
-				ours, theirs := values(rs, n, c.label(c.contenders[0])), values(rs, n, c.label(p))
-				ratio := ""
-				if p.name != c.contenders[0].name {
-					ratio = bracket(against(ours, theirs))
+				r := all[[2]string{n, c.label(p)}]
+				value, ratio := "-", ""
+				if r.Value.N > 0 {
+					value = unit.Format(r.Value.Center, c.unit)
 				}
-				fmt.Fprintf(w, " %s | %s |", middle(theirs, c.unit), ratio)
+				if !r.Baseline {
+					ratio = bracket(r.Ratio.Inverse())
+				}
+				fmt.Fprintf(w, " %s | %s |", value, ratio)
 			}
 			fmt.Fprintln(w)
 		}
 	}
-}
-
-// values are those of the ok trials of a cell, by block.
-func values(rs []record.Result, network, probe string) map[int]float64 {
-	v := map[int]float64{}
-	for _, r := range rs {
-		if r.Status == record.OK && r.Config["network"] == network && r.Config["probe"] == probe {
-			v[r.Block] = r.Values[0].Value
-		}
-	}
-	return v
-}
-
-func middle(v map[int]float64, u string) string {
-	var list []float64
-	for _, x := range v {
-		list = append(list, x)
-	}
-	if len(list) == 0 {
-		return "-"
-	}
-	return unit.Format(stat.Median(list, 0.95).Center, u)
-}
-
-// against returns the first divided by the second, paired by block.
-func against(ours, theirs map[int]float64) stat.Interval {
-	var a, b []float64
-	for block, x := range ours {
-		if y, ok := theirs[block]; ok {
-			a, b = append(a, y), append(b, x)
-		}
-	}
-	return stat.Ratio(a, b, 0.95)
 }
 
 func bracket(i stat.Interval) string {
@@ -224,9 +216,9 @@ func bracket(i stat.Interval) string {
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", i.Center, i.Lo, i.Hi)
 }
 
-// writeGoals prints what was aimed at, and whether it was reached: with the whole
-// interval, or with none of it.
-func writeGoals(w io.Writer, contests []contest, rs []record.Result) {
+// writeGoals prints the goals, and whether the whole interval reaches them, or none of
+// it does.
+func writeGoals(w io.Writer, contests []contest, all rows) {
 	fmt.Fprint(w, "\n## Goals\n\n| | against | goal | host | | vxlan-overlay | |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range contests {
 		lower := record.LowerIsBetter(c.unit)
@@ -240,7 +232,7 @@ func writeGoals(w io.Writer, contests []contest, rs []record.Result) {
 			}
 			fmt.Fprintf(w, "| %s | %s | %s %.4g |", c.name, p.name, sign, p.goal)
 			for _, n := range []string{"host", "vxlan-overlay"} {
-				i := against(values(rs, n, c.label(c.contenders[0])), values(rs, n, c.label(p)))
+				i := all[[2]string{n, c.label(p)}].Ratio.Inverse()
 				fmt.Fprintf(w, " %s | %s |", bracket(i), reached(i, p.goal, lower))
 			}
 			fmt.Fprintln(w)
@@ -260,17 +252,17 @@ func reached(i stat.Interval, goal float64, lower bool) string {
 	return "undecided"
 }
 
-func version(rs []record.Result, probe string) string {
-	for _, r := range rs {
-		switch {
-		case r.Config["probe"] != probe:
-		case r.Status == record.Skipped:
+// version is what a contender says of itself on the first network that knows.
+func (all rows) version(label string) string {
+	for _, n := range []string{"host", "vxlan-overlay"} {
+		r := all[[2]string{n, label}]
+		switch tool := r.Observed["tool"]; {
+		case r.Skipped > 0:
 			return "not installed"
-		case r.Status == record.OK:
-			if strings.HasPrefix(r.Observed["tool"], "/") {
-				return "" // a program that tells none
-			}
-			return strings.TrimPrefix(r.Observed["tool"], "weir ")
+		case r.OK > 0 && strings.HasPrefix(tool, "/"):
+			return "" // a program that does not report one
+		case r.OK > 0:
+			return strings.TrimPrefix(tool, "weir ")
 		}
 	}
 	return "failed"

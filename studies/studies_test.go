@@ -37,7 +37,7 @@ func TestShipped(t *testing.T) {
 			if !bytes.HasPrefix(about, []byte("# ")) || !bytes.Contains(about, []byte("?")) {
 				t.Error("it does not begin with a comment that says which question it answers")
 			}
-			if !bytes.Contains(about, []byte("One should see")) {
+			if !bytes.Contains(about, []byte("Expect")) {
 				t.Error("it does not say what to expect")
 			}
 			if n := bytes.Count(src, []byte("\n")); n > 30 {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// needDocker skips a test where no engine can be started.
+// needDocker skips a test if no engine can start here.
 func needDocker(t *testing.T) {
 	t.Helper()
 	needLab(t)
@@ -25,7 +25,7 @@ func needDocker(t *testing.T) {
 	}
 }
 
-// Of containers nothing is left, also no control group, whatever ends weir.
+// However weir ends, no containers and no control groups are left.
 func TestDockerEnds(t *testing.T) {
 	needDocker(t)
 	parent := regexp.MustCompile(`--cgroup-parent /(weir-\w+) `)
@@ -40,22 +40,22 @@ func TestDockerEnds(t *testing.T) {
 				t.Fatalf("dockerd is not among %v", withEnv(p.mark))
 			}
 			if len(groups(t, m[1])) == 0 {
-				t.Errorf("there is no control group %s: where did the containers run?", m[1])
+				t.Errorf("no control group %s, so where did the containers run?", m[1])
 			}
 			if err := p.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
-			if got := p.status(t); got != want { // it waits until all processes are gone
+			if got := p.status(t); got != want { // waits until all processes are gone
 				t.Errorf("status %d, want %d\n%s", got, want, &p.stderr)
 			}
 			if left := groups(t, m[1]); len(left) > 0 {
-				t.Errorf("control groups are left: %v", left)
+				t.Errorf("left control groups: %v", left)
 			}
 		})
 	}
 }
 
-// groups lists the control groups called name, of version 1 and 2.
+// groups lists the control groups called name, of cgroup versions 1 and 2.
 func groups(t *testing.T, name string) (dirs []string) {
 	t.Helper()
 	for _, at := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// inVM is a run in a virtual machine, withVMs one with virtual machines as pods.
+// inVM is a run in a virtual machine; withVMs is a run with virtual machines as pods.
 func inVM(dir string) []string {
 	return []string{"run", "--in-vm", "-n", "host", "-p", "udp-rr", "--blocks", "1", "-o", dir}
 }
@@ -20,7 +20,7 @@ func withVMs(dir, network, blocks string) []string {
 	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
 
-// No virtual machine is left behind, at any moment of its life.
+// Whenever weir ends, no virtual machine is left behind.
 func TestGuestsEnd(t *testing.T) {
 	if err := guestErr(); err != nil {
 		t.Skip(err)
@@ -46,15 +46,15 @@ func TestGuestsEnd(t *testing.T) {
 			if err := p.Process.Signal(c.sig); err != nil {
 				t.Fatal(err)
 			}
-			if got := p.status(t); got != c.want { // waits until nothing is left
+			if got := p.status(t); got != c.want { // waits until all processes are gone
 				t.Errorf("status %d, want %d\n%s", got, c.want, &p.stderr)
 			}
 		})
 	}
 }
 
-// A guest that dies in the middle of a run fails the trials of its network from
-// then on; the other network is measured to the end.
+// If a guest dies during a run, the further trials of its network fail, and the other
+// network is measured to the end.
 func TestGuestDies(t *testing.T) {
 	if err := guestErr(); err != nil {
 		t.Skip(err)
@@ -83,6 +83,6 @@ func TestGuestDies(t *testing.T) {
 		}
 	}
 	if failed := n["vm-vlan"][record.Failed]; n["host"][record.OK] < 15 || failed < 15 || said != failed {
-		t.Errorf("%d results: %v, of which %d say why", len(c.Results), n, said)
+		t.Errorf("%d results: %v, %d of them with the reason", len(c.Results), n, said)
 	}
 }

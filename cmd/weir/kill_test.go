@@ -16,8 +16,8 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 )
 
-// weir returns a command that runs this test binary as weir, marked so that
-// everything it starts is found again.
+// weir returns a command that runs this test binary as weir, with a mark in its
+// environment that identifies everything it starts.
 func weir(mark string, args ...string) *exec.Cmd {
 	exe, err := os.Executable()
 	if err != nil {
@@ -26,12 +26,12 @@ func weir(mark string, args ...string) *exec.Cmd {
 	return &exec.Cmd{Path: exe, Args: append([]string{"weir"}, args...), Env: append(os.Environ(), mark)}
 }
 
-// withEnv lists the processes, this one left out, that have an entry in their
-// environment, with their command lines.
+// withEnv lists the other processes that have an entry in their environment, with their
+// command lines.
 func withEnv(entry string) (left []string) {
 	procs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is a constant
 	for _, p := range procs {
-		env, _ := os.ReadFile(filepath.Join(p, "environ")) // it may be gone by now
+		env, _ := os.ReadFile(filepath.Join(p, "environ")) // the process may be gone
 		if bytes.Contains(append([]byte{0}, env...), []byte("\x00"+entry+"\x00")) && filepath.Base(p) != strconv.Itoa(os.Getpid()) {
 			cmdline, _ := os.ReadFile(filepath.Join(p, "cmdline"))
 			left = append(left, filepath.Base(p)+": "+strings.ReplaceAll(string(cmdline), "\x00", " "))
@@ -40,8 +40,8 @@ func withEnv(entry string) (left []string) {
 	return left
 }
 
-// A run that is killed at any moment, any number of times, ends with the same
-// trials as one that is left alone, each once, and leaves nothing behind.
+// A run that is killed at any moment, any number of times, and resumed ends with the same
+// trials as an undisturbed one, each once, and leaves nothing behind.
 func TestKilledRunResumes(t *testing.T) {
 	if err := labErr(); err != nil {
 		t.Skipf("no lab: %v", err)
@@ -69,13 +69,13 @@ func TestKilledRunResumes(t *testing.T) {
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		// Any moment will do: from before the namespaces exist to the middle of a trial.
+		// At a random moment: from before the namespaces exist to the middle of a trial.
 		time.AfterFunc(time.Duration(rng.IntN(2500))*time.Millisecond, func() { _ = cmd.Process.Signal(syscall.SIGKILL) })
-		_ = cmd.Wait() // killed, or done before that
+		_ = cmd.Wait() // killed, or already finished
 		deadline := time.Now().Add(5 * time.Second)
 		for len(withEnv(mark)) > 0 {
 			if time.Now().After(deadline) {
-				t.Fatalf("processes are left: %v", withEnv(mark))
+				t.Fatalf("left processes: %v", withEnv(mark))
 			}
 			time.Sleep(5 * time.Millisecond) // the kernel ends a PID namespace in its own time
 		}
@@ -83,15 +83,15 @@ func TestKilledRunResumes(t *testing.T) {
 	finish(t, weir(mark, resume()...))
 	want, got := trials(t, alone), trials(t, killed)
 	if !slices.Equal(want, got) {
-		t.Errorf("trials differ:\nleft alone %v\nkilled     %v", want, got)
+		t.Errorf("trials differ:\nundisturbed %v\nkilled      %v", want, got)
 	}
 	if now := read(t, "/proc/net/dev", 1); now != devices {
 		t.Errorf("devices were %s, are %s", devices, now)
 	}
 }
 
-// finish runs cmd to its end. Its status may be 1: a busy machine fails a trial
-// as short as these, and what matters is that it is recorded.
+// finish runs cmd to its end. Status 1 is accepted: on a busy machine such short trials
+// can fail, and it only matters that they are recorded.
 func finish(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()
@@ -100,7 +100,7 @@ func finish(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// trials lists what was recorded, sorted.
+// trials lists the recorded trials, sorted.
 func trials(t *testing.T, dir string) (ids []string) {
 	t.Helper()
 	c, err := store.Read(dir)
@@ -117,7 +117,7 @@ func trials(t *testing.T, dir string) (ids []string) {
 	return ids
 }
 
-// read returns the first words of the lines of a file, but for its heading.
+// read returns the first word of every line of a file except its heading.
 func read(t *testing.T, name string, heading int) string {
 	t.Helper()
 	b, err := os.ReadFile(name)

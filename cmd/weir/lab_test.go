@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// A bench is a place for topologies of a test's own.
+// A bench is a directory for the topologies of one test.
 type bench struct{ env []string }
 
 func newBench(t *testing.T) bench {
@@ -25,7 +25,7 @@ func (b bench) lab(t *testing.T, args ...string) *process {
 	return start(t, b.env, append([]string{"lab"}, args...)...)
 }
 
-// left are the processes of the bench, keepers and all that run in them included.
+// left returns the processes of the bench: the keepers and everything that runs in them.
 func (b bench) left() []string { return withEnv(b.env[1]) }
 
 // end waits for `weir lab …` itself, and fails unless it ends with status want.
@@ -33,14 +33,13 @@ func (p *process) end(t *testing.T, want int) {
 	t.Helper()
 	late := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
 	defer late.Stop()
-	_ = p.Wait() // the status tells
+	_ = p.Wait() // the status is checked below
 	if got := p.ProcessState.ExitCode(); got != want {
 		t.Errorf("weir %s: status %d, want %d\n%s", strings.Join(p.Args[1:], " "), got, want, &p.stderr)
 	}
 }
 
-// A keeper that was killed leaves a socket, and nothing else: the name can be
-// used again.
+// A killed keeper leaves only a socket, and the name can be used again.
 func TestKeeperKilled(t *testing.T) {
 	b := newBench(t)
 	t.Parallel()
@@ -51,13 +50,13 @@ func TestKeeperKilled(t *testing.T) {
 	for _, p := range b.left() {
 		pid, _, _ := strings.Cut(p, ":")
 		if n, err := strconv.Atoi(pid); err == nil {
-			_ = syscall.Kill(n, syscall.SIGKILL) // it may have gone with the one before
+			_ = syscall.Kill(n, syscall.SIGKILL) // it may have ended with the one before
 		}
 	}
 	eventually(t, "nothing is left", func() bool { return len(b.left()) == 0 })
 	stale, _ := filepath.Glob(filepath.Join(strings.TrimPrefix(b.env[0], "XDG_RUNTIME_DIR="), "weir", "*.sock"))
 	if len(stale) != 1 {
-		t.Fatalf("there should be a stale socket: %v", stale)
+		t.Fatalf("stale sockets %v, want one", stale)
 	}
 	b.lab(t, "exec", "h1", "true").end(t, 3)
 	b.lab(t, "down").end(t, 3)
@@ -67,7 +66,7 @@ func TestKeeperKilled(t *testing.T) {
 	eventually(t, "nothing is left", func() bool { return len(b.left()) == 0 })
 }
 
-// Several that start one name at a time get one topology, and the others say so.
+// If several processes start one name at the same time, one succeeds and the others report that.
 func TestUpTogether(t *testing.T) {
 	b := newBench(t)
 	t.Parallel()
@@ -77,7 +76,7 @@ func TestUpTogether(t *testing.T) {
 	}
 	status := map[int]int{}
 	for _, p := range ups {
-		_ = p.Wait() // the status tells
+		_ = p.Wait() // the status is checked below
 		status[p.ProcessState.ExitCode()]++
 	}
 	if status[0] != 1 || status[2] != len(ups)-1 {
@@ -87,7 +86,7 @@ func TestUpTogether(t *testing.T) {
 	eventually(t, "nothing is left", func() bool { return len(b.left()) == 0 })
 }
 
-// A command ends with the `weir lab exec` that started it, whatever ended that.
+// A command ends with the `weir lab exec` that started it, however that ends.
 func TestExecKilled(t *testing.T) {
 	b := newBench(t)
 	t.Parallel()
@@ -112,22 +111,22 @@ func TestExecKilled(t *testing.T) {
 	eventually(t, "nothing is left", func() bool { return len(b.left()) == 0 })
 }
 
-// `weir lab up` that is interrupted leaves no topology behind, or a whole one.
+// An interrupted `weir lab up` leaves either no topology or a complete one.
 func TestUpInterrupted(t *testing.T) {
 	b := newBench(t)
 	t.Parallel()
 	for ms := 0; ms < 60; ms += 4 {
 		p := b.lab(t, "up", "-n", "vxlan-overlay", "--hosts", "6", "--pods", "3")
-		time.Sleep(time.Duration(ms) * time.Millisecond) // this is the moment
+		time.Sleep(time.Duration(ms) * time.Millisecond) // the moment is what the test varies
 		if err := p.Process.Signal(syscall.SIGTERM); err != nil && !strings.Contains(err.Error(), os.ErrProcessDone.Error()) {
 			t.Fatal(err)
 		}
 		late := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
-		_ = p.Wait() // the status tells
+		_ = p.Wait() // the status is checked below
 		if !late.Stop() {
-			t.Fatalf("after %d ms: it did not end\n%s", ms, &p.stderr)
+			t.Fatalf("after %d ms: did not end\n%s", ms, &p.stderr)
 		}
-		if p.ProcessState.ExitCode() == 0 { // too late
+		if p.ProcessState.ExitCode() == 0 { // the topology was up before the signal
 			b.lab(t, "exec", "h6p3", "true").end(t, 0)
 			b.lab(t, "down").end(t, 0)
 		} else if got := p.ProcessState.ExitCode(); got != 4 && got != -1 { // -1: before main ran

@@ -14,21 +14,21 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// probesOfAll measure every network, once.
+// probesOfAll measure every network once.
 var probesOfAll = []string{"tcp-stream", "udp-stream", "udp-rr"}
 
-// inGuest lists the networks that a guest builds, where its kernel may have what
-// this one lacks, and is older: macvlan is there for that.
+// inGuest lists the networks to build in a guest, whose kernel can have features that
+// this one lacks. macvlan is in the list because the guest's kernel is older.
 var inGuest = []string{"geneve-overlay", "ipip", "ipvlan", "ipvlan-l3", "macvlan", "ovs", "ovs-geneve", "ovs-vlan", "ovs-vxlan", "wireguard"}
 
-// elsewhere are networks that a guest builds, too, where somebody has a program that no
-// distribution has: by that program.
+// elsewhere lists, by program, networks that a guest also builds if a program that no
+// distribution has is installed.
 var elsewhere = map[string][]string{
 	"weaver":                          {"weave", "weave-encrypted", "weave-sleeve"},
 	"/opt/calico/usr/bin/calico-node": {"calico-ipip"},
 }
 
-// mayLackKernel reports whether a guest builds the network because this kernel may not.
+// mayLackKernel reports whether a guest builds the network because this kernel may lack support.
 func mayLackKernel(name string) bool {
 	if slices.Contains(inGuest, name) {
 		return true
@@ -41,13 +41,13 @@ func mayLackKernel(name string) bool {
 	return false
 }
 
-// slow is how long a network may take that needs daemons or virtual machines, on a
-// machine that has others to start as well.
+// slow is how long a network with daemons or virtual machines can take to start on a
+// machine that starts others at the same time.
 const slow = 5 * time.Minute
 
-// Every network of the catalog is brought up for real: packets of full size pass both
-// ways before anything is measured; TCP, UDP and request/response are measured over it,
-// and counters prove the path; and when it is taken down nothing of it is left.
+// Every network of the catalog comes up for real: full-size packets pass in both
+// directions before anything is measured; TCP, UDP and request/response are measured
+// over it, and counters prove the path; and once it is down, nothing of it is left.
 func TestEveryNetwork(t *testing.T) {
 	needLab(t)
 	if testing.Short() {
@@ -67,7 +67,7 @@ func TestEveryNetwork(t *testing.T) {
 			case why == "" && status == 0:
 				allOK(t, dir, name)
 				if len(seen.processes) == 0 {
-					t.Error("the run has ended before its processes were looked at")
+					t.Error("the run ended before the test could list its processes")
 				}
 			case strings.Contains(why, "no package has it"):
 				t.Logf("not tried: %s", why)
@@ -75,6 +75,7 @@ func TestEveryNetwork(t *testing.T) {
 				t.Logf("only in a guest: %s", why)
 			case os.Geteuid() != 0 && strings.Contains(why, "needs root"), // Docker
 				strings.Contains(why, "not found: "),
+				strings.Contains(why, "no kernel for a guest: "),
 				strings.Contains(why, "CGO_ENABLED=0"): // containers and guests need a static program
 				t.Skip(why)
 			default:
@@ -103,13 +104,13 @@ func TestEveryNetwork(t *testing.T) {
 		allOK(t, dir, networks...)
 		for _, r := range results(t, dir) {
 			if strings.HasPrefix(r.Config["network"], "ovs") && r.Observed["ovs.datapath"] != "system" {
-				t.Errorf("%s: datapath %q, and a guest's kernel has its own", r.Trial, r.Observed["ovs.datapath"])
+				t.Errorf("%s: datapath %q, although a guest's kernel has its own", r.Trial, r.Observed["ovs.datapath"])
 			}
 		}
 	})
 }
 
-// allOf measures networks once with every probe.
+// allOf measures each of networks once with every probe.
 func allOf(dir string, networks ...string) []string {
 	return []string{"run", "-n", strings.Join(networks, ","), "-p", strings.Join(probesOfAll, ","), "--blocks", "1",
 		"--duration", "100ms", "--warmup", "20ms", "--keep-disturbed", "-o", dir}
@@ -124,7 +125,7 @@ func results(t *testing.T, dir string) []record.Result {
 	return c.Results
 }
 
-// skippedAs returns why the trials of a run were skipped, "" when one was not.
+// skippedAs returns the reason why the trials of a run were skipped, or "" if one was not.
 func skippedAs(t *testing.T, dir string) (why string) {
 	t.Helper()
 	for _, r := range results(t, dir) {
@@ -136,12 +137,12 @@ func skippedAs(t *testing.T, dir string) (why string) {
 	return why
 }
 
-// allOK fails unless each network has been measured with every probe.
+// allOK fails unless each of networks was measured with every probe.
 func allOK(t *testing.T, dir string, networks ...string) {
 	t.Helper()
 	rs := results(t, dir)
 	if len(rs) != len(networks)*len(probesOfAll) {
-		t.Errorf("%d results of %d networks and %d probes", len(rs), len(networks), len(probesOfAll))
+		t.Errorf("%d results for %d networks and %d probes", len(rs), len(networks), len(probesOfAll))
 	}
 	for _, r := range rs {
 		if r.Status != record.OK {

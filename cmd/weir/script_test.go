@@ -24,7 +24,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Most tests wait for weir, which mostly waits: two at a time, as on a
+	// Most tests wait for weir, which mostly waits. Two at a time, the default on a
 	// machine with two CPUs, would take a minute.
 	if runtime.GOMAXPROCS(0) < 4 {
 		if err := flag.Set("test.parallel", "4"); err != nil {
@@ -37,13 +37,13 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"weir": func() { os.Exit(cli.Main("test", os.Args[1:])) }})
 }
 
-// TestScript runs every script in testdata: the command line as a user meets it.
+// TestScript runs every script in testdata, which use the command line as a user does.
 // UPDATE=1 rewrites the expected output.
 func TestScript(t *testing.T) { testscript.Run(t, scripts(t, "testdata/*.txtar")) }
 
-// TestScriptAlone runs those that cannot do with a part of a CPU, or leave none to
-// others: MPI polls for messages, and where a third program wants a CPU each of them
-// takes a time slice.
+// TestScriptAlone runs the scripts that need whole CPUs, or leave none to others: MPI
+// polls for messages, and if a third program wants a CPU, each message takes a time
+// slice.
 func TestScriptAlone(t *testing.T) {
 	p := scripts(t, "testdata/alone/*.txtar")
 	for _, file := range p.Files {
@@ -54,7 +54,7 @@ func TestScriptAlone(t *testing.T) {
 	}
 }
 
-// scripts says how to run the scripts of a pattern.
+// scripts returns the parameters to run the scripts that match a pattern.
 func scripts(t *testing.T, pattern string) testscript.Params {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -69,15 +69,15 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 		UpdateScripts:       os.Getenv("UPDATE") != "",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			e.Defer(func() { // a script that fails in the middle leaves its topologies up
+			e.Defer(func() { // a failed script leaves its topologies up
 				up, _ := filepath.Glob(filepath.Join(e.WorkDir, "run", "weir", "*.sock"))
 				for _, socket := range up {
 					_ = session.Down(socket)
 				}
 			})
-			e.Setenv("RECORDED", recorded) // what tools printed
+			e.Setenv("RECORDED", recorded) // recorded output of tools
 			if cache, err := os.UserCacheDir(); err == nil {
-				e.Setenv("XDG_CACHE_HOME", cache) // what make has built, and where a guest's kernel may be; HOME is none
+				e.Setenv("XDG_CACHE_HOME", cache) // holds what make has built, and perhaps a guest's kernel; HOME is unset
 			}
 			path, err := exec.LookPath("weir")
 			e.Setenv("WEIR", path)
@@ -99,7 +99,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 				return facts.Find("host-local") != "", nil
 			case "flanneld":
 				return facts.Find("flanneld") != "", nil
-			case "esp": // what an encrypted overlay needs, see internal/network
+			case "esp": // needed by an encrypted overlay, see internal/network
 				add := "ip xfrm state add src 127.0.0.1 dst 127.0.0.1 proto esp spi 1 mode transport aead 'rfc4106(gcm(aes))' 0x0123456789abcdef0123456789abcdef01234567 64"
 				return exec.Command("unshare", "--net", "sh", "-c", add).Run() == nil, nil
 			case "userns":
@@ -117,7 +117,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 	}
 }
 
-// labErr says why this machine cannot run a lab, by trying.
+// labErr tries to run a lab, and returns why this machine cannot.
 func labErr() error {
 	cmd := exec.Command("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "true")
 	if os.Geteuid() == 0 {
@@ -126,7 +126,7 @@ func labErr() error {
 	return cmd.Run()
 }
 
-// staticErr says why weir cannot run in a container that has nothing else.
+// staticErr returns why weir cannot run in a container that holds nothing else.
 func staticErr() error {
 	f, err := os.CreateTemp("", "weir-image")
 	if err != nil {
@@ -136,7 +136,7 @@ func staticErr() error {
 	return errors.Join(f.Close(), pause.Image(f.Name()))
 }
 
-// guestErr says why this machine cannot run a guest: something is not installed.
+// guestErr returns why this machine cannot run a guest: something is not installed.
 func guestErr() error {
 	for _, c := range vm.Checks() {
 		if !c.OK && c.Name != "guest: KVM" {
@@ -146,7 +146,7 @@ func guestErr() error {
 	return nil
 }
 
-// status N COMMAND… runs a command and fails unless it ends with status N.
+// status N COMMAND… runs a command and fails unless its exit status is N.
 func status(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: status N COMMAND…")
@@ -191,8 +191,8 @@ func hog(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// leftover fails when a process still has the script's work directory in its
-// environment: whatever weir started here.
+// leftover fails if a process still has the script's work directory in its environment,
+// as everything does that weir started here.
 func leftover(ts *testscript.TestScript, _ bool, _ []string) {
 	work := "WORK=" + ts.Getenv("WORK")
 	deadline := time.Now().Add(5 * time.Second)
@@ -202,7 +202,7 @@ func leftover(ts *testscript.TestScript, _ bool, _ []string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("processes are left: %s", strings.Join(left, "; "))
+			ts.Fatalf("left processes: %s", strings.Join(left, "; "))
 		}
 		time.Sleep(5 * time.Millisecond) // the kernel ends a PID namespace in its own time
 	}

@@ -15,15 +15,15 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// daemons are networks, and one of each one's daemons. BIRD would rather go on
-// without whoever started it.
+// daemons lists networks, with one daemon of each. BIRD would otherwise continue without
+// the process that started it.
 var daemons = map[string]string{"ovs": "ovs-vswitchd", "flannel-udp": "flanneld", "calico-bgp-datapath": "bird"}
 
-// mortals are daemons that die in the middle of a run, with their networks.
+// mortals lists daemons that die during a run, with their networks.
 var mortals = map[string]string{"ovs-vswitchd": "ovs", "ovsdb-server": "ovs", "flanneld": "flannel-udp", "etcd": "flannel-vxlan",
 	"bird": "calico-bgp-datapath", "dockerd": "docker-bridge"}
 
-// needDaemon skips a test where a daemon cannot be started.
+// needDaemon skips a test if a daemon cannot start here.
 func needDaemon(t *testing.T, name string) {
 	t.Helper()
 	needLab(t)
@@ -35,7 +35,7 @@ func needDaemon(t *testing.T, name string) {
 	}
 }
 
-// tunErr says why no tap device can be made here.
+// tunErr returns why no TAP device can be made here.
 func tunErr() error {
 	f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
 	if err != nil {
@@ -44,12 +44,12 @@ func tunErr() error {
 	return f.Close()
 }
 
-// withDaemons is a run of two networks, one of which has daemons.
+// withDaemons is a run of two networks, one of them with daemons.
 func withDaemons(network, dir, blocks string) []string {
 	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
 
-// daemon returns a process of p that is called name.
+// daemon returns a process of p called name.
 func (p *process) daemon(t *testing.T, name string) (pid int) {
 	t.Helper()
 	eventually(t, name+" runs", func() bool {
@@ -65,8 +65,8 @@ func (p *process) daemon(t *testing.T, name string) (pid int) {
 	return pid
 }
 
-// A daemon that is killed in the middle of a run fails the trials of its network
-// from then on, with its last words; the other network is measured to the end.
+// If a daemon is killed during a run, the further trials of its network fail with its
+// last output, and the other network is measured to the end.
 func TestDaemonDies(t *testing.T) {
 	for daemon, network := range mortals {
 		t.Run(daemon, func(t *testing.T) {
@@ -103,11 +103,11 @@ func TestDaemonDies(t *testing.T) {
 	}
 }
 
-// qemu is the program of this machine's guests.
+// qemu is the program that runs guests on this machine.
 var qemu = map[string]string{"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}[runtime.GOARCH]
 
-// idle are daemons that start and are never ready, with their networks and what they
-// say when they are asked for their version.
+// idle lists daemons that start but are never ready, with their networks and the version
+// that they print.
 var idle = map[string]struct{ network, version string }{
 	"ovs-vswitchd": {"ovs", "ovs-vswitchd (Open vSwitch) 9.9.9"},
 	"flanneld":     {"flannel-udp", "v9.9.9"},
@@ -117,15 +117,15 @@ var idle = map[string]struct{ network, version string }{
 	qemu:           {"vm-vxlan", ""},
 }
 
-// A daemon that is never ready takes its network along, with its last words, and no
-// other. Nothing is left of it, though it has started others and written files.
+// If a daemon is never ready, only its own network is skipped, with its last output.
+// Nothing of it is left, although it has started other programs and written files.
 //
-// A virtual machine may take two minutes. So QEMU, which runs on as the others do,
-// lets go of the port on which its guest is waited for; that the wait itself ends is
-// a test of package vm.
+// A virtual machine can take two minutes to start. So the fake QEMU, which keeps running
+// as the others do, closes the port on which weir waits for the guest; package vm tests
+// that the wait itself ends.
 func TestDaemonNeverReady(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: some daemons are waited for half a minute")
+		t.Skip("-short: waits half a minute for some daemons")
 	}
 	for daemon, d := range idle {
 		t.Run(daemon, func(t *testing.T) {
@@ -172,7 +172,7 @@ while :; do sleep 1000; done
 	}
 }
 
-// Daemons end with weir, whatever ends weir.
+// Daemons end with weir, however weir ends.
 func TestDaemonsEnd(t *testing.T) {
 	for network, daemon := range daemons {
 		for sig, want := range map[syscall.Signal]int{syscall.SIGKILL: 128 + 9, syscall.SIGINT: 4, syscall.SIGTERM: 4} {
@@ -185,7 +185,7 @@ func TestDaemonsEnd(t *testing.T) {
 				if err := p.Process.Signal(sig); err != nil {
 					t.Fatal(err)
 				}
-				if got := p.status(t); got != want { // it waits until all processes are gone
+				if got := p.status(t); got != want { // waits until all processes are gone
 					t.Errorf("status %d, want %d\n%s", got, want, &p.stderr)
 				}
 			})

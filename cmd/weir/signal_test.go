@@ -16,10 +16,10 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 )
 
-// patience is more than anything here takes that is not stuck.
+// patience is longer than anything here takes unless it is stuck.
 const patience = 30 * time.Second
 
-// needLab skips a test where the kernel allows no lab.
+// needLab skips a test if the kernel does not allow a lab.
 func needLab(t *testing.T) {
 	t.Helper()
 	if err := labErr(); err != nil {
@@ -27,14 +27,14 @@ func needLab(t *testing.T) {
 	}
 }
 
-// A process is weir under test, and what it said.
+// A process is weir under test, with its output.
 type process struct {
 	*exec.Cmd
 	mark           string
 	stdout, stderr bytes.Buffer
 }
 
-// start starts weir with args, and ends what is left of it with the test.
+// start starts weir with args, and kills it at the end of the test if it still runs.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{mark: "WEIR_TEST_MARK=" + t.TempDir()}
@@ -44,12 +44,12 @@ func start(t *testing.T, env []string, args ...string) *process {
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.Process.Kill() }) // it has ended if all is well
+	t.Cleanup(func() { _ = p.Process.Kill() }) // normally it has already ended
 	return p
 }
 
-// status waits for the end and for what p started to be gone, and returns the
-// exit status, or 128 and the signal that ended p.
+// status waits until p and everything that it started are gone, and returns the exit
+// status, or 128 plus the signal that ended p.
 func (p *process) status(t *testing.T) int {
 	t.Helper()
 	return p.statusWithin(t, patience)
@@ -73,7 +73,7 @@ func (p *process) statusWithin(t *testing.T, limit time.Duration) int {
 	return p.ProcessState.ExitCode()
 }
 
-// eventually waits for something that no event tells of.
+// eventually waits for a condition that no event announces.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	within(t, patience, what, ok)
@@ -97,8 +97,8 @@ func notEmpty(file string) func() bool {
 	}
 }
 
-// inner returns the process in the lab's namespaces that p waits for. Before
-// there is one, the Go runtime starts another, to see what the kernel can do.
+// inner returns the process in the lab's namespaces that p waits for. Before it, the Go
+// runtime starts another one to find out what the kernel supports.
 func (p *process) inner(t *testing.T) int {
 	t.Helper()
 	var pid int
@@ -108,7 +108,7 @@ func (p *process) inner(t *testing.T) int {
 			b, _ := os.ReadFile(f) // the thread may be gone
 			for _, word := range strings.Fields(string(b)) {
 				cmdline, _ := os.ReadFile("/proc/" + word + "/cmdline")
-				if !bytes.Contains(cmdline, []byte("\x00sweep\x00")) { // which only root has
+				if !bytes.Contains(cmdline, []byte("\x00sweep\x00")) { // only root starts this one
 					pid, _ = strconv.Atoi(word)
 				}
 			}
@@ -118,13 +118,13 @@ func (p *process) inner(t *testing.T) int {
 	return pid
 }
 
-// long is a run that nobody waits for.
+// long is a run that takes longer than any test waits.
 func long(dir string) []string {
 	return []string{"run", "-n", "host", "-p", "udp-rr", "--blocks", "5000", "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
 
-// Each of the signals that end a run ends it with status 4, keeps the results
-// and says how to go on.
+// Each of the signals that end a run gives status 4, keeps the results, and prints how to
+// continue.
 func TestInterrupted(t *testing.T) {
 	needLab(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -139,7 +139,7 @@ func TestInterrupted(t *testing.T) {
 			if got := p.status(t); got != 4 {
 				t.Errorf("status %d, want 4", got)
 			}
-			for _, want := range []string{"weir: interrupted by signal " + strconv.Itoa(int(sig)), "go on with: weir run --resume " + dir} {
+			for _, want := range []string{"weir: interrupted by signal " + strconv.Itoa(int(sig)), "continue with: weir run --resume " + dir} {
 				if !strings.Contains(p.stderr.String(), want) {
 					t.Errorf("stderr lacks %q:\n%s", want, &p.stderr)
 				}
@@ -151,26 +151,26 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// No moment is too early for a signal: not the one when the first process has
-// started the second one, and that is not prepared yet.
+// No moment is too early for a signal, not even when the first process has started the
+// second one, which is not prepared for it yet.
 func TestInterruptedAtTheStart(t *testing.T) {
 	needLab(t)
 	t.Parallel()
 	for i := range 30 {
 		sig := []syscall.Signal{syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP}[i%3]
 		p := start(t, nil, long(filepath.Join(t.TempDir(), "out"))...)
-		time.Sleep(time.Duration(i) * time.Millisecond) // this is the moment
+		time.Sleep(time.Duration(i) * time.Millisecond) // the moment is what the test varies
 		if err := p.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
-		// Before main runs, the kernel ends weir as it ends any program.
+		// Before main runs, a signal ends weir as it ends any program.
 		if got := p.status(t); got != 4 && got != 128+int(sig) {
 			t.Errorf("%v after %d ms: status %d, want 4\n%s", sig, i, got, &p.stderr)
 		}
 	}
 }
 
-// A second signal does not wait for a program that does not want to end.
+// A second signal ends weir without waiting for a program that ignores the first.
 func TestInterruptedTwice(t *testing.T) {
 	needLab(t)
 	t.Parallel()
@@ -184,7 +184,7 @@ while :; do sleep 1000; done
 	p := start(t, []string{"PATH=" + filepath.Join(tmp, "bin") + ":" + os.Getenv("PATH")},
 		"run", "-n", "host", "-p", "iperf3-tcp", "--blocks", "1", "-o", filepath.Join(tmp, "out"))
 	eventually(t, "the program hangs", notEmpty(hung))
-	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // two of one kind could become one
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // two equal pending signals can merge into one
 		if err := p.Process.Signal(sig); err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ while :; do sleep 1000; done
 		t.Errorf("status %d, want 4", got)
 	}
 	if strings.Contains(p.stderr.String(), "are kept") {
-		t.Errorf("it was ended in good order, so the second signal did nothing:\n%s", &p.stderr)
+		t.Errorf("it ended in an orderly way, so the second signal had no effect:\n%s", &p.stderr)
 	}
 }
 
@@ -208,8 +208,8 @@ func program(t *testing.T, file, text string) {
 	}
 }
 
-// When the process in the namespaces is killed, the other one says so, and all
-// that they started is gone.
+// If the process in the namespaces is killed, the first process reports that, and
+// everything they started is gone.
 func TestInnerKilled(t *testing.T) {
 	needLab(t)
 	t.Parallel()

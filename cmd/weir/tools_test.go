@@ -12,12 +12,12 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// TestForeignTools measures with every foreign probe of the catalog across a VXLAN
-// between two pods, with the tools that are installed: a second for each probe.
+// TestForeignTools measures with every foreign probe of the catalog whose tool is
+// installed, across a VXLAN between two pods, for a second each.
 func TestForeignTools(t *testing.T) {
 	needLab(t)
 	if testing.Short() {
-		t.Skip("short: it measures for half a minute")
+		t.Skip("-short: measures for half a minute")
 	}
 	byTool := map[string][]string{}
 	for _, name := range catalog.Names(catalog.Probes) {
@@ -47,28 +47,28 @@ func TestForeignTools(t *testing.T) {
 			}
 			c, err := store.Read(dir)
 			if err != nil || len(c.Results) != len(probes) {
-				t.Fatalf("%d results of %d probes, %v", len(c.Results), len(probes), err)
+				t.Fatalf("%d results for %d probes, %v", len(c.Results), len(probes), err)
 			}
 			for _, r := range c.Results {
 				if r.Status != record.OK || len(r.Values) == 0 || r.Values[0].Value <= 0 {
 					t.Errorf("%s: %s %s %v", r.Trial, r.Status, r.Reason, r.Values)
 				}
 				if _, found, _ := strings.Cut(r.Observed["tool"], " "); found == "" && version != "" {
-					t.Errorf("%s: found tool %q, which has no version", r.Trial, r.Observed["tool"])
+					t.Errorf("%s: found tool %q without a version", r.Trial, r.Observed["tool"])
 				}
 			}
 		})
 	}
 }
 
-// polls tells whether a tool polls for messages: two of it take two CPUs, and beside
+// polls reports whether a tool polls for messages: two instances take two CPUs, and with
 // a third program each message takes a time slice.
 func polls(tool string) bool {
 	return strings.HasPrefix(tool, "NP") && tool != "NPtcp" || strings.HasPrefix(tool, "osu_") || tool == "python3"
 }
 
-// free tells whether a tool's package is in the main section of Debian. That of
-// mpi4py is, but too old in Debian 12.
+// free reports whether a tool's package is in the main section of Debian. That of mpi4py
+// is, but Debian 12 has too old a version.
 func free(tool string) bool {
 	of := toolInfo(tool).Package
 	return tool != "python3" && !strings.Contains(of, "non-free") && !strings.Contains(of, "no package has it")

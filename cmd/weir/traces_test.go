@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// traces are what a run has in the kernel, found by its processes.
+// traces are what a run has in the kernel, found through its processes.
 type traces struct {
-	processes map[string]string // by their number, since when: that of one that has ended is used again
-	mounts    string            // those of this process, before the run
-	cgroups   map[string]bool   // of its own, below /sys/fs/cgroup
+	processes map[string]string // by process ID, the start time: the ID of an ended process is reused
+	mounts    string            // the mounts of this process before the run
+	cgroups   map[string]bool   // control groups of the run, below /sys/fs/cgroup
 }
 
-// traces waits until up says so, and looks at what p has. Processes are those in its
-// namespaces: what a container runs has nothing of the environment of weir.
+// traces waits for up, and collects the traces of p. Its processes are those in its
+// namespaces, because programs in a container do not have the environment of weir.
 func (p *process) traces(t *testing.T, up func() bool) traces {
 	t.Helper()
 	seen := traces{map[string]string{}, nsMounts(t), map[string]bool{}}
-	// A run that is never up has ended, and says why.
+	// If a run never comes up, it has ended and printed why.
 	within(t, slow, "there is a result", func() bool { return up() || len(withEnv(p.mark)) == 0 })
 	own := namespaces("self")
 	its := map[string]bool{}
@@ -37,7 +37,7 @@ func (p *process) traces(t *testing.T, up func() bool) traces {
 			continue
 		}
 		seen.processes[pid] = started(pid)
-		groups, _ := os.ReadFile(dir + "/cgroup") // it may be gone by now
+		groups, _ := os.ReadFile(dir + "/cgroup") // the process may be gone
 		for word := range strings.FieldsFuncSeq(string(groups), func(r rune) bool { return r == '/' || r == '\n' }) {
 			if strings.HasPrefix(word, "weir-") {
 				seen.cgroups[word] = true
@@ -47,28 +47,28 @@ func (p *process) traces(t *testing.T, up func() bool) traces {
 	return seen
 }
 
-// namespaces are those of a process.
+// namespaces returns the namespaces of a process.
 func namespaces(pid string) (found []string) {
 	links, _ := filepath.Glob("/proc/" + pid + "/ns/*")
 	for _, l := range links {
-		if to, err := os.Readlink(l); err == nil { // it may be gone by now
+		if to, err := os.Readlink(l); err == nil { // the process may be gone
 			found = append(found, to)
 		}
 	}
 	return found
 }
 
-// started is when a process was, in ticks since boot; empty when there is none.
+// started returns when a process started, in ticks since boot, or "" if it does not exist.
 func started(pid string) string {
 	b, _ := os.ReadFile("/proc/" + pid + "/stat")
-	_, after, _ := strings.Cut(string(b), ") ") // the name before may hold anything
+	_, after, _ := strings.Cut(string(b), ") ") // the name before it can contain anything
 	if f := strings.Fields(after); len(f) > 19 {
 		return f[19] // field 22 of proc_pid_stat(5)
 	}
 	return ""
 }
 
-// nsMounts are the mounts that would keep a namespace, with those that weir makes.
+// nsMounts returns the mounts that weir makes, and those that would keep a namespace alive.
 func nsMounts(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile("/proc/self/mountinfo")
@@ -84,32 +84,32 @@ func nsMounts(t *testing.T) string {
 	return strings.Join(found, "")
 }
 
-// gone fails when something of a run that has ended is there.
+// gone fails if anything of a finished run is left.
 func (seen traces) gone(t *testing.T) {
 	t.Helper()
 	for pid, since := range seen.processes {
-		cmdline, _ := os.ReadFile("/proc/" + pid + "/cmdline") // empty when all is well
+		cmdline, _ := os.ReadFile("/proc/" + pid + "/cmdline") // empty if the process is gone, as it should be
 		eventually(t, "process "+pid+" is gone: "+string(cmdline), func() bool { return since == "" || started(pid) != since })
 	}
 	if now := nsMounts(t); now != seen.mounts {
-		t.Errorf("mounts are\n%s\nwere\n%s", now, seen.mounts)
+		t.Errorf("mounts are\n%s\nbut were\n%s", now, seen.mounts)
 	}
 	for name := range seen.cgroups {
 		if left := groups(t, name); len(left) > 0 {
-			t.Errorf("control groups are left: %v", left)
+			t.Errorf("left control groups: %v", left)
 		}
 	}
 }
 
-// stateDirs are where daemons and weir would leave files: temporary ones, and those
-// of the machine.
+// stateDirs are where daemons and weir could leave files: temporary directories, and the
+// machine's own.
 type stateDirs struct {
 	tmp    string
 	before []string
 }
 
-// machineFiles are what the daemons of the catalog write unless they are told
-// otherwise, and some also then.
+// machineFiles match the files that the daemons of the catalog write by default, some of
+// them regardless of their options.
 var machineFiles = []string{"/run/weir*", "/run/netns/*", "/run/docker*", "/run/containerd*", "/run/flannel*", "/run/bird*", "/run/openvswitch*",
 	"/var/lib/cni*", "/var/lib/cni/*", "/var/lib/docker*", "/var/lib/docker/*", "/var/lib/docker/network/files/*", "/opt/cni*", "/opt/containerd*", "/etc/docker*", "/etc/cni*"}
 
@@ -117,23 +117,23 @@ func newStateDirs(t *testing.T) stateDirs { return stateDirs{t.TempDir(), list(m
 
 func list(patterns ...string) (names []string) {
 	for _, p := range patterns {
-		found, _ := filepath.Glob(p) // the patterns are right
+		found, _ := filepath.Glob(p) // the patterns are constants
 		names = append(names, found...)
 	}
 	return names
 }
 
-// env makes a run use them.
+// env makes a run use these directories.
 func (s stateDirs) env() []string {
 	return []string{"TMPDIR=" + s.tmp, "XDG_RUNTIME_DIR=" + s.tmp}
 }
 
-// empty fails when a run that has ended left files.
+// empty fails if a finished run left files.
 func (s stateDirs) empty(t *testing.T) {
 	t.Helper()
 	for _, name := range list(append(machineFiles, s.tmp+"/*")...) {
 		if !slices.Contains(s.before, name) {
-			t.Errorf("%s is left", name)
+			t.Errorf("left %s", name)
 		}
 	}
 }

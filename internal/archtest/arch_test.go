@@ -13,19 +13,23 @@ import (
 
 const module = "github.com/weir-bench/weir/"
 
-// layers lists every package once, lowest first. A package may import packages
-// of lower layers only, so two packages of one layer never see each other:
-// network never sees probe, probe never sees target, report never sees lab.
+// layers lists every package once, lowest first. A package can import only packages
+// of lower layers, so two packages of one layer never see each other: network never
+// sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
 	// What a machine is and has.
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
-	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/target", "internal/engine", "internal/relay", "internal/hostns"},
-	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni"},
+	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/hostns"},
+	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
+	// The seam, and what targets share.
+	{"internal/target"},
+	{"internal/target/local", "internal/target/targettest"},
+	{"internal/target/agent"},
 	// Effects and their orchestration.
-	{"internal/target/vm", "internal/finding"},
+	{"internal/target/vm", "internal/engine", "internal/finding"},
 	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
 	{"internal/experiment"},
 	{"internal/catalog"},
@@ -33,19 +37,23 @@ var layers = [][]string{
 	{"cmd/weir", "bench"},
 }
 
-// only names the sole importers of a dependency that needs care.
+// only lists the packages that can import a dependency that needs care.
 var only = map[string][]string{
 	"github.com/vishvananda/netlink":            {"internal/target/lab"},
 	"github.com/vishvananda/netns":              {"internal/target/lab"},
 	"github.com/safchain/ethtool":               {"internal/target/lab"},
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
-	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/relay", "internal/store", "internal/target/vm"},
-	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/terminal", "bench"},
+	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local"},
+	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/agent", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
-	"gonum.org/v1/plot":                         {"internal/chart"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
-	"github.com/creack/pty":                     {"internal/terminal"},
+	// Experiments and trials know a target only by the seam.
+	module + "internal/target/lab":   {"internal/cli", "bench"},
+	module + "internal/target/vm":    {"internal/target/lab", "internal/cli"},
+	module + "internal/target/agent": {"internal/target/lab", "internal/target/vm"},
+	module + "internal/target/local": {"internal/target/lab", "internal/target/agent", "internal/cli"},
+	"github.com/creack/pty":          {"internal/terminal"},
 }
 
 type pkg struct {
@@ -68,7 +76,7 @@ func packages(t *testing.T) []pkg {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if len(p.GoFiles) > 0 { // a package of tests has no layer
+		if len(p.GoFiles) > 0 { // a package with only tests has no layer
 			ps = append(ps, p)
 		}
 	}
@@ -85,7 +93,7 @@ func TestImports(t *testing.T) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		mine, ok := layer[name]
 		if !ok {
-			t.Errorf("%s is in no layer: add it to layers", name)
+			t.Errorf("%s is not in layers: add it", name)
 			continue
 		}
 		for _, imp := range p.Imports {
@@ -93,7 +101,7 @@ func TestImports(t *testing.T) {
 				t.Errorf("%s (layer %d) imports %s (layer %d)", name, mine, dep, layer[dep])
 			}
 			if allowed, ok := only[imp]; ok && !slices.Contains(allowed, name) {
-				t.Errorf("%s imports %s, which only %v may", name, imp, allowed)
+				t.Errorf("%s imports %s, which only %v can import", name, imp, allowed)
 			}
 		}
 	}

@@ -21,18 +21,18 @@ import (
 // root is the module's directory.
 const root = "../.."
 
-// vague are names that say nothing about what a package is for.
+// vague lists package names that do not state a purpose.
 var vague = []string{"util", "utils", "common", "helpers", "helper", "types", "base", "manager", "misc", "shared", "lib"}
 
-// inits may have a function init: they lock the main thread (package netns).
+// inits lists files that can have a function init: they lock the main thread (package netns).
 var inits = []string{"bench/main.go", "cmd/weir/main.go", "internal/nstest/nstest.go"}
 
-// maxLines is what fits a head; long says why a file needs more.
+// maxLines is what one reader can keep in mind; long gives the reasons of longer files.
 const maxLines = 350
 
 var long = map[string]string{}
 
-// notOurs are directories that git, builds and runs make.
+// notOurs lists directories that git, builds and runs make.
 var notOurs = []string{".git", "bin", "weir-results", "node_modules"}
 
 // files calls f with every text file of the tree, by its path below root.
@@ -44,7 +44,7 @@ func files(t *testing.T, f func(name string, b []byte)) {
 			return err
 		case d.IsDir() && slices.Contains(notOurs, base):
 			return fs.SkipDir
-		case base == ".git": // a file in a worktree
+		case base == ".git": // in a worktree it is a file
 			return nil
 		case !d.Type().IsRegular():
 			return nil
@@ -76,14 +76,14 @@ func goFiles(t *testing.T, f func(name string, b []byte, file *ast.File)) {
 		f(name, b, file)
 	})
 	if seen < 100 {
-		t.Fatalf("only %d Go files below %s: the test looks in the wrong place", seen, root)
+		t.Fatalf("only %d Go files below %s: the test searches the wrong directory", seen, root)
 	}
 }
 
 func TestPackageNames(t *testing.T) {
 	goFiles(t, func(name string, _ []byte, file *ast.File) {
 		if slices.Contains(vague, strings.TrimSuffix(file.Name.Name, "_test")) || slices.Contains(vague, path.Base(path.Dir(name))) {
-			t.Errorf("%s: package %s: the name does not say what it is for", name, file.Name.Name)
+			t.Errorf("%s: package %s: the name does not state a purpose", name, file.Name.Name)
 		}
 	})
 }
@@ -92,7 +92,7 @@ func TestNoInit(t *testing.T) {
 	goFiles(t, func(name string, _ []byte, file *ast.File) {
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" && !slices.Contains(inits, name) {
-				t.Errorf("%s has a function init: nothing registers itself", name)
+				t.Errorf("%s has a function init; call it where it is needed instead", name)
 			}
 		}
 	})
@@ -105,13 +105,13 @@ func TestFileLength(t *testing.T) {
 		case n > maxLines && why == "":
 			t.Errorf("%s has %d lines, more than %d: split it, or give the reason in long", name, n, maxLines)
 		case n <= maxLines && why != "":
-			t.Errorf("%s has %d lines: it needs no reason in long any more", name, n)
+			t.Errorf("%s has %d lines; remove its reason from long", name, n)
 		}
 	})
 }
 
-// elsewhere matches what is on one machine only: home directories, and places
-// where builds are made.
+// elsewhere matches paths that exist on one machine only: home directories and build
+// directories.
 var elsewhere = regexp.MustCompile(`(?:^|[\s"'(=:\x60])(/(?:home|Users|root|work|builds|workspace|usr/local/go|go/src|tmp/go-build)/\w[\w./-]*)`)
 
 func TestNoMachine(t *testing.T) {
@@ -156,16 +156,16 @@ func methods(t *testing.T, dir string, names ...string) (types []string) {
 	return types
 }
 
-// typeName of what v points to.
+// typeName returns the name of the type that v points to.
 func typeName(v any) string { return reflect.TypeOf(v).Elem().Name() }
 
-// Every network that is written is listed, and its plans are golden files.
+// Every network type is in the catalog, and its plans are golden files.
 func TestNetworksAreListed(t *testing.T) {
 	listed := map[string]bool{}
 	for name, e := range catalog.Networks {
 		listed[typeName(e.New())] = true
 		if e.About == "" {
-			t.Errorf("network %s: nobody says what it is", name)
+			t.Errorf("network %s has no description", name)
 		}
 		needFile(t, "network "+name, "internal/network/testdata/"+name+".*.golden")
 	}
@@ -183,10 +183,10 @@ func TestProbesAreListed(t *testing.T) {
 		if tools := p.Info().Tools; len(tools) > 0 {
 			tool = tools[len(tools)-1].Program
 			if _, of, ok := strings.Cut(name, "-"); ok {
-				measures = of // iperf2-tcp is TCP by the tool iperf
+				measures = of // iperf2-tcp measures TCP with the tool iperf
 			}
 		}
-		// VERSION-CASE.cmd, with .out or .json beside it.
+		// VERSION-CASE.cmd, with a .out or .json of the same name.
 		of := "internal/probe/testdata/" + tool + "/*-" + measures
 		needFile(t, "probe "+name, of+".cmd")
 		needFile(t, "probe "+name, of+".out", of+".json")
@@ -229,7 +229,7 @@ func TestNoSwitchOnProbes(t *testing.T) {
 func need(t *testing.T, types []string, listed map[string]bool, list string) {
 	t.Helper()
 	if len(types) == 0 {
-		t.Fatal("no type was found: the test looks in the wrong place")
+		t.Fatal("found no type: the test searches the wrong directory")
 	}
 	for _, typ := range types {
 		if !listed[typ] {
@@ -253,7 +253,7 @@ func needFile(t *testing.T, what string, patterns ...string) {
 	t.Errorf("%s has no %s", what, strings.Join(patterns, " or "))
 }
 
-// Recorded output always has its command lines beside it.
+// All recorded output has its command lines in a file of the same name.
 func TestRecordedOutputHasCommands(t *testing.T) {
 	n := 0
 	files(t, func(name string, _ []byte) {
@@ -264,10 +264,42 @@ func TestRecordedOutputHasCommands(t *testing.T) {
 		n++
 		cmd := strings.TrimSuffix(strings.TrimSuffix(base, ext), ".server") + ".cmd"
 		if _, err := os.Stat(filepath.Join(root, path.Dir(name), cmd)); err != nil {
-			t.Errorf("%s: nobody can record it again: %v", name, err)
+			t.Errorf("%s cannot be recorded again: %v", name, err)
 		}
 	})
 	if n == 0 {
-		t.Error("no recorded output was found: the test looks in the wrong place")
+		t.Error("found no recorded output: the test searches the wrong directory")
+	}
+}
+
+// machine matches the file tree of the machine that the program runs on.
+var machine = regexp.MustCompile(`os\.DirFS\("/"\)|"/(?:proc|sys)(?:/|")`)
+
+// acting are the packages whose subject is this machine or process. All others see
+// machines through package target, so that they work with any.
+var acting = []string{"bench", "internal/cgroup", "internal/engine", "internal/engine/sock", "internal/hostns", "internal/netns",
+	"internal/nstest", "internal/pause", "internal/rootless", "internal/session", "internal/target/agent", "internal/target/lab", "internal/target/local", "internal/target/vm"}
+
+func TestMachinesAreReachedThroughTargets(t *testing.T) {
+	seen := map[string]bool{}
+	goFiles(t, func(name string, b []byte, _ *ast.File) {
+		if strings.HasSuffix(name, "_test.go") {
+			return
+		}
+		for i, line := range bytes.Split(b, []byte("\n")) {
+			code, _, _ := bytes.Cut(line, []byte("//"))
+			if m := machine.Find(code); m == nil {
+				continue
+			} else if dir := path.Dir(name); !slices.Contains(acting, dir) {
+				t.Errorf("%s:%d: %s is this machine's: ask a target.Host or target.Node", name, i+1, m)
+			} else {
+				seen[dir] = true
+			}
+		}
+	})
+	for _, dir := range acting {
+		if _, err := os.Stat(filepath.Join(root, dir)); err == nil && !seen[dir] {
+			t.Errorf("%s opens no file of this machine: take it from acting", dir)
+		}
 	}
 }

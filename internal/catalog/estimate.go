@@ -42,7 +42,7 @@ func Estimate(s study.Study) time.Duration {
 		if guests[c.Network] {
 			block += aroundGuest
 		}
-		if _, load, err := condition.Beside(c.Levels); err == nil && load.Share > 0 {
+		if _, load, err := condition.Background(c.Levels); err == nil && load.Share > 0 {
 			path := study.Cell{Network: c.Network, Probe: load.Probe, Levels: condition.Network(c.Levels)}
 			if id := path.ID(""); !loads[id] {
 				loads[id] = true
@@ -61,7 +61,7 @@ func cell(s study.Study, c study.Cell) time.Duration {
 		return 0
 	}
 	t := runs(s, e.New())
-	stress, load, err := condition.Beside(c.Levels)
+	stress, load, err := condition.Background(c.Levels)
 	if err == nil && load.Probe != "" {
 		t += aroundLoad + max(s.Warmup, loadSettles)
 	}

@@ -210,7 +210,7 @@ func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error 
 	if err != nil || n == 0 {
 		return err
 	}
-	_, load, err := condition.Beside(c.Levels)
+	_, load, err := condition.Background(c.Levels)
 	switch {
 	case err != nil:
 		return err

@@ -21,7 +21,7 @@ func (a axis) pos(v float64) float64 {
 	return a.from + (a.to-a.from)*(v-lo)/(hi-lo)
 }
 
-// inside keeps v on the axis and says whether it had to move.
+// inside keeps v on the axis and reports whether it moved.
 func (a axis) inside(v float64) (float64, bool) {
 	w := min(max(v, a.lo), a.hi)
 	return w, w != v
@@ -39,8 +39,8 @@ func step(span float64, n int) float64 {
 	return 10 * base
 }
 
-// multiples returns the multiples of s from lo to hi. There are never many, but
-// a loop over floats must not depend on that.
+// multiples returns the multiples of s from lo to hi, at most 20: a loop over floats
+// needs a bound.
 func multiples(s, lo, hi float64) []float64 {
 	var out []float64
 	first := math.Ceil(lo/s - 1e-9)
@@ -65,8 +65,8 @@ func fromZero(hi, from, to float64) axis {
 	return a
 }
 
-// logarithmic is an axis that holds lo to hi, both positive, with at most nine
-// ticks at round numbers.
+// logarithmic is an axis from lo to hi, both positive, with at most nine ticks at round
+// numbers.
 func logarithmic(lo, hi, from, to float64) axis {
 	pad := math.Pow(hi/lo, 0.06)
 	pad = max(pad, 1.01)
@@ -93,9 +93,22 @@ func logarithmic(lo, hi, from, to float64) axis {
 // bottom draws a horizontal axis at y with grid lines up to top.
 func (c *canvas) bottom(a axis, top, y float64, title string) {
 	for _, t := range a.ticks {
-		x := a.pos(t)
-		c.line(inkGrid, 1, x, top, x, y)
-		c.text(inkMuted, middle, smallSize, x, y+14, tickNum(t))
+		c.line(inkGrid, 1, a.pos(t), top, a.pos(t), y)
+	}
+	for _, t := range a.ticks {
+		c.text(inkMuted, middle, smallSize, a.pos(t), y+14, tickNum(t))
 	}
 	c.text(inkMuted, middle, smallSize, (a.from+a.to)/2, y+31, title)
+}
+
+// side draws a vertical axis with grid lines from left to right, its numbers left of it
+// and its title above.
+func (c *canvas) side(a axis, left, right float64, title string) {
+	for _, t := range a.ticks {
+		c.line(inkGrid, 1, left, a.pos(t), right, a.pos(t))
+	}
+	for _, t := range a.ticks {
+		c.text(inkMuted, end, smallSize, left-6, a.pos(t)+4, tickNum(t))
+	}
+	c.text(inkMuted, start, smallSize, 0, 10, title)
 }

@@ -1,220 +1,181 @@
 package chart
 
 import (
-	"bytes"
 	"fmt"
 	"html"
-	"image/color"
 	"math"
-	"regexp"
+	"strconv"
 	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// An ink is a colour by its meaning. The page decides what it looks like.
-type ink uint8
+// An ink is a color by its meaning: a CSS variable of the page, and the color where the
+// page sets none, as in a stand-alone file.
+type ink string
 
 const (
-	inkFG ink = iota + 1
-	inkMuted
-	inkGrid
-	inkBG
-	inkDots
-	inkBad
-	inkPart0   // of a stacked bar
-	inkSeries0 = inkPart0 + parts
-	inkHeat0   = inkSeries0 + series + 1
+	inkFG    ink = "var(--fg,#1b1f24)"
+	inkMuted ink = "var(--muted,#5c6570)"
+	inkGrid  ink = "var(--grid,#e3e6ea)"
+	inkBG    ink = "var(--bg,#ffffff)"
+	inkDots  ink = "var(--dots,none)"
+	inkBad   ink = "var(--bad,#b3261e)"
 )
 
-const (
-	parts  = 6
-	series = 8 // colours of networks beside the baseline's
-	heats  = 7 // of a heat map, from little to much; text must stay legible on each
+// Series and parts use Okabe and Ito's palette (jfly.uni-koeln.de/color), darkened until
+// thin lines and small text have a contrast of 4.5 on white. Text stays legible on every
+// color of a heat map.
+var (
+	parts  = palette("m", "#2f6f9f", "#8fbcd9", "#d98a2b", "#f0c98a", "#8a6fb0", "#9aa3ad")                                  // of a stacked bar
+	series = palette("s", "#5c6570", "#0068a8", "#b84a00", "#007a5a", "#a03d7c", "#8a6100", "#3a7ca5", "#6b4fb3", "#3d4a57") // of networks; the first is the baseline's
+	heats  = palette("h", "#f1f6fa", "#dfecf5", "#cce1f0", "#b6d4e9", "#9ec6e1", "#84b6d8", "#6aa5ce")                       // of a heat map, from little to much
+	dashes = []string{"", ";stroke-dasharray:5 3", ";stroke-dasharray:1.5 2.5"}                                              // tell networks of one color apart
 )
 
-// inks holds the CSS variable of every ink, and the colour where none is set.
-// Series and parts are Okabe and Ito's palette (jfly.uni-koeln.de/color),
-// darkened until thin lines and small text keep a contrast of 4.5 on white.
-var inks = map[ink][2]string{
-	inkFG:          {"fg", "#1b1f24"},
-	inkMuted:       {"muted", "#5c6570"},
-	inkGrid:        {"grid", "#e3e6ea"},
-	inkBG:          {"bg", "#ffffff"},
-	inkDots:        {"dots", "none"},
-	inkBad:         {"bad", "#b3261e"},
-	inkPart0:       {"m0", "#2f6f9f"},
-	inkPart0 + 1:   {"m1", "#8fbcd9"},
-	inkPart0 + 2:   {"m2", "#d98a2b"},
-	inkPart0 + 3:   {"m3", "#f0c98a"},
-	inkPart0 + 4:   {"m4", "#8a6fb0"},
-	inkPart0 + 5:   {"m5", "#9aa3ad"},
-	inkSeries0:     {"s0", "#5c6570"},
-	inkSeries0 + 1: {"s1", "#0068a8"},
-	inkSeries0 + 2: {"s2", "#b84a00"},
-	inkSeries0 + 3: {"s3", "#007a5a"},
-	inkSeries0 + 4: {"s4", "#a03d7c"},
-	inkSeries0 + 5: {"s5", "#8a6100"},
-	inkSeries0 + 6: {"s6", "#3a7ca5"},
-	inkSeries0 + 7: {"s7", "#6b4fb3"},
-	inkSeries0 + 8: {"s8", "#3d4a57"},
-	inkHeat0:       {"h0", "#f1f6fa"},
-	inkHeat0 + 1:   {"h1", "#dfecf5"},
-	inkHeat0 + 2:   {"h2", "#cce1f0"},
-	inkHeat0 + 3:   {"h3", "#b6d4e9"},
-	inkHeat0 + 4:   {"h4", "#9ec6e1"},
-	inkHeat0 + 5:   {"h5", "#84b6d8"},
-	inkHeat0 + 6:   {"h6", "#6aa5ce"},
+func palette(name string, colors ...string) []ink {
+	out := make([]ink, len(colors))
+	for i, c := range colors {
+		out[i] = ink(fmt.Sprintf("var(--%s%d,%s)", name, i, c))
+	}
+	return out
 }
 
-// seriesInk returns the ink of network n, and the dashes that tell it from an
-// earlier network of the same colour.
-func seriesInk(n int) (ink, []float64) {
+// seriesInk returns the ink of network n, and the dashes that distinguish it from an
+// earlier network of the same color.
+func seriesInk(n int) (in ink, dash string) {
 	if n <= 0 {
-		return inkSeries0, nil
+		return series[0], ""
 	}
-	round := (n - 1) / series
-	return inkSeries0 + 1 + ink((n-1)%series), [][]float64{nil, {5, 3}, {1.5, 2.5}}[min(round, 2)]
+	colors := len(series) - 1
+	return series[1+(n-1)%colors], dashes[min((n-1)/colors, len(dashes)-1)]
 }
 
-type anchor uint8
+type anchor string
 
 const (
-	start anchor = iota + 1
-	middle
-	end
+	start  anchor = ""
+	middle anchor = ";text-anchor:middle"
+	end    anchor = ";text-anchor:end"
 )
 
-// A canvas draws with its origin at the top left, as SVG does.
+// A canvas writes SVG elements. Consecutive elements of one style share a group, which
+// keeps charts small.
 type canvas struct {
-	svg    *vgsvg.Canvas
+	b      strings.Builder
 	height float64
+	style  string // of the open group; "" is none
 }
 
-func newCanvas(height float64) *canvas {
-	return &canvas{svg: vgsvg.New(vg.Length(width), vg.Length(height)), height: height}
-}
+func newCanvas(height float64) *canvas { return &canvas{height: height} }
 
-func (c *canvas) at(x, y float64) vg.Point {
-	return vg.Point{X: vg.Length(x), Y: vg.Length(c.height - y)}
-}
-
-// use sets the colour that stands for i; the blue byte marks it as ours.
-func (c *canvas) use(i ink, a anchor) {
-	c.svg.SetColor(color.RGBA{R: uint8(i), G: uint8(a), B: sentinel, A: 255})
-}
-
-const sentinel = 0xE5
-
-func (c *canvas) path(i ink, w float64, dashes []float64, xy ...[2]float64) {
-	var p vg.Path
-	for n, pt := range xy {
-		if n == 0 {
-			p.Move(c.at(pt[0], pt[1]))
-		} else {
-			p.Line(c.at(pt[0], pt[1]))
-		}
+// use opens a group of this style, unless it is open.
+func (c *canvas) use(style string) {
+	if style == c.style {
+		return
 	}
-	var d []vg.Length
-	for _, v := range dashes {
-		d = append(d, vg.Length(v))
+	if c.style != "" {
+		c.b.WriteString("</g>\n")
 	}
-	c.use(i, 0)
-	c.svg.SetLineDash(d, 0)
-	c.svg.SetLineWidth(vg.Length(w))
-	c.svg.Stroke(p)
-	c.svg.SetLineDash(nil, 0)
+	fmt.Fprintf(&c.b, "<g style=\"%s\">\n", style)
+	c.style = style
+}
+
+// px prints a length with two decimals at most.
+func px(v float64) string {
+	s := strconv.FormatFloat(v, 'f', 2, 64)
+	s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+// stroke draws the lines of a path.
+func (c *canvas) stroke(i ink, w float64, dash, d string) {
+	c.use("fill:none;stroke:" + string(i) + ";stroke-width:" + px(w) + dash)
+	fmt.Fprintf(&c.b, "<path d=\"%s\"/>\n", d)
+}
+
+func (c *canvas) path(i ink, w float64, dash string, xy ...[2]float64) {
+	var d strings.Builder
+	for n, p := range xy {
+		d.WriteString([]string{"M", "L"}[min(n, 1)] + px(p[0]) + "," + px(p[1]))
+	}
+	c.stroke(i, w, dash, d.String())
 }
 
 func (c *canvas) line(i ink, w, x1, y1, x2, y2 float64) {
-	c.path(i, w, nil, [2]float64{x1, y1}, [2]float64{x2, y2})
+	c.path(i, w, "", [2]float64{x1, y1}, [2]float64{x2, y2})
 }
 
 func (c *canvas) rect(i ink, x, y, w, h float64) {
-	var p vg.Path
-	p.Move(c.at(x, y))
-	p.Line(c.at(x+w, y))
-	p.Line(c.at(x+w, y+h))
-	p.Line(c.at(x, y+h))
-	p.Close()
-	c.use(i, 0)
-	c.svg.Fill(p)
-}
-
-func circle(c *canvas, x, y, r float64) vg.Path {
-	var p vg.Path
-	p.Move(c.at(x+r, y))
-	p.Arc(c.at(x, y), vg.Length(r), 0, 2*math.Pi)
-	p.Close()
-	return p
+	c.use("fill:" + string(i))
+	fmt.Fprintf(&c.b, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n", px(x), px(y), px(w), px(h))
 }
 
 func (c *canvas) dot(i ink, x, y, r float64) {
-	c.use(i, 0)
-	c.svg.Fill(circle(c, x, y, r))
+	c.use("fill:" + string(i))
+	fmt.Fprintf(&c.b, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"/>\n", px(x), px(y), px(r))
 }
 
 func (c *canvas) ring(i ink, x, y, r, w float64) {
-	c.dot(inkBG, x, y, r)
-	c.use(i, 0)
-	c.svg.SetLineWidth(vg.Length(w))
-	c.svg.Stroke(circle(c, x, y, r))
+	c.use("fill:" + string(inkBG) + ";stroke:" + string(i) + ";stroke-width:" + px(w))
+	fmt.Fprintf(&c.b, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"/>\n", px(x), px(y), px(r))
 }
 
 func (c *canvas) cross(i ink, x, y, r float64) {
-	c.line(i, 1.2, x-r, y-r, x+r, y+r)
-	c.line(i, 1.2, x-r, y+r, x+r, y-r)
+	c.stroke(i, 1.2, "", fmt.Sprintf("M%s,%sL%s,%sM%s,%sL%s,%s", px(x-r), px(y-r), px(x+r), px(y+r), px(x-r), px(y+r), px(x+r), px(y-r)))
 }
 
-// text draws s with its baseline at y. The browser aligns it at x, because the
-// page's font is not the one that this program could measure.
+// text draws s with its baseline at y. The browser aligns it at x, because this program
+// does not know the page's font.
 func (c *canvas) text(i ink, a anchor, size, x, y float64, s string) {
-	c.use(i, a)
-	c.svg.FillString(face(size), c.at(x, y), s)
+	c.use("font-size:" + px(size) + "px;fill:" + string(i) + string(a))
+	fmt.Fprintf(&c.b, "<text x=\"%s\" y=\"%s\">%s</text>\n", px(x), px(y), escape(s))
 }
 
-func face(size float64) font.Face {
-	return font.DefaultCache.Lookup(font.Font{Typeface: plot.DefaultFont.Typeface, Variant: "Sans"}, vg.Length(size))
+// escape makes s text of an SVG document, whatever it holds: XML has no place for
+// control characters.
+func escape(s string) string {
+	return html.EscapeString(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0xFFFE || r == 0xFFFF {
+			return '\uFFFD'
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// textWidth is the width of s in Liberation Sans, with a margin for wider fonts.
+// svg returns the drawing, with alt as its text alternative.
+func (c *canvas) svg(alt string) string {
+	body := c.b.String()
+	if c.style != "" {
+		body += "</g>\n"
+	}
+	return fmt.Sprintf("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %s %s\" role=\"img\" aria-label=\"%s\">\n%s</svg>\n",
+		px(width), px(c.height), escape(alt), body)
+}
+
+// textWidth estimates the width of s in a sans-serif font of this size: the advance
+// widths of Helvetica by class of character, with a margin for wider fonts. Characters
+// beyond ASCII count as wide as a capital.
 func textWidth(s string, size float64) float64 {
-	f := face(size)
-	return 1.06 * f.Width(s).Points()
-}
-
-var (
-	prolog  = regexp.MustCompile(`(?s)^.*?<svg[^>]*>\s*`)
-	styling = regexp.MustCompile(`\s*style="([^"]*)"`)
-	fonts   = regexp.MustCompile(`font-(family|variant|weight|style):[^;"]*;?`)
-	inked   = regexp.MustCompile(`#([0-9A-Fa-f]{2})([0-9A-Fa-f]{2})E5`)
-)
-
-// bytes returns the drawing with our colours for the canvas's, the page's font,
-// and alt for those who cannot see it.
-func (c *canvas) bytes(alt string) ([]byte, error) {
-	var b bytes.Buffer
-	if _, err := c.svg.WriteTo(&b); err != nil {
-		return nil, fmt.Errorf("chart: %w", err)
+	w := 0.0
+	for _, r := range s {
+		switch {
+		case strings.ContainsRune("ijl|'", r):
+			w += 0.23
+		case strings.ContainsRune(" .,:;!/\\ftI[]()", r):
+			w += 0.28
+		case strings.ContainsRune("r-`\"°", r):
+			w += 0.34
+		case strings.ContainsRune("cksvxyz", r):
+			w += 0.5
+		case strings.ContainsRune("mMW%…", r):
+			w += 0.87
+		case 'A' <= r && r <= 'Z' || strings.ContainsRune("w", r) || r > 0x7f && r != 'µ' && r != '×' && r != '÷':
+			w += 0.72
+		default:
+			w += 0.56
+		}
 	}
-	// Only styles are rewritten: a name in the text may look like one.
-	out := styling.ReplaceAllFunc(prolog.ReplaceAll(b.Bytes(), nil), func(s []byte) []byte {
-		s = fonts.ReplaceAll(bytes.TrimSpace(s), nil)
-		return append([]byte(" "), inked.ReplaceAllFunc(s, recolor)...)
-	})
-	head := fmt.Sprintf(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" role="img" aria-label="%s">`,
-		width, c.height, html.EscapeString(strings.ToValidUTF8(alt, "�")))
-	return append([]byte(head+"\n"), out...), nil
-}
-
-func recolor(b []byte) []byte {
-	var i, a uint8
-	if _, err := fmt.Sscanf(string(b), "#%02X%02X", &i, &a); err != nil {
-		return b
-	}
-	v := inks[ink(i)]
-	return []byte(fmt.Sprintf("var(--%s,%s)", v[0], v[1]) + [...]string{"", "", ";text-anchor:middle", ";text-anchor:end"}[a])
+	return math.Round(106*w*size) / 100
 }

@@ -1,11 +1,11 @@
 // Package chart draws the charts of a report as SVG, one file per chart.
 //
-// A chart takes numbers that are already scaled for display and returns an
-// <svg> element for inline use in HTML. Colours are CSS variables with a
-// fallback, so the drawing follows the page into dark mode; fonts are the
-// page's. The same input gives the same bytes.
+// A chart is a struct of numbers that are already scaled for display. Its method SVG
+// returns an <svg> element for inline use in HTML, which also works as a file. Colors are
+// CSS variables with a fallback, so the drawing follows the page into dark mode; fonts
+// are the page's. The same chart gives the same bytes.
 //
-// It must not compute statistics, choose units or read results.
+// The package must not compute statistics, choose units or read results.
 package chart
 
 import (
@@ -29,7 +29,7 @@ const (
 // A Row is one network of a dot chart.
 type Row struct {
 	Name    string
-	Color   int     // 0 is the baseline's grey; equal numbers are equal colours
+	Color   int     // 0 is the baseline's gray; equal numbers are equal colors
 	Value   float64 // the dot
 	Lo, Hi  float64 // the interval; read only when Bounded
 	Bounded bool
@@ -38,21 +38,21 @@ type Row struct {
 	Trials  []Trial // hidden until the page sets --dots
 }
 
-// A Trial is one measurement behind a Row. One that is not ok is a cross.
+// A Trial is one measurement behind a Row. A trial that is not ok is drawn as a cross.
 type Trial struct {
 	Value float64
 	OK    bool
 }
 
-// drawable bounds the numbers of a chart: whatever is beyond is an error of
-// measurement, and the arithmetic of axes overflows near the ends of a float64.
+// drawable bounds the numbers of a chart: anything beyond is a measurement error, and the
+// arithmetic of axes overflows near the ends of a float64.
 const drawable = 1e100
 
-// finite returns an error that names the first number no chart can draw.
+// finite returns an error that names the first number that no chart can draw.
 func finite(name string, vs ...float64) error {
 	for _, v := range vs {
 		if a := math.Abs(v); math.IsNaN(v) || a > drawable || a > 0 && a < 1/drawable {
-			return fmt.Errorf("chart: %s: %v is not a number that can be drawn", name, v)
+			return fmt.Errorf("chart: %s: cannot draw %v: want a finite number up to 1e100", name, v)
 		}
 	}
 	return nil
@@ -72,14 +72,14 @@ func num(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// tickNum prints a tick without the zeros that rounding left behind.
+// tickNum prints a tick without trailing zeros.
 func tickNum(v float64) string {
 	s := strconv.FormatFloat(v, 'f', 6, 64)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
 }
 
-// clip shortens s in its middle to fit w: the two ends of a long name are what
-// tells it from its neighbours.
+// clip shortens s in its middle to fit w, because the two ends of a long name distinguish
+// it from its neighbors.
 func clip(s string, w, size float64) string {
 	if textWidth(s, size) <= w {
 		return s

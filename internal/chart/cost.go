@@ -8,19 +8,26 @@ type Bar struct {
 	Parts []float64 // in the order of the names of the parts
 }
 
-// Cost draws one stacked bar per network: what a packet, a bit or a
-// transaction costs in CPU time, split by the mode that the CPU was in.
-func Cost(bars []Bar, names []string, axisTitle, alt string) ([]byte, error) {
-	if len(names) > parts {
-		return nil, fmt.Errorf("chart: %d parts of a bar is more than %d", len(names), parts)
+// Cost has one stacked bar per network: the CPU time of a packet, a bit or a transaction,
+// by CPU mode, or any other sum of parts.
+type Cost struct {
+	Bars  []Bar
+	Names []string // of the parts, six at most
+	Axis  string   // the quantity with its unit
+	Alt   string   // text alternative
+}
+
+func (v Cost) SVG() (string, error) {
+	if len(v.Names) > len(parts) {
+		return "", fmt.Errorf("chart: a bar has %d parts: want %d at most", len(v.Names), len(parts))
 	}
-	rows, hi := make([]Row, len(bars)), 0.0
-	for i, b := range bars {
+	rows, hi := make([]Row, len(v.Bars)), 0.0
+	for i, b := range v.Bars {
 		if err := finite(b.Name, b.Parts...); err != nil {
-			return nil, err
+			return "", err
 		}
-		if len(b.Parts) > len(names) {
-			return nil, fmt.Errorf("chart: %s: %d parts but %d names", b.Name, len(b.Parts), len(names))
+		if len(b.Parts) > len(v.Names) {
+			return "", fmt.Errorf("chart: %s: %d parts but %d names", b.Name, len(b.Parts), len(v.Names))
 		}
 		sum := 0.0
 		for _, p := range b.Parts {
@@ -32,22 +39,22 @@ func Cost(bars []Bar, names []string, axisTitle, alt string) ([]byte, error) {
 	g := newGrid(rows, 26)
 	c := newCanvas(g.bottom + axisHeight)
 	a := fromZero(hi, g.left, g.right)
-	c.bottom(a, g.top, g.bottom, axisTitle)
+	c.bottom(a, g.top, g.bottom, v.Axis)
 	x := g.left
-	for i, n := range names {
-		c.rect(inkPart0+ink(i), x, 4, 9, 9)
+	for i, n := range v.Names {
+		c.rect(parts[i], x, 4, 9, 9)
 		c.text(inkMuted, start, smallSize, x+13, 12.5, n)
 		x += 13 + textWidth(n, smallSize) + 12
 	}
-	for i, b := range bars {
+	for i, b := range v.Bars {
 		g.row(c, i, rows[i])
 		at := g.left
-		for p, v := range b.Parts {
-			if w := a.pos(max(v, 0)) - g.left; w > 0 {
-				c.rect(inkPart0+ink(p), at, g.y(i)-7, w, 14)
+		for p, part := range b.Parts {
+			if w := a.pos(max(part, 0)) - g.left; w > 0 {
+				c.rect(parts[p], at, g.y(i)-7, w, 14)
 				at += w
 			}
 		}
 	}
-	return c.bytes(alt)
+	return c.svg(v.Alt), nil
 }

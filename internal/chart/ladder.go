@@ -10,7 +10,7 @@ import (
 type Group struct {
 	Name  string
 	Color int
-	Steps []Step // in the order that a packet takes
+	Steps []Step // in the order in which a packet passes them
 }
 
 // A Step is the rate at one place of the path.
@@ -22,18 +22,23 @@ type Step struct {
 // lossShown is the smallest loss that is printed beside a step: 0.1 % rounded.
 const lossShown = 0.0005
 
-// Ladder draws what became of the packets: one bar per step, from what was
-// offered to what the application got, and the loss at each step in percent of
-// the step before.
-func Ladder(groups []Group, axisTitle, alt string) ([]byte, error) {
+// Ladder shows where packets are lost: one bar per step, from offered to delivered, and
+// the loss at each step in percent of the step before.
+type Ladder struct {
+	Groups []Group
+	Axis   string // the unit of the rates
+	Alt    string // text alternative
+}
+
+func (v Ladder) SVG() (string, error) {
 	const bar, between, stepName = 15.0, 14.0, 62.0
-	names, lo, hi, height := make([]string, len(groups)), 100.0, 0.0, 4.0
-	for i, g := range groups {
+	names, lo, hi, height := make([]string, len(v.Groups)), 100.0, 0.0, 4.0
+	for i, g := range v.Groups {
 		names[i] = g.Name
 		height += bar*float64(len(g.Steps)) + between
 		for _, s := range g.Steps {
 			if err := finite(g.Name, s.Value); err != nil {
-				return nil, err
+				return "", err
 			}
 			hi = max(hi, s.Value)
 			if s.Value > 0 {
@@ -45,10 +50,10 @@ func Ladder(groups []Group, axisTitle, alt string) ([]byte, error) {
 	left += stepName
 	c := newCanvas(height + axisHeight)
 	a := fromZero(hi, left, width-92)
-	c.bottom(a, 0, height, axisTitle)
+	c.bottom(a, 0, height, v.Axis)
 	digits := min(max(0, 2-int(math.Floor(math.Log10(lo)))), 3)
 	y := 8.0
-	for i, g := range groups {
+	for i, g := range v.Groups {
 		in, _ := seriesInk(g.Color)
 		c.text(inkFG, start, textSize, 0, y+bar-4, short[i])
 		for n, s := range g.Steps {
@@ -64,5 +69,5 @@ func Ladder(groups []Group, axisTitle, alt string) ([]byte, error) {
 		}
 		y += between
 	}
-	return c.bytes(alt)
+	return c.svg(v.Alt), nil
 }

@@ -17,19 +17,24 @@ type Line struct {
 // is at most Value.
 type Quantile struct{ P, Value float64 }
 
-// Latency draws distributions on a percentile axis that gives every factor of
-// ten of rarity the same room (as HdrHistogram's plots do): 90, 99 and 99.9
-// are equally far apart. Names stand at the ends of the lines. Lines without
-// points are left out.
-func Latency(lines []Line, axisTitle, alt string) ([]byte, error) {
-	lines = slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return len(l.Points) == 0 })
+// Latency shows distributions on a percentile axis that gives every factor of ten of
+// rarity the same space (as HdrHistogram's plots do): 90, 99 and 99.9 are equally far
+// apart. Names stand at the ends of the lines. Lines without points are left out.
+type Latency struct {
+	Lines []Line
+	Axis  string // the quantity with its unit
+	Alt   string // text alternative
+}
+
+func (v Latency) SVG() (string, error) {
+	lines := slices.DeleteFunc(slices.Clone(v.Lines), func(l Line) bool { return len(l.Points) == 0 })
 	lo, hi, far := math.Inf(1), 0.0, 0.9
 	names := make([]string, len(lines))
 	for i, l := range lines {
 		names[i] = l.Name
 		for _, q := range l.Points {
 			if err := finite(l.Name, q.P, q.Value); err != nil {
-				return nil, err
+				return "", err
 			}
 			if q.P >= 1 {
 				continue
@@ -48,11 +53,7 @@ func Latency(lines []Line, axisTitle, alt string) ([]byte, error) {
 	right := width - namesWidth - 8
 	c := newCanvas(bottom + axisHeight)
 	y := logarithmic(lo, hi, bottom, top)
-	for _, t := range y.ticks {
-		c.line(inkGrid, 1, left, y.pos(t), right, y.pos(t))
-		c.text(inkMuted, end, smallSize, left-6, y.pos(t)+4, tickNum(t))
-	}
-	c.text(inkMuted, start, smallSize, 0, 10, axisTitle)
+	c.side(y, left, right, v.Axis)
 	x := axis{lo: 0, hi: rarity(far), from: left, to: right}
 	for _, t := range []struct {
 		p float64
@@ -66,7 +67,7 @@ func Latency(lines []Line, axisTitle, alt string) ([]byte, error) {
 	}
 	c.text(inkMuted, middle, smallSize, (left+right)/2, bottom+31, "share of all responses that were at least this fast")
 	c.curves(lines, short, x, y)
-	return c.bytes(alt)
+	return c.svg(v.Alt), nil
 }
 
 func rarity(p float64) float64 { return -math.Log10(1 - p) }
@@ -98,7 +99,7 @@ type tag struct {
 	x, y float64
 }
 
-// tags prints names right of the drawing, apart from each other.
+// tags prints names at the right of the drawing, apart from each other.
 func (c *canvas) tags(tags []tag, right float64, y axis) {
 	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(a.y, b.y) })
 	ys := make([]float64, len(tags))
@@ -107,13 +108,13 @@ func (c *canvas) tags(tags []tag, right float64, y axis) {
 	}
 	spread(ys, 15, y.to+4, y.from-2)
 	for i, t := range tags {
-		c.path(t.ink, 0.8, nil, [2]float64{t.x + 1, t.y}, [2]float64{right + 6, ys[i]})
+		c.path(t.ink, 0.8, "", [2]float64{t.x + 1, t.y}, [2]float64{right + 6, ys[i]})
 		c.text(t.ink, start, textSize, right+9, ys[i]+4, t.name)
 	}
 }
 
-// spread moves ascending positions apart until neighbours are d away from each
-// other, as little as possible and within lo to hi where they fit.
+// spread moves ascending positions apart until neighbors are at least d from each other,
+// as little as possible and within lo to hi where they fit.
 func spread(ys []float64, d, lo, hi float64) {
 	if float64(len(ys)-1)*d > hi-lo && len(ys) > 1 {
 		d = (hi - lo) / float64(len(ys)-1)

@@ -5,39 +5,45 @@ import (
 	"slices"
 )
 
-// Ratios draws one row per network: its ratio to the baseline as a dot on a
-// logarithmic axis, the interval as a bar, and a line at 1. axis says what is
-// divided and which way is better; alt is the text alternative.
-func Ratios(rows []Row, baseline, axis, alt string) ([]byte, error) {
+// Ratios has one row per network: its ratio to the baseline as a dot on a logarithmic
+// axis, the interval as a bar, and a line at 1.
+type Ratios struct {
+	Rows     []Row
+	Baseline string // name of the line at 1
+	Axis     string // the divided quantity, and which direction is better
+	Alt      string // text alternative
+}
+
+func (v Ratios) SVG() (string, error) {
 	lo, hi := 1.0, 1.0
-	for _, r := range rows {
+	for _, r := range v.Rows {
 		vs := []float64{r.Value}
 		if r.Bounded {
 			vs = append(vs, r.Lo, r.Hi)
 		}
 		if err := finite(r.Name, vs...); err != nil {
-			return nil, err
+			return "", err
 		}
 		if slices.Min(vs) <= 0 {
-			return nil, fmt.Errorf("chart: %s: a ratio of %v has no place on a logarithmic axis", r.Name, slices.Min(vs))
+			return "", fmt.Errorf("chart: %s: cannot draw a ratio of %v on a logarithmic axis", r.Name, slices.Min(vs))
 		}
 		lo, hi = min(lo, slices.Min(vs)), max(hi, slices.Max(vs))
 	}
 	if hi/lo < 1.1 { // a difference of a percent must not fill the chart
 		lo, hi = lo/1.05, hi*1.05
 	}
-	g := newGrid(rows, 18)
+	g := newGrid(v.Rows, 18)
 	c := newCanvas(g.bottom + axisHeight)
 	a := logarithmic(lo, hi, g.left, g.right)
-	c.bottom(a, g.top, g.bottom, axis)
+	c.bottom(a, g.top, g.bottom, v.Axis)
 	one := a.pos(1)
 	c.line(inkFG, 1, one, g.top-4, one, g.bottom)
-	c.text(inkFG, anchorFor(one, g), smallSize, one, g.top-8, clip(baseline, nameMax, smallSize)+" = 1")
-	for i, r := range rows {
+	c.text(inkFG, anchorFor(one, g), smallSize, one, g.top-8, clip(v.Baseline, nameMax, smallSize)+" = 1")
+	for i, r := range v.Rows {
 		g.row(c, i, r)
 		c.interval(a, r, g.y(i))
 	}
-	return c.bytes(alt)
+	return c.svg(v.Alt), nil
 }
 
 // anchorFor keeps a label at x inside the drawing.

@@ -7,7 +7,7 @@ type Curve struct {
 	Name   string
 	Color  int
 	Points []CurvePoint // by ascending X
-	Dashed bool         // it was computed from others
+	Dashed bool         // computed from others
 }
 
 // A CurvePoint is an estimate at one level.
@@ -17,14 +17,20 @@ type CurvePoint struct {
 	Bounded bool
 }
 
-// Sweep draws how a value changes with a factor, one curve per network with
-// the interval at every level. The vertical axis starts at zero; reference
-// draws a line there, and 0 draws none.
-func Sweep(curves []Curve, reference float64, xTitle, yTitle, alt string) ([]byte, error) {
-	lo, hi, top := math.Inf(1), math.Inf(-1), reference
-	names := make([]string, len(curves))
+// Sweep shows how a value changes with a factor, one curve per network with the interval
+// at every level. The vertical axis starts at zero.
+type Sweep struct {
+	Curves    []Curve
+	Reference float64 // draws a line at this value; 0 draws none
+	X, Y      string  // titles of the axes
+	Alt       string  // text alternative
+}
+
+func (v Sweep) SVG() (string, error) {
+	lo, hi, top := math.Inf(1), math.Inf(-1), v.Reference
+	names := make([]string, len(v.Curves))
 	var levels []float64
-	for i, k := range curves {
+	for i, k := range v.Curves {
 		names[i] = k.Name
 		for _, p := range k.Points {
 			vs := []float64{p.X, p.Y}
@@ -33,7 +39,7 @@ func Sweep(curves []Curve, reference float64, xTitle, yTitle, alt string) ([]byt
 				top = max(top, p.Hi)
 			}
 			if err := finite(k.Name, vs...); err != nil {
-				return nil, err
+				return "", err
 			}
 			lo, hi, top = min(lo, p.X), max(hi, p.X), max(top, p.Y)
 			levels = append(levels, p.X)
@@ -47,25 +53,23 @@ func Sweep(curves []Curve, reference float64, xTitle, yTitle, alt string) ([]byt
 	right := width - namesWidth - 8
 	c := newCanvas(bottom + axisHeight)
 	y := fromZero(top, bottom, above)
-	for _, t := range y.ticks {
-		c.line(inkGrid, 1, left, y.pos(t), right, y.pos(t))
-		c.text(inkMuted, end, smallSize, left-6, y.pos(t)+4, tickNum(t))
-	}
-	c.text(inkMuted, start, smallSize, 0, 10, yTitle)
+	c.side(y, left, right, v.Y)
 	x := along(lo, hi, left+8, right-4)
 	for _, t := range x.ticks {
 		c.line(inkGrid, 1, x.pos(t), bottom, x.pos(t), bottom+4)
+	}
+	for _, t := range x.ticks {
 		c.text(inkMuted, middle, smallSize, x.pos(t), bottom+14, tickNum(t))
 	}
-	c.text(inkMuted, middle, smallSize, (left+right)/2, bottom+31, xTitle)
-	if reference > 0 {
-		c.line(inkFG, 1, left, y.pos(reference), right, y.pos(reference))
+	c.text(inkMuted, middle, smallSize, (left+right)/2, bottom+31, v.X)
+	if v.Reference > 0 {
+		c.line(inkFG, 1, left, y.pos(v.Reference), right, y.pos(v.Reference))
 	}
-	c.sweep(curves, short, x, y, right)
-	return c.bytes(alt)
+	c.sweep(v.Curves, short, x, y, right)
+	return c.svg(v.Alt), nil
 }
 
-// along is the axis of the levels, logarithmic where they span two factors of ten.
+// along is the axis of the levels, logarithmic where they span two orders of magnitude.
 func along(lo, hi, from, to float64) axis {
 	if lo > 0 && hi/lo >= 100 {
 		a := logarithmic(lo, hi, from, to)
@@ -97,7 +101,7 @@ func (c *canvas) sweep(curves []Curve, names []string, x, y axis, right float64)
 	for i, k := range curves {
 		in, dash := seriesInk(k.Color)
 		if k.Dashed {
-			dash = []float64{2, 3}
+			dash = ";stroke-dasharray:2 3"
 		}
 		var xy [][2]float64
 		for _, p := range k.Points {

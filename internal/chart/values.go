@@ -2,12 +2,17 @@ package chart
 
 import "math"
 
-// Values draws one row per network: the median with its interval on an axis
-// from zero, the header ceiling where there is one, and every trial, hidden
-// until the page asks. axis is what is measured, with its unit.
-func Values(rows []Row, axis, alt string) ([]byte, error) {
+// Values has one row per network: the median with its interval on an axis from zero, the
+// header ceiling where there is one, and every trial, hidden until the page shows them.
+type Values struct {
+	Rows []Row
+	Axis string // the quantity with its unit
+	Alt  string // text alternative
+}
+
+func (v Values) SVG() (string, error) {
 	hi, ceiling := 0.0, false
-	for _, r := range rows {
+	for _, r := range v.Rows {
 		vs := []float64{r.Value, r.Ceiling}
 		if r.Bounded {
 			vs = append(vs, r.Lo, r.Hi)
@@ -16,7 +21,7 @@ func Values(rows []Row, axis, alt string) ([]byte, error) {
 			vs = append(vs, t.Value)
 		}
 		if err := finite(r.Name, vs...); err != nil {
-			return nil, err
+			return "", err
 		}
 		hi = max(hi, r.Value, r.Ceiling)
 		if r.Bounded {
@@ -24,8 +29,8 @@ func Values(rows []Row, axis, alt string) ([]byte, error) {
 		}
 		ceiling = ceiling || r.Ceiling > 0
 	}
-	// A far trial is drawn at the edge: it must not squeeze all others.
-	for _, r := range rows {
+	// A distant trial appears at the edge: it must not squeeze all others.
+	for _, r := range v.Rows {
 		for _, t := range r.Trials {
 			if t.Value < 1.4*hi {
 				hi = max(hi, t.Value)
@@ -36,11 +41,11 @@ func Values(rows []Row, axis, alt string) ([]byte, error) {
 	if ceiling {
 		top = 18
 	}
-	g := newGrid(rows, top)
+	g := newGrid(v.Rows, top)
 	c := newCanvas(g.bottom + axisHeight)
 	a := fromZero(hi, g.left, g.right)
-	c.bottom(a, g.top, g.bottom, axis)
-	for i, r := range rows {
+	c.bottom(a, g.top, g.bottom, v.Axis)
+	for i, r := range v.Rows {
 		g.row(c, i, r)
 		if r.Ceiling > 0 {
 			c.line(inkBad, 1.6, a.pos(r.Ceiling), g.y(i)-g.height/2+2, a.pos(r.Ceiling), g.y(i)+g.height/2-2)
@@ -49,9 +54,9 @@ func Values(rows []Row, axis, alt string) ([]byte, error) {
 		c.interval(a, r, g.y(i))
 	}
 	if ceiling {
-		c.text(inkBad, end, smallSize, min(g.right, a.pos(firstCeiling(rows))+26), g.top-6, "header ceiling")
+		c.text(inkBad, end, smallSize, min(g.right, a.pos(firstCeiling(v.Rows))+26), g.top-6, "header ceiling")
 	}
-	return c.bytes(alt)
+	return c.svg(v.Alt), nil
 }
 
 func firstCeiling(rows []Row) float64 {
@@ -63,16 +68,16 @@ func firstCeiling(rows []Row) float64 {
 	return 0
 }
 
-// trials spreads the dots of a row a little, in their order, so that equal
-// values stay visible. One beyond the axis is a wedge at its edge.
+// trials spreads the dots of a row slightly, in their order, so that equal values stay
+// visible. A trial beyond the axis is a wedge at its edge.
 func (c *canvas) trials(a axis, r Row, y float64) {
 	for i, t := range r.Trials {
 		v, out := a.inside(t.Value)
 		x := a.pos(v)
-		dy := 8 * math.Sin(float64(i)*2.4) // the golden angle: neighbours lie apart
+		dy := 8 * math.Sin(float64(i)*2.4) // the golden angle: neighbors lie apart
 		switch {
 		case out:
-			c.path(inkDots, 1.2, nil, [2]float64{x - 4, y + dy - 3}, [2]float64{x, y + dy}, [2]float64{x - 4, y + dy + 3})
+			c.path(inkDots, 1.2, "", [2]float64{x - 4, y + dy - 3}, [2]float64{x, y + dy}, [2]float64{x - 4, y + dy + 3})
 		case t.OK:
 			c.dot(inkDots, x, y+dy, 1.9)
 		default:

@@ -13,35 +13,32 @@ type Fall struct {
 	Alt   string
 }
 
-// Waterfalls draws one chart for each fall, all with one logarithmic axis, so that
-// factors add up: a step's bar begins where the one before it ended, and is as long
-// as its ratio. The interval of a step is around the end of its bar. A step that
-// leads back is red. The total is drawn as in Ratios, for it is measured and not the
-// sum of the bars.
-func Waterfalls(falls []Fall, axis string) ([][]byte, error) {
+// A Waterfall shows a fall on a logarithmic axis, so that factors add up: a step's bar
+// begins where the one before it ended, and is as long as its ratio. The interval of a
+// step surrounds the end of its bar. A step that leads back is red. The total is drawn as
+// in Ratios, because it is measured, and not the sum of the bars.
+type Waterfall struct {
+	Fall
+	All  []Fall // charts to be compared have one axis, which holds all of these
+	Axis string
+}
+
+func (v Waterfall) SVG() (string, error) {
 	lo, hi := 1.0, 1.0
-	for _, f := range falls {
+	for _, f := range append(slices.Clone(v.All), v.Fall) {
 		l, h, err := f.span()
 		if err != nil {
-			return nil, err
+			return "", err
 		}
 		lo, hi = min(lo, l), max(hi, h)
 	}
 	if hi/lo < 1.1 { // a difference of a percent must not fill the chart
 		lo, hi = lo/1.05, hi*1.05
 	}
-	var out [][]byte
-	for _, f := range falls {
-		b, err := f.draw(lo, hi, axis)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, b)
-	}
-	return out, nil
+	return v.Fall.draw(lo, hi, v.Axis), nil
 }
 
-// span is what the axis must hold.
+// span is the range that the axis must hold.
 func (f Fall) span() (lo, hi float64, err error) {
 	lo, hi = 1, 1
 	at := 1.0
@@ -57,7 +54,7 @@ func (f Fall) span() (lo, hi float64, err error) {
 			return 0, 0, err
 		}
 		if slices.Min(vs) <= 0 {
-			return 0, 0, fmt.Errorf("chart: %s: a ratio of %v has no place on a logarithmic axis", r.Name, slices.Min(vs))
+			return 0, 0, fmt.Errorf("chart: %s: cannot draw a ratio of %v on a logarithmic axis", r.Name, slices.Min(vs))
 		}
 		lo, hi = min(lo, at*slices.Min(vs)), max(hi, at*slices.Max(vs))
 		at *= r.Value
@@ -65,7 +62,7 @@ func (f Fall) span() (lo, hi float64, err error) {
 	return lo, hi, nil
 }
 
-func (f Fall) draw(lo, hi float64, axis string) ([]byte, error) {
+func (f Fall) draw(lo, hi float64, axis string) string {
 	rows := append(append([]Row{{Name: f.First, Label: "1"}}, f.Steps...), f.Total)
 	g := newGrid(rows, 4)
 	c := newCanvas(g.bottom + axisHeight)
@@ -77,9 +74,9 @@ func (f Fall) draw(lo, hi float64, axis string) ([]byte, error) {
 	at := 1.0
 	for i, r := range f.Steps {
 		y, from, to := g.y(i+1), a.pos(at), a.pos(at*r.Value)
-		c.path(inkMuted, 1, []float64{2, 2}, [2]float64{from, g.y(i)}, [2]float64{from, y - 8})
+		c.path(inkMuted, 1, ";stroke-dasharray:2 2", [2]float64{from, g.y(i)}, [2]float64{from, y - 8})
 		g.row(c, i+1, r)
-		in := inkPart0 + ink(r.Color%parts)
+		in := parts[r.Color%len(parts)]
 		if r.Value < 1 && !(r.Bounded && r.Hi >= 1) {
 			in = inkBad
 		}
@@ -94,5 +91,5 @@ func (f Fall) draw(lo, hi float64, axis string) ([]byte, error) {
 	}
 	g.row(c, len(rows)-1, f.Total)
 	c.interval(a, f.Total, g.y(len(rows)-1))
-	return c.bytes(f.Alt)
+	return c.svg(f.Alt)
 }

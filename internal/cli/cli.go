@@ -1,5 +1,5 @@
-// Package cli is the command line: one file per subcommand. It parses, calls
-// one package that does the work, and prints. Results go to stdout, progress
+// Package cli is the command line: one file per subcommand. A command parses,
+// calls one package that does the work, and prints. Results go to stdout, progress
 // and messages to stderr.
 package cli
 
@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
@@ -24,11 +23,11 @@ const (
 	exitDone        = 0
 	exitCheck       = 1 // a check failed: a trial that is not ok, a regression
 	exitUsage       = 2 // bad flags, bad study
-	exitEnvironment = 3 // this machine, as it is set up, cannot do it
+	exitEnvironment = 3 // this machine cannot do it in its present setup
 	exitInterrupted = 4 // a signal; the run can be resumed
 )
 
-// An exitError is an error that decides the exit status.
+// An exitError is an error with an exit status.
 type exitError struct {
 	code int
 	err  error
@@ -48,14 +47,14 @@ func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// An interruption is the cause of a context that a signal ended.
+// An interruption is the cause of a context that a signal has ended.
 type interruption struct{ signal syscall.Signal }
 
 func (i *interruption) Error() string {
 	return fmt.Sprintf("interrupted by signal %d (%v)", i.signal, i.signal)
 }
 
-// Signal is for package rootless, which passes it on.
+// Signal is for package rootless, which passes the signal on.
 func (i *interruption) Signal() syscall.Signal { return i.signal }
 
 // Main runs the command line and returns the exit status.
@@ -84,8 +83,8 @@ func Main(version string, args []string) int {
 }
 
 // interruptible returns a context that SIGINT, SIGTERM or SIGHUP ends. A second
-// signal ends the process at once: as process 1 of the lab it takes all others
-// with it.
+// signal ends the process at once. As process 1 of the lab, it takes all others with
+// it.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sigs := make(chan os.Signal, 2)
@@ -108,12 +107,12 @@ func interruptible() (context.Context, func()) {
 func command(version string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weir",
-		Short: "What a container network costs, and why",
-		Long: `Weir builds container networks on one machine, without root where the kernel
-allows, measures them as a designed experiment, and reports what each costs.
+		Short: "Measure what a container network costs, and explain why",
+		Long: `Weir builds container networks on one machine (without root, if the kernel
+allows), measures them as a designed experiment, and reports what each one costs.
 
-Exit status: 0 done; 1 a check failed; 2 usage; 3 this machine cannot do it;
-4 interrupted, and can be resumed.`,
+Exit status: 0 done; 1 a check failed; 2 usage error; 3 this machine cannot do it;
+4 interrupted, can be resumed.`,
 		Version:       version,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -129,7 +128,7 @@ Exit status: 0 done; 1 a check failed; 2 usage; 3 this machine cannot do it;
 	return root
 }
 
-// args wraps a check of positional arguments so that its error is one of usage.
+// args wraps a check of positional arguments so that its error is a usage error.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, as []string) error {
 		if err := check(c, as); err != nil {
@@ -139,7 +138,7 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// complete offers names for a flag or argument that takes a list with commas.
+// complete completes a flag or argument that takes a comma-separated list of names.
 func complete(names []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		done, last := "", toComplete
@@ -155,31 +154,4 @@ func complete(names []string) cobra.CompletionFunc {
 		slices.Sort(out)
 		return out, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	}
-}
-
-// inLab runs f in the second process, in namespaces of its own, and is that
-// process's parent otherwise.
-func inLab(ctx context.Context, f func() error) error {
-	if !rootless.Inside() {
-		sweep, err := cgroup.Guard()
-		if err != nil {
-			return exit(exitEnvironment, err)
-		}
-		code, err := rootless.Reexec(ctx)
-		err = errors.Join(err, sweep())
-		if ctx.Err() != nil && err != nil {
-			return context.Cause(ctx)
-		}
-		if err != nil {
-			return exit(exitEnvironment, err)
-		}
-		if code != 0 {
-			return &exitError{code, errors.New("")} // it has said why
-		}
-		return nil
-	}
-	if err := rootless.Setup(); err != nil {
-		return exit(exitEnvironment, err)
-	}
-	return f()
 }

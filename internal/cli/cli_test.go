@@ -27,7 +27,7 @@ func TestSplitList(t *testing.T) {
 	}
 }
 
-// status is the exit status that an error asks for, as Main decides it.
+// status returns the exit status that Main gives an error.
 func status(err error) int {
 	var e *exitError
 	switch {
@@ -61,14 +61,14 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Whatever stops a run, its user learns once how to go on.
+// Whatever stops a run, the error says exactly once how to continue.
 func TestStopped(t *testing.T) {
 	r := runner{dir: "out"}
 	for _, c := range []struct {
 		err  error
 		want string
 	}{
-		{errors.New("the network is gone"), "what was measured is kept in out"},
+		{errors.New("the network is gone"), "finished trials are kept in out"},
 		{fmt.Errorf("write: %w", syscall.ENOSPC), "make room"},
 		{errors.New("no space: make room, then go on with --resume out"), "make room"},
 	} {

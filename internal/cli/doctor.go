@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
@@ -26,7 +27,7 @@ func doctorCommand() *cobra.Command {
 default study cannot run on this machine.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			err := inLab(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
+			err := thisMachine.enter(c.Context(), func() error { return doctor(c.Context(), asJSON, nil) })
 			if errors.Is(err, rootless.ErrForbidden) {
 				return doctor(c.Context(), asJSON, err)
 			}
@@ -46,7 +47,8 @@ type diagnosis struct {
 // doctor prints every check. forbidden is why weir cannot open a lab to try the kernel.
 func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	var ds []diagnosis
-	for _, c := range facts.Checks(os.DirFS("/")) {
+	here := local.Host()
+	for _, c := range facts.Checks(here.FS) {
 		ds = append(ds, diagnosis{Check: c})
 	}
 	kernel, err := tryKernel(ctx, forbidden)
@@ -55,7 +57,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	}
 	ds = append(ds, kernel...)
 	for _, tool := range catalog.Tools() {
-		path, version, err := tool.Find(ctx)
+		path, version, err := here.Tool(ctx, tool)
 		c := facts.Check{Name: tool.Program, OK: path != "", Detail: strings.TrimPrefix(version+", "+path, ", ")}
 		if err != nil {
 			c.Detail = err.Error()

@@ -13,26 +13,26 @@ import (
 )
 
 // engineCommand is the native traffic engine, a program like any other tool. Its
-// commands read their own flags, since an agent gives them too.
+// commands parse their own flags because an agent uses them too.
 func engineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "engine serve|run|ping",
 		Short: "Measure between two machines by hand",
-		Long: `The traffic generator that weir's own probes use, for two machines that are there
-already: serve on one, run on the other.`,
+		Long: `The traffic generator of weir's own probes, for two machines that exist already: serve
+on one, run on the other.`,
 		Args: args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return usage("one of serve, run, ping is needed; see %s --help", c.CommandPath())
+			return usage("missing command: want serve, run or ping; see %s --help", c.CommandPath())
 		},
-		Example: "  weir engine serve                       # prints what to type at the other machine:\n  WEIR_TOKEN=… weir engine run tcp-stream HOST",
+		Example: "  weir engine serve                       # prints what to type on the other machine:\n  WEIR_TOKEN=… weir engine run tcp-stream HOST",
 	}
 	c.AddCommand(
 		engineDoes("serve [ADDR][:PORT]", "Answer the measurements of other machines", false),
-		engineDoes("run WORKLOAD HOST[:PORT]", "Measure the path to a machine that serves", false),
+		engineDoes("run WORKLOAD HOST[:PORT]", "Measure the path to a machine that runs weir engine serve", false),
 		engineDoes("ping ADDR", "Measure the time of ICMP echoes", false),
-		engineDoes("reach ADDR:PORT", "Prove that a packet of a size arrives", true),
+		engineDoes("reach ADDR:PORT", "Prove that the path carries a packet of a size", true),
 		engineDoes("hog --share SHARE", "Take a share of the CPU time", true),
-		engineDoes("agent", "Take commands from standard input", true),
+		engineDoes("agent", "Run commands from standard input", true),
 	)
 	return c
 }
@@ -71,7 +71,7 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 func pauseCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "pause [IMAGE]",
-		Short:  "Wait to be ended, or write the image of a container that does",
+		Short:  "Wait until stopped, or write the image of a container that does",
 		Hidden: true,
 		Args:   args(cobra.MaximumNArgs(1)),
 		RunE: func(c *cobra.Command, as []string) error {
@@ -84,7 +84,7 @@ func pauseCommand() *cobra.Command {
 	}
 }
 
-// cniCommand attaches pods with CNI plugins; plans of such networks run it.
+// cniCommand attaches pods with CNI plugins; the plans of such networks run it.
 func cniCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "cni",

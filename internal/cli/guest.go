@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
-// guestCommand is process 1 of a virtual machine. Its subcommands make a virtual
+// guestCommand is process 1 of a virtual machine. Its subcommand makes a virtual
 // machine a pod of a lab.
 func guestCommand() *cobra.Command {
 	c := &cobra.Command{
@@ -17,11 +17,11 @@ func guestCommand() *cobra.Command {
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
-			vm.Init()
+			vm.Init(lab.Actor)
 			return nil
 		},
 	}
-	c.AddCommand(guestPod(), guestOrders())
+	c.AddCommand(guestPod())
 	return c
 }
 
@@ -48,16 +48,4 @@ func guestPod() *cobra.Command {
 	c.Flags().IntVar(&nic.Queues, "queues", 1, "queues of its network device")
 	c.Flags().StringVar(&nic.VHost, "vhost", vm.VHostAuto, "auto, on or off")
 	return c
-}
-
-// guestOrders applies steps inside a guest.
-func guestOrders() *cobra.Command {
-	return &cobra.Command{
-		Use:   "orders NAME",
-		Short: "Apply steps of a plan here, as the place called NAME",
-		Args:  args(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, as []string) error {
-			return lab.ServeOrders(as[0], os.Stdin, os.Stdout)
-		},
-	}
 }

@@ -8,9 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/session"
-	"github.com/weir-bench/weir/internal/target/lab"
 )
 
 func labCommand() *cobra.Command {
@@ -80,7 +78,7 @@ func labHold() *cobra.Command {
 		Hidden: true,
 		Args:   args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return inLab(c.Context(), func() error { return hold(c.Context(), socket, t) })
+			return thisMachine.enter(c.Context(), func() error { return hold(c.Context(), socket, t) })
 		},
 	}
 	t.register(c)
@@ -93,7 +91,7 @@ func hold(ctx context.Context, socket string, t topologyFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	site, err := lab.Open(ctx, network.Places(topology), "")
+	site, err := thisMachine.Open(ctx, topology, "")
 	if err != nil {
 		return exit(exitEnvironment, err)
 	}

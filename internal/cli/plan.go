@@ -10,7 +10,6 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
-	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -68,7 +67,7 @@ func (t *topologyFlags) build() (topo.Topology, plan.Plan, error) {
 	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {
 		return topo.Topology{}, plan.Plan{}, usage("--nic: %w", err)
 	}
-	t.spec.Kernel = lab.Kernel()
+	t.spec.Kernel = thisMachine.kernel()
 	driver := entry.New()
 	topology, err := topo.New(entry.Spec(driver, t.spec))
 	if err != nil {

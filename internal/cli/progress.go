@@ -12,8 +12,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A progress tells on stderr what runs now: in one line that is drawn again on
-// a terminal, as a line per block elsewhere. Everything also goes to the log.
+// A progress reports on stderr what runs now: on a terminal in one line that it
+// redraws, elsewhere in a line per block. Everything also goes to the log.
 type progress struct {
 	log   io.Writer
 	live  bool
@@ -67,7 +67,7 @@ func (p *progress) event(e experiment.Event) {
 	fmt.Fprintf(os.Stderr, "\r\x1b[K%s", line)
 }
 
-// say prints a line that stays.
+// say prints a line that is not redrawn.
 func (p *progress) say(line string) {
 	if p.live {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")

@@ -29,7 +29,7 @@ func relayCommand() *cobra.Command {
 				c.Neighbours = append(c.Neighbours, neighbour)
 			}
 			if c.Wait < 0 || c.Wait > time.Second {
-				return usage("--wait %v is outside 0..1s", c.Wait)
+				return usage("invalid --wait %v: want 0 to 1s", c.Wait)
 			}
 			count, err := relay.Run(cmd.Context(), c, os.Stdout)
 			if err != nil {

@@ -27,20 +27,19 @@ func reproduceCommand(version string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reproduce [CLAIM…]",
 		Short: "Test published figures on this machine",
-		Long: `Test claims: figures that others have published, each with the study that bears
-on it and the bounds within which a measurement agrees. Without arguments the
-claims are listed.
+		Long: `Test claims: published figures, each with a study that tests it and the bounds
+within which a measurement agrees. Without arguments, list the claims.
 
-A claim that does not hold is a finding, and the exit status is 0. It is 1 when
-trials failed, and 3 when no claim could be tested. The results of each study are
-kept in a directory of their own below that of -o; to go on with an interrupted
-reproduction, give the same -o again.`,
+A claim that does not hold is a finding, and the exit status is 0. It is 1 if
+trials failed, and 3 if no claim could be tested. Each study keeps its results in
+a directory of its own below that of -o; to continue an interrupted reproduction,
+give the same -o again.`,
 		Example: `  weir reproduce
   weir reproduce tso-doubles-tcp udp-loses-more-than-tcp --fast
   weir reproduce --all -o reproduced
   weir reproduce --from results      # without measuring`,
 		ValidArgsFunction: func(c *cobra.Command, as []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-			return complete(claimNames())(c, as, toComplete) // not read whenever weir starts
+			return complete(claimNames())(c, as, toComplete) // lazily, not whenever weir starts
 		},
 		RunE: func(c *cobra.Command, as []string) error {
 			shipped, err := claim.Shipped()
@@ -49,11 +48,11 @@ reproduction, give the same -o again.`,
 			}
 			switch {
 			case r.json && r.md:
-				return usage("--json or --md, not both")
+				return usage("--json and --md cannot be combined")
 			case all && len(as) > 0:
-				return usage("--all tests every claim: no names beside it")
+				return usage("--all tests every claim; it cannot be combined with names of claims")
 			case from != nil && (r.dir != "" || r.fast):
-				return usage("--from tests results that exist: no -o or --fast beside it")
+				return usage("--from tests existing results; it cannot be combined with -o or --fast")
 			case len(as) == 0 && !all && from == nil:
 				return listClaims(shipped, r.json)
 			}
@@ -69,8 +68,8 @@ reproduction, give the same -o again.`,
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "test every claim")
-	c.Flags().BoolVar(&r.fast, "fast", false, "the studies' fast forms: few blocks, short windows, wide intervals")
-	c.Flags().StringArrayVar(&from, "from", nil, "results directory to test claims on, instead of measuring; repeatable")
+	c.Flags().BoolVar(&r.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
+	c.Flags().StringArrayVar(&from, "from", nil, "results directory to test claims on instead of measuring; repeatable")
 	c.Flags().StringVarP(&r.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
 	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
 	c.Flags().BoolVar(&r.json, "json", false, "print JSON")
@@ -81,7 +80,7 @@ reproduction, give the same -o again.`,
 }
 
 func claimNames() []string {
-	shipped, _ := claim.Shipped() // a mistake in the files shows when they are used
+	shipped, _ := claim.Shipped() // a mistake in the files is reported when they are used
 	var names []string
 	for _, c := range shipped {
 		names = append(names, c.ID)
@@ -89,7 +88,7 @@ func claimNames() []string {
 	return names
 }
 
-// index is -1 when there is no claim called id.
+// index returns the index of the claim called id, or -1.
 func index(claims []claim.Claim, id string) int {
 	return slices.IndexFunc(claims, func(c claim.Claim) bool { return c.ID == id })
 }
@@ -131,15 +130,15 @@ func listClaims(shipped []claim.Claim, asJSON bool) error {
 	return w.Flush()
 }
 
-// A reproduction tests claims.
+// A reproduction tests claims on this machine.
 type reproduction struct {
 	version              string
 	dir                  string
 	fast, keep, json, md bool
 }
 
-// existing tests claims on results that exist. A claim may be told of several runs;
-// asked claims that none bears on are told as well.
+// existing tests claims on existing results. A claim can have an outcome for each of
+// several runs; if asked, claims that no run tests get one as well.
 func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool) error {
 	var outcomes []claim.Outcome
 	for _, dir := range dirs {
@@ -157,15 +156,15 @@ func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool)
 		}
 	}
 	if asked {
-		outcomes = append(outcomes, untold(claims, outcomes, "these results do not bear on it")...)
+		outcomes = append(outcomes, untested(claims, outcomes, "these results do not test it")...)
 	}
-	return r.tell(inOrder(claims, outcomes), nil)
+	return r.print(inOrder(claims, outcomes), nil)
 }
 
-// runsIn returns dir, or the results directories below it when it is one of a
+// runsIn returns dir, or the results directories below it if dir is that of a
 // reproduction.
 func runsIn(dir string) []string {
-	below, _ := filepath.Glob(filepath.Join(dir, "*", "results.jsonl")) // a bad pattern has none
+	below, _ := filepath.Glob(filepath.Join(dir, "*", "results.jsonl")) // a bad pattern matches nothing
 	if _, err := os.Stat(filepath.Join(dir, "study.yaml")); err == nil || len(below) == 0 {
 		return []string{dir}
 	}
@@ -175,7 +174,7 @@ func runsIn(dir string) []string {
 	return below
 }
 
-// run runs the studies that bear on claims, each once.
+// run runs the studies that test claims, each once.
 func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 	var outcomes []claim.Outcome
 	var studies []study.Study
@@ -198,7 +197,7 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 		studies = append(studies, s)
 	}
 	if len(studies) == 0 {
-		return r.tell(inOrder(claims, outcomes), nil)
+		return r.print(inOrder(claims, outcomes), nil)
 	}
 	return inLab(ctx, func() error {
 		results, measured, err := r.measure(ctx, studies, claims)
@@ -206,12 +205,12 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 			return err
 		}
 		outcomes = append(outcomes, measured...)
-		outcomes = append(outcomes, untold(claims, outcomes, "the kept results are of another form of the study")...)
-		return r.tell(inOrder(claims, outcomes), results)
+		outcomes = append(outcomes, untested(claims, outcomes, "the existing results are from another form of the study")...)
+		return r.print(inOrder(claims, outcomes), results)
 	})
 }
 
-// missing says what this version lacks for a claim.
+// missing returns what this version lacks to test a claim.
 func missing(c claim.Claim) error {
 	for _, cell := range c.Cells() {
 		if err := catalog.Missing(c.Study, study.Cell{Network: cell.Network, Probe: cell.Probe, Levels: cell.Levels}); err != nil {
@@ -221,17 +220,17 @@ func missing(c claim.Claim) error {
 	return nil
 }
 
-// measure runs what is missing of each study, and returns all trials and what they
-// say of claims.
+// measure runs the trials that each study still lacks, and returns all trials and the
+// outcomes of their claims.
 func (r *reproduction) measure(ctx context.Context, studies []study.Study, claims []claim.Claim) (all []record.Result, outcomes []claim.Outcome, _ error) {
 	if r.dir == "" {
 		r.dir = filepath.Join("weir-results", "reproduce-"+time.Now().Format("20060102-150405"))
 	}
 	for i, s := range studies {
 		fmt.Fprintf(os.Stderr, "study %d of %d: %s\n", i+1, len(studies), s.Name)
-		one := runner{version: r.version, study: s, dir: filepath.Join(r.dir, s.Name), goOn: r.again(claims)}
+		one := runner{version: r.version, study: s, dir: filepath.Join(r.dir, s.Name), resumeCmd: r.again(claims)}
 		if _, err := os.Stat(filepath.Join(one.dir, "results.jsonl")); err == nil {
-			fmt.Fprintf(os.Stderr, "%s holds results: they are finished as they were begun\n", one.dir)
+			fmt.Fprintf(os.Stderr, "%s holds results; completing them with their own study\n", one.dir)
 			one.resume = one.dir
 			if one.study, err = storedStudy(one.dir); err != nil {
 				return nil, nil, err
@@ -250,7 +249,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 		}
 		all = append(all, rep.Results...)
 		for _, o := range rep.Claims {
-			// Another claim may find its cells in this study, too; its own will be run.
+			// This study can also have the cells of another claim, whose own study will run.
 			if i := index(claims, o.Claim.ID); i >= 0 && claims[i].Study.Name == s.Name {
 				outcomes = append(outcomes, o)
 			}
@@ -259,7 +258,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 	return all, outcomes, nil
 }
 
-// again is the command that goes on after an interruption.
+// again returns the command that continues after an interruption.
 func (r *reproduction) again(claims []claim.Claim) string {
 	argv := []string{"weir", "reproduce", "-o", r.dir}
 	if r.fast {
@@ -277,17 +276,17 @@ func (r *reproduction) again(claims []claim.Claim) string {
 	return strings.Join(argv, " ")
 }
 
-// untold returns an outcome for the claims that have none.
-func untold(claims []claim.Claim, told []claim.Outcome, why string) (rest []claim.Outcome) {
+// untested returns an outcome for each claim that has none.
+func untested(claims []claim.Claim, outcomes []claim.Outcome, why string) (more []claim.Outcome) {
 	for _, c := range claims {
-		if !slices.ContainsFunc(told, func(o claim.Outcome) bool { return o.Claim.ID == c.ID }) {
-			rest = append(rest, c.Cannot(why))
+		if !slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.Claim.ID == c.ID }) {
+			more = append(more, c.Cannot(why))
 		}
 	}
-	return rest
+	return more
 }
 
-// inOrder sorts outcomes as their claims are.
+// inOrder sorts outcomes in the order of their claims.
 func inOrder(claims []claim.Claim, outcomes []claim.Outcome) []claim.Outcome {
 	var out []claim.Outcome
 	for _, c := range claims {
@@ -300,10 +299,10 @@ func inOrder(claims []claim.Claim, outcomes []claim.Outcome) []claim.Outcome {
 	return out
 }
 
-// tell prints the outcomes and decides the exit status.
-func (r *reproduction) tell(outcomes []claim.Outcome, results []record.Result) error {
+// print prints the outcomes and determines the exit status.
+func (r *reproduction) print(outcomes []claim.Outcome, results []record.Result) error {
 	if len(outcomes) == 0 {
-		return exit(exitEnvironment, errors.New("these results bear on no claim; weir reproduce lists the claims and their studies"))
+		return exit(exitEnvironment, errors.New("these results test no claim; weir reproduce lists the claims and their studies"))
 	}
 	var err error
 	switch {
@@ -320,7 +319,7 @@ func (r *reproduction) tell(outcomes []claim.Outcome, results []record.Result) e
 	if !r.json && !r.md && len(results) > 0 {
 		fmt.Printf("\nresults and reports: %s\n", r.dir)
 	}
-	// A trial that was skipped makes its claims untestable, which the table says.
+	// A skipped trial makes its claims untestable, as the table shows.
 	ran := slices.DeleteFunc(slices.Clone(results), func(x record.Result) bool { return x.Status == record.Skipped })
 	if len(ran) > 0 {
 		if err := verdict(ran); err != nil {
@@ -328,7 +327,7 @@ func (r *reproduction) tell(outcomes []claim.Outcome, results []record.Result) e
 		}
 	}
 	if !slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.Verdict != claim.Untestable }) {
-		return exit(exitEnvironment, errors.New("no claim could be tested; what is missing stands above"))
+		return exit(exitEnvironment, errors.New("no claim could be tested; the table shows what is missing"))
 	}
 	return nil
 }

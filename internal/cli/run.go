@@ -23,7 +23,7 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -34,9 +34,9 @@ func runCommand(version string) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "run [STUDY]",
-		Short: "Build the networks, measure them, report",
+		Short: "Build the networks, measure them, and report",
 		Long: `Run a study: a YAML file, or the name of a shipped one (weir list studies).
-Without a study and without -n it is the default one: plain hosts, a bridge and
+Without a study and without -n it runs the default one: plain hosts, a bridge and
 a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 		Example: `  weir run
   weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results
@@ -47,10 +47,10 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 		ValidArgsFunction: complete(studyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
 			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c)) {
-				return usage("--resume goes on with the study in %s as it is: no study, -o or flag of the study beside it", resume)
+				return usage("--resume continues the study in %s unchanged; it cannot be combined with a study, -o or study flags", resume)
 			}
 			if vm.in && resume != "" && !ranInVM(resume) {
-				return usage("--in-vm: the run in %s is one of this machine, and goes on there", resume)
+				return usage("--in-vm: the run in %s was started on this machine itself; resume it without --in-vm", resume)
 			}
 			s, err := f.study(c, as)
 			if resume != "" {
@@ -66,7 +66,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 			if r.guest == "" && (vm.in || ranInVM(resume)) {
 				return r.runInVM(c.Context(), vm)
 			}
-			return inLab(c.Context(), func() error { return r.run(c.Context()) })
+			return thisMachine.enter(c.Context(), func() error { return r.run(c.Context()) })
 		},
 	}
 	f.register(c)
@@ -83,18 +83,18 @@ func storedStudy(dir string) (study.Study, error) {
 	file := filepath.Join(dir, "study.yaml")
 	b, err := os.ReadFile(file)
 	if err != nil {
-		return study.Study{}, usage("%s holds no run that could be resumed: %w", dir, err)
+		return study.Study{}, usage("no run to resume in %s: %w", dir, err)
 	}
 	s, err := study.Load(b, file)
 	return s, exit(exitUsage, err)
 }
 
-// check finds what is wrong with a study before anything is built.
+// check finds mistakes in a study before anything is built.
 func check(s study.Study) error {
 	if s.MaxTime > 0 && s.Precision == 0 {
-		return usage("max-time %v is a cap for a precision, and there is none: give --precision too, or --blocks alone", s.MaxTime)
+		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
 	}
-	if _, err := catalog.Prepare(s, lab.Kernel()); err != nil {
+	if _, err := catalog.Prepare(s, thisMachine.kernel()); err != nil {
 		return exit(exitUsage, err)
 	}
 	return nil
@@ -106,8 +106,8 @@ type runner struct {
 	study       study.Study
 	dir, resume string
 	json        bool
-	goOn        string // the command that goes on; empty: weir run --resume DIR
-	guest       string // facts.Facts.Guest: not empty in a guest of weir's, whose host reports
+	resumeCmd   string // the command that resumes; empty: weir run --resume DIR
+	guest       string // facts.Facts.Guest: set in a guest of weir's own, whose host reports
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -122,7 +122,7 @@ func (r *runner) run(ctx context.Context) error {
 	return r.report(d)
 }
 
-// measure runs what is missing of the study. The caller closes the directory.
+// measure runs the trials that the study still lacks. The caller closes the directory.
 func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	d, err := r.open()
 	if err != nil {
@@ -133,7 +133,7 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 			d.Close()
 		}
 	}()
-	prepared, err := catalog.Prepare(r.study, lab.Kernel())
+	prepared, err := catalog.Prepare(r.study, thisMachine.kernel())
 	if err != nil {
 		return nil, exit(exitUsage, err)
 	}
@@ -143,11 +143,11 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	p := newProgress(d.Log)
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
-		Open: lab.Open, Dir: d, Progress: p.event, Guest: r.guest,
+		Target: thisMachine, Dir: d, Progress: p.event, Guest: r.guest,
 	})
 	p.end()
 	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: %d trials are kept in %s; %s\n", len(results), r.dir, r.again())
+		fmt.Fprintf(os.Stderr, "weir: %d trials kept in %s; %s\n", len(results), r.dir, r.resumeHint())
 		return nil, context.Cause(ctx)
 	}
 	if err != nil {
@@ -156,24 +156,24 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	return d, nil
 }
 
-// again says how an interrupted run goes on.
-func (r *runner) again() string {
-	return "go on with: " + cmp.Or(r.goOn, "weir run --resume "+r.dir)
+// resumeHint returns how to resume an interrupted run.
+func (r *runner) resumeHint() string {
+	return "continue with: " + cmp.Or(r.resumeCmd, "weir run --resume "+r.dir)
 }
 
-// stopped says how a run goes on that the machine stopped.
+// stopped adds to the error that ended a run how to resume it.
 func (r *runner) stopped(err error) error {
 	switch {
-	case strings.Contains(err.Error(), "--resume"): // package store has said it
+	case strings.Contains(err.Error(), "--resume"): // package store has added it
 	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
-		err = fmt.Errorf("%w: make room, then %s", err, r.again())
+		err = fmt.Errorf("%w: make room, then %s", err, r.resumeHint())
 	default:
-		err = fmt.Errorf("%w; what was measured is kept in %s; %s", err, r.dir, r.again())
+		err = fmt.Errorf("%w; finished trials are kept in %s; %s", err, r.dir, r.resumeHint())
 	}
 	return exit(exitEnvironment, err)
 }
 
-// open makes the results directory, or takes up an old one.
+// open makes the results directory, or opens the one to resume.
 func (r *runner) open() (*store.Dir, error) {
 	if r.resume != "" {
 		r.dir = r.resume
@@ -204,13 +204,13 @@ func (r *runner) open() (*store.Dir, error) {
 	return d, nil
 }
 
-// describe records what this machine is, as it is when the run starts.
+// describe records the facts of this machine at the start of the run.
 func (r *runner) describe(d *store.Dir, file string) error {
 	return writeJSON(d, "hosts/"+file, struct {
 		Weir     string `json:"weir"`     // version of this program
 		Rootless bool   `json:"rootless"` // started by an ordinary user
 		facts.Facts
-	}{r.version, rootless.Unprivileged(), facts.Collect(os.DirFS("/"))})
+	}{r.version, rootless.Unprivileged(), facts.Collect(local.Host().FS)})
 }
 
 func writeJSON(d *store.Dir, file string, v any) error {
@@ -258,10 +258,10 @@ func verdict(results []record.Result) error {
 		n[r.Status]++
 	}
 	if bad := n[record.Invalid] + n[record.Failed]; bad > 0 {
-		return fmt.Errorf("%d of %d trials failed or are invalid; the report says why", bad, len(results))
+		return fmt.Errorf("%d of %d trials failed or are invalid; the report gives the reasons", bad, len(results))
 	}
 	if n[record.Skipped] > 0 {
-		return exit(exitEnvironment, fmt.Errorf("%d of %d trials were skipped; the report says what is missing", n[record.Skipped], len(results)))
+		return exit(exitEnvironment, fmt.Errorf("%d of %d trials were skipped; the report lists what is missing", n[record.Skipped], len(results)))
 	}
 	if len(results) == 0 {
 		return errors.New("no trial was run")

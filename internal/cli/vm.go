@@ -10,15 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// hostOfVM is the file with the facts of the machine below a virtual one, and
-// the sign that a run is in one.
+// hostOfVM is the file with the facts of a virtual machine's host. If it exists, the
+// run is in a virtual machine.
 const hostOfVM = "vm-host.json"
 
-// vmFlags are about the virtual machine of a run.
+// vmFlags are the flags for running in a virtual machine.
 type vmFlags struct {
 	in     bool
 	kernel string
@@ -28,11 +29,11 @@ type vmFlags struct {
 
 func (f *vmFlags) register(c *cobra.Command) {
 	fl := c.Flags()
-	fl.BoolVar(&f.in, "in-vm", false, "run in a virtual machine, for what this machine's kernel does not have")
+	fl.BoolVar(&f.in, "in-vm", false, "run in a virtual machine, for features that this machine's kernel lacks")
 	f.registerMachine(c)
 }
 
-// registerMachine is about the machine itself.
+// registerMachine registers the flags that describe the machine.
 func (f *vmFlags) registerMachine(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.kernel, "kernel", "", "directory with the kernel of the virtual machine: an unpacked Debian package (default: an installed one)")
@@ -43,11 +44,11 @@ func (f *vmFlags) registerMachine(c *cobra.Command) {
 
 // Bounds of a virtual machine.
 const (
-	minMemory = 256 << 20 // of which the kernel and this program take half
-	maxCPUs   = 255       // of QEMU's machines without an interrupt remapper
+	minMemory = 256 << 20 // bytes; the kernel and this program take half of it
+	maxCPUs   = 255       // limit of QEMU's machines without an interrupt remapper
 )
 
-// machine is what the flags describe.
+// machine returns the machine that the flags describe.
 func (f *vmFlags) machine() (m vm.Machine, err error) {
 	memory, err := unit.ParseBytes(f.memory)
 	switch {
@@ -56,7 +57,7 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 	case memory < minMemory:
 		return m, usage("--vm-memory %s: a guest needs at least %d MiB", f.memory, minMemory>>20)
 	case f.cpus < 1 || f.cpus > maxCPUs:
-		return m, usage("--vm-cpus %d is not within 1 and %d", f.cpus, maxCPUs)
+		return m, usage("invalid --vm-cpus %d: want 1 to %d", f.cpus, maxCPUs)
 	}
 	places := vm.Places()
 	if f.kernel != "" {
@@ -67,17 +68,17 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 	return m, exit(exitEnvironment, err)
 }
 
-// inGuest says which guest of weir's this process is in; empty: none.
-func inGuest() string { return facts.Collect(os.DirFS("/")).Guest }
+// inGuest names the kind of weir guest that this process runs in; "" for none.
+func inGuest() string { return facts.Collect(local.Host().FS).Guest }
 
-// ranInVM reports whether the run in dir is one in a virtual machine.
+// ranInVM reports whether the run in dir is in a virtual machine.
 func ranInVM(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "hosts", hostOfVM))
 	return err == nil
 }
 
-// runInVM lets a virtual machine take the trials, and reports. The directory and
-// the study are this process's: the guest goes on with a run that has no trials yet.
+// runInVM runs the trials in a virtual machine, and reports. This process makes the
+// directory and the study; the guest resumes a run that has no trials yet.
 func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 	m, err := f.machine()
 	if err != nil {
@@ -91,7 +92,7 @@ func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 	if err := r.describe(d, hostOfVM); err != nil {
 		return r.stopped(err)
 	}
-	// The guest sees this directory and no link that leads to it.
+	// The guest sees this directory, but no symbolic links that lead to it.
 	if m.Write, err = filepath.Abs(r.dir); err == nil {
 		m.Write, err = filepath.EvalSymlinks(m.Write)
 	}
@@ -102,37 +103,37 @@ func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 	if err != nil {
 		return r.stopped(err)
 	}
-	fmt.Fprintf(os.Stderr, "start a virtual machine with Linux %s\n", m.Kernel.Version)
+	fmt.Fprintf(os.Stderr, "starting a virtual machine with Linux %s\n", m.Kernel.Version)
 	g, err := vm.Boot(ctx, m)
 	if err != nil {
 		return r.lost(ctx, err)
 	}
 	defer g.Close()
 	fmt.Fprintln(os.Stderr, aboutGuest(g))
-	status, err := g.Run(ctx, vm.Command{Argv: []string{"weir", "run", "--resume", r.dir}, Env: os.Environ(), Dir: cwd}, os.Stdout, os.Stderr)
+	status, err := g.Run(ctx, []string{"weir", "run", "--resume", r.dir}, cwd, os.Stdout, os.Stderr)
 	switch {
 	case err != nil:
 		return r.lost(ctx, err)
 	case status != 0:
-		return &exitError{status, errors.New("")} // it has said why
+		return &exitError{status, errors.New("")} // the guest has printed why
 	}
 	return r.report(d)
 }
 
-// lost says how a run goes on whose virtual machine is no more.
+// lost reports that the virtual machine has ended, and how to resume the run.
 func (r *runner) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: go on with: weir run --resume %s\n", r.dir)
+		fmt.Fprintf(os.Stderr, "weir: continue with: weir run --resume %s\n", r.dir)
 		return context.Cause(ctx)
 	}
 	return r.stopped(err)
 }
 
-// aboutGuest says what the guest's numbers are worth.
+// aboutGuest describes the guest, and what its numbers mean.
 func aboutGuest(g *vm.Guest) string {
-	s := "it is up, by KVM"
+	s := "virtual machine is up, with KVM"
 	if g.Accel != "kvm" {
-		s = "it is up, emulated (TCG): its numbers say nothing about absolute speed"
+		s = "virtual machine is up, emulated (TCG): its absolute numbers mean nothing"
 	}
 	if g.Declined != nil {
 		s += fmt.Sprintf("; KVM: %v", g.Declined)

@@ -10,6 +10,7 @@ package condition
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,6 +99,9 @@ func Change(d network.Driver, base topo.Topology, levels map[string]string) (Cha
 		if t, err = Apply(name, levels[name], t); err != nil {
 			return Changed{}, err
 		}
+	}
+	if base.Exists && !reflect.DeepEqual(base, t) {
+		return Changed{}, fmt.Errorf("%w: its hosts exist already, and weir does not change them", plan.ErrRebuild)
 	}
 	to, err := network.Build(d, t)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestApplyErrors(t *testing.T) {
 		{"link", "0", topo.Spec{}, `condition link: 0 is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
 		{"link", "2tbit", topo.Spec{}, `condition link: 2tbit is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
 		{"link", "fast", topo.Spec{}, `a link without a limit is "none"`},
-		{"nic", "", topo.Spec{}, `condition nic: NIC "" is none of full, tso and none`},
+		{"nic", "", topo.Spec{}, `condition nic: invalid NIC "": want full, tso or none`},
 		{"stress", "half", topo.Spec{}, `condition stress: "half" is none of 0, a share such as 50%, and split-50%; shares go up to 100%`},
 		{"stress", "101%", topo.Spec{}, `condition stress: "101%" is none of 0`},
 		{"stress", "split-", topo.Spec{}, `condition stress: "split-" is none of 0`},
@@ -85,7 +85,7 @@ func TestApplyErrors(t *testing.T) {
 		{"clients", "0", topo.Spec{}, `condition clients: "0" is no number of clients from 1 to 1000`},
 		{"clients", "1001", topo.Spec{}, `condition clients: "1001" is no number of clients from 1 to 1000`},
 		{"clients", "two", topo.Spec{}, `condition clients: "two" is no number of clients`},
-		{"ends", "pod", topo.Spec{}, `condition ends: "pod" is no pair of ends: write it as FROM-TO, such as pod-host`},
+		{"ends", "pod", topo.Spec{}, `condition ends: invalid pair of ends "pod": write FROM-TO, such as pod-host`},
 		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
 	} {
 		got, err := Apply(c.name, c.level, topology(t, c.spec))

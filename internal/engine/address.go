@@ -8,26 +8,24 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// DefaultPort is where a server listens and a client looks for it: the one after
-// iperf3's, so that both can be up.
+// DefaultPort is where a server listens and a client looks for it: the port after
+// iperf3's, so that both can run.
 const DefaultPort = 5202
 
-// parseServer reads ADDR:PORT. Names are refused: looking one up would be
-// traffic, and could answer differently in two places.
+// parseServer reads ADDR:PORT. It refuses names: looking one up would be traffic, and
+// could give different answers in two places.
 func parseServer(command, s string) (netip.AddrPort, error) {
 	ap, err := netip.ParseAddrPort(s)
 	if err != nil || ap.Addr().Zone() != "" {
-		return ap, fmt.Errorf("%w: %s: %q is not a literal address without zone and a port, such as 10.64.1.1:5201 or [fd77::1]:5201", ErrUsage, command, s)
+		return ap, fmt.Errorf("%w: %s: %q is not a literal address (without a zone) and port, such as 10.64.1.1:5201 or [fd77::1]:5201", ErrUsage, command, s)
 	}
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), nil
 }
 
-// splitHost reads what a person types: HOST, HOST:PORT, ADDR, ADDR:PORT or
-// [ADDR]:PORT, with a zone where the address has one (RFC 4007, section 11).
+// splitHost reads what a person types: HOST, HOST:PORT, ADDR, ADDR:PORT or [ADDR]:PORT,
+// where an address can have a zone (RFC 4007, section 11).
 func splitHost(s string) (host string, port uint16, err error) {
 	host, port = s, DefaultPort
 	bare := s
@@ -46,13 +44,13 @@ func splitHost(s string) (host string, port uint16, err error) {
 		}
 	}
 	if err != nil || strings.ContainsAny(host, " \t\n/[]") {
-		return "", 0, fmt.Errorf("%q is not HOST, HOST:PORT or [ADDR]:PORT with a port within 0..65535", s)
+		return "", 0, fmt.Errorf("%q is not HOST, HOST:PORT or [ADDR]:PORT with a port from 0 to 65535", s)
 	}
 	return host, port, nil
 }
 
-// parseListen reads where a server shall listen: an address, a port, or both. No
-// address is any of this machine's, of IPv4 and IPv6.
+// parseListen reads where a server is to listen: an address, a port, or both. Without
+// an address it listens on all addresses, IPv4 and IPv6.
 func parseListen(s string) (netip.AddrPort, error) {
 	any6 := netip.AddrPortFrom(netip.IPv6Unspecified(), DefaultPort)
 	if s == "" {
@@ -74,8 +72,8 @@ func parseListen(s string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(addr, port), nil
 }
 
-// numberZone replaces the name of the interface in an address by its number, which
-// the kernel wants.
+// numberZone replaces the interface's name in an address by its number, as the kernel
+// expects.
 func numberZone(a netip.Addr) (netip.Addr, error) {
 	if a.Zone() == "" {
 		return a, nil
@@ -85,14 +83,14 @@ func numberZone(a netip.Addr) (netip.Addr, error) {
 	}
 	i, err := net.InterfaceByName(a.Zone())
 	if err != nil {
-		return a, fmt.Errorf("%s: this machine has no interface %q: ip link lists them", a, a.Zone())
+		return a, fmt.Errorf("%s: this machine has no interface %q; ip link lists those that it has", a, a.Zone())
 	}
 	return a.WithZone(strconv.Itoa(i.Index)), nil
 }
 
-// resolve looks up where a server is. Of several addresses it returns the one that
-// accepts a connection first (RFC 8305, as package net does it), or else any, for
-// which the caller will find out why not.
+// resolve looks up a server. Of several addresses it returns the first that accepts a
+// connection (RFC 8305, as package net does it), otherwise any: the caller will find
+// out why it fails.
 func resolve(ctx context.Context, host string, port uint16, timeout time.Duration) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		a, err = numberZone(a.Unmap())
@@ -102,7 +100,7 @@ func resolve(ctx context.Context, host string, port uint16, timeout time.Duratio
 	defer cancel()
 	addrs, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("%w: give the address instead of the name, or mend /etc/hosts or the resolver", err)
+		return netip.AddrPort{}, fmt.Errorf("%w; use an address instead of the name, or fix /etc/hosts or the resolver", err)
 	}
 	if len(addrs) > 1 {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(int(port))))
@@ -115,45 +113,4 @@ func resolve(ctx context.Context, host string, port uint16, timeout time.Duratio
 	}
 	a, err := numberZone(addrs[0].Unmap())
 	return netip.AddrPortFrom(a, port), err
-}
-
-func family(a netip.Addr) int {
-	if a.Is4() {
-		return unix.AF_INET
-	}
-	return unix.AF_INET6
-}
-
-// sockaddr returns the kernel's form. A zone must be a number.
-func sockaddr(ap netip.AddrPort) unix.Sockaddr {
-	if ap.Addr().Is4() {
-		return &unix.SockaddrInet4{Port: int(ap.Port()), Addr: ap.Addr().As4()}
-	}
-	zone, _ := strconv.ParseUint(ap.Addr().Zone(), 10, 32) // "" is 0, no zone
-	return &unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16(), ZoneId: uint32(zone)}
-}
-
-// addrPort is the inverse of sockaddr. An IPv4 address inside an IPv6 one, as a
-// socket for both has it, is the IPv4 address.
-func addrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
-	switch sa := sa.(type) {
-	case *unix.SockaddrInet4:
-		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), nil
-	case *unix.SockaddrInet6:
-		a := netip.AddrFrom16(sa.Addr).Unmap()
-		if sa.ZoneId != 0 && a.Is6() {
-			a = a.WithZone(strconv.FormatUint(uint64(sa.ZoneId), 10))
-		}
-		return netip.AddrPortFrom(a, uint16(sa.Port)), nil
-	}
-	return netip.AddrPort{}, fmt.Errorf("socket: unexpected address %T", sa)
-}
-
-// ownAddr returns the address that a socket is bound to.
-func ownAddr(fd int) (netip.AddrPort, error) {
-	sa, err := unix.Getsockname(fd)
-	if err != nil {
-		return netip.AddrPort{}, fmt.Errorf("socket: own address: %w", err)
-	}
-	return addrPort(sa)
 }

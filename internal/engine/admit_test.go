@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 const testToken = "a-token-of-the-tests"
@@ -36,7 +39,7 @@ func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 	h := &host{lines: make(chan string, 1000)} // nobody needs to read them
 	r, w := io.Pipe()
 	go func() {
-		h.err = listenAndServe(ctx, c, events{w: w, people: &people{w: w}})
+		h.err = listenAndServe(ctx, c, events{w: w, console: &console{w: w}})
 		w.Close()
 	}()
 	go func() {
@@ -81,7 +84,7 @@ func person(t *testing.T, args ...string) (string, error) {
 func TestAdmission(t *testing.T) {
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
-		for _, workload := range workloads {
+		for _, workload := range Workloads() {
 			args := append(short(workload, h.addr), "--token", testToken)
 			if out, err := person(t, append(args, "--json")...); err != nil || strings.Count(out, "\n") != 3 {
 				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
@@ -89,7 +92,7 @@ func TestAdmission(t *testing.T) {
 			if out, err := person(t, args...); err != nil || !strings.HasPrefix(out, workload+" to "+h.addr) {
 				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
 			}
-			for token, want := range map[string]string{"": "it admits who holds its token: set WEIR_TOKEN", "another-token-of-the-tests": "is not this server's"} {
+			for token, want := range map[string]string{"": "the server admits only clients that hold its token: set WEIR_TOKEN", "another-token-of-the-tests": "not this server's token"} {
 				t.Setenv(tokenVariable, token)
 				if out, err := person(t, short(workload, h.addr)...); err == nil || !strings.Contains(err.Error(), want) || out != "" {
 					t.Errorf("%s %s with token %q: %v, want %q\n%s", loopback, workload, token, err, want, out)
@@ -128,11 +131,11 @@ func shaken(t *testing.T, addr string, hello []byte) (fd int, challenge string) 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(conn.fd) })
-	var a accepted
-	deadline := now() + int64(5*time.Second)
-	err = writeFull(conn.fd, append(hello, '\n'), deadline, new(stopper))
+	var a wire.Accepted
+	deadline := sock.Now() + int64(5*time.Second)
+	err = sock.WriteFull(conn.fd, append(hello, '\n'), deadline, new(sock.Stopper))
 	if err == nil {
-		err = readJSON(conn.fd, &a, deadline, new(stopper))
+		err = sock.ReadJSON(conn.fd, &a, deadline, new(sock.Stopper))
 	}
 	if err != nil || a.Challenge == "" || a.Secret != "" || a.Error != "" {
 		t.Fatalf("%+v, %v, want a challenge", a, err)
@@ -141,13 +144,13 @@ func shaken(t *testing.T, addr string, hello []byte) (fd int, challenge string) 
 }
 
 // answered sends a proof and returns what the server makes of it.
-func answered(t *testing.T, fd int, proof string) accepted {
+func answered(t *testing.T, fd int, proof string) wire.Accepted {
 	t.Helper()
-	var a accepted
-	deadline := now() + int64(5*time.Second)
-	err := writeJSON(fd, admission{proof}, deadline, new(stopper))
+	var a wire.Accepted
+	deadline := sock.Now() + int64(5*time.Second)
+	err := sock.WriteJSON(fd, wire.Admission{Proof: proof}, deadline, new(sock.Stopper))
 	if err == nil {
-		err = readJSON(fd, &a, deadline, new(stopper))
+		err = sock.ReadJSON(fd, &a, deadline, new(sock.Stopper))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +160,7 @@ func answered(t *testing.T, fd int, proof string) accepted {
 
 func helloOf(t *testing.T, c config) []byte {
 	t.Helper()
-	b, err := json.Marshal(c.params)
+	b, err := json.Marshal(c.Params)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,18 +176,18 @@ func TestReplayedProof(t *testing.T) {
 	proof := prove(testToken, first, hello)
 	c.Run = 2
 	other := helloOf(t, c)
-	for what, replay := range map[string]func() accepted{
-		"another connection": func() accepted { fd, _ := shaken(t, h.addr, hello); return answered(t, fd, proof) },
-		"another run": func() accepted {
+	for what, replay := range map[string]func() wire.Accepted{
+		"another connection": func() wire.Accepted { fd, _ := shaken(t, h.addr, hello); return answered(t, fd, proof) },
+		"another run": func() wire.Accepted {
 			fd, challenge := shaken(t, h.addr, other)
 			return answered(t, fd, prove(testToken, challenge, hello))
 		},
-		"another token": func() accepted {
+		"another token": func() wire.Accepted {
 			fd, challenge := shaken(t, h.addr, hello)
 			return answered(t, fd, prove(testToken+"s", challenge, hello))
 		},
-		"nothing":     func() accepted { fd, _ := shaken(t, h.addr, hello); return answered(t, fd, "") },
-		"a challenge": func() accepted { fd, challenge := shaken(t, h.addr, hello); return answered(t, fd, challenge) },
+		"nothing":     func() wire.Accepted { fd, _ := shaken(t, h.addr, hello); return answered(t, fd, "") },
+		"a challenge": func() wire.Accepted { fd, challenge := shaken(t, h.addr, hello); return answered(t, fd, challenge) },
 	} {
 		if a := replay(); a.Error != errToken.Error() || a.Secret != "" {
 			t.Errorf("%s: %+v, want refused", what, a)
@@ -202,7 +205,7 @@ func TestStrangersAreNotAnswered(t *testing.T) {
 		h := admitting(t, loopback, nil)
 		c := testConfig(t, h.addr)
 		c.Workload, c.Duration, c.token, c.open = "udp-rr", time.Minute, testToken, false
-		control, err := dialTCP(t.Context(), c, new(stopper))
+		control, err := dialTCP(t.Context(), c, new(sock.Stopper))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +216,7 @@ func TestStrangersAreNotAnswered(t *testing.T) {
 			return helloOf(t, c)
 		}
 		socket := func() int {
-			fd, _, err := dialUDP(c.server, 0)
+			fd, _, err := sock.DialUDP(c.server, 0, askEvery)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -221,60 +224,60 @@ func TestStrangersAreNotAnswered(t *testing.T) {
 			return fd
 		}
 		stranger, client := socket(), socket()
-		tell := func(fd int, k kind, run uint32, payload []byte) {
+		tell := func(fd int, k wire.Kind, run uint32, payload []byte) {
 			t.Helper()
-			b := append(make([]byte, headerSize), payload...)
-			header{kind: k, run: run}.put(b)
-			if _, errno := send(fd, b); errno != 0 {
+			b := append(make([]byte, wire.HeaderSize), payload...)
+			wire.Header{Kind: k, Run: run}.Put(b)
+			if _, errno := sock.Send(fd, b); errno != 0 {
 				t.Fatal(errno)
 			}
 		}
 		all := func(fd int, secret string) {
-			for k := kindWarmup; k <= kindLast; k++ {
+			for k := wire.KindWarmup; k <= wire.KindConnect; k++ {
 				tell(fd, k, c.Run, hello(secret))
-				tell(fd, k|kindAnswer, c.Run, hello(secret))
+				tell(fd, k|wire.KindAnswer, c.Run, hello(secret))
 				tell(fd, k, c.Run+1, hello(secret))
 			}
 		}
 		all(stranger, "")
 		all(stranger, "another")
-		for k := kindWarmup; k <= kindLast; k++ { // from the client, but it has not greeted
-			if k != kindHello {
+		for k := wire.KindWarmup; k <= wire.KindConnect; k++ { // from the client, but it has not greeted
+			if k != wire.KindHello {
 				tell(client, k, c.Run, hello(control.far.Secret))
 			}
 		}
-		tell(client, kindHello, c.Run+1, hello(control.far.Secret))
-		tell(client, kindHello, c.Run, []byte("{}"))
+		tell(client, wire.KindHello, c.Run+1, hello(control.far.Secret))
+		tell(client, wire.KindHello, c.Run, []byte("{}"))
 		if c.server.Addr().Is4() { // it knows the secret, but has another address
-			elsewhere, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort("127.0.0.2:0"))
+			elsewhere, err := sock.Listen(unix.SOCK_DGRAM, netip.MustParseAddrPort("127.0.0.2:0"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer unix.Close(elsewhere)
-			if err := unix.Connect(elsewhere, sockaddr(c.server)); err != nil {
+			if err := unix.Connect(elsewhere, sock.Sockaddr(c.server)); err != nil {
 				t.Fatal(err)
 			}
 			all(elsewhere, control.far.Secret)
 		}
-		u := &udpClient{fd: client, control: -1, run: c.Run, server: c.server, timeout: 5 * time.Second, stop: new(stopper), buf: make([]byte, 1<<16)}
-		var a accepted
-		if err := u.ask(t.Context(), kindHello, hello(control.far.Secret), &a); err != nil || a.check() != nil {
+		u := &udpClient{fd: client, control: -1, run: c.Run, server: c.server, timeout: 5 * time.Second, stop: new(sock.Stopper), buf: make([]byte, 1<<16)}
+		var a wire.Accepted
+		if err := u.ask(t.Context(), wire.KindHello, hello(control.far.Secret), &a); err != nil || a.Check() != nil {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		all(stranger, control.far.Secret) // even if it knows the secret
-		if _, err := u.askRaw(t.Context(), kindEcho, nil); err != nil {
+		if _, err := u.askRaw(t.Context(), wire.KindEcho, nil); err != nil {
 			t.Fatal(err) // the server reads in order, so it has read all the rest
 		}
 		b := make([]byte, 1<<16)
-		if n, errno := recvFlags(stranger, b, unix.MSG_DONTWAIT); errno != unix.EAGAIN {
+		if n, errno := sock.RecvFlags(stranger, b, unix.MSG_DONTWAIT); errno != unix.EAGAIN {
 			t.Errorf("%s: a stranger was answered %q, %v", loopback, b[:max(n, 0)], errno)
 		}
 		for { // repeated answers to the hello and the echo, and nothing else
-			n, errno := recvFlags(client, b, unix.MSG_DONTWAIT)
+			n, errno := sock.RecvFlags(client, b, unix.MSG_DONTWAIT)
 			if errno == unix.EAGAIN {
 				break
 			}
-			if got, _ := parseHeader(b[:max(n, 0)]); errno != 0 || got.kind != kindHello|kindAnswer && got.kind != kindEcho|kindAnswer {
+			if got, _ := wire.ParseHeader(b[:max(n, 0)]); errno != 0 || got.Kind != wire.KindHello|wire.KindAnswer && got.Kind != wire.KindEcho|wire.KindAnswer {
 				t.Errorf("%s: the client was answered %+v, %v", loopback, got, errno)
 			}
 		}
@@ -291,13 +294,13 @@ func TestNoDatagramsBetweenRuns(t *testing.T) {
 	}
 	// The run ends at the server a moment later; then its port is free.
 	c := testConfig(t, h.addr)
-	for deadline := now() + int64(5*time.Second); ; {
-		fd, err := listen(unix.SOCK_DGRAM, c.server)
+	for deadline := sock.Now() + int64(5*time.Second); ; {
+		fd, err := sock.Listen(unix.SOCK_DGRAM, c.server)
 		if err == nil {
 			unix.Close(fd)
 			break
 		}
-		if !errors.Is(err, unix.EADDRINUSE) || now() > deadline {
+		if !errors.Is(err, unix.EADDRINUSE) || sock.Now() > deadline {
 			t.Fatalf("%v, want the port free", err)
 		}
 	}
@@ -314,9 +317,9 @@ func FuzzHello(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer closeAll(fds[:])
-		s := &server{stop: new(stopper), token: testToken}
-		if _, errno := send(fds[0], append(b, '\n')); errno != 0 {
+		defer sock.CloseAll(fds[:])
+		s := &server{stop: new(sock.Stopper), token: testToken}
+		if _, errno := sock.Send(fds[0], append(b, '\n')); errno != 0 {
 			t.Skip(errno) // more than the socket holds
 		}
 		unix.Shutdown(fds[0], unix.SHUT_WR)
@@ -328,13 +331,13 @@ func FuzzHello(f *testing.F) {
 
 // No datagram is answered that lacks the secret.
 func FuzzGrant(f *testing.F) {
-	b := make([]byte, headerSize)
-	header{kind: kindHello, run: 7}.put(b)
+	b := make([]byte, wire.HeaderSize)
+	wire.Header{Kind: wire.KindHello, Run: 7}.Put(b)
 	f.Add(append(b, `{"weir":3,"workload":"udp-rr","run":7,"streams":1,"size":64,"duration":1000,"secret":"x"}`...))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		u := &udpServer{msg: newMessage(), only: &grant{params: params{Weir: version, Workload: "udp-rr", Run: 7, Streams: 1, Size: 64, Duration: 1000}, secret: "the secret of this run"}}
-		n := copy(u.msg.buf, b)
-		if h, ok := parseHeader(u.msg.buf[:n]); ok && u.admits(h, n) && !bytes.Contains(b, []byte(u.only.secret)) && !bytes.Contains(b, []byte(`\u`)) {
+		u := &udpServer{msg: sock.NewMessage(), only: &grant{Params: wire.Params{Weir: wire.Version, Workload: "udp-rr", Run: 7, Streams: 1, Size: 64, Duration: 1000}, secret: "the secret of this run"}}
+		n := copy(u.msg.Buf, b)
+		if h, ok := wire.ParseHeader(u.msg.Buf[:n]); ok && u.admits(h, n) && !bytes.Contains(b, []byte(u.only.secret)) && !bytes.Contains(b, []byte(`\u`)) {
 			t.Errorf("%q was admitted", b)
 		}
 	})

@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // BenchmarkUDP sends b.N datagrams over loopback to a server in this process, by
@@ -15,7 +17,7 @@ import (
 // cut a buffer, so gso shows what the two ends cost, and not a path.
 func BenchmarkUDP(b *testing.B) {
 	for _, size := range []int{18, 1400} {
-		for _, way := range []transfer{
+		for _, way := range []wire.Transfer{
 			{Send: event.SendSingle, Batch: 1, Recv: event.RecvSingle},
 			{Send: event.SendSingle, Batch: 1, Recv: event.RecvSingle, Nap: event.DefaultNap},
 			{Send: event.SendSingle, Batch: 1, Recv: event.RecvMmsg, Nap: event.DefaultNap},
@@ -35,30 +37,30 @@ func BenchmarkUDP(b *testing.B) {
 	}
 }
 
-func benchUDP(b *testing.B, size int, way transfer) {
+func benchUDP(b *testing.B, size int, way wire.Transfer) {
 	keepProcs(b)
 	addr, _ := serve(b, loopbacks[0])
 	c := testConfig(b, addr)
-	c.Size, c.transfer = size, way
-	u, err := meet(b.Context(), c, new(stopper))
+	c.Size, c.Transfer = size, way
+	u, err := meet(b.Context(), c, new(sock.Stopper))
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer unix.Close(u.fd)
-	path, err := newPath(u.fd, c)
+	path, err := sock.NewPath(u.fd, c.Run, c.Mode())
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := u.ask(b.Context(), kindBegin, nil, nil); err != nil {
+	if err := u.ask(b.Context(), wire.KindBegin, nil, nil); err != nil {
 		b.Fatal(err)
 	}
-	roomFor(1)
+	sock.RoomFor(1)
 	b.SetBytes(int64(size))
 	b.ResetTimer()
 	tried := 0
-	err = <-onThread(func() error {
+	err = <-sock.OnThread(func() error {
 		for tried < b.N {
-			_, n, errno := path.send(kindMeasure, uint64(tried), min(way.Batch, b.N-tried), now())
+			_, n, errno := path.Send(wire.KindMeasure, uint64(tried), min(way.Batch, b.N-tried), sock.Now())
 			if tried += n; errno != 0 && errno != unix.ENOBUFS {
 				return errno
 			}
@@ -66,9 +68,9 @@ func benchUDP(b *testing.B, size int, way transfer) {
 		return nil
 	})
 	b.StopTimer()
-	var r udpReport
+	var r wire.UDPReport
 	if err == nil {
-		err = u.ask(b.Context(), kindReport, nil, &r)
+		err = u.ask(b.Context(), wire.KindReport, nil, &r)
 	}
 	if err != nil {
 		b.Fatal(err)
@@ -78,7 +80,7 @@ func benchUDP(b *testing.B, size int, way transfer) {
 	b.ReportMetric(1-float64(r.Delivered)/float64(tried), "loss")
 }
 
-// keepProcs undoes what roomFor does, when all servers have ended.
+// keepProcs undoes what sock.RoomFor does, when all servers have ended.
 func keepProcs(b *testing.B) {
 	before := runtime.GOMAXPROCS(0)
 	b.Cleanup(func() { runtime.GOMAXPROCS(before) })
@@ -95,24 +97,24 @@ func BenchmarkTCP(b *testing.B) {
 			addr, _ := serve(b, loopbacks[0])
 			c := testConfig(b, addr)
 			c.Workload, c.Size, c.Discard, c.Duration = "tcp-stream", 128<<10, tc.discard, time.Hour
-			t, err := dialTCP(b.Context(), c, new(stopper))
+			t, err := dialTCP(b.Context(), c, new(sock.Stopper))
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer unix.Close(t.fd)
 			if tc.zerocopy {
-				if t.zero, err = newZerocopy(t.fd); err != nil {
+				if t.zero, err = sock.NewZerocopy(t.fd); err != nil {
 					b.Fatal(err)
 				}
 			}
-			roomFor(1)
+			sock.RoomFor(1)
 			buf := make([]byte, c.Size)
 			b.SetBytes(int64(c.Size))
 			b.ResetTimer()
-			err = <-onThread(func() error {
+			err = <-sock.OnThread(func() error {
 				for sent := 0; sent < b.N*c.Size; {
 					n, errno := t.send(buf)
-					if errno != 0 && !again(errno) {
+					if errno != 0 && !sock.Again(errno) {
 						return errno
 					}
 					sent += max(n, 0)
@@ -123,23 +125,5 @@ func BenchmarkTCP(b *testing.B) {
 				b.Fatal(err)
 			}
 		})
-	}
-}
-
-// BenchmarkReceiver counts a buffer of 64 datagrams.
-func BenchmarkReceiver(b *testing.B) {
-	d := datagrams{run: 1, size: 18, buf: make([]byte, 64*18)}
-	var r receiver
-	b.SetBytes(64)
-	for n := range b.N {
-		buf := d.stamp(kindMeasure, uint64(n)*64, 64, int64(n))
-		for rest := buf; len(rest) > 0; rest = rest[18:] {
-			h, ok := parseHeader(rest[:18])
-			if !ok {
-				b.Fatal("not a header")
-			}
-			r.add(h, 18, int64(n))
-		}
-		r.done(1)
 	}
 }

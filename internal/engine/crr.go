@@ -4,43 +4,46 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/netip"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// tcp-crr makes a connection per transaction: connect, one request, one reply,
-// close. The server closes first, as servers of HTTP/1.0 do, and the client
-// closes when it has read the end, so TIME-WAIT is at the server and the client's
-// port is free again at once. The client uses crrPorts ports in turn. Without that
-// bound the kernel would take some 28000 ports, and the first transactions would
-// meet an empty table, the later ones one that is full of TIME-WAIT sockets, and
-// so would every NAT on the path. A SYN that finds its own old connection in
-// TIME-WAIT is accepted, since its sequence number is higher (RFC 1122, section
-// 4.2.2.13; tcp_timewait_state_process, net/ipv4/tcp_minisocks.c). Resetting
-// connections instead (SO_LINGER 0) would also free them, but the packets that
-// end a connection are a part of its cost.
+// tcp-crr makes a connection per transaction: connect, one request, one reply, close.
+// The server closes first, as HTTP/1.0 servers do, and the client closes when it has
+// read the end, so TIME-WAIT is at the server and the client's port is free again at
+// once. The client uses crrPorts ports in turn. Without that bound the kernel would use
+// about 28000 ports: the first transactions would meet an empty table, later ones a
+// table full of TIME-WAIT sockets, and so would every NAT on the path. A SYN that meets
+// its own old connection in TIME-WAIT is accepted because its sequence number is higher
+// (RFC 1122, section 4.2.2.13; tcp_timewait_state_process, net/ipv4/tcp_minisocks.c).
+// Resetting connections instead (SO_LINGER 0) would free them too, but the packets that
+// end a connection are part of its cost.
 const crrPorts = 128
 
 // A connector makes short connections.
 type connector struct {
 	c       config
-	stop    *stopper
+	stop    *sock.Stopper
 	from    netip.Addr
 	ports   []uint16
 	turn    int
 	busy    int64
 	request []byte
 	reply   []byte
-	connect *ledger // one slot, for the time of connecting
-	whole   *ledger
-	board   *board // nil when nobody watches
+	connect *tally.Ledger // one slot: the time to connect
+	whole   *tally.Ledger
+	board   *tally.Board // nil when nobody watches
 }
 
-func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, error) {
-	t, err := dialTCP(ctx, c, s) // the server serves short connections as long as this one is open
+func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
+	t, err := dialTCP(ctx, c, s) // the server accepts short connections while this one is open
 	if err != nil {
 		return nil, err
 	}
@@ -49,11 +52,11 @@ func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, erro
 	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
-		if out.people != nil {
-			k.board = newBoard()
-			out.watch(k.board.ask, transactions)
+		if out.console != nil {
+			k.board = tally.NewBoard()
+			out.watch(k.board.Ask, transactions)
 		}
-		err = <-onThread(func() error {
+		err = <-sock.OnThread(func() error {
 			r, err = k.run(ctx, out)
 			return err
 		})
@@ -68,27 +71,27 @@ func runTCPCRR(ctx context.Context, c config, s *stopper, out events) (any, erro
 	return r, nil
 }
 
-// newConnector finds ports that are free now on the address that fd is bound to.
-func newConnector(c config, s *stopper, fd int) (*connector, error) {
-	whole, connect := newLedger(1, 0), newLedger(1, 0)
+// newConnector finds free ports on the address that fd is bound to.
+func newConnector(c config, s *sock.Stopper, fd int) (*connector, error) {
+	whole, connect := tally.NewLedger(1, 0), tally.NewLedger(1, 0)
 	k := &connector{c: c, stop: s, whole: &whole, connect: &connect, request: make([]byte, c.Size), reply: make([]byte, c.Size)}
-	own, err := ownAddr(fd)
+	own, err := sock.OwnAddr(fd)
 	if err != nil {
 		return nil, err
 	}
 	k.from = own.Addr()
 	var fds []int
-	defer func() { closeAll(fds) }()
+	defer func() { sock.CloseAll(fds) }()
 	for range crrPorts {
-		fd, err := unix.Socket(family(k.from), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+		fd, err := unix.Socket(sock.Family(k.from), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 		if err != nil {
 			return nil, fmt.Errorf("ports: %w", err)
 		}
 		fds = append(fds, fd)
-		if err := unix.Bind(fd, sockaddr(netip.AddrPortFrom(k.from, 0))); err != nil {
+		if err := unix.Bind(fd, sock.Sockaddr(netip.AddrPortFrom(k.from, 0))); err != nil {
 			return nil, fmt.Errorf("ports: bind %v: %w", k.from, err)
 		}
-		at, err := ownAddr(fd)
+		at, err := sock.OwnAddr(fd)
 		if err != nil {
 			return nil, err
 		}
@@ -99,7 +102,7 @@ func newConnector(c config, s *stopper, fd int) (*connector, error) {
 
 func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error) {
 	seq := uint64(0)
-	for end := now() + int64(k.c.Warmup); now() < end; seq++ {
+	for end := sock.Now() + int64(k.c.Warmup); sock.Now() < end; seq++ {
 		if err := k.transact(ctx, seq, false); err != nil {
 			return r, err
 		}
@@ -107,19 +110,19 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 	if err := out.begin(); err != nil {
 		return r, err
 	}
-	begin := now()
+	begin := sock.Now()
 	last := begin
-	made := func() tally { return tally{At: last - begin, Count: k.whole.answered} }
+	made := func() tally.Counts { return tally.Counts{At: last - begin, Count: k.whole.Answered} }
 	for end := begin + int64(k.c.Duration); last < end; seq++ {
 		if err := k.transact(ctx, seq, true); err != nil {
 			return r, err
 		}
-		last = now()
-		if k.board.wanted() {
-			k.board.post(made())
+		last = sock.Now()
+		if k.board.Wanted() {
+			k.board.Post(made())
 		}
 	}
-	k.board.close(made())
+	k.board.Close(made())
 	if err := out.end(); err != nil {
 		return r, err
 	}
@@ -129,30 +132,30 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 	}
 	r.Stamps = "none: a connection exchanges several packets, of which one pair of stamps tells little"
 	r.Ports, r.PortsBusy = len(k.ports), k.busy
-	r.ConnectHist, err = event.EncodeHist(k.connect.hist)
+	r.ConnectHist, err = event.EncodeHist(k.connect.Hist)
 	return r, err
 }
 
-// transact makes one transaction. Whatever goes wrong ends the run: TCP loses nothing.
+// transact makes one transaction. Any error ends the run: TCP loses nothing.
 func (k *connector) transact(ctx context.Context, seq uint64, measured bool) error {
-	if k.stop.stopped() {
-		return errStopped
+	if k.stop.Stopped() {
+		return sock.ErrStopped
 	}
 	fd, start, err := k.dial(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	connected := now()
+	connected := sock.Now()
 	if err := k.exchange(fd, seq); err != nil {
 		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1}) // frees the port
 		unix.Close(fd)
 		return err
 	}
-	x := slot{seq: seq, start: start, sent: start, measured: measured, sample: -1}
-	answered := now()
-	err = k.connect.enter(x, connected)
+	x := tally.Slot{Seq: seq, Start: start, Sent: start, Measured: measured, Sample: -1}
+	answered := sock.Now()
+	err = k.connect.Enter(x, connected)
 	if err == nil {
-		err = k.whole.enter(x, answered)
+		err = k.whole.Enter(x, answered)
 	}
 	if err == nil {
 		err = k.awaitEnd(fd)
@@ -161,23 +164,23 @@ func (k *connector) transact(ctx context.Context, seq uint64, measured bool) err
 	return err
 }
 
-// dial connects from the next port that is free. The clock starts before connect.
+// dial connects from the next free port. The clock starts before connect.
 func (k *connector) dial(ctx context.Context) (fd int, start int64, err error) {
 	for range k.ports {
 		port := k.ports[k.turn]
 		k.turn = (k.turn + 1) % len(k.ports)
 		if fd, err = k.socket(port); err == nil {
-			start = now()
-			err = unix.Connect(fd, sockaddr(k.c.server))
-			if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EINTR) { // SO_SNDTIMEO is over
-				err = waitConnected(ctx, fd, start+int64(k.c.timeout))
+			start = sock.Now()
+			err = unix.Connect(fd, sock.Sockaddr(k.c.server))
+			if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EINTR) { // SO_SNDTIMEO has passed
+				err = sock.WaitConnected(ctx, fd, start+int64(k.c.timeout))
 			}
 			if err == nil {
 				return fd, start, nil
 			}
 			unix.Close(fd)
 		}
-		// The port is another program's, or its old connection still ends.
+		// Another program has the port, or its old connection is still closing.
 		if !errors.Is(err, unix.EADDRINUSE) && !errors.Is(err, unix.EADDRNOTAVAIL) {
 			return -1, 0, err
 		}
@@ -187,7 +190,7 @@ func (k *connector) dial(ctx context.Context) (fd int, start int64, err error) {
 }
 
 func (k *connector) socket(port uint16) (fd int, err error) {
-	fd, err = unix.Socket(family(k.from), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	fd, err = unix.Socket(sock.Family(k.from), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
@@ -196,16 +199,16 @@ func (k *connector) socket(port uint16) (fd int, err error) {
 		err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, k.c.CC)
 	}
 	if err == nil && k.c.sndBuf > 0 {
-		_, err = setBuffer(fd, unix.SO_SNDBUF, k.c.sndBuf)
+		_, err = sock.SetBuffer(fd, unix.SO_SNDBUF, k.c.sndBuf)
 	}
 	if err == nil {
 		err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	}
 	if err == nil {
-		err = setTimeouts(fd, tick)
+		err = sock.SetTimeouts(fd, sock.Tick)
 	}
 	if err == nil {
-		err = unix.Bind(fd, sockaddr(netip.AddrPortFrom(k.from, port)))
+		err = unix.Bind(fd, sock.Sockaddr(netip.AddrPortFrom(k.from, port)))
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -216,15 +219,15 @@ func (k *connector) socket(port uint16) (fd int, err error) {
 
 // exchange sends the request and reads its reply.
 func (k *connector) exchange(fd int, seq uint64) error {
-	deadline := now() + int64(k.c.timeout)
-	header{kind: kindConnect, run: k.c.Run, seq: seq & mask40}.put(k.request)
-	if err := writeFull(fd, k.request, deadline, k.stop); err != nil {
+	deadline := sock.Now() + int64(k.c.timeout)
+	wire.Header{Kind: wire.KindConnect, Run: k.c.Run, Seq: seq & wire.Mask40}.Put(k.request)
+	if err := sock.WriteFull(fd, k.request, deadline, k.stop); err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
-	if err := readFull(fd, k.reply, deadline, k.stop); err != nil {
+	if err := sock.ReadFull(fd, k.reply, deadline, k.stop); err != nil {
 		return fmt.Errorf("reply: %w", err)
 	}
-	if h, ok := parseHeader(k.reply); !ok || h.kind != kindConnect|kindAnswer || h.run != k.c.Run || h.seq != seq&mask40 {
+	if h, ok := wire.ParseHeader(k.reply); !ok || h.Kind != wire.KindConnect|wire.KindAnswer || h.Run != k.c.Run || h.Seq != seq&wire.Mask40 {
 		return fmt.Errorf("reply: the server answered another request: %+v", h)
 	}
 	return nil
@@ -232,20 +235,12 @@ func (k *connector) exchange(fd int, seq uint64) error {
 
 // awaitEnd reads the end of the connection.
 func (k *connector) awaitEnd(fd int) error {
-	deadline := now() + int64(k.c.timeout)
-	for {
-		n, errno := recv(fd, k.reply)
-		switch {
-		case again(errno):
-			if err := mayWait(deadline, k.stop); err != nil {
-				return fmt.Errorf("close: %w", err)
-			}
-		case errno != 0:
-			return fmt.Errorf("close: %w", errno)
-		case n > 0:
-			return fmt.Errorf("close: %d bytes after the reply", n)
-		default:
-			return nil
-		}
+	err := sock.ReadFull(fd, k.reply[:1], sock.Now()+int64(k.c.timeout), k.stop)
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		err = errors.New("bytes after the reply")
 	}
+	return fmt.Errorf("close: %w", err)
 }

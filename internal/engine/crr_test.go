@@ -14,6 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func TestConnectRequestResponse(t *testing.T) {
@@ -74,8 +76,8 @@ func TestShortConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := config{server: server, timeout: 5 * time.Second, params: params{Weir: version, Workload: "tcp-crr", Run: 7, Streams: 1, Size: 20, Duration: time.Second}}
-	held, err := dialTCP(t.Context(), c, new(stopper))
+	c := config{server: server, timeout: 5 * time.Second, Params: wire.Params{Weir: wire.Version, Workload: "tcp-crr", Run: 7, Streams: 1, Size: 20, Duration: time.Second}}
+	held, err := dialTCP(t.Context(), c, new(sock.Stopper))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,15 +90,15 @@ func TestShortConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer unix.Close(conn.fd)
-		if _, errno := send(conn.fd, b); errno != 0 {
+		if _, errno := sock.Send(conn.fd, b); errno != 0 {
 			t.Fatalf("%s: %v", what, errno)
 		}
 		unix.Shutdown(conn.fd, unix.SHUT_WR)
-		answer = make([]byte, maxLine)
-		deadline := now() + int64(5*time.Second)
+		answer = make([]byte, wire.MaxLine)
+		deadline := sock.Now() + int64(5*time.Second)
 		for n := range answer {
-			if err := readFull(conn.fd, answer[n:n+1], deadline, new(stopper)); err != nil {
-				if errors.Is(err, errSilent) {
+			if err := sock.ReadFull(conn.fd, answer[n:n+1], deadline, new(sock.Stopper)); err != nil {
+				if errors.Is(err, sock.ErrSilent) {
 					t.Errorf("%s: %v", what, err)
 				}
 				return answer[:n]
@@ -104,11 +106,11 @@ func TestShortConnections(t *testing.T) {
 		}
 		return answer
 	}
-	header{kind: kindConnect, run: 7, seq: 1}.put(request)
-	if got, ok := parseHeader(ask("a request", request)); !ok || got.kind != kindConnect|kindAnswer || got.seq != 1 {
+	wire.Header{Kind: wire.KindConnect, Run: 7, Seq: 1}.Put(request)
+	if got, ok := wire.ParseHeader(ask("a request", request)); !ok || got.Kind != wire.KindConnect|wire.KindAnswer || got.Seq != 1 {
 		t.Errorf("a request was answered with %+v", got)
 	}
-	header{kind: kindConnect, run: 8, seq: 1}.put(request)
+	wire.Header{Kind: wire.KindConnect, Run: 8, Seq: 1}.Put(request)
 	for what, b := range map[string][]byte{"another run": request, "half a request": request[:18]} {
 		if got := ask(what, b); len(got) != 0 {
 			t.Errorf("%s was answered with %q", what, got)

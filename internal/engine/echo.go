@@ -9,57 +9,61 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// An echoer is what a server keeps of one run of requests and replies.
+// An echoer is what a server keeps for a run of requests and replies.
 type echoer struct {
-	params
-	sock     *stampedSocket
-	samples  samples
-	ids      uint32 // of stamps
-	polls    int    // looks for a message since the last one
-	silent   int64  // when they began, roughly
-	place    *place // where it spins
-	restore  func() // undoes that
-	marked   bool   // the last message was, so that the next may be a sample
-	noStamps string // why it takes none although asked to
+	wire.Params
+	sock     *sock.Stamped
+	samples  tally.Samples
+	ids      uint32      // of stamps
+	polls    int         // polls since the last message
+	silent   int64       // when they began, approximately
+	place    *wire.Place // where it spins
+	restore  func()      // leaves that CPU
+	marked   bool        // the last message was marked, so the next may be a sample
+	noStamps string      // why it takes none although it was asked to
 }
 
 // newEchoer prepares this thread and a socket for p.
-func newEchoer(p params, sock *stampedSocket) (*echoer, error) {
-	e := &echoer{params: p, sock: sock}
+func newEchoer(p wire.Params, s *sock.Stamped) (*echoer, error) {
+	e := &echoer{Params: p, sock: s}
 	if p.Spin {
-		at, restore, err := settle(false)
+		at, restore, err := sock.Settle(false)
 		if err != nil {
 			return nil, err
 		}
 		e.place, e.restore = &at, restore
 	}
 	if p.Stamps {
-		if err := sock.stampOn(); err != nil {
+		if err := s.TurnOn(); err != nil {
 			e.noStamps = "the server: " + err.Error()
 		} else {
-			e.samples = newSamples()
+			e.samples = tally.NewSamples()
 		}
 	}
 	return e, nil
 }
 
-// end leaves the thread and the socket as they were.
+// end restores the thread and the socket.
 func (e *echoer) end() {
 	if e == nil {
 		return
 	}
-	if e.sock.on {
-		_ = e.sock.stampOff() // it was turned on, so it can be turned off
+	if e.sock.On {
+		_ = e.sock.TurnOff() // what was turned on can be turned off
 	}
 	if e.restore != nil {
 		e.restore()
 	}
 }
 
-// flags are those of the next read. Where nothing has come for a while nobody
-// measures, and a spinning server would burn a CPU for nothing.
+// flags returns the flags of the next read. After a silence nobody measures, and a
+// server that spins would burn a CPU for nothing.
 func (e *echoer) flags() int {
 	if !e.Spin {
 		return 0
@@ -67,121 +71,121 @@ func (e *echoer) flags() int {
 	if e.polls++; e.polls%pollsPerLook != 0 {
 		return unix.MSG_DONTWAIT
 	}
-	t := now()
+	t := sock.Now()
 	if e.polls == pollsPerLook {
 		e.silent = t
 	}
-	if t-e.silent > int64(tick) {
+	if t-e.silent > int64(sock.Tick) {
 		return 0
 	}
 	return unix.MSG_DONTWAIT
 }
 
-// reply sends b, which answers the message just read, and keeps the stamps of both.
+// reply sends b in answer to the last message and keeps the stamps of both.
 func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
-	rx, got := e.sock.rx, time.Now().UnixNano()
-	n, errno := e.sock.send(b, true)
+	rx, got := e.sock.Rx, time.Now().UnixNano()
+	n, errno := e.sock.Send(b, true)
 	if errno == 0 && n == len(b) {
-		e.samples.add(sample{seq: seq, id: e.ids, start: got, rx: rx, got: got})
+		e.samples.Add(tally.Sample{Seq: seq, ID: e.ids, Start: got, Rx: rx, Got: got})
 	}
 	return n, errno
 }
 
-// stamping reports whether a marked message is to be stamped.
-func (e *echoer) stamping() bool { return e.sock.on && !e.samples.full() }
+// stamping reports whether to stamp a marked message.
+func (e *echoer) stamping() bool { return e.sock.On && !e.samples.Full() }
 
-// heeds reports whether the stamp of the next message is to be read.
-func (e *echoer) heeds() bool { return e.sock.on && (e.marked || !e.sock.live) }
+// heeds reports whether to read the stamp of the next message.
+func (e *echoer) heeds() bool { return e.sock.On && (e.marked || !e.sock.Live) }
 
-// receive reads the next datagram: with stamps while a run of requests and
-// replies is on, and else with the count of drops.
+// receive reads the next datagram: with stamps during a run of requests and replies,
+// otherwise with the drop counter.
 func (u *udpServer) receive() (n int, drops uint32, errno unix.Errno) {
 	if u.echo == nil {
-		return u.msg.recv(u.fd, 0)
+		return u.msg.Recv(u.fd, 0)
 	}
-	n, errno = u.echo.sock.recv(u.msg.buf, u.echo.flags(), u.echo.heeds())
-	u.msg.hdr.Namelen = u.echo.sock.fromLen
+	n, errno = u.echo.sock.Recv(u.msg.Buf, u.echo.flags(), u.echo.heeds())
+	u.msg.Hdr.Namelen = u.echo.sock.FromLen
 	if errno == 0 {
 		u.echo.polls = 0
 	}
 	return n, u.drops, errno
 }
 
-// echoes begins what p asks for in place of what was before.
-func (u *udpServer) echoes(p params) (err error) {
+// echoes starts the echoer that p asks for, in place of the previous one.
+func (u *udpServer) echoes(p wire.Params) (err error) {
 	u.echo.end()
 	u.echo = nil
-	if echoing(p.Workload) {
-		u.echo, err = newEchoer(p, newStampedSocket(u.fd, &u.msg.name))
+	if wire.Echoing(p.Workload) {
+		u.echo, err = newEchoer(p, sock.NewStamped(u.fd, &u.msg.Name))
 	}
 	return err
 }
 
-// describe adds to an answer what the run's echoer does.
-func (u *udpServer) describe(a *accepted) {
+// describe adds the echoer's settings to an answer.
+func (u *udpServer) describe(a *wire.Accepted) {
 	if u.echo != nil {
 		a.Place, a.NoStamps = u.echo.place, u.echo.noStamps
 	}
 }
 
 // reply answers a request of n bytes with itself.
-func (u *udpServer) reply(h header, n int) {
-	u.msg.buf[2] |= byte(kindAnswer)
-	defer u.meter.add(1, n) // when the reply is on its way
+func (u *udpServer) reply(h wire.Header, n int) {
+	u.msg.Buf[2] |= byte(wire.KindAnswer)
+	defer u.meter.Add(1, n) // once the reply is on its way
 	e := u.echo
 	if e != nil {
-		e.marked = h.kind == kindStamped
+		e.marked = h.Kind == wire.KindStamped
 	}
-	if h.kind != kindStamped || e == nil || h.run != u.run || !e.stamping() {
+	if h.Kind != wire.KindStamped || e == nil || h.Run != u.run || !e.stamping() {
 		if e != nil && e.Spin {
-			e.sock.send(u.msg.buf[:n], false) // a reply that cannot be sent is one that gets lost
+			e.sock.Send(u.msg.Buf[:n], false) // a reply that cannot be sent is a lost reply
 		} else {
-			u.msg.answer(u.fd, n)
+			u.msg.Answer(u.fd, n)
 		}
 		return
 	}
-	if _, errno := e.reply(h.seq, u.msg.buf[:n]); errno != 0 {
-		// Whether the kernel counted a stamp that it failed to send depends on
-		// its version.
+	if _, errno := e.reply(h.Seq, u.msg.Buf[:n]); errno != 0 {
+		// Whether the kernel counts a stamp that it failed to send depends on its
+		// version.
 		e.ids = 0
-		e.samples.restart()
-		_ = e.sock.stampOn() // it could be turned on before
+		e.samples.Restart()
+		_ = e.sock.TurnOn() // it was possible before
 		return
 	}
 	e.ids++
-	e.samples.collect(e.sock)
+	e.samples.Collect(e.sock)
 }
 
 // tellStamps answers a request for samples.
-func (u *udpServer) tellStamps(h header, n int) {
-	if u.echo == nil || h.run != u.run || n < headerSize+4 {
+func (u *udpServer) tellStamps(h wire.Header, n int) {
+	if u.echo == nil || h.Run != u.run || n < wire.HeaderSize+4 {
 		return
 	}
-	u.echo.samples.collect(u.echo.sock)
-	b := u.echo.samples.encode(u.msg.buf[:headerSize], int(binary.BigEndian.Uint32(u.msg.buf[headerSize:])), farMost)
-	h.kind |= kindAnswer
-	h.put(b)
-	u.msg.answer(u.fd, len(b))
+	u.echo.samples.Collect(u.echo.sock)
+	b := u.echo.samples.Encode(u.msg.Buf[:wire.HeaderSize], int(binary.BigEndian.Uint32(u.msg.Buf[wire.HeaderSize:])), tally.FarMost)
+	h.Kind |= wire.KindAnswer
+	h.Put(b)
+	u.msg.Answer(u.fd, len(b))
 }
 
 // fetchStamps asks for the server's samples until all have come.
-func (u *udpClient) fetchStamps(ctx context.Context) ([]farSample, error) {
-	var all []farSample
-	deadline := now() + int64(u.timeout)
+func (u *udpClient) fetchStamps(ctx context.Context) ([]tally.FarSample, error) {
+	var all []tally.FarSample
+	deadline := sock.Now() + int64(u.timeout)
 	for {
-		b, err := u.askRaw(ctx, kindStamps, binary.BigEndian.AppendUint32(nil, uint32(len(all))))
+		b, err := u.askRaw(ctx, wire.KindStamps, binary.BigEndian.AppendUint32(nil, uint32(len(all))))
 		if err != nil {
 			return nil, fmt.Errorf("the server's stamps: %w", err)
 		}
-		list, from, total, err := decodeFar(b)
+		list, from, total, err := tally.DecodeFar(b)
 		switch {
 		case err != nil:
 			return nil, err
-		case from == len(all): // and not a late answer to the request before
+		case from == len(all): // not a late answer to the previous request
 			all = append(all, list...)
-			deadline = now() + int64(u.timeout)
-		case now() > deadline:
-			return nil, fmt.Errorf("the server's stamps: %w", errSilent)
+			deadline = sock.Now() + int64(u.timeout)
+		case sock.Now() > deadline:
+			return nil, fmt.Errorf("the server's stamps: %w", sock.ErrSilent)
 		}
 		if len(all) >= total {
 			return all, nil
@@ -189,17 +193,17 @@ func (u *udpClient) fetchStamps(ctx context.Context) ([]farSample, error) {
 	}
 }
 
-// echo answers every message with itself until the client ends its side, and then
+// echo answers every message with itself until the client shuts down its side, then
 // sends the samples.
 func (s *server) echo(e *echoer) {
 	b := make([]byte, e.Size)
 	sent := uint32(0)
-	deadline := now() + int64(e.Warmup+e.Duration+s.patience)
+	deadline := sock.Now() + int64(e.Warmup+e.Duration+s.patience)
 	for seq := uint64(0); ; seq++ {
 		if err := e.read(b, deadline, s.stop); err != nil {
 			break // io.EOF when the client is done
 		}
-		if seq == 0 && e.Stamps && e.noStamps == "" && e.sock.stampOn() != nil {
+		if seq == 0 && e.Stamps && e.noStamps == "" && e.sock.TurnOn() != nil {
 			return
 		}
 		rest := b
@@ -208,38 +212,38 @@ func (s *server) echo(e *echoer) {
 			// All bytes so far are acknowledged: stamps are numbered from here.
 			e.ids = sent + uint32(len(b)) - 1
 			n, errno := e.reply(seq, b)
-			if errno != 0 && !again(errno) {
+			if errno != 0 && !sock.Again(errno) {
 				return
 			}
 			if errno == 0 {
 				rest = b[n:]
 			}
 		}
-		if writeFull(e.sock.fd, rest, deadline, s.stop) != nil {
+		if sock.WriteFull(e.sock.Fd, rest, deadline, s.stop) != nil {
 			return
 		}
 		sent += uint32(len(b))
-		s.meter.add(1, len(b))
+		s.meter.Add(1, len(b))
 		if len(rest) < len(b) {
-			e.samples.collect(e.sock)
+			e.samples.Collect(e.sock)
 		}
 	}
-	if e.sock.on {
-		b := e.samples.encode(nil, 0, maxSamples)
-		_ = writeFull(e.sock.fd, b, now()+int64(helloTimeout), s.stop) // a client that is gone needs none
+	if e.sock.On {
+		b := e.samples.Encode(nil, 0, tally.MaxSamples)
+		_ = sock.WriteFull(e.sock.Fd, b, sock.Now()+int64(helloTimeout), s.stop) // a client that is gone needs none
 	}
 }
 
-var errTooLong = errors.New("the client went on long after the measured window")
+var errTooLong = errors.New("the client kept sending long after the measured window")
 
-// read fills b, as readFull does, but goes on for no longer than the deadline even
-// when the other end is not silent.
-func (e *echoer) read(b []byte, deadline int64, s *stopper) error {
+// read fills b like sock.ReadFull, but stops at the deadline even if the other end
+// keeps sending.
+func (e *echoer) read(b []byte, deadline int64, s *sock.Stopper) error {
 	for got := 0; got < len(b); {
-		n, errno := e.sock.recv(b[got:], e.flags(), e.heeds())
+		n, errno := e.sock.Recv(b[got:], e.flags(), e.heeds())
 		switch {
-		case again(errno):
-			if err := mayWait(deadline, s); err != nil {
+		case sock.Again(errno):
+			if err := sock.MayWait(deadline, s); err != nil {
 				return err
 			}
 		case errno != 0:
@@ -248,7 +252,7 @@ func (e *echoer) read(b []byte, deadline int64, s *stopper) error {
 			return io.EOF
 		default:
 			got += n
-			if e.polls = 0; now() > deadline {
+			if e.polls = 0; sock.Now() > deadline {
 				return errTooLong
 			}
 		}

@@ -13,8 +13,11 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"github.com/weir-bench/weir/internal/engine/event"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}
@@ -22,7 +25,7 @@ var loopbacks = []string{"127.0.0.1:0", "[::1]:0"}
 // needFamily skips when this machine has no loopback address of the family.
 func needFamily(t testing.TB, addr string) {
 	t.Helper()
-	fd, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(addr))
+	fd, err := sock.Listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(addr))
 	if err != nil {
 		t.Skipf("%s cannot be bound: %v", addr, err)
 	}
@@ -89,7 +92,7 @@ func measure(t *testing.T, v any, args ...string) {
 	if len(lines) != 3 || lines[0] != event.MarkBegin || lines[1] != event.MarkEnd {
 		t.Fatalf("%v printed %q, want begin, end and a result", args, lines)
 	}
-	if err := strictJSON([]byte(lines[2]), v); err != nil {
+	if err := wire.StrictJSON([]byte(lines[2]), v); err != nil {
 		t.Fatalf("%s: %v", lines[2], err)
 	}
 }
@@ -130,7 +133,7 @@ func TestRequestResponse(t *testing.T) {
 // in effect: twice what was asked for, as long as net.core.{r,w}mem_max allows it.
 func TestBuffers(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		var r struct{ SndBuf, RcvBuf int }
 		lines, err := run(t, short(workload, addr, "--sndbuf", "30000", "--rcvbuf", "40000")...)
 		if err != nil {
@@ -154,7 +157,7 @@ func TestManyClients(t *testing.T) {
 
 // A server that goes away is an error of the client, soon, whatever it was doing.
 func TestServerGone(t *testing.T) {
-	for _, named := range append(workloads, "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
+	for _, named := range append(Workloads(), "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
 		t.Run(named, func(t *testing.T) {
 			addr, stop := serve(t, loopbacks[0])
 			r, w := io.Pipe()
@@ -197,7 +200,7 @@ func TestServerGone(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	why := errors.New("enough")
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r, w := io.Pipe()
 		done := make(chan error, 1)
@@ -217,7 +220,7 @@ func TestInterrupted(t *testing.T) {
 func TestRefused(t *testing.T) {
 	addr, stop := serve(t, loopbacks[0])
 	stop() // now nobody listens there
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		lines, err := run(t, short(workload, addr, "--timeout", "50ms")...)
 		if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), addr) {
 			t.Errorf("%s: %v, want refused and the address", workload, err)

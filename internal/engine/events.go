@@ -1,43 +1,40 @@
 package engine
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// version is that of the protocol between client and server. Version 2 admits clients
-// by a token, version 3 reports silences and counts in phases.
-const version = 3
-
-// events tells of a run: programs in JSON lines, of which every one is one write, so
-// that it is seen at the moment it tells of, and people in words (people.go).
+// events reports a run: to programs as JSON lines, each in one write so that it is seen
+// the moment it happens; to people in words (console.go).
 type events struct {
 	w         io.Writer
-	questions io.Reader // lines that meter.go answers; nil is none
-	order     bool      // an agent was told to: servers are open, and addresses literal
-	people    *people   // nil prints JSON
+	questions io.Reader // lines to answer; nil: none
+	order     bool      // from an agent: servers are open, and addresses literal
+	console   *console  // nil: print JSON
 }
 
 func (e events) begin() error {
-	if e.people != nil {
-		e.people.begin()
+	if e.console != nil {
+		e.console.begin()
 		return nil
 	}
 	return e.write(event.MarkBegin + "\n")
 }
 
 func (e events) end() error {
-	if e.people != nil {
-		e.people.end()
+	if e.console != nil {
+		e.console.end()
 		return nil
 	}
 	return e.write(event.MarkEnd + "\n")
 }
 
 func (e events) print(v any) error {
-	if e.people != nil {
+	if e.console != nil {
 		return e.write(inWords(v))
 	}
 	line, err := event.Line(v)
@@ -52,4 +49,19 @@ func (e events) write(line string) error {
 		return fmt.Errorf("engine: output: %w", err)
 	}
 	return nil
+}
+
+// seconds converts nanoseconds.
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// answer prints what is returns for every question, until the questions end.
+func (e events) answer(is func() any) {
+	if e.questions == nil {
+		return
+	}
+	for lines := bufio.NewScanner(e.questions); lines.Scan(); {
+		if e.print(is()) != nil {
+			return // the reader is gone
+		}
+	}
 }

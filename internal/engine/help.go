@@ -8,14 +8,15 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func jsonFlag(fs *flag.FlagSet, out *events) *bool {
-	return fs.Bool("json", out.order, "print JSON lines, for programs")
+	return fs.Bool("json", out.order, "print machine-readable output: JSON lines")
 }
 
-// A group is what help tells of some flags together. of names the workloads that
-// they are for; none is all.
+// A group is a set of flags that help shows together; of names the workloads that they
+// apply to, nil all.
 type group struct {
 	title string
 	of    []string
@@ -32,21 +33,21 @@ var runGroups = []group{
 	{"Output", nil, []string{"interval", "json"}},
 }
 
-const runUsage = `Measure the path to a machine on which ` + "`weir engine serve`" + ` runs.
+const runUsage = `Measure the path to a machine that runs ` + "`weir engine serve`" + `.
 
 Usage:
   weir engine run WORKLOAD HOST[:PORT] [flags]
 
-HOST is a name or an address; an IPv6 address may have a zone (fe80::1%eth0), and
-stands in brackets where a port follows. The port is 5202 if none is given.
+HOST is a name or an address. An IPv6 address can have a zone (fe80::1%eth0), and goes
+in brackets if a port follows. The default port is 5202.
 
 Workloads:
-  tcp-stream   bytes that arrive over TCP
+  tcp-stream   TCP throughput: bytes that arrive
   udp-stream   datagrams offered, sent, received and delivered; jitter
-  udp-search   the highest rate of datagrams of which no more than --loss is lost
-  tcp-rr       response times on one connection, the next request after the reply
+  udp-search   the highest rate of datagrams at which no more than --loss is lost
+  tcp-rr       response times on one connection, each request after the previous reply
   udp-rr       the same over UDP
-  udp-open     response times at a fixed rate of requests, stalls not left out
+  udp-open     response times at a fixed request rate, corrected for coordinated omission
   tcp-crr      connect, request, reply, close: transactions of short connections
 
 Examples:
@@ -57,7 +58,7 @@ Examples:
   weir engine run udp-rr [fd00::1]:6000 --interval 0 --json
 `
 
-// runHelp prints the help of run, of one workload alone when that is named.
+// runHelp prints the help of run, for one workload if it is named.
 func runHelp(w io.Writer, fs *flag.FlagSet) func(pos []string) {
 	return func(pos []string) {
 		_, _ = io.WriteString(w, runUsage)
@@ -76,8 +77,8 @@ Usage:
   weir engine serve [ADDR][:PORT] [flags]
 
 It listens on TCP and UDP, by default on port 5202 of every address, and prints the
-command to type at the other machine. That holds a token, without which nobody is
-served. The token is never sent; traffic is not encrypted.
+command to type on the other machine. The command contains a token, and the server
+admits only clients that hold it. The token is never sent; traffic is not encrypted.
 
 Examples:
   weir engine serve
@@ -92,11 +93,11 @@ func serveHelp(w io.Writer, fs *flag.FlagSet) func([]string) {
 		_, _ = io.WriteString(w, serveUsage)
 		printFlags(w, fs, nil)
 		fmt.Fprintf(w, `
-Who holds the token can ask for no more than this: one run at a time; %v of warm-up
-and %v of measurement, and %v until the server gives up; %d streams; messages of
-%d bytes and datagrams of %d; socket buffers of %d bytes. The server sends
-nothing but replies, and to nobody but that client.
-`, maxTime, maxTime, idleTimeout, maxStreams, event.MaxMessage, event.MaxDatagram, maxBuffer)
+A client that holds the token can ask for at most: one run at a time; %v of warm-up and
+%v of measurement, and %v until the server gives up; %d streams; messages of %d
+bytes and datagrams of %d; socket buffers of %d bytes. The server sends only replies,
+and only to that client.
+`, wire.MaxTime, wire.MaxTime, idleTimeout, wire.MaxStreams, event.MaxMessage, event.MaxDatagram, wire.MaxBuffer)
 	}
 }
 
@@ -107,7 +108,7 @@ func plainHelp(w io.Writer, fs *flag.FlagSet, usage string) func([]string) {
 	}
 }
 
-// printFlags prints the flags of a list, or all.
+// printFlags prints the named flags, or all.
 func printFlags(w io.Writer, fs *flag.FlagSet, names []string) {
 	fs.VisitAll(func(f *flag.Flag) {
 		if names == nil {

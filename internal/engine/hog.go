@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -11,53 +12,53 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// A hog keeps CPUs busy for a share of the time, as another program would that
-// computes: one thread for each CPU, which stays there. In every period a thread
-// computes until it has had its share of the period in CPU time, or the period is
-// over, and sleeps for the rest. What it did not get in one period it does not
-// ask for in the next.
+// A hog keeps CPUs busy for a share of the time, as a computing program would: one
+// thread per CPU, which stays there. In every period a thread computes until it has
+// used its share of the period in CPU time or the period is over, then sleeps. It does
+// not make up in one period for what it did not get in another.
 //
-// Its priority is that of any program, so where others want the CPU as well, the
-// scheduler gives it no more than its part of it. What it got it tells for every
-// question; a question also begins a new period on all CPUs. It ends when there are
-// no more.
+// Its priority is that of any program, so if others want the CPU too, the scheduler
+// gives it no more than its part. For every question it reports what it got and begins
+// a new period on all CPUs. It ends with the questions.
 type hog struct {
 	share  float64 // of a period, above 0 and at most 1
 	period time.Duration
-	begun  atomic.Int64 // when the last period began that was told to
-	stop   *stopper
+	begun  atomic.Int64 // when the last ordered period began
+	stop   *sock.Stopper
 }
 
 const (
-	// defaultPeriod is longer than what the scheduler lets run at a time (some 3 ms,
+	// defaultPeriod is longer than a time slice of the scheduler (about 3 ms,
 	// base_slice_ns of kernel/sched/fair.c), so that a hog that had to wait still gets
-	// its share, and short against a measurement. It is no simple multiple of the tick
-	// (1, 3.3, 4 or 10 ms): the kernel accounts for CPU time by looking at every tick, and
-	// would see a hog in step with it all the time or never.
+	// its share, and short against a measurement. It is not a simple multiple of the
+	// tick (1, 3.3, 4 or 10 ms): the kernel samples CPU time at every tick, and would
+	// see a hog in step with it always or never.
 	defaultPeriod = 10900 * time.Microsecond
 	minPeriod     = time.Millisecond
-	// glance is how long a hog computes before it looks at its CPU time, and
-	// hogNap how long it sleeps before it looks for a new period.
+	// glance is how long a hog computes before it checks its CPU time, hogNap how long
+	// it sleeps before it checks for a new period.
 	glance = 20 * time.Microsecond
 	hogNap = time.Millisecond
 )
 
 // hogMain is `weir engine hog`.
 func hogMain(ctx context.Context, args []string, out *events, help io.Writer) error {
-	h := hog{stop: new(stopper)}
+	h := hog{stop: new(sock.Stopper)}
 	var cpus []int
 	fs := flag.NewFlagSet("hog", flag.ContinueOnError)
-	fs.Func("share", "of the time of every CPU, such as 50%", func(s string) (err error) {
+	fs.Func("share", "share of the time of every CPU, such as 50%", func(s string) (err error) {
 		if h.share, err = unit.ParsePercent(s); err == nil && !(h.share > 0 && h.share <= 1) {
-			err = fmt.Errorf("%s is outside 0%%..100%%, or nothing", s)
+			err = fmt.Errorf("%s is not above 0%% and at most 100%%", s)
 		}
 		return err
 	})
-	fs.DurationVar(&h.period, "period", defaultPeriod, "in which the CPU is used for the share, at its beginning")
-	fs.Func("cpu", "the CPUs, such as 0 or 0,2-3 (default all that it may use)", func(s string) (err error) {
+	fs.DurationVar(&h.period, "period", defaultPeriod, "time in which the CPU is used for the share, at the beginning")
+	fs.Func("cpu", "the CPUs, such as 0 or 0,2-3 (default all allowed)", func(s string) (err error) {
 		cpus, err = parseCPUs(s)
 		return err
 	})
@@ -67,12 +68,12 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 	switch {
 	case h.share == 0:
 		return fmt.Errorf("%w: hog: --share is missing, such as 50%%", ErrUsage)
-	case h.period < minPeriod || h.period > maxTime:
-		return fmt.Errorf("%w: hog: period %v is outside %v..%v", ErrUsage, h.period, minPeriod, maxTime)
+	case h.period < minPeriod || h.period > wire.MaxTime:
+		return fmt.Errorf("%w: hog: period %v is outside %v..%v", ErrUsage, h.period, minPeriod, wire.MaxTime)
 	}
 	if len(cpus) == 0 {
 		var err error
-		if cpus, err = ownCPUs(); err != nil {
+		if cpus, err = sock.OwnCPUs(); err != nil {
 			return err
 		}
 	}
@@ -80,15 +81,15 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 }
 
 func (h *hog) run(ctx context.Context, cpus []int, out events) error {
-	roomFor(len(cpus))
+	sock.RoomFor(len(cpus))
 	var threads []<-chan error
 	pinned := make(chan struct{}, len(cpus))
 	for _, cpu := range cpus {
-		threads = append(threads, onThread(func() error {
+		threads = append(threads, sock.OnThread(func() error {
 			var one unix.CPUSet
 			one.Set(cpu)
 			if err := unix.SchedSetaffinity(0, &one); err != nil {
-				return fmt.Errorf("engine: hog: stay on CPU %d: %w: this process may not use it, or it is not there", cpu, err)
+				return fmt.Errorf("engine: hog: stay on CPU %d: %w: this process is not allowed to use it, or it does not exist", cpu, err)
 			}
 			pinned <- struct{}{}
 			return h.burn()
@@ -99,7 +100,7 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 		select {
 		case <-pinned:
 		case e := <-t:
-			err = or(err, e)
+			err = cmp.Or(err, e)
 		}
 	}
 	if err == nil {
@@ -113,20 +114,20 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 		}()
 		select {
 		case <-ctx.Done():
-			err = cancelled(ctx, errStopped)
+			err = sock.Cancelled(ctx, sock.ErrStopped)
 		case <-ended:
 		}
 	}
-	h.stop.stop()
+	h.stop.Stop()
 	for _, t := range threads {
-		err = or(err, <-t)
+		err = cmp.Or(err, <-t)
 	}
 	return err
 }
 
-// count tells what the hog has used, and begins a new period.
+// count returns the CPU time used so far, and begins a new period.
 func (h *hog) count() any {
-	c := event.Count{Event: event.KindCount, At: now()}
+	c := event.Count{Event: event.KindCount, At: sock.Now()}
 	h.begun.Store(c.At)
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {
@@ -138,25 +139,25 @@ func (h *hog) count() any {
 
 // burn computes for the share of every period. It must run on a thread of its own.
 func (h *hog) burn() error {
-	begin, last := now(), int64(0)
-	for !h.stop.stopped() {
+	begin, last := sock.Now(), int64(0)
+	for !h.stop.Stopped() {
 		used, err := threadTime()
 		if err != nil {
 			return err
 		}
 		budget := used + int64(h.share*float64(h.period))
 		for used < budget && h.left(begin, last) > 0 {
-			for until := now() + int64(glance); now() < until; {
+			for until := sock.Now() + int64(glance); sock.Now() < until; {
 			}
 			if used, err = threadTime(); err != nil {
 				return err
 			}
 		}
 		for left := h.left(begin, last); left > 0; left = h.left(begin, last) {
-			hotNap(min(time.Duration(left), hogNap))
+			sock.HotNap(min(time.Duration(left), hogNap))
 		}
 		begin += int64(h.period)
-		if t := now(); t-begin > int64(h.period) {
+		if t := sock.Now(); t-begin > int64(h.period) {
 			begin = t // whole periods were lost
 		}
 		if told := h.begun.Load(); told > last {
@@ -166,16 +167,16 @@ func (h *hog) burn() error {
 	return nil
 }
 
-// left is what is left of the period that began then, ns; nothing when another one
-// was told to begin than the last, or the hog is to stop.
+// left returns what is left, ns, of the period that began then: nothing if another
+// period than the last was ordered, or the hog is to stop.
 func (h *hog) left(begin, last int64) int64 {
-	if h.stop.stopped() || h.begun.Load() > last {
+	if h.stop.Stopped() || h.begun.Load() > last {
 		return 0
 	}
-	return begin + int64(h.period) - now()
+	return begin + int64(h.period) - sock.Now()
 }
 
-// threadTime is the CPU time of this thread, ns.
+// threadTime returns the CPU time of this thread, ns.
 func threadTime() (int64, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {

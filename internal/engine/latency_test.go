@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding/json"
-	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -12,6 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func decoded(t *testing.T, name, hist string) *hdrhistogram.Histogram {
@@ -62,7 +63,7 @@ func TestLatencyWorkloads(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if err := strictJSON([]byte(lines[2]), &r); err != nil {
+				if err := wire.StrictJSON([]byte(lines[2]), &r); err != nil {
 					t.Fatal(err)
 				}
 				if h := decoded(t, "rtt", r.Hist); h.TotalCount() != r.Transactions || r.Transactions < 1 || r.Requests != r.Transactions+r.Lost {
@@ -112,42 +113,6 @@ func TestSpin(t *testing.T) {
 	}
 }
 
-func TestSettle(t *testing.T) {
-	err := <-onThread(func() error {
-		var before, one, after unix.CPUSet
-		unix.SchedGetaffinity(0, &before)
-		for _, last := range []bool{false, true} {
-			p, restore, err := settle(last)
-			if err != nil {
-				return err
-			}
-			unix.SchedGetaffinity(0, &one)
-			restore()
-			unix.SchedGetaffinity(0, &after)
-			if one.Count() != 1 || !one.IsSet(p.CPU) || after != before {
-				return fmt.Errorf("settled on %v of %v, afterwards %v", one, before, after)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Error(err)
-	}
-	for _, tc := range []struct {
-		a, b place
-		ok   bool
-	}{
-		{place{"x", 0}, place{"x", 0}, false},
-		{place{"x", 0}, place{"x", 1}, true},
-		{place{"x", 0}, place{"y", 0}, true},
-		{place{"", 0}, place{"", 0}, true}, // not known to be one machine
-	} {
-		if err := apart(tc.a, tc.b); (err == nil) != tc.ok {
-			t.Errorf("%v and %v: %v", tc.a, tc.b, err)
-		}
-	}
-}
-
 // A fakeServer answers hellos, and requests as answer says: how often.
 func fakeServer(t *testing.T, answer func(seq uint64) int) string {
 	t.Helper()
@@ -163,20 +128,20 @@ func fakeServer(t *testing.T, answer func(seq uint64) int) string {
 			if err != nil {
 				return // closed
 			}
-			h, ok := parseHeader(b[:n])
+			h, ok := wire.ParseHeader(b[:n])
 			times := 1
 			switch {
 			case !ok:
 				continue
-			case h.kind == kindHello:
-				j, _ := json.Marshal(accepted{Weir: version})
-				n = headerSize + copy(b[headerSize:], j)
-			case h.kind == kindStamps:
-				n = len(new(samples).encode(b[:headerSize], 0, farMost))
+			case h.Kind == wire.KindHello:
+				j, _ := json.Marshal(wire.Accepted{Weir: wire.Version})
+				n = wire.HeaderSize + copy(b[wire.HeaderSize:], j)
+			case h.Kind == wire.KindStamps:
+				n = len(new(tally.Samples).Encode(b[:wire.HeaderSize], 0, tally.FarMost))
 			default:
-				times = answer(h.seq)
+				times = answer(h.Seq)
 			}
-			b[2] |= byte(kindAnswer)
+			b[2] |= byte(wire.KindAnswer)
 			for range times {
 				c.WriteToUDPAddrPort(b[:n], from)
 			}
@@ -222,7 +187,7 @@ func TestNoCoordinatedOmission(t *testing.T) {
 	measure(t, &r, "run", "udp-open", addr, "--rate", "1000", "--duration", "300ms", "--stamp-every", "0")
 	slow := int64(0)
 	for _, b := range decoded(t, "rtt", r.Hist).Distribution() {
-		if b.From > stallBound {
+		if b.From > tally.StallBound {
 			slow += b.Count
 		}
 	}

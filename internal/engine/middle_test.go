@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // A middle stands between client and server and does to the client's datagrams what
@@ -51,16 +53,16 @@ func (m *middle) between(t *testing.T, server string) string {
 				return // closed
 			}
 			client.Store(&from)
-			h, ok := parseHeader(b[:n])
-			measured := ok && (h.kind == kindMeasure || h.kind == kindEcho)
+			h, ok := wire.ParseHeader(b[:n])
+			measured := ok && (h.Kind == wire.KindMeasure || h.Kind == wire.KindEcho)
 			switch {
-			case measured && m.drop > 0 && h.seq%10 == m.drop:
+			case measured && m.drop > 0 && h.Seq%10 == m.drop:
 				m.dropped.Add(1)
 				continue
-			case measured && m.swap > 0 && h.seq%10 == m.swap && kept == nil:
+			case measured && m.swap > 0 && h.Seq%10 == m.swap && kept == nil:
 				kept = append(kept, b[:n]...)
 				continue
-			case measured && m.twice > 0 && h.seq%10 == m.twice:
+			case measured && m.twice > 0 && h.Seq%10 == m.twice:
 				m.doubled.Add(1)
 				far.Write(b[:n])
 			}
@@ -132,21 +134,21 @@ func TestInterruptedCalls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer closeAll(fds[:])
-	if err := setTimeouts(fds[0], time.Second); err != nil { // with a timeout the kernel restarts no call (signal(7))
+	defer sock.CloseAll(fds[:])
+	if err := sock.SetTimeouts(fds[0], time.Second); err != nil { // with a timeout the kernel restarts no call (signal(7))
 		t.Fatal(err)
 	}
-	stop := new(stopper)
-	c := config{timeout: time.Minute, params: params{Workload: "udp-rr", Run: 1, Size: headerSize}}
-	a := &udpAsker{asker: newAsker(c, stop, fds[0], 1), udpClient: &udpClient{fd: fds[0], run: 1, stop: stop, buf: make([]byte, 1<<16)}, request: make([]byte, headerSize)}
+	stop := new(sock.Stopper)
+	c := config{timeout: time.Minute, Params: wire.Params{Workload: "udp-rr", Run: 1, Size: wire.HeaderSize}}
+	a := &udpAsker{asker: newAsker(c, stop, fds[0], 1), udpClient: &udpClient{fd: fds[0], run: 1, stop: stop, buf: make([]byte, 1<<16)}, request: make([]byte, wire.HeaderSize)}
 	a.asker.send, a.asker.receive = a.send, a.receive
-	a.book.timeout = int64(time.Minute)
+	a.book.Timeout = int64(time.Minute)
 	a.free = []int{0}
 	tid := make(chan int, 1)
 	done := make(chan error, 1)
-	go func() { // not by onThread, so that no signal is blocked
+	go func() { // not by sock.OnThread, so that no signal is blocked
 		tid <- lockedTid()
-		done <- a.keepBusy(now()+int64(time.Hour), true)
+		done <- a.keepBusy(sock.Now()+int64(time.Hour), true)
 	}()
 	thread := <-tid
 	for range 500 {
@@ -155,24 +157,24 @@ func TestInterruptedCalls(t *testing.T) {
 		}
 		time.Sleep(100 * time.Microsecond) // so that they do not become one
 	}
-	stop.stop()
+	stop.Stop()
 	if err := unix.Tgkill(unix.Getpid(), thread, unix.SIGURG); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-done; err != errStopped {
+	if err := <-done; err != sock.ErrStopped {
 		t.Errorf("%v, want stopped", err)
 	}
 	b := make([]byte, 100)
 	requests := 0
 	for {
-		if _, errno := recvFlags(fds[1], b, unix.MSG_DONTWAIT); errno != 0 {
+		if _, errno := sock.RecvFlags(fds[1], b, unix.MSG_DONTWAIT); errno != 0 {
 			break
 		}
 		requests++
 	}
-	if requests != 1 || a.book.requests != 1 || a.book.answered != 0 || a.book.lost != 0 || a.book.late != 0 {
+	if requests != 1 || a.book.Requests != 1 || a.book.Answered != 0 || a.book.Lost != 0 || a.book.Late != 0 {
 		t.Errorf("%d requests left, %d counted, %d answered, %d lost, %d late: want one request and nothing else",
-			requests, a.book.requests, a.book.answered, a.book.lost, a.book.late)
+			requests, a.book.Requests, a.book.Answered, a.book.Lost, a.book.Late)
 	}
 }
 

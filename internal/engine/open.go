@@ -9,13 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
 )
 
 // maxOutstanding bounds the table of udp-open: half a second at the highest rate.
 const maxOutstanding = 1 << 19
 
-// outstanding returns room for the requests of twice event.ReplyTimeout, a power of two.
-// A sender that catches up after a long stall may have more; these count as lost.
+// outstanding returns room for the requests of twice event.ReplyTimeout, as a power of
+// two. A sender that catches up after a long stall may need more; these requests count
+// as lost.
 func outstanding(rate float64) int {
 	n := 1024
 	for float64(n) < 2*rate*event.ReplyTimeout.Seconds() && n < maxOutstanding {
@@ -24,7 +26,7 @@ func outstanding(rate float64) int {
 	return n
 }
 
-func runUDPOpen(ctx context.Context, c config, s *stopper, out events) (any, error) {
+func runUDPOpen(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
 	var r event.Open
 	err := runUDP(ctx, c, s, out, outstanding(c.rate), func(a *udpAsker) (err error) {
 		r, err = a.open(out)
@@ -46,18 +48,18 @@ func (a *udpAsker) open(out events) (r event.Open, err error) {
 	if err := out.begin(); err != nil {
 		return r, err
 	}
-	a.began = now()
+	a.began = sock.Now()
 	offered, late, err := a.schedule(interval, int64(a.c.Duration), true)
 	if err != nil {
 		return r, err
 	}
-	window := now() - a.began
-	a.board.close(a.tally(now()))
+	window := sock.Now() - a.began
+	a.board.Close(a.tally(sock.Now()))
 	if err := out.end(); err != nil {
 		return r, err
 	}
-	for a.expire(nil, now()); a.book.pending > 0; a.expire(nil, now()) {
-		if err := a.listen(now() + int64(askEvery)); err != nil {
+	for a.book.Expire(nil, sock.Now()); a.book.Pending > 0; a.book.Expire(nil, sock.Now()) {
+		if err := a.listen(sock.Now() + int64(askEvery)); err != nil {
 			return r, err
 		}
 	}
@@ -65,14 +67,15 @@ func (a *udpAsker) open(out events) (r event.Open, err error) {
 		return r, err
 	}
 	r.Inflight = 0
-	r.Rate, r.Offered, r.LateSends, r.Stalls = a.c.rate, offered, late, a.book.stalls
+	r.Rate, r.Offered, r.LateSends, r.Stalls = a.c.rate, offered, late, a.book.Stalls
 	return r, nil
 }
 
-// schedule sends a request every interval for d nanoseconds, catching up where it
-// fell behind. It returns how many there were to send, and how many of them were late.
+// schedule sends a request every interval for d nanoseconds, catching up when it falls
+// behind. It returns how many requests the schedule held and how many of them were
+// late.
 func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, late int64, err error) {
-	begin := now()
+	begin := sock.Now()
 	offered = int64(math.Ceil(float64(d) / interval))
 	a.heard = begin
 	for k := int64(0); k < offered; k++ {
@@ -80,7 +83,7 @@ func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, 
 		if err := a.listen(due); err != nil {
 			return offered, late, err
 		}
-		t := now()
+		t := sock.Now()
 		if t-begin >= d {
 			late += offered - k // they never leave
 			break
@@ -89,26 +92,26 @@ func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, 
 			late++
 		}
 		if t-a.heard > int64(a.c.timeout) && float64(t-a.heard) > 3*interval {
-			return offered, late, fmt.Errorf("no reply for %v: %w", a.c.timeout, errSilent)
+			return offered, late, fmt.Errorf("no reply for %v: %w", a.c.timeout, sock.ErrSilent)
 		}
-		if err := a.send(int(a.seq%uint64(len(a.book.slots))), due, measured); err != nil {
+		if err := a.send(int(a.seq%uint64(len(a.book.Slots))), due, measured); err != nil {
 			return offered, late, err
 		}
 	}
 	return offered, late, a.listen(begin + d)
 }
 
-// listen reads replies until t, and all that are there by then.
+// listen reads replies until t, and those that are waiting then.
 func (a *udpAsker) listen(t int64) error {
 	for {
-		left := t - now()
-		if a.asker.stop.stopped() {
-			return errStopped
+		left := t - sock.Now()
+		if a.asker.stop.Stopped() {
+			return sock.ErrStopped
 		}
-		if left > spinBelow && !a.c.Spin {
-			a.doze(left - spinBelow)
+		if left > sock.SpinBelow && !a.c.Spin {
+			a.doze(left - sock.SpinBelow)
 		}
-		// The last moment is spent looking: waking up takes about as long.
+		// Poll during the last moment: waking up takes about as long.
 		freed, err := a.receive(unix.MSG_DONTWAIT)
 		if err == nil {
 			err = a.record()
@@ -118,20 +121,20 @@ func (a *udpAsker) listen(t int64) error {
 		}
 		a.tell()
 		if len(freed) > 0 {
-			a.heard = now()
+			a.heard = sock.Now()
 		} else if left <= 0 {
 			return nil
 		}
 	}
 }
 
-// doze waits for a reply, at most d nanoseconds. A stamp that waits to be read
+// doze waits for a reply, for at most d nanoseconds. It reads pending stamps, which
 // would end every doze at once.
 func (a *udpAsker) doze(d int64) {
 	a.poll[0] = unix.PollFd{Fd: int32(a.fd), Events: unix.POLLIN}
-	wait := unix.NsecToTimespec(min(d, int64(tick)))
+	wait := unix.NsecToTimespec(min(d, int64(sock.Tick)))
 	n, err := unix.Ppoll(a.poll[:], &wait, nil)
 	if err == nil && n > 0 && a.poll[0].Revents&unix.POLLERR != 0 {
-		a.samples.collect(a.sock)
+		a.samples.Collect(a.sock)
 	}
 }

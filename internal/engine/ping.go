@@ -13,10 +13,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 const (
-	pingTimeout = time.Second // after the last request; what has not come by then is lost
+	pingTimeout = time.Second // after the last request; replies after that are lost
 	minInterval = 100 * time.Microsecond
 	maxPings    = 1 << 24
 	maxICMPData = 65507 // 65535 - IPv4 header 20 - ICMP header 8
@@ -34,21 +36,21 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 	if err != nil {
 		return err
 	}
-	s, release := stopWith(ctx)
+	s, release := sock.StopWith(ctx)
 	defer release()
-	sock, err := newICMP(c.to, c.size)
+	icmp, err := sock.NewICMP(c.to, c.size)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(sock.fd)
-	p := &pinger{pingConfig: c, sock: sock, stop: s, hist: event.NewHist()}
+	defer unix.Close(icmp.Fd)
+	p := &pinger{pingConfig: c, sock: icmp, stop: s, hist: event.NewHist()}
 	var r event.Ping
-	err = <-onThread(func() error {
+	err = <-sock.OnThread(func() error {
 		r, err = p.run(*out)
 		return err
 	})
 	if err != nil {
-		return cancelled(ctx, fmt.Errorf("engine: ping %v: %w", c.to, err))
+		return sock.Cancelled(ctx, fmt.Errorf("engine: ping %v: %w", c.to, err))
 	}
 	return out.print(r)
 }
@@ -56,18 +58,18 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 	var c pingConfig
 	fs := flag.NewFlagSet("ping", flag.ContinueOnError)
-	count := fs.Int64("count", 0, "requests; 0 is as many as fit the duration")
-	duration := fs.Duration("duration", 0, "of the measured window (default 1s without --count)")
-	fs.DurationVar(&c.warmup, "warmup", 0, "requests before the window, not counted")
-	fs.DurationVar(&c.interval, "interval", 10*time.Millisecond, "from one request to the next")
+	count := fs.Int64("count", 0, "requests; 0 sends as many as fit the duration")
+	duration := fs.Duration("duration", 0, "length of the measured window (default 1s without --count)")
+	fs.DurationVar(&c.warmup, "warmup", 0, "time of requests before the window, which are not counted")
+	fs.DurationVar(&c.interval, "interval", 10*time.Millisecond, "time from one request to the next")
 	fs.IntVar(&c.size, "size", 56, "bytes of data, as ping -s counts them")
 	json := jsonFlag(fs, out)
-	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasures the time of ICMP echoes, which need no server."), "ADDR")
+	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasure the time of ICMP echoes. Needs no server."), "ADDR")
 	if err != nil {
 		return c, err
 	}
 	if !*json {
-		out.people = &people{w: out.w}
+		out.console = &console{w: out.w}
 	}
 	c.to, err = netip.ParseAddr(pos[0])
 	c.to = c.to.Unmap()
@@ -76,15 +78,15 @@ func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 	}
 	switch {
 	case err != nil || c.to.Zone() != "":
-		err = fmt.Errorf("%q is not a literal address without zone", pos[0])
+		err = fmt.Errorf("%q is not a literal address (without a zone)", pos[0])
 	case c.size < 0 || c.size > maxICMPData:
 		err = fmt.Errorf("size %d is outside 0..%d bytes", c.size, maxICMPData)
-	case c.interval < minInterval || c.interval > maxTime:
-		err = fmt.Errorf("interval %v is outside %v..%v", c.interval, minInterval, maxTime)
-	case *duration < 0 || *duration > maxTime:
-		err = fmt.Errorf("duration %v is outside 0..%v", *duration, maxTime)
-	case c.warmup < 0 || c.warmup > maxTime:
-		err = fmt.Errorf("warm-up %v is outside 0..%v", c.warmup, maxTime)
+	case c.interval < minInterval || c.interval > wire.MaxTime:
+		err = fmt.Errorf("interval %v is outside %v..%v", c.interval, minInterval, wire.MaxTime)
+	case *duration < 0 || *duration > wire.MaxTime:
+		err = fmt.Errorf("duration %v is outside 0..%v", *duration, wire.MaxTime)
+	case c.warmup < 0 || c.warmup > wire.MaxTime:
+		err = fmt.Errorf("warm-up %v is outside 0..%v", c.warmup, wire.MaxTime)
 	case *count < 0 || *count > maxPings:
 		err = fmt.Errorf("count %d is outside 0..%d", *count, maxPings)
 	}
@@ -104,27 +106,27 @@ func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 // slots returns how many requests start within d.
 func slots(d, interval time.Duration) int64 { return int64((d + interval - 1) / interval) }
 
-// A pinger keeps the time and matches replies with requests. Its table holds the
-// last 65536 requests, at the shortest interval those of 6 s.
+// A pinger keeps the time and matches replies with requests. Its table holds the last
+// 65536 requests: those of 6 s at the shortest interval.
 type pinger struct {
 	pingConfig
-	sock *icmpSocket
-	stop *stopper
+	sock *sock.ICMP
+	stop *sock.Stopper
 	hist *hdrhistogram.Histogram
 	poll [1]unix.PollFd
 
-	sent       [1 << 16]int64 // by sequence number: when, 0 once answered
+	sent       [1 << 16]int64 // time by sequence number, 0 once answered
 	warm       int64          // requests of the warm-up
 	asked      int64          // requests so far, warm-up included
-	answered   int64          // of those that are measured
+	answered   int64          // of the measured requests
 	duplicates int64
 	lastError  unix.Errno
 }
 
 func (p *pinger) run(out events) (event.Ping, error) {
 	p.warm = slots(p.warmup, p.interval)
-	p.poll[0] = unix.PollFd{Fd: int32(p.sock.fd), Events: unix.POLLIN}
-	start := now()
+	p.poll[0] = unix.PollFd{Fd: int32(p.sock.Fd), Events: unix.POLLIN}
+	start := sock.Now()
 	begin := start
 	total := p.warm + p.requests
 	for p.asked < total {
@@ -132,11 +134,11 @@ func (p *pinger) run(out events) (event.Ping, error) {
 			if err := out.begin(); err != nil {
 				return event.Ping{}, err
 			}
-			begin = now()
+			begin = sock.Now()
 		}
 		seq := uint16(p.asked)
-		p.sent[seq] = now()
-		if errno := p.sock.send(seq); errno != 0 {
+		p.sent[seq] = sock.Now()
+		if errno := p.sock.Send(seq); errno != 0 {
 			p.lastError = errno
 		}
 		p.asked++
@@ -144,11 +146,11 @@ func (p *pinger) run(out events) (event.Ping, error) {
 			return event.Ping{}, err
 		}
 	}
-	window := now() - begin
+	window := sock.Now() - begin
 	if err := out.end(); err != nil {
 		return event.Ping{}, err
 	}
-	if err := p.listen(now()+int64(pingTimeout), true); err != nil {
+	if err := p.listen(sock.Now()+int64(pingTimeout), true); err != nil {
 		return event.Ping{}, err
 	}
 	if p.answered == 0 {
@@ -156,7 +158,7 @@ func (p *pinger) run(out events) (event.Ping, error) {
 	}
 	hist, err := event.EncodeHist(p.hist)
 	r := event.Ping{Requests: p.requests, Transactions: p.answered, Lost: p.requests - p.answered, Duplicates: p.duplicates,
-		Hist: hist, Socket: map[bool]string{false: "dgram", true: "raw"}[p.sock.raw]}
+		Hist: hist, Socket: map[bool]string{false: "dgram", true: "raw"}[p.sock.Raw]}
 	r.Head = event.NewHead("ping", p.to.String(), p.size, time.Duration(window))
 	return r, err
 }
@@ -168,44 +170,45 @@ func (p *pinger) unanswered() error {
 	return fmt.Errorf("none of %d requests was answered within %v", p.requests, pingTimeout)
 }
 
-// listen reads replies until t and all that have come by then, or until the last one has come when drain is set.
+// listen reads replies until t, and those that are waiting then; with drain it stops at
+// the last reply.
 func (p *pinger) listen(t int64, drain bool) error {
 	for {
-		left := max(t-now(), 0)
+		left := max(t-sock.Now(), 0)
 		if drain && p.answered == p.requests {
 			return nil
 		}
-		wait := unix.NsecToTimespec(min(left, int64(tick)))
+		wait := unix.NsecToTimespec(min(left, int64(sock.Tick)))
 		n, err := unix.Ppoll(p.poll[:], &wait, nil)
 		switch {
-		case p.stop.stopped():
-			return errStopped
+		case p.stop.Stopped():
+			return sock.ErrStopped
 		case (n <= 0 || err != nil) && left == 0:
 			return nil
 		case n <= 0 || err != nil:
 			continue
 		}
-		got, errno := recv(p.sock.fd, p.sock.buf)
-		at := now()
+		got, errno := sock.Recv(p.sock.Fd, p.sock.Buf)
+		at := sock.Now()
 		switch {
-		case again(errno):
+		case sock.Again(errno):
 		case errno != 0:
 			p.lastError = errno
 		default:
-			if err := p.reply(p.sock.buf[:got], at); err != nil {
+			seq, ok := p.sock.Parse(p.sock.Buf[:got])
+			if !ok {
+				continue
+			}
+			if err := p.reply(seq, at); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// reply records the time of a reply that came at a time.
-func (p *pinger) reply(b []byte, at int64) error {
-	seq, ok := p.sock.parse(b)
-	if !ok {
-		return nil
-	}
-	// The request that the 16 bits mean: the latest one with them.
+// reply records the time of a reply, by its sequence number.
+func (p *pinger) reply(seq uint16, at int64) error {
+	// The 16 bits mean the latest request that has them.
 	request := p.asked - 1 - int64(uint16(p.asked-1)-seq)
 	if request < p.warm {
 		return nil

@@ -15,6 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // ipUDPHeaders returns the bytes of IP and UDP headers before the payload.
@@ -25,84 +27,84 @@ func ipUDPHeaders(v6 bool) int {
 	return 20 + 8
 }
 
-// reachMain is `weir engine reach`: it proves that the path carries an IP packet
-// of a size, unfragmented, to the server and back. What the route has learned of
-// the path's MTU is not asked, because it may be out of date; the packet is sent.
+// reachMain is `weir engine reach`: it proves that the path carries an IP packet of a
+// size, unfragmented, to the server and back. It sends the packet rather than ask the
+// route for the path's MTU, which may be out of date.
 func reachMain(ctx context.Context, args []string, out *events, help io.Writer) error {
 	fs := flag.NewFlagSet("reach", flag.ContinueOnError)
-	size := fs.Int("size", 0, "bytes of the IP packet, headers included")
+	size := fs.Int("size", 0, "bytes of the IP packet, including headers")
 	timeout := fs.Duration("timeout", 2*time.Second, "how long to try")
 	json := jsonFlag(fs, out)
-	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine reach ADDR:PORT --size BYTES [flags]\n\nProves that a packet of a size gets to an open server and back, unfragmented."), "ADDR:PORT")
+	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine reach ADDR:PORT --size BYTES [flags]\n\nProve that a packet of a size reaches an open server and comes back, unfragmented."), "ADDR:PORT")
 	if err != nil {
 		return err
 	}
 	if !*json {
-		out.people = &people{w: out.w}
+		out.console = &console{w: out.w}
 	}
 	server, err := parseServer("reach", pos[0])
 	if err != nil {
 		return err
 	}
-	least := ipUDPHeaders(server.Addr().Is6()) + headerSize
+	least := ipUDPHeaders(server.Addr().Is6()) + wire.HeaderSize
 	if *size < least || *size > 65535 {
 		return fmt.Errorf("%w: reach: size %d is outside %d..65535 bytes", ErrUsage, *size, least)
 	}
-	if *timeout <= 0 || *timeout > maxTime {
-		return fmt.Errorf("%w: reach: timeout %v is outside 1ns..%v", ErrUsage, *timeout, maxTime)
+	if *timeout <= 0 || *timeout > wire.MaxTime {
+		return fmt.Errorf("%w: reach: timeout %v is outside 1ns..%v", ErrUsage, *timeout, wire.MaxTime)
 	}
-	s, release := stopWith(ctx)
+	s, release := sock.StopWith(ctx)
 	defer release()
-	fd, _, err := dialUDP(server, 0)
+	fd, _, err := sock.DialUDP(server, 0, askEvery)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
-	err = setDiscover(fd, server.Addr().Is6(), unix.IP_PMTUDISC_PROBE)
+	err = sock.SetDiscover(fd, server.Addr().Is6(), unix.IP_PMTUDISC_PROBE)
 	if err == nil {
-		err = setTimeouts(fd, retryEvery)
+		err = sock.SetTimeouts(fd, retryEvery)
 	}
 	if err != nil {
 		return fmt.Errorf("engine: reach %v: %w", server, err)
 	}
-	u := &udpClient{fd: fd, server: server, run: rand.Uint32N(maxRun + 1), timeout: *timeout, stop: s, buf: make([]byte, 1<<16)}
+	u := &udpClient{fd: fd, server: server, run: rand.Uint32N(wire.MaxRun + 1), timeout: *timeout, stop: s, buf: make([]byte, 1<<16)}
 	var r event.Reach
-	err = <-onThread(func() error {
+	err = <-sock.OnThread(func() error {
 		r, err = u.reach(ctx, *size)
 		return err
 	})
 	if err != nil {
-		return cancelled(ctx, err)
+		return sock.Cancelled(ctx, err)
 	}
 	return out.print(r)
 }
 
-// reach sends a packet every 10 ms until one comes back. Errors do not end it:
-// a server may be about to start, and a device about to get its MTU.
+// reach sends a packet every 10 ms until one comes back. Errors do not end it: a server
+// may be about to start, a device about to get its MTU.
 func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 	payload := size - ipUDPHeaders(u.server.Addr().Is6())
 	packet := make([]byte, payload)
 	seen := map[string]int{}
-	begin := now()
+	begin := sock.Now()
 	tries := 0
-	for now()-begin < int64(u.timeout) {
-		next := now() + int64(retryEvery)
-		header{kind: kindReach, run: u.run, seq: uint64(tries)}.put(packet)
+	for sock.Now()-begin < int64(u.timeout) {
+		next := sock.Now() + int64(retryEvery)
+		wire.Header{Kind: wire.KindReach, Run: u.run, Seq: uint64(tries)}.Put(packet)
 		tries++
-		_, errno := send(u.fd, packet)
-		b, err := u.await(kindReach, 0, next)
+		_, errno := sock.Send(u.fd, packet)
+		b, err := u.await(wire.KindReach, 0, next)
 		switch {
-		case errors.Is(err, errStopped):
+		case errors.Is(err, sock.ErrStopped):
 			return event.Reach{}, err
-		case len(b) == payload-headerSize && b != nil:
+		case len(b) == payload-wire.HeaderSize && b != nil:
 			r := event.Reach{Tries: tries}
-			r.Head = event.NewHead("reach", u.server.String(), size, time.Duration(now()-begin))
+			r.Head = event.NewHead("reach", u.server.String(), size, time.Duration(sock.Now()-begin))
 			return r, nil
 		}
-		if readErrors(u.fd, seen) == 0 && errno != 0 && !again(errno) {
+		if sock.ReadErrors(u.fd, seen) == 0 && errno != 0 && !sock.Again(errno) {
 			seen[unix.ErrnoName(errno)+" when sending"]++
 		}
-		if err := sleepUntil(ctx, next, nil); err != nil {
+		if err := sock.SleepUntil(ctx, next, nil); err != nil {
 			return event.Reach{}, err
 		}
 	}
@@ -111,7 +113,7 @@ func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 
 func summary(seen map[string]int) string {
 	if len(seen) == 0 {
-		return "neither EMSGSIZE nor any ICMP error was seen: the path drops it silently, or no server answers"
+		return "saw neither EMSGSIZE nor an ICMP error: the path drops it silently, or no server answers"
 	}
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(seen)) {

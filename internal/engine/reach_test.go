@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"io"
 	"strings"
@@ -13,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func TestReach(t *testing.T) {
@@ -25,7 +26,7 @@ func TestReach(t *testing.T) {
 					t.Fatal(err)
 				}
 				var r event.Reach
-				if err := strictJSON([]byte(lines[0]), &r); err != nil || r.Tries < 1 || r.Window <= 0 {
+				if err := wire.StrictJSON([]byte(lines[0]), &r); err != nil || r.Tries < 1 || r.Window <= 0 {
 					t.Errorf("size %s: %s: %v", size, lines[0], err)
 				}
 			}
@@ -50,34 +51,6 @@ func TestReachInterrupted(t *testing.T) {
 	err := order(ctx, io.Discard, "reach", "127.0.0.1:9", "--size", "100", "--timeout", "1h")
 	if !errors.Is(err, why) {
 		t.Errorf("%v, want the cause", err)
-	}
-}
-
-func TestDescribeError(t *testing.T) {
-	ee := func(errno unix.Errno, origin, typ, code byte, info uint32, addr ...byte) []byte {
-		b := make([]byte, 16, 48)
-		binary.NativeEndian.PutUint32(b, uint32(errno))
-		b[4], b[5], b[6] = origin, typ, code
-		binary.NativeEndian.PutUint32(b[8:], info)
-		return append(b, addr...)
-	}
-	inet := append(binary.NativeEndian.AppendUint16(nil, unix.AF_INET), 0, 0, 10, 64, 1, 254)
-	inet6 := append(binary.NativeEndian.AppendUint16(nil, unix.AF_INET6), make([]byte, 26)...)
-	inet6[8], inet6[23] = 0xfd, 9
-	for _, tc := range []struct {
-		b    []byte
-		want string
-	}{
-		{ee(unix.EMSGSIZE, unix.SO_EE_ORIGIN_LOCAL, 0, 0, 1450), "EMSGSIZE (MTU 1450) on this machine"},
-		{ee(unix.EMSGSIZE, unix.SO_EE_ORIGIN_ICMP, 3, 4, 1400, inet...), "EMSGSIZE (MTU 1400) by ICMP type 3 code 4 from 10.64.1.254"},
-		{ee(unix.EMSGSIZE, unix.SO_EE_ORIGIN_ICMP6, 2, 0, 1280, inet6...), "EMSGSIZE (MTU 1280) by ICMPv6 type 2 code 0 from fd00::9"},
-		{ee(unix.ECONNREFUSED, unix.SO_EE_ORIGIN_ICMP, 3, 3, 0), "ECONNREFUSED by ICMP type 3 code 3 from an unknown node"},
-		{ee(9999, 77, 0, 0, 0), "error 9999"},
-		{nil, "an error that the kernel cut short"},
-	} {
-		if got := describeError(tc.b); got != tc.want {
-			t.Errorf("%x: %q, want %q", tc.b, got, tc.want)
-		}
 	}
 }
 
@@ -115,55 +88,14 @@ func needICMP(t *testing.T, addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := newICMP(a.Addr(), 0)
+	s, err := sock.NewICMP(a.Addr(), 0)
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 		t.Skip(err)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	unix.Close(s.fd)
-}
-
-func TestPingReply(t *testing.T) {
-	reply := func(typ byte, id, seq uint16) []byte {
-		b := make([]byte, icmpHeader)
-		b[0] = typ
-		binary.BigEndian.PutUint16(b[4:], id)
-		binary.BigEndian.PutUint16(b[6:], seq)
-		return b
-	}
-	p := &pinger{pingConfig: pingConfig{requests: 4}, warm: 2, asked: 4, hist: event.NewHist(),
-		sock: &icmpSocket{v6: true, raw: true, id: 7, packet: make([]byte, icmpHeader)}}
-	for i := range p.sent {
-		p.sent[i] = 1000
-	}
-	for _, b := range [][]byte{
-		reply(echoReply6, 7, 3), reply(echoReply6, 7, 3), // an answer, and the same again
-		reply(echoReply6, 7, 1),          // of the warm-up
-		reply(echoReply6, 7, 9),          // not yet asked
-		reply(echoReply6, 8, 2),          // somebody else's
-		reply(echo6, 7, 2),               // a request
-		reply(echoReply6, 7, 2)[:7], nil, // cut short
-		append(reply(echoReply6, 7, 2), 'x'), // of another size
-	} {
-		if err := p.reply(b, 1500); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if p.answered != 1 || p.duplicates != 1 || p.hist.TotalCount() != 1 || p.hist.Max() != 500 {
-		t.Errorf("answered %d, duplicates %d, histogram of %d up to %d ns", p.answered, p.duplicates, p.hist.TotalCount(), p.hist.Max())
-	}
-}
-
-// The sum over data and checksum is zero (RFC 1071, section 1).
-func TestChecksum(t *testing.T) {
-	for _, b := range [][]byte{{0, 0}, {0, 0, 1}, {0, 0, 0xff, 0xff, 0xff, 0xff, 3}} {
-		binary.BigEndian.PutUint16(b, checksum(b))
-		if got := checksum(b); got != 0 {
-			t.Errorf("%x: sum %x, want 0", b, got)
-		}
-	}
+	unix.Close(s.Fd)
 }
 
 func TestSlots(t *testing.T) {
@@ -174,5 +106,24 @@ func TestSlots(t *testing.T) {
 		if got := slots(tc.d, tc.interval); got != tc.want {
 			t.Errorf("%d in %d: %d, want %d", tc.interval, tc.d, got, tc.want)
 		}
+	}
+}
+
+func TestPingReply(t *testing.T) {
+	p := &pinger{pingConfig: pingConfig{requests: 4}, warm: 2, asked: 4, hist: event.NewHist()}
+	for i := range p.sent {
+		p.sent[i] = 1000
+	}
+	for _, seq := range []uint16{
+		3, 3, // an answer, and the same again
+		1, // of the warm-up
+		9, // not yet asked
+	} {
+		if err := p.reply(seq, 1500); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if p.answered != 1 || p.duplicates != 1 || p.hist.TotalCount() != 1 || p.hist.Max() != 500 {
+		t.Errorf("answered %d, duplicates %d, histogram of %d up to %d ns", p.answered, p.duplicates, p.hist.TotalCount(), p.hist.Max())
 	}
 }

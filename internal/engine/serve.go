@@ -12,28 +12,32 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 const (
-	// maxConns bounds the connections that are open at once.
-	maxConns = 2 * maxStreams
-	// helloTimeout is how long a new connection may take to say what it wants.
+	// maxConns bounds the open connections.
+	maxConns = 2 * wire.MaxStreams
+	// helloTimeout is how long a new connection can take to say what it wants.
 	helloTimeout = 5 * time.Second
-	// idleTimeout is how long a client may be silent beyond what it announced.
+	// idleTimeout is how long a client can be silent beyond what it announced.
 	idleTimeout = 10 * time.Second
-	// serverRcvBuf is asked for the UDP socket when the client asks for nothing:
-	// 4 MiB hold some 10 ms of the highest packet rate, so that a server that
-	// is scheduled away for that long loses nothing.
+	// serverRcvBuf is requested for the UDP socket if the client asks for nothing:
+	// 4 MiB hold about 10 ms of the highest packet rate, so that a server that is
+	// off its CPU for that long loses nothing.
 	serverRcvBuf = 4 << 20
 )
 
 // A server plays all roles at once; the first message says which one is wanted.
 type server struct {
-	stop     *stopper
-	patience time.Duration                    // idleTimeout, less in tests
-	token    string                           // "" is an open server, for everybody
+	stop     *sock.Stopper
+	patience time.Duration                    // idleTimeout, shorter in tests
+	token    string                           // "": an open server
 	udp      *udpServer                       // of an open server
-	say      func(format string, args ...any) // tells people of a run
+	say      func(format string, args ...any) // on a console
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex
@@ -42,8 +46,8 @@ type server struct {
 	ended   int           // runs
 	changed chan struct{} // closed, and replaced, when a run begins or ends
 
-	short atomic.Int32 // runs of tcp-crr that are on
-	meter meter
+	short atomic.Int32 // tcp-crr runs in progress
+	meter tally.Meter
 }
 
 // serveMain is `weir engine serve`.
@@ -55,39 +59,39 @@ func serveMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	return listenAndServe(ctx, c, *out)
 }
 
-// listenAndServe serves until ctx is cancelled, the cause of which it returns, or
-// until it has served enough. It binds TCP before UDP, so a server that answers
-// over UDP accepts connections too.
+// listenAndServe serves until ctx is cancelled, whose cause it returns, or until it has
+// served enough. It binds TCP before UDP, so a server that answers over UDP accepts
+// connections too.
 func listenAndServe(ctx context.Context, c serveConfig, out events) error {
-	if err := stayOn(c.cpus); err != nil {
+	if err := sock.StayOn(c.cpus); err != nil {
 		return err
 	}
-	roomFor(1)
+	sock.RoomFor(1)
 	tcp, udp, at, err := listenBoth(c.at)
 	if err != nil {
 		return err
 	}
-	s := &server{stop: new(stopper), patience: c.patience, token: c.token, say: out.say,
+	s := &server{stop: new(sock.Stopper), patience: c.patience, token: c.token, say: out.say,
 		fds: map[int]bool{tcp: true, udp: true}, runs: map[uint32]*serverRun{}, changed: make(chan struct{})}
-	err = errors.Join(setTimeouts(tcp, tick), setTimeouts(udp, tick))
+	err = errors.Join(sock.SetTimeouts(tcp, sock.Tick), sock.SetTimeouts(udp, sock.Tick))
 	var serving <-chan error
 	switch {
 	case err != nil:
 	case !c.open:
-		s.drop(udp) // it is free for the runs
+		s.drop(udp) // runs bind it
 	default:
 		if s.udp, err = newUDPServer(udp, at.Addr(), s.stop, &s.meter); err == nil {
-			serving = onThread(s.udp.serve)
+			serving = sock.OnThread(s.udp.serve)
 		}
 	}
 	if err != nil {
-		closeAll([]int{tcp, udp})
+		sock.CloseAll([]int{tcp, udp})
 		return fmt.Errorf("engine: serve %v: %w", at, err)
 	}
-	accepting := onThread(func() error { return s.accept(tcp) })
+	accepting := sock.OnThread(func() error { return s.accept(tcp) })
 	if err = c.ready(out, at); err == nil {
 		if c.count {
-			go out.answer(func() any { return s.meter.count() })
+			go out.answer(func() any { return s.meter.Count(sock.Now()) })
 		}
 		err = s.attend(ctx, c, accepting, serving)
 	}
@@ -122,8 +126,8 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 				return nil
 			}
 		case <-ctx.Done():
-			return cancelled(ctx, errStopped)
-		case err := <-accepting: // they end before they are told to only when they fail
+			return sock.Cancelled(ctx, sock.ErrStopped)
+		case err := <-accepting: // these end early only if they fail
 			return err
 		case err := <-serving:
 			return err
@@ -131,40 +135,40 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 	}
 }
 
-// listenBoth binds TCP and UDP to one port, which the kernel chooses when it is 0.
-// Where there is no IPv6, any address is any of IPv4.
+// listenBoth binds TCP and UDP to one port, which the kernel chooses if it is 0.
+// Without IPv6, the unspecified address is that of IPv4.
 func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err error) {
 	for range 10 {
-		tcp, err = listen(unix.SOCK_STREAM, at)
+		tcp, err = sock.Listen(unix.SOCK_STREAM, at)
 		if errors.Is(err, unix.EAFNOSUPPORT) && at.Addr() == netip.IPv6Unspecified() {
 			at = netip.AddrPortFrom(netip.IPv4Unspecified(), at.Port())
-			tcp, err = listen(unix.SOCK_STREAM, at)
+			tcp, err = sock.Listen(unix.SOCK_STREAM, at)
 		}
 		if err != nil {
-			return -1, -1, at, err
+			return -1, -1, at, fmt.Errorf("%w: %w", ErrEnvironment, err)
 		}
-		own, err := ownAddr(tcp)
+		own, err := sock.OwnAddr(tcp)
 		if err != nil {
 			unix.Close(tcp)
 			return -1, -1, at, fmt.Errorf("engine: listen %v: %w", at, err)
 		}
 		bound = netip.AddrPortFrom(at.Addr(), own.Port())
-		udp, err = listen(unix.SOCK_DGRAM, bound)
+		udp, err = sock.Listen(unix.SOCK_DGRAM, bound)
 		if err == nil {
 			return tcp, udp, bound, nil
 		}
 		unix.Close(tcp)
 		if at.Port() != 0 || !errors.Is(err, unix.EADDRINUSE) {
-			return -1, -1, at, err
+			return -1, -1, at, fmt.Errorf("%w: %w", ErrEnvironment, err)
 		}
 	}
 	return -1, -1, at, fmt.Errorf("engine: listen %v: no port is free for both TCP and UDP after 10 tries", at)
 }
 
-// close tells every thread to stop, and wakes those that wait in a socket: a
-// shutdown does so even where it then reports that nothing was connected.
+// close tells every thread to stop, and wakes those that wait in a socket: shutdown
+// does so even if it then reports that nothing was connected.
 func (s *server) close() {
-	s.stop.stop()
+	s.stop.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for fd := range s.fds {
@@ -172,46 +176,45 @@ func (s *server) close() {
 	}
 }
 
-// open registers a socket, unless there are too many or the server is stopping.
+// open registers a socket unless there are too many or the server is stopping.
 func (s *server) open(fd int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.fds) >= maxConns || s.stop.stopped() {
+	if len(s.fds) >= maxConns || s.stop.Stopped() {
 		return false
 	}
 	s.fds[fd] = true
 	return true
 }
 
-// drop closes a socket. The lock keeps close from shutting down another one that
-// got the same number. A server that stops resets its connections: after an
-// orderly end, a client whose window was closed would send probes to the socket
-// in FIN-WAIT-2 for another minute (tcp_timewait_state_process,
-// net/ipv4/tcp_minisocks.c).
+// drop closes a socket. The lock keeps close from shutting down another socket that got
+// the same number. A server that stops resets its connections: after an orderly end, a
+// client whose window was closed would probe the socket in FIN-WAIT-2 for another
+// minute (tcp_timewait_state_process, net/ipv4/tcp_minisocks.c).
 func (s *server) drop(fd int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.fds, fd)
-	if s.stop.stopped() {
+	if s.stop.Stopped() {
 		unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	}
 	unix.Close(fd)
 }
 
 func (s *server) accept(listener int) error {
-	var buf []byte // of the short connections that are served here
-	for !s.stop.stopped() {
+	var buf []byte // of the short connections served here
+	for !s.stop.Stopped() {
 		fd, sa, err := unix.Accept4(listener, unix.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
 		case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR), errors.Is(err, unix.ECONNABORTED):
 			continue
-		case s.stop.stopped():
+		case s.stop.Stopped():
 			return nil
 		default:
 			return fmt.Errorf("engine: serve: accept: %w", err)
 		}
-		peer, err := addrPort(sa)
+		peer, err := sock.AddrPort(sa)
 		if err != nil || s.transact(fd, peer.Addr(), 0, &buf) {
 			unix.Close(fd)
 			continue
@@ -221,10 +224,10 @@ func (s *server) accept(listener int) error {
 			continue
 		}
 		s.wg.Add(1)
-		onThread(func() error {
+		sock.OnThread(func() error {
 			defer s.wg.Done()
 			run := s.handle(fd, peer.Addr())
-			s.drop(fd) // before the run has ended: what ends with it resets connections
+			s.drop(fd) // before the run ends: a server that ends with it resets connections
 			s.leave(run)
 			return nil
 		})
@@ -232,11 +235,11 @@ func (s *server) accept(listener int) error {
 	return nil
 }
 
-var errFull = fmt.Errorf("%d connections are open, and more are not served: try again later", maxConns)
+var errFull = fmt.Errorf("too many connections: %d are open; try again later", maxConns)
 
-// refuse closes a connection, and says why if there is room for that now.
+// refuse closes a connection, and says why if it can without waiting.
 func refuse(fd int, why error) {
-	b, _ := json.Marshal(accepted{Weir: version, Error: why.Error()}) // cannot fail
+	b, _ := json.Marshal(wire.Accepted{Weir: wire.Version, Error: why.Error()}) // cannot fail
 	_, _ = unix.SendmsgN(fd, append(b, '\n'), nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	unix.Close(fd)
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// A serveConfig is what `weir engine serve` was asked for.
+// A serveConfig is a parsed `weir engine serve`.
 type serveConfig struct {
 	at       netip.AddrPort
-	open     bool   // without a token, for everybody
-	token    string // "" when open
-	own      bool   // the token was given, and not made here
+	open     bool   // no token: serve everybody
+	token    string // "" if open
+	own      bool   // the token was given, not made here
 	once     bool
-	count    bool          // tell what was delivered for every line of stdin
-	idle     time.Duration // without a run; 0 never ends
+	count    bool          // report what was delivered for every line of stdin
+	idle     time.Duration // end after this long without a run; 0: never
 	patience time.Duration
 	cpus     []int
 }
@@ -36,13 +36,13 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	var source tokenSource
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	json := jsonFlag(fs, out)
-	fs.BoolVar(&c.open, "open", false, "serve everybody, without a token, and not end by itself: for networks that were made for measuring; needs an address")
-	fs.DurationVar(&c.idle, "idle", defaultIdle, "end after this long without a run; 0 never does")
+	fs.BoolVar(&c.open, "open", false, "serve everybody, without a token, until stopped: for networks made for measuring; needs an address")
+	fs.DurationVar(&c.idle, "idle", defaultIdle, "end after this long without a run; 0: never")
 	fs.BoolVar(&c.once, "once", false, "end after one run")
-	fs.BoolVar(&c.count, "count", false, "tell for every line of standard input, as a JSON line, what was delivered so far; needs --json")
-	fs.StringVar(&source.word, "token", "", "`token` that clients must hold; other users of this machine can read it in the list of processes")
-	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", or else a new one is made and printed)")
-	fs.Func("cpu", "run the server on these CPUs alone, such as 0 or 0,2-3", func(s string) (err error) {
+	fs.BoolVar(&c.count, "count", false, "for every line of standard input, print what was delivered so far as a JSON line; needs --json")
+	fs.StringVar(&source.word, "token", "", "`token` that clients must hold; other users of this machine can read it in the process list")
+	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", otherwise the server makes and prints one)")
+	fs.Func("cpu", "run the server only on these CPUs, such as 0 or 0,2-3", func(s string) (err error) {
 		c.cpus, err = parseCPUs(s)
 		return err
 	})
@@ -54,7 +54,7 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 		return c, err
 	}
 	if !*json {
-		out.people = &people{w: out.w}
+		out.console = &console{w: out.w}
 	}
 	given := source != tokenSource{}
 	if c.open {
@@ -68,13 +68,13 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	switch {
 	case err != nil:
 	case c.open && given:
-		err = errors.New("an open server has no token and does not end by itself: leave out --open, or --token, --token-file and --idle")
+		err = errors.New("an open server has no token and does not end by itself: --open cannot be combined with --token, --token-file or --idle")
 	case c.open && c.at.Addr().IsUnspecified():
-		err = fmt.Errorf("--open needs an address: on %v it would serve whoever reaches this machine", c.at)
+		err = fmt.Errorf("--open needs an address: on %v it would serve everybody who can reach this machine", c.at)
 	case c.count && !*json:
-		err = errors.New("--count is for programs: it needs --json")
+		err = errors.New("--count needs --json")
 	case c.idle < 0:
-		err = fmt.Errorf("idle time %v is below 0", c.idle)
+		err = fmt.Errorf("idle time %v is negative", c.idle)
 	}
 	if err != nil {
 		return c, fmt.Errorf("%w: serve: %w", ErrUsage, err)
@@ -82,12 +82,12 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	return c, nil
 }
 
-// maxHints bounds the addresses for which a command is printed.
+// maxHints bounds the addresses for which ready prints a command.
 const maxHints = 4
 
-// ready says that the server listens, and to a person how to go on.
+// ready says that the server listens, and on a console what to do next.
 func (c serveConfig) ready(out events, at netip.AddrPort) error {
-	if out.people == nil {
+	if out.console == nil {
 		made := c.token
 		if c.own {
 			made = ""
@@ -97,13 +97,13 @@ func (c serveConfig) ready(out events, at netip.AddrPort) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "listening on %v, TCP and UDP", at)
 	if c.open {
-		fmt.Fprintf(&b, ", for everybody\n")
+		fmt.Fprintf(&b, ", open to everybody\n")
 		return out.write(b.String())
 	}
 	if c.idle > 0 {
 		fmt.Fprintf(&b, "; ends after %v without a run", c.idle)
 	}
-	fmt.Fprintf(&b, "\non the other machine, type:\n\n")
+	fmt.Fprintf(&b, "\ntype on the other machine:\n\n")
 	for _, host := range hosts(at) {
 		if !c.own {
 			fmt.Fprintf(&b, "    %s=%s weir engine run tcp-stream %s\n", tokenVariable, c.token, host)
@@ -115,7 +115,7 @@ func (c serveConfig) ready(out events, at netip.AddrPort) error {
 	return out.write(b.String())
 }
 
-// hosts returns how a client may call a server: by its address, or by those of this
+// hosts returns how a client can address a server: by its address, or those of this
 // machine.
 func hosts(at netip.AddrPort) []string {
 	var hosts []string
@@ -131,7 +131,7 @@ func hosts(at netip.AddrPort) []string {
 		add(at.Addr())
 		return hosts
 	}
-	addrs, _ := net.InterfaceAddrs() // without them it is an example
+	addrs, _ := net.InterfaceAddrs() // without them print an example
 	for _, v6 := range []bool{false, true} {
 		for _, x := range addrs {
 			p, err := netip.ParsePrefix(x.String())

@@ -8,15 +8,18 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// busyPatience is how long a new run waits for the one before to end: its client
-// may be gone while the server still closes its sockets.
+// busyPatience is how long a new run waits for the previous one to end: its client may
+// be gone while the server still closes its sockets.
 const busyPatience = time.Second / 2
 
-// join returns the run that p belongs to; its connections must agree. Runs disturb
-// each other, so a server that is not open has one at a time.
-func (s *server) join(p params, peer netip.Addr) (*serverRun, error) {
+// join returns the run that p belongs to; its connections must agree. Runs disturb each
+// other, so a server that is not open serves one at a time.
+func (s *server) join(p wire.Params, peer netip.Addr) (*serverRun, error) {
 	patience := time.NewTimer(busyPatience)
 	defer patience.Stop()
 	for {
@@ -32,32 +35,32 @@ func (s *server) join(p params, peer netip.Addr) (*serverRun, error) {
 	}
 }
 
-var errBusy = fmt.Errorf("it is busy with another run, and runs would disturb each other: try again when that has ended")
+var errBusy = fmt.Errorf("the server is busy with another run, which this one would disturb; try again when it has ended")
 
-// tryJoin returns no run where the server is busy; changed is closed when that may
-// be over.
-func (s *server) tryJoin(p params, peer netip.Addr) (run *serverRun, changed <-chan struct{}, err error) {
+// tryJoin returns no run if the server is busy; changed is then closed when that may be
+// over.
+func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, changed <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	run, ok := s.runs[p.Run]
 	switch {
-	case ok && (run.params != p || run.peer != peer || run.conns == p.Streams):
-		return nil, nil, fmt.Errorf("run %d has other parameters, or all of its %d streams already", p.Run, run.Streams)
-	case s.stop.stopped():
-		return nil, nil, errStopped
+	case ok && (run.Params != p || run.peer != peer || run.conns == p.Streams):
+		return nil, nil, fmt.Errorf("run %d has other parameters, or already all of its %d streams", p.Run, run.Streams)
+	case s.stop.Stopped():
+		return nil, nil, sock.ErrStopped
 	case !ok && s.token != "" && len(s.runs) > 0:
 		return nil, s.changed, nil
 	case !ok:
-		run = &serverRun{params: p, peer: peer, since: now()}
+		run = &serverRun{Params: p, peer: peer, since: sock.Now()}
 		s.runs[p.Run] = run
 		s.change()
-		s.say("%v: %s begins, %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
+		s.say("%v: %s begins: %v after %v of warm-up\n", peer, p.Workload, p.Duration, p.Warmup)
 	}
 	run.conns++
 	return run, nil, nil
 }
 
-// leave ends what a connection, which is closed, was part of.
+// leave ends the part of a closed connection in a run.
 func (s *server) leave(run *serverRun) {
 	if run == nil {
 		return
@@ -68,29 +71,30 @@ func (s *server) leave(run *serverRun) {
 		return
 	}
 	if s.token != "" {
-		runtime.GC() // it is off, and nobody measures
+		runtime.GC() // automatic collection is off, and nobody measures now
 	}
 	delete(s.runs, run.Run)
 	s.ended++
 	s.change()
-	s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(now()-run.since).Round(time.Millisecond))
+	s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))
 }
 
-// change tells who waits that a run began or ended. The caller holds the lock.
+// change wakes everybody who waits for a run to begin or end. The caller holds the
+// lock.
 func (s *server) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// state returns the number of runs that are on and that have ended, and a channel
-// that is closed when that changes.
+// state returns the number of current and of ended runs, and a channel that is closed
+// when either changes.
 func (s *server) state() (on, ended int, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.runs), s.ended, s.changed
 }
 
-// serves reports whether a run of peer is on.
+// serves reports whether a run of peer is in progress.
 func (s *server) serves(peer netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,26 +106,26 @@ func (s *server) serves(peer netip.Addr) bool {
 	return false
 }
 
-// prepareUDP makes the server answer the datagrams of a run for as long as the
-// connection fd holds. An open server answers them all the time. One that admits
-// has a socket for each run, bound to the address that the client has connected to:
-// a reply comes from there, and between runs there is nothing to answer.
-func (s *server) prepareUDP(fd int, run *serverRun, a *accepted) (serve func(), err error) {
-	p := run.params
+// prepareUDP makes the server answer the datagrams of a run while the connection fd is
+// open. An open server always answers them. A server with a token has a socket per run,
+// bound to the address that the client connected to: replies come from there, and
+// between runs nothing answers.
+func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
+	p := run.Params
 	if s.udp != nil {
 		return func() { s.hold(fd, p, s.udp.board) }, nil
 	}
-	at, err := ownAddr(fd)
+	at, err := sock.OwnAddr(fd)
 	if err != nil {
 		return nil, err
 	}
-	udp, err := listen(unix.SOCK_DGRAM, at)
+	udp, err := sock.Listen(unix.SOCK_DGRAM, at)
 	if err != nil {
 		return nil, err
 	}
-	u, err := newUDPServer(udp, at.Addr(), new(stopper), &s.meter)
+	u, err := newUDPServer(udp, at.Addr(), new(sock.Stopper), &s.meter)
 	if err == nil {
-		err = setTimeouts(udp, tick)
+		err = sock.SetTimeouts(udp, sock.Tick)
 	}
 	if err == nil && !s.open(udp) {
 		err = errFull
@@ -131,11 +135,11 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *accepted) (serve func(), 
 		return nil, err
 	}
 	a.Secret = rand.Text()
-	u.only = &grant{params: p, peer: run.peer, secret: a.Secret}
-	serving := onThread(u.serve)
+	u.only = &grant{Params: p, peer: run.peer, secret: a.Secret}
+	serving := sock.OnThread(u.serve)
 	return func() {
 		s.hold(fd, p, u.board)
-		u.stop.stop()
+		u.stop.Stop()
 		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
 		<-serving                          // the client has noticed whatever went wrong
 		s.drop(udp)

@@ -12,6 +12,9 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // ends waits for the server to end by itself.
@@ -40,7 +43,7 @@ func TestIdleWaitsForRuns(t *testing.T) {
 		var out strings.Builder
 		said <- Main(t.Context(), []string{"run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms", "--interval", "0"}, &out)
 	}()
-	h.says(t, "udp-rr begins, 200ms")
+	h.says(t, "udp-rr begins: 200ms")
 	h.says(t, "udp-rr has ended after")
 	if err := <-said; err != nil {
 		t.Error(err)
@@ -72,7 +75,7 @@ func held(t *testing.T, addr, workload string, size int, d time.Duration) tcpCon
 	t.Helper()
 	c := testConfig(t, addr)
 	c.Workload, c.Size, c.Duration, c.token, c.open = workload, size, d, testToken, false
-	conn, err := dialTCP(t.Context(), c, new(stopper))
+	conn, err := dialTCP(t.Context(), c, new(sock.Stopper))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +102,7 @@ func TestOneRunAtATime(t *testing.T) {
 // Clients that say nothing, or not enough, do not keep others from being served.
 func TestSilentClients(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
-	for _, said := range []string{"", fmt.Sprintf(`{"weir":%d`, version), "W\xe1"} {
+	for _, said := range []string{"", fmt.Sprintf(`{"weir":%d`, wire.Version), "W\xe1"} {
 		conn, err := net.Dial("tcp", h.addr)
 		if err != nil {
 			t.Fatal(err)
@@ -111,7 +114,7 @@ func TestSilentClients(t *testing.T) {
 	}
 	hello := helloOf(t, testConfig(t, h.addr))
 	shaken(t, h.addr, hello) // and never proves
-	for _, workload := range workloads {
+	for _, workload := range Workloads() {
 		if out, err := person(t, append(short(workload, h.addr), "--token", testToken)...); err != nil {
 			t.Errorf("%s: %v\n%s", workload, err, out)
 		}
@@ -144,7 +147,7 @@ func TestRunsEnd(t *testing.T) {
 func flood(fd int) {
 	b := make([]byte, 64<<10)
 	for {
-		if _, errno := send(fd, b); errno != 0 && !again(errno) {
+		if _, errno := sock.Send(fd, b); errno != 0 && !sock.Again(errno) {
 			return
 		}
 	}
@@ -162,10 +165,10 @@ func TestFull(t *testing.T) {
 		defer conn.Close()
 		last = conn
 	}
-	var a accepted
+	var a wire.Accepted
 	said, err := bufio.NewReader(last).ReadString('\n')
 	if err == nil {
-		err = strictJSON([]byte(said), &a)
+		err = wire.StrictJSON([]byte(said), &a)
 	}
 	if err != nil || a.Error != errFull.Error() {
 		t.Errorf("%q, %v, want %q", said, err, errFull)
@@ -201,10 +204,10 @@ func TestOtherServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for answer, want := range map[string]string{
-		string(old) + "\n":         fmt.Sprintf("version 1 of the other end is not %d: use the same weir at both ends", version),
+		string(old) + "\n":         fmt.Sprintf("the other end has version 1, this end %d; use the same weir at both ends", wire.Version),
 		"220 mail.example ESMTP\n": "is the program on that port weir engine serve?",
 		"":                         "is the program on that port weir engine serve?",
-		fmt.Sprintf("{\"weir\":%d,\"error\":\"no\"}\n", version): "the server refused: no",
+		fmt.Sprintf("{\"weir\":%d,\"error\":\"no\"}\n", wire.Version): "the server refused: no",
 	} {
 		addr := fakeTCP(t, answer)
 		for _, workload := range []string{"tcp-rr", "udp-rr"} {

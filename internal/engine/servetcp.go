@@ -6,45 +6,37 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 const (
 	// readSize is how much the server reads at once. It fits a core's second-level
-	// cache, where the copy is cheapest.
+	// cache, where copying is cheapest.
 	readSize = 128 << 10
 	// discardSize is how much it discards at once: nothing is copied, and a call
 	// returns what there is.
 	discardSize = 1 << 20
 )
 
-// A serverRun is what the connections of one run share.
+// A serverRun is what the connections of a run share.
 type serverRun struct {
-	params
+	wire.Params
 	peer  netip.Addr
 	since int64 // when it began
 	conns int
 	first atomic.Int64 // when the first byte of any stream was read; 0 before
 }
 
-// streamReport is what the receiver of one stream counted.
-type streamReport struct {
-	Error  string `json:"error,omitempty"`
-	Bytes  int64  `json:"bytes"`  // read inside the window
-	Window int64  `json:"window"` // ns
-	// Silence is the longest time inside the window without a read that returned
-	// bytes, ns; from its begin to the first and from the last to its end too.
-	Silence int64 `json:"silence"`
-}
-
 // handle serves one connection, and returns the run that it was part of, if any. A
-// client learns what was wrong from the connection itself; the server carries on
-// for the next one.
+// client learns what was wrong from the connection itself; the server goes on.
 func (s *server) handle(fd int, peer netip.Addr) *serverRun {
-	if setTimeouts(fd, tick) != nil || s.transact(fd, peer, helloTimeout, new([]byte)) {
+	if sock.SetTimeouts(fd, sock.Tick) != nil || s.transact(fd, peer, helloTimeout, new([]byte)) {
 		return nil
 	}
 	run, err := s.hello(fd, peer)
-	a := accepted{Weir: version}
+	a := wire.Accepted{Weir: wire.Version}
 	var serve func()
 	if err == nil {
 		serve, err = s.prepare(fd, run, &a)
@@ -52,8 +44,8 @@ func (s *server) handle(fd int, peer netip.Addr) *serverRun {
 	if err != nil {
 		a.Error = err.Error()
 	}
-	if writeJSON(fd, a, now()+int64(helloTimeout), s.stop) != nil {
-		unix.Shutdown(fd, unix.SHUT_RDWR) // ends what was prepared
+	if sock.WriteJSON(fd, a, sock.Now()+int64(helloTimeout), s.stop) != nil {
+		unix.Shutdown(fd, unix.SHUT_RDWR) // ends what prepare started
 	}
 	if err == nil {
 		serve()
@@ -63,17 +55,17 @@ func (s *server) handle(fd int, peer netip.Addr) *serverRun {
 
 // hello reads what a client wants, and admits it to a run.
 func (s *server) hello(fd int, peer netip.Addr) (*serverRun, error) {
-	var p params
-	deadline := now() + int64(helloTimeout)
-	line, err := readLine(fd, deadline, s.stop)
+	var p wire.Params
+	deadline := sock.Now() + int64(helloTimeout)
+	line, err := sock.ReadLine(fd, deadline, s.stop)
 	if err == nil {
-		err = strictJSON(line, &p)
+		err = wire.StrictJSON(line, &p)
 	}
 	if err == nil {
 		err = s.challenge(fd, line, deadline)
 	}
 	if err == nil {
-		err = p.check()
+		err = p.Check()
 	}
 	if err != nil {
 		return nil, err
@@ -81,10 +73,10 @@ func (s *server) hello(fd int, peer netip.Addr) (*serverRun, error) {
 	return s.join(p, peer)
 }
 
-// prepare sets what a run asks for and writes into a what came of it. It returns
-// what serves the connection from then on.
-func (s *server) prepare(fd int, run *serverRun, a *accepted) (serve func(), err error) {
-	p := run.params
+// prepare sets what a run asks for, and writes the outcome to a. It returns the
+// function that serves the connection from then on.
+func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
+	p := run.Params
 	if strings.HasPrefix(p.Workload, "udp-") {
 		return s.prepareUDP(fd, run, a)
 	}
@@ -93,48 +85,48 @@ func (s *server) prepare(fd int, run *serverRun, a *accepted) (serve func(), err
 	}
 	switch p.Workload {
 	case "tcp-rr":
-		e, err := newEchoer(p, newStampedSocket(fd, nil))
+		e, err := newEchoer(p, sock.NewStamped(fd, nil))
 		if err != nil {
 			return nil, err
 		}
 		a.Place, a.NoStamps = e.place, e.noStamps
 		return func() { s.echo(e) }, nil
 	case "tcp-crr":
-		s.short.Add(1) // before the client learns that it may begin
+		s.short.Add(1) // before the client learns that it can begin
 		return func() { s.hold(fd, p, nil); s.short.Add(-1) }, nil
 	}
 	return func() {
-		s.receive(fd, run, func(r streamReport) { writeJSON(fd, r, now()+int64(helloTimeout), s.stop) })
+		s.receive(fd, run, func(r wire.StreamReport) { sock.WriteJSON(fd, r, sock.Now()+int64(helloTimeout), s.stop) })
 	}, nil
 }
 
-func prepareTCP(fd int, v6 bool, p params) (cc string, rcvBuf int, err error) {
-	if cc, err = setCC(fd, p.CC); err != nil {
+func prepareTCP(fd int, v6 bool, p wire.Params) (cc string, rcvBuf int, err error) {
+	if cc, err = sock.SetCC(fd, p.CC); err != nil {
 		return "", 0, err
 	}
-	if rcvBuf, err = setBuffer(fd, unix.SO_RCVBUF, p.RcvBuf); err != nil {
+	if rcvBuf, err = sock.SetBuffer(fd, unix.SO_RCVBUF, p.RcvBuf); err != nil {
 		return "", 0, err
 	}
-	if _, err = setDSCP(fd, v6, p.DSCP); err != nil {
+	if _, err = sock.SetDSCP(fd, v6, p.DSCP); err != nil {
 		return "", 0, err
 	}
 	return cc, rcvBuf, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 }
 
-// receive reads until the client shuts down, and counts what the reads inside
-// the run's window returned. The window begins a warm-up after the first byte of
-// any of the run's streams, so it is the same for all of them. The count is told
-// once, as soon as the window is over: the client sends until it has it.
-func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
+// receive reads until the client shuts down, and counts what reads inside the run's
+// window return. The window begins a warm-up after the first byte of any of the run's
+// streams, so all streams share it. The count is sent once, as soon as the window is
+// over: the client sends until it has it.
+func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 	buf, flags := make([]byte, readSize), 0
 	if run.Discard {
-		// tcp(7): the bytes are thrown away, and not put into the buffer.
+		// tcp(7): the kernel discards the bytes instead of copying them.
 		buf, flags = make([]byte, discardSize), unix.MSG_TRUNC
 	}
-	r := streamReport{Window: int64(run.Duration)}
-	idle := now() + int64(run.Warmup+run.Duration+s.patience)
+	r := wire.StreamReport{Window: int64(run.Duration)}
+	idle := sock.Now() + int64(run.Warmup+run.Duration+s.patience)
 	told := false
-	say := func(r streamReport) {
+	say := func(r wire.StreamReport) {
 		if !told {
 			told = true
 			tell(r)
@@ -142,10 +134,10 @@ func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
 	}
 	var begin, end, heard int64
 	for {
-		n, errno := recvFlags(fd, buf, flags)
-		t := now()
+		n, errno := sock.RecvFlags(fd, buf, flags)
+		t := sock.Now()
 		if errno == 0 {
-			s.meter.bytes.Add(int64(n))
+			s.meter.Bytes.Add(int64(n))
 		}
 		if first := run.first.Load(); end == 0 && (first != 0 || errno == 0 && n > 0) {
 			if first == 0 {
@@ -158,19 +150,19 @@ func (s *server) receive(fd int, run *serverRun, tell func(streamReport)) {
 		}
 		if end != 0 && t > end {
 			r.Silence = max(r.Silence, end-heard)
-			say(r) // even a stream whose first byte never came: the others left it no room
+			say(r) // even for a stream whose first byte never came because others left it no room
 		}
 		switch {
-		case again(errno):
-			if err := mayWait(idle, s.stop); err != nil {
-				say(streamReport{Error: err.Error()})
+		case sock.Again(errno):
+			if err := sock.MayWait(idle, s.stop); err != nil {
+				say(wire.StreamReport{Error: err.Error()})
 				return
 			}
 		case errno != 0:
-			say(streamReport{Error: errno.Error()})
+			say(wire.StreamReport{Error: errno.Error()})
 			return
 		case n == 0:
-			say(streamReport{Error: "the stream ended before the measured window did"})
+			say(wire.StreamReport{Error: "the stream ended before the measured window did"})
 			return
 		case t > idle:
 			return

@@ -8,60 +8,64 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 const (
-	// drainTimeout bounds how long the server reads on before it answers a
-	// request for a report, should somebody keep on sending.
+	// drainTimeout bounds how long the server reads on before it answers a request
+	// for a report, in case somebody keeps sending.
 	drainTimeout = time.Second
-	// maxRecvErrors is how often in a row reading may fail before the server
-	// gives up: a socket that nothing is wrong with fails now and then at most.
+	// maxRecvErrors is how often in a row reading can fail before the server gives
+	// up: a healthy socket fails only now and then.
 	maxRecvErrors = 1000
 )
 
-// A udpServer reads one socket on one thread: data, echoes and control messages
-// come in the order in which they were sent, so no other channel is needed.
+// A udpServer reads one socket on one thread: data, echoes and control messages arrive
+// in the order in which they were sent, so it needs no other channel.
 type udpServer struct {
 	fd   int
 	v6   bool
-	stop *stopper
-	msg  *message // the one being handled
+	stop *sock.Stopper
+	msg  *sock.Message // the one being handled
 
-	stream *streamReader // how the socket is read while a run of datagrams one way is on
-	bulk   *bulk         // of the streamReader, kept for the next run
+	stream *streamReader // during a run of one-way datagrams
+	bulk   *sock.Bulk    // of the streamReader, kept for the next run
 	gro    bool          // UDP_GRO is on
 
-	only  *grant // who is answered; nil is everybody
-	board *board // for the client that asks over TCP while a run is on
-	meter *meter // of the server
+	only  *grant       // the client to answer; nil: everybody
+	board *tally.Board // for the client that asks over TCP during a run
+	meter *tally.Meter // of the server
 
-	run     uint32 // the run that is counted; the hello of another one replaces it
+	run     uint32 // being counted; the hello of another run replaces it
 	greeted bool
 	begun   bool
 	began   int64   // when
-	from    uint64  // the number of the first datagram that is counted; what is lower comes late, from an earlier phase
-	echo    *echoer // of a run of requests and replies, nil otherwise
+	from    uint64  // number of the first datagram that counts; lower ones are late, from an earlier phase
+	echo    *echoer // during a run of requests and replies, else nil
 	base    uint32  // drops of the socket when the run began
 	drops   uint32  // and now
-	counts  receiver
+	counts  tally.Receiver
 }
 
-func newUDPServer(fd int, a netip.Addr, stop *stopper, m *meter) (*udpServer, error) {
+func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*udpServer, error) {
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
 		return nil, fmt.Errorf("udp: count drops: %w", err)
 	}
-	if _, err := setBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
+	if _, err := sock.SetBuffer(fd, unix.SO_RCVBUF, serverRcvBuf); err != nil {
 		return nil, err
 	}
-	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: newMessage(), board: newBoard(), meter: m}, nil
+	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), board: tally.NewBoard(), meter: m}, nil
 }
 
 // serve reads until it is told to stop.
 func (u *udpServer) serve() error {
 	failed := 0
-	for !u.stop.stopped() {
-		if u.board.wanted() {
-			u.board.post(u.tally())
+	for !u.stop.Stopped() {
+		if u.board.Wanted() {
+			u.board.Post(u.tally())
 		}
 		var errno unix.Errno
 		if u.stream != nil {
@@ -72,7 +76,7 @@ func (u *udpServer) serve() error {
 		switch {
 		case errno == 0:
 			failed = 0
-		case again(errno):
+		case sock.Again(errno):
 		default:
 			if failed++; failed > maxRecvErrors {
 				return fmt.Errorf("engine: serve: udp: receive: %w", errno)
@@ -93,62 +97,62 @@ func (u *udpServer) readOne() unix.Errno {
 
 // handle does what the datagram of n bytes in u.msg asks for.
 func (u *udpServer) handle(n int) {
-	h, ok := parseHeader(u.msg.buf[:n])
+	h, ok := wire.ParseHeader(u.msg.Buf[:n])
 	switch {
-	case !ok, h.kind == kindMeasure, h.kind == kindWarmup, !u.admits(h, n):
-	case h.kind == kindEcho || h.kind == kindStamped:
+	case !ok, h.Kind == wire.KindMeasure, h.Kind == wire.KindWarmup, !u.admits(h, n):
+	case h.Kind == wire.KindEcho || h.Kind == wire.KindStamped:
 		u.reply(h, n)
 	default:
 		u.control(h, n)
 	}
 }
 
-// control handles what is rare. Requests are repeated until they are answered,
-// so each may come more than once, and late.
-func (u *udpServer) control(h header, n int) {
-	switch h.kind {
-	case kindReach:
-		u.msg.buf[2] |= byte(kindAnswer)
+// control handles what is rare. Clients repeat requests until they are answered, so
+// each can arrive several times, and late.
+func (u *udpServer) control(h wire.Header, n int) {
+	switch h.Kind {
+	case wire.KindReach:
+		u.msg.Buf[2] |= byte(wire.KindAnswer)
 		u.answerWhole(n)
-	case kindStamps:
+	case wire.KindStamps:
 		u.tellStamps(h, n)
-	case kindHello:
-		u.answer(h, u.hello(h, u.msg.buf[headerSize:n]))
-	case kindBegin:
-		if !u.greeted || h.run != u.run || u.stream == nil {
+	case wire.KindHello:
+		u.answer(h, u.hello(h, u.msg.Buf[wire.HeaderSize:n]))
+	case wire.KindBegin:
+		if !u.greeted || h.Run != u.run || u.stream == nil {
 			return
 		}
-		if !u.begun || h.sent > u.from {
-			u.begun, u.from, u.base, u.counts = true, h.sent, u.drops, receiver{next: h.sent}
+		if !u.begun || h.Sent > u.from {
+			u.begun, u.from, u.base, u.counts = true, h.Sent, u.drops, tally.Receiver{Next: h.Sent}
 		}
 		if u.counts.Delivered == 0 {
-			u.began = now() // a client that asks again has not begun
+			u.began = sock.Now() // a client that asks again has not begun
 		}
 		u.answer(h, nil)
-	case kindReport:
+	case wire.KindReport:
 		u.answer(h, u.report(h))
 	}
 }
 
-func (u *udpServer) hello(h header, b []byte) accepted {
-	a := accepted{Weir: version}
-	var p params
-	err := strictJSON(b, &p)
+func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
+	a := wire.Accepted{Weir: wire.Version}
+	var p wire.Params
+	err := wire.StrictJSON(b, &p)
 	if err == nil {
-		err = p.check()
+		err = p.Check()
 	}
-	if err == nil && (p.Run != h.run || !strings.HasPrefix(p.Workload, "udp-")) {
-		err = fmt.Errorf("%s, run %d was asked for over UDP, run %d", p.Workload, p.Run, h.run)
+	if err == nil && (p.Run != h.Run || !strings.HasPrefix(p.Workload, "udp-")) {
+		err = fmt.Errorf("%s, run %d was asked for over UDP, run %d", p.Workload, p.Run, h.Run)
 	}
 	if err == nil {
 		size := p.RcvBuf
 		if size == 0 {
 			size = serverRcvBuf
 		}
-		a.RcvBuf, err = setBuffer(u.fd, unix.SO_RCVBUF, size)
+		a.RcvBuf, err = sock.SetBuffer(u.fd, unix.SO_RCVBUF, size)
 	}
 	if err == nil {
-		_, err = setDSCP(u.fd, u.v6, p.DSCP)
+		_, err = sock.SetDSCP(u.fd, u.v6, p.DSCP)
 	}
 	if err == nil {
 		err = u.receiveAs(p)
@@ -157,8 +161,8 @@ func (u *udpServer) hello(h header, b []byte) accepted {
 		a.Error = err.Error()
 		return a
 	}
-	if !u.greeted || u.run != h.run {
-		u.greeted, u.begun, u.run = true, false, h.run
+	if !u.greeted || u.run != h.Run {
+		u.greeted, u.begun, u.run = true, false, h.Run
 		if err := u.echoes(p); err != nil {
 			u.greeted, a.Error = false, err.Error()
 		}
@@ -167,61 +171,47 @@ func (u *udpServer) hello(h header, b []byte) accepted {
 	return a
 }
 
-// report reads what has arrived, then tells what was counted.
-func (u *udpServer) report(h header) udpReport {
-	if !u.begun || h.run != u.run {
-		return udpReport{Error: fmt.Sprintf("the server does not count run %d: another client has taken its place", h.run)}
+// report reads what has arrived, then reports the counters.
+func (u *udpServer) report(h wire.Header) wire.UDPReport {
+	if !u.begun || h.Run != u.run {
+		return wire.UDPReport{Error: fmt.Sprintf("the server does not count run %d: another client has replaced it", h.Run)}
 	}
-	u.drain(now() + int64(drainTimeout))
+	u.drain(sock.Now() + int64(drainTimeout))
 	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts
 	if u.counts.Delivered > 0 {
 		u.counts.Wait = u.counts.First - u.began
 	}
-	return u.counts.udpReport
+	return u.counts.UDPReport
 }
 
-// tally is what has been counted by now.
-func (u *udpServer) tally() tally {
+// tally returns the counters now.
+func (u *udpServer) tally() tally.Counts {
 	if !u.begun {
-		return tally{}
+		return tally.Counts{}
 	}
-	return tally{At: now() - u.began, Count: u.counts.Delivered, Bytes: u.counts.Bytes, Lost: int64(u.drops - u.base)}
+	return tally.Counts{At: sock.Now() - u.began, Count: u.counts.Delivered, Bytes: u.counts.Bytes, Lost: int64(u.drops - u.base)}
 }
 
-// answer sends v, if any, as JSON to where the last message came from. An answer
-// that cannot be sent is one that gets lost: the client asks again.
-func (u *udpServer) answer(h header, v any) {
-	n := headerSize
+// answer sends v, if any, as JSON to the sender of the last message. An answer that
+// cannot be sent is a lost answer: the client asks again.
+func (u *udpServer) answer(h wire.Header, v any) {
+	n := wire.HeaderSize
 	if v != nil {
 		b, err := json.Marshal(v)
-		if err != nil || len(b) > maxLine {
+		if err != nil || len(b) > wire.MaxLine {
 			return
 		}
-		n += copy(u.msg.buf[headerSize:], b)
+		n += copy(u.msg.Buf[wire.HeaderSize:], b)
 	}
-	h.kind |= kindAnswer
-	h.put(u.msg.buf)
-	u.msg.answer(u.fd, n)
+	h.Kind |= wire.KindAnswer
+	h.Put(u.msg.Buf)
+	u.msg.Answer(u.fd, n)
 }
 
-// answerWhole sends the answer in one piece or not at all.
+// answerWhole sends the answer unfragmented or not at all.
 func (u *udpServer) answerWhole(n int) {
-	if setDiscover(u.fd, u.v6, unix.IP_PMTUDISC_PROBE) == nil {
-		u.msg.answer(u.fd, n)
+	if sock.SetDiscover(u.fd, u.v6, unix.IP_PMTUDISC_PROBE) == nil {
+		u.msg.Answer(u.fd, n)
 	}
-	setDiscover(u.fd, u.v6, unix.IP_PMTUDISC_WANT)
-}
-
-// setDiscover sets how path MTU discovery treats what is sent (ip(7)):
-// IP_PMTUDISC_PROBE sets DF and ignores what the route has learned,
-// IP_PMTUDISC_WANT is the default. IPv6 has the same values.
-func setDiscover(fd int, v6 bool, mode int) error {
-	level, opt := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
-	if v6 {
-		level, opt = unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER
-	}
-	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
-		return fmt.Errorf("socket: path MTU discovery %d: %w", mode, err)
-	}
-	return nil
+	sock.SetDiscover(u.fd, u.v6, unix.IP_PMTUDISC_WANT)
 }

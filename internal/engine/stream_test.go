@@ -5,13 +5,16 @@ import (
 	"context"
 	"io"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/weir-bench/weir/internal/engine/event"
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 func TestTCPStream(t *testing.T) {
@@ -60,22 +63,22 @@ func TestTCPSilence(t *testing.T) {
 	for _, bytes := range []int{1, 2} {
 		c := testConfig(t, addr)
 		c.Workload, c.Size, c.Duration, c.Run = "tcp-stream", 100, 200*time.Millisecond, uint32(bytes)
-		conn, err := dialTCP(t.Context(), c, new(stopper))
+		conn, err := dialTCP(t.Context(), c, new(sock.Stopper))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer unix.Close(conn.fd)
-		first := now()
+		first := sock.Now()
 		for range bytes { // the first one begins the window, and is not part of it
-			for now() < first+int64(time.Millisecond) {
+			for sock.Now() < first+int64(time.Millisecond) {
 			}
-			if _, errno := send(conn.fd, []byte("x")); errno != 0 {
+			if _, errno := sock.Send(conn.fd, []byte("x")); errno != 0 {
 				t.Fatal(errno)
 			}
-			first = now()
+			first = sock.Now()
 		}
-		var r streamReport
-		if err := readJSON(conn.fd, &r, now()+int64(5*time.Second), new(stopper)); err != nil {
+		var r wire.StreamReport
+		if err := sock.ReadJSON(conn.fd, &r, sock.Now()+int64(5*time.Second), new(sock.Stopper)); err != nil {
 			t.Fatal(err)
 		}
 		// A byte inside the window parts it in two, of which one is the longer.
@@ -128,19 +131,19 @@ func TestUDPSearch(t *testing.T) {
 				addr, _ := serve(t, loopback)
 				var r event.UDPSearch
 				measure(t, &r, append([]string{"run", "udp-search", addr, "--duration", "200ms"}, strings.Fields(flags)...)...)
-				s := search{loss: r.Loss, width: r.Width, floor: slowest(r.Width, time.Duration(r.Length*1e9))}
+				s := tally.Search{Loss: r.Loss, Width: r.Width, Floor: tally.Slowest(r.Width, time.Duration(r.Length*1e9))}
 				for i, p := range r.Phases {
-					if rate, done := s.next(); done || rate != p.Asked {
+					if rate, done := s.Next(); done || rate != p.Asked {
 						t.Fatalf("phase %d is at %g packet/s, next %g, done %v", i, p.Asked, rate, done)
 					}
 					if p.Offered < p.Tried() || p.Sent < p.Delivered+p.Dropped || p.Delivered < 0 || p.Dropped < 0 || p.Window < r.Length || p.Queue < 0 {
 						t.Errorf("%+v", p)
 					}
-					s.add(p)
+					s.Add(p)
 				}
-				_, done := s.next()
-				if len(r.Phases) == 0 || r.Found != s.found(done) || done != (r.Limit != event.LimitTime) {
-					t.Errorf("%+v does not follow from its phases: %+v", r, s.found(done))
+				_, done := s.Next()
+				if len(r.Phases) == 0 || r.Found != s.Found(done) || done != (r.Limit != event.LimitTime) {
+					t.Errorf("%+v does not follow from its phases: %+v", r, s.Found(done))
 				}
 				if r.SndBuf <= 0 || r.RcvBuf <= 0 || r.Send == "" || r.Recv == "" || r.Batch < 1 {
 					t.Errorf("%+v", r)
@@ -200,31 +203,34 @@ func equalPath(a, b event.UDPStream) bool {
 func TestGSORefuses(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	c := testConfig(t, addr)
-	c.Size, c.transfer = 1400, transfer{Send: event.SendGSO, Batch: 2, Recv: event.RecvGRO}
-	u, err := meet(t.Context(), c, new(stopper))
+	c.Size, c.Transfer = 1400, wire.Transfer{Send: event.SendGSO, Batch: 2, Recv: event.RecvGRO}
+	u, err := meet(t.Context(), c, new(sock.Stopper))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(u.fd)
-	path, err := newPath(u.fd, c)
+	path, err := sock.NewPath(u.fd, c.Run, c.Mode())
 	if err != nil {
 		t.Fatal(err)
 	}
-	over := &gsoPath{u.fd, datagrams{size: 1400, buf: make([]byte, 200*1400)}}
-	_, _, errno := over.send(kindMeasure, 0, 129, now()) // more than any kernel takes
+	over, err := sock.NewPath(u.fd, c.Run, event.Mode{Size: 1400, Send: event.SendGSO, Batch: 200})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, errno := over.Send(wire.KindMeasure, 0, 129, sock.Now()) // more than any kernel takes
 	c.Batch = 129
-	if err := explain(c, errno); errno == 0 || !strings.Contains(err.Error(), "UDP_MAX_SEGMENTS") && !strings.Contains(err.Error(), "fit") {
+	if err := sock.ExplainSend(c.Mode(), errno); errno == 0 || !strings.Contains(err.Error(), "UDP_MAX_SEGMENTS") && !strings.Contains(err.Error(), "fit") {
 		t.Errorf("129 datagrams: %v, want an explanation", err)
 	}
-	if sent, tried, errno := path.send(kindMeasure, 0, 2, now()); sent != 2 || tried != 2 || errno != 0 {
+	if sent, tried, errno := path.Send(wire.KindMeasure, 0, 2, sock.Now()); sent != 2 || tried != 2 || errno != 0 {
 		t.Errorf("two datagrams: sent %d, tried %d, %v", sent, tried, errno)
 	}
 	for errno, want := range map[unix.Errno]string{unix.EINVAL: "", unix.EMSGSIZE: "does not fragment", unix.EIO: "checksums", unix.EPERM: "not permitted"} {
-		if err := explain(c, errno); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), errno.Error()) {
+		if err := sock.ExplainSend(c.Mode(), errno); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), errno.Error()) {
 			t.Errorf("%v is explained by %v, want %q", errno, err, want)
 		}
 	}
-	if s := lacks(unix.ENOPROTOOPT, "X of Linux 4.18", "do without"); s != ": this kernel lacks X of Linux 4.18; do without" || lacks(unix.EPERM, "X", "") != "" {
+	if s := sock.Lacks(unix.ENOPROTOOPT, "X of Linux 4.18", "do without"); s != ": this kernel lacks X of Linux 4.18; do without" || sock.Lacks(unix.EPERM, "X", "") != "" {
 		t.Errorf("a kernel without an option: %q", s)
 	}
 }
@@ -268,15 +274,15 @@ func TestStayOn(t *testing.T) {
 		}
 	}
 	defer func() {
-		if err := stayOn(all); err != nil {
+		if err := sock.StayOn(all); err != nil {
 			t.Error(err)
 		}
 	}()
 	last := all[len(all)-1]
-	if err := stayOn([]int{last}); err != nil {
+	if err := sock.StayOn([]int{last}); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-onThread(func() error { // on a thread that there was, or a new one
+	if err := <-sock.OnThread(func() error { // on a thread that there was, or a new one
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(0, &set); err != nil {
 			return err
@@ -288,21 +294,8 @@ func TestStayOn(t *testing.T) {
 	}); err != nil {
 		t.Error(err)
 	}
-	if err := stayOn([]int{maxCPU}); err == nil || !strings.Contains(err.Error(), "1023") {
+	if err := sock.StayOn([]int{maxCPU}); err == nil || !strings.Contains(err.Error(), "1023") {
 		t.Errorf("a CPU that is not there: %v", err)
-	}
-}
-
-func TestParseCPUs(t *testing.T) {
-	for s, want := range map[string][]int{"0": {0}, "3,1": {3, 1}, "0,2-4": {0, 2, 3, 4}, "1023": {1023}} {
-		if got, err := parseCPUs(s); err != nil || !slices.Equal(got, want) {
-			t.Errorf("%q: %v, %v, want %v", s, got, err, want)
-		}
-	}
-	for _, s := range []string{"", "a", "-1", "1-", "1024", "2-1", "0,,1", "0 1", "99999999999999999999"} {
-		if got, err := parseCPUs(s); err == nil || !strings.Contains(err.Error(), "not a list of CPUs") {
-			t.Errorf("%q: %v, %v, want an error", s, got, err)
-		}
 	}
 }
 
@@ -316,7 +309,7 @@ func TestDSCPArrives(t *testing.T) {
 				t.Fatal(err)
 			}
 			v6 := at.Addr().Is6()
-			fd, to := boundSocket(t, at)
+			fd, to := listening(t, at)
 			level, opt, kind := unix.IPPROTO_IP, unix.IP_RECVTOS, unix.IP_TOS
 			if v6 {
 				level, opt, kind = unix.IPPROTO_IPV6, unix.IPV6_RECVTCLASS, unix.IPV6_TCLASS
@@ -324,15 +317,15 @@ func TestDSCPArrives(t *testing.T) {
 			if err := unix.SetsockoptInt(fd, level, opt, 1); err != nil {
 				t.Fatal(err)
 			}
-			from, _, err := dialUDP(to, 0)
+			from, _, err := sock.DialUDP(to, 0, askEvery)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer unix.Close(from)
-			if got, err := setDSCP(from, v6, 46); err != nil || got != 46 {
+			if got, err := sock.SetDSCP(from, v6, 46); err != nil || got != 46 {
 				t.Fatalf("DSCP %d in effect, %v", got, err)
 			}
-			if _, errno := send(from, []byte("x")); errno != 0 {
+			if _, errno := sock.Send(from, []byte("x")); errno != 0 {
 				t.Fatal(errno)
 			}
 			control := make([]byte, 64)

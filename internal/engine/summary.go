@@ -8,11 +8,12 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// inWords returns a result in words. Every number in it is one of the result's, or
-// the quotient of two.
+// inWords returns a result in words. Every number in it is one of the result, or the
+// quotient of two.
 func inWords(v any) string {
 	var b strings.Builder
 	b.WriteByte('\n')
@@ -28,7 +29,7 @@ func inWords(v any) string {
 	case event.Open:
 		entry(&b, "offered", "%d requests, %s; %d left late", r.Offered, unit.Format(r.Rate, "1/s"), r.LateSends)
 		summarizeRR(r.RR, &b)
-		entry(&b, "stalls", "%d periods with response times above %v", r.Stalls, time.Duration(stallBound))
+		entry(&b, "stalls", "%d periods with response times above %v", r.Stalls, time.Duration(tally.StallBound))
 	case event.CRR:
 		summarizeRR(r.RR, &b)
 		quantiles(&b, "connecting", r.ConnectHist)
@@ -57,7 +58,7 @@ func summarizeTCPStream(r event.TCPStream, b *strings.Builder) {
 		}
 	}
 	entry(b, "silence", "%s at most without an arrival", unit.Format(r.Silence, "s"))
-	entry(b, "sent again", "%d segments of %d bytes at most", r.Retransmits, r.MSS)
+	entry(b, "retransmitted", "%d segments of at most %d bytes", r.Retransmits, r.MSS)
 	entry(b, "congestion", "%s here, %s at the server", r.Congestion, r.FarCongestion)
 	entry(b, "buffers", "%s to send, at the end; %s to receive, at the beginning", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
 	if r.Send != "copy" || r.Recv != "copy" {
@@ -65,8 +66,8 @@ func summarizeTCPStream(r event.TCPStream, b *strings.Builder) {
 	}
 }
 
-// summarize prints the ladder of counts: what is lost between two of them was lost
-// on the way from one to the other.
+// summarizeUDPStream prints the ladder of counts: what differs between two steps was
+// lost between them.
 func summarizeUDPStream(r event.UDPStream, b *strings.Builder) {
 	entry(b, "delivered", "%s, %s: %s in %s", unit.Format(8*float64(r.Bytes)/r.Window, "bit/s"),
 		unit.Format(float64(r.Delivered)/r.Window, "packet/s"), unit.Format(float64(r.Bytes), "byte"), unit.Format(r.Window, "s"))
@@ -80,11 +81,11 @@ func summarizeUDPStream(r event.UDPStream, b *strings.Builder) {
 	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
 }
 
-// summarize prints the bounds, and what they are worth.
+// summarizeUDPSearch prints the bounds and how far to trust them.
 func summarizeUDPSearch(r event.UDPSearch, b *strings.Builder) {
 	if r.Lower == 0 {
-		entry(b, "carried", "no rate of %s or more lost at most %g %%; lower ones take a longer --phase",
-			unit.Format(slowest(r.Width, time.Duration(r.Length*1e9)), "packet/s"), 100*r.Loss)
+		entry(b, "carried", "no rate of %s or more lost at most %g %%; lower rates need a longer --phase",
+			unit.Format(tally.Slowest(r.Width, time.Duration(r.Length*1e9)), "packet/s"), 100*r.Loss)
 	} else {
 		entry(b, "carried", "%s, %s of payload, at most %g %% lost", unit.Format(r.Lower, "packet/s"),
 			unit.Format(8*float64(r.Size)*r.Lower, "bit/s"), 100*r.Loss)
@@ -94,14 +95,14 @@ func summarizeUDPSearch(r event.UDPSearch, b *strings.Builder) {
 	}
 	switch r.Limit {
 	case event.LimitSender:
-		entry(b, "limit", "this end, which sent no faster: the path may carry more")
+		entry(b, "limit", "this end, which could not send faster: the path may carry more")
 	case event.LimitTime:
-		entry(b, "limit", "the time was over before the bounds were within %g %%: --duration gives more", 100*r.Width)
+		entry(b, "limit", "time was up before the bounds were within %g %%: raise --duration", 100*r.Width)
 	case event.LimitPath:
 		entry(b, "limit", "the path, or the server")
 	}
 	if r.Inverted > 0 {
-		entry(b, "inversion", "%s was carried all the same: what is lost depends on more than the rate", unit.Format(r.Inverted, "packet/s"))
+		entry(b, "inversion", "%s was carried all the same: loss depends on more than the rate", unit.Format(r.Inverted, "packet/s"))
 	}
 	entry(b, "tried", "%d phases of %s in %s", len(r.Phases), unit.Format(r.Length, "s"), unit.Format(r.Window, "s"))
 	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
@@ -128,7 +129,7 @@ func summarizeRR(r event.RR, b *strings.Builder) {
 	quantiles(b, "  application", r.AppHist)
 }
 
-// quantiles prints those of a distribution of times.
+// quantiles prints quantiles of a distribution of times.
 func quantiles(b *strings.Builder, name, hist string) {
 	h, err := hdrhistogram.Decode([]byte(hist))
 	if err != nil || h.TotalCount() == 0 {
@@ -137,4 +138,14 @@ func quantiles(b *strings.Builder, name, hist string) {
 	}
 	at := func(q float64) string { return unit.Format(seconds(h.ValueAtQuantile(q)), "s") }
 	entry(b, name, "p50 %s, p90 %s, p99 %s, p99.9 %s, largest %s", at(50), at(90), at(99), at(99.9), unit.Format(seconds(h.Max()), "s"))
+}
+
+// inWordsOf describes a phase.
+func inWordsOf(p event.Phase, v tally.Verdict) string {
+	asked := "flat out"
+	if p.Asked > 0 {
+		asked = unit.Format(p.Asked, "packet/s")
+	}
+	return fmt.Sprintf("%s: %s sent, %s arrived, %.3g %% lost: %s", asked, unit.Format(p.Reached(), "packet/s"),
+		unit.Format(p.Carried(), "packet/s"), 100*p.Lost(), v)
 }

@@ -5,6 +5,10 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // A datagram costs no allocation, sent, received, echoed or counted: collection
@@ -17,26 +21,29 @@ func TestDatagramsDoNotAllocate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			fd, err := listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(loopback))
+			fd, err := sock.Listen(unix.SOCK_DGRAM, netip.MustParseAddrPort(loopback))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer unix.Close(fd)
-			if err := unix.Connect(fd, sockaddr(server)); err != nil {
+			if err := unix.Connect(fd, sock.Sockaddr(server)); err != nil {
 				t.Fatal(err)
 			}
-			if err := setTimeouts(fd, tick*10); err != nil {
+			if err := sock.SetTimeouts(fd, sock.Tick*10); err != nil {
 				t.Fatal(err)
 			}
-			path := &singlePath{fd, datagrams{run: 1, size: 100, buf: make([]byte, 100)}}
-			m := newMessage()
+			path, err := sock.NewPath(fd, 1, event.Mode{Size: 100})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := sock.NewMessage()
 			if n := testing.AllocsPerRun(100, func() {
-				if _, _, errno := path.send(kindEcho, 7, 1, now()); errno != 0 {
+				if _, _, errno := path.Send(wire.KindEcho, 7, 1, sock.Now()); errno != 0 {
 					t.Fatal(errno)
 				}
-				n, drops, errno := m.recv(fd, 0)
-				h, ok := parseHeader(m.buf[:n])
-				if errno != 0 || !ok || h.kind != kindEcho|kindAnswer || h.seq != 7 || drops != 0 {
+				n, drops, errno := m.Recv(fd, 0)
+				h, ok := wire.ParseHeader(m.Buf[:n])
+				if errno != 0 || !ok || h.Kind != wire.KindEcho|wire.KindAnswer || h.Seq != 7 || drops != 0 {
 					t.Fatalf("%v %+v %d", errno, h, drops)
 				}
 			}); n != 0 { // the server, in this process too, is counted as well

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,127 +9,26 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// errSilent is what reading or writing returns when the other end does nothing
-// until the deadline.
-var errSilent = errors.New("the other end is silent")
-
-// readFull fills b, or returns why it could not. A short read is not an answer.
-func readFull(fd int, b []byte, deadline int64, s *stopper) error {
-	for got := 0; got < len(b); {
-		n, errno := recv(fd, b[got:])
-		switch {
-		case again(errno):
-			if err := mayWait(deadline, s); err != nil {
-				return err
-			}
-		case errno != 0:
-			return errno
-		case n == 0 && got > 0:
-			return io.ErrUnexpectedEOF
-		case n == 0:
-			return io.EOF
-		default:
-			got += n
-		}
-	}
-	return nil
-}
-
-// writeFull writes all of b, or returns why it could not.
-func writeFull(fd int, b []byte, deadline int64, s *stopper) error {
-	for len(b) > 0 {
-		n, errno := send(fd, b)
-		switch {
-		case again(errno):
-			if err := mayWait(deadline, s); err != nil {
-				return err
-			}
-		case errno != 0:
-			return errno
-		default:
-			b = b[n:]
-		}
-	}
-	return nil
-}
-
-func mayWait(deadline int64, s *stopper) error {
-	switch {
-	case s.stopped():
-		return errStopped
-	case now() > deadline:
-		return errSilent
-	}
-	return nil
-}
-
-// readJSON reads one line into v. It takes a byte at a time, because what follows
-// the line is not its to read; control messages are rare and short.
-func readJSON(fd int, v any, deadline int64, s *stopper) error {
-	line, err := readLine(fd, deadline, s)
-	if err != nil {
-		return err
-	}
-	return strictJSON(line, v)
-}
-
-func readLine(fd int, deadline int64, s *stopper) ([]byte, error) {
-	var line [maxLine]byte
-	for n := range line {
-		if err := readFull(fd, line[n:n+1], deadline, s); err != nil {
-			return nil, err
-		}
-		if line[n] == '\n' {
-			return line[:n], nil
-		}
-	}
-	return nil, fmt.Errorf("a control message is longer than %d bytes", maxLine)
-}
-
-var errNotJSON = errors.New("control message")
-
-// strictJSON decodes a control message. One of another version is refused for that,
-// and not for the fields that it has or lacks.
-func strictJSON(b []byte, v any) error {
-	var of struct {
-		Weir *int `json:"weir"`
-	}
-	if json.Unmarshal(b, &of) == nil && of.Weir != nil && *of.Weir != version {
-		return otherVersion(*of.Weir)
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		return fmt.Errorf("%w: %w", errNotJSON, err)
-	}
-	return nil
-}
-
-func writeJSON(fd int, v any, deadline int64, s *stopper) error {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
-	return writeFull(fd, append(b, '\n'), deadline, s)
-}
-
-// A tcpConn is a connection of which the server has accepted the parameters.
+// A tcpConn is a connection whose parameters the server has accepted.
 type tcpConn struct {
 	fd     int
 	cc     string  // congestion control in effect at this end
 	sndBuf int     // bytes, at this end
 	dscp   int     // in effect at this end
-	paced  float64 // bit/s of payload at most, in effect; 0 is no limit
-	far    accepted
-	zero   *zerocopy // nil sends by copying
+	paced  float64 // bit/s of payload, limit in effect; 0: none
+	far    wire.Accepted
+	zero   *sock.Zerocopy // nil: copy
 }
 
-// dialTCP connects and agrees on parameters. A server that is not there yet
-// refuses, so a refusal is tried again until the timeout.
-func dialTCP(ctx context.Context, c config, s *stopper) (tcpConn, error) {
-	deadline := now() + int64(c.timeout)
+// dialTCP connects and agrees on parameters. It retries refused connections until the
+// timeout, because the server may be about to start.
+func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
+	deadline := sock.Now() + int64(c.timeout)
 	for {
 		t, err := dialOnce(ctx, c)
 		if err == nil {
@@ -140,10 +38,10 @@ func dialTCP(ctx context.Context, c config, s *stopper) (tcpConn, error) {
 			}
 			return t, nil
 		}
-		if !errors.Is(err, unix.ECONNREFUSED) || now() > deadline {
+		if !errors.Is(err, unix.ECONNREFUSED) || sock.Now() > deadline {
 			return t, fmt.Errorf("engine: tcp %v: connect: %w%s", c.server, err, advice(err, c))
 		}
-		if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
+		if err := sock.SleepUntil(ctx, sock.Now()+int64(retryEvery), nil); err != nil {
 			return t, err
 		}
 	}
@@ -153,22 +51,22 @@ func dialTCP(ctx context.Context, c config, s *stopper) (tcpConn, error) {
 func advice(err error, c config) string {
 	switch {
 	case errors.Is(err, unix.ECONNREFUSED):
-		return fmt.Sprintf(" for %v: nobody listens there; start weir engine serve on that machine", c.timeout)
+		return fmt.Sprintf(" for %v: nothing listens there; start weir engine serve on that machine", c.timeout)
 	case errors.Is(err, unix.ETIMEDOUT):
 		return fmt.Sprintf(" within %v: is the address right, and do firewalls let TCP and UDP through to port %d?", c.timeout, c.server.Port())
 	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
-		return ": this machine knows no way there; ip route get shows it"
+		return ": this machine has no route to it; ip route get shows why"
 	case errors.Is(err, unix.EINVAL) && c.server.Addr().IsLinkLocalUnicast() && c.server.Addr().Zone() == "":
 		return ": a link-local address needs the interface: " + c.server.Addr().String() + "%eth0"
 	}
 	return ""
 }
 
-// retryEvery is the time between two tries to reach a server.
+// retryEvery is the time between two attempts to reach a server.
 const retryEvery = 10 * time.Millisecond
 
 func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
-	t.fd, err = unix.Socket(family(c.server.Addr()), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	t.fd, err = unix.Socket(sock.Family(c.server.Addr()), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return t, err
 	}
@@ -177,65 +75,55 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 			unix.Close(t.fd)
 		}
 	}()
-	// Both before connecting: the buffer bounds the window scale, and the
-	// handshake is already the congestion control's business.
-	if t.cc, err = setCC(t.fd, c.CC); err != nil {
+	// Before connecting: the buffer bounds the window scale, and congestion control
+	// is already in charge of the handshake.
+	if t.cc, err = sock.SetCC(t.fd, c.CC); err != nil {
 		return t, err
 	}
-	if _, err = setBuffer(t.fd, unix.SO_SNDBUF, c.sndBuf); err != nil {
+	if _, err = sock.SetBuffer(t.fd, unix.SO_SNDBUF, c.sndBuf); err != nil {
 		return t, err
 	}
-	if t.dscp, err = setDSCP(t.fd, c.server.Addr().Is6(), c.DSCP); err != nil {
+	if t.dscp, err = sock.SetDSCP(t.fd, c.server.Addr().Is6(), c.DSCP); err != nil {
 		return t, err
 	}
 	if err = unix.SetsockoptInt(t.fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
 		return t, err
 	}
-	if err = connectTCP(ctx, t.fd, c.server, c.timeout); err != nil {
+	if err = sock.ConnectTCP(ctx, t.fd, c.server, c.timeout); err != nil {
 		return t, err
 	}
-	if err = setTimeouts(t.fd, tick); err == nil && c.rate > 0 {
-		t.paced, err = pace(t.fd, c.rate/float64(c.Streams))
+	if err = sock.SetTimeouts(t.fd, sock.Tick); err == nil && c.rate > 0 {
+		t.paced, err = sock.Pace(t.fd, c.rate/float64(c.Streams))
 	}
 	return t, err
 }
 
-// agree sends the parameters and reads what the server made of them.
-func (t *tcpConn) agree(c config, s *stopper) error {
-	deadline := now() + int64(c.timeout)
-	hello, err := json.Marshal(c.params)
+// agree sends the parameters and reads what the server set.
+func (t *tcpConn) agree(c config, s *sock.Stopper) error {
+	deadline := sock.Now() + int64(c.timeout)
+	hello, err := json.Marshal(c.Params)
 	if err == nil {
-		err = writeFull(t.fd, append(hello, '\n'), deadline, s)
+		err = sock.WriteFull(t.fd, append(hello, '\n'), deadline, s)
 	}
 	if err == nil {
-		err = readJSON(t.fd, &t.far, deadline, s)
+		err = sock.ReadJSON(t.fd, &t.far, deadline, s)
 	}
 	if err == nil && t.far.Challenge != "" {
 		if c.token == "" {
-			return fmt.Errorf("it admits who holds its token: set %s to the one that it printed, or give --token-file", tokenVariable)
+			return fmt.Errorf("the server admits only clients that hold its token: set %s to the one that it printed, or use --token-file", tokenVariable)
 		}
-		err = writeJSON(t.fd, admission{prove(c.token, t.far.Challenge, hello)}, deadline, s)
-		if t.far = (accepted{}); err == nil {
-			err = readJSON(t.fd, &t.far, deadline, s)
+		err = sock.WriteJSON(t.fd, wire.Admission{Proof: prove(c.token, t.far.Challenge, hello)}, deadline, s)
+		if t.far = (wire.Accepted{}); err == nil {
+			err = sock.ReadJSON(t.fd, &t.far, deadline, s)
 		}
 	}
 	switch {
-	case errors.Is(err, errNotJSON), errors.Is(err, io.EOF), errors.Is(err, errSilent):
+	case errors.Is(err, wire.ErrNotJSON), errors.Is(err, io.EOF), errors.Is(err, sock.ErrSilent):
 		return fmt.Errorf("%w: is the program on that port weir engine serve?", err)
 	case err != nil:
 		return err
 	}
-	return t.far.check()
-}
-
-func (a accepted) check() error {
-	if a.Error != "" {
-		return fmt.Errorf("the server refused: %s", a.Error)
-	}
-	if a.Weir != version {
-		return otherVersion(a.Weir)
-	}
-	return nil
+	return t.far.Check()
 }
 
 // describe says what holds for every run over TCP.
@@ -243,9 +131,9 @@ func (t *tcpConn) describe(c config) string {
 	return fmt.Sprintf("%s here, %s at the server; %v after %v of warm-up", t.cc, t.far.CC, c.Duration, c.Warmup)
 }
 
-// finish reads back what autotuning left of the send buffer.
+// finish reads the send buffer that autotuning has arrived at.
 func (t *tcpConn) finish() error {
 	var err error
-	t.sndBuf, err = setBuffer(t.fd, unix.SO_SNDBUF, 0)
+	t.sndBuf, err = sock.SetBuffer(t.fd, unix.SO_SNDBUF, 0)
 	return err
 }

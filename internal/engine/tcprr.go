@@ -9,29 +9,31 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
 )
 
-// markStamped is the first byte of a message over TCP of which the server keeps
-// its time stamps. All other bytes are 0.
+// markStamped is the first byte of a TCP message whose time stamps the server keeps.
+// All other bytes are 0.
 const markStamped = 1
 
-// A tcpAsker sends requests over one connection, on which replies come in the
-// order of the requests.
+// A tcpAsker sends requests over one connection, where replies come in the order of the
+// requests.
 type tcpAsker struct {
 	*asker
 	tcpConn
 	request []byte
 	seq     uint64
 	in      []byte
-	got     int // bytes of the reply that is being read
+	got     int // bytes read of the current reply
 	slots   []int
-	first   int // of the slots that wait for a reply, a ring
+	first   int // of the slots that wait for a reply, in a ring
 	waiting int
 	freed   []int
-	stampID uint32 // number of the last byte sent, by which its stamp is called
+	stampID uint32 // number of the last byte sent, which identifies its stamp
 }
 
-func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error) {
+func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
 	t, err := dialTCP(ctx, c, s)
 	if err != nil {
 		return nil, err
@@ -45,14 +47,14 @@ func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error
 	out.say("%s to %s (%v): requests: %d bytes, %d in flight; %s\n", c.Workload, c.name, c.server, c.Size, n, t.describe(c))
 	a.watch(out)
 	var r event.RR
-	err = <-onThread(func() error {
+	err = <-sock.OnThread(func() error {
 		if err := a.settle(t.far.Place); err != nil {
 			return err
 		}
 		r, err = a.closed(out)
 		return err
 	})
-	var far []farSample
+	var far []tally.FarSample
 	if err == nil {
 		err = a.finish() // the buffer, before the connection ends
 	}
@@ -69,9 +71,9 @@ func runTCPRR(ctx context.Context, c config, s *stopper, out events) (any, error
 	return r, nil
 }
 
-// whyNot returns why response times cannot be taken apart. A stream has no
-// messages: a stamp is that of a segment, so it is that of a message only where
-// one segment holds all of it and nothing else.
+// whyNot returns why response times cannot be split, or "". A stream has no messages: a
+// stamp is that of a segment, so it belongs to a message only if one segment holds the
+// whole message and nothing else.
 func (a *tcpAsker) whyNot() string {
 	if a.far.NoStamps != "" {
 		return a.far.NoStamps
@@ -89,7 +91,7 @@ func (a *tcpAsker) whyNot() string {
 }
 
 func (a *tcpAsker) send(i int, start int64, measured bool) error {
-	x := slot{seq: a.seq, start: start, sent: start, measured: measured, sample: -1}
+	x := tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
 	a.seq++
 	a.request[0] = 0
 	marked, sample := a.due(start, measured)
@@ -97,83 +99,83 @@ func (a *tcpAsker) send(i int, start int64, measured bool) error {
 		a.request[0] = markStamped
 	}
 	if sample {
-		x.sample = len(a.samples.list)
+		x.Sample = len(a.samples.List)
 	}
 	b, deadline := a.request, start+int64(a.c.timeout)
-	if x.sample >= 0 {
-		n, errno := a.sock.send(b, true)
-		if errno != 0 && !again(errno) {
+	if x.Sample >= 0 {
+		n, errno := a.sock.Send(b, true)
+		if errno != 0 && !sock.Again(errno) {
 			return fmt.Errorf("request: %w", errno)
 		}
 		if errno == 0 {
-			b = b[n:] // the rest, if any, has no stamp, and the sample will lack it
+			b = b[n:] // the rest, if any, has no stamp, so the sample will be incomplete
 		}
 	}
-	if err := writeFull(a.fd, b, deadline, a.stop); err != nil {
+	if err := sock.WriteFull(a.fd, b, deadline, a.stop); err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
 	a.stampID += uint32(len(a.request))
-	if x.sample >= 0 {
+	if x.Sample >= 0 {
 		a.enter(x, a.stampID-1)
 	}
-	a.book.open(i, x)
+	a.book.Open(i, x)
 	a.slots[(a.first+a.waiting)%len(a.slots)] = i
 	a.waiting++
 	return nil
 }
 
 func (a *tcpAsker) receive(flags int) ([]int, error) {
-	n, errno := a.sock.recv(a.in, flags, a.heeds())
+	n, errno := a.sock.Recv(a.in, flags, a.heeds())
 	switch {
-	case again(errno):
+	case sock.Again(errno):
 		return nil, nil
 	case errno != 0:
 		return nil, fmt.Errorf("reply: %w", errno)
 	case n == 0:
 		return nil, fmt.Errorf("reply: %w", io.EOF)
 	}
-	t := now()
+	t := sock.Now()
 	a.read = t
 	a.freed = a.freed[:0]
 	for a.got += n; a.got >= a.c.Size; a.got -= a.c.Size {
 		if a.waiting == 0 {
-			return nil, errors.New("reply: the server sent more than it was asked")
+			return nil, errors.New("reply: the server sent more than it was asked for")
 		}
 		i := a.slots[a.first]
 		a.first, a.waiting = (a.first+1)%len(a.slots), a.waiting-1
-		x, _ := a.book.reply(i, a.book.slots[i].seq, t)
-		a.answers = append(a.answers, answer{x, t, a.sock.rx})
+		x, _ := a.book.Reply(i, a.book.Slots[i].Seq, t)
+		a.answers = append(a.answers, answer{x, t, a.sock.Rx})
 		a.freed = append(a.freed, i)
 	}
 	return a.freed, nil
 }
 
-// fetchStamps ends the sending side of the connection, upon which the server
-// sends its samples and closes.
-func (a *tcpAsker) fetchStamps() ([]farSample, error) {
+// fetchStamps shuts down the sending side; the server then sends its samples and
+// closes.
+func (a *tcpAsker) fetchStamps() ([]tally.FarSample, error) {
 	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	b := make([]byte, farHeader+maxSamples*farSize+1)
-	got, deadline := 0, now()+int64(a.c.timeout)
+	b := make([]byte, tally.FarHeader+tally.MaxSamples*tally.FarSize+1)
+	got, deadline := 0, sock.Now()+int64(a.c.timeout)
 	for got < len(b) {
-		n, errno := recv(a.fd, b[got:])
+		n, errno := sock.Recv(a.fd, b[got:])
 		if errno == 0 && n == 0 {
 			break
 		}
-		if errno != 0 && !again(errno) {
+		if errno != 0 && !sock.Again(errno) {
 			return nil, fmt.Errorf("the server's stamps: %w", errno)
 		}
 		got += max(n, 0)
 		if errno != 0 {
-			if err := mayWait(deadline, a.stop); err != nil {
+			if err := sock.MayWait(deadline, a.stop); err != nil {
 				return nil, fmt.Errorf("the server's stamps: %w", err)
 			}
 		}
 	}
-	list, from, total, err := decodeFar(b[:got])
+	list, from, total, err := tally.DecodeFar(b[:got])
 	if err == nil && (from != 0 || len(list) != total) {
-		err = fmt.Errorf("%w: %d of %d", errFar, len(list), total)
+		err = fmt.Errorf("%w: %d of %d", tally.ErrFar, len(list), total)
 	}
 	return list, err
 }

@@ -11,18 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// runTCPStream connects every stream, then sends on all of them at once.
-func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, error) {
+// runTCPStream connects all streams, then sends on all of them at once.
+func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
 	var conns []tcpConn
 	defer func() {
 		for _, t := range conns {
 			unix.Close(t.fd)
 		}
 	}()
-	defer out.people.halt()
+	defer out.console.halt()
 	for range c.Streams {
 		t, err := dialTCP(ctx, c, s)
 		if err != nil {
@@ -30,7 +33,7 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		}
 		conns = append(conns, t)
 		if c.zerocopy {
-			if conns[len(conns)-1].zero, err = newZerocopy(t.fd); err != nil {
+			if conns[len(conns)-1].zero, err = sock.NewZerocopy(t.fd); err != nil {
 				return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 			}
 		}
@@ -47,8 +50,8 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		r.Recv = "discard"
 	}
 	for i, t := range conns {
-		var report streamReport
-		if err := readJSON(t.fd, &report, now()+int64(c.timeout), s); err != nil {
+		var report wire.StreamReport
+		if err := sock.ReadJSON(t.fd, &report, sock.Now()+int64(c.timeout), s); err != nil {
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: the server's count: %w", c.server, i+1, err)
 		}
 		switch {
@@ -64,10 +67,10 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
 		r.Rate += t.paced
 		if t.zero != nil {
-			t.zero.reap() // all has arrived, and most of it is told
+			t.zero.Reap() // everything has arrived, and most of it is reported
 			r.Send = "zerocopy"
-			r.ZeroSends += t.zero.done
-			r.ZeroCopied += t.zero.copied
+			r.ZeroSends += t.zero.Done
+			r.ZeroCopied += t.zero.Copied
 		}
 	}
 	if 2*r.ZeroCopied > r.ZeroSends {
@@ -85,17 +88,17 @@ func runTCPStream(ctx context.Context, c config, s *stopper, out events) (any, e
 	return r, nil
 }
 
-// sendStreams sends on every connection until the server's window must have
-// passed, and marks the window on out. It returns the retransmissions between
-// the marks. All senders have ended when it returns.
-func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out events) (int64, error) {
+// sendStreams sends on every connection until the server's window must have passed, and
+// marks the window on out. It returns the retransmissions between the marks. All
+// senders have ended when it returns.
+func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper, out events) (int64, error) {
 	var first atomic.Int64
-	var over stopper
+	var over sock.Stopper
 	started := make(chan error, len(conns))
 	failed := make(chan error, len(conns))
 	var senders []<-chan error
 	for i, t := range conns {
-		senders = append(senders, onThread(func() error {
+		senders = append(senders, sock.OnThread(func() error {
 			err := sendStream(t, c, &first, started, &over, s)
 			if err != nil {
 				failed <- fmt.Errorf("engine: tcp %v: stream %d: send: %w", c.server, i+1, err)
@@ -104,7 +107,7 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *stopper, out
 		}))
 	}
 	retransmits, err := watchStreams(ctx, c, conns, &first, started, failed, out)
-	over.stop()
+	over.Stop()
 	for _, done := range senders {
 		if e := <-done; err == nil {
 			err = e
@@ -120,13 +123,13 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	case err := <-failed:
 		return 0, err
 	case <-ctx.Done():
-		return 0, errStopped
+		return 0, sock.ErrStopped
 	}
 	begin := first.Load() + int64(c.Warmup)
-	if err := sleepUntil(ctx, begin, failed); err != nil {
+	if err := sock.SleepUntil(ctx, begin, failed); err != nil {
 		return 0, err
 	}
-	before, err := tcpInfo(conns)
+	before, err := readInfo(conns)
 	if err != nil {
 		return 0, err
 	}
@@ -135,93 +138,80 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 		return 0, err
 	}
 	end := begin + int64(c.Duration)
-	if err := sleepUntil(ctx, end, failed); err != nil {
+	if err := sock.SleepUntil(ctx, end, failed); err != nil {
 		return 0, err
 	}
 	if err := out.end(); err != nil {
 		return 0, err
 	}
-	after, err := tcpInfo(conns)
+	after, err := readInfo(conns)
 	if err != nil {
 		return 0, err
 	}
-	return after - before, counted(ctx, conns, end+int64(c.timeout), failed)
+	return after.retransmits - before.retransmits, counted(ctx, conns, end+int64(c.timeout), failed)
 }
 
-// counted returns when the server has told its count of every connection. Its
-// window begins and ends later than the client's: when the first byte is read.
+// counted returns when the server has sent its count on every connection. Its window
+// begins and ends later than the client's: when it reads the first byte.
 func counted(ctx context.Context, conns []tcpConn, deadline int64, failed <-chan error) error {
 	wait := make([]unix.PollFd, 0, len(conns))
 	for _, t := range conns {
 		wait = append(wait, unix.PollFd{Fd: int32(t.fd), Events: unix.POLLIN})
 	}
-	for len(wait) > 0 && now() < deadline {
-		if _, err := unix.Poll(wait, int(tick/time.Millisecond)/10); err != nil && !errors.Is(err, unix.EINTR) {
+	for len(wait) > 0 && sock.Now() < deadline {
+		if _, err := unix.Poll(wait, int(sock.Tick/time.Millisecond)/10); err != nil && !errors.Is(err, unix.EINTR) {
 			return fmt.Errorf("engine: tcp: wait for the server's count: %w", err)
 		}
 		select {
 		case err := <-failed:
 			return err
 		case <-ctx.Done():
-			return errStopped
+			return sock.ErrStopped
 		default:
 		}
 		wait = slices.DeleteFunc(wait, func(p unix.PollFd) bool { return p.Revents&(unix.POLLIN|unix.POLLHUP) != 0 })
 	}
-	return nil // whose count is missing is found out when it is read
+	return nil // a missing count is an error when it is read
 }
 
-// watchAcks lets out watch what the receiver's kernel acknowledges from now on. Of
-// what its program reads the sender learns at the end.
+// watchAcks lets a console watch what the receiver's kernel acknowledges from now on.
+// What its program reads is known only at the end.
 func watchAcks(conns []tcpConn, out events) {
-	if out.people == nil {
+	if out.console == nil {
 		return
 	}
-	var window, rtt uint64 // bytes of all streams together, and µs of the slowest
-	acked := func() (t tally, ok bool) {
-		window, rtt = 0, 0
-		for _, c := range conns {
-			info, err := unix.GetsockoptTCPInfo(c.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
-			if err != nil {
-				return t, false
-			}
-			t.Bytes += int64(info.Bytes_acked)
-			t.Lost += int64(info.Total_retrans)
-			window += uint64(info.Snd_cwnd) * uint64(info.Snd_mss)
-			rtt = max(rtt, uint64(info.Rtt))
-		}
-		return t, true
-	}
-	begin := now()
-	first, _ := acked()
-	out.watch(func() (tally, bool) {
-		t, ok := acked()
-		return tally{At: now() - begin, Bytes: t.Bytes - first.Bytes, Lost: t.Lost - first.Lost}, ok
-	}, func(from, to tally) string {
-		return fmt.Sprintf("%s acknowledged, %d segments sent again, congestion window %s, round trip %s",
-			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(window), "byte"), unit.Format(float64(rtt)/1e6, "s"))
+	var all connections
+	begin := sock.Now()
+	first, _ := readInfo(conns)
+	out.watch(func() (tally.Counts, bool) {
+		var err error
+		all, err = readInfo(conns)
+		return tally.Counts{At: sock.Now() - begin, Bytes: all.acked - first.acked, Lost: all.retransmits - first.retransmits}, err == nil
+	}, func(from, to tally.Counts) string {
+		return fmt.Sprintf("%s acknowledged, %d segments retransmitted, congestion window %s, round trip %s",
+			perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), to.Lost-from.Lost, unit.Format(float64(all.window), "byte"), unit.Format(float64(all.rtt)/1e6, "s"))
 	})
 }
 
-// sendStream writes until over is set, then shuts down its side. What is still
-// queued is sent by the kernel, and read outside of the window. A path on which
-// nothing moves for the timeout ends it.
-func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, over, s *stopper) error {
+// sendStream writes until over is set, then shuts down its side. The kernel sends what
+// is still queued; it is read after the window. A path on which nothing moves for the
+// timeout ends the stream.
+func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, over, s *sock.Stopper) error {
 	b := make([]byte, c.Size)
-	first.CompareAndSwap(0, now())
-	stalled := 0 // sends in a row that took nothing within a tick
-	for told := false; !over.stopped(); {
+	first.CompareAndSwap(0, sock.Now())
+	stalled := 0 // consecutive sends that took nothing within a Tick
+	for told := false; !over.Stopped(); {
 		_, errno := t.send(b)
 		switch {
-		case s.stopped():
-			return errStopped
-		case again(errno):
-			if stalled++; time.Duration(stalled)*tick > c.timeout {
-				return fmt.Errorf("nothing was taken for %v: %w", c.timeout, errSilent)
+		case s.Stopped():
+			return sock.ErrStopped
+		case sock.Again(errno):
+			if stalled++; time.Duration(stalled)*sock.Tick > c.timeout {
+				return fmt.Errorf("the kernel took nothing for %v: %w", c.timeout, sock.ErrSilent)
 			}
 			continue
 		case errno != 0:
-			return t.zero.explain(errno)
+			return t.zero.Explain(errno)
 		case !told:
 			started <- nil
 			told = true
@@ -231,22 +221,31 @@ func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, 
 	return unix.Shutdown(t.fd, unix.SHUT_WR)
 }
 
-// send sends b the way that was asked for. See hot.go.
+// send sends b in the mode asked for. See sock/hot.go.
 func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	if t.zero != nil {
-		return t.zero.send(b)
+		return t.zero.Send(b)
 	}
-	return hotSend(t.fd, b, 0)
+	return sock.HotSend(t.fd, b, 0)
 }
 
-// tcpInfo returns the retransmitted segments of all connections so far.
-func tcpInfo(conns []tcpConn) (retransmits int64, err error) {
+// connections is what the kernel reports about several connections together.
+type connections struct {
+	acked, retransmits int64  // bytes and segments so far
+	window, rtt        uint64 // bytes that may be on their way now, and the slowest round trip, µs
+}
+
+// readInfo reads TCP_INFO of all connections.
+func readInfo(conns []tcpConn) (all connections, err error) {
 	for _, t := range conns {
 		info, err := unix.GetsockoptTCPInfo(t.fd, unix.IPPROTO_TCP, unix.TCP_INFO)
 		if err != nil {
-			return 0, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
+			return all, fmt.Errorf("engine: tcp: TCP_INFO: %w", err)
 		}
-		retransmits += int64(info.Total_retrans)
+		all.acked += int64(info.Bytes_acked)
+		all.retransmits += int64(info.Total_retrans)
+		all.window += uint64(info.Snd_cwnd) * uint64(info.Snd_mss)
+		all.rtt = max(all.rtt, uint64(info.Rtt))
 	}
-	return retransmits, nil
+	return all, nil
 }

@@ -5,84 +5,15 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// fakePath takes every datagram that it is not told to refuse.
-type fakePath struct {
-	refuse map[int]unix.Errno // by attempt
-	calls  int
-	seqs   []uint64
-}
-
-func (p *fakePath) send(k kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno) {
-	p.calls++
-	if errno := p.refuse[p.calls]; errno != 0 {
-		return 0, n, errno
-	}
-	for i := range n {
-		p.seqs = append(p.seqs, seq+uint64(i))
-	}
-	return n, n, 0
-}
-
-func TestSenderSchedule(t *testing.T) {
-	p := &fakePath{refuse: map[int]unix.Errno{2: unix.ENOBUFS, 3: unix.EAGAIN, 5: unix.EMSGSIZE}}
-	x := sender{path: p, interval: float64(time.Millisecond), stop: new(stopper)}
-	begin := now()
-	if err := x.run(kindMeasure, int64(10*time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if d := now() - begin; d < int64(10*time.Millisecond) {
-		t.Errorf("a window of 10 ms lasted %d ns", d)
-	}
-	if x.offered != 10 || x.sent > 7 || x.sent != int64(len(p.seqs)) {
-		t.Errorf("offered %d, sent %d: want 10, and at most 7", x.offered, x.sent)
-	}
-	for i, seq := range p.seqs { // what was not sent has no number
-		if seq != uint64(i) {
-			t.Errorf("datagram %d has number %d", i, seq)
-		}
-	}
-	if x.noBuffer > 1 || x.full > 1 || x.tooLarge > 1 {
-		t.Errorf("errors %v", x.errors())
-	}
-}
-
-// Batches keep to the schedule, and the last one holds what is left of it.
-func TestSenderBatches(t *testing.T) {
-	p := &fakePath{}
-	x := sender{path: p, batch: 4, interval: float64(100 * time.Microsecond), stop: new(stopper)}
-	if err := x.run(kindMeasure, int64(time.Millisecond)); err != nil {
-		t.Fatal(err)
-	}
-	if x.offered != 10 || x.sent > 10 || int64(p.calls) != (x.sent+3)/4 {
-		t.Errorf("offered %d, sent %d in %d calls: want 10, at most as many, and four per call", x.offered, x.sent, p.calls)
-	}
-	p = &fakePath{refuse: map[int]unix.Errno{1: unix.ENOBUFS, 2: unix.EMSGSIZE}}
-	x = sender{path: p, batch: 4, whole: true, stop: new(stopper)}
-	if err := x.run(kindMeasure, int64(time.Hour)); err != unix.EMSGSIZE || x.noBuffer != 4 {
-		t.Errorf("%v, %v: want 4 refused for want of a buffer, and the end where nothing is fragmented", err, x.errors())
-	}
-}
-
-func TestSenderEnds(t *testing.T) {
-	x := sender{path: &fakePath{refuse: map[int]unix.Errno{3: unix.ECONNREFUSED}}, stop: new(stopper)}
-	if err := x.run(kindMeasure, int64(time.Hour)); err != unix.ECONNREFUSED {
-		t.Errorf("%v, want refused", err)
-	}
-	x.stop.stop()
-	if err := x.run(kindMeasure, int64(time.Hour)); err != errStopped {
-		t.Errorf("%v, want stopped", err)
-	}
-}
-
 func TestLadder(t *testing.T) {
-	c := config{params: params{Workload: "udp-stream", Size: 100, transfer: transfer{Batch: 4}}}
+	c := config{Params: wire.Params{Workload: "udp-stream", Size: 100, Transfer: wire.Transfer{Batch: 4}}}
 	for _, tc := range []struct {
 		name          string
 		sent, dups    int64
@@ -112,9 +43,9 @@ func TestLadder(t *testing.T) {
 		{name: "none sent", window: 1, want: "no datagram of 100 bytes could be sent"},
 	} {
 		u := &udpClient{asked: tc.asked}
-		tx := sender{offered: 12, sent: tc.sent}
+		tx := sock.Sender{Offered: 12, Sent: tc.sent}
 		c.Recv = tc.recv
-		v, err := u.ladder(c, tx, udpReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups, Reads: tc.reads, Buffers: tc.buffers}, tc.window)
+		v, err := u.ladder(c, tx, wire.UDPReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups, Reads: tc.reads, Buffers: tc.buffers}, tc.window)
 		if tc.want != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
@@ -147,13 +78,13 @@ func TestSilence(t *testing.T) {
 		{"arrived after the window, being slow", 3, 5, 200, 5},
 		{"all arrived after the window", 120, 5, 50, window},
 	} {
-		r := udpReport{Wait: tc.wait, Silence: tc.between, Span: tc.span}
-		if got := silence(r, window); got != tc.want {
+		r := wire.UDPReport{Wait: tc.wait, Silence: tc.between, Span: tc.span}
+		if got := tally.Silence(r, window); got != tc.want {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}
-	c, tx := config{params: params{Size: 100}}, sender{sent: 1}
-	for _, r := range []udpReport{{Silence: -1}, {Silence: 2, Span: 1}, {Wait: -1}} {
+	c, tx := config{Params: wire.Params{Size: 100}}, sock.Sender{Sent: 1}
+	for _, r := range []wire.UDPReport{{Silence: -1}, {Silence: 2, Span: 1}, {Wait: -1}} {
 		if _, err := new(udpClient).ladder(c, tx, r, window); err == nil || !strings.Contains(err.Error(), "impossible: a silence") {
 			t.Errorf("%+v: %v, want that it is impossible", r, err)
 		}
@@ -169,33 +100,33 @@ func TestDroppedBegins(t *testing.T) {
 	}
 	defer conn.Close()
 	go func() {
-		b, begins, r := make([]byte, 2000), 0, udpReport{Dropped: 3}
+		b, begins, r := make([]byte, 2000), 0, wire.UDPReport{Dropped: 3}
 		for {
 			n, from, err := conn.ReadFrom(b)
 			if err != nil {
 				return // closed
 			}
-			h, _ := parseHeader(b[:n])
+			h, _ := wire.ParseHeader(b[:n])
 			var v any
-			switch h.kind {
-			case kindHello:
-				v = accepted{Weir: version}
-			case kindBegin:
+			switch h.Kind {
+			case wire.KindHello:
+				v = wire.Accepted{Weir: wire.Version}
+			case wire.KindBegin:
 				if begins++; begins <= int(r.Dropped) {
 					continue
 				}
-			case kindMeasure:
+			case wire.KindMeasure:
 				r.Delivered, r.Reads, r.Buffers = r.Delivered+1, r.Reads+1, r.Buffers+1
 				r.Bytes += int64(n)
 				continue
-			case kindReport:
+			case wire.KindReport:
 				v = r
 			default:
 				continue
 			}
-			h.kind |= kindAnswer
-			h.put(b)
-			answer := b[:headerSize]
+			h.Kind |= wire.KindAnswer
+			h.Put(b)
+			answer := b[:wire.HeaderSize]
 			if v != nil {
 				text, _ := json.Marshal(v)
 				answer = append(answer, text...)
@@ -212,21 +143,21 @@ func TestDroppedBegins(t *testing.T) {
 
 // A client that asks again to be counted has not begun; one that has, does not ask.
 func TestBeginAgain(t *testing.T) {
-	u := &udpServer{fd: -1, msg: newMessage(), greeted: true, stream: new(streamReader), meter: new(meter)}
-	begin := func() int64 { u.control(header{kind: kindBegin}, headerSize); return u.began }
+	u := &udpServer{fd: -1, msg: sock.NewMessage(), greeted: true, stream: new(streamReader), meter: new(tally.Meter)}
+	begin := func() int64 { u.control(wire.Header{Kind: wire.KindBegin}, wire.HeaderSize); return u.began }
 	first := begin()
-	for now() == first { // a clock of a coarse machine
+	for sock.Now() == first { // a clock of a coarse machine
 	}
 	second := begin()
 	if second <= first {
 		t.Errorf("began at %d and, asked again, at %d", first, second)
 	}
-	u.counts.add(header{}, 100, second+5)
+	u.counts.Add(wire.Header{}, 100, second+5)
 	if begin() != second {
 		t.Error("begins anew in the middle")
 	}
 	u.stream = nil // nothing to drain
-	if r := u.report(header{}); r.Error != "" || r.Wait != 5 {
+	if r := u.report(wire.Header{}); r.Error != "" || r.Wait != 5 {
 		t.Errorf("%+v, want that the first came after 5 ns", r)
 	}
 }

@@ -9,10 +9,14 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// askEvery is how long a request to the server waits before it is repeated. It
-// is longer than most round trips, and a late answer is taken all the same.
+// askEvery is how long a request to the server waits before it is repeated. It is
+// longer than most round trips, and a late answer is accepted too.
 const askEvery = 20 * time.Millisecond
 
 // A udpClient is a connected socket and the control messages on it.
@@ -21,57 +25,20 @@ type udpClient struct {
 	run     uint32
 	server  netip.AddrPort
 	timeout time.Duration
-	stop    *stopper
+	stop    *sock.Stopper
 	buf     []byte
 	asked   int    // requests sent so far
 	first   uint64 // the number of the first datagram that counts
 	sndBuf  int    // bytes in effect
 	dscp    int    // in effect
-	far     accepted
-	control int // the TCP connection that holds the run; -1 is none
-}
-
-// dialUDP makes the client's socket. It does not wait for the server.
-func dialUDP(server netip.AddrPort, sndBuf int) (int, int, error) {
-	fd, err := unix.Socket(family(server.Addr()), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, 0, fmt.Errorf("engine: udp %v: socket: %w", server, err)
-	}
-	got, err := setBuffer(fd, unix.SO_SNDBUF, sndBuf)
-	if err == nil {
-		err = reportErrors(fd, server.Addr().Is6())
-	}
-	if err == nil {
-		err = setTimeouts(fd, askEvery)
-	}
-	if err == nil {
-		err = unix.Connect(fd, sockaddr(server))
-	}
-	if err != nil {
-		unix.Close(fd)
-		return -1, 0, fmt.Errorf("engine: udp %v: %w", server, err)
-	}
-	return fd, got, nil
-}
-
-// reportErrors makes the kernel tell of datagrams that a queue of this machine
-// refused: without IP_RECVERR a full qdisc looks like success (udp_send_skb,
-// net/ipv4/udp.c).
-func reportErrors(fd int, v6 bool) error {
-	level, opt := unix.IPPROTO_IP, unix.IP_RECVERR
-	if v6 {
-		level, opt = unix.IPPROTO_IPV6, unix.IPV6_RECVERR
-	}
-	if err := unix.SetsockoptInt(fd, level, opt, 1); err != nil {
-		return fmt.Errorf("report errors: %w", err)
-	}
-	return nil
+	far     wire.Accepted
+	control int // the TCP connection that holds the run; -1: none
 }
 
 // meet makes a socket and agrees with the server on the parameters. Unless the server
-// is known to be open, it is admitted over TCP first, and gets a secret to show in
-// the hello over UDP.
-func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
+// is known to be open, it is admitted over TCP first and receives a secret for the
+// hello over UDP.
+func meet(ctx context.Context, c config, s *sock.Stopper) (*udpClient, error) {
 	u := &udpClient{fd: -1, control: -1, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16)}
 	if !c.open {
 		control := c
@@ -91,29 +58,29 @@ func meet(ctx context.Context, c config, s *stopper) (*udpClient, error) {
 
 // greet makes the socket and sends the hello.
 func (u *udpClient) greet(ctx context.Context, c config) (err error) {
-	if u.fd, u.sndBuf, err = dialUDP(c.server, c.sndBuf); err != nil {
+	if u.fd, u.sndBuf, err = sock.DialUDP(c.server, c.sndBuf, askEvery); err != nil {
 		return err
 	}
-	b, err := json.Marshal(c.params)
+	b, err := json.Marshal(c.Params)
 	if err == nil {
-		u.dscp, err = setDSCP(u.fd, c.server.Addr().Is6(), c.DSCP)
+		u.dscp, err = sock.SetDSCP(u.fd, c.server.Addr().Is6(), c.DSCP)
 	}
 	if err == nil {
-		err = u.ask(ctx, kindHello, b, &u.far)
+		err = u.ask(ctx, wire.KindHello, b, &u.far)
 	}
 	if err == nil {
-		err = u.far.check()
+		err = u.far.Check()
 	}
 	switch {
 	case err == nil:
 		return nil
-	case u.control >= 0 && errors.Is(err, errSilent):
-		err = fmt.Errorf("%w: it answers over TCP and not over UDP: a firewall on the way must let UDP through to port %d", err, c.server.Port())
+	case u.control >= 0 && errors.Is(err, sock.ErrSilent):
+		err = fmt.Errorf("%w: the server answers over TCP but not over UDP; does a firewall block UDP to port %d?", err, c.server.Port())
 	}
 	return fmt.Errorf("engine: udp %v: agree on parameters: %w", c.server, err)
 }
 
-// close ends the run at the server as well.
+// close also ends the run at the server.
 func (u *udpClient) close() {
 	for _, fd := range []int{u.fd, u.control} {
 		if fd >= 0 {
@@ -123,44 +90,44 @@ func (u *udpClient) close() {
 }
 
 // count asks the server over TCP for its counters.
-func (u *udpClient) count() (t tally, ok bool) {
-	deadline := now() + int64(u.timeout)
-	ok = writeFull(u.control, []byte{'\n'}, deadline, u.stop) == nil && readJSON(u.control, &t, deadline, u.stop) == nil
+func (u *udpClient) count() (t tally.Counts, ok bool) {
+	deadline := sock.Now() + int64(u.timeout)
+	ok = sock.WriteFull(u.control, []byte{'\n'}, deadline, u.stop) == nil && sock.ReadJSON(u.control, &t, deadline, u.stop) == nil
 	return t, ok
 }
 
-// ask sends a request until it is answered, and decodes the answer into v unless
-// that is nil.
-func (u *udpClient) ask(ctx context.Context, k kind, payload []byte, v any) error {
+// ask repeats a request until it is answered, and decodes the answer into v unless v is
+// nil.
+func (u *udpClient) ask(ctx context.Context, k wire.Kind, payload []byte, v any) error {
 	b, err := u.askRaw(ctx, k, payload)
 	if err != nil || v == nil {
 		return err
 	}
-	return strictJSON(b, v)
+	return wire.StrictJSON(b, v)
 }
 
-// askRaw sends a request until it is answered, and returns the answer, valid until
-// the next message. A refusal is tried again too, for the server may not be there yet.
-func (u *udpClient) askRaw(ctx context.Context, k kind, payload []byte) ([]byte, error) {
-	deadline := now() + int64(u.timeout)
-	request := make([]byte, headerSize+len(payload))
-	copy(request[headerSize:], payload)
-	reason := errSilent
+// askRaw repeats a request until it is answered, and returns the answer, valid until
+// the next message. It repeats refused requests too: the server may be about to start.
+func (u *udpClient) askRaw(ctx context.Context, k wire.Kind, payload []byte) ([]byte, error) {
+	deadline := sock.Now() + int64(u.timeout)
+	request := make([]byte, wire.HeaderSize+len(payload))
+	copy(request[wire.HeaderSize:], payload)
+	reason := sock.ErrSilent
 	first := uint64(u.asked)
-	for now() < deadline {
-		header{kind: k, run: u.run, seq: uint64(u.asked), sent: u.first}.put(request)
+	for sock.Now() < deadline {
+		wire.Header{Kind: k, Run: u.run, Seq: uint64(u.asked), Sent: u.first}.Put(request)
 		u.asked++
-		readErrors(u.fd, nil) // they take room in the buffer that the answer needs
-		if _, errno := send(u.fd, request); errno != 0 {
+		sock.ReadErrors(u.fd, nil) // they take up buffer space that the answer needs
+		if _, errno := sock.Send(u.fd, request); errno != 0 {
 			reason = errno
 		}
-		b, err := u.await(k, first, now()+int64(askEvery))
+		b, err := u.await(k, first, sock.Now()+int64(askEvery))
 		switch {
-		case errors.Is(err, errStopped):
+		case errors.Is(err, sock.ErrStopped):
 			return nil, err
 		case err != nil:
 			reason = err
-			if err := sleepUntil(ctx, now()+int64(retryEvery), nil); err != nil {
+			if err := sock.SleepUntil(ctx, sock.Now()+int64(retryEvery), nil); err != nil {
 				return nil, err
 			}
 		case b != nil:
@@ -170,25 +137,25 @@ func (u *udpClient) askRaw(ctx context.Context, k kind, payload []byte) ([]byte,
 	return nil, fmt.Errorf("no answer within %v: %w", u.timeout, reason)
 }
 
-// await returns the payload of the answer to a request of kind k with a number of
-// first or higher, or nil when there was none by the deadline. Answers to what was
-// asked before may still come: a request that waits in a queue is repeated.
-func (u *udpClient) await(k kind, first uint64, deadline int64) ([]byte, error) {
+// await returns the payload of an answer to a request of kind k with number first or
+// higher, nil if there is none by the deadline. Answers to earlier requests can still
+// arrive: a request that waits in a queue is repeated.
+func (u *udpClient) await(k wire.Kind, first uint64, deadline int64) ([]byte, error) {
 	for {
-		n, errno := recv(u.fd, u.buf)
-		if u.stop.stopped() {
-			return nil, errStopped
+		n, errno := sock.Recv(u.fd, u.buf)
+		if u.stop.Stopped() {
+			return nil, sock.ErrStopped
 		}
-		if errno != 0 && !again(errno) {
+		if errno != 0 && !sock.Again(errno) {
 			return nil, errno
 		}
 		if errno == 0 {
-			h, ok := parseHeader(u.buf[:n])
-			if ok && h.kind == k|kindAnswer && h.run == u.run && h.seq >= first {
-				return u.buf[headerSize:n:n], nil
+			h, ok := wire.ParseHeader(u.buf[:n])
+			if ok && h.Kind == k|wire.KindAnswer && h.Run == u.run && h.Seq >= first {
+				return u.buf[wire.HeaderSize:n:n], nil
 			}
 		}
-		if now() > deadline {
+		if sock.Now() > deadline {
 			return nil, nil
 		}
 	}

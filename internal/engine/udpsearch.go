@@ -7,13 +7,16 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
 	"github.com/weir-bench/weir/internal/unit"
 )
 
 // A goal is what a udp-search looks for; its duration bounds the time.
 type goal struct {
-	loss  float64 // the most that may be lost, of what is offered, 0..1
-	width float64 // the bounds of the rate shall be this close
+	loss  float64 // largest loss of what is offered, 0..1
+	width float64 // how close the bounds of the rate are to be
 	phase time.Duration
 }
 
@@ -21,15 +24,14 @@ const (
 	defaultLoss  = 0.005 // as FD.io CSIT does; see docs/adr/0025-loss-bounded-search.md
 	defaultWidth = 0.02
 	minWidth     = 0.001
-	// defaultPhase is long against a time slice of the scheduler, some 3 ms, and against
-	// what a link saves up while it is idle (250 µs in a lab). A search takes some
-	// twenty phases; where there is no time for defaultPhases of that length, they are
-	// shorter.
+	// defaultPhase is long against a time slice of the scheduler, about 3 ms, and the
+	// credit of an idle link (250 µs in a lab). A search takes about twenty phases; if
+	// there is no time for defaultPhases of that length, they are shorter.
 	defaultPhase  = 100 * time.Millisecond
 	defaultPhases = 40
 	minPhase      = 100 * time.Microsecond
-	// settling is the part of a phase for which datagrams flow at its rate before
-	// they are counted.
+	// settling is how long datagrams flow at the rate of a phase before they are
+	// counted, as a share of the phase.
 	settling = 0.1
 )
 
@@ -38,9 +40,9 @@ func (c *config) searchFlags(fs *flag.FlagSet) {
 	share := func(to *float64) func(string) error {
 		return func(s string) (err error) { *to, err = unit.ParsePercent(s); return err }
 	}
-	fs.Func("loss", "udp-search: the most that may be lost, such as 0.5%; 0 finds the no-drop rate (default 0.5%)", share(&c.goal.loss))
-	fs.Func("width", "udp-search: how close the bounds of the rate shall be (default 2%)", share(&c.goal.width))
-	fs.DurationVar(&c.goal.phase, "phase", 0, "udp-search: for how long each rate is tried at a time (default 100ms, or a 40th of the duration)")
+	fs.Func("loss", "udp-search: largest loss to tolerate, such as 0.5%; 0 finds the no-drop rate (default 0.5%)", share(&c.goal.loss))
+	fs.Func("width", "udp-search: how close to bring the bounds of the rate (default 2%)", share(&c.goal.width))
+	fs.DurationVar(&c.goal.phase, "phase", 0, "udp-search: how long to try a rate at a time (default 100ms, or a 40th of the duration)")
 }
 
 // finishSearch fills in what the flags leave open, and checks them.
@@ -48,7 +50,7 @@ func (c *config) finishSearch() error {
 	g := &c.goal
 	if c.Workload != "udp-search" {
 		if *g != (goal{loss: defaultLoss, width: defaultWidth}) {
-			return fmt.Errorf("%s: --loss, --width and --phase are for udp-search alone", c.Workload)
+			return fmt.Errorf("%s: --loss, --width and --phase are only for udp-search", c.Workload)
 		}
 		return nil
 	}
@@ -66,88 +68,79 @@ func (c *config) finishSearch() error {
 	return nil
 }
 
-// search runs phases until the search is done or its time is over.
+// search runs phases until the search is done or its time is up.
 func (u *udpClient) search(ctx context.Context, c config, out events) (any, error) {
 	out.say("%s to %s (%v): datagrams: %d bytes, %d per call; sent by %s, received by %s; phases of %v for the highest rate that loses at most %g %%, %v at most\n",
 		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), c.Send, c.Recv, c.goal.phase, 100*c.goal.loss, c.Duration)
-	path, err := newPath(u.fd, c)
+	path, err := sock.NewPath(u.fd, c.Run, c.Mode())
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
-	tx := sender{path: path, batch: c.Batch, whole: c.Send == event.SendGSO, stop: u.stop}
-	if err := tx.run(kindWarmup, int64(c.Warmup)); err != nil {
-		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, explain(c, err))
+	tx := sock.Sender{Path: path, Batch: c.Batch, Whole: c.Send == event.SendGSO, Stop: u.stop}
+	if err := tx.Run(wire.KindWarmup, int64(c.Warmup)); err != nil {
+		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, sock.ExplainSend(c.Mode(), err))
 	}
-	s := search{loss: c.goal.loss, width: c.goal.width, floor: slowest(c.goal.width, c.goal.phase)}
+	s := tally.Search{Loss: c.goal.loss, Width: c.goal.width, Floor: tally.Slowest(c.goal.width, c.goal.phase)}
 	if err := out.begin(); err != nil {
 		return nil, err
 	}
-	begin := now()
+	begin := sock.Now()
 	var phases []event.Phase
-	rate, done := s.next()
-	for !done && (len(phases) == 0 || now()-begin+int64(c.goal.phase) < int64(c.Duration)) {
+	rate, done := s.Next()
+	for !done && (len(phases) == 0 || sock.Now()-begin+int64(c.goal.phase) < int64(c.Duration)) {
 		p, err := u.phase(ctx, c, &tx, rate)
 		if err != nil {
 			return nil, err
 		}
 		if c.every > 0 {
-			out.say("%6.2f s  %s\n", seconds(now()-begin), inWordsOf(p, s.judge(p)))
+			out.say("%6.2f s  %s\n", seconds(sock.Now()-begin), inWordsOf(p, s.Judge(p)))
 		}
 		phases = append(phases, p)
-		s.add(p)
-		rate, done = s.next()
+		s.Add(p)
+		rate, done = s.Next()
 	}
-	window := now() - begin
+	window := sock.Now() - begin
 	if err := out.end(); err != nil {
 		return nil, err
 	}
 	return event.UDPSearch{
 		Head: event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(window)),
-		Loss: s.loss, Width: s.width, Length: seconds(int64(c.goal.phase)), Found: s.found(done), Phases: phases,
+		Loss: s.Loss, Width: s.Width, Length: seconds(int64(c.goal.phase)), Found: s.Found(done), Phases: phases,
 		Send: c.Send, Batch: c.Batch, Recv: c.Recv, Nap: seconds(int64(c.Nap)),
 		DSCP: u.dscp, SndBuf: u.sndBuf, RcvBuf: u.far.RcvBuf,
 	}, nil
 }
 
 // phase offers datagrams at a rate, packet/s, and asks what became of them. Requests
-// and answers take the way of the datagrams, so each waits until the queues have
+// and answers take the path of the datagrams, so each waits until the queues have
 // drained: nothing of one phase is left in the next.
-func (u *udpClient) phase(ctx context.Context, c config, tx *sender, rate float64) (p event.Phase, err error) {
+func (u *udpClient) phase(ctx context.Context, c config, tx *sock.Sender, rate float64) (p event.Phase, err error) {
 	failed := func(what string, err error) (event.Phase, error) {
 		return p, fmt.Errorf("engine: udp %v: %s: %w", c.server, what, err)
 	}
-	tx.interval = 0
+	tx.Interval = 0
 	if rate > 0 {
-		tx.interval = float64(time.Second) / rate
+		tx.Interval = float64(time.Second) / rate
 	}
-	tx.first += uint64(tx.sent)
-	if err := tx.run(kindWarmup, int64(settling*float64(c.goal.phase))); err != nil {
-		return failed("settle", explain(c, err))
+	tx.First += uint64(tx.Sent)
+	if err := tx.Run(wire.KindWarmup, int64(settling*float64(c.goal.phase))); err != nil {
+		return failed("settle", sock.ExplainSend(c.Mode(), err))
 	}
-	u.first = tx.first
-	if err := u.ask(ctx, kindBegin, nil, nil); err != nil {
+	u.first = tx.First
+	if err := u.ask(ctx, wire.KindBegin, nil, nil); err != nil {
 		return failed("begin", err)
 	}
-	if err := tx.run(kindMeasure, int64(c.goal.phase)); err != nil {
-		return failed("send", explain(c, err))
+	if err := tx.Run(wire.KindMeasure, int64(c.goal.phase)); err != nil {
+		return failed("send", sock.ExplainSend(c.Mode(), err))
 	}
-	var r udpReport
-	if err := u.ask(ctx, kindReport, nil, &r); err != nil {
+	var r wire.UDPReport
+	if err := u.ask(ctx, wire.KindReport, nil, &r); err != nil {
 		return failed("the server's count", err)
 	}
-	received, err := u.received(c, tx.sent, r)
+	arrived, err := tally.Received(c.Mode(), u.asked, tx.Sent, r)
 	if err != nil {
 		return failed("the server's count", err)
 	}
-	return event.Phase{Asked: rate, Offered: tx.offered, Refused: tx.refused, Sent: tx.sent, Delivered: r.Delivered,
-		Dropped: received - r.Delivered, Window: seconds(tx.took), Queue: seconds(r.Queue)}, nil
-}
-
-func inWordsOf(p event.Phase, v verdict) string {
-	asked := "flat out"
-	if p.Asked > 0 {
-		asked = unit.Format(p.Asked, "packet/s")
-	}
-	return fmt.Sprintf("%s: %s sent, %s arrived, %.3g %% lost: %s", asked, unit.Format(p.Reached(), "packet/s"),
-		unit.Format(p.Carried(), "packet/s"), 100*p.Lost(), v)
+	return event.Phase{Asked: rate, Offered: tx.Offered, Refused: tx.Refused, Sent: tx.Sent, Delivered: r.Delivered,
+		Dropped: arrived - r.Delivered, Window: seconds(tx.Took), Queue: seconds(r.Queue)}, nil
 }

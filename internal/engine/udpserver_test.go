@@ -9,6 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // A second client takes the server's place; the first one learns that from its
@@ -17,23 +19,23 @@ func TestServerHasOneRun(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	first := client(t, addr, 1)
 	second := client(t, addr, 2)
-	var r udpReport
-	if err := first.ask(t.Context(), kindReport, nil, &r); err != nil || !strings.Contains(r.Error, "does not count run 1") {
+	var r wire.UDPReport
+	if err := first.ask(t.Context(), wire.KindReport, nil, &r); err != nil || !strings.Contains(r.Error, "does not count run 1") {
 		t.Errorf("first client: %+v, %v", r, err)
 	}
-	if err := second.ask(t.Context(), kindBegin, nil, nil); err != nil {
+	if err := second.ask(t.Context(), wire.KindBegin, nil, nil); err != nil {
 		t.Fatal(err)
 	}
 	b := make([]byte, 100)
-	for _, h := range []header{{kind: kindMeasure, run: 2}, {kind: kindMeasure, run: 1}, {kind: kindWarmup, run: 2}} {
-		h.put(b)
-		send(second.fd, b)
+	for _, h := range []wire.Header{{Kind: wire.KindMeasure, Run: 2}, {Kind: wire.KindMeasure, Run: 1}, {Kind: wire.KindWarmup, Run: 2}} {
+		h.Put(b)
+		sock.Send(second.fd, b)
 	}
-	send(second.fd, []byte("not one of ours, although it is long enough"))
-	if err := second.ask(t.Context(), kindBegin, nil, nil); err != nil { // a repeated request must not reset
+	sock.Send(second.fd, []byte("not one of ours, although it is long enough"))
+	if err := second.ask(t.Context(), wire.KindBegin, nil, nil); err != nil { // a repeated request must not reset
 		t.Fatal(err)
 	}
-	if err := second.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 1 || r.Bytes != 100 {
+	if err := second.ask(t.Context(), wire.KindReport, nil, &r); err != nil || r.Delivered != 1 || r.Bytes != 100 {
 		t.Errorf("second client: %+v, %v", r, err)
 	}
 }
@@ -45,45 +47,45 @@ func TestPhasesAreApart(t *testing.T) {
 	u := client(t, addr, 1)
 	b := make([]byte, 100)
 	for _, u.first = range []uint64{10, 20, 10, 20, 0} {
-		if err := u.ask(t.Context(), kindBegin, nil, nil); err != nil {
+		if err := u.ask(t.Context(), wire.KindBegin, nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for _, seq := range []uint64{9, 19, 20} {
-			header{kind: kindMeasure, run: 1, seq: seq}.put(b)
-			send(u.fd, b)
+			wire.Header{Kind: wire.KindMeasure, Run: 1, Seq: seq}.Put(b)
+			sock.Send(u.fd, b)
 		}
 	}
-	var r udpReport
-	if err := u.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 1 || r.Duplicates != 3 {
+	var r wire.UDPReport
+	if err := u.ask(t.Context(), wire.KindReport, nil, &r); err != nil || r.Delivered != 1 || r.Duplicates != 3 {
 		t.Errorf("%+v, %v: want datagram 20, four times", r, err)
 	}
 }
 
 // An answer to what was asked before is none to what is asked now.
 func TestLateAnswers(t *testing.T) {
-	fd, at := boundSocket(t, netip.MustParseAddrPort(loopbacks[0]))
-	own, _, err := dialUDP(at, 0)
+	fd, at := listening(t, netip.MustParseAddrPort(loopbacks[0]))
+	own, _, err := sock.DialUDP(at, 0, askEvery)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(own)
-	to, err := ownAddr(own)
+	to, err := sock.OwnAddr(own)
 	if err == nil {
-		err = unix.Connect(fd, sockaddr(to))
+		err = unix.Connect(fd, sock.Sockaddr(to))
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, answer := range []string{`{"delivered":1}`, `{"delivered":2}`} {
-		b := []byte(strings.Repeat(" ", headerSize) + answer)
-		header{kind: kindReport | kindAnswer, run: 1, seq: uint64(5 + i)}.put(b)
-		if _, errno := send(fd, b); errno != 0 {
+		b := []byte(strings.Repeat(" ", wire.HeaderSize) + answer)
+		wire.Header{Kind: wire.KindReport | wire.KindAnswer, Run: 1, Seq: uint64(5 + i)}.Put(b)
+		if _, errno := sock.Send(fd, b); errno != 0 {
 			t.Fatal(errno)
 		}
 	}
-	u := &udpClient{fd: own, run: 1, timeout: time.Second, stop: new(stopper), buf: make([]byte, 1<<10), asked: 6}
-	var r udpReport
-	if err := u.ask(t.Context(), kindReport, nil, &r); err != nil || r.Delivered != 2 {
+	u := &udpClient{fd: own, run: 1, timeout: time.Second, stop: new(sock.Stopper), buf: make([]byte, 1<<10), asked: 6}
+	var r wire.UDPReport
+	if err := u.ask(t.Context(), wire.KindReport, nil, &r); err != nil || r.Delivered != 2 {
 		t.Errorf("%+v, %v: want the answer to request 6", r, err)
 	}
 }
@@ -94,14 +96,14 @@ func testConfig(t testing.TB, addr string) config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config{server: server, open: true, timeout: time.Second, params: params{Weir: version, Workload: "udp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
+	return config{server: server, open: true, timeout: time.Second, Params: wire.Params{Weir: wire.Version, Workload: "udp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
 }
 
 func client(t *testing.T, addr string, run uint32) *udpClient {
 	t.Helper()
 	c := testConfig(t, addr)
 	c.Run = run
-	u, err := meet(t.Context(), c, new(stopper))
+	u, err := meet(t.Context(), c, new(sock.Stopper))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,25 +119,25 @@ func TestServerRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tc := range []struct {
-		change func(*params)
+		change func(*wire.Params)
 		want   string
 	}{
-		{func(p *params) { p.Duration = 2 * time.Hour }, "duration 2h0m0s is outside"},
-		{func(p *params) { p.Size = 1 << 30 }, "size 1073741824 is outside"},
-		{func(p *params) { p.Streams = 1000 }, "1000 streams is outside"},
-		{func(p *params) { p.Weir = 99 }, "version 99"},
-		{func(p *params) { p.Workload = "sctp" }, "unknown workload"},
-		{func(p *params) { p.CC = "nonesuch" }, "congestion control nonesuch"},
+		{func(p *wire.Params) { p.Duration = 2 * time.Hour }, "duration 2h0m0s is outside"},
+		{func(p *wire.Params) { p.Size = 1 << 30 }, "size 1073741824 is outside"},
+		{func(p *wire.Params) { p.Streams = 1000 }, "1000 streams is outside"},
+		{func(p *wire.Params) { p.Weir = 99 }, "version 99"},
+		{func(p *wire.Params) { p.Workload = "sctp" }, "unknown workload"},
+		{func(p *wire.Params) { p.CC = "nonesuch" }, "congestion control nonesuch"},
 	} {
-		c := config{server: server, open: true, timeout: time.Second, params: params{Weir: version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
-		tc.change(&c.params)
-		wire := c
-		wire.CC = "" // the client's own socket shall not refuse first
-		conn, err := dialOnce(t.Context(), wire)
+		c := config{server: server, open: true, timeout: time.Second, Params: wire.Params{Weir: wire.Version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
+		tc.change(&c.Params)
+		local := c
+		local.CC = "" // the client's own socket shall not refuse first
+		conn, err := dialOnce(t.Context(), local)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := conn.agree(c, new(stopper)); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if err := conn.agree(c, new(sock.Stopper)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("tcp: %v, want %q", err, tc.want)
 		}
 		unix.Close(conn.fd)
@@ -145,7 +147,7 @@ func TestServerRefuses(t *testing.T) {
 		if c.Workload == "tcp-stream" {
 			c.Workload = "udp-stream"
 		}
-		if u, err := meet(t.Context(), c, new(stopper)); err == nil || !strings.Contains(err.Error(), tc.want) {
+		if u, err := meet(t.Context(), c, new(sock.Stopper)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("udp: %v, %v, want %q", u, err, tc.want)
 		}
 	}
@@ -158,15 +160,15 @@ func TestServerSurvives(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, garbage := range []string{"GET / HTTP/1.1\r\n", "\n", "{}\n", strings.Repeat("x", maxLine+1)} {
+	for _, garbage := range []string{"GET / HTTP/1.1\r\n", "\n", "{}\n", strings.Repeat("x", wire.MaxLine+1)} {
 		conn, err := dialOnce(t.Context(), config{server: server, timeout: time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
-		var a accepted
-		send(conn.fd, []byte(garbage))
+		var a wire.Accepted
+		sock.Send(conn.fd, []byte(garbage))
 		unix.Shutdown(conn.fd, unix.SHUT_WR)
-		if err := readJSON(conn.fd, &a, now()+int64(5*time.Second), new(stopper)); err == nil && a.Error == "" {
+		if err := sock.ReadJSON(conn.fd, &a, sock.Now()+int64(5*time.Second), new(sock.Stopper)); err == nil && a.Error == "" {
 			t.Errorf("%.10q was accepted: %+v", garbage, a)
 		}
 		unix.Close(conn.fd)

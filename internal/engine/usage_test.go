@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -14,44 +15,44 @@ func TestUsage(t *testing.T) {
 		{"serve localhost:1", "is not an address of this machine"},
 		{"serve fe80::1%eth0:1", "is not HOST, HOST:PORT or [ADDR]:PORT"},
 		{"serve [fe80::1%nonesuch]:1", "no interface \"nonesuch\""},
-		{"serve 127.0.0.1:65536", "0..65535"},
+		{"serve 127.0.0.1:65536", "from 0 to 65535"},
 		{"serve --open", "--open needs an address"},
-		{"serve 127.0.0.1 --open --idle 1s", "leave out --open"},
-		{"serve 127.0.0.1 --open --token abcdefghijklmnop", "leave out --open"},
+		{"serve 127.0.0.1 --open --idle 1s", "--open cannot be combined with"},
+		{"serve 127.0.0.1 --open --token abcdefghijklmnop", "--open cannot be combined with"},
 		{"serve --token short", "5 characters, outside 16..256"},
 		{"serve --token abcdefghéijklmnop", "printable ASCII"},
-		{"serve --token abcdefghijklmnop --token-file x", "two tokens"},
+		{"serve --token abcdefghijklmnop --token-file x", "--token and --token-file cannot be combined"},
 		{"serve --token-file /nonesuch", "no such file"},
-		{"serve --idle -1s", "idle time -1s is below 0"},
+		{"serve --idle -1s", "idle time -1s is negative"},
 		{"serve 127.0.0.1:1 more", `unexpected argument "more"`},
 		{"run sctp 127.0.0.1:1", "one of tcp-crr, tcp-rr, tcp-stream, udp-open, udp-rr, udp-search, udp-stream"},
 		{"run udp-rr 127.0.0.1:0", "port 0"},
 		{"run udp-rr 127.0.0.1:1 --size 15", "size 15 is outside 16..65507"},
 		{"run tcp-rr 127.0.0.1:1 --duration 0s", "duration 0s is outside"},
-		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is for tcp-stream, udp-open and udp-stream"},
+		{"run tcp-rr 127.0.0.1:1 --rate 1", "--rate is only for tcp-stream, udp-open and udp-stream"},
 		{"run udp-stream 127.0.0.1:1 --rate NaN", "rate NaN"},
-		{"run udp-stream 127.0.0.1:1 --streams 2", "--streams is for tcp-stream alone"},
+		{"run udp-stream 127.0.0.1:1 --streams 2", "--streams is only for tcp-stream"},
 		{"run tcp-stream 127.0.0.1:1 --streams 129", "129 streams is outside 1..128"},
 		{"run tcp-stream 127.0.0.1:1 --size", "flag needs an argument"},
 		{"run udp-rr 127.0.0.1:1 --inflight 1025", "1025 requests in flight is outside 1..1024"},
-		{"run udp-open 127.0.0.1:1 --inflight 2", "more than one request in flight is for tcp-rr and udp-rr"},
+		{"run udp-open 127.0.0.1:1 --inflight 2", "more than one request in flight is only for tcp-rr and udp-rr"},
 		{"run tcp-rr 127.0.0.1:1 --inflight 2 --size 40000", "more than 65536 bytes"},
-		{"run tcp-crr 127.0.0.1:1 --spin", "spinning is for tcp-rr, udp-open and udp-rr"},
+		{"run tcp-crr 127.0.0.1:1 --spin", "spinning is only for tcp-rr, udp-open and udp-rr"},
 		{"run tcp-crr 127.0.0.1:1 --size 15", "size 15 is below 16 bytes"},
 		{"run udp-open 127.0.0.1:1 --rate 0.5", "rate 0.5 is outside 1..1000000 requests/s"},
 		{"run udp-open 127.0.0.1:1 --rate NaN", "rate NaN"},
 		{"run udp-rr 127.0.0.1:1 --stamp-every -1s", "time between stamps -1s is outside"},
-		{"run tcp-stream 127.0.0.1:1 --send gso", "are for udp-stream and udp-search alone"},
-		{"run udp-rr 127.0.0.1:1 --nap 1us", "are for udp-stream and udp-search alone"},
+		{"run tcp-stream 127.0.0.1:1 --send gso", "are only for udp-stream and udp-search"},
+		{"run udp-rr 127.0.0.1:1 --nap 1us", "are only for udp-stream and udp-search"},
 		{"run udp-search 127.0.0.1:1 --loss 100%", "loss 100% is outside 0%..100%"},
 		{"run udp-search 127.0.0.1:1 --loss much", "not a number"},
 		{"run udp-search 127.0.0.1:1 --width 0", "width 0% is outside 0.1%..100%"},
 		{"run udp-search 127.0.0.1:1 --phase 1us", "phase 1µs is outside 100µs and the duration, 10s"},
 		{"run udp-search 127.0.0.1:1 --phase 1s --duration 999ms", "phase 1s is outside"},
-		{"run udp-search 127.0.0.1:1 --rate 1e6", "--rate is for"},
-		{"run udp-stream 127.0.0.1:1 --loss 1%", "--loss, --width and --phase are for udp-search alone"},
-		{"run udp-stream 127.0.0.1:1 --discard", "--discard is for tcp-stream alone"},
-		{"run udp-stream 127.0.0.1:1 --zerocopy", "--zerocopy is for tcp-stream alone"},
+		{"run udp-search 127.0.0.1:1 --rate 1e6", "--rate is only for"},
+		{"run udp-stream 127.0.0.1:1 --loss 1%", "--loss, --width and --phase are only for udp-search"},
+		{"run udp-stream 127.0.0.1:1 --discard", "--discard is only for tcp-stream"},
+		{"run udp-stream 127.0.0.1:1 --zerocopy", "--zerocopy is only for tcp-stream"},
 		{"run udp-stream 127.0.0.1:1 --send raw", "one of single, mmsg, gso"},
 		{"run udp-stream 127.0.0.1:1 --recv raw", "one of single, mmsg, gro"},
 		{"run udp-stream 127.0.0.1:1 --batch 2", "batch: 2 is outside 1..1 of single"},
@@ -64,12 +65,12 @@ func TestUsage(t *testing.T) {
 		{"run tcp-stream 127.0.0.1:1 --dscp 64", "DSCP 64 is outside 0..63"},
 		{"run tcp-stream 127.0.0.1:1 --cpu 1-0", "not a list of CPUs"},
 		{"serve 127.0.0.1:1 --cpu 1024", "not a list of CPUs"},
-		{"run tcp-stream 127.0.0.1:1 --rate 1e5", "rate 100000 is below the 131072 bit/s that a stream can be paced to"},
+		{"run tcp-stream 127.0.0.1:1 --rate 1e5", "rate 100000 is below 131072 bit/s per stream"},
 		{"run tcp-stream 127.0.0.1:1 --rate 2e5 --streams 2", "rate 200000 is below"},
-		{"serve 127.0.0.1:0 --open --count --json=false", "--count is for programs: it needs --json"},
+		{"serve 127.0.0.1:0 --open --count --json=false", "--count needs --json"},
 		{"hog", "--share is missing"},
-		{"hog --share 0%", "outside 0%..100%"},
-		{"hog --share 101%", "outside 0%..100%"},
+		{"hog --share 0%", "not above 0% and at most 100%"},
+		{"hog --share 101%", "not above 0% and at most 100%"},
 		{"hog --share half", "not a number"},
 		{"hog --share 50% --period 1us", "period 1µs is outside"},
 		{"hog --share 50% --cpu x", "not a list of CPUs"},
@@ -91,5 +92,18 @@ func TestUsage(t *testing.T) {
 	var help bytes.Buffer
 	if err := Main(t.Context(), []string{"run", "-h"}, &help); err != nil || !strings.Contains(help.String(), "--rcvbuf") {
 		t.Errorf("help: %v, %q", err, help.String())
+	}
+}
+
+func TestParseCPUs(t *testing.T) {
+	for s, want := range map[string][]int{"0": {0}, "3,1": {3, 1}, "0,2-4": {0, 2, 3, 4}, "1023": {1023}} {
+		if got, err := parseCPUs(s); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v, want %v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{"", "a", "-1", "1-", "1024", "2-1", "0,,1", "0 1", "99999999999999999999"} {
+		if got, err := parseCPUs(s); err == nil || !strings.Contains(err.Error(), "not a list of CPUs") {
+			t.Errorf("%q: %v, %v, want an error", s, got, err)
+		}
 	}
 }

@@ -33,7 +33,7 @@ func TestEnds(t *testing.T) {
 	s = s.Resolve()
 	dir := filepath.Join(t.TempDir(), "out")
 	rs, err := Run(t.Context(), Config{
-		Study: s, Dir: results(t, dir), Open: lab.Open,
+		Study: s, Dir: results(t, dir), Target: lab.Target{},
 		Networks: map[string]Network{"vxlan-overlay": on(t, &network.VXLANOverlay{VNI: 1, Port: 4789}, topo.Spec{})},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
 	})
@@ -44,7 +44,7 @@ func TestEnds(t *testing.T) {
 		"pod-pod":   {"h1p1", "h2p1", "1450", ""},
 		"host-host": {"h1", "h2", "1500", ""},
 		"host-pod":  {reason: "the network does not connect these ends, pod h2p1 and host h1: engine: reach 198.18.0.1"},
-		"pod-gpu":   {reason: "the network has no such ends: none is called gpu; there are pod, host"},
+		"pod-gpu":   {reason: "the network has no such ends: no end is labelled gpu; the labels are pod, host"},
 	}
 	for _, r := range rs {
 		w := want[r.Config["ends"]]
@@ -88,7 +88,7 @@ func TestLine(t *testing.T) {
 	s = s.Resolve()
 	d := &network.VXLANHops{Hops: 3, VNI: 1, Port: 4789}
 	rs, err := Run(t.Context(), Config{
-		Study: s, Dir: results(t, filepath.Join(t.TempDir(), "out")), Open: lab.Open,
+		Study: s, Dir: results(t, filepath.Join(t.TempDir(), "out")), Target: lab.Target{},
 		Networks: map[string]Network{"vxlan-hops": on(t, d, d.Shape(topo.Spec{}))},
 		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.UDPRR{}, nil },
 	})

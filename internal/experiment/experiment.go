@@ -1,9 +1,9 @@
-// Package experiment runs a study: it brings all networks up at once, goes
-// through the blocks in their random order, changes conditions before a trial
-// and undoes them after it, starts and stops what runs beside it, and keeps every
-// result as soon as there is one.
+// Package experiment runs a study: it brings up all networks at once, goes through the
+// blocks in their random order, changes conditions before a trial and undoes them after
+// it, starts and stops the trial's background, and stores every result as soon as it
+// has one.
 //
-// It knows no network, no probe and no target by name: they are handed to it.
+// It knows no network, no probe and no target by name: its caller provides them.
 package experiment
 
 import (
@@ -28,7 +28,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Network is one network under test and the hosts it gets for itself.
+// A Network is one network under test and the hosts that it wants for itself.
 type Network struct {
 	Driver   network.Driver
 	Topology topo.Topology
@@ -38,18 +38,18 @@ type Network struct {
 type Config struct {
 	Study    study.Study
 	Networks map[string]Network // by the study's name for it
-	// Probe makes the probe that the study calls name, at these levels.
+	// Probe returns the probe that the study calls name, at these levels.
 	Probe func(name string, levels map[string]string) (probe.Probe, error)
-	// Load makes the probe that a load calls name; nil when no study has one.
+	// Load returns the probe that a load calls name; nil when no study has one.
 	Load func(name string) (probe.Probe, error)
 	// Applies reports whether a factor means anything to a kind of probe.
 	Applies func(kind, factor string) bool
-	// Open makes the places of one network, whose services log to a directory.
-	Open func(ctx context.Context, places []string, logs string) (*target.Site, error)
-	Dir  *store.Dir
-	// Guest is recorded with every trial when the machine is a virtual one of weir's.
+	Target  target.Target // opens a site for each network
+	Dir     *store.Dir
+	// Guest is stored with every trial when the machine is one of weir's own virtual
+	// machines.
 	Guest string
-	// Progress is told what happens; it must not block.
+	// Progress is called with everything that happens; it must not block.
 	Progress func(Event)
 }
 
@@ -58,48 +58,57 @@ type Event struct {
 	Text    string         // what runs now
 	Warning string         // what the user should know before it is too late
 	Result  *record.Result // the trial that ended, if one did
-	Done    int            // trials that need no running any more
+	Done    int            // trials that no longer need to run
 	Total   int            // 0 while the networks are built
 	Left    time.Duration  // estimated from the trials so far; 0 when unknown
 }
 
-// idleTime is how long the idle machine is watched: /proc/stat counts in 10 ms,
-// so that this resolves a hundredth of a core.
+// idleTime is how long the idle hosts are watched. /proc/stat counts in units of 10 ms,
+// so this resolves a hundredth of a core.
 const idleTime = time.Second
 
 // A run is a study under way.
 type run struct {
 	Config
 	cells    []study.Cell
-	paths    map[string]*path  // by network
-	missing  map[string]error  // by program: why it cannot be run
-	version  map[string]string // by program, where it tells one
+	paths    map[string]*path // by network
+	found    map[toolAt]found // programs that were looked for
 	results  []record.Result
 	done     map[string]bool
-	idle     trial.Usage
+	idle     trial.Idle
 	capacity map[string]capacity // of the paths for loads, by capacityKey
 	started  time.Time
 	ran      int // trials that this process ran
 	blocks   int // that the run will have, as far as is known now
 }
 
-// Run runs what is missing of the study and returns all its results. The error
-// says why it ended early; what was measured until then is kept.
+// A toolAt is a program on a host.
+type toolAt struct{ host, program string }
+
+// found is the result of looking for a tool.
+type found struct {
+	version string // "" when the tool does not report one
+	err     error  // why it cannot be run
+}
+
+// Run runs whatever is missing of the study and returns all its results. The error says
+// why it ended early; results up to then are stored.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
-	r := &run{Config: c, paths: map[string]*path{}, missing: map[string]error{}, version: map[string]string{},
+	r := &run{Config: c, paths: map[string]*path{}, found: map[toolAt]found{},
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
 	defer func() { err = errors.Join(err, r.close()) }()
 
-	if err := r.findPrograms(ctx); err != nil {
-		return r.results, err
-	}
+	var hosts []*target.Host
 	for _, u := range c.Study.Networks {
 		if err := r.open(ctx, u.Name); err != nil {
 			return r.results, err
 		}
+		if site := r.paths[u.Name].site; site != nil {
+			hosts = append(hosts, site.Hosts()...)
+		}
 	}
 	r.tell(Event{Text: "idle machine"})
-	if r.idle, err = trial.MeasureIdle(idleTime); err != nil {
+	if r.idle, err = trial.MeasureIdle(ctx, hosts, idleTime); err != nil {
 		return r.results, err
 	}
 	if err := r.measureCapacities(ctx); err != nil {
@@ -119,37 +128,45 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	return r.results, nil
 }
 
-// findPrograms learns before anything starts which tools are missing.
-func (r *run) findPrograms(ctx context.Context) error {
+// findPrograms reports which tools of the study's probes are missing on the hosts of a
+// network.
+func (r *run) findPrograms(ctx context.Context, network string, site *target.Site) error {
 	for _, c := range r.cells {
 		p, err := r.Probe(c.Probe, c.Levels)
 		if err != nil {
 			return err
 		}
-		for _, tool := range p.Info().Tools {
-			_ = r.find(ctx, tool)
+		if c.Network == network {
+			_ = r.find(ctx, site, p.Info().Tools) // skips trials, see lacks
 		}
 	}
 	return nil
 }
 
-// find returns an error when a program cannot be run.
-func (r *run) find(ctx context.Context, t facts.ToolInfo) error {
-	name := t.Program
-	if _, known := r.missing[name]; !known {
-		path, version, err := t.Find(ctx)
-		if path != "" {
-			err = nil // it is there; that it tells no version is for its user to judge
-		}
-		r.missing[name], r.version[name] = err, version
-		if err != nil {
-			r.tell(Event{Warning: fmt.Sprintf("%v; its trials will be skipped", err)})
+// find returns an error when one of the tools cannot be run on a host of site, and warns
+// once about each.
+func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInfo) error {
+	var errs []error
+	for _, h := range site.Hosts() {
+		for _, tool := range tools {
+			at := toolAt{h.ID, tool.Program}
+			if _, known := r.found[at]; !known {
+				path, version, err := h.Tool(ctx, tool)
+				if path != "" {
+					err = nil // it is there; whoever uses it judges that its version is not known
+				}
+				r.found[at] = found{version, err}
+				if err != nil {
+					r.tell(Event{Warning: fmt.Sprintf("%v; its trials will be skipped", err)})
+				}
+			}
+			errs = append(errs, r.found[at].err)
 		}
 	}
-	return r.missing[name]
+	return errors.Join(errs...)
 }
 
-// block runs the trials of block b that are missing.
+// block runs the trials of block b that have no result yet.
 func (r *run) block(ctx context.Context, b int) error {
 	for _, ts := range r.Study.Schedule(b, r.cells) {
 		if !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] }) {
@@ -169,7 +186,7 @@ func (r *run) block(ctx context.Context, b int) error {
 	return nil
 }
 
-// keep records the result of a trial that is not recorded yet.
+// keep stores the result of a trial that has none yet.
 func (r *run) keep(t study.Trial, res record.Result) error {
 	if r.done[t.ID] {
 		return nil
@@ -181,7 +198,7 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 		res.Config["pair"] = t.Pair.String()
 	}
 	if r.Guest != "" {
-		if res.Observed == nil { // it did not come to measuring
+		if res.Observed == nil { // nothing was measured
 			res.Observed = map[string]string{}
 		}
 		res.Observed["guest"] = r.Guest
@@ -197,11 +214,11 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 	return nil
 }
 
-// round runs trials of one cell at once. One of them that is recorded already, by a
-// run that was killed, runs again, for the others are to be measured as all are, but
-// nothing of it is kept. Its error ends the run.
+// round runs trials of one cell at once. One that has a result already, from a run that
+// was killed, runs again so that the others are measured like all trials; its new
+// result is dropped. The error ends the run.
 func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, err error) {
-	now, t := record.Result{Start: time.Now()}, ts[0] // but for their pair, all are alike
+	now, t := record.Result{Start: time.Now()}, ts[0] // they differ only in their pair
 	p := r.paths[t.Network]
 	if p.err != nil {
 		return alike(len(ts), skipped(now, p.err)), nil
@@ -210,7 +227,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	if err != nil {
 		return nil, err
 	}
-	if err := r.lacks(pr); err != nil {
+	if err := r.find(ctx, p.site, pr.Info().Tools); err != nil {
 		return alike(len(ts), skipped(now, err)), nil
 	}
 	if err := p.alive(ctx); err != nil {
@@ -221,14 +238,14 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	rs, err = r.underAll(ctx, ts, swap, func(cs []changed) ([]record.Result, error) {
 		var setups []trial.Setup
 		for _, c := range cs {
-			beside, err := r.start(ctx, t, pr, c)
-			defer stop(beside)
+			background, err := r.start(ctx, t, pr, c)
+			defer stop(background)
 			if err != nil {
 				res, err := failed(now, ctx, err)
 				return alike(len(cs), res), err
 			}
 			s := r.setup(c, c.trial.ID, pr)
-			s.Beside = beside
+			s.Background = background
 			if s.Clients, err = condition.Clients(t.Levels); err != nil {
 				return nil, err
 			}
@@ -252,37 +269,31 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 		if of := r.shareOf(t); of != "" && rs[i].Observed != nil {
 			rs[i].Observed["load.share"] = "of " + of
 		}
-		r.tools(pr, &rs[i])
+		r.tools(p.site, pr, &rs[i])
 	}
 	return rs, err
 }
 
-// tools adds the versions of what a trial was measured with.
-func (r *run) tools(pr probe.Probe, res *record.Result) {
-	if ts := pr.Info().Tools; res.Status == record.OK && len(ts) > 0 {
-		client := ts[len(ts)-1].Program
-		if res.Observed["tool"] == "" { // its output does not tell its version
-			res.Observed["tool"] = strings.TrimSpace(client + " " + r.version[client])
-		}
-		for _, other := range ts[:len(ts)-1] { // what starts the client, or is its server
-			if v := r.version[other.Program]; v != "" {
-				res.Observed["version."+other.Program] = v
-			}
+// tools adds the versions of the tools that measured a trial. All hosts of a site are
+// expected to have the same; those of the first one are stored.
+func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
+	ts := pr.Info().Tools
+	if res.Status != record.OK || len(ts) == 0 {
+		return
+	}
+	version := func(program string) string { return r.found[toolAt{site.Hosts()[0].ID, program}].version }
+	client := ts[len(ts)-1].Program
+	if res.Observed["tool"] == "" { // its output does not contain its version
+		res.Observed["tool"] = strings.TrimSpace(client + " " + version(client))
+	}
+	for _, other := range ts[:len(ts)-1] { // the client's launcher, or its server
+		if v := version(other.Program); v != "" {
+			res.Observed["version."+other.Program] = v
 		}
 	}
 }
 
-// lacks says which program of the probe cannot be run.
-func (r *run) lacks(p probe.Probe) error {
-	for _, t := range p.Info().Tools {
-		if r.missing[t.Program] != nil {
-			return r.missing[t.Program]
-		}
-	}
-	return nil
-}
-
-// alike is the same result n times.
+// alike returns n copies of a result.
 func alike(n int, r record.Result) []record.Result { return slices.Repeat([]record.Result{r}, n) }
 
 func skipped(r record.Result, why error) record.Result {
@@ -290,7 +301,8 @@ func skipped(r record.Result, why error) record.Result {
 	return r
 }
 
-// failed is a trial that did not come to measuring, unless the run was cancelled.
+// failed is the result of a trial that failed before it measured anything, unless the
+// run was cancelled.
 func failed(r record.Result, ctx context.Context, why error) (record.Result, error) {
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)

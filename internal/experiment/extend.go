@@ -12,23 +12,23 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// blocksFile holds the decision on the number of blocks, so that a resumed run
-// does not decide again.
+// blocksFile holds the decision on the number of blocks, so that a resumed run does not
+// decide again.
 const blocksFile = "blocks.json"
 
-// A decision is how many blocks a run with a target precision gets. It is made
-// once, from the pilot: looking at the interval after every block and stopping
-// when it pleases would make it too narrow.
+// A decision is how many blocks a run with a target precision gets. It is made once,
+// from the pilot: stopping as soon as an interval looks narrow enough would make it too
+// narrow.
 type decision struct {
 	Pilot  int `json:"pilot"`  // blocks that the spread was estimated from
 	Needed int `json:"needed"` // by Stein's procedure, for the widest comparison
 	Blocks int `json:"blocks"` // that the run gets: Needed, unless the time cap is lower
 }
 
-// maxBlocks is where a run ends that no number of blocks would make precise.
+// maxBlocks ends a run that no number of blocks would make precise.
 const maxBlocks = 1000
 
-// extend decides after the pilot how many blocks there will be.
+// extend decides after the pilot how many blocks the run gets.
 func (r *run) extend() error {
 	if b, err := r.Dir.ReadFile(blocksFile); err == nil {
 		var d decision
@@ -53,9 +53,9 @@ func (r *run) extend() error {
 	return r.Dir.File(blocksFile, append(b, '\n'))
 }
 
-// blockTime estimates how long a block takes, from the trials of this process
-// or, when it goes on behind the pilot, from the recorded ones. It is 0 when all
-// were skipped in no time.
+// blockTime estimates how long a block takes, from the trials of this process or, when
+// it resumes after the pilot, from the stored ones. It is 0 when all were skipped at
+// once.
 func (r *run) blockTime() time.Duration {
 	seconds := 0.0
 	if r.ran > 0 {
@@ -64,13 +64,13 @@ func (r *run) blockTime() time.Duration {
 		for _, res := range r.results {
 			seconds += res.Elapsed / float64(len(r.results))
 		}
-		seconds *= float64(len(r.Study.Schedule(1, r.cells))) // what runs at once takes the time of one
+		seconds *= float64(len(r.Study.Schedule(1, r.cells))) // trials that run at once take the time of one
 	}
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// needed returns the number of blocks that the comparison with the largest
-// spread needs.
+// needed returns the number of blocks that the comparison with the largest spread
+// needs.
 func (r *run) needed() int {
 	pv := analysis.New(r.results, analysis.Options{Baseline: r.Study.Baseline, KeepDisturbed: r.Study.KeepDisturbed})
 	n := r.Study.Blocks

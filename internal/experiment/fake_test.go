@@ -29,7 +29,8 @@ import (
 // A machine is where fake networks are built: programs are functions, time is
 // the test's.
 type machine struct {
-	sites []*fakeSite
+	networks []study.Use
+	sites    []*fakeSite
 
 	// measure is the nth trial (from 1) on a network: what its client does and
 	// prints as its throughput, bit/s.
@@ -78,25 +79,22 @@ type fakeSite struct {
 	closed  int
 }
 
-// opener opens the networks of s in the order in which a run does.
-func (m *machine) opener(s study.Study) func(context.Context, []string, string) (*target.Site, error) {
-	return func(_ context.Context, places []string, _ string) (*target.Site, error) {
-		f := &fakeSite{machine: m, name: s.Networks[len(m.sites)].Name}
-		m.sites = append(m.sites, f)
-		if m.open != nil {
-			if err := m.open(f.name); err != nil {
-				return nil, err
-			}
+// Open opens the networks of the study in the order in which a run does.
+func (m *machine) Open(_ context.Context, want topo.Topology, _ string) (*target.Site, error) {
+	f := &fakeSite{machine: m, name: m.networks[len(m.sites)].Name}
+	m.sites = append(m.sites, f)
+	if m.open != nil {
+		if err := m.open(f.name); err != nil {
+			return nil, err
 		}
-		site := &target.Site{Nodes: map[string]target.Node{}, Apply: f.change,
-			Verify:  func(context.Context, []plan.Expect) error { return nil },
-			Machine: fakeNode{f, "machine"}.FS(),
-			Close:   func() error { f.closed++; return nil }}
-		for _, p := range places {
-			site.Nodes[p] = fakeNode{f, p}
-		}
-		return site, nil
 	}
+	site := &target.Site{Topology: want, Nodes: map[string]target.Node{}, Private: true, Apply: f.change,
+		Verify: func(context.Context, []plan.State) error { return nil },
+		Close:  func() error { f.closed++; return nil }}
+	for _, p := range network.Places(want) {
+		site.Nodes[p] = fakeNode{f, p}
+	}
+	return site, nil
 }
 
 func (f *fakeSite) change(ctx context.Context, steps []plan.Step) error {
@@ -124,11 +122,19 @@ func (n fakeNode) Name() string { return n.name }
 func (n fakeNode) CPUs() []int  { return []int{0} }
 func (n fakeNode) FS() fs.FS    { return fstest.MapFS{} }
 
+func (n fakeNode) Host() *target.Host {
+	return &target.Host{ID: "machine", Sample: n.Sample, Tool: func(ctx context.Context, t facts.ToolInfo) (string, string, error) { return t.Find(ctx) }}
+}
+
+func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
+	return target.Reading{At: time.Duration(time.Now().UnixNano())}, nil
+}
+
 // Run is the engine at either end: a server that waits, and an agent that takes
 // orders until its input ends.
 func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 	if c.Argv[2] != "agent" {
-		return n.beside(ctx, c)
+		return n.background(ctx, c)
 	}
 	stop := context.AfterFunc(ctx, func() { c.Stdin.(io.Closer).Close() })
 	defer stop()
@@ -152,7 +158,7 @@ const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"
 
 // beside is a server of the engine, a hog, or the client of a load. What counts
 // counts 1000 bytes and 0.5 s of CPU time in a second.
-func (n fakeNode) beside(ctx context.Context, c target.Cmd) error {
+func (n fakeNode) background(ctx context.Context, c target.Cmd) error {
 	name := c.Argv[2]
 	if name != "serve" || c.Stdin != nil {
 		n.site.log.add("%s: %s begins", n.site.name, name)
@@ -248,7 +254,7 @@ func (plain) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, err
 }
 
-// A rigid network would have to be built anew for another MTU.
+// A rigid network would have to be rebuilt for another MTU.
 type rigid struct{}
 
 func (rigid) Plan(t topo.Topology) (plan.Plan, error) {
@@ -263,13 +269,13 @@ func (rigid) Plan(t topo.Topology) (plan.Plan, error) {
 func config(t *testing.T, m *machine, s study.Study, dir string) Config {
 	t.Helper()
 	d := results(t, dir)
-	c := Config{Study: s, Networks: map[string]Network{}, Dir: d, Open: m.opener(s),
+	c := Config{Study: s, Networks: map[string]Network{}, Dir: d, Target: m,
 		Probe: func(string, map[string]string) (probe.Probe, error) { return tool{"weir"}, nil },
 		Load:  func(string) (probe.Probe, error) { return &probe.TCPStream{}, nil }}
 	for _, u := range s.Networks {
 		c.Networks[u.Name] = on(t, plain{}, topo.Spec{})
 	}
-	m.sites, m.log = nil, new(journal)
+	m.networks, m.sites, m.log = s.Networks, nil, new(journal)
 	return c
 }
 

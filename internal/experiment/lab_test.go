@@ -107,8 +107,8 @@ type watch struct {
 	atClientsStart func()
 }
 
-func (w *watch) open(ctx context.Context, places []string, logs string) (*target.Site, error) {
-	site, err := lab.Open(ctx, places, logs)
+func (w *watch) Open(ctx context.Context, want topo.Topology, logs string) (*target.Site, error) {
+	site, err := lab.Target{}.Open(ctx, want, logs)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func labStudy(blocks int) study.Study {
 func labConfig(t *testing.T, s study.Study, d *store.Dir, spec topo.Spec) Config {
 	t.Helper()
 	return Config{
-		Study: s, Dir: d, Open: lab.Open,
+		Study: s, Dir: d, Target: lab.Target{},
 		Networks: map[string]Network{
 			"host":          on(t, &network.Host{}, spec),
 			"vxlan-overlay": on(t, &network.VXLANOverlay{VNI: 1, Port: 4789}, spec),
@@ -200,7 +200,7 @@ func TestConditionsInTheLab(t *testing.T) {
 	why, six := errors.New("enough"), topo.Spec{IPv6: true, PodsIPv6: true} // IPv6 minds a small MTU
 	plain := &watch{}
 	c := labConfig(t, labStudy(1), results(t, filepath.Join(t.TempDir(), "out")), six)
-	c.Open = plain.open
+	c.Target = plain
 	if _, err := Run(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestConditionsInTheLab(t *testing.T) {
 				s.Factors = map[string][]string{c.factor: {c.level}}
 				conf := labConfig(t, s, results(t, filepath.Join(t.TempDir(), "out")), six)
 				w := &watch{}
-				conf.Open = w.open
+				conf.Target = w
 				if end == "failed" {
 					conf.Probe = func(string, map[string]string) (probe.Probe, error) { return failing{}, nil }
 				}

@@ -13,19 +13,19 @@ import (
 	"github.com/weir-bench/weir/internal/trial"
 )
 
-// reachTime bounds how long a new path may take to carry its first packet.
+// reachTime bounds how long a new path can take to carry its first packet.
 const reachTime = 5 * time.Second
 
 // A path is a network that is up, or the reason why it is not.
 type path struct {
-	Network
-	site  *target.Site
-	plan  plan.Plan
-	links map[[2]string]*link // by the nodes of client and server
-	err   error
+	Network // its topology is the one found, where a target finds one
+	site    *target.Site
+	plan    plan.Plan
+	links   map[[2]string]*link // by the nodes of client and server
+	err     error
 }
 
-// A link is two ends of a path that have been asked for.
+// A link is two ends of a path that trials have asked for.
 type link struct {
 	client, server plan.End
 	n              int // of the links of the path to this server's node, in their order
@@ -34,8 +34,8 @@ type link struct {
 	apart          error // why it carries none
 }
 
-// open builds one network and waits until it carries packets. A network that
-// cannot be built does not stop the others: its trials are skipped.
+// open builds one network and waits until it carries packets. A network that cannot be
+// built does not stop the others: its trials are skipped.
 func (r *run) open(ctx context.Context, name string) error {
 	n, ok := r.Networks[name]
 	if !ok {
@@ -44,33 +44,43 @@ func (r *run) open(ctx context.Context, name string) error {
 	r.tell(Event{Text: "build " + name})
 	p := &path{Network: n, links: map[[2]string]*link{}}
 	r.paths[name] = p
-	if p.plan, p.err = network.Build(n.Driver, n.Topology); p.err != nil {
-		return fmt.Errorf("%s: %w", name, p.err) // the study is wrong, not the machine
+	var err error
+	if p.plan, err = network.Build(n.Driver, n.Topology); err != nil {
+		p.err = err
+		return fmt.Errorf("%s: %w", name, err) // the study is wrong, not the machine
+	}
+	logs := ""
+	if len(p.plan.Daemons()) > 0 {
+		if logs, err = r.Dir.Logs(name); err != nil {
+			return err
+		}
+	}
+	if p.site, p.err = r.Target.Open(ctx, n.Topology, logs); p.err == nil && p.site.Topology.Exists {
+		p.Topology = p.site.Topology
+		p.plan, p.err = network.Build(n.Driver, p.Topology)
 	}
 	if err := r.Dir.File("plans/"+name+".jsonl", encode(p.plan)); err != nil {
 		return err
 	}
-	p.err = r.build(ctx, name, p)
+	if p.err == nil {
+		if err := r.findPrograms(ctx, name, p.site); err != nil {
+			return err
+		}
+		p.err = r.build(ctx, p)
+	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return nil
 }
 
-// build returns why the network cannot be had on this machine.
-func (r *run) build(ctx context.Context, name string, p *path) (err error) {
-	logs := ""
+// build returns why the site cannot have the network.
+func (r *run) build(ctx context.Context, p *path) error {
+	var tools []facts.ToolInfo
 	for _, program := range p.plan.Programs() {
-		if err := r.find(ctx, facts.Lookup(program)); err != nil {
-			return err
-		}
+		tools = append(tools, facts.Lookup(program))
 	}
-	if len(p.plan.Daemons()) > 0 {
-		if logs, err = r.Dir.Logs(name); err != nil {
-			return err
-		}
-	}
-	if p.site, err = r.Open(ctx, network.Places(p.Topology), logs); err != nil {
+	if err := r.find(ctx, p.site, tools); err != nil {
 		return err
 	}
 	if err := p.site.Apply(ctx, p.plan.Steps); err != nil {
@@ -86,7 +96,7 @@ func (r *run) build(ctx context.Context, name string, p *path) (err error) {
 // alive returns an error when a service of the network has ended.
 func (p *path) alive(ctx context.Context) error { return p.site.Verify(ctx, nil) }
 
-// link returns the link between two ends, which may be new.
+// link returns the link between two ends, a new one the first time.
 func (p *path) link(client, server plan.End) *link {
 	nodes := [2]string{client.Node, server.Node}
 	if p.links[nodes] == nil {
@@ -101,11 +111,11 @@ func (p *path) link(client, server plan.End) *link {
 	return p.links[nodes]
 }
 
-// errApart is the reason of trials between ends that exchange no packets.
+// errApart is why trials between ends that exchange no packets are skipped.
 var errApart = errors.New("the network does not connect these ends")
 
-// connect finds out whether a new link carries packets, in the network as it was
-// built. One between other ends than the network is for may well not: errApart.
+// connect finds out whether a new link carries packets, in the network as it was built.
+// A link between ends that the network is not meant for need not: errApart.
 func (l *link) connect(ctx context.Context, p *path) error {
 	if l.carried || l.apart != nil {
 		return l.apart
@@ -121,8 +131,8 @@ func (l *link) connect(ctx context.Context, p *path) error {
 	return errors.Join(l.apart, l.stop())
 }
 
-// start starts the engines when they do not run, the first time and after a trial
-// that one of them did not survive.
+// start starts the engines when they do not run: the first time, and after a trial that
+// one of them did not survive.
 func (l *link) start(ctx context.Context, p *path) (err error) {
 	if !l.engines.Alive() {
 		l.engines, err = trial.StartEngines(ctx, p.site, l.client, l.server, l.n)
@@ -130,8 +140,8 @@ func (l *link) start(ctx context.Context, p *path) (err error) {
 	return err
 }
 
-// reach proves that packets of full size cross the link in both directions. pl is
-// the plan in force, with the link's path.
+// reach proves that full-size packets cross the link in both directions. pl is the plan
+// in force, with the link's path.
 func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 	if err := l.start(ctx, p); err != nil {
 		return err
@@ -154,8 +164,8 @@ func (l *link) stop() error {
 func (p *path) close() error {
 	var errs []error
 	for _, l := range p.links {
-		// An engine that has ended with a service, inside it, is no news: the trials
-		// of its network have failed.
+		// An engine that ended with a service, inside it, need not be reported: the
+		// trials of its network have failed.
 		if err := l.stop(); err != nil && !errors.Is(p.alive(context.Background()), target.ErrService) {
 			errs = append(errs, err)
 		}

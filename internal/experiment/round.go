@@ -20,12 +20,12 @@ type changed struct {
 	*path
 	*link
 	condition.Changed
-	back  *link // the other way round, with swap: one way alone is not what was asked for
+	back  *link // in the other direction, when the study swaps ends
 	trial study.Trial
-	at    int // the trial's place among those of its round
+	at    int // the trial's place in its round
 }
 
-// under is underAll for the ends that the network names itself.
+// under is underAll for the ends that the network itself names.
 func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed) (record.Result, error)) (record.Result, error) {
 	rs, err := r.underAll(ctx, []study.Trial{{Cell: c}}, swap, func(cs []changed) ([]record.Result, error) {
 		res, err := f(cs[0])
@@ -37,11 +37,11 @@ func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed
 	return rs[0], nil
 }
 
-// underAll brings the path of a cell under its conditions, runs f between the ends that
-// the trials ask for, the other way round with swap, and brings the path back. The
-// trials differ in their pair alone. f gets those that can be measured, at least
-// one, and returns as many results; the others have one that says why not. The error
-// ends the run.
+// underAll brings the path of a cell under its conditions, calls f for the ends that the
+// trials ask for, client and server exchanged with swap, and brings the path back. The
+// trials differ only in their pair. f gets those that can be measured, at least one, and
+// returns as many results; the results of the others say why not. The error ends the
+// run.
 func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func([]changed) ([]record.Result, error)) (rs []record.Result, err error) {
 	now, p, levels := record.Result{Start: time.Now()}, r.paths[ts[0].Network], ts[0].Levels
 	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
@@ -54,7 +54,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	rs = make([]record.Result, len(ts))
 	var cs []changed
 	for i, t := range ts {
-		client, server, err := ends(change.Plan, levels[condition.Ends], t.Pair)
+		client, server, err := ends(change.Plan, levels[condition.Ends], t.Pair, p.Topology.Hosts)
 		if errors.Is(err, plan.ErrNoEnds) {
 			rs[i] = skipped(now, err)
 			continue
@@ -78,8 +78,8 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	if cs, err = still(ctx, cs, rs, func(c changed) error { return c.connect(ctx) }); err != nil {
 		return nil, err
 	}
-	// A condition is undone even when the run is being cancelled: what follows in
-	// this process must find the network as it was built.
+	// A condition is undone even when the run is being cancelled, because what follows
+	// in this process must find the network as it was built.
 	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
 	applied := p.site.Apply(ctx, change.Do)
 	cs, err = still(ctx, cs, rs, func(c changed) error {
@@ -104,7 +104,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	return rs, nil
 }
 
-// connect finds out whether the link carries packets, each way that is needed.
+// connect finds out whether the link carries packets, in each direction needed.
 func (c changed) connect(ctx context.Context) error {
 	err := c.link.connect(ctx, c.path)
 	if err == nil && c.back != nil {
@@ -113,8 +113,8 @@ func (c changed) connect(ctx context.Context) error {
 	return err
 }
 
-// still does something with all of cs at once and returns those for which it went
-// well. The others get their result in rs. Its error ends the run.
+// still calls do with all of cs at once and returns those for which it succeeded. The
+// others get their result in rs. The error ends the run.
 func still(ctx context.Context, cs []changed, rs []record.Result, do func(changed) error) (left []changed, err error) {
 	now := record.Result{Start: time.Now()}
 	for i, err := range atOnce(cs, do) {
@@ -132,17 +132,20 @@ func still(ctx context.Context, cs []changed, rs []record.Result, do func(change
 	return left, nil
 }
 
-// ends are those that exchange traffic: on two hosts, or, without them, where the
-// plan says.
-func ends(p plan.Plan, labels string, pair study.Pair) (client, server plan.End, err error) {
-	if pair == (study.Pair{}) {
+// ends returns the ends that exchange traffic: on the two hosts of pair or, without one,
+// where the plan says.
+func ends(p plan.Plan, labels string, pair study.Pair, hosts []topo.Host) (client, server plan.End, err error) {
+	switch {
+	case pair == (study.Pair{}):
 		return p.Between(labels)
+	case max(pair.A, pair.B) > len(hosts):
+		return client, server, fmt.Errorf("%w: %s of %d hosts", plan.ErrNoEnds, pair, len(hosts))
 	}
-	return p.BetweenHosts(labels, topo.HostName(pair.A), topo.HostName(pair.B))
+	return p.BetweenHosts(labels, hosts[pair.A-1].Name, hosts[pair.B-1].Name)
 }
 
-// rest ends all engines. Those of all pairs would be a process for every two hosts,
-// twice. How they ended is in the results of their trials.
+// rest ends all engines. With all pairs there would be two processes for every two
+// hosts. How they ended is in the results of their trials.
 func (p *path) rest() {
 	var links []*link
 	for _, l := range p.links {
@@ -162,7 +165,7 @@ func atOnce[T any](list []T, f func(T) error) []error {
 	return errs
 }
 
-// between names the pairs of hosts of trials, if the study chooses them.
+// between names the pairs of hosts of trials, when the study chooses them.
 func between(ts []study.Trial) string {
 	var names []string
 	for _, t := range ts {

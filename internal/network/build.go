@@ -9,10 +9,10 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Build returns the whole plan for network d in t: the underlay, the steps of d,
-// and, when t wants it, the offloads switched off. The hosts are ends of it, too,
-// whether or not d connects them with its own. It is what is applied, and what is
-// printed. The namespaces that it needs are Places(t).
+// Build returns the whole plan for network d in t: the underlay, unless it exists, the
+// steps of d and, when t wants that, the offloads switched off. The hosts are ends, too,
+// whether or not d connects them itself. This plan is the one that is applied, and
+// printed. A lab needs the namespaces Places(t) for it.
 func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) == 0 {
 		return plan.Plan{}, errors.New("underlay: topology has no hosts")
@@ -29,7 +29,9 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.Steps = append(Underlay(t), p.Steps...)
+	if !t.Exists {
+		p.Steps = append(Underlay(t), p.Steps...)
+	}
 	if t.Shape == topo.Line {
 		for _, h := range t.Hosts {
 			p.Line = append(p.Line, h.Name)
@@ -51,7 +53,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// expectOffloads expects what the steps switch to have stayed so.
+// expectOffloads expects the features that the steps switch to stay that way.
 func expectOffloads(steps []plan.Step) []plan.Expect {
 	type device struct{ in, dev string }
 	var order []device
@@ -69,7 +71,7 @@ func expectOffloads(steps []plan.Step) []plan.Expect {
 	}
 	var all []plan.Expect
 	for _, d := range order {
-		all = append(all, plan.Expect{In: d.in, Dev: d.dev, Offload: want[d]})
+		all = append(all, plan.Expect{State: plan.State{In: d.in, Dev: d.dev, Offload: want[d]}})
 	}
 	return all
 }

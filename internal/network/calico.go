@@ -1,7 +1,7 @@
 package network
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -13,30 +13,30 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// CalicoNode connects the pods by Calico itself: Felix routes them and filters their
-// packets, its CNI plugin attaches them, and confd and its own BIRD tell the hosts
-// of each other's blocks of addresses. etcd, on the first host, is its store, so
-// that nothing of Kubernetes is needed.
+// CalicoNode connects the pods with Calico itself: Felix routes them and filters their
+// packets, Calico's CNI plugin attaches them, and confd and Calico's own BIRD announce
+// each host's blocks of addresses to the others. etcd, on the first host, is its store,
+// so that it needs nothing of Kubernetes.
 //
-// Its programs are in no distribution. They come in the images calico/node and
-// calico/cni, whose files Dir holds. All modes and filters were tried with those of
-// v3.31.7, as root and as another user, IPIP in a guest.
+// No distribution has its programs. They come in the images calico/node and
+// calico/cni; Dir holds the files of both. All modes and filters have been tried with
+// those of v3.31.7, as root and as another user, and IPIP in a guest.
 type CalicoNode struct {
 	Mode   string `yaml:"mode"`   // bgp: no encapsulation; ipip: IPv4 in IPv4; vxlan: VXLAN, without BIRD
 	AS     int    `yaml:"as"`     // number of the autonomous system, 1 to 1<<32-1
-	Filter string `yaml:"filter"` // what Felix makes its rules with: iptables-nft, iptables-legacy or nftables
-	Rules  int    `yaml:"rules"`  // of a policy for what pods send, and as many for what they receive, 0 to 10000; none matches
-	Dir    string `yaml:"dir"`    // where the files of the two images are
+	Filter string `yaml:"filter"` // packet filter for Felix's rules: iptables-nft, iptables-legacy or nftables
+	Rules  int    `yaml:"rules"`  // policy rules for what pods send, and as many for what they receive, 0 to 10000; none matches
+	Dir    string `yaml:"dir"`    // directory with the files of the two images
 }
 
-// Ways of Calico between hosts.
+// Calico's modes between hosts.
 const (
 	CalicoBGPMode = "bgp"
 	CalicoIPIP    = "ipip"
 	CalicoVXLAN   = "vxlan"
 )
 
-// Packet filters that Calico has rules for. By itself it takes the one that has rules
+// Packet filters that Calico supports. Left alone it takes the one that has rules
 // already, and a new host has none.
 const (
 	CalicoIPTablesNFT    = "iptables-nft"
@@ -44,8 +44,8 @@ const (
 	CalicoNFTables       = "nftables"
 )
 
-// calicoFilters are by the name of the filter: what Felix is told, the programs that
-// it runs, and what shows that packets come by its rules.
+// calicoFilters gives for each filter the settings of Felix, the programs that it
+// runs, and the output that shows that packets pass its rules.
 var calicoFilters = map[string]struct {
 	env, programs []string
 	rules         plan.Output
@@ -58,14 +58,14 @@ var calicoFilters = map[string]struct {
 		plan.Output{Argv: []string{"nft", "list", "chain", "ip", "calico", "filter-FORWARD"}, Lines: []string{"hook forward", "jump filter-cali-FORWARD"}}},
 }
 
-// calicoNet is the name of the pods' network, and so of their profile.
+// calicoNet is the name of the pods' network, and therefore of their profile.
 const calicoNet = "calico"
 
-// CalicoDir is where the files of Calico's images are when nothing else is said.
+// CalicoDir is the default directory with the files of Calico's images.
 const CalicoDir = "/opt/calico"
 
-// calicoModes are by the name of the mode. An address pool encapsulates by IPIP or
-// by VXLAN, always or never; overhead is in bytes, over IPv4; dev is the device that
+// calicoModes describes the modes. An address pool encapsulates with IPIP or with
+// VXLAN, always or never; overhead is in bytes, over IPv4; dev is the device that
 // Felix makes for it.
 var calicoModes = map[string]struct {
 	backend, ipip, vxlan string
@@ -78,46 +78,33 @@ var calicoModes = map[string]struct {
 }
 
 // Plan starts the store, makes the hosts nodes of Calico and attaches their pods,
-// starts Felix and, but for VXLAN, BIRD, and waits until every host knows the way to
-// every block.
+// starts Felix and, except for VXLAN, BIRD, and waits until every host has routes to
+// all blocks.
 func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("calico", t, 1); err != nil {
+	if err := cmp.Or(
+		checkOneOf("calico", "mode", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN),
+		checkOneOf("calico", "filter", n.Filter, CalicoIPTablesNFT, CalicoIPTablesLegacy, CalicoNFTables),
+		checkAS("calico", n.AS), checkRules("calico", n.Rules)); err != nil {
 		return plan.Plan{}, err
 	}
-	mode, ok := calicoModes[n.Mode]
-	filter, known := calicoFilters[n.Filter]
-	badAS := checkAS("calico", n.AS)
+	mode, filter := calicoModes[n.Mode], calicoFilters[n.Filter]
 	switch {
-	case !ok:
-		return plan.Plan{}, fmt.Errorf("calico: mode %q is none of %s, %s and %s", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN)
-	case !known:
-		return plan.Plan{}, fmt.Errorf("calico: filter %q is none of %s, %s and %s", n.Filter, CalicoIPTablesNFT, CalicoIPTablesLegacy, CalicoNFTables)
-	case badAS != nil:
-		return plan.Plan{}, badAS
 	case !filepath.IsAbs(n.Dir):
-		return plan.Plan{}, fmt.Errorf("calico: dir %q is not an absolute path", n.Dir)
+		return plan.Plan{}, fmt.Errorf("calico: invalid dir %q: want an absolute path", n.Dir)
 	case is6(t.PodAll.Addr()) || underlay6(t):
-		return plan.Plan{}, errors.New("calico: hosts and pods are IPv4 only here; calico-bgp-datapath has IPv6")
+		return plan.Plan{}, errors.New("calico: hosts and pods must be IPv4; for IPv6 use calico-bgp-datapath")
 	}
-	mtu, err := podMTU("calico", t, mode.overhead)
+	p, err := newPlan("calico", t, 1, mode.overhead)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, mode.overhead)}
-	policies, err := n.policies(t)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	p.Steps = append(append(p.Steps, etcd(t)...), policies...)
+	mtu := p.Path.MTU
+	p.Steps = append(etcd(t), n.policies(t)...)
 	for _, h := range t.Hosts {
 		for _, program := range filter.programs {
-			p.Steps = append(p.Steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{program, "--version"}, Found: program + ".version"}})
+			p.Steps = append(p.Steps, find(h, program+".version", program, "--version"))
 		}
-		join, err := n.join(t, h, mtu)
-		if err != nil {
-			return plan.Plan{}, err
-		}
-		p.Steps = append(p.Steps, join...)
+		p.Steps = append(p.Steps, n.join(t, h, mtu)...)
 	}
 	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
@@ -125,7 +112,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 			Ready: plan.Ready{Argv: []string{n.node(), "-felix-ready"}, Timeout: calicoWait}}
 		if mode.dev != "" {
 			felix.Makes, felix.Kernel = []string{mode.dev}, []string{mode.kind}
-			tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: mode.dev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod})
+			tunnels = append(tunnels, expectTunnel(h.Name, mode.dev, mtu))
 		}
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
 		if mode.backend == bird {
@@ -139,34 +126,34 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		if routes := n.routes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})
-			p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &routes})
+			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &routes}})
 		}
-		p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &filter.rules})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &filter.rules}})
 	}
 	return p, nil
 }
 
-// node is Calico's program for everything but pods and BGP.
+// node returns Calico's program for everything except pods and BGP.
 func (n CalicoNode) node() string { return n.Dir + "/usr/bin/calico-node" }
 
-// env is what the commands of node have in common on h: the store, and whose they are.
+// env returns the common environment of node's commands on h: the store and the host.
 func (n CalicoNode) env(t topo.Topology, h topo.Host) []string {
 	return []string{"DATASTORE_TYPE=etcdv3", "ETCD_ENDPOINTS=http://" + etcdAddr(t), "NODENAME=" + h.Name,
 		"CALICO_NODENAME_FILE=" + plan.Dir + "/nodename", "CALICO_NETWORKING_BACKEND=" + calicoModes[n.Mode].backend}
 }
 
-// felix is what Felix has its own names for, and what it would do that is not asked
-// for.
+// felix returns the settings for which Felix uses names of its own, and switches off
+// what the network does not need.
 func (n CalicoNode) felix(t topo.Topology, h topo.Host) []string {
 	return []string{"FELIX_DATASTORETYPE=etcdv3", "FELIX_ETCDENDPOINTS=http://" + etcdAddr(t), "FELIX_FELIXHOSTNAME=" + h.Name,
 		"FELIX_HEALTHENABLED=true", "FELIX_IPV6SUPPORT=false", "FELIX_LOGFILEPATH=none", "FELIX_LOGSEVERITYSYS=none",
-		"FELIX_XDPENABLED=false",            // its programs are where only the image has them
-		"FELIX_DebugSkipCTLBCleanup=true",   // it would look for what it left in the machine's control groups
-		"FELIX_USAGEREPORTINGENABLED=false", // it would tell the Internet
+		"FELIX_XDPENABLED=false",            // only the image has the programs for it
+		"FELIX_DebugSkipCTLBCleanup=true",   // it would search the machine's control groups for leftovers
+		"FELIX_USAGEREPORTINGENABLED=false", // it would report to the Internet
 	}
 }
 
-// pool is the one pool of addresses, which the first host makes, and h's own address.
+// pool describes the one address pool, which the first host makes, and h's own address.
 func (n CalicoNode) pool(t topo.Topology, h topo.Host) []string {
 	mode := calicoModes[n.Mode]
 	return []string{"CALICO_IPV4POOL_CIDR=" + t.PodAll.String(), fmt.Sprint("CALICO_IPV4POOL_BLOCK_SIZE=", calicoBlock),
@@ -174,45 +161,41 @@ func (n CalicoNode) pool(t topo.Topology, h topo.Host) []string {
 		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", n.AS)}
 }
 
-// run is a command of node on h. Whatever it is told, it makes directories in /var/lib
+// run runs a command of node on h. Every such command makes directories in /var/lib
 // and /var/log, and Felix writes a file there.
 func (n CalicoNode) run(t topo.Topology, h topo.Host, env []string, args ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: append([]string{n.node()}, args...), Env: append(n.env(t, h), env...),
 		Private: []string{"/var/lib", "/var/log"}}}
 }
 
-// join makes h a node of Calico and attaches its pods. A host gets the blocks that the
-// addresses of its pods are in; the address of its tunnel comes from these, too.
-func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) ([]plan.Step, error) {
+// join makes h a node of Calico and attaches its pods. A host gets the blocks that
+// contain its pods' addresses; its tunnel's address comes from them, too.
+func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	list := conflist{Version: cniVersion, Name: calicoNet, Plugins: []plugin{{
 		"type": "calico", "ipam": map[string]any{"type": "calico-ipam"}, "ipam_lock_file": plan.Dir + "/ipam.lock",
 		"datastore_type": "etcdv3", "etcd_endpoints": "http://" + etcdAddr(t),
 		"nodename": h.Name, "nodename_file": plan.Dir + "/nodename",
 		"mtu": mtu, "log_file_path": plan.Dir + "/cni.log"}}}
-	b, err := json.Marshal(list)
-	if err != nil {
-		return nil, fmt.Errorf("calico: %w", err)
-	}
 	plugins := n.Dir + "/opt/cni/bin"
 	steps := append(router(h, false, true),
-		plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}}, // as CalicoBGP has it
+		plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}}, // as in CalicoBGP
 		n.run(t, h, n.pool(t, h), "-startup"),
-		plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{plugins + "/calico", "-v"}, Found: "calico.version"}},
-		plan.Step{In: h.Name, File: &plan.File{Name: cniFile, Content: string(b) + "\n"}})
+		find(h, "calico.version", plugins+"/calico", "-v"),
+		plan.Step{In: h.Name, File: &plan.File{Name: cniFile, Content: toJSON(list) + "\n"}})
 	for _, pod := range h.Pods {
 		steps = append(steps, addPod(h, pod, []string{"CNI_PATH=" + plugins}))
 	}
 	if calicoModes[n.Mode].dev != "" {
 		steps = append(steps, n.run(t, h, nil, "-allocate-tunnel-addrs", "-allocate-tunnel-addrs-run-once"))
 	}
-	return steps, nil
+	return steps
 }
 
-// bird lets confd write the configuration of Calico's BIRD on h, and starts it. confd
-// does so once: no host and no block comes later.
+// bird makes confd write the configuration of Calico's BIRD on h, and starts BIRD.
+// confd runs once, because no host and no block is added later.
 func (n CalicoNode) bird(t topo.Topology, h topo.Host) []plan.Step {
 	const confd = plan.Dir + "/confd"
-	// confd looks for templates below its own directory, and the way up ends at the root.
+	// confd looks for templates below its own directory; enough "../" end at the root.
 	templates := strings.Repeat("../", 16) + n.Dir[1:] + "/etc/calico/confd/templates/"
 	var steps []plan.Step
 	for _, name := range []string{"bird_aggr.cfg", "bird_ipam.cfg", "bird.cfg"} { // the last includes the others
@@ -225,11 +208,11 @@ func (n CalicoNode) bird(t topo.Topology, h topo.Host) []plan.Step {
 		plan.Step{In: h.Name, Service: &plan.Service{Name: bird,
 			Argv:  []string{program, "-R", "-d", "-s", birdControl, "-c", confd + "/bird.cfg"},
 			Ready: plan.Ready{File: birdControl}}},
-		plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{program, "--version"}, Found: "calico.bird"}})
+		find(h, "calico.bird", program, "--version"))
 }
 
-// noOffload switches off the offloads of what Calico made on h, but for the host's ends
-// of the pods' veths: what comes to these is in pieces.
+// noOffload switches off the offloads of the devices that Calico made on h, except the
+// host's ends of the pods' veths: the packets there are segmented already.
 func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
 	steps := pluggedNoOffload(h, "")
 	if m := calicoModes[n.Mode]; m.dev != "" {
@@ -238,11 +221,11 @@ func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
 	return steps
 }
 
-// routes is what h must know: the way to every block of every other host, by the
-// device of the mode.
+// routes returns the routes that h must have: to every block of every other host,
+// over the device of the mode.
 func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 	if n.Mode == CalicoBGPMode {
-		return learned(t, h)
+		return bgpRoutes(t, h)
 	}
 	return plan.Output{Argv: []string{"ip", "-4", "route", "show", "dev", calicoModes[n.Mode].dev},
 		Lines: toBlocks(t, h, func(b netip.Prefix, _ topo.Host) string { return fmt.Sprintf("%v via ", b) })}

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -10,65 +11,58 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// CalicoBGP is the data path of Calico without its tunnels, from the parts that
-// make it: BIRD, which tells every host by BGP which blocks of addresses the
-// others have, and per pod a veth, a host route and proxy ARP. There is no bridge
-// and no encapsulation.
+// CalicoBGP is the datapath of Calico without its tunnels, built from its parts:
+// BIRD, which announces the address blocks of every host to the others with BGP, and
+// per pod a veth, a host route and proxy ARP. There is no bridge and no
+// encapsulation.
 //
-// Note: it is not Calico. The steps are those of Felix and confd, which are not
-// here. Nor are Felix's chains of iptables rules, which every packet of a real
-// Calico goes through even when there is no policy: their cost is not in here.
+// Note: it is not Calico. The steps are those of Felix and confd, but neither runs.
+// Nor are Felix's iptables chains here, which every packet of a real Calico passes
+// even without a policy: their cost is not included.
 type CalicoBGP struct {
 	AS int `yaml:"as"` // number of the autonomous system, 1 to 1<<32-1
 }
 
-// DefaultAS is what Calico takes: the first one for private use (RFC 6996).
+// DefaultAS is Calico's default, the first number for private use (RFC 6996).
 const DefaultAS = 64512
 
-// Calico's names and numbers. The gateway is the same in all pods, and no device
-// has the IPv4 one: proxy ARP answers for it. A device has the IPv6 one.
+// Calico's names and numbers. The gateway is the same in all pods. No device has the
+// IPv4 gateway's address: proxy ARP answers for it. A device has the IPv6 one.
 var (
 	calicoGateway  = netip.MustParsePrefix("169.254.1.1/32")
 	calicoGateway6 = netip.MustParsePrefix("fe80::ecee:eeff:feee:eeee/64")
 )
 
 const (
-	calicoDev    = "cali" // and a number
-	calicoBlock  = 26     // prefix of the addresses that a host is given at a time
-	calicoBlock6 = 122    // the same of IPv6
-	bird         = "bird" // the daemon, and what the kernel calls its routes
+	calicoDev    = "cali" // followed by a number
+	calicoBlock  = 26     // prefix length of the blocks in which hosts get addresses
+	calicoBlock6 = 122    // the same for IPv6
+	bird         = "bird" // the daemon, and the kernel's name for its routes
 	birdControl  = plan.Dir + "/bird.ctl"
-	calicoWait   = 60 // seconds; BIRD asks again after 1 s, and a busy machine is slow
+	calicoWait   = 60 // seconds; BIRD retries after 1 s, and a busy machine is slow
 )
 
-// Plan connects the pods with their hosts, starts BIRD everywhere, and waits
-// until every host has heard of every block.
+// Plan connects the pods with their hosts, starts BIRD on all hosts, and waits
+// until every host has learned of every block.
 func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "calico-bgp-datapath"
-	if err := checkHosts(name, t, 1); err != nil {
+	if err := cmp.Or(checkAS(name, n.AS), oneFamily(name, t)); err != nil {
 		return plan.Plan{}, err
 	}
-	if err := checkAS(name, n.AS); err != nil {
-		return plan.Plan{}, err
-	}
-	mtu, err := podMTU(name, t, 0)
+	p, err := newPlan(name, t, 1, 0)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if err := oneFamily(name, t); err != nil {
-		return plan.Plan{}, err
-	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
 		if !is6(t.PodAll.Addr()) {
-			// Proxy ARP answers only for what is reached over another device
-			// (net/ipv4/arp.c, arp_process), which on a machine is its default
-			// route. Nothing is ever sent there.
+			// Proxy ARP answers only for addresses that are reached over another device
+			// (net/ipv4/arp.c, arp_process): on a real machine, over its default route.
+			// Nothing is ever sent there.
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}})
 		}
 		for i, pod := range h.Pods {
-			p.Steps = append(p.Steps, calicoPod(h, pod, fmt.Sprint(calicoDev, i+1), mtu)...)
+			p.Steps = append(p.Steps, calicoPod(h, pod, fmt.Sprint(calicoDev, i+1), p.Path.MTU)...)
 		}
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, File: &plan.File{Name: "bird.conf", Content: n.config(t, h)}},
@@ -78,46 +72,30 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p.Expect = expect(t, p)
 	for _, h := range t.Hosts {
-		if routes := learned(t, h); len(routes.Lines) > 0 {
+		if routes := bgpRoutes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})
-			p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &routes})
+			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &routes}})
 		}
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Exec: &plan.Exec{
-			Argv: []string{bird, "--version"}, Found: "bird.version"}})
+		p.Steps = append(p.Steps, find(h, "bird.version", bird, "--version"))
 	}
 	return p, nil
 }
 
-// checkAS returns an error unless as can be the number of an autonomous system.
-func checkAS(name string, as int) error {
-	if as < 1 || as > 1<<32-1 {
-		return fmt.Errorf("%s: as %d is outside 1..%d", name, as, 1<<32-1)
-	}
-	return nil
-}
+func checkAS(name string, as int) error { return checkRange(name, "as", as, 1, 1<<32-1) }
 
-// calicoPod connects pod to h by the veth called port, with the settings that
-// Felix makes (felix/dataplane/linux/endpoint_mgr.go, configureInterface).
+// calicoPod connects pod to h with a veth, called port on the host, and with Felix's
+// settings (felix/dataplane/linux/endpoint_mgr.go, configureInterface).
 func calicoPod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
-	a := pod.Addr.Addr()
-	steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}}}
-	gw := calicoGateway
-	if is6(a) {
-		gw = calicoGateway6
-		steps = append(steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}})
-	} else {
-		steps = append(steps,
-			plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: "net.ipv4.conf." + port + ".proxy_arp", Value: "1"}},
-			// Otherwise it answers after a random part of 0.8 s (arp(7)).
-			plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: "net.ipv4.neigh." + port + ".proxy_delay", Value: "0"}})
+	if is6(pod.Addr.Addr()) {
+		return vethPod(h, pod, port, mtu, calicoGateway6.Addr(), plan.Step{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: calicoGateway6}})
 	}
-	return append(steps,
-		plan.Step{In: h.Name, Route: &plan.Route{Dst: alone(a), Dev: port}},
-		plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone(a)}},
-		plan.Step{In: pod.Name, Route: &plan.Route{Dst: everything(a), Via: gw.Addr(), Dev: podDev}})
+	return vethPod(h, pod, port, mtu, calicoGateway.Addr(),
+		sysctl(h.Name, "net.ipv4.conf."+port+".proxy_arp", "1"),
+		// Otherwise the host answers after a random part of 0.8 s (arp(7)).
+		sysctl(h.Name, "net.ipv4.neigh."+port+".proxy_delay", "0"))
 }
 
-// blocks returns the blocks of addresses that the pods of h are in, in order.
+// blocks returns the address blocks that contain the pods of h, in order.
 func blocks(h topo.Host) []netip.Prefix {
 	var bs []netip.Prefix
 	for _, pod := range h.Pods {
@@ -130,9 +108,9 @@ func blocks(h topo.Host) []netip.Prefix {
 	return slices.Compact(bs) // pods are numbered in order
 }
 
-// learned is what BIRD must have put into h's table: a route to every block of
-// every other host, over the underlay.
-func learned(t topo.Topology, h topo.Host) plan.Output {
+// bgpRoutes returns the routes that BIRD must have put into h's table: to every block
+// of every other host, over the underlay.
+func bgpRoutes(t topo.Topology, h topo.Host) plan.Output {
 	o := plan.Output{Argv: []string{"ip", "-4", "route", "show", "proto", bird}}
 	if is6(t.PodAll.Addr()) {
 		o.Argv[1] = "-6"
@@ -143,7 +121,7 @@ func learned(t topo.Topology, h topo.Host) plan.Output {
 	return o
 }
 
-// toBlocks returns the line for each block of every host but h.
+// toBlocks returns the line for each block of every host except h.
 func toBlocks(t topo.Topology, h topo.Host, line func(b netip.Prefix, peer topo.Host) string) []string {
 	var lines []string
 	for _, peer := range others(t, h) {
@@ -154,8 +132,8 @@ func toBlocks(t topo.Topology, h topo.Host, line func(b netip.Prefix, peer topo.
 	return lines
 }
 
-// config is BIRD's configuration of h: a full mesh, with the protocols of Calico's
-// template (confd/etc/calico/confd/templates/bird.cfg.template).
+// config returns BIRD's configuration for h: a full mesh, with the protocols of
+// Calico's template (confd/etc/calico/confd/templates/bird.cfg.template).
 func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
 	family := "ipv4"
 	if is6(t.PodAll.Addr()) {
@@ -164,9 +142,9 @@ func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "log stderr all;\nrouter id %v;\n", routerID(h.Addr.Addr()))
 	b.WriteString("protocol device { scan time 2; }\n")
-	// The underlay, without which no next hop can be reached, and no pod.
+	// The underlay, which BIRD needs to resolve next hops, but not the pods.
 	fmt.Fprintf(&b, "protocol direct { interface -\"%s*\", \"*\"; %s; }\n", calicoDev, family)
-	// A block in a black hole: an address without a pod goes nowhere.
+	// A blackhole route per block: packets to an address without a pod go nowhere.
 	fmt.Fprintf(&b, "protocol static blocks {\n  %s;\n", family)
 	for _, p := range blocks(h) {
 		fmt.Fprintf(&b, "  route %v blackhole;\n", p)
@@ -179,7 +157,7 @@ func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
 	return b.String()
 }
 
-// routerID is a number of 32 bits in the form of an IPv4 address (RFC 4271, 4.2).
+// routerID returns a 32-bit number in the form of an IPv4 address (RFC 4271, 4.2).
 func routerID(a netip.Addr) netip.Addr {
 	b := a.AsSlice()
 	return netip.AddrFrom4([4]byte(b[len(b)-4:]))

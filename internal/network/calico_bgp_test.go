@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A host with more pods than a block has addresses is given more blocks, and
-// every other host must learn all of them.
+// A host with more pods than a block has addresses gets more blocks, and every other
+// host must learn all of them.
 func TestCalicoBlocks(t *testing.T) {
 	for _, c := range []struct {
 		pods int
@@ -31,7 +31,7 @@ func TestCalicoBlocks(t *testing.T) {
 		if fmt.Sprint(got) != c.want {
 			t.Errorf("%d pods: %v, want %s", c.pods, got, c.want)
 		}
-		lines, n := learned(tp, tp.Hosts[0]).Lines, 0
+		lines, n := bgpRoutes(tp, tp.Hosts[0]).Lines, 0
 		for _, b := range got {
 			via := tp.Hosts[1].Addr.Addr().String()
 			if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, b.String()+" via "+via+" dev eth0") }) {

@@ -13,24 +13,23 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// CNI attaches every pod with CNI plugins, which are run as a kubelet would. What
-// the plugins do not do is as for Routed: a host forwards, and knows the way to the
-// pods of every other host.
+// CNI attaches every pod with CNI plugins, run as a kubelet would run them. The rest
+// is as in Routed: a host forwards, and has routes to the pods of every other host.
 //
-// Addresses are given out by host-local, as everywhere. It is asked for that of the
+// host-local assigns the addresses, as is usual. weir asks it for those of the
 // topology (argument IP), so that a plan stays data.
 type CNI struct {
-	Plugin   string   `yaml:"plugin"`   // bridge, ptp, macvlan or ipvlan; without one, and without a conflist, bridge
+	Plugin   string   `yaml:"plugin"`   // bridge, ptp, macvlan or ipvlan; bridge if neither plugin nor conflist is given
 	Conflist Conflist `yaml:"conflist"` // a list of plugins instead
-	Dir      string   `yaml:"dir"`      // where the plugins are; without it CNI_PATH, or else the usual directories
+	Dir      string   `yaml:"dir"`      // directory of the plugins; default CNI_PATH, or else the usual directories
 }
 
-// A Conflist is a CNI network configuration list, as JSON. In a study it is the
-// text itself, or the name of a file, which is read when the study is: what is
-// built does not depend on the file any more.
+// A Conflist is a CNI network configuration list, as JSON. In a study it is the text
+// itself, or the name of a file. The file is read along with the study, so that what
+// is built no longer depends on it.
 type Conflist string
 
-// UnmarshalText reads a Conflist as a study has it.
+// UnmarshalText reads a Conflist from the text of a study.
 func (c *Conflist) UnmarshalText(b []byte) error {
 	s := strings.TrimSpace(string(b))
 	if !strings.HasPrefix(s, "{") {
@@ -41,7 +40,7 @@ func (c *Conflist) UnmarshalText(b []byte) error {
 		s = string(b)
 	}
 	if !json.Valid([]byte(s)) {
-		return errors.New("the conflist is no JSON")
+		return errors.New("the conflist is not valid JSON")
 	}
 	*c = Conflist(s)
 	return nil
@@ -49,53 +48,46 @@ func (c *Conflist) UnmarshalText(b []byte) error {
 
 // Plan attaches the pods and connects the hosts.
 func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("cni", t, 1); err != nil {
-		return plan.Plan{}, err
+	if n.Dir != "" && !filepath.IsAbs(n.Dir) {
+		return plan.Plan{}, fmt.Errorf("cni: invalid dir %q: want an absolute path", n.Dir)
 	}
-	mtu, err := podMTU("cni", t, 0)
+	p, err := newPlan("cni", t, 1, 0)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if n.Dir != "" && !filepath.IsAbs(n.Dir) {
-		return plan.Plan{}, fmt.Errorf("cni: dir %q is not an absolute path", n.Dir)
-	}
+	mtu := p.Path.MTU
 	list, err := n.list(t.Hosts[0].Dev, mtu)
 	if err != nil {
 		return plan.Plan{}, fmt.Errorf("cni: %w", err)
 	}
-	if own, ok := list.Plugins[0]["mtu"].(float64); ok { // as JSON has numbers
+	if own, ok := list.Plugins[0]["mtu"].(float64); ok { // how JSON decodes numbers
 		if own > float64(mtu) {
-			return plan.Plan{}, fmt.Errorf("cni: the conflist's MTU %v is above the underlay's %d", own, mtu)
+			return plan.Plan{}, fmt.Errorf("cni: the conflist's MTU %v is above the underlay's %d; lower it, or raise the underlay's", own, mtu)
 		}
-		mtu = int(own)
+		p.Path.MTU = int(own)
 	}
 	kind, _ := list.Plugins[0]["type"].(string)
 	list.flat = kind == "macvlan" || kind == "ipvlan"
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	if !list.flat {
 		if p.Steps, err = hostRoutes("cni", t); err != nil {
 			return plan.Plan{}, err
 		}
 	} else if t.NoOffload && len(t.Hosts) == 1 {
-		return plan.Plan{}, fmt.Errorf("cni: segmentation between pods of one host on %s cannot be switched off; use 2 hosts, or leave the offloads on", kind)
+		return plan.Plan{}, fmt.Errorf("cni: cannot switch off segmentation between pods of one host on %s; use 2 hosts, or leave the offloads on", kind)
 	}
 	for _, h := range t.Hosts {
-		steps, err := list.attach(t, h, n.Dir)
-		if err != nil {
-			return plan.Plan{}, fmt.Errorf("cni: %w", err)
-		}
-		p.Steps = append(p.Steps, steps...)
+		p.Steps = append(p.Steps, list.attach(t, h, n.Dir)...)
 	}
 	p.Expect = expect(t, p)
 	return p, nil
 }
 
-// list returns what is asked for, for an underlay device called dev.
+// list returns the plugins to use, for an underlay device called dev.
 func (n CNI) list(dev string, mtu int) (*conflist, error) {
 	l := &conflist{Version: cniVersion, Name: "weir"}
 	if n.Conflist != "" {
 		if n.Plugin != "" {
-			return nil, errors.New("plugin and conflist are given, use one of them")
+			return nil, errors.New("both plugin and conflist are given; use one of them")
 		}
 		if err := json.Unmarshal([]byte(n.Conflist), l); err != nil {
 			return nil, fmt.Errorf("conflist: %w", err)
@@ -118,57 +110,53 @@ func (n CNI) list(dev string, mtu int) (*conflist, error) {
 	case "ipvlan":
 		l.Plugins = []plugin{{"type": "ipvlan", "master": dev, "mode": "l2", "mtu": mtu}}
 	default:
-		return nil, fmt.Errorf("plugin %q is none of bridge, ptp, macvlan and ipvlan; another one needs a conflist", n.Plugin)
+		return nil, fmt.Errorf("invalid plugin %q: want bridge, ptp, macvlan or ipvlan; any other needs a conflist", n.Plugin)
 	}
 	return l, nil
 }
 
-// cniVersion is of the specification, the newest that Debian 12's plugins know.
+// cniVersion is the newest version of the specification that Debian 12's plugins support.
 const cniVersion = "1.0.0"
 
 // cniBridge is the usual name of the bridge that the bridge plugin makes.
 const cniBridge = "cni0"
 
-// A plugin is the configuration of one plugin. Its keys are the plugin's business.
+// A plugin is the configuration of one plugin. Only the plugin knows its keys.
 type plugin map[string]any
 
-// A conflist is a network of CNI.
+// A conflist is a CNI network.
 type conflist struct {
 	Version string   `json:"cniVersion"`
 	Name    string   `json:"name"`
 	Plugins []plugin `json:"plugins"`
-	flat    bool     // all pods are neighbours, on the underlay
+	flat    bool     // all pods are neighbours on the underlay
 }
 
-// bridgePlugin plugs a pod into the bridge cniBridge, which is its router.
+// bridgePlugin connects a pod to the bridge cniBridge, which is its router.
 func bridgePlugin(mtu int) []plugin {
 	return []plugin{{"type": "bridge", "bridge": cniBridge, "isGateway": true, "hairpinMode": true, "mtu": mtu}}
 }
 
-// ptpPlugin gives a pod a veth of its own, at the other end of which its router is.
+// ptpPlugin gives a pod a veth of its own, with its router at the other end.
 func ptpPlugin(mtu int) []plugin { return []plugin{{"type": "ptp", "mtu": mtu}} }
 
 // attach adds the pods of h to the network. Its files are below {dir}/cni. The first
-// plugin has host-local for addresses, whatever it had.
-func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step, error) {
+// plugin uses host-local for addresses, whatever its configuration says.
+func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 	first := maps.Clone(l.Plugins[0])
 	addrs := map[string]any{"subnet": t.PodAll}
 	ipam := map[string]any{"type": "host-local", "dataDir": plan.Dir + "/cni/ipam"}
 	if !l.flat {
 		addrs = map[string]any{"subnet": h.PodNet, "gateway": gateway(h.PodNet)}
-		ipam["routes"] = []map[string]any{{"dst": everything(h.PodNet.Addr())}}
+		ipam["routes"] = []map[string]any{{"dst": defaultRoute(h.PodNet.Addr())}}
 	}
 	ipam["ranges"] = [][]map[string]any{{addrs}}
 	first["ipam"] = ipam
 	l.Plugins = append([]plugin{first}, l.Plugins[1:]...)
-	b, err := json.Marshal(l)
-	if err != nil {
-		return nil, err
-	}
-	steps := []plan.Step{{In: h.Name, File: &plan.File{Name: cniFile, Content: string(b) + "\n"}}}
+	steps := []plan.Step{{In: h.Name, File: &plan.File{Name: cniFile, Content: toJSON(l) + "\n"}}}
 	if is6(h.PodNet.Addr()) {
-		// Plugins count on the kernel's default: a router needs a link-local address.
-		steps = append(steps, plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: "net.ipv6.conf.default.addr_gen_mode", Value: "0"}})
+		// Plugins rely on the kernel's default: a router needs a link-local address.
+		steps = append(steps, sysctl(h.Name, "net.ipv6.conf.default.addr_gen_mode", "0"))
 	}
 	hostLocal, env := "host-local", []string(nil)
 	if dir != "" {
@@ -182,18 +170,18 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) ([]plan.Step,
 		}
 		steps = append(steps, addPod(h, pod, env, makes...))
 	}
-	steps = append(steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{hostLocal}, Found: "cni.plugins"}})
+	steps = append(steps, find(h, "cni.plugins", hostLocal))
 	if t.NoOffload && !l.flat {
 		steps = append(steps, pluggedNoOffload(h, bridge)...)
 	}
-	return steps, nil
+	return steps
 }
 
-// cniFile is the configuration list of a host's network.
+// cniFile is the configuration list of a host's network, below plan.Dir.
 const cniFile = "cni/weir.conflist"
 
-// addPod attaches pod to the network of h's cniFile, as long as the network lasts.
-// makes are devices of the host that come with it.
+// addPod attaches pod to the network of h's cniFile until the network is closed.
+// makes lists devices of the host that this also creates.
 func addPod(h topo.Host, pod topo.Pod, env []string, makes ...string) plan.Step {
 	words := []string{plan.Dir + "/" + cniFile, pod.Name, pod.Addr.Addr().String()}
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Env: env, Makes: append(makes, pod.Name+"/"+podDev),
@@ -201,10 +189,10 @@ func addPod(h topo.Host, pod topo.Pod, env []string, makes ...string) plan.Step 
 		Undo: append([]string{"weir", "cni", "del"}, words...)}}
 }
 
-// pluggedNoOffload switches off the offloads of what plugins made on h.
+// pluggedNoOffload switches off the offloads of the devices that plugins made on h.
 //
-// Note: the host's ends of the pods' veths have names that nobody chose, and are
-// left alone. What comes to them is in pieces: nobody else segments, or joins.
+// Note: it leaves the host's ends of the pods' veths alone, whose names are random.
+// The packets there are segmented already, and no other device segments or joins.
 func pluggedNoOffload(h topo.Host, bridge string) []plan.Step {
 	var steps []plan.Step
 	if bridge != "" {

@@ -11,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// programs makes those that plans run and that are in no directory of PATH be found:
-// plugins, what was built, and weir, which is this test.
+// programs extends PATH to the programs of plans that are not in it: CNI plugins, what
+// `make tools` built, and weir, which is this test binary.
 func programs(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()
@@ -29,17 +29,17 @@ func programs(t *testing.T) {
 	t.Setenv("PATH", strings.Join(dirs, string(os.PathListSeparator)))
 }
 
-// daemons reports whether the network called d has daemons, which take time.
+// daemons reports whether the network called d has daemons, which start slowly.
 func daemons(d string) bool {
 	return strings.HasPrefix(d, "ovs") || strings.HasPrefix(d, "flannel") || d == "canal"
 }
 
-// rebuilt reports whether network d has to be built anew for another MTU.
+// rebuilt reports whether network d must be rebuilt to change its MTU.
 func rebuilt(d string) bool {
 	return strings.HasSuffix(d, "-internal") || strings.HasPrefix(d, "cni") || strings.HasPrefix(d, "flannel") || d == "canal"
 }
 
-// needDaemons skips a test whose daemons cannot be started here.
+// needDaemons skips a test if its daemons cannot start here.
 func needDaemons(t *testing.T, p plan.Plan) {
 	t.Helper()
 	for _, tool := range p.Programs() {

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -10,15 +11,16 @@ import (
 )
 
 // DockerBridge connects the containers of one host with Docker's bridge driver: a
-// veth for each, on a Linux bridge that the engine makes, with its rules of
-// iptables. The engine is the host's own, with its own state, and ends with it. Its
-// containers hold weir itself and wait, and are the pods: no image is downloaded.
+// veth for each, on a Linux bridge that the engine makes, with the engine's iptables
+// rules. The engine belongs to the host alone, has its own state, and ends with the
+// network. Its containers are the pods. They hold only weir itself and wait, so that
+// no image has to be downloaded.
 type DockerBridge struct {
-	Bridge string `yaml:"bridge"` // user: one that is made for them; docker0: the one that is always there
+	Bridge string `yaml:"bridge"` // user: a bridge made for this network; docker0: the default bridge
 }
 
-// A bridge that a user makes has its own subnet and name; docker0 is there from
-// the start and hands out its addresses in order.
+// A bridge made by a user has its own subnet and name; docker0 exists from the start
+// and assigns addresses in order.
 const (
 	BridgeUser    = "user"
 	BridgeDocker0 = "docker0"
@@ -30,39 +32,30 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) != 1 {
 		return plan.Plan{}, fmt.Errorf("%s: needs exactly 1 host, topology has %d", name, len(t.Hosts))
 	}
-	if err := checkPods4(name, t); err != nil {
+	if err := cmp.Or(checkPods4(name, t), checkOneOf(name, "bridge", n.Bridge, BridgeUser, BridgeDocker0)); err != nil {
 		return plan.Plan{}, err
 	}
-	mtu, err := podMTU(name, t, 0)
+	p, err := newPlan(name, t, 1, 0)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	h := t.Hosts[0]
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
-	var bridge string
-	switch n.Bridge {
-	case BridgeDocker0:
+	h, mtu, bridge := t.Hosts[0], strconv.Itoa(p.Path.MTU), dockerNet
+	if n.Bridge == BridgeDocker0 {
 		bridge = "bridge"
-		// It hands out the first free addresses of the range. The bridge has the one
-		// that no pod has, which ends in 0 and is like any other in a network as large.
+		// It assigns the first free addresses of the range. The bridge gets the one that
+		// no pod has; it ends in 0, which is an ordinary address in so large a network.
 		bip := netip.PrefixFrom(h.PodNet.Addr(), t.PodAll.Bits())
-		p.Steps = append(p.Steps, startDocker(h, "--bip", bip.String(), "--fixed-cidr", h.PodNet.String(), "--mtu", strconv.Itoa(mtu))...)
-	case BridgeUser:
-		bridge = dockerNet
-		p.Steps = append(p.Steps, startDocker(h)...)
-		p.Steps = append(p.Steps, dockerStep(h, "network", "create", "--driver", "bridge",
+		p.Steps = startDocker(h, "--bip", bip.String(), "--fixed-cidr", h.PodNet.String(), "--mtu", mtu)
+	} else {
+		p.Steps = append(startDocker(h), run(h, docker("network", "create", "--driver", "bridge",
 			"--subnet", t.PodAll.Masked().String(), "--gateway", gateway(h.PodNet).String(),
-			"--opt", "com.docker.network.bridge.name="+bridgeDev, "--opt", "com.docker.network.driver.mtu="+strconv.Itoa(mtu), bridge))
-	default:
-		return plan.Plan{}, fmt.Errorf("%s: bridge %q is neither %s nor %s", name, n.Bridge, BridgeUser, BridgeDocker0)
+			"--opt", "com.docker.network.bridge.name="+bridgeDev, "--opt", "com.docker.network.driver.mtu="+mtu, bridge)...))
 	}
 	p.Steps = append(p.Steps, containers(h, bridge)...)
 	if t.NoOffload {
-		// What is segmented when it leaves a pod is nowhere joined: neither a veth
-		// nor a bridge does, see noOffload.
-		for _, pod := range h.Pods {
-			p.Steps = append(p.Steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: noOffload("veth")}})
-		}
+		// Not the bridge: packets are segmented when they leave a pod, and neither a veth
+		// nor a bridge joins them again, see noOffload.
+		p.Steps = append(p.Steps, pluggedNoOffload(h, "")...)
 	}
 	p.Steps = append(p.Steps, dockerVersion(h))
 	p.Expect = expect(t, p)
@@ -72,31 +65,28 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 // Names in every Docker engine.
 const (
 	dockerNet   = "weir"       // the network under test
-	dockerImage = "weir-pause" // of the containers, see package pause
+	dockerImage = "weir-pause" // image of the containers, see package pause
 )
 
-// checkPods4 refuses pods with IPv6 addresses.
+// checkPods4 returns an error if pods have IPv6 addresses.
 func checkPods4(name string, t topo.Topology) error {
 	if is6(t.PodAll.Addr()) {
-		return fmt.Errorf("%s: Docker gives a container an IPv6 address only beside one of IPv4; use pods with IPv4", name)
+		return fmt.Errorf("%s: Docker gives a container an IPv6 address only together with an IPv4 one; use pods with IPv4", name)
 	}
 	return nil
 }
 
-// docker is a command to the engine of a host.
+// docker returns a command for the engine of a host.
 func docker(args ...string) []string {
 	return append([]string{"docker", "--host", "unix://" + plan.Dir + "/docker.sock"}, args...)
 }
 
-func dockerStep(h topo.Host, args ...string) plan.Step {
-	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: docker(args...)}}
-}
-
-// dockerTimeout is for a busy machine: an engine takes a second to start.
+// dockerTimeout, in seconds, is long enough for a busy machine; an engine usually
+// starts in one.
 const dockerTimeout = 30
 
-// startDocker starts an engine on h that shares nothing with another, and loads
-// the image of the containers. args are more arguments of dockerd.
+// startDocker starts a separate engine on h, and loads the image of the containers.
+// args are additional arguments of dockerd.
 func startDocker(h topo.Host, args ...string) []plan.Step {
 	argv := append([]string{"dockerd",
 		"--config-file", plan.Dir + "/daemon.json", "--data-root", plan.Dir + "/data", "--exec-root", plan.Dir + "/exec",
@@ -104,35 +94,35 @@ func startDocker(h topo.Host, args ...string) []plan.Step {
 		"--cgroup-parent", "/" + plan.Cgroup, "--exec-opt", "native.cgroupdriver=cgroupfs"}, args...)
 	image := plan.Dir + "/image.tar"
 	return []plan.Step{
-		// Otherwise it would read the machine's, and make a key in /etc/docker.
+		// Without it, dockerd reads the machine's file, and makes a key in /etc/docker.
 		{In: h.Name, File: &plan.File{Name: "daemon.json", Content: fmt.Sprintf("{%q: %q}\n", "deprecated-key-path", plan.Dir+"/key.json")}},
 		{In: h.Name, Service: &plan.Service{Name: "dockerd", Root: true, Argv: argv,
-			// Whatever its flags say, it writes to /var/lib/docker/network (libnetwork,
+			// Regardless of its flags, it writes to /var/lib/docker/network (libnetwork,
 			// sandbox_dns_unix.go), and its containerd to /opt/containerd.
 			Private: []string{"/var/lib", "/opt"},
 			Ready:   plan.Ready{Line: "API listen on ", Timeout: dockerTimeout}}},
-		{In: h.Name, Exec: &plan.Exec{Argv: []string{"weir", "pause", image}}},
-		dockerStep(h, "import", image, dockerImage),
+		run(h, "weir", "pause", image),
+		run(h, docker("import", image, dockerImage)...),
 	}
 }
 
-// containers runs a container on network for every pod of h, which gets its
-// network namespace.
+// containers runs a container on network for every pod of h. The pod gets the
+// container's network namespace.
 func containers(h topo.Host, network string) []plan.Step {
 	var steps []plan.Step
 	for _, pod := range h.Pods {
-		run := []string{"run", "--detach", "--name", pod.Name, "--log-driver", "none", "--network", network}
-		if network == dockerNet { // docker0 takes no wishes
-			run = append(run, "--ip", pod.Addr.Addr().String())
+		argv := []string{"run", "--detach", "--name", pod.Name, "--log-driver", "none", "--network", network}
+		if network == dockerNet { // docker0 does not let users choose addresses
+			argv = append(argv, "--ip", pod.Addr.Addr().String())
 		}
 		steps = append(steps,
-			dockerStep(h, append(run, dockerImage, "/weir", "pause")...),
+			run(h, docker(append(argv, dockerImage, "/weir", "pause")...)...),
 			plan.Step{In: h.Name, Adopt: &plan.Adopt{Pod: pod.Name, PID: docker("inspect", "--format", "{{.State.Pid}}", pod.Name), Makes: []string{podDev}}})
 	}
 	return steps
 }
 
-// dockerVersion finds out what runs on h.
+// dockerVersion finds the version of the engine on h.
 func dockerVersion(h topo.Host) plan.Step {
-	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: docker("version", "--format", "{{.Server.Version}}"), Found: "docker.version"}}
+	return find(h, "docker.version", docker("version", "--format", "{{.Server.Version}}")...)
 }

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,16 +12,16 @@ import (
 
 // DockerOverlay connects the containers of all hosts with Docker's overlay driver:
 // one engine for each host, VXLAN between them. On each host the engine keeps a
-// network namespace of its own for the overlay, with a bridge that has the veths of
-// the containers and a VXLAN device; it tells that device where every container is,
-// which it hears from the other engines. Containers are as in DockerBridge.
+// separate network namespace for the overlay, with a bridge that has the containers'
+// veths and a VXLAN device. The engine tells that device where every container is,
+// which it learns from the other engines. Containers are as in DockerBridge.
 type DockerOverlay struct {
-	Control   string `yaml:"control"`   // how engines learn of each other's containers: swarm, by gossip; etcd, by a store on the first host, as before Docker 1.12
-	Encrypted bool   `yaml:"encrypted"` // ESP between the hosts, which the kernel must have
+	Control   string `yaml:"control"`   // how engines learn of each other's containers: swarm, by gossip; etcd, from a store on the first host, as before Docker 1.12
+	Encrypted bool   `yaml:"encrypted"` // ESP between the hosts, which the kernel must support
 }
 
-// Control planes of the overlay. With etcd, libnetwork keeps its state in an
-// external store, as before Docker 1.12; Docker 23.0 has it no more.
+// Control planes of the overlay. With etcd, libnetwork keeps its state in an external
+// store, as before Docker 1.12; Docker 23.0 removed this.
 const (
 	ControlSwarm = "swarm"
 	ControlEtcd  = "etcd"
@@ -31,43 +32,36 @@ const swarmPort = 2377
 // Plan starts the engines, joins them and runs a container for every pod.
 func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "docker-overlay"
-	if err := checkHosts(name, t, 2); err != nil {
-		return plan.Plan{}, err
-	}
-	if err := checkPods4(name, t); err != nil {
+	if err := cmp.Or(checkPods4(name, t), checkOneOf(name, "control", n.Control, ControlSwarm, ControlEtcd)); err != nil {
 		return plan.Plan{}, err
 	}
 	if underlay6(t) {
 		return plan.Plan{}, fmt.Errorf("%s: Docker's overlay has no tunnels over IPv6; use an underlay with IPv4", name)
 	}
-	if t.NoOffload {
-		return plan.Plan{}, fmt.Errorf("%s: segmentation is not switched off here: Docker's vxlan devices, which join segments, are in namespaces of its own; use vxlan-overlay", name)
-	}
 	overhead := vxlanOverhead(t)
 	if n.Encrypted {
 		overhead = encryptedOverhead(t)
 	}
-	mtu, err := podMTU(name, t, overhead)
+	p, err := newPlan(name, t, 2, overhead)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	if t.NoOffload {
+		return plan.Plan{}, fmt.Errorf("%s: cannot switch off segmentation: Docker's vxlan devices, which join segments, are in its own namespaces; use vxlan-overlay", name)
+	}
 	first := t.Hosts[0]
 	if n.Encrypted {
 		for _, h := range t.Hosts {
 			p.Steps = append(p.Steps, encrypts(h, "an encrypted overlay would pass nothing")...)
 		}
 	}
-	switch n.Control {
-	case ControlSwarm:
+	if n.Control == ControlSwarm {
 		p.Steps = append(p.Steps, swarm(t)...)
-	case ControlEtcd:
-		p.Steps = append(p.Steps, etcd(t, "--enable-v2")...) // the version that Docker speaks
+	} else {
+		p.Steps = append(p.Steps, etcd(t, "--enable-v2")...) // Docker speaks version 2
 		for _, h := range t.Hosts {
 			p.Steps = append(p.Steps, startDocker(h, "--cluster-store", "etcd://"+etcdAddr(t), "--cluster-advertise", h.Addr.Addr().String()+":2376")...)
 		}
-	default:
-		return plan.Plan{}, fmt.Errorf("%s: control %q is neither %s nor %s", name, n.Control, ControlSwarm, ControlEtcd)
 	}
 	create := []string{"network", "create", "--driver", "overlay",
 		"--subnet", t.PodAll.Masked().String(), "--opt", "com.docker.network.driver.mtu=" + strconv.Itoa(t.MTU)}
@@ -77,7 +71,7 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	if n.Encrypted {
 		create = append(create, "--opt", "encrypted")
 	}
-	p.Steps = append(p.Steps, dockerStep(first, append(create, dockerNet)...))
+	p.Steps = append(p.Steps, run(first, docker(append(create, dockerNet)...)...))
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, containers(h, dockerNet)...)
 		p.Steps = append(p.Steps, dockerVersion(h))
@@ -86,16 +80,16 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// encryptedOverhead returns what VXLAN and ESP leave less of the MTU. Docker
-// counts 26 bytes for ESP and rounds the rest down to a multiple of 4 (libnetwork,
+// encryptedOverhead returns by how much VXLAN and ESP reduce the MTU. Docker
+// counts 26 bytes for ESP and rounds the result down to a multiple of 4 (libnetwork,
 // drivers/overlay/overlay.go and encryption.go, maxMTU and pktExpansion).
 func encryptedOverhead(t topo.Topology) int {
 	const esp = 26
-	rest := t.MTU - vxlanOverhead(t) - esp
-	return t.MTU - (rest - rest%4)
+	mtu := t.MTU - vxlanOverhead(t) - esp
+	return t.MTU - (mtu - mtu%4)
 }
 
-// swarm starts the engines as one swarm, with the first host as its manager.
+// swarm joins the engines into one swarm, with the first host as its manager.
 func swarm(t topo.Topology) []plan.Step {
 	var steps []plan.Step
 	manager := fmt.Sprintf("%v:%d", t.Hosts[0].Addr.Addr(), swarmPort)
@@ -105,18 +99,18 @@ func swarm(t topo.Topology) []plan.Step {
 		steps = append(steps, startDocker(h)...)
 		if i == 0 {
 			steps = append(steps,
-				dockerStep(h, append([]string{"swarm", "init"}, at...)...),
+				run(h, docker(append([]string{"swarm", "init"}, at...)...)...),
 				plan.Step{In: h.Name, Exec: &plan.Exec{Argv: docker("swarm", "join-token", "--quiet", "worker"), Keep: "token"}})
 			continue
 		}
 		join := append([]string{"swarm", "join"}, at...)
-		steps = append(steps, dockerStep(h, append(join, "--token", "{token}", manager)...))
+		steps = append(steps, run(h, docker(append(join, "--token", "{token}", manager)...)...))
 	}
 	return steps
 }
 
-// encrypts finds out whether the kernel of h can do what Docker and Weave use, and
-// says what comes of it where it cannot: they make their networks all the same.
+// encrypts checks that the kernel of h supports the ESP of Docker and Weave. They
+// make their networks even without it; without says what would then happen.
 func encrypts(h topo.Host, without string) []plan.Step {
 	id := []string{"src", "127.0.0.1", "dst", "127.0.0.1", "proto", "esp", "spi", "1"}
 	state := func(verb string, args ...string) *plan.Exec {

@@ -8,21 +8,21 @@ import (
 )
 
 // ENIShared gives the pods of a host addresses of the underlay and one NIC for
-// all of them, apart from the host's own: a pod is behind a veth, and a policy
-// rule sends what comes from it out of the second NIC. There is neither a bridge
-// nor encapsulation nor translation of addresses. It is what Terway does where
-// pods share an elastic network interface (ENI); rules, tables and their order
-// are Terway's (plugin/datapath/policy_router_linux.go).
+// all of them, separate from the host's own: a pod is behind a veth, and a policy
+// rule sends its packets out of the second NIC. There is no bridge, no encapsulation
+// and no address translation. Terway does this when pods share an elastic network
+// interface (ENI); rules, tables and their order are Terway's
+// (plugin/datapath/policy_router_linux.go).
 //
-// A cloud delivers packets for a pod to the NIC that it is registered at. Here
-// the host answers on that NIC for its pods.
+// A cloud delivers packets for a pod to the NIC that the pod is registered with.
+// Here the host answers for its pods on that NIC.
 type ENIShared struct{}
 
 // Shape returns s with a second NIC for every host.
 func (ENIShared) Shape(s topo.Spec) topo.Spec { s.Shape = topo.HostNICs; return s }
 
-// What Terway's rules look like: packets to a pod come first and stay in the
-// main table, packets from a pod use the table of their NIC.
+// Terway's rules: packets to a pod match first and use the main table, packets from
+// a pod use the table of their NIC.
 const (
 	toPodPriority   = 512
 	fromPodPriority = 2048
@@ -47,48 +47,42 @@ func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// eniShare puts pod behind a veth called port, and its packets on eni of its host h.
+// eniShare puts pod behind a veth called port, and sends its packets through eni of its host h.
 func eniShare(h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []plan.Step {
-	own := alone(pod.Addr.Addr())
+	own := hostPrefix(pod.Addr.Addr())
 	return append(routePod(h, pod, port, mtu),
 		plan.Step{In: h.Name, Rule: &plan.Rule{To: own, Table: plan.MainTable, Priority: toPodPriority}},
 		plan.Step{In: h.Name, Rule: &plan.Rule{From: own, Table: eniTable, Priority: fromPodPriority}},
 		plan.Step{In: h.Name, Proxy: &plan.Proxy{Dev: eni.Dev, Addr: own.Addr()}})
 }
 
-// eniRouter makes the host of eni forward between its pods and eni, and answer
-// there at once: for a proxy the kernel waits up to 0.8 s, so that the station
-// itself can be first (proxy_delay, net/ipv4/arp.c and net/ipv6/ndisc.c).
+// eniRouter makes the host of eni forward between its pods and eni, and answer there
+// without delay: for a proxy the kernel waits up to 0.8 s, to let the station itself
+// answer first (proxy_delay, net/ipv4/arp.c and net/ipv6/ndisc.c).
 func eniRouter(t topo.Topology, eni topo.Port) []plan.Step {
 	v6, family := is6(t.PodAll.Addr()), "ipv4"
 	if v6 {
 		family = "ipv6"
 	}
-	steps := []plan.Step{forward(eni.In, v6)}
-	set := func(key, value string) {
-		steps = append(steps, plan.Step{In: eni.In, Sysctl: &plan.Sysctl{Key: key, Value: value}})
-	}
-	set("net."+family+".neigh."+eni.Dev+".proxy_delay", "0")
+	steps := []plan.Step{forward(eni.In, v6), sysctl(eni.In, "net."+family+".neigh."+eni.Dev+".proxy_delay", "0")}
 	if v6 {
-		steps = append(steps, asks(eni))
-		set("net.ipv6.conf."+eni.Dev+".proxy_ndp", "1")
+		steps = append(steps, addLinkLocal(eni), sysctl(eni.In, "net.ipv6.conf."+eni.Dev+".proxy_ndp", "1"))
 	}
-	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: everything(t.PodAll.Addr()), Dev: eni.Dev, Table: eniTable}})
+	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: defaultRoute(t.PodAll.Addr()), Dev: eni.Dev, Table: eniTable}})
 }
 
 // ENIDedicated gives every pod a NIC of its own: a device on the underlay that is
-// in the pod, and nothing between the two. It is what Terway does where a pod has
-// an elastic network interface (ENI) to itself, and what SR-IOV and host-device
-// CNIs do.
+// in the pod, with nothing between the two. Terway does this when a pod has an
+// elastic network interface (ENI) to itself, and so do SR-IOV and host-device CNIs.
 //
-// Note: the device is made in the pod. To move one there is the same in the end,
-// but drops its queueing discipline (net/core/dev.c, dev_shutdown).
+// Note: the device is made in the pod. Moving one there gives the same result, but
+// drops its queueing discipline (net/core/dev.c, dev_shutdown).
 type ENIDedicated struct{}
 
 // Shape returns s with a NIC for every pod.
 func (ENIDedicated) Shape(s topo.Spec) topo.Spec { s.Shape = topo.PodNICs; return s }
 
-// Plan returns no steps: the pods are on the underlay.
+// Plan returns no steps, because the pods are on the underlay.
 func (ENIDedicated) Plan(t topo.Topology) (plan.Plan, error) {
 	mtu, err := eniMTU("eni-dedicated", t, topo.PodNICs)
 	if err != nil {

@@ -7,22 +7,22 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// etcdAddr is where the store of all hosts serves, which is on the first one.
+// etcdAddr returns the address of the store that all hosts share, on the first host.
 func etcdAddr(t topo.Topology) string { return fmt.Sprintf("%v:2379", t.Hosts[0].Addr.Addr()) }
 
-// etcd starts the store. args are more arguments of it.
+// etcd starts the store, with args as additional arguments.
 func etcd(t topo.Topology, args ...string) []plan.Step {
 	h, url := t.Hosts[0], "http://"+etcdAddr(t)
 	argv := append([]string{"etcd", "--data-dir", plan.Dir + "/etcd",
 		"--listen-client-urls", url, "--advertise-client-urls", url, "--listen-peer-urls", "http://127.0.0.1:2380"}, args...)
 	return []plan.Step{
 		{In: h.Name, Service: &plan.Service{Name: "etcd", Argv: argv,
-			Ready: plan.Ready{Line: "ready to serve client requests", Timeout: 30}}}, // for a busy machine
-		{In: h.Name, Exec: &plan.Exec{Argv: []string{"etcd", "--version"}, Found: "etcd.version"}},
+			Ready: plan.Ready{Line: "ready to serve client requests", Timeout: 30}}}, // seconds, for a busy machine
+		find(h, "etcd.version", "etcd", "--version"),
 	}
 }
 
-// etcdPut is the command that puts a value into the store.
+// etcdPut returns the command that puts a value into the store.
 func etcdPut(t topo.Topology, key, value string) []string {
 	return []string{"etcdctl", "--endpoints=http://" + etcdAddr(t), "put", key, value}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// exchange sends a packet of mtu bytes, not to be fragmented, there and back.
+// exchange sends a packet of mtu bytes to the server and back, without fragmentation.
 func exchange(t *testing.T, client, server plan.End, mtu int) {
 	t.Helper()
 	self, err := os.Executable()
@@ -38,7 +38,7 @@ func exchange(t *testing.T, client, server plan.End, mtu int) {
 		t.Fatal(err)
 	}
 	defer func() {
-		stdin.Close() // ends it
+		stdin.Close() // echo ends with its input
 		if err := srv.Wait(); err != nil {
 			t.Errorf("echo in %s: %v", server.Node, err)
 		}
@@ -80,8 +80,8 @@ func echo(addr string) error {
 	return errors.Join(err, conn.Close())
 }
 
-// ask sends one packet of size bytes with its headers, waits for it to come
-// back, and makes sure that the network takes no larger one.
+// ask sends one packet of size bytes including headers, waits for its echo, and
+// checks that the network refuses a larger one.
 func ask(addr, size string) error {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// checkHosts returns an error unless t has least hosts or more.
+// checkHosts returns an error if t has fewer than least hosts.
 func checkHosts(name string, t topo.Topology, least int) error {
 	if len(t.Hosts) < least {
 		return fmt.Errorf("%s: needs %d hosts or more, topology has %d", name, least, len(t.Hosts))
@@ -16,7 +16,7 @@ func checkHosts(name string, t topo.Topology, least int) error {
 	return nil
 }
 
-// others are the hosts of t but h.
+// others returns the hosts of t except h.
 func others(t topo.Topology, h topo.Host) []topo.Host {
 	var all []topo.Host
 	for _, peer := range t.Hosts {
@@ -27,8 +27,8 @@ func others(t topo.Topology, h topo.Host) []topo.Host {
 	return all
 }
 
-// podMTU returns what overhead bytes leave of the underlay's MTU, or an error
-// when pods cannot live with that.
+// podMTU returns the underlay's MTU less overhead bytes, or an error if that is below
+// the minimum of the pods' address family.
 func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	least, family := topo.MinMTU, "IPv4"
 	if is6(t.PodAll.Addr()) {
@@ -42,8 +42,8 @@ func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	return mtu, nil
 }
 
-// oneFamily returns an error when the pods' packets have no next hop of their own
-// family.
+// oneFamily returns an error if the next hop of the pods' packets would be of another
+// address family.
 func oneFamily(name string, t topo.Topology) error {
 	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
 		return fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
@@ -55,10 +55,10 @@ func oneFamily(name string, t topo.Topology) error {
 func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 
 // underlay6 reports whether the hosts' underlay addresses are IPv6.
-func underlay6(t topo.Topology) bool { return is6(t.Hosts[0].Addr.Addr()) }
+func underlay6(t topo.Topology) bool { return len(t.Hosts) > 0 && is6(t.Hosts[0].Addr.Addr()) }
 
-// path returns the path of t's pods, for a network that adds overhead bytes to
-// what leaves a host.
+// path returns the path between t's pods, in a network that adds overhead bytes to
+// packets between hosts.
 func path(t topo.Topology, mtu, overhead int) plan.Path {
 	if len(t.Hosts) == 1 {
 		return plan.Path{MTU: mtu}
@@ -66,7 +66,7 @@ func path(t topo.Topology, mtu, overhead int) plan.Path {
 	return plan.Path{MTU: mtu, Overhead: overhead, Outer: t.MTU}
 }
 
-// podEnds returns an end for every pod of t, on dev.
+// podEnds returns an end for the device dev of every pod of t.
 func podEnds(t topo.Topology, dev string) []plan.End {
 	var ends []plan.End
 	for _, h := range t.Hosts {
@@ -77,12 +77,12 @@ func podEnds(t topo.Topology, dev string) []plan.End {
 	return ends
 }
 
-// expect returns what holds in every network: the ends have the path's MTU and
-// carry the traffic; between hosts the underlay and the devices called tunnels
-// carry it, too; and nobody fragments.
+// expect returns the expectations of every network: the ends have the path's MTU and
+// carry the traffic; between hosts, the underlay and the devices called tunnels carry
+// it, too; and no host or pod fragments.
 //
-// Note: a bridge and the host's side of a pod's veth are not asked. The counters
-// of a bridge leave out what it forwards, and one side of a veth tells all.
+// Note: it leaves out bridges and the host's ends of the pods' veths. The counters of a
+// bridge do not include the packets that it forwards, and one end of a veth is enough.
 func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect {
 	var all []plan.Expect
 	seen := map[[2]string]bool{}
@@ -93,9 +93,9 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 		}
 	}
 	for _, e := range p.Ends {
-		x := plan.Expect{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU, Carries: true}
+		x := plan.Expect{State: plan.State{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU}, Proof: plan.Proof{MustCarry: true}}
 		if e.Node == e.Host {
-			x.Near = e.Label // other ends are on the host, too
+			x.Near = e.Label // the host has other ends, too
 		}
 		add(x)
 	}
@@ -106,10 +106,10 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 		add(e)
 	}
 	for _, h := range t.Hosts {
-		add(plan.Expect{In: h.Name, NoFragments: true})
+		add(plan.Expect{State: plan.State{In: h.Name}, Proof: plan.Proof{NoFragments: true}})
 	}
 	for _, e := range p.Ends {
-		add(plan.Expect{In: e.Node, NoFragments: true})
+		add(plan.Expect{State: plan.State{In: e.Node}, Proof: plan.Proof{NoFragments: true}})
 	}
 	return all
 }

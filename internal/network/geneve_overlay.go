@@ -8,8 +8,8 @@ import (
 )
 
 // GeneveOverlay is VXLANOverlay with Geneve (RFC 8926) instead of VXLAN, without
-// options: what OVN and Antrea put on the wire, without their datapath. The
-// kernel's device has one other end, so it connects two hosts.
+// options: the packets of OVN and Antrea, without their datapath. The kernel's
+// device has only one remote end, so this network connects two hosts.
 type GeneveOverlay struct {
 	VNI  int `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
 	Port int `yaml:"port"` // UDP destination port, 1 to 65535
@@ -17,7 +17,7 @@ type GeneveOverlay struct {
 
 const geneveDev = "gnv0"
 
-// Plan makes the bridges, and plugs pods and tunnels in.
+// Plan makes the bridges, and attaches pods and tunnels.
 func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) != 2 {
 		return plan.Plan{}, fmt.Errorf("geneve-overlay: needs exactly 2 hosts, topology has %d", len(t.Hosts))
@@ -25,19 +25,18 @@ func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkVXLAN("geneve-overlay", n.VNI, n.Port); err != nil {
 		return plan.Plan{}, err
 	}
-	overhead := vxlanOverhead(t)
-	mtu, err := podMTU("geneve-overlay", t, overhead)
+	p, err := newPlan("geneve-overlay", t, 2, vxlanOverhead(t))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	mtu := p.Path.MTU
 	var tunnels []plan.Expect
 	for i, h := range t.Hosts {
 		peer := t.Hosts[1-i]
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{
 			Name: geneveDev, Kind: "geneve", MTU: mtu, Master: bridgeDev, VNI: n.VNI, Port: n.Port, Remote: peer.Addr.Addr()}})
-		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: geneveDev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod})
+		tunnels = append(tunnels, expectTunnel(h.Name, geneveDev, mtu))
 	}
 	p.Expect = expect(t, p, tunnels...)
 	return p, nil

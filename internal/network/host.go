@@ -5,16 +5,16 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Host has no pods: programs run on the hosts and use the underlay as it is.
-// It is what the other networks are compared with. On a lone host it is the
-// loopback device, because the kernel hands packets to its own addresses there.
+// Host has no pods: programs run on the hosts and use the underlay as it is. It is
+// the usual baseline of other networks. On a lone host it uses the loopback device,
+// because the kernel delivers packets to its own addresses there.
 type Host struct{}
 
 // loMTU is the MTU of the loopback device (drivers/net/loopback.c,
 // loopback_setup: 64 KiB).
 const loMTU = 65536
 
-// Plan returns no steps: the underlay is all there is.
+// Plan returns no steps, because the underlay is enough.
 func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkHosts("host", t, 1); err != nil {
 		return plan.Plan{}, err
@@ -27,8 +27,8 @@ func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 	h := t.Hosts[0].Name
 	p.Path.MTU = loMTU
 	p.Expect = []plan.Expect{
-		{In: h, Dev: loopback, MTU: loMTU, Carries: true},
-		{In: h, NoFragments: true},
+		{State: plan.State{In: h, Dev: loopback, MTU: loMTU}, Proof: plan.Proof{MustCarry: true}},
+		{State: plan.State{In: h}, Proof: plan.Proof{NoFragments: true}},
 	}
 	return p, nil
 }

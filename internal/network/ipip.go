@@ -7,20 +7,17 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// IPIP is Routed with the packets between hosts inside IPv4 packets (RFC 2003),
-// so that the underlay need not know the pods: what Calico's IPIP mode does. A
-// host has one device for all others; the route to their pods names the host.
+// IPIP is Routed with the packets between hosts inside IPv4 packets (RFC 2003), so
+// that the underlay needs no routes to the pods, as in Calico's IPIP mode. A host
+// has one device for all others; the route to their pods names the host.
 type IPIP struct{}
 
 const ipipDev = "ipip0"
 
 // Plan makes the veths, the tunnels and the routes.
 func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("ipip", t, 2); err != nil {
-		return plan.Plan{}, err
-	}
 	if is6(t.PodAll.Addr()) || underlay6(t) {
-		return plan.Plan{}, errors.New("ipip: takes IPv4 alone, in pods and between hosts; use vxlan-overlay or wireguard")
+		return plan.Plan{}, errors.New("ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard")
 	}
 	const overhead = 20
 	p, err := tunnelled("ipip", t, overhead, func(h topo.Host, mtu int) []plan.Step {
@@ -33,23 +30,24 @@ func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	// A pod's packets to another host have no route into the tunnel; the answers,
-	// which go to a pod, have.
+	// A pod's packets to another host have no route into the tunnel, but the replies,
+	// which go to a pod, do.
 	direct := p.Path
 	direct.Overhead = 0
 	p.Paths = map[string]plan.Path{plan.Pod + "-" + plan.Host: direct}
 	return p, nil
 }
 
-// tunnelled routes the pods of every host, and through the device dev, which the
-// steps of tunnel make, between hosts. The device has an address of the host's pods,
-// so that what a host sends to pods elsewhere goes through it, and so the answer.
+// tunnelled routes the pods of every host, and sends packets between hosts through
+// the device dev, which the steps of tunnel make. The device has an address from the
+// host's pod range, so that a host's packets to pods elsewhere go through it, and
+// the replies too.
 func tunnelled(name string, t topo.Topology, overhead int, tunnel func(h topo.Host, mtu int) []plan.Step, dev string) (plan.Plan, error) {
-	mtu, err := podMTU(name, t, overhead)
+	p, err := newPlan(name, t, 2, overhead)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	mtu := p.Path.MTU
 	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, forward(h.Name, is6(t.PodAll.Addr())))
@@ -57,8 +55,10 @@ func tunnelled(name string, t topo.Topology, overhead int, tunnel func(h topo.Ho
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
 		p.Steps = append(p.Steps, tunnel(h, mtu)...)
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: alone(gateway(h.PodNet))}})
-		tunnels = append(tunnels, plan.Expect{In: h.Name, Dev: dev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod, Far: plan.Pod})
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: hostPrefix(gateway(h.PodNet))}})
+		e := expectTunnel(h.Name, dev, mtu)
+		e.Far = plan.Pod
+		tunnels = append(tunnels, e)
 	}
 	p.Expect = expect(t, p, tunnels...)
 	return p, nil

@@ -2,38 +2,33 @@ package network
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
 // IPvlan gives every pod a device on the host's underlay device that shares its
-// MAC address; the kernel tells pods apart by IP address. In mode l2 pods are
-// stations of the underlay, as with Macvlan. In mode l3 their packets are routed
-// by the host's table on the way out, and nobody asks for neighbours in the pods.
-// Pods do not reach their host.
+// MAC address; the kernel distinguishes pods by IP address. In mode l2 pods are
+// stations of the underlay, as with Macvlan. In mode l3 the host's routing table
+// handles their packets on the way out, and pods do not resolve neighbours. Pods
+// cannot reach their own host.
 type IPvlan struct {
 	Mode string `yaml:"mode"` // l2: pods are switched; l3: they are routed
 }
 
 // Plan makes the devices in the pods, and in mode l3 the routes.
 func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
-	if n.Mode != "l2" && n.Mode != "l3" {
-		return plan.Plan{}, fmt.Errorf("ipvlan: mode %q is neither l2 nor l3", n.Mode)
-	}
-	if err := checkHosts("ipvlan", t, 1); err != nil {
+	if err := checkOneOf("ipvlan", "mode", n.Mode, "l2", "l3"); err != nil {
 		return plan.Plan{}, err
 	}
 	if t.NoOffload && len(t.Hosts) == 1 {
 		// drivers/net/ipvlan/ipvlan_main.c, IPVLAN_ALWAYS_ON_OFLOADS: as with macvlan.
-		return plan.Plan{}, errors.New("ipvlan: segmentation between pods of one host cannot be switched off; use 2 hosts, or leave the offloads on")
+		return plan.Plan{}, errors.New("ipvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on")
 	}
-	mtu, err := podMTU("ipvlan", t, 0)
+	p, err := newPlan("ipvlan", t, 1, 0)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	if n.Mode == "l3" {
 		if p.Steps, err = hostRoutes("ipvlan", t); err != nil {
 			return plan.Plan{}, err
@@ -43,13 +38,13 @@ func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
 		for _, pod := range h.Pods {
 			addr := pod.Addr
 			if n.Mode == "l3" {
-				addr = alone(addr.Addr())
+				addr = hostPrefix(addr.Addr())
 			}
 			p.Steps = append(p.Steps,
-				plan.Step{In: h.Name, Link: &plan.Link{Name: podDev, Kind: "ipvlan", MTU: mtu, Parent: h.Dev, To: pod.Name, Mode: n.Mode}},
+				plan.Step{In: h.Name, Link: &plan.Link{Name: podDev, Kind: "ipvlan", MTU: p.Path.MTU, Parent: h.Dev, To: pod.Name, Mode: n.Mode}},
 				plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: addr}})
 			if n.Mode == "l3" {
-				p.Steps = append(p.Steps, plan.Step{In: pod.Name, Route: &plan.Route{Dst: everything(addr.Addr()), Dev: podDev}})
+				p.Steps = append(p.Steps, plan.Step{In: pod.Name, Route: &plan.Route{Dst: defaultRoute(addr.Addr()), Dev: podDev}})
 			}
 		}
 	}

@@ -12,17 +12,17 @@ const (
 	maxDelay = time.Second
 )
 
-// line changes s to a line of so many hops as are allowed.
+// line changes s to a line of hops hops, or the nearest allowed number.
 func line(s topo.Spec, hops int) topo.Spec {
 	s.Shape, s.Hosts = topo.Line, min(max(hops, 1), maxHops)+1
 	return s
 }
 
-// checkLine returns an error unless t is a line with so many hops, and these delays
-// fit it.
+// checkLine returns an error unless t is a line with this number of hops, and the
+// delays fit it.
 func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
-	if hops < 1 || hops > maxHops {
-		return fmt.Errorf("%s: hops %d is outside 1..%d", name, hops, maxHops)
+	if err := checkRange(name, "hops", hops, 1, maxHops); err != nil {
+		return err
 	}
 	if t.Shape != topo.Line || len(t.Hosts) != hops+1 {
 		return fmt.Errorf("%s: needs a line of %d hosts, topology has %d hosts and shape %q", name, hops+1, len(t.Hosts), t.Shape)
@@ -30,15 +30,15 @@ func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
 	return delay.check(name, hops)
 }
 
-// Delays are how long a packet takes over each segment of a line, in either
-// direction: one for all of them, or one for each.
+// Delays are the one-way delays of the segments of a line, the same in both
+// directions: one for all segments, or one for each.
 type Delays []time.Duration
 
-// UnmarshalText reads one delay for all segments. A list needs no help.
+// UnmarshalText parses one delay for all segments. YAML decodes a list without it.
 func (ds *Delays) UnmarshalText(b []byte) error {
 	d, err := time.ParseDuration(string(b))
 	if err != nil {
-		return fmt.Errorf("%q is no duration: write it as 1ms, or as [1ms, 2ms] with one for each segment", b)
+		return fmt.Errorf("invalid duration %q: write it as 1ms, or as [1ms, 2ms] with one for each segment", b)
 	}
 	*ds = Delays{d}
 	return nil
@@ -50,13 +50,13 @@ func (ds Delays) check(name string, hops int) error {
 	}
 	for _, d := range ds {
 		if d < 0 || d > maxDelay || d%time.Microsecond != 0 {
-			return fmt.Errorf("%s: delay %v is not in whole microseconds from 0 to %v", name, d, maxDelay)
+			return fmt.Errorf("%s: invalid delay %v: want whole microseconds from 0 to %v", name, d, maxDelay)
 		}
 	}
 	return nil
 }
 
-// of returns the delay of segment i, counted from 0.
+// of returns the delay of segment i, counting from 0.
 func (ds Delays) of(i int) time.Duration {
 	switch len(ds) {
 	case 0:

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// drivers holds every network of the catalog, with its usual options: a network
-// that is added there is tested here. Options that build something else are added.
+// drivers holds every network of the catalog with its default options, so that a
+// network added there is tested here, plus options that build something different.
 var drivers = func() map[string]network.Driver {
 	ds := map[string]network.Driver{}
 	for name, n := range catalog.Networks {
@@ -58,7 +58,7 @@ var specs = map[string]topo.Spec{
 	"mtu-low-ipv6":  {Hosts: 2, MTU: 1280, PodsIPv6: true},
 }
 
-// shaped returns the topology of s as the driver called name needs it.
+// shaped returns the topology of s in the shape that the driver called name needs.
 func shaped(t *testing.T, name string, s topo.Spec) topo.Topology {
 	t.Helper()
 	return topology(t, network.Shape(drivers[name], s))
@@ -90,7 +90,7 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// Every driver has a golden plan for every topology; an error is golden, too.
+// Every driver has a golden plan, or a golden error, for every topology.
 func TestPlanGolden(t *testing.T) {
 	for _, d := range slices.Sorted(maps.Keys(drivers)) {
 		for _, s := range slices.Sorted(maps.Keys(specs)) {
@@ -108,8 +108,8 @@ func TestPlanGolden(t *testing.T) {
 	}
 }
 
-// The whole plan, and as commands, for two networks and with all that a
-// topology can ask for.
+// Golden files hold the whole plan and its commands for some networks, and for
+// topologies with every option.
 func TestBuildGolden(t *testing.T) {
 	plain := topology(t, topo.Spec{Hosts: 2})
 	rich := topology(t, topo.Spec{Hosts: 3, Rate: 1e9, NIC: topo.NICTSO, IPv6: true, PodsIPv6: true})
@@ -157,8 +157,8 @@ func TestBuildGolden(t *testing.T) {
 	}
 }
 
-// whole returns every plan that can be built from drivers and specs, with and
-// without what a topology can ask for.
+// whole returns every plan that can be built from drivers and specs, with and without
+// the options of a topology.
 func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) {
 	t.Helper()
 	n := 0
@@ -178,12 +178,12 @@ func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) 
 		}
 	}
 	if n < 100 {
-		t.Errorf("only %d plans could be built", n)
+		t.Errorf("built only %d plans", n)
 	}
 }
 
-// Every step, end and expectation speaks of a place that exists and of a device
-// that was made before.
+// Every step, end and expectation refers to a place that exists, and to a device that
+// an earlier step made.
 func TestPlansAreSound(t *testing.T) {
 	whole(t, func(name string, p plan.Plan, tp topo.Topology) {
 		made := map[string]bool{}
@@ -210,7 +210,7 @@ func TestPlansAreSound(t *testing.T) {
 		}
 		for i, s := range p.Steps {
 			if n := fields(s); n != 1 {
-				t.Errorf("%s: %v sets %d things", name, s, n)
+				t.Errorf("%s: %v sets %d fields, want 1", name, s, n)
 			}
 			switch {
 			case s.Link != nil:
@@ -255,9 +255,9 @@ func TestPlansAreSound(t *testing.T) {
 			case s.Service != nil:
 				makes(s, s.Service.Makes)
 			case s.Adopt != nil:
-				// What was made in the pod before would be gone.
+				// Adopting would discard anything made in the pod before.
 				if slices.ContainsFunc(p.Steps[:i], func(b plan.Step) bool { return b.In == s.Adopt.Pod && b.Sysctl == nil }) {
-					t.Errorf("%s: %v: comes too late", name, s)
+					t.Errorf("%s: %v: the pod is in use already", name, s)
 				}
 				makes(plan.Step{In: s.Adopt.Pod}, s.Adopt.Makes)
 			case s.Guest != nil:
@@ -289,7 +289,7 @@ func TestPlansAreSound(t *testing.T) {
 	})
 }
 
-// fields counts what a step does.
+// fields counts the pointers that a step sets.
 func fields(s plan.Step) int {
 	n := 0
 	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil, s.Delay != nil,
@@ -301,13 +301,13 @@ func fields(s plan.Step) int {
 	return n
 }
 
-// The same topology gives the same plan, and no steps between the two.
-func TestPlansAreTheSameTwice(t *testing.T) {
+// The same topology gives the same plan twice, and the difference has no steps.
+func TestPlansAreReproducible(t *testing.T) {
 	whole(t, func(name string, p plan.Plan, tp topo.Topology) {
 		d, _, _ := strings.Cut(name, "/")
 		again, err := network.Build(drivers[d], tp)
 		if err != nil || !reflect.DeepEqual(p, again) {
-			t.Errorf("%s: another plan, %v", name, err)
+			t.Errorf("%s: plans differ: %v", name, err)
 		}
 		if steps, err := plan.Diff(p, again); err != nil || len(steps) != 0 {
 			t.Errorf("%s: steps %v, error %v", name, steps, err)
@@ -315,8 +315,8 @@ func TestPlansAreTheSameTwice(t *testing.T) {
 	})
 }
 
-// What hosts exchange with each other goes past the tunnels of their pods.
-func TestTunnelsAreOfPods(t *testing.T) {
+// Traffic between hosts does not use the tunnels of their pods.
+func TestTunnelsCarryOnlyPods(t *testing.T) {
 	tp := topology(t, specs["2hosts"])
 	for name, d := range drivers {
 		p, err := d.Plan(tp)
@@ -324,8 +324,8 @@ func TestTunnelsAreOfPods(t *testing.T) {
 			continue
 		}
 		for _, e := range p.Expect {
-			if e.Carries && e.Across && len(e.Dev) > 0 && !strings.HasPrefix(e.Dev, "eth") && e.Near != plan.Pod {
-				t.Errorf("%s: %s of %s would have to carry what hosts exchange", name, e.Dev, e.In)
+			if e.MustCarry && e.Across && len(e.Dev) > 0 && !strings.HasPrefix(e.Dev, "eth") && e.Near != plan.Pod {
+				t.Errorf("%s: %s of %s is expected to carry traffic between hosts", name, e.Dev, e.In)
 			}
 		}
 	}

@@ -11,18 +11,18 @@ import (
 // netdev_features_strings). All of them exist since Linux 5.0.
 //
 // Note: tx-tcp-accecn-segmentation, of the newest kernels, is not among them:
-// an older kernel refuses the name, and nothing uses it unless a connection
+// older kernels reject the name, and nothing uses it unless a connection
 // negotiates AccECN.
 var (
-	// What segments TCP.
+	// Segmentation of TCP.
 	segmentTCP = []string{
 		"tx-tcp-segmentation", "tx-tcp6-segmentation",
 		"tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation",
 		"tx-generic-segmentation",
 	}
-	// What segments other protocols.
+	// Segmentation of other protocols.
 	segmentOther = []string{"tx-udp-segmentation", "tx-sctp-segmentation"}
-	// What segments inside tunnels.
+	// Segmentation inside tunnels.
 	segmentTunnel = []string{
 		"tx-udp_tnl-segmentation", "tx-udp_tnl-csum-segmentation",
 		"tx-gre-segmentation", "tx-gre-csum-segmentation",
@@ -35,10 +35,10 @@ func checkNIC(n topo.NIC) error {
 	case topo.NICFull, topo.NICTSO, topo.NICNone:
 		return nil
 	}
-	return fmt.Errorf("nic %q is unknown (known: %q, %q, %q)", n, topo.NICFull, topo.NICNone, topo.NICTSO)
+	return fmt.Errorf("invalid nic %q: want %q, %q or %q", n, topo.NICFull, topo.NICNone, topo.NICTSO)
 }
 
-// nicFeatures returns what the underlay device of profile n lacks.
+// nicFeatures returns the features that the underlay device of profile n lacks.
 func nicFeatures(n topo.NIC) map[string]bool {
 	switch n {
 	case topo.NICTSO:
@@ -49,30 +49,29 @@ func nicFeatures(n topo.NIC) map[string]bool {
 	return nil
 }
 
-// noOffload returns what to switch off so that a device of this kind neither
-// segments nor, on its way in, joins.
+// noOffload returns the features to switch off so that a device of this kind neither
+// segments packets that it sends nor joins packets that it receives.
 //
-// Only tunnels have GRO switched off: its kernel default is on (net/core/gro_cells.c;
-// for wireguard drivers/net/wireguard/receive.c), while that of a veth is off since Linux 5.13 (drivers/net/veth.c,
-// veth_disable_gro), and a bridge and the loopback device receive nothing that
-// they could join. A macvlan and an ipvlan have no features of their own, see Macvlan.
+// It switches GRO off only for tunnels, whose kernel default is on
+// (net/core/gro_cells.c; for wireguard drivers/net/wireguard/receive.c). That of a
+// veth is off since Linux 5.13 (drivers/net/veth.c, veth_disable_gro), and a bridge
+// and the loopback device receive nothing that they could join. A macvlan and an
+// ipvlan have no features of their own, see Macvlan.
 func noOffload(kind string) map[string]bool {
 	switch kind {
 	case "veth", "bridge":
 		return off(segmentTCP, segmentOther, segmentTunnel)
 	case "geneve", "ipip", "vxlan", "wireguard":
 		return off(segmentTCP, segmentOther, []string{"rx-gro"})
-	case guestNIC: // which joins what it receives, or lets the host leave it joined
+	case guestNIC: // it joins what it receives, or lets the host leave it joined
 		return off(segmentTCP, segmentOther, []string{"rx-gro", "rx-gro-hw"})
-	case "vlan":
-		return off(segmentTCP, segmentOther)
-	case loopback:
+	case "vlan", loopback:
 		return off(segmentTCP, segmentOther)
 	}
 	return nil
 }
 
-// guestNIC is the kind of the device that a virtual machine has.
+// guestNIC is the kind of a virtual machine's network device.
 const guestNIC = "virtio"
 
 func off(lists ...[]string) map[string]bool {
@@ -86,8 +85,8 @@ func off(lists ...[]string) map[string]bool {
 }
 
 // noOffloads returns the steps that switch off the offloads of every device that
-// p makes on hosts and in pods, and of a loopback device that it measures. What
-// the switch would segment is already in pieces when it gets there.
+// p makes on hosts and in pods, and of a loopback device that it measures. It leaves
+// out the switch, because packets are segmented before they get there.
 func noOffloads(p plan.Plan) []plan.Step {
 	var steps []plan.Step
 	add := func(in, dev, kind string) {

@@ -1,22 +1,24 @@
 package network
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// OVS connects the pods of one host with a bridge of Open vSwitch, whose real
-// daemons run on it.
+// OVS connects the pods of one host with a bridge of Open vSwitch, with the real
+// daemons running on the host.
 type OVS struct {
-	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
-	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
+	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
 }
 
-// Where Open vSwitch forwards packets, and how pods are plugged in. Auto is the
-// kernel where it has the datapath and the daemon itself otherwise.
+// The datapaths of Open vSwitch and the interfaces of pods. Auto is the kernel's
+// datapath if there is one, and otherwise the daemon's.
 const (
 	DatapathAuto      = "auto"
 	DatapathSystem    = "system"
@@ -25,7 +27,7 @@ const (
 	InterfaceInternal = "internal" // a device of Open vSwitch, moved into the pod
 )
 
-// Plan starts Open vSwitch and plugs the pods in.
+// Plan starts Open vSwitch and attaches the pods.
 func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) != 1 {
 		return plan.Plan{}, fmt.Errorf("ovs: needs exactly 1 host, topology has %d", len(t.Hosts))
@@ -34,16 +36,12 @@ func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	mtu, err := podMTU("ovs", t, 0)
+	p, err := newPlan("ovs", t, 1, 0)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	h := t.Hosts[0]
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
-	p.Steps = append(v.start(h), v.addBridge(h, intBridge))
-	p.Steps = append(p.Steps, v.attach(h, mtu)...)
-	p.Steps = append(p.Steps, v.join(t, h, mtu)...)
-	p.Steps = append(p.Steps, v.versions(h)...)
+	h, mtu := t.Hosts[0], p.Path.MTU
+	p.Steps = slices.Concat(v.start(h), v.addBridge(h, intBridge), v.attach(h, mtu), v.join(t, h, mtu), v.versions(h))
 	p.Expect = expect(t, p)
 	return p, nil
 }
@@ -61,27 +59,13 @@ type vSwitch struct {
 }
 
 func newVSwitch(name, datapath, iface string, t topo.Topology) (vSwitch, error) {
-	var v vSwitch
-	switch datapath {
-	case DatapathAuto:
-		v.netdev = !t.Kernel.OVS
-	case DatapathNetdev:
-		v.netdev = true
-	case DatapathSystem:
-	default:
-		return v, fmt.Errorf("%s: datapath %q is none of %s, %s and %s", name, datapath, DatapathAuto, DatapathSystem, DatapathNetdev)
+	err := cmp.Or(checkOneOf(name, "datapath", datapath, DatapathAuto, DatapathSystem, DatapathNetdev),
+		checkOneOf(name, "interface", iface, InterfaceVeth, InterfaceInternal))
+	v := vSwitch{netdev: datapath == DatapathNetdev || datapath == DatapathAuto && !t.Kernel.OVS, internal: iface == InterfaceInternal}
+	if err == nil && v.internal && !v.netdev && t.NoOffload {
+		err = errors.New(name + ": cannot switch off segmentation by internal ports of the kernel datapath; use interface veth, or datapath netdev")
 	}
-	switch iface {
-	case InterfaceInternal:
-		v.internal = true
-	case InterfaceVeth:
-	default:
-		return v, fmt.Errorf("%s: interface %q is neither %s nor %s", name, iface, InterfaceVeth, InterfaceInternal)
-	}
-	if v.internal && !v.netdev && t.NoOffload {
-		return v, errors.New(name + ": segmentation by internal ports of the kernel datapath is not switched off here; use interface veth, or datapath netdev")
-	}
-	return v, nil
+	return v, err
 }
 
 func (v vSwitch) datapath() string {
@@ -91,16 +75,17 @@ func (v vSwitch) datapath() string {
 	return DatapathSystem
 }
 
-// Where the daemons of a host keep what they would share with all others.
+// ovsEnv keeps everything of a host's daemons in its state directory, which they
+// would otherwise share with those of other hosts.
 var ovsEnv = []string{"OVS_RUNDIR=" + plan.Dir, "OVS_DBDIR=" + plan.Dir, "OVS_LOGDIR=" + plan.Dir, "OVS_SYSCONFDIR=" + plan.Dir}
 
-// vsctl is how the daemons of a host are configured. It returns when
-// ovs-vswitchd has done what it says, and gives up after ten seconds.
+// vsctl returns a command that configures the daemons of a host. It ends when
+// ovs-vswitchd has applied the change, and gives up after ten seconds.
 func vsctl(args ...string) []string {
 	return append([]string{"ovs-vsctl", "--db=unix:" + plan.Dir + "/db.sock", "--timeout=10"}, args...)
 }
 
-// configure runs vsctl on h. It makes the devices of makes.
+// configure runs vsctl on h, which creates the devices in makes.
 func configure(h topo.Host, makes []string, args ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: vsctl(args...), Makes: makes}}
 }
@@ -112,7 +97,7 @@ func (v vSwitch) start(h topo.Host) []plan.Step {
 		opens = []string{"/dev/net/tun"} // for the bridges' own devices
 	}
 	return []plan.Step{
-		{In: h.Name, Exec: &plan.Exec{Argv: []string{"ovsdb-tool", "create", plan.Dir + "/conf.db"}}},
+		run(h, "ovsdb-tool", "create", plan.Dir+"/conf.db"),
 		{In: h.Name, Service: &plan.Service{Name: "ovsdb-server", Env: ovsEnv,
 			Argv: []string{"ovsdb-server", plan.Dir + "/conf.db", "--remote=punix:" + plan.Dir + "/db.sock",
 				"--unixctl=" + plan.Dir + "/ovsdb-server.ctl"},
@@ -123,11 +108,16 @@ func (v vSwitch) start(h topo.Host) []plan.Step {
 	}
 }
 
-func (v vSwitch) addBridge(h topo.Host, bridge string) plan.Step {
-	return configure(h, []string{bridge}, "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type="+v.datapath())
+// addBridge makes a bridge on h with existing devices as its ports.
+func (v vSwitch) addBridge(h topo.Host, bridge string, ports ...string) []plan.Step {
+	steps := []plan.Step{configure(h, []string{bridge}, "add-br", bridge, "--", "set", "bridge", bridge, "datapath_type="+v.datapath())}
+	for _, port := range ports {
+		steps = append(steps, configure(h, nil, "add-port", bridge, port))
+	}
+	return steps
 }
 
-// attach plugs every pod of h into the integration bridge. args follow the name
+// attach connects every pod of h to the integration bridge. args follow the name
 // of each port.
 func (v vSwitch) attach(h topo.Host, mtu int, args ...string) []plan.Step {
 	var steps []plan.Step
@@ -143,7 +133,7 @@ func (v vSwitch) attach(h topo.Host, mtu int, args ...string) []plan.Step {
 				plan.Step{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}},
 				configure(h, nil, add...))
 			if v.netdev {
-				steps = append(steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}})
+				steps = append(steps, complete(pod))
 			}
 		}
 		steps = append(steps, plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
@@ -151,65 +141,64 @@ func (v vSwitch) attach(h topo.Host, mtu int, args ...string) []plan.Step {
 	return steps
 }
 
-// join makes h a station among its pods by the device of the integration bridge.
+// join gives h an address among its pods, on the device of the integration bridge.
 func (vSwitch) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	return append([]plan.Step{{In: h.Name, Set: &plan.Set{Dev: intBridge, MTU: mtu, Up: true}}}, join(t, h, intBridge)...)
 }
 
-// What leaves a checksum to the device. The userspace datapath reads frames from
-// packet sockets and passes them on as they are, so that what is not finished
-// when it leaves the pod never is: pings pass, TCP and UDP carry nothing.
-var checksum = []string{"tx-checksum-ip-generic", "tx-checksum-sctp"}
+// complete makes pod send packets with complete checksums. The userspace datapath
+// reads frames from packet sockets and passes them on unchanged, so that a checksum
+// that was left to the pod's device is never computed: pings pass, but TCP and UDP
+// carry nothing.
+func complete(pod topo.Pod) plan.Step {
+	checksum := []string{"tx-checksum-ip-generic", "tx-checksum-sctp"}
+	return plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}}
+}
 
-// versions finds out what runs on h.
+// versions finds the version and the datapath of Open vSwitch on h.
 func (vSwitch) versions(h topo.Host) []plan.Step {
 	return []plan.Step{
-		{In: h.Name, Exec: &plan.Exec{Argv: []string{"ovs-vswitchd", "--version"}, Found: "ovs.version"}},
-		{In: h.Name, Exec: &plan.Exec{Argv: vsctl("get", "bridge", intBridge, "datapath_type"), Found: "ovs.datapath"}},
+		find(h, "ovs.version", "ovs-vswitchd", "--version"),
+		find(h, "ovs.datapath", vsctl("get", "bridge", intBridge, "datapath_type")...),
 	}
 }
 
 // uplink gives the external bridge of h the underlay device and its address.
 func (v vSwitch) uplink(h topo.Host, mtu int) []plan.Step {
-	steps := []plan.Step{
-		v.addBridge(h, extBridge),
-		configure(h, nil, "add-port", extBridge, h.Dev),
-		{In: h.Name, Addr: &plan.Addr{Dev: h.Dev, Prefix: h.Addr, Gone: true}},
-		{In: h.Name, Set: &plan.Set{Dev: extBridge, MTU: mtu, Up: true}},
-		{In: h.Name, Addr: &plan.Addr{Dev: extBridge, Prefix: h.Addr}},
-	}
+	steps := append(v.addBridge(h, extBridge, h.Dev),
+		plan.Step{In: h.Name, Addr: &plan.Addr{Dev: h.Dev, Prefix: h.Addr, Gone: true}},
+		plan.Step{In: h.Name, Set: &plan.Set{Dev: extBridge, MTU: mtu, Up: true}},
+		plan.Step{In: h.Name, Addr: &plan.Addr{Dev: extBridge, Prefix: h.Addr}})
 	if v.netdev {
 		steps = append(steps, deafen(h))
 	}
 	return steps
 }
 
-// deafen keeps the kernel of h from answering what comes in on the underlay
-// device: a packet socket takes copies, and the kernel, which has no such tunnel,
-// would refuse every packet (Open vSwitch, Documentation/intro/install/userspace.rst,
-// "Firewall Rules"). An IPv4 packet is refused there when the way back is over
-// another device (Documentation/networking/ip-sysctl.rst, rp_filter).
+// deafen stops the kernel of h from answering packets that arrive on the underlay
+// device: a packet socket takes copies, and the kernel, which does not have the
+// tunnel, would reject every packet (Open vSwitch,
+// Documentation/intro/install/userspace.rst, "Firewall Rules"). With rp_filter, the
+// kernel drops an IPv4 packet if the route back is over another device
+// (Documentation/networking/ip-sysctl.rst).
 func deafen(h topo.Host) plan.Step {
-	key := "net.ipv4.conf." + h.Dev + ".rp_filter"
 	if is6(h.Addr.Addr()) {
-		key = "net.ipv6.conf." + h.Dev + ".disable_ipv6"
+		return sysctl(h.Name, "net.ipv6.conf."+h.Dev+".disable_ipv6", "1")
 	}
-	return plan.Step{In: h.Name, Sysctl: &plan.Sysctl{Key: key, Value: "1"}}
+	return sysctl(h.Name, "net.ipv4.conf."+h.Dev+".rp_filter", "1")
 }
 
-// tunnel connects the integration bridge of h with every other host's. A frame
-// that came out of a tunnel goes into none (protected): each host has one to all.
+// tunnel connects the integration bridge of h with every other host's. A frame that
+// came out of a tunnel does not enter another (protected), because each host has a
+// tunnel to all others.
 func (vSwitch) tunnel(t topo.Topology, h topo.Host, kind string, vni, udp int) []plan.Step {
 	var steps []plan.Step
-	for _, peer := range t.Hosts {
-		if peer.Name == h.Name {
-			continue
-		}
+	for _, peer := range others(t, h) {
 		port := "tun-" + peer.Name
 		steps = append(steps, configure(h, nil, "add-port", intBridge, port,
 			"--", "set", "port", port, "protected=true",
 			"--", "set", "interface", port, "type="+kind,
-			// In quotation marks for the colons of IPv6.
+			// The quotation marks are for the colons of IPv6.
 			fmt.Sprintf(`options:local_ip="%v"`, h.Addr.Addr()), fmt.Sprintf(`options:remote_ip="%v"`, peer.Addr.Addr()),
 			fmt.Sprintf("options:key=%d", vni), fmt.Sprintf("options:dst_port=%d", udp)))
 	}

@@ -2,16 +2,17 @@ package network
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
 // OVSVXLAN connects the pods of all hosts with Open vSwitch and VXLAN tunnels
-// between its bridges, as Open vSwitch based container networks do.
+// between its bridges, as container networks based on Open vSwitch do.
 type OVSVXLAN struct {
-	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
-	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
+	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
 	VNI       int    `yaml:"vni"`       // virtual network identifier, 1 to 1<<24-1
 	Port      int    `yaml:"port"`      // UDP destination port, 1 to 65535
 }
@@ -21,10 +22,10 @@ func (n OVSVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	return ovsTunnel("ovs-vxlan", "vxlan", n.Datapath, n.Interface, n.VNI, n.Port, t)
 }
 
-// OVSGeneve is OVSVXLAN with Geneve tunnels, as OVN makes them.
+// OVSGeneve is OVSVXLAN with Geneve tunnels, as in OVN.
 type OVSGeneve struct {
-	Datapath  string `yaml:"datapath"`  // system: the kernel's; netdev: ovs-vswitchd itself forwards; auto: the kernel's where there is one
-	Interface string `yaml:"interface"` // of pods: veth, or a device that Open vSwitch makes, internal
+	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
+	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
 	VNI       int    `yaml:"vni"`       // virtual network identifier, 1 to 1<<24-1
 	Port      int    `yaml:"port"`      // UDP destination port, 1 to 65535; IANA's is 6081 (RFC 8926, 3.3)
 }
@@ -35,9 +36,6 @@ func (n OVSGeneve) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts(name, t, 2); err != nil {
-		return plan.Plan{}, err
-	}
 	if err := checkVXLAN(name, vni, port); err != nil {
 		return plan.Plan{}, err
 	}
@@ -46,25 +44,18 @@ func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topolog
 		return plan.Plan{}, err
 	}
 	if !v.netdev && t.NoOffload {
-		return plan.Plan{}, errors.New(name + ": segmentation by the tunnels of the kernel datapath is not switched off here; use datapath netdev")
+		return plan.Plan{}, errors.New(name + ": cannot switch off segmentation by the tunnels of the kernel datapath; use datapath netdev")
 	}
-	// Geneve's header without options is as long as VXLAN's (RFC 8926, 3.4).
-	overhead := vxlanOverhead(t)
-	mtu, err := podMTU(name, t, overhead)
+	p, err := newPlan(name, t, 2, vxlanOverhead(t)) // Geneve without options adds as much
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	mtu := p.Path.MTU
 	var uplinks []plan.Expect
 	for _, h := range t.Hosts {
-		p.Steps = append(p.Steps, v.start(h)...)
-		p.Steps = append(p.Steps, v.uplink(h, t.MTU)...)
-		p.Steps = append(p.Steps, v.addBridge(h, intBridge))
-		p.Steps = append(p.Steps, v.attach(h, mtu)...)
-		p.Steps = append(p.Steps, v.join(t, h, mtu)...)
-		p.Steps = append(p.Steps, v.tunnel(t, h, kind, vni, port)...)
-		p.Steps = append(p.Steps, v.versions(h)...)
-		uplinks = append(uplinks, plan.Expect{In: h.Name, Dev: extBridge, MTU: t.MTU})
+		p.Steps = slices.Concat(p.Steps, v.start(h), v.uplink(h, t.MTU), v.addBridge(h, intBridge),
+			v.attach(h, mtu), v.join(t, h, mtu), v.tunnel(t, h, kind, vni, port), v.versions(h))
+		uplinks = append(uplinks, plan.Expect{State: plan.State{In: h.Name, Dev: extBridge, MTU: t.MTU}})
 	}
 	p.Expect = expect(t, p, uplinks...)
 	return p, nil

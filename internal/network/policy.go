@@ -9,34 +9,25 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// maxRules is how many rules of policy a host may have.
+// maxRules is how many policy rules a host can have.
 const maxRules = 10000
 
-// rulesAtOnce fit the send buffer of nft's socket (net.core.wmem_default, 208 KiB), which
-// only root may enlarge: more are refused with "Message too long".
+// rulesAtOnce rules fit into the send buffer of nft's socket (net.core.wmem_default,
+// 208 KiB), which only root can enlarge; with more, nft fails with "Message too long".
 const rulesAtOnce = 250
 
-// checkRules returns an error unless a host may have so many rules.
-func checkRules(name string, rules int) error {
-	if rules < 0 || rules > maxRules {
-		return fmt.Errorf("%s: %d rules is outside 0..%d", name, rules, maxRules)
-	}
-	return nil
-}
+func checkRules(name string, rules int) error { return checkRange(name, "rules", rules, 0, maxRules) }
 
-// policy gives h rules, in the order of nftables' forward hook, each of which a
-// forwarded packet is compared with and none of which it matches: it costs what a
-// network policy costs that is a list. Sources are of ranges that no packet has
-// (240.0.0.0/4, RFC 1112, section 4; 100::/64, RFC 6666).
+// policy gives h rules in nftables' forward hook. Every forwarded packet is compared
+// with each of them and matches none, so they cost as much as a network policy that
+// is a list. Their sources are in ranges that no packet comes from (240.0.0.0/4, RFC
+// 1112, section 4; 100::/64, RFC 6666).
 //
-// Note: real policies accept what belongs to a connection first, or look up sets.
-// Both are there to avoid this cost.
-func policy(name string, h topo.Host, rules int) ([]plan.Step, error) {
-	if err := checkRules(name, rules); err != nil {
-		return nil, err
-	}
+// Note: real policies first accept packets of known connections, or look up sets.
+// Both exist to avoid this cost.
+func policy(h topo.Host, rules int) []plan.Step {
 	if rules == 0 {
-		return nil, nil
+		return nil
 	}
 	family, source := "ip", netip.MustParseAddr("240.0.0.0")
 	if is6(h.PodNet.Addr()) {
@@ -52,12 +43,12 @@ func policy(name string, h topo.Host, rules int) ([]plan.Step, error) {
 		}
 		b.WriteString("\t}\n}\n")
 		file := "policy.nft"
-		if first > 0 { // what is declared again gets more rules
+		if first > 0 { // declaring the chain again adds rules to it
 			file = fmt.Sprintf("policy-%d.nft", first/rulesAtOnce+1)
 		}
 		steps = append(steps,
 			plan.Step{In: h.Name, File: &plan.File{Name: file, Content: b.String()}},
-			plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{"nft", "-f", plan.Dir + "/" + file}}})
+			run(h, "nft", "-f", plan.Dir+"/"+file))
 	}
-	return append(steps, plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{"nft", "--version"}, Found: "nft.version"}}), nil
+	return append(steps, find(h, "nft.version", "nft", "--version"))
 }

@@ -9,47 +9,47 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Relay connects the pods of a line of hosts through user space: on every host a
+// Relay connects the pods of a line of hosts through user space. Every host has a
 // bridge with the pods and a TAP device, and a program (`weir relay`) that takes
-// frames from it and sends them to its neighbours over UDP, several frames in a
-// datagram where they come close together. Hosts between the ends forward in the
-// program. It is the mechanism of Weave's sleeve, and not Weave's code.
+// frames from that device and sends them to its neighbours over UDP, several in a
+// datagram if they arrive close together. Hosts between the ends forward in the
+// program. This is the mechanism of Weave's sleeve, but not its code.
 //
-// With delay a segment is a long wire: the program holds back what it sends there.
+// With delay, a segment is a long wire: the program delays everything it sends there.
 type Relay struct {
 	Hops    int           `yaml:"hops"`    // 1 to 5, one less than hosts
 	Encrypt bool          `yaml:"encrypt"` // seal frames with NaCl's box
-	Wait    time.Duration `yaml:"wait"`    // that a frame waits for others, 0 to 1 s; 0: while more can be read at once
+	Wait    time.Duration `yaml:"wait"`    // how long a frame waits for others, 0 to 1 s; 0: while more can be read at once
 	Port    int           `yaml:"port"`    // UDP port of every host, 1 to 65535
 	Delay   Delays        `yaml:"delay"`   // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
-// Shape returns a line that has n.Hops segments.
+// Shape returns s as a line with n.Hops segments.
 func (n Relay) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
 const (
 	relayDev = "relay0"
-	// relayReady is what the program says when it has opened everything.
+	// relayReady is the line that the program prints once everything is open.
 	relayReady = "relay: ready"
 )
 
-// Plan makes the bridges, plugs pods and TAP devices in, and starts the programs.
+// Plan makes the bridges, attaches pods and TAP devices, and starts the programs.
 func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkLine("relay", t, n.Hops, n.Delay); err != nil {
 		return plan.Plan{}, err
 	}
-	switch {
-	case n.Port < 1 || n.Port > 65535:
-		return plan.Plan{}, fmt.Errorf("relay: port %d is outside 1..65535", n.Port)
-	case n.Wait < 0 || n.Wait > time.Second:
-		return plan.Plan{}, fmt.Errorf("relay: wait %v is outside 0..1s", n.Wait)
+	if err := checkPort("relay", n.Port); err != nil {
+		return plan.Plan{}, err
+	}
+	if n.Wait < 0 || n.Wait > time.Second {
+		return plan.Plan{}, fmt.Errorf("relay: invalid wait %v: want 0 to 1s", n.Wait)
 	}
 	overhead, shared := n.overhead(t)
-	mtu, err := podMTU("relay", t, overhead)
+	p, err := newPlan("relay", t, 2, overhead)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	mtu := p.Path.MTU
 	p.Path.Shared = shared
 	var taps []plan.Expect
 	for i, h := range t.Hosts {
@@ -57,16 +57,16 @@ func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Link: &plan.Link{Name: relayDev, Kind: "tap", MTU: mtu, Master: bridgeDev}},
 			plan.Step{In: h.Name, Service: &plan.Service{Name: "relay", Argv: n.argv(t, i), Ready: plan.Ready{Line: relayReady}}})
-		taps = append(taps, plan.Expect{In: h.Name, Dev: relayDev, MTU: mtu, Carries: true, Across: true, Near: plan.Pod})
+		taps = append(taps, expectTunnel(h.Name, relayDev, mtu))
 	}
 	p.Expect = expect(t, p, taps...)
 	for i, e := range p.Expect {
-		p.Expect[i].Joined = len(e.Side) > 0 // the underlay's
+		p.Expect[i].Joined = len(e.Side) > 0 // a device of the underlay
 	}
 	return p, nil
 }
 
-// argv starts the program of host i.
+// argv returns the command line of the program on host i.
 func (n Relay) argv(t topo.Topology, i int) []string {
 	argv := []string{"weir", "relay", relayDev}
 	for s, ports := range t.Segments { // segment s has hosts s and s+1
@@ -91,8 +91,8 @@ func (n Relay) argv(t topo.Topology, i int) []string {
 	return argv
 }
 
-// overhead returns what the relay adds to an IP packet of a pod, and how much of
-// that the frames of one datagram share (package relay, wire.go).
+// overhead returns the bytes that the relay adds to an IP packet of a pod, and how
+// many of them the frames of one datagram share (package relay, wire.go).
 func (n Relay) overhead(t topo.Topology) (all, shared int) {
 	const udp, ip4, ip6, kind, length, counter, tag = 8, 20, 40, 1, 2, 8, 16
 	shared = udp + ip4 + kind

@@ -8,19 +8,19 @@ import (
 )
 
 // Routed forwards the pods' packets on layer 3, without a bridge and without
-// encapsulation: a veth per pod, a host route to it, and a route to every other
-// host's pods. It is what Calico does without its tunnels, and between hosts
-// what Flannel's host-gw does.
+// encapsulation: it gives each pod a veth and a host route, and each host a route
+// to every other host's pods. Calico without tunnels does the same, and so does
+// Flannel's host-gw between hosts.
 //
 // Note: Flannel's host-gw puts the pods of a host on a bridge. Here a pod knows
-// its own address alone and sends everything to a gateway that is the same in
-// all pods, so packets between pods of one host are routed, too.
+// only its own address and sends everything to a gateway that is the same in all
+// pods, so packets between pods of one host are routed, too.
 type Routed struct {
-	Rules int `yaml:"rules"` // of policy, that a forwarded packet is compared with on each host, 0 to 10000
+	Rules int `yaml:"rules"` // policy rules that a forwarded packet is compared with on each host, 0 to 10000
 }
 
-// The gateway of every pod, on the host's side of its veth. It is link-local:
-// the same address on every veth does no harm.
+// The gateway of every pod, on the host's end of its veth. It is link-local, so
+// every veth can have the same address.
 var (
 	routedGateway  = netip.MustParsePrefix("169.254.1.1/32")
 	routedGateway6 = netip.MustParsePrefix("fe80::1/64")
@@ -28,33 +28,27 @@ var (
 
 // Plan makes the veths and the routes.
 func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("routed", t, 1); err != nil {
+	if err := checkRules("routed", n.Rules); err != nil {
 		return plan.Plan{}, err
 	}
-	mtu, err := podMTU("routed", t, 0)
+	p, err := newPlan("routed", t, 1, 0)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	routes, err := hostRoutes("routed", t)
-	if err != nil {
+	if p.Steps, err = hostRoutes("routed", t); err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Steps: routes, Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	for _, h := range t.Hosts {
 		for i, pod := range h.Pods {
-			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
+			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), p.Path.MTU)...)
 		}
-		rules, err := policy("routed", h, n.Rules)
-		if err != nil {
-			return plan.Plan{}, err
-		}
-		p.Steps = append(p.Steps, rules...)
+		p.Steps = append(p.Steps, policy(h, n.Rules)...)
 	}
 	p.Expect = expect(t, p)
 	return p, nil
 }
 
-// hostRoutes makes every host a router that knows which host has which pods.
+// hostRoutes makes every host a router with routes to the pods of all others.
 func hostRoutes(name string, t topo.Topology) ([]plan.Step, error) {
 	pods6 := is6(t.PodAll.Addr())
 	if err := oneFamily(name, t); err != nil {
@@ -70,29 +64,29 @@ func hostRoutes(name string, t topo.Topology) ([]plan.Step, error) {
 	return steps, nil
 }
 
-// router makes h a router, for others too when there are more.
+// router makes h a router; more means that there are other hosts.
 func router(h topo.Host, v6, more bool) []plan.Step {
 	steps := []plan.Step{forward(h.Name, v6)}
 	if v6 && more {
-		steps = append(steps, asks(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}))
+		steps = append(steps, addLinkLocal(topo.Port{In: h.Name, Dev: h.Dev, Addr: h.Addr}))
 	}
 	return steps
 }
 
-// forward makes a host a router.
+// forward makes a host forward packets.
 func forward(host string, v6 bool) plan.Step {
 	key := "net.ipv4.ip_forward"
 	if v6 {
 		key = "net.ipv6.conf.all.forwarding"
 	}
-	return plan.Step{In: host, Sysctl: &plan.Sysctl{Key: key, Value: "1"}}
+	return sysctl(host, key, "1")
 }
 
-// asks lets an IPv6 router ask for its neighbours on p. It asks from a
-// link-local address, and nobody when its device has none (net/ipv6/ndisc.c,
-// ndisc_solicit). Devices get none by themselves here. It comes after forward: a
-// router does not look for other routers.
-func asks(p topo.Port) plan.Step {
+// addLinkLocal gives p a link-local address. An IPv6 router needs one to look for its
+// neighbours: the kernel sends no such request from a device without it
+// (net/ipv6/ndisc.c, ndisc_solicit), and devices get none by themselves (see quiet).
+// It comes after forward, because a router does not look for other routers.
+func addLinkLocal(p topo.Port) plan.Step {
 	return plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: linkLocal(p.Addr.Addr())}}
 }
 
@@ -103,27 +97,31 @@ func linkLocal(a netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom16(b), 64)
 }
 
-// routePod connects pod to h by the veth called port.
+// routePod connects pod to h with a veth, called port on the host.
 func routePod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
-	a := pod.Addr.Addr()
 	gw := routedGateway
-	if is6(a) {
+	if is6(pod.Addr.Addr()) {
 		gw = routedGateway6
 	}
-	return []plan.Step{
-		{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}},
-		{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}},
-		{In: h.Name, Route: &plan.Route{Dst: alone(a), Dev: port}},
-		{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: alone(a)}},
-		{In: pod.Name, Route: &plan.Route{Dst: everything(a), Via: gw.Addr(), Dev: podDev}},
-	}
+	return vethPod(h, pod, port, mtu, gw.Addr(), plan.Step{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}})
 }
 
-// alone is the network that holds a only.
-func alone(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+// vethPod connects pod to h with a veth, called port on the host, and host routes.
+// The steps of answer make the host answer for the pod's gateway gw.
+func vethPod(h topo.Host, pod topo.Pod, port string, mtu int, gw netip.Addr, answer ...plan.Step) []plan.Step {
+	a := pod.Addr.Addr()
+	steps := append([]plan.Step{{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}}}, answer...)
+	return append(steps,
+		plan.Step{In: h.Name, Route: &plan.Route{Dst: hostPrefix(a), Dev: port}},
+		plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: hostPrefix(a)}},
+		plan.Step{In: pod.Name, Route: &plan.Route{Dst: defaultRoute(a), Via: gw, Dev: podDev}})
+}
 
-// everything is the default route's destination, in the family of a.
-func everything(a netip.Addr) netip.Prefix {
+// hostPrefix returns the prefix that contains only a.
+func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
+
+// defaultRoute returns the destination of a default route, in the family of a.
+func defaultRoute(a netip.Addr) netip.Prefix {
 	if is6(a) {
 		return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	}

@@ -23,13 +23,13 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// The commands that a plan is printed as are run here for real, in namespaces of
-// this test's own. The test starts itself again twice: inside, as root of a new
-// user namespace, and as the programs that exchange packets.
+// These tests run the printed commands of plans for real, in new namespaces. The
+// test binary runs itself in two more roles: inside, as root of a new user namespace,
+// and as the programs that exchange packets.
 const modeVar = "WEIR_NETWORK_TEST"
 
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == "weir" { // the commands of plans: weir cni add …
+	if filepath.Base(os.Args[0]) == "weir" { // a command of a plan, such as weir cni add …
 		exit(cni.Main(context.Background(), os.Args[2:], os.Stdout))
 	}
 	switch os.Getenv(modeVar) {
@@ -49,7 +49,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-// TestShellBuilds runs itself again in new namespaces, and builds there.
+// TestShellBuilds runs itself again in new namespaces and builds the networks there.
 func TestShellBuilds(t *testing.T) {
 	if os.Getenv(modeVar) == "inside" {
 		inside(t)
@@ -61,7 +61,7 @@ func TestShellBuilds(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		t.Skip("builds networks, which takes seconds")
+		t.Skip("building networks takes seconds")
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -91,21 +91,21 @@ func TestShellBuilds(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// inside builds every network that has a plan, sends packets of the path's
-// full size, and looks at what the plan expects.
+// inside builds every network that has a plan, sends packets of the path's full size,
+// and checks the expectations of the plan.
 func inside(t *testing.T) {
 	run(t, nil, "mount", "-t", "proc", "proc", "/proc")
 	programs(t)
 	for _, d := range slices.Sorted(maps.Keys(drivers)) {
 		if _, ok := drivers[d].(*network.CalicoNode); ok || strings.HasPrefix(d, "weave") {
-			continue // no package has them, and they take no change
+			continue // no package has them, and they cannot be changed in place
 		}
 		for _, s := range []string{"1host-2pods", "2hosts", "2hosts-2pods", "3hosts", "ipv6", "ipv6-pods", "ipv6-underlay"} {
 			if slices.Contains([]string{"2hosts-2pods", "ipv6-pods", "ipv6-underlay"}, s) && daemons(d) {
-				continue // the other topologies have all of these
+				continue // the other topologies cover these
 			}
 			if strings.HasPrefix(d, "docker") {
-				continue // needs more than root of a user namespace: cmd/weir has its tests
+				continue // needs more than root of a user namespace; cmd/weir tests it
 			}
 			tp := shaped(t, d, specs[s])
 			tp.NoOffload = s == "2hosts-2pods"
@@ -139,7 +139,7 @@ func inside(t *testing.T) {
 	}
 }
 
-// home makes a fresh /run, which holds the names of the namespaces.
+// home mounts an empty /run, where ip(8) keeps the names of namespaces.
 func home(t *testing.T, places []string) {
 	t.Helper()
 	run(t, nil, "mount", "-t", "tmpfs", "weir", "/run")
@@ -156,8 +156,8 @@ func home(t *testing.T, places []string) {
 	})
 }
 
-// change turns p into changed, tries it, and makes sure that the way back leads
-// to where it began.
+// change turns p into changed, tests it, and checks that changing back restores the
+// first state.
 func change(t *testing.T, p, changed plan.Plan, places []string) {
 	t.Helper()
 	before := state(t, p, places)
@@ -175,15 +175,15 @@ func change(t *testing.T, p, changed plan.Plan, places []string) {
 	try(t, p)
 }
 
-// startsWeir reports whether p needs this program, which no test of this package
-// is: such a network is tried where its program is tested.
+// startsWeir reports whether p runs weir itself, which no test of this package
+// provides. The tests of the program that it runs cover such a network.
 func startsWeir(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Service != nil && s.Service.Argv[0] == "weir" })
 }
 
-// build runs the commands of p, and skips the test when this kernel has no device
-// of a kind that not all kernels have. "Unknown device type" is what the kernel
-// itself says (net/core/rtnetlink.c, __rtnl_newlink).
+// build runs the commands of p, and skips the test if this kernel lacks a device kind
+// that not all kernels have. "Unknown device type" is the kernel's own message
+// (net/core/rtnetlink.c, __rtnl_newlink).
 func build(t *testing.T, p plan.Plan, places []string) {
 	t.Helper()
 	rare := slices.ContainsFunc(p.Steps, func(s plan.Step) bool {
@@ -222,7 +222,7 @@ func step(t *testing.T, from, to plan.Plan) {
 	shell(t, plan.Plan{Steps: steps}, nil)
 }
 
-// state returns what conditions change, line by line: MTUs, rates and features.
+// state returns everything that conditions change, line by line: MTUs, rates and features.
 func state(t *testing.T, p plan.Plan, places []string) []string {
 	t.Helper()
 	var lines []string
@@ -253,12 +253,12 @@ func state(t *testing.T, p plan.Plan, places []string) []string {
 	return lines
 }
 
-// try sends packets between the ends and looks at what p expects.
+// try sends packets between the ends and checks the expectations of p.
 func try(t *testing.T, p plan.Plan) {
 	t.Helper()
 	first, last, err := p.Between("")
 	if errors.Is(err, plan.ErrNoEnds) {
-		return // nobody to talk to
+		return // a lone end has no peer
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -280,14 +280,14 @@ func try(t *testing.T, p plan.Plan) {
 		if e.MTU != 0 && mtu != e.MTU {
 			t.Errorf("%s in %s has MTU %d, expected %d", e.Dev, e.In, mtu, e.MTU)
 		}
-		// Two packets there and two back; the loopback device holds fewer than its MTU.
-		if sent := 4 * min(p.Path.MTU, 65507); e.Carries && e.Concerns(first, last) && bytes-before[i] < sent {
+		// Two packets in each direction; the loopback device carries less than its MTU in each.
+		if sent := 4 * min(p.Path.MTU, 65507); e.MustCarry && e.Concerns(first, last) && bytes-before[i] < sent {
 			t.Errorf("%s in %s carried %d bytes, the probes sent %d", e.Dev, e.In, bytes-before[i], sent)
 		}
 	}
 }
 
-// device returns the MTU of e's device and the bytes that it moved.
+// device returns the MTU of e's device and the bytes that it has moved.
 func device(t *testing.T, e plan.Expect) (mtu, bytes int) {
 	t.Helper()
 	var links []struct {
@@ -306,7 +306,7 @@ func checkOffload(t *testing.T, e plan.Expect) {
 	if len(e.Offload) == 0 {
 		return
 	}
-	// ethtool(8) prints these by a name of its own.
+	// ethtool(8) has its own name for these.
 	renamed := map[string]string{"tx-generic-segmentation": "generic-segmentation-offload", "rx-gro": "generic-receive-offload"}
 	is := map[string]bool{}
 	for line := range strings.Lines(string(run(t, nil, "ip", "netns", "exec", e.In, "ethtool", "-k", e.Dev))) {

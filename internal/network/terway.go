@@ -7,12 +7,12 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Terway gives every host a pod of each kind that Terway makes: one that shares a
+// Terway gives every host one pod of each kind that Terway makes: one that shares a
 // NIC of the host, as with ENIShared, and one that has a NIC to itself, as with
-// ENIDedicated. It is for measuring in all directions between them and the hosts.
+// ENIDedicated. It is for measurements in all directions between them and the hosts.
 //
-// All NICs are on one Ethernet, as in one virtual switch of a cloud: a host reaches
-// pods by its first NIC, and pods everything by theirs.
+// All NICs are on one Ethernet, as on one virtual switch of a cloud: a host reaches
+// pods through its first NIC, and pods reach everything through theirs.
 type Terway struct{}
 
 // Labels of the two kinds of pods.
@@ -34,7 +34,7 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	if is6(t.PodAll.Addr()) != underlay6(t) {
-		return plan.Plan{}, errors.New("terway: pods and hosts are in one network and need one family; give both IPv4 or both IPv6")
+		return plan.Plan{}, errors.New("terway: pods and hosts share one network and need one address family; give both IPv4 or both IPv6")
 	}
 	p := plan.Plan{Path: path(t, mtu, 0)}
 	for i, h := range t.Hosts {
@@ -45,7 +45,7 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, eniShare(h, shared, podPort(0), eni, mtu)...)
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Route: &plan.Route{Dst: t.PodAll, Dev: first.Dev}},
-			plan.Step{In: dedicated.Name, Route: &plan.Route{Dst: everything(dedicated.Addr.Addr()), Dev: podDev}})
+			plan.Step{In: dedicated.Name, Route: &plan.Route{Dst: defaultRoute(dedicated.Addr.Addr()), Dev: podDev}})
 	}
 	for n, label := range []string{sharedEnd, dedicatedEnd} {
 		for _, h := range t.Hosts {
@@ -53,7 +53,7 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 	}
 	p.Expect = expect(t, p)
-	for i, e := range p.Expect { // of a host's devices
+	for i, e := range p.Expect { // the devices of hosts
 		for n, label := range []string{plan.Host, sharedEnd} {
 			if port := t.Segments[0][n*len(t.Hosts)]; e.Across && e.Dev == port.Dev {
 				p.Expect[i].Near = label
@@ -63,23 +63,19 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// oneEthernet keeps two NICs of a host on one Ethernet apart. Without it each
-// answers for the addresses of the other and asks in its name, and packets arrive
-// where they are not wanted (Documentation/networking/ip-sysctl.rst, arp_ignore
-// and arp_announce). What arrives at one may be answered from the other (rp_filter).
-// IPv6 asks at the one NIC that has the address.
+// oneEthernet separates two NICs of a host on one Ethernet. Without it, each answers
+// for the addresses of the other and sends requests in its name, and packets arrive
+// on the wrong NIC (Documentation/networking/ip-sysctl.rst, arp_ignore and
+// arp_announce). The reply to a packet can leave through the other NIC (rp_filter).
+// IPv6 does not need these settings: only the NIC that has an address answers for it.
 func oneEthernet(first, second topo.Port) []plan.Step {
 	if is6(first.Addr.Addr()) {
-		return []plan.Step{asks(first)}
+		return []plan.Step{addLinkLocal(first)}
 	}
-	var steps []plan.Step
-	set := func(key, value string) {
-		steps = append(steps, plan.Step{In: first.In, Sysctl: &plan.Sysctl{Key: "net.ipv4.conf." + key, Value: value}})
-	}
-	set("all.arp_ignore", "1")
-	set("all.arp_announce", "2")
-	for _, dev := range []string{"all", first.Dev, second.Dev} { // the largest of them holds
-		set(dev+".rp_filter", "0")
+	const conf = "net.ipv4.conf."
+	steps := []plan.Step{sysctl(first.In, conf+"all.arp_ignore", "1"), sysctl(first.In, conf+"all.arp_announce", "2")}
+	for _, dev := range []string{"all", first.Dev, second.Dev} { // the kernel uses the maximum of all and the device
+		steps = append(steps, sysctl(first.In, conf+dev+".rp_filter", "0"))
 	}
 	return steps
 }

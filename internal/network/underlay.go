@@ -9,16 +9,16 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Names of what connects the hosts.
+// Names and bounds of the underlay.
 const (
-	Switch = "switch" // the namespace of the switches between more or fewer than two hosts; their bridges are sw0, sw1
-	// maxPorts is how many ports a Linux bridge has (net/bridge/br_private.h,
-	// BR_MAX_PORTS, of which 0 is none).
+	Switch = "switch" // the namespace of the switches, for segments with more or fewer than two hosts; their bridges are sw0, sw1
+	// maxPorts is the number of ports of a Linux bridge (net/bridge/br_private.h,
+	// BR_MAX_PORTS; port 0 means none).
 	maxPorts = 1<<10 - 1
 )
 
 // Places returns the names of the namespaces that t needs: hosts, pods, and the
-// switch when there is one.
+// switch if there is one.
 func Places(t topo.Topology) []string {
 	var names []string
 	for _, h := range t.Hosts {
@@ -33,11 +33,11 @@ func Places(t topo.Topology) []string {
 	return names
 }
 
-// wired reports whether a segment is a wire between two hosts. Others get a
+// wired reports whether a segment is a wire between two hosts. Other segments get a
 // switch; so does a lone host, which then has an underlay device as a machine would.
 func wired(t topo.Topology, ports []topo.Port) bool { return len(ports) == 2 && len(t.Hosts) > 1 }
 
-// Underlay returns the steps that connect the hosts of t, before any driver's.
+// Underlay returns the steps that connect the hosts of t. They precede any driver's.
 func Underlay(t topo.Topology) []plan.Step {
 	steps := quiet(Places(t))
 	for n, ports := range t.Segments {
@@ -64,7 +64,7 @@ func Underlay(t topo.Topology) []plan.Step {
 	return append(steps, rates(t)...)
 }
 
-// switchPort is the switch's side of p on segment n. A host may have two ports.
+// switchPort names the switch's end of p on segment n. A host can have two ports.
 func switchPort(n int, p topo.Port) string {
 	if n == 0 && p.Dev == "eth0" {
 		return p.In
@@ -72,20 +72,19 @@ func switchPort(n int, p topo.Port) string {
 	return p.In + "-" + p.Dev
 }
 
-// quiet keeps the kernel from sending what nobody asked for: a device makes no
-// IPv6 link-local address of its own (addr_gen_mode 1), so that it looks for no
-// routers and tells nobody that it exists.
+// quiet stops the kernel from sending packets of its own: a device gets no IPv6
+// link-local address (addr_gen_mode 1), so it neither looks for routers nor
+// announces itself.
 func quiet(places []string) []plan.Step {
 	var steps []plan.Step
 	for _, in := range places {
-		steps = append(steps,
-			plan.Step{In: in, Sysctl: &plan.Sysctl{Key: "net.ipv6.conf.default.addr_gen_mode", Value: "1"}})
+		steps = append(steps, sysctl(in, "net.ipv6.conf.default.addr_gen_mode", "1"))
 	}
 	return steps
 }
 
-// rates limits both directions of every link. On a wire each port is the sender
-// of one direction; at a switch the switch's port sends the other.
+// rates limits both directions of every link. On a wire, each port sends one
+// direction; on a switch, the switch's end of the port sends the other one.
 func rates(t topo.Topology) []plan.Step {
 	if t.Rate <= 0 {
 		return nil
@@ -102,9 +101,9 @@ func rates(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// expectUnderlay returns what carries the traffic between hosts: in a line every
-// device, where there is a segment for the pods that one for theirs, otherwise the
-// only one.
+// expectUnderlay expects the devices of the underlay to carry the traffic between hosts:
+// in a line all devices between the ends; with a segment for the pods, that segment's
+// devices for pods and the others for hosts; otherwise the devices of the one segment.
 func expectUnderlay(t topo.Topology) []plan.Expect {
 	if len(t.Hosts) == 1 {
 		return nil
@@ -112,7 +111,7 @@ func expectUnderlay(t topo.Topology) []plan.Expect {
 	var all []plan.Expect
 	for n, ports := range t.Segments {
 		for _, p := range ports {
-			e := plan.Expect{In: p.In, Dev: p.Dev, MTU: t.MTU, Carries: true, Across: true}
+			e := plan.Expect{State: plan.State{In: p.In, Dev: p.Dev, MTU: t.MTU}, Proof: plan.Proof{MustCarry: true, Across: true}}
 			switch t.Shape {
 			case topo.Line:
 				e.Across, e.Side = false, side(t, n)
@@ -127,7 +126,7 @@ func expectUnderlay(t topo.Topology) []plan.Expect {
 	return all
 }
 
-// side returns the hosts of a line that are on the left of segment n.
+// side returns the hosts to the left of segment n of a line.
 func side(t topo.Topology, n int) []string {
 	var names []string
 	for _, h := range t.Hosts[:n+1] {

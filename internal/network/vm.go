@@ -1,6 +1,7 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
@@ -8,13 +9,13 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VM is what the networks have in common whose pods are virtual machines: one
-// per pod, in QEMU, with KVM where that works. Its virtio network device is a TAP
+// VM is the common part of the networks whose pods are virtual machines: one per
+// pod, in QEMU, with KVM if that works. The machine's virtio network device is a TAP
 // device of the host.
 type VM struct {
 	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
 	Queues int    `yaml:"queues"` // of its network device, 1 to CPUs
-	VHost  string `yaml:"vhost"`  // on: a thread of the kernel moves the packets; off: QEMU does; auto
+	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto
 	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 
@@ -24,21 +25,17 @@ const (
 )
 
 func (v VM) check(name string) error {
-	switch {
-	case v.CPUs < 1 || v.CPUs > maxVMCPUs:
-		return fmt.Errorf("%s: cpus %d is outside 1..%d", name, v.CPUs, maxVMCPUs)
-	case v.Queues < 1 || v.Queues > v.CPUs:
-		return fmt.Errorf("%s: queues %d is outside 1..%d, the number of cpus", name, v.Queues, v.CPUs)
-	case v.VHost != "auto" && v.VHost != "on" && v.VHost != "off":
-		return fmt.Errorf("%s: vhost %q is none of auto, on and off", name, v.VHost)
-	case v.Memory < minVMMemory:
-		return fmt.Errorf("%s: memory %d is below %d bytes (256 MiB), which kernel and programs need", name, v.Memory, minVMMemory)
+	if v.Memory < minVMMemory {
+		return fmt.Errorf("%s: invalid memory %d: want %d bytes (256 MiB) or more, for the kernel and the programs", name, v.Memory, minVMMemory)
 	}
-	return nil
+	return cmp.Or(
+		checkRange(name, "cpus", v.CPUs, 1, maxVMCPUs),
+		checkRange(name, "queues", v.Queues, 1, v.CPUs),
+		checkOneOf(name, "vhost", v.VHost, "auto", "on", "off"))
 }
 
-// tap is the host's end of pod n's network device, a port of master if that is
-// not empty.
+// tap makes the host's end of pod n's network device, a port of master unless that
+// is empty.
 func (v VM) tap(h topo.Host, n, mtu int, master string) plan.Step {
 	l := &plan.Link{Name: podPort(n), Kind: "tap", MTU: mtu, Master: master}
 	if v.Queues > 1 {
@@ -47,10 +44,10 @@ func (v VM) tap(h topo.Host, n, mtu int, master string) plan.Step {
 	return plan.Step{In: h.Name, Link: l}
 }
 
-// machines starts a virtual machine for every pod of t, all before the first is
-// waited for, and sets up their network devices. The devices leave no checksum to
-// the host when complete.
-func (v VM) machines(t topo.Topology, mtu int, complete bool) []plan.Step {
+// machines starts a virtual machine for every pod of t and then waits for each, so
+// that they boot concurrently. It also sets up their network devices. With checksums,
+// the machines compute all checksums themselves.
+func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 	var start, enter []plan.Step
 	for i, h := range t.Hosts {
 		for n, pod := range h.Pods {
@@ -63,11 +60,11 @@ func (v VM) machines(t topo.Topology, mtu int, complete bool) []plan.Step {
 				Ready: plan.Ready{File: socket}}})
 			enter = append(enter,
 				plan.Step{In: pod.Name, Guest: &plan.Guest{Host: h.Name, Socket: socket, Makes: []string{podDev}}},
-				// Its kernel made the device before anybody could be quiet.
-				plan.Step{In: pod.Name, Sysctl: &plan.Sysctl{Key: "net.ipv6.conf." + podDev + ".addr_gen_mode", Value: "1"}},
+				// The guest's kernel made the device before any setting could prevent its address.
+				sysctl(pod.Name, "net.ipv6.conf."+podDev+".addr_gen_mode", "1"),
 				plan.Step{In: pod.Name, Set: &plan.Set{Dev: podDev, MTU: mtu, Up: true}})
-			if complete {
-				enter = append(enter, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}})
+			if checksums {
+				enter = append(enter, complete(pod))
 			}
 			enter = append(enter, plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
 		}
@@ -75,12 +72,12 @@ func (v VM) machines(t topo.Topology, mtu int, complete bool) []plan.Step {
 	return append(start, enter...)
 }
 
-// expectTaps is what holds of the hosts' ends.
+// expectTaps expects the MTU of the hosts' ends.
 func (VM) expectTaps(t topo.Topology, mtu int) []plan.Expect {
 	var all []plan.Expect
 	for _, h := range t.Hosts {
 		for n := range h.Pods {
-			all = append(all, plan.Expect{In: h.Name, Dev: podPort(n), MTU: mtu})
+			all = append(all, plan.Expect{State: plan.State{In: h.Name, Dev: podPort(n), MTU: mtu}})
 		}
 	}
 	return all

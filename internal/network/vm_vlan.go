@@ -1,13 +1,14 @@
 package network
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// How VMVLAN plugs virtual machines into a VLAN. Auto is a bridge where the kernel
+// How VMVLAN connects virtual machines to a VLAN. Auto is a bridge if the kernel
 // has devices for VLANs, and Open vSwitch otherwise.
 const (
 	SwitchAuto   = "auto"
@@ -17,37 +18,31 @@ const (
 
 // VMVLAN connects virtual machines, one per pod, as one VLAN of the underlay:
 // through a bridge on every host with the VLAN's device as a port, or as OVSVLAN
-// does. They have the MTU of the underlay, which carries the tag beside it.
+// does. They have the MTU of the underlay, which does not count the tag.
 type VMVLAN struct {
 	Switch string `yaml:"switch"` // auto, bridge or ovs
 	Tag    int    `yaml:"tag"`    // VLAN identifier, 1 to 4094
 	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
 	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
-	VHost  string `yaml:"vhost"`  // on: a thread of the kernel moves the packets; off: QEMU does; auto: on with KVM where the host has it
+	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
 	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 
-// Plan makes the switches, plugs TAP devices in, and starts the machines.
+// Plan makes the switches, attaches TAP devices, and starts the machines.
 func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("vm-vlan", t, 2); err != nil {
-		return plan.Plan{}, err
-	}
-	if err := checkTag("vm-vlan", n.Tag); err != nil {
-		return plan.Plan{}, err
-	}
 	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
-	if err := v.check("vm-vlan"); err != nil {
+	if err := cmp.Or(checkTag("vm-vlan", n.Tag), v.check("vm-vlan"),
+		checkOneOf("vm-vlan", "switch", n.Switch, SwitchAuto, SwitchBridge, SwitchOVS)); err != nil {
 		return plan.Plan{}, err
 	}
-	mtu, err := podMTU("vm-vlan", t, 0)
+	p, err := newPlan("vm-vlan", t, 2, 0)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
+	mtu := p.Path.MTU
 	p.Path.Tag = plan.VLANTag
 	devices := v.expectTaps(t, mtu)
-	switch {
-	case n.Switch == SwitchOVS, n.Switch == SwitchAuto && !t.Kernel.VLAN:
+	if n.Switch == SwitchOVS || n.Switch == SwitchAuto && !t.Kernel.VLAN {
 		s, err := newVSwitch("vm-vlan", DatapathAuto, InterfaceVeth, t)
 		if err != nil {
 			return plan.Plan{}, err
@@ -56,7 +51,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps, n.ovs(s, v, h, mtu)...)
 		}
 		p.Steps = append(p.Steps, v.machines(t, mtu, s.netdev)...)
-	case n.Switch == SwitchBridge, n.Switch == SwitchAuto:
+	} else {
 		for _, h := range t.Hosts {
 			trunk := fmt.Sprintf("%s.%d", h.Dev, n.Tag)
 			p.Steps = append(p.Steps,
@@ -65,11 +60,9 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 			for i := range h.Pods {
 				p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
 			}
-			devices = append(devices, plan.Expect{In: h.Name, Dev: trunk, MTU: mtu, Carries: true, Across: true})
+			devices = append(devices, plan.Expect{State: plan.State{In: h.Name, Dev: trunk, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true}})
 		}
 		p.Steps = append(p.Steps, v.machines(t, mtu, false)...)
-	default:
-		return plan.Plan{}, fmt.Errorf("vm-vlan: switch %q is none of %s, %s and %s", n.Switch, SwitchAuto, SwitchBridge, SwitchOVS)
 	}
 	p.Expect = expect(t, p, devices...)
 	return p, nil
@@ -78,7 +71,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 // ovs starts Open vSwitch on h, with the underlay as its trunk and the pods' TAP
 // devices as access ports.
 func (n VMVLAN) ovs(s vSwitch, v VM, h topo.Host, mtu int) []plan.Step {
-	steps := append(s.start(h), s.addBridge(h, intBridge), configure(h, nil, "add-port", intBridge, h.Dev))
+	steps := append(s.start(h), s.addBridge(h, intBridge, h.Dev)...)
 	for i := range h.Pods {
 		steps = append(steps, v.tap(h, i, mtu, ""), configure(h, nil, "add-port", intBridge, podPort(i), fmt.Sprintf("tag=%d", n.Tag)))
 	}

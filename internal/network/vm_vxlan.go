@@ -1,39 +1,34 @@
 package network
 
 import (
+	"cmp"
+
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VMVXLAN is VXLANOverlay with a virtual machine in place of every pod, as clouds
-// of virtual machines connect their tenants.
+// VMVXLAN is VXLANOverlay with a virtual machine in place of every pod, as in clouds
+// that connect the virtual machines of their tenants.
 type VMVXLAN struct {
 	VNI    int    `yaml:"vni"`    // virtual network identifier, 1 to 1<<24-1
 	Port   int    `yaml:"port"`   // UDP destination port, 1 to 65535
 	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
 	Queues int    `yaml:"queues"` // of its network device, 1 to cpus
-	VHost  string `yaml:"vhost"`  // on: a thread of the kernel moves the packets; off: QEMU does; auto: on with KVM where the host has it
+	VHost  string `yaml:"vhost"`  // on: a kernel thread moves the packets; off: QEMU does; auto: on if the host has KVM and vhost
 	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 
-// Plan makes the bridges and tunnels, plugs TAP devices in, and starts the machines.
+// Plan makes the bridges and tunnels, attaches TAP devices, and starts the machines.
 func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("vm-vxlan", t, 1); err != nil {
-		return plan.Plan{}, err
-	}
-	if err := checkVXLAN("vm-vxlan", n.VNI, n.Port); err != nil {
-		return plan.Plan{}, err
-	}
 	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
-	if err := v.check("vm-vxlan"); err != nil {
+	if err := cmp.Or(checkVXLAN("vm-vxlan", n.VNI, n.Port), v.check("vm-vxlan")); err != nil {
 		return plan.Plan{}, err
 	}
-	overhead := vxlanOverhead(t)
-	mtu, err := podMTU("vm-vxlan", t, overhead)
+	p, err := newPlan("vm-vxlan", t, 1, vxlanOverhead(t))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	mtu := p.Path.MTU
 	devices := v.expectTaps(t, mtu)
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}})
@@ -42,7 +37,7 @@ func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
 		p.Steps = append(p.Steps, flood(t, h)...)
-		devices = append(devices, plan.Expect{In: h.Name, Dev: vxlanDev, MTU: mtu, Carries: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod})
+		devices = append(devices, plan.Expect{State: plan.State{In: h.Name, Dev: vxlanDev, MTU: mtu}, Proof: plan.Proof{MustCarry: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod}})
 	}
 	p.Steps = append(p.Steps, v.machines(t, mtu, false)...)
 	p.Expect = expect(t, p, devices...)

@@ -1,49 +1,45 @@
 package network
 
 import (
-	"fmt"
+	"cmp"
 	"net/netip"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// What is usual for the options of VXLAN and VXLANOverlay. The port is the one
-// that IANA gave to VXLAN; the kernel's own default is the older 8472.
+// Usual options of VXLAN and VXLANOverlay. IANA assigned this port to VXLAN; the
+// kernel's own default is the older 8472.
 const (
 	DefaultVNI       = 1
 	DefaultVXLANPort = 4789
 )
 
-// vxlanEnd is the label of a host by its address on the VXLAN device.
+// vxlanEnd labels a host by its address on the VXLAN device.
 const vxlanEnd = "vxlan"
 
 // VXLAN gives every host the kernel's VXLAN device with an address on it.
-// Programs run on the hosts; no pod is used. It is the tunnel alone, without a
-// bridge and without veths.
+// Programs run on the hosts; no pod is used. It measures the tunnel alone, without
+// a bridge and without veths.
 type VXLAN struct {
 	VNI  int `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
 	Port int `yaml:"port"` // UDP destination port, 1 to 65535
 }
 
-// Plan makes the devices and connects each with all others.
+// Plan makes the devices and connects each with all the others.
 func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("vxlan", t, 2); err != nil {
-		return plan.Plan{}, err
-	}
 	if err := checkVXLAN("vxlan", n.VNI, n.Port); err != nil {
 		return plan.Plan{}, err
 	}
-	overhead := vxlanOverhead(t)
-	mtu, err := podMTU("vxlan", t, overhead)
+	p, err := newPlan("vxlan", t, 2, vxlanOverhead(t))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Path: path(t, mtu, overhead)}
+	p.Ends = nil
 	for _, h := range t.Hosts {
 		addr := netip.PrefixFrom(gateway(h.PodNet), t.PodAll.Bits())
 		p.Steps = append(p.Steps,
-			vxlanLink(h, mtu, n.VNI, n.Port, ""),
+			vxlanLink(h, p.Path.MTU, n.VNI, n.Port, ""),
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: vxlanDev, Prefix: addr}})
 		p.Steps = append(p.Steps, flood(t, h)...)
 		p.Ends = append(p.Ends, plan.End{Label: vxlanEnd, Node: h.Name, Host: h.Name, Addr: addr.Addr(), Dev: vxlanDev})
@@ -53,19 +49,13 @@ func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 func checkVXLAN(name string, vni, port int) error {
-	if vni < 1 || vni > 1<<24-1 {
-		return fmt.Errorf("%s: vni %d is outside 1..%d", name, vni, 1<<24-1)
-	}
-	if port < 1 || port > 65535 {
-		return fmt.Errorf("%s: port %d is outside 1..65535", name, port)
-	}
-	return nil
+	return cmp.Or(checkRange(name, "vni", vni, 1, 1<<24-1), checkPort(name, port))
 }
 
-// vxlanOverhead returns what VXLAN adds to an IP packet of a pod (RFC 7348,
+// vxlanOverhead returns the bytes that VXLAN adds to an IP packet of a pod (RFC 7348,
 // section 5): the inner Ethernet header, and the VXLAN, UDP and outer IP headers.
-// It is 50 bytes over IPv4 and 70 over IPv6, whatever the pods speak. Geneve
-// without options is as long (RFC 8926, section 3.4).
+// They are 50 bytes over IPv4 and 70 over IPv6, whatever the pods use. Geneve
+// without options adds as much (RFC 8926, section 3.4).
 func vxlanOverhead(t topo.Topology) int {
 	const udp, vxlan, ip4, ip6 = 8, 8, 20, 40
 	if underlay6(t) {
@@ -79,8 +69,8 @@ func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {
 		Name: vxlanDev, Kind: "vxlan", MTU: mtu, Master: master, VNI: vni, Port: port, Local: h.Addr.Addr()}}
 }
 
-// flood makes h send frames for stations that it does not know to every other
-// host. Where a station lives, the device then learns from what it hears.
+// flood makes h send frames for unknown stations to every other host. The device
+// then learns from received frames where a station is.
 func flood(t topo.Topology, h topo.Host) []plan.Step {
 	var steps []plan.Step
 	for _, peer := range others(t, h) {
@@ -89,7 +79,7 @@ func flood(t topo.Topology, h topo.Host) []plan.Step {
 	return steps
 }
 
-// gateway returns the address of n that package topo leaves to the host.
+// gateway returns the address of n that package topo reserves for the host.
 func gateway(n netip.Prefix) netip.Addr {
 	b := n.Addr().AsSlice()
 	b[len(b)-1] = topo.MaxPods + 1

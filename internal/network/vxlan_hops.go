@@ -1,46 +1,46 @@
 package network
 
 import (
+	"cmp"
+
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
 // VXLANHops connects the pods of a line of hosts, each of which reaches only its
 // neighbours: a bridge on every host, with a VXLAN tunnel to each neighbour.
-// Between the ends every host unpacks a frame, bridges it and packs it again in
-// the kernel, as Weave's fast datapath does when hosts cannot reach each other.
+// Between the ends, every host decapsulates a frame, bridges it and encapsulates it
+// again in the kernel, as Weave's fast datapath does when hosts cannot reach each
+// other.
 //
-// The kernel takes one VXLAN device per identifier and port (drivers/net/vxlan,
+// The kernel allows one VXLAN device per identifier and port (drivers/net/vxlan,
 // vxlan_vni_in_use), so every segment of the line has an identifier of its own.
 //
-// With delay a segment is a long wire for what the tunnels carry: netem holds it
-// back where it enters a tunnel. The kernel must have sch_netem.
+// With delay, a segment is a long wire for the traffic of the tunnels: netem delays
+// it on entry to a tunnel. The kernel must have sch_netem.
 type VXLANHops struct {
 	Hops  int    `yaml:"hops"`  // 1 to 5, one less than hosts
-	VNI   int    `yaml:"vni"`   // of the first segment, the next ones count up: 1 to 1<<24-1
+	VNI   int    `yaml:"vni"`   // of the first segment; each further segment has the next one: 1 to 1<<24-1
 	Port  int    `yaml:"port"`  // UDP destination port, 1 to 65535
 	Delay Delays `yaml:"delay"` // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
-// Shape returns a line that has n.Hops segments.
+// Shape returns s as a line with n.Hops segments.
 func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
-// Plan makes the bridges, plugs the pods in, and connects neighbours.
+// Plan makes the bridges, attaches the pods, and connects neighbours.
 func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkLine("vxlan-hops", t, n.Hops, n.Delay); err != nil {
 		return plan.Plan{}, err
 	}
-	for _, vni := range []int{n.VNI, n.VNI + n.Hops - 1} {
-		if err := checkVXLAN("vxlan-hops", vni, n.Port); err != nil {
-			return plan.Plan{}, err
-		}
+	if err := cmp.Or(checkVXLAN("vxlan-hops", n.VNI, n.Port), checkVXLAN("vxlan-hops", n.VNI+n.Hops-1, n.Port)); err != nil {
+		return plan.Plan{}, err
 	}
-	overhead := vxlanOverhead(t)
-	mtu, err := podMTU("vxlan-hops", t, overhead)
+	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, overhead)}
+	mtu := p.Path.MTU
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 	}
@@ -54,7 +54,7 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 			if d := n.Delay.of(i); d > 0 {
 				p.Steps = append(p.Steps, plan.Step{In: from, Delay: &plan.Delay{Dev: dev, Delay: d}})
 			}
-			tunnels = append(tunnels, plan.Expect{In: from, Dev: dev, MTU: mtu, Carries: true, Side: side(t, i), Near: plan.Pod})
+			tunnels = append(tunnels, plan.Expect{State: plan.State{In: from, Dev: dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Side: side(t, i), Near: plan.Pod}})
 		}
 	}
 	p.Expect = expect(t, p, tunnels...)
@@ -62,7 +62,7 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 // hopDev names the tunnel over port, which is on segment i: vx0 leads to the
-// only neighbour or to the one before, vx1 to the one after.
+// previous host, or to the only neighbour; vx1 leads to the next one.
 func hopDev(t topo.Topology, i int, port topo.Port) string {
 	if i > 0 && port.In == t.Hosts[i].Name {
 		return "vx1"

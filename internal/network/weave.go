@@ -9,19 +9,20 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Weave connects the pods of all hosts as one Ethernet segment by the router of
-// Weave Net 2.8, which the user must have: its makers have stopped, and it is in
-// no distribution. It was tried on a build of v2.8.1 in a guest (Linux 6.1), in
-// every mode, between two hosts, as root and not; on no machine's own kernel yet.
+// Weave connects the pods of all hosts as one Ethernet segment with the router of
+// Weave Net 2.8, which the user must provide: it is discontinued, and no distribution
+// has it. It has been tried with a build of v2.8.1 in a guest (Linux 6.1), in every
+// mode, between two hosts, as root and as another user, but not yet on a machine's
+// own kernel.
 //
-// A router that cannot have the path that it was asked for takes another one and
-// logs a line. So the path of every connection is awaited, and looked at before
-// and after each trial.
+// A router that cannot use the path that it was configured for uses another one and
+// logs a line. So weir waits for the right path of every connection, and checks it
+// before and after each trial.
 type Weave struct {
 	Mode string `yaml:"mode"` // fastdp: the kernel's datapath; sleeve: the router forwards; encrypted: the kernel's datapath, in ESP
 }
 
-// Ways of Weave between hosts.
+// Weave's modes between hosts.
 const (
 	WeaveFastDP    = "fastdp"    // VXLAN by the kernel's datapath of Open vSwitch
 	WeaveSleeve    = "sleeve"    // UDP by the router itself, which captures the packets
@@ -31,25 +32,25 @@ const (
 // Names and addresses of Weave.
 const (
 	weaveBridge = "weave"
-	weaveStatus = "http://127.0.0.1:6784/status" // what `weave status` asks
+	weaveStatus = "http://127.0.0.1:6784/status" // where `weave status` asks
 
-	// Seconds. A router starts iptables so often that it takes ten where the machine is
-	// emulated; there, two agree on keys in another five.
+	// Seconds. A router starts iptables so often that it takes ten on an emulated
+	// machine; two routers there take another five to agree on keys.
 	weaveStart   = 60
 	weaveConnect = 30
 )
 
-// weaveModes are by the name of the mode. connection is what a line of `weave
-// status connections` has (mesh, status.go, makeLocalConnectionStatusSlice);
-// overhead is in bytes.
+// weaveModes describes the modes. connection is part of a line of `weave status
+// connections` (mesh, status.go, makeLocalConnectionStatusSlice); overhead is in
+// bytes.
 var weaveModes = map[string]struct {
 	args, env  []string
-	kernel     []string // what the router needs of the kernel
+	kernel     []string // kernel features that the router needs
 	connection string
 	overhead   int
 }{
 	WeaveFastDP: {args: []string{"--datapath", "datapath"}, kernel: []string{"openvswitch", "dummy"}, connection: "established fastdp ", overhead: 50},
-	// UDP and IPv4 28, the sender 6, of a frame two peers 12, length 2, Ethernet 14
+	// UDP and IPv4 28, the sender 6; per frame: two peers 12, length 2, Ethernet 14
 	// (router/sleeve.go and frame_crypto.go). Small frames share the first 34.
 	WeaveSleeve: {args: []string{"--no-fastdp"}, kernel: []string{"dummy"}, connection: "established sleeve ", overhead: 62},
 	// Weave reserves 34 bytes for ESP (net/bridge.go, fastdpImpl.init).
@@ -57,33 +58,31 @@ var weaveModes = map[string]struct {
 		connection: "established encrypted   fastdp ", overhead: 50 + 34},
 }
 
-// Plan starts the routers, plugs the pods into their bridges, and waits until
-// every host has every other one by the path that was asked for.
+// Plan starts the routers, connects the pods to their bridges, and waits until every
+// host is connected with all others over the path of the mode.
 func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("weave", t, 2); err != nil {
-		return plan.Plan{}, err
-	}
-	mode, ok := weaveModes[n.Mode]
+	mode := weaveModes[n.Mode]
+	bad := checkOneOf("weave", "mode", n.Mode, WeaveFastDP, WeaveSleeve, WeaveEncrypted)
 	switch {
-	case !ok:
-		return plan.Plan{}, fmt.Errorf("weave: mode %q is none of %s, %s and %s", n.Mode, WeaveFastDP, WeaveSleeve, WeaveEncrypted)
+	case bad != nil:
+		return plan.Plan{}, bad
 	case is6(t.PodAll.Addr()) || underlay6(t):
 		return plan.Plan{}, errors.New("weave: Weave Net has no IPv6; use vxlan-overlay")
 	case t.NoOffload:
-		return plan.Plan{}, errors.New("weave: segmentation by the devices of the router is not switched off here; use nic none")
+		return plan.Plan{}, errors.New("weave: cannot switch off segmentation by the devices of the router; use nic none")
 	}
-	mtu, err := podMTU("weave", t, mode.overhead)
+	p, err := newPlan("weave", t, 2, mode.overhead)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, mode.overhead)}
+	mtu := p.Path.MTU
 	for i, h := range t.Hosts {
 		p.Steps = append(p.Steps,
-			plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{"iptables", "--version"}, Found: "iptables.version"}}, // it calls it, as everywhere
-			plan.Step{In: h.Name, Exec: &plan.Exec{Argv: []string{"weaver", "--version"}, Found: "weave.version"}},
+			find(h, "iptables.version", "iptables", "--version"), // which the router calls, as in every installation
+			find(h, "weave.version", "weaver", "--version"),
 			plan.Step{In: h.Name, Service: &plan.Service{Name: "weaver",
 				Argv:   weaver(t, i, mtu, mode.args),
-				Env:    append([]string{"CHECKPOINT_DISABLE=1"}, mode.env...), // it would ask the Internet for its newest version
+				Env:    append([]string{"CHECKPOINT_DISABLE=1"}, mode.env...), // it would ask the Internet for its latest version
 				Kernel: mode.kernel,
 				Ready:  plan.Ready{Argv: []string{"curl", "-sf", weaveStatus}, Timeout: weaveStart},
 				Makes:  []string{weaveBridge}}})
@@ -91,17 +90,15 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps, encrypts(h, "the router would take another path")...)
 		}
 		for i, pod := range h.Pods {
-			p.Steps = append(p.Steps,
-				plan.Step{In: h.Name, Link: &plan.Link{Name: podPort(i), Kind: "veth", MTU: mtu, Master: weaveBridge, Peer: podDev, PeerIn: pod.Name}},
-				plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
+			p.Steps = append(p.Steps, attachPod(h, i, pod, weaveBridge, mtu)...)
 			if n.Mode == WeaveSleeve { // as `weave attach` does (net/veth.go, CreateAndAttachVeth)
-				p.Steps = append(p.Steps, plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}})
+				p.Steps = append(p.Steps, complete(pod))
 			}
 		}
 	}
-	// Every router sends each of the others 60,001 bytes every five minutes, to see
-	// whether fragments arrive (router/sleeve.go, FragTestInterval). So fragments
-	// prove nothing on hosts, where all that is measured has the bit DF.
+	// Every router sends 60,001 bytes to each of the others every five minutes, to test
+	// whether fragments arrive (router/sleeve.go, FragTestInterval). So fragments prove
+	// nothing on hosts, where everything that is measured has the DF bit set.
 	p.Expect = slices.DeleteFunc(expect(t, p), func(e plan.Expect) bool {
 		return e.NoFragments && slices.ContainsFunc(t.Hosts, func(h topo.Host) bool { return h.Name == e.In })
 	})
@@ -110,13 +107,13 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Await: &plan.Await{Output: connections, Timeout: weaveConnect}})
-		p.Expect = append(p.Expect, plan.Expect{In: h.Name, Output: &connections})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Output: &connections}})
 	}
 	return p, nil
 }
 
-// weaver is the router's command line on the host with this index. It has a name
-// for it because routers of one machine would all have the machine's.
+// weaver returns the router's command line on the host with this index. It sets a
+// name, because by default all routers of one machine would use the machine's.
 func weaver(t topo.Topology, host, mtu int, mode []string) []string {
 	h := t.Hosts[host]
 	argv := []string{"weaver", "--name", fmt.Sprintf("02:00:00:00:%02x:%02x", (host+1)>>8, (host+1)&0xff), "--nickname", h.Name,

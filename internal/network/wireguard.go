@@ -1,7 +1,6 @@
 package network
 
 import (
-	"fmt"
 	"net/netip"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -9,8 +8,8 @@ import (
 )
 
 // WireGuard is Routed with the packets between hosts encrypted by the kernel's
-// WireGuard device: what Calico, Cilium and Flannel do when they are told to
-// encrypt, without their daemons.
+// WireGuard device. Calico, Cilium and Flannel set up the same when encryption is
+// switched on, with daemons.
 type WireGuard struct {
 	Port int `yaml:"port"` // UDP port of every host, 1 to 65535
 }
@@ -19,11 +18,8 @@ const wireguardDev = "wg0"
 
 // Plan makes the veths, the tunnels and the routes.
 func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("wireguard", t, 2); err != nil {
+	if err := checkPort("wireguard", n.Port); err != nil {
 		return plan.Plan{}, err
-	}
-	if n.Port < 1 || n.Port > 65535 {
-		return plan.Plan{}, fmt.Errorf("wireguard: port %d is outside 1..65535", n.Port)
 	}
 	return tunnelled("wireguard", t, wireguardOverhead(t), func(h topo.Host, mtu int) []plan.Step {
 		wg := plan.Link{Name: wireguardDev, Kind: "wireguard", MTU: mtu, Port: n.Port}
@@ -37,7 +33,7 @@ func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
 	}, wireguardDev)
 }
 
-// wireguardOverhead returns what WireGuard adds to a packet of full size: the
+// wireguardOverhead returns the bytes that WireGuard adds to a full-size packet: the
 // data message's header and authentication tag, and the UDP and IP headers. A
 // shorter packet is first padded to a multiple of 16 bytes
 // (drivers/net/wireguard/send.c, calculate_skb_padding).

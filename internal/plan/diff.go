@@ -8,16 +8,16 @@ import (
 	"slices"
 )
 
-// ErrRebuild says that no change of what is there does what is asked.
-var ErrRebuild = errors.New("the network would have to be built anew, as a network of its own in the study")
+// ErrRebuild means that no change to the existing network gives the requested one.
+var ErrRebuild = errors.New("the network would have to be rebuilt; give it an entry of its own in the study")
 
-// Diff returns the steps that turn the network that from built into the one
-// that to would have built, without building it again. It can change the MTU of
-// a link, the rate of a device and its offloads; a rate that to does not have is
-// removed, and a feature that to does not name goes back to its default (see
-// Offload). Anything else that differs is an ErrRebuild, also the MTU of a
-// device that was moved: what made it does not see it any more. Expectations are
-// not compared: they follow from the rest.
+// Diff returns the steps that turn the network that from built into the one that to
+// would have built, without rebuilding it. It can change the MTU of a link, the rate
+// of a device and its offloads. It removes a rate that to does not have, and returns
+// a feature that to does not name to its default (see Offload). Any other difference
+// is an ErrRebuild. So is the MTU of a moved device, because the daemon that made
+// the device no longer sees it. Diff does not compare expectations: they follow from
+// the rest.
 func Diff(from, to Plan) ([]Step, error) {
 	if err := sameShape(from, to); err != nil {
 		return nil, fmt.Errorf("plan: %w: %w", ErrRebuild, err)
@@ -30,7 +30,7 @@ func Diff(from, to Plan) ([]Step, error) {
 			continue
 		}
 		if is == 0 {
-			return nil, fmt.Errorf("plan: %w: the MTU of %s in %s is %d in one plan and not given in the other", ErrRebuild, d.dev, d.in, was)
+			return nil, fmt.Errorf("plan: %w: the MTU of %s in %s is %d in one plan and unset in the other", ErrRebuild, d.dev, d.in, was)
 		}
 		steps = append(steps, Step{In: d.in, Set: &Set{Dev: d.dev, MTU: is}})
 	}
@@ -49,20 +49,20 @@ func Diff(from, to Plan) ([]Step, error) {
 	return steps, nil
 }
 
-// sameShape says whether two plans make the same things, apart from what Diff
-// can change.
+// sameShape returns an error unless two plans make the same things, apart from what
+// Diff can change.
 func sameShape(from, to Plan) error {
 	a, b := shape(from), shape(to)
 	for i := range max(len(a), len(b)) {
 		switch {
 		case i >= len(a):
-			return fmt.Errorf("only one of the plans has this step: %s", b[i])
+			return fmt.Errorf("only one plan has this step: %s", b[i])
 		case i >= len(b):
-			return fmt.Errorf("only one of the plans has this step: %s", a[i])
+			return fmt.Errorf("only one plan has this step: %s", a[i])
 		case a[i].stateful() && b[i].stateful() && !reflect.DeepEqual(a[i], b[i]):
 			return fmt.Errorf("a daemon would run or be configured differently: %s, %s", a[i], b[i])
 		case !reflect.DeepEqual(a[i], b[i]):
-			return fmt.Errorf("more than MTU, rate and offload differs: %s, %s", a[i], b[i])
+			return fmt.Errorf("more than MTU, rate and offloads differs: %s, %s", a[i], b[i])
 		}
 	}
 	if !slices.Equal(from.Ends, to.Ends) {
@@ -87,11 +87,11 @@ func shape(p Plan) []Step {
 	return kept
 }
 
-// A device is one in one place.
+// A device is a network device in one place, a host or pod.
 type device struct{ in, dev string }
 
-// A state is what the steps of a plan leave behind, of what Diff can change.
-// The slices keep the order of the steps.
+// A state is the part of what a plan's steps leave behind that Diff can change.
+// Its slices keep the order of the steps.
 type state struct {
 	links, rates, offloads []device
 
@@ -132,7 +132,7 @@ func stateOf(p Plan) state {
 	return st
 }
 
-// devices returns what l makes in the place in, and beyond.
+// devices returns the devices that l makes, in the place in and elsewhere.
 func (l Link) devices(in string) []device {
 	switch {
 	case l.Peer != "":
@@ -143,7 +143,7 @@ func (l Link) devices(in string) []device {
 	return []device{{in, l.Name}}
 }
 
-// devices returns each device of a and b once, in their order.
+// devices returns each device of a and b once, in order.
 func devices(a, b []device) []device {
 	var all []device
 	seen := map[device]bool{}
@@ -156,7 +156,7 @@ func devices(a, b []device) []device {
 	return all
 }
 
-// features returns what to switch so that was becomes is.
+// features returns the features to switch so that was becomes is.
 func features(was, is map[string]bool) map[string]bool {
 	change := map[string]bool{}
 	for f, on := range is {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The client is the first end of its label, the server the last of its own.
+// The client is the first end with its label, the server the last with its own.
 func TestBetween(t *testing.T) {
 	end := func(label, host, node string) End { return End{Label: label, Host: host, Node: node} }
 	one := []End{end(Pod, "h1", "h1p1"), end(Pod, "h1", "h1p2"), end(Host, "h1", "h1")}
@@ -18,27 +18,27 @@ func TestBetween(t *testing.T) {
 		client, server string
 		err            string
 	}{
-		{"what the network is for", two, "", "h1p1", "h2p1", ""},
+		{"default", two, "", "h1p1", "h2p1", ""},
 		{"across", two, "pod-host", "h1p1", "h2", ""},
-		{"the other way", two, "host-pod", "h1", "h2p1", ""},
+		{"reversed", two, "host-pod", "h1", "h2p1", ""},
 		{"hosts", two, "host-host", "h1", "h2", ""},
 		{"one host", one, "pod-pod", "h1p1", "h1p2", ""},
-		{"one host, to it", one, "pod-host", "h1p1", "h1", ""},
+		{"a pod and its host", one, "pod-host", "h1p1", "h1", ""},
 		{"a lone end", one[2:], "host-host", "h1", "h1", ""},
-		{"a lone host", one, "host-host", "", "", "the network has no such ends: h1 is the only one called host"},
-		{"a label that is none", two, "pod-gpu", "", "", "the network has no such ends: none is called gpu; there are pod, vx, host"},
-		{"addresses of hosts", two, "vx-host", "", "", "the network has no such ends: vx and host are addresses of hosts, and which one a host sends from follows from the other end"},
-		{"one of several", two, "pod2-pod1", "h2p1", "h1p1", ""},
-		{"one and a kind", two, "pod2-host", "h2p1", "h2", ""},
-		{"beyond the last", two, "pod1-pod3", "", "", "the network has no such ends: none is called pod3; there are pod1 to pod2"},
-		{"before the first", two, "pod0-pod1", "", "", "the network has no such ends: none is called pod0; there are pod1 to pod2"},
-		{"a label that is none, with a number", two, "pod1-gpu2", "", "", "the network has no such ends: none is called gpu2; there are pod, vx, host"},
-		{"one and the same", two, "pod1-pod1", "", "", "the network has no such ends: pod1 and pod1 are one, h1p1"},
-		{"addresses of hosts by number", two, "vx1-host2", "", "", "the network has no such ends: vx and host are addresses of hosts, and which one a host sends from follows from the other end"},
-		{"nothing", nil, "", "", "", "the network has no such ends: it has none at all"},
-		{"no pair", two, "pod", "", "", `"pod" is no pair of ends: write it as FROM-TO, such as pod-host`},
-		{"half a pair", two, "pod-", "", "", `"pod-" is no pair of ends: write it as FROM-TO, such as pod-host`},
-		{"a pair and a half", two, "pod-host-pod", "", "", `"pod-host-pod" is no pair of ends: write it as FROM-TO, such as pod-host`},
+		{"a lone host", one, "host-host", "", "", "the network has no such ends: only h1 is labelled host"},
+		{"unknown label", two, "pod-gpu", "", "", "the network has no such ends: no end is labelled gpu; the labels are pod, vx, host"},
+		{"two host addresses", two, "vx-host", "", "", "the network has no such ends: vx and host are both host addresses, and the route to the other end decides which one a host sends from"},
+		{"numbered ends", two, "pod2-pod1", "h2p1", "h1p1", ""},
+		{"a numbered end and a label", two, "pod2-host", "h2p1", "h2", ""},
+		{"beyond the last", two, "pod1-pod3", "", "", "the network has no such ends: no end is called pod3; there are pod1 to pod2"},
+		{"before the first", two, "pod0-pod1", "", "", "the network has no such ends: no end is called pod0; there are pod1 to pod2"},
+		{"unknown label with a number", two, "pod1-gpu2", "", "", "the network has no such ends: no end is labelled gpu2; the labels are pod, vx, host"},
+		{"the same end twice", two, "pod1-pod1", "", "", "the network has no such ends: pod1 and pod1 are the same end, h1p1"},
+		{"two host addresses by number", two, "vx1-host2", "", "", "the network has no such ends: vx and host are both host addresses, and the route to the other end decides which one a host sends from"},
+		{"no ends", nil, "", "", "", "the network has no such ends: it has no ends at all"},
+		{"one label only", two, "pod", "", "", `invalid pair of ends "pod": write FROM-TO, such as pod-host`},
+		{"half a pair", two, "pod-", "", "", `invalid pair of ends "pod-": write FROM-TO, such as pod-host`},
+		{"a pair and a half", two, "pod-host-pod", "", "", `invalid pair of ends "pod-host-pod": write FROM-TO, such as pod-host`},
 	} {
 		client, server, err := Plan{Ends: x.ends}.Between(x.pair)
 		switch {
@@ -48,12 +48,12 @@ func TestBetween(t *testing.T) {
 			t.Errorf("%s: %s and %s, %v", x.name, client.Node, server.Node, err)
 		}
 		if _, _, bad := SplitEnds(x.pair); err != nil && x.pair != "" && errors.Is(err, ErrNoEnds) == (bad != nil) {
-			t.Errorf("%s: %v is of the wrong kind", x.name, err)
+			t.Errorf("%s: %v wraps the wrong error", x.name, err)
 		}
 	}
 }
 
-// Between two hosts both ends are the first of their label on their host.
+// Between two hosts, each end is the first one on its host with its label.
 func TestBetweenHosts(t *testing.T) {
 	end := func(label, host, node string) End { return End{Label: label, Host: host, Node: node} }
 	p := Plan{Ends: []End{end(Pod, "h1", "h1p1"), end(Pod, "h1", "h1p2"), end(Pod, "h2", "h2p1"), end(Pod, "h2", "h2p2"), end("vx", "h2", "h2"),
@@ -63,9 +63,9 @@ func TestBetweenHosts(t *testing.T) {
 		{"", "h2", "h1", "pod h2p1", "pod h1p1", ""},
 		{"pod-host", "h1", "h3", "pod h1p1", "host h3", ""},
 		{"host-host", "h2", "h3", "host h2", "host h3", ""},
-		{"", "h1", "h3", "", "", "the network has no such ends: none on h3 is called pod"},
-		{"pod-gpu", "h1", "h2", "", "", "the network has no such ends: none is called gpu; there are pod, vx, host"},
-		{"host-vx", "h1", "h2", "", "", "the network has no such ends: host and vx are addresses of hosts, and which one a host sends from follows from the other end"},
+		{"", "h1", "h3", "", "", "the network has no such ends: no end on h3 is labelled pod"},
+		{"pod-gpu", "h1", "h2", "", "", "the network has no such ends: no end is labelled gpu; the labels are pod, vx, host"},
+		{"host-vx", "h1", "h2", "", "", "the network has no such ends: host and vx are both host addresses, and the route to the other end decides which one a host sends from"},
 	} {
 		client, server, err := p.BetweenHosts(x.pair, x.from, x.to)
 		switch {
@@ -77,7 +77,7 @@ func TestBetweenHosts(t *testing.T) {
 	}
 }
 
-// A pair has its own path where there is one.
+// On prefers the path of the pair, in this direction, to the common one.
 func TestOn(t *testing.T) {
 	p := Plan{Path: Path{MTU: 1450}, Paths: map[string]Path{"pod-host": {MTU: 1500}}}
 	pod, host := End{Label: Pod}, End{Label: Host}
@@ -89,7 +89,7 @@ func TestOn(t *testing.T) {
 	}
 }
 
-// Clients are on hosts of their own, the measured one first, whichever end it is.
+// Each client has a host of its own; the measured client comes first, whichever end it is.
 func TestClients(t *testing.T) {
 	p := Plan{Ends: []End{{Label: Pod, Host: "h1", Node: "h1p1"}, {Label: Pod, Host: "h1", Node: "h1p2"}, {Label: Pod, Host: "h2", Node: "h2p1"},
 		{Label: "vx", Host: "h3", Node: "h3"}, {Label: Pod, Host: "h3", Node: "h3p1"}, {Label: Host, Host: "h3", Node: "h3"}}}
@@ -105,8 +105,8 @@ func TestClients(t *testing.T) {
 		{2, last, first, []string{"h3p1", "h2p1"}, ""},
 		{2, first, host, []string{"h1p1", "h2p1"}, ""},
 		{1, first, first, []string{"h1p1"}, ""}, // a lone end
-		{3, first, last, nil, "the network has no such ends: 3 clients called pod and a server need 4 hosts, one each, and there are ends for 2 clients"},
-		{2, host, first, nil, "the network has no such ends: 2 clients called host and a server need 3 hosts, one each, and there are ends for 1 clients"},
+		{3, first, last, nil, "the network has no such ends: 3 clients labelled pod and a server need 4 hosts, one each, but there are ends for only 2 clients"},
+		{2, host, first, nil, "the network has no such ends: 2 clients labelled host and a server need 3 hosts, one each, but there are ends for only 1 clients"},
 	} {
 		got, err := p.Clients(x.n, x.client, x.server)
 		var nodes []string
@@ -122,7 +122,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// In a line packets pass every host in between, in whichever direction.
+// In a line, packets pass every host in between, in either direction.
 func TestCrossed(t *testing.T) {
 	p := Plan{Line: []string{"h1", "h2", "h3", "h4"}}
 	at := func(host string) End { return End{Host: host} }

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// Mermaid draws the way between two ends as a flow chart in the language of
-// mermaid.js.org, which GitHub draws in Markdown: hosts with their pods and
-// devices, and what leads from one device to the next.
+// Mermaid draws the devices between two ends as a flow chart in the language of
+// mermaid.js.org, which GitHub renders in Markdown: hosts with their pods and
+// devices, and what carries packets from one device to the next.
 func (p Plan) Mermaid(w io.Writer, from, to End) error {
-	hops := p.Way(from, to)
+	hops := p.Trace(from, to)
 	if hops == nil {
-		return fmt.Errorf("plan: the steps lead nowhere from %s in %s to %s in %s", from.Dev, from.Node, to.Dev, to.Node)
+		return fmt.Errorf("plan: no step connects %s in %s to %s in %s", from.Dev, from.Node, to.Dev, to.Node)
 	}
 	b := bufio.NewWriter(w)
 	fmt.Fprintln(b, "flowchart LR")
-	host := map[string]string{} // of a pod
+	host := map[string]string{} // by pod
 	for _, e := range p.Ends {
 		if e.Node != e.Host {
 			host[e.Node] = e.Host
 		}
 	}
-	var places []string // outermost ones, in the order of the way
+	var places []string // hosts in the order of the hops
 	for _, h := range hops {
 		place := h.In
 		if host[place] != "" {
@@ -34,7 +34,7 @@ func (p Plan) Mermaid(w io.Writer, from, to End) error {
 			places = append(places, place)
 		}
 	}
-	plain := strings.NewReplacer("-", "_", ".", "_") // a "-" may be taken for a line
+	plain := strings.NewReplacer("-", "_", ".", "_") // mermaid could read a "-" as a line
 	node := func(h Hop) string { return h.In + "_" + plain.Replace(h.Dev) }
 	for _, place := range places {
 		fmt.Fprintf(b, "  subgraph %s\n", place)

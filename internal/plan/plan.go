@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// A Plan builds one network and says what was built.
+// A Plan builds one network and describes the result.
 type Plan struct {
 	Steps []Step
-	// Ends are where programs run. Those with the label of the first one are what
-	// the network is for; ends of one label are in the order of the topology.
+	// Ends are where programs run. The ends with the first label are the ones that
+	// the network exists to connect; ends with one label are in topology order.
 	Ends   []End
 	Path   Path            // between ends on different hosts, or on the only host
-	Paths  map[string]Path // between ends for which it is another one: by FROM-TO, two labels
-	Line   []string        // the hosts in their order, where each reaches only its neighbours; nil elsewhere
+	Paths  map[string]Path // exceptions to Path, by FROM-TO, two labels
+	Line   []string        // the hosts in order, if each reaches only its neighbours; otherwise nil
 	Expect []Expect        // what must hold before and after every trial
 }
 
@@ -46,71 +46,71 @@ type Step struct {
 	Guest   *Guest   `json:"guest,omitempty"`
 }
 
-// A Link is a new device, set up at once. What it does not say is the kernel's
-// default: a vxlan device learns, and sends a UDP checksum, which a geneve device
-// does over IPv6 alone; a bridge forwards without waiting (no spanning tree); a
-// macvlan is in bridge mode; an ipip device sends to the router of the route that
-// leads to it.
+// A Link is a new device, which comes up at once. Anything it leaves open is the
+// kernel's default: a vxlan device learns and sends a UDP checksum, which a geneve
+// device does over IPv6 only; a bridge forwards without waiting (no spanning tree);
+// a macvlan is in bridge mode; an ipip device sends to the router of the route that
+// points to it.
 type Link struct {
 	Name   string     `json:"name"`
 	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard
 	MTU    int        `json:"mtu,omitempty"`    // of both ends of a veth
-	Master string     `json:"master,omitempty"` // the bridge that it becomes a port of
+	Master string     `json:"master,omitempty"` // the bridge that gets it as a port
 	Peer   string     `json:"peer,omitempty"`   // veth: name of the other end
-	PeerIn string     `json:"peerIn,omitempty"` // veth: where the other end lives
+	PeerIn string     `json:"peerIn,omitempty"` // veth: place of the other end
 	Parent string     `json:"parent,omitempty"` // macvlan, ipvlan, vlan: the device below
 	To     string     `json:"to,omitempty"`     // macvlan, ipvlan: the pod that receives it
 	Mode   string     `json:"mode,omitempty"`   // ipvlan: l2 or l3
-	Queues int        `json:"queues,omitempty"` // tap: how many programs or threads can have it open at once; 0 is one
+	Queues int        `json:"queues,omitempty"` // tap: how many programs or threads can open it at once; 0 means 1
 	Tag    int        `json:"tag,omitempty"`    // vlan: identifier
 	VNI    int        `json:"vni,omitempty"`    // vxlan, geneve: network identifier
-	Port   int        `json:"port,omitempty"`   // vxlan, geneve: UDP destination port; wireguard: where it listens
+	Port   int        `json:"port,omitempty"`   // vxlan, geneve: UDP destination port; wireguard: listening port
 	Local  netip.Addr `json:"local,omitzero"`   // vxlan, ipip: source address
 	Remote netip.Addr `json:"remote,omitzero"`  // geneve: the other end
 	Peers  []Peer     `json:"peers,omitempty"`  // wireguard: the other ends
 }
 
-// A Peer is another end of a wireguard device, whose device has the same name.
-// Its key is no part of a plan: who applies the plan makes keys.
+// A Peer is the other end of a wireguard tunnel; its device has the same name.
+// Keys are not part of a plan: whoever applies the plan makes them.
 type Peer struct {
 	In       string         `json:"in"` // host
 	Endpoint netip.AddrPort `json:"endpoint"`
-	Allowed  []netip.Prefix `json:"allowed"` // the addresses behind it: what is sent to it, and taken from it
+	Allowed  []netip.Prefix `json:"allowed"` // the addresses behind it: sent to it, and accepted from it
 }
 
-// Set changes a device that exists.
+// Set changes an existing device.
 type Set struct {
 	Dev string `json:"dev"`
 	MTU int    `json:"mtu"`
-	Up  bool   `json:"up,omitempty"` // and set it up
+	Up  bool   `json:"up,omitempty"` // also bring it up
 }
 
-// An Addr is an address of a device. It is usable at once: whether an IPv6
-// address is taken is not asked, which would take a second (RFC 4862, section
-// 5.4) and even switched off takes a moment of the kernel's.
+// An Addr is an address of a device. It is usable at once, because IPv6 duplicate
+// address detection is skipped: it would take a second (RFC 4862, section 5.4), and
+// even switching it off takes the kernel a moment.
 type Addr struct {
 	Dev    string       `json:"dev"`
 	Prefix netip.Prefix `json:"prefix"`
-	Gone   bool         `json:"gone,omitempty"` // it is taken off the device instead
+	Gone   bool         `json:"gone,omitempty"` // remove it from the device instead
 }
 
-// A Route leads to Dst: over the router Via, or straight out of Dev, or both
-// when Via is only reachable on Dev (onlink).
+// A Route leads to Dst: over the router Via, or straight out of Dev, or both if Via
+// is only reachable on Dev (onlink).
 type Route struct {
 	Dst netip.Prefix `json:"dst"`
 	Via netip.Addr   `json:"via,omitzero"`
 	Dev string       `json:"dev,omitempty"`
-	// Table that it is in; 0 is the main one.
+	// Table is the routing table to put it in; 0 is the main one.
 	Table int `json:"table,omitempty"`
 }
 
-// MainTable is the routing table of a Route that names none (RT_TABLE_MAIN,
+// MainTable is the routing table of a Route with Table 0 (RT_TABLE_MAIN,
 // include/uapi/linux/rtnetlink.h).
 const MainTable = 254
 
-// A Rule looks packets From or To these addresses up in Table. Rules are tried
-// from the lowest Priority up; the kernel's own are 0 for local addresses, and
-// 32766 for MainTable.
+// A Rule makes packets From or To these addresses use Table. The kernel tries rules
+// from the lowest Priority up; its own are 0 for local addresses and 32766 for
+// MainTable.
 type Rule struct {
 	From     netip.Prefix `json:"from,omitzero"`
 	To       netip.Prefix `json:"to,omitzero"`
@@ -118,14 +118,14 @@ type Rule struct {
 	Priority int          `json:"priority"`
 }
 
-// A Proxy makes a router answer on Dev those that look for Addr, which it knows
-// how to reach (proxy ARP, RFC 1027; for IPv6 RFC 4389).
+// A Proxy makes a router answer requests for Addr that arrive on Dev, because it
+// can reach Addr (proxy ARP, RFC 1027; for IPv6 RFC 4389).
 type Proxy struct {
 	Dev  string     `json:"dev"`
 	Addr netip.Addr `json:"addr"`
 }
 
-// An FDB entry of a VXLAN device sends frames for unknown stations to Dst.
+// An FDB entry makes a VXLAN device send frames for unknown stations to Dst.
 type FDB struct {
 	Dev string     `json:"dev"`
 	Dst netip.Addr `json:"dst"`
@@ -133,36 +133,36 @@ type FDB struct {
 
 // A Sysctl is a kernel setting of one network namespace.
 type Sysctl struct {
-	Key   string `json:"key"` // dots, as sysctl(8) prints it
+	Key   string `json:"key"` // with dots, as sysctl(8) prints it
 	Value string `json:"value"`
 }
 
 // Offload switches features of a device, by the kernel's names
-// (net/ethtool/common.c, netdev_features_strings). It names only features that
-// the kernel would have the other way, so that Diff can switch them back.
+// (net/ethtool/common.c, netdev_features_strings). It names only features whose
+// kernel default is the opposite, so that Diff can switch them back.
 type Offload struct {
 	Dev      string          `json:"dev"`
 	Features map[string]bool `json:"features"`
 }
 
 // Rate limits what leaves Dev to Rate bit/s as a wire would: every packet costs
-// its frame and WireOverhead bytes. A Rate of 0 removes the limit. Its methods
-// are the parameters of the kernel's token bucket (tbf) that does it.
+// its frame and WireOverhead bytes. A Rate of 0 removes the limit. The methods
+// return the parameters of the kernel's token bucket (tbf), which does the work.
 type Rate struct {
 	Dev  string  `json:"dev"`
 	Rate float64 `json:"rate"`
 	MTU  int     `json:"mtu,omitempty"` // of Dev, bytes
 }
 
-// Delay holds back what leaves Dev, as a long wire would: every packet by the same
-// time, so that their order stays (netem). Dev has no Rate.
+// Delay delays what leaves Dev as a long wire would: every packet by the same
+// time, so that packets stay in order (netem). Dev must not have a Rate.
 type Delay struct {
 	Dev   string        `json:"dev"`
 	Delay time.Duration `json:"delay"` // ns
 }
 
-// DelayLimit is how many packets may wait in a Delay: what 2 million packets/s leave
-// on the way in 16 ms. netem's own default of 1000 would be a rate limit.
+// DelayLimit is how many packets can wait in a Delay: as many as 2 million packets/s
+// put on the way in 16 ms. netem's own default of 1000 would act as a rate limit.
 const DelayLimit = 1 << 15
 
 // What Ethernet adds to an IP packet, in bytes (IEEE 802.3).
@@ -170,53 +170,74 @@ const (
 	EthernetHeader = 14
 	VLANTag        = 4  // IEEE 802.1Q, in the Ethernet header
 	WireOverhead   = 24 // preamble and start 8, check sequence 4, gap 12
-	WireMinimum    = 84 // of the shortest frame, with WireOverhead: 60 bytes and what is around them
+	WireMinimum    = 84 // of the shortest frame: 60 bytes, plus WireOverhead
 )
 
-// A Path is what the headers leave for payload.
+// A Path describes how much of each packet is left for payload.
 type Path struct {
-	MTU      int `json:"mtu"`      // that a program at an End sees
+	MTU      int `json:"mtu"`      // as a program at an End sees it
 	Overhead int `json:"overhead"` // bytes that encapsulation adds to every IP packet on the underlay
-	Outer    int `json:"outer"`    // MTU of the underlay; 0 when the path never leaves the host
-	// Shared are the bytes of Overhead that packets have in common when the network
-	// puts several into one packet of the underlay; 0 when it does not.
+	Outer    int `json:"outer"`    // MTU of the underlay; 0 if the path never leaves the host
+	// Shared is how many bytes of Overhead packets have in common if the network puts
+	// several into one packet of the underlay; 0 if it does not.
 	Shared int `json:"shared,omitempty"`
-	// Tag is the bytes that a VLAN adds to every frame on the underlay: overhead
-	// that its MTU does not count.
+	// Tag is the number of bytes that a VLAN adds to every frame on the underlay. Its
+	// MTU does not count them.
 	Tag int `json:"tag,omitempty"`
 }
 
-// An Expect is one thing that must hold. MTU, Offload and Output are looked at
-// before and after a trial; Carries and NoFragments are judged from the counters
-// of the trial itself.
+// An Expect is one thing that must hold: a State, a Proof, or both about the same
+// device.
 type Expect struct {
-	In      string          `json:"in"`
+	State
+	Proof
+}
+
+// A State is what the target checks before and after every trial.
+type State struct {
+	In      string          `json:"in"` // host or pod
 	Dev     string          `json:"dev,omitempty"`
-	MTU     int             `json:"mtu,omitempty"`     // Dev has this MTU
+	MTU     int             `json:"mtu,omitempty"`     // Dev has this MTU, bytes
 	Offload map[string]bool `json:"offload,omitempty"` // Dev has these features
-	Output  *Output         `json:"output,omitempty"`  // a command that is run in In prints this
-	// Carries: the bytes that Dev moved are at least those that the probe
-	// delivered. It is judged only when In is the node or the host of one of the
-	// trial's ends, and with Across only when these are on different hosts.
-	Carries bool `json:"carries,omitempty"`
-	Across  bool `json:"across,omitempty"`
-	// Near and Far are labels that limit Carries: to a trial whose end on the host
-	// In, or which In is, has the label Near, and whose other end has Far. With
-	// Side, Near is the label of either. An empty one is no limit.
+	Output  *Output         `json:"output,omitempty"`  // a command that runs in In prints this
+}
+
+// States returns everything in p that a target checks.
+func (p Plan) States() []State {
+	var all []State
+	for _, e := range p.Expect {
+		if e.MTU != 0 || len(e.Offload) > 0 || e.Output != nil {
+			all = append(all, e.State)
+		}
+	}
+	return all
+}
+
+// A Proof is what a trial proves from the counters that it reads around its
+// client, at the place and device that its Expect names.
+type Proof struct {
+	// MustCarry: Dev moved at least the bytes that the probe delivered. It applies
+	// only when In is the node or the host of one of the trial's ends and, with
+	// Across, only when the ends are on different hosts.
+	MustCarry bool `json:"carries,omitempty"`
+	Across    bool `json:"across,omitempty"`
+	// Near and Far are labels that limit MustCarry to trials whose end in or on In
+	// has the label Near and whose other end has the label Far. With Side, either
+	// end can have the label Near. An empty label is no limit.
 	Near string `json:"near,omitempty"`
 	Far  string `json:"far,omitempty"`
-	// Side lists the hosts on one side of Dev, which may be between the ends:
-	// Carries is judged when one end is on these hosts and the other is not.
+	// Side lists the hosts on one side of Dev, which can lie between the ends:
+	// MustCarry applies when one end is on these hosts and the other is not.
 	Side []string `json:"side,omitempty"`
-	// Joined: a packet of Dev may hold several of the probe's, so that Carries is
-	// judged from bytes alone.
+	// Joined: a packet of Dev can hold several of the probe's packets, so that
+	// MustCarry compares bytes only.
 	Joined bool `json:"joined,omitempty"`
 	// NoFragments: no packet was fragmented in In, unless the probe sends more
 	// than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`
 }
 
-// Concerns reports whether what ends a and b exchange must show where e looks.
+// Concerns reports whether traffic between ends a and b must show up where e looks.
 func (e Expect) Concerns(a, b End) bool {
 	switch {
 	case len(e.Side) > 0:

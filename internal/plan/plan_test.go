@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// one step of each kind.
+// steps has one step of each kind.
 var steps = map[string]Step{
 	"addr":   {In: "h1", Addr: &Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("198.18.0.1/15")}},
 	"bridge": {In: "h1", Link: &Link{Name: "br0", Kind: "bridge", MTU: 1500}},
@@ -123,7 +123,7 @@ func TestShellRefuses(t *testing.T) {
 	}
 }
 
-// What sh(1) makes of a quoted word is the word.
+// sh(1) reads a quoted word as the word itself.
 func FuzzQuote(f *testing.F) {
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -134,7 +134,7 @@ func FuzzQuote(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		if strings.ContainsRune(s, 0) {
-			t.Skip("no argument holds a zero byte")
+			t.Skip("an argument cannot contain a zero byte")
 		}
 		out, err := exec.Command(sh, "-c", "printf %s "+quote(s)).Output()
 		if err != nil || string(out) != s {
@@ -149,7 +149,7 @@ func TestEncode(t *testing.T) {
 		Ends:   []End{{Label: Host, Node: "h1", Host: "h1", Addr: netip.MustParseAddr("198.18.0.1"), Dev: "eth0"}},
 		Path:   Path{MTU: 1500, Outer: 1500},
 		Paths:  map[string]Path{"pod-host": {MTU: 1450}},
-		Expect: []Expect{{In: "h1", Dev: "eth0", MTU: 1500, Carries: true, Across: true, Near: Pod}, {In: "h1", NoFragments: true}},
+		Expect: []Expect{{State: State{In: "h1", Dev: "eth0", MTU: 1500}, Proof: Proof{MustCarry: true, Across: true, Near: Pod}}, {State: State{In: "h1"}, Proof: Proof{NoFragments: true}}},
 	}
 	const want = `{"in":"h1","addr":{"dev":"eth0","prefix":"198.18.0.1/15"}}
 {"in":"h1","offload":{"dev":"eth0","features":{"a":false,"b":true}}}
@@ -219,7 +219,7 @@ func TestDiff(t *testing.T) {
 		from, to Plan
 		want     []string
 	}{
-		{"same", base, base, nil},
+		{"no change", base, base, nil},
 		{"mtu", base, mtu, []string{ // both ends of the veth; the macvlan is in the pod
 			`{"in":"h1","set":{"dev":"p1","mtu":9000}}`,
 			`{"in":"h1p1","set":{"dev":"eth0","mtu":9000}}`,
@@ -254,14 +254,14 @@ func TestDiffRefuses(t *testing.T) {
 		from, to Plan
 		want     string
 	}{
-		{"more", Plan{}, addr, "only one of the plans has this step: " + steps["addr"].String()},
-		{"less", addr, Plan{}, "only one of the plans has this step: " + steps["addr"].String()},
-		{"moved", Plan{Steps: []Step{steps["move"]}}, Plan{Steps: []Step{{In: "h1", Move: &Move{Dev: "p1", To: "h1p1", As: "eth0", MTU: 9000}}}}, "more than MTU, rate and offload differs"},
+		{"more", Plan{}, addr, "only one plan has this step: " + steps["addr"].String()},
+		{"less", addr, Plan{}, "only one plan has this step: " + steps["addr"].String()},
+		{"moved", Plan{Steps: []Step{steps["move"]}}, Plan{Steps: []Step{{In: "h1", Move: &Move{Dev: "p1", To: "h1p1", As: "eth0", MTU: 9000}}}}, "more than MTU, rate and offloads differs"},
 		{"a daemon", Plan{Steps: []Step{steps["service"]}}, Plan{Steps: []Step{steps["waits"]}}, "a daemon would run or be configured differently: "},
 		{"a file of it", Plan{Steps: []Step{steps["file"]}}, Plan{Steps: []Step{{In: "h1", File: &File{Name: "etc/a b"}}}}, "a daemon would run or be configured differently: "},
-		{"other", addr, Plan{Steps: []Step{steps["route"]}}, "more than MTU, rate and offload differs"},
+		{"other", addr, Plan{Steps: []Step{steps["route"]}}, "more than MTU, rate and offloads differs"},
 		{"ends", Plan{}, Plan{Ends: []End{{Node: "h1"}}}, "the ends differ"},
-		{"mtu unknown", Plan{Steps: []Step{steps["bridge"]}}, noMTU, "the MTU of br0 in h1 is 1500 in one plan and not given in the other"},
+		{"mtu unknown", Plan{Steps: []Step{steps["bridge"]}}, noMTU, "the MTU of br0 in h1 is 1500 in one plan and unset in the other"},
 	} {
 		if got, err := Diff(c.from, c.to); !errors.Is(err, ErrRebuild) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, error %v, want %q", c.name, got, err, c.want)
@@ -269,8 +269,8 @@ func TestDiffRefuses(t *testing.T) {
 	}
 }
 
-// Every kind of step is the same as itself and differs from all others.
-func TestDiffTellsStepsApart(t *testing.T) {
+// Diff finds each kind of step equal to itself and different from all others.
+func TestDiffDistinguishesSteps(t *testing.T) {
 	for _, a := range slices.Sorted(maps.Keys(steps)) {
 		for _, b := range slices.Sorted(maps.Keys(steps)) {
 			got, err := Diff(Plan{Steps: []Step{steps[a]}}, Plan{Steps: []Step{steps[b]}})
@@ -282,7 +282,7 @@ func TestDiffTellsStepsApart(t *testing.T) {
 	}
 }
 
-// What two ends exchange concerns the devices that it passes, and no others.
+// Traffic between two ends concerns the devices that it passes, and no others.
 func TestConcerns(t *testing.T) {
 	pod := func(host, node string) End { return End{Label: Pod, Host: host, Node: node} }
 	h1, h2 := End{Label: Host, Host: "h1", Node: "h1"}, End{Label: Host, Host: "h2", Node: "h2"}
@@ -293,23 +293,23 @@ func TestConcerns(t *testing.T) {
 		a, b   End
 		want   bool
 	}{
-		{"an end", Expect{In: "h1p1"}, a, b, true},
-		{"the host of an end", Expect{In: "h2"}, a, b, true},
-		{"another host", Expect{In: "h3"}, a, b, false},
-		{"on one host", Expect{In: "h1"}, a, a2, true},
-		{"across, on one host", Expect{In: "h1", Across: true}, a, a2, false},
-		{"across", Expect{In: "h1", Across: true}, a, b, true},
-		{"between", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, c, true},
-		{"between, the other way", Expect{In: "h2", Side: []string{"h1", "h2"}}, c, a, true},
-		{"beyond", Expect{In: "h2", Side: []string{"h1", "h2"}}, a, b, false},
-		{"a pod here", Expect{In: "h1", Near: Pod}, a, b, true},
-		{"no host here", Expect{In: "h1", Near: Host}, a, h2, false},
-		{"a host here", Expect{In: "h2", Near: Host}, a, h2, true},
-		{"a pod there", Expect{In: "h2", Near: Host, Far: Pod}, a, h2, true},
-		{"no host there", Expect{In: "h2", Near: Host, Far: Host}, a, h2, false},
-		{"a pod on a side", Expect{In: "h2", Side: []string{"h1"}, Near: Pod}, h2, a, true},
-		{"no pod on a side", Expect{In: "h2", Side: []string{"h1"}, Near: Pod}, h2, h1, false},
-		{"not left", Expect{In: "h1", Side: []string{"h1"}}, a, a2, false},
+		{"an end", Expect{State: State{In: "h1p1"}}, a, b, true},
+		{"the host of an end", Expect{State: State{In: "h2"}}, a, b, true},
+		{"another host", Expect{State: State{In: "h3"}}, a, b, false},
+		{"on one host", Expect{State: State{In: "h1"}}, a, a2, true},
+		{"across, on one host", Expect{State: State{In: "h1"}, Proof: Proof{Across: true}}, a, a2, false},
+		{"across", Expect{State: State{In: "h1"}, Proof: Proof{Across: true}}, a, b, true},
+		{"between", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1", "h2"}}}, a, c, true},
+		{"between, reversed", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1", "h2"}}}, c, a, true},
+		{"beyond", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1", "h2"}}}, a, b, false},
+		{"a pod here", Expect{State: State{In: "h1"}, Proof: Proof{Near: Pod}}, a, b, true},
+		{"no host here", Expect{State: State{In: "h1"}, Proof: Proof{Near: Host}}, a, h2, false},
+		{"a host here", Expect{State: State{In: "h2"}, Proof: Proof{Near: Host}}, a, h2, true},
+		{"a pod there", Expect{State: State{In: "h2"}, Proof: Proof{Near: Host, Far: Pod}}, a, h2, true},
+		{"no host there", Expect{State: State{In: "h2"}, Proof: Proof{Near: Host, Far: Host}}, a, h2, false},
+		{"a pod on a side", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1"}, Near: Pod}}, h2, a, true},
+		{"no pod on a side", Expect{State: State{In: "h2"}, Proof: Proof{Side: []string{"h1"}, Near: Pod}}, h2, h1, false},
+		{"not left", Expect{State: State{In: "h1"}, Proof: Proof{Side: []string{"h1"}}}, a, a2, false},
 	} {
 		if got := x.expect.Concerns(x.a, x.b); got != x.want {
 			t.Errorf("%s: %v, want %v", x.name, got, x.want)
@@ -317,15 +317,15 @@ func TestConcerns(t *testing.T) {
 	}
 }
 
-// What has to be installed is every program but this one, once.
+// Programs lists every program except weir itself, once.
 func TestPrograms(t *testing.T) {
 	p := Plan{Steps: []Step{steps["service"], steps["exec"], steps["exec"], steps["says"], steps["veth"],
 		{In: "h1", Adopt: &Adopt{PID: []string{"ask"}}},
 		{In: "h2", Exec: &Exec{Argv: []string{"weir", "x"}}}}}
 	if got := p.Programs(); !slices.Equal(got, []string{"ask", "d", "f", "tool"}) {
-		t.Errorf("programs %v", got)
+		t.Errorf("programs: %v", got)
 	}
 	if got := p.Daemons(); !slices.Equal(got, []string{"h1"}) {
-		t.Errorf("places with daemons %v", got)
+		t.Errorf("places with daemons: %v", got)
 	}
 }

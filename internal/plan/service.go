@@ -8,103 +8,103 @@ import (
 )
 
 // Dir stands for the state directory of a place wherever a Service, an Exec or
-// the content of a File names a path: "{dir}/db.sock". It belongs to this place
-// of this network alone and is empty when the first step runs. Where it is, is
-// the target's business; it is short, for the path of a Unix socket holds 107
-// bytes (unix(7)).
+// the content of a File names a path: "{dir}/db.sock". The directory belongs to
+// one place of one network, and is empty when the first step runs. The target
+// chooses its path, which is short because the path of a Unix socket holds only
+// 107 bytes (unix(7)).
 const Dir = "{dir}"
 
-// Cgroup stands for the name of a control group of the network's own, below the
-// root of every hierarchy. It does not exist before a daemon makes it, and does
-// not outlive weir.
+// Cgroup stands for the name of a control group that belongs to the network alone,
+// below the root of every hierarchy. A daemon creates it; it does not outlive weir.
 const Cgroup = "{cgroup}"
 
-// A Service is a daemon that runs in a place from its step on until the network
-// is closed, in the directory Dir. It must stay in the foreground. The step is done
-// when the service is ready; a service that ends before the network does makes its
-// trials fail.
+// A Service is a daemon that runs in a place, in the directory Dir, from its step
+// until the network is closed. It must stay in the foreground. The step is done when
+// the service is ready. If a service ends before the network is closed, trials on
+// the network fail.
 type Service struct {
 	Name  string   `json:"name"` // of the service in messages, and of its log
-	Argv  []string `json:"argv"` // never given to a shell; the program "weir" is this program
+	Argv  []string `json:"argv"` // never passed to a shell; the program "weir" is this program
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
-	// Kernel is what it needs of the kernel, and ends without a word of or does
-	// without: dummy, ipip, openvswitch, vxlan.
+	// Kernel names the kernel features without which the service ends silently or
+	// works differently: dummy, ipip, openvswitch, vxlan.
 	Kernel []string `json:"kernel,omitempty"`
 	Root   bool     `json:"root,omitempty"` // it must be root of the machine, not of a user namespace
-	// Private directories of the machine are as they are, but what is written to
-	// them is seen in the place alone, and ends with it.
+	// Private lists directories of the machine. The service sees their content, but
+	// its writes are visible in the place alone, and are gone when the place is.
 	Private []string `json:"private,omitempty"`
 	Ready   Ready    `json:"ready"`
-	Makes   []string `json:"makes,omitempty"` // network devices that are in the place when it is ready
+	Makes   []string `json:"makes,omitempty"` // network devices that are in the place once it is ready
 }
 
-// Ready is how a Service is known to be ready. One of the first three is set.
+// Ready tells when a Service is ready. Exactly one of the first three fields is set.
 type Ready struct {
-	Argv    []string `json:"argv,omitempty"`    // a command that succeeds, with the Env of the service
-	File    string   `json:"file,omitempty"`    // a file or socket that exists
-	Line    string   `json:"line,omitempty"`    // what a line of its output contains
+	Argv    []string `json:"argv,omitempty"`    // a command that then succeeds, with the Env of the service
+	File    string   `json:"file,omitempty"`    // a file or socket that then exists
+	Line    string   `json:"line,omitempty"`    // text in a line of its output
 	Timeout int      `json:"timeout,omitempty"` // seconds; 0 is DefaultTimeout
 }
 
-// DefaultTimeout is how long a service may take to become ready, seconds.
+// DefaultTimeout is how many seconds a service can take to become ready.
 const DefaultTimeout = 10
 
-// Seconds returns the time-out in force.
+// Seconds returns the timeout in force.
 func (r Ready) Seconds() int { return cmp.Or(r.Timeout, DefaultTimeout) }
 
-// Seconds returns the time-out in force.
+// Seconds returns the timeout in force.
 func (a Await) Seconds() int { return cmp.Or(a.Timeout, DefaultTimeout) }
 
-// An Exec is a command that runs in a place to its end, which must be a good one.
+// An Exec is a command that runs in a place until it exits, with status 0.
 type Exec struct {
 	Argv  []string `json:"argv"` // as in Service
 	Env   []string `json:"env,omitempty"`
-	Makes []string `json:"makes,omitempty"` // network devices that are there when it has ended: "cni0", or "h1p1/eth0" in another place
+	Makes []string `json:"makes,omitempty"` // network devices that it leaves: "cni0", or "h1p1/eth0" in another place
 	// Found is the name under which every result of the network holds the first
-	// line that the command prints, on stderr when it prints nothing else: a
+	// line that the command prints (on stderr if it prints nothing on stdout): a
 	// version, or a choice that a daemon made.
 	Found string `json:"found,omitempty"`
-	// Keep is a name, of small letters; in the words of the steps that follow,
-	// "{NAME}" stands for the first line that the command prints.
+	// Keep is a name in lower-case letters. In later steps "{NAME}" stands for the
+	// first line that the command prints.
 	Keep string `json:"keep,omitempty"`
-	// Timeout is how many seconds the command may take: a daemon that runs and does
-	// not answer would keep it for ever. 0 is ExecTimeout.
+	// Timeout is how many seconds the command can take, because a daemon that runs
+	// but does not answer would block it for ever. 0 is ExecTimeout.
 	Timeout int      `json:"timeout,omitempty"`
 	Private []string `json:"private,omitempty"` // as in Service
-	// Remedy is what to do when the command fails, for the end of the error.
+	// Remedy ends the error if the command fails: what to do about it.
 	Remedy string `json:"remedy,omitempty"`
-	// Undo is a command that undoes it, with the same Env. It runs when the network
-	// is closed, before the services end and after the Undo of later steps. What is
-	// killed undoes nothing, so that it must not be needed for nothing to be left.
+	// Undo is a command that reverts this one, with the same Env. It runs when the
+	// network is closed, before the services end and after the Undo of later steps.
+	// It does not run if weir is killed, so nothing that must not be left behind can
+	// depend on it.
 	Undo []string `json:"undo,omitempty"`
 }
 
-// ExecTimeout is how long a command may take, seconds. Those of Docker take one or two.
+// ExecTimeout is how many seconds a command can take. Docker's take one or two.
 const ExecTimeout = 60
 
-// Seconds returns the time in force.
+// Seconds returns the timeout in force.
 func (e Exec) Seconds() int { return cmp.Or(e.Timeout, ExecTimeout) }
 
-// An Adopt makes the network namespace of a process that a daemon started a
-// pod's. What was done in the pod before is gone.
+// An Adopt makes the network namespace of a process that a daemon started the
+// namespace of a pod. Anything done in the pod before is gone.
 type Adopt struct {
 	Pod   string   `json:"pod"`
-	PID   []string `json:"pid"`             // a command that prints the number of the process, as in Exec
-	Makes []string `json:"makes,omitempty"` // network devices that are in it
+	PID   []string `json:"pid"`             // a command that prints the process ID, as in Exec
+	Makes []string `json:"makes,omitempty"` // network devices that are in the namespace
 }
 
-// An Output is what a command must print: each of Lines is in a line of its own.
-// It tells what daemons have agreed on: a route that one learned from another, or
-// the path that a tunnel takes.
+// An Output is what a command must print: each of Lines is part of a line of its
+// own. It shows what daemons have agreed on: a route that one learned from another,
+// or the path that a tunnel takes.
 type Output struct {
-	Argv  []string `json:"argv"` // as in Service; it succeeds
+	Argv  []string `json:"argv"` // as in Service; it must succeed
 	Lines []string `json:"lines"`
 }
 
-// Check returns an error that names the first of Lines that out does not have.
+// Check returns an error that names the first of Lines that out lacks.
 func (o Output) Check(out string) error {
-	left := strings.Split(strings.Trim(out, "\n"), "\n") // spaces stay, which tell "eth0 " from "eth01 "
+	left := strings.Split(strings.Trim(out, "\n"), "\n") // keep spaces: they distinguish "eth0 " from "eth01 "
 	for _, want := range o.Lines {
 		i := slices.IndexFunc(left, func(line string) bool { return strings.Contains(line, want) })
 		if i < 0 {
@@ -115,16 +115,16 @@ func (o Output) Check(out string) error {
 	return nil
 }
 
-// An Await is done when a command prints what it should. Services of several
-// places that find each other are all started before they are waited for.
+// An Await waits until a command prints the expected output. It is a step of its own
+// so that services that look for each other can all start before any wait begins.
 type Await struct {
 	Output
 	Timeout int `json:"timeout,omitempty"` // seconds; 0 is DefaultTimeout
 }
 
-// A File is written to the state directory of a place.
+// A File is a file in the state directory of a place.
 type File struct {
-	Name    string `json:"name"` // below Dir; directories are made
+	Name    string `json:"name"` // below Dir; missing directories are made
 	Content string `json:"content"`
 	Mode    uint32 `json:"mode,omitempty"` // permission bits; 0 is 0644
 }
@@ -137,8 +137,8 @@ func (f File) Perm() uint32 {
 	return f.Mode
 }
 
-// A Move takes a device, and all that is its own but for addresses and routes,
-// to another place, and sets it up there.
+// A Move moves a device to another place, with everything that belongs to it except
+// addresses and routes, and brings it up there.
 type Move struct {
 	Dev string `json:"dev"`
 	To  string `json:"to"` // host or pod
@@ -146,16 +146,16 @@ type Move struct {
 	MTU int    `json:"mtu,omitempty"`
 }
 
-// A Guest makes the pod In the inside of a virtual machine that a Service runs.
-// From this step on, what is done and what programs run in the pod is done and
-// runs there; the step is done when the guest takes orders.
+// A Guest replaces the pod In by the inside of a virtual machine that a Service runs.
+// From this step on, steps and programs of the pod run inside the machine. The step
+// is done when the guest accepts requests.
 type Guest struct {
-	Host   string   `json:"host"`   // that the service runs on
+	Host   string   `json:"host"`   // the host that runs the service
 	Socket string   `json:"socket"` // Unix socket of the service, below its Dir
 	Makes  []string `json:"makes"`  // network devices that the guest has
 }
 
-// Expand returns words with values, by name, in place of the names in braces.
+// Expand returns words with every {name} replaced by its value.
 func Expand(values map[string]string, words ...string) []string {
 	out := slices.Clone(words)
 	for i := range out {
@@ -171,8 +171,8 @@ func (s Step) stateful() bool {
 	return s.Service != nil || s.Exec != nil || s.File != nil || s.Adopt != nil || s.Await != nil
 }
 
-// Programs returns the programs that p starts and that are not this one, sorted:
-// what has to be installed.
+// Programs returns the programs that p starts, apart from weir itself, sorted: the
+// programs that must be installed.
 func (p Plan) Programs() []string {
 	var names []string
 	add := func(argv []string) {
@@ -204,7 +204,7 @@ func (p Plan) Programs() []string {
 	return slices.Compact(names)
 }
 
-// Daemons returns the places that have a Service, sorted.
+// Daemons returns the places that run a Service, sorted.
 func (p Plan) Daemons() []string {
 	var names []string
 	for _, s := range p.Steps {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Lines of `weave status connections`, recorded of 2.8.1 but for the third, and put
-// together.
+// Lines of `weave status connections`. All but the third are from recordings of
+// 2.8.1.
 const weaveLines = `-> 198.18.0.2:6783       established fastdp 02:00:00:00:00:02(h2) mtu=1450
 <- 198.18.0.3:41234      established sleeve 02:00:00:00:00:03(h3) mtu=1438
 -> 198.18.0.4:6783       failed      connect: no route to host, retry: 2026-01-02 03:04:05 +0000 UTC
@@ -26,7 +26,7 @@ func TestOutput(t *testing.T) {
 		{weaveLines, `"pending"`, []string{"pending"}},
 		{"", `status connections: no line, or too few, with "established fastdp " in ""`, []string{"established fastdp "}},
 		{"one line", `"line"`, []string{"one", "line"}},
-		{"10.0.0.0/8 dev eth0 \n", "", []string{"dev eth0 "}}, // ip(8) ends lines so
+		{"10.0.0.0/8 dev eth0 \n", "", []string{"dev eth0 "}}, // as ip(8) ends its lines
 		{"10.0.0.0/8 dev eth01 \n", `"dev eth0 "`, []string{"dev eth0 "}},
 	} {
 		err := Output{Argv: []string{"weave", "status", "connections"}, Lines: c.lines}.Check(c.out)
@@ -36,8 +36,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// Check looks for one line for each that is wanted: never more of a kind than
-// there are.
+// Check needs a separate line for each wanted one, so it fails if more are wanted
+// than out has.
 func FuzzOutput(f *testing.F) {
 	f.Add(weaveLines, "established", 3)
 	f.Add("", "", 1)
@@ -56,14 +56,14 @@ func FuzzOutput(f *testing.F) {
 	})
 }
 
-// What an Await or an expectation runs has to be installed, too.
+// Programs includes those that an Await or an expectation runs.
 func TestProgramsOfOutputs(t *testing.T) {
 	o := Output{Argv: []string{"ip", "route"}, Lines: []string{"x"}}
 	p := Plan{
 		Steps:  []Step{{In: "a", Await: &Await{Output: o}}},
-		Expect: []Expect{{In: "a", Output: &Output{Argv: []string{"curl"}}}, {In: "a", MTU: 1}},
+		Expect: []Expect{{State: State{In: "a", Output: &Output{Argv: []string{"curl"}}}}, {State: State{In: "a", MTU: 1}}},
 	}
 	if got := p.Programs(); !slices.Equal(got, []string{"curl", "ip"}) {
-		t.Errorf("programs %v", got)
+		t.Errorf("programs: %v", got)
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// Shell writes p as the commands that a person would paste as root: it makes
-// the namespaces called places, then runs the steps with ip(8), bridge(8),
-// tc(8), ethtool(8) and sysctl(8), and the programs of the plan, whose state is
-// below /run/weir. `sh -e` runs it, too. It is for reading and for trying things
-// out; weir itself speaks netlink, runs none of these tools, and gives daemons
-// namespaces in which they see no other host's files and processes. What happens
-// inside a virtual machine is a comment.
+// Shell writes p as commands for a person to paste as root: it makes the network
+// namespaces called places, then runs the steps with ip(8), bridge(8), tc(8),
+// ethtool(8) and sysctl(8), and the programs of the plan, whose state is below
+// /run/weir. `sh -e` can run it, too. It is for reading and for experiments; weir
+// itself speaks netlink, runs none of these tools, and gives daemons namespaces
+// in which they see no other host's files and processes. Steps inside a virtual
+// machine are comments.
 func (p Plan) Shell(w io.Writer, places []string) error {
 	b := bufio.NewWriter(w)
 	for _, name := range places {
@@ -121,7 +121,7 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	}
 	name := l.Name
 	if l.To != "" {
-		name = l.To // until it is there: eth0 may be taken here (see lab)
+		name = l.To // a temporary name: eth0 may already exist here (see package lab)
 	}
 	add = append(add, "name", name)
 	var mtu []string
@@ -132,7 +132,7 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	if l.Kind == "tap" {
 		return l.tap(in, mtu), nil
 	}
-	at, far := in, command(nil) // where the new device is, and how its peer is set up
+	at, far := in, command(nil) // where the new device is, and how its peer comes up
 	switch l.Kind {
 	case "bridge":
 		add = append(add, "type", "bridge")
@@ -181,7 +181,7 @@ func (l Link) shell(in string) ([]fmt.Stringer, error) {
 	return lines, nil
 }
 
-// tap is made by another command than other devices.
+// tap makes a TAP device, which needs a different command from other devices.
 func (l Link) tap(in string, mtu []string) []fmt.Stringer {
 	up := append(command{"ip", "-n", in, "link", "set", l.Name}, mtu...)
 	if l.Master != "" {
@@ -194,9 +194,9 @@ func (l Link) tap(in string, mtu []string) []fmt.Stringer {
 	return []fmt.Stringer{add, append(up, "up")}
 }
 
-// wg gives a wireguard device its keys, which it makes in /run where they are
-// missing, and its peers: with wg(8), and a shell to get one program's output
-// into the other's arguments.
+// wg gives a wireguard device its peers and its keys, and generates missing keys in
+// /run. It uses wg(8), and a shell to pass one program's output to another as an
+// argument.
 func (l Link) wg(in string) []fmt.Stringer {
 	file := func(in string) string { return quote("/run/" + in + "." + l.Name + ".key") }
 	var lines []fmt.Stringer
@@ -278,7 +278,7 @@ func (d Delay) shell(in string) command {
 		"delay", fmt.Sprintf("%dus", d.Delay.Microseconds()), "limit", strconv.Itoa(DelayLimit)}
 }
 
-// bits writes a rate in the largest unit of tc(8) that holds it exactly.
+// bits formats a rate in the largest unit of tc(8) that represents it exactly.
 func bits(rate float64) string {
 	n := int64(math.Round(rate))
 	for _, u := range []struct {
@@ -292,7 +292,7 @@ func bits(rate float64) string {
 	return strconv.FormatInt(n, 10) + "bit"
 }
 
-// quote makes one word of s for sh(1).
+// quote returns s as one word of sh(1).
 func quote(s string) string {
 	if kept.MatchString(s) {
 		return `"$` + s[1:len(s)-1] + `"`

@@ -9,24 +9,24 @@ import (
 	"strconv"
 )
 
-// shellDir is the state directory of a place in what Shell writes.
+// shellDir is the state directory of a place in the output of Shell.
 func shellDir(in string) string { return "/run/weir/" + in }
 
-// shellValues are what words of the steps in a place stand for. What a step keeps
-// is a variable, see quote.
+// shellValues are the values of words in the steps of a place. A value that an Exec
+// keeps becomes a shell variable instead; see quote.
 func shellValues(in string) map[string]string {
 	return map[string]string{"dir": shellDir(in), "cgroup": "weir"}
 }
 
-// kept matches a word that a step has kept, see Exec.
+// kept matches a word that stands for a value kept by an earlier step; see Exec.Keep.
 var kept = regexp.MustCompile(`^\{[a-z]+\}$`)
 
-// A text is a line for sh(1) that is more than one command.
+// A text is a line for sh(1) that is more than one simple command.
 type text string
 
 func (t text) String() string { return string(t) }
 
-// run is argv in the network namespace of in.
+// run returns the command that runs argv in the network namespace of in.
 func run(in string, env, argv []string) command {
 	c := command{"ip", "netns", "exec", in}
 	if len(env) > 0 {
@@ -68,8 +68,8 @@ func (f File) shell(in string) []fmt.Stringer {
 		command{"chmod", strconv.FormatUint(uint64(f.Perm()), 8), name}}
 }
 
-// shell starts the service in the background and waits as Ready says. What ends
-// it is the reader's business.
+// shell starts the service in the background and waits as Ready says. Stopping it
+// is left to the reader.
 func (s Service) shell(in string) []fmt.Stringer {
 	log := quote(path.Join(shellDir(in), s.Name+".log"))
 	r, ready := s.Ready, ""
@@ -86,7 +86,7 @@ func (s Service) shell(in string) []fmt.Stringer {
 		until(ready, r.Seconds())}
 }
 
-// shell waits for one line after the other: a repeated one counts for as many.
+// shell waits for one line after another; a line listed n times must appear n times.
 func (a Await) shell(in string) []fmt.Stringer {
 	times := map[string]int{}
 	for _, line := range a.Lines {

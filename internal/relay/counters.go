@@ -2,8 +2,8 @@ package relay
 
 import "sync/atomic"
 
-// A Count is what a relay did, as it prints it at its end. Bytes are the payload
-// of UDP datagrams.
+// A Count is what a relay counted, which it prints at its end. Bytes are UDP
+// payload.
 type Count struct {
 	FramesIn        uint64 `json:"frames_in"`        // from the TAP device
 	FramesOut       uint64 `json:"frames_out"`       // to the TAP device
@@ -12,9 +12,9 @@ type Count struct {
 	DatagramsOut    uint64 `json:"datagrams_out"`
 	BytesIn         uint64 `json:"bytes_in"`
 	BytesOut        uint64 `json:"bytes_out"`
-	// Dropped: datagrams that are not what a neighbour sends, or are not sealed by
-	// it; frames that fit no datagram, that there is no key for, or that the TAP
-	// device did not take; datagrams that could not be sent, or held back any more.
+	// Dropped: datagrams that no relay sends, or that the neighbour did not seal;
+	// frames that fit no datagram, that have no key yet, or that the TAP device
+	// rejected; datagrams that could not be sent, or that exceeded the hold.
 	Malformed uint64 `json:"dropped_malformed"`
 	Forged    uint64 `json:"dropped_forged"`
 	TooLarge  uint64 `json:"dropped_too_large"`
@@ -24,7 +24,7 @@ type Count struct {
 	Held      uint64 `json:"dropped_held"`
 }
 
-// Counters are a Count in the making.
+// Counters count while the relay runs.
 type Counters struct {
 	framesIn, framesOut, framesForwarded                atomic.Uint64
 	datagramsIn, datagramsOut, bytesIn, bytesOut        atomic.Uint64

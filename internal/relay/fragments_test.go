@@ -15,9 +15,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// rests sends first fragments of as many datagrams as there are identifications, and
-// nothing more of any.
-func rests(to netip.Addr) error {
+// incomplete sends the first fragment of one datagram for each identification that
+// IPv4 has, and never the others.
+func incomplete(to netip.Addr) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_RAW)
 	if err != nil {
 		return err
@@ -35,8 +35,8 @@ func rests(to netip.Addr) error {
 	return nil
 }
 
-// What trials before have left of datagrams in fragments takes nothing from a trial.
-func TestRestsOfEarlierTrials(t *testing.T) {
+// Incomplete datagrams that earlier trials left behind do not affect a trial.
+func TestIncompleteDatagramsOfEarlierTrials(t *testing.T) {
 	site, p, e := up(t, network.Relay{Hops: 1, Port: 6783, Encrypt: true}, topo.Spec{})
 	client, server, err := p.Between("")
 	if err != nil {
@@ -45,7 +45,7 @@ func TestRestsOfEarlierTrials(t *testing.T) {
 	if err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if err := site.Nodes[server.Node].Run(t.Context(), target.Cmd{Argv: []string{"weir", "rests", server.Addr.String()}}); err != nil {
+	if err := site.Nodes[server.Node].Run(t.Context(), target.Cmd{Argv: []string{"weir", "incomplete", server.Addr.String()}}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -59,7 +59,7 @@ func TestRestsOfEarlierTrials(t *testing.T) {
 		const full = 4 << 20
 		waiting, _ := r.Get("fragments.waiting")
 		if got, _ := r.Get("throughput"); got.Value == 0 || waiting.Value < full {
-			t.Errorf("%g bit/s arrived, beside %g bytes that wait for fragments; %v", got.Value, waiting.Value, r.Warnings)
+			t.Errorf("%g bit/s arrived while %g bytes waited for fragments; %v", got.Value, waiting.Value, r.Warnings)
 		}
 	}
 }

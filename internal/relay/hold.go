@@ -13,11 +13,11 @@ import (
 // maxHeld bounds the bytes that wait in a hold: a second at 500 Mbit/s, 16 ms at 30 Gbit/s.
 const maxHeld = 64 << 20
 
-// A hold keeps datagrams back, all by the same time, so that their order stays.
+// A hold delays datagrams, all by the same time, so that they stay in order.
 //
-// Its clock is a timerfd. Go's own timers end up to a millisecond late where
-// nothing else wakes the program up: it then waits in epoll_wait(2), which counts
-// in milliseconds (runtime/netpoll_epoll.go).
+// Its clock is a timerfd. Go's own timers fire up to a millisecond late if nothing
+// else wakes the program: it then waits in epoll_wait(2), which counts in
+// milliseconds (runtime/netpoll_epoll.go).
 type hold struct {
 	delay time.Duration
 	send  func([]byte)
@@ -26,8 +26,8 @@ type hold struct {
 
 	mu      sync.Mutex
 	waiting []held
-	bytes   int      // that wait
-	free    [][]byte // room for those that come
+	bytes   int      // total size of waiting
+	free    [][]byte // buffers for reuse
 }
 
 type held struct {
@@ -47,29 +47,29 @@ func newHold(delay time.Duration, send func([]byte)) (*hold, error) {
 	return h, nil
 }
 
-func (h *hold) close() error { return closed(h.timer.Close()) }
+func (h *hold) close() error { return ignoreClosed(h.timer.Close()) }
 
-// put keeps a copy of b back from now on, and reports false when there is no room.
+// put delays a copy of b from now on. It reports false if maxHeld is reached.
 func (h *hold) put(b []byte, now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.bytes+len(b) > maxHeld {
 		return false
 	}
-	var room []byte
+	var buf []byte
 	if n := len(h.free); n > 0 {
-		room, h.free = h.free[n-1], h.free[:n-1]
+		buf, h.free = h.free[n-1], h.free[:n-1]
 	}
 	h.bytes += len(b)
-	h.waiting = append(h.waiting, held{now.Add(h.delay), append(room[:0], b...)})
+	h.waiting = append(h.waiting, held{now.Add(h.delay), append(buf[:0], b...)})
 	if len(h.waiting) == 1 {
 		h.wake(h.delay)
 	}
 	return true
 }
 
-// take returns the datagram that is due, nil when none is; then the timer tells of
-// the next one.
+// take returns the next datagram if it is due. Otherwise it returns nil, and sets the
+// timer if a datagram waits.
 func (h *hold) take(now time.Time) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,19 +86,19 @@ func (h *hold) take(now time.Time) []byte {
 	return first.b
 }
 
-// wake sets the timer, d > 0 from now.
+// wake sets the timer to fire d > 0 from now.
 func (h *hold) wake(d time.Duration) {
-	_ = h.raw.Control(func(fd uintptr) { // fails when it is closed, and all is over
+	_ = h.raw.Control(func(fd uintptr) { // fails only once the timer is closed, when nothing is left to do
 		_ = unix.TimerfdSettime(int(fd), 0, &unix.ItimerSpec{Value: unix.NsecToTimespec(int64(d))}, nil)
 	})
 }
 
-// run sends what is due until the hold is closed.
+// run sends datagrams when they are due, until the hold is closed.
 func (h *hold) run() error {
 	expired := make([]byte, 8)
 	for {
 		if _, err := h.timer.Read(expired); err != nil {
-			return closed(err)
+			return ignoreClosed(err)
 		}
 		for b := h.take(time.Now()); b != nil; b = h.take(time.Now()) {
 			h.send(b)

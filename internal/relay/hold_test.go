@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What is put in comes out after the delay, in its order, and nothing before; what
-// has no room is refused.
+// Datagrams come out in order, after the delay and not before; a hold that is full
+// refuses more.
 func TestHold(t *testing.T) {
 	const delay = 16 * time.Millisecond
 	h, err := newHold(delay, nil)
@@ -18,9 +18,9 @@ func TestHold(t *testing.T) {
 	b := []byte("a")
 	put := func(text string, after time.Duration) {
 		t.Helper()
-		b = append(b[:0], text...) // the caller's bytes are its own
+		b = append(b[:0], text...) // the hold must have copied the bytes
 		if !h.put(b, start.Add(after)) {
-			t.Fatalf("%s is refused", text)
+			t.Fatalf("%s was refused", text)
 		}
 	}
 	take := func(after time.Duration, want string) {
@@ -43,15 +43,15 @@ func TestHold(t *testing.T) {
 	large := make([]byte, maxHeld/2)
 	for i, want := range []bool{true, true, false} {
 		if got := h.put(large, start); got != want {
-			t.Errorf("half of the room, time %d: %v", i+1, got)
+			t.Errorf("half of maxHeld, time %d: %v", i+1, got)
 		}
 	}
 	if h.take(start.Add(delay)); !h.put(large, start) {
-		t.Error("there is room again, and it is refused")
+		t.Error("refused, although half of maxHeld is free again")
 	}
 }
 
-// A hold sends by itself, not before its time, and ends when it is closed.
+// A hold sends without further calls, not before the delay is over, and ends when it is closed.
 func TestHoldSends(t *testing.T) {
 	const delay = 2 * time.Millisecond
 	sent := make(chan string, 3)
@@ -61,7 +61,7 @@ func TestHoldSends(t *testing.T) {
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- h.run() }()
-	for _, text := range []string{"one", "two", "three"} { // the timer is set anew for each
+	for _, text := range []string{"one", "two", "three"} { // the timer is set again for each
 		start := time.Now()
 		h.put([]byte(text), start)
 		if got := <-sent; got != text {
@@ -83,12 +83,12 @@ func TestParseNeighbour(t *testing.T) {
 	for _, x := range []struct{ s, err string }{
 		{"198.18.1.1:1,198.18.1.2:1", ""},
 		{"[2001:2::1]:1,[2001:2::2]:1,1.5ms", ""},
-		{"198.18.1.1:1", `"198.18.1.1:1" is not LOCAL,REMOTE or LOCAL,REMOTE,DELAY`},
+		{"198.18.1.1:1", `invalid neighbour "198.18.1.1:1": want LOCAL,REMOTE or LOCAL,REMOTE,DELAY`},
 		{"198.18.1.1,198.18.1.2:1", "not an ip:port"},
 		{"198.18.1.1:1,198.18.1.2", "not an ip:port"},
 		{"198.18.1.1:1,198.18.1.2:1,soon", `time: invalid duration "soon"`},
-		{"198.18.1.1:1,198.18.1.2:1,-1ms", "delay -1ms is outside 0..1s"},
-		{"198.18.1.1:1,198.18.1.2:1,2s", "delay 2s is outside 0..1s"},
+		{"198.18.1.1:1,198.18.1.2:1,-1ms", "invalid delay -1ms: want 0 to 1s"},
+		{"198.18.1.1:1,198.18.1.2:1,2s", "invalid delay 2s: want 0 to 1s"},
 	} {
 		n, err := ParseNeighbour(x.s)
 		if x.err == "" && (err != nil || !n.Local.IsValid() || !n.Remote.IsValid()) || x.err != "" && (err == nil || err.Error() != x.err) {

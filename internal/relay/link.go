@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A link is the way to one neighbour: a UDP socket that hears only it.
+// A link is the connection to one neighbour: a UDP socket that receives only from it.
 type link struct {
 	conn     *net.UDPConn
 	raw      syscall.RawConn
@@ -22,8 +22,8 @@ type link struct {
 	v6       bool
 
 	mu       sync.Mutex
-	frames   []byte // that wait to be sent, with their lengths
-	datagram []byte // room to put one together
+	frames   []byte // waiting to be sent, with their lengths
+	datagram []byte // buffer for the next one
 	max      int    // UDP payload that fits the path's MTU
 	timer    *time.Timer
 }
@@ -64,7 +64,7 @@ func (l *link) close() error {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
-	err := closed(l.conn.Close())
+	err := ignoreClosed(l.conn.Close())
 	if l.hold != nil {
 		err = errors.Join(err, l.hold.close())
 	}
@@ -80,7 +80,7 @@ func (l *link) dontFragment() error {
 	})
 }
 
-// measure asks the kernel for the path's MTU, which may change while we run.
+// measure asks the kernel for the path's MTU, which can change while the relay runs.
 func (l *link) measure() error {
 	return l.control(func(fd int) error {
 		level, option, headers := unix.IPPROTO_IP, unix.IP_MTU, 20+8
@@ -103,15 +103,15 @@ func (l *link) control(f func(fd int) error) error {
 	return failed
 }
 
-// queue puts a frame into the datagram that is sent next. What no longer fits
-// beside it is sent at once.
+// queue adds a frame to the next datagram. If it does not fit, queue sends that
+// datagram first.
 func (l *link) queue(frame []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.fits(len(frame)) {
 		l.send()
 	}
-	if !l.fits(len(frame)) { // a datagram of its own is too small: has the path grown?
+	if !l.fits(len(frame)) { // too large even for a datagram of its own: has the path's MTU grown?
 		if err := l.measure(); err != nil || !l.fits(len(frame)) {
 			l.counters.tooLarge.Add(1)
 			return
@@ -127,14 +127,14 @@ func (l *link) fits(frame int) bool {
 	return len(l.frames)+FrameOverhead+frame+Overhead(l.session != nil) <= l.max
 }
 
-// flush sends the frames that wait.
+// flush sends the waiting frames.
 func (l *link) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.send()
 }
 
-// send is flush for who holds the lock.
+// send is flush for callers that hold the lock.
 func (l *link) send() {
 	if len(l.frames) == 0 {
 		return
@@ -144,7 +144,7 @@ func (l *link) send() {
 	if l.session == nil {
 		l.datagram = append(append(l.datagram, kindFrames), l.frames...)
 	} else if l.datagram, ok = l.session.seal(l.datagram, l.frames); !ok {
-		// Called with frames that are whole: there is nothing malformed to find.
+		// The frames are whole, so split finds nothing malformed.
 		_ = split(l.frames, func([]byte) { l.counters.noKey.Add(1) })
 	}
 	l.frames = l.frames[:0]
@@ -153,7 +153,7 @@ func (l *link) send() {
 	}
 }
 
-// write sends a datagram, over a long wire where there is a delay.
+// write sends a datagram, after the delay of the link if it has one.
 func (l *link) write(b []byte) {
 	if l.hold == nil {
 		l.transmit(b)
@@ -164,13 +164,13 @@ func (l *link) write(b []byte) {
 
 func (l *link) transmit(b []byte) {
 	_, err := l.conn.Write(b)
-	if errors.Is(err, unix.ECONNREFUSED) { // of a datagram before this one
+	if errors.Is(err, unix.ECONNREFUSED) { // the error of an earlier datagram
 		_, err = l.conn.Write(b)
 	}
 	if err != nil {
 		l.counters.send.Add(1)
 		if errors.Is(err, unix.EMSGSIZE) {
-			_ = l.measure() // the path has shrunk; without an answer the next one fails as well, and is counted
+			_ = l.measure() // the path's MTU shrank; if measure fails, the next datagram fails too and is counted
 		}
 		return
 	}
@@ -178,10 +178,10 @@ func (l *link) transmit(b []byte) {
 	l.counters.bytesOut.Add(uint64(len(b)))
 }
 
-// read calls each with every frame of the neighbour's, and idle whenever there is
-// none left. It returns when the link is closed.
+// read calls each with every frame from the neighbour, and idle whenever none is
+// left. It returns when the link is closed.
 func (l *link) read(each func(frame []byte), idle func()) error {
-	var opened []byte // room for what was sealed
+	var opened []byte // buffer for unsealed frames
 	return readAll(l.raw, func(b []byte) {
 		l.counters.datagramsIn.Add(1)
 		l.counters.bytesIn.Add(uint64(len(b)))
@@ -196,38 +196,38 @@ func (l *link) read(each func(frame []byte), idle func()) error {
 
 var errForged = errors.New("not sealed by the neighbour")
 
-// take reads one datagram. room is where sealed frames are opened, and returned.
-func (l *link) take(room, b []byte, each func(frame []byte)) ([]byte, error) {
+// take reads one datagram. It opens sealed frames in buf, and returns buf for reuse.
+func (l *link) take(buf, b []byte, each func(frame []byte)) ([]byte, error) {
 	if len(b) < kindSize {
-		return room, errMalformed
+		return buf, errMalformed
 	}
 	kind, b := b[0], b[kindSize:]
 	switch {
 	case kind == kindFrames && l.session == nil:
-		return room, split(b, each)
+		return buf, split(b, each)
 	case kind == kindSealed && l.session != nil:
-		room, err := l.session.open(room, b)
+		buf, err := l.session.open(buf, b)
 		if err != nil {
-			return room, err
+			return buf, err
 		}
-		return room, split(room, each)
+		return buf, split(buf, each)
 	case (kind == kindHello || kind == kindAnswer) && l.session != nil:
-		err := l.session.heard(b)
+		err := l.session.readHello(b)
 		if err == nil && kind == kindHello {
 			l.write(l.session.hello(kindAnswer))
 		}
-		return room, err
-	case kind == kindFrames: // somebody would go round the encryption
-		return room, errForged
+		return buf, err
+	case kind == kindFrames: // an attempt to bypass the encryption
+		return buf, errForged
 	}
-	return room, errMalformed
+	return buf, errMalformed
 }
 
-// helloEvery is how often a neighbour is told our key until it says it knows it.
+// helloEvery is the time between hellos until the neighbour confirms our key.
 const helloEvery = 100 * time.Millisecond
 
-// greet tells the neighbour our key.
-func (l *link) greet(ctx context.Context) {
+// sendHellos sends our key to the neighbour until it confirms the key.
+func (l *link) sendHellos(ctx context.Context) {
 	tick := time.NewTicker(helloEvery)
 	defer tick.Stop()
 	for {

@@ -1,17 +1,17 @@
-// Package relay is an overlay in user space: it takes Ethernet frames from a TAP
-// device, sends them to neighbours in UDP datagrams, several in one where they
-// come close together, and forwards what is for hosts beyond. It is the mechanism
-// of overlays that leave the kernel for every packet, such as Weave's sleeve, and
-// runs as `weir relay`.
+// Package relay is an overlay in user space. It takes Ethernet frames from a TAP
+// device, sends them to neighbours in UDP datagrams, several in one if they arrive
+// close together, and forwards frames for hosts beyond a neighbour. This is the
+// mechanism of overlays in which every packet leaves the kernel, such as Weave's
+// sleeve. It runs as `weir relay`.
 //
-// It must not know networks, plans or probes. What the neighbours send is foreign
-// input: it is checked, and dropped and counted when it is wrong.
+// It must not know networks, plans or probes. It treats everything from neighbours
+// as foreign input: it checks it, and drops and counts what is invalid.
 //
-// With encryption, frames are sealed with NaCl's box (XSalsa20 and Poly1305),
-// with keys that are made when the relay starts and exchanged in the open. That
-// costs what encryption costs, and keeps frames from who only listens. It does not
-// tell neighbours from impostors, and a sealed datagram can be played again: it is
-// a thing to be measured, and no protection.
+// With encryption, it seals frames with NaCl's box (XSalsa20 and Poly1305), using
+// keys that it makes at start and exchanges in the open. This costs what encryption
+// costs, and hides frames from a passive listener. It does not distinguish
+// neighbours from impostors, and a sealed datagram can be replayed: it is there to
+// be measured, not to protect anything.
 package relay
 
 import (
@@ -23,21 +23,21 @@ import (
 	"time"
 )
 
-// A Config is one relay.
+// A Config describes one relay.
 type Config struct {
-	Dev        string // the TAP device; it exists
+	Dev        string // the TAP device, which must exist
 	Neighbours []Neighbour
 	Encrypt    bool
-	// Wait is how long a frame may wait for others to share its datagram. With 0
-	// it waits as long as more frames are there to be read at once.
+	// Wait is how long a frame can wait for others to share its datagram. With 0 it
+	// waits only while more frames can be read at once.
 	Wait time.Duration
 }
 
-// Ready is what Run says when it has opened everything. With encryption the
+// Ready is the line that Run prints once everything is open. With encryption the
 // neighbours may still have to exchange keys.
 const Ready = "relay: ready"
 
-// A relay is one that runs.
+// A relay is a running relay.
 type relay struct {
 	tap      *tap
 	links    []*link
@@ -45,19 +45,19 @@ type relay struct {
 	counters Counters
 
 	mu    sync.Mutex
-	table map[mac]int // the port that a station was last heard on
+	table map[mac]int // by station, the port that last received a frame from it
 }
 
 type mac [6]byte
 
-// tapPort is the number of the TAP device among the ports of a relay; its links
-// have their index.
+// tapPort is the port number of the TAP device. The port number of a link is its
+// index.
 const tapPort = -1
 
-// maxStations bounds the table of stations, as a bridge's is in many switches.
+// maxStations bounds the table of stations, as many switches do.
 const maxStations = 16384
 
-// Run relays until ctx ends or something breaks, and returns what it counted.
+// Run relays frames until ctx ends or an error occurs, and returns its counters.
 func Run(ctx context.Context, c Config, ready io.Writer) (_ Count, err error) {
 	r := &relay{wait: c.Wait, table: map[mac]int{}}
 	defer func() { err = errors.Join(err, r.close()) }()
@@ -77,7 +77,7 @@ func Run(ctx context.Context, c Config, ready io.Writer) (_ Count, err error) {
 	return r.run(ctx)
 }
 
-// run starts a reader per port and waits for the first that ends, or for ctx.
+// run starts a reader per port and waits until the first one ends, or ctx does.
 func (r *relay) run(ctx context.Context) (Count, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -90,7 +90,7 @@ func (r *relay) run(ctx context.Context) (Count, error) {
 			running.Go(func() { ended <- l.hold.run() })
 		}
 		if l.session != nil {
-			running.Go(func() { l.greet(ctx) })
+			running.Go(func() { l.sendHellos(ctx) })
 		}
 	}
 	var err error
@@ -104,7 +104,7 @@ func (r *relay) run(ctx context.Context) (Count, error) {
 	return r.counters.count(), err
 }
 
-// close ends the readers. It may be called twice.
+// close ends the readers. It can be called twice.
 func (r *relay) close() error {
 	var errs []error
 	if r.tap != nil {
@@ -127,7 +127,7 @@ func (r *relay) readLink(i int) error {
 	return r.links[i].read(func(frame []byte) { r.forward(i, frame) }, r.flush)
 }
 
-// flush sends what waits, unless a timer does.
+// flush sends the waiting frames, unless a timer does that.
 func (r *relay) flush() {
 	if r.wait > 0 {
 		return
@@ -137,8 +137,8 @@ func (r *relay) flush() {
 	}
 }
 
-// forward passes a frame on from one port to the port of its receiver, or to all
-// others when that is not known.
+// forward passes a frame from one port to the port of its receiver, or to all other
+// ports if that is unknown.
 func (r *relay) forward(from int, frame []byte) {
 	dst, src := mac(frame[:6]), mac(frame[6:12])
 	r.mu.Lock()
@@ -150,7 +150,7 @@ func (r *relay) forward(from int, frame []byte) {
 	switch {
 	case known && to != from:
 		r.out(from, to, frame)
-	case known: // its receiver has it
+	case known: // its receiver got it directly
 	default:
 		for to := tapPort; to < len(r.links); to++ {
 			if to != from {
@@ -171,6 +171,6 @@ func (r *relay) out(from, to int, frame []byte) {
 	r.links[to].queue(frame)
 }
 
-// group reports whether a is that of a group of stations, or of all (IEEE 802,
+// group reports whether a addresses a group of stations, or all of them (IEEE 802,
 // section 8.2).
 func (a mac) group() bool { return a[0]&1 == 1 }

@@ -32,7 +32,7 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, weir) }
 
-// weir is the programs of these tests, in the lab's namespaces.
+// weir runs the programs of these tests, in the lab's namespaces.
 func weir(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -48,8 +48,8 @@ func weir(args []string) int {
 		err = runRelay(ctx, args[1:])
 	case "garbage":
 		err = garbage(args[1], args[2])
-	case "rests":
-		err = rests(netip.MustParseAddr(args[1]))
+	case "incomplete":
+		err = incomplete(netip.MustParseAddr(args[1]))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -88,8 +88,8 @@ func runRelay(ctx context.Context, args []string) error {
 	return err
 }
 
-// garbage sends what no relay sends, as if a relay had sent it, and then a hello.
-// The answer to that says that all before it was read.
+// garbage sends datagrams that no relay sends, from the address of one, and then a
+// hello. The answer to the hello shows that the relay has read everything before it.
 func garbage(local, remote string) error {
 	conn, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(local)), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(remote)))
 	if err != nil {
@@ -107,7 +107,7 @@ func garbage(local, remote string) error {
 		return err
 	}
 	b := make([]byte, 100)
-	for b[0] != answer { // its own hello may come first
+	for b[0] != answer { // the relay's own hello can come first
 		if _, err := conn.Read(b); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func garbage(local, remote string) error {
 	return nil
 }
 
-// up builds the network of n and starts engines at its ends; the test ends both.
+// up builds the network of n and starts engines at its ends; both stop with the test.
 func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *trial.Engines) {
 	t.Helper()
 	nstest.Need(t)
@@ -161,9 +161,9 @@ func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *t
 	return site, p, e
 }
 
-// Packets of full size go through two and four hosts in a line, in the clear and
-// sealed, and the trial's own checks find that they took the path of the plan:
-// bytes on every device, no fragments.
+// Full-size packets pass lines of two to four hosts, in the clear and sealed, and the
+// trial's own checks confirm that they took the planned path: bytes on every device,
+// no fragments.
 func TestRelay(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -202,7 +202,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// length is the time over all segments of n, one way.
+// length is the one-way delay of all segments of n.
 func length(n network.Relay) (sum time.Duration) {
 	for i := range n.Hops {
 		if len(n.Delay) > 0 {
@@ -212,7 +212,7 @@ func length(n network.Relay) (sum time.Duration) {
 	return sum
 }
 
-// The path's MTU may change under a relay: it asks for it again.
+// A relay notices when the path's MTU changes.
 func TestMTUChanges(t *testing.T) {
 	n := network.Relay{Hops: 1, Port: 6783}
 	site, p, e := up(t, n, topo.Spec{})
@@ -239,8 +239,8 @@ func TestMTUChanges(t *testing.T) {
 	}
 }
 
-// What is no datagram of a relay's is dropped and counted, the relay goes on, and
-// it tells the counts when it is told to end.
+// A relay drops and counts datagrams that no relay sends, continues, and prints its
+// counters when it is stopped.
 func TestGarbageIsCounted(t *testing.T) {
 	nstest.Need(t)
 	logs := t.TempDir()
@@ -259,7 +259,7 @@ func TestGarbageIsCounted(t *testing.T) {
 	if err == nil {
 		err = site.Nodes["b"].Run(t.Context(), target.Cmd{Argv: []string{"weir", "garbage", "198.18.0.2:6783", "198.18.0.1:6783"}})
 	}
-	if err == nil { // it runs
+	if err == nil { // it still runs
 		err = site.Verify(t.Context(), nil)
 	}
 	if err := errors.Join(err, site.Close()); err != nil {
@@ -274,7 +274,7 @@ func TestGarbageIsCounted(t *testing.T) {
 	if err := json.Unmarshal([]byte(counts), &c); err != nil || ready != relay.Ready {
 		t.Fatalf("%v: %s", err, b)
 	}
-	// Frames that are not sealed are forged, and the rest is malformed.
+	// Unsealed frames count as forged, everything else as malformed.
 	if c.Malformed != 4 || c.Forged != 3 || c.DatagramsIn != 8 || c.BytesIn != 1+5+1+3+4+1000+65 || c.FramesOut != 0 || c.FramesForwarded != 0 {
 		t.Errorf("counted %+v", c)
 	}

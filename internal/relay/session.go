@@ -8,7 +8,7 @@ import (
 	"golang.org/x/crypto/nacl/box"
 )
 
-// A session is the keys that a relay shares with one neighbour.
+// A session holds the keys that a relay shares with one neighbour.
 type session struct {
 	public, private *[keySize]byte
 
@@ -16,7 +16,7 @@ type session struct {
 	peer   [keySize]byte
 	shared *[keySize]byte // nil until the peer's key is known
 	acked  bool           // the peer knows our key
-	sent   uint64         // datagrams that were sealed
+	sent   uint64         // number of sealed datagrams
 }
 
 func newSession() (*session, error) {
@@ -26,7 +26,7 @@ func newSession() (*session, error) {
 	return s, err
 }
 
-// hello is what tells the peer our key, and that we know its: a hello or an answer.
+// hello returns a hello or an answer: our public key, and the peer's as we know it.
 func (s *session) hello(kind byte) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -34,8 +34,8 @@ func (s *session) hello(kind byte) []byte {
 	return append(b, s.peer[:]...)
 }
 
-// heard takes a hello or an answer of the peer without its kind.
-func (s *session) heard(b []byte) error {
+// readHello reads a hello or an answer of the peer, given without its kind.
+func (s *session) readHello(b []byte) error {
 	if len(b) != 2*keySize {
 		return errMalformed
 	}
@@ -56,8 +56,8 @@ func (s *session) isAcked() bool {
 	return s.acked
 }
 
-// seal appends b, sealed, to a datagram that is empty so far. It reports false
-// when there is no key.
+// seal appends b, sealed, to an empty datagram. It reports false if there is no key
+// yet.
 func (s *session) seal(datagram, b []byte) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *session) seal(datagram, b []byte) ([]byte, bool) {
 	return box.SealAfterPrecomputation(datagram, b, nonce(s.public, s.sent), s.shared), true
 }
 
-// open appends to b what a sealed datagram holds, which is given without its kind.
+// open appends to b the content of a sealed datagram, given without its kind.
 func (s *session) open(b, datagram []byte) ([]byte, error) {
 	if len(datagram) < counterSize+tagSize {
 		return b, errMalformed
@@ -87,8 +87,8 @@ func (s *session) open(b, datagram []byte) ([]byte, error) {
 	return b, nil
 }
 
-// nonce is different for every datagram under one shared key: the two ends have
-// different public keys, and each counts its datagrams.
+// nonce returns a different value for every datagram under one shared key: the two
+// ends have different public keys, and each counts its datagrams.
 func nonce(sender *[keySize]byte, n uint64) *[24]byte {
 	var x [24]byte
 	copy(x[:16], sender[:])

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A tap is the end of a TAP device that a program holds.
+// A tap is the program's end of a TAP device.
 type tap struct {
 	f   *os.File
 	raw syscall.RawConn
@@ -22,7 +22,7 @@ const tunFile = "/dev/net/tun"
 func openTAP(name string) (*tap, error) {
 	fd, err := unix.Open(tunFile, unix.O_RDWR|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, fmt.Errorf("open %s: %w; it takes a kernel with CONFIG_TUN, and leave to use the file", tunFile, err)
+		return nil, fmt.Errorf("open %s: %w; this needs a kernel with CONFIG_TUN, and permission to use the file", tunFile, err)
 	}
 	req, err := unix.NewIfreq(name)
 	if err == nil {
@@ -41,10 +41,10 @@ func openTAP(name string) (*tap, error) {
 	return &tap{f, raw}, nil
 }
 
-func (t *tap) close() error { return closed(t.f.Close()) }
+func (t *tap) close() error { return ignoreClosed(t.f.Close()) }
 
-// read calls each with every frame that the kernel sends, and idle whenever there
-// is none left. It returns when the device is closed.
+// read calls each with every frame from the kernel, and idle whenever none is left.
+// It returns when the device is closed.
 func (t *tap) read(each func(frame []byte), idle func()) error {
 	return readAll(t.raw, func(b []byte) {
 		if len(b) >= minFrame {
@@ -56,16 +56,16 @@ func (t *tap) read(each func(frame []byte), idle func()) error {
 // write hands a frame to the kernel.
 func (t *tap) write(frame []byte, c *Counters) {
 	if _, err := t.f.Write(frame); err != nil {
-		c.tapFailed.Add(1) // it is not up, or the frame makes no sense to it
+		c.tapFailed.Add(1) // the device is down, or the kernel rejects the frame
 		return
 	}
 	c.framesOut.Add(1)
 }
 
-// readsAtOnce bounds how long a reader does not look whether it was closed.
+// readsAtOnce bounds how many reads pass before a reader notices that it was closed.
 const readsAtOnce = 256
 
-// readAll calls each with all that read(2) returns, and idle before it waits.
+// readAll calls each with the result of every read(2), and idle before it waits.
 func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 	buf := make([]byte, 1<<16)
 	var failed error
@@ -79,7 +79,7 @@ func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 				case errors.Is(err, unix.EAGAIN):
 					idle()
 					return false
-				case !passing(err):
+				case !transient(err):
 					failed = err
 					return true
 				}
@@ -87,15 +87,15 @@ func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 			return true
 		})
 		if err != nil {
-			return closed(err)
+			return ignoreClosed(err)
 		}
 	}
 	return failed
 }
 
-// passing reports whether err is about a datagram that was sent before, of which
-// the network has told: the neighbour does not listen yet, or the path has shrunk.
-func passing(err error) bool {
+// transient reports whether err concerns an earlier datagram, for which the network
+// returned an error: the neighbour does not listen yet, or the path's MTU shrank.
+func transient(err error) bool {
 	for _, e := range []error{unix.EINTR, unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EMSGSIZE} {
 		if errors.Is(err, e) {
 			return true
@@ -104,8 +104,8 @@ func passing(err error) bool {
 	return false
 }
 
-// closed is err, unless that is a matter of having been closed.
-func closed(err error) error {
+// ignoreClosed returns err, unless err only says that the file was closed.
+func ignoreClosed(err error) error {
 	if errors.Is(err, os.ErrClosed) || errors.Is(err, net.ErrClosed) {
 		return nil
 	}

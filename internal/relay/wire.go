@@ -7,11 +7,11 @@ import (
 
 // A datagram begins with its kind:
 //
-//	hello:  the sender's public key (32 bytes), and the receiver's as it knows it
-//	answer: the same, to a hello
-//	frames: the length of a frame (2 bytes, big-endian) and the frame, again and again
-//	sealed: a number that is never used twice (8 bytes, big-endian), and the same as
-//	        after frames, sealed
+//	hello:  the sender's public key (32 bytes), and the receiver's as the sender knows it
+//	answer: the same, in reply to a hello
+//	frames: the length of a frame (2 bytes, big-endian) and the frame, repeated
+//	sealed: a number that is never used twice (8 bytes, big-endian), then the same
+//	        content as in frames, sealed
 const (
 	kindHello  = 0x11
 	kindAnswer = 0x12
@@ -19,18 +19,18 @@ const (
 	kindSealed = 0x14
 )
 
-// What the parts of a datagram cost, in bytes.
+// Sizes of the parts of a datagram, in bytes.
 const (
 	kindSize    = 1
 	lengthSize  = 2
 	keySize     = 32
 	counterSize = 8
 	tagSize     = 16 // of Poly1305
-	minFrame    = 14 // an Ethernet header
+	minFrame    = 14 // the size of an Ethernet header
 	maxDatagram = 65535 - 20 - 8
 )
 
-// Overhead of a datagram is what it holds beside its frames and their lengths.
+// Overhead returns the bytes of a datagram besides its frames and their lengths.
 func Overhead(encrypt bool) int {
 	if encrypt {
 		return kindSize + counterSize + tagSize
@@ -38,30 +38,30 @@ func Overhead(encrypt bool) int {
 	return kindSize
 }
 
-// FrameOverhead is what a frame costs in a datagram beside itself.
+// FrameOverhead is what each frame adds to a datagram besides its own bytes.
 const FrameOverhead = lengthSize
 
 var errMalformed = errors.New("malformed")
 
-// appendFrame adds a frame to what a datagram holds.
+// appendFrame appends a frame and its length to the content of a datagram.
 func appendFrame(b, frame []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(frame))), frame...)
 }
 
-// split calls each with every frame of b in order, or with none when b is malformed.
+// split calls each with every frame of b in order, or not at all if b is malformed.
 func split(b []byte, each func(frame []byte)) error {
 	if len(b) == 0 {
 		return errMalformed
 	}
-	for rest := b; len(rest) > 0; {
-		if len(rest) < lengthSize {
+	for left := b; len(left) > 0; {
+		if len(left) < lengthSize {
 			return errMalformed
 		}
-		n := int(binary.BigEndian.Uint16(rest))
-		if n < minFrame || lengthSize+n > len(rest) {
+		n := int(binary.BigEndian.Uint16(left))
+		if n < minFrame || lengthSize+n > len(left) {
 			return errMalformed
 		}
-		rest = rest[lengthSize+n:]
+		left = left[lengthSize+n:]
 	}
 	for len(b) > 0 {
 		n := lengthSize + int(binary.BigEndian.Uint16(b))

@@ -13,7 +13,7 @@ func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		b    []byte
-		want int // frames; 0 is malformed
+		want int // frames; 0 if malformed
 	}{
 		{"one", appendFrame(nil, frame(60, 1)), 1},
 		{"two", two, 2},
@@ -44,18 +44,18 @@ func greeted(t testing.TB) (a, b *session) {
 		t.Fatal(err)
 	}
 	hear := func(s *session, hello []byte) {
-		if err := s.heard(hello[kindSize:]); err != nil {
+		if err := s.readHello(hello[kindSize:]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	hear(b, a.hello(kindHello))
 	if b.isAcked() {
-		t.Error("b was told that a knows its key, which a does not")
+		t.Error("b believes that a knows its key, but a does not")
 	}
 	hear(a, b.hello(kindAnswer))
 	hear(b, a.hello(kindAnswer))
 	if !a.isAcked() || !b.isAcked() {
-		t.Error("the keys are exchanged, and one does not know")
+		t.Error("the keys are exchanged, but one side does not know")
 	}
 	return a, b
 }
@@ -74,7 +74,7 @@ func TestSession(t *testing.T) {
 		}
 	}
 	if _, err := a.open(nil, one[kindSize:]); !errors.Is(err, errForged) {
-		t.Errorf("a takes what it sent itself: %v", err)
+		t.Errorf("a accepts its own datagram: %v", err)
 	}
 	for i := range one[kindSize:] {
 		bad := bytes.Clone(one[kindSize:])
@@ -86,7 +86,7 @@ func TestSession(t *testing.T) {
 	if _, err := b.open(nil, one[kindSize:kindSize+counterSize]); !errors.Is(err, errMalformed) {
 		t.Errorf("too short: %v", err)
 	}
-	if err := b.heard(make([]byte, 63)); !errors.Is(err, errMalformed) {
+	if err := b.readHello(make([]byte, 63)); !errors.Is(err, errMalformed) {
 		t.Errorf("half a hello: %v", err)
 	}
 	fresh, err := newSession()
@@ -99,11 +99,11 @@ func TestSession(t *testing.T) {
 	if _, err := fresh.open(nil, one[kindSize:]); !errors.Is(err, errForged) {
 		t.Errorf("opened without a key: %v", err)
 	}
-	// A neighbour that was started again has another key, and is understood.
-	if err := b.heard(fresh.hello(kindHello)[kindSize:]); err != nil || b.isAcked() {
+	// A restarted neighbour has a new key, and the session adopts it.
+	if err := b.readHello(fresh.hello(kindHello)[kindSize:]); err != nil || b.isAcked() {
 		t.Errorf("%v, acked %v", err, b.isAcked())
 	}
-	if err := fresh.heard(b.hello(kindAnswer)[kindSize:]); err != nil {
+	if err := fresh.readHello(b.hello(kindAnswer)[kindSize:]); err != nil {
 		t.Fatal(err)
 	}
 	again, _ := fresh.seal(nil, plain)
@@ -112,8 +112,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Whatever a neighbour sends, a datagram yields whole frames or an error, and
-// the frames are all that it holds.
+// Whatever a neighbour sends, a datagram yields either an error or whole frames that
+// account for all its bytes.
 func FuzzTake(f *testing.F) {
 	a, b := greeted(f)
 	plain := appendFrame(appendFrame(nil, frame(14, 1)), frame(60, 2))
@@ -126,16 +126,16 @@ func FuzzTake(f *testing.F) {
 	f.Fuzz(func(t *testing.T, datagram []byte) {
 		for _, l := range []*link{{}, {session: &session{public: b.public, private: b.private, peer: b.peer, shared: b.shared}}} {
 			if l.session != nil && len(datagram) > 0 && datagram[0] == kindHello {
-				return // it is answered over a socket
+				return // the answer needs a socket
 			}
 			var got []byte
-			room, err := l.take(nil, datagram, func(frame []byte) {
+			buf, err := l.take(nil, datagram, func(frame []byte) {
 				if len(frame) < minFrame {
 					t.Errorf("a frame of %d bytes", len(frame))
 				}
 				got = appendFrame(got, frame)
 			})
-			held := room
+			held := buf
 			if l.session == nil && len(datagram) > 0 {
 				held = datagram[kindSize:]
 			}

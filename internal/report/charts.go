@@ -12,11 +12,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// lazy is a chart that is drawn when a renderer asks for it.
-type lazy func() ([]byte, error)
-
-func (d lazy) SVG() (string, error) { b, err := d(); return string(b), err }
-
 // color is the colour of a network, the same in all charts. The baseline's is 0.
 func (s source) color(network string) int { return color(s.p.Networks, s.p.Baseline, network) }
 
@@ -71,7 +66,7 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 	base := s.p.Baseline
 	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), base, better(t.Unit))
 	return &Figure{ID: "ratio", Caption: "Ratio to " + base,
-		Chart: lazy(func() ([]byte, error) { return chart.Ratios(rows, base, title, s.describe("Ratio to "+base, t, alt)) })}
+		Chart: chart.Ratios{Rows: rows, Baseline: base, Axis: title, Alt: s.describe("Ratio to "+base, t, alt)}}
 }
 
 func (r Run) describe(what string, t analysis.Table, rows []string) string {
@@ -122,9 +117,7 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 		return nil
 	}
 	f := &Figure{ID: "median", Caption: "Median over blocks",
-		Chart: lazy(func() ([]byte, error) {
-			return chart.Values(rows, metricName(t.Metric)+label, s.describe("Medians", t, alt))
-		})}
+		Chart: chart.Values{Rows: rows, Axis: metricName(t.Metric) + label, Alt: s.describe("Medians", t, alt)}}
 	if cut.dots > 0 && drawn < trials {
 		f.Note = fmt.Sprintf("Every trial: %d quantiles of up to %d trials per network.", drawn, trials)
 	}
@@ -168,9 +161,7 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 		}
 	}
 	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
-		Chart: lazy(func() ([]byte, error) {
-			return chart.Latency(lines, "response time"+label, s.describe("Response times by percentile", t, alt))
-		})}
+		Chart: chart.Latency{Lines: lines, Axis: "response time" + label, Alt: s.describe("Response times by percentile", t, alt)}}
 }
 
 var ladderSteps = []string{"offered", "sent", "received", "delivered"}
@@ -203,9 +194,7 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 		}
 	}
 	return &Figure{ID: "loss", Caption: "From offered to delivered",
-		Chart: lazy(func() ([]byte, error) {
-			return chart.Ladder(groups, label+"; red is lost since the step above", s.describe("From offered to delivered", t, alt))
-		})}
+		Chart: chart.Ladder{Groups: groups, Axis: label + "; red is lost since the step above", Alt: s.describe("From offered to delivered", t, alt)}}
 }
 
 func (s source) costChart(t analysis.Table) *Figure {
@@ -240,9 +229,7 @@ func (s source) costChart(t analysis.Table) *Figure {
 	}
 	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(name, "cpu."), ".", " ")
 	return &Figure{ID: "cpu", Caption: caption,
-		Chart: lazy(func() ([]byte, error) {
-			return chart.Cost(bars, modes, label+", both ends", s.describe(caption, t, alt))
-		})}
+		Chart: chart.Cost{Bars: bars, Names: modes, Axis: label + ", both ends", Alt: s.describe(caption, t, alt)}}
 }
 
 // shownModes are those that are a part of any bar.

@@ -172,5 +172,5 @@ func (s source) hopChart(g []analysis.Chain, id string) Figure {
 	}
 	title, alt := hopMetric(g[0]), s.hopTitle(g[0])+"."
 	return Figure{ID: id + " chart", Caption: capital(title) + " by hops",
-		Chart: lazy(func() ([]byte, error) { return chart.Sweep(curves, 0, "hops", title+label, alt) })}
+		Chart: chart.Sweep{Curves: curves, X: "hops", Y: title + label, Alt: alt}}
 }

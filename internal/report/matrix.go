@@ -69,5 +69,5 @@ func (s source) heat(from, to []string, values map[[2]string]float64, t analysis
 	caption = capital(metric + " " + caption)
 	text := s.title(t.Probe) + ", " + caption + ": " + strings.Join(alt, "; ") + "."
 	return []Figure{{ID: tableID(t) + " " + id, Caption: caption,
-		Chart: lazy(func() ([]byte, error) { return chart.Heat(from, to, cells, metric+label, text) })}}
+		Chart: chart.Heat{Rows: from, Columns: to, Cells: cells, Axis: metric + label, Alt: text}}}
 }

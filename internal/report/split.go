@@ -64,7 +64,7 @@ func (s source) splitChart(t analysis.Table) *Figure {
 	}
 	const caption = "Parts of the response time"
 	return &Figure{ID: "split", Caption: caption,
-		Chart: lazy(func() ([]byte, error) { return chart.Cost(bars, names, "medians, "+label, s.describe(caption, t, alt)) })}
+		Chart: chart.Cost{Bars: bars, Names: names, Axis: "medians, " + label, Alt: s.describe(caption, t, alt)}}
 }
 
 // splitColumns are the parts, and the ratio of the network's part alone.

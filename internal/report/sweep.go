@@ -30,9 +30,8 @@ func (s source) sweeps(w analysis.Sweep) []Figure {
 	if ratio {
 		curves := s.curves(w, func(r analysis.Row) stat.Interval { return r.Ratio }, 1)
 		title := "ratio to " + s.p.Baseline + " by " + w.Factor + where(w)
-		out = append(out, Figure{ID: sweepID(w, "ratio"), Caption: capital(title), Chart: lazy(func() ([]byte, error) {
-			return chart.Sweep(curves, 1, axisOf(w), metric+" ÷ "+s.p.Baseline, s.title(w.Probe)+", "+title+".")
-		})})
+		out = append(out, Figure{ID: sweepID(w, "ratio"), Caption: capital(title), Chart: chart.Sweep{
+			Curves: curves, Reference: 1, X: axisOf(w), Y: metric + " ÷ " + s.p.Baseline, Alt: s.title(w.Probe) + ", " + title + "."}})
 	}
 	return append(out, s.clientSweeps(w)...)
 }
@@ -51,9 +50,8 @@ func (s source) sweep(w analysis.Sweep, id, title, axis, base string, get func(a
 		return nil
 	}
 	title += where(w)
-	return []Figure{{ID: sweepID(w, id), Caption: capital(title), Chart: lazy(func() ([]byte, error) {
-		return chart.Sweep(curves, 0, axisOf(w), axis+label, s.title(w.Probe)+", "+title+".")
-	})}}
+	return []Figure{{ID: sweepID(w, id), Caption: capital(title), Chart: chart.Sweep{
+		Curves: curves, X: axisOf(w), Y: axis + label, Alt: s.title(w.Probe) + ", " + title + "."}}}
 }
 
 func sweepID(w analysis.Sweep, value string) string {

@@ -1,37 +1,36 @@
 package sample
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"strings"
 )
 
-// ErrNoFrequency says that the machine does not tell how fast its CPUs run, as
-// most virtual machines do not.
-var ErrNoFrequency = errors.New("no cpufreq")
+// Frequency reads the mean clock frequency of all CPUs now, in Hz, as
+// "frequency": what cpufreq's scaling_cur_freq says
+// (Documentation/admin-guide/pm/cpufreq.rst). It is a level and no counter, so the
+// caller does not subtract it. Most virtual machines do not report it; there it
+// adds nothing.
+type Frequency struct{}
 
-// Frequency returns the mean clock frequency of all CPUs now, in Hz: what
-// cpufreq's scaling_cur_freq says (Documentation/admin-guide/pm/cpufreq.rst).
-func Frequency(root fs.FS) (float64, error) {
+// Sample implements Sampler.
+func (Frequency) Sample(root fs.FS, c Counters) error {
 	files, err := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq")
-	if err != nil {
-		return 0, err
-	}
-	if len(files) == 0 {
-		return 0, ErrNoFrequency
+	if err != nil || len(files) == 0 {
+		return err
 	}
 	sum := 0.0
 	for _, name := range files {
 		b, err := fs.ReadFile(root, name)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		khz, err := counter(strings.TrimSpace(string(b)))
 		if err != nil {
-			return 0, fmt.Errorf("%s: %w", name, err)
+			return fmt.Errorf("%s: %w", name, err)
 		}
 		sum += khz * 1e3
 	}
-	return sum / float64(len(files)), nil
+	c["frequency"] = sum / float64(len(files))
+	return nil
 }

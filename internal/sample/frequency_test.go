@@ -1,7 +1,6 @@
 package sample
 
 import (
-	"errors"
 	"testing"
 	"testing/fstest"
 )
@@ -15,14 +14,23 @@ func TestFrequency(t *testing.T) {
 		dir + "cpu0/cpuidle/state0/scaling_cur_freq":   {Data: []byte("1\n")},
 		dir + "cpuidle/cpu0/cpufreq/scaling_cur_freq ": {Data: []byte("1\n")},
 	}
-	if hz, err := Frequency(root); err != nil || hz != 3e9 {
-		t.Errorf("%v Hz, %v, want 3 GHz", hz, err)
+	c := Counters{}
+	if err := (Frequency{}).Sample(root, c); err != nil || c["frequency"] != 3e9 {
+		t.Errorf("%v, %v, want 3 GHz", c, err)
 	}
-	if hz, err := Frequency(fstest.MapFS{}); !errors.Is(err, ErrNoFrequency) {
-		t.Errorf("%v Hz, %v on a machine that does not tell", hz, err)
+	c = Counters{}
+	if err := (Frequency{}).Sample(fstest.MapFS{}, c); err != nil || len(c) > 0 {
+		t.Errorf("%v, %v on a machine that does not report it", c, err)
 	}
 	root[dir+"cpu11/cpufreq/scaling_cur_freq"] = &fstest.MapFile{Data: []byte("<unknown>\n")}
-	if hz, err := Frequency(root); err == nil {
-		t.Errorf("%v Hz of a file that holds no number", hz)
+	if err := (Frequency{}).Sample(root, c); err == nil || len(c) > 0 {
+		t.Errorf("%v of a file that holds no number", c)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	c, errs := Named(fstest.MapFS{"proc/net/softnet_stat": {Data: []byte("1 2 3 0 0 0 0 0 0\n")}}, OfSoftnet, "steam")
+	if c["softnet.squeezed"] != 3 || len(errs) != 1 {
+		t.Errorf("%v, %v; want one error, about the name", c, errs)
 	}
 }

@@ -39,6 +39,60 @@ func Read(root fs.FS, ss []Sampler) (Counters, []error) {
 	return c, errs
 }
 
+// Named samples the sources called names, as Read does. A target is asked for
+// sources by name, so that they can be read on another machine.
+func Named(root fs.FS, names ...string) (Counters, []error) {
+	var ss []Sampler
+	var errs []error
+	for _, name := range names {
+		if s := source(name); s != nil {
+			ss = append(ss, s)
+		} else {
+			errs = append(errs, fmt.Errorf("no source of counters is called %q", name))
+		}
+	}
+	c, more := Read(root, ss)
+	return c, append(errs, more...)
+}
+
+// Names of the sources.
+const (
+	OfStat         = "stat"
+	OfSoftirqs     = "softirqs"
+	OfSoftnet      = "softnet"
+	OfAllProcesses = "all-processes"
+	OfFrequency    = "frequency"
+	OfNetDev       = "netdev"
+	OfSNMP         = "snmp"
+	OfReassembly   = "reassembly"
+	OfProcesses    = "processes"
+)
+
+// source returns the sampler called name, nil when there is none.
+func source(name string) Sampler {
+	switch name {
+	case OfStat:
+		return Stat{}
+	case OfSoftirqs:
+		return Softirqs{}
+	case OfSoftnet:
+		return Softnet{}
+	case OfAllProcesses:
+		return AllProcesses{}
+	case OfFrequency:
+		return Frequency{}
+	case OfNetDev:
+		return NetDev{}
+	case OfSNMP:
+		return SNMP{}
+	case OfReassembly:
+		return Reassembly{}
+	case OfProcesses:
+		return Processes{}
+	}
+	return nil
+}
+
 // Sub returns the growth from before to c, counter by counter. A counter that
 // before does not have counts from zero.
 //

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
 	"os/exec"
@@ -23,15 +22,14 @@ const patience = 20 * time.Second
 
 // A node whose programs are functions.
 type node struct {
+	target.Node
 	run func(ctx context.Context, c target.Cmd) error
 }
 
-func (n node) Name() string                                { return "n" }
-func (n node) CPUs() []int                                 { return nil }
-func (n node) FS() fs.FS                                   { return nil }
 func (n node) Run(ctx context.Context, c target.Cmd) error { return n.run(ctx, c) }
+
 func runs(f func(context.Context, target.Cmd) error) nodeMap {
-	return nodeMap{"a": node{f}, "b": node{f}}
+	return nodeMap{"a": node{run: f}, "b": node{run: f}}
 }
 
 type nodeMap = map[string]target.Node

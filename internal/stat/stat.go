@@ -95,6 +95,17 @@ func (i Interval) exp() Interval {
 	return i
 }
 
+// Inverse returns the interval of the reciprocal, base/other of a ratio other/base.
+func (i Interval) Inverse() Interval {
+	if i.Center > 0 {
+		i.Center = 1 / i.Center
+	}
+	if i.Bounded() && i.Lo > 0 {
+		i.Lo, i.Hi = 1/i.Hi, 1/i.Lo
+	}
+	return i
+}
+
 func antilog(x float64) float64 { return math.Min(math.Exp(x), math.MaxFloat64) }
 
 func (i *Interval) warn(format string, args ...any) {

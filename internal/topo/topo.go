@@ -1,6 +1,6 @@
 // Package topo describes hosts and pods: names, addresses and the underlay
-// between the hosts. It holds no connection between pods (package network
-// decides that) and touches no machine.
+// between the hosts. It must not connect pods (package network does that) or
+// touch a machine.
 package topo
 
 import (
@@ -9,34 +9,34 @@ import (
 	"slices"
 )
 
-// Bounds of what New accepts.
+// Bounds that New enforces.
 const (
 	MaxHosts = 16383 // the pod range 10.64.0.0/10 holds this many /24 networks
-	MaxPods  = 253   // per host: .1 to .253; .254 is left to a gateway
+	MaxPods  = 253   // per host: .1 to .253; .254 is reserved for a gateway
 	MinMTU   = 576   // RFC 791: what every IPv4 host must accept
 	MinMTU6  = 1280  // RFC 8200, section 5
 	MaxMTU   = 65535 // ETH_MAX_MTU, include/uapi/linux/if_ether.h
-	MaxLine  = 512   // hosts of a line: 198.18.0.0/15 holds a /24 network per segment
+	MaxLine  = 512   // hosts in a line: 198.18.0.0/15 holds a /24 network per segment
 )
 
-// A Pod is a place for a program that has a network of its own.
+// A Pod runs programs in a network namespace of its own.
 type Pod struct {
 	Name string
-	Addr netip.Prefix // in the range that all pods share
+	Addr netip.Prefix // within Topology.PodAll
 }
 
-// A Host is a machine, or what stands for one.
+// A Host is a machine, or a network namespace that stands for one.
 type Host struct {
 	Name   string
-	Dev    string       // its (first) device on the underlay
+	Dev    string       // its device on the underlay, the first one if it has several
 	Addr   netip.Prefix // of Dev
-	PodNet netip.Prefix // the part of the pod range that lives on this host
+	PodNet netip.Prefix // the part of the pod range for this host
 	Pods   []Pod
 }
 
 // A Port is a device on the underlay.
 type Port struct {
-	In   string // the host, or the pod that has the device to itself
+	In   string // a host, or a pod with a device of its own
 	Dev  string
 	Addr netip.Prefix
 }
@@ -46,9 +46,9 @@ type Shape string
 
 const (
 	Flat     Shape = ""          // one segment with all hosts
-	Line     Shape = "line"      // a segment for every two neighbours: other hosts are only reached through them
-	HostNICs Shape = "host-nics" // Flat, and a second device of every host on a segment that has the pods' addresses
-	PodNICs  Shape = "pod-nics"  // Flat, and a device in every pod on a segment that has the pods' addresses
+	Line     Shape = "line"      // a segment for every two neighbours; they forward to all other hosts
+	HostNICs Shape = "host-nics" // Flat, and a second device of every host on a segment with pod addresses
+	PodNICs  Shape = "pod-nics"  // Flat, and a device in every pod on a segment with pod addresses
 	VPC      Shape = "vpc"       // one segment with all hosts, a second device of each, and a device in the last pod of each
 )
 
@@ -57,50 +57,54 @@ type Topology struct {
 	Hosts []Host
 	Shape Shape
 	// Segments are the Ethernets of the underlay, each with its devices in the
-	// order of the hosts. Segment n of a line is between Hosts[n] and Hosts[n+1];
-	// the second segment of HostNICs and PodNICs is the pods'. The segment of VPC has
-	// the first devices of all hosts, then the second ones, then those of pods.
+	// order of the hosts. Segment n of a line is between Hosts[n] and Hosts[n+1].
+	// The second segment of HostNICs and PodNICs is the pods'. The one segment of VPC
+	// has the first devices of all hosts, then the second ones, then those of pods.
 	Segments [][]Port
 	MTU      int     // of the underlay, bytes
 	Rate     float64 // of each host's link, bit/s on the wire; 0 is unlimited
-	NIC      NIC     // what the hosts' underlay devices segment in hardware
-	// NoOffload: no device of a host or pod segments, neither NIC nor veth.
+	NIC      NIC     // hardware segmentation of the hosts' underlay devices
+	// NoOffload switches segmentation off on every device, NIC or veth, of hosts and pods.
 	NoOffload bool
 	Kernel    Kernel       // of the hosts
 	PodAll    netip.Prefix // the range of all pods
+	// Exists: a target has found these hosts and what connects them, and nothing of
+	// it is made or changed. Then there are no Segments.
+	Exists bool
 }
 
-// A NIC is what an underlay device segments in hardware.
+// A NIC is a profile of hardware segmentation for underlay devices.
 type NIC string
 
 const (
-	NICFull NIC = ""     // everything a veth can, segmentation inside tunnels included: a NIC with VXLAN offload
+	NICFull NIC = ""     // everything a veth can, including segmentation inside tunnels: a NIC with VXLAN offload
 	NICTSO  NIC = "tso"  // plain TCP only: a NIC without VXLAN offload
 	NICNone NIC = "none" // nothing
 )
 
-// A Kernel is what plans have to know of the hosts' kernels. It is found out, not
-// chosen, so that the same topology gives the same plan everywhere.
+// A Kernel lists what plans depend on in the hosts' kernels. It is detected, but
+// passed in like a choice, so that one topology gives the same plan everywhere.
 type Kernel struct {
-	OVS  bool // it has the datapath of Open vSwitch
-	VLAN bool // it has devices for IEEE 802.1Q, and they can be used at once
+	OVS  bool // has the datapath of Open vSwitch
+	VLAN bool // has IEEE 802.1Q devices that are usable without loading a module
 }
 
-// A Spec says how large a topology is. The zero value of a field is its default.
+// A Spec gives the size and shape of a topology. A zero field takes its default.
 type Spec struct {
 	Hosts    int     // 1 to MaxHosts; default 2
 	Pods     int     // per host, 1 to MaxPods; default 1
 	MTU      int     // of the underlay; default 1500
 	Rate     float64 // bit/s; default unlimited
 	NIC      NIC
-	IPv6     bool // the underlay's addresses are IPv6
-	PodsIPv6 bool // the pods' addresses are IPv6
+	IPv6     bool // IPv6 addresses on the underlay
+	PodsIPv6 bool // IPv6 addresses for pods
 	Shape    Shape
 	Kernel   Kernel
 }
 
-// New numbers the hosts and pods of s. Underlay addresses are from the ranges
-// reserved for benchmarks (198.18.0.0/15, RFC 2544; 2001:2::/48, RFC 5180).
+// New builds the topology that s describes, with numbered hosts and pods. Underlay
+// addresses come from the ranges reserved for benchmarks (198.18.0.0/15, RFC 2544;
+// 2001:2::/48, RFC 5180). New returns an error if a number is out of bounds.
 func New(s Spec) (Topology, error) {
 	if s.Hosts == 0 {
 		s.Hosts = 2
@@ -117,15 +121,15 @@ func New(s Spec) (Topology, error) {
 	}
 	switch {
 	case s.Hosts < 1 || s.Hosts > MaxHosts:
-		return Topology{}, fmt.Errorf("%d hosts is outside 1..%d", s.Hosts, MaxHosts)
+		return Topology{}, fmt.Errorf("invalid number of hosts %d: want 1 to %d", s.Hosts, MaxHosts)
 	case s.Pods < 1 || s.Pods > MaxPods:
-		return Topology{}, fmt.Errorf("%d pods per host is outside 1..%d", s.Pods, MaxPods)
+		return Topology{}, fmt.Errorf("invalid number of pods per host %d: want 1 to %d", s.Pods, MaxPods)
 	case s.MTU < minMTU || s.MTU > MaxMTU:
-		return Topology{}, fmt.Errorf("underlay MTU %d is outside %d..%d", s.MTU, minMTU, MaxMTU)
+		return Topology{}, fmt.Errorf("invalid underlay MTU %d: want %d to %d bytes", s.MTU, minMTU, MaxMTU)
 	case s.Rate < 0:
-		return Topology{}, fmt.Errorf("link rate %g bit/s is negative", s.Rate)
+		return Topology{}, fmt.Errorf("invalid link rate %g bit/s: want 0 (unlimited) or more", s.Rate)
 	case s.Shape == Line && (s.Hosts < 2 || s.Hosts > MaxLine):
-		return Topology{}, fmt.Errorf("a line of %d hosts is outside 2..%d", s.Hosts, MaxLine)
+		return Topology{}, fmt.Errorf("invalid line of %d hosts: want 2 to %d", s.Hosts, MaxLine)
 	}
 	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
@@ -142,10 +146,10 @@ func New(s Spec) (Topology, error) {
 	return t, nil
 }
 
-// HostName is the name of host n of every topology, counted from 1.
+// HostName returns the name of host n in every topology, counting from 1.
 func HostName(n int) string { return fmt.Sprintf("h%d", n) }
 
-// connect makes the segments of s, and gives every host the address of its first device.
+// connect makes the segments of s, and gives each host the address of its first device.
 func (t *Topology) connect(s Spec) {
 	if s.Shape == Line {
 		t.line(s.IPv6)
@@ -180,8 +184,8 @@ func (t *Topology) connect(s Spec) {
 	}
 }
 
-// line connects neighbours. A host between two has eth0 to the one before it
-// and eth1 to the one after it.
+// line connects neighbours. A host between two others has eth0 towards the one
+// before it and eth1 towards the one after it.
 func (t *Topology) line(v6 bool) {
 	for n := 1; n < len(t.Hosts); n++ {
 		a, b := &t.Hosts[n-1], &t.Hosts[n]
@@ -194,7 +198,7 @@ func (t *Topology) line(v6 bool) {
 	}
 }
 
-// lineAddr is the address of the left (1) or right (2) end of segment n of a line.
+// lineAddr returns the address of the left (1) or right (2) end of segment n of a line.
 func lineAddr(n, end int, v6 bool) netip.Prefix {
 	if v6 {
 		return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 0x01, 0, 0x02, 6: byte(n >> 8), 7: byte(n), 15: byte(end)}), 64)
@@ -223,7 +227,7 @@ func podNet(h int, v6 bool) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, 64 + byte(h>>8), byte(h), 0}), 24)
 }
 
-// nth returns the n-th address of p; n must fit the last byte.
+// nth returns address n of p; n must fit in the last byte.
 func nth(p netip.Prefix, n int) netip.Addr {
 	b := p.Addr().AsSlice()
 	b[len(b)-1] = byte(n)
@@ -231,7 +235,7 @@ func nth(p netip.Prefix, n int) netip.Addr {
 	return a
 }
 
-// ParseNIC reads a profile as people write it; NICFull is "full".
+// ParseNIC parses a profile as users write it; NICFull is "full".
 func ParseNIC(s string) (NIC, error) {
 	switch s {
 	case "full":
@@ -239,5 +243,5 @@ func ParseNIC(s string) (NIC, error) {
 	case string(NICTSO), string(NICNone):
 		return NIC(s), nil
 	}
-	return "", fmt.Errorf("NIC %q is none of full, tso and none", s)
+	return "", fmt.Errorf("invalid NIC %q: want full, tso or none", s)
 }

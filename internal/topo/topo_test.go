@@ -10,7 +10,7 @@ import (
 func TestShapes(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec
-		want string // every device, segments apart
+		want string // every device; a semicolon separates segments
 	}{
 		{Spec{}, "h1 eth0 198.18.0.1/15, h2 eth0 198.18.0.2/15"},
 		{Spec{Hosts: 2, Shape: Line}, "h1 eth0 198.18.1.1/24, h2 eth0 198.18.1.2/24"},
@@ -38,7 +38,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// Every host has the address of its first device, and no address is given twice.
+// Every host has the address of its first device, and no two devices share an address.
 func TestAddresses(t *testing.T) {
 	for _, spec := range []Spec{{Hosts: 300, Pods: 2}, {Hosts: MaxLine, Shape: Line}, {Hosts: MaxLine, Shape: Line, IPv6: true},
 		{Hosts: 300, Pods: 2, Shape: HostNICs}, {Hosts: 300, Pods: 2, Shape: PodNICs, PodsIPv6: true}} {
@@ -59,7 +59,7 @@ func TestAddresses(t *testing.T) {
 			}
 		}
 	}
-	for hosts, want := range map[int]string{1: "a line of 1 hosts is outside 2..512", MaxLine + 1: "a line of 513 hosts is outside 2..512"} {
+	for hosts, want := range map[int]string{1: "invalid line of 1 hosts: want 2 to 512", MaxLine + 1: "invalid line of 513 hosts: want 2 to 512"} {
 		if _, err := New(Spec{Hosts: hosts, Shape: Line}); err == nil || err.Error() != want {
 			t.Errorf("%d hosts: %v", hosts, err)
 		}

@@ -47,14 +47,14 @@ func TestClients(t *testing.T) {
 				}
 				s.Clients = 1 + len(c.says)
 				for i, says := range c.says {
-					other := &Companion{name: fmt.Sprintf("client h%d", i+3), client: true, questions: silent{}, values: func(from, to count) []record.Value {
+					other := &Background{name: fmt.Sprintf("client h%d", i+3), client: true, questions: silent{}, values: func(from, to count) []record.Value {
 						return []record.Value{to.delivered(from, "delivered", s.Probe)}
 					}}
 					other.counter.done, other.driver.done = make(chan struct{}), make(chan struct{})
 					if _, err := other.counter.stdout.Write([]byte(says)); err != nil {
 						t.Fatal(err)
 					}
-					s.Beside = append(s.Beside, other)
+					s.Background = append(s.Background, other)
 				}
 				r, err := Run(t.Context(), s)
 				if err != nil || r.Status != c.status {

@@ -13,8 +13,8 @@ import (
 )
 
 // dies is a check that finds at its nth call that a service has ended.
-func dies(n int) func(context.Context, []plan.Expect) error {
-	return func(context.Context, []plan.Expect) error {
+func dies(n int) func(context.Context, []plan.State) error {
+	return func(context.Context, []plan.State) error {
 		if n--; n == 0 {
 			return fmt.Errorf("%w: its last words", target.ErrService)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,24 +17,29 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Engines are the native engine at both ends of a path. They stay from one trial
-// to the next, so that a trial takes little more time than its window: then many
-// short trials fit where few long ones would, and neighbours in time are pairs.
+// Engines are the native engine at both ends of a path. They stay from one trial to
+// the next, so that a trial takes little more time than its window: many short
+// trials then fit where a few long ones would, and neighbours in time form pairs.
 type Engines struct {
 	client, server program
 	orders         io.WriteCloser
 	addr           netip.AddrPort
+	marked         *target.Reading // of the client's host, at the mark that is being passed on
 }
 
 // StartEngines starts both and returns when the server listens. The caller stops
-// them. n tells engines apart: no two that run have one server node and the same n.
+// them. n tells engines apart: two that run at the same time with one server node
+// have different n.
 func StartEngines(ctx context.Context, site *target.Site, client, server plan.End, n int) (*Engines, error) {
 	e := &Engines{addr: netip.AddrPortFrom(server.Addr, uint16(enginePort+n))}
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	e.client.cpus, e.server.cpus = apart(cli, srv)
+	e.client.mark = &target.Mark{Lines: []string{event.MarkBegin, event.MarkEnd}, Sources: costSources,
+		Take: func(r target.Reading) { e.marked = &r }} // by the goroutine that passes the line on
+	e.client.env, e.server.env = admitted(site), admitted(site)
 	r, w := io.Pipe()
 	e.client.stdin, e.orders = r, w
-	e.server.start(ctx, srv, []string{"weir", "engine", "serve", e.addr.String(), "--open", "--json"})
+	e.server.start(ctx, srv, serving(site, []string{"weir", "engine", "serve", e.addr.String(), "--open", "--json"}))
 	e.client.start(ctx, cli, []string{"weir", "engine", "agent"})
 	go func() {
 		<-e.client.done
@@ -65,16 +71,36 @@ func (e *Engines) Alive() bool {
 	return false
 }
 
-// isOrder reports whether argv is a command of the engine, which an engine that
-// runs can be told.
+// tokenVariable is where the engine looks for a token (package engine). The
+// environment keeps it out of the list of processes.
+const tokenVariable = "WEIR_TOKEN"
+
+// admitted is what engines need in their environment to talk to each other on site.
+func admitted(site *target.Site) []string {
+	if site.Token == "" {
+		return nil
+	}
+	return []string{tokenVariable + "=" + site.Token}
+}
+
+// serving is the command line of a server as site wants it: open, or with a token.
+func serving(site *target.Site, argv []string) []string {
+	if site.Token == "" {
+		return argv
+	}
+	return slices.DeleteFunc(slices.Clone(argv), func(word string) bool { return word == "--open" })
+}
+
+// isOrder reports whether argv is a command of the engine, which a running engine
+// can take as an order.
 func isOrder(argv []string) bool { return len(argv) > 1 && argv[0] == "weir" && argv[1] == "engine" }
 
-// order gives the client argv, a command of `weir engine`, and returns when it
-// has answered. on is called for every event line before the answer. An error
-// that the engine reports is returned; when ctx ends first, both are stopped.
+// order gives the client argv, a command of `weir engine`, and returns when it has
+// answered. It calls on for every event line before the answer. It returns an error
+// that the engine reports; when ctx ends first, it stops both.
 func (e *Engines) order(ctx context.Context, argv []string, on func(line string)) error {
 	if !isOrder(argv) {
-		return fmt.Errorf("%q is no command of the engine", argv)
+		return fmt.Errorf("%q is not a command of the engine", argv)
 	}
 	line, err := json.Marshal(argv[2:])
 	if err != nil {
@@ -118,13 +144,13 @@ func (e *Engines) said() error {
 	return errors.New(failed.Error)
 }
 
-// maxPacket is the size of the largest packet of IPv4, which the loopback device's
-// MTU is beyond.
+// maxPacket is the size of the largest IPv4 packet; the MTU of the loopback device is
+// larger.
 const maxPacket = 65535
 
-// Reach returns when a packet of size bytes, IP header included, has gone from
-// client to server and one of the same size has come back, unfragmented. What
-// has not carried such a packet is not measured.
+// Reach returns when a packet of size bytes, IP header included, has gone from client
+// to server and one of the same size has come back, unfragmented. A path is measured
+// only after it has carried such a packet.
 func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) error {
 	return e.order(ctx, []string{"weir", "engine", "reach", e.addr.String(),
 		"--size", strconv.Itoa(min(size, maxPacket)), "--timeout", timeout.String()}, nil)
@@ -138,10 +164,10 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 		switch line {
 		case event.MarkBegin:
 			s.ask()
-			x.readings.Begin = s.readCost()
+			x.readings.Begin = s.readCost(ctx, e.marked)
 		case event.MarkEnd:
 			s.ask()
-			x.readings.End = s.readCost()
+			x.readings.End = s.readCost(ctx, e.marked)
 		}
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // an output takes everything

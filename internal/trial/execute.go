@@ -17,13 +17,13 @@ type execution struct {
 	server, client program
 	readings       readings
 	err            error          // of the client or the server
-	beside         []record.Value // what ran beside it did
+	background     []record.Value // what the background did
 	clients        []float64      // what each of the other clients was delivered per second
-	besideErr      error          // why that was not what the trial needed
+	backgroundErr  error          // why the background was not what the trial needed
 }
 
 // execute runs server and client of every setup once, all clients at the same time,
-// and reads the counters around them.
+// and reads counters around them.
 func execute(ctx context.Context, ss []Setup) []*execution {
 	xs := make([]*execution, len(ss))
 	window := time.Duration(0)
@@ -35,7 +35,7 @@ func execute(ctx context.Context, ss []Setup) []*execution {
 		fmt.Errorf("took more than %v longer than its window", 2*grace))
 	defer cancel()
 	atOnce(len(ss), func(i int) { ss[i].serve(ctx, xs[i]) })
-	for i, r := range readAll(ss) {
+	for i, r := range readAll(context.WithoutCancel(ctx), ss) {
 		xs[i].readings.First = r
 	}
 	atOnce(len(ss), func(i int) {
@@ -43,14 +43,14 @@ func execute(ctx context.Context, ss []Setup) []*execution {
 			ss[i].run(ctx, xs[i])
 		}
 	})
-	for i, r := range readAll(ss) {
+	for i, r := range readAll(context.WithoutCancel(ctx), ss) {
 		xs[i].readings.Last = r
 	}
 	atOnce(len(ss), func(i int) { ss[i].dismiss(xs[i]) })
 	return xs
 }
 
-// atOnce runs f for 0 to n-1, each in a goroutine, and returns when all have ended.
+// atOnce calls f with 0 to n-1, each in a goroutine, and returns when all have returned.
 func atOnce(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -59,7 +59,8 @@ func atOnce(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// native returns the order to the engines that the trial is, nil for a foreign tool.
+// native returns the order to the engines that makes up the trial, nil for a foreign
+// tool.
 func (s *Setup) native() []string {
 	if _, client := s.commands(toolPort, nil); !isOrder(client) {
 		return nil
@@ -103,8 +104,8 @@ func (s *Setup) dismiss(x *execution) {
 	if x.err == nil && s.Probe.Info().ServerReports {
 		x.server.reports()
 	}
-	// A server that ended badly while the client was content is no news: iperf3
-	// answers SIGTERM with status 1.
+	// A server's failure does not matter while the client is content: iperf3 answers
+	// SIGTERM with status 1.
 	if err := x.server.stop(); err != nil && x.err != nil {
 		x.err = fmt.Errorf("%w; server: %w", x.err, err)
 	}
@@ -121,8 +122,8 @@ func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 	return s.Probe.Commands(w)
 }
 
-// client runs a foreign client, and reads counters where its measured window
-// should begin and end by the clock.
+// client runs a foreign client, and reads counters when its measured window should
+// begin and end by the clock.
 func (s *Setup) client(ctx context.Context, x *execution) error {
 	start := time.Now()
 	x.client.start(ctx, s.Site.Nodes[s.Client.Node], x.client.argv)
@@ -133,18 +134,18 @@ func (s *Setup) client(ctx context.Context, x *execution) error {
 	end := begin + wholeSeconds(s.Duration)
 	if x.client.runs(start.Add(begin)) {
 		s.ask()
-		x.readings.Begin = s.readCost()
-		// A tool's clock is not quite ours: one that has ended when its window
-		// was nearly over was measured to its end.
+		x.readings.Begin = s.readCost(ctx, nil)
+		// A tool's clock differs a little from ours: one that ends when its window is
+		// nearly over has been measured to its end.
 		if x.client.runs(start.Add(end)) || time.Since(start) > end-wholeSeconds(s.Duration)/20 {
 			s.ask()
-			x.readings.End = s.readCost()
+			x.readings.End = s.readCost(ctx, nil)
 		}
 	}
 	return wrap("client", x.client.wait())
 }
 
-// wholeSeconds rounds up to seconds, as the tools do that do not read fractions.
+// wholeSeconds rounds up to seconds, as tools do that do not read fractions.
 func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }

@@ -32,8 +32,8 @@ func TestStalled(t *testing.T) {
 		received, failed float64
 		want             string
 	}{
-		{10, 10, "were refused by its kernel"},
-		{10, 6, "were refused by its kernel"}, // those of the warm-up were taken
+		{10, 10, "the server's kernel refused"},
+		{10, 6, "the server's kernel refused"}, // those of the warm-up were taken
 		{10, 4, "a stall lasted longer"},
 		{0, 0, "a stall lasted longer"}, // none arrived either
 	} {
@@ -66,7 +66,7 @@ func TestCarried(t *testing.T) {
 		{"joined, too few bytes", true, moved, 5100, 0, false},
 		{"nothing", true, sample.Counters{}, 0, 0, false},
 	} {
-		err := carried(plan.Expect{In: "h", Dev: "e", Joined: c.joined}, c.moved, c.bytes, c.packets)
+		err := carried(plan.Expect{State: plan.State{In: "h", Dev: "e"}, Proof: plan.Proof{Joined: c.joined}}, c.moved, c.bytes, c.packets)
 		if (err == nil) != c.ok {
 			t.Errorf("%s: %v", c.name, err)
 		}

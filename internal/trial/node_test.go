@@ -12,11 +12,13 @@ import (
 	"testing/fstest"
 
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // A node whose programs are functions and whose counters the test sets.
 type node struct {
 	name string
+	host *target.Host
 	run  func(ctx context.Context, argv []string, stdout, stderr io.Writer) error // of a program, or an order
 
 	mu      sync.Mutex
@@ -28,9 +30,23 @@ type node struct {
 	port    int // on which a server listens
 }
 
-func (n *node) Name() string { return n.name }
-func (n *node) CPUs() []int  { return []int{0, 1, 2, 3} }
+func (n *node) Name() string       { return n.name }
+func (n *node) CPUs() []int        { return []int{0, 1, 2, 3} }
+func (n *node) Host() *target.Host { return n.host }
+
+func (n *node) Sample(_ context.Context, sources ...string) (target.Reading, error) {
+	return local.Sample(n.FS(), sources...), nil
+}
+
+// hostOf is a host whose counters are those of a node.
+func hostOf(n *node) *target.Host {
+	return &target.Host{ID: n.name, Sample: func(_ context.Context, sources ...string) (target.Reading, error) {
+		return local.Sample(live{n}, sources...), nil
+	}}
+}
+
 func (n *node) Run(ctx context.Context, c target.Cmd) error {
+	c.Stdout = c.Mark.Writer(ctx, n.host, c.Stdout)
 	if !slices.Equal(c.Argv, []string{"weir", "engine", "agent"}) {
 		return n.run(ctx, c.Argv, c.Stdout, c.Stderr)
 	}
@@ -77,7 +93,7 @@ const devHead = `Inter-|   Receive                                              
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
 `
 
-// live is what a node sees, always now, but for its daemons: these are not in the
+// live is what a node sees at any moment, without its daemons, which are not in the
 // machine's PID namespace.
 type live struct{ *node }
 

@@ -16,29 +16,29 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Where servers listen. Every network has namespaces of its own, so the numbers
-// serve all of them: the server of a foreign tool, that of a load, the engines that
-// stay, one number for every pair of ends with the server on one node, and those of
-// other clients than the measured one, a number for each.
+// Ports that servers listen on. A node is in one network only, so all networks use
+// the same numbers.
 const (
-	toolPort    = 5201
-	loadPort    = 5202
-	enginePort  = 5203 // and up
-	clientsPort = 7001 // and up
+	toolPort    = 5201 // of a foreign tool
+	loadPort    = 5202 // of a load
+	enginePort  = 5203 // and up: of the engines that stay, one for each pair of ends with this server
+	clientsPort = 7001 // and up: of the other clients, one each
 )
 
-// grace is how much longer than asked a program may take: to get ready, to
-// round its warm-up up to seconds, to report.
+// grace is how much longer than asked a program can take: to get ready, to round its
+// warm-up up to seconds, to report.
 const grace = 10 * time.Second
 
-// maxOutput bounds what is kept of one stream of a program's output, bytes.
+// maxOutput bounds how much of one stream of a program's output is kept, bytes.
 const maxOutput = 16 << 20
 
 // A program is one process and what it printed.
 type program struct {
 	node   target.Node
 	argv   []string
+	env    []string
 	cpus   []int
+	mark   *target.Mark
 	stdin  io.Reader
 	stdout output
 	stderr output
@@ -56,11 +56,11 @@ func (p *program) start(ctx context.Context, node target.Node, argv []string) {
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	go func() {
 		defer close(p.done)
-		p.err = node.Run(ctx, target.Cmd{Argv: argv, Stdin: p.stdin, Stdout: &p.stdout, Stderr: &p.stderr, CPUs: p.cpus})
+		p.err = node.Run(ctx, target.Cmd{Argv: argv, Env: p.env, Stdin: p.stdin, Stdout: &p.stdout, Stderr: &p.stderr, CPUs: p.cpus, Mark: p.mark})
 	}()
 }
 
-// wait returns how the program ended, with the end of what it said on stderr.
+// wait returns how the program ended, with the end of its stderr.
 func (p *program) wait() error {
 	<-p.done
 	p.cancel(nil)
@@ -70,7 +70,7 @@ func (p *program) wait() error {
 	return p.saying(p.err)
 }
 
-// saying adds the end of what the program said on stderr to err.
+// saying adds the end of the program's stderr to err.
 func (p *program) saying(err error) error { return withTail(err, p.stderr.Bytes()) }
 
 // withTail adds the end of an output to err, in one line.
@@ -81,7 +81,7 @@ func withTail(err error, b []byte) error {
 	return err
 }
 
-// farewell is how long a server may take to print its result when its client has
+// farewell is how long a server can take to print its result after its client has
 // ended.
 const farewell = time.Second
 
@@ -95,8 +95,7 @@ func (p *program) reports() {
 	}
 }
 
-// stop ends the program and returns how it ended; nil when it ended because of
-// this call.
+// stop ends the program and returns how it ended; nil when this call ended it.
 func (p *program) stop() error {
 	if p.done == nil {
 		return nil // never started
@@ -105,13 +104,13 @@ func (p *program) stop() error {
 	return p.wait()
 }
 
-// listening returns when up says that the server listens on port.
+// listening returns when up reports that the server listens on port.
 func (p *program) listening(ctx context.Context, port int, up func() bool) error {
 	return p.await(ctx, fmt.Sprintf("listen on port %d", port), up)
 }
 
-// await returns when up says that the program did what it shall. It asks every two
-// milliseconds, until the program ends or grace is over.
+// await returns when up reports that the program has done what is awaited. It asks
+// every two milliseconds, until the program ends or grace is over.
 func (p *program) await(ctx context.Context, what string, up func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, grace, fmt.Errorf("did not %s within %v", what, grace))
 	defer cancel()
@@ -132,8 +131,8 @@ func (p *program) await(ctx context.Context, what string, up func() bool) error 
 	return nil
 }
 
-// listens tells from the node's socket tables whether a foreign server waits for
-// its client, so that nobody connects who is not the client.
+// listens reports whether a foreign server waits for its client. It looks at the
+// node's socket tables, because a connection could be taken for the client.
 func (p *program) listens() bool {
 	for _, proto := range []string{"tcp", "udp"} {
 		if ok, err := sample.Listening(p.node.FS(), proto, toolPort); err == nil && ok {
@@ -143,11 +142,11 @@ func (p *program) listens() bool {
 	return false
 }
 
-// saysReady reports whether our own server has said that it listens.
+// saysReady reports whether our own server has announced that it listens.
 func (p *program) saysReady() bool { return p.stdout.said(event.MarkReady) }
 
-// runs returns true when the time is at and the program still runs, and false
-// as soon as it has ended.
+// runs returns true at the given time if the program still runs, and false as soon
+// as the program has ended.
 func (p *program) runs(at time.Time) bool {
 	timer := time.NewTimer(time.Until(at))
 	defer timer.Stop()
@@ -159,31 +158,31 @@ func (p *program) runs(at time.Time) bool {
 	}
 }
 
-// apart gives client and server processors of their own, where there are any to
-// give: on one processor a response waits for no other to wake up, and whether
-// both ends share one would be the scheduler's choice, trial by trial.
+// apart gives client and server processors of their own where they share a host that
+// has enough. On one processor a response does not wait for another to wake up, and
+// whether both ends share one would be the scheduler's choice, trial by trial.
 func apart(client, server target.Node) (cli, srv []int) {
 	cpus := client.CPUs()
-	if len(cpus) < 2 || !slices.Equal(cpus, server.CPUs()) {
+	if client.Host().ID != server.Host().ID || len(cpus) < 2 || !slices.Equal(cpus, server.CPUs()) {
 		return nil, nil
 	}
 	return cpus[:len(cpus)/2], cpus[len(cpus)/2:]
 }
 
-// maxMark is longer than the beginning of any event line that somebody waits for.
+// maxMark is longer than the beginning of any event line that is waited for, bytes.
 const maxMark = 128
 
-// output keeps what a program prints, and calls back for every line that begins
-// as an event of ours.
+// output keeps what a program prints, and calls back for every line that begins like
+// one of our events.
 type output struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer
-	from  int // start of the line that is not complete yet
+	from  int // start of the incomplete line
 	lines []string
 	on    func(line string) // called with the lock held: it must not block or use the output
 }
 
-// Write never fails: a program that prints too much is cut off, not blocked.
+// Write never fails: output beyond maxOutput is dropped, and the program not blocked.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -228,7 +227,7 @@ func (o *output) Bytes() []byte {
 	return bytes.Clone(o.buf.Bytes())
 }
 
-// forget starts anew, with another callback.
+// forget starts over with another callback.
 func (o *output) forget(on func(line string)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

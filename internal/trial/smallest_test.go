@@ -16,11 +16,11 @@ func TestSmallest(t *testing.T) {
 	}
 	client, server := plan.End{Node: "c", Host: "h1"}, plan.End{Node: "s", Host: "h2"}
 	all := []plan.Expect{
-		{In: "c", Dev: "e", Carries: true}, {In: "s", Dev: "e", Carries: true},
-		{In: "h1", Dev: "vx", Carries: true, Across: true},
-		{In: "h2", Dev: "relay", Carries: true, Joined: true},
-		{In: "h2", Dev: "other", MTU: 1500},
-		{In: "h2", Dev: "gone", Carries: true},
+		{State: plan.State{In: "c", Dev: "e"}, Proof: plan.Proof{MustCarry: true}}, {State: plan.State{In: "s", Dev: "e"}, Proof: plan.Proof{MustCarry: true}},
+		{State: plan.State{In: "h1", Dev: "vx"}, Proof: plan.Proof{MustCarry: true, Across: true}},
+		{State: plan.State{In: "h2", Dev: "relay"}, Proof: plan.Proof{MustCarry: true, Joined: true}},
+		{State: plan.State{In: "h2", Dev: "other", MTU: 1500}},
+		{State: plan.State{In: "h2", Dev: "gone"}, Proof: plan.Proof{MustCarry: true}},
 	}
 	x := &execution{}
 	x.readings.First.Nodes = map[string]sample.Counters{"c": node("e", 1e6, 1e6, 0, 0), "h2": {}}

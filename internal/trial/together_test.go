@@ -23,12 +23,12 @@ func two(t *testing.T) (ss []Setup, nodes [4]*node, raw [2]map[string]string) {
 	t.Helper()
 	a, h1, h2, rawA := setup()
 	b, h3, h4, rawB := setup()
-	h3.name, h4.name = "h3", "h4"
+	h3.name, h4.name, h3.host, h4.host = "h3", "h4", h1.host, h1.host
 	b.Client = plan.End{Node: "h3", Host: "h3", Addr: netip.MustParseAddr("198.18.0.3"), Dev: "eth0"}
 	b.Server = plan.End{Node: "h4", Host: "h4", Addr: netip.MustParseAddr("198.18.0.4"), Dev: "eth0"}
 	b.Site = a.Site
 	b.Site.Nodes["h3"], b.Site.Nodes["h4"] = h3, h4
-	a.Plan.Expect = append(a.Plan.Expect, plan.Expect{In: "h4", Dev: "eth0", Carries: true}, plan.Expect{In: "h3", NoFragments: true})
+	a.Plan.Expect = append(a.Plan.Expect, plan.Expect{State: plan.State{In: "h4", Dev: "eth0"}, Proof: plan.Proof{MustCarry: true}}, plan.Expect{State: plan.State{In: "h3"}, Proof: plan.Proof{NoFragments: true}})
 	b.Plan.Expect = a.Plan.Expect
 	return []Setup{a, b}, [4]*node{h1, h2, h3, h4}, [2]map[string]string{rawA, rawB}
 }
@@ -46,7 +46,7 @@ func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ss, _, raw := two(t)
 		checks := 0
-		ss[0].Site.Verify = func(context.Context, []plan.Expect) error { checks++; return nil }
+		ss[0].Site.Verify = func(context.Context, []plan.State) error { checks++; return nil }
 		startAll(t, ss)
 		begin := time.Now()
 		rs, err := Together(t.Context(), ss)

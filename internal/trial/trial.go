@@ -1,9 +1,9 @@
-// Package trial runs one measurement, from Expect to Expect: the state of the
-// path is checked, the server started, counters read, the client run, counters
-// read again, the raw bytes stored, and only then anything parsed and judged.
+// Package trial runs one measurement: it checks the state of the path, starts the
+// server, reads counters, runs the client, reads counters again, stores the raw
+// bytes, and only then parses and judges anything.
 //
-// It knows no tool, no network and no kind of target; it decides whether a
-// trial's numbers are worth keeping, not what they mean.
+// It knows no tool, no network and no kind of target. It decides whether a trial's
+// numbers are worth keeping, not what they mean.
 package trial
 
 import (
@@ -31,9 +31,9 @@ type Setup struct {
 	LinkRate       float64   // bit/s on the wire of each host's link; 0 is unlimited
 	Warmup         time.Duration
 	Duration       time.Duration
-	Idle           Usage        // of the machine doing nothing, subtracted from its CPU time
-	Beside         []*Companion // what runs while it measures; started for this trial
-	Clients        int          // that do the same at once, the measured one with those of Beside; 0 is not asked for
+	Idle           Idle          // subtracted from the CPU time of the ends' hosts
+	Background     []*Background // runs during the trial and was started for it
+	Clients        int           // that do the same at once, with the measured one and those of Background; 0: the study does not ask
 	// Raw keeps bytes under a name before anything reads them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
@@ -52,13 +52,13 @@ func Run(ctx context.Context, s Setup) (record.Result, error) {
 }
 
 // Together measures several trials of one network at once, as Run does, and returns
-// a result for each. No place is an end of two of them, and their plans differ in
-// their Path alone. All windows begin together, as far as the programs start
-// equally fast.
+// a result for each. No place is an end of two of them, and their plans differ only
+// in their Path. All windows begin together, as far as the programs start equally
+// fast.
 //
-// The counters of the machine hold what all of them did: no cost is told, for whose
-// it is nobody knows. What the network's state is, and what the whole machine did
-// from before the first client to after the last, is the same for all.
+// The counters of a host hold what all trials did, so no trial gets a cost. The state
+// of the network, and what the hosts did from before the first client to after the
+// last, are the same for all.
 func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	ss = slices.Clone(ss)
 	rs := make([]record.Result, len(ss))
@@ -71,19 +71,19 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 			rs[i].Observed["warmup"] = "none: the tool cannot leave it out"
 		}
 	}
-	site, expect := ss[0].Site, ss[0].Plan.Expect
-	if err := site.Verify(ctx, expect); err != nil {
+	site, states := ss[0].Site, ss[0].Plan.States()
+	if err := site.Verify(ctx, states); err != nil {
 		for i := range rs {
 			rs[i].Status, rs[i].Reason = broken(err), fmt.Sprintf("before: %v", err)
 			rs[i].Elapsed = time.Since(start).Seconds()
 		}
 		return rs, nil
 	}
-	restore := makeRoom(ctx, ss, rs)
+	restore := keepFragmentMemory(ctx, ss, rs)
 	xs := execute(ctx, ss)
 	restore()
 	for i := range ss {
-		xs[i].beside, xs[i].clients, xs[i].besideErr = ss[i].collect(ctx)
+		xs[i].background, xs[i].clients, xs[i].backgroundErr = ss[i].collect(ctx)
 		if err := ss[i].keep(xs[i]); err != nil {
 			return rs, fmt.Errorf("%w: %w", ErrStore, err)
 		}
@@ -91,7 +91,7 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	if ctx.Err() != nil {
 		return rs, context.Cause(ctx)
 	}
-	after := site.Verify(ctx, expect)
+	after := site.Verify(ctx, states)
 	for i := range ss {
 		ss[i].finish(&rs[i], xs[i], after)
 		rs[i].Elapsed = time.Since(start).Seconds()
@@ -99,16 +99,16 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	return rs, nil
 }
 
-// finish fills in what the execution says; after is the state of the path behind it.
+// finish fills in what the execution shows; after says how the path was afterwards.
 func (s *Setup) finish(r *record.Result, x *execution, after error) {
-	if errors.Is(after, target.ErrService) { // which is why the programs failed, if they did
+	if errors.Is(after, target.ErrService) { // which explains why programs failed, if they did
 		x.err = errors.Join(after, x.err)
 	}
 	m, err := s.Probe.Parse(probe.Output{
 		Client: x.client.stdout.Bytes(), ClientErr: x.client.stderr.Bytes(),
 		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes()})
 	if x.err != nil {
-		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.besideErr).Error()
+		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.backgroundErr).Error()
 		// Some tools give their reason on stdout.
 		if err != nil && len(s.Probe.Info().Tools) > 0 && len(x.client.stdout.Bytes()) > 0 {
 			r.Reason += ": " + err.Error()
@@ -131,14 +131,14 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	if s := stalled(r, m); s != "" {
 		r.Warnings = append(r.Warnings, s)
 	}
-	r.Values = append(append(r.Values, x.beside...), s.shares(m, x.clients)...)
-	if err := errors.Join(after, s.judge(r, m, x), x.besideErr); err != nil {
+	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
+	if err := errors.Join(after, s.judge(r, m, x), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 }
 
-// broken is what becomes of a trial whose network is not as expected: a network
-// without its daemon is none.
+// broken is the status of a trial whose network is not as expected. Without its
+// daemon there is no network.
 func broken(err error) record.Status {
 	if errors.Is(err, target.ErrService) {
 		return record.Failed
@@ -146,7 +146,7 @@ func broken(err error) record.Status {
 	return record.Invalid
 }
 
-// keep stores what was run, what it printed and what the counters said.
+// keep stores the commands, their output and the counters.
 func (s *Setup) keep(x *execution) error {
 	run := map[string]any{
 		"server": x.server.argv, "serverNode": s.Server.Node,
@@ -156,7 +156,7 @@ func (s *Setup) keep(x *execution) error {
 		b    []byte
 	}
 	var files []file
-	for i, c := range s.Beside {
+	for i, c := range s.Background {
 		name := fmt.Sprintf("beside%d", i+1)
 		run[name] = [][]string{c.counter.argv, c.driver.argv}
 		if c.driver.node != nil {

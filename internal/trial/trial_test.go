@@ -74,17 +74,19 @@ const rate = `{"event":"result","rate":8000}`
 func setup() (s Setup, cli, srv *node, raw map[string]string) {
 	cli, srv, raw = &node{name: "h1"}, &node{name: "h2", run: serve}, map[string]string{}
 	cli.run = send(cli, srv)
+	cli.host = hostOf(cli)
+	srv.host = cli.host
 	return Setup{
 		Probe:  tool{"weir"},
 		Client: plan.End{Node: "h1", Host: "h1", Addr: netip.MustParseAddr("198.18.0.1"), Dev: "eth0"},
 		Server: plan.End{Node: "h2", Host: "h2", Addr: netip.MustParseAddr("198.18.0.2"), Dev: "eth0"},
 		Site: &target.Site{
-			Machine: live{cli},
+			Private: true,
 			Nodes:   map[string]target.Node{"h1": cli, "h2": srv},
-			Verify:  func(context.Context, []plan.Expect) error { return nil },
+			Verify:  func(context.Context, []plan.State) error { return nil },
 		},
 		Plan: plan.Plan{Path: plan.Path{MTU: 1500, Outer: 1500}, Expect: []plan.Expect{
-			{In: "h2", Dev: "eth0", Carries: true}, {In: "h1", NoFragments: true}}},
+			{State: plan.State{In: "h2", Dev: "eth0"}, Proof: plan.Proof{MustCarry: true}}, {State: plan.State{In: "h1"}, Proof: plan.Proof{NoFragments: true}}}},
 		Warmup: 100 * time.Millisecond, Duration: time.Second,
 		Raw: func(name string, b []byte) error { raw[name] = string(b); return nil },
 	}, cli, srv, raw
@@ -202,7 +204,7 @@ func TestRun(t *testing.T) {
 			}
 		}, record.OK, ""},
 		{"expectation fails before", func(s *Setup, _, _ *node) {
-			s.Site.Verify = func(context.Context, []plan.Expect) error { return errors.New("MTU is 9") }
+			s.Site.Verify = func(context.Context, []plan.State) error { return errors.New("MTU is 9") }
 		}, record.Invalid, "before: MTU is 9"},
 		{"a daemon has died", func(s *Setup, _, _ *node) { s.Site.Verify = dies(1) },
 			record.Failed, "before: a service of the network has ended: its last words"},
@@ -243,7 +245,7 @@ func TestRun(t *testing.T) {
 func TestCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _, raw := setup()
-		s.Idle = Usage{User: 0.1}
+		s.Idle = Idle{"h1": {User: 0.1}}
 		start(t, &s)
 		r, err := Run(t.Context(), s)
 		if err != nil {

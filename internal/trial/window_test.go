@@ -12,6 +12,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -25,6 +26,10 @@ func (n slow) FS() fs.FS {
 	root["proc/net/tcp"] = &fstest.MapFile{Data: fmt.Appendf(nil,
 		"  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", toolPort)}
 	return root
+}
+
+func (n slow) Sample(_ context.Context, sources ...string) (target.Reading, error) {
+	return local.Sample(n.FS(), sources...), nil
 }
 
 // The window of a tool that does not say when it begins is counted from its

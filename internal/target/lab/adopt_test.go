@@ -31,7 +31,7 @@ func TestAdopt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, in := range []string{"h", "p"} {
-		if err := s.Verify(t.Context(), []plan.Expect{{In: in, Dev: "mark", MTU: 1300}}); err != nil {
+		if err := s.Verify(t.Context(), []plan.State{{In: in, Dev: "mark", MTU: 1300}}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -39,7 +39,7 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 		return err
 	}
 	if p.guest != nil {
-		return p.guest.ask(order{Step: &s})
+		return p.guest.Step(ctx, s)
 	}
 	switch {
 	case s.Link != nil:

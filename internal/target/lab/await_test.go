@@ -28,11 +28,11 @@ func TestAwait(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := &plan.Output{Argv: weirDaemon("say=a line", "say=another"), Lines: []string{"another", "a line"}}
-	if err := s.Verify(t.Context(), []plan.Expect{{In: "a", Output: o}}); err != nil {
+	if err := s.Verify(t.Context(), []plan.State{{In: "a", Output: o}}); err != nil {
 		t.Error(err)
 	}
 	o.Lines = append(o.Lines, "a third")
-	err := s.Verify(t.Context(), []plan.Expect{{In: "a", Output: o}})
+	err := s.Verify(t.Context(), []plan.State{{In: "a", Output: o}})
 	if err == nil || !strings.Contains(err.Error(), `a: weir daemon say=a line say=another: no line, or too few, with "a third" in "a line\nanother"`) {
 		t.Errorf("error %v", err)
 	}

@@ -1,40 +1,47 @@
 package lab
 
 import (
-	"bytes"
+	"net"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target/agent"
 )
 
-// Orders are done in this process's own network namespace, each with an answer.
-func TestServeOrders(t *testing.T) {
+// An agent does steps, and checks states, in this process's own network namespace.
+func TestActor(t *testing.T) {
 	nstest.Need(t)
-	orders := []struct{ order, answer string }{
-		{`{"step":{"in":"g","link":{"name":"br7","kind":"bridge","mtu":1400}}}`, `{}`},
-		{`{"expect":{"in":"g","dev":"br7","mtu":1400}}`, `{}`},
-		{`{"expect":{"in":"g","dev":"br7","mtu":1500}}`, `{"error":"g: MTU of br7 is 1400, expected 1500"}`},
-		{`{"step":{"in":"g","addr":{"dev":"none","prefix":"10.64.1.1/10"}}}`, `{"error":"address 10.64.1.1/10 on none: Link not found"}`},
-		{`{"step":{"in":"elsewhere","set":{"dev":"br7","mtu":1500}}}`, `{"error":"no place is called \"elsewhere\", there are [g]"}`},
-		{`{"step":{"in":"g","exec":{"argv":["true"]}}}`, `{"error":"daemons in guests are not supported"}`},
-		{`{"step":{"in":"g"}}`, `{"error":"the step is empty"}`},
-		{`{}`, `{"error":"the order is empty"}`},
-	}
-	var in, want, got bytes.Buffer
-	for _, o := range orders {
-		in.WriteString(o.order + "\n")
-		want.WriteString(o.answer + "\n")
-	}
-	if err := ServeOrders("g", &in, &got); err != nil {
+	ours, theirs := net.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- agent.Serve(theirs, Actor) }()
+	n, err := agent.Dial(t.Context(), "g", ours, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if got.String() != want.String() {
-		t.Errorf("answers:\n%swant:\n%s", &got, &want)
+	step := func(s plan.Step) error { return n.Step(t.Context(), s) }
+	mtu := func(is int) error { return n.Check(t.Context(), plan.State{In: "g", Dev: "br7", MTU: is}) }
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{step(plan.Step{In: "g", Link: &plan.Link{Name: "br7", Kind: "bridge", MTU: 1400}}), ""},
+		{mtu(1400), ""},
+		{mtu(1500), "g: MTU of br7 is 1400, expected 1500"},
+		{step(plan.Step{In: "g", Addr: &plan.Addr{Dev: "none", Prefix: netip.MustParsePrefix("10.64.1.1/10")}}), "address 10.64.1.1/10 on none: Link not found"},
+		{step(plan.Step{In: "elsewhere", Set: &plan.Set{Dev: "br7", MTU: 1500}}), `no place is called "elsewhere", there are [g]`},
+		{step(plan.Step{In: "g", Exec: &plan.Exec{Argv: []string{"true"}}}), "daemons in guests are not supported"},
+		{step(plan.Step{In: "g"}), "the step is empty"},
+	} {
+		if c.want == "" && c.err != nil || c.want != "" && (c.err == nil || c.err.Error() != c.want) {
+			t.Errorf("error %v, want %q", c.err, c.want)
+		}
 	}
-	if err := ServeOrders("g", strings.NewReader("no order"), &got); err == nil {
-		t.Error("what is no order is taken")
+	n.Close()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
 

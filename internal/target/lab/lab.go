@@ -1,9 +1,9 @@
-// Package lab is the target that this machine is: hosts and pods as network
-// namespaces, plans applied through netlink. It is the sole importer of the
-// netlink and ethtool packages. It decides nothing: what to build is in a plan.
+// Package lab makes this machine a target: hosts and pods as network namespaces,
+// plans applied through netlink. No other package imports netlink and ethtool. It
+// decides nothing: a plan says what to build.
 //
-// It must run in a process that package rootless started, so that a mistake
-// cannot reach the machine's own network.
+// It must run in a process that package rootless started, so that a mistake cannot
+// reach the machine's own network.
 package lab
 
 import (
@@ -22,11 +22,14 @@ import (
 	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
+	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/vm"
+	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A lab is a set of places that plans connect.
+// A lab is a set of places for plans to connect.
 type lab struct {
 	places   map[string]*place
 	logs     string     // directory of the services' logs; "" is each place's own
@@ -45,13 +48,25 @@ type place struct {
 	nl    *netlink.Handle  // a socket that lives in ns, so that no thread has to
 	eth   *ethtool.Ethtool // likewise
 	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
-	guest *inside          // the pod is a virtual machine; nil until a step says so
+	guest *vm.Node         // the pod is a virtual machine; nil until a step says so
 	known map[string]int   // numbers of devices
 }
 
-// Open makes a namespace for every name. Nothing connects them yet. The output of
-// services goes to files in the directory logs, or to the state directory of
-// their place when logs is "".
+// Target is this machine as a target.Target.
+type Target struct{}
+
+// Open makes a namespace for each host and pod of want, and for the switch between
+// hosts. Nothing connects them yet. Services log to files in the directory logs, or
+// to the state directory of their place when logs is "".
+func (Target) Open(ctx context.Context, want topo.Topology, logs string) (*target.Site, error) {
+	s, err := Open(ctx, network.Places(want), logs)
+	if err == nil {
+		s.Topology = want
+	}
+	return s, err
+}
+
+// Open is Target.Open for places that are only named.
 func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
 	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{},
 		values: map[string]string{"dir": hostns.Dir, "cgroup": cgroup.Name()}}
@@ -80,7 +95,7 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	if l.dir, err = newDir(); err != nil {
 		return nil, fmt.Errorf("lab: directory of the nodes: %w", err)
 	}
-	s := &target.Site{Nodes: map[string]target.Node{}, Apply: l.apply, Verify: l.verify, Shell: l.shell, Close: l.close, Found: l.found, Machine: os.DirFS("/")}
+	s := &target.Site{Nodes: map[string]target.Node{}, Private: true, Apply: l.apply, Verify: l.verify, Shell: l.shell, Found: l.found, Close: l.close}
 	for name, p := range l.places {
 		s.Nodes[name] = p
 	}
@@ -131,7 +146,7 @@ func (p *place) close() error {
 func (l *lab) close() error {
 	for _, p := range l.places {
 		if p.guest != nil {
-			p.guest.close()
+			p.guest.Close()
 		}
 	}
 	errs := []error{l.undoAll()}
@@ -160,52 +175,49 @@ func (l *lab) at(name string) (*place, error) {
 	return nil, fmt.Errorf("no place is called %q, there are %v", name, known)
 }
 
-// verify checks that every service runs, and what Expect says about the state of
-// devices and daemons.
-func (l *lab) verify(ctx context.Context, es []plan.Expect) error {
+// verify checks that every service runs, and that states hold.
+func (l *lab) verify(ctx context.Context, states []plan.State) error {
 	errs := []error{l.ended()}
-	for _, e := range es {
-		if e.MTU == 0 && len(e.Offload) == 0 && e.Output == nil {
-			continue
-		}
-		p, err := l.at(e.In)
+	for _, s := range states {
+		p, err := l.at(s.In)
 		if err != nil {
 			return err
 		}
-		if e.MTU != 0 || len(e.Offload) > 0 {
-			errs = append(errs, p.verify(e))
+		if s.MTU != 0 || len(s.Offload) > 0 {
+			errs = append(errs, p.verify(ctx, s))
 		}
-		if e.Output != nil {
+		if s.Output != nil {
 			timed, cancel := bound(ctx, plan.DefaultTimeout)
-			errs = append(errs, l.prints(timed, p, *e.Output))
+			errs = append(errs, l.prints(timed, p, *s.Output))
 			cancel()
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func (p *place) verify(e plan.Expect) error {
+// verify checks the MTU and the features of a device.
+func (p *place) verify(ctx context.Context, s plan.State) error {
 	if p.guest != nil {
-		return p.guest.ask(order{Expect: &e})
+		return p.guest.Check(ctx, s)
 	}
-	dev, err := p.nl.LinkByName(e.Dev)
+	dev, err := p.nl.LinkByName(s.Dev)
 	if err != nil {
-		return fmt.Errorf("%s: device %s: %w", p.name, e.Dev, err)
+		return fmt.Errorf("%s: device %s: %w", p.name, s.Dev, err)
 	}
-	if got := dev.Attrs().MTU; e.MTU != 0 && got != e.MTU {
-		return fmt.Errorf("%s: MTU of %s is %d, expected %d", p.name, e.Dev, got, e.MTU)
+	if got := dev.Attrs().MTU; s.MTU != 0 && got != s.MTU {
+		return fmt.Errorf("%s: MTU of %s is %d, expected %d", p.name, s.Dev, got, s.MTU)
 	}
-	if len(e.Offload) == 0 {
+	if len(s.Offload) == 0 {
 		return nil
 	}
-	have, err := p.eth.Features(e.Dev)
+	have, err := p.eth.Features(s.Dev)
 	if err != nil {
-		return fmt.Errorf("%s: features of %s: %w", p.name, e.Dev, err)
+		return fmt.Errorf("%s: features of %s: %w", p.name, s.Dev, err)
 	}
 	var errs []error
-	for f, want := range e.Offload {
+	for f, want := range s.Offload {
 		if have[f] != want {
-			errs = append(errs, fmt.Errorf("%s: %s of %s is %v, expected %v", p.name, f, e.Dev, have[f], want))
+			errs = append(errs, fmt.Errorf("%s: %s of %s is %v, expected %v", p.name, f, s.Dev, have[f], want))
 		}
 	}
 	return errors.Join(errs...)

@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/targettest"
 )
 
 func TestMain(m *testing.M) {
@@ -94,19 +95,18 @@ func TestVerify(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		name   string
-		expect plan.Expect
-		want   string // part of the error, "" for none
+		name  string
+		state plan.State
+		want  string // part of the error, "" for none
 	}{
-		{"mtu holds", plan.Expect{In: "b", Dev: "e0", MTU: 1400}, ""},
-		{"mtu differs", plan.Expect{In: "b", Dev: "e0", MTU: 1500}, "b: MTU of e0 is 1400, expected 1500"},
-		{"offload holds", plan.Expect{In: "a", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, ""},
-		{"offload differs", plan.Expect{In: "b", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, "tx-tcp-segmentation of e0 is true, expected false"},
-		{"no device", plan.Expect{In: "a", Dev: "e1", MTU: 1400}, "device e1"},
-		{"no place", plan.Expect{In: "c", Dev: "e0", MTU: 1400}, `no place is called "c", there are [a b]`},
-		{"counters are not its business", plan.Expect{In: "c", Carries: true}, ""},
+		{"mtu holds", plan.State{In: "b", Dev: "e0", MTU: 1400}, ""},
+		{"mtu differs", plan.State{In: "b", Dev: "e0", MTU: 1500}, "b: MTU of e0 is 1400, expected 1500"},
+		{"offload holds", plan.State{In: "a", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, ""},
+		{"offload differs", plan.State{In: "b", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, "tx-tcp-segmentation of e0 is true, expected false"},
+		{"no device", plan.State{In: "a", Dev: "e1", MTU: 1400}, "device e1"},
+		{"no place", plan.State{In: "c", Dev: "e0", MTU: 1400}, `no place is called "c", there are [a b]`},
 	} {
-		err := s.Verify(t.Context(), []plan.Expect{c.expect})
+		err := s.Verify(t.Context(), []plan.State{c.state})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %q", c.name, err, c.want)
 		}
@@ -202,5 +202,23 @@ func BenchmarkOpenClose(b *testing.B) {
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+func TestContract(t *testing.T) {
+	for name, step := range map[string][]plan.Step{"place": nil, "place with daemons": {{In: "a", File: &plan.File{Name: "conf"}}}} {
+		t.Run(name, func(t *testing.T) {
+			targettest.Run(t, func(t *testing.T) targettest.Subject {
+				nstest.Need(t)
+				s, err := Open(t.Context(), []string{"a", "b"}, "")
+				if err == nil {
+					err = s.Apply(t.Context(), append(wire(1500), step...))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return targettest.Subject{Site: s, Node: "a"}
+			})
+		})
 	}
 }

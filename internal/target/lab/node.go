@@ -1,34 +1,36 @@
 package lab
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"strconv"
+	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 var _ target.Node = (*place)(nil)
 
-// patience is how long a program may take to end after SIGTERM.
+// patience is how long a program can take to end after SIGTERM.
 const patience = 2 * time.Second
 
 func (p *place) Name() string { return p.name }
 
-// inside returns the namespaces that programs of the place are started in.
+// machine is the one host of all places.
+var machine = sync.OnceValue(local.Host)
+
+// Host is this machine, also for a pod that is a virtual machine on it.
+func (p *place) Host() *target.Host { return machine() }
+
+// inside returns the namespaces that programs of the place start in.
 func (p *place) inside() *netns.Namespace {
 	if p.host != nil {
 		return p.host.Namespace
@@ -36,9 +38,8 @@ func (p *place) inside() *netns.Namespace {
 	return p.ns
 }
 
-// Run starts c inside the namespaces of the place. The program gets a process
-// group of its own, which is ended with it; so is what has left that group and
-// still has its mark in the environment, as the ranks that mpirun starts.
+// Run starts c inside the namespaces of the place, in a process group that ends with
+// it. So does everything that has left the group and still has the program's tag.
 func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if p.guest != nil {
 		return p.guest.Run(ctx, c)
@@ -47,18 +48,18 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return err
 	}
 	cmd := command(ctx, c.Argv)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Stdout, c.Stderr
-	mark := "WEIR_PROGRAM=" + rand.Text()
-	cmd.Env = append(os.Environ(), mark)
-	// Only Start is inside: Wait must not hold the thread. The thread is thrown
-	// away, so its affinity, which the program inherits, reaches nobody else.
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Mark.Writer(ctx, p.Host(), c.Stdout), c.Stderr
+	tag := local.NewTag()
+	cmd.Env = append(append(os.Environ(), c.Env...), string(tag))
+	// Only Start is inside, because Wait must not hold the thread. The thread is
+	// thrown away, so its affinity, which the program inherits, reaches nothing else.
 	err := p.inside().Do(func() error {
 		if p.host == nil { // UCX looks for its devices in /sys (uct_tcp_query_devices)
 			if err := hostns.OwnSys(); err != nil {
 				return err
 			}
 		}
-		if err := pin(c.CPUs); err != nil {
+		if err := local.Pin(c.CPUs); err != nil {
 			return err
 		}
 		return cmd.Start()
@@ -67,8 +68,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
 	err = cmd.Wait()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started and left; none is the normal case
-	endMarked(mark)
+	tag.End(cmd.Process.Pid)
 	if cmd.ProcessState.Success() {
 		return nil
 	}
@@ -93,62 +93,20 @@ func command(ctx context.Context, argv []string) *exec.Cmd {
 	return cmd
 }
 
-// endMarked ends the processes with this entry in their environment, and waits
-// for those that have become this process's children, as orphans of process 1 do.
-// It looks again until there are none: they may be starting others.
-func endMarked(entry string) {
-	for {
-		found := false
-		files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a constant
-		for _, f := range files {
-			env, _ := os.ReadFile(f) // it may be gone by now
-			if !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+entry+"\x00")) {
-				continue
-			}
-			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
-				found = true
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-				_, _ = syscall.Wait4(pid, nil, 0, nil) // not ours is the normal case
-			}
-		}
-		if !found {
-			return
-		}
-	}
-}
-
-// pin restricts this thread to cpus.
-func pin(cpus []int) error {
-	if len(cpus) == 0 {
-		return nil
-	}
-	var set unix.CPUSet
-	for _, c := range cpus {
-		set.Set(c)
-	}
-	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return fmt.Errorf("run on CPUs %v: %w", cpus, err)
-	}
-	return nil
-}
-
-// CPUs are those that this process may use: a container may have fewer than the
-// machine.
+// CPUs are those of this process; a guest has none to choose from.
 func (p *place) CPUs() []int {
 	if p.guest != nil {
 		return p.guest.CPUs()
 	}
-	var set unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return nil
+	return local.CPUs()
+}
+
+// Sample reads what the place sees.
+func (p *place) Sample(ctx context.Context, sources ...string) (target.Reading, error) {
+	if p.guest != nil {
+		return p.guest.Sample(ctx, sources...)
 	}
-	var cpus []int
-	for c := 0; len(cpus) < set.Count(); c++ {
-		if set.IsSet(c) {
-			cpus = append(cpus, c)
-		}
-	}
-	return cpus
+	return local.Sample(p.FS(), sources...), nil
 }
 
 // FS is the machine's file tree with the network of the place, or the whole tree

@@ -277,10 +277,10 @@ func TestMove(t *testing.T) {
 	if err := s.Apply(t.Context(), steps); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Verify(t.Context(), []plan.Expect{{In: "b", Dev: "eth0", MTU: 1400}}); err != nil {
+	if err := s.Verify(t.Context(), []plan.State{{In: "b", Dev: "eth0", MTU: 1400}}); err != nil {
 		t.Error(err)
 	}
-	if err := s.Verify(t.Context(), []plan.Expect{{In: "a", Dev: "br7", MTU: 1400}}); err == nil {
+	if err := s.Verify(t.Context(), []plan.State{{In: "a", Dev: "br7", MTU: 1400}}); err == nil {
 		t.Error("it is still where it was")
 	}
 	for want, m := range map[string]*plan.Move{

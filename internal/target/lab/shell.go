@@ -13,17 +13,18 @@ import (
 
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// ours is a file of this process as its descendants reach it: also its program
-// and what has no name of its own.
+// ours is a file of this process as its descendants reach it, including its program
+// and files without a name.
 func ours(elem ...string) string {
 	return path.Join(append([]string{"/proc", strconv.Itoa(os.Getpid())}, elem...)...)
 }
 
-// shell is the rsh of one machine: `weir host rsh`, which is Rsh in a process of
-// its own. Nothing listens: the process that asks enters the network namespace
-// itself, and keeps what else its place has of its own, such as the directory.
+// shell is the rsh of one machine: `weir host rsh`, which is Rsh in a process of its
+// own. Nothing listens: the calling process enters the network namespace itself and
+// keeps whatever else its place has of its own, such as the directory.
 func (l *lab) shell(from, to string, cpus []int) (argv []string, dir string) {
 	list := anyCPU
 	if len(cpus) > 0 {
@@ -33,22 +34,22 @@ func (l *lab) shell(from, to string, cpus []int) (argv []string, dir string) {
 	if l.dir != nil {
 		dir = ours("fd", strconv.Itoa(int(l.dir.Fd())))
 	}
-	if l.places[from].host != nil { // where this process is not seen
+	if l.places[from].host != nil { // this process is not visible there
 		program, ns, dir = hostns.Program, hostns.Peer(to), hostns.Dir
 	}
 	// The list is not last: Open MPI 4.1 loses a last word of one letter.
 	return []string{program, "host", "rsh", list, ns}, dir
 }
 
-// anyCPU stands for no restriction, where an empty word would be lost.
+// anyCPU stands for no restriction, because an empty word would be lost.
 const anyCPU = "any"
 
-// Rsh becomes a shell that runs command in the network namespace of the file
-// ns, on the processors of the list cpus. It returns only with an error.
+// Rsh becomes a shell that runs command in the network namespace of the file ns, on
+// the processors of the list cpus. It returns only with an error.
 //
-// The words of the command are joined by spaces and read by the shell, as by
-// rsh(1) and ssh(1). The shell has this process's number, so that whoever ends
-// this process ends the command.
+// As with rsh(1) and ssh(1), the words of the command are joined by spaces and the
+// shell reads them. The shell keeps the process ID, so that ending this process ends
+// the command.
 func Rsh(cpus, ns string, command []string) error {
 	var list []int
 	if cpus != anyCPU {
@@ -68,13 +69,13 @@ func Rsh(cpus, ns string, command []string) error {
 		if err := hostns.OwnSys(); err != nil {
 			return err
 		}
-		return pin(list)
+		return local.Pin(list)
 	}, sh, []string{"sh", "-c", strings.Join(command, " ")}, os.Environ())
 }
 
-// newDir makes a file system in memory that is mounted nowhere and reached
-// through its descriptor, so that it is gone with this process even if that is
-// killed. It returns nil where the kernel knows no such mounts (before Linux 5.2).
+// newDir makes a file system in memory that is mounted nowhere and reached through
+// its descriptor, so that it goes with this process even if that is killed. It
+// returns nil where the kernel has no such mounts (before Linux 5.2).
 func newDir() (*os.File, error) {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if errors.Is(err, unix.ENOSYS) {

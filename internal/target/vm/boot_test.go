@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { nstest.Main(m, inside) }
 // inside is this test program in a guest.
 func inside(args []string) int {
 	if len(args) == 1 && args[0] == "guest" {
-		Init()
+		Init(nil)
 	}
 	sigs := make(chan os.Signal, 1)
 	signal.Notify(sigs, syscall.SIGINT)
@@ -91,7 +91,7 @@ func TestBoot(t *testing.T) {
 	defer g.Close()
 	t.Logf("%s %s, KVM: %v", m.Kernel.Version, g.Accel, g.Declined)
 	var out bytes.Buffer
-	status, err := g.Run(ctx, Command{Argv: []string{"weir", "inside"}, Env: os.Environ(), Dir: m.Write}, &out, writer(func(b []byte) {
+	status, err := g.Run(ctx, []string{"weir", "inside"}, m.Write, &out, writer(func(b []byte) {
 		if string(b) == "and waits\n" {
 			cancel(interrupted{context.Canceled})
 		}

@@ -1,14 +1,14 @@
-// Package vm runs this program inside a virtual machine of its own, for what
-// the kernel of this machine does not have. QEMU boots a kernel of a Debian
-// package with an initramfs that holds this program as process 1 and the few
-// modules that it needs to reach the host; everything else comes from the host's
-// own file system, which the guest sees below a layer of memory. So whatever is
-// installed on the host runs in the guest, and no image is built.
+// Package vm boots a virtual machine that runs this program, for what the kernel of
+// this machine does not have. QEMU boots a kernel of a Debian package with an
+// initramfs that holds this program as process 1 and the few modules that it needs
+// to reach the host. Everything else comes from the host's own file system, which
+// the guest sees below a layer of memory: whatever is installed on the host runs in
+// the guest, and no image is built.
 //
-// A guest has either a whole lab inside it and no network device, or is one pod of
-// a lab, with a TAP device of its host. Orders and output go through one virtio
-// port, in lines of JSON, over a pair of sockets that only this process and QEMU
-// have: never over the network under test. The package must not know what is run
+// A guest either has a whole lab inside it and no network device, or is one pod of
+// a lab, with a TAP device of its host. Process 1 is an agent (package agent), which
+// is reached through a virtio port and a pair of sockets that only this process and
+// QEMU have: never over the network under test. The package must not know what runs
 // in a guest.
 package vm
 
@@ -25,55 +25,56 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/target/agent"
 )
 
-// A Machine says what guest is wanted.
+// A Machine describes the guest to boot.
 type Machine struct {
 	Kernel Kernel
 	CPUs   int
 	Memory int64 // bytes
 	// Write is the one directory of the host that the guest can change, absolute.
-	// What is written there goes to the host at once.
+	// Writes reach the host at once.
 	Write string
-	Name  string // of QEMU's threads; empty is QEMU's own choice
+	Name  string // of QEMU's threads; "" leaves it to QEMU
 	NIC   *NIC   // nil: no network device
-	// Console gets what the guest and QEMU print, beside what is kept of it; nil
-	// is nothing.
+	// Console also gets what the guest and QEMU print; nil: nothing does.
 	Console io.Writer
 }
 
 // A Guest is a virtual machine that is up.
 type Guest struct {
 	Accel string // "kvm", or "tcg" when QEMU emulates every instruction
-	// Declined says why it is not KVM, when that was there and did not work.
+	// Declined is why KVM, which is there, did not work.
 	Declined error
 
 	qemu    *exec.Cmd
 	console *tail
 	conn    *os.File
-	lines   *json.Decoder
 	ended   chan struct{} // closed when QEMU has ended
 }
 
-// How long a guest may take until it is ready. Emulated it takes 5 s of CPU time.
+// bootTimes bounds how long a guest takes to be ready. An emulated one uses 5 s of
+// CPU time.
 var bootTimes = map[string]time.Duration{"kvm": 30 * time.Second, "tcg": 2 * time.Minute}
 
-// signTime is how long a guest under KVM may take to its first character on the
-// console, which is a fraction of a second. Where KVM is there and does not
-// work, as inside some virtual machines, the guest comes no further than the
-// kernel's code of 16 bits.
+// signTime bounds how long a guest under KVM takes to print its first character on
+// the console: normally a fraction of a second. Where KVM is present and does not
+// work, as inside some virtual machines, the guest never gets past the kernel's
+// 16-bit code.
 const signTime = 4 * time.Second
 
-// endTime is how long a command may take to end after a signal.
+// endTime is how long a command can take to end after a signal.
 const endTime = 30 * time.Second
 
-// killTime is how long the output of QEMU is waited for when it has ended, and
-// something else holds it open.
+// killTime bounds the wait for QEMU's output after QEMU has ended, when something
+// else holds it open.
 const killTime = time.Second
 
-// Boot starts a guest and waits until it takes orders: by KVM where that works,
-// which is found by trying, and emulated otherwise. It must be called on the
-// main thread, with whose end the kernel ends QEMU.
+// Boot starts a guest and waits until its agent can be greeted. It tries KVM and
+// falls back to emulation. It must be called on the main thread, because the kernel
+// ends QEMU with the thread that started it.
 func Boot(ctx context.Context, m Machine) (*Guest, error) {
 	declined := kvmErr()
 	if declined == nil {
@@ -114,17 +115,17 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		return nil, err
 	}
 	conn, theirs := os.NewFile(uintptr(pair[0]), "guest"), os.NewFile(uintptr(pair[1]), "qemu")
-	g := &Guest{Accel: accel, console: &tail{}, conn: conn, lines: json.NewDecoder(conn), ended: make(chan struct{})}
+	g := &Guest{Accel: accel, console: &tail{}, conn: conn, ended: make(chan struct{})}
 	g.qemu = exec.Command(path, m.args(here, accel)...)
 	said := io.Writer(g.console)
 	if m.Console != nil {
 		said = io.MultiWriter(g.console, m.Console)
 	}
 	var spoke atomic.Bool
-	g.qemu.Stdout = writer(func(b []byte) { spoke.Store(true); _, _ = said.Write(b) }) // the guest's console; what is kept of it has no error
+	g.qemu.Stdout = writer(func(b []byte) { spoke.Store(true); _, _ = said.Write(b) }) // the guest's console; writes to a tail do not fail
 	g.qemu.Stderr = said
 	g.qemu.ExtraFiles = []*os.File{theirs, initrd} // portFD, initrdFD
-	// A group of its own: Ctrl-C is for this process, which tells the guest.
+	// A group of its own: Ctrl-C is for this process, which passes it to the guest.
 	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	g.qemu.WaitDelay = killTime
 	err = g.qemu.Start()
@@ -134,7 +135,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	go func() {
-		_ = g.qemu.Wait() // its status says nothing that the console does not
+		_ = g.qemu.Wait() // the console says more than its status
 		close(g.ended)
 	}()
 	defer func() {
@@ -150,17 +151,17 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	if accel == "kvm" {
 		defer time.AfterFunc(signTime, func() {
 			if !spoke.Load() {
-				stand(fmt.Errorf("nothing was on its console within %v", signTime))
+				stand(fmt.Errorf("it printed nothing on its console within %v", signTime))
 			}
 		}).Stop()
 	}
 	defer context.AfterFunc(limit, func() {
 		g.kill()
-		_ = conn.SetReadDeadline(time.Now()) // somebody may hold the other end
+		_ = conn.SetReadDeadline(time.Now()) // something else can hold the other end open
 	})()
-	// It is read when the guest opens its port. A machine that has ended is heard of below.
+	// The guest reads it when it opens its port. If the machine has ended, next fails.
 	_ = json.NewEncoder(conn).Encode(message{Root: &root{m.Kernel.Version, m.Kernel.Modules, m.Write}})
-	if msg, err := next(g.lines); err != nil || !msg.Ready {
+	if msg, err := next(json.NewDecoder(conn)); err != nil || !msg.Ready {
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -169,7 +170,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		case msg.Failed != "":
 			err = errors.New(msg.Failed)
 		}
-		if accel == "kvm" { // another try follows
+		if accel == "kvm" { // the caller tries emulation next
 			return nil, err
 		}
 		return nil, g.explain("the guest did not start", err)
@@ -177,7 +178,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	return g, nil
 }
 
-// explain adds what was seen last on the console.
+// explain ends the guest and adds the last lines of its console to err.
 func (g *Guest) explain(what string, err error) error {
 	g.Close() // the console is whole then
 	err = fmt.Errorf("%s (%s, %s): %w", what, here.program, g.Accel, err)
@@ -187,12 +188,17 @@ func (g *Guest) explain(what string, err error) error {
 	return err
 }
 
-// Run runs c and returns its exit status. It can be called once. When ctx is done
-// the command gets a signal; see rootless.Ending.
-func (g *Guest) Run(ctx context.Context, c Command, stdout, stderr io.Writer) (int, error) {
-	status, err := newClient(g.conn, g.lines).run(ctx, c, nil, stdout, stderr, endTime)
+// Run runs argv in the directory dir, with this process's environment, and returns
+// its exit status. It can be called once. When ctx ends the command gets a signal;
+// see rootless.Ending.
+func (g *Guest) Run(ctx context.Context, argv []string, dir string, stdout, stderr io.Writer) (int, error) {
+	n, err := agent.Dial(ctx, "guest", g.conn, os.Environ())
+	if err != nil {
+		return 0, g.explain("the guest was lost", err)
+	}
+	status, err := n.Exec(ctx, agent.Command{Argv: argv, Dir: dir}, stdout, stderr, endTime)
 	switch {
-	case errors.Is(err, errGone):
+	case errors.Is(err, agent.ErrLost):
 		return 0, g.explain("the guest was lost", err)
 	case err != nil:
 		return 0, g.explain("the guest could not run it", err)
@@ -202,13 +208,13 @@ func (g *Guest) Run(ctx context.Context, c Command, stdout, stderr io.Writer) (i
 	return status.ExitStatus(), nil
 }
 
-// kill ends the virtual machine, and what a wrapper of QEMU's started. It has nothing
-// to save: what a guest wrote is on the host already.
+// kill ends the virtual machine, and whatever a wrapper of QEMU started. There is
+// nothing to save: what a guest wrote is on the host already.
 func (g *Guest) kill() {
 	select {
-	case <-g.ended: // its number may be another's
+	case <-g.ended: // its number can belong to another process
 	default:
-		_ = syscall.Kill(-g.qemu.Process.Pid, syscall.SIGKILL) // it may end just now
+		_ = syscall.Kill(-g.qemu.Process.Pid, syscall.SIGKILL) // it can end just now
 	}
 }
 

@@ -176,7 +176,7 @@ func heard(t *testing.T, m Machine, socket string) map[string]error {
 	}
 	told := make(chan error, 1)
 	go func() {
-		_, err := Connect(t.Context(), "g", socket)
+		_, err := Connect(t.Context(), "g", socket, nil)
 		told <- err
 	}()
 	served := servePod(t.Context(), m, l) // not in another goroutine: see Boot

@@ -10,35 +10,38 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/target/agent"
 )
 
-// Directories of the initramfs. The root that programs see is merged: the host's
-// files in lower, and above them a layer in memory that takes all changes.
+// Directories of the initramfs. Programs see merged as their root: the host's files
+// in lower, below a layer in memory that takes all changes.
 const (
 	lower  = "lower"
 	layer  = "layer"
 	merged = "root"
 )
 
-// Init is process 1 of a guest. It enters its root, tells the host that it is
-// ready, does what it is told (see agent), and stops the machine when the host is
-// gone. It does not return.
-func Init() {
+// Init is process 1 of a guest. It enters its root, reports to the host that it is
+// ready, serves as the host's agent, with actor for steps, and stops the machine
+// when the host is gone. It does not return.
+func Init(actor func(node string) (agent.Actor, error)) {
 	if _, err := os.Stat("/proc/self"); os.Getpid() != 1 || err == nil { // nothing is mounted yet; also containers have a process 1
-		fmt.Fprintln(os.Stderr, "weir: guest is for process 1 of a virtual machine; see weir run --in-vm")
+		fmt.Fprintln(os.Stderr, "weir: guest is process 1 of a virtual machine; weir starts it itself, see weir run --in-vm")
 		os.Exit(2)
 	}
-	err := serve()
-	fmt.Fprintln(os.Stderr, "weir:", err)
+	if err := serve(actor); err != nil {
+		fmt.Fprintln(os.Stderr, "weir:", err)
+	}
 	unix.Sync()
-	// With -no-reboot it ends QEMU, which ends without it when all went well.
+	// -no-reboot turns it into the end of QEMU.
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
 	select {}
 }
 
-func serve() error {
+func serve(actor func(node string) (agent.Actor, error)) error {
 	for _, m := range []mount{{"proc", "/proc", "proc", ""}, {"sysfs", "/sys", "sysfs", ""}, {"devtmpfs", "/dev", "devtmpfs", ""}} {
-		if err := m.mount(); err != nil && !errors.Is(err, unix.EBUSY) { // the kernel may have mounted /dev
+		if err := m.mount(); err != nil && !errors.Is(err, unix.EBUSY) { // the kernel can have mounted /dev already
 			return err
 		}
 	}
@@ -49,26 +52,28 @@ func serve() error {
 	if err != nil {
 		return err
 	}
-	out, in := &sender{enc: json.NewEncoder(port)}, json.NewDecoder(port)
-	var first message
-	if err := in.Decode(&first); err != nil {
-		return fmt.Errorf("orders: %w", err)
-	}
-	if first.Root == nil {
-		err = errors.New("the first order names no root")
-	} else {
+	out := json.NewEncoder(port)
+	first, err := next(json.NewDecoder(port))
+	switch {
+	case err != nil:
+		return err
+	case first.Root == nil:
+		err = errors.New("the first message names no root")
+	default:
 		err = first.Root.enter()
 	}
 	if err != nil {
-		out.send(message{Failed: err.Error()})
-		_, _ = io.Copy(io.Discard, port) // the host ends the machine
+		_ = out.Encode(message{Failed: err.Error()}) // the console has it, too
+		_, _ = io.Copy(io.Discard, port)             // the host ends the machine
 		return err
 	}
-	out.send(message{Ready: true})
-	return newAgent(out).serve(in)
+	if err := out.Encode(message{Ready: true}); err != nil {
+		return err
+	}
+	return agent.Serve(port, actor)
 }
 
-// loadModules loads every file of dir in the order of the names.
+// loadModules loads every file of dir in the order of their names.
 func loadModules(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -1,45 +1,37 @@
 package vm
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
 	"os"
-	"path"
-	"slices"
-	"syscall"
-	"time"
 
-	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/agent"
 )
 
 var _ target.Node = (*Node)(nil)
 
-// A Node is a guest as a place where programs run.
+// A Node is a guest as a node whose processor time and clock are those of the host
+// below it.
 type Node struct {
-	// About is what the guest is, by the name under which results hold it.
+	*agent.Node
+	// About describes the guest, by the names under which results hold it.
 	About map[string]string
-
-	name string
-	conn net.Conn
-	*client
+	host  *target.Host
 }
 
-// Connect reaches the guest called name through the socket of ServePod and
-// returns when it takes orders.
-func Connect(ctx context.Context, name, socket string) (*Node, error) {
+// Connect reaches the guest called name on host through the socket of ServePod, and
+// returns when the guest can be used.
+func Connect(ctx context.Context, name, socket string, host *target.Host) (*Node, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
 		return nil, fmt.Errorf("guest %s: %w", name, err)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	lines := json.NewDecoder(conn)
-	m, err := next(lines)
+	m, err := next(json.NewDecoder(conn))
 	if !stop() {
 		return nil, context.Cause(ctx)
 	}
@@ -50,86 +42,50 @@ func Connect(ctx context.Context, name, socket string) (*Node, error) {
 		conn.Close()
 		return nil, fmt.Errorf("guest %s: %w", name, err)
 	}
-	return &Node{m.About, name, conn, newClient(conn, lines)}, nil
+	n, err := agent.Dial(ctx, name, conn, os.Environ())
+	if err != nil {
+		return nil, fmt.Errorf("guest %w", err)
+	}
+	return &Node{n, m.About, host}, nil
 }
 
-// Close ends the guest.
-func (n *Node) Close() error { return n.conn.Close() }
+// Host is the machine that runs the guest.
+func (n *Node) Host() *target.Host { return n.host }
 
-// Name is that of the pod that the guest is.
-func (n *Node) Name() string { return n.name }
-
-// patience is how long a program may take to end after SIGTERM.
-const patience = 2 * time.Second
-
-// Run runs c in the guest.
-func (n *Node) Run(ctx context.Context, c target.Cmd) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	if len(c.CPUs) > 0 {
-		return fmt.Errorf("%s: %s: programs in a guest are given no CPUs, and not %v", n.name, c.Argv[0], c.CPUs)
-	}
-	argv := slices.Clone(c.Argv)
-	if path := facts.Find(argv[0]); path != "" && argv[0] != "weir" { // the guest has the host's files
-		argv[0] = path
-	}
-	status, err := n.run(ctx, Command{Argv: argv, Env: os.Environ(), Dir: "/"}, c.Stdin, c.Stdout, c.Stderr, patience)
-	switch {
-	case err == nil && status == 0:
-		return nil
-	case ctx.Err() != nil:
-		return context.Cause(ctx)
-	case err == nil:
-		err = ended(status)
-	}
-	return fmt.Errorf("%s: %s: %w", n.name, c.Argv[0], err)
-}
-
-// ended is how a program ended that did not end well, as exec.ExitError tells it.
-type ended syscall.WaitStatus
-
-func (e ended) Error() string {
-	if ws := syscall.WaitStatus(e); ws.Signaled() {
-		return "signal: " + ws.Signal().String()
-	}
-	return fmt.Sprintf("exit status %d", e.ExitCode())
-}
-
-func (e ended) ExitCode() int { return syscall.WaitStatus(e).ExitStatus() }
-func (e ended) Sys() any      { return syscall.WaitStatus(e) }
-
-// CPUs are none that could be given: those of a guest are threads of QEMU, for
-// which the host's scheduler finds a processor.
+// CPUs are none: a guest's processors are threads of QEMU, which the scheduler of
+// the host places.
 func (n *Node) CPUs() []int { return nil }
 
-// FS is the file tree that programs of the guest see. Directories cannot be read.
-func (n *Node) FS() fs.FS { return files{n.client} }
-
-type files struct{ *client }
-
-// Open reads the whole file, so that it is of one moment.
-func (f files) Open(name string) (fs.File, error) {
-	if !fs.ValidPath(name) {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+// Run runs c in the guest. Its marks are the host's to sample.
+func (n *Node) Run(ctx context.Context, c target.Cmd) error {
+	if len(c.CPUs) > 0 {
+		return fmt.Errorf("%s: %s: cannot pin programs in a guest to CPUs %v", n.Name(), c.Argv[0], c.CPUs)
 	}
-	b, err := f.read(name)
-	if err != nil {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
-	}
-	return &file{bytes.NewReader(b), path.Base(name)}, nil
+	c.Stdout, c.Mark = c.Mark.Writer(ctx, n.host, c.Stdout), nil
+	return n.Node.Run(ctx, c)
 }
 
-// A file is the content of one, and its own fs.FileInfo.
-type file struct {
-	*bytes.Reader
-	name string
+// A message is one line of JSON between a guest, or the daemon around it, and its
+// user, before the guest's agent takes over the connection.
+type message struct {
+	Root   *root             `json:"root,omitempty"`  // to the guest, first
+	Ready  bool              `json:"ready,omitempty"` // the agent can be greeted
+	About  map[string]string `json:"about,omitempty"`
+	Failed string            `json:"failed,omitempty"` // why it cannot
 }
 
-func (f *file) Stat() (fs.FileInfo, error) { return f, nil }
-func (f *file) Close() error               { return nil }
-func (f *file) Name() string               { return f.name }
-func (f *file) Mode() fs.FileMode          { return 0o444 }
-func (f *file) ModTime() time.Time         { return time.Time{} }
-func (f *file) IsDir() bool                { return false }
-func (f *file) Sys() any                   { return nil }
+// errGone reports that nothing more can be heard of a guest.
+var errGone = errors.New("the virtual machine ended")
+
+// next reads one message. Nothing follows it before the agent is greeted, so the
+// decoder holds back nothing.
+func next(lines *json.Decoder) (m message, err error) {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	if err = lines.Decode(&m); errors.As(err, &syntax) || errors.As(err, &kind) {
+		err = fmt.Errorf("it sent something that is not a message: %w", err)
+	} else if err != nil {
+		err = errGone
+	}
+	return m, err
+}

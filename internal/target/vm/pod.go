@@ -124,7 +124,7 @@ func (g *Guest) relay(ctx context.Context, conn net.Conn) error {
 		ended <- nil // who asked has had enough
 	}()
 	go func() {
-		_, _ = io.Copy(conn, io.MultiReader(g.lines.Buffered(), g.conn))
+		_, _ = io.Copy(conn, g.conn)
 		ended <- errGone
 	}()
 	select {

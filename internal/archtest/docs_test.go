@@ -1,0 +1,66 @@
+package archtest
+
+import (
+	"io/fs"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// link matches the destination of an inline link or image in Markdown.
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// Relative links of every Markdown page lead to files of the tree.
+func TestLinks(t *testing.T) {
+	n := 0
+	files(t, func(name string, b []byte) {
+		if path.Ext(name) != ".md" || strings.Contains(name, "/testdata/") { // parts of generated pages
+			return
+		}
+		for _, m := range link.FindAllSubmatch(b, -1) {
+			u, err := url.Parse(string(m[1]))
+			if err != nil {
+				t.Errorf("%s: link %q: %v", name, m[1], err)
+				continue
+			}
+			if u.IsAbs() || u.Path == "" {
+				continue // elsewhere, or a heading of this page
+			}
+			n++
+			if _, err := os.Stat(filepath.Join(root, path.Dir(name), u.Path)); err != nil {
+				t.Errorf("%s: link to %s: no such file", name, u.Path)
+			}
+		}
+	})
+	if n == 0 {
+		t.Error("found no relative link: the test looks in the wrong place")
+	}
+}
+
+// adrTitle matches the first line of a decision: its number, as in the file's name.
+var adrTitle = regexp.MustCompile(`^# (\d+)\. \S`)
+
+// Every decision has its number in the title and the sections that readers expect.
+func TestADRs(t *testing.T) {
+	names, err := fs.Glob(os.DirFS(root), "docs/adr/*.md")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no decision found: %v", err)
+	}
+	for _, name := range names {
+		b, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := adrTitle.FindSubmatch(b)
+		if m == nil || !strings.HasPrefix(strings.TrimLeft(path.Base(name), "0"), string(m[1])+"-") {
+			t.Errorf("%s: the first line is not \"# N. Title\" with the number of the file", name)
+		}
+		if !strings.Contains(strings.ToLower(string(b)), "what would change our mind") {
+			t.Errorf("%s does not say what would change our mind", name)
+		}
+	}
+}

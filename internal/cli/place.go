@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/weir-bench/weir/internal/cgroup"
+	"github.com/weir-bench/weir/internal/rootless"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// A place is a target as the command line uses it.
+type place struct {
+	target.Target
+	kernel func() topo.Kernel                        // what plans must know before Open
+	enter  func(context.Context, func() error) error // calls f where Open can be called
+}
+
+// thisMachine is where every command builds and measures. Another kind of target
+// becomes another value here.
+var thisMachine = place{lab.Target{}, lab.Kernel, inLab}
+
+// inLab runs f in a second process, in namespaces of its own. In the first one it starts
+// that process and waits for it.
+func inLab(ctx context.Context, f func() error) error {
+	if !rootless.Inside() {
+		sweep, err := cgroup.Guard()
+		if err != nil {
+			return exit(exitEnvironment, err)
+		}
+		code, err := rootless.Reexec(ctx)
+		err = errors.Join(err, sweep())
+		if ctx.Err() != nil && err != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return exit(exitEnvironment, err)
+		}
+		if code != 0 {
+			return &exitError{code, errors.New("")} // it has printed why
+		}
+		return nil
+	}
+	if err := rootless.Setup(); err != nil {
+		return exit(exitEnvironment, err)
+	}
+	return f()
+}

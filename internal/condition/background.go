@@ -1,0 +1,116 @@
+package condition
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// A Stress is a program that uses the CPUs of both ends while a trial runs.
+type Stress struct {
+	Share float64 // of the time of each CPU, in 0..1; 0 is no stress
+	// Split uses the CPU without a pause for Share of the window, at its beginning,
+	// and not at all for the rest. Otherwise the share is spread evenly.
+	Split bool
+}
+
+// A Load is a probe that runs over the path while another one measures.
+type Load struct {
+	Probe string  // its name; "" is no load
+	Share float64 // of what the path carries of it (probe.Capacity), above 0 and up to 1; 0 is flat out
+}
+
+// Background returns what levels (name to level) ask to run beside a trial.
+func Background(levels map[string]string) (s Stress, l Load, err error) {
+	if level, ok := levels["stress"]; ok {
+		if s, err = ParseStress(level); err != nil {
+			return s, l, fmt.Errorf("condition stress: %w", err)
+		}
+	}
+	if level, ok := levels["load"]; ok {
+		if l, err = ParseLoad(level); err != nil {
+			return s, l, fmt.Errorf("condition load: %w", err)
+		}
+	}
+	return s, l, nil
+}
+
+// Network returns levels without those that change no topology.
+func Network(levels map[string]string) map[string]string {
+	of := Of(levels)
+	delete(of, "clients")
+	delete(of, "load")
+	delete(of, "stress")
+	return of
+}
+
+// ParseStress reads a level of stress.
+func ParseStress(level string) (Stress, error) {
+	digits, split := strings.CutPrefix(level, "split-")
+	share, err := unit.ParsePercent(digits)
+	switch {
+	case err != nil || share > 1:
+		return Stress{}, fmt.Errorf("%q is none of 0, a share such as 50%%, and split-50%%; shares go up to 100%%", level)
+	case share > 0 && share < minShare:
+		return Stress{}, fmt.Errorf("%q is less than %g%%, and would hide in the noise", level, 100*minShare)
+	}
+	return Stress{Share: share, Split: split && share > 0}, nil
+}
+
+// minShare is the least share that can be told from none.
+const minShare = 0.01
+
+// ParseLoad reads a level of load.
+func ParseLoad(level string) (Load, error) {
+	if level == "idle" {
+		return Load{}, nil
+	}
+	name, digits, paced := strings.Cut(level, "@")
+	l := Load{Probe: name}
+	if name == "" {
+		return l, fmt.Errorf("%q names no probe: a level is idle, NAME or NAME@50%%", level)
+	}
+	if !paced {
+		return l, nil
+	}
+	var err error
+	if l.Share, err = unit.ParsePercent(digits); err != nil || l.Share < minShare || l.Share > 1 {
+		return Load{}, fmt.Errorf("%q: the share behind @ is not within %g%%..100%%", level, 100*minShare)
+	}
+	return l, nil
+}
+
+// Clients returns how many clients levels (name to level) ask for at once, 0 where
+// they do not say.
+func Clients(levels map[string]string) (n int, err error) {
+	if level, ok := levels["clients"]; ok {
+		if n, err = ParseClients(level); err != nil {
+			return 0, fmt.Errorf("condition clients: %w", err)
+		}
+	}
+	return n, nil
+}
+
+// maxClients leaves a port of the server's to each, and is more than one machine can
+// run at once.
+const maxClients = 1000
+
+// ParseClients reads a level of clients.
+func ParseClients(level string) (int, error) {
+	n, err := strconv.Atoi(level)
+	if err != nil || n < 1 || n > maxClients {
+		return 0, fmt.Errorf("%q is no number of clients from 1 to %d", level, maxClients)
+	}
+	return n, nil
+}
+
+// noChange makes a set of a parser: the level is checked, and the topology stays.
+func noChange[T any](parse func(string) (T, error)) func(string, *topo.Topology) error {
+	return func(level string, _ *topo.Topology) error {
+		_, err := parse(level)
+		return err
+	}
+}

@@ -1,0 +1,73 @@
+package engine
+
+import (
+	"net/netip"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
+	"github.com/weir-bench/weir/internal/engine/tally"
+	"github.com/weir-bench/weir/internal/engine/wire"
+)
+
+// A batch costs no allocation at either end.
+func TestBatchesDoNotAllocate(t *testing.T) {
+	for _, sending := range event.SendModes {
+		fd, to := listening(t, netip.MustParseAddrPort(loopbacks[0]))
+		if err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_GRO, 1); err != nil {
+			t.Fatal(err)
+		}
+		from, _, err := sock.DialUDP(to, 0, askEvery)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Close(from)
+		c := config{Params: wire.Params{Run: 1, Size: 100, Transfer: wire.Transfer{Send: sending, Batch: 4}}}
+		if sending == event.SendSingle {
+			c.Batch = 1
+		}
+		path, err := sock.NewPath(from, c.Run, c.Mode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &udpServer{fd: fd, begun: true, run: 1, meter: new(tally.Meter)}
+		x := &streamReader{Bulk: sock.NewBulk(), nap: time.Nanosecond, busy: sock.Now()}
+		x.Shape(sock.RecvBatch)
+		seq := uint64(0)
+		if n := testing.AllocsPerRun(100, func() {
+			sent, tried, errno := path.Send(wire.KindMeasure, seq, c.Batch, sock.Now())
+			if sent != c.Batch || tried != sent || errno != 0 {
+				t.Fatalf("%s: sent %d, tried %d, %v", sending, sent, tried, errno)
+			}
+			seq += uint64(sent)
+			for u.counts.Delivered < int64(seq) {
+				if errno := x.read(fd); errno == 0 && u.count(x) {
+					t.Fatal("not of a stream")
+				}
+			}
+		}); n != 0 {
+			t.Errorf("%s: %g allocations per batch", sending, n)
+		}
+	}
+}
+
+// listening is a UDP socket with a timeout, and its address.
+func listening(t testing.TB, at netip.AddrPort) (int, netip.AddrPort) {
+	t.Helper()
+	fd, err := sock.Listen(unix.SOCK_DGRAM, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := sock.SetTimeouts(fd, 10*sock.Tick); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := sock.OwnAddr(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fd, bound
+}

@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/wire"
+)
+
+// napUnset is a nap that is not on the command line.
+const napUnset = time.Duration(-1)
+
+func (c *config) transferFlags(fs *flag.FlagSet) {
+	c.Nap = napUnset
+	fs.BoolVar(&c.Discard, "discard", false, "tcp-stream: the receiver discards in the kernel (MSG_TRUNC) instead of copying")
+	fs.BoolVar(&c.zerocopy, "zerocopy", false, "tcp-stream: send without copying (MSG_ZEROCOPY)")
+	fs.StringVar(&c.Send, "send", "", "udp-stream, udp-search: single, mmsg (sendmmsg) or gso (UDP_SEGMENT) (default single)")
+	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg, as many as one buffer holds, at most 64, for gso)")
+	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
+	fs.Func("nap", "udp-stream, udp-search: polling interval of the receiver, instead of waking up for every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
+		if c.Nap, err = time.ParseDuration(s); err == nil && c.Nap < 0 {
+			err = fmt.Errorf("nap %v is outside 0..%v", c.Nap, wire.MaxNap)
+		}
+		return err
+	})
+	fs.IntVar(&c.DSCP, "dscp", 0, "DSCP of the packets of both ends, 0..63")
+	fs.Func("cpu", "run the client only on these CPUs, such as 0 or 0,2-3", func(s string) (err error) {
+		c.cpus, err = parseCPUs(s)
+		return err
+	})
+}
+
+// finishTransfer fills in what the command line leaves open.
+func (c *config) finishTransfer() {
+	unset := c.Nap == napUnset
+	if unset {
+		c.Nap = 0
+	}
+	if !wire.OneWay(c.Workload) {
+		return
+	}
+	m := c.Mode().Filled()
+	c.Send, c.Batch, c.Recv = m.Send, m.Batch, m.Recv
+	// On a schedule, jitter is computed from the moment at which a datagram is read.
+	if unset && c.rate == 0 {
+		c.Nap = event.DefaultNap
+	}
+}
+
+// maxCPU is the highest CPU number, that of unix.CPUSet.
+const maxCPU = 1023
+
+// parseCPUs reads a list such as 0,2-3.
+func parseCPUs(s string) ([]int, error) {
+	var cpus []int
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, span := strings.Cut(part, "-")
+		first, err := strconv.ParseUint(from, 10, 16)
+		last := first
+		if err == nil && span {
+			last, err = strconv.ParseUint(to, 10, 16)
+		}
+		if err != nil || last < first || last > maxCPU {
+			return nil, fmt.Errorf("%q is not a list of CPUs within 0..%d, such as 0 or 0,2-3", s, maxCPU)
+		}
+		for cpu := first; cpu <= last; cpu++ {
+			cpus = append(cpus, int(cpu))
+		}
+	}
+	return cpus, nil
+}
+
+func (c *config) requestFlags(fs *flag.FlagSet) {
+	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once")
+	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
+	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
+}
+
+// finishRequests sets what follows from the flags, and checks what only the client
+// knows.
+func (c *config) finishRequests() error {
+	if c.rate == 0 && c.Workload == "udp-open" {
+		c.rate = event.DefaultRequests
+	}
+	// More than one request in flight on a connection, see tcpAsker.whyNot.
+	pipeline := c.Workload == "tcp-rr" && c.Inflight > 1
+	c.Stamps = c.stampEvery > 0 && wire.Echoing(c.Workload) && c.Workload != "tcp-crr" && !pipeline
+	switch {
+	case c.stampEvery < 0 || c.stampEvery > wire.MaxTime:
+		return fmt.Errorf("time between stamps %v is outside 0..%v", c.stampEvery, wire.MaxTime)
+	case c.Workload == "udp-open" && (math.IsNaN(c.rate) || c.rate < event.MinRequests || c.rate > event.MaxRequests):
+		return fmt.Errorf("udp-open: rate %g is outside %d..%d requests/s", c.rate, event.MinRequests, event.MaxRequests)
+	}
+	return nil
+}

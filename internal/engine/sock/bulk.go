@@ -1,0 +1,138 @@
+package sock
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Bulk receives many messages per system call, each of one datagram or, with UDP_GRO,
+// of several. It must not be copied: the kernel's structures point into it.
+type Bulk struct {
+	msgs    []mmsghdr // of the next read
+	Got     int       // messages of the last one
+	room    [RecvBatch]mmsghdr
+	iovs    [RecvBatch]unix.Iovec
+	names   [RecvBatch]unix.RawSockaddrAny
+	control [RecvBatch][controlWords]uint64
+	buf     []byte
+}
+
+const (
+	// RecvBatch makes the cost of a system call negligible against what it returns.
+	RecvBatch = 32
+	// controlWords are 8 bytes each: a counter of drops and a segment size of 4
+	// bytes, each with a header of 16, padded to 24; and to spare.
+	controlWords = 16
+	// bulkSlot holds any message. It is not a multiple of a large power of two, so
+	// that the first bytes of the slots do not compete for one cache line.
+	bulkSlot = 1<<16 + 320
+)
+
+func NewBulk() *Bulk {
+	b := &Bulk{buf: make([]byte, RecvBatch*bulkSlot)}
+	for i := range b.room {
+		h := &b.room[i].hdr
+		b.iovs[i].Base = &b.buf[i*bulkSlot]
+		b.iovs[i].SetLen(bulkSlot)
+		h.Iov = &b.iovs[i]
+		h.SetIovlen(1)
+		h.Name = (*byte)(unsafe.Pointer(&b.names[i]))
+		h.Control = (*byte)(unsafe.Pointer(&b.control[i]))
+	}
+	b.Shape(1)
+	return b
+}
+
+// Shape sets how many messages a read can return.
+func (b *Bulk) Shape(n int) { b.msgs, b.Got = b.room[:n], n }
+
+// prepare resets what the kernel wrote into the headers of the last read.
+func (b *Bulk) prepare() {
+	for i := range b.room[:b.Got] {
+		h := &b.room[i].hdr
+		h.Namelen = unix.SizeofSockaddrAny
+		h.SetControllen(controlWords * 8)
+	}
+	b.Got = 0
+}
+
+// Wait receives like Read but tells the runtime, so that others need not wait for this
+// thread.
+func (b *Bulk) Wait(fd int) unix.Errno {
+	b.prepare()
+	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.msgs[0])), uintptr(len(b.msgs)), unix.MSG_WAITFORONE, 0, 0)
+	return b.took(int(n), errno)
+}
+
+// Read waits for one message and receives all that are there; with MSG_DONTWAIT it does
+// not wait. See hot.go.
+func (b *Bulk) Read(fd int, flags uintptr) unix.Errno {
+	b.prepare()
+	if len(b.msgs) > 1 {
+		n, errno := hotRecvMany(fd, b.msgs, flags|unix.MSG_WAITFORONE)
+		return b.took(n, errno)
+	}
+	n, errno := hotRecvMessage(fd, &b.msgs[0].hdr, flags)
+	b.msgs[0].n = uint32(n)
+	return b.took(1, errno)
+}
+
+func (b *Bulk) took(n int, errno unix.Errno) unix.Errno {
+	if errno != 0 {
+		n = 1 // the kernel may have written part of it before it failed
+	}
+	b.Got = n
+	return errno
+}
+
+// A packet is one message: datagrams of Segment bytes, the last of which may be
+// shorter.
+type packet struct {
+	Data    []byte
+	Segment int    // at least 1
+	Drops   uint32 // by the socket until it queued the packet (SO_RXQ_OVFL, socket(7))
+}
+
+// At returns message i of the last read, empty if it was truncated.
+func (b *Bulk) At(i int) packet {
+	h := &b.room[i].hdr
+	n := int(b.room[i].n)
+	if h.Flags&unix.MSG_TRUNC != 0 {
+		n = 0
+	}
+	p := packet{Data: b.buf[i*bulkSlot:][:n], Segment: max(n, 1)}
+	control := unsafe.Slice((*byte)(unsafe.Pointer(&b.control[i])), int(h.Controllen))
+	p.Drops, p.Segment = readControl(control, p.Segment)
+	return p
+}
+
+// From returns the sender of message i of the last read.
+func (b *Bulk) From(i int) (name unix.RawSockaddrAny, length uint32) {
+	return b.names[i], b.room[i].hdr.Namelen
+}
+
+// readControl decodes a message's ancillary data: the drop counter, absent while it is
+// 0, and the segment size, absent if there is only one segment (udp_cmsg_recv,
+// include/linux/udp.h).
+func readControl(b []byte, whole int) (drops uint32, segment int) {
+	segment = whole
+	for head := unix.CmsgLen(0); len(b) >= head; {
+		c := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
+		n := int(c.Len)
+		if n < head || n > len(b) {
+			break
+		}
+		if n >= head+4 {
+			v := *(*uint32)(unsafe.Pointer(&b[head]))
+			switch {
+			case c.Level == unix.SOL_SOCKET && c.Type == unix.SO_RXQ_OVFL:
+				drops = v
+			case c.Level == unix.SOL_UDP && c.Type == unix.UDP_GRO && v > 0 && v < uint32(whole):
+				segment = int(v)
+			}
+		}
+		b = b[min(unix.CmsgSpace(n-head), len(b)):]
+	}
+	return drops, segment
+}

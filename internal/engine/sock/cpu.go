@@ -1,0 +1,97 @@
+package sock
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/wire"
+)
+
+// Settle keeps this thread on one CPU that it may use: a server on the first, a client
+// (last) on the last, so that two ends with the same choice spin on different ones.
+// restore undoes it.
+func Settle(last bool) (p wire.Place, restore func(), err error) {
+	var all, one unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &all); err != nil {
+		return p, nil, fmt.Errorf("spin: read the CPUs of this thread: %w", err)
+	}
+	for cpu, left := 0, all.Count(); left > 0; cpu++ {
+		if !all.IsSet(cpu) {
+			continue
+		}
+		left--
+		p.CPU = cpu
+		if !last {
+			break
+		}
+	}
+	one.Set(p.CPU)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return p, nil, fmt.Errorf("spin: stay on CPU %d: %w", p.CPU, err)
+	}
+	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it the two ends count as two machines
+	p.Boot = strings.TrimSpace(string(b))
+	return p, func() { _ = unix.SchedSetaffinity(0, &all) }, nil
+}
+
+// Apart returns an error when two ends that spin share a CPU: each would wait for the
+// other's time slice to end.
+func Apart(client, server wire.Place) error {
+	if client.Boot == server.Boot && client.Boot != "" && client.CPU == server.CPU {
+		return fmt.Errorf("spin: client and server can both use only CPU %d; give each a CPU of its own, or do not spin", client.CPU)
+	}
+	return nil
+}
+
+// StayOn keeps every thread of this process on the given CPUs; with no CPUs it does
+// nothing. Affinity belongs to threads on Linux: a new one inherits it from the thread
+// that starts it, so StayOn looks again until it finds no thread that it has not seen.
+func StayOn(cpus []int) error {
+	if len(cpus) == 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	seen := map[int]bool{}
+	for more := true; more; {
+		more = false
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return fmt.Errorf("engine: CPUs %v: %w", cpus, err)
+		}
+		for _, t := range tasks {
+			tid, err := strconv.Atoi(t.Name())
+			if err != nil || seen[tid] {
+				continue
+			}
+			seen[tid], more = true, true
+			// A thread that has ended meanwhile needs no CPU.
+			if err := unix.SchedSetaffinity(tid, &set); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("engine: CPUs %v: %w: this process is not allowed to use them, or they do not exist", cpus, err)
+			}
+		}
+	}
+	return nil
+}
+
+// OwnCPUs lists the CPUs that this process may use.
+func OwnCPUs() ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, fmt.Errorf("engine: read the CPUs of this process: %w", err)
+	}
+	var cpus []int
+	for cpu := 0; len(cpus) < set.Count(); cpu++ {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
+}

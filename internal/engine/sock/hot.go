@@ -1,0 +1,124 @@
+package sock
+
+import (
+	"runtime"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The calls below are for loops in which telling the Go runtime that a system call
+// begins and ends would cost 5 to 8 % of the rate of small datagrams. They do not tell
+// it, and rely on three conditions:
+//
+//   - The thread has all signals blocked (OnThread): the runtime believes that it
+//     computes, and would interrupt it with SIGURG every 10 ms.
+//   - There are more Ps than such threads (RoomFor): a call that blocks keeps its P,
+//     and without spare ones nothing would run timers, the context or the other
+//     goroutines.
+//   - Every call returns within a Tick: it does not block, or the socket has timeouts
+//     (SetTimeouts). Stopping the world (a collection, runtime.GOMAXPROCS) waits for
+//     that, and then for the preemption check at the start of these functions, which
+//     therefore must not be inlined.
+//
+// A thread that waits for its peer to begin uses Send, Recv and the like.
+
+// spareProcs is the number of Ps for everything but the hot loops.
+const spareProcs = 4
+
+// RoomFor makes room for n hot loops. Call it before they begin, since it stops the
+// world. From then on the runtime no longer adapts the number of Ps to the limits of
+// the cgroup.
+func RoomFor(n int) {
+	if want := max(n, runtime.NumCPU()) + spareProcs; runtime.GOMAXPROCS(0) < want {
+		runtime.GOMAXPROCS(want)
+	}
+}
+
+// HotSend is send with flags.
+//
+//go:noinline
+func HotSend(fd int, b []byte, flags uintptr) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags|unix.MSG_NOSIGNAL, 0, 0)
+	return int(n), errno
+}
+
+// hotSendTo sends to an address.
+//
+//go:noinline
+func hotSendTo(fd int, b []byte, to *unix.RawSockaddrAny, toLen uint32) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(to)), uintptr(toLen))
+	return int(n), errno
+}
+
+// hotRecvFrom is recv with flags; it also returns the sender.
+//
+//go:noinline
+func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fromLen *uint32) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, uintptr(unsafe.Pointer(from)), uintptr(unsafe.Pointer(fromLen)))
+	return int(n), errno
+}
+
+// hotRecv is recv with flags.
+//
+//go:noinline
+func hotRecv(fd int, b []byte, flags uintptr) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
+	return int(n), errno
+}
+
+// hotSendMessage sends one message.
+//
+//go:noinline
+func hotSendMessage(fd int, m *unix.Msghdr) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), unix.MSG_NOSIGNAL)
+	return int(n), errno
+}
+
+// hotSendMany sends ms, which must not be empty, and returns how many left.
+//
+//go:noinline
+func hotSendMany(fd int, ms []mmsghdr) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&ms[0])), uintptr(len(ms)), unix.MSG_NOSIGNAL, 0, 0)
+	return int(n), errno
+}
+
+// hotRecvMessage receives one message.
+//
+//go:noinline
+func hotRecvMessage(fd int, m *unix.Msghdr, flags uintptr) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), flags)
+	return int(n), errno
+}
+
+// hotRecvMany receives up to len(ms) messages and returns how many arrived.
+//
+//go:noinline
+func hotRecvMany(fd int, ms []mmsghdr, flags uintptr) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&ms[0])), uintptr(len(ms)), flags, 0, 0)
+	return int(n), errno
+}
+
+// HotNap sleeps for d, or less if something wakes it.
+//
+//go:noinline
+func HotNap(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+}
+
+// hotPoll waits for events on fd, for at most a Tick.
+//
+//go:noinline
+func hotPoll(fd int, events int16) {
+	p := unix.PollFd{Fd: int32(fd), Events: events}
+	ts := unix.NsecToTimespec(int64(Tick))
+	unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&p)), 1, uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+}
+
+// mmsghdr is struct mmsghdr of sendmmsg(2) and recvmmsg(2).
+type mmsghdr struct {
+	hdr unix.Msghdr
+	n   uint32 // bytes sent or received
+}

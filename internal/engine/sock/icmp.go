@@ -1,0 +1,147 @@
+package sock
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/netip"
+
+	"golang.org/x/sys/unix"
+)
+
+// ICMP (RFC 792, RFC 4443): type, code, checksum, identifier, sequence number.
+const (
+	icmpHeader  = 8
+	echoRequest = 8
+	echoReply   = 0
+	echo6       = 128
+	echoReply6  = 129
+)
+
+// An ICMP sends echo requests to one address.
+type ICMP struct {
+	Fd     int
+	v6     bool
+	Raw    bool
+	id     uint16
+	cookie uint64 // starts the data if there is room
+	packet []byte // the request
+	Buf    []byte
+}
+
+// NewICMP opens a socket for echoes with size bytes of data. The kernel offers two
+// kinds: datagram sockets for the groups in net.ipv4.ping_group_range (icmp(7)), raw
+// sockets for CAP_NET_RAW.
+func NewICMP(to netip.Addr, size int) (*ICMP, error) {
+	s := &ICMP{v6: to.Is6(), id: uint16(rand.Uint32()), cookie: rand.Uint64(), Buf: make([]byte, 1<<16)}
+	proto := unix.IPPROTO_ICMP
+	if s.v6 {
+		proto = unix.IPPROTO_ICMPV6
+	}
+	var err error
+	s.Fd, err = unix.Socket(Family(to), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, proto)
+	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
+		s.Raw = true
+		s.Fd, err = unix.Socket(Family(to), unix.SOCK_RAW|unix.SOCK_CLOEXEC, proto)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("engine: ping %v: socket: %w (needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range)", to, err)
+	}
+	if err := s.prepare(to); err != nil {
+		unix.Close(s.Fd)
+		return nil, fmt.Errorf("engine: ping %v: %w", to, err)
+	}
+	s.packet = make([]byte, icmpHeader+size)
+	s.packet[0] = echoRequest
+	if s.v6 {
+		s.packet[0] = echo6
+	}
+	binary.BigEndian.PutUint16(s.packet[4:], s.id)
+	if size >= 8 {
+		binary.BigEndian.PutUint64(s.packet[icmpHeader:], s.cookie)
+	}
+	return s, nil
+}
+
+// prepare makes the kernel drop everything but replies from the address; otherwise a
+// raw socket sees all ICMP of the machine.
+func (s *ICMP) prepare(to netip.Addr) error {
+	if s.Raw && s.v6 {
+		var f unix.ICMPv6Filter // a set bit blocks its type
+		for i := range f.Data {
+			f.Data[i] = ^uint32(0)
+		}
+		f.Data[echoReply6/32] &^= 1 << (echoReply6 % 32)
+		if err := unix.SetsockoptICMPv6Filter(s.Fd, unix.IPPROTO_ICMPV6, unix.ICMPV6_FILTER, &f); err != nil {
+			return fmt.Errorf("filter: %w", err)
+		}
+	} else if s.Raw {
+		if err := unix.SetsockoptInt(s.Fd, unix.SOL_RAW, unix.ICMP_FILTER, ^(1 << echoReply)); err != nil {
+			return fmt.Errorf("filter: %w", err)
+		}
+	}
+	if err := SetTimeouts(s.Fd, Tick); err != nil {
+		return err
+	}
+	if err := unix.Connect(s.Fd, Sockaddr(netip.AddrPortFrom(to, 0))); err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	return nil
+}
+
+// Send sends the request with a sequence number.
+func (s *ICMP) Send(seq uint16) unix.Errno {
+	binary.BigEndian.PutUint16(s.packet[6:], seq)
+	if !s.v6 { // the kernel computes ICMPv6's, which covers addresses
+		s.packet[2], s.packet[3] = 0, 0
+		binary.BigEndian.PutUint16(s.packet[2:], checksum(s.packet))
+	}
+	_, errno := Send(s.Fd, s.packet)
+	return errno
+}
+
+// Parse returns the sequence number of a reply to one of our requests.
+func (s *ICMP) Parse(b []byte) (seq uint16, ok bool) {
+	if s.Raw && !s.v6 { // raw IPv4 sockets include the IP header
+		if len(b) < 20 {
+			return 0, false
+		}
+		ihl := int(b[0]&15) * 4
+		if ihl < 20 || len(b) < ihl {
+			return 0, false
+		}
+		b = b[ihl:]
+	}
+	reply := byte(echoReply)
+	if s.v6 {
+		reply = echoReply6
+	}
+	if len(b) != len(s.packet) || b[0] != reply || b[1] != 0 {
+		return 0, false
+	}
+	// The kernel chooses the identifier of a datagram socket, and shows it only its
+	// own replies.
+	if s.Raw && binary.BigEndian.Uint16(b[4:]) != s.id {
+		return 0, false
+	}
+	if len(b) >= icmpHeader+8 && binary.BigEndian.Uint64(b[icmpHeader:]) != s.cookie {
+		return 0, false
+	}
+	return binary.BigEndian.Uint16(b[6:]), true
+}
+
+// checksum is the Internet checksum (RFC 1071).
+func checksum(b []byte) uint16 {
+	sum := uint32(0)
+	for ; len(b) >= 2; b = b[2:] {
+		sum += uint32(b[0])<<8 | uint32(b[1])
+	}
+	if len(b) == 1 {
+		sum += uint32(b[0]) << 8
+	}
+	for sum > 0xffff {
+		sum = sum>>16 + sum&0xffff
+	}
+	return ^uint16(sum)
+}

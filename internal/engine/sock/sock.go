@@ -1,0 +1,222 @@
+// Package sock is the engine's side of the kernel: sockets and their options, the
+// system calls of hot loops (hot.go), batches (bulk.go, txpath.go), time stamps
+// (stamp.go), error queues, and the threads and CPUs that all of it runs on.
+//
+// It knows what a datagram looks like (package wire) but no workload, counts nothing
+// that a result shows, except what a sender sent, and prints nothing. Functions for hot
+// loops do not allocate.
+package sock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/wire"
+)
+
+// Listen binds a socket to at. An IPv6 socket takes only IPv6 unless it is bound to the
+// unspecified address.
+func Listen(kind int, at netip.AddrPort) (int, error) {
+	fd, err := unix.Socket(Family(at.Addr()), kind|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, fmt.Errorf("listen %v: %w", at, err)
+	}
+	if err := bindListen(fd, kind, at); err != nil {
+		unix.Close(fd)
+		switch {
+		case errors.Is(err, unix.EADDRINUSE):
+			err = fmt.Errorf("%w: another program is listening there; stop it, or choose another port", err)
+		case errors.Is(err, unix.EADDRNOTAVAIL):
+			err = fmt.Errorf("%w: this machine does not have the address; ip addr lists those that it has", err)
+		}
+		return -1, fmt.Errorf("listen %v: %w", at, err)
+	}
+	return fd, nil
+}
+
+func bindListen(fd, kind int, at netip.AddrPort) error {
+	if kind == unix.SOCK_STREAM { // for UDP this would let two servers share a port
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
+			return err
+		}
+	}
+	if at.Addr().Is6() {
+		only := 1
+		if at.Addr().IsUnspecified() {
+			only = 0
+		}
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, only); err != nil {
+			return err
+		}
+	}
+	if err := unix.Bind(fd, Sockaddr(at)); err != nil {
+		return err
+	}
+	if kind == unix.SOCK_STREAM {
+		return unix.Listen(fd, wire.MaxStreams)
+	}
+	return nil
+}
+
+// SetTimeouts bounds every blocking call on fd.
+func SetTimeouts(fd int, d time.Duration) error {
+	tv := unix.NsecToTimeval(int64(d))
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
+		return fmt.Errorf("socket: receive timeout: %w", err)
+	}
+	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv); err != nil {
+		return fmt.Errorf("socket: send timeout: %w", err)
+	}
+	return nil
+}
+
+// SetBuffer asks for a buffer of size bytes and returns the size in effect; with size 0
+// it only reads it. opt is SO_SNDBUF or SO_RCVBUF. The kernel doubles the request to
+// cover its bookkeeping, and caps it at net.core.{w,r}mem_max unless the caller is
+// privileged (socket(7)).
+func SetBuffer(fd, opt, size int) (int, error) {
+	force := map[int]int{unix.SO_SNDBUF: unix.SO_SNDBUFFORCE, unix.SO_RCVBUF: unix.SO_RCVBUFFORCE}[opt]
+	if size > 0 && unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, size); err != nil {
+			return 0, fmt.Errorf("socket: buffer of %d bytes: %w", size, err)
+		}
+	}
+	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, opt)
+	if err != nil {
+		return 0, fmt.Errorf("socket: buffer size: %w", err)
+	}
+	return got, nil
+}
+
+// SetDSCP sets the code point of outgoing packets (RFC 2474) and returns the one in
+// effect.
+func SetDSCP(fd int, v6 bool, dscp int) (int, error) {
+	level, opt := unix.IPPROTO_IP, unix.IP_TOS
+	if v6 {
+		level, opt = unix.IPPROTO_IPV6, unix.IPV6_TCLASS
+	}
+	if err := unix.SetsockoptInt(fd, level, opt, dscp<<2); err != nil {
+		return 0, fmt.Errorf("socket: DSCP %d: %w", dscp, err)
+	}
+	got, err := unix.GetsockoptInt(fd, level, opt)
+	if err != nil {
+		return 0, fmt.Errorf("socket: DSCP: %w", err)
+	}
+	return got >> 2, nil
+}
+
+// SetCC sets the congestion control of a TCP socket and returns the one in effect; ""
+// keeps the machine's default.
+func SetCC(fd int, name string) (string, error) {
+	if name != "" {
+		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name); err != nil {
+			return "", fmt.Errorf("congestion control %s: %w (%s)", name, err, knownCC(err))
+		}
+	}
+	got, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
+	if err != nil {
+		return "", fmt.Errorf("congestion control: %w", err)
+	}
+	if name != "" && got != name {
+		return "", fmt.Errorf("congestion control %s was set, but %s is in effect", name, got)
+	}
+	return got, nil
+}
+
+func knownCC(err error) string {
+	key, what := "tcp_available_congestion_control", "this kernel has"
+	if errors.Is(err, unix.EPERM) {
+		key, what = "tcp_allowed_congestion_control", "without CAP_NET_ADMIN, this machine allows"
+	}
+	b, _ := os.ReadFile("/proc/sys/net/ipv4/" + key)
+	return fmt.Sprintf("%s %s: net.ipv4.%s", what, strings.Join(strings.Fields(string(b)), ", "), key)
+}
+
+// ConnectTCP connects fd within timeout.
+func ConnectTCP(ctx context.Context, fd int, server netip.AddrPort, timeout time.Duration) error {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		return err
+	}
+	err := unix.Connect(fd, Sockaddr(server))
+	if errors.Is(err, unix.EINPROGRESS) || errors.Is(err, unix.EINTR) {
+		err = WaitConnected(ctx, fd, Now()+int64(timeout))
+	}
+	if err != nil {
+		return err
+	}
+	return unix.SetNonblock(fd, false)
+}
+
+// WaitConnected waits until connecting has succeeded or failed.
+func WaitConnected(ctx context.Context, fd int, deadline int64) error {
+	for Now() < deadline {
+		if ctx.Err() != nil {
+			return ErrStopped
+		}
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}
+		n, err := unix.Poll(p, int(Tick/time.Millisecond/2))
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		if n > 0 {
+			v, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
+			if err == nil && v != 0 {
+				err = unix.Errno(v)
+			}
+			return err
+		}
+	}
+	return unix.ETIMEDOUT
+}
+
+// CloseAll closes every descriptor; a failure to close changes no measurement.
+func CloseAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
+
+// SetDiscover sets how path MTU discovery treats outgoing packets (ip(7)):
+// IP_PMTUDISC_PROBE sets DF and ignores what the route has learned, IP_PMTUDISC_WANT is
+// the default. IPv6 has the same values.
+func SetDiscover(fd int, v6 bool, mode int) error {
+	level, opt := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
+	if v6 {
+		level, opt = unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER
+	}
+	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
+		return fmt.Errorf("socket: path MTU discovery %d: %w", mode, err)
+	}
+	return nil
+}
+
+// DialUDP returns a connected socket that reports errors, and its send buffer's size in
+// effect. It does not wait for the server.
+func DialUDP(server netip.AddrPort, sndBuf int, timeout time.Duration) (fd, got int, err error) {
+	fd, err = unix.Socket(Family(server.Addr()), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, 0, fmt.Errorf("engine: udp %v: socket: %w", server, err)
+	}
+	got, err = SetBuffer(fd, unix.SO_SNDBUF, sndBuf)
+	if err == nil {
+		err = reportErrors(fd, server.Addr().Is6())
+	}
+	if err == nil {
+		err = SetTimeouts(fd, timeout)
+	}
+	if err == nil {
+		err = unix.Connect(fd, Sockaddr(server))
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, 0, fmt.Errorf("engine: udp %v: %w", server, err)
+	}
+	return fd, got, nil
+}

@@ -1,0 +1,241 @@
+package sock
+
+import (
+	"encoding/binary"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The kernel stamps packets on request, with CLOCK_REALTIME
+// (Documentation/networking/timestamping.rst). The engine uses two of those stamps:
+//
+//   - sending, SCHED: taken when the packet is handed to its first device
+//     (__dev_queue_xmit, net/core/dev.c), before any queueing discipline and any
+//     encapsulation. SOFTWARE is later, in the driver of the last device, and
+//     would charge the sender's encapsulation to the application. SCHED needs no
+//     help from a driver. If a packet crosses several devices of the sender, its
+//     first stamp counts.
+//   - receiving, SOFTWARE: taken when the packet enters the namespace of the
+//     socket (net_timestamp_check, net/core/dev.c). If the device that
+//     decapsulates is in that namespace too, decapsulation comes later.
+const (
+	// OPT_ID numbers the stamps of sending: datagrams with a stamp from 0, or
+	// bytes of a stream. OPT_TSONLY returns a stamp without the packet, which
+	// needs no privilege. OPT_STATS stays off: it would add statistics to every
+	// stamp.
+	socketStamps = unix.SOF_TIMESTAMPING_SOFTWARE | unix.SOF_TIMESTAMPING_RX_SOFTWARE |
+		unix.SOF_TIMESTAMPING_OPT_ID | unix.SOF_TIMESTAMPING_OPT_TSONLY
+	messageStamp = unix.SOF_TIMESTAMPING_TX_SCHED
+
+	tstampSched        = 1 // SCM_TSTAMP_SCHED, include/uapi/linux/errqueue.h
+	originTimestamping = 4 // SO_EE_ORIGIN_TIMESTAMPING, the same file
+)
+
+// A Stamped sends and receives messages without allocating, and reads when the kernel
+// saw them. It must not be copied: its headers point into it.
+type Stamped struct {
+	Fd   int
+	On   bool  // received messages carry stamps
+	Live bool  // one did
+	Rx   int64 // when the kernel received the last message, ns since 1970; 0: unknown
+
+	from    *unix.RawSockaddrAny // sender of the last datagram; nil on a connected socket
+	FromLen uint32
+
+	iov     unix.Iovec
+	hdr     unix.Msghdr
+	control [256]byte
+	ask     [64]byte // control message that asks for a stamp
+	askLen  int
+}
+
+// NewStamped wraps fd. Unless it is nil, from receives the addresses of datagrams.
+func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
+	s := &Stamped{Fd: fd, from: from, askLen: unix.CmsgSpace(4)}
+	h := (*unix.Cmsghdr)(unsafe.Pointer(&s.ask[0]))
+	h.Level, h.Type = unix.SOL_SOCKET, unix.SO_TIMESTAMPING
+	h.SetLen(unix.CmsgLen(4))
+	binary.NativeEndian.PutUint32(s.ask[unix.CmsgLen(0):], messageStamp)
+	s.hdr.Iov = &s.iov
+	s.hdr.SetIovlen(1)
+	return s
+}
+
+// TurnOn makes the kernel stamp received messages, and number the stamps of sending
+// from 0.
+func (s *Stamped) TurnOn() error {
+	// Only turning OPT_ID on resets the number.
+	if err := s.TurnOff(); err != nil {
+		return err
+	}
+	if err := unix.SetsockoptInt(s.Fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, socketStamps); err != nil {
+		return fmt.Errorf("time stamps: %w", err)
+	}
+	s.On = true
+	return nil
+}
+
+// TurnOff also discards stamps that nobody has read.
+func (s *Stamped) TurnOff() error {
+	s.On = false
+	if err := unix.SetsockoptInt(s.Fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0); err != nil {
+		return fmt.Errorf("time stamps: %w", err)
+	}
+	ReadErrors(s.Fd, nil)
+	return nil
+}
+
+// Recv reads into b, which must not be empty; with stamp it also reads the time stamp.
+func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
+	s.Rx = 0
+	if !stamp && flags&unix.MSG_DONTWAIT != 0 {
+		if s.from == nil {
+			return hotRecv(s.Fd, b, uintptr(flags))
+		}
+		s.FromLen = unix.SizeofSockaddrAny
+		return hotRecvFrom(s.Fd, b, uintptr(flags), s.from, &s.FromLen)
+	}
+	s.point(b, s.control[:])
+	if s.from != nil {
+		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), unix.SizeofSockaddrAny
+	}
+	n, errno := s.recvMessage(uintptr(flags))
+	if errno != 0 {
+		return 0, errno
+	}
+	if s.from != nil {
+		s.FromLen = s.hdr.Namelen
+	}
+	if s.On {
+		s.Rx = parseReceived(s.control[:min(int(s.hdr.Controllen), len(s.control))])
+		s.Live = s.Live || s.Rx > 0
+	}
+	return n, 0
+}
+
+// recvMessage polls for a message without telling the runtime, or tells it and waits.
+// See hot.go.
+func (s *Stamped) recvMessage(flags uintptr) (int, unix.Errno) {
+	if flags&unix.MSG_DONTWAIT != 0 {
+		return hotRecvMessage(s.Fd, &s.hdr, flags)
+	}
+	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.Fd), uintptr(unsafe.Pointer(&s.hdr)), flags)
+	return int(n), errno
+}
+
+// Send writes b, which must not be empty, to the sender of the last datagram, or to the
+// peer of a connected socket. With stamp it asks for a stamp of sending.
+func (s *Stamped) Send(b []byte, stamp bool) (int, unix.Errno) {
+	switch {
+	case !stamp && s.from == nil:
+		return HotSend(s.Fd, b, 0)
+	case !stamp:
+		return hotSendTo(s.Fd, b, s.from, s.FromLen)
+	}
+	s.point(b, nil)
+	if stamp {
+		s.point(b, s.ask[:s.askLen])
+	}
+	if s.from != nil {
+		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), s.FromLen
+	}
+	return hotSendMessage(s.Fd, &s.hdr)
+}
+
+func (s *Stamped) point(b, control []byte) {
+	s.iov.Base = &b[0]
+	s.iov.SetLen(len(b))
+	s.hdr.Name, s.hdr.Namelen, s.hdr.Control = nil, 0, nil
+	if len(control) > 0 {
+		s.hdr.Control = &control[0]
+	}
+	s.hdr.SetControllen(len(control))
+}
+
+// Sent returns the next stamp of sending from the error queue; ok is false when there
+// is none yet. It never blocks. It drops network errors between stamps: the next call
+// on the socket returns them.
+func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
+	var none [1]byte
+	for {
+		s.point(none[:], s.control[:])
+		_, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.Fd), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
+		if errno != 0 {
+			return 0, 0, false
+		}
+		if id, t, ok := parseSent(s.control[:min(int(s.hdr.Controllen), len(s.control))]); ok {
+			return id, t, true
+		}
+	}
+}
+
+// parseReceived returns the time of receipt from a message's control data, 0 if it has
+// none.
+func parseReceived(b []byte) (t int64) {
+	for len(b) > 0 {
+		level, kind, data, rest := nextControl(b)
+		if level == unix.SOL_SOCKET && kind == unix.SCM_TIMESTAMPING {
+			t = parseStamp(data)
+		}
+		b = rest
+	}
+	return t
+}
+
+// parseSent reads the control data of a stamp of sending; ok is false for anything else
+// that an error queue can hold.
+func parseSent(b []byte) (id uint32, t int64, ok bool) {
+	for len(b) > 0 {
+		level, kind, data, rest := nextControl(b)
+		switch {
+		case level == unix.SOL_SOCKET && kind == unix.SCM_TIMESTAMPING:
+			t = parseStamp(data)
+		case (level == unix.IPPROTO_IP && kind == unix.IP_RECVERR || level == unix.IPPROTO_IPV6 && kind == unix.IPV6_RECVERR) && len(data) >= 16:
+			// struct sock_extended_err, include/uapi/linux/errqueue.h
+			errno, origin := unix.Errno(binary.NativeEndian.Uint32(data)), data[4]
+			info := binary.NativeEndian.Uint32(data[8:])
+			id = binary.NativeEndian.Uint32(data[12:])
+			ok = errno == unix.ENOMSG && origin == originTimestamping && info == tstampSched
+		}
+		b = rest
+	}
+	return id, t, ok && t > 0
+}
+
+// parseStamp reads the first of the three times of a struct scm_timestamping, the only
+// one that software fills.
+func parseStamp(b []byte) int64 {
+	if len(b) < 16 {
+		return 0
+	}
+	sec, nsec := int64(binary.NativeEndian.Uint64(b)), int64(binary.NativeEndian.Uint64(b[8:]))
+	if sec < 0 || sec > 1<<32 || nsec < 0 || nsec >= 1e9 {
+		return 0
+	}
+	return sec*1e9 + nsec
+}
+
+// nextControl cuts the first control message off b (cmsg(3), on 64-bit machines). A
+// malformed message ends the list.
+func nextControl(b []byte) (level, kind int32, data, rest []byte) {
+	head := unix.CmsgLen(0)
+	if len(b) < head {
+		return 0, 0, nil, nil
+	}
+	n := binary.NativeEndian.Uint64(b)
+	if n < uint64(head) || n > uint64(len(b)) {
+		return 0, 0, nil, nil
+	}
+	level, kind = int32(binary.NativeEndian.Uint32(b[8:])), int32(binary.NativeEndian.Uint32(b[12:]))
+	return level, kind, b[head:n], b[min(unix.CmsgSpace(int(n)-head), len(b)):]
+}
+
+// Wall returns what the clock of the kernel's stamps showed at time t of Now, in
+// nanoseconds since 1970.
+func Wall(t int64) int64 {
+	x := time.Now()
+	return x.UnixNano() - (int64(x.Sub(epoch)) - t)
+}

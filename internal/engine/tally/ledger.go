@@ -1,0 +1,128 @@
+// Package tally counts: requests and their replies (Ledger), datagrams that arrived
+// (Receiver), time stamps and what they add up to (Samples), the steps of a search for
+// a rate (Search), and what busy threads report meanwhile (Board, Meter).
+//
+// It makes no system calls and reads no clock (only Board.Ask waits, with a timeout):
+// times are arguments, so that tests need no sockets. Functions that hot loops call do
+// not allocate.
+package tally
+
+import (
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+)
+
+// StallBound is a response time that no path explains: a CPU was busy elsewhere.
+const StallBound = int64(50e6) // ns
+
+// A Ledger holds the outstanding requests of a client and what became of all requests.
+type Ledger struct {
+	Slots   []Slot
+	Timeout int64 // ns after which a request is lost; 0: never
+	Pending int   // measured requests that are outstanding
+
+	Hist     *hdrhistogram.Histogram // of response times, ns
+	Requests int64                   // measured
+	Answered int64
+	Lost     int64
+	Late     int64 // replies after the timeout, and duplicates, warm-up included
+	Stalls   int64 // periods in which response times were above StallBound
+	stalled  int64 // when the last stall ended
+}
+
+// A Slot is room for one outstanding request.
+type Slot struct {
+	busy, Measured bool
+	Seq            uint64
+	Start          int64 // of its response time
+	Sent           int64 // of its timeout
+	Sample         int   // its index among the samples, -1 if it is not stamped
+}
+
+func NewLedger(slots int, timeout time.Duration) Ledger {
+	return Ledger{Slots: make([]Slot, slots), Timeout: int64(timeout), Hist: event.NewHist()}
+}
+
+// Open enters a request. A request that is still in the slot is lost.
+func (l *Ledger) Open(i int, x Slot) {
+	l.lose(i)
+	x.busy = true
+	l.Slots[i] = x
+	if x.Measured {
+		l.Requests++
+		l.Pending++
+	}
+}
+
+// close empties a slot and returns its content.
+func (l *Ledger) close(i int) Slot {
+	x := l.Slots[i]
+	l.Slots[i].busy = false
+	if x.busy && x.Measured {
+		l.Pending--
+	}
+	return x
+}
+
+// lose gives up a request.
+func (l *Ledger) lose(i int) {
+	if x := l.close(i); x.busy && x.Measured {
+		l.Lost++
+	}
+}
+
+// Reply takes note of a reply that came at t, and returns its request for Record. ok is
+// false if the request is not outstanding, or has been for so long that it is lost.
+func (l *Ledger) Reply(i int, seq uint64, t int64) (Slot, bool) {
+	if i < 0 || i >= len(l.Slots) || !l.Slots[i].busy || l.Slots[i].Seq != seq {
+		l.Late++
+		return Slot{}, false
+	}
+	if l.expired(i, t) {
+		l.Late++ // Expire frees the slot
+		return Slot{}, false
+	}
+	return l.close(i), true
+}
+
+// Record enters the response time of a request that was answered at t.
+func (l *Ledger) Record(x Slot, t int64) error {
+	if !x.Measured {
+		return nil
+	}
+	l.Answered++
+	rtt := max(t-x.Start, event.HistLowest)
+	if rtt > StallBound {
+		if x.Start > l.stalled || l.Stalls == 0 {
+			l.Stalls++
+		}
+		l.stalled = t
+	}
+	return l.Hist.RecordValue(rtt)
+}
+
+// Enter enters a request that was answered at t.
+func (l *Ledger) Enter(x Slot, t int64) error {
+	l.Open(0, x)
+	l.close(0)
+	return l.Record(x, t)
+}
+
+// expired reports whether slot i holds a request that is lost at time t.
+func (l *Ledger) expired(i int, t int64) bool {
+	return l.Slots[i].busy && l.Timeout > 0 && t-l.Slots[i].Sent > l.Timeout
+}
+
+// Expire gives up the requests that are lost at time t and appends their slots to free.
+func (l *Ledger) Expire(free []int, t int64) []int {
+	for i := range l.Slots {
+		if l.expired(i, t) {
+			l.lose(i)
+			free = append(free, i)
+		}
+	}
+	return free
+}

@@ -1,0 +1,164 @@
+package experiment
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// loadConfig runs udp-rr over host and vxlan-overlay under load and stress.
+func loadConfig(t *testing.T, factors map[string][]string) Config {
+	t.Helper()
+	s := labStudy(1)
+	s.Factors = factors
+	s.Duration = 250 * time.Millisecond // longer than a retransmission timeout
+	c := labConfig(t, s, results(t, filepath.Join(t.TempDir(), "out")), topo.Spec{})
+	c.Load = func(name string) (probe.Probe, error) {
+		return map[string]probe.Probe{
+			"tcp-stream": &probe.TCPStream{CC: "reno"}, "udp-stream": &probe.UDPStream{}, "udp-rate": &probe.UDPRate{},
+			"tcp-rr": &probe.TCPRR{CC: "reno"}, "tcp-crr": &probe.TCPCRR{CC: "reno"}, "udp-rr": &probe.UDPRR{}, "udp-open": &probe.UDPOpen{},
+		}[name], nil
+	}
+	return c
+}
+
+// Every load delivers, and every stress takes, while another probe measures.
+func TestBesideInTheLab(t *testing.T) {
+	nstest.Need(t)
+	t.Parallel()
+	var rs []record.Result
+	for _, factors := range []map[string][]string{
+		{"load": {"idle", "tcp-stream", "tcp-stream@50%", "udp-stream@10%", "udp-rate", "tcp-rr", "tcp-crr", "udp-rr", "udp-open"}, "stress": {"50%"}},
+		{"load": {"idle"}, "stress": {"0", "split-50%"}},
+	} {
+		more, err := Run(t.Context(), loadConfig(t, factors))
+		if err != nil {
+			t.Fatal(err)
+		}
+		rs = append(rs, more...)
+	}
+	if len(rs) != 2*(9+2) {
+		t.Errorf("%d results", len(rs))
+	}
+	for _, r := range rs {
+		if r.Status != record.OK {
+			t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
+			continue
+		}
+		delivered, loaded := r.Get("load.delivered")
+		if loaded != (r.Config["load"] != "idle") || loaded && delivered.Value <= 0 {
+			t.Errorf("%s: %+v was delivered", r.Trial, delivered)
+		}
+		asked, paced := r.Get("load.asked")
+		if paced != strings.Contains(r.Config["load"], "@") || paced && asked.Unit != delivered.Unit {
+			t.Errorf("%s: asked for %+v, delivered %+v", r.Trial, asked, delivered)
+		}
+		// Of datagrams it is a share of what the path carries without loss.
+		capacity, _ := r.Get("load.capacity")
+		share := map[string]float64{"tcp-stream@50%": 0.5, "udp-stream@10%": 0.1}[r.Config["load"]]
+		of := map[string]string{"tcp-stream@50%": "of flat out", "udp-stream@10%": "of PDR 0.5%"}[r.Config["load"]]
+		if r.Observed["load.share"] != of || asked.Value != share*capacity.Value || asked.Unit != capacity.Unit {
+			t.Errorf("%s: asked for %+v of %+v, %q", r.Trial, asked, capacity, r.Observed["load.share"])
+		}
+		if taken, stressed := r.Get("stress.taken"); stressed != (r.Config["stress"] != "0") || taken.Value > 1.01 {
+			t.Errorf("%s: %+v was taken", r.Trial, taken)
+		}
+	}
+}
+
+// What stress takes is the run's own CPU time: it is not that of programs outside the
+// run, which would disturb the trial.
+func TestStressIsOfTheRun(t *testing.T) {
+	nstest.Need(t)
+	c := loadConfig(t, map[string][]string{"stress": {"100%"}})
+	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.Ping{}, nil } // takes next to nothing itself
+	rs, err := Run(t.Context(), c)
+	if err != nil || len(rs) != 2 {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	for _, r := range rs {
+		b, err := c.Dir.ReadFile("raw/" + r.Trial + "/counters.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read struct {
+			First, Last struct {
+				Hosts map[string]struct{ Counters map[string]float64 }
+			}
+		}
+		if err := json.Unmarshal(b, &read); err != nil {
+			t.Fatal(err)
+		}
+		ours := 0.0
+		for _, mode := range []string{"proc.user", "proc.system"} {
+			for host := range read.Last.Hosts { // there is one
+				ours += read.Last.Hosts[host].Counters[mode] - read.First.Hosts[host].Counters[mode]
+			}
+		}
+		taken, _ := r.Get("stress.taken")
+		hogs := taken.Value * float64(runtime.NumCPU()) * c.Study.Duration.Seconds()
+		const ticks = 0.03 // s: user and system time are whole ticks at both ends
+		if r.Status != record.OK || taken.Value == 0 || ours < hogs-ticks {
+			t.Errorf("%s is %s: %s: the hog used %.3f s, all processes of the run %.3f s", r.Trial, r.Status, r.Reason, hogs, ours)
+		}
+	}
+}
+
+// A load that is killed while the trial goes on makes it invalid. No other test runs
+// one at this time.
+func TestLoadDiesInTheLab(t *testing.T) {
+	nstest.Need(t)
+	c := loadConfig(t, map[string][]string{"load": {"tcp-stream"}})
+	w := &watch{atClientsStart: func() { kill(t, "run", "tcp-stream") }}
+	c.Target = w
+	rs, err := Run(t.Context(), c)
+	if err != nil || len(rs) != 2 {
+		t.Fatalf("%d results, %v", len(rs), err)
+	}
+	for _, r := range rs {
+		const want = "signal: killed: it did not run to the end of the trial"
+		if r.Status != record.Invalid || !strings.HasPrefix(r.Reason, "load tcp-stream: ") || !strings.Contains(r.Reason, want) {
+			t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
+		}
+	}
+}
+
+// kill ends the engines of this PID namespace whose command begins with these words.
+func kill(t *testing.T, words ...string) {
+	t.Helper()
+	command := "weir\x00engine\x00" + strings.Join(words, "\x00") + "\x00"
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := 0
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil || !bytes.HasPrefix(b, []byte(command)) {
+			continue // it has ended, or is another one
+		}
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		if err == nil {
+			err = syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		killed++
+	}
+	if killed != 1 {
+		t.Errorf("%d processes are %q, want one", killed, words)
+	}
+}

@@ -1,0 +1,141 @@
+package finding
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/record"
+)
+
+// sound is a run that nothing is to be said about.
+func sound(blocks int) (rs []record.Result) {
+	for b := 1; b <= blocks; b++ {
+		speed := 1e9 * (1 + 0.1*math.Sin(float64(b)))
+		for i, n := range []string{"host", "vx"} {
+			rs = append(rs, record.Result{Trial: fmt.Sprintf("b%03d-%s", b, n), Block: b, Status: record.OK,
+				Start: time.Unix(int64(10*b+i), 0), Elapsed: 1,
+				Config:   map[string]string{"network": n, "probe": "tcp-stream"},
+				Observed: map[string]string{"tool": "weir engine"},
+				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: speed / float64(i+1) * (1 + 0.001*float64((7*b+3*i*b)%5))},
+					{Name: "others.user", Unit: "core"}, {Name: "cpu.softirq.busiest", Unit: "core", Value: 0.5}}})
+		}
+	}
+	return rs
+}
+
+// Every rule finds what it is for, and nothing else does. The rules are silent on a
+// sound run.
+func TestRules(t *testing.T) {
+	vx := func(change func(r *record.Result)) func([]record.Result) []record.Result {
+		return func(rs []record.Result) []record.Result {
+			for i := range rs {
+				if rs[i].Config["network"] == "vx" {
+					change(&rs[i])
+				}
+			}
+			return rs
+		}
+	}
+	cases := []struct {
+		rule, name string
+		change     func([]record.Result) []record.Result
+		want       string
+		also       []string // other rules
+		cell       string
+		keep       bool
+	}{
+		{rule: "", change: func(rs []record.Result) []record.Result { return rs }},
+		{rule: "emulated", name: "guests", change: vx(func(r *record.Result) { r.Observed["vm.accelerator"] = "tcg" }), want: "12 of 24 trials ran in emulated guests"},
+		{rule: "emulated", name: "machine", change: vx(func(r *record.Result) { r.Observed["guest"] = "linux 6.1, qemu-tcg" }), want: "12 of 24 trials ran in an emulated machine"},
+		{rule: "nothing-compared", name: "no trials", change: func([]record.Result) []record.Result { return nil }, want: "no trials"},
+		{rule: "nothing-compared", name: "alone", change: func(rs []record.Result) []record.Result {
+			return slices.DeleteFunc(rs, func(r record.Result) bool { return r.Config["network"] == "vx" })
+		}, want: `"host" is the only network`},
+		{rule: "nothing-compared", name: "absent", change: func(rs []record.Result) []record.Result {
+			return slices.DeleteFunc(rs, func(r record.Result) bool { return r.Config["network"] == "host" })
+		}, want: `no trial of the baseline "host"`},
+		{rule: "too-few-blocks", change: func(rs []record.Result) []record.Result { return rs[:10] }, want: "the run has 5, and 1 ratios that hold together at 95 % need at least 6"},
+		{rule: "disturbed", change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "no verdict: 12 of 12 blocks were disturbed; stop what else runs here",
+			also: []string{"trials-not-ok"}, cell: "vx, tcp-stream"},
+		{rule: "disturbed", name: "kept", keep: true, change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed 12 of 24 trials, which count"},
+		{rule: "trials-not-ok", change: vx(func(r *record.Result) { r.Status, r.Reason = record.Failed, "exit status 1" }), want: "12 failed: exit status 1",
+			cell: "vx, tcp-stream"},
+		{rule: "link-limited", change: vx(func(r *record.Result) { r.Observed["ceiling"] = "5e8" }), want: "at the ceiling", cell: "vx, tcp-stream"},
+		{rule: "one-cpu", change: vx(func(r *record.Result) { set(r, "cpu.softirq.busiest", 0.97) }), want: "softirqs filled 97 % of one CPU", cell: "vx, tcp-stream"},
+		{rule: "mixed-metrics", change: func(rs []record.Result) []record.Result {
+			rs[1].Values = nil
+			return rs
+		}, want: "1 of 12 ok trials have no throughput in bit/s", cell: "vx, tcp-stream"},
+		{rule: "response-times", change: vx(func(r *record.Result) { r.Values[0].Hist = "HIST" }), want: "cannot read the histograms of 12 trials", cell: "vx, tcp-stream"},
+		{rule: "trial-warnings", change: vx(func(r *record.Result) { r.Warnings = []string{"a stall"} }), want: "a stall (12 of 12 trials)", cell: "vx, tcp-stream"},
+		{rule: "outlier-blocks", change: func(rs []record.Result) []record.Result {
+			rs[9].Values[0].Value *= 0.3
+			return rs
+		}, want: "block 5 is far from the others, at 0.15×", cell: "vx, tcp-stream"},
+		{rule: "residue", change: func(rs []record.Result) []record.Result {
+			rs[3].Observed["cc"] = "reno"
+			return rs
+		}, want: "cc differs inside a cell without being a factor: it is (not found) (23 trials: host, vx; tcp-stream); reno (1 trial: vx, tcp-stream, block 2)"},
+	}
+	found := map[string]bool{}
+	for _, c := range cases {
+		t.Run(strings.TrimSuffix(c.rule+" "+c.name, " "), func(t *testing.T) {
+			all := Check(analysis.New(c.change(sound(12)), analysis.Options{Baseline: "host", KeepDisturbed: c.keep}))
+			text := ""
+			for _, f := range all {
+				if f.Rule != c.rule && !slices.Contains(c.also, f.Rule) {
+					t.Errorf("rule %s: %s", f.Rule, f)
+				}
+				if f.Rule == c.rule {
+					found[c.rule] = true
+					text += f.String() + "\n"
+				}
+			}
+			if !strings.Contains(text, c.want) || c.rule == "" && len(all) > 0 {
+				t.Errorf("%q, want %q", text, c.want)
+			}
+			if c.cell == "" && len(ByCell(all)) > 0 || c.cell != "" && len(ByCell(all)[c.cell]) == 0 {
+				t.Errorf("findings by cell %v, want some of %q only", ByCell(all), c.cell)
+			}
+			if of := len(OfRun(all)) + len(ResidueOf(all)); c.cell == "" && of != len(all) {
+				t.Errorf("%d of %d findings are about the run", of, len(all))
+			}
+		})
+	}
+	id := regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+	seen := map[string]bool{}
+	for _, r := range Rules() {
+		if !id.MatchString(r.ID) || seen[r.ID] || r.Title == "" || r.Doc == "" || !found[r.ID] {
+			t.Errorf("rule %q: it needs a unique ID, a title, a doc and a case here", r.ID)
+		}
+		seen[r.ID] = true
+	}
+}
+
+// A long list is cut, and says so.
+func TestFew(t *testing.T) {
+	rs := sound(12)
+	for i := range rs {
+		for n := range 9 {
+			rs[i].Warnings = append(rs[i].Warnings, fmt.Sprint("warning ", n))
+		}
+	}
+	of := ByCell(Check(analysis.New(rs, analysis.Options{Baseline: "host"})))["host, tcp-stream"]
+	if len(of) != 6 || of[5].Text != "and 4 more warnings" {
+		t.Errorf("%v", of)
+	}
+}
+
+func set(r *record.Result, name string, v float64) {
+	for i := range r.Values {
+		if r.Values[i].Name == name {
+			r.Values[i].Value = v
+		}
+	}
+}

@@ -1,0 +1,311 @@
+// Package agent is a node at the far end of a byte stream: Serve answers there,
+// Dial makes a target.Node of the near end. A new kind of target needs a way to
+// open the stream, and nothing else of its own.
+//
+// The protocol is lines of JSON, see message. It relies on a stream that neither
+// loses nor reorders bytes and that ends when the other side is gone. A transport
+// that only promises less (kubectl exec, a link without keep-alive) adds frames with
+// checksums and heartbeats below Serve and Dial.
+//
+// The package must not know what the stream runs over, or what is measured.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
+)
+
+// An Actor changes and checks the node that an agent is. The agent's process
+// provides it, so that package agent depends on no way of doing it.
+type Actor interface {
+	Step(context.Context, plan.Step) error
+	Check(plan.State) error
+	Close() error
+}
+
+// An agent is the far side: it does what the coordinator asks.
+type agent struct {
+	out   *sender
+	host  *target.Host
+	actor func(node string) (Actor, error)
+	life  context.Context // of the connection
+
+	mu       sync.Mutex
+	programs map[int]*running
+	all      sync.WaitGroup // of requests
+
+	acting sync.Mutex // steps are done one after the other
+	node   string
+	act    Actor // nil until the first step or state
+}
+
+// A running program.
+type running struct {
+	pid int
+	in  *inbox // of its standard input
+}
+
+// Serve answers requests on conn until it ends, and ends every program that it runs
+// then. actor makes what does steps for the node that the coordinator names; nil
+// refuses steps. The error is nil when the coordinator has closed the connection.
+//
+// This process becomes the parent of its orphaned descendants, to reap them.
+func Serve(conn io.ReadWriter, actor func(node string) (Actor, error)) error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become the reaper of orphans: %w", err)
+	}
+	life, end := context.WithCancel(context.Background())
+	a := &agent{out: &sender{enc: json.NewEncoder(conn)}, host: local.Host(), actor: actor, life: life, programs: map[int]*running{}}
+	defer a.end(end)
+	for requests := json.NewDecoder(conn); ; {
+		var m message
+		if err := requests.Decode(&m); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("read requests: %w", err)
+		}
+		a.serve(m)
+	}
+}
+
+// end ends all programs and returns when they are gone.
+func (a *agent) end(end func()) {
+	end()
+	a.mu.Lock()
+	for _, p := range a.programs {
+		_ = syscall.Kill(-p.pid, syscall.SIGKILL) // it may have ended
+	}
+	a.mu.Unlock()
+	a.all.Wait()
+	if a.act != nil {
+		_ = a.act.Close() // nobody is left to hear of it
+	}
+}
+
+func (a *agent) serve(m message) {
+	a.mu.Lock()
+	p := a.programs[m.ID]
+	a.mu.Unlock()
+	switch {
+	case m.Run != nil:
+		if err := a.start(m.ID, *m.Run); err != nil {
+			a.out.fail(m.ID, err)
+		}
+	case m.Signal != 0 || m.In != nil || m.EOF:
+		switch {
+		case p == nil: // it has ended
+		case m.Signal != 0:
+			_ = syscall.Kill(-p.pid, m.Signal) // it may have ended
+		default:
+			p.in.put(m)
+		}
+	case m.Hello != nil: // before anything else is
+		a.out.answer(m.ID)(a.greet(*m.Hello))
+	default:
+		a.all.Go(func() { a.out.answer(m.ID)(a.answer(m)) })
+	}
+}
+
+func (a *agent) greet(h hello) (answer, error) {
+	a.node = h.Name
+	for _, entry := range h.Env {
+		name, value, _ := strings.Cut(entry, "=")
+		if err := os.Setenv(name, value); err != nil {
+			return answer{}, fmt.Errorf("environment %s: %w", name, err)
+		}
+	}
+	return answer{Host: a.host.ID, CPUs: local.CPUs()}, nil
+}
+
+// answer does what is done at once.
+func (a *agent) answer(m message) (r answer, err error) {
+	switch {
+	case m.Read != "":
+		r.File, err = os.ReadFile("/" + m.Read)
+	case m.Sample != nil:
+		var reading target.Reading
+		reading, err = a.host.Sample(a.life, m.Sample...)
+		r.Reading = &reading
+	case m.Facts:
+		var f facts.Facts
+		f, err = a.host.Facts(a.life)
+		r.Facts = &f
+	case m.Tool != nil:
+		r.Path, r.Version, err = a.host.Tool(a.life, *m.Tool)
+		if r.Path != "" && err != nil {
+			r.Problem, err = err.Error(), nil
+		}
+	case m.Step != nil || m.State != nil:
+		err = a.change(m)
+	default:
+		err = errors.New("the request is empty, or of a later version")
+	}
+	return r, err
+}
+
+// change applies a step or checks a state.
+func (a *agent) change(m message) (err error) {
+	a.acting.Lock()
+	defer a.acting.Unlock()
+	if a.actor == nil {
+		return errors.New("this node cannot be changed")
+	}
+	if a.act == nil {
+		if a.act, err = a.actor(a.node); err != nil {
+			a.act = nil
+			return err
+		}
+	}
+	if m.State != nil {
+		return a.act.Check(*m.State)
+	}
+	return a.act.Step(a.life, *m.Step)
+}
+
+// drain is how long a program that has ended can have its output held open by
+// what it started.
+const drain = time.Second
+
+// start starts a program in a process group that ends with it.
+func (a *agent) start(id int, c Command) error {
+	if len(c.Argv) == 0 {
+		return errors.New("the command names no program")
+	}
+	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+	if c.Argv[0] == "weir" {
+		cmd.Path, cmd.Err = "/proc/self/exe", nil
+	} else if path := facts.Find(c.Argv[0]); path != "" {
+		cmd.Path, cmd.Err = path, nil
+	}
+	tag := local.NewTag()
+	cmd.Env, cmd.Dir = append(append(os.Environ(), c.Env...), string(tag)), c.Dir
+	if c.Dir == "" {
+		cmd.Dir = "/"
+	}
+	var mark *target.Mark
+	if len(c.Marks) > 0 {
+		mark = &target.Mark{Lines: c.Marks, Sources: c.Sources, Take: func(r target.Reading) { a.out.send(message{ID: id, Reading: &r}) }}
+	}
+	cmd.Stdout = mark.Writer(a.life, a.host, writer(func(b []byte) { a.out.send(message{ID: id, Out: b}) }))
+	cmd.Stderr = writer(func(b []byte) { a.out.send(message{ID: id, Err: b}) })
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = drain
+	var stdin io.WriteCloser
+	if c.Stdin {
+		var err error
+		if stdin, err = cmd.StdinPipe(); err != nil {
+			return err
+		}
+	}
+	if err := startOn(cmd, c.CPUs); err != nil {
+		return err
+	}
+	p := &running{cmd.Process.Pid, newInbox()}
+	a.mu.Lock()
+	a.programs[id] = p
+	a.mu.Unlock()
+	if stdin != nil {
+		go p.feed(stdin)
+	}
+	a.all.Go(func() {
+		_ = cmd.Wait() // how it ended is in its state
+		tag.End(p.pid)
+		a.mu.Lock()
+		delete(a.programs, id)
+		a.mu.Unlock()
+		p.in.end()
+		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // it always is
+		a.out.send(message{ID: id, Exit: &status})
+	})
+	return nil
+}
+
+// startOn starts cmd on cpus, from a thread of its own, which ends with its
+// affinity.
+func startOn(cmd *exec.Cmd, cpus []int) error {
+	if len(cpus) == 0 {
+		return cmd.Start()
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread is thrown away
+		err := local.Pin(cpus)
+		if err == nil {
+			err = cmd.Start()
+		}
+		started <- err
+	}()
+	return <-started
+}
+
+// feed passes on what the coordinator sends for a program.
+func (p *running) feed(stdin io.WriteCloser) {
+	defer stdin.Close()
+	for range p.in.some {
+		ms, ended := p.in.take()
+		for _, m := range ms {
+			if _, err := stdin.Write(m.In); err != nil || m.EOF {
+				return // it reads no more
+			}
+		}
+		if ended {
+			return
+		}
+	}
+}
+
+// A sender sends messages from several goroutines.
+type sender struct {
+	mu  sync.Mutex
+	enc *json.Encoder
+}
+
+// send sends m. When the coordinator cannot be reached, Serve ends and with it
+// whatever is worth reporting.
+func (s *sender) send(m message) { _ = s.try(m) }
+
+func (s *sender) try(m message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.enc.Encode(m)
+}
+
+// answer returns what sends the answer to a request.
+func (s *sender) answer(id int) func(answer, error) {
+	return func(r answer, err error) {
+		if err != nil {
+			s.fail(id, err)
+			return
+		}
+		s.send(message{ID: id, Answer: &r})
+	}
+}
+
+// fail reports why a request could not be met.
+func (s *sender) fail(id int, err error) {
+	m := message{ID: id, Failed: err.Error()}
+	errors.As(err, &m.Errno)
+	s.send(m)
+}
+
+// A writer is a function that gets what is written.
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }

@@ -1,0 +1,98 @@
+package agent
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/targettest"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// connected returns a node whose agent is this process. lose ends the connection at the
+// agent's end.
+func connected(t *testing.T) (n *Node, lose func()) {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(theirs, nil) }()
+	n, err := Dial(t.Context(), "g", ours, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		n.Close()
+		if err := <-ended; err != nil && !errors.Is(err, io.ErrClosedPipe) {
+			t.Errorf("the agent ended with %v", err)
+		}
+	})
+	return n, func() { theirs.Close() }
+}
+
+func TestContract(t *testing.T) {
+	targettest.Run(t, func(t *testing.T) targettest.Subject {
+		n, lose := connected(t)
+		return targettest.Subject{Site: NewSite(topo.Topology{}, n), Node: "g", Lose: lose}
+	})
+}
+
+// Whoever hears a program can read a file meanwhile: counters are read when an engine
+// announces that its window begins.
+func TestReadWhileListening(t *testing.T) {
+	n, _ := connected(t)
+	dir := t.TempDir()
+	for name, content := range map[string]string{"full": "counters\n", "empty": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		var err error
+		out := writer(func([]byte) { got, err = fs.ReadFile(n.FS(), filepath.Join(dir, name)[1:]) })
+		if err := n.Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "seq 1000"}, Stdout: out}); err != nil {
+			t.Fatal(err)
+		}
+		if err != nil || string(got) != content {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, content)
+		}
+	}
+}
+
+// Whatever an agent sends, every caller gets an end.
+func FuzzClient(f *testing.F) {
+	f.Add([]byte(`{"id":1,"out":"b3V0"}` + "\n" + `{"id":1,"exit":0}` + "\n" + `{"id":2,"answer":{"file":"eA=="}}`))
+	f.Add([]byte(`{"id":1,"failed":"no","errno":2}{"id":2,"failed":"no"}`))
+	f.Add([]byte(`{"id":1,"exit":-1}{"id":9}{"id":2,"reading":{"at":1}}`))
+	f.Add([]byte(`{"id":"1"}`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		said, start := io.Pipe()
+		n := &Node{client: newClient(struct {
+			io.Reader
+			io.Writer
+		}{said, io.Discard})}
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() {
+				if err := n.Run(t.Context(), target.Cmd{Argv: []string{"x"}, Stdout: io.Discard}); err != nil && err.Error() == "" {
+					t.Error("an error without words")
+				}
+			})
+			wg.Go(func() {
+				if b, err := fs.ReadFile(n.FS(), "x"); err != nil && b != nil {
+					t.Errorf("both %q and %v", b, err)
+				}
+			})
+		}
+		go func() {
+			_, _ = start.Write(b) // as far as it is understood
+			start.Close()
+		}()
+		wg.Wait()
+		said.Close()
+	})
+}

@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"syscall"
+	"time"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+var _ target.Node = (*Node)(nil)
+
+// A Node is whatever an agent serves, as a target.Node.
+type Node struct {
+	*client
+	conn io.Closer
+	name string
+	cpus []int
+	host *target.Host
+}
+
+// Dial greets the agent at the other end of conn, which becomes the node's: it is
+// closed when Dial fails, and by Close. env replaces the agent's environment; nil
+// leaves it.
+func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []string) (*Node, error) {
+	n := &Node{client: newClient(conn), conn: conn, name: name}
+	met, err := n.ask(ctx, message{Hello: &hello{name, env}})
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("%s: greet the agent: %w", name, err)
+	}
+	n.cpus = met.CPUs
+	n.host = &target.Host{
+		ID: met.Host, FS: n.FS(), Sample: n.Sample,
+		Facts: func(ctx context.Context) (facts.Facts, error) {
+			a, err := n.ask(ctx, message{Facts: true})
+			if err == nil && a.Facts == nil {
+				err = errors.New("the answer holds none")
+			}
+			if err != nil {
+				return facts.Facts{}, fmt.Errorf("%s: facts: %w", name, err)
+			}
+			return *a.Facts, nil
+		},
+		Tool: func(ctx context.Context, t facts.ToolInfo) (path, version string, err error) {
+			a, err := n.ask(ctx, message{Tool: &t})
+			if err == nil && a.Problem != "" {
+				err = errors.New(a.Problem)
+			}
+			return a.Path, a.Version, err
+		},
+	}
+	return n, nil
+}
+
+// Close ends the connection. The agent then ends all programs.
+func (n *Node) Close() error { return n.conn.Close() }
+
+// Name is the name that the node was dialled by.
+func (n *Node) Name() string { return n.name }
+
+// Host is the machine that the agent runs on.
+func (n *Node) Host() *target.Host { return n.host }
+
+// CPUs are the processors that the agent's programs can use.
+func (n *Node) CPUs() []int { return n.cpus }
+
+// Sample takes a reading there.
+func (n *Node) Sample(ctx context.Context, sources ...string) (target.Reading, error) {
+	a, err := n.ask(ctx, message{Sample: sources})
+	if err == nil && a.Reading == nil {
+		err = errors.New("the answer holds no reading")
+	}
+	if err != nil {
+		return target.Reading{}, fmt.Errorf("%s: sample %v: %w", n.name, sources, err)
+	}
+	return *a.Reading, nil
+}
+
+// Step applies one step of a plan there.
+func (n *Node) Step(ctx context.Context, s plan.Step) error {
+	_, err := n.ask(ctx, message{Step: &s})
+	return err
+}
+
+// Check returns an error when a state does not hold there.
+func (n *Node) Check(ctx context.Context, s plan.State) error {
+	_, err := n.ask(ctx, message{State: &s})
+	return err
+}
+
+// patience is how long a program can take to end after SIGTERM.
+const patience = 2 * time.Second
+
+// Run runs c there.
+func (n *Node) Run(ctx context.Context, c target.Cmd) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	cmd := Command{Argv: c.Argv, Env: c.Env, CPUs: c.CPUs}
+	var take func(target.Reading)
+	if c.Mark != nil {
+		cmd.Marks, cmd.Sources, take = c.Mark.Lines, c.Mark.Sources, c.Mark.Take
+	}
+	status, err := n.run(ctx, cmd, c.Stdin, c.Stdout, c.Stderr, take, patience)
+	switch {
+	case err == nil && status == 0:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err == nil:
+		err = ended(status)
+	}
+	return fmt.Errorf("%s: %s: %w", n.name, c.Argv[0], err)
+}
+
+// Exec runs a program as Run does and returns how it ended. The program gets patience
+// between the signal and SIGKILL when ctx ends.
+func (n *Node) Exec(ctx context.Context, c Command, stdout, stderr io.Writer, patience time.Duration) (syscall.WaitStatus, error) {
+	return n.run(ctx, c, nil, stdout, stderr, nil, patience)
+}
+
+// ended is the status of a program that failed, with the methods of exec.ExitError.
+type ended syscall.WaitStatus
+
+func (e ended) Error() string {
+	if ws := syscall.WaitStatus(e); ws.Signaled() {
+		return "signal: " + ws.Signal().String()
+	}
+	return fmt.Sprintf("exit status %d", e.ExitCode())
+}
+
+func (e ended) ExitCode() int { return syscall.WaitStatus(e).ExitStatus() }
+func (e ended) Sys() any      { return syscall.WaitStatus(e) }
+
+// NewSite returns a site of nodes behind agents, whose steps and states go to the
+// agent of their node. Closing it closes the connections.
+func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
+	byName := map[string]*Node{}
+	s := &target.Site{Topology: t, Nodes: map[string]target.Node{}, Found: map[string]string{}}
+	for _, n := range nodes {
+		byName[n.name], s.Nodes[n.name] = n, n
+	}
+	unknown := func(in string) error { return fmt.Errorf("no node is called %q", in) }
+	s.Apply = func(ctx context.Context, steps []plan.Step) error {
+		for i, step := range steps {
+			err := unknown(step.In)
+			if n := byName[step.In]; n != nil {
+				err = n.Step(ctx, step)
+			}
+			if err != nil {
+				return fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), step.In, err)
+			}
+		}
+		return nil
+	}
+	s.Verify = func(ctx context.Context, states []plan.State) error {
+		var errs []error
+		for _, state := range states {
+			if n := byName[state.In]; n != nil {
+				errs = append(errs, n.Check(ctx, state))
+			} else {
+				errs = append(errs, unknown(state.In))
+			}
+		}
+		return errors.Join(errs...)
+	}
+	s.Close = func() error {
+		var errs []error
+		for _, n := range nodes {
+			errs = append(errs, n.Close())
+		}
+		return errors.Join(errs...)
+	}
+	return s
+}
+
+// FS is the file tree that programs of the node see. Directories cannot be read.
+func (n *Node) FS() fs.FS { return files{n.client} }
+
+type files struct{ *client }
+
+// Open reads the whole file, so that its content is of one moment.
+func (f files) Open(name string) (fs.File, error) {
+	if !fs.ValidPath(name) {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
+	}
+	a, err := f.ask(context.Background(), message{Read: name})
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return &file{bytes.NewReader(a.File), path.Base(name)}, nil
+}
+
+// A file is the content of one, and its own fs.FileInfo.
+type file struct {
+	*bytes.Reader
+	name string
+}
+
+func (f *file) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *file) Close() error               { return nil }
+func (f *file) Name() string               { return f.name }
+func (f *file) Mode() fs.FileMode          { return 0o444 }
+func (f *file) ModTime() time.Time         { return time.Time{} }
+func (f *file) IsDir() bool                { return false }
+func (f *file) Sys() any                   { return nil }

@@ -1,0 +1,133 @@
+// Package local is this machine, for the targets that act on it themselves: its
+// facts and counters, its processors, and the end of whatever a program started.
+//
+// It must not know what is run, or why.
+package local
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// Host returns the machine that this process runs on.
+func Host() *target.Host {
+	root := os.DirFS("/")
+	id := rand.Text() // without a boot ID every process counts as a machine
+	if boot, err := fs.ReadFile(root, "proc/sys/kernel/random/boot_id"); err == nil {
+		id = strings.TrimSpace(string(boot))
+	}
+	return &target.Host{
+		ID:    id,
+		FS:    root,
+		Facts: func(context.Context) (facts.Facts, error) { return facts.Collect(root), nil },
+		Tool: func(ctx context.Context, t facts.ToolInfo) (path, version string, err error) {
+			return t.Find(ctx)
+		},
+		Sample: func(_ context.Context, sources ...string) (target.Reading, error) {
+			return Sample(root, sources...), nil
+		},
+	}
+}
+
+// origin is where the clock of readings begins.
+var origin = time.Now()
+
+// Sample reads sources through root, as of the moment when it begins.
+func Sample(root fs.FS, sources ...string) target.Reading {
+	r := target.Reading{At: time.Since(origin)}
+	var own syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &own); err == nil { // it fails only for a bad argument
+		r.Own = time.Duration(own.Utime.Nano() + own.Stime.Nano()).Seconds()
+	}
+	c, errs := sample.Named(root, sources...)
+	r.Counters = c
+	for _, err := range errs {
+		r.Missing = append(r.Missing, err.Error())
+	}
+	return r
+}
+
+// CPUs lists the processors that this process can use, sorted: a container can have
+// fewer than the machine.
+func CPUs() []int {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil
+	}
+	var cpus []int
+	for c := 0; len(cpus) < set.Count(); c++ {
+		if set.IsSet(c) {
+			cpus = append(cpus, c)
+		}
+	}
+	return cpus
+}
+
+// Pin restricts the calling thread, and what it starts, to cpus; none is no
+// restriction. The caller has locked the thread and throws it away.
+func Pin(cpus []int) error {
+	if len(cpus) == 0 {
+		return nil
+	}
+	var set unix.CPUSet
+	for _, c := range cpus {
+		set.Set(c)
+	}
+	if err := unix.SchedSetaffinity(0, &set); err != nil {
+		return fmt.Errorf("run on CPUs %v: %w", cpus, err)
+	}
+	return nil
+}
+
+// A Tag is an entry of a program's environment, which everything inherits that the
+// program starts.
+type Tag string
+
+// NewTag returns a tag that no other program has.
+func NewTag() Tag { return Tag("WEIR_PROGRAM=" + rand.Text()) }
+
+// End kills what is left of a program that has ended: the processes of its group, and
+// those with the tag, whatever group or session they have moved to, as the ranks that
+// mpirun starts do. It looks again until it finds none, because they can be starting
+// others, and reaps those that have become children of this process.
+func (t Tag) End(group int) {
+	for gone := time.Now().Add(reapTime); syscall.Kill(-group, syscall.SIGKILL) == nil && time.Now().Before(gone); {
+		if pid, err := syscall.Wait4(-group, nil, syscall.WNOHANG, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
+			time.Sleep(time.Millisecond) // the kernel is still ending them, or a parent of theirs
+		}
+	}
+	for found := true; found; {
+		found = false
+		files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a constant
+		for _, f := range files {
+			env, _ := os.ReadFile(f) // the process can be gone by now
+			if !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+string(t)+"\x00")) {
+				continue
+			}
+			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
+				found = true
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				_, _ = syscall.Wait4(pid, nil, 0, nil) // normally it is not a child of ours
+			}
+		}
+	}
+}
+
+// reapTime bounds the wait for a process group whose dead another process must reap.
+const reapTime = time.Second

@@ -1,0 +1,368 @@
+// Package targettest is the contract of package target as tests. Every target runs
+// them. Only tests import it.
+package targettest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// A Subject is a site under test, which the tests close.
+type Subject struct {
+	Site *target.Site
+	Node string // the node to look at; it has sh(1)
+	// Lose breaks the connection to the node; nil where there is none.
+	Lose func()
+}
+
+// patience is more than anything here takes that is not stuck.
+const patience = 20 * time.Second
+
+// Run tests everything that package target promises. open is called for each test.
+func Run(t *testing.T, open func(*testing.T) Subject) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, Subject)
+	}{
+		{"programs", programs}, {"program missing", missing}, {"environment", environment}, {"CPUs", cpus},
+		{"cancel", cancel}, {"what a program leaves", leaves}, {"files", files}, {"network", network},
+		{"host", host}, {"clock", clock}, {"mark", mark}, {"steps", steps}, {"states", states}, {"lost", lost},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := descriptors(t)
+			s := open(t)
+			defer func() { // also when the test skips
+				if err := s.Site.Close(); err != nil {
+					t.Errorf("close: %v", err)
+				}
+				// The other side of a connection takes a moment to close, too.
+				for deadline := time.Now().Add(patience); descriptors(t) > before; time.Sleep(time.Millisecond) {
+					if time.Now().After(deadline) {
+						t.Fatalf("%d descriptors are left, %d were open before", descriptors(t), before)
+					}
+				}
+			}()
+			c.test(t, s)
+		})
+	}
+}
+
+// descriptors counts those that are open, without the runtime's own.
+func descriptors(t *testing.T) (n int) {
+	t.Helper()
+	links, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range links {
+		if to, err := os.Readlink(l); err == nil && !strings.HasPrefix(to, "anon_inode:[event") && !strings.HasPrefix(to, "anon_inode:[pidfd") {
+			n++
+		}
+	}
+	return n
+}
+
+func (s Subject) node() target.Node { return s.Site.Nodes[s.Node] }
+
+// sh runs a script and returns what it prints.
+func (s Subject) sh(t *testing.T, script string) (string, error) {
+	t.Helper()
+	var out bytes.Buffer
+	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", script}, Stdout: &out})
+	return out.String(), err
+}
+
+// Programs get their arguments and input, several at a time; output of any size and
+// the exit status arrive.
+func programs(t *testing.T, s Subject) {
+	if got := s.node().Name(); got != s.Node {
+		t.Errorf("the node is called %q", got)
+	}
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, c := range []struct {
+		script, in, out, err string
+		status               int
+	}{
+		{`echo out; echo "$0" >&2`, "", "out\n", "an argument\n", 0},
+		{"tr a-z A-Z", strings.Repeat("abc\n", 50000), strings.Repeat("ABC\n", 50000), "", 0}, // more than a pipe holds
+		{"exit 7", "unread", "", "", 7},
+		{"kill -9 $$", "", "", "", -1},
+	} {
+		wg.Go(func() {
+			var out, stderr bytes.Buffer
+			cmd := target.Cmd{Argv: []string{"sh", "-c", c.script, "an argument"}, Stdout: &out, Stderr: &stderr}
+			if c.in != "" {
+				cmd.Stdin = strings.NewReader(c.in)
+			}
+			err := s.node().Run(t.Context(), cmd)
+			var exit interface{ ExitCode() int }
+			switch {
+			case c.status == 0 && err != nil:
+				t.Errorf("%s: %v", c.script, err)
+			case c.status != 0 && (!errors.As(err, &exit) || exit.ExitCode() != c.status || !strings.Contains(err.Error(), s.Node)):
+				t.Errorf("%s: %v, want status %d and the name of the node", c.script, err, c.status)
+			}
+			if out.String() != c.out || stderr.String() != c.err {
+				t.Errorf("%s: printed %.20q and %.20q, want %.20q and %.20q", c.script, &out, &stderr, c.out, c.err)
+			}
+		})
+	}
+}
+
+func missing(t *testing.T, s Subject) {
+	if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"no-such-program"}}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func environment(t *testing.T, s Subject) {
+	var out bytes.Buffer
+	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", `echo "$SECRET ${PATH:+path}"`}, Env: []string{"SECRET=word"}, Stdout: &out})
+	if err != nil || out.String() != "word path\n" {
+		t.Errorf("%q, %v: want the command's environment and the node's", &out, err)
+	}
+}
+
+func cpus(t *testing.T, s Subject) {
+	all := s.node().CPUs()
+	if len(all) == 0 { // the node cannot choose, and says so
+		if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"true"}, CPUs: []int{0}}); err == nil {
+			t.Error("a program was pinned to a processor that nobody has")
+		}
+		return
+	}
+	var out bytes.Buffer
+	last := all[len(all)-1:]
+	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"grep", "Cpus_allowed_list", "/proc/self/status"}, CPUs: last, Stdout: &out})
+	if want := fmt.Sprintf("Cpus_allowed_list:\t%d\n", last[0]); err != nil || out.String() != want {
+		t.Errorf("%q, %v, want %q", &out, err, want)
+	}
+}
+
+// A program that is cancelled gets SIGTERM, and SIGKILL when it ignores that. Run
+// returns the cause unless the program ended well.
+func cancel(t *testing.T, s Subject) {
+	for _, c := range []struct {
+		script string
+		well   bool
+	}{
+		{"trap 'exit 3' TERM; echo ready; sleep 1000 & wait", false},
+		{"trap 'exit 0' TERM; echo ready; sleep 1000 & wait", true},
+		{"trap '' TERM; echo ready; while true; do sleep 1000; done", false},
+	} {
+		why := errors.New("enough")
+		ctx, stop := context.WithCancelCause(t.Context())
+		begin := time.Now()
+		err := s.node().Run(ctx, target.Cmd{Argv: []string{"sh", "-c", c.script}, Stdout: hearing("ready", func() { stop(why) })})
+		if c.well != (err == nil) || !c.well && !errors.Is(err, why) {
+			t.Errorf("%s: %v", c.script, err)
+		}
+		if took := time.Since(begin); took > patience {
+			t.Errorf("%s: took %v to end", c.script, took)
+		}
+		if err := s.node().Run(ctx, target.Cmd{Argv: []string{"true"}}); !errors.Is(err, why) {
+			t.Errorf("after its context ended, a program was run: %v", err)
+		}
+	}
+}
+
+// hearing calls f once, when a line has been written.
+func hearing(line string, f func()) io.Writer {
+	var once sync.Once
+	return writer(func(b []byte) {
+		if bytes.Contains(b, []byte(line)) {
+			once.Do(f)
+		}
+	})
+}
+
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
+
+// Everything that a program started ends with it, wherever it went.
+func leaves(t *testing.T, s Subject) {
+	for _, script := range []string{"sleep 1000 & echo $!", "setsid sleep 1000 & echo $!"} {
+		pid, err := s.sh(t, script)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.sh(t, "test -d /proc/"+strings.TrimSpace(pid)); err == nil {
+			t.Errorf("%s: process %s is left", script, strings.TrimSpace(pid))
+		}
+	}
+}
+
+func files(t *testing.T, s Subject) {
+	want, err := s.sh(t, "cat /proc/sys/kernel/osrelease")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := fs.ReadFile(s.node().FS(), "proc/sys/kernel/osrelease"); err != nil || string(got) != want {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+	if _, err := fs.ReadFile(s.node().FS(), "proc/none"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a file that does not exist: %v", err)
+	}
+	if _, err := s.node().FS().Open("/proc/stat"); !errors.Is(err, fs.ErrInvalid) {
+		t.Errorf("a path with a leading slash: %v", err)
+	}
+}
+
+// A program, a file and a reading are all of the node's own network.
+func network(t *testing.T, s Subject) {
+	const devices = "/proc/net/dev"
+	seen, err := s.sh(t, "cat "+devices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := fs.ReadFile(s.node().FS(), devices[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := s.node().Sample(t.Context(), sample.OfNetDev)
+	if err != nil || len(r.Missing) > 0 {
+		t.Fatal(err, r.Missing)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(seen), "\n")[2:] {
+		dev, _, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if _, ok := r.Counters["dev."+dev+".rx_bytes"]; !ok || !bytes.Contains(file, []byte(dev+":")) {
+			t.Errorf("%s is missing in the file %q or among the counters %v", dev, file, r.Counters)
+		}
+	}
+}
+
+func host(t *testing.T, s Subject) {
+	h := s.node().Host()
+	if h.ID == "" || len(s.Site.Hosts()) == 0 || s.Site.Hosts(s.Node)[0].ID != h.ID {
+		t.Errorf("host %q is not among those of the site", h.ID)
+	}
+	if f, err := h.Facts(t.Context()); err != nil || f.Kernel == "" || f.CPUs == 0 {
+		t.Errorf("facts %+v, %v", f, err)
+	}
+	if _, _, err := h.Tool(t.Context(), facts.ToolInfo{Program: "no-such-tool"}); err == nil || !strings.Contains(err.Error(), "no-such-tool") {
+		t.Errorf("a tool that nobody has: %v", err)
+	}
+	if path, _, err := h.Tool(t.Context(), facts.ToolInfo{Program: "/bin/sh"}); path != "/bin/sh" {
+		t.Errorf("the shell is %q, %v", path, err)
+	}
+	if stat, err := fs.ReadFile(h.FS, "proc/stat"); err != nil || !bytes.HasPrefix(stat, []byte("cpu ")) {
+		t.Errorf("%.20q, %v", stat, err)
+	}
+	if r, err := h.Sample(t.Context(), sample.OfStat, "no-such-source"); err != nil || len(r.Missing) != 1 || len(r.Counters) == 0 {
+		t.Errorf("%+v, %v: want counters, and one source missing", r, err)
+	}
+}
+
+// The clock of a host goes forward, about as fast as ours.
+func clock(t *testing.T, s Subject) {
+	h := s.node().Host()
+	from, err := h.Sample(t.Context(), sample.OfStat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if _, err := s.sh(t, "sleep 0.2"); err != nil {
+		t.Fatal(err)
+	}
+	ours := time.Since(begin)
+	to, err := h.Sample(t.Context(), sample.OfStat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if theirs := to.At - from.At; theirs < ours*9/10 || theirs > time.Since(begin)+ours {
+		t.Errorf("%v on the host's clock while ours took %v", theirs, ours)
+	}
+}
+
+// A reading is taken where a mark passes, before its line is passed on, and at no
+// other line.
+func mark(t *testing.T, s Subject) {
+	h := s.node().Host()
+	before, err := h.Sample(t.Context(), sample.OfStat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []string
+	var taken []target.Reading
+	out := writer(func(b []byte) {
+		if b = bytes.TrimSpace(b); len(b) > 0 {
+			events = append(events, strings.Fields(string(b))...)
+		}
+	})
+	err = s.node().Run(t.Context(), target.Cmd{
+		Argv: []string{"sh", "-c", "echo a; echo begin; sleep 0.1; printf en; sleep 0.01; echo d; echo z"}, Stdout: out,
+		Mark: &target.Mark{Lines: []string{"begin", "end"}, Sources: []string{sample.OfStat}, Take: func(r target.Reading) {
+			taken, events = append(taken, r), append(events, "reading")
+		}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.ReplaceAll(strings.Join(events, " "), "en reading d", "reading end"); got != "a reading begin reading end z" {
+		t.Errorf("events: %s", got)
+	}
+	if len(taken) != 2 || taken[0].At < before.At || taken[1].At-taken[0].At < 100*time.Millisecond || len(taken[1].Counters) == 0 {
+		t.Errorf("readings %+v after %v", taken, before.At)
+	}
+}
+
+// Steps are applied in order, and the one that fails is named.
+func steps(t *testing.T, s Subject) {
+	if err := s.Site.Apply(t.Context(), nil); err != nil {
+		t.Errorf("nothing to do: %v", err)
+	}
+	err := s.Site.Apply(t.Context(), []plan.Step{{In: s.Node}, {In: s.Node, Set: &plan.Set{Dev: "no-such-device", MTU: 1400}}})
+	if err == nil || !strings.Contains(err.Error(), "step 1 of 2, in "+s.Node) {
+		t.Errorf("an empty step: %v", err)
+	}
+}
+
+func states(t *testing.T, s Subject) {
+	if err := s.Site.Verify(t.Context(), nil); err != nil {
+		t.Errorf("nothing to check: %v", err)
+	}
+	for _, state := range []plan.State{{In: s.Node, Dev: "no-such-device", MTU: 1400}, {In: "no-such-node", Dev: "lo", MTU: 1}} {
+		if err := s.Site.Verify(t.Context(), []plan.State{state}); err == nil {
+			t.Errorf("%+v holds", state)
+		}
+	}
+}
+
+// A connection that is lost ends everything that waits for it, and everything later,
+// with an error, soon.
+func lost(t *testing.T, s Subject) {
+	if s.Lose == nil {
+		t.Skip("there is no connection that could be lost")
+	}
+	begin := time.Now()
+	stdin, silent := io.Pipe()
+	defer silent.Close()
+	if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "echo ready; read never"}, Stdin: stdin, Stdout: hearing("ready", s.Lose)}); err == nil {
+		t.Error("a program ended well")
+	}
+	if _, err := fs.ReadFile(s.node().FS(), "proc/stat"); err == nil {
+		t.Error("a file was read")
+	}
+	if _, err := s.node().Host().Sample(t.Context(), sample.OfStat); err == nil {
+		t.Error("a reading was taken")
+	}
+	if took := time.Since(begin); took > patience {
+		t.Errorf("it took %v", took)
+	}
+}

@@ -1,0 +1,70 @@
+package vm
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+)
+
+// tailLines is how much of a console is kept, in lines: a kernel that panics prints
+// 35, with its reason.
+const tailLines = 40
+
+// A tail keeps the last lines that were written to it.
+type tail struct {
+	mu    sync.Mutex
+	lines []string
+	part  []byte // of a line
+}
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.part = append(t.part, b...)
+	for {
+		i := bytes.IndexByte(t.part, '\n')
+		if i < 0 {
+			break
+		}
+		t.add(t.part[:i])
+		t.part = t.part[i+1:]
+	}
+	if over := len(t.part) - 4096; over > 0 { // a console that never ends a line
+		t.part = t.part[over:]
+	}
+	return len(b), nil
+}
+
+func (t *tail) add(line []byte) {
+	s := strings.TrimSpace(printable(line))
+	if s == "" {
+		return
+	}
+	if t.lines = append(t.lines, s); len(t.lines) > tailLines {
+		t.lines = t.lines[1:]
+	}
+}
+
+// printable drops control characters: firmware draws on consoles.
+func printable(b []byte) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\t' || r == 0x7f {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(string(b), "?"))
+}
+
+// String returns the lines, including an unfinished last one.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.add(t.part)
+	t.part = nil
+	return strings.Join(t.lines, "\n")
+}
+
+// A writer is a function that gets what is written.
+type writer func([]byte)
+
+func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }

@@ -1,0 +1,219 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
+)
+
+// A reading is counters at one moment, as far as several hosts have one. Each host's
+// counters come with its own clock; what is compared is always of one host.
+type reading struct {
+	Hosts   map[string]target.Reading  `json:"hosts"` // CPU, softirqs and processes, by ID of the host
+	Nodes   map[string]sample.Counters `json:"nodes"` // devices and protocols, by node
+	Missing []string                   `json:"missing,omitempty"`
+}
+
+func newReading() reading {
+	return reading{Hosts: map[string]target.Reading{}, Nodes: map[string]sample.Counters{}}
+}
+
+// readings of a trial: First and Last are around the client and hold everything,
+// Begin and End around its measured window. Taking Begin costs the traffic CPU time,
+// so it reads little.
+type readings struct{ First, Begin, End, Last reading }
+
+// costSources are what the CPU cost of a window is computed from.
+var costSources = []string{sample.OfStat, sample.OfSoftirqs}
+
+// hosts are those of the trial's ends: what they spend is what it costs.
+func (s *Setup) hosts() []*target.Host { return s.Site.Hosts(s.Client.Node, s.Server.Node) }
+
+// readAll reads where the packets of each trial went, and who used its hosts. A host
+// that several trials share is read once.
+func readAll(ctx context.Context, ss []Setup) []reading {
+	sources := append(slices.Clone(costSources), sample.OfSoftnet, sample.OfFrequency)
+	if ss[0].Site.Private { // elsewhere /proc shows processes of others, too
+		sources = append(sources, sample.OfAllProcesses)
+	}
+	shared := map[string]target.Reading{}
+	for _, s := range ss {
+		for _, h := range s.hosts() {
+			if _, have := shared[h.ID]; !have {
+				shared[h.ID] = sampled(h.Sample(ctx, sources...))
+			}
+		}
+	}
+	rs := make([]reading, len(ss))
+	for i, s := range ss {
+		rs[i] = newReading()
+		for _, h := range s.hosts() {
+			rs[i].host(h, shared[h.ID])
+		}
+		for _, name := range s.observed() {
+			rs[i].node(ctx, s.Site.Nodes[name], sample.OfNetDev, sample.OfSNMP, sample.OfReassembly)
+		}
+	}
+	return rs
+}
+
+// readCost reads what a window costs. Hosts come first, because they have to fit the
+// window. marked is what the client's host sampled itself as the window's edge
+// passed; nil when the edge is the coordinator's.
+func (s *Setup) readCost(ctx context.Context, marked *target.Reading) reading {
+	r := newReading()
+	at := s.Site.Nodes[s.Client.Node].Host().ID
+	for _, h := range s.hosts() {
+		if marked != nil && h.ID == at {
+			r.host(h, *marked)
+		} else {
+			r.host(h, sampled(h.Sample(ctx, costSources...)))
+		}
+	}
+	r.node(ctx, s.Site.Nodes[s.Server.Node], sample.OfNetDev)
+	if s.others > 0 {
+		return r
+	}
+	for _, name := range s.Plan.Daemons() { // their services carry the traffic
+		r.node(ctx, s.Site.Nodes[name], sample.OfProcesses)
+	}
+	return r
+}
+
+// sampled makes an error a counter that is missing: it costs values, not the trial.
+func sampled(r target.Reading, err error) target.Reading {
+	if err != nil {
+		r.Missing = append(r.Missing, err.Error())
+	}
+	return r
+}
+
+func (r *reading) host(h *target.Host, taken target.Reading) {
+	r.Hosts[h.ID] = taken
+	r.Missing = append(r.Missing, taken.Missing...)
+}
+
+func (r *reading) node(ctx context.Context, n target.Node, sources ...string) {
+	taken := sampled(n.Sample(ctx, sources...))
+	if r.Nodes[n.Name()] == nil {
+		r.Nodes[n.Name()] = sample.Counters{}
+	}
+	maps.Copy(r.Nodes[n.Name()], taken.Counters)
+	r.Missing = append(r.Missing, taken.Missing...)
+}
+
+// observed lists the nodes whose devices matter, sorted.
+func (s *Setup) observed() []string {
+	names := append(s.Plan.Daemons(), s.Client.Node, s.Server.Node)
+	for _, e := range s.Plan.Expect {
+		names = append(names, e.In)
+	}
+	names = slices.DeleteFunc(names, func(place string) bool { return !s.alone(place) })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// alone reports whether this trial is the only one that uses a place.
+func (s *Setup) alone(place string) bool {
+	return s.others == 0 || slices.Contains([]string{s.Client.Node, s.Client.Host, s.Server.Node, s.Server.Host}, place)
+}
+
+// A span is what the counters of one host did between two readings.
+type span struct {
+	sample.Counters
+	seconds float64 // by the host's clock
+	own     float64 // CPU time of weir's process there, seconds
+}
+
+// spans returns what happened on each host, by ID.
+func spans(from, to reading) map[string]span {
+	all := map[string]span{}
+	for id, end := range to.Hosts {
+		if begin, ok := from.Hosts[id]; ok {
+			all[id] = span{end.Counters.Sub(begin.Counters), (end.At - begin.At).Seconds(), end.Own - begin.Own}
+		}
+	}
+	return all
+}
+
+// perSecond is how much counters grew per second, summed over hosts.
+func perSecond(spans map[string]span, names ...string) (sum float64) {
+	for _, s := range spans {
+		for _, name := range names {
+			sum += s.Counters[name] / s.seconds
+		}
+	}
+	return sum
+}
+
+// Usage is how many cores were busy, by mode; Steal is what the hypervisor took.
+type Usage struct{ User, System, IRQ, Softirq, Steal, Guest float64 }
+
+// Busy is the machine's own work, its guests' included.
+func (u Usage) Busy() float64 { return u.User + u.System + u.IRQ + u.Softirq + u.Guest }
+
+func (u Usage) plus(sign float64, v Usage) Usage {
+	return Usage{u.User + sign*v.User, u.System + sign*v.System, u.IRQ + sign*v.IRQ, u.Softirq + sign*v.Softirq, u.Steal + sign*v.Steal, u.Guest + sign*v.Guest}
+}
+
+// usage is how many cores were busy on average, on all hosts together.
+func usage(all map[string]span) Usage {
+	return Usage{
+		User:    perSecond(all, "cpu.user", "cpu.nice"),
+		System:  perSecond(all, "cpu.system"),
+		IRQ:     perSecond(all, "cpu.irq"),
+		Softirq: perSecond(all, "cpu.softirq"),
+		Steal:   perSecond(all, "cpu.steal"),
+		Guest:   perSecond(all, "cpu.guest"),
+	}
+}
+
+// Idle is what hosts do by themselves, by ID.
+type Idle map[string]Usage
+
+// MeasureIdle watches hosts for d, while nothing of the run is active.
+func MeasureIdle(ctx context.Context, hosts []*target.Host, d time.Duration) (Idle, error) {
+	read := func() (reading, error) {
+		r := newReading()
+		for _, h := range hosts {
+			r.host(h, sampled(h.Sample(ctx, sample.OfStat)))
+		}
+		if len(r.Missing) > 0 {
+			return r, fmt.Errorf("watch the idle machine: %v", r.Missing)
+		}
+		return r, nil
+	}
+	from, err := read()
+	if err != nil {
+		return nil, err
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	to, err := read()
+	if err != nil {
+		return nil, err
+	}
+	idle := Idle{}
+	for id, s := range spans(from, to) {
+		idle[id] = usage(map[string]span{id: s})
+	}
+	return idle, nil
+}
+
+// idle is what the hosts of the trial's ends do by themselves.
+func (s *Setup) idle() (u Usage) {
+	for _, h := range s.hosts() {
+		u = u.plus(1, s.Idle[h.ID])
+	}
+	return u
+}
