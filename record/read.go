@@ -9,10 +9,10 @@ import (
 	"iter"
 )
 
-// ErrNewer marks a line whose Format this package does not know yet.
-var ErrNewer = errors.New("the line was written by a newer program")
+// ErrNewer marks a line of a Format that this package does not know.
+var ErrNewer = errors.New("a newer program wrote the line")
 
-// A SyntaxError locates a bad line. It does not end the reading.
+// A SyntaxError locates a bad line. Reading continues after it.
 type SyntaxError struct {
 	File string
 	Line int // counted from 1
@@ -81,9 +81,9 @@ func readLine(br *bufio.Reader, buf []byte) ([]byte, int, error) {
 func (p *parser) parse(line []byte, size int, truncated bool) (*Result, error) {
 	switch {
 	case truncated:
-		return nil, fmt.Errorf("the last line is incomplete (%d bytes, no newline): %w", size, io.ErrUnexpectedEOF)
+		return nil, fmt.Errorf("incomplete last line of %d bytes, without a newline: %w", size, io.ErrUnexpectedEOF)
 	case size > MaxLine:
-		return nil, fmt.Errorf("the line has %d bytes, more than %d", size, MaxLine)
+		return nil, fmt.Errorf("line of %d bytes is longer than %d", size, MaxLine)
 	}
 	if r, ok := p.result(line); ok {
 		return r, nil
@@ -97,9 +97,9 @@ func (p *parser) parse(line []byte, size int, truncated bool) (*Result, error) {
 	}
 	switch {
 	case head.Format > Format:
-		return nil, fmt.Errorf("format %d is newer than %d: use a newer weir: %w", head.Format, Format, ErrNewer)
+		return nil, fmt.Errorf("format %d is newer than %d: %w; use a newer weir", head.Format, Format, ErrNewer)
 	case head.Format < 1:
-		return nil, fmt.Errorf("format %d is outside 1..%d", head.Format, Format)
+		return nil, fmt.Errorf("format %d is outside 1 to %d", head.Format, Format)
 	}
 	r := new(Result)
 	if err := json.Unmarshal(line, r); err != nil {

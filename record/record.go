@@ -1,16 +1,16 @@
 // Package record is the format of weir's results: one JSON object per line,
-// one line per trial. It is the only package that other programs may depend on.
+// one line per trial. Other programs can depend on this package, and on no other.
 //
-// It must not know how a number was measured or how it will be shown: values
-// are in base units, and scaling happens where a table is drawn.
+// It must not know how a number was measured or how a report shows it: values are in
+// base units, and whoever draws a table scales them.
 package record
 
 import "time"
 
-// Format is the version of the line format. A reader refuses a newer one.
+// Format is the version of the line format. Readers refuse a newer one.
 const Format = 1
 
-// A Status says what became of a trial. Only OK trials are aggregated; all are shown.
+// A Status is the outcome of a trial. Reports show all trials and aggregate OK ones only.
 type Status string
 
 const (
@@ -18,8 +18,8 @@ const (
 	Invalid Status = "invalid" // measured, but an expectation failed or a value is impossible
 	Failed  Status = "failed"  // a program of the trial failed
 	Skipped Status = "skipped" // not started: something it needs is missing
-	// Disturbed is ok but for something outside the run that used the machine. It is
-	// decided over neighbouring trials when results are analysed, and never stored.
+	// Disturbed is ok, except that something outside the run used the machine. The
+	// analysis decides it over neighbouring trials; it is never stored.
 	Disturbed Status = "disturbed"
 )
 
@@ -40,8 +40,8 @@ type Result struct {
 	// congestion control, path MTU. A report names what differs inside a cell.
 	Observed map[string]string `json:"found,omitempty"`
 
-	// Values holds the numbers. The first one is what the probe is for, and
-	// what networks are compared by.
+	// Values holds the numbers. The first one is what the probe is for: networks are
+	// compared by it.
 	Values   []Value  `json:"values,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
@@ -52,7 +52,7 @@ type Value struct {
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit"` // bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1
 	Value float64 `json:"value"`
-	// Hist is the whole distribution behind Value, which is then its median: an
+	// Hist is the distribution whose median is Value: an
 	// HDR histogram of nanoseconds in the V2 compressed, base64 encoding
 	// (hdrhistogram.org). Histograms are merged; percentiles are never averaged.
 	Hist string `json:"hist,omitempty"`

@@ -128,14 +128,14 @@ func TestBadLines(t *testing.T) {
 		"empty":        {"", 0, nil},
 		"junk between": {good + "junk\n" + good, 2, []string{"f:2: invalid character"}},
 		"empty line":   {good + "\n" + good, 2, []string{"f:2: unexpected end of JSON input"}},
-		"null":         {"null\n" + good, 1, []string{"f:1: format 0 is outside 1..1"}},
-		"old":          {`{"format":0}` + "\n", 0, []string{"f:1: format 0 is outside 1..1"}},
+		"null":         {"null\n" + good, 1, []string{"f:1: format 0 is outside 1 to 1"}},
+		"old":          {`{"format":0}` + "\n", 0, []string{"f:1: format 0 is outside 1 to 1"}},
 		"newer":        {`{"format":2,"values":"other"}` + "\n" + good, 1, []string{"f:1: format 2 is newer than 1"}},
 		"wrong type":   {`{"format":1,"block":"x"}` + "\n" + good, 1, []string{"f:1: json: cannot unmarshal"}},
 		"out of range": {`{"format":1,"elapsed":1e999}` + "\n", 0, []string{"f:1: json: cannot unmarshal"}},
 		"unknown key":  {`{"format":1,"later":1}` + "\n", 1, nil},
-		"truncated":    {good + good[:len(good)/2], 1, []string{"f:2: the last line is incomplete"}},
-		"no newline":   {good + good[:len(good)-1], 1, []string{"f:2: the last line is incomplete"}},
+		"truncated":    {good + good[:len(good)/2], 1, []string{"f:2: incomplete last line"}},
+		"no newline":   {good + good[:len(good)-1], 1, []string{"f:2: incomplete last line"}},
 	} {
 		rs, errs := read(t, strings.NewReader(c.in))
 		if len(rs) != c.good || len(errs) != len(c.errs) {
@@ -172,7 +172,7 @@ func TestLongLines(t *testing.T) {
 	if len(rs) != 2 || len(rs[0].Warnings) != 1 || len(rs[1].Warnings) != 0 {
 		t.Errorf("%d results", len(rs))
 	}
-	want := fmt.Sprintf("f:2: the line has %d bytes, more than %d", record.MaxLine+1, record.MaxLine)
+	want := fmt.Sprintf("f:2: line of %d bytes is longer than %d", record.MaxLine+1, record.MaxLine)
 	if len(errs) != 1 || errs[0].Error() != want {
 		t.Errorf("errors %v, want %s", errs, want)
 	}

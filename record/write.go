@@ -9,12 +9,12 @@ import (
 )
 
 // MaxLine is the length of the longest line, in bytes with its newline, that
-// Write writes and All reads. A result with histograms is some 10 KiB.
+// Write writes and All reads. A result with histograms has some 10 KiB.
 const MaxLine = 16 << 20
 
-// Write writes r as one line of the current Format (r.Format is not looked at),
-// in one call of w.Write. It refuses NaN and infinite numbers, which JSON does
-// not have, and names the first one; nothing is written then.
+// Write writes r as one line of the current Format, whatever r.Format is, in one call
+// of w.Write. It refuses NaN and infinite numbers, which JSON does not have: it then
+// writes nothing and names the first one.
 func Write(w io.Writer, r *Result) error {
 	if err := finite("elapsed", r.Elapsed); err != nil {
 		return fmt.Errorf("result of trial %q: %w", r.Trial, err)
@@ -41,7 +41,7 @@ func Write(w io.Writer, r *Result) error {
 
 func finite(name string, f float64) error {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return fmt.Errorf("%s is %g, which is no number", name, f)
+		return fmt.Errorf("%s is %g: want a finite number", name, f)
 	}
 	return nil
 }

@@ -54,8 +54,8 @@ func (c Comparison) Worse() bool {
 }
 
 // Compare compares the cells that a and b share. bound is a fraction: 0.05 accepts 5 %.
-// Cells are the same when all their factors are; a metric that changed its name or unit
-// makes them different.
+// Cells are the same when all their factors are; a metric with another name or unit makes
+// them different.
 func Compare(a, b *Run, bound float64) Comparison {
 	c := Comparison{Confidence: a.Confidence, Bound: bound}
 	type both struct{ cell, metric string }

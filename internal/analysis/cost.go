@@ -1,7 +1,6 @@
 package analysis
 
-// A Cost is CPU time of both ends per unit of work, and in which mode the CPUs
-// spent it.
+// A Cost is CPU time of both ends per unit of work, split by the mode of the CPUs.
 type Cost struct {
 	Name  string  // of the value: cpu.per.packet, cpu.per.transaction or cpu.per.bit
 	Unit  string  // s/packet, s/transaction, s/bit
@@ -16,16 +15,16 @@ type Mode struct {
 }
 
 // ModeNames lists the modes that a Cost is split into, as in /proc/stat
-// (proc_stat(5)). Stolen time is no cost of the network; it is a condition.
+// (proc_stat(5)). Stolen time is a condition, not a cost of the network.
 var ModeNames = []string{"user", "system", "softirq", "irq", "guest"}
 
-// costs are the values that cost counts, and the rate of what each is for.
+// costs are the values that Cost counts, and the rate of work of each.
 var costs = []struct{ name, of string }{
 	{"cpu.per.packet", "packet.rate"}, {"cpu.per.transaction", "transactions"}, {"cpu.per.bit", "throughput"},
 }
 
 // Per returns the CPU time per unit of work: that of all ok trials together
-// divided by the work of all. /proc/stat counts in 10 ms, which is much of a
+// divided by the work of all. /proc/stat counts in steps of 10 ms, a large part of a
 // short trial, but its errors cancel in the sum.
 func (r Row) Per(name string) (v float64, unit string, ok bool) {
 	for _, c := range costs {
@@ -50,7 +49,7 @@ func (r Row) Loss() (float64, bool) {
 }
 
 // Cost returns the cost per packet, or else per transaction, or else per bit.
-// TCP does not choose its packets, so that its cost is per bit.
+// TCP does not choose its packets, so its cost is per bit.
 func (r Row) Cost() (Cost, bool) {
 	_, datagrams := r.Get("delivered")
 	for _, c := range costs {
@@ -66,7 +65,7 @@ func (r Row) modes() []Mode {
 	sum := 0.0
 	for _, n := range ModeNames {
 		s, _ := r.Get("cpu." + n)
-		v := max(0, s.Mean) // less the idle baseline, a mode may come out below zero
+		v := max(0, s.Mean) // less the idle baseline, a mode can come out below zero
 		out = append(out, Mode{n, v})
 		sum += v
 	}

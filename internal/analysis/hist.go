@@ -69,10 +69,9 @@ func (s *Sample) merged() (all *hdrhistogram.Histogram, unreadable int, tooLong 
 // equal indices are equal values in them, whatever their ranges are, so that they need
 // no histogram each, which takes ten times longer and 200 kB.
 type counts struct {
-	of   []int64 // by index, as long as a merged histogram has
-	z    io.ReadCloser
-	raw  []byte
-	text []byte
+	of  []int64 // by index, as long as a merged histogram has
+	z   io.ReadCloser
+	raw []byte
 }
 
 var errShape = errors.New("another shape")
@@ -80,43 +79,45 @@ var errShape = errors.New("another shape")
 // add adds a histogram in the V2 compressed, base64 encoding. After an error nothing
 // was added.
 func (c *counts) add(hist string) error {
-	c.raw = c.raw[:0]
-	raw, err := base64.StdEncoding.AppendDecode(c.raw, append(c.text[:0], hist...))
-	if c.raw = raw; err != nil || len(raw) < 8 || binary.BigEndian.Uint32(raw)&^0xf0 != uint32(hdrhistogram.V2CompressedEncodingCookieBase) ||
-		uint64(binary.BigEndian.Uint32(raw[4:])) > uint64(len(raw)-8) {
+	var err error
+	if c.raw, err = base64.StdEncoding.AppendDecode(c.raw[:0], []byte(hist)); err != nil || len(c.raw) < 8 {
 		return errShape
 	}
-	raw = raw[8 : 8+binary.BigEndian.Uint32(raw[4:])]
+	cookie, length := binary.BigEndian.Uint32(c.raw), int64(binary.BigEndian.Uint32(c.raw[4:]))
+	packed := c.raw[8:]
+	if cookie&^0xf0 != uint32(hdrhistogram.V2CompressedEncodingCookieBase) || length > int64(len(packed)) {
+		return errShape
+	}
+	in := bytes.NewReader(packed[:length])
 	if c.z == nil {
-		c.z, err = zlib.NewReader(bytes.NewReader(raw))
-	} else {
-		err = c.z.(zlib.Resetter).Reset(bytes.NewReader(raw), nil)
-	}
-	if err != nil {
-		c.z = nil
+		if c.z, err = zlib.NewReader(in); err != nil {
+			return err
+		}
+	} else if err := c.z.(zlib.Resetter).Reset(in, nil); err != nil {
 		return err
 	}
-	head := make([]byte, hdrhistogram.ENCODING_HEADER_SIZE)
-	if _, err := io.ReadFull(c.z, head); err != nil {
+	var head struct {
+		Cookie, Length, Offset, Digits uint32
+		Lowest, Highest                int64
+		Ratio                          float64
+	}
+	if err := binary.Read(c.z, binary.BigEndian, &head); err != nil {
 		return err
 	}
-	const digits, lowest = 12, 16 // offsets
-	payload := binary.BigEndian.Uint32(head[4:])
-	if binary.BigEndian.Uint32(head)&^0xf0 != uint32(hdrhistogram.V2EncodingCookieBase) || binary.BigEndian.Uint32(head[digits:]) != 3 ||
-		binary.BigEndian.Uint64(head[lowest:]) != 1 || payload > 1<<20 {
+	if head.Cookie&^0xf0 != uint32(hdrhistogram.V2EncodingCookieBase) || head.Digits != 3 || head.Lowest != 1 || head.Length > 1<<20 {
+		return errShape
+	}
+	payload, err := io.ReadAll(io.LimitReader(c.z, int64(head.Length)+1)) // to the end, where the checksum is
+	if err != nil || len(payload) != int(head.Length) {
 		return errShape
 	}
 	if c.of == nil {
 		c.of = hdrhistogram.New(1, LongestTime, 3).Export().Counts
 	}
-	b, err := io.ReadAll(io.LimitReader(c.z, int64(payload)+1))
-	if err != nil || len(b) != int(payload) {
-		return errShape
-	}
-	if err := eachCount(b, len(c.of), func(int, int64) {}); err != nil { // before anything is added
+	if err := eachCount(payload, len(c.of), func(int, int64) {}); err != nil { // before anything is added
 		return err
 	}
-	return eachCount(b, len(c.of), func(i int, n int64) { c.of[i] += n })
+	return eachCount(payload, len(c.of), func(i int, n int64) { c.of[i] += n })
 }
 
 // eachCount calls f with the counts of a payload: zigzag LEB128, in which a negative

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Scope says what a difference may have disturbed.
+// A Scope says which numbers a difference can have affected.
 type Scope string
 
 const (
@@ -20,8 +20,8 @@ const (
 )
 
 // A Difference is a key of Observed that was not a factor and still differed
-// between ok trials of one table. What differs only from table to table is
-// explained by their factors. (The idea is benchstat's residue,
+// between ok trials of one table. Factors explain what differs only from table to
+// table. (The idea is benchstat's residue,
 // golang.org/x/perf/benchproc.)
 type Difference struct {
 	Key    string `json:"key"`
@@ -40,14 +40,13 @@ type Seen struct {
 // them in a table of their own.
 var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link", "mss"}
 
-// designed differs between blocks because the study says so, as often one way as
-// the other.
+// designed differs between blocks because the study says so, equally often each way.
 const designed = "swapped"
 
 // endsOfPairs differ between the pairs of a block.
 var endsOfPairs = []string{"client", "server"}
 
-// absent stands for a key that a trial did not find.
+// absent stands for a key that a trial did not observe.
 const absent = "(not found)"
 
 // residue names every difference that the layout did not ask for.
@@ -145,7 +144,7 @@ func seen(drafts []draft, key string) []Seen {
 	return out
 }
 
-// most is how many values of one kind a reader is given.
+// most is how many values of a key a difference lists.
 const most = 6
 
 // where names the place of some trials: the trials themselves when they are

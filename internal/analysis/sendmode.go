@@ -47,7 +47,7 @@ var checks = []Check{
 	{Name: CheckGRO, of: groOnly, to: Single},
 }
 
-// offload is the factor that switches segmentation off; without it, it is on.
+// offload is the factor that switches segmentation offload; without the factor, it is on.
 const offload = "offload"
 
 // A modeGroup is rows that can be compared: those of UDP have datagrams of one size,

@@ -7,7 +7,7 @@ const (
 	appValue  = "rtt.app"
 )
 
-// A Split is what a response time consists of, in seconds: medians over blocks of
+// A Split is the parts of a response time, in seconds: medians over blocks of
 // medians over requests, which add up only roughly.
 type Split struct {
 	Path float64 // from the sender's first device to the receiver's namespace, there and back
@@ -15,8 +15,8 @@ type Split struct {
 	App  float64 // the rest: the programs, and sending down to the device
 }
 
-// Split returns what the row's response time consists of, and false when the
-// trials do not tell.
+// Split returns the parts of the row's response time, and false when the trials do not
+// report them.
 func (r Row) Split() (Split, bool) {
 	path, ok1 := r.Get(pathValue)
 	wake, ok2 := r.Get(wakeValue)

@@ -1,16 +1,16 @@
-// Package claim holds published figures as data that anyone can test: what was
-// claimed, under which conditions, which study bears on it, and within which
-// bounds a measurement counts as agreement. It reads claims and judges results.
+// Package claim holds published figures as data that anyone can test: the claim, its
+// conditions, the study that bears on it, and the bounds within which a measurement
+// agrees with it. It reads claims and judges results.
 //
-// It must not run anything or know which networks exist: what is missing here is
-// for the caller to say.
+// It must not run anything or know which networks exist: the caller says what is
+// missing.
 //
-// Claims stand in YAML, a file per source:
+// Claims are YAML, one file per source:
 //
-//	source: Whose figures they are, and when they were measured.
-//	link: where they can be read
-//	conditions: hardware, tools, versions: of all claims that state none
-//	studies:                      # small ones that are not shipped, as in package study
+//	source: Who published the figures, and when they were measured.
+//	link: where to read them
+//	conditions: hardware, tools, versions, for all claims that state none
+//	studies:                      # small ones that weir does not ship, as in package study
 //	  one-gigabit:
 //	    networks: [host, vxlan-overlay]
 //	    probes: [tcp-stream]
@@ -18,7 +18,7 @@
 //	claims:
 //	- id: overlay-1g
 //	  section: where in the source
-//	  text: One sentence that says what was claimed.
+//	  text: The claim in one sentence.
 //	  published: the numbers, as published
 //	  study: one-gigabit          # of this file, or a shipped one
 //	  tests:
@@ -30,12 +30,12 @@
 //	  tolerance: why these bounds
 //	  note: why the claim may not hold here
 //
-// A test divides one cell by another, or by the sum of several ("sum" in the place
-// of "to"). With "per: {of: CELL, to: CELL, ratio: …}" the result is divided by a
-// second ratio: does UDP lose more to VXLAN than TCP does? A cell names every factor
-// of its study under "levels", and under "metric" a value other than the one that its
-// probe is for. A claim with several tests holds when all of them do: an order, or a
-// step, is such a claim.
+// A test divides one cell by another, or by the sum of several ("sum" instead of
+// "to"). With "per: {of: CELL, to: CELL, ratio: …}" the result is divided by a
+// second ratio: does UDP lose more to VXLAN than TCP? A cell names every factor
+// of its study under "levels", and under "metric" a value other than the main value of
+// its probe. A claim with several tests, such as an order or a step, holds when all of
+// them do.
 package claim
 
 import (
@@ -52,20 +52,20 @@ import (
 	"github.com/weir-bench/weir/studies"
 )
 
-// A Claim is a published figure, and the test of it.
+// A Claim is a published figure and its tests.
 type Claim struct {
 	At         study.Place `json:"-"`
 	ID         string      `json:"id"`
 	Source     string      `json:"source"`
 	Link       string      `json:"link,omitempty"`
 	Section    string      `json:"section"`
-	Text       string      `json:"text"` // what was claimed, in one sentence
+	Text       string      `json:"text"` // the claim in one sentence
 	Conditions string      `json:"conditions"`
 	Published  string      `json:"published"` // the numbers, as published
 	Study      study.Study `json:"-"`         // that bears on it
 	Tests      []Test      `json:"tests"`     // all of which must hold
-	Tolerance  string      `json:"tolerance"` // why the bounds are what they are
-	Note       string      `json:"note"`      // why it may not hold here
+	Tolerance  string      `json:"tolerance"` // reason for the bounds
+	Note       string      `json:"note"`      // why it might not hold here
 }
 
 // A Test is a ratio, and the bounds within which it agrees with the claim.
@@ -73,7 +73,7 @@ type Test struct {
 	At    study.Place `json:"-"`
 	Of    Cell        `json:"of"`
 	To    *Cell       `json:"to,omitempty"`
-	Sum   []Cell      `json:"sum,omitempty"` // in the place of To
+	Sum   []Cell      `json:"sum,omitempty"` // instead of To
 	Per   *Pair       `json:"per,omitempty"` // the ratio that this one is divided by
 	Ratio Figure      `json:"ratio,omitzero"`
 	Least float64     `json:"least,omitempty"` // 0 is none
@@ -92,10 +92,10 @@ type Cell struct {
 	Network string            `json:"network"`
 	Probe   string            `json:"probe"`
 	Levels  map[string]string `json:"levels,omitempty"`
-	Metric  string            `json:"metric,omitempty"` // empty: the value that the probe is for
+	Metric  string            `json:"metric,omitempty"` // empty: the main value of the probe
 }
 
-// Published returns the ratio that was published, 0 when none was.
+// Published returns the published ratio, 0 for none.
 func (t Test) Published() float64 {
 	if t.Per != nil && t.Per.Ratio.Value > 0 {
 		return t.Ratio.Value / t.Per.Ratio.Value
@@ -103,7 +103,7 @@ func (t Test) Published() float64 {
 	return t.Ratio.Value
 }
 
-// String says what is divided by what.
+// String names the numerator and the denominator.
 func (t Test) String() string {
 	var to []string
 	for _, c := range t.Sum {
@@ -131,7 +131,7 @@ func (t Test) Cells() []Cell {
 	return all
 }
 
-// Cells lists the cells of all tests of c; some may be there twice.
+// Cells lists the cells of all tests of c, some of them possibly twice.
 func (c Claim) Cells() []Cell {
 	var all []Cell
 	for _, t := range c.Tests {
@@ -153,8 +153,8 @@ type source struct {
 	}
 }
 
-// Load reads the claims of one source. Studies that the file does not hold are
-// asked of shipped. The error joins one *study.Error for everything that is wrong.
+// Load reads the claims of one source. It asks shipped for studies that are not in the
+// file. The error joins one *study.Error for each mistake.
 func Load(src []byte, file string, shipped func(name string) (study.Study, error)) ([]Claim, error) {
 	var f source
 	if err := study.Decode(src, file, &f); err != nil {
@@ -164,7 +164,7 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 	var errs []error
 	for _, text := range []struct{ key, value string }{{"source", f.Source}, {"conditions", f.Conditions}} {
 		if text.value == "" {
-			errs = append(errs, fmt.Errorf("%s: %s is missing: nobody could look the claims up", file, text.key))
+			errs = append(errs, fmt.Errorf("%s: %s is missing: readers could not look the claims up", file, text.key))
 		}
 	}
 	for _, e := range f.Claims {
@@ -177,7 +177,7 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 		if ok {
 			s.Name = e.Study
 		} else if found, err := shipped(e.Study); err != nil {
-			errs = append(errs, e.At.Errorf("claim %s: study %q is neither in this file nor shipped", e.ID, e.Study))
+			errs = append(errs, e.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", e.ID, e.Study))
 			continue
 		} else {
 			s = found
@@ -191,10 +191,10 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 
 var validID = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// check finds what is wrong with c itself.
+// check finds mistakes in c itself.
 func (c Claim) check() (errs []error) {
 	if !validID.MatchString(c.ID) {
-		errs = append(errs, c.At.Errorf("id %q: an id is small letters and digits, with - between them", c.ID))
+		errs = append(errs, c.At.Errorf("invalid id %q: want lower-case letters and digits, with - between them", c.ID))
 	}
 	for _, text := range []struct{ key, value string }{
 		{"text", c.Text}, {"section", c.Section}, {"published", c.Published}, {"tolerance", c.Tolerance}, {"note", c.Note},
@@ -217,15 +217,15 @@ func (c Claim) check() (errs []error) {
 func (t Test) check(s study.Study) error {
 	switch p := t.Published(); {
 	case (t.To == nil) == (len(t.Sum) == 0):
-		return errors.New("a test divides by one of to and sum")
+		return errors.New("want either to or sum in a test")
 	case t.Per != nil && (t.Ratio.Value > 0) != (t.Per.Ratio.Value > 0):
-		return errors.New("one of the two ratios of a double ratio was published, and the other one not")
+		return errors.New("only one of the two ratios of a double ratio is published: want both or none")
 	case t.Least < 0 || t.Most < 0 || t.Least == 0 && t.Most == 0:
-		return fmt.Errorf("least %g and most %g: a ratio is above 0, and one bound is needed", t.Least, t.Most)
+		return fmt.Errorf("invalid bounds least %g and most %g: want at least one bound above 0", t.Least, t.Most)
 	case t.Most > 0 && t.Least >= t.Most:
-		return fmt.Errorf("least %g is not below most %g", t.Least, t.Most)
+		return fmt.Errorf("invalid bounds: least %g is not below most %g", t.Least, t.Most)
 	case p > 0 && !t.within(p):
-		return fmt.Errorf("the published ratio %.3g is itself outside %s", p, t.Bounds())
+		return fmt.Errorf("published ratio %.3g is outside the bounds: want %s", p, t.Bounds())
 	}
 	for _, c := range t.Cells() {
 		if err := c.check(s); err != nil {
@@ -235,8 +235,8 @@ func (t Test) check(s study.Study) error {
 	return nil
 }
 
-// check finds names that the study does not have. That the cell names every factor
-// that applies to its probe can only be told with the catalog.
+// check finds names that the study does not have. Only the catalog knows whether the
+// cell names every factor that applies to its probe.
 func (c Cell) check(s study.Study) error {
 	if _, ok := s.Network(c.Network); !ok {
 		return fmt.Errorf("study %s has no network %q", s.Name, c.Network)
@@ -281,20 +281,20 @@ func shippedStudy(name string) (study.Study, error) {
 	return study.Load(src, file)
 }
 
-// unique reports ids that are there twice, and names that mean two studies: a run
-// is named after its study.
+// unique reports ids that occur twice, and names that mean two studies: a run has the
+// name of its study.
 func unique(cs []Claim) error {
 	var errs []error
 	ids, files := map[string]bool{}, map[string]string{}
 	for _, c := range cs {
 		if ids[c.ID] {
-			errs = append(errs, c.At.Errorf("claim %s is there twice", c.ID))
+			errs = append(errs, c.At.Errorf("claim %s occurs twice", c.ID))
 		}
 		ids[c.ID] = true
-		file := c.Study.Networks[0].Pos() // tells where the study is
+		file := c.Study.Networks[0].Pos() // says where the study is
 		file = file[:max(0, strings.LastIndexByte(file, ':'))]
 		if other, ok := files[c.Study.Name]; ok && other != file {
-			errs = append(errs, c.At.Errorf("claim %s: a study %q is in %s and in %s", c.ID, c.Study.Name, other, file))
+			errs = append(errs, c.At.Errorf("claim %s: study %q occurs in %s and in %s", c.ID, c.Study.Name, other, file))
 		}
 		files[c.Study.Name] = file
 	}

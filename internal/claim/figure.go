@@ -18,7 +18,7 @@ func (f *Figure) UnmarshalText(b []byte) error {
 	s := string(b)
 	v, err := figure(s)
 	if err != nil || !(v > 0 && v < 1e6) {
-		return fmt.Errorf("%q is no ratio: write it as 900/934, -30%%, +20%% or 2", s)
+		return fmt.Errorf("invalid ratio %q: want 900/934, -30%%, +20%% or 2", s)
 	}
 	*f = Figure{Text: s, Value: v}
 	return nil
@@ -28,7 +28,7 @@ func figure(s string) (float64, error) {
 	if change, ok := strings.CutSuffix(s, "%"); ok {
 		v, err := strconv.ParseFloat(change, 64)
 		if change == "" || change[0] != '+' && change[0] != '-' {
-			err = strconv.ErrSyntax // 30% may mean 0.3 or 1.3
+			err = strconv.ErrSyntax // 30% can mean 0.3 or 1.3
 		}
 		return 1 + v/100, err
 	}

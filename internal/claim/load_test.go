@@ -79,9 +79,9 @@ func TestLoadRefuses(t *testing.T) {
 		{"key", "  note: A veth", "  nota: A veth", `f:21: claims[0] has no key "nota": did you mean "note"?`},
 		{"no source", "source: Somebody, 2020\n", "", "f: source is missing"},
 		{"no conditions", "conditions: A machine.\n", "", "f: conditions is missing"},
-		{"study", "study: two", "study: tow", `f:9: claim vxlan-cost: study "tow" is neither in this file nor shipped`},
+		{"study", "study: two", "study: tow", `f:9: claim vxlan-cost: unknown study "tow": it is neither in this file nor shipped`},
 		{"study's key", "probes: [tcp-stream]", "probe: [tcp-stream]", `f:6: a study has no key "probe"`},
-		{"id", "id: vxlan-cost", "id: VXLAN", `f:9: id "VXLAN"`},
+		{"id", "id: vxlan-cost", "id: VXLAN", `f:9: invalid id "VXLAN"`},
 		{"text", "  text: VXLAN costs 30 %.\n", "", "f:9: claim vxlan-cost: text is missing"},
 		{"section", "  section: table 1\n", "", "section is missing"},
 		{"published", "  published: -30 %\n", "", "published is missing"},
@@ -92,14 +92,14 @@ func TestLoadRefuses(t *testing.T) {
 		{"level", "levels: {mtu: 1500}}\n    to", "levels: {mtu: 1400}}\n    to", `has no level "1400" of a factor "mtu"`},
 		{"factor", "levels: {mtu: 1500}}\n    to", "levels: {size: 1}}\n    to", `has no level "1" of a factor "size"`},
 		{"cell's key", "of: {network: vxlan,", "of: {net: vxlan,", `f:15: of has no key "net"`},
-		{"no divisor", "    to: {network: host, probe: tcp-stream, levels: {mtu: 1500}}\n", "", "f:15: claim vxlan-cost: a test divides by one of to and sum"},
-		{"two divisors", "    ratio:", "    sum: [{network: host, probe: tcp-stream, levels: {mtu: 1500}}]\n    ratio:", "divides by one of to and sum"},
-		{"half a double ratio", "    ratio:", "    per: {of: {network: vxlan, probe: tcp-stream, levels: {mtu: 9000}}, to: {network: host, probe: tcp-stream, levels: {mtu: 9000}}}\n    ratio:", "one of the two ratios of a double ratio was published"},
-		{"no bound", "    least: 0.49\n    most: 0.84\n", "", "one bound is needed"},
-		{"negative bound", "least: 0.49", "least: -1", "a ratio is above 0"},
+		{"no divisor", "    to: {network: host, probe: tcp-stream, levels: {mtu: 1500}}\n", "", "f:15: claim vxlan-cost: want either to or sum in a test"},
+		{"two divisors", "    ratio:", "    sum: [{network: host, probe: tcp-stream, levels: {mtu: 1500}}]\n    ratio:", "want either to or sum in a test"},
+		{"half a double ratio", "    ratio:", "    per: {of: {network: vxlan, probe: tcp-stream, levels: {mtu: 9000}}, to: {network: host, probe: tcp-stream, levels: {mtu: 9000}}}\n    ratio:", "only one of the two ratios of a double ratio is published"},
+		{"no bound", "    least: 0.49\n    most: 0.84\n", "", "want at least one bound above 0"},
+		{"negative bound", "least: 0.49", "least: -1", "want at least one bound above 0"},
 		{"bounds", "least: 0.49", "least: 0.9", "least 0.9 is not below most 0.84"},
-		{"outside its own bounds", "ratio: -30%", "ratio: -90%", "the published ratio 0.1 is itself outside 0.49 to 0.84"},
-		{"figure", "ratio: -30%", "ratio: 30%", `f:17: ratio: "30%" is no ratio: write it as 900/934, -30%, +20% or 2`},
+		{"outside its own bounds", "ratio: -30%", "ratio: -90%", "published ratio 0.1 is outside the bounds: want 0.49 to 0.84"},
+		{"figure", "ratio: -30%", "ratio: 30%", `f:17: ratio: invalid ratio "30%": want 900/934, -30%, +20% or 2`},
 	} {
 		src := strings.Replace(small, c.old, c.new, 1)
 		if src == small {
@@ -120,7 +120,7 @@ func TestUnique(t *testing.T) {
 	cs := load(t, small)
 	other := load(t, small)[0]
 	err := unique(append(cs, other))
-	if err == nil || !strings.Contains(err.Error(), "claim vxlan-cost is there twice") {
+	if err == nil || !strings.Contains(err.Error(), "claim vxlan-cost occurs twice") {
 		t.Errorf("error %v", err)
 	}
 	other.ID = "another"
@@ -131,7 +131,7 @@ func TestUnique(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unique(append(cs, cs2...)); err == nil || !strings.Contains(err.Error(), `a study "two" is in f and in g`) {
+	if err := unique(append(cs, cs2...)); err == nil || !strings.Contains(err.Error(), `study "two" occurs in f and in g`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -15,12 +15,12 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Confidence is that of each claim by itself: of twenty claims that lie exactly on
-// a bound, one is expected to get a wrong verdict. The intervals of one claim's
-// tests hold together (Bonferroni).
+// Confidence is the confidence of each claim by itself: of twenty claims that lie
+// exactly on a bound, one is expected to get a wrong verdict. The intervals of one
+// claim's tests hold together (Bonferroni).
 const Confidence = 0.95
 
-// A Verdict is what results say of a claim.
+// A Verdict is what results say about a claim.
 type Verdict string
 
 const (
@@ -30,25 +30,25 @@ const (
 	Untestable Verdict = "cannot be tested here" // something is missing
 )
 
-// An Outcome is a claim and what became of it.
+// An Outcome is a claim and its verdict.
 type Outcome struct {
 	Claim    Claim     `json:"claim"`
 	Verdict  Verdict   `json:"verdict"`
-	Why      string    `json:"why,omitempty"`      // undecided or not testable: what is missing
+	Why      string    `json:"why,omitempty"`      // for undecided and untestable claims: what is missing
 	Measured []Measure `json:"measured,omitempty"` // in the order of the claim's tests
-	From     string    `json:"from,omitempty"`     // the results directory; filled in by the caller
+	From     string    `json:"from,omitempty"`     // the results directory, which the caller fills in
 }
 
 // A Measure is one test's ratio.
 type Measure struct {
 	Ratio   stat.Interval `json:"ratio"`
 	Verdict Verdict       `json:"verdict"`
-	// More is how many more blocks would probably decide; 0 when the verdict is not
+	// More estimates how many more blocks would decide; 0 when the verdict is not
 	// Undecided, -1 when no practical number would.
 	More int `json:"more,omitempty"`
 }
 
-// Bounds says where the ratio has to lie: "0.47 to 1.05", "at most 1".
+// Bounds says where the ratio must lie: "0.47 to 1.05", "at most 1".
 func (t Test) Bounds() string {
 	number := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	switch {
@@ -77,7 +77,7 @@ func (t Test) verdict(i stat.Interval) Verdict {
 	return Undecided
 }
 
-// Cannot is the outcome of a claim that something here is missing for.
+// Cannot is the outcome of a claim that cannot be tested here.
 func (c Claim) Cannot(why string) Outcome {
 	return Outcome{Claim: c, Verdict: Untestable, Why: why}
 }
@@ -117,7 +117,7 @@ func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.S
 	return of, true
 }
 
-// uses returns what the claim's study means by the cell's names.
+// uses resolves the cell's names in the claim's study.
 func (c Claim) uses(cell Cell) (network, probe study.Use) {
 	network, _ = c.Study.Network(cell.Network)
 	probe, _ = c.Study.Probe(cell.Probe)
@@ -171,17 +171,17 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	switch {
 	case o.Verdict != Undecided:
 	case more < 0:
-		o.Why = "the ratio lies on a bound: no practical number of blocks would tell"
+		o.Why = "the ratio lies on a bound: no practical number of blocks would decide"
 	case more == 1:
-		o.Why = "about one more block would tell"
+		o.Why = "about one more block would decide"
 	default:
-		o.Why = fmt.Sprintf("about %d more blocks would tell", more)
+		o.Why = fmt.Sprintf("about %d more blocks would decide", more)
 	}
 	return o
 }
 
-// worse is the verdict of two tests together: one that fails refutes the claim,
-// whatever the other one says.
+// worse is the verdict of two tests together: one failed test refutes the claim,
+// whatever the other says.
 func worse(a, b Verdict) Verdict {
 	rank := []Verdict{Holds, Undecided, Fails}
 	return slices.MaxFunc([]Verdict{a, b}, func(x, y Verdict) int {
@@ -238,8 +238,8 @@ func (t Test) quotients(v [][]float64) (base, other []float64) {
 	return base, other
 }
 
-// more estimates how many blocks beyond these would shrink the interval until it
-// reaches from the estimate to the nearest bound and no further.
+// more estimates how many additional blocks would shrink the interval until it reaches
+// from the estimate to the nearest bound and no further.
 func (t Test) more(base, other []float64, i stat.Interval, confidence float64, group int) int {
 	distance := math.Inf(1)
 	for _, bound := range []float64{t.Least, t.Most} {

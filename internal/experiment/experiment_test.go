@@ -311,7 +311,7 @@ func TestFullDisk(t *testing.T) {
 		c := config(t, &machine{}, s, dir)
 		defer c.Dir.Close()
 		rs, err := Run(t.Context(), c)
-		if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "make room, then go on with --resume") {
+		if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "make room, then continue with --resume") {
 			t.Errorf("error %v", err)
 		}
 		if len(rs) == 0 || !slices.Equal(ids(t, dir), plannedIDs(s, 20)[:len(rs)]) {

@@ -73,21 +73,15 @@ func (r Run) describe(what string, t analysis.Table, rows []string) string {
 	return fmt.Sprintf("%s, %s: %s.", what, r.under(t.Probe, t.Levels), strings.Join(rows, "; "))
 }
 
-// scale returns the unit for a chart that must hold top.
-func scale(top float64, base string) (float64, string) {
-	factor, label := unit.Scale(top, base)
-	if label == "" {
-		return factor, ""
-	}
-	return factor, ", " + label
-}
+// axis names an axis with its unit, if it has one.
+func axis(name, unit string) string { return strings.TrimSuffix(name+", "+unit, ", ") }
 
 func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 	top := 0.0
 	for _, r := range t.Rows {
 		top = max(top, r.Value.Center, r.Value.Hi, r.Wire.Ceiling)
 	}
-	factor, label := scale(top, t.Unit)
+	factor, label := unit.Scale(top, t.Unit)
 	var rows []chart.Row
 	var alt []string
 	var centers []float64
@@ -117,7 +111,7 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 		return nil
 	}
 	f := &Figure{ID: "median", Caption: "Median over blocks",
-		Chart: chart.Values{Rows: rows, Axis: metricName(t.Metric) + label, Alt: s.describe("Medians", t, alt)}}
+		Chart: chart.Values{Rows: rows, Axis: axis(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
 	if cut.dots > 0 && drawn < trials {
 		f.Note = fmt.Sprintf("Every trial: %d quantiles of up to %d trials per network.", drawn, trials)
 	}
@@ -151,9 +145,9 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 	if lines == nil {
 		return nil
 	}
-	factor, label := scale(top, "s")
+	factor, label := unit.Scale(top, "s")
 	if top < 0.01 { // microseconds are what people compare
-		factor, label = 1e6, ", µs"
+		factor, label = 1e6, "µs"
 	}
 	for i := range lines {
 		for n := range lines[i].Points {
@@ -161,7 +155,7 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 		}
 	}
 	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
-		Chart: chart.Latency{Lines: lines, Axis: "response time" + label, Alt: s.describe("Response times by percentile", t, alt)}}
+		Chart: chart.Latency{Lines: lines, Axis: axis("response time", label), Alt: s.describe("Response times by percentile", t, alt)}}
 }
 
 var ladderSteps = []string{"offered", "sent", "received", "delivered"}

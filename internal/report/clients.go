@@ -54,7 +54,7 @@ func (s source) clientSweeps(w analysis.Sweep) (out []Figure) {
 			return 100 * v, ok
 		}},
 	} {
-		out = append(out, s.sweep(w, x.id, x.title, x.axis, x.base, func(r analysis.Row) (i stat.Interval) {
+		out = append(out, s.sweep(w, x.id, x.title, x.axis, x.base, 0, func(r analysis.Row) (i stat.Interval) {
 			if v, ok := x.get(r); ok {
 				i.Center, i.N = v, 1
 			}

@@ -16,12 +16,12 @@ func columns(t analysis.Table, baseline string) []column {
 	for _, r := range rows {
 		names.cells = append(names.cells, Cell{Text: r.Network})
 	}
-	value := numbers(metricName(t.Metric), t.Unit, 9, rows, func(r analysis.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
+	value := numbers(metricName(t.Metric), t.Unit, 9, rows, median)
 	value.Kind = "value"
 	for i, r := range rows {
 		value.cells[i].bounds(r.Value)
 	}
-	out := append([]column{names, value}, ratios(rows, "÷ "+baseline, func(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+	out := append([]column{names, value}, ratios(rows, "÷ "+baseline, ratioOf)...)
 	out = append(out, splitColumns(rows, baseline)...)
 	if hasHist(rows) {
 		for i, p := range []float64{0.5, 0.99, 0.999} {
@@ -74,32 +74,47 @@ func unitOf(rows []analysis.Row, name string) (unit string) {
 	return unit
 }
 
-// numbers is a column in one unit, chosen for its largest value. All cells have the
-// same number of decimals, so that their digits align.
-func numbers(head, base string, keep int, rows []analysis.Row, get func(analysis.Row) (float64, bool)) column {
-	var vs []float64
+// inOneUnit returns the unit of values that a reader compares, chosen for the largest,
+// as a factor and its name, and their common number of decimals, so that digits align.
+func inOneUnit(base string, vs []float64) (factor float64, label string, digits int) {
 	top := 0.0
-	for _, r := range rows {
-		if v, ok := get(r); ok {
+	for _, v := range vs {
+		top = max(top, math.Abs(v))
+	}
+	factor, label = unit.Scale(top, base)
+	scaled := make([]float64, len(vs))
+	for i, v := range vs {
+		scaled[i] = v * factor
+	}
+	return factor, label, decimals(scaled)
+}
+
+// numbers is a column in one unit.
+func numbers[T any](head, base string, keep int, of []T, get func(T) (float64, bool)) column {
+	var vs []float64
+	for _, x := range of {
+		if v, ok := get(x); ok {
 			vs = append(vs, v)
-			top = max(top, math.Abs(v))
 		}
 	}
-	factor, label := unit.Scale(top, base)
-	for i := range vs {
-		vs[i] *= factor
-	}
-	c := column{Column: Column{Head: head, Unit: label, Base: base, Keep: keep}}
-	d := decimals(vs)
-	for _, r := range rows {
-		var cell Cell
-		if v, ok := get(r); ok {
-			cell = Cell{Text: fixed(v*factor, d), Value: number(v)}
+	factor, label, d := inOneUnit(base, vs)
+	c := column{Column{Head: head, Unit: label, Base: base, Keep: keep}, make([]Cell, len(of))}
+	for i, x := range of {
+		if v, ok := get(x); ok {
+			c.cells[i] = Cell{Text: fixed(v*factor, d), Value: number(v)}
 		}
-		c.cells = append(c.cells, cell)
 	}
 	return c
 }
+
+// center gets the estimate of an interval, if there is one.
+func center(i stat.Interval) (float64, bool) { return i.Center, i.N > 0 }
+
+// median gets the value of a row.
+func median(r analysis.Row) (float64, bool) { return center(r.Value) }
+
+// ratioOf gets the ratio of a row.
+func ratioOf(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Same }
 
 // bounds adds the interval to the numbers of a cell.
 func (c *Cell) bounds(i stat.Interval) {
@@ -123,13 +138,11 @@ func cost(keep int, rows []analysis.Row, name string) column {
 }
 
 func share(head string, keep int, rows []analysis.Row, get func(analysis.Row) (float64, bool)) column {
-	c := column{Column: Column{Head: head, Base: "1", Keep: keep}}
-	for _, r := range rows {
-		var cell Cell
+	c := column{Column{Head: head, Base: "1", Keep: keep}, make([]Cell, len(rows))}
+	for i, r := range rows {
 		if v, ok := get(r); ok {
-			cell = Cell{Text: percent(v), Value: number(v)}
+			c.cells[i] = Cell{Text: percent(v), Value: number(v)}
 		}
-		c.cells = append(c.cells, cell)
 	}
 	return c
 }
@@ -141,51 +154,42 @@ func ratios[T any](of []T, head string, get func(T) (ratio stat.Interval, same b
 		i, _ := get(x)
 		d = max(d, ratioDigits(i))
 	}
-	ratio := column{Column: Column{Head: head, Base: "1", Kind: "ratio", Keep: 9}}
-	interval := column{Column: Column{Head: "interval", Base: "1", Kind: "interval", Keep: 9}}
-	same := column{Column: Column{Kind: "same", Keep: 9}}
-	for _, x := range of {
-		var a, b, c Cell
+	n := len(of)
+	ratio := column{Column{Head: head, Base: "1", Kind: "ratio", Keep: 9}, make([]Cell, n)}
+	interval := column{Column{Head: "interval", Base: "1", Kind: "interval", Keep: 9}, make([]Cell, n)}
+	same := column{Column{Kind: "same", Keep: 9}, make([]Cell, n)}
+	for i, x := range of {
 		v, equal := get(x)
 		if v.N > 0 {
-			a = Cell{Text: fixed(v.Center, d) + "×", Value: number(v.Center)}
+			ratio.cells[i] = Cell{Text: fixed(v.Center, d) + "×", Value: number(v.Center)}
 		}
 		if v.Bounded() {
-			b = Cell{Text: bracket(v, d)}
-			b.bounds(v)
+			interval.cells[i].Text = bracket(v, d)
+			interval.cells[i].bounds(v)
 		}
 		if equal {
-			c.Text = "~"
+			same.cells[i].Text = "~"
 		}
-		ratio.cells, interval.cells, same.cells = append(ratio.cells, a), append(interval.cells, b), append(same.cells, c)
 	}
 	return []column{ratio, interval, same}
 }
 
-// valueSpans is the column of the values' intervals, in the unit of the values.
-func valueSpans(base string, rows []analysis.Row) column {
-	top := 0.0
+// intervals is the column of the intervals of values, in the unit of the values.
+func intervals(base string, of []stat.Interval) column {
 	var vs []float64
-	for _, r := range rows {
-		if r.Value.N > 0 {
-			vs = append(vs, r.Value.Center)
-			top = max(top, math.Abs(r.Value.Center))
+	for _, i := range of {
+		if v, ok := center(i); ok {
+			vs = append(vs, v)
 		}
 	}
-	factor, _ := unit.Scale(top, base)
-	for i := range vs {
-		vs[i] *= factor
-	}
-	d := decimals(vs)
-	c := column{Column: Column{Head: "interval", Base: base, Kind: "interval", Keep: 5}}
-	for _, r := range rows {
-		var cell Cell
-		if i := r.Value; i.Bounded() {
-			cell.bounds(i)
+	factor, _, d := inOneUnit(base, vs)
+	c := column{Column{Head: "interval", Base: base, Kind: "interval", Keep: 5}, make([]Cell, len(of))}
+	for n, i := range of {
+		if i.Bounded() {
+			c.cells[n].bounds(i)
 			i.Lo, i.Hi = i.Lo*factor, i.Hi*factor
-			cell.Text = bracket(i, d)
+			c.cells[n].Text = bracket(i, d)
 		}
-		c.cells = append(c.cells, cell)
 	}
 	return c
 }

@@ -57,15 +57,16 @@ func toolColumns(a analysis.Agreement, p *analysis.Run) []column {
 	out := []column{names}
 	for _, n := range p.Networks {
 		var rows []analysis.Row
+		var values []stat.Interval
 		for _, t := range a.Tables {
 			r, _ := t.Row(n) // a row without trials has no number
-			rows = append(rows, r)
+			rows, values = append(rows, r), append(values, r.Value)
 		}
-		value := numbers(n, a.Unit, 9, rows, func(r analysis.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
+		value := numbers(n, a.Unit, 9, rows, median)
 		value.Kind, value.Network = "value", n
-		out = append(out, value, valueSpans(a.Unit, rows))
+		out = append(out, value, intervals(a.Unit, values))
 		if n != p.Baseline {
-			out = append(out, ratios(rows, "÷ "+p.Baseline, func(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+			out = append(out, ratios(rows, "÷ "+p.Baseline, ratioOf)...)
 		}
 	}
 	return out

@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
 )
 
 // hopSection is what probes found over more and more segments of a line of hosts: a
@@ -86,18 +87,18 @@ func hopMetric(c analysis.Chain) string {
 func hopColumns(g []analysis.Chain) []column {
 	names := column{Column: Column{Head: "network", Left: true, Kind: "name", Keep: 9}}
 	hops, blocks := column{Column: Column{Head: "hops", Keep: 9}}, column{Column: Column{Head: "blocks", Kind: "blocks", Keep: 8}}
-	var values, parts []analysis.Row
+	var spans []analysis.Span
+	var values, parts []stat.Interval
 	for _, c := range g {
 		for _, s := range c.Spans {
 			names.cells = append(names.cells, Cell{Text: c.Network})
 			hops.cells = append(hops.cells, Cell{Text: fmt.Sprint(s.Segments), Value: number(float64(s.Segments))})
 			blocks.cells = append(blocks.cells, Cell{Text: fmt.Sprint(s.Value.N), Value: number(float64(s.Value.N))})
-			values = append(values, analysis.Row{Value: s.Value, Ratio: s.Ratio, Same: s.Same})
-			parts = append(parts, analysis.Row{Value: s.Parts})
+			spans, values, parts = append(spans, s), append(values, s.Value), append(parts, s.Parts)
 		}
 	}
 	// In one unit: a reader compares the two.
-	value := numbers("measured", g[0].Unit, 9, slices.Concat(values, parts), func(r analysis.Row) (float64, bool) { return r.Value.Center, r.Value.N > 0 })
+	value := numbers("measured", g[0].Unit, 9, slices.Concat(values, parts), center)
 	value.Kind = "value"
 	sum := value
 	value.cells, sum.cells = value.cells[:len(values)], value.cells[len(values):]
@@ -105,7 +106,7 @@ func hopColumns(g []analysis.Chain) []column {
 	if !g[0].Adds {
 		sum.Head = "1 hop"
 	}
-	out := append([]column{names, hops, value, sum}, ratios(values, "÷ "+sum.Head, func(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+	out := append([]column{names, hops, value, sum}, ratios(spans, "÷ "+sum.Head, func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
 	return append(out, blocks)
 }
 
@@ -146,7 +147,7 @@ func (s source) hopChart(g []analysis.Chain, id string) Figure {
 			top = max(top, s.Value.Center, s.Parts.Center)
 		}
 	}
-	factor, label := scale(top, g[0].Unit)
+	factor, label := unit.Scale(top, g[0].Unit)
 	curve := func(c analysis.Chain, name string, of func(analysis.Span) stat.Interval) chart.Curve {
 		k := chart.Curve{Name: name, Color: s.color(c.Network)}
 		for _, s := range c.Spans {
@@ -172,5 +173,5 @@ func (s source) hopChart(g []analysis.Chain, id string) Figure {
 	}
 	title, alt := hopMetric(g[0]), s.hopTitle(g[0])+"."
 	return Figure{ID: id + " chart", Caption: capital(title) + " by hops",
-		Chart: chart.Sweep{Curves: curves, X: "hops", Y: title + label, Alt: alt}}
+		Chart: chart.Sweep{Curves: curves, X: "hops", Y: axis(title, label), Alt: alt}}
 }

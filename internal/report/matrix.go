@@ -2,6 +2,8 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -44,16 +46,7 @@ func (s source) heat(from, to []string, values map[[2]string]float64, t analysis
 	if len(values) == 0 {
 		return nil
 	}
-	top := 0.0
-	for _, v := range values {
-		top = max(top, v)
-	}
-	factor, label := scale(top, t.Unit)
-	var scaled []float64
-	for _, v := range values {
-		scaled = append(scaled, v*factor)
-	}
-	d := decimals(scaled)
+	factor, label, d := inOneUnit(t.Unit, slices.Collect(maps.Values(values)))
 	cells := make([][]chart.Cell, len(from))
 	var alt []string
 	for i, f := range from {
@@ -69,5 +62,5 @@ func (s source) heat(from, to []string, values map[[2]string]float64, t analysis
 	caption = capital(metric + " " + caption)
 	text := s.title(t.Probe) + ", " + caption + ": " + strings.Join(alt, "; ") + "."
 	return []Figure{{ID: tableID(t) + " " + id, Caption: caption,
-		Chart: chart.Heat{Rows: from, Columns: to, Cells: cells, Axis: metric + label, Alt: text}}}
+		Chart: chart.Heat{Rows: from, Columns: to, Cells: cells, Axis: axis(metric, label), Alt: text}}}
 }

@@ -23,9 +23,8 @@ func summarySection(s source) []Section {
 			if r, ok := x.Row(n); ok && r.Value.N > 0 {
 				parts := []string{unit.Format(r.Value.Center, x.Unit)}
 				if o := overviewCell(x, n); o.Text != "–" {
-					ratio, same := strings.CutPrefix(o.Text, "~ ")
-					parts = append(parts, ratio, o.Small)
-					if same {
+					parts = append(parts, strings.TrimPrefix(o.Text, "~ "), o.Small)
+					if r.Same {
 						parts = append(parts, "~")
 					}
 				}

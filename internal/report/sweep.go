@@ -6,6 +6,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
 	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
 )
 
 // sweeps draws the curves of one probe along its numeric factor.
@@ -23,47 +24,40 @@ func (s source) sweeps(w analysis.Sweep) []Figure {
 	if w.Factor == clients {
 		one = " of one client"
 	}
-	out := s.sweep(w, "median", metric+one+" by "+w.Factor, metric, base, func(r analysis.Row) stat.Interval { return r.Value })
+	out := s.sweep(w, "median", metric+one+" by "+w.Factor, metric, base, 0, func(r analysis.Row) stat.Interval { return r.Value })
 	if out == nil {
 		return nil
 	}
 	if ratio {
-		curves := s.curves(w, func(r analysis.Row) stat.Interval { return r.Ratio }, 1)
-		title := "ratio to " + s.p.Baseline + " by " + w.Factor + where(w)
-		out = append(out, Figure{ID: sweepID(w, "ratio"), Caption: capital(title), Chart: chart.Sweep{
-			Curves: curves, Reference: 1, X: axisOf(w), Y: metric + " ÷ " + s.p.Baseline, Alt: s.title(w.Probe) + ", " + title + "."}})
+		out = append(out, s.sweep(w, "ratio", "ratio to "+s.p.Baseline+" by "+w.Factor, metric+" ÷ "+s.p.Baseline, "", 1,
+			func(r analysis.Row) stat.Interval { return r.Ratio })...)
 	}
 	return append(out, s.clientSweeps(w)...)
 }
 
-// sweep draws one value, in the unit base, along the factor; nothing where no row has it.
-func (s source) sweep(w analysis.Sweep, id, title, axis, base string, get func(analysis.Row) stat.Interval) []Figure {
+// sweep draws one value, in the unit base, along the factor, with a line at reference
+// unless that is 0; nothing where no row has the value.
+func (s source) sweep(w analysis.Sweep, id, title, name, base string, reference float64, get func(analysis.Row) stat.Interval) []Figure {
 	top := 0.0
 	for _, t := range w.Tables {
 		for _, r := range t.Rows {
 			top = max(top, get(r).Center)
 		}
 	}
-	factor, label := scale(top, base)
+	factor, label := unit.Scale(top, base)
 	curves := s.curves(w, get, factor)
 	if curves == nil {
 		return nil
 	}
-	title += where(w)
+	if l := levelText(w.Levels); l != "" {
+		title += ", " + l
+	}
 	return []Figure{{ID: sweepID(w, id), Caption: capital(title), Chart: chart.Sweep{
-		Curves: curves, X: axisOf(w), Y: axis + label, Alt: s.title(w.Probe) + ", " + title + "."}}}
+		Curves: curves, Reference: reference, X: axisOf(w), Y: axis(name, label), Alt: s.title(w.Probe) + ", " + title + "."}}}
 }
 
 func sweepID(w analysis.Sweep, value string) string {
 	return strings.Join([]string{"probe", w.Probe, "by", w.Factor, value, levelText(w.Levels)}, " ")
-}
-
-// where names the other factors' levels, for the end of a title.
-func where(w analysis.Sweep) string {
-	if l := levelText(w.Levels); l != "" {
-		return ", " + l
-	}
-	return ""
 }
 
 // axisOf names the axis of the levels.

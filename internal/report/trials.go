@@ -111,7 +111,7 @@ func trials(t analysis.Table, cut cut) (Section, bool) {
 		blocks.cells = append(blocks.cells, Cell{Text: p.String(), Value: number(float64(p.Block))})
 	}
 	factor, label := unit.Scale(top, t.Unit)
-	blocks.Unit = strings.TrimSuffix(metricName(t.Metric)+", "+label, ", ")
+	blocks.Unit = axis(metricName(t.Metric), label)
 	for _, r := range t.Rows {
 		centers = append(centers, r.Value.Center*factor)
 	}

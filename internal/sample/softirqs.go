@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// Softirqs reads how often network softirqs ran from /proc/softirqs:
-// softirq.net_rx and softirq.net_tx of all CPUs together, and of each possible
-// CPU as softirq.net_rx.cpu0 …
+// Softirqs reads how often network softirqs ran from /proc/softirqs, on all CPUs
+// together: softirq.net_rx and softirq.net_tx. How much of each CPU they took is in Stat.
 //
-// The numbers per CPU are of 32 bits and wrap (kstat_softirqs_cpu,
+// The kernel counts per CPU in 32 bits, which wrap (kstat_softirqs_cpu,
 // include/linux/kernel_stat.h).
 type Softirqs struct{}
 
@@ -47,7 +46,6 @@ func parseSoftirqs(b []byte) (Counters, error) {
 			if err != nil {
 				return nil, fmt.Errorf("line %d: %s %s: %w", i+2, f[0], cpus[j], err)
 			}
-			c[name+"."+strings.ToLower(cpus[j])] = n
 			total += n
 		}
 		c[name] = total

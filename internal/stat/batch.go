@@ -5,9 +5,9 @@ import (
 	"math"
 )
 
-// Paired returns the ratio other/base of pairs in the order of time, the pairs that it
-// was made of, and how many of those given each of them is the average of (see Batch);
-// where that is not one, a warning says so.
+// Paired returns the ratio other/base of pairs in the order of time, the pairs behind
+// it, and how many of the given pairs each of them averages (see Batch). A warning says
+// so when that is more than one.
 func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []float64, size int) {
 	b, o, size = Batch(base, other, confidence)
 	ratio = Ratio(b, o, confidence)
@@ -17,11 +17,10 @@ func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []f
 	return ratio, b, o, size
 }
 
-// Batch makes pairs independent enough for Ratio: where the log ratios of
-// neighbours in time are correlated, neighbours are averaged (geometrically, in
-// groups of 2, 4, …) until they are not, or until fewer pairs than MinPairs
-// would be left. The pairs come and go in the order of time. It returns the size
-// of the groups, 1 when nothing was averaged.
+// Batch makes pairs independent enough for Ratio: while the log ratios of neighbours
+// in time are correlated, it averages neighbours (geometrically, in groups of 2, 4, …),
+// as long as at least MinPairs are left. It takes and returns pairs in the order of
+// time, with the size of the groups: 1 when it averaged nothing.
 //
 // Intervals that ignore a positive correlation are too narrow: the method of
 // batch means (Law, Simulation Modeling and Analysis, 5th ed., section 9.5.3)
@@ -55,8 +54,8 @@ func correlated(base, other []float64) bool {
 	return c0 > 0 && c1/c0 > 1.645/math.Sqrt(float64(len(d)))
 }
 
-// halve returns the geometric means of neighbours; of an odd number of values
-// the last three make one.
+// halve returns the geometric means of neighbours. The last three of an odd number of
+// values make one.
 func halve(v []float64) []float64 {
 	out := make([]float64, len(v)/2)
 	for i := range out {

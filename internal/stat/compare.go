@@ -89,8 +89,8 @@ func Median(v []float64, confidence float64) Interval {
 // Outliers returns the indices of the pairs whose log ratio is more than five
 // median absolute deviations from the median: 3.4 standard deviations of a
 // normal distribution, one pair in 1500. Ratio does not drop them; a report
-// shows them as stalls. There are none when at least half of the pairs agree
-// to a billionth, because the deviation then says nothing.
+// names them. It returns none when at least half of the pairs agree to a billionth,
+// because the deviation then says nothing.
 func Outliers(base, other []float64) []int {
 	d, index, _ := logRatios(base, other)
 	center := Median(d, 0).Center
@@ -132,7 +132,7 @@ func minBalanced(confidence float64) int {
 	return k
 }
 
-// logRatios returns log(other/base) of all pairs that have one, and where they were.
+// logRatios returns log(other/base) of all pairs that have one, and their indices.
 func logRatios(base, other []float64) (d []float64, index []int, warnings []string) {
 	if len(base) != len(other) {
 		return nil, nil, []string{fmt.Sprintf("%d base values and %d others are not pairs", len(base), len(other))}

@@ -27,8 +27,8 @@ func signedRank(n int, confidence float64) int {
 	return lowerRank(signedRankPMF(n), tail(confidence))
 }
 
-// signedRankPMF returns P(T = k) for k up to the middle of the range. Rank i
-// counts or does not, each with probability 1/2, independently of the others.
+// signedRankPMF returns P(T = k) for k up to the middle of the range. Each rank counts
+// with probability 1/2, independently of the others.
 func signedRankPMF(n int) []float64 {
 	p := make([]float64, n*(n+1)/4+1)
 	p[0] = 1
@@ -58,7 +58,7 @@ func rankSum(m, n int, confidence float64) int {
 // the first sample with probability i/(i+j), and is then above all j of the other.
 func rankSumPMF(m, n int) []float64 {
 	if n > m {
-		m, n = n, m // U is symmetric, and the rows below are as many as n
+		m, n = n, m // U is symmetric, and n is the number of rows below
 	}
 	row := make([][]float64, n+1) // row[j] is the distribution for i and j
 	for j := range row {

@@ -6,7 +6,7 @@ import (
 )
 
 // walsh ranks the Walsh averages (d[i]+d[j])/2, i <= j, of a sorted d. There are
-// n(n+1)/2 of them, so they are counted instead of kept: a run of slices has
+// n(n+1)/2 of them, so they are counted instead of stored: a run of short trials has
 // thousands of pairs.
 func walsh(d []float64) ranked {
 	n := len(d)
@@ -50,8 +50,8 @@ func values(v []float64) ranked {
 }
 
 // kth returns the smallest t in lo..hi with count(t) >= k. It halves the number
-// of float64 values between the bounds, so that it ends after 64 steps at most,
-// and at an exact value.
+// of float64 values between the bounds, so that it ends at an exact value after at most
+// 64 steps.
 func kth(k int, lo, hi float64, count func(float64) int) float64 {
 	l, h := key(lo), key(hi)
 	for l < h {

@@ -40,19 +40,18 @@ func (i Interval) Detectable() float64 {
 	return math.Min(math.Expm1(delta), math.MaxFloat64)
 }
 
-// SteinPairs returns how many pairs, those of the pilot included, give an
-// interval of the given relative half width: 0.02 is ±2 %. Deciding once from a
-// pilot keeps the confidence; looking at the interval after every pair and
-// stopping when it is narrow does not.
+// SteinPairs returns how many pairs, including those of the pilot, give an interval
+// of the given relative half width: 0.02 is ±2 %. Deciding once from a pilot keeps the
+// confidence; stopping as soon as the interval is narrow does not.
 //
 // It is the two-stage procedure of C. Stein (A two-sample test for a linear
 // hypothesis whose power is independent of the variance, Annals of Mathematical
-// Statistics 16, 1945) with the signed-rank interval of the pilot in the place
+// Statistics 16, 1945) with the signed-rank interval of the pilot instead
 // of its t interval: the width shrinks with the square root of the number. The
 // pilot's few pairs make its interval wide, which errs on the careful side.
 //
-// It is at least MinPairs and at least the pilot, and at most 2^31-1, which also
-// stands for "no number is enough".
+// The result is at least MinPairs and the pilot, and at most 2^31-1, which also means
+// "no number is enough".
 func SteinPairs(base, other []float64, width, confidence float64) int {
 	if !proper(confidence) || !(width > 0) {
 		return maxPairs

@@ -1,5 +1,5 @@
-// Package stat compares samples. What a reader must know about a number travels
-// with it, in Warnings.
+// Package stat compares samples. An interval carries what its reader must know about
+// it, in Warnings.
 //
 // All intervals are distribution-free: throughput has heavy tails, and a mean
 // with its normal interval would follow one stalled trial. It must not know what
@@ -18,8 +18,8 @@ import (
 // estimate but no interval; a warning then says what is missing.
 type Interval struct {
 	Center, Lo, Hi float64
-	Confidence     float64 // that was asked for, in 0..1; the interval holds with at least this
-	N              int     // pairs or values that were used
+	Confidence     float64 // requested, in 0..1; the interval holds with at least this
+	N              int     // pairs or values used
 	Warnings       []string
 }
 
@@ -30,7 +30,7 @@ func (i Interval) Bounded() bool { return i.Confidence > 0 }
 func (i Interval) Contains(x float64) bool { return i.Bounded() && i.Lo <= x && x <= i.Hi }
 
 // Adjust returns the confidence that each of several intervals needs so that
-// all hold together with the given one (Bonferroni). It assumes nothing of how
+// all hold together with the given one (Bonferroni). It assumes nothing about how
 // the intervals depend on each other, which suits ratios to one baseline.
 func Adjust(confidence float64, comparisons int) float64 {
 	if comparisons <= 1 {
@@ -56,7 +56,7 @@ func MinPairs(confidence float64) int {
 // tail is the probability left on either side.
 func tail(confidence float64) float64 { return (1 - confidence) / 2 }
 
-// within is p <= bound, but for rounding: 1-0.95 is not 0.05 in binary.
+// within is p <= bound, except for rounding: 1-0.95 is not 0.05 in binary.
 func within(p, bound float64) bool { return p <= bound*(1+1e-9) }
 
 // ranked is a sorted list of candidate values that need not be held in memory.
@@ -66,7 +66,7 @@ type ranked struct {
 }
 
 // interval takes the median of r and, when rank is at least 1, the values that
-// are rank places from both ends. n is what it was made of.
+// are rank places from both ends. n is the number of pairs or values behind r.
 func (r ranked) interval(n, rank int, confidence float64) Interval {
 	i := Interval{N: n}
 	if r.len == 0 {
@@ -75,7 +75,7 @@ func (r ranked) interval(n, rank int, confidence float64) Interval {
 	low, high := r.at((r.len+1)/2), r.at(r.len/2+1)
 	i.Center = low
 	if low != high {
-		i.Center = low/2 + high/2 // the sum may not be finite
+		i.Center = low/2 + high/2 // the sum can overflow
 	}
 	if rank >= 1 {
 		i.Lo, i.Hi, i.Confidence = r.at(rank), r.at(r.len+1-rank), confidence
@@ -83,7 +83,7 @@ func (r ranked) interval(n, rank int, confidence float64) Interval {
 	return i
 }
 
-// exp takes an interval of logarithms back.
+// exp turns an interval of logarithms into one of values.
 func (i Interval) exp() Interval {
 	if i.N == 0 {
 		return i

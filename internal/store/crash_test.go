@@ -78,7 +78,7 @@ func TestKilledAtAnyByte(t *testing.T) {
 func TestReadWhatIsThere(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "missing")} {
-		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "is no results directory") {
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "not a results directory") {
 			t.Errorf("%s: error %v", path, err)
 		}
 	}
@@ -112,7 +112,7 @@ func TestFullDisk(t *testing.T) {
 	write := d.write
 	d.write = full(d)
 	err := d.Append(result("b"))
-	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "the trial is not recorded") || !strings.Contains(err.Error(), "make room, then go on with --resume "+dir) {
+	if !errors.Is(err, unix.ENOSPC) || !strings.Contains(err.Error(), "the trial is not recorded") || !strings.Contains(err.Error(), "make room, then continue with --resume "+dir) {
 		t.Errorf("error %v", err)
 	}
 	if c, err := Read(dir); err != nil || !slices.Equal(trials(c.Results), []string{"a"}) || len(c.Problems) != 1 { // study.yaml
@@ -170,7 +170,7 @@ func TestFullDiskThatStaysBroken(t *testing.T) {
 		return n, errors.Join(err, d.results.Close()) // so that Truncate fails
 	}
 	first := d.Append(result("b"))
-	if !errors.Is(first, unix.ENOSPC) || !errors.Is(first, os.ErrClosed) || !strings.Contains(first.Error(), "stays until --resume") {
+	if !errors.Is(first, unix.ENOSPC) || !errors.Is(first, os.ErrClosed) || !strings.Contains(first.Error(), "cannot remove the incomplete last line before --resume") {
 		t.Errorf("error %v", first)
 	}
 	if err := d.Append(result("c")); err != first {

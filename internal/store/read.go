@@ -18,19 +18,19 @@ type Contents struct {
 	Probes       []byte // probes.json; nil when it is missing, as in older runs
 	Results      []record.Result
 	Hosts, Plans map[string][]byte // by the name of the host and of the network
-	// Problems says what could not be read. The rest is as good as without it.
+	// Problems says what could not be read. The rest is complete.
 	Problems []error
 }
 
-// Read reads a results directory, also while a run is writing to it (the last
-// line may then be incomplete, which is a problem told), or after one was killed.
-// It changes nothing. An error means that dir is no results directory.
+// Read reads a results directory, even while a run is writing to it or after a run was
+// killed; an incomplete last line is then one of the Problems. It changes nothing. An
+// error means that dir is not a results directory.
 func Read(dir string) (Contents, error) {
 	c := Contents{}
 	study, studyErr := os.ReadFile(filepath.Join(dir, studyFile))
 	f, err := os.Open(filepath.Join(dir, resultsFile))
 	if err != nil && studyErr != nil {
-		return c, fmt.Errorf("%s: is no results directory: %w", dir, errors.Join(studyErr, err))
+		return c, fmt.Errorf("%s: not a results directory: %w", dir, errors.Join(studyErr, err))
 	}
 	if studyErr != nil {
 		c.Problems = append(c.Problems, studyErr)
@@ -63,7 +63,7 @@ func (c *Contents) folder(dir, ext string) map[string][]byte {
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ext)
 		if !ok || strings.HasPrefix(name, ".") {
-			continue // a file that WriteFile has not finished, or foreign
+			continue // foreign, or a file that WriteFile has not finished
 		}
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
@@ -85,7 +85,7 @@ func readResults(r io.Reader, file string) ([]record.Result, []error) {
 		case err != nil:
 			problems = append(problems, err)
 		case seen[res.Trial]:
-			problems = append(problems, fmt.Errorf("%s: trial %q is there twice: the first one counts", file, res.Trial))
+			problems = append(problems, fmt.Errorf("%s: trial %q occurs twice: the first one counts", file, res.Trial))
 		default:
 			seen[res.Trial] = true
 			results = append(results, *res)

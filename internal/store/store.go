@@ -1,19 +1,19 @@
 // Package store is the results directory of a run:
 //
 //	study.yaml           the study, resolved
-//	probes.json          its probes, in words
-//	blocks.json, capacity.json  what is decided or measured once, for the whole run
-//	hosts/<host>.json    what each host is
+//	probes.json          the descriptions of its probes
+//	blocks.json, capacity.json  decisions and measurements made once per run
+//	hosts/<host>.json    facts of each host
 //	plans/<network>.jsonl  the steps that built each network
 //	results.jsonl        one line per trial, in the order of time
-//	raw/<trial>/<file>   the bytes that the tools of a trial printed
-//	logs/<network>/<host>-<service>.log  what the daemons of a network said
+//	raw/<trial>/<file>   bytes that the tools of a trial printed
+//	logs/<network>/<host>-<service>.log  output of the daemons of a network
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
 //
-// A run that is killed at any moment leaves a directory that can be read, and
-// that Open lets go on. The package must not know what the files mean, except
-// for the lines of results.jsonl.
+// A run that is killed at any moment leaves a directory that Read reads and Open
+// continues. The package must not know what the files mean, except for the lines of
+// results.jsonl.
 package store
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Names of files that the package itself writes.
+// Names of files that this package writes.
 const (
 	studyFile   = "study.yaml"
 	probesFile  = "probes.json"
@@ -45,7 +45,7 @@ const (
 )
 
 // A Dir is a results directory that a run writes to. No other run can open it
-// until Close. Its methods may be called from several goroutines.
+// until Close. Several goroutines can call its methods.
 type Dir struct {
 	// Log appends to weir.log.
 	Log io.Writer
@@ -55,11 +55,11 @@ type Dir struct {
 	log     *os.File
 
 	mu       sync.Mutex
-	size     int64 // of the whole lines in results
+	size     int64 // of the complete lines in results
 	done     map[string]bool
 	lines    []record.Result
 	problems []error
-	broken   error // when results holds a partial line that cannot be removed
+	broken   error // results holds a partial line that could not be removed
 
 	write func([]byte) (int, error) // results.Write; tests fill the disk here
 	sync  func() error              // results.Sync
@@ -68,12 +68,12 @@ type Dir struct {
 // Path returns the directory's path as it was given.
 func (d *Dir) Path() string { return d.path }
 
-// Create makes the directory dir, or takes an empty one, for a new run. A
-// directory that a run left before its first trial counts as empty. Create
-// finds out at once whether dir can be written and locked.
+// Create makes the directory dir for a new run, or uses an empty one. A directory
+// that a run left before its first trial counts as empty. Create fails at once when
+// dir cannot be written or locked.
 func Create(dir string) (*Dir, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("%s: cannot hold results: %w: use another -o", dir, err)
+		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}
 	if err := vacant(dir); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func Create(dir string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = vacant(dir) // another run may have come and gone before the lock
+	err = vacant(dir) // another run can have come and gone before the lock
 	if err == nil {
 		err = syncDir(dir)
 	}
@@ -96,7 +96,7 @@ func Create(dir string) (*Dir, error) {
 func vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return fmt.Errorf("%s: %w: use another -o", dir, err)
+		return fmt.Errorf("%s: %w; use another -o", dir, err)
 	}
 	var foreign []string
 	for _, e := range entries {
@@ -107,10 +107,10 @@ func vacant(dir string) error {
 				return fmt.Errorf("%s: %w", dir, err)
 			}
 			if info.Size() > 0 {
-				return fmt.Errorf("%s: already holds results: go on with --resume %s, or use another -o", dir, dir)
+				return fmt.Errorf("%s: already holds results; continue with --resume %s, or use another -o", dir, dir)
 			}
 		case rawDir, cutFile:
-			return fmt.Errorf("%s: already holds %s of a run: go on with --resume %s, or use another -o", dir, name, dir)
+			return fmt.Errorf("%s: already holds %s of a run; continue with --resume %s, or use another -o", dir, name, dir)
 		case studyFile, probesFile, logFile, logsDir, "hosts", "plans":
 			if _, err := os.Stat(filepath.Join(dir, resultsFile)); err != nil {
 				foreign = append(foreign, name)
@@ -124,14 +124,14 @@ func vacant(dir string) error {
 		if len(foreign) > 3 {
 			foreign, more = foreign[:3], " …"
 		}
-		return fmt.Errorf("%s: is not empty (%s%s) and holds no results: use another -o", dir, strings.Join(foreign, ", "), more)
+		return fmt.Errorf("%s: is not empty (%s%s) and holds no results; use another -o", dir, strings.Join(foreign, ", "), more)
 	}
 	return nil
 }
 
-// Open opens the directory of an earlier run that is to go on. A last line that
-// was not written to its end is cut off, and kept in results.jsonl.cut. Other bad
-// lines stay, and are told by Problems; their trials are not done.
+// Open opens the directory of an earlier run to continue it. It moves an incomplete
+// last line to results.jsonl.cut. Other bad lines stay, and Problems reports them;
+// their trials count as not done.
 func Open(dir string) (*Dir, error) {
 	if _, err := os.Stat(filepath.Join(dir, studyFile)); err != nil {
 		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
@@ -153,21 +153,21 @@ func open(dir string, flag int) (*Dir, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
 	case err != nil:
-		return nil, fmt.Errorf("%s: cannot hold results: %w: use another -o", dir, err)
+		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}
-	// The lock is on the file, for NFS has none on directories, and ends with
-	// the process, however that ends.
+	// The lock is on the file, because NFS has none on directories, and ends with the
+	// process, however that ends.
 	if err := unix.Flock(int(results.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		results.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("%s: another run is writing to it: wait for its end, or use another -o: %w", dir, err)
+			return nil, fmt.Errorf("%s: another run is writing to it: %w; wait until it ends, or use another -o", dir, err)
 		}
-		return nil, fmt.Errorf("%s: %s cannot be locked: %w", dir, resultsFile, err)
+		return nil, fmt.Errorf("%s: cannot lock %s: %w", dir, resultsFile, err)
 	}
 	log, err := os.OpenFile(filepath.Join(dir, logFile), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {
 		results.Close()
-		return nil, fmt.Errorf("%s: cannot hold results: %w: use another -o", dir, err)
+		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}
 	return &Dir{Log: log, path: dir, results: results, log: log, done: map[string]bool{}, write: results.Write, sync: results.Sync}, nil
 }
@@ -181,7 +181,7 @@ func (d *Dir) load() error {
 	whole := b[:bytes.LastIndexByte(b, '\n')+1]
 	results, problems := readResults(bytes.NewReader(whole), d.results.Name())
 	for _, p := range problems {
-		if errors.Is(p, record.ErrNewer) { // to repeat all these trials would be wrong
+		if errors.Is(p, record.ErrNewer) { // repeating all these trials would be wrong
 			return p
 		}
 		fmt.Fprintf(d.Log, "%v\n", p)
@@ -209,11 +209,11 @@ func (d *Dir) cut(rest []byte, size int64) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.Log, "%s: an incomplete last line of %d bytes was moved to %s\n", resultsFile, len(rest), cutFile)
+	fmt.Fprintf(d.Log, "%s: moved an incomplete last line of %d bytes to %s\n", resultsFile, len(rest), cutFile)
 	return errors.Join(d.results.Truncate(size), d.sync())
 }
 
-// Done returns the IDs of the trials that are recorded, whatever became of them.
+// Done returns the IDs of all recorded trials, whatever their status.
 func (d *Dir) Done() map[string]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -224,8 +224,8 @@ func (d *Dir) Done() map[string]bool {
 	return done
 }
 
-// Results returns the results that are recorded, in the order of the file. Their
-// maps and slices are shared and must not be changed.
+// Results returns the recorded results in the order of the file. Their maps and slices
+// are shared and must not be changed.
 func (d *Dir) Results() []record.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -235,7 +235,7 @@ func (d *Dir) Results() []record.Result {
 // Problems returns what Open could not read.
 func (d *Dir) Problems() []error { return d.problems }
 
-// Close releases the directory.
+// Close releases the directory and its lock.
 func (d *Dir) Close() error {
 	return errors.Join(d.log.Close(), d.results.Close()) // the lock goes with the file
 }

@@ -96,9 +96,9 @@ func TestCreateRefuses(t *testing.T) {
 	}{
 		"empty":              {nil, ""},
 		"stopped early":      {map[string]string{"results.jsonl": "", "weir.log": "x", "study.yaml": "x", "probes.json": "[]", "hosts/h1.json": "x", "logs/n/h1-d.log": "x"}, ""},
-		"results":            {map[string]string{"results.jsonl": "{}\n", "study.yaml": "x"}, "already holds results: go on with --resume DIR, or use another -o"},
-		"raw bytes":          {map[string]string{"results.jsonl": "", "raw/t/f": "x"}, "already holds raw of a run: go on with --resume DIR"},
-		"foreign":            {map[string]string{"a": "x"}, "is not empty (a) and holds no results: use another -o"},
+		"results":            {map[string]string{"results.jsonl": "{}\n", "study.yaml": "x"}, "already holds results; continue with --resume DIR, or use another -o"},
+		"raw bytes":          {map[string]string{"results.jsonl": "", "raw/t/f": "x"}, "already holds raw of a run; continue with --resume DIR"},
+		"foreign":            {map[string]string{"a": "x"}, "is not empty (a) and holds no results; use another -o"},
 		"many foreign":       {map[string]string{"a": "", "b": "", "c": "", "d": ""}, "is not empty (a, b, c …) and holds no results"},
 		"foreign study":      {map[string]string{"study.yaml": "mine"}, "is not empty (study.yaml) and holds no results"},
 		"foreign logs":       {map[string]string{"logs/a": "x"}, "is not empty (logs) and holds no results"},
@@ -209,7 +209,7 @@ func TestBadLines(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(d.Done())); !slices.Equal(got, []string{"a", "b"}) || len(d.Results()) != 2 {
 		t.Errorf("done %v, %d results", got, len(d.Results()))
 	}
-	if p := d.Problems(); len(p) != 2 || !strings.Contains(p[0].Error(), "results.jsonl:2: ") || !strings.Contains(p[1].Error(), `trial "a" is there twice`) {
+	if p := d.Problems(); len(p) != 2 || !strings.Contains(p[0].Error(), "results.jsonl:2: ") || !strings.Contains(p[1].Error(), `trial "a" occurs twice`) {
 		t.Errorf("problems %v", p)
 	}
 }
@@ -220,7 +220,7 @@ func TestAppendRefuses(t *testing.T) {
 	nan := result("b")
 	nan.Values = []record.Value{{Name: "rate", Value: math.NaN()}}
 	for want, r := range map[string]*record.Result{
-		"trial a is already recorded": result("a"), "value rate is NaN": nan, "the name is empty": result(""), "cannot be in a file name": result("a/b"),
+		"trial a is already recorded": result("a"), "value rate is NaN": nan, "empty name": result(""), "cannot be in a file name": result("a/b"),
 	} {
 		if err := d.Append(r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)

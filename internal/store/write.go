@@ -13,8 +13,7 @@ import (
 )
 
 // Append records the result of a trial: one line, in one write, flushed to the
-// disk. After an error the trial is not recorded, and what was written of it is
-// gone again.
+// disk. After an error the trial is not recorded, and no part of its line is left.
 func (d *Dir) Append(r *record.Result) error {
 	var line bytes.Buffer
 	if err := record.Write(&line, r); err != nil {
@@ -51,10 +50,10 @@ func (d *Dir) append(line []byte) error {
 	if err == nil {
 		return nil
 	}
-	// A line that may not be on the disk counts as not written.
-	err = fmt.Errorf("%s: the trial is not recorded: %w: make room, then go on with --resume %s", d.results.Name(), err, d.path)
+	// A line that is possibly not on the disk counts as not written.
+	err = fmt.Errorf("%s: the trial is not recorded: %w; make room, then continue with --resume %s", d.results.Name(), err, d.path)
 	if cutErr := errors.Join(d.results.Truncate(d.size), d.sync()); cutErr != nil {
-		err = errors.Join(err, fmt.Errorf("%s: the incomplete last line stays until --resume: %w", d.results.Name(), cutErr))
+		err = errors.Join(err, fmt.Errorf("%s: cannot remove the incomplete last line before --resume: %w", d.results.Name(), cutErr))
 		d.broken = err
 	}
 	return err
@@ -73,10 +72,10 @@ func (d *Dir) Logs(network string) (string, error) {
 	return dir, nil
 }
 
-// Raw keeps bytes of a trial in raw/<trial>/<name>. It is called before the
-// bytes are parsed and before Append. It does not wait for the disk, which would
-// take longer than a short trial: a killed run loses nothing, a power cut may
-// lose the raw bytes of the last seconds.
+// Raw keeps bytes of a trial in raw/<trial>/<name>. Callers call it before they parse
+// the bytes and before Append. It does not wait for the disk, which would take longer
+// than a short trial: a killed run loses nothing, a power cut can lose the raw bytes of
+// the last seconds.
 func (d *Dir) Raw(trial, name string, b []byte) error {
 	for _, s := range []string{trial, name} {
 		if err := checkName(s); err != nil {
@@ -88,7 +87,7 @@ func (d *Dir) Raw(trial, name string, b []byte) error {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, name), b, 0o666); err != nil {
-		return fmt.Errorf("%s: %w: make room, then go on with --resume %s", d.path, err, d.path)
+		return fmt.Errorf("%s: %w; make room, then continue with --resume %s", d.path, err, d.path)
 	}
 	return nil
 }
@@ -101,13 +100,13 @@ func (d *Dir) File(name string, b []byte) error {
 	case !ok:
 		folder, base = "", name
 	case folder != "hosts" && folder != "plans":
-		return fmt.Errorf("%s: file %q: its folder is neither hosts nor plans", d.path, name)
+		return fmt.Errorf("%s: file %q: want a folder hosts or plans", d.path, name)
 	}
 	if err := checkName(base); err != nil {
 		return fmt.Errorf("%s: file: %w", d.path, err)
 	}
 	if !ok && (base == resultsFile || base == cutFile || base == logFile || base == rawDir || base == "hosts" || base == "plans") {
-		return fmt.Errorf("%s: file %q is not written as a whole", d.path, name)
+		return fmt.Errorf("%s: file %q: want a file that is written as a whole", d.path, name)
 	}
 	if folder != "" {
 		if err := os.MkdirAll(filepath.Join(d.path, folder), 0o777); err != nil {
@@ -117,8 +116,8 @@ func (d *Dir) File(name string, b []byte) error {
 	return WriteFile(filepath.Join(d.path, folder, base), b)
 }
 
-// WriteFile writes a file so that whoever opens path sees the old bytes or the
-// new ones, also after a power cut. One writer at a time.
+// WriteFile replaces a file atomically: every reader of path sees the old bytes or the
+// new ones, even after a power cut. Only one writer at a time can use a path.
 func WriteFile(path string, b []byte) error {
 	dir, base := filepath.Split(path)
 	temp := filepath.Join(dir, "."+base+".tmp")
@@ -148,11 +147,11 @@ func syncDir(dir string) error {
 // maxName is NAME_MAX less what WriteFile adds (include/uapi/linux/limits.h).
 const maxName = 255 - len(".") - len(".tmp")
 
-// checkName accepts what is one visible file name on every file system.
+// checkName accepts names of one visible file on every file system.
 func checkName(s string) error {
 	switch {
 	case s == "":
-		return errors.New("the name is empty")
+		return errors.New("empty name")
 	case len(s) > maxName:
 		return fmt.Errorf("name %.20q… has %d bytes, more than %d", s, len(s), maxName)
 	case s[0] == '.':

@@ -109,6 +109,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add("cpu.user", "core", u.User)
 	add("cpu.system", "core", u.System)
 	add("cpu.softirq", "core", u.Softirq)
+	add("cpu.softirq.busiest", "core", busiest(all))
 	add("cpu.irq", "core", u.IRQ)
 	add("cpu.steal", "core", u.Steal)
 	add("cpu.guest", "core", u.Guest)

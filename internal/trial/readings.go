@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/weir-bench/weir/internal/sample"
@@ -149,6 +150,19 @@ func perSecond(spans map[string]span, names ...string) (sum float64) {
 		}
 	}
 	return sum
+}
+
+// busiest returns the softirq time of the CPU that had most of it, in cores. The kernel
+// processes the packets of one flow on one CPU, which can be the limit while others idle.
+func busiest(spans map[string]span) (most float64) {
+	for _, s := range spans {
+		for name, seconds := range s.Counters {
+			if cpu, ok := strings.CutSuffix(name, ".softirq"); ok && cpu != "cpu" {
+				most = max(most, seconds/s.seconds)
+			}
+		}
+	}
+	return most
 }
 
 // Usage is how many cores were busy, by mode; Steal is what the hypervisor took.

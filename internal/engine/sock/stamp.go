@@ -92,9 +92,6 @@ func (s *Stamped) TurnOff() error {
 func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	s.Rx = 0
 	if !stamp && flags&unix.MSG_DONTWAIT != 0 {
-		if s.from == nil {
-			return hotRecv(s.Fd, b, uintptr(flags))
-		}
 		s.FromLen = unix.SizeofSockaddrAny
 		return hotRecvFrom(s.Fd, b, uintptr(flags), s.from, &s.FromLen)
 	}
@@ -129,16 +126,10 @@ func (s *Stamped) recvMessage(flags uintptr) (int, unix.Errno) {
 // Send writes b, which must not be empty, to the sender of the last datagram, or to the
 // peer of a connected socket. With stamp it asks for a stamp of sending.
 func (s *Stamped) Send(b []byte, stamp bool) (int, unix.Errno) {
-	switch {
-	case !stamp && s.from == nil:
-		return HotSend(s.Fd, b, 0)
-	case !stamp:
-		return hotSendTo(s.Fd, b, s.from, s.FromLen)
+	if !stamp {
+		return hotSendTo(s.Fd, b, 0, s.from, s.FromLen)
 	}
-	s.point(b, nil)
-	if stamp {
-		s.point(b, s.ask[:s.askLen])
-	}
+	s.point(b, s.ask[:s.askLen])
 	if s.from != nil {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), s.FromLen
 	}

