@@ -23,7 +23,9 @@ func of(f func(io.Writer, *Document) error) func(io.Writer, Run) error {
 
 // analysed is a run with its numbers, as a caller makes it.
 func analysed(r Run) Run {
-	r.Analyse()
+	if r.Analysis == nil {
+		r.Analyse()
+	}
 	return r
 }
 
