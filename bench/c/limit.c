@@ -1,15 +1,15 @@
 /*
- * limit: the least that a C program has to do to send and receive, and so the
- * limit that a traffic engine on plain sockets can reach on this machine.
+ * limit: the least work with which a C program can send and receive, and so the
+ * limit of a traffic engine on plain sockets on this machine.
  *
  *   limit tcp-recv ADDR PORT               one connection; prints bit/s received
  *   limit tcp-send ADDR PORT SECONDS       128 KiB per send, cubic
- *   limit udp-recv ADDR PORT               prints packet/s received when told to stop
+ *   limit udp-recv ADDR PORT               prints packet/s received when stopped
  *   limit udp-send ADDR PORT SECONDS SIZE  one send per datagram
  *   limit rr-serve ADDR PORT               UDP echo, spinning
  *   limit rr-ask ADDR PORT SECONDS         64 bytes, spinning; prints transactions/s
  *
- * It must stay minimal: no option, no statistics, no check that the loop would feel.
+ * It must stay minimal: no options, no statistics, no checks that slow the loop.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -42,7 +42,7 @@ static double now(void) {
 static struct sockaddr_in at(char **argv) {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(atoi(argv[3]))};
 	if (inet_pton(AF_INET, argv[2], &a.sin_addr) != 1) {
-		fprintf(stderr, "%s is no IPv4 address\n", argv[2]);
+		fprintf(stderr, "%s is not an IPv4 address\n", argv[2]);
 		exit(2);
 	}
 	return a;

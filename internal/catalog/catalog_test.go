@@ -72,7 +72,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// fresh fails when two drivers are one: a study's option would reach another's.
+// fresh fails when two drivers share state: a study's option would reach another's.
 func fresh(t *testing.T, name string, a, b any) {
 	t.Helper()
 	if !reflect.DeepEqual(a, b) {
@@ -102,7 +102,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// The studies that are shipped can be run.
+// Prepare accepts the shipped studies.
 func TestShippedStudies(t *testing.T) {
 	files, err := fs.Glob(studies.FS, "*.yaml")
 	if err != nil || len(files) == 0 {
@@ -124,7 +124,7 @@ func TestShippedStudies(t *testing.T) {
 }
 
 // Every shipped claim names cells that its study measures, unless a network, probe
-// or factor is missing; then what is missing is told.
+// or factor is missing; then Missing names it.
 func TestShippedClaims(t *testing.T) {
 	claims, err := claim.Shipped()
 	if err != nil {
@@ -164,7 +164,7 @@ func TestShippedClaims(t *testing.T) {
 	}
 }
 
-// What a study names and nobody has is left out, with a reason for each.
+// Available leaves out what this version does not know, and Missing gives each reason.
 func TestAvailable(t *testing.T) {
 	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], colour: [red]}\n"), "s.yaml")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// What is wrong with a study is found before anything is built, and its place is told.
+// Prepare finds mistakes in a study before anything is built, and gives their position.
 func TestPrepareRefuses(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
 		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; use one of bridge, `},
@@ -208,13 +208,13 @@ func TestPrepareRefuses(t *testing.T) {
 		{"level of a load", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [udp-rate@0%]", `s.yaml:4: condition load: "udp-rate@0%": the share`},
 		{"load that is none", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [iperf3-tcp]", `s.yaml:4: condition load: iperf3-tcp cannot be a background load; use a native probe`},
 		{"load without a rate", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [tcp-rr@5%]", `s.yaml:4: condition load: "tcp-rr@5%": TCP request/response cannot be held to a rate; use one of tcp-stream, udp-gso, udp-rate, udp-stream`},
-		{"stress", "networks: [host]\nprobes: [ping]\nfactors:\n  stress: [lots]", `s.yaml:4: condition stress: "lots" is none of 0`},
-		{"clients", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [0]", `s.yaml:4: condition clients: "0" is no number of clients from 1 to`},
+		{"stress", "networks: [host]\nprobes: [ping]\nfactors:\n  stress: [lots]", `s.yaml:4: condition stress: invalid level "lots": want 0`},
+		{"clients", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [0]", `s.yaml:4: condition clients: invalid number of clients "0": want 1 to`},
 		{"clients of a tool", "networks: [host]\nprobes: [iperf3-tcp]\nhosts: 9\nfactors:\n  clients: [1]", `s.yaml:5: condition clients: iperf3-tcp cannot have several clients; use a native probe`},
 		{"clients without hosts", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [1, 9]", `s.yaml:4: condition clients: 9 clients need 10 hosts, one each and one for the server, but host has 2; set hosts: 10`},
 		{"clients on one host", "networks: [host, bridge]\nprobes: [udp-rr]\nhosts: 10\nfactors:\n  clients: [1, 9]", `s.yaml:5: condition clients: 9 clients need 10 hosts, one each and one for the server, but bridge has 1`},
 		{"clients under load", "networks: [host]\nprobes: [udp-rr]\nhosts: 3\nfactors:\n  load: [idle, udp-rate]\n  clients: [1, 2]", `s.yaml:6: condition clients: 2 clients and a background load of udp-rate`},
-		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: none is called pod; there are vxlan, host`},
+		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: no end is labelled pod; the labels are vxlan, host`},
 		{"pairs of other hosts", "networks: [host, bridge]\nprobes: [ping]\npairs: all", "s.yaml:1: pairs: all: the study has 2 hosts and bridge takes 1, but all networks must have the same pairs"},
 		{"pairs of a line", "networks: [host, {use: vxlan-hops, hops: 3}]\nprobes: [ping]\nhosts: 4\npairs: all", "s.yaml:1: pairs: all: in vxlan-hops packets pass through the hosts between two others, so pairs interfere; add one-at-a-time"},
 		{"pairs under load", "networks: [host]\nprobes: [ping]\npairs: all\nfactors: {load: [tcp-rr], mtu: [1500], stress: ['0']}", "pairs: all: factor load adds a background to one pair of ends; leave it out, or measure one pair\npairs: all: factor stress adds"},
@@ -235,7 +235,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// A probe gets its own options, with the levels of the trial over them.
+// A probe gets its own options, which the levels of the trial override.
 func TestPreparedProbe(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]
@@ -264,7 +264,7 @@ factors: {size: [200, 300], mtu: [1500, 9000]}
 	}
 }
 
-// A load is the study's probe with its options, else the catalog's.
+// A background load is the study's probe with its options, or the catalog's.
 func TestPreparedLoad(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]

@@ -1,9 +1,9 @@
-// Package cgroup removes the control groups that daemons of a network make.
-// They are the one thing that outlives its processes and namespaces, so a process
-// of its own waits for the end of weir, however it ends, and removes them then.
+// Package cgroup removes the control groups that daemons of a network make. They are the
+// only thing that outlives its processes and namespaces, so a separate process waits
+// until weir has ended, however it ends, and then removes them.
 //
-// It must not remove a group with another name than it was told, nor one with a
-// process in it.
+// It must not remove a group with any other name than the one that it was given, nor a
+// group with a process in it.
 package cgroup
 
 import (
@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// root is where control groups are: of version 2, or one directory for each
-// hierarchy of version 1.
+// root holds the control groups of version 2, or a directory for each hierarchy of
+// version 1.
 const root = "/sys/fs/cgroup"
 
 const (
@@ -31,14 +31,13 @@ const (
 	prefix = "weir-"
 )
 
-// Name is that of the group that Guard promised to remove.
+// Name is the name of the group that Guard has promised to remove.
 func Name() string { return os.Getenv(env) }
 
-// Guard chooses a name for a control group, which this process and those that it
-// starts learn from Name, and starts a process that removes the group, in every
-// hierarchy, when this one and all of those are gone. It must be called before any
-// is started; sweep, when they have ended. Only root can make control groups: for
-// others it does nothing.
+// Guard chooses a name for a control group, which this process and those that it starts
+// get from Name, and starts a process that removes the group, in every hierarchy, once
+// all of them are gone. Call it before starting any of them, and sweep after they have
+// ended. Only root can make control groups; for other users Guard does nothing.
 func Guard() (sweep func() error, err error) {
 	if os.Geteuid() != 0 {
 		return func() error { return nil }, nil
@@ -50,47 +49,47 @@ func Guard() (sweep func() error, err error) {
 	cmd := exec.Command("/proc/self/exe", "sweep", name)
 	cmd.Args[0] = "weir"
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends the terminal's programs does not end it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // signals to the terminal's programs do not reach it
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
 	}
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("start what removes control groups: %w", err)
+		return nil, fmt.Errorf("start the process that removes control groups: %w", err)
 	}
 	return func() error {
 		stdin.Close()
-		if err := cmd.Wait(); err != nil { // it has said why
+		if err := cmd.Wait(); err != nil { // it has printed why
 			return fmt.Errorf("control groups are left: %w", err)
 		}
 		return nil
 	}, nil
 }
 
-// patience is how long the last process of a group may take to be gone.
+// patience bounds how long the last process of a group can take to disappear.
 const patience = 5 * time.Second
 
-// Sweep is the process that Guard starts. It waits for the end of its standard
-// input and removes the group called name, with all below it.
+// Sweep is the process that Guard starts. It waits for the end of its standard input and
+// removes the group called name, with everything below it.
 func Sweep(name string) error {
 	if !strings.HasPrefix(name, prefix) || strings.ContainsRune(name, '/') {
-		return errors.New("weir sweep is started by weir itself, with the name of a control group")
+		return errors.New("weir sweep is an internal command; weir starts it itself, with the name of a control group")
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // its end is all that it tells
+	_, _ = io.Copy(io.Discard, os.Stdin) // only its end matters
 	deadline := time.Now().Add(patience)
 	for {
-		err := alive(name) // one of them could make a group anew
+		err := alive(name) // one of them could make the group again
 		if err == nil {
 			err = remove(root, name)
 		}
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond) // processes are ended by the kernel in its own time
+		time.Sleep(10 * time.Millisecond) // the kernel takes its time to end processes
 	}
 }
 
-// alive returns an error when a process, this one left out, has learnt name.
+// alive returns an error when a process other than this one knows name.
 func alive(name string) error {
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
@@ -99,14 +98,14 @@ func alive(name string) error {
 	for _, f := range files {
 		b, _ := os.ReadFile(f) // the process may be gone by now
 		if filepath.Dir(f) != fmt.Sprintf("/proc/%d", os.Getpid()) && bytes.Contains(b, []byte(env+"="+name+"\x00")) {
-			return fmt.Errorf("%s: a process that may use control group %s still runs", filepath.Dir(f), name)
+			return fmt.Errorf("%s: a process that can use control group %s is still running", filepath.Dir(f), name)
 		}
 	}
 	return nil
 }
 
-// remove removes the groups called name below root, in one hierarchy or in one
-// for each directory.
+// remove removes the groups called name below root, in one hierarchy or in a hierarchy
+// per directory.
 func remove(root, name string) error {
 	tops := []string{filepath.Join(root, name)}
 	each, err := filepath.Glob(filepath.Join(root, "*", name))
@@ -122,12 +121,12 @@ func remove(root, name string) error {
 			}
 			return err
 		})
-		if errors.Is(err, fs.ErrNotExist) { // there is none, or it is being removed by its daemon
+		if errors.Is(err, fs.ErrNotExist) { // there is none, or its daemon is removing it
 			err = nil
 		}
 		errs = append(errs, err)
 		for _, dir := range slices.Backward(dirs) { // children first
-			// Only directories: the files of a group go with it, those of others stay.
+			// Directories only: a group's files go with it, other files stay.
 			if err := syscall.Rmdir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("remove control group %s: %w", dir, err))
 			}

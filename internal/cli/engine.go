@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/cni"
 	"github.com/weir-bench/weir/internal/engine"
+	"github.com/weir-bench/weir/internal/engine/wire"
 	"github.com/weir-bench/weir/internal/pause"
 )
 
@@ -47,14 +48,14 @@ func engineDoes(use, short string, hidden bool) *cobra.Command {
 			if c.Name() != "run" || len(as) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return complete(engine.Workloads())(c, as, word)
+			return complete(wire.Workloads)(c, as, word)
 		},
 		RunE: func(c *cobra.Command, as []string) error {
 			var err error
 			if c.Name() == "agent" {
 				err = engine.Agent(c.Context(), os.Stdin, os.Stdout, os.Stderr)
 			} else {
-				err = engine.Asked(c.Context(), append([]string{c.Name()}, as...), os.Stdin, os.Stdout)
+				err = engine.Main(c.Context(), append([]string{c.Name()}, as...), os.Stdin, os.Stdout)
 			}
 			switch {
 			case errors.Is(err, engine.ErrUsage):

@@ -9,21 +9,21 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// A Stress is a program that uses the CPUs of both ends while a trial runs.
+// A Stress is a program that uses the CPUs of both ends during a trial.
 type Stress struct {
-	Share float64 // of the time of each CPU, in 0..1; 0 is no stress
-	// Split uses the CPU without a pause for Share of the window, at its beginning,
-	// and not at all for the rest. Otherwise the share is spread evenly.
+	Share float64 // of the time of each CPU, 0 to 1; 0 is no stress
+	// Split uses the CPU without a break for the first Share of the window, and not at
+	// all for the rest. Otherwise the share is spread evenly.
 	Split bool
 }
 
 // A Load is a probe that runs over the path while another one measures.
 type Load struct {
 	Probe string  // its name; "" is no load
-	Share float64 // of what the path carries of it (probe.Capacity), above 0 and up to 1; 0 is flat out
+	Share float64 // of its capacity on the path (probe.Capacity), above 0 and up to 1; 0 is flat out
 }
 
-// Background returns what levels (name to level) ask to run beside a trial.
+// Background returns what levels (name to level) ask to run during a trial.
 func Background(levels map[string]string) (s Stress, l Load, err error) {
 	if level, ok := levels["stress"]; ok {
 		if s, err = ParseStress(level); err != nil {
@@ -38,7 +38,7 @@ func Background(levels map[string]string) (s Stress, l Load, err error) {
 	return s, l, nil
 }
 
-// Network returns levels without those that change no topology.
+// Network returns the levels that describe the path, without background and clients.
 func Network(levels map[string]string) map[string]string {
 	of := Of(levels)
 	delete(of, "clients")
@@ -53,14 +53,14 @@ func ParseStress(level string) (Stress, error) {
 	share, err := unit.ParsePercent(digits)
 	switch {
 	case err != nil || share > 1:
-		return Stress{}, fmt.Errorf("%q is none of 0, a share such as 50%%, and split-50%%; shares go up to 100%%", level)
+		return Stress{}, fmt.Errorf("invalid level %q: want 0, a share such as 50%%, or split-50%%, up to 100%%", level)
 	case share > 0 && share < minShare:
-		return Stress{}, fmt.Errorf("%q is less than %g%%, and would hide in the noise", level, 100*minShare)
+		return Stress{}, fmt.Errorf("%q is less than %g%% and would be lost in the noise", level, 100*minShare)
 	}
 	return Stress{Share: share, Split: split && share > 0}, nil
 }
 
-// minShare is the least share that can be told from none.
+// minShare is the smallest share that can be told apart from none.
 const minShare = 0.01
 
 // ParseLoad reads a level of load.
@@ -71,20 +71,20 @@ func ParseLoad(level string) (Load, error) {
 	name, digits, paced := strings.Cut(level, "@")
 	l := Load{Probe: name}
 	if name == "" {
-		return l, fmt.Errorf("%q names no probe: a level is idle, NAME or NAME@50%%", level)
+		return l, fmt.Errorf("%q names no probe: want idle, NAME or NAME@50%%", level)
 	}
 	if !paced {
 		return l, nil
 	}
 	var err error
 	if l.Share, err = unit.ParsePercent(digits); err != nil || l.Share < minShare || l.Share > 1 {
-		return Load{}, fmt.Errorf("%q: the share behind @ is not within %g%%..100%%", level, 100*minShare)
+		return Load{}, fmt.Errorf("%q: the share after @ is outside %g%%..100%%", level, 100*minShare)
 	}
 	return l, nil
 }
 
-// Clients returns how many clients levels (name to level) ask for at once, 0 where
-// they do not say.
+// Clients returns how many clients levels (name to level) ask for at the same time; 0
+// when they do not say.
 func Clients(levels map[string]string) (n int, err error) {
 	if level, ok := levels["clients"]; ok {
 		if n, err = ParseClients(level); err != nil {
@@ -94,20 +94,21 @@ func Clients(levels map[string]string) (n int, err error) {
 	return n, nil
 }
 
-// maxClients leaves a port of the server's to each, and is more than one machine can
-// run at once.
+// maxClients leaves each client a port of the server, and is more than one machine can
+// run at the same time.
 const maxClients = 1000
 
 // ParseClients reads a level of clients.
 func ParseClients(level string) (int, error) {
 	n, err := strconv.Atoi(level)
 	if err != nil || n < 1 || n > maxClients {
-		return 0, fmt.Errorf("%q is no number of clients from 1 to %d", level, maxClients)
+		return 0, fmt.Errorf("invalid number of clients %q: want 1 to %d", level, maxClients)
 	}
 	return n, nil
 }
 
-// noChange makes a set of a parser: the level is checked, and the topology stays.
+// noChange makes a set function of a parser: it checks the level and leaves the topology
+// alone.
 func noChange[T any](parse func(string) (T, error)) func(string, *topo.Topology) error {
 	return func(level string, _ *topo.Topology) error {
 		_, err := parse(level)

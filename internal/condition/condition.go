@@ -1,8 +1,8 @@
-// Package condition holds what a study changes about a network between trials:
-// the MTU, the rate of the link, the offloads. Such a condition is a changed
-// topology, and its steps are the difference between two plans, so every
-// condition works with every network. Others, stress, load and clients, are
-// programs that run beside a trial, and change no topology.
+// Package condition holds what a study changes about a network between trials: the MTU,
+// the rate of the link, the offloads. Such a condition is a changed topology, and its
+// steps are the difference between two plans, so every condition works with every
+// network. Stress, load and clients are programs that run in the background of a trial;
+// they do not change the topology.
 //
 // It must not act, and it knows no network by name.
 package condition
@@ -21,8 +21,8 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// Bounds of a link's rate, bit/s: one full packet takes no longer than 12 s, and
-// what is faster is no link.
+// Bounds of a link's rate, bit/s: one full packet takes at most 12 s, and no link is
+// faster than the upper bound.
 const (
 	minRate = 1e3
 	maxRate = 1e12
@@ -30,33 +30,33 @@ const (
 
 // A condition is a line of the table.
 type condition struct {
-	set   func(level string, t *topo.Topology) error // refuses what is no level
-	about string                                     // its levels
+	set   func(level string, t *topo.Topology) error // fails when level is not one
+	about string                                     // describes its levels
 }
 
-// Ends is the condition that says who talks to whom, as plan.Between reads it.
+// Ends is the condition that chooses the two ends, as plan.Between reads it.
 const Ends = "ends"
 
 func table() map[string]condition {
 	return map[string]condition{
-		"clients": {noChange(ParseClients), "how many clients do the same to one server at once, each on a host of its own: 1, 9; 9 need hosts: 10"},
-		Ends:      {setEnds, "who talks to whom: FROM-TO, each of pod, host or what else is an end of the network, such as pod-host; with a number one of several, as pod1-pod3"},
+		"clients": {noChange(ParseClients), "how many clients use one server at the same time, each on its own host: 1, 9 (9 need hosts: 10)"},
+		Ends:      {setEnds, "which ends exchange traffic: FROM-TO, each of them pod, host or another end of the network, such as pod-host; a number picks one of several, as in pod1-pod3"},
 		"link":    {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
-		"load":    {noChange(ParseLoad), "a probe that runs over the same path meanwhile: idle, NAME, or NAME@50% for a share of what the path can carry of it"},
+		"load":    {noChange(ParseLoad), "a probe that runs over the same path during the trial: idle, NAME, or NAME@50% for a share of its capacity on the path"},
 		"mtu":     {setMTU, "the MTU of the underlay in bytes"},
-		"nic":     {setNIC, "what the hosts' underlay devices segment: full, tso (nothing in tunnels) or none"},
+		"nic":     {setNIC, "what the hosts' underlay devices segment in hardware: full, tso (nothing inside tunnels) or none"},
 		"offload": {setOffload, "whether any device of a host or pod segments: on or off"},
-		"stress":  {noChange(ParseStress), "the share of CPU time that a program on both ends' CPUs asks for: 0, 50%, or split-50% for all of it in the first half of the window"},
+		"stress":  {noChange(ParseStress), "the share of CPU time that a program on the CPUs of both ends uses: 0, 50%, or split-50% to use all of it in the first half of the window"},
 	}
 }
 
 // Names returns the names of all conditions, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(table())) }
 
-// About says what the levels of a condition are.
+// About describes the levels of a condition.
 func About(name string) string { return table()[name].about }
 
-// Of returns the levels that are conditions; the others are the probe's options.
+// Of returns the levels that are conditions; the others are options of the probe.
 func Of(levels map[string]string) map[string]string {
 	of := map[string]string{}
 	for k, v := range levels {
@@ -79,15 +79,15 @@ func Apply(name, level string, t topo.Topology) (topo.Topology, error) {
 	return t, nil
 }
 
-// Changed is a network under conditions, and the way there and back.
+// Changed is a network under conditions, with the steps there and back.
 type Changed struct {
 	Do       []plan.Step // to apply to the base plan's network before the trial
 	Undo     []plan.Step // to apply after it
-	Plan     plan.Plan   // what is there in between; its Path and Expect hold then
+	Plan     plan.Plan   // of the changed network; its Path and Expect hold in between
 	Topology topo.Topology
 }
 
-// Change returns what puts network d, built for base, under the conditions of
+// Change returns the steps that put network d, built for base, under the conditions of
 // levels (name to level). Levels that change nothing give no steps.
 func Change(d network.Driver, base topo.Topology, levels map[string]string) (Changed, error) {
 	from, err := network.Build(d, base)
@@ -118,7 +118,7 @@ func Change(d network.Driver, base topo.Topology, levels map[string]string) (Cha
 	return Changed{Do: do, Undo: undo, Plan: to, Topology: t}, nil
 }
 
-// setEnds changes nothing: which ends there are is known by the plan.
+// setEnds changes nothing: only the plan knows the ends.
 func setEnds(level string, _ *topo.Topology) error {
 	_, _, err := plan.SplitEnds(level)
 	return err
@@ -131,7 +131,7 @@ func setMTU(level string, t *topo.Topology) error {
 	}
 	mtu, err := strconv.Atoi(level)
 	if err != nil || mtu < least || mtu > topo.MaxMTU {
-		return fmt.Errorf("%q is no MTU in bytes from %d to %d", level, least, topo.MaxMTU)
+		return fmt.Errorf("invalid MTU %q: want %d to %d bytes", level, least, topo.MaxMTU)
 	}
 	t.MTU = mtu
 	return nil

@@ -62,29 +62,29 @@ func TestApplyErrors(t *testing.T) {
 		want        string
 	}{
 		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: clients, ends, link, load, mtu, nic, offload, stress)`},
-		{"mtu", "575", topo.Spec{}, `condition mtu: "575" is no MTU in bytes from 576 to 65535`},
-		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
-		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: "1279" is no MTU in bytes from 1280 to 65535`},
-		{"mtu", "65536", topo.Spec{}, `condition mtu: "65536" is no MTU in bytes from 576 to 65535`},
-		{"mtu", "", topo.Spec{}, `condition mtu: "" is no MTU in bytes from 576 to 65535`},
+		{"mtu", "575", topo.Spec{}, `condition mtu: invalid MTU "575": want 576 to 65535 bytes`},
+		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
+		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
+		{"mtu", "65536", topo.Spec{}, `condition mtu: invalid MTU "65536": want 576 to 65535 bytes`},
+		{"mtu", "", topo.Spec{}, `condition mtu: invalid MTU "": want 576 to 65535 bytes`},
 		{"link", "0", topo.Spec{}, `condition link: 0 is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
 		{"link", "2tbit", topo.Spec{}, `condition link: 2tbit is outside 1 kbit/s to 1 Tbit/s; a link without a limit is "none"`},
 		{"link", "fast", topo.Spec{}, `a link without a limit is "none"`},
 		{"nic", "", topo.Spec{}, `condition nic: invalid NIC "": want full, tso or none`},
-		{"stress", "half", topo.Spec{}, `condition stress: "half" is none of 0, a share such as 50%, and split-50%; shares go up to 100%`},
-		{"stress", "101%", topo.Spec{}, `condition stress: "101%" is none of 0`},
-		{"stress", "split-", topo.Spec{}, `condition stress: "split-" is none of 0`},
-		{"stress", "25", topo.Spec{}, `condition stress: "25" is none of 0`},
+		{"stress", "half", topo.Spec{}, `condition stress: invalid level "half": want 0, a share such as 50%, or split-50%, up to 100%`},
+		{"stress", "101%", topo.Spec{}, `condition stress: invalid level "101%": want 0`},
+		{"stress", "split-", topo.Spec{}, `condition stress: invalid level "split-": want 0`},
+		{"stress", "25", topo.Spec{}, `condition stress: invalid level "25": want 0`},
 		{"stress", "0.5%", topo.Spec{}, `condition stress: "0.5%" is less than 1%`},
-		{"load", "", topo.Spec{}, `condition load: "" names no probe: a level is idle, NAME or NAME@50%`},
+		{"load", "", topo.Spec{}, `condition load: "" names no probe: want idle, NAME or NAME@50%`},
 		{"load", "@50%", topo.Spec{}, `condition load: "@50%" names no probe`},
-		{"load", "tcp-stream@", topo.Spec{}, `condition load: "tcp-stream@": the share behind @ is not within 1%..100%`},
-		{"load", "tcp-stream@0%", topo.Spec{}, `the share behind @ is not within 1%..100%`},
-		{"load", "tcp-stream@200%", topo.Spec{}, `the share behind @ is not within 1%..100%`},
-		{"load", "idle@50%@2", topo.Spec{}, `the share behind @ is not within 1%..100%`},
-		{"clients", "0", topo.Spec{}, `condition clients: "0" is no number of clients from 1 to 1000`},
-		{"clients", "1001", topo.Spec{}, `condition clients: "1001" is no number of clients from 1 to 1000`},
-		{"clients", "two", topo.Spec{}, `condition clients: "two" is no number of clients`},
+		{"load", "tcp-stream@", topo.Spec{}, `condition load: "tcp-stream@": the share after @ is outside 1%..100%`},
+		{"load", "tcp-stream@0%", topo.Spec{}, `the share after @ is outside 1%..100%`},
+		{"load", "tcp-stream@200%", topo.Spec{}, `the share after @ is outside 1%..100%`},
+		{"load", "idle@50%@2", topo.Spec{}, `the share after @ is outside 1%..100%`},
+		{"clients", "0", topo.Spec{}, `condition clients: invalid number of clients "0": want 1 to 1000`},
+		{"clients", "1001", topo.Spec{}, `condition clients: invalid number of clients "1001": want 1 to 1000`},
+		{"clients", "two", topo.Spec{}, `condition clients: invalid number of clients "two"`},
 		{"ends", "pod", topo.Spec{}, `condition ends: invalid pair of ends "pod": write FROM-TO, such as pod-host`},
 		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
 	} {
@@ -243,7 +243,7 @@ func tryChange(t *testing.T, what string, d network.Driver, base topo.Topology, 
 	t.Helper()
 	c, err := Change(d, base, levels)
 	if err != nil {
-		if !strings.Contains(err.Error(), "cannot be switched off") { // macvlan on one host
+		if !strings.Contains(err.Error(), "cannot switch off") { // macvlan on one host
 			t.Errorf("%s: %v", what, err)
 		}
 		return

@@ -37,7 +37,7 @@ func TestParseListen(t *testing.T) {
 	}
 }
 
-// What is read as a host can be written with its port and read again.
+// A host that was read can be written with its port and read again.
 func FuzzSplitHost(f *testing.F) {
 	for _, s := range []string{"a", "a:1", "[::1]:1", "::1", "fe80::1%eth0", ":1", "[a]:1"} {
 		f.Add(s)

@@ -23,11 +23,11 @@ const testToken = "a-token-of-the-tests"
 // A host is a server for people under test.
 type host struct {
 	addr  string
-	lines chan string // that it says, closed when it has ended
-	err   error       // valid then
+	lines chan string // of its output, closed when it has ended
+	err   error       // valid from then on
 }
 
-// admitting starts a server that admits who holds testToken.
+// admitting starts a server that admits only holders of testToken.
 func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 	t.Helper()
 	needFamily(t, addr)
@@ -61,7 +61,7 @@ func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 	return h
 }
 
-// says returns the next line with a text.
+// says returns the next line that contains text.
 func (h *host) says(t *testing.T, text string) string {
 	t.Helper()
 	for line := range h.lines {
@@ -73,18 +73,18 @@ func (h *host) says(t *testing.T, text string) string {
 	return ""
 }
 
-// person runs what a person types.
+// person runs a command as a person types it.
 func person(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := Main(t.Context(), args, &out)
+	err := Main(t.Context(), args, nil, &out)
 	return out.String(), err
 }
 
 func TestAdmission(t *testing.T) {
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
-		for _, workload := range Workloads() {
+		for _, workload := range wire.Workloads {
 			args := append(short(workload, h.addr), "--token", testToken)
 			if out, err := person(t, append(args, "--json")...); err != nil || strings.Count(out, "\n") != 3 {
 				t.Errorf("%s %s: %v\n%s", loopback, workload, err, out)
@@ -106,7 +106,7 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// A wildcard server is reached over both families, and answers datagrams from the
+// A wildcard server can be reached over both families, and answers datagrams from the
 // address that they were sent to.
 func TestAnyAddress(t *testing.T) {
 	h := admitting(t, "[::]:0", nil)
@@ -143,7 +143,7 @@ func shaken(t *testing.T, addr string, hello []byte) (fd int, challenge string) 
 	return conn.fd, a.Challenge
 }
 
-// answered sends a proof and returns what the server makes of it.
+// answered sends a proof and returns the server's answer.
 func answered(t *testing.T, fd int, proof string) wire.Accepted {
 	t.Helper()
 	var a wire.Accepted
@@ -167,7 +167,7 @@ func helloOf(t *testing.T, c config) []byte {
 	return b
 }
 
-// What was overheard admits nobody: not on another connection, and not to another run.
+// An overheard proof admits nobody, neither on another connection nor to another run.
 func TestReplayedProof(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	c := testConfig(t, h.addr)
@@ -198,8 +198,8 @@ func TestReplayedProof(t *testing.T) {
 	}
 }
 
-// While a client is served, nothing that comes from elsewhere is answered, and of
-// what comes from it, nothing before its secret.
+// While a server serves a client, it answers nothing from elsewhere, and nothing from
+// the client before its secret.
 func TestStrangersAreNotAnswered(t *testing.T) {
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
@@ -284,7 +284,7 @@ func TestStrangersAreNotAnswered(t *testing.T) {
 	}
 }
 
-// Between runs a server that admits has no socket for datagrams.
+// Between runs a server with a token has no socket for datagrams.
 func TestNoDatagramsBetweenRuns(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	for range 2 {
@@ -306,7 +306,7 @@ func TestNoDatagramsBetweenRuns(t *testing.T) {
 	}
 }
 
-// Whatever comes before a proof admits nobody.
+// Nothing before a proof admits anybody.
 func FuzzHello(f *testing.F) {
 	f.Add([]byte("{}\n"))
 	f.Add([]byte(`{"weir":3,"workload":"tcp-rr","run":1,"streams":1,"size":64,"warmup":0,"duration":1000}` + "\n" + `{"proof":"00"}` + "\n"))
@@ -329,7 +329,7 @@ func FuzzHello(f *testing.F) {
 	})
 }
 
-// No datagram is answered that lacks the secret.
+// No datagram without the secret is answered.
 func FuzzGrant(f *testing.F) {
 	b := make([]byte, wire.HeaderSize)
 	wire.Header{Kind: wire.KindHello, Run: 7}.Put(b)

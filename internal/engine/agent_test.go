@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every order, good or bad, ends with one line that says so, and the next is served.
+// Every order, good or bad, ends with one result or error, and the next one is served.
 func TestAgent(t *testing.T) {
 	orders := strings.Join([]string{
 		`["reach","127.0.0.1:9","--size","100","--timeout","1ms"]`,

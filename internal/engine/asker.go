@@ -69,7 +69,7 @@ func (a *asker) stamp(not string) {
 		}
 	}
 	if not != "" {
-		a.stamps = "none: " + not
+		a.stamps = event.NoStamps + not
 		return
 	}
 	a.every = (1 + stampBurst) * max(int64(a.c.stampEvery), int64(a.c.Duration)/tally.MaxSamples)
@@ -259,14 +259,6 @@ func (a *asker) tell() {
 	}
 }
 
-// watch lets a console watch the run.
-func (a *asker) watch(out events) {
-	if out.console != nil {
-		a.board = tally.NewBoard()
-		out.watch(a.board.Ask, transactions)
-	}
-}
-
 // result returns what both loops end with; split completes it once the server has sent
 // its stamps.
 func (a *asker) result(window int64) (r event.RR, err error) {
@@ -292,7 +284,7 @@ func (a *asker) split(r *event.RR, far []tally.FarSample) (err error) {
 	p := a.samples.Join(far)
 	r.Incomplete, r.Impossible = p.Incomplete, p.Impossible
 	if p.Path.TotalCount() == 0 {
-		r.Stamps = "none: no stamped request has a plausible stamp of every step"
+		r.Stamps = event.NoStamps + "no stamped request has a plausible stamp of every step"
 		return nil
 	}
 	for to, h := range map[*string]*hdrhistogram.Histogram{&r.StampedHist: p.Whole, &r.PathHist: p.Path, &r.WakeHist: p.Wake, &r.AppHist: p.App} {

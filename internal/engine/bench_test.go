@@ -12,9 +12,9 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// BenchmarkUDP sends b.N datagrams over loopback to a server in this process, by
-// every way; delivered/s is what it is about. Loopback has no device that could
-// cut a buffer, so gso shows what the two ends cost, and not a path.
+// BenchmarkUDP sends b.N datagrams over loopback to a server in this process, in every
+// mode; delivered/s is the metric to compare. Loopback has no device that could cut a
+// buffer, so gso shows the cost of the two ends without that of a path.
 func BenchmarkUDP(b *testing.B) {
 	for _, size := range []int{18, 1400} {
 		for _, way := range []wire.Transfer{
@@ -80,7 +80,7 @@ func benchUDP(b *testing.B, size int, way wire.Transfer) {
 	b.ReportMetric(1-float64(r.Delivered)/float64(tried), "loss")
 }
 
-// keepProcs undoes what sock.RoomFor does, when all servers have ended.
+// keepProcs undoes sock.RoomFor once all servers have ended.
 func keepProcs(b *testing.B) {
 	before := runtime.GOMAXPROCS(0)
 	b.Cleanup(func() { runtime.GOMAXPROCS(before) })

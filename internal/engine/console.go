@@ -29,6 +29,16 @@ func (e events) watch(count func() (tally.Counts, bool), line func(from, to tall
 	}
 }
 
+// board returns the board of requests and replies that a console watches, or nil.
+func (e events) board() *tally.Board {
+	if e.console == nil {
+		return nil
+	}
+	b := tally.NewBoard()
+	e.watch(b.Ask, transactions)
+	return b
+}
+
 // say prints only on a console.
 func (e events) say(format string, args ...any) {
 	if e.console != nil {
@@ -49,7 +59,9 @@ func (p *console) begin() {
 		for {
 			select {
 			case <-lines.C:
-				p.next()
+				if t, ok := p.count(); ok && t.At > p.last.At {
+					p.print(t)
+				}
 			case <-p.stop:
 				return
 			}
@@ -75,12 +87,6 @@ func (p *console) halt() {
 		close(p.stop)
 		<-p.done
 		p.stop = nil
-	}
-}
-
-func (p *console) next() {
-	if t, ok := p.count(); ok && t.At > p.last.At {
-		p.print(t)
 	}
 }
 

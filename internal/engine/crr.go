@@ -52,10 +52,7 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	out.say("%s to %s (%v): requests: %d bytes, a connection for each; %s\n", c.Workload, c.name, c.server, c.Size, t.describe(c))
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
-		if out.console != nil {
-			k.board = tally.NewBoard()
-			out.watch(k.board.Ask, transactions)
-		}
+		k.board = out.board()
 		err = <-sock.OnThread(func() error {
 			r, err = k.run(ctx, out)
 			return err
@@ -130,7 +127,7 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 	if r.RR, err = a.result(last - begin); err != nil {
 		return r, err
 	}
-	r.Stamps = "none: a connection exchanges several packets, of which one pair of stamps tells little"
+	r.Stamps = event.NoStamps + "a connection exchanges several packets, of which one pair of stamps tells little"
 	r.Ports, r.PortsBusy = len(k.ports), k.busy
 	r.ConnectHist, err = event.EncodeHist(k.connect.Hist)
 	return r, err

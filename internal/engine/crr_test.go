@@ -34,8 +34,8 @@ func TestConnectRequestResponse(t *testing.T) {
 				}
 				_, port, _ := net.SplitHostPort(addr)
 				server, client := timeWait(t, port)
-				// The client's is the connection that held the run; a few more are of
-				// older clients that had this port.
+				// The client has the connection that held the run, and a few of older
+				// clients that had this port.
 				if server > crrPorts+10 || client > 10 {
 					t.Errorf("%d sockets in TIME-WAIT at the server, %d at the client", server, client)
 				}
@@ -44,7 +44,7 @@ func TestConnectRequestResponse(t *testing.T) {
 	}
 }
 
-// timeWait counts sockets in TIME-WAIT by the end that a port is at.
+// timeWait counts sockets in TIME-WAIT by the end that has the port.
 func timeWait(t *testing.T, port string) (own, remote int) {
 	t.Helper()
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
@@ -69,7 +69,7 @@ func timeWait(t *testing.T, port string) (own, remote int) {
 	return own, remote
 }
 
-// While short connections are served others are too, and strange ones do no harm.
+// Short connections do not keep others from being served, and strange ones do no harm.
 func TestShortConnections(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	server, err := parseServer("test", addr)

@@ -38,13 +38,14 @@
 package engine
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"runtime/debug"
-	"strings"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 )
@@ -63,14 +64,9 @@ const memoryLimit = 512 << 20
 
 // Main runs `weir engine args…` until it is done or ctx is cancelled, and then returns
 // the cause. Results and help go to stdout: with --json one object of package event per
-// line, the last a result or an error.
-func Main(ctx context.Context, args []string, stdout io.Writer) error {
-	return command(ctx, args, &events{w: stdout}, stdout)
-}
-
-// Asked is Main for commands that report what they have done so far for every line of
-// stdin: hog, which ends with stdin, and serve --count.
-func Asked(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
+// line, the last a result or an error. Unless stdin is nil, hog (which ends with stdin)
+// and serve --count answer each of its lines with what they have done so far.
+func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	return command(ctx, args, &events{w: stdout, questions: stdin}, stdout)
 }
 
@@ -99,34 +95,97 @@ func command(ctx context.Context, args []string, out *events, help io.Writer) er
 	return err
 }
 
-// parseFlags parses flags that stand anywhere among the positional arguments names,
-// which it returns in order. A name in brackets is optional; its value is "" if it is
-// missing.
-func parseFlags(fs *flag.FlagSet, args []string, help func(pos []string), names ...string) ([]string, error) {
-	fs.SetOutput(io.Discard) // errors are returned, not printed twice
-	fs.Usage = func() {}
-	see := "see weir engine " + fs.Name() + " --help"
-	var pos []string
-	for {
-		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
-			help(pos)
-			return nil, err
-		} else if err != nil {
-			return nil, fmt.Errorf("%w: %s: %w; %s", ErrUsage, fs.Name(), err, see)
+// maxOrder is longer than any order, bytes.
+const maxOrder = 64 << 10
+
+// Agent is `weir engine agent`: an engine that stays, so that a measurement does not
+// wait for a process to start. Every line of stdin is an order: a JSON array with the
+// arguments of another command, such as ["run","udp-rr","10.64.2.1:5202"]. The agent
+// prints what that command prints, and exactly one result or error per order. It ends
+// with stdin.
+//
+// An agent expects open servers (admit.go) at literal addresses.
+func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
+	orders := bufio.NewScanner(stdin)
+	orders.Buffer(nil, maxOrder)
+	for orders.Scan() {
+		var args []string
+		err := json.Unmarshal(orders.Bytes(), &args)
+		if err != nil {
+			err = fmt.Errorf("%w: invalid order, want a JSON array of strings: %w", ErrUsage, err)
+		} else {
+			err = command(ctx, args, &events{w: stdout, order: true}, stderr)
 		}
-		if fs.NArg() == 0 {
-			break
+		if ctx.Err() != nil {
+			return err
 		}
-		if len(pos) == len(names) {
-			return nil, fmt.Errorf("%w: %s: unexpected argument %q; %s", ErrUsage, fs.Name(), fs.Arg(0), see)
+		// The command has printed every other error itself.
+		if errors.Is(err, ErrUsage) {
+			if err := (events{w: stdout}).print(event.Error{Event: event.KindError, Error: err.Error()}); err != nil {
+				return err
+			}
 		}
-		pos, args = append(pos, fs.Arg(0)), fs.Args()[1:]
 	}
-	for len(pos) < len(names) {
-		if name := names[len(pos)]; !strings.HasPrefix(name, "[") {
-			return nil, fmt.Errorf("%w: %s: %s is missing; %s", ErrUsage, fs.Name(), name, see)
-		}
-		pos = append(pos, "")
+	if err := orders.Err(); err != nil {
+		return fmt.Errorf("engine: orders: %w", err)
 	}
-	return pos, nil
+	return nil
+}
+
+// events reports a run: to programs as JSON lines, each in one write so that it is seen
+// the moment it happens; to people in words (console.go).
+type events struct {
+	w         io.Writer
+	questions io.Reader // lines to answer; nil: none
+	order     bool      // from an agent: servers are open, and addresses literal
+	console   *console  // nil: print JSON
+}
+
+func (e events) begin() error {
+	if e.console != nil {
+		e.console.begin()
+		return nil
+	}
+	return e.write(event.MarkBegin + "\n")
+}
+
+func (e events) end() error {
+	if e.console != nil {
+		e.console.end()
+		return nil
+	}
+	return e.write(event.MarkEnd + "\n")
+}
+
+func (e events) print(v any) error {
+	if e.console != nil {
+		return e.write(inWords(v))
+	}
+	line, err := event.Line(v)
+	if err != nil {
+		return fmt.Errorf("engine: output: %w", err)
+	}
+	return e.write(string(line))
+}
+
+func (e events) write(line string) error {
+	if _, err := io.WriteString(e.w, line); err != nil {
+		return fmt.Errorf("engine: output: %w", err)
+	}
+	return nil
+}
+
+// seconds converts nanoseconds.
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }
+
+// answer prints what is returns for every question, until the questions end.
+func (e events) answer(is func() any) {
+	if e.questions == nil {
+		return
+	}
+	for lines := bufio.NewScanner(e.questions); lines.Scan(); {
+		if e.print(is()) != nil {
+			return // the reader is gone
+		}
+	}
 }

@@ -33,7 +33,7 @@ func needFamily(t testing.TB, addr string) {
 }
 
 // serve starts a server and returns its address and a function that stops it,
-// and fails the test when the server did not end well.
+// and fails the test if the server does not end well.
 func serve(t testing.TB, addr string) (string, func()) {
 	t.Helper()
 	needFamily(t, addr)
@@ -41,7 +41,7 @@ func serve(t testing.TB, addr string) (string, func()) {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		err := Main(ctx, []string{"serve", addr, "--open", "--json"}, w)
+		err := Main(ctx, []string{"serve", addr, "--open", "--json"}, nil, w)
 		w.CloseWithError(io.EOF)
 		done <- err
 	}()
@@ -97,7 +97,7 @@ func measure(t *testing.T, v any, args ...string) {
 	}
 }
 
-// short is how every test measures; reno is the only congestion control that
+// short returns the arguments of a short run; reno is the only congestion control that
 // every kernel allows everybody.
 func short(workload, addr string, more ...string) []string {
 	args := []string{"run", workload, addr, "--duration", "30ms", "--warmup", "20ms"}
@@ -129,11 +129,11 @@ func TestRequestResponse(t *testing.T) {
 	}
 }
 
-// Buffers are set at the end that they are for, and what is reported is what is
-// in effect: twice what was asked for, as long as net.core.{r,w}mem_max allows it.
+// Each buffer is set at its own end, and the result has the size in effect: twice the
+// request, as long as net.core.{r,w}mem_max allows it.
 func TestBuffers(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
-	for _, workload := range Workloads() {
+	for _, workload := range wire.Workloads {
 		var r struct{ SndBuf, RcvBuf int }
 		lines, err := run(t, short(workload, addr, "--sndbuf", "30000", "--rcvbuf", "40000")...)
 		if err != nil {
@@ -155,9 +155,9 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
-// A server that goes away is an error of the client, soon, whatever it was doing.
+// When the server goes away the client fails soon, whatever it is doing.
 func TestServerGone(t *testing.T) {
-	for _, named := range append(Workloads(), "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
+	for _, named := range append(wire.Workloads, "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
 		t.Run(named, func(t *testing.T) {
 			addr, stop := serve(t, loopbacks[0])
 			r, w := io.Pipe()
@@ -200,7 +200,7 @@ func TestServerGone(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	why := errors.New("enough")
-	for _, workload := range Workloads() {
+	for _, workload := range wire.Workloads {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r, w := io.Pipe()
 		done := make(chan error, 1)
@@ -219,8 +219,8 @@ func TestInterrupted(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	addr, stop := serve(t, loopbacks[0])
-	stop() // now nobody listens there
-	for _, workload := range Workloads() {
+	stop() // now nothing listens there
+	for _, workload := range wire.Workloads {
 		lines, err := run(t, short(workload, addr, "--timeout", "50ms")...)
 		if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(err.Error(), addr) {
 			t.Errorf("%s: %v, want refused and the address", workload, err)

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
@@ -11,6 +13,41 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
+
+// parseFlags parses flags that stand anywhere among the positional arguments names,
+// which it returns in order. A name in brackets is optional; its value is "" if it is
+// missing.
+func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []string), names ...string) ([]string, error) {
+	fs.SetOutput(io.Discard) // errors are returned, not printed twice
+	fs.Usage = func() {}
+	see := "see weir engine " + fs.Name() + " --help"
+	var pos []string
+	for {
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+			help(pos)
+			return nil, err
+		} else if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w; %s", ErrUsage, fs.Name(), err, see)
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		if len(pos) == len(names) {
+			return nil, fmt.Errorf("%w: %s: unexpected argument %q; %s", ErrUsage, fs.Name(), fs.Arg(0), see)
+		}
+		pos, args = append(pos, fs.Arg(0)), fs.Args()[1:]
+	}
+	for len(pos) < len(names) {
+		if name := names[len(pos)]; !strings.HasPrefix(name, "[") {
+			return nil, fmt.Errorf("%w: %s: %s is missing; %s", ErrUsage, fs.Name(), name, see)
+		}
+		pos = append(pos, "")
+	}
+	if f := fs.Lookup("json"); f != nil && f.Value.String() == "false" {
+		out.console = &console{w: out.w}
+	}
+	return pos, nil
+}
 
 // napUnset is a nap that is not on the command line.
 const napUnset = time.Duration(-1)
@@ -29,10 +66,7 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 		return err
 	})
 	fs.IntVar(&c.DSCP, "dscp", 0, "DSCP of the packets of both ends, 0..63")
-	fs.Func("cpu", "run the client only on these CPUs, such as 0 or 0,2-3", func(s string) (err error) {
-		c.cpus, err = parseCPUs(s)
-		return err
-	})
+	cpuFlag(fs, &c.cpus, "run the client only on these CPUs")
 }
 
 // finishTransfer fills in what the command line leaves open.
@@ -50,6 +84,10 @@ func (c *config) finishTransfer() {
 	if unset && c.rate == 0 {
 		c.Nap = event.DefaultNap
 	}
+}
+
+func cpuFlag(fs *flag.FlagSet, cpus *[]int, usage string) {
+	fs.Func("cpu", usage+", such as 0 or 0,2-3", func(s string) (err error) { *cpus, err = parseCPUs(s); return err })
 }
 
 // maxCPU is the highest CPU number, that of unix.CPUSet.

@@ -11,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-func jsonFlag(fs *flag.FlagSet, out *events) *bool {
-	return fs.Bool("json", out.order, "print machine-readable output: JSON lines")
+func jsonFlag(fs *flag.FlagSet, out *events) {
+	fs.Bool("json", out.order, "print machine-readable output: JSON lines")
 }
 
 // A group is a set of flags that help shows together; of names the workloads that they
@@ -110,11 +110,9 @@ func plainHelp(w io.Writer, fs *flag.FlagSet, usage string) func([]string) {
 
 // printFlags prints the named flags, or all.
 func printFlags(w io.Writer, fs *flag.FlagSet, names []string) {
-	fs.VisitAll(func(f *flag.Flag) {
-		if names == nil {
-			printFlag(w, f)
-		}
-	})
+	if names == nil {
+		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
+	}
 	for _, name := range names {
 		printFlag(w, fs.Lookup(name))
 	}

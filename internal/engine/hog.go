@@ -58,11 +58,8 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 		return err
 	})
 	fs.DurationVar(&h.period, "period", defaultPeriod, "time in which the CPU is used for the share, at the beginning")
-	fs.Func("cpu", "the CPUs, such as 0 or 0,2-3 (default all allowed)", func(s string) (err error) {
-		cpus, err = parseCPUs(s)
-		return err
-	})
-	if _, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine hog --share SHARE [flags]")); err != nil {
+	cpuFlag(fs, &cpus, "the CPUs (default all allowed)")
+	if _, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine hog --share SHARE [flags]")); err != nil {
 		return err
 	}
 	switch {

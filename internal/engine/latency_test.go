@@ -24,7 +24,7 @@ func decoded(t *testing.T, name, hist string) *hdrhistogram.Histogram {
 	return h
 }
 
-// wholeSplit checks that a response time was taken apart.
+// wholeSplit checks that response times were split.
 func wholeSplit(t *testing.T, r event.RR) {
 	t.Helper()
 	if strings.HasPrefix(r.Stamps, "none") || r.Stamped == 0 {
@@ -101,19 +101,19 @@ func TestSpin(t *testing.T) {
 					return
 				}
 				var r event.Open
-				measure(t, &r, short(workload, addr, "--spin", "--duration", "200ms")...) // several requests, also where others use these CPUs
+				measure(t, &r, short(workload, addr, "--spin", "--duration", "200ms")...) // several requests, even if others use these CPUs
 				wholeSplit(t, r.RR)
 				if r.Wait != "spinning" || r.CPU == nil || r.FarCPU == nil || *r.CPU == *r.FarCPU {
 					t.Errorf("%s on CPUs %v and %v", r.Wait, r.CPU, r.FarCPU)
 				}
-				// The server goes back to where it was.
+				// The server returns to the CPUs that it had.
 				measure(t, new(event.UDPStream), short("udp-stream", addr, "--rate", "1e6")...)
 			})
 		}
 	}
 }
 
-// A fakeServer answers hellos, and requests as answer says: how often.
+// fakeServer answers hellos, and every request as often as answer says.
 func fakeServer(t *testing.T, answer func(seq uint64) int) string {
 	t.Helper()
 	c, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -175,7 +175,7 @@ func TestLostAndLate(t *testing.T) {
 }
 
 // A server that is away for 100 ms delays all requests of that time. A closed loop
-// would tell of one.
+// would show one.
 func TestNoCoordinatedOmission(t *testing.T) {
 	addr := fakeServer(t, func(seq uint64) int {
 		if seq == 100 {
@@ -196,7 +196,7 @@ func TestNoCoordinatedOmission(t *testing.T) {
 	}
 }
 
-// A rate that no thread can keep is told by late requests, not by fewer.
+// A rate that no thread can keep shows as late requests, not as fewer.
 func TestOpenTooFast(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	var r event.Open

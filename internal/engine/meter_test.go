@@ -19,7 +19,7 @@ import (
 type asked struct {
 	questions io.Writer
 	answers   *bufio.Scanner
-	end       func() error // by the end of stdin
+	end       func() error // closes stdin
 }
 
 // counting starts a command that counts, and returns it with what it printed first.
@@ -30,7 +30,7 @@ func counting(t *testing.T, args ...string) (asked, string) {
 	answers, out := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- Asked(ctx, args, in, out)
+		done <- Main(ctx, args, in, out)
 		out.Close()
 	}()
 	t.Cleanup(func() { cancel(); questions.Close(); io.Copy(io.Discard, answers) })
@@ -55,11 +55,11 @@ func (a asked) ask(t *testing.T) (c event.Count) {
 	return c
 }
 
-// A server that is asked tells what it delivered, whatever the workload.
+// A server reports what it delivered, whatever the workload.
 func TestMeter(t *testing.T) {
 	needFamily(t, loopbacks[0])
-	for _, workload := range Workloads() {
-		// A server of its own: it may read what is left of a stream when the client has ended.
+	for _, workload := range wire.Workloads {
+		// Its own server, which may still read the rest of a stream when the client has ended.
 		a, line := counting(t, "serve", loopbacks[0], "--open", "--json", "--count")
 		var ready struct{ Address string }
 		if err := json.Unmarshal([]byte(line), &ready); err != nil {
@@ -96,7 +96,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// A hog uses CPU time, tells how much, and ends with its input.
+// A hog uses CPU time, reports how much, and ends with its input.
 func TestHog(t *testing.T) {
 	cpus, err := sock.OwnCPUs()
 	if err != nil || len(cpus) == 0 {
@@ -124,7 +124,7 @@ func TestHog(t *testing.T) {
 	}
 }
 
-// A paced stream is held to its rate, which is read back from the kernel.
+// A paced stream keeps to its rate, which is read back from the kernel.
 func TestPace(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, streams := range []string{"1", "2"} {
@@ -134,8 +134,8 @@ func TestPace(t *testing.T) {
 		if r.Rate != rate {
 			t.Errorf("%s streams: a rate of %g, want %g", streams, r.Rate, rate)
 		}
-		// What was queued when the window began comes on top, and what a reader that was
-		// scheduled away finds there.
+		// The queue at the start of the window comes on top, and what gathers while the
+		// reader is off its CPU.
 		if most := int64(rate/8*r.Window) + 2*readSize + 4*discardSize; r.Bytes > most {
 			t.Errorf("%s streams: %d bytes, more than %d", streams, r.Bytes, most)
 		}

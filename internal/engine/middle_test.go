@@ -17,7 +17,7 @@ import (
 )
 
 // A middle stands between client and server and does to the client's datagrams what
-// networks do. It knows exactly how often.
+// networks do, a known number of times.
 type middle struct {
 	drop, twice, swap uint64 // of the datagrams with these numbers modulo 10; 0 is none
 	dropped           atomic.Int64
@@ -26,7 +26,7 @@ type middle struct {
 }
 
 // between starts m in front of a server and returns where it listens. Only datagrams
-// of the measured window are harmed, for others have no sequence of their own.
+// of the measured window are harmed, since others have no sequence of their own.
 func (m *middle) between(t *testing.T, server string) string {
 	t.Helper()
 	near, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -92,7 +92,7 @@ func (m *middle) between(t *testing.T, server string) string {
 	return near.LocalAddr().String()
 }
 
-// What a network loses, doubles and swaps is counted to the datagram.
+// Datagrams that a network loses, doubles and swaps are counted exactly.
 func TestMiddle(t *testing.T) {
 	for name, m := range map[string]*middle{
 		"nothing": {}, "drops": {drop: 3}, "doubles": {twice: 4}, "swaps": {swap: 5}, "all": {drop: 1, twice: 4, swap: 7},
@@ -116,7 +116,7 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-// Requests that a network loses, and replies that come twice, are counted as well.
+// So are lost requests and duplicate replies.
 func TestMiddleOfRequests(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	m := &middle{drop: 3, twice: 4}
@@ -127,15 +127,15 @@ func TestMiddleOfRequests(t *testing.T) {
 	}
 }
 
-// A system call that a signal interrupts is no reply, no request and no end: here
-// every thread is interrupted all the time.
+// A system call that a signal interrupts is neither a reply nor a request nor an end.
+// Here every thread is interrupted all the time.
 func TestInterruptedCalls(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer sock.CloseAll(fds[:])
-	if err := sock.SetTimeouts(fds[0], time.Second); err != nil { // with a timeout the kernel restarts no call (signal(7))
+	if err := sock.SetTimeouts(fds[0], time.Second); err != nil { // with a timeout the kernel does not restart calls (signal(7))
 		t.Fatal(err)
 	}
 	stop := new(sock.Stopper)
@@ -146,7 +146,7 @@ func TestInterruptedCalls(t *testing.T) {
 	a.free = []int{0}
 	tid := make(chan int, 1)
 	done := make(chan error, 1)
-	go func() { // not by sock.OnThread, so that no signal is blocked
+	go func() { // not sock.OnThread, which would block signals
 		tid <- lockedTid()
 		done <- a.keepBusy(sock.Now()+int64(time.Hour), true)
 	}()
@@ -155,7 +155,7 @@ func TestInterruptedCalls(t *testing.T) {
 		if err := unix.Tgkill(unix.Getpid(), thread, unix.SIGURG); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Microsecond) // so that they do not become one
+		time.Sleep(100 * time.Microsecond) // so that signals do not merge
 	}
 	stop.Stop()
 	if err := unix.Tgkill(unix.Getpid(), thread, unix.SIGURG); err != nil {
@@ -178,7 +178,7 @@ func TestInterruptedCalls(t *testing.T) {
 	}
 }
 
-// lockedTid keeps the goroutine on its thread, of which it returns the number.
+// lockedTid keeps the goroutine on its thread and returns the thread id.
 func lockedTid() int {
 	runtime.LockOSThread()
 	return unix.Gettid()

@@ -21,7 +21,6 @@ const (
 	pingTimeout = time.Second // after the last request; replies after that are lost
 	minInterval = 100 * time.Microsecond
 	maxPings    = 1 << 24
-	maxICMPData = 65507 // 65535 - IPv4 header 20 - ICMP header 8
 )
 
 type pingConfig struct {
@@ -42,7 +41,7 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 	if err != nil {
 		return err
 	}
-	defer unix.Close(icmp.Fd)
+	defer unix.Close(icmp.FD)
 	p := &pinger{pingConfig: c, sock: icmp, stop: s, hist: event.NewHist()}
 	var r event.Ping
 	err = <-sock.OnThread(func() error {
@@ -63,13 +62,10 @@ func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 	fs.DurationVar(&c.warmup, "warmup", 0, "time of requests before the window, which are not counted")
 	fs.DurationVar(&c.interval, "interval", 10*time.Millisecond, "time from one request to the next")
 	fs.IntVar(&c.size, "size", 56, "bytes of data, as ping -s counts them")
-	json := jsonFlag(fs, out)
-	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasure the time of ICMP echoes. Needs no server."), "ADDR")
+	jsonFlag(fs, out)
+	pos, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasure the time of ICMP echoes. Needs no server."), "ADDR")
 	if err != nil {
 		return c, err
-	}
-	if !*json {
-		out.console = &console{w: out.w}
 	}
 	c.to, err = netip.ParseAddr(pos[0])
 	c.to = c.to.Unmap()
@@ -79,8 +75,8 @@ func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 	switch {
 	case err != nil || c.to.Zone() != "":
 		err = fmt.Errorf("%q is not a literal address (without a zone)", pos[0])
-	case c.size < 0 || c.size > maxICMPData:
-		err = fmt.Errorf("size %d is outside 0..%d bytes", c.size, maxICMPData)
+	case c.size < 0 || c.size > event.MaxDatagram:
+		err = fmt.Errorf("size %d is outside 0..%d bytes", c.size, event.MaxDatagram)
 	case c.interval < minInterval || c.interval > wire.MaxTime:
 		err = fmt.Errorf("interval %v is outside %v..%v", c.interval, minInterval, wire.MaxTime)
 	case *duration < 0 || *duration > wire.MaxTime:
@@ -125,7 +121,7 @@ type pinger struct {
 
 func (p *pinger) run(out events) (event.Ping, error) {
 	p.warm = slots(p.warmup, p.interval)
-	p.poll[0] = unix.PollFd{Fd: int32(p.sock.Fd), Events: unix.POLLIN}
+	p.poll[0] = unix.PollFd{Fd: int32(p.sock.FD), Events: unix.POLLIN}
 	start := sock.Now()
 	begin := start
 	total := p.warm + p.requests
@@ -188,7 +184,7 @@ func (p *pinger) listen(t int64, drain bool) error {
 		case n <= 0 || err != nil:
 			continue
 		}
-		got, errno := sock.Recv(p.sock.Fd, p.sock.Buf)
+		got, errno := sock.Recv(p.sock.FD, p.sock.Buf)
 		at := sock.Now()
 		switch {
 		case sock.Again(errno):

@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/probe"
 )
 
-// What the native probes ask is what the engine understands, and what it prints
-// is what they read.
+// The engine understands the command lines of the native probes, and they read its
+// output.
 func TestNativeProbes(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {

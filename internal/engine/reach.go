@@ -34,13 +34,10 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	fs := flag.NewFlagSet("reach", flag.ContinueOnError)
 	size := fs.Int("size", 0, "bytes of the IP packet, including headers")
 	timeout := fs.Duration("timeout", 2*time.Second, "how long to try")
-	json := jsonFlag(fs, out)
-	pos, err := parseFlags(fs, args, plainHelp(help, fs, "weir engine reach ADDR:PORT --size BYTES [flags]\n\nProve that a packet of a size reaches an open server and comes back, unfragmented."), "ADDR:PORT")
+	jsonFlag(fs, out)
+	pos, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine reach ADDR:PORT --size BYTES [flags]\n\nProve that a packet of a size reaches an open server and comes back, unfragmented."), "ADDR:PORT")
 	if err != nil {
 		return err
-	}
-	if !*json {
-		out.console = &console{w: out.w}
 	}
 	server, err := parseServer("reach", pos[0])
 	if err != nil {

@@ -81,7 +81,7 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// needICMP skips when the kernel gives this user no ICMP socket.
+// needICMP skips if this user cannot have an ICMP socket.
 func needICMP(t *testing.T, addr string) {
 	t.Helper()
 	a, err := parseServer("test", map[bool]string{true: "[" + addr + "]:1", false: addr + ":1"}[strings.Contains(addr, ":")])
@@ -95,7 +95,7 @@ func needICMP(t *testing.T, addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unix.Close(s.Fd)
+	unix.Close(s.FD)
 }
 
 func TestSlots(t *testing.T) {

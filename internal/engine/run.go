@@ -8,7 +8,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,21 +69,11 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 			return fmt.Errorf("engine: %w", err)
 		}
 	}
-	var result any
-	switch c.Workload {
-	case "tcp-stream":
-		result, err = runTCPStream(ctx, c, s, out)
-	case "udp-stream", "udp-search":
-		result, err = runDatagrams(ctx, c, s, out)
-	case "tcp-rr":
-		result, err = runTCPRR(ctx, c, s, out)
-	case "udp-rr":
-		result, err = runUDPRR(ctx, c, s, out)
-	case "udp-open":
-		result, err = runUDPOpen(ctx, c, s, out)
-	case "tcp-crr":
-		result, err = runTCPCRR(ctx, c, s, out)
-	}
+	run := map[string]func(context.Context, config, *sock.Stopper, events) (any, error){
+		"tcp-stream": runTCPStream, "udp-stream": runDatagrams, "udp-search": runDatagrams,
+		"tcp-rr": runTCPRR, "udp-rr": runUDPRR, "udp-open": runUDPOpen, "tcp-crr": runTCPCRR,
+	}[c.Workload]
+	result, err := run(ctx, c, s, out)
 	if err != nil {
 		return sock.Cancelled(ctx, err)
 	}
@@ -110,8 +99,8 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.DurationVar(&c.every, "interval", time.Second, "print a line this often during the run; 0 prints only the summary")
 	fs.StringVar(&source.word, "token", "", "`token` of the server; other users of this machine can read it in the process list")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+")")
-	json := jsonFlag(fs, out)
-	pos, err := parseFlags(fs, args, runHelp(help, fs), "WORKLOAD", "HOST[:PORT]")
+	jsonFlag(fs, out)
+	pos, err := parseFlags(fs, out, args, runHelp(help, fs), "WORKLOAD", "HOST[:PORT]")
 	if err != nil {
 		return c, err
 	}
@@ -133,8 +122,8 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	if err != nil {
 		return c, fmt.Errorf("%w: run: %w", ErrUsage, err)
 	}
-	if !*json {
-		out.console = &console{w: out.w, every: c.every}
+	if out.console != nil {
+		out.console.every = c.every
 	}
 	if c.Size == 0 {
 		c.Size = map[string]int{"tcp-stream": 128 << 10, "udp-stream": 1400, "udp-search": 18}[c.Workload]
@@ -176,6 +165,3 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	}
 	return c, nil
 }
-
-// Workloads returns the names of the workloads, in order.
-func Workloads() []string { return slices.Clone(wire.Workloads) }

@@ -35,26 +35,20 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	c := serveConfig{patience: idleTimeout}
 	var source tokenSource
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
-	json := jsonFlag(fs, out)
+	jsonFlag(fs, out)
 	fs.BoolVar(&c.open, "open", false, "serve everybody, without a token, until stopped: for networks made for measuring; needs an address")
 	fs.DurationVar(&c.idle, "idle", defaultIdle, "end after this long without a run; 0: never")
 	fs.BoolVar(&c.once, "once", false, "end after one run")
 	fs.BoolVar(&c.count, "count", false, "for every line of standard input, print what was delivered so far as a JSON line; needs --json")
 	fs.StringVar(&source.word, "token", "", "`token` that clients must hold; other users of this machine can read it in the process list")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", otherwise the server makes and prints one)")
-	fs.Func("cpu", "run the server only on these CPUs, such as 0 or 0,2-3", func(s string) (err error) {
-		c.cpus, err = parseCPUs(s)
-		return err
-	})
-	pos, err := parseFlags(fs, args, serveHelp(help, fs), "[ADDR:PORT]")
+	cpuFlag(fs, &c.cpus, "run the server only on these CPUs")
+	pos, err := parseFlags(fs, out, args, serveHelp(help, fs), "[ADDR:PORT]")
 	if err != nil {
 		return c, err
 	}
 	if c.at, err = parseListen(pos[0]); err != nil {
 		return c, err
-	}
-	if !*json {
-		out.console = &console{w: out.w}
 	}
 	given := source != tokenSource{}
 	if c.open {
@@ -71,7 +65,7 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 		err = errors.New("an open server has no token and does not end by itself: --open cannot be combined with --token, --token-file or --idle")
 	case c.open && c.at.Addr().IsUnspecified():
 		err = fmt.Errorf("--open needs an address: on %v it would serve everybody who can reach this machine", c.at)
-	case c.count && !*json:
+	case c.count && out.console != nil:
 		err = errors.New("--count needs --json")
 	case c.idle < 0:
 		err = fmt.Errorf("idle time %v is negative", c.idle)
@@ -120,12 +114,11 @@ func (c serveConfig) ready(out events, at netip.AddrPort) error {
 func hosts(at netip.AddrPort) []string {
 	var hosts []string
 	add := func(a netip.Addr) {
-		switch {
-		case at.Port() != DefaultPort:
-			hosts = append(hosts, netip.AddrPortFrom(a, at.Port()).String())
-		default:
-			hosts = append(hosts, a.String())
+		host := a.String()
+		if at.Port() != DefaultPort {
+			host = netip.AddrPortFrom(a, at.Port()).String()
 		}
+		hosts = append(hosts, host)
 	}
 	if !at.Addr().IsUnspecified() {
 		add(at.Addr())

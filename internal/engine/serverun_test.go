@@ -34,14 +34,14 @@ func TestIdle(t *testing.T) {
 	h.ends(t, "no run for 20ms: done (--idle)")
 }
 
-// A server does not end in a run, however long that takes; and who is not admitted
-// is no run.
+// A server does not end during a run, however long that takes; a client that is not
+// admitted has no run.
 func TestIdleWaitsForRuns(t *testing.T) {
 	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.idle = 50 * time.Millisecond })
 	said := make(chan error, 1)
 	go func() {
 		var out strings.Builder
-		said <- Main(t.Context(), []string{"run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms", "--interval", "0"}, &out)
+		said <- Main(t.Context(), []string{"run", "udp-rr", h.addr, "--token", testToken, "--duration", "200ms", "--interval", "0"}, nil, &out)
 	}()
 	h.says(t, "udp-rr begins: 200ms")
 	h.says(t, "udp-rr has ended after")
@@ -51,7 +51,7 @@ func TestIdleWaitsForRuns(t *testing.T) {
 	h.ends(t, "no run for 50ms")
 }
 
-// One run is all of its connections, and its client gets the result.
+// A run includes all of its connections, and its client gets the result.
 func TestOnce(t *testing.T) {
 	for _, args := range []string{"tcp-stream --streams 3", "udp-stream", "tcp-crr", "tcp-rr"} {
 		h := admitting(t, loopbacks[0], func(c *serveConfig) { c.once = true })
@@ -61,7 +61,7 @@ func TestOnce(t *testing.T) {
 		}
 		done := make(chan error, 1)
 		go func() {
-			done <- Main(t.Context(), append(short(fields[0], h.addr, fields[1:]...), "--token", testToken), io.Discard)
+			done <- Main(t.Context(), append(short(fields[0], h.addr, fields[1:]...), "--token", testToken), nil, io.Discard)
 		}()
 		h.ends(t, "one run has ended: done (--once)")
 		if err := <-done; err != nil {
@@ -70,7 +70,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// held begins a run and leaves it at that.
+// held begins a run and does nothing more.
 func held(t *testing.T, addr, workload string, size int, d time.Duration) tcpConn {
 	t.Helper()
 	c := testConfig(t, addr)
@@ -82,8 +82,8 @@ func held(t *testing.T, addr, workload string, size int, d time.Duration) tcpCon
 	return conn
 }
 
-// A second run is told that there is a first one, and is served when that has ended,
-// also when its client just disappears.
+// A second run is refused while the first lasts, and served when that has ended, even
+// if its client just disappears.
 func TestOneRunAtATime(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	for _, workload := range []string{"tcp-stream", "udp-rr", "tcp-crr"} {
@@ -114,15 +114,15 @@ func TestSilentClients(t *testing.T) {
 	}
 	hello := helloOf(t, testConfig(t, h.addr))
 	shaken(t, h.addr, hello) // and never proves
-	for _, workload := range Workloads() {
+	for _, workload := range wire.Workloads {
 		if out, err := person(t, append(short(workload, h.addr), "--token", testToken)...); err != nil {
 			t.Errorf("%s: %v\n%s", workload, err, out)
 		}
 	}
 }
 
-// A run ends at the server when its time is over and the client goes on, or does
-// nothing, or does not read.
+// A run ends at the server when its time is up, whether the client goes on, does
+// nothing or does not read.
 func TestRunsEnd(t *testing.T) {
 	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.patience = 50 * time.Millisecond })
 	for _, tc := range []struct {
@@ -153,7 +153,7 @@ func flood(fd int) {
 	}
 }
 
-// Whoever is too many is told so.
+// A client too many is told so.
 func TestFull(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	var last net.Conn
@@ -197,7 +197,7 @@ func fakeTCP(t *testing.T, answer string) string {
 	return l.Addr().String()
 }
 
-// What else may listen on the port is told apart.
+// Other servers on the port are recognized.
 func TestOtherServers(t *testing.T) {
 	old, err := json.Marshal(map[string]any{"weir": 1, "error": "version 3 of the other end is not 1", "rcvbuf": 0})
 	if err != nil {
@@ -221,7 +221,7 @@ func TestOtherServers(t *testing.T) {
 
 var intervalLine = regexp.MustCompile(`(?m)^ +([0-9.]+) to +([0-9.]+) s  (.*)$`)
 
-// Interval lines hold all of the window and nothing twice.
+// Interval lines cover the window exactly once.
 func TestIntervals(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	for workload, want := range map[string]string{

@@ -57,7 +57,7 @@ func TestTCPStream(t *testing.T) {
 	}
 }
 
-// The server of a stream on which little arrives tells for how long nothing did.
+// The server of a nearly idle stream reports how long nothing arrived.
 func TestTCPSilence(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, bytes := range []int{1, 2} {
@@ -69,7 +69,7 @@ func TestTCPSilence(t *testing.T) {
 		}
 		defer unix.Close(conn.fd)
 		first := sock.Now()
-		for range bytes { // the first one begins the window, and is not part of it
+		for range bytes { // the first begins the window and is not part of it
 			for sock.Now() < first+int64(time.Millisecond) {
 			}
 			if _, errno := sock.Send(conn.fd, []byte("x")); errno != 0 {
@@ -81,7 +81,7 @@ func TestTCPSilence(t *testing.T) {
 		if err := sock.ReadJSON(conn.fd, &r, sock.Now()+int64(5*time.Second), new(sock.Stopper)); err != nil {
 			t.Fatal(err)
 		}
-		// A byte inside the window parts it in two, of which one is the longer.
+		// A byte inside the window divides it in two, one of which is longer.
 		if least := r.Window / (1 + r.Bytes); r.Error != "" || r.Silence < least || r.Silence > r.Window || r.Bytes == 0 && r.Silence != r.Window {
 			t.Errorf("%d bytes: %+v, want a silence of at least %d ns", bytes, r, least)
 		}
@@ -123,7 +123,7 @@ func TestUDPStream(t *testing.T) {
 	}
 }
 
-// A search tells all of its phases, and what it finds follows from them.
+// A search reports all of its phases, and its result follows from them.
 func TestUDPSearch(t *testing.T) {
 	for _, loopback := range loopbacks {
 		for _, flags := range []string{"", "--loss 0 --size 1400 --width 10%", "--send gso", "--send mmsg --recv single --nap 0 --phase 5ms"} {
@@ -172,7 +172,7 @@ func checkLadder(t *testing.T, r event.UDPStream) {
 	}
 }
 
-// What the command line leaves open is said in the result.
+// The result says what the command line leaves open.
 func TestUDPStreamDefaults(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, tc := range []struct {
@@ -198,8 +198,8 @@ func equalPath(a, b event.UDPStream) bool {
 	return a.Send == b.Send && a.Batch == b.Batch && a.Recv == b.Recv && a.Nap == b.Nap && a.DSCP == b.DSCP
 }
 
-// A datagram too large for the path is refused by gso with a reason, where the
-// other ways have it fragmented.
+// gso refuses a datagram too large for the path and says why; the other modes have it
+// fragmented.
 func TestGSORefuses(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	c := testConfig(t, addr)
@@ -235,7 +235,7 @@ func TestGSORefuses(t *testing.T) {
 	}
 }
 
-// What stops the world, such as a collection, does not wait for a stream to end.
+// Stopping the world, as for a collection, does not wait for a stream to end.
 func TestHotLoopsStop(t *testing.T) {
 	for _, flags := range []string{"udp-stream --send single --size 16", "udp-stream --nap 0 --recv single", "udp-stream --send gso", "tcp-stream --cc reno", "tcp-stream --cc reno --zerocopy"} {
 		addr, _ := serve(t, loopbacks[0])
@@ -252,7 +252,7 @@ func TestHotLoopsStop(t *testing.T) {
 			t.Fatalf("%s printed %q, not that it began", flags, lines.Text())
 		}
 		for range 3 {
-			runtime.GC() // the test ends with its time limit when this does not return
+			runtime.GC() // if this does not return, the test runs into its time limit
 		}
 		cancel()
 		go io.Copy(io.Discard, r)
@@ -282,7 +282,7 @@ func TestStayOn(t *testing.T) {
 	if err := sock.StayOn([]int{last}); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-sock.OnThread(func() error { // on a thread that there was, or a new one
+	if err := <-sock.OnThread(func() error { // on an old thread or a new one
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(0, &set); err != nil {
 			return err
@@ -299,7 +299,7 @@ func TestStayOn(t *testing.T) {
 	}
 }
 
-// The code point is that of the packets, not only of the option.
+// The packets carry the code point, not only the option.
 func TestDSCPArrives(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {

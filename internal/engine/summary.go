@@ -37,7 +37,7 @@ func inWords(v any) string {
 		entry(&b, "answered", "%d of %d requests, %d lost, %d duplicates", r.Transactions, r.Requests, r.Lost, r.Duplicates)
 		quantiles(&b, "round trip", r.Hist)
 	case event.Reach:
-		entry(&b, "reached", "a packet of %d bytes came back whole, try %d, after %s", r.Size, r.Tries, unit.Format(r.Window, "s"))
+		entry(&b, "reached", "a packet of %d bytes came back whole at try %d, after %s", r.Size, r.Tries, unit.Format(r.Window, "s"))
 	default:
 		entry(&b, "result", "%+v", v)
 	}
@@ -57,7 +57,7 @@ func summarizeTCPStream(r event.TCPStream, b *strings.Builder) {
 			entry(b, fmt.Sprintf("  stream %d", i+1), "%s", unit.Format(8*float64(n)/r.Window, "bit/s"))
 		}
 	}
-	entry(b, "silence", "%s at most without an arrival", unit.Format(r.Silence, "s"))
+	entry(b, "silence", "longest time without an arrival: %s", unit.Format(r.Silence, "s"))
 	entry(b, "retransmitted", "%d segments of at most %d bytes", r.Retransmits, r.MSS)
 	entry(b, "congestion", "%s here, %s at the server", r.Congestion, r.FarCongestion)
 	entry(b, "buffers", "%s to send, at the end; %s to receive, at the beginning", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
@@ -72,12 +72,12 @@ func summarizeUDPStream(r event.UDPStream, b *strings.Builder) {
 	entry(b, "delivered", "%s, %s: %s in %s", unit.Format(8*float64(r.Bytes)/r.Window, "bit/s"),
 		unit.Format(float64(r.Delivered)/r.Window, "packet/s"), unit.Format(float64(r.Bytes), "byte"), unit.Format(r.Window, "s"))
 	entry(b, "  offered", "%d datagrams of %d bytes", r.Offered, r.Size)
-	entry(b, "  sent", "%d%s", r.Sent, lost(r.Offered-r.Sent, r.Offered, "not taken by this machine"))
-	entry(b, "  received", "%d%s", r.Received, lost(r.Sent-r.Received, r.Sent, "lost on the way"))
+	entry(b, "  sent", "%d%s", r.Sent, lost(r.Offered-r.Sent, r.Offered, "refused by this machine"))
+	entry(b, "  received", "%d%s", r.Received, lost(r.Sent-r.Received, r.Sent, "lost on the path"))
 	entry(b, "  delivered", "%d%s", r.Delivered, lost(r.Received-r.Delivered, r.Sent, "dropped at the server's socket"))
 	entry(b, "order", "%d reordered, %d duplicates", r.Reordered, r.Duplicates)
 	entry(b, "jitter", "%s (RFC 3550)", unit.Format(r.Jitter, "s"))
-	entry(b, "silence", "%s at most without an arrival", unit.Format(r.Silence, "s"))
+	entry(b, "silence", "longest time without an arrival: %s", unit.Format(r.Silence, "s"))
 	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
 }
 
@@ -120,10 +120,10 @@ func summarizeRR(r event.RR, b *strings.Builder) {
 		r.Transactions, unit.Format(r.Window, "s"), r.Lost)
 	quantiles(b, "response time", r.Hist)
 	if r.PathHist == "" {
-		entry(b, "not split", "%s", strings.TrimPrefix(r.Stamps, "none: "))
+		entry(b, "not split", "%s", strings.TrimPrefix(r.Stamps, event.NoStamps))
 		return
 	}
-	entry(b, "of which", "by the kernel's stamps of %d requests, both directions together:", r.Stamped-r.Incomplete-r.Impossible)
+	entry(b, "parts", "from the kernel's stamps of %d requests, both directions together:", r.Stamped-r.Incomplete-r.Impossible)
 	quantiles(b, "  path", r.PathHist)
 	quantiles(b, "  wake-up", r.WakeHist)
 	quantiles(b, "  application", r.AppHist)

@@ -11,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A datagram costs no allocation, sent, received, echoed or counted: collection
-// is off while the engine measures.
+// Sending, receiving, echoing and counting a datagram does not allocate: collection is
+// off while the engine measures.
 func TestDatagramsDoNotAllocate(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestDatagramsDoNotAllocate(t *testing.T) {
 				if errno != 0 || !ok || h.Kind != wire.KindEcho|wire.KindAnswer || h.Seq != 7 || drops != 0 {
 					t.Fatalf("%v %+v %d", errno, h, drops)
 				}
-			}); n != 0 { // the server, in this process too, is counted as well
+			}); n != 0 { // includes the server, which is in this process
 				t.Errorf("%g allocations per echo", n)
 			}
 		})

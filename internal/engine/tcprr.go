@@ -45,7 +45,7 @@ func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(a.whyNot())
 	out.say("%s to %s (%v): requests: %d bytes, %d in flight; %s\n", c.Workload, c.name, c.server, c.Size, n, t.describe(c))
-	a.watch(out)
+	a.board = out.board()
 	var r event.RR
 	err = <-sock.OnThread(func() error {
 		if err := a.settle(t.far.Place); err != nil {

@@ -91,8 +91,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// What a client asked in vain before it began may have been dropped at a full buffer
-// after the request that was answered, and is no datagram of the run.
+// Requests that a client repeated before it began can be dropped at a full buffer after
+// the one that was answered. They are not datagrams of the run.
 func TestDroppedBegins(t *testing.T) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -141,7 +141,7 @@ func TestDroppedBegins(t *testing.T) {
 	}
 }
 
-// A client that asks again to be counted has not begun; one that has, does not ask.
+// A client that repeats its request to begin has not begun to send.
 func TestBeginAgain(t *testing.T) {
 	u := &udpServer{fd: -1, msg: sock.NewMessage(), greeted: true, stream: new(streamReader), meter: new(tally.Meter)}
 	begin := func() int64 { u.control(wire.Header{Kind: wire.KindBegin}, wire.HeaderSize); return u.began }

@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A second client takes the server's place; the first one learns that from its
-// report, and does not get the other's numbers.
+// A second client replaces the first, which learns so from its report and does not get
+// the other's numbers.
 func TestServerHasOneRun(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	first := client(t, addr, 1)
@@ -40,8 +40,8 @@ func TestServerHasOneRun(t *testing.T) {
 	}
 }
 
-// A run may begin several times, each time with a higher number. What is lower comes
-// late, and is not counted, and neither do late requests begin again.
+// A run can begin several times, each time with a higher number. Lower numbers are
+// late and do not count, and late requests do not begin again.
 func TestPhasesAreApart(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	u := client(t, addr, 1)
@@ -61,7 +61,7 @@ func TestPhasesAreApart(t *testing.T) {
 	}
 }
 
-// An answer to what was asked before is none to what is asked now.
+// An answer to an earlier request does not answer the current one.
 func TestLateAnswers(t *testing.T) {
 	fd, at := listening(t, netip.MustParseAddrPort(loopbacks[0]))
 	own, _, err := sock.DialUDP(at, 0, askEvery)
@@ -111,7 +111,7 @@ func client(t *testing.T, addr string, run uint32) *udpClient {
 	return u
 }
 
-// What a client asks is bounded, and the refusal says how.
+// Requests of a client are bounded, and a refusal names the bound.
 func TestServerRefuses(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	server, err := parseServer("test", addr)
@@ -132,7 +132,7 @@ func TestServerRefuses(t *testing.T) {
 		c := config{server: server, open: true, timeout: time.Second, Params: wire.Params{Weir: wire.Version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
 		tc.change(&c.Params)
 		local := c
-		local.CC = "" // the client's own socket shall not refuse first
+		local.CC = "" // so that the client's own socket does not refuse first
 		conn, err := dialOnce(t.Context(), local)
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +153,7 @@ func TestServerRefuses(t *testing.T) {
 	}
 }
 
-// Garbage costs a server a connection at most.
+// Garbage costs a server at most a connection.
 func TestServerSurvives(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	server, err := parseServer("test", addr)

@@ -90,7 +90,7 @@ func TestUsage(t *testing.T) {
 		t.Errorf("unknown congestion control: %v, want an error that lists the known ones", err)
 	}
 	var help bytes.Buffer
-	if err := Main(t.Context(), []string{"run", "-h"}, &help); err != nil || !strings.Contains(help.String(), "--rcvbuf") {
+	if err := Main(t.Context(), []string{"run", "-h"}, nil, &help); err != nil || !strings.Contains(help.String(), "--rcvbuf") {
 		t.Errorf("help: %v, %q", err, help.String())
 	}
 }

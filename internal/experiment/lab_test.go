@@ -41,7 +41,7 @@ func weir(args []string) int {
 	var err error
 	switch args[0] {
 	case "engine":
-		if err = engine.Asked(ctx, args[1:], os.Stdin, os.Stdout); args[1] == "agent" {
+		if err = engine.Main(ctx, args[1:], os.Stdin, os.Stdout); args[1] == "agent" {
 			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
 		}
 	case "state":

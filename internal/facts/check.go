@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/sample"
 )
 
-// A Check is one thing that a host must have, or should have to measure well.
+// A Check is one thing that a host needs, or should have to measure well.
 type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
@@ -19,14 +19,14 @@ type Check struct {
 	Fix    string `json:"fix,omitempty"` // what to do when it is not OK
 }
 
-// Bounds of what leaves a measurement alone.
+// Bounds below which a measurement is left alone.
 const (
 	quietLoad  = 0.25 // running processes per CPU, mean of a minute
 	quietSteal = 0.01 // share of CPU time since boot
 )
 
-// Checks looks at the host whose "/" is root, always in the same order. It does
-// not try anything out: package lab finds whether a device can be made.
+// Checks looks at the host whose "/" is root, always in the same order. It tries
+// nothing out: package lab finds out whether a device can be made.
 func Checks(root fs.FS) []Check {
 	f := Collect(root)
 	return []Check{
@@ -35,20 +35,20 @@ func Checks(root fs.FS) []Check {
 	}
 }
 
-// userNamespaces looks at what every lab that is not made by root begins with.
+// userNamespaces checks what a lab without root begins with.
 func userNamespaces(root fs.FS, f Facts) Check {
 	c := Check{Name: "user namespaces"}
 	v, ok := f.Sysctls["user.max_user_namespaces"]
 	n, err := strconv.Atoi(v)
 	switch {
 	case !ok:
-		c.Detail = "the kernel does not tell of any: user.max_user_namespaces is missing"
+		c.Detail = "not supported by the kernel: user.max_user_namespaces is missing"
 		c.Fix = "use a kernel with CONFIG_USER_NS, or run as root"
 	case err != nil:
 		c.Detail = fmt.Sprintf("user.max_user_namespaces is %q", v)
 		c.Fix = "sudo sysctl -w user.max_user_namespaces=10000"
 	case n == 0:
-		c.Detail = "user.max_user_namespaces is 0: none may be made"
+		c.Detail = "user.max_user_namespaces is 0: none can be made"
 		c.Fix = "sudo sysctl -w user.max_user_namespaces=10000, or run as root"
 	default:
 		c.OK, c.Detail = true, "up to "+v+" (user.max_user_namespaces)"
@@ -59,21 +59,21 @@ func userNamespaces(root fs.FS, f Facts) Check {
 	return c
 }
 
-// unprivileged looks at a switch that is not in the mainline kernel.
+// unprivileged checks a switch that the mainline kernel does not have.
 func unprivileged(root fs.FS, f Facts) Check {
 	const key = "kernel.unprivileged_userns_clone"
 	return restriction(root, f, "user namespaces without root", key, "0")
 }
 
-// apparmor looks at Ubuntu's restriction: namespaces can be made, and then
-// nothing may be done in them.
+// apparmor checks Ubuntu's restriction: namespaces can be made, but nothing is allowed
+// in them.
 func apparmor(root fs.FS, f Facts) Check {
 	const key = "kernel.apparmor_restrict_unprivileged_userns"
 	return restriction(root, f, "user namespaces under AppArmor", key, "1")
 }
 
-// restriction is a check for a sysctl that must not have the value bad, unless
-// the process is privileged.
+// restriction checks that a sysctl does not have the value bad, unless the process is
+// privileged.
 func restriction(root fs.FS, f Facts, name, key, bad string) Check {
 	v, ok := f.Sysctls[key]
 	switch {
@@ -82,7 +82,7 @@ func restriction(root fs.FS, f Facts, name, key, bad string) Check {
 	case v != bad:
 		return Check{Name: name, OK: true, Detail: "not restricted: " + key + " is " + v}
 	case sysAdmin(root):
-		return Check{Name: name, OK: true, Detail: key + " is " + v + ", which does not hold for root"}
+		return Check{Name: name, OK: true, Detail: key + " is " + v + ", which does not apply to root"}
 	}
 	good := "0"
 	if bad == "0" {
@@ -94,7 +94,7 @@ func restriction(root fs.FS, f Facts, name, key, bad string) Check {
 // capSysAdmin is the bit of CAP_SYS_ADMIN (include/uapi/linux/capability.h).
 const capSysAdmin = 21
 
-// sysAdmin reports whether this process may make namespaces in any case.
+// sysAdmin reports whether this process can make namespaces in any case.
 func sysAdmin(root fs.FS) bool {
 	b, err := fs.ReadFile(root, "proc/self/status")
 	if err != nil {
@@ -112,7 +112,7 @@ func sysAdmin(root fs.FS) bool {
 func cpus(f Facts) Check {
 	c := Check{Name: "CPUs", OK: f.CPUs > 1, Detail: fmt.Sprintf("%d online", f.CPUs)}
 	if !c.OK {
-		c.Fix = "use a machine with 2 CPUs or more: client and server share one, and each waits for the other"
+		c.Fix = "use a machine with 2 CPUs or more: client and server share one and wait for each other"
 	}
 	return c
 }
@@ -120,7 +120,7 @@ func cpus(f Facts) Check {
 func loadAverage(f Facts) Check {
 	c := Check{Name: "idle"}
 	if len(f.Load) == 0 || f.CPUs == 0 {
-		c.Detail, c.Fix = "the load average is not known", "mount /proc"
+		c.Detail, c.Fix = "the load average is unknown", "mount /proc"
 		return c
 	}
 	bound := quietLoad * float64(f.CPUs)
@@ -167,19 +167,19 @@ func steal(root fs.FS) Check {
 	c.OK = share <= quietSteal
 	c.Detail = fmt.Sprintf("the hypervisor took %.2f %% of the CPU time since boot", share*100)
 	if !c.OK {
-		c.Fix = "measure on a host that is not shared, or with CPUs of its own: other guests change the result"
+		c.Fix = "measure on a host that is not shared, or has its own CPUs: other guests change the result"
 	}
 	return c
 }
 
-// pageLists looks at whether the kernel sizes its lists of free pages, one for each
-// CPU, as it goes. Linux does so from 6.7 on (mm/page_alloc.c, nr_pcp_high), where both
-// bounds differ (/proc/zoneinfo). TCP takes pages on one CPU and frees them on the
-// other, so the lists grow and shrink over seconds, and its throughput with them: ADR
-// 11 has what was measured.
+// pageLists checks whether the kernel resizes its per-CPU lists of free pages at run
+// time. Linux does so since 6.7 (mm/page_alloc.c, nr_pcp_high), where the two bounds
+// differ (/proc/zoneinfo). TCP takes pages on one CPU and frees them on another, so the
+// lists grow and shrink over seconds, and throughput with them: ADR 11 has
+// measurements.
 func pageLists(root fs.FS) Check {
-	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, or the kernel does not tell"}
-	b, _ := fs.ReadFile(root, "proc/zoneinfo") // root's alone on some systems
+	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, as far as the kernel reports"}
+	b, _ := fs.ReadFile(root, "proc/zoneinfo") // only root can read it on some systems
 	var low string
 	for line := range strings.Lines(string(b)) {
 		key, v, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -191,8 +191,8 @@ func pageLists(root fs.FS) Check {
 		}
 	}
 	if !c.OK {
-		c.Detail = "the kernel sizes them as it goes, with which TCP throughput wanders over seconds"
-		c.Fix = "it wanders less after sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"
+		c.Detail = "the kernel resizes them at run time, which makes TCP throughput drift over seconds"
+		c.Fix = "it drifts less after sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"
 	}
 	return c
 }

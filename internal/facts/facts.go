@@ -1,10 +1,10 @@
-// Package facts says what a host is: kernel, CPU, memory, settings, and the
-// versions of measuring tools. What differs between hosts must be known before
-// their numbers are compared.
+// Package facts describes a host: kernel, CPU, memory, settings, and the versions of
+// measuring tools. What differs between hosts must be known before their numbers are
+// compared.
 //
-// It observes and never sets. It must not collect what may be secret: the kernel
-// command line (but for one word of our own), host names and addresses stay out. Whether the kernel has a kind
-// of device is found by package lab, which makes one.
+// It observes and never sets. It must not collect anything that can be secret: host
+// names, addresses and the kernel command line, except for one word of our own, stay
+// out. Package lab finds out whether the kernel has a kind of device by making one.
 package facts
 
 import (
@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// Facts is what a host is. A field is empty when the host does not tell.
+// Facts describes a host. A field is empty when the host does not report it.
 type Facts struct {
 	Kernel        string            `json:"kernel,omitempty"`        // release: "6.18.44"
 	KernelVersion string            `json:"kernelVersion,omitempty"` // build: "#1 SMP PREEMPT_DYNAMIC"
@@ -25,21 +25,21 @@ type Facts struct {
 	CPUs          int               `json:"cpus"`                    // online, counting hyperthreads
 	SMT           string            `json:"smt,omitempty"`           // on, off, forceoff, notsupported, notimplemented
 	Governors     map[string]int    `json:"governors,omitempty"`     // frequency governor: number of CPUs
-	Hypervisor    bool              `json:"hypervisor"`              // the CPU says that it is virtual (x86 only)
-	Guest         string            `json:"guest,omitempty"`         // a virtual machine of weir's: qemu-kvm, or qemu-tcg when it is emulated
+	Hypervisor    bool              `json:"hypervisor"`              // the CPU reports that it is virtual (x86 only)
+	Guest         string            `json:"guest,omitempty"`         // one of weir's virtual machines: qemu-kvm, or qemu-tcg when it is emulated
 	Product       string            `json:"product,omitempty"`       // vendor and product of the machine (DMI)
 	Memory        uint64            `json:"memory"`                  // bytes
 	Clocksource   string            `json:"clocksource,omitempty"`
-	Load          []float64         `json:"load,omitempty"`        // processes running or waiting, mean of 1, 5 and 15 minutes
+	Load          []float64         `json:"load,omitempty"`        // processes running or waiting, means over 1, 5 and 15 minutes
 	Mitigations   map[string]string `json:"mitigations,omitempty"` // of CPU vulnerabilities
 	Sysctls       map[string]string `json:"sysctls,omitempty"`
 }
 
-// GuestKey begins the word of the kernel command line by which a virtual machine
-// of weir's says what it is.
+// GuestKey begins the word of the kernel command line that marks one of weir's virtual
+// machines.
 const GuestKey = "weir.guest="
 
-// sysctls that change what a network costs, or what may be built without root.
+// sysctls that change what a network costs, or what can be built without root.
 var sysctls = []string{
 	"kernel.apparmor_restrict_unprivileged_userns", // Ubuntu 23.10 and later
 	"kernel.unprivileged_userns_clone",             // Debian's kernels up to 10, and others
@@ -56,8 +56,8 @@ var sysctls = []string{
 	"vm.percpu_pagelist_high_fraction", // see pageLists
 }
 
-// Collect reads the facts of the host whose "/" is root. Files that are missing
-// leave their facts empty: no host has all of them.
+// Collect reads the facts of the host whose "/" is root. A missing file leaves its facts
+// empty: no host has all of them.
 func Collect(root fs.FS) Facts {
 	cpu := cpuinfo(root)
 	f := Facts{
@@ -150,7 +150,7 @@ func distribution(root fs.FS) string {
 	return ""
 }
 
-// product is who made the machine. The same says of a VM which hypervisor runs it.
+// product is the machine's vendor and model, or a VM's hypervisor.
 func product(root fs.FS) string {
 	const dmi = "sys/class/dmi/id/"
 	return strings.TrimSpace(text(root, dmi+"sys_vendor") + " " + text(root, dmi+"product_name"))
@@ -190,11 +190,12 @@ func load(root fs.FS) []float64 {
 	return l
 }
 
-// maxLoad is the most processes a kernel can have (PID_MAX_LIMIT, include/linux/threads.h).
+// maxLoad is the largest number of processes a kernel can have (PID_MAX_LIMIT,
+// include/linux/threads.h).
 const maxLoad = 4 << 20
 
-// governors counts the CPUs of each frequency governor; nil when the kernel
-// does not scale frequencies.
+// governors counts the CPUs of each frequency governor; nil when the kernel does not
+// scale frequencies.
 func governors(root fs.FS) map[string]int {
 	names, err := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
 	if err != nil || len(names) == 0 {

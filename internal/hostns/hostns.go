@@ -1,12 +1,12 @@
-// Package hostns gives a place what a machine of its own would have beside a
-// network: its own processes, host name, /proc, /sys and /run. Daemons of several
-// hosts then run side by side, each with the fixed paths that it insists on, and
-// cannot reach those of the machine.
+// Package hostns gives a place what else, besides a network, a machine of its own would
+// have: processes, a host name, /proc, /sys and /run. Daemons of several hosts then run
+// alongside each other, each with the fixed paths that it insists on, and cannot reach
+// the machine's own.
 //
-// A process of this program holds these namespaces as their process 1. When it
-// ends, however it ends, the kernel ends all that was started in them, also what
-// has become a daemon, and frees /run with everything in it: nothing is to be
-// removed. The package does not know what daemons are.
+// A process of this program holds these namespaces as their process 1. When it ends,
+// however it ends, the kernel ends everything that was started in them, daemons
+// included, and frees /run with its content, so that there is nothing to remove. The
+// package does not know what the daemons are.
 package hostns
 
 import (
@@ -22,17 +22,16 @@ import (
 	"github.com/weir-bench/weir/internal/netns"
 )
 
-// Dir is the state directory that a host sees. It is on a file system in memory
-// of the host's own.
+// Dir is the state directory that a host sees, on an in-memory file system of its own.
 const Dir = "/run/weir"
 
-// Program is this program as it is found in a host: that of its process 1.
+// Program is this program as a host finds it: that of its process 1.
 const Program = "/proc/1/exe"
 
-// Peer is the network namespace of a peer as it is found in a host.
+// Peer is the network namespace of a peer as a host finds it.
 func Peer(name string) string { return filepath.Join(namesDir, name) }
 
-// Layers is a directory of the host's own for layers over directories of the machine.
+// Layers is the host's directory for layers over directories of the machine.
 const Layers = "/run/layers"
 
 // A Host is the process that holds the namespaces.
@@ -43,9 +42,9 @@ type Host struct {
 	stdin io.Closer
 }
 
-// Start makes the namespaces of a host called name around the network namespace
-// ns. There, the network namespaces of peers are found by their names as ip-netns(8)
-// keeps them, in /run/netns. The caller's own program runs Main, started as
+// Start makes the namespaces of a host called name around the network namespace ns.
+// Inside, the network namespaces of peers are in /run/netns by their names, where
+// ip-netns(8) keeps them. The caller's own program runs Main, started as
 // `weir host init NAME PEER…`.
 func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err error) {
 	cmd := exec.Command("/proc/self/exe", "host", "init", name)
@@ -60,8 +59,8 @@ func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err
 		cmd.Args = append(cmd.Args, peer)
 		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
 	}
-	// Not the parent-death signal: the thread that starts it ends at once (see
-	// netns.Do). The end of its standard input does the same.
+	// The parent-death signal would not do, because the thread that starts the process
+	// ends at once (see netns.Do). The end of its standard input ends it instead.
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWPID, Setpgid: true}
 	h := &Host{cmd: cmd}
@@ -78,7 +77,7 @@ func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err
 		return nil, fmt.Errorf("new mount, UTS and PID namespaces: %w", err)
 	}
 	if n, _ := stdout.Read(make([]byte, len(ready))); n != len(ready) {
-		_ = h.end() // its status tells less than its words
+		_ = h.end() // its message says more than its status
 		return nil, errors.New(strings.TrimSpace(stderr.String()))
 	}
 	if h.Namespace, err = netns.Of(cmd.Process.Pid); err != nil {
@@ -87,11 +86,11 @@ func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err
 	return h, nil
 }
 
-// PID is the number of the process, as the caller counts.
+// PID is the process ID, as the caller sees it.
 func (h *Host) PID() int { return h.cmd.Process.Pid }
 
-// Close ends all processes of the host and returns when they are gone. What Do
-// started must be waited for by whoever started it, meanwhile or before.
+// Close ends all processes of the host and returns when they are gone. The caller of Do
+// must wait for what it started, before Close or at the same time.
 func (h *Host) Close() error { return errors.Join(h.Namespace.Close(), h.end()) }
 
 func (h *Host) end() error {

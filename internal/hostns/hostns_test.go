@@ -112,7 +112,7 @@ func TestKilled(t *testing.T) {
 }
 
 func TestMainRefuses(t *testing.T) {
-	if err := Main(nil); err == nil || !strings.Contains(err.Error(), "started by weir itself") {
+	if err := Main(nil); err == nil || !strings.Contains(err.Error(), "internal command") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -16,11 +16,11 @@ const ready = "ready\n"
 // firstFD is the descriptor of the first peer's network namespace.
 const firstFD = 3
 
-// Main is the process that Start starts: args are the host's name and those of
-// its peers. It returns when its standard input ends.
+// Main is the process that Start starts. args are the host's name and those of its
+// peers. It returns when its standard input ends.
 func Main(args []string) error {
 	if len(args) == 0 || os.Getpid() != 1 {
-		return errors.New("weir host init is started by weir itself, as the first process of a host")
+		return errors.New("weir host init is an internal command; weir starts it itself, as process 1 of a host")
 	}
 	// Orphans of the host become children of this process.
 	child := make(chan os.Signal, 1)
@@ -44,19 +44,19 @@ func Main(args []string) error {
 	return err
 }
 
-// setup gives this process the file systems that match its namespaces.
+// setup mounts the file systems that match this process's namespaces.
 func setup(name string, peers []string) error {
 	if err := unix.Sethostname([]byte(name)); err != nil {
 		return fmt.Errorf("host name %s: %w", name, err)
 	}
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
-		return fmt.Errorf("mount /proc of the host's own: %w", err)
+		return fmt.Errorf("mount the host's own /proc: %w", err)
 	}
 	if err := unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=0755"); err != nil {
-		return fmt.Errorf("mount /run of the host's own: %w", err)
+		return fmt.Errorf("mount the host's own /run: %w", err)
 	}
 	if err := mountSys(); err != nil {
-		return fmt.Errorf("mount /sys of the host's own: %w", err)
+		return fmt.Errorf("mount the host's own /sys: %w", err)
 	}
 	for _, dir := range []string{Dir, "/run/lock", namesDir} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -70,7 +70,7 @@ func setup(name string, peers []string) error {
 		}
 		unix.Close(firstFD + i)
 	}
-	// A look-up would leave for the machine's resolver, and wait for it in vain.
+	// A lookup would ask the machine's resolver and wait for it in vain.
 	if _, err := os.Stat("/etc/resolv.conf"); err != nil {
 		return nil
 	}
@@ -81,26 +81,26 @@ func setup(name string, peers []string) error {
 	return bindFile(none, "/etc/resolv.conf")
 }
 
-// namesDir is where ip-netns(8) keeps names of network namespaces.
+// namesDir is where ip-netns(8) keeps the names of network namespaces.
 const namesDir = "/run/netns"
 
-// OwnSys gives the calling thread, which must be thrown away, and all that it
-// starts a mount namespace in which /sys shows the devices of its network
-// namespace: for a place that needs nothing else of its own.
+// OwnSys gives the calling thread, and everything that it starts, a mount namespace in
+// which /sys shows the devices of its network namespace, for a place that needs nothing
+// else of its own. The caller must throw the thread away.
 func OwnSys() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("unshare mount namespace: %w", err)
 	}
-	// A container that hides parts of /sys may mount none; then a program sees the
-	// devices of the machine.
+	// A container that hides parts of /sys cannot mount another one. Programs then see
+	// the machine's devices.
 	if err := mountSys(); err != nil && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("mount /sys: %w", err)
 	}
 	return nil
 }
 
-// mountSys mounts a /sys that shows the devices of this network namespace, and
-// keeps the control groups in it: without them dockerd does not start.
+// mountSys mounts a /sys that shows the devices of this network namespace, and keeps the
+// control groups in it, without which dockerd does not start.
 func mountSys() error {
 	const cgroups = "/sys/fs/cgroup"
 	fd, treeErr := unix.OpenTree(unix.AT_FDCWD, cgroups, unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.OPEN_TREE_CLOEXEC)
@@ -108,7 +108,7 @@ func mountSys() error {
 		return err
 	}
 	if errors.Is(treeErr, unix.ENOENT) || errors.Is(treeErr, unix.ENOSYS) {
-		return nil // a kernel without control groups, or before 5.2, which cannot keep them
+		return nil // the kernel has no control groups, or is older than 5.2 and cannot keep them
 	}
 	if treeErr != nil {
 		return fmt.Errorf("keep %s: %w", cgroups, treeErr)
@@ -120,7 +120,7 @@ func mountSys() error {
 	return nil
 }
 
-// bindFile makes file appear at the path at, which is created if need be.
+// bindFile makes file appear at the path at, creating that if necessary.
 func bindFile(file, at string) error {
 	f, err := os.OpenFile(at, os.O_RDONLY|os.O_CREATE, 0o444)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -30,7 +31,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	if !t.Exists {
-		p.Steps = append(Underlay(t), p.Steps...)
+		p.Steps = slices.Insert(p.Steps, 0, Underlay(t)...) // in place if the driver left capacity
 	}
 	if t.Shape == topo.Line {
 		for _, h := range t.Hosts {

@@ -27,8 +27,8 @@ func others(t topo.Topology, h topo.Host) []topo.Host {
 	return all
 }
 
-// podMTU returns the underlay's MTU less overhead bytes, or an error if that is below
-// the minimum of the pods' address family.
+// podMTU returns the underlay's MTU minus overhead bytes, or an error when that is too
+// small for pods.
 func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	least, family := topo.MinMTU, "IPv4"
 	if is6(t.PodAll.Addr()) {
@@ -42,8 +42,8 @@ func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	return mtu, nil
 }
 
-// oneFamily returns an error if the next hop of the pods' packets would be of another
-// address family.
+// oneFamily returns an error when pods' packets have no next hop of their own address
+// family.
 func oneFamily(name string, t topo.Topology) error {
 	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
 		return fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
@@ -57,8 +57,8 @@ func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 // underlay6 reports whether the hosts' underlay addresses are IPv6.
 func underlay6(t topo.Topology) bool { return len(t.Hosts) > 0 && is6(t.Hosts[0].Addr.Addr()) }
 
-// path returns the path between t's pods, in a network that adds overhead bytes to
-// packets between hosts.
+// path returns the path of t's pods in a network that adds overhead bytes to every packet
+// that leaves a host.
 func path(t topo.Topology, mtu, overhead int) plan.Path {
 	if len(t.Hosts) == 1 {
 		return plan.Path{MTU: mtu}
@@ -77,12 +77,12 @@ func podEnds(t topo.Topology, dev string) []plan.End {
 	return ends
 }
 
-// expect returns the expectations of every network: the ends have the path's MTU and
-// carry the traffic; between hosts, the underlay and the devices called tunnels carry
-// it, too; and no host or pod fragments.
+// expect returns what holds in every network: the ends have the path's MTU and carry the
+// traffic; between hosts the underlay and the devices called tunnels carry it, too; and
+// nothing is fragmented.
 //
-// Note: it leaves out bridges and the host's ends of the pods' veths. The counters of a
-// bridge do not include the packets that it forwards, and one end of a veth is enough.
+// Bridges and the host's side of a pod's veth are left out: the counters of a bridge do
+// not include what it forwards, and one side of a veth shows everything.
 func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect {
 	var all []plan.Expect
 	seen := map[[2]string]bool{}

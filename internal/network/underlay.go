@@ -9,11 +9,11 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Names and bounds of the underlay.
+// What connects the hosts.
 const (
-	Switch = "switch" // the namespace of the switches, for segments with more or fewer than two hosts; their bridges are sw0, sw1
-	// maxPorts is the number of ports of a Linux bridge (net/bridge/br_private.h,
-	// BR_MAX_PORTS; port 0 means none).
+	Switch = "switch" // the namespace of the switches between more or fewer than two hosts; their bridges are sw0, sw1
+	// maxPorts is how many ports a Linux bridge has (net/bridge/br_private.h,
+	// BR_MAX_PORTS, without the unused port 0).
 	maxPorts = 1<<10 - 1
 )
 
@@ -34,10 +34,10 @@ func Places(t topo.Topology) []string {
 }
 
 // wired reports whether a segment is a wire between two hosts. Other segments get a
-// switch; so does a lone host, which then has an underlay device as a machine would.
+// switch; so does a lone host, which then has an underlay device like a real machine.
 func wired(t topo.Topology, ports []topo.Port) bool { return len(ports) == 2 && len(t.Hosts) > 1 }
 
-// Underlay returns the steps that connect the hosts of t. They precede any driver's.
+// Underlay returns the steps that connect the hosts of t. They precede a driver's.
 func Underlay(t topo.Topology) []plan.Step {
 	steps := quiet(Places(t))
 	for n, ports := range t.Segments {
@@ -64,7 +64,7 @@ func Underlay(t topo.Topology) []plan.Step {
 	return append(steps, rates(t)...)
 }
 
-// switchPort names the switch's end of p on segment n. A host can have two ports.
+// switchPort names the switch's side of p on segment n. A host can have two ports.
 func switchPort(n int, p topo.Port) string {
 	if n == 0 && p.Dev == "eth0" {
 		return p.In
@@ -72,8 +72,8 @@ func switchPort(n int, p topo.Port) string {
 	return p.In + "-" + p.Dev
 }
 
-// quiet stops the kernel from sending packets of its own: a device gets no IPv6
-// link-local address (addr_gen_mode 1), so it neither looks for routers nor
+// quiet keeps the kernel from sending packets of its own accord: a device generates no
+// IPv6 link-local address (addr_gen_mode 1), so it neither looks for routers nor
 // announces itself.
 func quiet(places []string) []plan.Step {
 	var steps []plan.Step
@@ -83,8 +83,8 @@ func quiet(places []string) []plan.Step {
 	return steps
 }
 
-// rates limits both directions of every link. On a wire, each port sends one
-// direction; on a switch, the switch's end of the port sends the other one.
+// rates limits both directions of every link. On a wire each port sends one direction; at
+// a switch the switch's port sends the other.
 func rates(t topo.Topology) []plan.Step {
 	if t.Rate <= 0 {
 		return nil
@@ -101,9 +101,9 @@ func rates(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// expectUnderlay expects the devices of the underlay to carry the traffic between hosts:
-// in a line all devices between the ends; with a segment for the pods, that segment's
-// devices for pods and the others for hosts; otherwise the devices of the one segment.
+// expectUnderlay returns the devices that carry the traffic between hosts: every device of
+// a line; the pods' own segment for their traffic, where they have one; otherwise the only
+// one.
 func expectUnderlay(t topo.Topology) []plan.Expect {
 	if len(t.Hosts) == 1 {
 		return nil
@@ -126,7 +126,7 @@ func expectUnderlay(t topo.Topology) []plan.Expect {
 	return all
 }
 
-// side returns the hosts to the left of segment n of a line.
+// side returns the hosts of a line to the left of segment n.
 func side(t topo.Topology, n int) []string {
 	var names []string
 	for _, h := range t.Hosts[:n+1] {

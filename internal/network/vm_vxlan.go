@@ -29,14 +29,14 @@ func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	devices := v.expectTaps(t, mtu)
+	devices, entries := v.expectTaps(t, mtu), floodEntries(t)
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}})
 		for i := range h.Pods {
 			p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
 		}
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
-		p.Steps = append(p.Steps, flood(t, h)...)
+		p.Steps = flood(p.Steps, t, h, entries)
 		devices = append(devices, plan.Expect{State: plan.State{In: h.Name, Dev: vxlanDev, MTU: mtu}, Proof: plan.Proof{MustCarry: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod}})
 	}
 	p.Steps = append(p.Steps, v.machines(t, mtu, false)...)

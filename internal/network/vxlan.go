@@ -35,13 +35,14 @@ func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.Ends = nil
+	p.Ends, p.Steps = nil, meshSteps(t)
+	entries := floodEntries(t)
 	for _, h := range t.Hosts {
 		addr := netip.PrefixFrom(gateway(h.PodNet), t.PodAll.Bits())
 		p.Steps = append(p.Steps,
 			vxlanLink(h, p.Path.MTU, n.VNI, n.Port, ""),
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: vxlanDev, Prefix: addr}})
-		p.Steps = append(p.Steps, flood(t, h)...)
+		p.Steps = flood(p.Steps, t, h, entries)
 		p.Ends = append(p.Ends, plan.End{Label: vxlanEnd, Node: h.Name, Host: h.Name, Addr: addr.Addr(), Dev: vxlanDev})
 	}
 	p.Expect = expect(t, p)
@@ -69,14 +70,30 @@ func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {
 		Name: vxlanDev, Kind: "vxlan", MTU: mtu, Master: master, VNI: vni, Port: port, Local: h.Addr.Addr()}}
 }
 
-// flood makes h send frames for unknown stations to every other host. The device
-// then learns from received frames where a station is.
-func flood(t topo.Topology, h topo.Host) []plan.Step {
-	var steps []plan.Step
-	for _, peer := range others(t, h) {
-		steps = append(steps, plan.Step{In: h.Name, FDB: &plan.FDB{Dev: vxlanDev, Dst: peer.Addr.Addr()}})
+// flood appends the steps that make h send frames for unknown stations to every other
+// host. The device then learns from received frames where a station is.
+func flood(steps []plan.Step, t topo.Topology, h topo.Host, entries []*plan.FDB) []plan.Step {
+	for i, peer := range t.Hosts {
+		if peer.Name != h.Name {
+			steps = append(steps, plan.Step{In: h.Name, FDB: entries[i]})
+		}
 	}
 	return steps
+}
+
+// floodEntries returns the entry for each host, which all other hosts share: a full
+// mesh of 1,000 hosts has a million of them.
+func floodEntries(t topo.Topology) []*plan.FDB {
+	var entries []*plan.FDB
+	for _, h := range t.Hosts {
+		entries = append(entries, &plan.FDB{Dev: vxlanDev, Dst: h.Addr.Addr()})
+	}
+	return entries
+}
+
+// meshSteps returns no steps, with capacity for those of a full mesh and its underlay.
+func meshSteps(t topo.Topology) []plan.Step {
+	return make([]plan.Step, 0, len(t.Hosts)*(len(t.Hosts)+12))
 }
 
 // gateway returns the address of n that package topo reserves for the host.

@@ -41,7 +41,7 @@ func weir(args []string) int {
 	case "host":
 		err = hostns.Main(args[2:]) // host init …
 	case "engine":
-		if err = engine.Main(ctx, args[1:], os.Stdout); args[1] == "agent" {
+		if err = engine.Main(ctx, args[1:], nil, os.Stdout); args[1] == "agent" {
 			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
 		}
 	case "relay":

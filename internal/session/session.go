@@ -1,8 +1,8 @@
-// Package session holds a topology up for people to look around in: one process
-// keeps the nodes and runs programs in them for whoever may open its socket.
+// Package session keeps a topology up so that its user can look around in it: one
+// process holds the nodes and runs programs in them for anyone who can open its socket.
 //
-// The socket is a file that only its owner can reach; nothing listens on a
-// network. The package must not build or change a network.
+// The socket is a file that only its owner can reach; nothing listens on a network. The
+// package must not build or change a network.
 package session
 
 import (
@@ -24,15 +24,15 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A request is the first line that a client sends, with its standard input,
-// output and error attached (SCM_RIGHTS, unix(7)).
+// A request is the first line that a client sends, with its standard input, output and
+// error attached (SCM_RIGHTS, unix(7)).
 type request struct {
 	Node string   `json:"node,omitempty"`
-	Argv []string `json:"argv,omitempty"` // empty: only tell the nodes
+	Argv []string `json:"argv,omitempty"` // empty: only list the nodes
 	Down bool     `json:"down,omitempty"` // end the topology
 }
 
-// A reply is the only line that the keeper answers.
+// A reply is the only line of the answer.
 type reply struct {
 	Error string   `json:"error,omitempty"`
 	Exit  int      `json:"exit"`
@@ -41,8 +41,8 @@ type reply struct {
 
 var nameOK = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$`)
 
-// Socket is where the topology called name is reached, in a directory that only
-// this user can enter.
+// Socket returns the path of the socket of the topology called name, in a directory that
+// only this user can enter.
 func Socket(name string) (string, error) {
 	if !nameOK.MatchString(name) {
 		return "", fmt.Errorf("%w %q: use 1 to 64 letters, digits, '.', '_' and '-'", ErrName, name)
@@ -64,12 +64,12 @@ func Socket(name string) (string, error) {
 	return filepath.Join(dir, name+".sock"), nil
 }
 
-// errEnded is what a program's user is told when the topology goes first.
+// errEnded is what the user of a program sees when the topology ends first.
 var errEnded = errors.New("the topology ended")
 
-// Serve answers requests until ctx is done or one asks for the end; programs
-// that still run are ended then. It takes the place of a socket that one left
-// that was killed, but not of one that answers: that error is ErrUp.
+// Serve answers requests until ctx ends or a request asks for the end, and then ends
+// programs that still run. It replaces the socket of a process that was killed, but not
+// one that answers: the error is ErrUp.
 func Serve(ctx context.Context, socket string, nodes map[string]target.Node) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -98,21 +98,21 @@ func Serve(ctx context.Context, socket string, nodes map[string]target.Node) err
 		}
 		wg.Go(func() {
 			defer c.Close()
-			// Who has asked for nothing by the end is not waited for.
+			// Do not wait for clients that have not asked for anything by the end.
 			stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 			defer stop()
 			answer(ctx, c, nodes, func() {
 				cancel(errEnded)
-				l.Close() // before the answer: then the name is free
+				l.Close() // before the answer, so that the name is free by then
 			})
 		})
 	}
 }
 
-// answer serves one client; down ends the topology.
+// answer serves one client. down ends the topology.
 func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, down func()) {
 	var rep reply
-	defer func() { _ = json.NewEncoder(c).Encode(rep) }() // a client that has gone needs no answer
+	defer func() { _ = json.NewEncoder(c).Encode(rep) }() // a client that is gone needs no answer
 	req, files, err := receive(c)
 	defer func() {
 		for _, f := range files {
@@ -127,11 +127,11 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 	case len(req.Argv) == 0:
 		rep.Nodes = names(nodes)
 	case nodes[req.Node] == nil:
-		rep.Error = fmt.Sprintf("no node is called %q, there are %s", req.Node, strings.Join(names(nodes), ", "))
+		rep.Error = fmt.Sprintf("no node is called %q; there are %s", req.Node, strings.Join(names(nodes), ", "))
 	case len(files) != 3:
-		rep.Error = fmt.Sprintf("%d files came with the request, not 3", len(files))
+		rep.Error = fmt.Sprintf("the request came with %d files, want 3", len(files))
 	default:
-		// The client sends nothing more: when it is gone, so is its program.
+		// The client sends nothing more. When it is gone, its program ends.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go func() {
@@ -147,7 +147,7 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 		case errors.As(err, &state):
 			rep.Exit = state.ExitCode()
 			if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-				rep.Exit = 128 + int(ws.Signal()) // as a shell tells it
+				rep.Exit = 128 + int(ws.Signal()) // as a shell reports it
 			}
 		case err != nil:
 			rep.Error = err.Error()
@@ -164,8 +164,8 @@ func names(nodes map[string]target.Node) []string {
 	return ns
 }
 
-// maxRequest is more than any command line that a person types; the kernel's
-// own limit for a message is higher.
+// maxRequest is more than any command line that a person types, bytes. The kernel's own
+// limit for a message is higher.
 const maxRequest = 128 << 10
 
 func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
@@ -190,8 +190,8 @@ func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
 	return req, files, json.Unmarshal(buf[:n], &req)
 }
 
-// ErrDown says that no such topology is up, ErrUp that there is one already,
-// ErrName that there can be none.
+// ErrDown reports that no such topology is up, ErrUp that there is one already, ErrName
+// that the name is invalid.
 var (
 	ErrDown = errors.New("no topology of this name is up")
 	ErrUp   = errors.New("a topology of this name is up")
@@ -209,7 +209,7 @@ func ask(socket string, req request, files []*os.File) (rep reply, err error) {
 		return rep, err
 	}
 	if len(b) > maxRequest {
-		return rep, fmt.Errorf("the command line has %d bytes, more than %d", len(b), maxRequest)
+		return rep, fmt.Errorf("the command line has %d bytes, at most %d are possible", len(b), maxRequest)
 	}
 	var fds []int
 	for _, f := range files {
@@ -233,8 +233,8 @@ func Nodes(socket string) ([]string, error) {
 	return rep.Nodes, err
 }
 
-// Exec runs argv on a node with this process's standard input, output and
-// error, and returns its exit status. The program ends when this process does.
+// Exec runs argv on a node with this process's standard input, output and error, and
+// returns its exit status. The program ends when this process does.
 func Exec(socket, node string, argv []string) (int, error) {
 	rep, err := ask(socket, request{Node: node, Argv: argv}, []*os.File{os.Stdin, os.Stdout, os.Stderr})
 	return rep.Exit, err

@@ -96,14 +96,14 @@ func TestExec(t *testing.T) {
 		{"a", "sh", "exit 7", 7, ""},
 		{"b", "sh", "kill -9 $$", 128 + 9, ""}, // as a shell tells it: -1 would become 255
 		{"a", "fail", "", 0, "no such program"},
-		{"c", "sh", "", 0, `no node is called "c", there are a, b`},
+		{"c", "sh", "", 0, `no node is called "c"; there are a, b`},
 	} {
 		status, err := Exec(socket, c.node, []string{c.argv0, "-c", c.script})
 		if status != c.status || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: status %d, error %v", c, status, err)
 		}
 	}
-	if _, err := Exec(socket, "a", []string{strings.Repeat("x", maxRequest)}); err == nil || !strings.Contains(err.Error(), "more than") {
+	if _, err := Exec(socket, "a", []string{strings.Repeat("x", maxRequest)}); err == nil || !strings.Contains(err.Error(), "at most") {
 		t.Errorf("a command line that is too long: %v", err)
 	}
 }
@@ -176,7 +176,7 @@ func TestOddClients(t *testing.T) {
 	defer silent.Close()
 	for _, c := range []struct{ send, want string }{
 		{"junk", "invalid character"},
-		{`{"node":"a","argv":["x"]}`, "0 files came with the request, not 3"},
+		{`{"node":"a","argv":["x"]}`, "the request came with 0 files, want 3"},
 		{"{", "unexpected end"},
 	} {
 		odd := dial(t, socket)

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// openLock opens the file that is locked as long as a keeper's first process
-// lives: the name belongs to it from before its socket is there until after.
+// openLock opens the file that stays locked as long as the first process of a session
+// lives: the name is taken from before its socket exists until after.
 func openLock(socket string) (*os.File, error) {
 	return os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// ending is how long a keeper may take to go that does not answer any more.
+// ending is how long a session that no longer answers can take to end.
 const ending = 5 * time.Second
 
 // lock takes the name of socket. The error is ErrUp when a topology has it.
@@ -27,7 +27,7 @@ func lock(ctx context.Context, socket string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, ending, fmt.Errorf("%w, or coming up, or does not end", ErrUp))
+	ctx, cancel := context.WithTimeoutCause(ctx, ending, fmt.Errorf("%w, or is coming up, or does not end", ErrUp))
 	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -50,15 +50,15 @@ func lock(ctx context.Context, socket string) (*os.File, error) {
 	}
 }
 
-// Start runs this program with args, detached from the terminal, and returns
-// the nodes as soon as it serves the socket. When it ends before that, the
-// error is what it said.
+// Start runs this program with args, detached from the terminal, and returns the nodes as
+// soon as it serves the socket. When the program ends before that, the error is what it
+// printed.
 func Start(ctx context.Context, socket string, args []string) ([]string, error) {
 	name, err := lock(ctx, socket)
 	if err != nil {
 		return nil, err
 	}
-	defer name.Close() // the keeper's copy goes with the keeper
+	defer name.Close() // the session's process has a copy of its own
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = os.Args[0]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

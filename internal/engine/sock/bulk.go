@@ -1,6 +1,7 @@
 package sock
 
 import (
+	"encoding/binary"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -116,23 +117,18 @@ func (b *Bulk) From(i int) (name unix.RawSockaddrAny, length uint32) {
 // 0, and the segment size, absent if there is only one segment (udp_cmsg_recv,
 // include/linux/udp.h).
 func readControl(b []byte, whole int) (drops uint32, segment int) {
-	segment = whole
-	for head := unix.CmsgLen(0); len(b) >= head; {
-		c := (*unix.Cmsghdr)(unsafe.Pointer(&b[0]))
-		n := int(c.Len)
-		if n < head || n > len(b) {
-			break
-		}
-		if n >= head+4 {
-			v := *(*uint32)(unsafe.Pointer(&b[head]))
+	for segment = whole; len(b) > 0; {
+		level, kind, data, rest := nextControl(b)
+		if len(data) >= 4 {
+			v := binary.NativeEndian.Uint32(data)
 			switch {
-			case c.Level == unix.SOL_SOCKET && c.Type == unix.SO_RXQ_OVFL:
+			case level == unix.SOL_SOCKET && kind == unix.SO_RXQ_OVFL:
 				drops = v
-			case c.Level == unix.SOL_UDP && c.Type == unix.UDP_GRO && v > 0 && v < uint32(whole):
+			case level == unix.SOL_UDP && kind == unix.UDP_GRO && v > 0 && v < uint32(whole):
 				segment = int(v)
 			}
 		}
-		b = b[min(unix.CmsgSpace(n-head), len(b)):]
+		b = rest
 	}
 	return drops, segment
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A buffer of several datagrams of which the last is shorter comes apart where it
-// was put together, and many messages come with one call.
+// A buffer of several datagrams, the last one shorter, comes apart where it was put
+// together, and one call returns many messages.
 func TestBulkSegments(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestBulkShapes(t *testing.T) {
 	}
 }
 
-// The counter of drops arrives with the first message after them.
+// The drop counter arrives with the first message after the drops.
 func TestBulkDrops(t *testing.T) {
 	fd, to := boundSocket(t, netip.MustParseAddrPort(loopbacks[0]))
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1); err != nil {
@@ -122,7 +122,7 @@ func TestBulkDrops(t *testing.T) {
 	}
 }
 
-// aligned copies b to where the kernel would put it.
+// aligned returns a copy of b, aligned as the kernel aligns it.
 func aligned(b []byte) []byte {
 	words := make([]uint64, (len(b)+7)/8+1)
 	return append(unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(words)*8)[:0], b...)
@@ -165,7 +165,7 @@ func TestReadControl(t *testing.T) {
 	}
 }
 
-// Whatever the control data is, segments have a length and fit.
+// Whatever the ancillary data, segments have a length and fit.
 func FuzzReadControl(f *testing.F) {
 	f.Add(controlMessage(unix.SOL_UDP, unix.UDP_GRO, 100), uint16(1400))
 	f.Add(controlMessage(unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1)[:17], uint16(0))
@@ -174,7 +174,7 @@ func FuzzReadControl(f *testing.F) {
 		if _, s := readControl(aligned(b), whole); s < 1 || s > whole {
 			t.Errorf("segments of %d in %d bytes", s, whole)
 		}
-		if e, ok := extendedErr(aligned(b)); ok {
+		if e, _, ok := extendedErr(aligned(b)); ok {
 			if calls, _ := readNotice(e); calls < 0 || calls > 1<<32 {
 				t.Errorf("a notice of %d calls", calls)
 			}

@@ -16,21 +16,16 @@ import (
 // (last) on the last, so that two ends with the same choice spin on different ones.
 // restore undoes it.
 func Settle(last bool) (p wire.Place, restore func(), err error) {
-	var all, one unix.CPUSet
-	if err := unix.SchedGetaffinity(0, &all); err != nil {
-		return p, nil, fmt.Errorf("spin: read the CPUs of this thread: %w", err)
+	cpus, err := OwnCPUs()
+	if err != nil {
+		return p, nil, err
 	}
-	for cpu, left := 0, all.Count(); left > 0; cpu++ {
-		if !all.IsSet(cpu) {
-			continue
-		}
-		left--
-		p.CPU = cpu
-		if !last {
-			break
-		}
+	all, n := setOf(cpus...), 0
+	if last {
+		n = len(cpus) - 1
 	}
-	one.Set(p.CPU)
+	p.CPU = cpus[n]
+	one := setOf(p.CPU)
 	if err := unix.SchedSetaffinity(0, &one); err != nil {
 		return p, nil, fmt.Errorf("spin: stay on CPU %d: %w", p.CPU, err)
 	}
@@ -55,10 +50,7 @@ func StayOn(cpus []int) error {
 	if len(cpus) == 0 {
 		return nil
 	}
-	var set unix.CPUSet
-	for _, cpu := range cpus {
-		set.Set(cpu)
-	}
+	set := setOf(cpus...)
 	seen := map[int]bool{}
 	for more := true; more; {
 		more = false
@@ -81,11 +73,18 @@ func StayOn(cpus []int) error {
 	return nil
 }
 
-// OwnCPUs lists the CPUs that this process may use.
+func setOf(cpus ...int) (set unix.CPUSet) {
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	return set
+}
+
+// OwnCPUs lists the CPUs that this thread may use, at least one.
 func OwnCPUs() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
-		return nil, fmt.Errorf("engine: read the CPUs of this process: %w", err)
+		return nil, fmt.Errorf("engine: read the CPUs of this thread: %w", err)
 	}
 	var cpus []int
 	for cpu := 0; len(cpus) < set.Count(); cpu++ {

@@ -37,34 +37,23 @@ func RoomFor(n int) {
 }
 
 // HotSend is send with flags.
-//
-//go:noinline
 func HotSend(fd int, b []byte, flags uintptr) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags|unix.MSG_NOSIGNAL, 0, 0)
-	return int(n), errno
+	return hotSendTo(fd, b, flags, nil, 0)
 }
 
-// hotSendTo sends to an address.
+// hotSendTo is sendto; a nil address is the peer of a connected socket.
 //
 //go:noinline
-func hotSendTo(fd int, b []byte, to *unix.RawSockaddrAny, toLen uint32) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(to)), uintptr(toLen))
+func hotSendTo(fd int, b []byte, flags uintptr, to *unix.RawSockaddrAny, toLen uint32) (int, unix.Errno) {
+	n, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags|unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(to)), uintptr(toLen))
 	return int(n), errno
 }
 
-// hotRecvFrom is recv with flags; it also returns the sender.
+// hotRecvFrom is recvfrom; it returns the sender unless from is nil.
 //
 //go:noinline
 func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fromLen *uint32) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, uintptr(unsafe.Pointer(from)), uintptr(unsafe.Pointer(fromLen)))
-	return int(n), errno
-}
-
-// hotRecv is recv with flags.
-//
-//go:noinline
-func hotRecv(fd int, b []byte, flags uintptr) (int, unix.Errno) {
-	n, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), flags, 0, 0)
 	return int(n), errno
 }
 

@@ -38,20 +38,8 @@ func (m *Message) Recv(fd, flags int) (n int, drops uint32, errno unix.Errno) {
 	if errno != 0 {
 		return 0, 0, errno
 	}
-	return int(r), m.drops(), 0
-}
-
-// drops finds the counter in the ancillary data. The kernel adds it only when it is not
-// zero, and these sockets have no other option set that adds data.
-func (m *Message) drops() uint32 {
-	if int(m.Hdr.Controllen) < unix.CmsgLen(4) {
-		return 0
-	}
-	c := (*unix.Cmsghdr)(unsafe.Pointer(&m.control[0]))
-	if c.Level != unix.SOL_SOCKET || c.Type != unix.SO_RXQ_OVFL {
-		return 0
-	}
-	return *(*uint32)(unsafe.Pointer(&m.control[unix.CmsgLen(0)]))
+	drops, _ = readControl(m.control[:m.Hdr.Controllen], 0)
+	return int(r), drops, 0
 }
 
 // Answer sends the first n bytes of the buffer to the sender of the last datagram.

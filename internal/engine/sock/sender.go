@@ -15,7 +15,7 @@ import (
 type Sender struct {
 	Path     Path
 	Batch    int     // datagrams per call; 0 is 1
-	Interval float64 // ns; 0 is no schedule
+	Interval float64 // ns; 0: no schedule
 	Whole    bool    // never fragment: too large a datagram is an error
 	First    uint64  // number of the first datagram of the next run
 	Stop     *Stopper

@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// fakePath takes every datagram that it is not told to refuse.
+// A fakePath takes every datagram except those that it is to refuse.
 type fakePath struct {
 	refuse map[int]unix.Errno // by attempt
 	calls  int
@@ -50,7 +50,7 @@ func TestSenderSchedule(t *testing.T) {
 	}
 }
 
-// Batches keep to the schedule, and the last one holds what is left of it.
+// Batches keep to the schedule, and the last one holds the rest of it.
 func TestSenderBatches(t *testing.T) {
 	p := &fakePath{}
 	x := Sender{Path: p, Batch: 4, Interval: float64(100 * time.Microsecond), Stop: new(Stopper)}

@@ -13,11 +13,13 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
@@ -68,11 +70,10 @@ func bindListen(fd, kind int, at netip.AddrPort) error {
 // SetTimeouts bounds every blocking call on fd.
 func SetTimeouts(fd int, d time.Duration) error {
 	tv := unix.NsecToTimeval(int64(d))
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv); err != nil {
-		return fmt.Errorf("socket: receive timeout: %w", err)
-	}
-	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv); err != nil {
-		return fmt.Errorf("socket: send timeout: %w", err)
+	err := errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv),
+		unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &tv))
+	if err != nil {
+		return fmt.Errorf("socket: timeouts: %w", err)
 	}
 	return nil
 }
@@ -95,13 +96,18 @@ func SetBuffer(fd, opt, size int) (int, error) {
 	return got, nil
 }
 
+// ipOption returns the level and name of an option that IPv4 and IPv6 share.
+func ipOption(v6 bool, four, six int) (level, opt int) {
+	if v6 {
+		return unix.IPPROTO_IPV6, six
+	}
+	return unix.IPPROTO_IP, four
+}
+
 // SetDSCP sets the code point of outgoing packets (RFC 2474) and returns the one in
 // effect.
 func SetDSCP(fd int, v6 bool, dscp int) (int, error) {
-	level, opt := unix.IPPROTO_IP, unix.IP_TOS
-	if v6 {
-		level, opt = unix.IPPROTO_IPV6, unix.IPV6_TCLASS
-	}
+	level, opt := ipOption(v6, unix.IP_TOS, unix.IPV6_TCLASS)
 	if err := unix.SetsockoptInt(fd, level, opt, dscp<<2); err != nil {
 		return 0, fmt.Errorf("socket: DSCP %d: %w", dscp, err)
 	}
@@ -187,10 +193,7 @@ func CloseAll(fds []int) {
 // IP_PMTUDISC_PROBE sets DF and ignores what the route has learned, IP_PMTUDISC_WANT is
 // the default. IPv6 has the same values.
 func SetDiscover(fd int, v6 bool, mode int) error {
-	level, opt := unix.IPPROTO_IP, unix.IP_MTU_DISCOVER
-	if v6 {
-		level, opt = unix.IPPROTO_IPV6, unix.IPV6_MTU_DISCOVER
-	}
+	level, opt := ipOption(v6, unix.IP_MTU_DISCOVER, unix.IPV6_MTU_DISCOVER)
 	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
 		return fmt.Errorf("socket: path MTU discovery %d: %w", mode, err)
 	}
@@ -219,4 +222,70 @@ func DialUDP(server netip.AddrPort, sndBuf int, timeout time.Duration) (fd, got 
 		return -1, 0, fmt.Errorf("engine: udp %v: %w", server, err)
 	}
 	return fd, got, nil
+}
+
+// Family returns AF_INET or AF_INET6.
+func Family(a netip.Addr) int {
+	if a.Is4() {
+		return unix.AF_INET
+	}
+	return unix.AF_INET6
+}
+
+// Sockaddr returns the kernel's form of an address. A zone must be a number.
+func Sockaddr(ap netip.AddrPort) unix.Sockaddr {
+	if ap.Addr().Is4() {
+		return &unix.SockaddrInet4{Port: int(ap.Port()), Addr: ap.Addr().As4()}
+	}
+	zone, _ := strconv.ParseUint(ap.Addr().Zone(), 10, 32) // "" is 0, no zone
+	return &unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16(), ZoneId: uint32(zone)}
+}
+
+// AddrPort is the inverse of Sockaddr. An IPv4 address inside an IPv6 one, as
+// dual-stack sockets return it, becomes IPv4.
+func AddrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
+	switch sa := sa.(type) {
+	case *unix.SockaddrInet4:
+		return netip.AddrPortFrom(netip.AddrFrom4(sa.Addr), uint16(sa.Port)), nil
+	case *unix.SockaddrInet6:
+		a := netip.AddrFrom16(sa.Addr).Unmap()
+		if sa.ZoneId != 0 && a.Is6() {
+			a = a.WithZone(strconv.FormatUint(uint64(sa.ZoneId), 10))
+		}
+		return netip.AddrPortFrom(a, uint16(sa.Port)), nil
+	}
+	return netip.AddrPort{}, fmt.Errorf("socket: unexpected address %T", sa)
+}
+
+// OwnAddr returns the address that a socket is bound to.
+func OwnAddr(fd int) (netip.AddrPort, error) {
+	sa, err := unix.Getsockname(fd)
+	if err != nil {
+		return netip.AddrPort{}, fmt.Errorf("socket: own address: %w", err)
+	}
+	return AddrPort(sa)
+}
+
+// Pace limits what a TCP socket sends to bits per second of payload and returns the
+// rate in effect. Without fq the kernel spaces segments itself since Linux 4.13
+// (SO_MAX_PACING_RATE, sk_setsockopt in net/core/sock.c; tcp_update_skb_after_send in
+// net/ipv4/tcp_output.c charges the payload from the eleventh segment on), at rates of
+// 64 bits since 4.20. Slower streams get smaller segments, about a millisecond of data
+// each (tcp_tso_autosize).
+//
+// Unsent data is limited to a hundredth of a second (TCP_NOTSENT_LOWAT, tcp(7)). The
+// send buffer grows to megabytes, which a slow stream would take long to drain.
+func Pace(fd int, bits float64) (float64, error) {
+	bytes := uint64(bits / 8)
+	if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, bytes); err != nil {
+		return 0, fmt.Errorf("pace to %g bit/s: %w%s", bits, err, Lacks(err, "a pacing rate of 64 bits, which came with Linux 4.20", "leave out the rate"))
+	}
+	if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, int(min(max(bytes/100, event.MinQueue), wire.MaxBuffer))); err != nil {
+		return 0, fmt.Errorf("pace to %g bit/s: bound the queue: %w", bits, err)
+	}
+	got, err := unix.GetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE)
+	if err != nil {
+		return 0, fmt.Errorf("pace to %g bit/s: %w", bits, err)
+	}
+	return float64(got) * 8, nil
 }

@@ -112,7 +112,7 @@ func (p *mmsgPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried in
 // the datagram before is no longer pending: a server that is gone would go unnoticed.
 // The error queue has it; a datagram without an entry was refused for lack of room.
 func (p *mmsgPath) why() unix.Errno {
-	if e, ok := p.errors.next(); ok {
+	if e, _, ok := p.errors.next(); ok {
 		return unix.Errno(e.Errno)
 	}
 	return unix.ENOBUFS

@@ -55,7 +55,7 @@ func (z *Zerocopy) Send(b []byte) (int, unix.Errno) {
 func (z *Zerocopy) Reap() int64 {
 	before := z.Done
 	for {
-		e, ok := z.queue.next()
+		e, _, ok := z.queue.next()
 		if !ok {
 			return z.Done - before
 		}

@@ -47,7 +47,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// A reply after the time-out is not counted, even if nobody has looked yet.
+// A reply after the timeout does not count, even if nobody has looked yet.
 func TestLedgerLoses(t *testing.T) {
 	l := NewLedger(2, 500*time.Millisecond)
 	l.ask(0, 1, 0)
@@ -73,7 +73,7 @@ func TestLedgerLoses(t *testing.T) {
 	}
 }
 
-// A stall delays many requests and is one.
+// A stall delays many requests and counts once.
 func TestLedgerStalls(t *testing.T) {
 	l := NewLedger(100, 0)
 	for seq := range int64(60) { // one per ms; nothing is answered from 5 to 80 ms
@@ -94,7 +94,7 @@ func TestLedgerStalls(t *testing.T) {
 	l.ask(0, 100, 200*ms)
 	l.answer(0, 100, 251*ms)
 	l.ask(0, 101, 260*ms)
-	l.answer(0, 101, 310*ms) // exactly the bound is none
+	l.answer(0, 101, 310*ms) // exactly the bound is not a stall
 	if l.Stalls != 2 {
 		t.Errorf("%d stalls, want 2", l.Stalls)
 	}

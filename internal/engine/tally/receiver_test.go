@@ -40,8 +40,8 @@ func TestReceiverOrder(t *testing.T) {
 	}
 }
 
-// What has queued up is by how much the last datagram took longer than the quickest,
-// whatever the clocks show, and however late the first one was read.
+// The queue is how much longer the last datagram took than the quickest, whatever the
+// clocks show and however late the first was read.
 func TestReceiverQueue(t *testing.T) {
 	for _, offset := range []int64{0, 1 << 50, -12345, wire.Mask40 - 1500} {
 		var r Receiver
@@ -93,7 +93,7 @@ func TestReceiverSilence(t *testing.T) {
 		seqs []uint64
 		want int64
 	}{
-		{1000, []uint64{0}, 0}, // what came before is not its business
+		{1000, []uint64{0}, 0}, // what came before does not matter
 		{1030, []uint64{1, 2, 3}, 30},
 		{1040, []uint64{3}, 30}, // a duplicate
 		{1090, nil, 30},

@@ -33,8 +33,8 @@ func TestSamplesSent(t *testing.T) {
 	}
 }
 
-// whole is a sample with every stamp: 1000 ns from start to got, of which the
-// request and the reply spend 300 on the way, as the server's part is 400.
+// whole is a sample with every stamp: 1000 ns from start to got, 300 of them on the
+// path, as the server's part is 400.
 func whole(seq uint64) Sample {
 	return Sample{Seq: seq, Start: 5000, tx: 5100, Rx: 5800, Got: 6000, RTT: 1000}
 }

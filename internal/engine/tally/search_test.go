@@ -8,15 +8,15 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// A simulated path has a capacity, and a sender that reaches a rate.
+// A simulated path has a capacity, and its sender a highest rate.
 type simulated struct {
 	sender   float64                             // packet/s that the sender reaches
-	paced    float64                             // the same on a schedule; 0 is the same
+	paced    float64                             // on a schedule; 0: the same
 	capacity float64                             // packet/s that pass
 	buffer   float64                             // datagrams that wait for their turn
 	floor    float64                             // share that is lost at any rate
-	loses    func(rate float64) float64          // the share lost besides; nil is none
-	stall    func() (sends, loses, late float64) // of a phase: shares of the time that sending stops, of datagrams lost, and seconds that the last one is late; nil is none
+	loses    func(rate float64) float64          // additional share lost; nil: none
+	stall    func() (sends, loses, late float64) // of a phase: shares of the time that sending stops, of datagrams lost, and seconds that the last one is late; nil: none
 }
 
 const simulatedPhase = 0.05 // s
@@ -67,8 +67,8 @@ func TestSearch(t *testing.T) {
 		loss  float64
 		path  simulated
 		limit string
-		rate  float64 // that is there to be found
-		upper bool    // a rate is known that is lost at
+		rate  float64 // to find
+		upper bool    // a lossy rate is known
 	}{
 		{"a path with a capacity", 0, simulated{sender: 800e3, capacity: 300e3}, event.LimitPath, 300e3, true},
 		{"a slow one", 0, simulated{sender: 900e3, capacity: 8600}, event.LimitPath, 8600, true},
@@ -103,7 +103,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A machine that stalls in every fifth phase hardly ever makes a bound that stays.
+// A machine that stalls in every fifth phase rarely makes a lasting bound.
 func TestSearchStalls(t *testing.T) {
 	off := 0
 	for seed := range uint64(500) {
@@ -131,7 +131,7 @@ func TestSearchStalls(t *testing.T) {
 	}
 }
 
-// What is carried varies from phase to phase, as where a scheduler has a say.
+// The rate carried varies from phase to phase, as under a scheduler.
 func TestSearchNoise(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -155,8 +155,8 @@ func TestSearchNoise(t *testing.T) {
 	}
 }
 
-// Where more is lost at a lower rate than at a higher one, the lower one bounds what
-// is found, and the higher one is told.
+// If more is lost at a lower rate than at a higher one, the lower one bounds the result,
+// which reports the higher one.
 func TestSearchInversion(t *testing.T) {
 	x := simulated{sender: 500e3, paced: 480e3, capacity: 800e3, loses: func(r float64) float64 {
 		if r > 300e3 && r < 490e3 {
@@ -171,7 +171,7 @@ func TestSearchInversion(t *testing.T) {
 	}
 }
 
-// A bound that stalls made is found out when it is tried again.
+// A bound that a stall made does not survive another try.
 func TestSearchFlips(t *testing.T) {
 	paced := 0
 	x := simulated{sender: 800e3, capacity: 300e3}
@@ -194,8 +194,7 @@ func TestSearchFlips(t *testing.T) {
 	}
 }
 
-// Nothing is found where even the slowest rate loses, and a search that is cut off
-// says so.
+// Nothing is found if even the slowest rate loses, and a search that is cut off says so.
 func TestSearchFindsNothing(t *testing.T) {
 	s := Search{Width: 0.02, Floor: 1000}
 	f, n := simulated{sender: 800e3, capacity: 300e3, floor: 0.01}.search(&s, 1000)

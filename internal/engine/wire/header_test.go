@@ -33,7 +33,7 @@ func TestHeaderRoundTrip(t *testing.T) {
 	}
 }
 
-// What is accepted is exactly what put writes.
+// Only what Put writes is accepted.
 func FuzzHeader(f *testing.F) {
 	b := make([]byte, HeaderSize+2)
 	Header{Kind: KindEcho, Run: 7, Seq: 9, Sent: 11}.Put(b)

@@ -66,10 +66,7 @@ func (p Params) Check() error {
 	case len(p.CC) > 15: // TCP_CA_NAME_MAX 16, include/net/tcp.h
 		return fmt.Errorf("congestion control %q is longer than 15 bytes", p.CC)
 	}
-	if err := p.checkTransfer(); err != nil {
-		return err
-	}
-	return p.checkRequests()
+	return p.checkWorkload()
 }
 
 // Transfer is how the bytes of a stream get into the kernel and out of it.
@@ -89,25 +86,6 @@ const MaxNap = 10 * time.Millisecond
 // answered.
 func OneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
 
-func (p Params) checkTransfer() error {
-	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
-		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, event.MaxDSCP)
-	}
-	if p.Discard && p.Workload != "tcp-stream" {
-		return fmt.Errorf("%s: --discard is only for tcp-stream", p.Workload)
-	}
-	if !OneWay(p.Workload) {
-		if p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0 {
-			return fmt.Errorf("%s: --send, --batch, --recv and --nap are only for udp-stream and udp-search", p.Workload)
-		}
-		return nil
-	}
-	if p.Nap < 0 || p.Nap > MaxNap {
-		return fmt.Errorf("nap %v is outside 0..%v", p.Nap, MaxNap)
-	}
-	return p.Mode().Filled().Check()
-}
-
 // Mode returns how datagrams are sent and received.
 func (p Params) Mode() event.Mode {
 	return event.Mode{Size: p.Size, Send: p.Send, Batch: p.Batch, Recv: p.Recv}
@@ -123,8 +101,18 @@ type Requests struct {
 // Echoing reports whether a workload consists of requests and replies.
 func Echoing(workload string) bool { return workload != "tcp-stream" && !OneWay(workload) }
 
-func (p Params) checkRequests() error {
+// checkWorkload checks what depends on the workload.
+func (p Params) checkWorkload() error {
+	oneWay := OneWay(p.Workload)
 	switch {
+	case p.DSCP < 0 || p.DSCP > event.MaxDSCP:
+		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, event.MaxDSCP)
+	case p.Discard && p.Workload != "tcp-stream":
+		return fmt.Errorf("%s: --discard is only for tcp-stream", p.Workload)
+	case !oneWay && (p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0):
+		return fmt.Errorf("%s: --send, --batch, --recv and --nap are only for udp-stream and udp-search", p.Workload)
+	case p.Nap < 0 || p.Nap > MaxNap:
+		return fmt.Errorf("nap %v is outside 0..%v", p.Nap, MaxNap)
 	case p.Inflight < 0 || p.Inflight > event.MaxInflight:
 		return fmt.Errorf("%d requests in flight is outside 1..%d", p.Inflight, event.MaxInflight)
 	case p.Inflight > 1 && p.Workload != "tcp-rr" && p.Workload != "udp-rr":
@@ -136,6 +124,9 @@ func (p Params) checkRequests() error {
 		return fmt.Errorf("%s: spinning is only for tcp-rr, udp-open and udp-rr", p.Workload)
 	case p.Workload == "tcp-crr" && p.Size < HeaderSize:
 		return fmt.Errorf("tcp-crr: size %d is below %d bytes, which identify its requests", p.Size, HeaderSize)
+	}
+	if oneWay {
+		return p.Mode().Filled().Check()
 	}
 	return nil
 }

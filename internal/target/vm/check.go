@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 )
 
-// Checks looks at what a guest needs, always in the same order. It starts none.
+// Checks looks at what a guest needs, always in the same order. It starts no guest.
 func Checks() []facts.Check {
 	qemu := facts.Check{Name: "guest: QEMU"}
 	if path, err := findQEMU(); err != nil {
@@ -31,11 +31,11 @@ func Checks() []facts.Check {
 	}
 	modprobe := facts.Check{Name: "guest: modprobe"}
 	if path, err := exec.LookPath("/sbin/modprobe"); err != nil { // where kernels look (CONFIG_MODPROBE_PATH)
-		modprobe.Detail, modprobe.Fix = "not found: a guest has no device but the plainest", "install the package kmod"
+		modprobe.Detail, modprobe.Fix = "not found: a guest has only the plainest devices", "install the package kmod"
 	} else {
 		modprobe.OK, modprobe.Detail = true, path
 	}
-	kvm := facts.Check{Name: "guest: KVM", OK: true, Detail: "/dev/kvm may be used; whether it works shows when a guest starts"}
+	kvm := facts.Check{Name: "guest: KVM", OK: true, Detail: "/dev/kvm can be opened; whether it works shows when a guest starts"}
 	if err := kvmErr(); err != nil {
 		kvm.OK, kvm.Detail = false, err.Error()+": guests are emulated"
 		kvm.Fix = "allow virtual machines in the firmware, or nested ones in the hypervisor"
@@ -46,11 +46,11 @@ func Checks() []facts.Check {
 	return []facts.Check{self, qemu, kernel, modprobe, kvm}
 }
 
-// errPVM is why KVM does not serve for a guest of any kernel.
-var errPVM = errors.New("KVM is PVM here, without hardware for it (kvm_pvm): it runs only kernels that were built for PVM, and no distribution's is")
+// errPVM is why KVM cannot run a guest with an ordinary kernel.
+var errPVM = errors.New("KVM is PVM here, without hardware support (kvm_pvm): it only runs kernels built for PVM, and no distribution has one")
 
-// kvmErr says why this process may not use KVM. That it may does not mean that
-// KVM works: inside a virtual machine it often does not.
+// kvmErr returns why this process cannot use KVM. Even without an error KVM need not
+// work: inside a virtual machine it often does not.
 func kvmErr() error {
 	if err := openErr("/dev/kvm"); err != nil {
 		return err
@@ -58,8 +58,8 @@ func kvmErr() error {
 	return pvm(os.DirFS("/"))
 }
 
-// pvm returns errPVM where a virtual machine has KVM though its hypervisor gives it no
-// hardware for that. An ordinary kernel stands still under it, soon after its start.
+// pvm returns errPVM where a virtual machine has KVM although its hypervisor gives it no
+// hardware support. An ordinary kernel hangs under it soon after its start.
 func pvm(root fs.FS) error {
 	has := func(module string) bool {
 		_, err := fs.Stat(root, "sys/module/"+module)
@@ -71,7 +71,7 @@ func pvm(root fs.FS) error {
 	return nil
 }
 
-// openErr says why a device file cannot be opened.
+// openErr returns why a device file cannot be opened.
 func openErr(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {

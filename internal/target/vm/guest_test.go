@@ -131,10 +131,10 @@ func TestNIC(t *testing.T) {
 		t.Error(err)
 	}
 	for want, spoil := range map[string]func(*NIC){
-		`TAP device "p1,x=y"`:                      func(n *NIC) { n.Tap = "p1,x=y" },
-		"2 queues are not within 1 and the 1 CPUs": func(n *NIC) { n.Queues = 2 },
-		`vhost "yes" is none of auto, on and off`:  func(n *NIC) { n.VHost = "yes" },
-		"address 52:54: invalid MAC address":       func(n *NIC) { n.MAC = "52:54" },
+		`invalid TAP device "p1,x=y": want a name without , and =`: func(n *NIC) { n.Tap = "p1,x=y" },
+		"2 queues is outside 1..1, the number of CPUs":             func(n *NIC) { n.Queues = 2 },
+		`invalid vhost "yes": want auto, on or off`:                func(n *NIC) { n.VHost = "yes" },
+		"address 52:54: invalid MAC address":                       func(n *NIC) { n.MAC = "52:54" },
 	} {
 		n := good
 		spoil(&n)

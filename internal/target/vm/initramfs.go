@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// Where things are in the initramfs.
+// Paths in the initramfs.
 const (
 	selfFile  = "weir"
-	moduleDir = "modules" // names sort in the order of loading
+	moduleDir = "modules" // file names sort in the order of loading
 )
 
-// writeImage writes the initramfs of a guest: this program, the modules of k
-// that it loads, and empty directories to mount on.
+// writeImage writes the initramfs of a guest: this program, the modules of k that it
+// loads, and empty directories to mount on.
 func writeImage(w io.Writer, k Kernel) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -42,8 +42,8 @@ func writeImage(w io.Writer, k Kernel) error {
 	return nil
 }
 
-// checkStatic returns an error when a program needs a dynamic linker, which an
-// initramfs does not have.
+// checkStatic returns an error when a program needs a dynamic linker, which an initramfs
+// does not have.
 func checkStatic(file string) error {
 	f, err := elf.Open(file)
 	if err != nil {
@@ -58,9 +58,8 @@ func checkStatic(file string) error {
 	return nil
 }
 
-// A cpio writes the newc format of the kernel's
-// Documentation/driver-api/early-userspace/buffer-format.rst. After the first
-// error it does nothing.
+// A cpio writes the newc format (Documentation/driver-api/early-userspace/
+// buffer-format.rst in the kernel's source). After the first error it does nothing.
 type cpio struct {
 	w   io.Writer
 	ino int
@@ -95,11 +94,11 @@ func (c *cpio) file(name, from string, perm uint32) {
 
 func (c *cpio) end() { c.entry("TRAILER!!!", 0, 0, nil) }
 
-// maxSize is what the eight hexadecimal digits of a size hold.
+// maxSize is the largest size that eight hexadecimal digits hold.
 const maxSize = 1<<32 - 1
 
-// entry writes a header, the name and size bytes of content, the latter two
-// filled up to multiples of four bytes.
+// entry writes a header, the name, and size bytes of content, padding the latter two to
+// multiples of four bytes.
 func (c *cpio) entry(name string, mode uint32, size int64, content io.Reader) {
 	if c.err == nil && size > maxSize {
 		c.err = fmt.Errorf("%s has %d bytes, more than %d", name, size, maxSize)
@@ -120,7 +119,7 @@ func (c *cpio) entry(name string, mode uint32, size int64, content io.Reader) {
 	}
 }
 
-// pad follows n bytes with zeros.
+// pad writes the zeros that follow n bytes.
 func (c *cpio) pad(n int64) {
 	if c.err == nil {
 		_, c.err = c.w.Write(make([]byte, -n&3))

@@ -13,7 +13,7 @@ import (
 	"unicode"
 )
 
-// A Kernel is one that a guest can run.
+// A Kernel is a kernel that a guest can run.
 type Kernel struct {
 	Version string // release: "6.1.0-56-amd64"
 	Image   string // vmlinuz, absolute
@@ -21,12 +21,12 @@ type Kernel struct {
 	load    []string
 }
 
-// essential are the modules with which a guest reaches its host. Others are
-// loaded by the kernel when it needs them, from the host's files.
+// essential are the modules that a guest needs to reach its host. The kernel loads others
+// from the host's files when it needs them.
 var essential = []string{"virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "virtio_net"}
 
-// Places are the directories where a kernel is looked for that nobody named:
-// packages that are installed, and packages that are only unpacked.
+// Places returns the directories to search for a kernel when the user names none:
+// installed packages, and packages that are only unpacked.
 func Places() []string {
 	places := []string{"/"}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -35,9 +35,9 @@ func Places() []string {
 	return places
 }
 
-// FindKernel returns the newest kernel that a guest can run in the first of dirs
-// that has one. A directory is laid out as a Debian package of a kernel:
-// boot/vmlinuz-VERSION, and lib/modules/VERSION with the lists of depmod(8).
+// FindKernel returns the newest kernel that a guest can run, from the first of dirs that
+// has one. A directory is laid out like a Debian kernel package: boot/vmlinuz-VERSION,
+// and lib/modules/VERSION with the lists of depmod(8).
 func FindKernel(dirs ...string) (Kernel, error) {
 	var why []error
 	for _, dir := range dirs {
@@ -73,10 +73,10 @@ func join(errs []error) error {
 	return errors.New(strings.Join(text, "; "))
 }
 
-// numbers are the numbers in the name of a kernel: 6.12 is newer than 6.1.
+// numbers returns the numbers in the name of a kernel: 6.12 is newer than 6.1.
 func numbers(image string) (ns []int) {
 	for _, f := range strings.FieldsFunc(filepath.Base(image), func(r rune) bool { return !unicode.IsDigit(r) }) {
-		n, _ := strconv.Atoi(f) // one too large to be a version sorts anywhere
+		n, _ := strconv.Atoi(f) // one that is too large for a version can sort anywhere
 		ns = append(ns, n)
 	}
 	return ns
@@ -84,7 +84,7 @@ func numbers(image string) (ns []int) {
 
 func kernel(dir, image string) (Kernel, error) {
 	k := Kernel{Image: image, Version: strings.TrimPrefix(filepath.Base(image), "vmlinuz-")}
-	f, err := os.Open(image) // Ubuntu keeps its kernels for root
+	f, err := os.Open(image) // on Ubuntu only root can read kernels
 	if err != nil {
 		return k, err
 	}
@@ -108,10 +108,10 @@ func kernel(dir, image string) (Kernel, error) {
 	return k, fmt.Errorf("no lib/modules/%s/modules.dep: /sbin/depmod -b %s %s (package kmod) makes it", k.Version, dir, k.Version)
 }
 
-// loadOrder returns the files that must be loaded to have the named modules, in
-// that order, by the lists that depmod(8) and the kernel's build write. A module
-// stands before those that it needs in a line of modules.dep, and each of those
-// before what it needs itself (kmod, tools/depmod.c, output_deps).
+// loadOrder returns the files to load for the named modules, in that order, from the
+// lists that depmod(8) and the kernel's build write. In a line of modules.dep a module
+// precedes the ones that it needs, and each of those precedes what it needs itself
+// (kmod, tools/depmod.c, output_deps).
 func loadOrder(dep, builtin []byte, names []string) ([]string, error) {
 	lines := map[string][]string{} // by name: the file, then what it needs
 	for line := range bytes.Lines(dep) {
@@ -141,7 +141,7 @@ func loadOrder(dep, builtin []byte, names []string) ([]string, error) {
 	return order, nil
 }
 
-// moduleName of a file: the kernel takes - and _ for the same.
+// moduleName returns the name of a file's module. The kernel treats - and _ alike.
 func moduleName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".ko")
 	return strings.ReplaceAll(name, "-", "_")

@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// How the packets of a guest's network device reach the host: through a thread of
-// the host's kernel (vhost), or through QEMU. Auto is vhost where the host has it
-// and the guest is not emulated.
+// How the packets of a guest's network device reach the host: through a thread of the
+// host's kernel (vhost), or through QEMU. Auto is vhost where the host has it and the
+// guest is not emulated.
 const (
 	VHostAuto = "auto"
 	VHostOn   = "on"
 	VHostOff  = "off"
 )
 
-// vhostFile is there where the kernel has vhost for network devices.
+// vhostFile exists where the kernel has vhost for network devices.
 const vhostFile = "/dev/vhost-net"
 
 // A NIC is the network device of a guest that is a pod, called eth0 there.
 type NIC struct {
-	Tap    string // device of the place that QEMU is started in; it has several queues when Queues says so
+	Tap    string // device in the place where QEMU starts; it has several queues when Queues says so
 	MAC    string
-	Queues int    // pairs of one queue for each direction, 1 to the guest's CPUs
+	Queues int    // pairs of queues, one for each direction: 1 to the number of the guest's CPUs
 	VHost  string // VHostOn, VHostOff or VHostAuto
 }
 
-// vhost decides what VHost leaves open.
+// vhost resolves VHostAuto.
 func (n NIC) vhost(accel string) string {
 	if n.VHost != VHostAuto {
 		return n.VHost
@@ -41,8 +41,8 @@ func (n NIC) vhost(accel string) string {
 	return VHostOn
 }
 
-// args are QEMU's. A device with several queues needs an interrupt for each, for
-// its control queue and for changes of its configuration.
+// args returns QEMU's arguments. A device with several queues needs an interrupt for each
+// of them, for its control queue and for changes of its configuration.
 func (n NIC) args(accel string) []string {
 	netdev := fmt.Sprintf("tap,id=net,ifname=%s,script=no,downscript=no,vhost=%s", n.Tap, n.vhost(accel))
 	device := "virtio-net-pci,netdev=net,romfile=,mac=" + n.MAC
@@ -53,11 +53,11 @@ func (n NIC) args(accel string) []string {
 	return []string{"-netdev", netdev, "-device", device}
 }
 
-// ServePod is the daemon around a guest that is a pod: it starts m, and lets who
-// connects to the socket run programs in it, until that ends the connection or
-// ctx is done. The socket is there as soon as the guest starts, and not only when
-// it is ready, so that several can start at a time. It must be called on the main
-// thread, see Boot.
+// ServePod is the daemon around a guest that is a pod: it starts m and connects the one
+// client of the socket to the guest's agent, until the client disconnects or ctx ends.
+// The socket exists as soon as the guest starts, before it is ready, so that several
+// guests can start at the same time. ServePod must be called on the main thread, see
+// Boot.
 func ServePod(ctx context.Context, m Machine, socket string) error {
 	if err := m.NIC.check(m.CPUs); err != nil {
 		return err
@@ -107,21 +107,21 @@ func servePod(ctx context.Context, m Machine, l *net.UnixListener) error {
 	return g.relay(ctx, conn)
 }
 
-// hear tells who connects why there is no guest.
+// hear reports to the client that connects why there is no guest.
 func hear(l *net.UnixListener, why error) error {
 	if conn, err := l.Accept(); err == nil {
-		_ = json.NewEncoder(conn).Encode(message{Failed: why.Error()}) // the log has it
+		_ = json.NewEncoder(conn).Encode(message{Failed: why.Error()}) // the log has it, too
 		conn.Close()
 	}
 	return why
 }
 
-// relay passes messages between conn and the guest until one of them ends.
+// relay copies bytes between conn and the guest until one of them ends.
 func (g *Guest) relay(ctx context.Context, conn net.Conn) error {
 	ended := make(chan error, 2)
 	go func() {
 		_, _ = io.Copy(g.conn, conn)
-		ended <- nil // who asked has had enough
+		ended <- nil // the client is done
 	}()
 	go func() {
 		_, _ = io.Copy(conn, g.conn)
@@ -137,15 +137,15 @@ func (g *Guest) relay(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// check returns an error where QEMU would only say that it does not like it.
+// check returns an error where QEMU would only say that it dislikes the device.
 func (n NIC) check(cpus int) error {
 	switch {
 	case n.Tap == "" || strings.ContainsAny(n.Tap, ",="):
-		return fmt.Errorf("TAP device %q", n.Tap)
+		return fmt.Errorf("invalid TAP device %q: want a name without , and =", n.Tap)
 	case n.Queues < 1 || n.Queues > cpus:
-		return fmt.Errorf("%d queues are not within 1 and the %d CPUs", n.Queues, cpus)
+		return fmt.Errorf("%d queues is outside 1..%d, the number of CPUs", n.Queues, cpus)
 	case n.VHost != VHostAuto && n.VHost != VHostOn && n.VHost != VHostOff:
-		return fmt.Errorf("vhost %q is none of %s, %s and %s", n.VHost, VHostAuto, VHostOn, VHostOff)
+		return fmt.Errorf("invalid vhost %q: want %s, %s or %s", n.VHost, VHostAuto, VHostOn, VHostOff)
 	}
 	_, err := net.ParseMAC(n.MAC)
 	return err

@@ -10,29 +10,29 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 )
 
-// Descriptors that QEMU gets.
+// Descriptors that QEMU inherits.
 const (
 	portFD   = 3
 	initrdFD = 4
 )
 
-// Names of the two file systems that a guest gets.
+// Names of the two file systems that QEMU shares with a guest.
 const (
 	rootTag  = "root"
 	writeTag = "write"
 )
 
-// An arch is what differs between architectures.
+// An arch holds what differs between architectures.
 type arch struct {
 	program string // of QEMU
-	qemu    string // package of Debian and Ubuntu that has it
-	// kernel is the Debian package whose kernel a guest runs. The cloud kernels
-	// are smaller and lack 9p, so that they cannot see the host's files.
+	qemu    string // its package in Debian and Ubuntu
+	// kernel is the Debian package with the kernel for guests. The cloud kernels are
+	// smaller and lack 9p, so they cannot see the host's files.
 	kernel  string
 	machine string
 	console string
-	early   string // with these words a kernel speaks from its first moment in 64 bits, and not before
-	steady  string // with these an emulated one does not take a host that is busy for a broken machine
+	early   string // makes a kernel print from its first moment in 64-bit mode
+	steady  string // keeps an emulated kernel from taking a busy host for a broken machine
 }
 
 var arches = map[string]arch{
@@ -40,12 +40,13 @@ var arches = map[string]arch{
 	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "linux-image-arm64", "virt", "ttyAMA0", "earlycon", ""},
 }
 
-// here is the architecture of this program; its program is empty for others.
+// here is the architecture of this program; its fields are empty when there are no guests
+// on it.
 var here = arches[runtime.GOARCH]
 
 func findQEMU() (string, error) {
 	if here.program == "" {
-		return "", fmt.Errorf("there are no guests on %s: amd64 and arm64 have them", runtime.GOARCH)
+		return "", fmt.Errorf("guests do not work on %s: they need amd64 or arm64", runtime.GOARCH)
 	}
 	path, err := exec.LookPath(here.program)
 	if err != nil {
@@ -54,8 +55,8 @@ func findQEMU() (string, error) {
 	return path, nil
 }
 
-// args returns QEMU's arguments. Only the devices that are needed are there: each
-// costs time at boot, which is emulated where there is no KVM.
+// args returns QEMU's arguments. They only name necessary devices, because each costs time
+// at boot, which is emulated where there is no KVM.
 func (m Machine) args(a arch, accel string) []string {
 	cpu, acc := "host", "kvm"
 	if accel == "tcg" {
@@ -80,8 +81,8 @@ func (m Machine) args(a arch, accel string) []string {
 	return args
 }
 
-// share gives the guest a directory by the 9p protocol. Its files are opened as
-// the user who runs QEMU, and new ones are that user's: security_model=none.
+// share gives the guest a directory over the 9p protocol. QEMU opens its files as the user
+// who runs it, and new files belong to that user: security_model=none.
 func share(tag, dir, more string) []string {
 	return []string{
 		"-fsdev", fmt.Sprintf("local,id=%s,path=%s,security_model=none,multidevs=remap%s", tag, strings.ReplaceAll(dir, ",", ",,"), more),
@@ -89,11 +90,11 @@ func share(tag, dir, more string) []string {
 	}
 }
 
-// commandLine returns that of the kernel. What follows -- are the arguments of
-// process 1. Mitigations cost most where every instruction is emulated, and
-// guard against neighbours that a guest does not have. Linux panics when its timer
-// seems not to tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), as one does
-// for which QEMU gets no CPU; under KVM it does not look (paravirt_ops_setup, kvm.c).
+// commandLine returns the kernel's command line. The arguments of process 1 follow "--".
+// Mitigations cost most where every instruction is emulated, and guard against
+// neighbours that a guest does not have. Linux panics when its timer does not seem to
+// tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), which happens when QEMU gets
+// no CPU; under KVM it does not check (paravirt_ops_setup, kvm.c).
 func commandLine(a arch, accel string) string {
 	say := "quiet" + a.steady
 	if accel == "kvm" { // see signTime
