@@ -18,7 +18,7 @@ const module = "github.com/weir-bench/weir/"
 // sees probe, probe never sees target, report never sees lab.
 var layers = [][]string{
 	// Data, and what stands alone.
-	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "studies"},
+	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "studies"},
 	// What a machine is and has.
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
@@ -46,6 +46,7 @@ var only = map[string][]string{
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/agent", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
+	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"github.com/spf13/cobra":                    {"internal/cli"},
 	"github.com/containernetworking/cni/libcni": {"internal/cni"},
 	// Experiments and trials know a target only by the seam.

@@ -61,8 +61,7 @@ func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error)
 	return 1, nil
 }
 
-// most limits the steps of a batch, and so the memory for their requests: a full mesh
-// of 1,000 hosts takes a million steps.
+// most limits the steps of a batch, and so the memory for their requests.
 const most = 1 << 12
 
 // batch runs the leading steps that are only netlink requests. Without an error, done
@@ -86,6 +85,9 @@ func (l *lab) batch(steps []plan.Step) (done int, err error) {
 	}
 	if failed, err := execute(reqs...); err != nil {
 		return owner[failed], err
+	}
+	for _, r := range reqs {
+		spare.Put(r)
 	}
 	return done, nil
 }
