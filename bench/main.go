@@ -162,9 +162,10 @@ func run(ctx context.Context, contests []contest, blocks int, dir string) ([]rec
 // contest.
 type rows map[[2]string]analysis.Row // by network and label
 
-// compare divides every contender by the first one of its contest.
+// compare divides every contender by the first one of its contest. All trials count: the
+// benchmark runs on a machine that does nothing else.
 func compare(contests []contest, rs []record.Result) rows {
-	run, out := analysis.New(rs, analysis.Options{}), rows{}
+	run, out := analysis.New(rs, analysis.Options{KeepDisturbed: true}), rows{}
 	for _, c := range contests {
 		p := analysis.Projection{Row: analysis.Probe, Baseline: c.label(c.contenders[0]), Each: 0.95}
 		for _, t := range run.Project(p) {

@@ -13,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/internal/unit"
@@ -278,7 +279,7 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 
 // at adds the position of u in the study, unless err has one.
 func at(u study.Use, err error) error {
-	var placed *study.Error
+	var placed *strictyaml.Error
 	if pos := u.Pos(); pos != "" && !errors.As(err, &placed) {
 		return fmt.Errorf("%s: %w", pos, err)
 	}

@@ -48,36 +48,37 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/claims"
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/studies"
 )
 
 // A Claim is a published figure and its tests.
 type Claim struct {
-	At         study.Place `json:"-"`
-	ID         string      `json:"id"`
-	Source     string      `json:"source"`
-	Link       string      `json:"link,omitempty"`
-	Section    string      `json:"section"`
-	Text       string      `json:"text"` // the claim in one sentence
-	Conditions string      `json:"conditions"`
-	Published  string      `json:"published"` // the numbers, as published
-	Study      study.Study `json:"-"`         // that bears on it
-	Tests      []Test      `json:"tests"`     // all of which must hold
-	Tolerance  string      `json:"tolerance"` // reason for the bounds
-	Note       string      `json:"note"`      // why it might not hold here
+	At         strictyaml.Place `json:"-"`
+	ID         string           `json:"id"`
+	Source     string           `json:"source"`
+	Link       string           `json:"link,omitempty"`
+	Section    string           `json:"section"`
+	Text       string           `json:"text"` // the claim in one sentence
+	Conditions string           `json:"conditions"`
+	Published  string           `json:"published"` // the numbers, as published
+	Study      study.Study      `json:"-"`         // that bears on it
+	Tests      []Test           `json:"tests"`     // all of which must hold
+	Tolerance  string           `json:"tolerance"` // reason for the bounds
+	Note       string           `json:"note"`      // why it might not hold here
 }
 
 // A Test is a ratio, and the bounds within which it agrees with the claim.
 type Test struct {
-	At    study.Place `json:"-"`
-	Of    Cell        `json:"of"`
-	To    *Cell       `json:"to,omitempty"`
-	Sum   []Cell      `json:"sum,omitempty"` // instead of To
-	Per   *Pair       `json:"per,omitempty"` // the ratio that this one is divided by
-	Ratio Figure      `json:"ratio,omitzero"`
-	Least float64     `json:"least,omitempty"` // 0 is none
-	Most  float64     `json:"most,omitempty"`  // 0 is none
+	At    strictyaml.Place `json:"-"`
+	Of    Cell             `json:"of"`
+	To    *Cell            `json:"to,omitempty"`
+	Sum   []Cell           `json:"sum,omitempty"` // instead of To
+	Per   *Pair            `json:"per,omitempty"` // the ratio that this one is divided by
+	Ratio Figure           `json:"ratio,omitzero"`
+	Least float64          `json:"least,omitempty"` // 0 is none
+	Most  float64          `json:"most,omitempty"`  // 0 is none
 }
 
 // A Pair is a ratio that another one is divided by.
@@ -145,7 +146,7 @@ type source struct {
 	Source, Link, Conditions string
 	Studies                  map[string]study.Study
 	Claims                   []struct {
-		At                                       study.Place
+		At                                       strictyaml.Place
 		ID, Section, Text, Conditions, Published string
 		Study                                    string
 		Tests                                    []Test
@@ -154,10 +155,10 @@ type source struct {
 }
 
 // Load reads the claims of one source. It asks shipped for studies that are not in the
-// file. The error joins one *study.Error for each mistake.
+// file. The error joins one *strictyaml.Error for each mistake.
 func Load(src []byte, file string, shipped func(name string) (study.Study, error)) ([]Claim, error) {
 	var f source
-	if err := study.Decode(src, file, &f); err != nil {
+	if err := strictyaml.Decode(src, file, &f); err != nil {
 		return nil, err
 	}
 	var all []Claim

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 )
 
@@ -75,7 +76,7 @@ func TestLoadShipped(t *testing.T) {
 
 func TestLoadRefuses(t *testing.T) {
 	for _, c := range []struct{ name, old, new, want string }{
-		{"empty", small, "# nothing\n", "f: nothing in it"},
+		{"empty", small, "# nothing\n", "f: file is empty"},
 		{"key", "  note: A veth", "  nota: A veth", `f:21: claims[0] has no key "nota": did you mean "note"?`},
 		{"no source", "source: Somebody, 2020\n", "", "f: source is missing"},
 		{"no conditions", "conditions: A machine.\n", "", "f: conditions is missing"},
@@ -109,7 +110,7 @@ func TestLoadRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error %v, want %q", c.name, err, c.want)
 		}
-		var placed *study.Error
+		var placed *strictyaml.Error
 		if strings.HasPrefix(c.want, "f:") && c.want[2] != ' ' && !errors.As(err, &placed) {
 			t.Errorf("%s: %v has no place", c.name, err)
 		}

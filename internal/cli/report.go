@@ -1,12 +1,15 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,7 +46,7 @@ func reportCommand() *cobra.Command {
   weir report results --format html -o report.html
   weir report results --format csv > results.csv`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, as []string) error {
+		RunE: func(_ *cobra.Command, as []string) (err error) {
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
 			}
@@ -52,20 +55,20 @@ func reportCommand() *cobra.Command {
 				return err
 			}
 			warn(rep.Problems)
-			var b bytes.Buffer
-			if format == "csv" { // trials, without any analysis
-				err = report.CSV(&b, rep.Results)
-			} else {
-				err = formats[format](&b, report.New(rep))
-			}
-			if err != nil {
-				return err
-			}
+			to := os.Stdout
 			if out != "" && out != "-" {
-				return os.WriteFile(out, b.Bytes(), 0o644)
+				if to, err = os.Create(out); err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, to.Close()) }()
 			}
-			_, err = os.Stdout.Write(b.Bytes())
-			return err
+			b := bufio.NewWriter(to)
+			if format == "csv" { // trials, without any analysis
+				err = report.CSV(b, rep.Results)
+			} else {
+				err = formats[format](b, report.New(rep))
+			}
+			return errors.Join(err, b.Flush())
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv or json")
@@ -78,6 +81,9 @@ func reportCommand() *cobra.Command {
 // load reads a results directory, complete or not. keep counts disturbed trials even
 // if the study does not.
 func load(dir string, keep bool) (report.Run, error) {
+	// The results of a long run are most of the memory, and stay until the end: by
+	// default the garbage collector would let as much again pile up.
+	debug.SetGCPercent(50)
 	c, err := store.Read(dir)
 	if err != nil {
 		return report.Run{}, usage("cannot read results from %s: %w", dir, err)
@@ -116,7 +122,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	if err != nil {
 		return rep, err
 	}
-	rep.Analysis = analysis.New(c.Results, analysis.Options{Baseline: s.Baseline, Networks: rep.Networks, Probes: rep.Probes, KeepDisturbed: s.KeepDisturbed})
+	rep.Analyse()
 	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {
 		rep.Claims[i].From = dir

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
 // Encode writes s as YAML with every default filled in; Load reads the same
@@ -17,7 +19,7 @@ func (s Study) Encode() ([]byte, error) {
 	}
 	f := fileOf(s)
 	var b bytes.Buffer
-	line := func(key string, value any) { fmt.Fprintf(&b, "%s: %s\n", key, quote(fmt.Sprint(value))) }
+	line := func(key string, value any) { fmt.Fprintf(&b, "%s: %s\n", key, strictyaml.Quote(fmt.Sprint(value))) }
 	line("name", f.Name)
 	line("question", f.Question)
 	line("description", f.Description)
@@ -34,11 +36,11 @@ func (s Study) Encode() ([]byte, error) {
 		b.WriteString("factors:\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Factors)) {
-		levels := &node{kind: list}
+		levels := &strictyaml.Node{Kind: strictyaml.List}
 		for _, l := range f.Factors[name] {
-			levels.items = append(levels.items, &node{kind: text, text: l})
+			levels.Items = append(levels.Items, &strictyaml.Node{Kind: strictyaml.Text, Text: l})
 		}
-		fmt.Fprintf(&b, "  %s: %s\n", quote(name), levels.flow())
+		fmt.Fprintf(&b, "  %s: %s\n", strictyaml.Quote(name), levels.Flow())
 	}
 	line("baseline", f.Baseline)
 	line("blocks", f.Blocks)
@@ -72,8 +74,8 @@ func (s Study) Encode() ([]byte, error) {
 	line("  link", f.Underlay.Link)
 	line("  nic", f.Underlay.NIC)
 	line("  ipv6", f.Underlay.IPv6)
-	if b.Len() > maxSource {
-		return nil, fmt.Errorf("study %s: %d bytes are more than the %d that a study may have", s.Name, b.Len(), maxSource)
+	if b.Len() > strictyaml.MaxSource {
+		return nil, fmt.Errorf("study %s has %d bytes: want at most %d", s.Name, b.Len(), strictyaml.MaxSource)
 	}
 	return b.Bytes(), nil
 }
@@ -81,18 +83,18 @@ func (s Study) Encode() ([]byte, error) {
 // String returns u as it is written in a study.
 func (u Use) String() string {
 	if len(u.Options) == 0 && (u.Name == u.Kind || u.Name == "") {
-		return quote(u.Kind)
+		return strictyaml.Quote(u.Kind)
 	}
-	parts := []string{"use: " + quote(u.Kind)}
+	parts := []string{"use: " + strictyaml.Quote(u.Kind)}
 	if u.Name != u.Kind && u.Name != "" {
-		parts = append(parts, "name: "+quote(u.Name))
+		parts = append(parts, "name: "+strictyaml.Quote(u.Name))
 	}
 	for _, key := range slices.Sorted(maps.Keys(u.Options)) {
 		value := u.Options[key]
-		if n, err := parseFlow(value); err == nil {
-			value = n.flow()
+		if n, err := strictyaml.ParseFlow(value); err == nil {
+			value = n.Flow()
 		}
-		parts = append(parts, quote(key)+": "+value)
+		parts = append(parts, strictyaml.Quote(key)+": "+value)
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -30,8 +31,8 @@ func randomStudy(r *rand.Rand) Study {
 				if u.Options == nil {
 					u.Options = map[string]string{}
 				}
-				n := &node{kind: mapping, keys: []entry{{pick(r, words), 0, &node{kind: list, items: []*node{{kind: text, text: pick(r, words)}, {kind: null}}}}}}
-				u.Options[pick(r, words)] = n.flow()
+				n := &strictyaml.Node{Kind: strictyaml.Mapping, Keys: []strictyaml.Entry{{Key: pick(r, words), Value: &strictyaml.Node{Kind: strictyaml.List, Items: []*strictyaml.Node{{Kind: strictyaml.Text, Text: pick(r, words)}, {Kind: strictyaml.Null}}}}}}
+				u.Options[pick(r, words)] = n.Flow()
 			}
 			*uses = append(*uses, u)
 		}
@@ -139,7 +140,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"comment":    func(s *Study) { s.Networks[0].Options = map[string]string{"a": "1 # 2"} },
 		"use":        func(s *Study) { s.Networks[0].Options = map[string]string{"use": "x"} },
 		"not UTF-8":  func(s *Study) { s.Question = "\xff" },
-		"too long":   func(s *Study) { s.Question = string(make([]byte, maxSource)) },
+		"too long":   func(s *Study) { s.Question = string(make([]byte, strictyaml.MaxSource)) },
 	} {
 		s, err := Load([]byte(minimal), "f.yaml")
 		if err != nil {
@@ -156,8 +157,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add([]byte(minimal))
 	f.Add([]byte(full))
 	for _, w := range words {
-		f.Add([]byte(minimal + "name: " + w + "\nquestion: " + quote(w)))
-		f.Add([]byte("networks: [{use: host, " + quote(w) + ": " + w + "}]\nprobes:\n- " + w))
+		f.Add([]byte(minimal + "name: " + w + "\nquestion: " + strictyaml.Quote(w)))
+		f.Add([]byte("networks: [{use: host, " + strictyaml.Quote(w) + ": " + w + "}]\nprobes:\n- " + w))
 	}
 	f.Fuzz(func(t *testing.T, src []byte) {
 		s, err := Load(src, "f.yaml")
@@ -170,7 +171,7 @@ func FuzzLoad(f *testing.F) {
 		if err := s.Validate(); err != nil {
 			t.Fatalf("loaded, but not valid: %v", err)
 		}
-		if b, err := s.Encode(); err == nil || len(b) > 0 || len(src) < maxSource/20 {
+		if b, err := s.Encode(); err == nil || len(b) > 0 || len(src) < strictyaml.MaxSource/20 {
 			checkRoundTrip(t, s) // what is long enough may be too long when it is quoted
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -49,28 +50,28 @@ type file struct {
 func Load(src []byte, name string) (Study, error) {
 	base := path.Base(strings.ToValidUTF8(name, "_"))
 	s := Study{Name: strings.TrimSuffix(base, path.Ext(base))}
-	if err := Decode(src, name, &s); err != nil {
+	if err := strictyaml.Decode(src, name, &s); err != nil {
 		return Study{}, err
 	}
 	return s, nil
 }
 
-// decodeNode reads a study and checks it. A Name that s has is the default.
-func (s *Study) decodeNode(d *decoder, n *node) {
+// DecodeNode reads a study and checks it. A Name that s has is the default.
+func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	f := fileOf(Default())
 	f.Name = s.Name
-	before := len(d.errs)
-	d.decode(n, reflect.ValueOf(&f).Elem(), "a study")
-	if len(d.errs) > before {
+	before := len(d.Errs)
+	d.Decode(n, reflect.ValueOf(&f).Elem(), "a study")
+	if len(d.Errs) > before {
 		return
 	}
 	*s = f.study().Resolve()
 	s.places = map[string]string{}
 	for factor := range s.Factors {
-		s.places[factor] = fmt.Sprintf("%s:%d", d.file, problem{keys: key("factors", factor)}.at(n))
+		s.places[factor] = fmt.Sprintf("%s:%d", d.File, problem{keys: key("factors", factor)}.at(n))
 	}
 	for _, p := range s.problems() {
-		d.errs = append(d.errs, &Error{d.file, p.at(n), p.err})
+		d.Fail(p.at(n), "%w", p.err)
 	}
 }
 
@@ -109,12 +110,12 @@ type percent float64
 func (p *percent) UnmarshalText(b []byte) error {
 	num, ok := strings.CutSuffix(string(b), "%")
 	if !ok || strings.Trim(num, "0123456789.") != "" {
-		return fmt.Errorf("%q is no percentage: write it as 2%%", b)
+		return fmt.Errorf("invalid percentage %q: write it as 2%%", b)
 	}
 	// The exponent divides by 100 without a rounding error of its own.
 	f, err := strconv.ParseFloat(num+"e-2", 64)
 	if err != nil {
-		return fmt.Errorf("%q is no percentage: write it as 2%%", b)
+		return fmt.Errorf("invalid percentage %q: write it as 2%%", b)
 	}
 	*p = percent(f)
 	return nil
@@ -158,7 +159,7 @@ func (c *nic) UnmarshalText(b []byte) error {
 	case string(topo.NICTSO), string(topo.NICNone):
 		*c = nic(s)
 	default:
-		return fmt.Errorf("%q is none of full, none, tso", s)
+		return fmt.Errorf("invalid NIC %q: want full, none or tso", s)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -126,7 +127,7 @@ func TestLabels(t *testing.T) {
 func TestErrors(t *testing.T) {
 	long := strings.Repeat("x", 65)
 	for name, c := range map[string]struct{ src, want string }{
-		"nothing":           {"# a comment\n", "f: nothing in it"},
+		"nothing":           {"# a comment\n", "f: file is empty"},
 		"no mapping":        {"- host\n", "f:1: a study must be a mapping"},
 		"syntax":            {"networks: [host\nprobes: [p]\n", "f:2: ',' or ']' must be"},
 		"unknown key":       {minimal + "block: 3\n", `f:3: a study has no key "block": did you mean "blocks"? (known: baseline, blocks,`},
@@ -135,37 +136,37 @@ func TestErrors(t *testing.T) {
 		"unknown below":     {minimal + "underlay:\n  mut: 3\n", `f:4: underlay has no key "mut": did you mean "mtu"? (known: ipv6, link, mtu, nic)`},
 		"twice":             {minimal + "blocks: 3\nblocks: 4\n", `f:4: mapping key "blocks" already defined`},
 		"twice, quoted":     {minimal + "blocks: 3\n\"blocks\": 4\n", `f:4: `},
-		"two documents":     {minimal + "---\n" + minimal, "f:4: a second document"},
-		"anchor":            {"networks: &n [host]\nprobes: [p]\n", "f:1: YAML's anchor is not used"},
-		"alias":             {"networks: [host]\nprobes: *n\n", "f:2: YAML's alias is not used"},
-		"tag":               {minimal + "blocks: !!int 3\n", "f:3: YAML's tag is not used"},
+		"two documents":     {minimal + "---\n" + minimal, "f:4: second YAML document"},
+		"anchor":            {"networks: &n [host]\nprobes: [p]\n", "f:1: YAML anchor is not supported"},
+		"alias":             {"networks: [host]\nprobes: *n\n", "f:2: YAML alias is not supported"},
+		"tag":               {minimal + "blocks: !!int 3\n", "f:3: YAML tag is not supported"},
 		"no value":          {minimal + "blocks:\n", "f:3: blocks has no value"},
 		"not UTF-8":         {minimal + "name: \xff\n", "f: not UTF-8"},
-		"too long":          {minimal + "#" + strings.Repeat(" ", maxSource), "f: 65575 bytes are more than the 65536"},
+		"too long":          {minimal + "#" + strings.Repeat(" ", strictyaml.MaxSource), "f: file has 65575 bytes: want at most 65536"},
 		"too deep":          {minimal + "name: " + strings.Repeat("[", 60) + strings.Repeat("]", 60), "f:3: nested more than 50 levels"},
 		"no networks":       {"probes: [p]\n", "f: networks is missing or empty"},
 		"empty networks":    {"networks: []\nprobes: [p]\n", "f:1: networks is missing or empty"},
 		"no probes":         {"networks: [host]\n", "f: probes is missing or empty"},
 		"scalar network":    {"networks: host\nprobes: [p]\n", "f:1: networks must be a list, as in [a, b], not text"},
-		"list in list":      {"networks: [[host]]\nprobes: [p]\n", "f:1: a list is no name"},
+		"list in list":      {"networks: [[host]]\nprobes: [p]\n", "f:1: want a name, not a list"},
 		"kind as key":       {"networks:\n - host\n - vxlan: {vni: 7}\nprobes: [p]\n", `f:3: a mapping without the key "use": write {use: vxlan, vni: 7}`},
 		"without use":       {"networks:\n - name: x\nprobes: [p]\n", `f:2: a mapping without the key "use": write {use: kind, option: value}`},
 		"empty name":        {"networks: [{use: host, name: ''}]\nprobes: [p]\n", "f:1: name is empty"},
-		"bad name":          {"networks: [{use: host, name: a/b}]\nprobes: [p]\n", `f:1: networks[0]: name: name "a/b": a name is letters and digits`},
-		"dots":              {"networks: ['..']\nprobes: [p]\n", `f:1: networks[0]: use: name "..": a name is`},
-		"long name":         {"networks: [{use: host, name: " + long + "}]\nprobes: [p]\n", "has 65 bytes, more than 64"},
+		"bad name":          {"networks: [{use: host, name: a/b}]\nprobes: [p]\n", `f:1: networks[0]: name: invalid name "a/b": use letters and digits`},
+		"dots":              {"networks: ['..']\nprobes: [p]\n", `f:1: networks[0]: use: invalid name ".."`},
+		"long name":         {"networks: [{use: host, name: " + long + "}]\nprobes: [p]\n", "has 65 bytes: want at most 64"},
 		"name taken":        {"networks:\n - host\n - {use: x, name: host}\nprobes: [p]\n", "f:3: networks[1]: name \"host\" is taken by networks[0]"},
-		"baseline":          {minimal + "baseline: hots\n", `f:3: baseline "hots" is none of the networks (host)`},
+		"baseline":          {minimal + "baseline: hots\n", `f:3: baseline "hots" is not one of the networks (host)`},
 		"blocks 0":          {minimal + "blocks: 0\n", "f:3: blocks 0 is outside 1..100000"},
 		"blocks 100001":     {minimal + "blocks: 100001\n", "f:3: blocks 100001 is outside 1..100000"},
-		"blocks 1.5":        {minimal + "blocks: 1.5\n", `f:3: blocks: "1.5" is no whole number`},
-		"blocks huge":       {minimal + "blocks: 99999999999999999999\n", "f:3: blocks: 99999999999999999999 is out of range"},
-		"seed negative":     {minimal + "seed: -1\n", `f:3: seed: "-1" is no whole number`},
-		"precision number":  {minimal + "precision: 0.02\n", `f:3: precision: "0.02" is no percentage: write it as 2%`},
+		"blocks 1.5":        {minimal + "blocks: 1.5\n", `f:3: blocks: invalid integer "1.5"`},
+		"blocks huge":       {minimal + "blocks: 99999999999999999999\n", "f:3: blocks: integer 99999999999999999999 is out of range"},
+		"seed negative":     {minimal + "seed: -1\n", `f:3: seed: invalid integer "-1"`},
+		"precision number":  {minimal + "precision: 0.02\n", `f:3: precision: invalid percentage "0.02": write it as 2%`},
 		"precision small":   {minimal + "precision: 0.09%\n", "f:3: precision 0.09% is outside 0.1%..50%"},
 		"precision large":   {minimal + "precision: 51%\n", "f:3: precision 51% is outside"},
-		"precision word":    {minimal + "precision: '%'\n", "f:3: precision: \"%\" is no percentage"},
-		"duration number":   {minimal + "duration: 5\n", `f:3: duration: "5" is no duration: write it as 150ms, 1s or 10m`},
+		"precision word":    {minimal + "precision: '%'\n", "f:3: precision: invalid percentage \"%\""},
+		"duration number":   {minimal + "duration: 5\n", `f:3: duration: invalid duration "5": write it as 150ms, 1s or 10m`},
 		"fast blocks":       {minimal + "fast:\n  blocks: 0\n", "f:4: fast.blocks 0 is outside 1..100000"},
 		"fast duration":     {minimal + "fast: {duration: 1ms}\n", "f:3: fast.duration 1ms is outside 10ms..1h0m0s"},
 		"fast key":          {minimal + "fast: {precision: 2%}\n", `f:3: fast has no key "precision"`},
@@ -173,11 +174,11 @@ func TestErrors(t *testing.T) {
 		"duration long":     {minimal + "duration: 61m\n", "f:3: duration 1h1m0s is outside"},
 		"warmup negative":   {minimal + "warmup: -1s\n", "f:3: warmup -1s is outside"},
 		"max-time negative": {minimal + "max-time: -1s\n", "f:3: max-time -1s is negative"},
-		"factor name":       {minimal + "factors: {a b: [1]}\n", `f:3: factors.a b cannot be a factor: name "a b"`},
-		"reserved factor":   {minimal + "factors:\n  network: [1]\n", "f:4: factors.network is always varied"},
+		"factor name":       {minimal + "factors: {a b: [1]}\n", `f:3: factors.a b cannot be a factor: invalid name "a b"`},
+		"reserved factor":   {minimal + "factors:\n  network: [1]\n", "f:4: factors.network always varies"},
 		"no levels":         {minimal + "factors:\n  mtu: []\n", "f:4: factors.mtu has no levels"},
-		"level twice":       {minimal + "factors:\n  mtu: [1, '1']\n", `f:4: factors.mtu has the level "1" twice`},
-		"empty level":       {minimal + "factors:\n  mtu: ['']\n", `f:4: factors.mtu has the level ""`},
+		"level twice":       {minimal + "factors:\n  mtu: [1, '1']\n", `f:4: factors.mtu has duplicate level "1"`},
+		"empty level":       {minimal + "factors:\n  mtu: ['']\n", `f:4: factors.mtu has invalid level ""`},
 		"null level":        {minimal + "factors:\n  mtu: [~]\n", "f:4: factors.mtu[0] has no value"},
 		"scalar levels":     {minimal + "factors:\n  mtu: 1500\n", "f:4: factors.mtu must be a list"},
 		"too many cells":    {minimal + "factors: {a: " + levels(400) + ", b: " + levels(400) + "}\n", "f:3: factors with networks and probes make more than 100000 cells"},
@@ -185,17 +186,17 @@ func TestErrors(t *testing.T) {
 		"pods":              {minimal + "pods: 254\n", "f:3: pods 254 is outside 1..253"},
 		"mtu":               {minimal + "underlay: {mtu: 575}\n", "f:3: underlay.mtu 575 is outside 576..65535"},
 		"mtu for IPv6":      {minimal + "pods-ipv6: true\nunderlay:\n  mtu: 1279\n", "f:5: underlay.mtu 1279 is outside 1280..65535"},
-		"link":              {minimal + "underlay: {link: fast}\n", `f:3: underlay.link "fast" is no rate: write it as 1gbit, or unlimited`},
-		"nic":               {minimal + "underlay: {nic: smart}\n", `f:3: nic: "smart" is none of full, none, tso`},
-		"pairs":             {minimal + "pairs: some\n", `f:3: pairs: "some" is neither one nor all`},
+		"link":              {minimal + "underlay: {link: fast}\n", `f:3: underlay.link "fast" is not a rate: write it as 1gbit, or unlimited`},
+		"nic":               {minimal + "underlay: {nic: smart}\n", `f:3: nic: invalid NIC "smart": want full, none or tso`},
+		"pairs":             {minimal + "pairs: some\n", `f:3: pairs: invalid value "some": want one or all`},
 		"pairs of one":      {minimal + "hosts: 1\npairs: all\n", "f:4: pairs all: 1 host makes no pair"},
 		"too many pairs":    {minimal + "hosts: 500\npairs: all\n", "f:4: pairs all: 1 cells between every two of 500 hosts are more than 100000 trials"},
-		"one at a time":     {minimal + "one-at-a-time: true\n", "f:3: one-at-a-time is about pairs: all, and pairs is one"},
-		"pair as factor":    {minimal + "factors: {pair: [h1-h2]}\n", "f:3: factors.pair is what the key pairs is for"},
-		"bool":              {minimal + "pods-ipv6: yes\n", `f:3: pods-ipv6: "yes" is neither true nor false`},
+		"one at a time":     {minimal + "one-at-a-time: true\n", "f:3: one-at-a-time requires pairs: all"},
+		"pair as factor":    {minimal + "factors: {pair: [h1-h2]}\n", "f:3: factors.pair is reserved: use the key pairs"},
+		"bool":              {minimal + "pods-ipv6: yes\n", `f:3: pods-ipv6: invalid boolean "yes": want true or false`},
 	} {
 		_, err := Load([]byte(c.src), "f")
-		var e *Error
+		var e *strictyaml.Error
 		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.As(err, &e) {
 			t.Errorf("%s: error %v\nwant %s", name, err, c.want)
 		}
@@ -251,7 +252,7 @@ func TestFaster(t *testing.T) {
 // Other files than studies are decoded as strictly, and know their places.
 func TestDecodeOther(t *testing.T) {
 	type part struct {
-		At   Place
+		At   strictyaml.Place
 		Text string
 	}
 	var into struct {
@@ -259,7 +260,7 @@ func TestDecodeOther(t *testing.T) {
 		Studies map[string]Study
 	}
 	src := "parts:\n- text: a\n-\n  text: b\nstudies:\n  small:\n    networks: [host]\n    probes: [ping]\n"
-	if err := Decode([]byte(src), "f", &into); err != nil {
+	if err := strictyaml.Decode([]byte(src), "f", &into); err != nil {
 		t.Fatal(err)
 	}
 	if got := into.Parts[1].At.Errorf("wrong").Error(); got != "f:4: wrong" {
@@ -273,7 +274,7 @@ func TestDecodeOther(t *testing.T) {
 		"studies:\n  small:\n    networks: [host]\n    probes: [ping]\n    blocks: 0\n": "f:5: blocks 0 is outside",
 		"studies:\n  small:\n    networks: [host]\n":                                    "f: probes is missing or empty",
 	} {
-		if err := Decode([]byte(src), "f", &into); err == nil || !strings.Contains(err.Error(), want) {
+		if err := strictyaml.Decode([]byte(src), "f", &into); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %q", src, err, want)
 		}
 	}

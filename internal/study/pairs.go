@@ -109,7 +109,7 @@ func (s Study) Pairs() int {
 // ParsePairs reads whether all pairs are meant, or one.
 func ParsePairs(s string) (all bool, err error) {
 	if s != "one" && s != "all" {
-		return false, fmt.Errorf("%q is neither one nor all", s)
+		return false, fmt.Errorf("invalid value %q: want one or all", s)
 	}
 	return s == "all", nil
 }

@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
 // A Use is a network or a probe as a study names it.
@@ -25,18 +27,18 @@ type Use struct {
 // "{use: vxlan-overlay, vni: 7}". It is for command lines; the name is empty
 // when src has none.
 func ParseUse(src string) (Use, error) {
-	n, err := parse([]byte(src))
+	n, err := strictyaml.Parse([]byte(src))
 	switch {
 	case err != nil:
 		return Use{}, fmt.Errorf("%q: %w", src, err.Err)
 	case n == nil:
-		return Use{}, fmt.Errorf("%q names nothing", src)
+		return Use{}, fmt.Errorf("%q is empty: write a kind, or {use: kind, option: value}", src)
 	}
 	var u Use
-	var d decoder
-	u.decodeNode(&d, n)
-	if len(d.errs) > 0 {
-		return Use{}, fmt.Errorf("%q: %w", src, d.errs[0].Err)
+	var d strictyaml.Decoder
+	u.DecodeNode(&d, n)
+	if len(d.Errs) > 0 {
+		return Use{}, fmt.Errorf("%q: %w", src, d.Errs[0].Err)
 	}
 	u.line, u.lines = 0, nil
 	return u, u.check()
@@ -50,48 +52,48 @@ func (u Use) Pos() string {
 	return fmt.Sprintf("%s:%d", u.file, u.line)
 }
 
-func (u *Use) decodeNode(d *decoder, n *node) {
-	u.file, u.line = d.file, n.line
-	switch n.kind {
-	case text:
-		u.Kind = n.text
+func (u *Use) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
+	u.file, u.line = d.File, n.Line
+	switch n.Kind {
+	case strictyaml.Text:
+		u.Kind = n.Text
 		return
-	case mapping:
+	case strictyaml.Mapping:
 	default:
-		d.fail(n.line, "%s is no name: write a kind, or {use: kind, option: value}", n.kind)
+		d.Fail(n.Line, "want a name, not %s: write a kind, or {use: kind, option: value}", n.Kind)
 		return
 	}
-	if n.get("use") == nil {
-		d.fail(n.line, "%s", withoutUse(n))
+	if n.Get("use") == nil {
+		d.Fail(n.Line, "%s", withoutUse(n))
 		return
 	}
-	for _, e := range n.keys {
-		switch e.key {
+	for _, e := range n.Keys {
+		switch e.Key {
 		case "use":
-			u.Kind = d.word(e)
+			u.Kind = word(d, e)
 		case "name":
-			if u.Name = d.word(e); u.Name == "" && e.value.kind == text {
-				d.fail(e.line, "name is empty: leave it out to get the kind")
+			if u.Name = word(d, e); u.Name == "" && e.Value.Kind == strictyaml.Text {
+				d.Fail(e.Line, "name is empty: omit it to use the kind")
 			}
 		default:
 			if u.Options == nil {
 				u.Options, u.lines = map[string]string{}, map[string]int{}
 			}
-			u.Options[e.key], u.lines[e.key] = e.value.flow(), e.line
+			u.Options[e.Key], u.lines[e.Key] = e.Value.Flow(), e.Line
 		}
 	}
 }
 
-func (d *decoder) word(e entry) string {
-	d.want(e.value, text, e.key)
-	return e.value.text
+func word(d *strictyaml.Decoder, e strictyaml.Entry) string {
+	d.Want(e.Value, strictyaml.Text, e.Key)
+	return e.Value.Text
 }
 
 // withoutUse explains the form to one who wrote {vxlan: {vni: 7}}.
-func withoutUse(n *node) string {
-	if len(n.keys) == 1 && n.keys[0].value.kind != text {
-		e := n.keys[0]
-		form := (&node{kind: mapping, keys: append([]entry{{"use", 0, &node{kind: text, text: e.key}}}, e.value.keys...)}).flow()
+func withoutUse(n *strictyaml.Node) string {
+	if len(n.Keys) == 1 && n.Keys[0].Value.Kind != strictyaml.Text {
+		e := n.Keys[0]
+		form := (&strictyaml.Node{Kind: strictyaml.Mapping, Keys: append([]strictyaml.Entry{{Key: "use", Value: &strictyaml.Node{Kind: strictyaml.Text, Text: e.Key}}}, e.Value.Keys...)}).Flow()
 		return fmt.Sprintf("a mapping without the key \"use\": write %s", form)
 	}
 	return "a mapping without the key \"use\": write {use: kind, option: value}"
@@ -104,42 +106,14 @@ func withoutUse(n *node) string {
 func (u Use) Decode(into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
-		return fmt.Errorf("%s: options go into a pointer to a struct, not into %T", u.Kind, into)
+		return fmt.Errorf("%s: cannot decode options into %T: want a pointer to a struct", u.Kind, into)
 	}
 	v = v.Elem()
-	d := decoder{file: u.file}
+	d := strictyaml.Decoder{File: u.file}
 	for _, key := range slices.Sorted(maps.Keys(u.Options)) {
-		line := u.lines[key]
-		f, ok := field(v, key)
-		if !ok {
-			d.fail(line, "%s", unknown(u.Kind, "option", key, fieldNames(v.Type())))
-			continue
-		}
-		n, err := parseFlow(u.Options[key])
-		if err != nil {
-			d.fail(line, "%s: option %s: %w", u.Kind, key, err)
-			continue
-		}
-		inner := decoder{}
-		inner.decode(n, f, u.Kind+": "+key)
-		for _, e := range inner.errs {
-			d.fail(line, "%w", e.Err)
-		}
+		d.Option(v, u.Kind, key, u.Options[key], u.lines[key])
 	}
-	return d.err()
-}
-
-// parseFlow reads a value that is on one line.
-func parseFlow(s string) (*node, error) {
-	// A list around it keeps the parser from seeing documents or comments.
-	n, err := parse([]byte("[" + s + "]"))
-	switch {
-	case err != nil:
-		return nil, err.Err
-	case n == nil || n.kind != list || len(n.items) != 1 || strings.Contains(s, "\n"):
-		return nil, fmt.Errorf("%q is not one YAML value on one line", s)
-	}
-	return n.items[0], nil
+	return d.Err()
 }
 
 // maxName bounds names: they become parts of file names.
@@ -157,7 +131,7 @@ func (u Use) check() error {
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(u.Options)) {
-		if _, err := parseFlow(u.Options[key]); err != nil {
+		if _, err := strictyaml.ParseFlow(u.Options[key]); err != nil {
 			errs = append(errs, fmt.Errorf("option %s: %w", key, err))
 		}
 		if key == "use" || key == "name" {
@@ -174,12 +148,12 @@ func checkName(s, more string) error {
 		return errors.New("the name is empty")
 	}
 	if len(s) > maxName {
-		return fmt.Errorf("name %.20q… has %d bytes, more than %d", s, len(s), maxName)
+		return fmt.Errorf("name %.20q… has %d bytes: want at most %d", s, len(s), maxName)
 	}
 	for i, r := range s {
 		letter := 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 		if !letter && (i == 0 || !strings.ContainsRune("-._+"+more, r)) {
-			return fmt.Errorf("name %q: a name is letters and digits, and - . _ + behind them", s)
+			return fmt.Errorf("invalid name %q: use letters and digits, and - . _ + after the first", s)
 		}
 	}
 	return nil

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
 type common struct {
@@ -69,26 +71,26 @@ func TestDecodeErrors(t *testing.T) {
 		"internal: 7":         `f:4: vxlan has no option "internal" ` + known,
 		"common: {}":          `f:4: vxlan has no option "common" ` + known,
 		"VNI: 7":              `f:4: vxlan has no option "VNI": did you mean "vni"? ` + known,
-		"vni: seven":          `f:4: vxlan: vni: "seven" is no whole number that fits here`,
-		"vni: 1.5":            `f:4: vxlan: vni: "1.5" is no whole number that fits here`,
+		"vni: seven":          `f:4: vxlan: vni: invalid integer "seven"`,
+		"vni: 1.5":            `f:4: vxlan: vni: invalid integer "1.5"`,
 		"vni: [7]":            `f:4: vxlan: vni must be one value, not a list`,
 		"vni:":                `f:4: vxlan: vni has no value`,
-		"port: 65536":         `f:4: vxlan: port: 65536 is out of range`,
-		"port: -1":            `f:4: vxlan: port: "-1" is no whole number that fits here`,
-		"learning: yes":       `f:4: vxlan: learning: "yes" is neither true nor false`,
-		"rate: .nan":          `f:4: vxlan: rate: ".nan" is no number`,
-		"rate: inf":           `f:4: vxlan: rate: "inf" is no number`,
-		"timeout: 5":          `f:4: vxlan: timeout: "5" is no duration: write it as 150ms, 1s or 10m`,
+		"port: 65536":         `f:4: vxlan: port: integer 65536 is out of range`,
+		"port: -1":            `f:4: vxlan: port: invalid integer "-1"`,
+		"learning: yes":       `f:4: vxlan: learning: invalid boolean "yes": want true or false`,
+		"rate: .nan":          `f:4: vxlan: rate: invalid number ".nan"`,
+		"rate: inf":           `f:4: vxlan: rate: invalid number "inf"`,
+		"timeout: 5":          `f:4: vxlan: timeout: invalid duration "5": write it as 150ms, 1s or 10m`,
 		"local: here":         `f:4: vxlan: local: ParseAddr("here"): unable to parse IP`,
 		"names: a":            `f:4: vxlan: names must be a list, as in [a, b], not text`,
-		"hops: [1, x]":        `f:4: vxlan: hops[1]: "x" is no whole number that fits here`,
+		"hops: [1, x]":        `f:4: vxlan: hops[1]: invalid integer "x"`,
 		"inner: {tttl: 1}":    `f:4: vxlan: inner has no key "tttl": did you mean "ttl"? (known: ttl)`,
 		"labels: {a: [1]}":    `f:4: vxlan: labels.a must be one value, not a list`,
 		"chan: 1":             `f:4: vxlan: chan: a field of type chan int cannot be set from text`,
-		"port: 1\nvni: x\na:": "f:5: vxlan: vni: \"x\" is no whole number that fits here\nf:6: vxlan has no option \"a\" " + known,
+		"port: 1\nvni: x\na:": "f:5: vxlan: vni: invalid integer \"x\"\nf:6: vxlan has no option \"a\" " + known,
 	} {
 		err := use(t, options).Decode(&driver{})
-		var e *Error
+		var e *strictyaml.Error
 		if err == nil || err.Error() != want || !errors.As(err, &e) {
 			t.Errorf("%s:\ngot  %v\nwant %s", options, err, want)
 		}
@@ -149,20 +151,11 @@ func TestParseUse(t *testing.T) {
 		}
 	}
 	for src, want := range map[string]string{
-		"": "names nothing", "# x": "names nothing", "[host]": "a list is no name", "a/b": "a name is letters", "{vni: 7}": `without the key "use"`, "{": "",
+		"": "is empty", "# x": "is empty", "[host]": "want a name, not a list", "a/b": "use letters and digits", "{vni: 7}": `without the key "use"`, "{": "",
 		"{use: [x]}": "use must be one value",
 	} {
 		if _, err := ParseUse(src); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, want %s", src, err, want)
-		}
-	}
-}
-
-func TestClosest(t *testing.T) {
-	words := []string{"vni", "port", "networks"}
-	for s, want := range map[string]string{"vn": "vni", "PORT": "port", "prot": "port", "network": "networks", "nteworks": "networks", "xyz": "", "": "", "port-number": ""} {
-		if got := closest(s, words); got != want {
-			t.Errorf("%q: got %q, want %q", s, got, want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -42,7 +43,7 @@ type problem struct {
 }
 
 // at finds the line of p in the file; 0 when the key is not there.
-func (p problem) at(n *node) int {
+func (p problem) at(n *strictyaml.Node) int {
 	if p.line > 0 {
 		return p.line
 	}
@@ -51,12 +52,12 @@ func (p problem) at(n *node) int {
 		if n == nil {
 			break
 		}
-		for _, e := range n.keys {
-			if e.key == k {
-				line = e.line
+		for _, e := range n.Keys {
+			if e.Key == k {
+				line = e.Line
 			}
 		}
-		n = n.get(k)
+		n = n.Get(k)
 	}
 	return line
 }
@@ -98,7 +99,7 @@ func (s Study) checkDesign(c *checker) {
 	c.that(s.Fast.Warmup >= 0 && s.Fast.Warmup <= MaxDuration, key("fast", "warmup"), "%v is outside 0s..%v", s.Fast.Warmup, MaxDuration)
 	c.that(s.MaxTime >= 0, key("max-time"), "%v is negative", s.MaxTime)
 	if _, ok := s.Network(s.Baseline); !ok && len(s.Networks) > 0 {
-		c.that(false, key("baseline"), "%q is none of the networks (%s)", s.Baseline, strings.Join(names(s.Networks), ", "))
+		c.that(false, key("baseline"), "%q is not one of the networks (%s)", s.Baseline, strings.Join(names(s.Networks), ", "))
 	}
 }
 
@@ -137,19 +138,19 @@ func (s Study) checkFactors(c *checker) {
 		if err := checkName(f, ""); err != nil {
 			c.that(false, at, "cannot be a factor: %w", err)
 		}
-		c.that(f != "network" && f != "probe" && f != "block", at, "is always varied: list levels of it under networks, probes or blocks")
-		c.that(f != pairLevel, at, "is what the key pairs is for")
+		c.that(f != "network" && f != "probe" && f != "block", at, "always varies: list its levels under networks, probes or blocks")
+		c.that(f != pairLevel, at, "is reserved: use the key pairs instead")
 		c.that(len(levels) > 0, at, "has no levels")
 		for i, l := range levels {
-			c.that(utf8.ValidString(l) && l != "" && len(l) <= maxLevel, at, "has the level %.40q: a level is text of 1 to %d bytes", l, maxLevel)
-			c.that(!slices.Contains(levels[:i], l), at, "has the level %q twice", l)
+			c.that(utf8.ValidString(l) && l != "" && len(l) <= maxLevel, at, "has invalid level %.40q: want text of 1 to %d bytes", l, maxLevel)
+			c.that(!slices.Contains(levels[:i], l), at, "has duplicate level %q", l)
 		}
 		cells = min(cells*max(1, len(levels)), MaxCells+1) // no overflow
 	}
 	c.that(cells <= MaxCells, key("factors"), "with networks and probes make more than %d cells", MaxCells)
-	c.that(!s.AllPairs || s.Topology.Hosts >= 2, key("pairs"), "all: %d host makes no pair: give two hosts or more", s.Topology.Hosts)
+	c.that(!s.AllPairs || s.Topology.Hosts >= 2, key("pairs"), "all: %d host makes no pair: want at least 2 hosts", s.Topology.Hosts)
 	c.that(cells > MaxCells || cells*s.Pairs() <= MaxCells, key("pairs"), "all: %d cells between every two of %d hosts are more than %d trials in a block", cells, s.Topology.Hosts, MaxCells)
-	c.that(s.AllPairs || !s.OneAtATime, key("one-at-a-time"), "is about pairs: all, and pairs is one")
+	c.that(s.AllPairs || !s.OneAtATime, key("one-at-a-time"), "requires pairs: all")
 }
 
 // rate is what a link's rate looks like. Package unit gives it its value.
@@ -164,7 +165,7 @@ func (s Study) checkTopology(c *checker) {
 	c.that(t.Hosts >= 1 && t.Hosts <= topo.MaxHosts, key("hosts"), "%d is outside 1..%d", t.Hosts, topo.MaxHosts)
 	c.that(t.Pods >= 1 && t.Pods <= topo.MaxPods, key("pods"), "%d is outside 1..%d", t.Pods, topo.MaxPods)
 	c.that(t.MTU >= minMTU && t.MTU <= topo.MaxMTU, key("underlay", "mtu"), "%d is outside %d..%d", t.MTU, minMTU, topo.MaxMTU)
-	c.that(t.Link == "" || rate.MatchString(t.Link), key("underlay", "link"), "%q is no rate: write it as 1gbit, or unlimited", t.Link)
+	c.that(t.Link == "" || rate.MatchString(t.Link), key("underlay", "link"), "%q is not a rate: write it as 1gbit, or unlimited", t.Link)
 	nics := []topo.NIC{topo.NICFull, topo.NICTSO, topo.NICNone}
-	c.that(slices.Contains(nics, t.NIC), key("underlay", "nic"), "%q is none of full, none, tso", string(t.NIC))
+	c.that(slices.Contains(nics, t.NIC), key("underlay", "nic"), "%q is invalid: want full, none or tso", string(t.NIC))
 }

@@ -1,0 +1,98 @@
+package strictyaml
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// ParseFlow reads one value on one line.
+func ParseFlow(s string) (*Node, error) {
+	// A list around it keeps the parser from seeing documents or comments.
+	n, err := Parse([]byte("[" + s + "]"))
+	switch {
+	case err != nil:
+		return nil, err.Err
+	case n == nil || n.Kind != List || len(n.Items) != 1 || strings.Contains(s, "\n"):
+		return nil, fmt.Errorf("%q is not one YAML value on one line", s)
+	}
+	return n.Items[0], nil
+}
+
+// Flow returns n on one line. It is canonical: equal nodes give equal text, and
+// ParseFlow reads the same node back.
+func (n *Node) Flow() string {
+	var b strings.Builder
+	switch n.Kind {
+	case Text:
+		return Quote(n.Text)
+	case Null:
+		return "null"
+	case List:
+		b.WriteString("[")
+		for i, it := range n.Items {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(it.Flow())
+		}
+		b.WriteString("]")
+	case Mapping:
+		b.WriteString("{")
+		for i, e := range n.Keys {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(Quote(e.Key) + ": " + e.Value.Flow())
+		}
+		b.WriteString("}")
+	}
+	return b.String()
+}
+
+// Quote returns s as one YAML scalar, without quotes when no YAML reader could
+// take it for anything else.
+func Quote(s string) string {
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// plain reports whether s is letters, digits and . / _ + - between single
+// spaces, begins with a letter or digit, and is not null.
+func plain(s string) bool {
+	if s == "" || strings.EqualFold(s, "null") {
+		return false
+	}
+	before := ' '
+	for _, r := range s {
+		letter := r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r))
+		switch {
+		case letter:
+		case before == ' ': // neither a sign, nor a second space, at the start of a word
+			return false
+		case r != ' ' && !strings.ContainsRune("./_+-", r):
+			return false
+		}
+		before = r
+	}
+	return before != ' '
+}
