@@ -9,13 +9,12 @@ import (
 	"syscall"
 )
 
-// AllProcesses reads the CPU time of all processes that /proc shows, the ended ones
-// among them that their parents have waited for: proc.user and proc.system, in
-// seconds.
+// AllProcesses reads the CPU time of all processes in /proc, including ended children
+// that their parents have waited for: proc.user and proc.system, in seconds.
 //
 // In a PID namespace of its own, whose first process inherits all orphans, that
-// is all CPU time that its processes ever used, so that the difference to Stat is
-// what others use. Time of softirqs that ran on top of a process is in it, as
+// is all CPU time that its processes ever used; the difference to Stat is the
+// time of everything else. It includes softirqs that ran on top of a process, as
 // system time (account_process_tick, kernel/sched/cputime.c, without
 // CONFIG_IRQ_TIME_ACCOUNTING).
 type AllProcesses struct{}
@@ -34,7 +33,7 @@ func (AllProcesses) Sample(root fs.FS, c Counters) error {
 		name := "proc/" + d.Name() + "/stat"
 		b, err := fs.ReadFile(root, name)
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
-			continue // it has ended since
+			continue // the process has ended
 		}
 		if err != nil {
 			return err
@@ -46,20 +45,20 @@ func (AllProcesses) Sample(root fs.FS, c Counters) error {
 		user, system, seen = user+u, system+s, true
 	}
 	if !seen {
-		return errors.New("proc shows no process")
+		return errors.New("/proc has no processes")
 	}
 	c["proc.user"], c["proc.system"] = user, system
 	return nil
 }
 
-// processTimes returns what a process and its ended children used, in seconds.
-// The fields are counted from behind the name, which may hold anything, even
+// processTimes returns the CPU time of a process and its ended children, in seconds.
+// Fields count from after the name, which can contain anything, even
 // parentheses (proc_pid_stat(5): 14 to 17 are utime, stime, cutime and cstime).
 func processTimes(b []byte) (user, system float64, err error) {
-	const state = 3 // the first field behind the name
+	const state = 3 // the first field after the name
 	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
 	if len(f) <= 17-state {
-		return 0, 0, fmt.Errorf("%d fields behind the name, want more than %d", len(f), 17-state)
+		return 0, 0, fmt.Errorf("%d fields after the name: want more than %d", len(f), 17-state)
 	}
 	var ticks [4]float64
 	for i := range ticks {
