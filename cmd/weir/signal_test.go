@@ -220,7 +220,7 @@ func TestInnerKilled(t *testing.T) {
 	if err := syscall.Kill(inner, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if got := p.status(t); got != 3 || !strings.Contains(p.stderr.String(), "the lab's process was ended by signal 9 (killed)") {
+	if got := p.status(t); got != 3 || !strings.Contains(p.stderr.String(), "lab process killed by signal 9 (killed)") {
 		t.Errorf("status %d, want 3\n%s", got, &p.stderr)
 	}
 	if c, err := store.Read(dir); err != nil || len(c.Results) == 0 {

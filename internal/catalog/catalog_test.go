@@ -72,7 +72,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// fresh fails when two drivers are one: a study's option would reach another's.
+// fresh fails when two drivers share state: a study's option would reach another's.
 func fresh(t *testing.T, name string, a, b any) {
 	t.Helper()
 	if !reflect.DeepEqual(a, b) {
@@ -102,7 +102,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// The studies that are shipped can be run.
+// Prepare accepts the shipped studies.
 func TestShippedStudies(t *testing.T) {
 	files, err := fs.Glob(studies.FS, "*.yaml")
 	if err != nil || len(files) == 0 {
@@ -124,7 +124,7 @@ func TestShippedStudies(t *testing.T) {
 }
 
 // Every shipped claim names cells that its study measures, unless a network, probe
-// or factor is missing; then what is missing is told.
+// or factor is missing; then Missing names it.
 func TestShippedClaims(t *testing.T) {
 	claims, err := claim.Shipped()
 	if err != nil {
@@ -164,7 +164,7 @@ func TestShippedClaims(t *testing.T) {
 	}
 }
 
-// What a study names and nobody has is left out, with a reason for each.
+// Available leaves out what this version does not know, and Missing gives each reason.
 func TestAvailable(t *testing.T) {
 	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], colour: [red]}\n"), "s.yaml")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// What is wrong with a study is found before anything is built, and its place is told.
+// Prepare finds mistakes in a study before anything is built, and gives their position.
 func TestPrepareRefuses(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
 		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; use one of bridge, `},
@@ -235,7 +235,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// A probe gets its own options, with the levels of the trial over them.
+// A probe gets its own options, which the levels of the trial override.
 func TestPreparedProbe(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]
@@ -264,7 +264,7 @@ factors: {size: [200, 300], mtu: [1500, 9000]}
 	}
 }
 
-// A load is the study's probe with its options, else the catalog's.
+// A background load is the study's probe with its options, or the catalog's.
 func TestPreparedLoad(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]

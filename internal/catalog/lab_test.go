@@ -27,7 +27,7 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, weir) }
 
-// weir is the programs that run in the lab's namespaces.
+// weir stands in for the programs that run in the lab's namespaces.
 func weir(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -47,9 +47,9 @@ func weir(args []string) int {
 	return 0
 }
 
-// Every network that needs no other program works as lab builds it, also where ip(8) is not
-// used: packets of full size pass, a trial finds that they took the path of the
-// plan, and so it is under a condition and after it.
+// Every network that needs no other program works as the lab builds it, even without
+// ip(8): full-size packets pass, and a trial finds that they took the path of the plan,
+// before, during and after a condition.
 func TestNetworksInTheLab(t *testing.T) {
 	nstest.Need(t)
 	for _, name := range Names(Networks) {
@@ -72,7 +72,7 @@ func TestNetworksInTheLab(t *testing.T) {
 	}
 }
 
-// up builds p in a lab and starts engines at its ends; the test ends both.
+// up builds p in a lab and starts engines at its ends; both end with the test.
 func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engines) {
 	t.Helper()
 	site := built(t, tp, p)
@@ -83,7 +83,7 @@ func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engin
 	return site, engines(t, site, client, server)
 }
 
-// built builds p in a lab, which the test closes.
+// built builds p in a lab, which ends with the test.
 func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
 	t.Helper()
 	site, err := lab.Open(t.Context(), network.Places(tp), "")
@@ -103,7 +103,7 @@ func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
 	return site
 }
 
-// engines starts engines, which the test ends.
+// engines starts engines, which end with the test.
 func engines(t *testing.T, site *target.Site, client, server plan.End) *trial.Engines {
 	t.Helper()
 	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)
@@ -147,7 +147,7 @@ func measure(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan) {
 	between(t, site, e, p, client, server, &probe.UDPRR{})
 }
 
-// between runs a trial, which is ok when the packets took the path of the plan.
+// between runs a trial, whose status is ok if the packets took the path of the plan.
 func between(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan, client, server plan.End, pr probe.Probe) {
 	t.Helper()
 	r, err := trial.Run(t.Context(), trial.Setup{
@@ -159,8 +159,8 @@ func between(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan, cli
 	}
 }
 
-// Pods on a shared NIC depend on all that makes it shared: where the NIC's table
-// leads elsewhere, or nobody answers for a pod, no packet arrives.
+// Pods on a shared NIC depend on all that makes it shared: if the NIC's routing table
+// leads elsewhere, or nothing answers ARP for a pod, no packet arrives.
 func TestSharedENINeeds(t *testing.T) {
 	nstest.Need(t)
 	for name, spoil := range map[string]func(steps []plan.Step) []plan.Step{

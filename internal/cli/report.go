@@ -116,7 +116,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	if err != nil {
 		return rep, err
 	}
-	rep.Analysis = analysis.New(c.Results, analysis.Options{Baseline: s.Baseline, Networks: rep.Networks, Probes: rep.Probes, KeepDisturbed: s.KeepDisturbed})
+	rep.Analyse()
 	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {
 		rep.Claims[i].From = dir

@@ -1,8 +1,8 @@
-// Package cni attaches pods to networks with CNI plugins, as a kubelet does. It
-// is a command of its own, which runs in the namespaces of the host, and the sole
+// Package cni attaches pods to networks with CNI plugins, as a kubelet does. It is a
+// separate command because it runs in the namespaces of the host, and it is the only
 // importer of libcni.
 //
-// It must not know what a plan is, and choose no address: the caller says which.
+// It must not know plans or choose addresses: the caller passes them.
 package cni
 
 import (
@@ -26,14 +26,14 @@ import (
 // Device is the name of a pod's device.
 const Device = "eth0"
 
-// ErrUsage says that Main was called with what it does not take.
+// ErrUsage means that the arguments of Main are wrong.
 var ErrUsage = errors.New("usage: weir cni add|del CONFLIST POD ADDRESS")
 
-// Main adds POD to the network of the file CONFLIST, or takes it off. The network
-// namespace of the pod has its name below /run/netns (ip-netns(8)). ADDRESS is
-// asked of the plugin for addresses by the argument IP, which host-local and
-// static take; another one that is given is an error. What libcni has to remember
-// is beside CONFLIST. The result is printed as JSON.
+// Main adds POD to the network of the file CONFLIST, or removes it. The network
+// namespace of the pod is /run/netns/POD (ip-netns(8)). Main requests ADDRESS from the
+// IPAM plugin with the argument IP, which host-local and static honour, and fails if
+// the pod gets another one. libcni keeps its state in the directory of CONFLIST. The
+// result is printed as JSON.
 func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) != 4 || args[0] != "add" && args[0] != "del" {
 		return ErrUsage
@@ -56,12 +56,12 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 		ContainerID: pod,
 		NetNS:       filepath.Join("/run/netns", pod),
 		IfName:      Device,
-		// Plugins refuse arguments that they do not know, unless they are told not to.
+		// By default plugins refuse arguments that they do not know.
 		Args: [][2]string{{"IgnoreUnknown", "1"}, {"IP", addr.String()}},
 	}
 	if verb == "del" {
 		if err := c.DelNetworkList(ctx, list, rt); err != nil {
-			return fmt.Errorf("cni: take %s off %s: %w", pod, list.Name, err)
+			return fmt.Errorf("cni: remove %s from %s: %w", pod, list.Name, err)
 		}
 		return nil
 	}
@@ -74,7 +74,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 		return fmt.Errorf("cni: result of %s: %w", list.Name, err)
 	}
 	if !slices.ContainsFunc(got.IPs, func(c *types.IPConfig) bool { return c.Address.IP.Equal(addr.AsSlice()) }) {
-		return fmt.Errorf("cni: %s was given %v, not the %v that was asked for: use a plugin for addresses that takes the argument IP (host-local, static)",
+		return fmt.Errorf("cni: %s got %v, requested %v; use an IPAM plugin that honours the argument IP (host-local, static)",
 			pod, addresses(got), addr)
 	}
 	return result.PrintTo(stdout)
@@ -88,7 +88,7 @@ func addresses(r *types.Result) []string {
 	return as
 }
 
-// find returns an error that names every plugin of list that is in none of dirs.
+// find returns an error that names every plugin of list that is not in dirs.
 func find(list *libcni.NetworkConfigList, dirs []string) error {
 	var errs []error
 	for _, p := range list.Plugins {

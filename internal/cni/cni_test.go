@@ -75,7 +75,7 @@ func TestFails(t *testing.T) {
 		{"verb", "", []string{"gc", "FILE", "p", "10.0.0.1"}, "usage: "},
 		{"address", "", []string{"add", "FILE", "p", "10.0.0.1/24"}, "usage: "},
 		{"no file", "", []string{"add", "/nonsense", "p", "10.0.0.1"}, "cni: error reading /nonsense"},
-		{"another address", answer, []string{"add", "FILE", "p", "10.64.1.8"}, "p was given [10.64.1.7/24], not the 10.64.1.8 that was asked for"},
+		{"another address", answer, []string{"add", "FILE", "p", "10.64.1.8"}, "p got [10.64.1.7/24], requested 10.64.1.8"},
 		{"refused", `echo '{"code": 11, "msg": "no room"}'; exit 1`, []string{"add", "FILE", "p", "10.0.0.1"}, "cni: add p to n: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -219,7 +219,7 @@ func (s *server) echo(e *echoer) {
 				rest = b[n:]
 			}
 		}
-		if sock.WriteFull(e.sock.Fd, rest, deadline, s.stop) != nil {
+		if sock.WriteFull(e.sock.FD, rest, deadline, s.stop) != nil {
 			return
 		}
 		sent += uint32(len(b))
@@ -230,7 +230,7 @@ func (s *server) echo(e *echoer) {
 	}
 	if e.sock.On {
 		b := e.samples.Encode(nil, 0, tally.MaxSamples)
-		_ = sock.WriteFull(e.sock.Fd, b, sock.Now()+int64(helloTimeout), s.stop) // a client that is gone needs none
+		_ = sock.WriteFull(e.sock.FD, b, sock.Now()+int64(helloTimeout), s.stop) // a client that is gone needs none
 	}
 }
 

@@ -41,7 +41,7 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 	if err != nil {
 		return err
 	}
-	defer unix.Close(icmp.Fd)
+	defer unix.Close(icmp.FD)
 	p := &pinger{pingConfig: c, sock: icmp, stop: s, hist: event.NewHist()}
 	var r event.Ping
 	err = <-sock.OnThread(func() error {
@@ -121,7 +121,7 @@ type pinger struct {
 
 func (p *pinger) run(out events) (event.Ping, error) {
 	p.warm = slots(p.warmup, p.interval)
-	p.poll[0] = unix.PollFd{Fd: int32(p.sock.Fd), Events: unix.POLLIN}
+	p.poll[0] = unix.PollFd{Fd: int32(p.sock.FD), Events: unix.POLLIN}
 	start := sock.Now()
 	begin := start
 	total := p.warm + p.requests
@@ -184,7 +184,7 @@ func (p *pinger) listen(t int64, drain bool) error {
 		case n <= 0 || err != nil:
 			continue
 		}
-		got, errno := sock.Recv(p.sock.Fd, p.sock.Buf)
+		got, errno := sock.Recv(p.sock.FD, p.sock.Buf)
 		at := sock.Now()
 		switch {
 		case sock.Again(errno):

@@ -95,7 +95,7 @@ func needICMP(t *testing.T, addr string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unix.Close(s.Fd)
+	unix.Close(s.FD)
 }
 
 func TestSlots(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
@@ -185,7 +186,7 @@ func (n fakeNode) background(ctx context.Context, c target.Cmd) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // it dies before it can say anything
 	}
-	fmt.Fprintln(c.Stdout, map[bool]string{true: probe.MarkBegin, false: probe.MarkReady}[name == "run"])
+	fmt.Fprintln(c.Stdout, map[bool]string{true: event.MarkBegin, false: event.MarkReady}[name == "run"])
 	<-ctx.Done()
 	return context.Cause(ctx)
 }
@@ -203,9 +204,9 @@ func (node fakeNode) obey(ctx context.Context, out io.Writer, order string) (flo
 	n := f.trials
 	f.mu.Unlock()
 	f.log.add("%s: trial", f.name)
-	fmt.Fprintln(out, probe.MarkBegin)
+	fmt.Fprintln(out, event.MarkBegin)
 	time.Sleep(time.Second)
-	fmt.Fprintln(out, probe.MarkEnd)
+	fmt.Fprintln(out, event.MarkEnd)
 	if f.measure != nil {
 		return f.measure(ctx, f.name, n)
 	}
@@ -228,12 +229,12 @@ func (t tool) Commands(probe.Window) (server, client []string) {
 }
 
 func (tool) Parse(o probe.Output) (probe.Measured, error) {
-	var event struct{ Rate float64 }
-	_, last, _ := bytes.Cut(o.Client, []byte(probe.MarkEnd))
-	if err := json.Unmarshal(last, &event); err != nil || event.Rate == 0 {
+	var result struct{ Rate float64 }
+	_, last, _ := bytes.Cut(o.Client, []byte(event.MarkEnd))
+	if err := json.Unmarshal(last, &result); err != nil || result.Rate == 0 {
 		return probe.Measured{}, fmt.Errorf("tool: %q is no result", o.Client)
 	}
-	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: event.Rate}}, Protocol: "tcp"}, nil
+	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: result.Rate}}, Protocol: "tcp"}, nil
 }
 
 // fakeStudy compares networks a and b by one probe.

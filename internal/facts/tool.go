@@ -53,7 +53,7 @@ func Tools() []ToolInfo {
 	}
 }
 
-// versionTimeout bounds how long a tool can take to print its version.
+// versionTimeout bounds how long a tool may take to print its version.
 const versionTimeout = 5 * time.Second
 
 // Lookup returns one of Tools, or for any other name a program of unknown package and
@@ -126,7 +126,7 @@ func PluginDirs() []string {
 	return []string{"/opt/cni/bin", "/usr/lib/cni"}
 }
 
-// missing reports that a tool is not installed.
+// missing is the error about a tool that is not installed.
 type missing struct{ tool ToolInfo }
 
 func (m *missing) Error() string {

@@ -1,11 +1,10 @@
-// Package netns creates network namespaces and runs functions inside them, and
-// inside all namespaces of a process that has more of its own. It is the only
-// package that may call setns(2), and unshare(2) but for the mounts of package
-// hostns; it knows nothing of links and addresses.
+// Package netns creates network namespaces and runs functions inside them, or inside
+// all namespaces of a process. Only this package may call setns(2), and only this one
+// and hostns may call unshare(2). It must not know links or addresses.
 //
-// Package main must lock the main goroutine to the main thread in an init
-// function: that thread cannot be thrown away, so no function may run on it in
-// a foreign namespace.
+// Package main must lock the main goroutine to the main thread in an init function:
+// that thread cannot be thrown away, so no function can run on it in a foreign
+// namespace.
 package netns
 
 import (
@@ -17,25 +16,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Namespace is an open handle; the kernel keeps the namespace until Close and
-// until the last process, socket and device handle in it is gone.
+// A Namespace is an open handle. The kernel keeps the namespace until the handle is
+// closed and the last process, socket and device handle in it is gone.
 type Namespace struct {
 	f     *os.File
-	kinds int // of namespaces that Do enters
+	kinds int // CLONE_NEW… flags of the namespaces that Do enters
 }
 
 // New creates an empty network namespace.
-func New() (*Namespace, error) {
-	var ns *Namespace
-	err := onThread(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("unshare network namespace: %w", err)
-		}
-		var err error
-		ns, err = Current()
-		return err
+func New() (ns *Namespace, err error) {
+	err = Create(1, func(_ int, made *Namespace) error {
+		ns = made
+		return nil
 	})
 	return ns, err
+}
+
+// Create makes n empty network namespaces and calls f inside each of them (see Do),
+// with its number from 0. It stops at the first error of f. f keeps the handle.
+func Create(n int, f func(i int, ns *Namespace) error) error {
+	return onThread(func() error {
+		for i := range n {
+			if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("unshare network namespace: %w", err)
+			}
+			ns, err := Current()
+			if err == nil {
+				err = f(i, ns)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Current returns the network namespace of the calling thread.
@@ -50,8 +64,8 @@ func Current() (*Namespace, error) {
 
 // Of returns the network, mount, UTS and PID namespaces of a process as one. The
 // handle holds the process by a descriptor (pidfd, Linux 5.8), so that it never
-// leads to another process of the same number. What Do runs stays in the PID
-// namespace it came from; what it starts is in that of the process.
+// leads to another process with the same ID. Do itself stays in its own PID
+// namespace; programs that it starts are in that of the process.
 func Of(pid int) (*Namespace, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
@@ -61,8 +75,8 @@ func Of(pid int) (*Namespace, error) {
 	return &Namespace{f, unix.CLONE_NEWNET | unix.CLONE_NEWNS | unix.CLONE_NEWUTS | unix.CLONE_NEWPID}, nil
 }
 
-// At opens the network namespace that a file leads to: /proc/PID/ns/net, or a
-// name of ip-netns(8).
+// At opens the network namespace that a file refers to: /proc/PID/ns/net, or a name
+// of ip-netns(8).
 func At(name string) (*Namespace, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -86,8 +100,8 @@ func (ns *Namespace) Close() error { return ns.f.Close() }
 func (ns *Namespace) Do(f func() error) error {
 	return onThread(func() error {
 		if ns.kinds&unix.CLONE_NEWNS != 0 {
-			// Threads share a root and a current directory; one that has its own may
-			// enter a mount namespace (fs/namespace.c, mntns_install).
+			// Threads share their root and current directory; only a thread with its own
+			// can enter a mount namespace (fs/namespace.c, mntns_install).
 			if err := unix.Unshare(unix.CLONE_FS); err != nil {
 				return fmt.Errorf("unshare root directory: %w", err)
 			}
@@ -99,8 +113,25 @@ func (ns *Namespace) Do(f func() error) error {
 	})
 }
 
-// Open opens a file below /proc/net or /proc/sys/net as a thread inside ns sees
-// it, and others as everyone sees them. The file stays bound to ns.
+// DoEach calls f inside each of several network namespaces in turn, as Do does,
+// with its number in the list, and stops at the first error. All but the first cost
+// a system call instead of a thread.
+func DoEach(in []*Namespace, f func(i int) error) error {
+	return onThread(func() error {
+		for i, ns := range in {
+			if err := unix.Setns(ns.FD(), unix.CLONE_NEWNET); err != nil {
+				return fmt.Errorf("enter network namespace: %w", err)
+			}
+			if err := f(i); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Open opens a file below /proc/net or /proc/sys/net as a thread inside ns sees it.
+// Other files are the same everywhere. The file stays bound to ns.
 func (ns *Namespace) Open(name string) (*os.File, error) {
 	if rest, ok := strings.CutPrefix(name, "/proc/net/"); ok {
 		// /proc/net is /proc/self/net, the main thread's.
@@ -114,9 +145,9 @@ func (ns *Namespace) Open(name string) (*os.File, error) {
 	return f, err
 }
 
-// Exec replaces this process by the program path in the namespace that the file
-// name leads to. Before that it calls prepare, on the thread that becomes the
-// program. It returns only with an error.
+// Exec replaces this process by the program path in the network namespace that the
+// file name refers to. First it calls prepare on the thread that becomes the program.
+// It returns only with an error.
 func Exec(name string, prepare func() error, path string, argv, env []string) error {
 	return onThread(func() error {
 		f, err := os.Open(name)
@@ -130,13 +161,13 @@ func Exec(name string, prepare func() error, path string, argv, env []string) er
 		if err := prepare(); err != nil {
 			return err
 		}
-		// Linux ends the other threads and gives this one the process's number.
+		// Linux ends the other threads and gives this one the process ID.
 		return &os.PathError{Op: "exec", Path: path, Err: unix.Exec(path, argv, env)}
 	})
 }
 
-// onThread runs f on a thread of its own and throws the thread away, so that no
-// other goroutine can ever run in the wrong namespace.
+// onThread runs f on a new thread and then destroys the thread, so that no other
+// goroutine ever runs in the wrong namespace.
 func onThread(f func() error) error {
 	errc := make(chan error, 1)
 	go func() {

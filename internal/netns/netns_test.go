@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -184,5 +185,41 @@ func TestCloseKeepsNothing(t *testing.T) {
 	}
 	if now := count(t, "/proc/self/fd/*"); now > before {
 		t.Errorf("%d descriptors, there were %d", now, before)
+	}
+}
+
+// Create makes different namespaces, DoEach enters them in order, and both stop at the
+// first error.
+func TestSeveral(t *testing.T) {
+	nstest.Need(t)
+	var made []*netns.Namespace
+	var names []string
+	enough := errors.New("enough")
+	err := netns.Create(9, func(i int, ns *netns.Namespace) error {
+		made, names = append(made, ns), append(names, here(t))
+		if i == 2 {
+			return enough
+		}
+		return nil
+	})
+	defer func() {
+		for _, ns := range made {
+			ns.Close()
+		}
+	}()
+	distinct := slices.Compact(slices.Sorted(slices.Values(names)))
+	if !errors.Is(err, enough) || len(distinct) != 3 || slices.Contains(distinct, here(t)) {
+		t.Fatalf("%v in %s, %v", names, here(t), err)
+	}
+	var entered []string
+	err = netns.DoEach(made, func(i int) error {
+		entered = append(entered, here(t))
+		if i == 1 {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) || !slices.Equal(entered, names[:2]) {
+		t.Errorf("entered %v, want %v; %v", entered, names[:2], err)
 	}
 }

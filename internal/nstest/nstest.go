@@ -1,6 +1,6 @@
-// Package nstest runs the tests of a package inside fresh namespaces, where
-// they may build networks without privileges, and fails them when they leave
-// something behind. Only tests import it.
+// Package nstest runs the tests of a package inside fresh namespaces, where they can
+// build networks without privilege, and fails them when they leave something behind.
+// Only tests may import it.
 package nstest
 
 import (
@@ -17,23 +17,23 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
-// Tests in namespaces need what package main needs: a main thread that no
-// namespace function can land on.
+// Tests in namespaces need what package main needs: a main thread that never runs a
+// function in a foreign namespace.
 func init() { runtime.LockOSThread() }
 
-// exitLeak is the status of a test binary that left something behind.
+// exitLeak is the exit status of a test binary that left something behind.
 const exitLeak = 99
 
 var forbidden error
 
-// Main is the body of a TestMain. A process that is started as "weir" runs weir
-// instead of the tests: in a lab the test binary stands for the program.
+// Main is the body of a TestMain. A process started under the name weir runs the
+// function weir instead of the tests: in a lab the test binary stands in for weir.
 func Main(m *testing.M, weir func(args []string) int) {
 	if weir != nil && filepath.Base(os.Args[0]) == "weir" {
 		os.Exit(weir(os.Args[1:]))
 	}
-	if slices.Contains(os.Args, "-test.fuzzworker") { // it talks to its starter through descriptors
-		forbidden = errors.New("a fuzz worker has those that it was started in")
+	if slices.Contains(os.Args, "-test.fuzzworker") { // it talks to its parent through inherited descriptors
+		forbidden = errors.New("a fuzz worker stays in the namespaces of its parent")
 		os.Exit(m.Run())
 	}
 	if !rootless.Inside() {
@@ -57,7 +57,7 @@ func Main(m *testing.M, weir func(args []string) int) {
 	os.Exit(code)
 }
 
-// Need skips a test where the kernel allows no namespaces.
+// Need skips a test where namespaces cannot be created.
 func Need(t testing.TB) {
 	t.Helper()
 	if forbidden != nil {
@@ -65,8 +65,8 @@ func Need(t testing.TB) {
 	}
 }
 
-// leaks lists processes other than this one, and descriptors that were not open
-// before. Whatever else a namespace holds dies with its last descriptor.
+// leaks lists the other processes, and the descriptors that were not open before. All
+// else in a namespace dies with its last descriptor.
 func leaks(before map[string]string) (left []string) {
 	procs, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, p := range procs {
@@ -85,7 +85,7 @@ func leaks(before map[string]string) (left []string) {
 	return left
 }
 
-// descriptors says what every open descriptor leads to.
+// descriptors maps every open descriptor to its target.
 func descriptors() map[string]string {
 	open := map[string]string{}
 	fds, _ := filepath.Glob("/proc/1/fd/*")

@@ -1,8 +1,8 @@
-// Package pause makes the image of the containers under test: this program, and
-// nothing else, which waits in them. So no image is downloaded, and a container
-// costs nothing but its network.
+// Package pause makes the image of the containers under test. It holds only this
+// program, which waits there: nothing is downloaded, and a container costs nothing but
+// its network.
 //
-// It must not know which engine runs the containers.
+// The package must not know which engine runs the containers.
 package pause
 
 import (
@@ -14,8 +14,8 @@ import (
 	"os"
 )
 
-// Image writes the root file system of a container to the file name, as tar(1)
-// would: this program as /weir. Started as `/weir pause`, it waits for SIGTERM.
+// Image writes the root file system of a container, a tar(1) archive of this program
+// as /weir, to the file name. Started as `/weir pause`, it waits for SIGTERM.
 func Image(name string) (err error) {
 	program, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -44,7 +44,7 @@ func Image(name string) (err error) {
 	return w.Close()
 }
 
-// static returns an error unless the program runs without anything beside it.
+// static returns an error unless the program is statically linked.
 func static(program io.ReaderAt) error {
 	f, err := elf.NewFile(program)
 	if err != nil {
@@ -52,7 +52,7 @@ func static(program io.ReaderAt) error {
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_INTERP {
-			return errors.New("this weir needs libraries, which a container does not have: build it with CGO_ENABLED=0, as make does")
+			return errors.New("weir is dynamically linked, and the image has no libraries; build it with CGO_ENABLED=0, as make does")
 		}
 	}
 	return nil

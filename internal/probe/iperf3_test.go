@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// iperf3For returns the probe that a recorded case was made with.
+// iperf3For returns the probe that made a recorded case.
 func iperf3For(name string) Iperf3 {
 	p := Iperf3{UDP: strings.Contains(name, "-udp"), Reverse: strings.HasSuffix(name, "-reverse"), GSO: strings.HasSuffix(name, "-gso")}
 	if strings.HasSuffix(name, "-bbr") {
@@ -55,7 +55,6 @@ func TestIperf3Commands(t *testing.T) {
 	}
 }
 
-// TestIperf3Refuses damages good output in one place each.
 func TestIperf3Check(t *testing.T) {
 	if err := (Iperf3{GSO: true}).Check(); err == nil || !strings.Contains(err.Error(), "gso needs UDP") {
 		t.Errorf("TCP with gso: %v", err)
@@ -101,14 +100,14 @@ func TestIperf3Refuses(t *testing.T) {
 	}
 }
 
-// TestIperf3MoreReceivedThanSent: without a warm-up not one byte; with one what was
-// under way when it ended, and what the sender forgot while it ended.
+// Without a warm-up the receiver cannot count more bytes than the sender; with one, only
+// those in flight when it ended, and those that the sender forgot while it ended.
 func TestIperf3MoreReceivedThanSent(t *testing.T) {
 	const doc = `{"start": {"version": "iperf 3.12", "test_start": {"protocol": "TCP", "omit": %d, "num_streams": 1, "blksize": 10}},
 		"intervals": [{"sum": {"start": 0, "bytes": %d, "omitted": true}}, {"sum": {"start": 0.25, "bytes": 1}}],
 		"end": {"streams": [{}], "sender_tcp_congestion": "cubic",
 		"sum_sent": {"seconds": 2, "bytes": 1000, "retransmits": 0}, "sum_received": {"seconds": 1, "bytes": %d}}}`
-	// In 0.25 s between the warm-up and what counts 125 bytes are sent, and ten writes.
+	// In the 0.25 s between warm-up and measurement the sender sends 125 bytes, and ten writes.
 	for _, tc := range []struct {
 		omit, sent, received int // in the warm-up
 		total                int
@@ -138,7 +137,7 @@ func TestIperf3MoreReceivedThanSent(t *testing.T) {
 	}
 }
 
-// TestIperf3WithoutServer: the server's output only adds the reordering.
+// The server's output adds only the reordering.
 func TestIperf3WithoutServer(t *testing.T) {
 	out := readIperf3(t, "3.12-udp-reordered")
 	whole, err := Iperf3{UDP: true}.Parse(out)

@@ -14,13 +14,13 @@ import (
 	"testing"
 )
 
-// mpiProbes are by the directory with what their tool printed.
+// mpiProbes maps the directories of recorded output to the probes.
 var mpiProbes = map[string]MPI{
 	"NPopenmpi": {}, "NPmpich2": {MPI: "mpich"}, "python3": {Tool: "mpi4py"},
 	"osu_latency": {Tool: "osu"}, "osu_bw": {Tool: "osu", Bandwidth: true},
 }
 
-// mpiFor returns the probe that a recorded case was made with.
+// mpiFor returns the probe that made a recorded case.
 func mpiFor(name string) Probe {
 	p, ok := mpiProbes[filepath.Dir(name)]
 	if !ok {
@@ -58,8 +58,8 @@ func readMPI(t testing.TB, name string) Output {
 }
 
 // TestMPIGolden parses what the tools printed; the command lines are in the .cmd
-// files beside them. What a rank that is alone prints is a result as well: that
-// nothing crossed the network is told by its devices (see TestRun of package trial).
+// files next to them. A rank that is alone prints a result as well: only the devices
+// reveal that nothing crossed the network (see TestRun of package trial).
 func TestMPIGolden(t *testing.T) {
 	var b bytes.Buffer
 	for _, name := range mpiCases(t) {

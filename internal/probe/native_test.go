@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// nativeProbes by the name that begins a recorded output, after the version.
+// nativeProbes maps the names of recorded outputs, after the version, to the probes.
 var nativeProbes = map[string]Probe{
 	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
@@ -21,7 +21,7 @@ var nativeProbes = map[string]Probe{
 }
 
 // nativeProbe returns the probe whose output a file holds: 1-udp-rr-refused.out
-// is of udp-rr.
+// belongs to udp-rr.
 func nativeProbe(t testing.TB, file string) Probe {
 	t.Helper()
 	_, name, _ := strings.Cut(filepath.Base(file), "-")
@@ -126,7 +126,7 @@ func TestNativeCommands(t *testing.T) {
 	}
 }
 
-// What the engine would refuse is refused before anything is built.
+// The probe refuses what the engine would refuse, before anything is built.
 func TestStreamChecks(t *testing.T) {
 	for _, tc := range []struct {
 		p    interface{ Check() error }
@@ -160,8 +160,8 @@ func TestStreamChecks(t *testing.T) {
 	}
 }
 
-// A datagram for so many packets fills them: one byte more needs another packet. The
-// sizes over IPv4 and Ethernet are those of A. Zismer, Performance of Docker overlay
+// A datagram for a number of packets fills them: one byte more needs another packet. The
+// sizes over IPv4 and Ethernet come from A. Zismer, Performance of Docker overlay
 // networks, figure 13.
 func TestPackets(t *testing.T) {
 	const v4, v6 = "10.64.1.1:5201", "[fd00::1]:5201"
@@ -189,7 +189,7 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// Every probe's first value is what it is for, whatever else it reads.
+// The first value of every probe is the one that it exists for.
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
@@ -212,7 +212,7 @@ func TestNativeFirstValue(t *testing.T) {
 	}
 }
 
-// A sender's own schedule is no stall.
+// A pause in the sender's own schedule is not a stall.
 func TestNativePause(t *testing.T) {
 	for name, want := range map[string]float64{
 		"tcp-stream": 0, "udp-stream": 0, "udp-rate": 144e-6, // 18 bytes at 1 Mbit/s
@@ -226,7 +226,7 @@ func TestNativePause(t *testing.T) {
 	}
 }
 
-// What cannot be is refused, and the error says what it was.
+// Parse refuses impossible results, and the error says what is wrong.
 func TestNativeRefuses(t *testing.T) {
 	for _, tc := range []struct{ file, from, to, want string }{
 		{"udp-stream", `{"event":"begin"}` + "\n", "", "unexpected line"},
@@ -305,7 +305,7 @@ func TestNativeRefuses(t *testing.T) {
 	}
 }
 
-// An output that was cut off anywhere holds no result.
+// Output that is cut off anywhere has no result.
 func TestNativeTruncated(t *testing.T) {
 	for _, file := range recorded(t) {
 		out := bytes.TrimSpace(read(t, file))
@@ -320,7 +320,7 @@ func TestNativeTruncated(t *testing.T) {
 	}
 }
 
-// Whatever is read, there is an error or there are values, and these are numbers.
+// Any input yields an error or values, and the values are numbers.
 func FuzzNativeParse(f *testing.F) {
 	for _, file := range recorded(f) {
 		f.Add(read(f, file))

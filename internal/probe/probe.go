@@ -11,7 +11,6 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/record"
 )
@@ -118,16 +117,6 @@ type Measured struct {
 	// two sends; 0 is none.
 	Pause float64
 }
-
-// Lines that the program "weir" prints on its standard output: a server when it
-// listens (the line begins so), a client when its measured window begins and ends,
-// so that counters are read at these moments. Other tools are watched through the
-// socket tables and the clock.
-const (
-	MarkReady = event.MarkReady
-	MarkBegin = event.MarkBegin
-	MarkEnd   = event.MarkEnd
-)
 
 // Delivered returns what p measured in its DeliveryUnit; 0 when it has none.
 func Delivered(p Probe, m Measured) float64 {

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// A recording is where the output of one tool is, and which probe made a case of it.
+// A recording locates the output of one tool, and the probe that made each case.
 type recording struct {
 	tool string
 	of   func(name string) Probe // name is VERSION-CASE
 }
 
-// recordings of foreign tools. The command lines are in the .cmd files beside the
-// output; one that is truncated was cut by hand.
+// recordings of foreign tools. The command lines are in the .cmd files next to the
+// output; truncated cases were cut by hand.
 var recordings = []recording{
 	{"iperf3", func(n string) Probe { return iperf3For(n) }},
 	{"iperf", func(n string) Probe {
@@ -86,7 +86,7 @@ var recordings = []recording{
 
 func has(name, what string) bool { return strings.Contains(name, what) }
 
-// cases lists what was recorded of a tool.
+// cases lists the recorded cases of a tool.
 func (r recording) cases(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob(r.dir() + "*.cmd")
@@ -101,7 +101,7 @@ func (r recording) cases(t testing.TB) []string {
 
 func (r recording) dir() string { return "testdata/" + r.tool + "/" }
 
-// output reads one case; a server that printed nothing has no file.
+// output reads one case; a silent server has no file.
 func (r recording) output(t testing.TB, name string) Output {
 	t.Helper()
 	read := func(suffix string) (b []byte, err error) {
@@ -123,7 +123,7 @@ func (r recording) output(t testing.TB, name string) Output {
 	return Output{Client: client, Server: server}
 }
 
-// TestRecorded parses what real versions of the tools printed.
+// TestRecorded parses output of real versions of the tools.
 func TestRecorded(t *testing.T) {
 	for _, r := range recordings {
 		t.Run(r.tool, func(t *testing.T) {
@@ -155,7 +155,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// Half of an output is no result.
+// Half of the output is not a result.
 func TestRecordedCut(t *testing.T) {
 	for _, r := range recordings {
 		for _, name := range r.cases(t) {
@@ -169,7 +169,7 @@ func TestRecordedCut(t *testing.T) {
 	}
 }
 
-// What was recorded is what the probe runs.
+// The recorded command lines are those that the probe runs.
 func TestRecordedCommands(t *testing.T) {
 	w := Window{Server: netip.MustParseAddrPort("10.64.2.1:5201"), Duration: time.Second}
 	for _, r := range recordings {
@@ -190,7 +190,7 @@ func TestRecordedCommands(t *testing.T) {
 	}
 }
 
-// fuzzRecorded feeds a tool's parsers with its recorded output, changed.
+// fuzzRecorded feeds mutated recordings to a tool's parsers.
 func fuzzRecorded(f *testing.F, tool string) {
 	i := slices.IndexFunc(recordings, func(r recording) bool { return r.tool == tool })
 	r := recordings[i]
@@ -213,8 +213,8 @@ func FuzzQperf(f *testing.F)    { fuzzRecorded(f, "qperf") }
 func FuzzNetperf(f *testing.F)  { fuzzRecorded(f, "netperf") }
 func FuzzFping(f *testing.F)    { fuzzRecorded(f, "fping") }
 
-// TestRecordedDamaged damages good output in one place each: what is missing, no
-// number, of another test, or cannot be, is refused with the reason.
+// TestRecordedDamaged damages good output in one place each: the parser refuses what is
+// missing, not a number, from another test, or impossible, and says why.
 func TestRecordedDamaged(t *testing.T) {
 	for _, c := range []struct {
 		tool, from string

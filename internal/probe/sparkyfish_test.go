@@ -25,7 +25,7 @@ func readSparkyfish(t testing.TB, name string) Output {
 	return Output{Client: client, ServerErr: log}
 }
 
-// What sparkyfish logged and drew: 11323.1 MB of 2^20 bytes in 10 s.
+// The log and the screen of sparkyfish: 11323.1 MB of 2^20 bytes in 10 s.
 func TestSparkyfish(t *testing.T) {
 	m, err := Sparkyfish{}.Parse(readSparkyfish(t, "f97100e-sparkyfish"))
 	checkMeasured(t, m, err)

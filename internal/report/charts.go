@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// color is the colour of a network, the same in all charts. The baseline's is 0.
+// color is the color of a network, the same in all charts. The baseline's is 0.
 func (s source) color(network string) int { return color(s.p.Networks, s.p.Baseline, network) }
 
 func color(networks []string, baseline, network string) int {

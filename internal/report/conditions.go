@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 )
 
-// conditionSection is what is known of the hosts, and what differed between trials
+// conditionSection has the facts about the hosts, and what differed between trials
 // without being a factor.
 func conditionSection(s source) []Section {
 	x := Section{ID: "conditions", Title: "Conditions", Parts: hosts(s.Hosts), Flat: true, In: full}
@@ -23,7 +23,7 @@ func conditionSection(s source) []Section {
 	return []Section{x}
 }
 
-// residue has a row for each value of what differed on a page, and a sentence elsewhere.
+// residue lists the differences: on a page a row for each value, elsewhere a sentence.
 func (s source) residue() Section {
 	x := Section{ID: "residue", Title: "Differences that are not factors", Label: "Differences that are not factors"}
 	if len(s.p.Residue) == 0 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Medium is a kind of reader's place. A renderer shows only what is meant for its
+// A Medium is where a document is read. A renderer shows only what is meant for its
 // medium.
 type Medium string
 
@@ -31,8 +31,8 @@ type Document struct {
 	Census   string    `json:"census,omitempty"` // how many trials there are, and their status
 	Span     string    `json:"span,omitempty"`   // when they ran
 	Warnings []string  `json:"warnings,omitempty"`
-	Networks []string  `json:"networks,omitempty"` // in order of their colours
-	Baseline string    `json:"baseline,omitempty"` // the network without a colour
+	Networks []string  `json:"networks,omitempty"` // in order of their colors
+	Baseline string    `json:"baseline,omitempty"` // the network without a color
 	Sections []Section `json:"sections"`
 	Analysis any       `json:"analysis,omitempty"` // the numbers that the document shows, in base units
 	Findings any       `json:"findings,omitempty"` // what the numbers mean, with the evidence

@@ -2,6 +2,8 @@ package report
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -67,6 +69,44 @@ func TestCellsHaveNumbers(t *testing.T) {
 			case c.Base != "" && c.Kind != "interval" && cell.Text != "" && cell.Value == nil:
 				t.Errorf("%s of %s: %+v", c.Head, r.Network, cell)
 			}
+		}
+	}
+}
+
+type square struct{}
+
+func (square) SVG() (string, error) { return "<svg>square</svg>", nil }
+
+type broken struct{}
+
+func (broken) SVG() (string, error) { return "", errors.New("no <place> on the axis") }
+
+// A renderer shows whatever a section holds, and knows no section.
+func TestRenderersShowAnySection(t *testing.T) {
+	v := 1.5e9
+	d := &Document{Title: "title", Networks: []string{"host", "net"}, Baseline: "host", Sections: []Section{{
+		ID: "new", Title: "New section", About: "about it", Lines: []Line{{Network: "net", Text: "a line", Evidence: []string{"evidence"}}},
+		Tables: []Table{{ID: "t", Title: "a table", Columns: []Column{{Head: "name"}, {Head: "rate", Unit: "Gbit/s", Base: "bit/s"}}, Rows: []Row{{Network: "net", Cells: []Cell{{Text: "net"}, {Text: "1.50", Value: &v}}}}}},
+		Notes:  []string{"a note"}, Facts: []Fact{{"key", "value"}}, Code: "run this", Figures: []Figure{{ID: "f", Caption: "a figure", Chart: square{}}, {ID: "g", Chart: broken{}}},
+		Parts: []Section{{ID: "part", Title: "A part", Notes: []string{"inside"}, Fold: true}, {ID: "page", Title: "Only a page", Notes: []string{"x"}, In: []Medium{forPage}}, {ID: "empty", Title: "Nothing"}},
+	}}}
+	for name, f := range map[string]func(io.Writer, *Document) error{"page": HTML, "markdown": Markdown, "summary": Summary, "json": JSON,
+		"text": func(w io.Writer, d *Document) error { return Text(w, d, 80) }} {
+		var b strings.Builder
+		if err := f(&b, d); err != nil {
+			t.Fatal(err)
+		}
+		s := b.String()
+		for _, want := range []string{"New section", "about it", "net", "a line", "evidence", "a table", "Gbit/s", "1.50", "a note", "key", "value", "run this", "A part", "inside"} {
+			if !strings.Contains(s, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, s)
+			}
+		}
+		if page := name == "page"; name != "json" && (strings.Contains(s, "<svg>square</svg>") != page || strings.Contains(s, "no &lt;place&gt; on") != page || strings.Contains(s, "Only a page") != page || strings.Contains(s, "Nothing")) {
+			t.Errorf("%s shows what is not meant for it, or not what is:\n%s", name, s)
+		}
+		if name == "json" && !strings.Contains(s, `"value": 1500000000`) {
+			t.Errorf("%s has no number in\n%s", name, s)
 		}
 	}
 }

@@ -35,7 +35,7 @@ func HTML(w io.Writer, d *Document) error {
 	}{&shown, template.CSS(pageStyle)})
 }
 
-// chip is a dot in the colour of a network, "" for none.
+// chip is a dot in the color of a network, "" for none.
 func (d *Document) chip(network string) template.HTML {
 	if network == "" {
 		return ""

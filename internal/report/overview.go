@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// overview has all ratios of a run: networks by probes. It reports false when a probe
-// has several tables or there is nothing to compare.
+// overview returns a table of all ratios of a run, networks by probes. It reports false
+// if a probe has several tables or there is nothing to compare.
 func (s source) overview() (Table, bool) {
 	if s.p.Comparisons == 0 {
 		return Table{}, false
@@ -37,8 +37,8 @@ func (s source) overview() (Table, bool) {
 	return out, len(out.Rows) > 0
 }
 
-// levelOverview has the tables of one probe: levels by networks. The baseline, which
-// has no ratio, shows its value.
+// levelOverview sums up the tables of one probe, levels by networks. The baseline has no
+// ratio and shows its value.
 func (s source) levelOverview(tables []analysis.Table) Table {
 	out := Table{ID: "probe " + tables[0].Probe + " overview", Heat: true, In: []Medium{forPage}, Columns: []Column{{}}}
 	for _, n := range s.p.Networks {
@@ -78,7 +78,7 @@ func overviewCell(t analysis.Table, network string) Cell {
 	return c
 }
 
-// shade is how far a ratio is from 1 to the good side, in -1..1.
+// shade returns how far a ratio is from 1, in -1..1; positive is the good side.
 func shade(i stat.Interval, u string) float64 {
 	if i.Contains(1) || i.Center <= 0 {
 		return 0

@@ -7,7 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// pathSection is what the headers leave on the path of each network.
+// pathSection has the MTU of each network and the rate that its headers leave.
 func pathSection(s source) []Section {
 	t := Table{ID: "paths-table", Columns: []Column{{Head: "network", Left: true, Kind: "name", Keep: 9}, {Head: "MTU", Unit: "byte", Base: "byte"},
 		{Head: "overhead", Unit: "byte", Base: "byte"}, {Head: "link"}, {Head: "ceiling"}}}

@@ -132,8 +132,8 @@ func percentiles(t analysis.Table) (out []Percentiles) {
 	return out
 }
 
-// notes are the remarks about the rows of a table. One that holds for several networks
-// appears once.
+// notes returns the findings about the rows of a table. One that holds for several
+// networks appears once.
 func (s source) notes(t analysis.Table) []string {
 	var out said
 	for _, r := range t.Rows {

@@ -35,10 +35,15 @@ type Run struct {
 	Seed          string                // of the order of the trials
 	KeepDisturbed bool                  // disturbed trials count
 	Words         map[string]probe.Info // about probes, by their names in the study
-	Analysis      *analysis.Run         // of Results
+	Analysis      *analysis.Run         // of Results; see Analyse
 	Claims        []claim.Outcome       // published figures that the results bear on
 	Problems      []string              // results that could not be read
 	Dir           string
+}
+
+// Analyse fills Analysis, which everything else is made from.
+func (r *Run) Analyse() {
+	r.Analysis = analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
 }
 
 // A source is everything that sections are made from: the run, its numbers, and what
@@ -73,7 +78,7 @@ var sections = []func(source) []Section{
 	againSection,
 }
 
-// New makes the report of a run.
+// New makes the report of a run that is analysed.
 func New(r Run) *Document {
 	s := newSource(r)
 	d := &Document{Title: r.Name, Question: r.Question, Census: s.census(), Span: s.span(),

@@ -49,11 +49,7 @@ func (t terminal) section(s Section) {
 		t.wrap(indent, s.About)
 	}
 	for _, l := range s.Lines {
-		title, indent := cmp.Or(l.Title, l.Network), "  "
-		if title == "" {
-			indent = ""
-		}
-		t.wrap(indent, strings.TrimPrefix(title+": "+l.Text, ": "))
+		t.wrap("  ", strings.TrimPrefix(cmp.Or(l.Title, l.Network)+": "+l.Text, ": "))
 		for _, e := range l.Evidence {
 			t.wrap("    ", e)
 		}
@@ -202,7 +198,8 @@ func (t terminal) wrap(indent, s string) {
 		word = strings.ReplaceAll(word, "\x00", " ") // a number keeps its sign
 		if n := utf8.RuneCountInString(line) + 1 + utf8.RuneCountInString(word); n > t.width && strings.TrimSpace(line) != "" {
 			fmt.Fprintln(t, line)
-			line = strings.Repeat(" ", utf8.RuneCountInString(indent)) + "  " + word
+			room := max(0, t.width-utf8.RuneCountInString(word))
+			line = strings.Repeat(" ", min(utf8.RuneCountInString(indent)+2, room)) + word
 			continue
 		}
 		if strings.TrimSpace(line) != "" && line != indent {

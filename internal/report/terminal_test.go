@@ -23,7 +23,9 @@ func of(f func(io.Writer, *Document) error) func(io.Writer, Run) error {
 
 // analysed is a run with its numbers, as a caller makes it.
 func analysed(r Run) Run {
-	r.Analysis = analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
+	if r.Analysis == nil {
+		r.Analyse()
+	}
 	return r
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A report lists every trial of an ordinary run. Of a huge one it lists some, so that
-// a page stays small enough for a mail; the numbers are always those of all trials.
+// A report lists every trial of an ordinary run. It lists only some of a huge run, so
+// that a page stays small enough for a mail. The numbers always come from all trials.
 const (
 	manyTrials = 2000 // a report of more is cut
 	mostCells  = 6000 // of all tables of trials together
@@ -21,7 +21,7 @@ const (
 	mostGroups = 250  // reasons for not counting trials
 )
 
-// A cut is how much a report lists. 0 is everything.
+// A cut limits what a report lists; 0 is no limit.
 type cut struct {
 	blocks int // rows of each table of trials
 	dots   int // of each network in each chart
@@ -41,8 +41,8 @@ func newCut(p *analysis.Run) cut {
 	return cut{blocks: max(5, mostCells/rows), dots: max(20, mostDots/rows)}
 }
 
-// dotsOf returns the trials that have a dot: all, or so many quantiles, the extremes
-// among them, in the order of the blocks.
+// dotsOf returns the trials to draw, in the order of the blocks: all of them, or as many
+// quantiles as the cut allows, with both extremes.
 func (c cut) dotsOf(r analysis.Row) []analysis.Point {
 	with := slices.DeleteFunc(slices.Clone(r.Points), func(p analysis.Point) bool { return !p.Has })
 	n := len(with)

@@ -1,11 +1,11 @@
-// Package rootless starts this program again inside fresh namespaces, so that
-// labs need no privilege, cannot touch the machine's own network, and leave
-// nothing behind however they end.
+// Package rootless starts this program again inside fresh namespaces, so that labs
+// need no privilege, cannot touch the machine's own network, and leave nothing behind
+// however they end.
 //
-// The second process is process 1 of its PID namespace: when it ends, by
-// whatever signal, the kernel ends everything that it started, and the network
-// namespaces vanish with their last user. It and package hostns must be the only
-// packages that clone namespaces other than network namespaces.
+// The second process is process 1 of its PID namespace: when it ends, by whatever
+// signal, the kernel ends everything that it started, and the network namespaces
+// vanish with their last user. Only this package and hostns may clone namespaces other
+// than network namespaces.
 package rootless
 
 import (
@@ -26,27 +26,27 @@ const mark = "WEIR_INSIDE"
 // Inside reports whether this process is the second one.
 func Inside() bool { return os.Getenv(mark) != "" && os.Getpid() == 1 }
 
-// Unprivileged reports whether the second process was started by an ordinary
-// user: its root is then not the machine's.
+// Unprivileged reports whether an ordinary user started the second process, whose
+// root is then not the machine's root.
 func Unprivileged() bool {
 	b, err := os.ReadFile("/proc/self/uid_map") // inside, outside, length
 	f := strings.Fields(string(b))
 	return err == nil && len(f) >= 2 && f[1] != "0"
 }
 
-// ErrForbidden says that the kernel does not let this user make namespaces.
+// ErrForbidden means that the kernel does not let this user create namespaces.
 var ErrForbidden = errors.New("namespaces are forbidden")
 
-// readyFD is the descriptor that the second process closes when it may be sent
-// a signal. Before that the kernel drops what its process 1 does not handle,
-// and the Go runtime would end it with a status of its own.
+// readyFD is the descriptor that the second process closes when it is ready for
+// signals. Before that the kernel drops signals that process 1 does not handle, and
+// the Go runtime would end it with an exit status of its own.
 const readyFD = 3
 
 // Reexec runs this program again, with the same arguments, in new namespaces:
 // network, mount and PID, and without CAP_SYS_ADMIN also a user namespace in
 // which the user is root. It returns the second process's exit status.
 //
-// When ctx is done the second process gets a signal; see Ending.
+// When ctx is done, the second process gets the signal that Ending returns.
 //
 // It must be called on the main thread: the kernel sends the parent-death
 // signal when the starting thread ends.
@@ -64,12 +64,12 @@ func Reexec(ctx context.Context) (int, error) {
 	cmd.Env = append(os.Environ(), mark+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{readyEnd}
-	// The second process has a process group of its own, so that a Ctrl-C
-	// reaches it once: from here, like a signal sent to this process alone.
+	// The second process has its own process group, so that Ctrl-C reaches it once:
+	// through this process, as does a signal sent to this process alone.
 	cmd.SysProcAttr = attr()
 
 	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGQUIT) // whoever asks for goroutines means those of the second process
+	signal.Notify(quit, syscall.SIGQUIT) // the goroutines that the user asks for are those of the second process
 	defer signal.Stop(quit)
 	err = cmd.Start()
 	readyEnd.Close()
@@ -87,22 +87,22 @@ func Reexec(ctx context.Context) (int, error) {
 		case <-done:
 			return
 		}
-		_, _ = ready.Read(make([]byte, 1)) // returns when it is ready, or has ended
+		_, _ = ready.Read(make([]byte, 1)) // returns when the second process is ready or has exited
 		_ = cmd.Process.Signal(s)
 	}()
 	err = cmd.Wait()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
 		if ws, ok := exit.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return 0, fmt.Errorf("the lab's process was ended by signal %d (%v)", ws.Signal(), ws.Signal())
+			return 0, fmt.Errorf("lab process killed by signal %d (%v)", ws.Signal(), ws.Signal())
 		}
 		return exit.ExitCode(), nil
 	}
 	return 0, err
 }
 
-// Ending is the signal that another process is told a context's end by: that of
-// its cause, if that has a method Signal() syscall.Signal, and SIGTERM otherwise.
+// Ending returns the signal that passes a context's end on to another process: that of
+// its cause if the cause has a method Signal() syscall.Signal, otherwise SIGTERM.
 func Ending(cause error) syscall.Signal {
 	var s interface{ Signal() syscall.Signal }
 	if errors.As(cause, &s) {
@@ -125,22 +125,22 @@ func attr() *syscall.SysProcAttr {
 	return a
 }
 
-// privileged reports whether this process may make namespaces without a user
-// namespace. Root in a container often may not.
+// privileged reports whether this process can create namespaces without a user
+// namespace. Root in a container often cannot.
 func privileged() bool {
 	var caps [2]unix.CapUserData // 32 bits each
 	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	return os.Geteuid() == 0 && unix.Capget(&h, &caps[0]) == nil && caps[0].Effective&(1<<unix.CAP_SYS_ADMIN) != 0
 }
 
-// explain turns the kernel's refusal into what to do about it.
+// explain adds the remedy to the kernel's refusal.
 func explain(err error) error {
 	if !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EACCES) && !errors.Is(err, syscall.EINVAL) {
 		return fmt.Errorf("start in new namespaces: %w", err)
 	}
 	fix := "run as root, or allow user namespaces"
 	if os.Geteuid() == 0 {
-		fix = "this root may make none, as in a container: docker run --privileged"
+		fix = "this root cannot create any, as in a container: use docker run --privileged"
 	}
 	for _, k := range []struct{ file, bad, fix string }{
 		{"/proc/sys/user/max_user_namespaces", "0", "sysctl -w user.max_user_namespaces=15000"},
@@ -152,12 +152,12 @@ func explain(err error) error {
 			break
 		}
 	}
-	return fmt.Errorf("%w: starting in new user, network, mount and PID namespaces: %w; %s", ErrForbidden, err, fix)
+	return fmt.Errorf("%w: start in new user, network, mount and PID namespaces: %w; %s", ErrForbidden, err, fix)
 }
 
-// Setup finishes the second process: mounts that match the new namespaces. From
-// then on it is sent signals, so it must be prepared for them before. A /proc of
-// the old PID namespace would show somebody else's process under this one's number.
+// Setup completes the second process with mounts that match the new namespaces. The
+// process gets signals from then on, so it must handle them before. A /proc of the old
+// PID namespace would show a foreign process under this one's ID.
 func Setup() error {
 	defer os.NewFile(readyFD, "ready").Close()
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {

@@ -194,7 +194,7 @@ func TestSecondProcessKilled(t *testing.T) {
 			}
 		}
 	}
-	if got := status(t, cmd, cmd.Wait()); killed != 1 || got != 100 || !strings.Contains(out.String(), "ended by signal 9 (killed)") {
+	if got := status(t, cmd, cmd.Wait()); killed != 1 || got != 100 || !strings.Contains(out.String(), "lab process killed by signal 9 (killed)") {
 		t.Errorf("killed %d processes, status %d\n%s", killed, got, out)
 	}
 }

@@ -1,5 +1,5 @@
-// Package terminal runs a program that draws on a terminal and never ends by
-// itself. It must not know what program that is, or read what it draws.
+// Package terminal runs an interactive program that does not exit by itself. It must
+// not know which program that is, nor interpret its output.
 package terminal
 
 import (
@@ -17,34 +17,34 @@ import (
 	"github.com/creack/pty"
 )
 
-// A Script is what the person at the terminal would do.
+// A Script replaces the user at the terminal.
 type Script struct {
 	Cols, Rows uint16
-	Key        string   // typed once, when one of Texts has been drawn
-	Texts      []string // in one piece: a program that draws them in several is not understood
+	Key        string   // typed once, after the program has drawn one of Texts
+	Texts      []string // each drawn in one piece: text drawn in several is not recognised
 }
 
-// patience is how long the program may take to end after SIGTERM.
+// patience is how long the program can take to exit after SIGTERM.
 const patience = time.Second
 
-// Run runs argv on a terminal of its own, copies what it draws to out, and
-// returns its exit status. When ctx is done, the program is ended.
+// Run runs argv on a new terminal, copies its output to out and returns its exit
+// status. When ctx is done, Run ends the program and returns the cause.
 func Run(ctx context.Context, s Script, argv []string, out io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	// Terminals of this kind are not asked for their colours, which programs wait
-	// for for seconds (muesli/termenv, termenv_unix.go).
+	// Programs do not query the colours of this terminal type. On others they wait
+	// seconds for the answer (muesli/termenv, termenv_unix.go).
 	cmd.Env = append(os.Environ(), "TERM=screen")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = patience
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Cols: s.Cols, Rows: s.Rows})
 	if err != nil {
-		return 0, fmt.Errorf("start on a terminal: %w", err)
+		return 0, fmt.Errorf("start %s on a terminal: %w", argv[0], err)
 	}
 	defer tty.Close()
 	drawn := make(chan error, 1)
 	go func() { drawn <- s.play(tty, out) }()
 	err = cmd.Wait()
-	tty.SetReadDeadline(time.Now().Add(patience)) // what it started may keep the terminal open
+	tty.SetReadDeadline(time.Now().Add(patience)) // a child of the program can keep the terminal open
 	playErr := <-drawn
 	var exit *exec.ExitError
 	switch {
@@ -58,14 +58,14 @@ func Run(ctx context.Context, s Script, argv []string, out io.Writer) (int, erro
 	return 0, playErr
 }
 
-// play copies what is drawn and types the key. Linux ends reading with EIO when
-// the last one has closed the terminal.
+// play copies the output and types the key. Linux ends a read with EIO when the last
+// program has closed the terminal.
 func (s Script) play(tty io.ReadWriter, out io.Writer) error {
 	longest := 0
 	for _, t := range s.Texts {
 		longest = max(longest, len(t))
 	}
-	var last []byte // what a text may have begun in
+	var last []byte // the end of the output, where a text can have begun
 	typed := false
 	buf := make([]byte, 32<<10)
 	for {

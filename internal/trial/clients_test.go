@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -39,10 +40,10 @@ func TestClients(t *testing.T) {
 				start(t, &s)
 				s.Probe = &probe.TCPStream{}
 				cli.run = func(_ context.Context, _ []string, stdout, _ io.Writer) error {
-					fmt.Fprintln(stdout, probe.MarkBegin)
+					fmt.Fprintln(stdout, event.MarkBegin)
 					time.Sleep(time.Second)
 					srv.add(0, 1000, 0)
-					fmt.Fprintf(stdout, "%s\n%s\n", probe.MarkEnd, streamed)
+					fmt.Fprintf(stdout, "%s\n%s\n", event.MarkEnd, streamed)
 					return nil
 				}
 				s.Clients = 1 + len(c.says)

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
@@ -58,11 +59,11 @@ func serve(ctx context.Context, _ []string, stdout, _ io.Writer) error {
 // send is a client that measures 8000 bit/s for a second and uses 0.3 s of CPU.
 func send(cli, srv *node) func(context.Context, []string, io.Writer, io.Writer) error {
 	return func(_ context.Context, _ []string, stdout, _ io.Writer) error {
-		fmt.Fprintln(stdout, probe.MarkBegin)
+		fmt.Fprintln(stdout, event.MarkBegin)
 		time.Sleep(time.Second)
 		cli.add(30, 0, 0)
 		srv.add(0, 1000, 0)
-		fmt.Fprintln(stdout, probe.MarkEnd)
+		fmt.Fprintln(stdout, event.MarkEnd)
 		fmt.Fprintln(stdout, rate)
 		return nil
 	}
@@ -259,7 +260,7 @@ func TestCost(t *testing.T) {
 				t.Errorf("%s = %v, want %v", name, got.Value, want)
 			}
 		}
-		if raw["client.out"] != probe.MarkBegin+"\n"+probe.MarkEnd+"\n"+rate+"\n" {
+		if raw["client.out"] != event.MarkBegin+"\n"+event.MarkEnd+"\n"+rate+"\n" {
 			t.Errorf("raw client output %q", raw["client.out"])
 		}
 	})

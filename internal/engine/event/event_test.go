@@ -92,3 +92,19 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the output, there is an error or a result of this version and workload.
+func FuzzRead(f *testing.F) {
+	line, err := Line(UDPStream{Head: NewHead("udp-stream", "x", 1, 1), SendErrors: map[string]int64{}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte(MarkBegin + "\n" + MarkEnd + "\n" + string(line)))
+	f.Add([]byte(`{"event":"error","error":"engine: no"}`))
+	f.Fuzz(func(t *testing.T, out []byte) {
+		var r UDPStream
+		if err := Read(out, "udp-stream", &r); err == nil && (r.Engine != Version || r.Workload != "udp-stream" || r.Bytes < 0 || r.Jitter < 0) {
+			t.Errorf("%q: %+v", out, r)
+		}
+	})
+}

@@ -21,7 +21,7 @@ const (
 
 // An ICMP sends echo requests to one address.
 type ICMP struct {
-	Fd     int
+	FD     int
 	v6     bool
 	Raw    bool
 	id     uint16
@@ -40,16 +40,16 @@ func NewICMP(to netip.Addr, size int) (*ICMP, error) {
 		proto = unix.IPPROTO_ICMPV6
 	}
 	var err error
-	s.Fd, err = unix.Socket(Family(to), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, proto)
+	s.FD, err = unix.Socket(Family(to), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, proto)
 	if errors.Is(err, unix.EACCES) || errors.Is(err, unix.EPERM) {
 		s.Raw = true
-		s.Fd, err = unix.Socket(Family(to), unix.SOCK_RAW|unix.SOCK_CLOEXEC, proto)
+		s.FD, err = unix.Socket(Family(to), unix.SOCK_RAW|unix.SOCK_CLOEXEC, proto)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("engine: ping %v: socket: %w (needs CAP_NET_RAW, or a group in net.ipv4.ping_group_range)", to, err)
 	}
 	if err := s.prepare(to); err != nil {
-		unix.Close(s.Fd)
+		unix.Close(s.FD)
 		return nil, fmt.Errorf("engine: ping %v: %w", to, err)
 	}
 	s.packet = make([]byte, icmpHeader+size)
@@ -73,18 +73,18 @@ func (s *ICMP) prepare(to netip.Addr) error {
 			f.Data[i] = ^uint32(0)
 		}
 		f.Data[echoReply6/32] &^= 1 << (echoReply6 % 32)
-		if err := unix.SetsockoptICMPv6Filter(s.Fd, unix.IPPROTO_ICMPV6, unix.ICMPV6_FILTER, &f); err != nil {
+		if err := unix.SetsockoptICMPv6Filter(s.FD, unix.IPPROTO_ICMPV6, unix.ICMPV6_FILTER, &f); err != nil {
 			return fmt.Errorf("filter: %w", err)
 		}
 	} else if s.Raw {
-		if err := unix.SetsockoptInt(s.Fd, unix.SOL_RAW, unix.ICMP_FILTER, ^(1 << echoReply)); err != nil {
+		if err := unix.SetsockoptInt(s.FD, unix.SOL_RAW, unix.ICMP_FILTER, ^(1 << echoReply)); err != nil {
 			return fmt.Errorf("filter: %w", err)
 		}
 	}
-	if err := SetTimeouts(s.Fd, Tick); err != nil {
+	if err := SetTimeouts(s.FD, Tick); err != nil {
 		return err
 	}
-	if err := unix.Connect(s.Fd, Sockaddr(netip.AddrPortFrom(to, 0))); err != nil {
+	if err := unix.Connect(s.FD, Sockaddr(netip.AddrPortFrom(to, 0))); err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	return nil
@@ -97,7 +97,7 @@ func (s *ICMP) Send(seq uint16) unix.Errno {
 		s.packet[2], s.packet[3] = 0, 0
 		binary.BigEndian.PutUint16(s.packet[2:], checksum(s.packet))
 	}
-	_, errno := Send(s.Fd, s.packet)
+	_, errno := Send(s.FD, s.packet)
 	return errno
 }
 

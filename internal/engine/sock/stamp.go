@@ -37,7 +37,7 @@ const (
 // A Stamped sends and receives messages without allocating, and reads when the kernel
 // saw them. It must not be copied: its headers point into it.
 type Stamped struct {
-	Fd   int
+	FD   int
 	On   bool  // received messages carry stamps
 	Live bool  // one did
 	Rx   int64 // when the kernel received the last message, ns since 1970; 0: unknown
@@ -54,7 +54,7 @@ type Stamped struct {
 
 // NewStamped wraps fd. Unless it is nil, from receives the addresses of datagrams.
 func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
-	s := &Stamped{Fd: fd, from: from, askLen: unix.CmsgSpace(4)}
+	s := &Stamped{FD: fd, from: from, askLen: unix.CmsgSpace(4)}
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&s.ask[0]))
 	h.Level, h.Type = unix.SOL_SOCKET, unix.SO_TIMESTAMPING
 	h.SetLen(unix.CmsgLen(4))
@@ -71,7 +71,7 @@ func (s *Stamped) TurnOn() error {
 	if err := s.TurnOff(); err != nil {
 		return err
 	}
-	if err := unix.SetsockoptInt(s.Fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, socketStamps); err != nil {
+	if err := unix.SetsockoptInt(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, socketStamps); err != nil {
 		return fmt.Errorf("time stamps: %w", err)
 	}
 	s.On = true
@@ -81,10 +81,10 @@ func (s *Stamped) TurnOn() error {
 // TurnOff also discards stamps that nobody has read.
 func (s *Stamped) TurnOff() error {
 	s.On = false
-	if err := unix.SetsockoptInt(s.Fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0); err != nil {
+	if err := unix.SetsockoptInt(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0); err != nil {
 		return fmt.Errorf("time stamps: %w", err)
 	}
-	ReadErrors(s.Fd, nil)
+	ReadErrors(s.FD, nil)
 	return nil
 }
 
@@ -93,7 +93,7 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	s.Rx = 0
 	if !stamp && flags&unix.MSG_DONTWAIT != 0 {
 		s.FromLen = unix.SizeofSockaddrAny
-		return hotRecvFrom(s.Fd, b, uintptr(flags), s.from, &s.FromLen)
+		return hotRecvFrom(s.FD, b, uintptr(flags), s.from, &s.FromLen)
 	}
 	s.point(b, s.control[:])
 	if s.from != nil {
@@ -117,9 +117,9 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 // See hot.go.
 func (s *Stamped) recvMessage(flags uintptr) (int, unix.Errno) {
 	if flags&unix.MSG_DONTWAIT != 0 {
-		return hotRecvMessage(s.Fd, &s.hdr, flags)
+		return hotRecvMessage(s.FD, &s.hdr, flags)
 	}
-	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.Fd), uintptr(unsafe.Pointer(&s.hdr)), flags)
+	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.FD), uintptr(unsafe.Pointer(&s.hdr)), flags)
 	return int(n), errno
 }
 
@@ -127,13 +127,13 @@ func (s *Stamped) recvMessage(flags uintptr) (int, unix.Errno) {
 // peer of a connected socket. With stamp it asks for a stamp of sending.
 func (s *Stamped) Send(b []byte, stamp bool) (int, unix.Errno) {
 	if !stamp {
-		return hotSendTo(s.Fd, b, 0, s.from, s.FromLen)
+		return hotSendTo(s.FD, b, 0, s.from, s.FromLen)
 	}
 	s.point(b, s.ask[:s.askLen])
 	if s.from != nil {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), s.FromLen
 	}
-	return hotSendMessage(s.Fd, &s.hdr)
+	return hotSendMessage(s.FD, &s.hdr)
 }
 
 func (s *Stamped) point(b, control []byte) {
@@ -153,7 +153,7 @@ func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	var none [1]byte
 	for {
 		s.point(none[:], s.control[:])
-		_, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.Fd), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
+		_, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.FD), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
 		if errno != 0 {
 			return 0, 0, false
 		}

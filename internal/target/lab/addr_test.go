@@ -20,7 +20,7 @@ func TestAddressIsUsableAtOnce(t *testing.T) {
 	if err := s.Apply(t.Context(), steps); err != nil {
 		t.Fatal(err)
 	}
-	nl := s.Nodes["b"].(*place).nl
+	nl := reader(t, s.Nodes["b"])
 	dev, err := nl.LinkByName("e0")
 	if err != nil {
 		t.Fatal(err)

@@ -10,9 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// adopt puts the network namespace of a process of host p in the place of the
-// pod's own. Hosts that have namespaces for daemons keep the old one by its name
-// in /run/netns.
+// adopt replaces a pod's network namespace by that of a process on host p. In
+// /run/netns of hosts with daemons, the pod's name still leads to the old one.
 func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -22,7 +21,7 @@ func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 		return err
 	}
 	if pod.host != nil {
-		return fmt.Errorf("%s has daemons: they would stay where they are", a.Pod)
+		return fmt.Errorf("%s runs daemons, which would stay in its old namespace", a.Pod)
 	}
 	timed, cancel := bound(ctx, plan.ExecTimeout)
 	out, err := l.output(timed, p, nil, a.PID)
@@ -31,18 +30,22 @@ func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 		return fmt.Errorf("%w%s", err, l.said(p.name))
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(out))
-	if err != nil || pid <= 0 { // 0 is what Docker says of a container that has ended
-		return fmt.Errorf("%s printed %.60q, which is not the number of a process%s", a.PID[0], out, l.said(p.name))
+	if err != nil || pid <= 0 { // Docker prints 0 for a container that has ended
+		return fmt.Errorf("%s printed %.60q, want a process ID%s", a.PID[0], out, l.said(p.name))
 	}
 	var ns *netns.Namespace
-	err = p.host.Do(func() (err error) { // the number is of the host's own processes
+	err = p.host.Do(func() (err error) { // the ID is valid in the PID namespace of the host
 		ns, err = netns.At(fmt.Sprintf("/proc/%d/ns/net", pid))
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("network of process %d: %w", pid, err)
 	}
-	adopted, err := newPlace(a.Pod, ns)
+	var adopted *place
+	err = ns.Do(func() (err error) {
+		adopted, err = newPlace(a.Pod, ns)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("network of process %d: %w", pid, err)
 	}

@@ -48,11 +48,11 @@ func TestAdoptFails(t *testing.T) {
 	}{
 		{plan.Adopt{Pod: "none", PID: weirDaemon("say=1")}, `no place is called "none"`},
 		{plan.Adopt{Pod: "p", PID: weirDaemon("exit")}, "exit status 3"},
-		{plan.Adopt{Pod: "p", PID: weirDaemon("say=0")}, `weir printed "0\n", which is not the number of a process; d said last: up`},
-		{plan.Adopt{Pod: "p", PID: weirDaemon("say=x")}, "is not the number of a process"},
+		{plan.Adopt{Pod: "p", PID: weirDaemon("say=0")}, `weir printed "0\n", want a process ID; last log lines of d: up`},
+		{plan.Adopt{Pod: "p", PID: weirDaemon("say=x")}, "want a process ID"},
 		{plan.Adopt{Pod: "p", PID: weirDaemon("say=999999")}, "network of process 999999: open /proc/999999/ns/net: no such file"},
-		{plan.Adopt{Pod: "p", PID: weirDaemon("say=1"), Makes: []string{"eth9"}}, "weir has made no device eth9"},
-		{plan.Adopt{Pod: "h", PID: weirDaemon("say=1")}, "h has daemons: they would stay where they are"},
+		{plan.Adopt{Pod: "p", PID: weirDaemon("say=1"), Makes: []string{"eth9"}}, "weir did not create device eth9"},
+		{plan.Adopt{Pod: "h", PID: weirDaemon("say=1")}, "h runs daemons, which would stay in its old namespace"},
 	} {
 		s, _ := openLogs(t, "h", "p")
 		err := s.Apply(t.Context(), []plan.Step{{In: "h", Service: steady()}, {In: "h", Adopt: &c.adopt}})

@@ -4,27 +4,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"net/netip"
 	"os"
 	"strings"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// apply runs the steps in order and names the one that fails.
+// apply runs the steps in order and names the one that fails. The kernel can have
+// executed some later steps in the same place by then.
 func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
-	for i, s := range steps {
+	for done := 0; done < len(steps); {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if err := l.step(ctx, s); err != nil {
-			err = fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), s.In, err)
-			if !errors.Is(err, target.ErrService) { // it may be why a later step cannot be done
+		n, err := l.some(ctx, steps[done:])
+		done += n
+		if err != nil {
+			err = fmt.Errorf("step %d of %d, in %s: %w", done+1, len(steps), steps[done].In, err)
+			if !errors.Is(err, target.ErrService) { // a service that ended can be why a later step fails
 				err = errors.Join(err, l.ended())
 			}
 			return err
@@ -33,42 +34,114 @@ func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 	return nil
 }
 
+// step runs one step.
 func (l *lab) step(ctx context.Context, s plan.Step) error {
+	_, err := l.some(ctx, []plan.Step{s})
+	return err
+}
+
+// some runs the first step, with as many of the following as are cheaper together. It
+// returns how many succeeded; err belongs to the next one.
+func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error) {
+	if steps[0].Sysctl != nil {
+		done, err = l.sysctls(steps)
+	} else {
+		done, err = l.batch(steps)
+	}
+	if done > 0 || err != nil {
+		if err != nil {
+			l.forget() // some devices of the batch do not exist
+			err = explain(&steps[done], err)
+		}
+		return done, err
+	}
+	if err := l.alone(ctx, &steps[0]); err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// most limits the steps of a batch, and so the memory for their requests.
+const most = 1 << 12
+
+// batch runs the leading steps that are only netlink requests. Without an error, done
+// is 0 when the first step is not.
+func (l *lab) batch(steps []plan.Step) (done int, err error) {
+	steps = steps[:min(len(steps), most)]
+	reqs := make([]*request, 0, len(steps))
+	owner := make([]int, 0, len(steps)) // step of each request
+	for done < len(steps) {
+		rs, err := l.requests(&steps[done])
+		if err != nil && done == 0 {
+			return 0, err
+		}
+		if err != nil || rs == nil {
+			break // perhaps for want of a device that this batch makes; the next call finds out
+		}
+		for _, r := range rs {
+			reqs, owner = append(reqs, r), append(owner, done)
+		}
+		done++
+	}
+	if failed, err := execute(reqs...); err != nil {
+		return owner[failed], err
+	}
+	for _, r := range reqs {
+		spare.Put(r)
+	}
+	return done, nil
+}
+
+// requests translates a step into netlink requests, or nil if the step takes more than
+// that.
+func (l *lab) requests(s *plan.Step) ([]*request, error) {
 	p, err := l.at(s.In)
-	if err != nil {
-		return err
-	}
-	if p.guest != nil {
-		return p.guest.Step(ctx, s)
-	}
 	switch {
+	case err != nil:
+		return nil, err
+	case p.guest != nil:
+		return nil, nil
 	case s.Link != nil:
 		return l.link(p, s.Link)
 	case s.Set != nil:
-		return p.set(s.Set)
+		return one(p.set(s.Set))
 	case s.Addr != nil:
-		return p.addr(s.Addr)
+		return one(p.addr(s.Addr))
 	case s.Route != nil:
-		return p.route(s.Route)
+		return one(p.route(s.Route))
 	case s.Rule != nil:
-		return p.rule(s.Rule)
+		return []*request{p.rule(s.Rule)}, nil
 	case s.Proxy != nil:
-		return p.proxy(s.Proxy)
+		return one(p.proxy(s.Proxy))
 	case s.FDB != nil:
-		return p.fdb(s.FDB)
-	case s.Sysctl != nil:
-		return p.sysctl(s.Sysctl)
-	case s.Offload != nil:
-		if err := p.eth.Change(s.Offload.Dev, s.Offload.Features); err != nil {
-			return fmt.Errorf("offload of %s: %w", s.Offload.Dev, err)
-		}
-		return nil
+		return one(p.fdb(s.FDB))
 	case s.Rate != nil:
-		return p.rate(s.Rate)
+		return one(p.rate(s.Rate))
 	case s.Delay != nil:
-		return p.delay(s.Delay)
+		return one(p.delay(s.Delay))
+	}
+	return nil, nil
+}
+
+func one(r *request, err error) ([]*request, error) { return []*request{r}, err }
+
+// alone runs a step that is not part of a batch.
+func (l *lab) alone(ctx context.Context, s *plan.Step) error {
+	p, err := l.at(s.In)
+	switch {
+	case err != nil:
+		return err
+	case p.guest != nil:
+		return p.guest.Step(ctx, *s)
+	case s.Link != nil:
+		return explain(s, l.assemble(p, s.Link))
+	case s.Offload != nil:
+		return explain(s, p.offload(s.Offload))
 	case s.Move != nil:
-		return l.move(p, s.Move)
+		return explain(s, l.move(p, s.Move))
+	}
+	defer l.forget() // programs create and remove devices
+	switch {
 	case s.File != nil:
 		return l.file(p, s.File)
 	case s.Exec != nil:
@@ -85,138 +158,77 @@ func (l *lab) step(ctx context.Context, s plan.Step) error {
 	return errors.New("the step is empty")
 }
 
-func (p *place) up(name string) error {
-	dev, err := p.nl.LinkByName(name)
-	if err != nil {
-		return fmt.Errorf("set %s up: %w", name, err)
-	}
-	if err := p.nl.LinkSetUp(dev); err != nil {
-		return fmt.Errorf("set %s up: %w", name, err)
-	}
-	return nil
-}
-
-func (p *place) set(s *plan.Set) error {
-	dev, err := p.nl.LinkByName(s.Dev)
-	if err == nil {
-		err = p.nl.LinkSetMTU(dev, s.MTU)
-	}
-	if err != nil {
-		return fmt.Errorf("set MTU of %s to %d: %w", s.Dev, s.MTU, err)
-	}
-	if s.Up {
-		return p.up(s.Dev)
-	}
-	return nil
-}
-
-func (l *lab) move(p *place, m *plan.Move) error {
-	to, err := l.at(m.To)
-	if err != nil {
-		return fmt.Errorf("move %s: %w", m.Dev, err)
-	}
-	dev, err := p.nl.LinkByName(m.Dev)
-	if err == nil {
-		err = p.nl.LinkSetNsFd(dev, to.ns.FD())
-	}
-	if err == nil {
-		dev, err = to.nl.LinkByName(m.Dev)
-	}
-	if err == nil {
-		err = to.nl.LinkSetName(dev, m.As)
-	}
-	if err != nil {
-		return fmt.Errorf("move %s to %s as %s: %w", m.Dev, m.To, m.As, err)
-	}
-	if m.MTU != 0 {
-		if err := to.set(&plan.Set{Dev: m.As, MTU: m.MTU}); err != nil {
-			return err
+// explain adds to the error of a step what the step was to do and, if the kernel lacks
+// a feature, the remedy.
+func explain(s *plan.Step, err error) error {
+	what, feature := "", ""
+	switch {
+	case s.Link != nil:
+		what, feature = "add "+s.Link.Kind+" "+s.Link.Name, s.Link.Kind
+	case s.Set != nil:
+		what = fmt.Sprintf("set MTU of %s to %d", s.Set.Dev, s.Set.MTU)
+	case s.Addr != nil:
+		what = fmt.Sprintf("address %v on %s", s.Addr.Prefix, s.Addr.Dev)
+	case s.Route != nil:
+		what = fmt.Sprintf("route to %v", s.Route.Dst)
+		if s.Route.Dev != "" {
+			what += " over " + s.Route.Dev
 		}
+	case s.Rule != nil:
+		what, feature = fmt.Sprintf("rule %d from %v to %v, table %d", s.Rule.Priority, s.Rule.From, s.Rule.To, s.Rule.Table), "policy rules"
+	case s.Proxy != nil:
+		what = fmt.Sprintf("answer for %v on %s", s.Proxy.Addr, s.Proxy.Dev)
+	case s.FDB != nil:
+		what = fmt.Sprintf("forwarding entry for %v on %s", s.FDB.Dst, s.FDB.Dev)
+	case s.Sysctl != nil:
+		what = fmt.Sprintf("sysctl %s=%s", s.Sysctl.Key, s.Sysctl.Value)
+	case s.Offload != nil:
+		what = "offload of " + s.Offload.Dev
+	case s.Rate != nil:
+		what, feature = fmt.Sprintf("rate %g bit/s on %s", s.Rate.Rate, s.Rate.Dev), "tbf"
+	case s.Delay != nil:
+		what, feature = fmt.Sprintf("delay %v on %s", s.Delay.Delay, s.Delay.Dev), "netem"
+	case s.Move != nil:
+		what = fmt.Sprintf("move %s to %s as %s", s.Move.Dev, s.Move.To, s.Move.As)
 	}
-	return to.up(m.As)
+	if err == nil || what == "" {
+		return err
+	}
+	if errors.Is(err, unix.ENOENT) && (s.Rate != nil || s.Delay != nil) {
+		err = unix.EOPNOTSUPP // the kind is unknown and has no module (net/sched/sch_api.c, qdisc_create)
+	}
+	return fmt.Errorf("%s: %w", what, unsupported(err, feature))
 }
 
-func (p *place) addr(a *plan.Addr) error {
-	dev, err := p.nl.LinkByName(a.Dev)
-	if err == nil {
-		addr := &netlink.Addr{IPNet: ipnet(a.Prefix)}
-		if a.Prefix.Addr().Is6() {
-			addr.Flags = unix.IFA_F_NODAD // usable at once (net/ipv6/addrconf.c, ipv6_add_addr)
+// sysctls runs the leading sysctl steps, in whatever places they are, on one thread.
+func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
+	var places []*netns.Namespace
+	for _, s := range steps {
+		p, err := l.at(s.In)
+		if s.Sysctl == nil || err != nil || p.guest != nil {
+			break
 		}
-		if a.Gone {
-			err = p.nl.AddrDel(dev, addr)
-		} else {
-			err = p.nl.AddrAdd(dev, addr)
+		places = append(places, p.ns)
+	}
+	err = netns.DoEach(places, func(i int) error {
+		s := steps[i].Sysctl
+		err := os.WriteFile("/proc/sys/"+strings.ReplaceAll(s.Key, ".", "/"), []byte(s.Value), 0)
+		if errors.Is(err, os.ErrNotExist) && strings.HasPrefix(s.Key, "net.ipv6.conf.default.") {
+			err = nil // a kernel without IPv6 is as quiet as the plan wants it
 		}
-	}
-	if err != nil {
-		return fmt.Errorf("address %v on %s: %w", a.Prefix, a.Dev, err)
-	}
-	return nil
-}
-
-func (p *place) route(r *plan.Route) error {
-	route := &netlink.Route{Dst: ipnet(r.Dst), Table: r.Table}
-	if r.Via.IsValid() {
-		route.Gw = r.Via.AsSlice()
-	} else {
-		route.Scope = netlink.SCOPE_LINK
-	}
-	if r.Dev != "" {
-		dev, err := p.nl.LinkByName(r.Dev)
-		if err != nil {
-			return fmt.Errorf("route to %v over %s: %w", r.Dst, r.Dev, err)
+		if err == nil {
+			done++
 		}
-		route.LinkIndex = dev.Attrs().Index
-		if r.Via.IsValid() {
-			route.Flags = int(netlink.FLAG_ONLINK)
-		}
-	}
-	if err := p.nl.RouteReplace(route); err != nil {
-		return fmt.Errorf("route to %v: %w", r.Dst, err)
-	}
-	return nil
+		return err
+	})
+	return done, err
 }
 
-func (p *place) fdb(f *plan.FDB) error {
-	index, err := p.index(f.Dev)
-	if err == nil {
-		err = p.nl.NeighAppend(&netlink.Neigh{
-			LinkIndex: index, Family: unix.AF_BRIDGE, Flags: netlink.NTF_SELF, State: netlink.NUD_PERMANENT,
-			IP: f.Dst.AsSlice(), HardwareAddr: make(net.HardwareAddr, 6)})
-	}
+// offload switches features of a device.
+func (p *place) offload(o *plan.Offload) error {
+	eth, err := p.ethtool()
 	if err != nil {
-		return fmt.Errorf("forwarding entry for %v on %s: %w", f.Dst, f.Dev, err)
+		return err
 	}
-	return nil
-}
-
-// index returns the number of a device, and remembers it: in a full mesh a device
-// has as many entries as there are hosts.
-func (p *place) index(dev string) (int, error) {
-	if n, ok := p.known[dev]; ok {
-		return n, nil
-	}
-	l, err := p.nl.LinkByName(dev)
-	if err != nil {
-		return 0, err
-	}
-	p.known[dev] = l.Attrs().Index
-	return p.known[dev], nil
-}
-
-func (p *place) sysctl(s *plan.Sysctl) error {
-	file := "/proc/sys/" + strings.ReplaceAll(s.Key, ".", "/")
-	err := p.ns.Do(func() error { return os.WriteFile(file, []byte(s.Value), 0) })
-	if errors.Is(err, os.ErrNotExist) && strings.HasPrefix(s.Key, "net.ipv6.conf.default.") {
-		return nil // a kernel without IPv6 is as quiet as the plan wants it
-	}
-	if err != nil {
-		return fmt.Errorf("sysctl %s=%s: %w", s.Key, s.Value, err)
-	}
-	return nil
-}
-
-func ipnet(p netip.Prefix) *net.IPNet {
-	return &net.IPNet{IP: p.Addr().AsSlice(), Mask: net.CIDRMask(p.Bits(), p.Addr().BitLen())}
+	return eth.Change(o.Dev, o.Features)
 }

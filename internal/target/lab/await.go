@@ -8,7 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// prints runs a command in p and looks for what it should print.
+// prints runs a command in p and checks its output.
 func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -23,21 +23,21 @@ func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
 	return nil
 }
 
-// await returns when the command prints what it should, a service has ended, or
-// it takes too long.
+// await repeats a command until it prints what the plan expects. It fails when a
+// service ends meanwhile or the time is up.
 func (l *lab) await(ctx context.Context, p *place, a *plan.Await) error {
 	limit := time.Duration(a.Seconds()) * time.Second
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()
-	last := fmt.Errorf("%s has not ended", a.Argv[0])
+	last := fmt.Errorf("%s is still running", a.Argv[0])
 	for {
 		err := l.prints(wait, p, a.Output)
 		if err == nil {
 			return nil
 		}
-		if wait.Err() == nil { // otherwise it says only that time was up
+		if wait.Err() == nil { // otherwise err only says that the time is up
 			last = err
 		}
 		if err := l.ended(); err != nil {
@@ -49,7 +49,7 @@ func (l *lab) await(ctx context.Context, p *place, a *plan.Await) error {
 			if err := context.Cause(ctx); err != nil {
 				return err
 			}
-			return fmt.Errorf("not so within %v: %w%s", limit, last, l.said(p.name))
+			return fmt.Errorf("condition not met within %v: %w%s", limit, last, l.said(p.name))
 		}
 	}
 }

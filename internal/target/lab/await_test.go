@@ -38,17 +38,17 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// What does not come is told with what the daemons there said last.
+// The error holds the last log lines of the daemons in the same place.
 func TestAwaitFails(t *testing.T) {
 	up := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=my words", "hang"), Ready: plan.Ready{Line: "my"}}}
 	for _, c := range []struct {
 		name, want string
 		argv       []string
 	}{
-		{"another line", `not so within 1s: a: weir daemon say=no: no line, or too few, with "yes" in "no"; d said last: my words`, weirDaemon("say=no")},
-		{"a failure", `exit status 3; d said last`, weirDaemon("exit")},
-		{"a hang", "not so within 1s: weir has not ended; d said last: my words", weirDaemon("hang")},
-		{"no program", `not so within 1s: a: exec: "no-such-program"`, []string{"no-such-program"}},
+		{"another line", `condition not met within 1s: a: weir daemon say=no: no line, or too few, with "yes" in "no"; last log lines of d: my words`, weirDaemon("say=no")},
+		{"a failure", `exit status 3; last log lines of d`, weirDaemon("exit")},
+		{"a hang", "condition not met within 1s: weir is still running; last log lines of d: my words", weirDaemon("hang")},
+		{"no program", `condition not met within 1s: a: exec: "no-such-program"`, []string{"no-such-program"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // each waits for a second
@@ -62,8 +62,7 @@ func TestAwaitFails(t *testing.T) {
 	}
 }
 
-// A daemon that has ended is not waited for, and neither is anything after the
-// caller has had enough.
+// Waiting ends when a daemon of the place has ended or the context is done.
 func TestAwaitEnds(t *testing.T) {
 	s, logs := openLogs(t, "a")
 	never := plan.Step{In: "a", Await: &plan.Await{Output: plan.Output{Argv: weirDaemon("say=no"), Lines: []string{"yes"}}, Timeout: 600}}

@@ -1,29 +1,20 @@
 package lab
 
 import (
-	"errors"
-	"fmt"
-
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// delay holds back what leaves a device.
-func (p *place) delay(d *plan.Delay) error {
-	dev, err := p.nl.LinkByName(d.Dev)
+// delay returns the request that delays the packets that leave a device.
+func (p *place) delay(d *plan.Delay) (*request, error) {
+	r, err := p.qdisc(d.Dev, "netem")
 	if err != nil {
-		return fmt.Errorf("delay of %s: %w", d.Dev, err)
+		return nil, err
 	}
-	attrs := netlink.QdiscAttrs{LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}
-	err = p.nl.QdiscReplace(netlink.NewNetem(attrs, netlink.NetemQdiscAttrs{
-		Latency: uint32(d.Delay.Microseconds()), Limit: plan.DelayLimit}))
-	if errors.Is(err, unix.ENOENT) { // of a kind that is neither there nor a module (net/sched/sch_api.c, qdisc_create)
-		err = unix.EOPNOTSUPP
-	}
-	if err != nil {
-		return fmt.Errorf("delay %v on %s: %w", d.Delay, d.Dev, unsupported(err, "netem"))
-	}
-	return nil
+	r.nest(unix.TCA_OPTIONS, func() {
+		r.body(struct{ Latency, Limit, Loss, Gap, Duplicate, Jitter uint32 }{ // struct tc_netem_qopt
+			Latency: uint32(d.Delay.Nanoseconds() >> tickShift), Limit: plan.DelayLimit})
+	})
+	return r, nil
 }

@@ -26,12 +26,12 @@ func TestDelay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := s.Nodes["a"].(*place)
-	dev, err := p.nl.LinkByName("v0")
+	nl := reader(t, s.Nodes["a"])
+	dev, err := nl.LinkByName("v0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	qdiscs, err := p.nl.QdiscList(dev)
+	qdiscs, err := nl.QdiscList(dev)
 	if err != nil || len(qdiscs) != 1 {
 		t.Fatalf("%v, %v", qdiscs, err)
 	}

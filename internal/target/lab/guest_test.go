@@ -30,7 +30,7 @@ func TestActor(t *testing.T) {
 		{step(plan.Step{In: "g", Link: &plan.Link{Name: "br7", Kind: "bridge", MTU: 1400}}), ""},
 		{mtu(1400), ""},
 		{mtu(1500), "g: MTU of br7 is 1400, expected 1500"},
-		{step(plan.Step{In: "g", Addr: &plan.Addr{Dev: "none", Prefix: netip.MustParsePrefix("10.64.1.1/10")}}), "address 10.64.1.1/10 on none: Link not found"},
+		{step(plan.Step{In: "g", Addr: &plan.Addr{Dev: "none", Prefix: netip.MustParsePrefix("10.64.1.1/10")}}), "address 10.64.1.1/10 on none: no such device"},
 		{step(plan.Step{In: "elsewhere", Set: &plan.Set{Dev: "br7", MTU: 1500}}), `no place is called "elsewhere", there are [g]`},
 		{step(plan.Step{In: "g", Exec: &plan.Exec{Argv: []string{"true"}}}), "daemons in guests are not supported"},
 		{step(plan.Step{In: "g"}), "the step is empty"},

@@ -1,6 +1,7 @@
-// Package lab makes this machine a target: hosts and pods as network namespaces,
-// plans applied through netlink. No other package imports netlink and ethtool. It
-// decides nothing: a plan says what to build.
+// Package lab is the target on this machine: hosts and pods are network namespaces,
+// and plans are applied through netlink, whose messages it builds itself. It is the
+// only importer of the ethtool and wgctrl packages. It decides nothing: a plan says
+// what to build.
 //
 // It must run in a process that package rootless started, so that a mistake cannot
 // reach the machine's own network.
@@ -14,8 +15,6 @@ import (
 	"slices"
 
 	"github.com/safchain/ethtool"
-	"github.com/vishvananda/netlink"
-	vnetns "github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
@@ -38,6 +37,7 @@ type lab struct {
 	found    map[string]string
 	values   map[string]string         // what names in braces stand for in a plan
 	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
+	devices  int32                     // how many devices have got a number (see number)
 	dir      *os.File                  // that places without a tree of their own share; nil when the kernel is too old
 }
 
@@ -45,11 +45,11 @@ type lab struct {
 type place struct {
 	name  string
 	ns    *netns.Namespace
-	nl    *netlink.Handle  // a socket that lives in ns, so that no thread has to
-	eth   *ethtool.Ethtool // likewise
+	nl    *socket          // NETLINK_ROUTE: devices, addresses, routes, neighbours, queues
+	eth   *ethtool.Ethtool // nil until a step needs it
 	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
 	guest *vm.Node         // the pod is a virtual machine; nil until a step says so
-	known map[string]int   // numbers of devices
+	known map[string]int32 // numbers of devices by name
 }
 
 // Target is this machine as a target.Target.
@@ -76,21 +76,19 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 		}
 	}()
 	for _, name := range names {
-		if err := context.Cause(ctx); err != nil {
-			return nil, err
-		}
 		if l.places[name] != nil {
 			return nil, fmt.Errorf("lab: two places are called %s", name)
 		}
-		ns, err := netns.New()
-		if err != nil {
-			return nil, fmt.Errorf("lab: create %s: %w", name, err)
+		l.places[name] = &place{name: name}
+	}
+	err = netns.Create(len(names), func(i int, ns *netns.Namespace) error {
+		if err := l.places[names[i]].open(ns); err != nil {
+			return fmt.Errorf("lab: create %s: %w", names[i], err)
 		}
-		p, err := newPlace(name, ns)
-		if err != nil {
-			return nil, fmt.Errorf("lab: create %s: %w", name, err)
-		}
-		l.places[name] = p
+		return context.Cause(ctx)
+	})
+	if err != nil {
+		return nil, err
 	}
 	if l.dir, err = newDir(); err != nil {
 		return nil, fmt.Errorf("lab: directory of the nodes: %w", err)
@@ -102,45 +100,58 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	return s, nil
 }
 
-// newPlace makes a place of a namespace, which it closes when it fails.
-func newPlace(name string, ns *netns.Namespace) (_ *place, err error) {
-	p := &place{name: name, ns: ns, known: map[string]int{}}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, p.close())
-		}
-	}()
-	// Route only: the default opens a socket for every netlink family.
-	if p.nl, err = netlink.NewHandleAt(vnetns.NsHandle(ns.FD()), unix.NETLINK_ROUTE); err != nil {
-		return nil, fmt.Errorf("netlink: %w", err)
+// newPlace makes a place of ns, which the calling thread must be in. It closes ns when
+// it fails.
+func newPlace(name string, ns *netns.Namespace) (*place, error) {
+	p := &place{name: name}
+	if err := p.open(ns); err != nil {
+		return nil, errors.Join(err, p.close())
 	}
-	err = ns.Do(func() (err error) {
-		p.eth, err = ethtool.NewEthtool()
+	return p, nil
+}
+
+// open gives p the namespace ns, which the calling thread must be in, and sets lo up.
+func (p *place) open(ns *netns.Namespace) (err error) {
+	p.ns, p.known = ns, map[string]int32{"lo": loopback}
+	if p.nl, err = openSocket(unix.NETLINK_ROUTE); err != nil {
 		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("ethtool: %w", err)
 	}
-	lo, err := p.nl.LinkByName("lo")
-	if err != nil {
-		return nil, err
+	up, err := p.change("lo", unix.IFF_UP)
+	if err == nil {
+		_, err = execute(up)
 	}
-	return p, p.nl.LinkSetUp(lo)
+	if err != nil {
+		return fmt.Errorf("set lo up: %w", err)
+	}
+	return nil
+}
+
+// ethtool opens the socket for features of devices at its first use: few plans need it.
+func (p *place) ethtool() (_ *ethtool.Ethtool, err error) {
+	if p.eth == nil {
+		err = p.ns.Do(func() (err error) {
+			p.eth, err = ethtool.NewEthtool()
+			return err
+		})
+	}
+	return p.eth, err
 }
 
 func (p *place) close() error {
+	var errs []error
 	if p.nl != nil {
-		p.nl.Close()
-		p.nl = nil // a closed handle acts in the caller's namespace
+		errs = append(errs, p.nl.close())
 	}
 	if p.eth != nil {
 		p.eth.Close()
 	}
-	var err error
 	if p.host != nil {
-		err = p.host.Close()
+		errs = append(errs, p.host.Close())
 	}
-	return errors.Join(err, p.ns.Close())
+	if p.ns != nil {
+		errs = append(errs, p.ns.Close())
+	}
+	return errors.Join(errs...)
 }
 
 func (l *lab) close() error {
@@ -200,17 +211,21 @@ func (p *place) verify(ctx context.Context, s plan.State) error {
 	if p.guest != nil {
 		return p.guest.Check(ctx, s)
 	}
-	dev, err := p.nl.LinkByName(s.Dev)
+	_, mtu, err := p.lookup(s.Dev)
 	if err != nil {
 		return fmt.Errorf("%s: device %s: %w", p.name, s.Dev, err)
 	}
-	if got := dev.Attrs().MTU; s.MTU != 0 && got != s.MTU {
-		return fmt.Errorf("%s: MTU of %s is %d, expected %d", p.name, s.Dev, got, s.MTU)
+	if s.MTU != 0 && mtu != s.MTU {
+		return fmt.Errorf("%s: MTU of %s is %d, expected %d", p.name, s.Dev, mtu, s.MTU)
 	}
 	if len(s.Offload) == 0 {
 		return nil
 	}
-	have, err := p.eth.Features(s.Dev)
+	eth, err := p.ethtool()
+	if err != nil {
+		return fmt.Errorf("%s: ethtool: %w", p.name, err)
+	}
+	have, err := eth.Features(s.Dev)
 	if err != nil {
 		return fmt.Errorf("%s: features of %s: %w", p.name, s.Dev, err)
 	}

@@ -1,141 +1,329 @@
 package lab
 
 import (
+	"errors"
 	"fmt"
 
-	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-func (l *lab) link(p *place, k *plan.Link) error {
-	dev, err := l.device(p, k)
-	if err != nil {
-		return err
+// Constants that package unix lacks.
+const (
+	vethInfoPeer = 1 // include/uapi/linux/veth.h
+
+	// include/uapi/linux/if_tunnel.h
+	iptunLocal    = 2
+	iptunProto    = 9
+	iptunPMTUDisc = 10
+
+	// include/uapi/linux/if_link.h
+	macvlanBridge = 4
+
+	loopback = 1 // the number of lo in every namespace (net/core/dev.c, LOOPBACK_IFINDEX)
+)
+
+// link returns the requests that create a device and set it up, or nil for a kind that
+// takes more than requests.
+func (l *lab) link(p *place, k *plan.Link) ([]*request, error) {
+	if k.Kind == "tap" || k.Kind == "wireguard" {
+		return nil, nil
 	}
-	clear(p.known)
+	add, err := l.device(p, k)
+	if err != nil {
+		return nil, err
+	}
+	up, err := l.finish(p, k)
+	return append([]*request{add}, up...), err
+}
+
+// assemble creates the kinds of devices that link does not.
+func (l *lab) assemble(p *place, k *plan.Link) error {
 	if k.Kind == "tap" {
-		err = p.tap(dev, k.MTU)
+		if err := p.tap(k); err != nil {
+			return err
+		}
 	} else {
-		err = p.nl.LinkAdd(dev)
-	}
-	if err != nil {
-		return fmt.Errorf("add %s %s: %w", k.Kind, k.Name, unsupported(err, k.Kind))
-	}
-	if k.Kind == "wireguard" {
-		if err := l.wireguard(p, k); err != nil {
+		add, err := l.device(p, k)
+		if err == nil {
+			_, err = execute(add)
+		}
+		if err == nil {
+			err = l.wireguard(p, k)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	if k.To != "" {
-		return l.born(dev.Attrs().Name, k)
-	}
-	if k.Master != "" {
-		m, err := p.nl.LinkByName(k.Master)
-		if err != nil {
-			return fmt.Errorf("master %s of %s: %w", k.Master, k.Name, err)
-		}
-		if err := p.nl.LinkSetMaster(dev, m); err != nil {
-			return fmt.Errorf("put %s in %s: %w", k.Name, k.Master, err)
-		}
-	}
-	if err := p.up(k.Name); err != nil {
-		return err
-	}
-	if k.Kind == "veth" {
-		return l.places[k.PeerIn].up(k.Peer)
-	}
-	return nil
-}
-
-// born gives a device its name in the namespace that it was made in. Before Linux
-// 6.14 a new name had to be free in the namespace of the request as well, where
-// eth0 is the parent (7ca486d08a30, rtnetlink: Lookup device in target netns).
-func (l *lab) born(name string, k *plan.Link) error {
-	to, err := l.at(k.To)
-	if err != nil {
-		return err
-	}
-	dev, err := to.nl.LinkByName(name)
+	up, err := l.finish(p, k)
 	if err == nil {
-		err = to.nl.LinkSetName(dev, k.Name)
-	}
-	if err != nil {
-		return fmt.Errorf("name %s in %s: %w", k.Name, k.To, err)
-	}
-	return to.up(k.Name)
-}
-
-// tap makes a TAP device, which is not made by netlink, and stays when who made
-// it lets go of it.
-func (p *place) tap(dev netlink.Link, mtu int) error {
-	if err := opens("/dev/net/tun"); err != nil { // it says more than LinkAdd does
-		return err
-	}
-	if err := p.ns.Do(func() error { return netlink.LinkAdd(dev) }); err != nil {
-		return err
-	}
-	dev, err := p.nl.LinkByName(dev.Attrs().Name)
-	if err == nil && mtu != 0 {
-		err = p.nl.LinkSetMTU(dev, mtu)
+		_, err = execute(up...)
 	}
 	return err
 }
 
-// device translates a Link into what the netlink package creates.
-func (l *lab) device(p *place, k *plan.Link) (netlink.Link, error) {
-	a := netlink.NewLinkAttrs()
-	a.Name, a.MTU = k.Name, k.MTU
-	switch k.Kind {
-	case "bridge":
-		return &netlink.Bridge{LinkAttrs: a}, nil
-	case "vxlan":
-		return &netlink.Vxlan{LinkAttrs: a, VxlanId: k.VNI, Port: k.Port, SrcAddr: k.Local.AsSlice(), Learning: true}, nil
-	case "geneve":
-		return &netlink.Geneve{LinkAttrs: a, ID: uint32(k.VNI), Dport: uint16(k.Port), Remote: k.Remote.AsSlice()}, nil
-	case "ipip":
-		return &netlink.Iptun{LinkAttrs: a, Local: k.Local.AsSlice(), PMtuDisc: 1}, nil // as ip(8) sets it
-	case "tap":
-		tap := &netlink.Tuntap{LinkAttrs: a, Mode: netlink.TUNTAP_MODE_TAP, Flags: netlink.TUNTAP_NO_PI}
-		if k.Queues > 1 {
-			tap.Flags |= netlink.TUNTAP_MULTI_QUEUE
-		}
-		return tap, nil
-	case "vlan":
-		parent, err := p.nl.LinkByName(k.Parent)
-		if err != nil {
-			return nil, fmt.Errorf("vlan %s: parent %s: %w", k.Name, k.Parent, err)
-		}
-		a.ParentIndex = parent.Attrs().Index
-		return &netlink.Vlan{LinkAttrs: a, VlanId: k.Tag, VlanProtocol: netlink.VLAN_PROTOCOL_8021Q}, nil
-	case "wireguard":
-		return &netlink.Wireguard{LinkAttrs: a}, nil
-	case "veth":
-		peer, err := l.at(k.PeerIn)
-		if err != nil {
-			return nil, fmt.Errorf("veth %s: %w", k.Name, err)
-		}
-		return &netlink.Veth{LinkAttrs: a, PeerName: k.Peer, PeerMTU: uint32(k.MTU), PeerNamespace: netlink.NsFd(peer.ns.FD())}, nil
-	case "ipvlan", "macvlan":
-		parent, err := p.nl.LinkByName(k.Parent)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: parent %s: %w", k.Kind, k.Name, k.Parent, err)
-		}
-		to, err := l.at(k.To)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", k.Kind, k.Name, err)
-		}
-		a.Name, a.ParentIndex, a.Namespace = k.To, parent.Attrs().Index, netlink.NsFd(to.ns.FD())
-		if k.Kind == "macvlan" {
-			return &netlink.Macvlan{LinkAttrs: a, Mode: netlink.MACVLAN_MODE_BRIDGE}, nil
-		}
-		mode, ok := ipvlanModes[k.Mode]
-		if !ok {
-			return nil, fmt.Errorf("ipvlan %s: mode %q is neither l2 nor l3", k.Name, k.Mode)
-		}
-		return &netlink.IPVlan{LinkAttrs: a, Mode: mode}, nil
+// finish returns the requests that give a new device its bridge and its name in another
+// place, and set it and its peer up.
+func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
+	at := p
+	if k.To != "" {
+		at = l.places[k.To]
 	}
-	return nil, fmt.Errorf("link %s: kind %q is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard", k.Name, k.Kind)
+	up, err := at.change(k.Name, unix.IFF_UP)
+	if err != nil {
+		return nil, err
+	}
+	if k.To != "" {
+		up.str(unix.IFLA_IFNAME, k.Name)
+	}
+	if k.Kind == "tap" && k.MTU != 0 {
+		up.u32(unix.IFLA_MTU, uint32(k.MTU))
+	}
+	if k.Master != "" {
+		master, err := p.index(k.Master)
+		if err != nil {
+			return nil, fmt.Errorf("master %s: %w", k.Master, err)
+		}
+		up.u32(unix.IFLA_MASTER, uint32(master))
+	}
+	if k.Kind != "veth" {
+		return []*request{up}, nil
+	}
+	peer, err := l.places[k.PeerIn].change(k.Peer, unix.IFF_UP)
+	return []*request{up, peer}, err
 }
 
-var ipvlanModes = map[string]netlink.IPVlanMode{"l2": netlink.IPVLAN_MODE_L2, "l3": netlink.IPVLAN_MODE_L3}
+// device returns the request that creates a device. It chooses the device's number
+// (ifindex), so that later requests in the batch can use it.
+func (l *lab) device(p *place, k *plan.Link) (*request, error) {
+	name, at := k.Name, p
+	if k.To != "" {
+		// Before Linux 6.14 a name had to be free in the namespace of the request as
+		// well, where eth0 is the parent (7ca486d08a30, rtnetlink: Lookup device in
+		// target netns). finish renames the device.
+		var err error
+		if at, err = l.at(k.To); err != nil {
+			return nil, err
+		}
+		name = k.To
+	}
+	r := p.request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, unix.IfInfomsg{Index: l.number(at, k.Name)})
+	r.str(unix.IFLA_IFNAME, name)
+	if k.MTU != 0 {
+		r.u32(unix.IFLA_MTU, uint32(k.MTU))
+	}
+	if k.Parent != "" {
+		parent, err := p.index(k.Parent)
+		if err != nil {
+			return nil, fmt.Errorf("parent %s: %w", k.Parent, err)
+		}
+		r.u32(unix.IFLA_LINK, uint32(parent))
+	}
+	if at != p {
+		r.u32(unix.IFLA_NET_NS_FD, uint32(at.ns.FD()))
+	}
+	if k.Kind != "veth" {
+		return r, r.kind(k)
+	}
+	peer, err := l.at(k.PeerIn)
+	if err != nil {
+		return nil, err
+	}
+	r.nest(unix.IFLA_LINKINFO, func() {
+		r.str(unix.IFLA_INFO_KIND, k.Kind)
+		r.nest(unix.IFLA_INFO_DATA, func() {
+			r.nest(vethInfoPeer, func() {
+				r.body(unix.IfInfomsg{Index: l.number(peer, k.Peer)})
+				r.str(unix.IFLA_IFNAME, k.Peer)
+				if k.MTU != 0 {
+					r.u32(unix.IFLA_MTU, uint32(k.MTU))
+				}
+				r.u32(unix.IFLA_NET_NS_FD, uint32(peer.ns.FD()))
+			})
+		})
+	})
+	return r, nil
+}
+
+// kind appends the kind of a device and its parameters, for all kinds but veth.
+func (r *request) kind(k *plan.Link) (err error) {
+	r.nest(unix.IFLA_LINKINFO, func() {
+		r.str(unix.IFLA_INFO_KIND, k.Kind)
+		r.nest(unix.IFLA_INFO_DATA, func() {
+			switch k.Kind {
+			case "bridge", "dummy", "wireguard":
+			case "vxlan":
+				r.u32(unix.IFLA_VXLAN_ID, uint32(k.VNI))
+				r.be16(unix.IFLA_VXLAN_PORT, uint16(k.Port))
+				r.u8(unix.IFLA_VXLAN_LEARNING, 1)
+				if k.Local.Is6() {
+					r.addr(unix.IFLA_VXLAN_LOCAL6, k.Local)
+				} else {
+					r.addr(unix.IFLA_VXLAN_LOCAL, k.Local)
+				}
+			case "geneve":
+				r.u32(unix.IFLA_GENEVE_ID, uint32(k.VNI))
+				r.be16(unix.IFLA_GENEVE_PORT, uint16(k.Port))
+				if k.Remote.Is6() {
+					r.addr(unix.IFLA_GENEVE_REMOTE6, k.Remote)
+				} else {
+					r.addr(unix.IFLA_GENEVE_REMOTE, k.Remote)
+				}
+			case "ipip":
+				r.addr(iptunLocal, k.Local)
+				r.u8(iptunPMTUDisc, 1) // as ip(8) sets it
+				r.u8(iptunProto, 0)    // any protocol (net/ipv4/ipip.c, ipip_tunnel_xmit)
+			case "vlan":
+				r.u16(unix.IFLA_VLAN_ID, uint16(k.Tag))
+			case "macvlan":
+				r.u32(unix.IFLA_MACVLAN_MODE, macvlanBridge)
+			case "ipvlan":
+				mode, ok := ipvlanModes[k.Mode]
+				if !ok {
+					err = fmt.Errorf("mode %q is neither l2 nor l3", k.Mode)
+				}
+				r.u16(unix.IFLA_IPVLAN_MODE, mode)
+			default:
+				err = fmt.Errorf("kind %q is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard", k.Kind)
+			}
+		})
+	})
+	return err
+}
+
+var ipvlanModes = map[string]uint16{"l2": 0, "l3": 1} // include/uapi/linux/if_link.h
+
+// tap creates a TAP device that persists while no program has it open. Netlink cannot
+// create one (drivers/net/tun.c, tun_validate).
+func (p *place) tap(k *plan.Link) error {
+	if err := opens("/dev/net/tun"); err != nil { // its error says more than that of the open below
+		return err
+	}
+	ifr, err := unix.NewIfreq(k.Name)
+	if err != nil {
+		return err
+	}
+	flags := uint16(unix.IFF_TAP | unix.IFF_NO_PI)
+	if k.Queues > 1 {
+		flags |= unix.IFF_MULTI_QUEUE
+	}
+	ifr.SetUint16(flags)
+	return p.ns.Do(func() error {
+		fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		if err := unix.IoctlIfreq(fd, unix.TUNSETIFF, ifr); err != nil {
+			return err
+		}
+		return unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1)
+	})
+}
+
+// errNoDevice differs from ENODEV, with which the kernel also reports that it lacks a
+// kind of device.
+var errNoDevice = errors.New("no such device")
+
+// firstNumber is above the device numbers that the kernel chooses by itself, which
+// start at 1.
+const firstNumber = 1 << 10
+
+// number gives a new device a number that is unique in the lab, so that it is free in
+// every place that the device moves to.
+func (l *lab) number(at *place, dev string) int32 {
+	l.devices++
+	at.known[dev] = firstNumber + l.devices
+	return at.known[dev]
+}
+
+// forget drops the cached numbers of devices.
+func (l *lab) forget() {
+	for _, p := range l.places {
+		clear(p.known)
+	}
+}
+
+// index returns the number of a device from the cache or the kernel.
+func (p *place) index(dev string) (int32, error) {
+	if n, ok := p.known[dev]; ok {
+		return n, nil
+	}
+	n, _, err := p.lookup(dev)
+	if err == nil {
+		p.known[dev] = n
+	}
+	return n, err
+}
+
+// lookup asks the kernel for the number of a device and its MTU in bytes.
+func (p *place) lookup(dev string) (index int32, mtu int, err error) {
+	r := p.request(unix.RTM_GETLINK, 0, unix.IfInfomsg{})
+	r.str(unix.IFLA_IFNAME, dev)
+	b, _, err := p.nl.do(r)
+	switch {
+	case errors.Is(err, unix.ENODEV):
+		return 0, 0, errNoDevice
+	case err != nil:
+		return 0, 0, err
+	case len(b) < unix.SizeofIfInfomsg:
+		return 0, 0, fmt.Errorf("netlink: link of %d bytes, want at least %d", len(b), unix.SizeofIfInfomsg)
+	}
+	if m := attribute(b[unix.SizeofIfInfomsg:], unix.IFLA_MTU); len(m) == 4 {
+		mtu = int(native.Uint32(m))
+	}
+	return int32(native.Uint32(b[4:])), mtu, nil
+}
+
+// change starts a request that changes a device and sets flags, IFF_UP or 0.
+func (p *place) change(dev string, flags uint32) (*request, error) {
+	index, err := p.index(dev)
+	if err != nil {
+		return nil, err
+	}
+	return p.request(unix.RTM_SETLINK, 0, unix.IfInfomsg{Index: index, Flags: flags, Change: flags}), nil
+}
+
+func (p *place) set(s *plan.Set) (*request, error) {
+	flags := uint32(0)
+	if s.Up {
+		flags = unix.IFF_UP
+	}
+	r, err := p.change(s.Dev, flags)
+	if err == nil {
+		r.u32(unix.IFLA_MTU, uint32(s.MTU))
+	}
+	return r, err
+}
+
+// move moves a device to another place, renames it there and sets it up.
+func (l *lab) move(p *place, m *plan.Move) error {
+	to, err := l.at(m.To)
+	if err != nil {
+		return err
+	}
+	r, err := p.change(m.Dev, 0)
+	if err != nil {
+		return err
+	}
+	r.u32(unix.IFLA_NET_NS_FD, uint32(to.ns.FD()))
+	if _, err := execute(r); err != nil {
+		return err
+	}
+	delete(p.known, m.Dev)
+	index, _, err := to.lookup(m.Dev) // the kernel keeps the number if it is free there
+	if err != nil {
+		return err
+	}
+	to.known[m.As] = index
+	if r, err = to.change(m.As, unix.IFF_UP); err != nil {
+		return err
+	}
+	r.str(unix.IFLA_IFNAME, m.As)
+	if m.MTU != 0 {
+		r.u32(unix.IFLA_MTU, uint32(m.MTU))
+	}
+	_, err = execute(r)
+	return err
+}

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/hostns"
 )
 
-// openLog creates the file that takes what d says.
+// openLog creates the log file of d.
 func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
 	if l.logs == "" {
 		d.log = fmt.Sprintf("/proc/%d/root%s/%s.log", p.host.PID(), hostns.Dir, d.Name)
@@ -27,9 +27,8 @@ func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
 	return f, nil
 }
 
-// says returns what d has said, of which no more than the last most bytes if most is
-// not 0.
-func (d *service) says(most int64) ([]byte, error) {
+// logged returns the log of d: its last most bytes, or all of it if most is 0.
+func (d *service) logged(most int64) ([]byte, error) {
 	f, err := os.Open(d.log)
 	if err != nil {
 		return nil, err
@@ -46,7 +45,7 @@ func (d *service) says(most int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, from, size-from))
 }
 
-// What an error repeats of a log.
+// An error quotes this much of a log.
 const (
 	tailBytes = 2000
 	tailLines = 5
@@ -54,14 +53,14 @@ const (
 
 // tail returns the last lines of the log, as quoted does.
 func (d *service) tail() string {
-	b, err := d.says(tailBytes)
+	b, err := d.logged(tailBytes)
 	if err != nil {
-		return fmt.Sprintf(" (its log: %v)", err)
+		return fmt.Sprintf(" (cannot read its log: %v)", err)
 	}
 	return quoted(string(b))
 }
 
-// quoted returns the last lines of what a program said, for the end of an error.
+// quoted returns the last lines of a program's output, for the end of an error.
 func quoted(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	if lines[0] == "" {

@@ -3,11 +3,10 @@ package lab
 import (
 	"errors"
 	"fmt"
-	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/hostns"
@@ -15,8 +14,8 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
-// needs returns an error when s cannot be had on this machine, and gives it the
-// directories that it wants for itself.
+// needs returns an error when s cannot run on this machine. It mounts the private
+// directories of s.
 func (p *place) needs(s *plan.Service) error {
 	if s.Root && rootless.Unprivileged() {
 		return errors.New("needs root, not root of a user namespace: run weir as root")
@@ -34,43 +33,43 @@ func (p *place) needs(s *plan.Service) error {
 	return p.private(s.Private)
 }
 
-// has returns an error when the kernel lacks what a service needs of it. A module
-// that can be loaded is loaded by the question.
+// has returns an error when the kernel lacks a feature that a service needs. Asking
+// makes the kernel load the module where it can.
 func (p *place) has(feature string) error {
-	a := netlink.NewLinkAttrs()
-	a.Name = "weir-" + feature
-	dev := map[string]netlink.Link{
-		"dummy": &netlink.Dummy{LinkAttrs: a},
-		"ipip":  &netlink.Iptun{LinkAttrs: a, Local: net.IPv4zero, Remote: net.IPv4zero},
-		"vxlan": &netlink.Vxlan{LinkAttrs: a, VxlanId: 1},
-	}[feature]
-	switch {
-	case dev != nil:
-		err := p.nl.LinkAdd(dev)
-		if errors.Is(err, unix.EEXIST) {
-			return nil // tunl0, which ipip brings along, has these addresses
+	switch feature {
+	case "dummy", "ipip", "vxlan":
+		name := "weir-" + feature
+		add := p.request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, unix.IfInfomsg{})
+		add.str(unix.IFLA_IFNAME, name)
+		if err := add.kind(&plan.Link{Kind: feature, Local: netip.IPv4Unspecified(), VNI: 1, Port: 8472}); err != nil {
+			return err
 		}
-		if err != nil {
+		if _, _, err := p.nl.do(add); errors.Is(err, unix.EEXIST) {
+			return nil // tunl0, which comes with ipip, has these addresses
+		} else if err != nil {
 			return unsupported(err, feature)
 		}
-		return p.nl.LinkDel(dev)
-	case feature == "openvswitch":
+		del := p.request(unix.RTM_DELLINK, 0, unix.IfInfomsg{})
+		del.str(unix.IFLA_IFNAME, name)
+		_, _, err := p.nl.do(del)
+		return err
+	case "openvswitch":
 		if err := ovsKernel(); err != nil {
-			return unsupported(unix.EOPNOTSUPP, feature) // of ovsKernel, ENOENT
+			return unsupported(unix.EOPNOTSUPP, feature) // ovsKernel returns ENOENT
 		}
 		return nil
 	}
-	return fmt.Errorf("%q is none of dummy, ipip, openvswitch and vxlan", feature)
+	return fmt.Errorf("unknown feature %q: want dummy, ipip, openvswitch or vxlan", feature)
 }
 
-// private puts a layer over each of dirs that takes what is written in p. It is
-// in memory, as all of /run is there.
+// private mounts an overlay on each of dirs that holds what programs of p write
+// there. It is in memory, like all of /run in p.
 func (p *place) private(dirs []string) error {
 	for _, dir := range dirs {
 		layer := filepath.Join(hostns.Layers, dir)
 		err := p.host.Do(func() error {
 			if _, err := os.Stat(layer); err == nil {
-				return nil // another service has put it there
+				return nil // another service mounted it
 			}
 			upper, work := layer+"/upper", layer+"/work"
 			if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {
@@ -79,7 +78,7 @@ func (p *place) private(dirs []string) error {
 			return unix.Mount("overlay", dir, "overlay", 0, "lowerdir="+dir+",upperdir="+upper+",workdir="+work)
 		})
 		if err != nil {
-			return fmt.Errorf("a layer of its own over %s: %w", dir, err)
+			return fmt.Errorf("mount overlay on %s: %w", dir, err)
 		}
 	}
 	return nil

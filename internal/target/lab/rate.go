@@ -1,57 +1,85 @@
 package lab
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
-	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netlink/nl"
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// rate puts a token bucket on a device, or removes it. The netlink package's
-// Tbf has no field for the wire's overhead, so the message is put together here.
-func (p *place) rate(r *plan.Rate) error {
-	dev, err := p.nl.LinkByName(r.Dev)
-	if err != nil {
-		return fmt.Errorf("rate of %s: %w", r.Dev, err)
-	}
-	if r.Rate == 0 {
-		err := p.nl.QdiscDel(&netlink.GenericQdisc{QdiscAttrs: netlink.QdiscAttrs{
-			LinkIndex: dev.Attrs().Index, Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT}, QdiscType: "tbf"})
-		if err != nil && !errors.Is(err, unix.ENOENT) {
-			return fmt.Errorf("remove the rate of %s: %w", r.Dev, err)
-		}
-		return nil
-	}
-	if err := p.ns.Do(func() error { return tbf(dev.Attrs().Index, r) }); err != nil {
-		return fmt.Errorf("rate %g bit/s on %s: %w", r.Rate, r.Dev, unsupported(err, "tbf"))
-	}
-	return nil
+// Constants that package unix lacks.
+const (
+	// include/uapi/linux/pkt_sched.h
+	tbfParms   = 1
+	tbfRate64  = 4
+	tbfPRate64 = 5
+	tbfBurst   = 6
+	tbfPBurst  = 7
+
+	tickShift = 6              // a tick of the packet scheduler is 64 ns (include/net/pkt_sched.h, PSCHED_SHIFT)
+	handle1   = 1 << 16        // 1:0
+	root      = math.MaxUint32 // TC_H_ROOT
+)
+
+// A tbfSpec is struct tc_ratespec.
+type tbfSpec struct {
+	CellLog, Linklayer uint8
+	Overhead           uint16
+	CellAlign          int16
+	MPU                uint16
+	Rate               uint32
 }
 
-func tbf(index int, r *plan.Rate) error {
-	rate, peak := uint64(r.Rate/8), uint64(r.Peak()/8) // bytes/s
-	opt := nl.TcTbfQopt{Limit: uint32(r.Limit())}
-	opt.Rate.Rate = uint32(min(rate, math.MaxUint32))
-	opt.Rate.Overhead, opt.Rate.Mpu = plan.WireOverhead, plan.WireMinimum
-	opt.Peakrate.Rate = uint32(min(peak, math.MaxUint32))
+// rate returns the request that puts a token bucket on a device or removes it.
+func (p *place) rate(x *plan.Rate) (*request, error) {
+	if x.Rate == 0 {
+		index, err := p.index(x.Dev)
+		r := p.request(unix.RTM_DELQDISC, 0, tcMsg(index))
+		r.fine = unix.ENOENT
+		return r, err
+	}
+	r, err := p.qdisc(x.Dev, "tbf")
+	if err != nil {
+		return nil, err
+	}
+	rate, peak := uint64(x.Rate/8), uint64(x.Peak()/8) // bytes/s
+	r.nest(unix.TCA_OPTIONS, func() {
+		r.nest(tbfParms, func() {
+			r.body(struct { // struct tc_tbf_qopt
+				Rate, Peak         tbfSpec
+				Limit, Buffer, MTU uint32
+			}{
+				Rate:  tbfSpec{Overhead: plan.WireOverhead, MPU: plan.WireMinimum, Rate: uint32(min(rate, math.MaxUint32))},
+				Peak:  tbfSpec{Rate: uint32(min(peak, math.MaxUint32))},
+				Limit: uint32(x.Limit()),
+			})
+		})
+		// The kernel takes the exact values from these instead (net/sched/sch_tbf.c, tbf_change).
+		r.u64(tbfRate64, rate)
+		r.u64(tbfPRate64, peak)
+		r.u32(tbfBurst, uint32(x.Burst()))
+		r.u32(tbfPBurst, uint32(x.Frame()))
+	})
+	return r, nil
+}
 
-	options := nl.NewRtAttr(nl.TCA_OPTIONS, nil)
-	options.AddRtAttr(nl.TCA_TBF_PARMS, opt.Serialize())
-	// The kernel takes the exact values from these instead (net/sched/sch_tbf.c, tbf_change).
-	options.AddRtAttr(nl.TCA_TBF_RATE64, nl.Uint64Attr(rate))
-	options.AddRtAttr(nl.TCA_TBF_PRATE64, nl.Uint64Attr(peak))
-	options.AddRtAttr(nl.TCA_TBF_BURST, nl.Uint32Attr(uint32(r.Burst())))
-	options.AddRtAttr(nl.TCA_TBF_PBURST, nl.Uint32Attr(uint32(r.Frame())))
+// qdisc starts the request that replaces the queueing discipline of a device.
+func (p *place) qdisc(dev, kind string) (*request, error) {
+	index, err := p.index(dev)
+	if err != nil {
+		return nil, err
+	}
+	r := p.request(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE, tcMsg(index))
+	r.str(unix.TCA_KIND, kind)
+	return r, nil
+}
 
-	req := nl.NewNetlinkRequest(unix.RTM_NEWQDISC, unix.NLM_F_CREATE|unix.NLM_F_REPLACE|unix.NLM_F_ACK)
-	req.AddData(&nl.TcMsg{Family: nl.FAMILY_ALL, Ifindex: int32(index), Handle: netlink.MakeHandle(1, 0), Parent: netlink.HANDLE_ROOT})
-	req.AddData(nl.NewRtAttr(nl.TCA_KIND, nl.ZeroTerminated("tbf")))
-	req.AddData(options)
-	_, err := req.Execute(unix.NETLINK_ROUTE, 0)
-	return err
+// tcMsg is struct tcmsg for the root of a device.
+func tcMsg(index int32) any {
+	return struct {
+		Family, _, _, _          uint8
+		Index                    int32
+		Handle, Parent, Reserved uint32
+	}{Index: index, Handle: handle1, Parent: root}
 }

@@ -16,18 +16,19 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A service is a daemon that was started.
+// A service is a daemon that weir started.
 type service struct {
 	plan.Service
 	in   string
-	log  string // path of what it says, both streams
-	from int64  // where in the log it begins: a run that goes on adds to that of the one before
+	log  string // path of its log, which takes both output streams
+	from int64  // where its own output begins: a resumed run appends to the log of the earlier one
 	stop context.CancelFunc
-	done chan struct{} // closed when it has ended
-	err  error         // how, valid then
+	done chan struct{} // closed when it has exited
+	err  error         // its exit error, valid once done is closed
 }
 
-// state gives p what a daemon needs beside a network (package hostns), once.
+// state gives p, once, the namespaces that daemons need in addition to the network
+// (package hostns).
 func (l *lab) state(p *place) error {
 	if p.host != nil {
 		return nil
@@ -38,7 +39,7 @@ func (l *lab) state(p *place) error {
 	}
 	h, err := hostns.Start(p.ns, p.name, peers)
 	if err != nil {
-		return fmt.Errorf("namespaces for daemons: %w", err)
+		return fmt.Errorf("create namespaces for daemons: %w", err)
 	}
 	p.host = h
 	return nil
@@ -50,7 +51,7 @@ func (l *lab) file(p *place, f *plan.File) error {
 		return err
 	}
 	if !filepath.IsLocal(f.Name) {
-		return fmt.Errorf("file %q is not below the state directory", f.Name)
+		return fmt.Errorf("file %q is outside the state directory", f.Name)
 	}
 	content := plan.Expand(l.values, f.Content)[0]
 	return p.host.Do(func() error {
@@ -61,11 +62,11 @@ func (l *lab) file(p *place, f *plan.File) error {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			return err
 		}
-		return os.Chmod(name, os.FileMode(f.Perm())) // whatever the umask is
+		return os.Chmod(name, os.FileMode(f.Perm())) // despite the umask
 	})
 }
 
-// exec runs a command to its end.
+// exec runs a command and waits for it.
 func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -84,7 +85,7 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 		if e.Remedy != "" {
 			err = fmt.Errorf("%w: %s", err, e.Remedy)
 		}
-		return fmt.Errorf("%w%s", err, l.said(p.name)) // it may have asked a daemon
+		return fmt.Errorf("%w%s", err, l.said(p.name)) // the command may have asked a daemon
 	}
 	if err != nil {
 		return err
@@ -99,22 +100,21 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	return nil
 }
 
-// environ is this program's environment, with env of the plan. What a daemon writes
-// to a temporary file, as containerd does its stacks, is gone with its host. It finds
-// the programs of administrators, iptables for one, which other users' PATH leaves out
-// on Debian.
+// environ is the environment of this program and the plan's env. Temporary files, such
+// as the stacks of containerd, vanish with the host. PATH includes the directories of
+// administration tools such as iptables, which Debian leaves out for ordinary users.
 func (l *lab) environ(env []string) []string {
 	return append(append(os.Environ(), "TMPDIR="+hostns.Dir, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin"), plan.Expand(l.values, env...)...)
 }
 
-// bound gives a command a time.
+// bound limits the run time of a command.
 func bound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
 	limit := time.Duration(seconds) * time.Second
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("it has not ended within %v", limit))
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("still running after %v", limit))
 }
 
-// output runs a command to its end and returns what it prints, on stderr when it
-// prints nothing else. The error holds the end of what it says there.
+// output runs a command, waits for it and returns its standard output, or standard
+// error if it prints nothing else. An error quotes the end of standard error.
 func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
 	cmd := command(ctx, plan.Expand(l.values, argv...))
 	cmd.Env = l.environ(env)
@@ -130,12 +130,12 @@ func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string,
 		return "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
 	}
 	if out.Len() == 0 {
-		return said.String(), nil // bird --version
+		return said.String(), nil // as of bird --version
 	}
 	return out.String(), nil
 }
 
-// makes fails when one of devs is not in p, or where it says itself.
+// makes returns an error when one of devs, DEVICE in p or PLACE/DEVICE, does not exist.
 func (l *lab) makes(p *place, who string, devs []string) error {
 	for _, dev := range devs {
 		at, name := p, dev
@@ -146,8 +146,8 @@ func (l *lab) makes(p *place, who string, devs []string) error {
 			}
 			name = there
 		}
-		if _, err := at.nl.LinkByName(name); err != nil {
-			return fmt.Errorf("%s has made no device %s: %w", who, dev, err)
+		if _, _, err := at.lookup(name); err != nil {
+			return fmt.Errorf("%s did not create device %s: %w", who, dev, err)
 		}
 	}
 	return nil
@@ -167,12 +167,12 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		return err
 	}
 	defer log.Close()
-	// Not of ctx, which ends with the step: the service stays.
+	// Not derived from ctx, which ends with the step: the service outlives it.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	cmd := command(life, plan.Expand(l.values, s.Argv...))
 	cmd.Env = l.environ(s.Env)
-	cmd.Dir = hostns.Dir // that it would be / of the machine (mntns_install) is no place for its files
+	cmd.Dir = hostns.Dir // otherwise it is the machine's / (fs/namespace.c, mntns_install)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := p.host.Do(cmd.Start); err != nil {
 		stop()
@@ -180,7 +180,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	}
 	go func() {
 		d.err = cmd.Wait()
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // what it started and left; none is the normal case
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its process group; usually nothing is left
 		close(d.done)
 	}()
 	l.services = append(l.services, d)
@@ -190,10 +190,10 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	return l.makes(p, s.Name, s.Makes)
 }
 
-// readyEvery is how often a service is asked whether it is ready.
+// readyEvery is the interval between checks of a condition.
 const readyEvery = 20 * time.Millisecond
 
-// ready returns when d is ready, has ended, or takes too long.
+// ready waits until d is ready. It fails when d exits or the time is up.
 func (l *lab) ready(ctx context.Context, p *place, d *service) error {
 	limit := time.Duration(d.Ready.Seconds()) * time.Second
 	late := fmt.Errorf("not ready within %v", limit)
@@ -212,7 +212,7 @@ func (l *lab) ready(ctx context.Context, p *place, d *service) error {
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() == nil { // otherwise it says only that time was up
+		if ctx.Err() == nil { // otherwise err only says that the time is up
 			last = err
 		}
 		select {
@@ -228,7 +228,7 @@ func (l *lab) ready(ctx context.Context, p *place, d *service) error {
 	}
 }
 
-// isReady asks once.
+// isReady checks once.
 func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
 	r := d.Ready
 	switch {
@@ -242,41 +242,41 @@ func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
 			return err
 		})
 	case r.Line != "":
-		b, err := d.says(0)
+		b, err := d.logged(0)
 		if err == nil && !bytes.Contains(b, []byte(r.Line)) {
-			err = fmt.Errorf("it has not said %q", r.Line)
+			err = fmt.Errorf("its log does not contain %q", r.Line)
 		}
 		return err
 	}
-	return errors.New("the plan does not say how it is known to be ready")
+	return errors.New("the plan has no readiness check for it")
 }
 
-// ended is the error about a service that is not running, nil for one that is.
+// ended returns an error if the service has exited.
 func (d *service) ended() error {
 	select {
 	case <-d.done:
 	default:
 		return nil
 	}
-	how := "it ended by itself"
+	how := "exit status 0"
 	if d.err != nil {
 		how = d.err.Error()
 	}
 	return fmt.Errorf("%w: %s in %s: %s%s", target.ErrService, d.Name, d.in, how, d.tail())
 }
 
-// said returns the last lines of the services of a place, for the end of an error.
+// said returns the last log lines of the services of a place, for the end of an error.
 func (l *lab) said(in string) string {
 	said := ""
 	for _, d := range l.services {
 		if tail := d.tail(); d.in == in && tail != "" {
-			said += "; " + d.Name + " said last" + tail
+			said += "; last log lines of " + d.Name + tail
 		}
 	}
 	return said
 }
 
-// ended is the error about every service that is not running.
+// ended returns an error about every service that has exited.
 func (l *lab) ended() error {
 	var errs []error
 	for _, d := range l.services {
@@ -285,8 +285,8 @@ func (l *lab) ended() error {
 	return errors.Join(errs...)
 }
 
-// stopServices ends the services, the last one first. What they left behind ends
-// with the places.
+// stopServices ends the services, the last one first. Processes that they leave
+// behind end with the places.
 func (l *lab) stopServices() {
 	for i := len(l.services) - 1; i >= 0; i-- {
 		l.services[i].stop()

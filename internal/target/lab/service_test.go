@@ -155,8 +155,8 @@ func TestServiceLogsInPlace(t *testing.T) {
 	}
 }
 
-// What a daemon of an earlier run said, to whose log this one adds, is not taken for
-// what this one says.
+// A daemon appends to the log of an earlier run, and lines of that run do not make it
+// ready.
 func TestServiceLogGoesOn(t *testing.T) {
 	s, logs := openLogs(t, "a")
 	log := filepath.Join(logs, "a-d.log")
@@ -165,7 +165,7 @@ func TestServiceLogGoesOn(t *testing.T) {
 	}
 	step := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=wait", "hang"), Ready: plan.Ready{Line: "up", Timeout: 1}}}
 	err := s.Apply(t.Context(), []plan.Step{step})
-	if want := `it has not said "up": wait`; err == nil || !strings.HasSuffix(err.Error(), want) {
+	if want := `its log does not contain "up": wait`; err == nil || !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("error %v, want %s", err, want)
 	}
 	if b, err := os.ReadFile(log); err != nil || string(b) != "up\nwait\n" {
@@ -173,7 +173,7 @@ func TestServiceLogGoesOn(t *testing.T) {
 	}
 }
 
-// What goes wrong with a daemon is told with what it said last.
+// The error about a daemon holds its last log lines.
 func TestServiceFails(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -182,9 +182,9 @@ func TestServiceFails(t *testing.T) {
 	}{
 		{"ends", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("say=1", "say=2", "say=3", "say=4", "say=5", "say=6", "exit"), Ready: plan.Ready{Line: "up"}}},
 			"step 1 of 1, in a: a service of the network has ended: d in a: exit status 3: 2; 3; 4; 5; 6"},
-		{"ends well", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon(), Ready: plan.Ready{Line: "up"}}}, "d in a: it ended by itself"},
+		{"ends well", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon(), Ready: plan.Ready{Line: "up"}}}, "d in a: exit status 0"},
 		{"is never ready", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("say=wait", "hang"), Ready: plan.Ready{Line: "up", Timeout: 1}}},
-			`service d: not ready within 1s: it has not said "up": wait`},
+			`service d: not ready within 1s: its log does not contain "up": wait`},
 		{"has no file", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("hang"), Ready: plan.Ready{File: "{dir}/none", Timeout: 1}}},
 			"service d: not ready within 1s: stat /run/weir/none: no such file or directory"},
 		{"answers badly", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("hang"), Ready: plan.Ready{Argv: weirDaemon("need=/none"), Timeout: 1}}},
@@ -192,19 +192,19 @@ func TestServiceFails(t *testing.T) {
 		{"hangs when asked", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("hang"), Ready: plan.Ready{Argv: weirDaemon("hang"), Timeout: 1}}},
 			"service d: not ready within 1s"},
 		{"says nothing of being ready", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("hang"), Ready: plan.Ready{Timeout: 1}}},
-			"the plan does not say how it is known to be ready"},
+			"the plan has no readiness check for it"},
 		{"is not there", plan.Step{Service: &plan.Service{Name: "d", Argv: []string{"no-such-program"}}}, `service d: exec: "no-such-program": executable file not found`},
 		{"needs what no kernel has", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon(), Kernel: []string{"dummy", "nonsense"}}},
 			"service d: needs "},
 		{"opens what is not there", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon(), Opens: []string{"/dev/null", "/dev/nonsense"}}},
 			"service d: open /dev/nonsense: no such file or directory: load its module as root (modprobe nonsense)"},
 		{"makes nothing", plan.Step{Service: &plan.Service{Name: "d", Argv: weirDaemon("say=up", "hang"), Ready: plan.Ready{Line: "up"}, Makes: []string{"lo", "br9"}}},
-			"d has made no device br9"},
+			"d did not create device br9"},
 		{"a command fails", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("need=/none")}}, "in a: weir daemon need=/none: exit status 1: stat /none: no such file"},
-		{"a command does not end", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("hang"), Timeout: 1}}, "in a: weir daemon hang: it has not ended within 1s"},
-		{"a command makes nothing", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"br9"}}}, "weir has made no device br9"},
+		{"a command does not end", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("hang"), Timeout: 1}}, "in a: weir daemon hang: still running after 1s"},
+		{"a command makes nothing", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"br9"}}}, "weir did not create device br9"},
 		{"a command makes nothing elsewhere", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"a/lo", "b/eth0"}}}, `no place is called "b"`},
-		{"a file elsewhere", plan.Step{File: &plan.File{Name: "../passwd"}}, `file "../passwd" is not below the state directory`},
+		{"a file elsewhere", plan.Step{File: &plan.File{Name: "../passwd"}}, `file "../passwd" is outside the state directory`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel() // some wait for a second
@@ -218,7 +218,7 @@ func TestServiceFails(t *testing.T) {
 	}
 }
 
-// A service that dies later is told by Verify, and beside a step that fails.
+// Verify reports a service that dies later, and so does a step that fails.
 func TestServiceDies(t *testing.T) {
 	s, _ := openLogs(t, "a")
 	if err := s.Apply(t.Context(), []plan.Step{{In: "a", Service: &plan.Service{Name: "d",
@@ -250,7 +250,7 @@ func TestServiceDies(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	err = s.Apply(t.Context(), []plan.Step{{In: "a", Exec: &plan.Exec{Argv: weirDaemon("exit")}}})
-	if err == nil || !errors.Is(err, target.ErrService) || !strings.Contains(err.Error(), "exit status 3; d said last: my last words") {
+	if err == nil || !errors.Is(err, target.ErrService) || !strings.Contains(err.Error(), "exit status 3; last log lines of d: my last words") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -284,8 +284,8 @@ func TestMove(t *testing.T) {
 		t.Error("it is still where it was")
 	}
 	for want, m := range map[string]*plan.Move{
-		`no place is called "c"`:    {Dev: "x", To: "c", As: "y"},
-		"move none to b as y: Link": {Dev: "none", To: "b", As: "y"},
+		`no place is called "c"`:              {Dev: "x", To: "c", As: "y"},
+		"move none to b as y: no such device": {Dev: "none", To: "b", As: "y"},
 	} {
 		if err := s.Apply(t.Context(), []plan.Step{{In: "a", Move: m}}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want %q", err, want)

@@ -8,25 +8,24 @@ import (
 	"os"
 	"time"
 
-	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A Feature is something that plans may ask of the kernel.
+// A Feature is a kernel feature that plans use.
 type Feature struct {
 	Name   string
 	Needed bool  // by the default study
-	Err    error // why it is missing
+	Err    error // why it is missing; nil when the kernel has it
 }
 
-// ErrUnsupported is what an error wraps when the kernel lacks what a step asks for.
+// ErrUnsupported is wrapped by errors of steps that need a feature the kernel lacks.
 var ErrUnsupported = errors.New("not supported by this kernel")
 
-// options say what a kernel is configured with to have a feature, and the module
-// that holds it where it can be one.
+// options holds the configuration option of each feature, and the name of its module
+// where it can be one.
 var options = map[string][2]string{
 	"bridge":       {"CONFIG_BRIDGE", "bridge"},
 	"dummy":        {"CONFIG_DUMMY", "dummy"},
@@ -44,13 +43,16 @@ var options = map[string][2]string{
 	"wireguard":    {"CONFIG_WIREGUARD", "wireguard"},
 }
 
-// unsupported says what err means for a feature, when it means that the kernel lacks it.
+// unsupported adds the remedy to err if err means that the kernel lacks the feature.
 func unsupported(err error, feature string) error {
 	if !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENODEV) && !errors.Is(err, unix.EAFNOSUPPORT) {
 		return err
 	}
-	o := options[feature]
-	fix := "boot a kernel that was built with it, as weir run --in-vm does"
+	o, ok := options[feature]
+	if !ok {
+		return err
+	}
+	fix := "boot a kernel built with it, as weir run --in-vm does"
 	if o[1] != "" {
 		fix = fmt.Sprintf("load its module as root (modprobe %s), or %s", o[1], fix)
 	}
@@ -63,27 +65,37 @@ const (
 	ovsFeature = "openvswitch datapath"
 )
 
-// ovsKernel says why this kernel has no datapath of Open vSwitch.
+// ovsKernel returns an error when this kernel has no Open vSwitch datapath.
 func ovsKernel() error {
-	// The name is in include/uapi/linux/openvswitch.h. To ask for it loads the
-	// module, where there is one (net/netlink/genetlink.c, ctrl_getfamily).
-	if _, err := netlink.GenlFamilyGet("ovs_datapath"); err != nil {
+	s, err := openSocket(unix.NETLINK_GENERIC)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	// The name is in include/uapi/linux/openvswitch.h. The question loads the module,
+	// where there is one (net/netlink/genetlink.c, ctrl_getfamily).
+	r := newRequest(unix.GENL_ID_CTRL, 0, struct { // struct genlmsghdr
+		Command, Version uint8
+		_                uint16
+	}{Command: unix.CTRL_CMD_GETFAMILY, Version: 1})
+	r.str(unix.CTRL_ATTR_FAMILY_NAME, "ovs_datapath")
+	if _, _, err := s.do(r); err != nil {
 		return fmt.Errorf("generic netlink family ovs_datapath: %w; the ovs networks use the userspace datapath (netdev) instead", err)
 	}
 	return nil
 }
 
-// Kernel finds out what plans have to know of this kernel. It needs no privilege
+// Kernel detects the kernel features that plans depend on. It needs no privilege
 // and no namespace.
 func Kernel() topo.Kernel {
-	// What the module, or the kernel that has it built in, makes in every network
+	// The module, loaded or built in, creates this directory in every network
 	// namespace (net/8021q/vlanproc.c).
 	_, vlan := os.Stat("/proc/net/vlan")
 	return topo.Kernel{OVS: ovsKernel() == nil, VLAN: vlan == nil}
 }
 
-// Supports finds out what this kernel can do by doing it, in namespaces that
-// are thrown away. Versions and configuration files tell less.
+// Supports tests each feature by using it, in namespaces that it then throws away.
+// Versions and configuration files are less reliable.
 func Supports(ctx context.Context) (_ []Feature, err error) {
 	site, err := Open(ctx, []string{"a", "b"}, "")
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// undoTime bounds how long the commands that undo others may take, all together.
+// undoTime bounds all undo commands of a lab together.
 const undoTime = 10 * time.Second
 
-// undoLater remembers what undoes e, which ended with err. What has failed half-way
-// is undone, too; that this fails then is no news.
+// undoLater records the command that undoes e, which ended with err. A command that
+// failed half-way is undone too; then the error of its undo command is dropped.
 func (l *lab) undoLater(p *place, e *plan.Exec, err error) {
 	if len(e.Undo) == 0 {
 		return
@@ -28,9 +28,9 @@ func (l *lab) undoLater(p *place, e *plan.Exec, err error) {
 	})
 }
 
-// undoAll runs what undoes the commands of the plan, the last one first.
+// undoAll runs the recorded undo commands, the last one first.
 func (l *lab) undoAll() error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), undoTime, fmt.Errorf("not done within %v", undoTime))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), undoTime, fmt.Errorf("undo commands still running after %v", undoTime))
 	defer cancel()
 	var errs []error
 	for _, undo := range slices.Backward(l.undo) {

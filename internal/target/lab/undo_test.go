@@ -10,8 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// What was done is undone when the network is closed, the last first, while its
-// services still run. What fails is told, unless it undoes what had failed before.
+// Close runs the undo commands, the last one first, while services still run. It
+// returns their errors, except those for commands that had failed themselves.
 func TestUndo(t *testing.T) {
 	nstest.Need(t)
 	dir := t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// wireguard gives a device its key and its peers. Keys are made when they are
-// first asked for, and are gone with the lab.
+// wireguard gives a device its key and its peers. A key is generated at its first
+// use and lives as long as the lab.
 func (l *lab) wireguard(p *place, k *plan.Link) error {
 	key, err := l.key(p.name, k.Name)
 	if err != nil {
@@ -25,7 +25,7 @@ func (l *lab) wireguard(p *place, k *plan.Link) error {
 		}
 		w := wgtypes.PeerConfig{PublicKey: key.PublicKey(), Endpoint: net.UDPAddrFromAddrPort(peer.Endpoint)}
 		for _, a := range peer.Allowed {
-			w.AllowedIPs = append(w.AllowedIPs, *ipnet(a))
+			w.AllowedIPs = append(w.AllowedIPs, net.IPNet{IP: a.Addr().AsSlice(), Mask: net.CIDRMask(a.Bits(), a.Addr().BitLen())})
 		}
 		c.Peers = append(c.Peers, w)
 	}

@@ -98,7 +98,7 @@ func weir(args []string) int {
 	case args[1] == "agent":
 		err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
 	default:
-		err = engine.Asked(ctx, args[1:], os.Stdin, os.Stdout)
+		err = engine.Main(ctx, args[1:], os.Stdin, os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
