@@ -68,8 +68,8 @@ type Study struct {
 	// order of the file; factors are taken in the order of their names.
 	Factors  map[string][]string
 	Baseline string // the Name of one of Networks
-	// Blocks is how often every cell is measured; when Precision is set, it is
-	// the pilot that the number of blocks is computed from.
+	// Blocks is the number of measurements per cell; when Precision is set, it is
+	// the size of the pilot from which the number of blocks is computed.
 	Blocks    int
 	Precision float64       // target half-width of the interval, as a share: 0.02 is 2 %; 0 is none
 	MaxTime   time.Duration // 0 is none
