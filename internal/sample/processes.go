@@ -46,7 +46,7 @@ func (Processes) Sample(root fs.FS, c Counters) error {
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
 func process(root fs.FS, pid string, c Counters) error {
-	name, seconds, err := procStat(root, "proc/"+pid+"/stat")
+	name, seconds, err := readProcStat(root, "proc/"+pid+"/stat")
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func process(root fs.FS, pid string, c Counters) error {
 		return err
 	}
 	for _, t := range tasks {
-		thread, seconds, err := procStat(root, "proc/"+pid+"/task/"+t.Name()+"/stat")
+		thread, seconds, err := readProcStat(root, "proc/"+pid+"/task/"+t.Name()+"/stat")
 		if gone(err) {
 			continue
 		}
@@ -70,44 +70,45 @@ func process(root fs.FS, pid string, c Counters) error {
 	return nil
 }
 
-// procStat reads the name and the user and system time of a process or thread.
-func procStat(root fs.FS, file string) (name string, seconds float64, err error) {
+// readProcStat reads the name and the user and system time of a process or thread.
+func readProcStat(root fs.FS, file string) (name string, seconds float64, err error) {
 	b, err := fs.ReadFile(root, file)
 	if err != nil {
 		return "", 0, err
 	}
-	if name, seconds, err = parseProcStat(b); err != nil {
+	p, err := parseProcStat(b)
+	if err != nil {
 		return "", 0, fmt.Errorf("%s: %w", file, err)
 	}
-	return name, seconds, nil
+	return word(p.name), (p.user + p.system) / userHZ, nil
 }
 
-// Fields of /proc/PID/stat after the name, counted from 0 (proc_pid_stat(5)).
-const (
-	fieldUser   = 11 // utime, ticks
-	fieldSystem = 12 // stime, ticks
-)
+// A procStat is the CPU time of a process or thread, and of its ended children, in ticks.
+type procStat struct {
+	name                                 string
+	user, system, childUser, childSystem float64
+}
 
 // parseProcStat reads "PID (NAME) STATE PPID …". A name can contain anything, even
-// parentheses; no field after it does.
-func parseProcStat(b []byte) (name string, seconds float64, err error) {
+// parentheses; no field after it does (proc_pid_stat(5): 14 to 17 are utime, stime,
+// cutime and cstime).
+func parseProcStat(b []byte) (p procStat, err error) {
+	const state = 3 // the first field after the name
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if from < 0 || to < from {
-		return "", 0, fmt.Errorf("%.40q has no name in parentheses", b)
+		return p, fmt.Errorf("%.40q has no name in parentheses", b)
 	}
 	f := strings.Fields(string(b[to+1:]))
-	if len(f) <= fieldSystem {
-		return "", 0, fmt.Errorf("%d fields after the name, want at least %d", len(f), fieldSystem+1)
+	if len(f) <= 17-state {
+		return p, fmt.Errorf("%d fields after the name: want more than %d", len(f), 17-state)
 	}
-	user, err := counter(f[fieldUser])
-	if err != nil {
-		return "", 0, fmt.Errorf("utime: %w", err)
+	p.name = string(b[from+1 : to])
+	for i, t := range []*float64{&p.user, &p.system, &p.childUser, &p.childSystem} {
+		if *t, err = counter(f[14-state+i]); err != nil {
+			return procStat{}, fmt.Errorf("field %d: %w", 14+i, err)
+		}
 	}
-	system, err := counter(f[fieldSystem])
-	if err != nil {
-		return "", 0, fmt.Errorf("stime: %w", err)
-	}
-	return word(string(b[from+1 : to])), (user + system) / userHZ, nil
+	return p, nil
 }
 
 // word replaces everything in a name that would split a word.
