@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
 	// The seam, and what targets share.
 	{"internal/target"},
-	{"internal/target/local", "internal/target/targettest"},
+	{"internal/target/local"},
 	{"internal/target/agent"},
 	// Effects and their orchestration.
 	{"internal/target/vm", "internal/engine", "internal/finding"},

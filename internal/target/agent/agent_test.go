@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/target"
-	"github.com/weir-bench/weir/internal/target/targettest"
-	"github.com/weir-bench/weir/internal/topo"
 )
 
 // connected returns a node whose agent is this process. lose ends the connection at the
@@ -33,13 +31,6 @@ func connected(t *testing.T) (n *Node, lose func()) {
 		}
 	})
 	return n, func() { theirs.Close() }
-}
-
-func TestContract(t *testing.T) {
-	targettest.Run(t, func(t *testing.T) targettest.Subject {
-		n, lose := connected(t)
-		return targettest.Subject{Site: NewSite(topo.Topology{}, n), Node: "g", Lose: lose}
-	})
 }
 
 // Whoever hears a program can read a file meanwhile: counters are read when an engine

@@ -1,4 +1,4 @@
-package targettest_test
+package targettest
 
 import (
 	"bytes"
@@ -28,7 +28,6 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
-	"github.com/weir-bench/weir/internal/target/targettest"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
@@ -121,19 +120,6 @@ func (actor) Check(s plan.State) error {
 		err = fmt.Errorf("MTU of %s is %d, expected %d", s.Dev, dev.MTU, s.MTU)
 	}
 	return err
-}
-
-func TestMain(m *testing.M) { nstest.Main(m, weir) }
-
-func TestToy(t *testing.T) {
-	nstest.Need(t)
-	targettest.Run(t, func(t *testing.T) targettest.Subject {
-		site, err := toy{}.Open(t.Context(), topo.Topology{Hosts: []topo.Host{{Name: "h1"}}}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return targettest.Subject{Site: site, Node: "h1"}
-	})
 }
 
 // loopback sets the loopback device of these namespaces up.

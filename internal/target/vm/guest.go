@@ -192,7 +192,7 @@ func (g *Guest) explain(what string, err error) error {
 // its exit status. It can be called once. When ctx ends the command gets a signal;
 // see rootless.Ending.
 func (g *Guest) Run(ctx context.Context, argv []string, dir string, stdout, stderr io.Writer) (int, error) {
-	n, err := agent.Dial(ctx, "guest", g.conn, os.Environ())
+	n, err := g.Dial(ctx, "guest", nil)
 	if err != nil {
 		return 0, g.explain("the guest was lost", err)
 	}

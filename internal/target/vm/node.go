@@ -49,6 +49,12 @@ func Connect(ctx context.Context, name, socket string, host *target.Host) (*Node
 	return &Node{n, m.About, host}, nil
 }
 
+// Dial makes g a node called name on host. It can be called once.
+func (g *Guest) Dial(ctx context.Context, name string, host *target.Host) (*Node, error) {
+	n, err := agent.Dial(ctx, name, g.conn, os.Environ())
+	return &Node{n, nil, host}, err
+}
+
 // Host is the machine that runs the guest.
 func (n *Node) Host() *target.Host { return n.host }
 
