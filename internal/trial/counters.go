@@ -58,8 +58,8 @@ const quiet = 0.1
 // off by some tenths of a core and negative; the sum over neighbouring trials is
 // not. Softirqs count as system time of the process that they interrupt, so the
 // second value is a lower bound.
-func surroundings(r *record.Result, x *execution) {
-	all := spans(x.readings.First, x.readings.Last)
+func (s *Setup) surroundings(r *record.Result, x *execution) {
+	all := spans(s.hosts(), x.readings.First, x.readings.Last)
 	hz, known := 0.0, len(all) > 0
 	for id := range all {
 		from, to := x.readings.First.Hosts[id].Counters, x.readings.Last.Hosts[id].Counters
@@ -87,7 +87,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	for _, m := range to.Missing {
 		r.Warnings = append(r.Warnings, "counters: "+m)
 	}
-	all := spans(from, to)
+	all := spans(s.hosts(), from, to)
 	if len(all) == 0 {
 		r.Warnings = append(r.Warnings, "no CPU time: the tool ended before its window did, or does not report when that is")
 		return
@@ -168,6 +168,6 @@ func (s *Setup) packets(r *record.Result, x *execution) {
 	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {
 		// TCP does not know its packets. These are what the device was handed, and
 		// segmentation offload can have made each of them of many.
-		r.Values = append(r.Values, record.Value{Name: "packet.rate", Unit: "packet/s", Value: packets / s.window(spans(from, to), at.Node)})
+		r.Values = append(r.Values, record.Value{Name: "packet.rate", Unit: "packet/s", Value: packets / s.window(spans(s.hosts(), from, to), at.Node)})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -24,7 +25,7 @@ type Engines struct {
 	client, server program
 	orders         io.WriteCloser
 	addr           netip.AddrPort
-	marked         *target.Reading // of the client's host, at the mark that is being passed on
+	marked         atomic.Pointer[target.Reading] // of the client's host, at the mark that is being passed on
 }
 
 // StartEngines starts both and returns when the server listens. The caller stops
@@ -35,7 +36,7 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	e.client.cpus, e.server.cpus = apart(cli, srv)
 	e.client.mark = &target.Mark{Lines: []string{event.MarkBegin, event.MarkEnd}, Sources: costSources,
-		Take: func(r target.Reading) { e.marked = &r }} // by the goroutine that passes the line on
+		Take: func(r target.Reading) { e.marked.Store(&r) }}
 	e.client.env, e.server.env = admitted(site), admitted(site)
 	r, w := io.Pipe()
 	e.client.stdin, e.orders = r, w
@@ -160,14 +161,12 @@ func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) er
 func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
 	x.client.argv, x.server.argv = client, e.server.argv
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
+	e.marked.Store(nil)
 	err := e.order(ctx, client, func(line string) {
-		switch line {
-		case event.MarkBegin:
+		at := map[string]*reading{event.MarkBegin: &x.readings.Begin, event.MarkEnd: &x.readings.End}[line]
+		if at != nil {
 			s.ask()
-			x.readings.Begin = s.readCost(ctx, e.marked)
-		case event.MarkEnd:
-			s.ask()
-			x.readings.End = s.readCost(ctx, e.marked)
+			*at = s.readCost(ctx, e.marked.Swap(nil)) // a reading is of one mark
 		}
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // an output takes everything

@@ -95,7 +95,9 @@ func sampled(r target.Reading, err error) target.Reading {
 }
 
 func (r *reading) host(h *target.Host, taken target.Reading) {
-	r.Hosts[h.ID] = taken
+	if taken.Counters != nil {
+		r.Hosts[h.ID] = taken
+	}
 	r.Missing = append(r.Missing, taken.Missing...)
 }
 
@@ -131,13 +133,17 @@ type span struct {
 	own     float64 // CPU time of weir's process there, seconds
 }
 
-// spans returns what happened on each host, by ID.
-func spans(from, to reading) map[string]span {
+// spans returns what happened on each of hosts, by ID; none when that of one is not
+// known, because a sum over the others would not be the whole.
+func spans(hosts []*target.Host, from, to reading) map[string]span {
 	all := map[string]span{}
-	for id, end := range to.Hosts {
-		if begin, ok := from.Hosts[id]; ok {
-			all[id] = span{end.Counters.Sub(begin.Counters), (end.At - begin.At).Seconds(), end.Own - begin.Own}
+	for _, h := range hosts {
+		begin, begun := from.Hosts[h.ID]
+		end, ended := to.Hosts[h.ID]
+		if !begun || !ended || end.At <= begin.At {
+			return nil
 		}
+		all[h.ID] = span{end.Counters.Sub(begin.Counters), (end.At - begin.At).Seconds(), end.Own - begin.Own}
 	}
 	return all
 }
@@ -218,7 +224,7 @@ func MeasureIdle(ctx context.Context, hosts []*target.Host, d time.Duration) (Id
 		return nil, err
 	}
 	idle := Idle{}
-	for id, s := range spans(from, to) {
+	for id, s := range spans(hosts, from, to) {
 		idle[id] = usage(map[string]span{id: s})
 	}
 	return idle, nil

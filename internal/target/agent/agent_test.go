@@ -57,15 +57,11 @@ func TestReadWhileListening(t *testing.T) {
 // Whatever an agent sends, every caller gets an end.
 func FuzzClient(f *testing.F) {
 	f.Add([]byte(`{"id":1,"out":"b3V0"}` + "\n" + `{"id":1,"exit":0}` + "\n" + `{"id":2,"answer":{"file":"eA=="}}`))
-	f.Add([]byte(`{"id":1,"failed":"no","errno":2}{"id":2,"failed":"no"}`))
+	f.Add([]byte(`{"id":1,"failed":"no","errno":2}` + "\n" + `{"id":2,"failed":"no"}`))
 	f.Add([]byte(`{"id":1,"exit":-1}{"id":9}{"id":2,"reading":{"at":1}}`))
 	f.Add([]byte(`{"id":"1"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		said, start := io.Pipe()
-		n := &Node{client: newClient(struct {
-			io.Reader
-			io.Writer
-		}{said, io.Discard})}
+		n, start := hostile()
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
@@ -84,6 +80,6 @@ func FuzzClient(f *testing.F) {
 			start.Close()
 		}()
 		wg.Wait()
-		said.Close()
+		n.Close()
 	})
 }

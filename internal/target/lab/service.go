@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // A service is a daemon that weir started.
@@ -116,7 +117,7 @@ func bound(ctx context.Context, seconds int) (context.Context, context.CancelFun
 // output runs a command, waits for it and returns its standard output, or standard
 // error if it prints nothing else. An error quotes the end of standard error.
 func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
-	cmd := command(ctx, plan.Expand(l.values, argv...))
+	cmd, _ := local.Command(ctx, plan.Expand(l.values, argv...), nil)
 	cmd.Env = l.environ(env)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said
@@ -170,7 +171,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	// Not derived from ctx, which ends with the step: the service outlives it.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	cmd := command(life, plan.Expand(l.values, s.Argv...))
+	cmd, _ := local.Command(life, plan.Expand(l.values, s.Argv...), nil)
 	cmd.Env = l.environ(s.Env)
 	cmd.Dir = hostns.Dir // otherwise it is the machine's / (fs/namespace.c, mntns_install)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -81,7 +81,10 @@ type pipe struct {
 	cmd *exec.Cmd
 }
 
-func (p pipe) Close() error { return errors.Join(p.WriteCloser.Close(), p.cmd.Wait()) }
+func (p pipe) Close() error {
+	defer time.AfterFunc(patience/2, func() { _ = p.cmd.Process.Kill() }).Stop() // one that does not end by itself
+	return errors.Join(p.WriteCloser.Close(), p.cmd.Wait())
+}
 
 // weir is the third part: the far side of the pipe.
 func weir(args []string) int {
@@ -163,7 +166,8 @@ func TestToyMeasures(t *testing.T) {
 		t.Fatalf("%+v, %v", rs, err)
 	}
 	for _, name := range []string{"throughput", "cpu.busy", "cpu.weir", "packet.size"} {
-		if v, ok := rs[0].Get(name); !ok || v.Value <= 0 {
+		// Other work of the machine, taken for its idle state, can exceed what a trial used.
+		if v, ok := rs[0].Get(name); !ok || v.Value <= 0 && name != "cpu.busy" {
 			t.Errorf("%s is %v", name, v)
 		}
 	}
