@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,13 +133,8 @@ func (c *Background) startTraffic(ctx context.Context, site *target.Site, client
 // start starts the counter, then the driver if there is one. When it fails, neither
 // runs.
 func (c *Background) start(ctx context.Context, node target.Node, counter []string, drivers target.Node, driver []string) error {
-	r, w := io.Pipe()
-	c.counter.stdin, c.questions = r, w
+	c.questions = c.counter.pipe()
 	c.counter.start(ctx, node, counter)
-	go func() {
-		<-c.counter.done
-		r.CloseWithError(errors.New("it has ended")) // so that a question does not wait
-	}()
 	err := c.counter.await(ctx, "get ready", c.counter.saysReady)
 	if err == nil && driver != nil {
 		c.driver.start(ctx, drivers, driver)
@@ -214,7 +210,7 @@ func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
 	return vs, nil
 }
 
-// beside names what ran beside the trial, "" for nothing.
+// background names what ran beside the trial, "" for nothing.
 func (s *Setup) background() string {
 	var names []string
 	clients := 0
@@ -233,10 +229,5 @@ func (s *Setup) background() string {
 
 // loaded reports whether the path carried other traffic than the probe's.
 func (s *Setup) loaded() bool {
-	for _, c := range s.Background {
-		if c.driver.done != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Background, func(b *Background) bool { return b.driver.done != nil })
 }

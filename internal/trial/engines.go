@@ -38,15 +38,10 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	e.client.mark = &target.Mark{Lines: []string{event.MarkBegin, event.MarkEnd}, Sources: costSources,
 		Take: func(r target.Reading) { e.marked.Store(&r) }}
 	e.client.env, e.server.env = admitted(site), admitted(site)
-	r, w := io.Pipe()
-	e.client.stdin, e.orders = r, w
+	e.orders = e.client.pipe()
 	e.server.start(ctx, srv, serving(site, []string{"weir", "engine", "serve", e.addr.String(), "--open", "--json"}))
 	e.client.start(ctx, cli, []string{"weir", "engine", "agent"})
-	go func() {
-		<-e.client.done
-		r.CloseWithError(errors.New("it has ended")) // so that an order to it does not wait
-	}()
-	if err := e.server.listening(ctx, int(e.addr.Port()), e.server.saysReady); err != nil {
+	if err := e.server.await(ctx, fmt.Sprintf("listen on port %d", e.addr.Port()), e.server.saysReady); err != nil {
 		return nil, errors.Join(wrap("engine on "+server.Node, err), e.Stop())
 	}
 	return e, nil

@@ -23,7 +23,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -144,13 +143,9 @@ func (a *agent) answer(m message) (r answer, err error) {
 	case m.Read != "":
 		r.File, err = readFile("/" + m.Read)
 	case m.Sample != nil:
-		var reading target.Reading
-		reading, err = a.host.Sample(a.life, m.Sample...)
-		r.Reading = &reading
+		r.Reading, err = a.host.Sample(a.life, m.Sample...)
 	case m.Facts:
-		var f facts.Facts
-		f, err = a.host.Facts(a.life)
-		r.Facts = &f
+		r.Facts, err = a.host.Facts(a.life)
 	case m.Tool != nil:
 		r.Path, r.Version, err = a.host.Tool(a.life, *m.Tool)
 		if r.Path != "" && err != nil {

@@ -69,14 +69,14 @@ type command struct {
 
 // An answer holds what was asked for.
 type answer struct {
-	Host    string          `json:"host,omitempty"` // target.Host.ID; to hello
-	CPUs    []int           `json:"cpus,omitempty"` // likewise
-	File    []byte          `json:"file,omitempty"`
-	Reading *target.Reading `json:"reading,omitempty"`
-	Facts   *facts.Facts    `json:"facts,omitempty"`
-	Path    string          `json:"path,omitempty"` // of a tool
-	Version string          `json:"version,omitempty"`
-	Problem string          `json:"problem,omitempty"` // why the version is not known
+	Host    string         `json:"host,omitempty"` // target.Host.ID; to hello
+	CPUs    []int          `json:"cpus,omitempty"` // likewise
+	File    []byte         `json:"file,omitempty"`
+	Reading target.Reading `json:"reading,omitzero"`
+	Facts   facts.Facts    `json:"facts,omitzero"`
+	Path    string         `json:"path,omitempty"` // of a tool
+	Version string         `json:"version,omitempty"`
+	Problem string         `json:"problem,omitempty"` // why the version is not known
 }
 
 // Bounds on what the other side can make this one hold, bytes.

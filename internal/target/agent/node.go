@@ -46,13 +46,10 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 		ID: met.Host, FS: n.FS(), Sample: n.Sample,
 		Facts: func(ctx context.Context) (facts.Facts, error) {
 			a, err := n.ask(ctx, message{Facts: true})
-			if err == nil && a.Facts == nil {
-				err = errors.New("the answer holds none")
-			}
 			if err != nil {
-				return facts.Facts{}, fmt.Errorf("%s: facts: %w", name, err)
+				err = fmt.Errorf("%s: facts: %w", name, err)
 			}
-			return *a.Facts, nil
+			return a.Facts, err
 		},
 		Tool: func(ctx context.Context, t facts.ToolInfo) (path, version string, err error) {
 			a, err := n.ask(ctx, message{Tool: &t})
@@ -80,13 +77,10 @@ func (n *Node) CPUs() []int { return n.cpus }
 // Sample takes a reading there.
 func (n *Node) Sample(ctx context.Context, sources ...string) (target.Reading, error) {
 	a, err := n.ask(ctx, message{Sample: sources})
-	if err == nil && a.Reading == nil {
-		err = errors.New("the answer holds no reading")
-	}
 	if err != nil {
-		return target.Reading{}, fmt.Errorf("%s: sample %v: %w", n.name, sources, err)
+		err = fmt.Errorf("%s: sample %v: %w", n.name, sources, err)
 	}
-	return *a.Reading, nil
+	return a.Reading, err
 }
 
 // Step applies one step of a plan there.
