@@ -137,3 +137,11 @@ type Reading struct {
 	Counters sample.Counters `json:"counters"`
 	Missing  []string        `json:"missing,omitempty"` // why other counters were not read
 }
+
+// Sampled makes an error a counter that is missing: it costs values, not the trial.
+func Sampled(r Reading, err error) Reading {
+	if err != nil {
+		r.Missing = append(r.Missing, err.Error())
+	}
+	return r
+}

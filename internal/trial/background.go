@@ -180,13 +180,9 @@ func (s *Setup) collect(ctx context.Context) (vs []record.Value, others []float6
 
 func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
 	err := c.counter.await(ctx, "report what it did", func() bool { return len(c.counter.stdout.saying(event.MarkCount)) >= c.asked })
-	if err == nil && c.driver.done != nil {
-		select {
-		case <-c.driver.done:
-			if err = c.driver.wait(); err == nil {
-				err = errors.New("ended")
-			}
-		default:
+	if err == nil && c.driver.done != nil && !c.driver.alive() {
+		if err = c.driver.wait(); err == nil {
+			err = errors.New("ended")
 		}
 	}
 	if err != nil {

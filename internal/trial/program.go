@@ -97,6 +97,16 @@ func withTail(err error, b []byte) error {
 // ended.
 const farewell = time.Second
 
+// alive reports whether the program, which was started, runs.
+func (p *program) alive() bool {
+	select {
+	case <-p.done:
+		return false
+	default:
+		return true
+	}
+}
+
 // stop ends the program and returns how it ended; nil when this call ended it.
 func (p *program) stop() error {
 	if p.done == nil {
@@ -145,10 +155,8 @@ func (p *program) saysReady() bool { return p.stdout.said(event.MarkReady) }
 // runs returns true at the given time if the program still runs, and false as soon
 // as the program has ended.
 func (p *program) runs(at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(at)):
 		return true
 	case <-p.done:
 		return false

@@ -73,8 +73,12 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	}
 	site, states := ss[0].Site, ss[0].Plan.States()
 	if err := site.Verify(ctx, states); err != nil {
+		status := record.Invalid
+		if errors.Is(err, target.ErrService) { // without its daemon there is no network
+			status = record.Failed
+		}
 		for i := range rs {
-			rs[i].Status, rs[i].Reason = broken(err), fmt.Sprintf("before: %v", err)
+			rs[i].Status, rs[i].Reason = status, fmt.Sprintf("before: %v", err)
 			rs[i].Elapsed = time.Since(start).Seconds()
 		}
 		return rs, nil
@@ -135,15 +139,6 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	if err := errors.Join(after, s.judge(r, m, x), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
-}
-
-// broken is the status of a trial whose network is not as expected. Without its
-// daemon there is no network.
-func broken(err error) record.Status {
-	if errors.Is(err, target.ErrService) {
-		return record.Failed
-	}
-	return record.Invalid
 }
 
 // keep stores the commands, their output and the counters.

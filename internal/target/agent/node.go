@@ -130,14 +130,17 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	for _, n := range nodes {
 		byName[n.name], s.Nodes[n.name] = n, n
 	}
-	unknown := func(in string) error { return fmt.Errorf("no node is called %q", in) }
+	order := func(ctx context.Context, in string, m message) error {
+		n := byName[in]
+		if n == nil {
+			return fmt.Errorf("no node is called %q", in)
+		}
+		_, err := n.ask(ctx, m)
+		return err
+	}
 	s.Apply = func(ctx context.Context, steps []plan.Step) error {
 		for i, step := range steps {
-			err := unknown(step.In)
-			if n := byName[step.In]; n != nil {
-				err = n.Step(ctx, step)
-			}
-			if err != nil {
+			if err := order(ctx, step.In, message{Step: &step}); err != nil {
 				return fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), step.In, err)
 			}
 		}
@@ -146,11 +149,7 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	s.Verify = func(ctx context.Context, states []plan.State) error {
 		var errs []error
 		for _, state := range states {
-			if n := byName[state.In]; n != nil {
-				errs = append(errs, n.Check(ctx, state))
-			} else {
-				errs = append(errs, unknown(state.In))
-			}
+			errs = append(errs, order(ctx, state.In, message{State: &state}))
 		}
 		return errors.Join(errs...)
 	}
