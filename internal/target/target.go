@@ -7,7 +7,7 @@
 //
 // A target in which this process acts itself implements them directly (package
 // lab). One that is reached through a pipe needs a way to open the pipe, and takes
-// the rest from package agent. Both must pass package targettest.
+// the rest from package agent. Both must pass TestContract (package targettest).
 package target
 
 import (

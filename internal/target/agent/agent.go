@@ -2,7 +2,8 @@
 // Dial makes a target.Node of the near end. A new kind of target needs a way to
 // open the stream, and nothing else of its own.
 //
-// The protocol is lines of JSON, see message. It relies on a stream that neither
+// The protocol is lines of JSON, see message. Neither side trusts the other to answer,
+// to read or to end a line: that costs a bounded time and memory. It relies on a stream that neither
 // loses nor reorders bytes and that ends when the other side is gone. A transport
 // that only promises less (kubectl exec, a link without keep-alive) adds frames with
 // checksums and heartbeats below Serve and Dial.
@@ -17,6 +18,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,6 +69,9 @@ func Serve(conn io.ReadWriter, actor func(node string) (Actor, error)) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of orphans: %w", err)
 	}
+	torn := make(chan os.Signal, 1) // else a write to a closed pipe ends this process, and not its programs
+	signal.Notify(torn, syscall.SIGPIPE)
+	defer signal.Stop(torn)
 	life, end := context.WithCancel(context.Background())
 	a := &agent{out: &sender{conn: conn}, host: local.Host(), actor: actor, life: life, programs: map[int]*running{}}
 	defer a.end(end)
