@@ -2,11 +2,11 @@
 // Dial makes a target.Node of the near end. A new kind of target needs a way to
 // open the stream, and nothing else of its own.
 //
-// The protocol is lines of JSON, see message. Neither side trusts the other to answer,
-// to read or to end a line: that costs a bounded time and memory. It relies on a stream that neither
-// loses nor reorders bytes and that ends when the other side is gone. A transport
-// that only promises less (kubectl exec, a link without keep-alive) adds frames with
-// checksums and heartbeats below Serve and Dial.
+// The protocol is lines of JSON, see message. An agent that does not answer, does not
+// read or does not end a line costs the coordinator a bounded time and memory. The
+// stream neither loses nor reorders bytes and ends when the other side is gone. A
+// transport that promises less (kubectl exec, a link without keep-alive) adds frames
+// with checksums and heartbeats below Serve and Dial.
 //
 // The package must not know what the stream runs over, or what is measured.
 package agent
