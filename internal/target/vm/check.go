@@ -37,7 +37,8 @@ func Checks() []facts.Check {
 			kvm.Fix = "become a member of the group kvm: sudo adduser $USER kvm"
 		}
 	}
-	return []facts.Check{check("weir", "linked statically", dynamic), check("QEMU", qemu, noQEMU), check("kernel", kernel.Image, noKernel), modprobe, kvm}
+	return []facts.Check{check("weir", "linked statically", dynamic), check("QEMU", qemu, noQEMU),
+		check("kernel", kernel.Image, noKernel), modprobe, kvm}
 }
 
 // errPVM is why KVM cannot run a guest with an ordinary kernel.
