@@ -22,20 +22,7 @@ const (
 	defaultCC       = "cubic"   // Linux's own default; machines are often set to another one
 	defaultEcho     = 56        // bytes of data, as ping(8) sends
 	defaultInterval = 10 * time.Millisecond
-	defaultRequests = event.DefaultRequests
 )
-
-// within returns an error that names the value and its bound. size and its bounds
-// are in bytes.
-func within(name string, size, least, most, inflight int) error {
-	switch {
-	case size < least || size > most:
-		return fmt.Errorf("%s: size %d is outside %d..%d bytes", name, size, least, most)
-	case inflight < 1 || inflight > event.MaxInflight:
-		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", name, inflight, event.MaxInflight)
-	}
-	return nil
-}
 
 func engineRun(w Window, workload string, size int, flags ...string) (server, client []string) {
 	server = []string{"weir", "engine", "serve", w.Server.String(), "--open", "--json"}

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -55,14 +56,11 @@ func (p SockperfLoad) Info() Info {
 }
 
 func (p SockperfRR) Check() error {
-	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
+	return event.Within("sockperf: size", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, "bytes")
 }
 
 func (p SockperfLoad) Check() error {
-	if rate := or(p.Rate, sockperfRate); rate < 1 || rate > event.MaxRequests {
-		return fmt.Errorf("sockperf: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
-	}
-	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
+	return cmp.Or(event.CheckRate("sockperf", or(p.Rate, sockperfRate)), SockperfRR{Size: p.Size}.Check())
 }
 
 func (p SockperfRR) Commands(w Window) (server, client []string) {
@@ -148,13 +146,10 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 	case n > sent/every+1 || dropped > sent:
 		return Measured{}, fmt.Errorf("sockperf: impossible: %.0f answers and %.0f lost of %.0f requests, with one in %.0f to be answered", n, dropped, sent, every)
 	}
-	m := Measured{Protocol: "udp", Datagram: size, Observed: map[string]string{
-		"tool": "sockperf " + p.text["version"], "rtt": "twice what sockperf prints, which is half of the round trip",
-		"warmup": "sockperf's own, of 400 ms"}}
-	if tcp {
-		m.Protocol, m.Datagram = "tcp", 0
-		m.Observed["congestion"] = kernelCC
-	}
+	m := carrier(!tcp, size, kernelCC)
+	m.Observed["tool"] = "sockperf " + p.text["version"]
+	m.Observed["rtt"] = "twice what sockperf prints, which is half of the round trip"
+	m.Observed["warmup"] = "sockperf's own, of 400 ms"
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: half["50.000"] * roundTrip}}
 	m.Values = append(m.Values, tails(n, half["99.000"]*roundTrip, half["99.900"]*roundTrip)...)
 	m.Values = append(m.Values,

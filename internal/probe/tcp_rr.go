@@ -1,7 +1,6 @@
 package probe
 
 import (
-	"fmt"
 	"strconv"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -29,11 +28,7 @@ func (p TCPRR) Info() Info {
 }
 
 func (p TCPRR) Check() error {
-	size, inflight := or(p.Size, defaultMessage), or(p.Inflight, 1)
-	if inflight > 1 && inflight*size > event.MaxPipeline {
-		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight exceed %d bytes", inflight, size, event.MaxPipeline)
-	}
-	return within("tcp-rr", size, 1, event.MaxMessage, inflight)
+	return event.CheckMessages("tcp-rr", or(p.Size, defaultMessage), or(p.Inflight, 1))
 }
 
 func (p TCPRR) Commands(w Window) (server, client []string) {

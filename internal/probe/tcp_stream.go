@@ -31,14 +31,11 @@ func (p TCPStream) Info() Info {
 }
 
 func (p TCPStream) Check() error {
-	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
-		return fmt.Errorf("dscp: %d is outside 0..%d", p.DSCP, event.MaxDSCP)
-	}
 	if streams := or(p.Streams, 1); p.Rate > 0 && float64(p.Rate) < event.MinPaced*float64(streams) {
 		return fmt.Errorf("rate: %s is below %s for each of %d streams, the lowest rate of pacing",
 			unit.Format(float64(p.Rate), "bit/s"), unit.Format(event.MinPaced, "bit/s"), streams)
 	}
-	return nil
+	return event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, "")
 }
 
 // Pace implements Pacer; rate is in bit/s.

@@ -1,7 +1,7 @@
 package probe
 
 import (
-	"fmt"
+	"cmp"
 	"strconv"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -28,14 +28,11 @@ func (p UDPOpen) Info() Info {
 }
 
 func (p UDPOpen) Check() error {
-	if rate := or(p.Rate, defaultRequests); rate < 1 || rate > event.MaxRequests {
-		return fmt.Errorf("udp-open: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
-	}
-	return within("udp-open", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, 1)
+	return cmp.Or(event.CheckRate("udp-open", or(p.Rate, event.DefaultRequests)), event.CheckMessages("udp-open", or(p.Size, defaultMessage), 1))
 }
 
 func (p UDPOpen) Commands(w Window) (server, client []string) {
-	return engineRun(w, "udp-open", or(p.Size, defaultMessage), loop(p.Spin, "--rate", strconv.Itoa(or(p.Rate, defaultRequests)))...)
+	return engineRun(w, "udp-open", or(p.Size, defaultMessage), loop(p.Spin, "--rate", strconv.Itoa(or(p.Rate, event.DefaultRequests)))...)
 }
 
 // Parse reads what UDPRR reads, and before the window late (the share of requests

@@ -27,7 +27,7 @@ func (p UDPRR) Info() Info {
 }
 
 func (p UDPRR) Check() error {
-	return within("udp-rr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, or(p.Inflight, 1))
+	return event.CheckMessages("udp-rr", or(p.Size, defaultMessage), or(p.Inflight, 1))
 }
 
 func (p UDPRR) Commands(w Window) (server, client []string) {
