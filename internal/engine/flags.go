@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -60,8 +59,8 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg, as many as one buffer holds, at most 64, for gso)")
 	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
 	fs.Func("nap", "udp-stream, udp-search: polling interval of the receiver, instead of waking up for every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
-		if c.Nap, err = time.ParseDuration(s); err == nil && c.Nap < 0 {
-			err = fmt.Errorf("nap %v is outside 0..%v", c.Nap, wire.MaxNap)
+		if c.Nap, err = time.ParseDuration(s); err == nil {
+			err = event.Within("nap", c.Nap, 0, wire.MaxNap, "")
 		}
 		return err
 	})
@@ -119,8 +118,7 @@ func (c *config) requestFlags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
 }
 
-// finishRequests sets what follows from the flags, and checks what only the client
-// knows.
+// finishRequests sets what follows from the flags.
 func (c *config) finishRequests() error {
 	if c.rate == 0 && c.Workload == "udp-open" {
 		c.rate = event.DefaultRequests
@@ -128,11 +126,8 @@ func (c *config) finishRequests() error {
 	// More than one request in flight on a connection, see tcpAsker.whyNot.
 	pipeline := c.Workload == "tcp-rr" && c.Inflight > 1
 	c.Stamps = c.stampEvery > 0 && wire.Echoing(c.Workload) && c.Workload != "tcp-crr" && !pipeline
-	switch {
-	case c.stampEvery < 0 || c.stampEvery > wire.MaxTime:
-		return fmt.Errorf("time between stamps %v is outside 0..%v", c.stampEvery, wire.MaxTime)
-	case c.Workload == "udp-open" && (math.IsNaN(c.rate) || c.rate < event.MinRequests || c.rate > event.MaxRequests):
-		return fmt.Errorf("udp-open: rate %g is outside %d..%d requests/s", c.rate, event.MinRequests, event.MaxRequests)
+	if c.Workload == "udp-open" {
+		return event.CheckRate("udp-open", c.rate)
 	}
 	return nil
 }

@@ -62,11 +62,11 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 	if _, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine hog --share SHARE [flags]")); err != nil {
 		return err
 	}
-	switch {
-	case h.share == 0:
+	if h.share == 0 {
 		return fmt.Errorf("%w: hog: --share is missing, such as 50%%", ErrUsage)
-	case h.period < minPeriod || h.period > wire.MaxTime:
-		return fmt.Errorf("%w: hog: period %v is outside %v..%v", ErrUsage, h.period, minPeriod, wire.MaxTime)
+	}
+	if err := event.Within("period", h.period, minPeriod, wire.MaxTime, ""); err != nil {
+		return fmt.Errorf("%w: hog: %w", ErrUsage, err)
 	}
 	if len(cpus) == 0 {
 		var err error

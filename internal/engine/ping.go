@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -43,11 +44,7 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 	}
 	defer unix.Close(icmp.FD)
 	p := &pinger{pingConfig: c, sock: icmp, stop: s, hist: event.NewHist()}
-	var r event.Ping
-	err = <-sock.OnThread(func() error {
-		r, err = p.run(*out)
-		return err
-	})
+	r, err := onThread(func() (event.Ping, error) { return p.run(*out) })
 	if err != nil {
 		return sock.Cancelled(ctx, fmt.Errorf("engine: ping %v: %w", c.to, err))
 	}
@@ -72,20 +69,15 @@ func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
 	if *count == 0 && *duration == 0 {
 		*duration = time.Second
 	}
-	switch {
-	case err != nil || c.to.Zone() != "":
+	if err != nil || c.to.Zone() != "" {
 		err = fmt.Errorf("%q is not a literal address (without a zone)", pos[0])
-	case c.size < 0 || c.size > event.MaxDatagram:
-		err = fmt.Errorf("size %d is outside 0..%d bytes", c.size, event.MaxDatagram)
-	case c.interval < minInterval || c.interval > wire.MaxTime:
-		err = fmt.Errorf("interval %v is outside %v..%v", c.interval, minInterval, wire.MaxTime)
-	case *duration < 0 || *duration > wire.MaxTime:
-		err = fmt.Errorf("duration %v is outside 0..%v", *duration, wire.MaxTime)
-	case c.warmup < 0 || c.warmup > wire.MaxTime:
-		err = fmt.Errorf("warm-up %v is outside 0..%v", c.warmup, wire.MaxTime)
-	case *count < 0 || *count > maxPings:
-		err = fmt.Errorf("count %d is outside 0..%d", *count, maxPings)
 	}
+	err = cmp.Or(err,
+		event.Within("size", c.size, 0, event.MaxDatagram, "bytes"),
+		event.Within("interval", c.interval, minInterval, wire.MaxTime, ""),
+		event.Within("duration", *duration, 0, wire.MaxTime, ""),
+		event.Within("warm-up", c.warmup, 0, wire.MaxTime, ""),
+		event.Within("count", *count, 0, maxPings, ""))
 	if err != nil {
 		return c, fmt.Errorf("%w: ping: %w", ErrUsage, err)
 	}
@@ -127,9 +119,7 @@ func (p *pinger) run(out events) (event.Ping, error) {
 	total := p.warm + p.requests
 	for p.asked < total {
 		if p.asked == p.warm {
-			if err := out.begin(); err != nil {
-				return event.Ping{}, err
-			}
+			out.begin()
 			begin = sock.Now()
 		}
 		seq := uint16(p.asked)
@@ -143,9 +133,7 @@ func (p *pinger) run(out events) (event.Ping, error) {
 		}
 	}
 	window := sock.Now() - begin
-	if err := out.end(); err != nil {
-		return event.Ping{}, err
-	}
+	out.end()
 	if err := p.listen(sock.Now()+int64(pingTimeout), true); err != nil {
 		return event.Ping{}, err
 	}

@@ -1,11 +1,11 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net/netip"
 	"strings"
@@ -135,33 +135,31 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 		c.CC = ""
 	}
 	c.finishTransfer()
-	if err = c.Check(); err == nil {
-		err = c.finishRequests()
-	}
-	if err == nil {
-		err = c.finishSearch()
-	}
-	switch {
-	case err != nil:
-	case c.port == 0:
-		err = fmt.Errorf("cannot connect to port 0 of %s", c.name)
-	case c.every < 0 || c.every > 0 && c.every < minEvery || c.every > wire.MaxTime:
-		err = fmt.Errorf("interval %v is outside %v..%v and not 0", c.every, minEvery, wire.MaxTime)
-	case math.IsNaN(c.rate) || c.rate < 0 || c.rate > maxRate:
-		err = fmt.Errorf("rate %g is outside 0..%g bit/s", c.rate, float64(maxRate))
-	case c.rate > 0 && c.Workload != "tcp-stream" && c.Workload != "udp-stream" && c.Workload != "udp-open":
-		err = fmt.Errorf("%s: --rate is only for tcp-stream, udp-open and udp-stream", c.Workload)
-	case c.rate > 0 && c.Workload == "tcp-stream" && c.rate < event.MinPaced*float64(c.Streams):
-		err = fmt.Errorf("tcp-stream: rate %g is below %d bit/s per stream, the lowest that can be paced", c.rate, event.MinPaced)
-	case c.zerocopy && c.Workload != "tcp-stream":
-		err = fmt.Errorf("%s: --zerocopy is only for tcp-stream", c.Workload)
-	case c.sndBuf < 0 || c.sndBuf > wire.MaxBuffer:
-		err = fmt.Errorf("send buffer %d is outside 0..%d bytes", c.sndBuf, wire.MaxBuffer)
-	case c.timeout <= 0 || c.timeout > wire.MaxTime:
-		err = fmt.Errorf("timeout %v is outside 1ns..%v", c.timeout, wire.MaxTime)
+	if err = cmp.Or(c.Check(), c.finishRequests(), c.finishSearch()); err == nil {
+		err = c.check()
 	}
 	if err != nil {
 		return c, fmt.Errorf("%w: run: %w", ErrUsage, err)
 	}
 	return c, nil
+}
+
+// check checks what only the client knows.
+func (c *config) check() error {
+	switch {
+	case c.port == 0:
+		return fmt.Errorf("cannot connect to port 0 of %s", c.name)
+	case c.every != 0 && c.every < minEvery:
+		return fmt.Errorf("interval %v is outside %v..%v and not 0", c.every, minEvery, wire.MaxTime)
+	case c.Workload == "tcp-stream" && event.CheckPaced(c.rate, c.Streams) != nil:
+		return event.CheckPaced(c.rate, c.Streams)
+	}
+	return cmp.Or(
+		event.Within("interval", c.every, 0, wire.MaxTime, ""),
+		event.Within("rate", c.rate, 0, maxRate, "bit/s"),
+		event.Within("time between stamps", c.stampEvery, 0, wire.MaxTime, ""),
+		event.Within("send buffer", c.sndBuf, 0, wire.MaxBuffer, "bytes"),
+		event.Within("timeout", c.timeout, 1, wire.MaxTime, ""),
+		wire.Only(c.rate > 0, c.Workload, "--rate is", "tcp-stream", "udp-open", "udp-stream"),
+		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"))
 }

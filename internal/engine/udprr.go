@@ -19,8 +19,7 @@ import (
 type udpAsker struct {
 	*asker
 	*udpClient
-	request []byte
-	seq     uint64
+	message []byte // of a request
 	ids     uint32 // stamps of sending requested since they were last turned on
 	freed   [1]int
 
@@ -30,7 +29,7 @@ type udpAsker struct {
 }
 
 func newUDPAsker(u *udpClient, c config, slots int) *udpAsker {
-	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, slots), udpClient: u, request: make([]byte, c.Size)}
+	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, slots), udpClient: u, message: make([]byte, c.Size)}
 	a.book.Timeout = int64(event.ReplyTimeout)
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(u.far.NoStamps)
@@ -47,19 +46,7 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events, slots in
 	a := newUDPAsker(u, c, slots)
 	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requestsOf(c), c.Duration, c.Warmup)
 	a.board = out.board()
-	err = <-sock.OnThread(func() error {
-		if err := a.settle(u.far.Place); err != nil {
-			return err
-		}
-		return measure(a)
-	})
-	var far []tally.FarSample
-	if err == nil && a.every > 0 {
-		far, err = u.fetchStamps(ctx)
-	}
-	if err == nil {
-		err = a.split(r, far)
-	}
+	err = a.perform(u.far.Place, func() error { return measure(a) }, func() ([]tally.FarSample, error) { return u.fetchStamps(ctx) }, r)
 	if err != nil {
 		return fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
@@ -87,18 +74,13 @@ func runUDPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 // send sends one request. The slot travels where datagrams of a stream carry their
 // time, and the reply brings it back.
 func (a *udpAsker) send(i int, start int64, measured bool) error {
-	x := tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
-	a.seq++
+	x, marked := a.request(start, measured)
 	h := wire.Header{Kind: wire.KindEcho, Run: a.run, Seq: x.Seq, Sent: uint64(i)}
-	marked, sample := a.due(start, measured)
 	if marked {
 		h.Kind = wire.KindStamped
 	}
-	if sample {
-		x.Sample = len(a.samples.List)
-	}
-	h.Put(a.request)
-	_, errno := a.sock.Send(a.request, x.Sample >= 0)
+	h.Put(a.message)
+	_, errno := a.sock.Send(a.message, x.Sample >= 0)
 	if x.Sample >= 0 {
 		a.enter(x, a.ids)
 		a.ids++
@@ -136,7 +118,7 @@ func (a *udpAsker) receive(flags int) ([]int, error) {
 	t := sock.Now()
 	a.read = t
 	h, ok := wire.ParseHeader(a.buf[:n])
-	if !ok || h.Run != a.run || n != len(a.request) || h.Kind != wire.KindEcho|wire.KindAnswer && h.Kind != wire.KindStamped|wire.KindAnswer {
+	if !ok || h.Run != a.run || n != len(a.message) || h.Kind != wire.KindEcho|wire.KindAnswer && h.Kind != wire.KindStamped|wire.KindAnswer {
 		a.book.Late++ // such as a repeated answer to the hello
 		return nil, nil
 	}
@@ -181,25 +163,12 @@ func runUDPOpen(ctx context.Context, c config, s *sock.Stopper, out events) (any
 
 // open sends on a schedule. It must run on a thread of its own.
 func (a *udpAsker) open(out events) (r event.Open, err error) {
-	interval := 1e9 / a.c.rate
-	err = a.warmUp(func(d time.Duration) error {
-		_, _, err := a.schedule(interval, int64(d), false)
+	var offered, late int64
+	window, err := a.measure(out, func(d time.Duration, measured bool) (err error) {
+		offered, late, err = a.schedule(1e9/a.c.rate, int64(d), measured)
 		return err
 	})
 	if err != nil {
-		return r, err
-	}
-	if err := out.begin(); err != nil {
-		return r, err
-	}
-	a.began = sock.Now()
-	offered, late, err := a.schedule(interval, int64(a.c.Duration), true)
-	if err != nil {
-		return r, err
-	}
-	window := sock.Now() - a.began
-	a.board.Close(a.tally(sock.Now()))
-	if err := out.end(); err != nil {
 		return r, err
 	}
 	for a.book.Expire(nil, sock.Now()); a.book.Pending > 0; a.book.Expire(nil, sock.Now()) {

@@ -69,28 +69,22 @@ func (c *config) finishSearch() error {
 }
 
 // search runs phases until the search is done or its time is up.
-func (u *udpClient) search(ctx context.Context, c config, out events) (any, error) {
+func (u *udpClient) search(ctx context.Context, c config, out events) (r event.UDPSearch, err error) {
 	out.say("%s to %s (%v): datagrams: %d bytes, %d per call; sent by %s, received by %s; phases of %v for the highest rate that loses at most %g %%, %v at most\n",
 		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), c.Send, c.Recv, c.goal.phase, 100*c.goal.loss, c.Duration)
-	path, err := sock.NewPath(u.fd, c.Run, c.Mode())
+	tx, err := u.sender(c, 0)
 	if err != nil {
-		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
-	}
-	tx := sock.Sender{Path: path, Batch: c.Batch, Whole: c.Send == event.SendGSO, Stop: u.stop}
-	if err := tx.Run(wire.KindWarmup, int64(c.Warmup)); err != nil {
-		return nil, fmt.Errorf("engine: udp %v: warm-up: %w", c.server, sock.ExplainSend(c.Mode(), err))
+		return r, err
 	}
 	s := tally.Search{Loss: c.goal.loss, Width: c.goal.width, Floor: tally.Slowest(c.goal.width, c.goal.phase)}
-	if err := out.begin(); err != nil {
-		return nil, err
-	}
+	out.begin()
 	begin := sock.Now()
 	var phases []event.Phase
 	rate, done := s.Next()
 	for !done && (len(phases) == 0 || sock.Now()-begin+int64(c.goal.phase) < int64(c.Duration)) {
-		p, err := u.phase(ctx, c, &tx, rate)
+		p, err := u.phase(ctx, c, tx, rate)
 		if err != nil {
-			return nil, err
+			return r, err
 		}
 		if c.every > 0 {
 			out.say("%6.2f s  %s\n", seconds(sock.Now()-begin), inWordsOf(p, s.Judge(p)))
@@ -100,9 +94,7 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (any, erro
 		rate, done = s.Next()
 	}
 	window := sock.Now() - begin
-	if err := out.end(); err != nil {
-		return nil, err
-	}
+	out.end()
 	return event.UDPSearch{
 		Head: event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(window)),
 		Loss: s.Loss, Width: s.Width, Length: seconds(int64(c.goal.phase)), Found: s.Found(done), Phases: phases,
@@ -115,31 +107,28 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (any, erro
 // and answers take the path of the datagrams, so each waits until the queues have
 // drained: nothing of one phase is left in the next.
 func (u *udpClient) phase(ctx context.Context, c config, tx *sock.Sender, rate float64) (p event.Phase, err error) {
-	failed := func(what string, err error) (event.Phase, error) {
-		return p, fmt.Errorf("engine: udp %v: %s: %w", c.server, what, err)
-	}
 	tx.Interval = 0
 	if rate > 0 {
 		tx.Interval = float64(time.Second) / rate
 	}
 	tx.First += uint64(tx.Sent)
-	if err := tx.Run(wire.KindWarmup, int64(settling*float64(c.goal.phase))); err != nil {
-		return failed("settle", sock.ExplainSend(c.Mode(), err))
+	if err := send(c, tx, wire.KindWarmup, time.Duration(settling*float64(c.goal.phase))); err != nil {
+		return p, err
 	}
 	u.first = tx.First
 	if err := u.ask(ctx, wire.KindBegin, nil, nil); err != nil {
-		return failed("begin", err)
+		return p, fmt.Errorf("begin: %w", err)
 	}
-	if err := tx.Run(wire.KindMeasure, int64(c.goal.phase)); err != nil {
-		return failed("send", sock.ExplainSend(c.Mode(), err))
+	if err := send(c, tx, wire.KindMeasure, c.goal.phase); err != nil {
+		return p, err
 	}
 	var r wire.UDPReport
 	if err := u.ask(ctx, wire.KindReport, nil, &r); err != nil {
-		return failed("the server's count", err)
+		return p, fmt.Errorf("the server's count: %w", err)
 	}
 	arrived, err := tally.Received(c.Mode(), u.asked, tx.Sent, r)
 	if err != nil {
-		return failed("the server's count", err)
+		return p, fmt.Errorf("the server's count: %w", err)
 	}
 	return event.Phase{Asked: rate, Offered: tx.Offered, Refused: tx.Refused, Sent: tx.Sent, Delivered: r.Delivered,
 		Dropped: arrived - r.Delivered, Window: seconds(tx.Took), Queue: seconds(r.Queue)}, nil

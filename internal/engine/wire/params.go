@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,33 +41,40 @@ type Params struct {
 
 // Check returns an error that names the value and its bound.
 func (p Params) Check() error {
-	maxSize, minSize := event.MaxMessage, 1
-	if strings.HasPrefix(p.Workload, "udp-") {
-		maxSize, minSize = event.MaxDatagram, HeaderSize
-	}
 	switch {
 	case p.Weir != Version:
 		return OtherVersion(p.Weir)
 	case !slices.Contains(Workloads, p.Workload):
 		return fmt.Errorf("unknown workload %q; one of %s", p.Workload, strings.Join(Workloads, ", "))
-	case p.Run > MaxRun:
-		return fmt.Errorf("run %d is outside 0..%d", p.Run, MaxRun)
-	case p.Streams < 1 || p.Streams > MaxStreams:
-		return fmt.Errorf("%d streams is outside 1..%d", p.Streams, MaxStreams)
-	case p.Streams != 1 && p.Workload != "tcp-stream":
-		return fmt.Errorf("%s: --streams is only for tcp-stream", p.Workload)
-	case p.Size < minSize || p.Size > maxSize:
-		return fmt.Errorf("%s: size %d is outside %d..%d bytes", p.Workload, p.Size, minSize, maxSize)
-	case p.Warmup < 0 || p.Warmup > MaxTime:
-		return fmt.Errorf("warm-up %v is outside 0..%v", p.Warmup, MaxTime)
-	case p.Duration <= 0 || p.Duration > MaxTime:
-		return fmt.Errorf("duration %v is outside 1ns..%v", p.Duration, MaxTime)
-	case p.RcvBuf < 0 || p.RcvBuf > MaxBuffer:
-		return fmt.Errorf("receive buffer %d is outside 0..%d bytes", p.RcvBuf, MaxBuffer)
 	case len(p.CC) > 15: // TCP_CA_NAME_MAX 16, include/net/tcp.h
 		return fmt.Errorf("congestion control %q is longer than 15 bytes", p.CC)
 	}
-	return p.checkWorkload()
+	err := cmp.Or(
+		event.Within("run", p.Run, 0, MaxRun, ""),
+		event.Within("streams", p.Streams, 1, MaxStreams, ""),
+		event.CheckMessages(p.Workload, p.Size, cmp.Or(p.Inflight, 1)),
+		event.Within("warm-up", p.Warmup, 0, MaxTime, ""),
+		event.Within("duration", p.Duration, 1, MaxTime, ""),
+		event.Within("receive buffer", p.RcvBuf, 0, MaxBuffer, "bytes"),
+		event.Within("DSCP", p.DSCP, 0, event.MaxDSCP, ""),
+		event.Within("nap", p.Nap, 0, MaxNap, ""),
+		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream"),
+		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
+		Only(p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0, p.Workload, "--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),
+		Only(p.Inflight > 1, p.Workload, "more than one request in flight is", "tcp-rr", "udp-rr"),
+		Only(p.Spin, p.Workload, "spinning is", "tcp-rr", "udp-open", "udp-rr"))
+	if err == nil && OneWay(p.Workload) {
+		err = p.Mode().Filled().Check()
+	}
+	return err
+}
+
+// Only returns an error if something was asked for that only other workloads have.
+func Only(asked bool, workload, what string, of ...string) error {
+	if !asked || slices.Contains(of, workload) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s only for %s", workload, what, strings.Join(of, ", "))
 }
 
 // Transfer is how the bytes of a stream get into the kernel and out of it.
@@ -100,33 +108,3 @@ type Requests struct {
 
 // Echoing reports whether a workload consists of requests and replies.
 func Echoing(workload string) bool { return workload != "tcp-stream" && !OneWay(workload) }
-
-// checkWorkload checks what depends on the workload.
-func (p Params) checkWorkload() error {
-	oneWay := OneWay(p.Workload)
-	switch {
-	case p.DSCP < 0 || p.DSCP > event.MaxDSCP:
-		return fmt.Errorf("DSCP %d is outside 0..%d", p.DSCP, event.MaxDSCP)
-	case p.Discard && p.Workload != "tcp-stream":
-		return fmt.Errorf("%s: --discard is only for tcp-stream", p.Workload)
-	case !oneWay && (p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0):
-		return fmt.Errorf("%s: --send, --batch, --recv and --nap are only for udp-stream and udp-search", p.Workload)
-	case p.Nap < 0 || p.Nap > MaxNap:
-		return fmt.Errorf("nap %v is outside 0..%v", p.Nap, MaxNap)
-	case p.Inflight < 0 || p.Inflight > event.MaxInflight:
-		return fmt.Errorf("%d requests in flight is outside 1..%d", p.Inflight, event.MaxInflight)
-	case p.Inflight > 1 && p.Workload != "tcp-rr" && p.Workload != "udp-rr":
-		return fmt.Errorf("%s: more than one request in flight is only for tcp-rr and udp-rr", p.Workload)
-	case p.Inflight > 1 && p.Workload == "tcp-rr" && p.Inflight*p.Size > event.MaxPipeline:
-		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight are more than %d bytes: each end could wait for the other to read",
-			p.Inflight, p.Size, event.MaxPipeline)
-	case p.Spin && (!Echoing(p.Workload) || p.Workload == "tcp-crr"):
-		return fmt.Errorf("%s: spinning is only for tcp-rr, udp-open and udp-rr", p.Workload)
-	case p.Workload == "tcp-crr" && p.Size < HeaderSize:
-		return fmt.Errorf("tcp-crr: size %d is below %d bytes, which identify its requests", p.Size, HeaderSize)
-	}
-	if oneWay {
-		return p.Mode().Filled().Check()
-	}
-	return nil
-}
