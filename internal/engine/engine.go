@@ -17,7 +17,7 @@
 // counted nor retried for ever. Garbage collection is off. The receiver counts TCP
 // throughput on its own clock. UDP is a ladder of counts: offered, sent, received,
 // delivered. To find how much a path carries without loss, many short phases of such a
-// stream search for the rate (tally.Search decides, udpsearch.go acts).
+// stream search for the rate (tally.Search decides, udpstream.go acts).
 //
 // The server of a workload, and the hog that takes CPU time, report what they have done
 // so far when asked (tally.Meter), since they also run in the background of a

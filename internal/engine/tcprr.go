@@ -139,24 +139,11 @@ func (a *tcpAsker) fetchStamps() ([]tally.FarSample, error) {
 	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	b := make([]byte, tally.FarHeader+tally.MaxSamples*tally.FarSize+1)
-	got, deadline := 0, sock.Now()+int64(a.c.timeout)
-	for got < len(b) {
-		n, errno := sock.Recv(a.fd, b[got:])
-		if errno == 0 && n == 0 {
-			break
-		}
-		if errno != 0 && !sock.Again(errno) {
-			return nil, fmt.Errorf("the server's stamps: %w", errno)
-		}
-		got += max(n, 0)
-		if errno != 0 {
-			if err := sock.MayWait(deadline, a.stop); err != nil {
-				return nil, fmt.Errorf("the server's stamps: %w", err)
-			}
-		}
+	b, err := sock.ReadAll(a.fd, make([]byte, tally.FarHeader+tally.MaxSamples*tally.FarSize+1), sock.Now()+int64(a.c.timeout), a.stop)
+	if err != nil {
+		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	list, from, total, err := tally.DecodeFar(b[:got])
+	list, from, total, err := tally.DecodeFar(b)
 	if err == nil && (from != 0 || len(list) != total) {
 		err = fmt.Errorf("%w: %d of %d", tally.ErrFar, len(list), total)
 	}

@@ -1,5 +1,5 @@
 // Package sock is the engine's side of the kernel: sockets and their options, the
-// system calls of hot loops (hot.go), batches (bulk.go, txpath.go), time stamps
+// system calls of hot loops (hot.go), batches (bulk.go, sender.go), time stamps
 // (stamp.go), error queues, and the threads and CPUs that all of it runs on.
 //
 // It knows what a datagram looks like (package wire) but no workload, counts nothing
@@ -8,6 +8,7 @@
 package sock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,6 +137,19 @@ func SetCC(fd int, name string) (string, error) {
 	return got, nil
 }
 
+// SetTCP sets what a TCP socket is to have before it carries data, and returns what is in
+// effect: congestion control, the size of the buffer opt, and the DSCP. Messages leave at
+// once (TCP_NODELAY).
+func SetTCP(fd int, v6 bool, cc string, opt, size, dscp int) (gotCC string, gotSize, gotDSCP int, err error) {
+	if gotCC, err = SetCC(fd, cc); err == nil {
+		gotSize, err = SetBuffer(fd, opt, size)
+	}
+	if err == nil {
+		gotDSCP, err = SetDSCP(fd, v6, dscp)
+	}
+	return gotCC, gotSize, gotDSCP, cmp.Or(err, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1))
+}
+
 func knownCC(err error) string {
 	key, what := "tcp_available_congestion_control", "this kernel has"
 	if errors.Is(err, unix.EPERM) {
@@ -208,16 +222,7 @@ func DialUDP(server netip.AddrPort, sndBuf int, timeout time.Duration) (fd, got 
 		return -1, 0, fmt.Errorf("engine: udp %v: socket: %w", server, err)
 	}
 	got, err = SetBuffer(fd, unix.SO_SNDBUF, sndBuf)
-	if err == nil {
-		err = reportErrors(fd, server.Addr().Is6())
-	}
-	if err == nil {
-		err = SetTimeouts(fd, timeout)
-	}
-	if err == nil {
-		err = unix.Connect(fd, Sockaddr(server))
-	}
-	if err != nil {
+	if err = cmp.Or(err, reportErrors(fd, server.Addr().Is6()), SetTimeouts(fd, timeout), unix.Connect(fd, Sockaddr(server))); err != nil {
 		unix.Close(fd)
 		return -1, 0, fmt.Errorf("engine: udp %v: %w", server, err)
 	}

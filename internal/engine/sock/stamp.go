@@ -59,8 +59,6 @@ func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
 	h.Level, h.Type = unix.SOL_SOCKET, unix.SO_TIMESTAMPING
 	h.SetLen(unix.CmsgLen(4))
 	binary.NativeEndian.PutUint32(s.ask[unix.CmsgLen(0):], messageStamp)
-	s.hdr.Iov = &s.iov
-	s.hdr.SetIovlen(1)
 	return s
 }
 
@@ -137,8 +135,7 @@ func (s *Stamped) Send(b []byte, stamp bool) (int, unix.Errno) {
 }
 
 func (s *Stamped) point(b, control []byte) {
-	s.iov.Base = &b[0]
-	s.iov.SetLen(len(b))
+	carry(&s.hdr, &s.iov, b)
 	s.hdr.Name, s.hdr.Namelen, s.hdr.Control = nil, 0, nil
 	if len(control) > 0 {
 		s.hdr.Control = &control[0]
