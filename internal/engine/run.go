@@ -73,7 +73,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	}
 	run := map[string]func(context.Context, config, *sock.Stopper, events) (any, error){
 		"tcp-stream": runTCPStream, "udp-stream": runDatagrams, "udp-search": runDatagrams,
-		"tcp-rr": runTCPRR, "udp-rr": runUDPRR, "udp-open": runUDPOpen, "tcp-crr": runTCPCRR,
+		"tcp-rr": runTCPRR, "udp-rr": runUDP, "udp-open": runUDP, "tcp-crr": runTCPCRR,
 	}[c.Workload]
 	result, err := run(ctx, c, s, out)
 	if err != nil {

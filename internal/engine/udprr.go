@@ -28,47 +28,42 @@ type udpAsker struct {
 	poll  [1]unix.PollFd
 }
 
-func newUDPAsker(u *udpClient, c config, slots int) *udpAsker {
-	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, slots), udpClient: u, message: make([]byte, c.Size)}
+// runUDP runs udp-rr or udp-open.
+func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
+	u, err := meet(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	defer u.close()
+	open := c.Workload == "udp-open"
+	n := max(c.Inflight, 1)
+	requests := fmt.Sprintf("%d in flight", n)
+	if open {
+		n, requests = outstanding(c.rate), unit.Format(c.rate, "1/s")
+	}
+	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, n), udpClient: u, message: make([]byte, c.Size)}
 	a.book.Timeout = int64(event.ReplyTimeout)
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(u.far.NoStamps)
-	return a
-}
-
-// runUDP agrees with the server, measures on a thread, and fetches the server's stamps.
-func runUDP(ctx context.Context, c config, s *sock.Stopper, out events, slots int, measure func(*udpAsker) error, r *event.RR) error {
-	u, err := meet(ctx, c, s)
-	if err != nil {
-		return err
-	}
-	defer u.close()
-	a := newUDPAsker(u, c, slots)
-	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requestsOf(c), c.Duration, c.Warmup)
+	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requests, c.Duration, c.Warmup)
 	a.board = out.board()
-	err = a.perform(u.far.Place, func() error { return measure(a) }, func() ([]tally.FarSample, error) { return u.fetchStamps(ctx) }, r)
+	var r event.Open
+	err = a.perform(u.far.Place, func() (err error) {
+		if open {
+			r, err = a.open(out)
+		} else {
+			r.RR, err = a.closed(out)
+		}
+		return err
+	}, func() ([]tally.FarSample, error) { return u.fetchStamps(ctx) }, &r.RR)
 	if err != nil {
-		return fmt.Errorf("engine: udp %v: %w", c.server, err)
+		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
 	r.SndBuf, r.RcvBuf = u.sndBuf, u.far.RcvBuf
-	return nil
-}
-
-// requestsOf says at what rate or concurrency a run sends requests.
-func requestsOf(c config) string {
-	if c.Workload == "udp-open" {
-		return unit.Format(c.rate, "1/s")
+	if open {
+		return r, nil
 	}
-	return fmt.Sprintf("%d in flight", max(c.Inflight, 1))
-}
-
-func runUDPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
-	var r event.RR
-	err := runUDP(ctx, c, s, out, max(c.Inflight, 1), func(a *udpAsker) (err error) {
-		r, err = a.closed(out)
-		return err
-	}, &r)
-	return r, err
+	return r.RR, nil
 }
 
 // send sends one request. The slot travels where datagrams of a stream carry their
@@ -150,15 +145,6 @@ func outstanding(rate float64) int {
 		n *= 2
 	}
 	return n
-}
-
-func runUDPOpen(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
-	var r event.Open
-	err := runUDP(ctx, c, s, out, outstanding(c.rate), func(a *udpAsker) (err error) {
-		r, err = a.open(out)
-		return err
-	}, &r.RR)
-	return r, err
 }
 
 // open sends on a schedule. It must run on a thread of its own.

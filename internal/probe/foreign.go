@@ -81,6 +81,14 @@ const (
 	kernelDatagrams = "one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"
 )
 
+// perStream is the bit/s of each stream, for tools whose option is that; 0 is 0.
+func perStream(rate Bitrate, streams int) string {
+	if rate == 0 {
+		return "0"
+	}
+	return strconv.FormatUint(max(1, uint64(rate)/uint64(or(streams, 1))), 10)
+}
+
 // maxStreams is what all the tools can run in parallel.
 const maxStreams = 128
 

@@ -63,7 +63,7 @@ func (p Iperf2) Commands(w Window) (server, client []string) {
 	client = append(client, "-t", wholeSeconds(w.Duration))
 	switch {
 	case p.Rate > 0:
-		client = append(client, "-b", strconv.FormatUint(max(1, uint64(p.Rate)/uint64(or(p.Streams, 1))), 10))
+		client = append(client, "-b", perStream(p.Rate, p.Streams))
 	case p.UDP:
 		client = append(client, "-b", iperf2Flood)
 	}

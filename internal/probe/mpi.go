@@ -241,7 +241,10 @@ func (p MPI) Parse(out Output) (Measured, error) {
 	var err error
 	switch p.Tool {
 	case "mpi4py":
-		m, err = p.parseMPI4Py(out.Client)
+		var f []float64
+		if f, err = row(out.Client, mpi4pyRE, p.size()); err == nil {
+			m, err = pingPong(f[2], f[1]*8e6, f[0], f[3], p.Bandwidth)
+		}
 	case "osu":
 		m, err = p.parseOSU(out.Client)
 	default:
@@ -252,24 +255,12 @@ func (p MPI) Parse(out Output) (Measured, error) {
 
 // mpi4pyRE is the table of mpi4py.bench pingpong (mpi4py 4.0 and later): bytes,
 // MB/s (10^6), the mean and the standard deviation of half a round trip, and the
-// number of samples.
+// number of samples. A rank that starts without the other measures messages to itself
+// and does not say so: the counters of the devices reveal it.
 //
 //	# Size [B]  Bandwidth [MB/s] | Time Mean [s] ± StdDev [s]  Samples
 //	        64              3.22 | 1.9871373e-05 ± 1.1808e-04    10000
 var mpi4pyRE = regexp.MustCompile(`(?m)^ *(\d{1,10}) +([0-9.]{1,20}) \| ([0-9.]{1,20}e[-+]\d{1,2}) ± \S{1,20} +(\d{1,10}) *\r?$`)
-
-// parseMPI4Py reads what the first rank printed.
-//
-// A rank that starts without the other measures messages to itself and does not say
-// so: the counters of the devices reveal it.
-func (p MPI) parseMPI4Py(b []byte) (Measured, error) {
-	f, err := row(b, mpi4pyRE, p.size())
-	if err != nil {
-		return Measured{}, err
-	}
-	size, half, n := f[0], f[2], f[3]
-	return pingPong(half, f[1]*8e6, size, n, p.Bandwidth)
-}
 
 // osuRE is the table of osu_latency and osu_bw: bytes, and µs or MB/s (10^6).
 var (

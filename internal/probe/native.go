@@ -44,9 +44,13 @@ func or[T comparable](v, def T) T { return cmp.Or(v, def) }
 
 // responses returns the values that all probes of requests have: rtt (s, the median,
 // with its histogram), rtt.p99 and rtt.p999 (s, each when at least ten samples lie above
-// it), what parts returns, transactions (1/s) and loss (of the requests). It also returns
-// the distribution of response times, and only nils when the result is wrong.
+// it), what parts returns (nil means native.parts), transactions (1/s) and loss (of the
+// requests). It also returns the distribution of response times, and only nils when the
+// result is wrong.
 func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
+	if parts == nil {
+		parts = func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) }
+	}
 	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
 	if n.require(r.Window > 0, "window is 0 s"); n.err != nil {
 		return nil, nil

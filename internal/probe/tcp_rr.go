@@ -3,10 +3,7 @@ package probe
 import (
 	"strconv"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/weir-bench/weir/internal/engine/event"
-	"github.com/weir-bench/weir/record"
 )
 
 // TCPRR measures the time from a request to its reply on one connection.
@@ -39,7 +36,7 @@ func (p TCPRR) Commands(w Window) (server, client []string) {
 func (p TCPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "tcp-rr", &r)
-	values := n.closed(r, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	values := n.closed(r, nil)
 	return n.measured("tcp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
 		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf}))
 }

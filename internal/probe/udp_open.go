@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"strconv"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
 )
@@ -44,7 +42,7 @@ func (p UDPOpen) Parse(out Output) (Measured, error) {
 	n.require(r.Offered >= r.Requests && r.Offered > 0, "%d requests sent of %d", r.Requests, r.Offered)
 	n.require(r.LateSends >= r.Offered-r.Requests && r.LateSends <= r.Offered, "%d requests late of %d, of which %d were sent", r.LateSends, r.Offered, r.Requests)
 	n.require(r.Stalls <= r.Transactions, "%d stalls of %d requests", r.Stalls, r.Transactions)
-	values, _ := n.responses(r.RR, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	values, _ := n.responses(r.RR, nil)
 	values = append(values,
 		record.Value{Name: "late", Unit: "1", Value: float64(r.LateSends) / float64(max(r.Offered, 1))},
 		record.Value{Name: "stalls", Unit: "1", Value: float64(r.Stalls)},

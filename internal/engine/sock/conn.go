@@ -137,12 +137,16 @@ func carry(h *unix.Msghdr, iov *unix.Iovec, b []byte) {
 func (m *Message) Recv(fd, flags int) (n int, drops uint32, errno unix.Errno) {
 	m.Hdr.Namelen = unix.SizeofSockaddrAny
 	m.Hdr.SetControllen(len(m.control))
-	r, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&m.Hdr)), uintptr(flags))
-	if errno != 0 {
+	if n, errno = recvMessage(fd, &m.Hdr, flags); errno != 0 {
 		return 0, 0, errno
 	}
 	drops, _ = readControl(m.control[:m.Hdr.Controllen], 0)
-	return int(r), drops, 0
+	return n, drops, 0
+}
+
+func recvMessage(fd int, m *unix.Msghdr, flags int) (int, unix.Errno) {
+	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), uintptr(flags))
+	return int(n), errno
 }
 
 // Answer sends the first n bytes of the buffer to the sender of the last datagram.

@@ -97,7 +97,12 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	if s.from != nil {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), unix.SizeofSockaddrAny
 	}
-	n, errno := s.recvMessage(uintptr(flags))
+	n, errno := 0, unix.Errno(0)
+	if flags&unix.MSG_DONTWAIT != 0 {
+		n, errno = hotRecvMessage(s.FD, &s.hdr, uintptr(flags))
+	} else { // tell the runtime, see hot.go
+		n, errno = recvMessage(s.FD, &s.hdr, flags)
+	}
 	if errno != 0 {
 		return 0, errno
 	}
@@ -109,16 +114,6 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 		s.Live = s.Live || s.Rx > 0
 	}
 	return n, 0
-}
-
-// recvMessage polls for a message without telling the runtime, or tells it and waits.
-// See hot.go.
-func (s *Stamped) recvMessage(flags uintptr) (int, unix.Errno) {
-	if flags&unix.MSG_DONTWAIT != 0 {
-		return hotRecvMessage(s.FD, &s.hdr, flags)
-	}
-	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.FD), uintptr(unsafe.Pointer(&s.hdr)), flags)
-	return int(n), errno
 }
 
 // Send writes b, which must not be empty, to the sender of the last datagram, or to the
@@ -150,8 +145,7 @@ func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	var none [1]byte
 	for {
 		s.point(none[:], s.control[:])
-		_, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.FD), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
-		if errno != 0 {
+		if _, errno := recvMessage(s.FD, &s.hdr, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT); errno != 0 {
 			return 0, 0, false
 		}
 		if id, t, ok := parseSent(s.control[:min(int(s.hdr.Controllen), len(s.control))]); ok {
