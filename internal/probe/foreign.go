@@ -20,9 +20,7 @@ func port(w Window) string { return strconv.Itoa(int(w.Server.Port())) }
 
 // wholeSeconds prints a duration for tools that read whole seconds only, 1 at
 // least: several of them run without end on 0.
-func wholeSeconds(d time.Duration) string {
-	return strconv.Itoa(int(math.Ceil(max(d, 1).Seconds())))
-}
+func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(max(d, 1).Seconds()))) }
 
 // kernelCC is the congestion control of a tool that cannot choose one.
 const kernelCC = "the kernel's default: the tool has no option"

@@ -48,9 +48,7 @@ func (p QperfRR) Info() Info {
 
 func (p Qperf) Check() error { return checkStream("qperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
 
-func (p QperfRR) Check() error {
-	return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
-}
+func (p QperfRR) Check() error { return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1) }
 
 func (p Qperf) Commands(w Window) (server, client []string) {
 	return qperf(w, protocol(p.UDP)+"_bw", bulkSize(p.UDP, p.Size))

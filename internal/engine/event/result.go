@@ -123,9 +123,7 @@ type Phase struct {
 func (p Phase) Tried() int64 { return p.Sent + p.Refused }
 
 // Lost is the share of the datagrams tried that was lost.
-func (p Phase) Lost() float64 {
-	return float64(p.Tried()-p.Delivered) / float64(max(p.Tried(), 1))
-}
+func (p Phase) Lost() float64 { return float64(p.Tried()-p.Delivered) / float64(max(p.Tried(), 1)) }
 
 // Reached is the rate that the sender offered, packet/s.
 func (p Phase) Reached() float64 { return float64(p.Tried()) / p.Window }
@@ -239,9 +237,7 @@ const (
 )
 
 // NewHist returns an empty histogram of nanoseconds.
-func NewHist() *hdrhistogram.Histogram {
-	return hdrhistogram.New(HistLowest, HistHighest, HistDigits)
-}
+func NewHist() *hdrhistogram.Histogram { return hdrhistogram.New(HistLowest, HistHighest, HistDigits) }
 
 // EncodeHist returns h as results hold it: HDR V2 compressed, base64.
 func EncodeHist(h *hdrhistogram.Histogram) (string, error) {
