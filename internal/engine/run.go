@@ -72,8 +72,8 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 		}
 	}
 	run := map[string]func(context.Context, config, *sock.Stopper, events) (any, error){
-		"tcp-stream": runTCPStream, "udp-stream": runDatagrams, "udp-search": runDatagrams,
-		"tcp-rr": runTCPRR, "udp-rr": runUDP, "udp-open": runUDP, "tcp-crr": runTCPCRR,
+		"tcp-crr": runTCPCRR, "tcp-rr": runTCPRR, "tcp-stream": runTCPStream,
+		"udp-open": runUDP, "udp-rr": runUDP, "udp-search": runDatagrams, "udp-stream": runDatagrams,
 	}[c.Workload]
 	result, err := run(ctx, c, s, out)
 	if err != nil {
@@ -96,7 +96,9 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes to request for the server's receive buffer; 0 keeps the default (UDP: 4 MiB)")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "for connecting, for every answer of the server, and for progress of TCP")
 	c.transferFlags(fs)
-	c.requestFlags(fs)
+	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once")
+	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
+	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
 	c.searchFlags(fs)
 	fs.DurationVar(&c.every, "interval", time.Second, "print a line this often during the run; 0 prints only the summary")
 	fs.StringVar(&source.word, "token", "", "`token` of the server; other users of this machine can read it in the process list")
@@ -127,12 +129,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	if out.console != nil {
 		out.console.every = c.every
 	}
-	if c.Size == 0 {
-		c.Size = map[string]int{"tcp-stream": 128 << 10, "udp-stream": 1400, "udp-search": 18}[c.Workload]
-	}
-	if c.Size == 0 {
-		c.Size = 64
-	}
+	c.Size = cmp.Or(c.Size, map[string]int{"tcp-stream": 128 << 10, "udp-stream": 1400, "udp-search": 18}[c.Workload], 64)
 	if !strings.HasPrefix(c.Workload, "tcp-") {
 		c.CC = ""
 	}
@@ -223,18 +220,16 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 
 // finishTransfer fills in what the command line leaves open.
 func (c *config) finishTransfer() {
-	unset := c.Nap == napUnset
-	if unset {
-		c.Nap = 0
+	unset, oneWay := c.Nap == napUnset, wire.OneWay(c.Workload)
+	if oneWay {
+		m := c.Mode().Filled()
+		c.Send, c.Batch, c.Recv = m.Send, m.Batch, m.Recv
 	}
-	if !wire.OneWay(c.Workload) {
-		return
-	}
-	m := c.Mode().Filled()
-	c.Send, c.Batch, c.Recv = m.Send, m.Batch, m.Recv
-	// On a schedule, jitter is computed from the moment at which a datagram is read.
-	if unset && c.rate == 0 {
+	switch {
+	case unset && oneWay && c.rate == 0:
 		c.Nap = event.DefaultNap
+	case unset: // on a schedule, jitter is computed from the moment at which a datagram is read
+		c.Nap = 0
 	}
 }
 
@@ -263,12 +258,6 @@ func parseCPUs(s string) ([]int, error) {
 		}
 	}
 	return cpus, nil
-}
-
-func (c *config) requestFlags(fs *flag.FlagSet) {
-	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once")
-	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
-	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
 }
 
 // finishRequests sets what follows from the flags.

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -136,9 +137,8 @@ type iperf3Sum struct {
 // the count to the other end, so it is missing without the server's output.
 func (p Iperf3) Parse(out Output) (Measured, error) {
 	doc, err := decodeIperf3(out.Client)
-	var server *iperf3Doc
+	server := p.server(out.Server)
 	if err == nil {
-		server = p.server(out.Server)
 		err = p.check(doc, server)
 	}
 	if err != nil {
@@ -182,30 +182,25 @@ func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
 	if err := p.checkVersion(doc.Start.Version); err != nil {
 		return err
 	}
-	asked := strings.ToUpper(protocol(p.UDP))
-	if got := doc.Start.Test.Protocol; got != asked {
-		return fmt.Errorf("measured %q, asked for %q", got, asked)
-	}
-	if cc := doc.End.Congestion; !p.UDP && cc != or(p.CC, defaultCC) {
+	asked, test := strings.ToUpper(protocol(p.UDP)), doc.Start.Test
+	switch cc := doc.End.Congestion; {
+	case test.Protocol != asked:
+		return fmt.Errorf("measured %q, asked for %q", test.Protocol, asked)
+	case !p.UDP && cc != or(p.CC, defaultCC):
 		return fmt.Errorf("congestion control was %q, asked for %q", cc, or(p.CC, defaultCC))
-	}
-	if p.UDP && doc.Start.Test.Size <= 0 {
-		return fmt.Errorf("datagrams of %v bytes", doc.Start.Test.Size)
+	case p.UDP && test.Size <= 0:
+		return fmt.Errorf("datagrams of %v bytes", test.Size)
 	}
 	sent, received := doc.End.Sent, doc.End.Received
-	if err := sent.check("sum_sent"); err != nil {
+	if err := cmp.Or(sent.check("sum_sent"), received.check("sum_received")); err != nil {
 		return err
 	}
-	if err := received.check("sum_received"); err != nil {
-		return err
-	}
-	if !p.UDP && sent.Retransmits == nil {
+	switch {
+	case !p.UDP && sent.Retransmits == nil:
 		return errors.New("output has no end.sum_sent.retransmits")
-	}
-	if p.UDP && received.Jitter == nil {
+	case p.UDP && received.Jitter == nil:
 		return errors.New("output has no end.sum_received.jitter_ms")
-	}
-	if *received.Bytes <= 0 {
+	case *received.Bytes <= 0:
 		return errors.New("nothing was received")
 	}
 	early := p.early(&doc, server)
