@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,9 +110,7 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper
 	retransmits, err := watchStreams(ctx, c, conns, &first, started, failed, out)
 	over.Stop()
 	for _, done := range senders {
-		if e := <-done; err == nil {
-			err = e
-		}
+		err = cmp.Or(err, <-done)
 	}
 	return retransmits, err
 }

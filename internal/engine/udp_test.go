@@ -13,7 +13,7 @@ import (
 )
 
 func TestLadder(t *testing.T) {
-	c := config{Params: wire.Params{Workload: "udp-stream", Size: 100, Transfer: wire.Transfer{Batch: 4}}}
+	c := config{Params: wire.Params{Workload: "udp-stream", Size: 100, Batch: 4}}
 	for _, tc := range []struct {
 		name          string
 		sent, dups    int64

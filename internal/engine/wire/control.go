@@ -132,8 +132,18 @@ type Params struct {
 	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 keeps the server's default
 	Secret   string        `json:"secret,omitempty"` // in a hello over UDP to a server that is not open
 
-	Transfer
-	Requests
+	// How the bytes of a stream get into the kernel and out of it.
+	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
+	Send    string        `json:"send,omitempty"`    // one-way datagrams: one of event.SendModes
+	Batch   int           `json:"batch,omitempty"`   // datagrams per call
+	Recv    string        `json:"recv,omitempty"`    // one-way datagrams: one of event.RecvModes
+	Nap     time.Duration `json:"nap,omitempty"`     // one-way datagrams: polling interval of the receiver; 0 waits in the socket
+	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
+
+	// Of requests and replies.
+	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
+	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
+	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
 }
 
 // Check returns an error that names the value and its bound.
@@ -174,16 +184,6 @@ func Only(asked bool, workload, what string, of ...string) error {
 	return fmt.Errorf("%s: %s only for %s", workload, what, strings.Join(of, ", "))
 }
 
-// Transfer is how the bytes of a stream get into the kernel and out of it.
-type Transfer struct {
-	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
-	Send    string        `json:"send,omitempty"`    // one-way datagrams: one of event.SendModes
-	Batch   int           `json:"batch,omitempty"`   // datagrams per call
-	Recv    string        `json:"recv,omitempty"`    // one-way datagrams: one of event.RecvModes
-	Nap     time.Duration `json:"nap,omitempty"`     // one-way datagrams: polling interval of the receiver; 0 waits in the socket
-	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
-}
-
 // MaxNap bounds the polling interval of a receiver.
 const MaxNap = 10 * time.Millisecond
 
@@ -194,13 +194,6 @@ func OneWay(workload string) bool { return workload == "udp-stream" || workload 
 // Mode returns how datagrams are sent and received.
 func (p Params) Mode() event.Mode {
 	return event.Mode{Size: p.Size, Send: p.Send, Batch: p.Batch, Recv: p.Recv}
-}
-
-// Requests is what both ends must know about workloads of requests and replies.
-type Requests struct {
-	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
-	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
-	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
 }
 
 // Echoing reports whether a workload consists of requests and replies.
