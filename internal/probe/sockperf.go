@@ -94,15 +94,23 @@ func (p SockperfLoad) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), sockperfEvery)
 }
 
-// Lines of sockperf 3.7. Those that include the warm-up say "Total Run".
+// sockperfLines are lines of sockperf 3.7, and the names of their groups. Those that
+// include the warm-up say "Total Run".
+var sockperfLines = []struct {
+	re    *regexp.Regexp
+	names []string
+}{
+	{regexp.MustCompile(`== version #(\S+)`), []string{"version"}},
+	{regexp.MustCompile(`\[Valid Duration\] RunTime=(\d+\.\d+) sec; SentMessages=(\d+); ReceivedMessages=(\d+)`),
+		[]string{"valid duration", "sent messages", "received messages"}},
+	{regexp.MustCompile(`====> avg-latency=\s*(\d+\.\d+) `), []string{"avg-latency"}},
+	{regexp.MustCompile(`# dropped messages = (\d+); # duplicated messages = \d+; # out-of-order messages = \d+`), []string{"dropped messages"}},
+}
+
 var (
-	sockperfVersionRE = regexp.MustCompile(`== version #(\S+)`)
-	sockperfErrorRE   = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*)$`)
-	sockperfValidRE   = regexp.MustCompile(`\[Valid Duration\] RunTime=(\d+\.\d+) sec; SentMessages=(\d+); ReceivedMessages=(\d+)`)
-	sockperfMeanRE    = regexp.MustCompile(`====> avg-latency=\s*(\d+\.\d+) `)
-	sockperfDroppedRE = regexp.MustCompile(`# dropped messages = (\d+); # duplicated messages = (\d+); # out-of-order messages = (\d+)`)
-	sockperfPartRE    = regexp.MustCompile(`---> percentile (\d+\.\d+) =\s*(\d+\.\d+)`)
-	sockperfEndRE     = regexp.MustCompile(`---> <MIN> observation =`)
+	sockperfErrorRE = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*)$`)
+	sockperfPartRE  = regexp.MustCompile(`---> percentile (\d+\.\d+) =\s*(\d+\.\d+)`)
+	sockperfEndRE   = regexp.MustCompile(`---> <MIN> observation =`)
 )
 
 func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error) {
@@ -110,15 +118,7 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 		return Measured{}, fmt.Errorf("sockperf: %s", m[1])
 	}
 	p := &fields{text: map[string]string{}}
-	for _, r := range []struct {
-		re    *regexp.Regexp
-		names []string
-	}{
-		{sockperfVersionRE, []string{"version"}},
-		{sockperfValidRE, []string{"valid duration", "sent messages", "received messages"}},
-		{sockperfMeanRE, []string{"avg-latency"}},
-		{sockperfDroppedRE, []string{"dropped messages", "duplicated messages", "out-of-order messages"}},
-	} {
+	for _, r := range sockperfLines {
 		if m := r.re.FindSubmatch(b); m != nil {
 			for i, n := range r.names {
 				p.text[n] = string(m[i+1])

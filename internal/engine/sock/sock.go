@@ -45,27 +45,21 @@ func Listen(kind int, at netip.AddrPort) (int, error) {
 }
 
 func bindListen(fd, kind int, at netip.AddrPort) error {
+	var err error
 	if kind == unix.SOCK_STREAM { // for UDP this would let two servers share a port
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
-			return err
-		}
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
 	if at.Addr().Is6() {
 		only := 1
 		if at.Addr().IsUnspecified() {
 			only = 0
 		}
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, only); err != nil {
-			return err
-		}
+		err = cmp.Or(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, only))
 	}
-	if err := unix.Bind(fd, Sockaddr(at)); err != nil {
-		return err
+	if err = cmp.Or(err, unix.Bind(fd, Sockaddr(at))); err == nil && kind == unix.SOCK_STREAM {
+		err = unix.Listen(fd, wire.MaxStreams)
 	}
-	if kind == unix.SOCK_STREAM {
-		return unix.Listen(fd, wire.MaxStreams)
-	}
-	return nil
+	return err
 }
 
 // SetTimeouts bounds every blocking call on fd.
@@ -105,12 +99,20 @@ func ipOption(v6 bool, four, six int) (level, opt int) {
 	return unix.IPPROTO_IP, four
 }
 
+// set sets an option of a socket.
+func set(fd, level, opt, v int, what string) error {
+	if err := unix.SetsockoptInt(fd, level, opt, v); err != nil {
+		return fmt.Errorf("socket: %s: %w", what, err)
+	}
+	return nil
+}
+
 // SetDSCP sets the code point of outgoing packets (RFC 2474) and returns the one in
 // effect.
 func SetDSCP(fd int, v6 bool, dscp int) (int, error) {
 	level, opt := ipOption(v6, unix.IP_TOS, unix.IPV6_TCLASS)
-	if err := unix.SetsockoptInt(fd, level, opt, dscp<<2); err != nil {
-		return 0, fmt.Errorf("socket: DSCP %d: %w", dscp, err)
+	if err := set(fd, level, opt, dscp<<2, "DSCP"); err != nil {
+		return 0, err
 	}
 	got, err := unix.GetsockoptInt(fd, level, opt)
 	if err != nil {
@@ -208,10 +210,7 @@ func CloseAll(fds []int) {
 // the default. IPv6 has the same values.
 func SetDiscover(fd int, v6 bool, mode int) error {
 	level, opt := ipOption(v6, unix.IP_MTU_DISCOVER, unix.IPV6_MTU_DISCOVER)
-	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
-		return fmt.Errorf("socket: path MTU discovery %d: %w", mode, err)
-	}
-	return nil
+	return set(fd, level, opt, mode, "path MTU discovery")
 }
 
 // DialUDP returns a connected socket that reports errors, and its send buffer's size in

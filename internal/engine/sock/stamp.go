@@ -2,7 +2,6 @@ package sock
 
 import (
 	"encoding/binary"
-	"fmt"
 	"time"
 	"unsafe"
 
@@ -69,21 +68,17 @@ func (s *Stamped) TurnOn() error {
 	if err := s.TurnOff(); err != nil {
 		return err
 	}
-	if err := unix.SetsockoptInt(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, socketStamps); err != nil {
-		return fmt.Errorf("time stamps: %w", err)
-	}
-	s.On = true
-	return nil
+	err := set(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, socketStamps, "time stamps")
+	s.On = err == nil
+	return err
 }
 
 // TurnOff also discards stamps that nobody has read.
 func (s *Stamped) TurnOff() error {
 	s.On = false
-	if err := unix.SetsockoptInt(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0); err != nil {
-		return fmt.Errorf("time stamps: %w", err)
-	}
+	err := set(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0, "time stamps")
 	ReadErrors(s.FD, nil)
-	return nil
+	return err
 }
 
 // Recv reads into b, which must not be empty; with stamp it also reads the time stamp.
