@@ -132,7 +132,8 @@ func (p UDPOpen) Info() Info {
 }
 
 func (p UDPOpen) Check() error {
-	return cmp.Or(event.CheckRate("udp-open", or(p.Rate, event.DefaultRequests)), event.CheckMessages("udp-open", or(p.Size, defaultMessage), 1))
+	return cmp.Or(event.CheckRate("udp-open", or(p.Rate, event.DefaultRequests)),
+		event.CheckMessages("udp-open", or(p.Size, defaultMessage), 1))
 }
 
 func (p UDPOpen) Commands(w Window) (server, client []string) {

@@ -167,7 +167,8 @@ func (p Params) Check() error {
 		event.Within("nap", p.Nap, 0, MaxNap, ""),
 		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream"),
 		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
-		Only(p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0, p.Workload, "--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),
+		Only(p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0, p.Workload,
+			"--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),
 		Only(p.Inflight > 1, p.Workload, "more than one request in flight is", "tcp-rr", "udp-rr"),
 		Only(p.Spin, p.Workload, "spinning is", "tcp-rr", "udp-open", "udp-rr"))
 	if err == nil && OneWay(p.Workload) {
