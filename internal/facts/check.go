@@ -149,9 +149,9 @@ func governor(f Facts) Check {
 
 func steal(root fs.FS) Check {
 	c := Check{Name: "steal"}
-	t := sample.Counters{}
-	if err := (sample.Stat{}).Sample(root, t); err != nil {
-		c.Detail, c.Fix = err.Error(), "mount /proc"
+	t, errs := sample.Named(root, sample.OfStat)
+	if len(errs) > 0 {
+		c.Detail, c.Fix = errs[0].Error(), "mount /proc"
 		return c
 	}
 	total := 0.0

@@ -2,13 +2,8 @@ package sample
 
 import (
 	"fmt"
-	"io/fs"
 	"strings"
 )
-
-// NetDev reads the counters of every network device from /proc/net/dev:
-// dev.eth0.rx_bytes, rx_packets, rx_errors, rx_dropped, and tx_ likewise.
-type NetDev struct{}
 
 // netDevColumns names the columns that are kept of the 16 that
 // dev_seq_printf_stats prints (net/core/net-procfs.c). rx_dropped is drops and
@@ -23,11 +18,8 @@ const (
 	netDevWidth  = 16 // columns
 )
 
-// Sample implements Sampler.
-func (NetDev) Sample(root fs.FS, c Counters) error {
-	return sampleFile(root, c, "proc/net/dev", parseNetDev)
-}
-
+// parseNetDev reads the counters of every network device from /proc/net/dev:
+// dev.eth0.rx_bytes, rx_packets, rx_errors, rx_dropped, and tx_ likewise.
 func parseNetDev(b []byte) (Counters, error) {
 	ls := lines(b)
 	if len(ls) < netDevHeader || !strings.Contains(ls[0], "Receive") {

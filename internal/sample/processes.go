@@ -5,109 +5,112 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// Processes reads the CPU time of every process of the node but the first, which
-// only holds the others together, and of their threads: from /proc/PID/stat and
-// /proc/PID/task/TID/stat, in seconds.
+// processes reads the CPU time of every process of the node except the first, which only
+// holds the others together, and of their threads, in seconds.
 //
 // Its names are process.PID.NAME, which counts threads that have ended, and
 // thread.PID.TID.NAME/THREAD for threads that are not called like their process.
 // Numbers at the end of a thread's name are left out: handler12 is one of the handlers.
 // CPUTime adds them up. Time in a guest is in that of its virtual CPU's thread.
-type Processes struct{}
-
-// Sample implements Sampler.
-func (Processes) Sample(root fs.FS, c Counters) error {
-	dirs, err := fs.ReadDir(root, "proc")
-	if err != nil {
-		return err
-	}
-	all := Counters{}
-	for _, d := range dirs {
-		pid := d.Name()
-		if _, err := strconv.Atoi(pid); err != nil || pid == "1" {
-			continue
+func processes(root fs.FS) (Counters, error) {
+	c := Counters{}
+	err := eachNumber(root, "proc", func(pid string) error {
+		if pid == "1" {
+			return nil
 		}
-		if err := process(root, pid, all); err != nil && !gone(err) {
-			return err
-		}
-	}
-	maps.Copy(c, all)
-	return nil
-}
-
-// gone reports whether err says that a process has ended meanwhile: its directory
-// is no more, or an open file of it cannot be read (fs/proc/base.c, proc_single_show).
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
-
-func process(root fs.FS, pid string, c Counters) error {
-	name, seconds, err := procStat(root, "proc/"+pid+"/stat")
-	if err != nil {
-		return err
-	}
-	c["process."+pid+"."+name] = seconds
-	tasks, err := fs.ReadDir(root, "proc/"+pid+"/task")
-	if err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		thread, seconds, err := procStat(root, "proc/"+pid+"/task/"+t.Name()+"/stat")
-		if gone(err) {
-			continue
-		}
+		name, t, err := procStat(root, "proc/"+pid+"/stat")
 		if err != nil {
 			return err
 		}
-		if thread != name {
-			c["thread."+pid+"."+t.Name()+"."+name+"/"+unnumbered(thread)] = seconds
+		c["process."+pid+"."+name] = (t.user + t.system) / userHZ
+		return eachNumber(root, "proc/"+pid+"/task", func(tid string) error {
+			thread, t, err := procStat(root, "proc/"+pid+"/task/"+tid+"/stat")
+			if err == nil && thread != name {
+				c["thread."+pid+"."+tid+"."+name+"/"+unnumbered(thread)] = (t.user + t.system) / userHZ
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// allProcesses reads the CPU time of all processes that /proc shows, including ended ones
+// that their parents have waited for: proc.user and proc.system, in seconds.
+//
+// In a PID namespace of its own, whose first process inherits all orphans, that is all CPU
+// time that its processes ever used, so that the difference to parseStat is what others
+// use. It includes, as system time, softirqs that ran on top of a process
+// (account_process_tick, kernel/sched/cputime.c, without CONFIG_IRQ_TIME_ACCOUNTING).
+func allProcesses(root fs.FS) (Counters, error) {
+	user, system, seen := 0.0, 0.0, false
+	err := eachNumber(root, "proc", func(pid string) error {
+		_, t, err := procStat(root, "proc/"+pid+"/stat")
+		if err == nil {
+			user, system, seen = user+(t.user+t.childUser)/userHZ, system+(t.system+t.childSystem)/userHZ, true
+		}
+		return err
+	})
+	if err == nil && !seen {
+		err = errors.New("proc shows no process")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Counters{"proc.user": user, "proc.system": system}, nil
+}
+
+// eachNumber calls do with the entries of dir that are numbers: processes or threads. One
+// that has ended meanwhile is no error: its directory is gone, or an open file of it
+// cannot be read (fs/proc/base.c, proc_single_show).
+func eachNumber(root fs.FS, dir string, do func(id string) error) error {
+	entries, err := fs.ReadDir(root, dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		if err := do(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH) {
+			return err
 		}
 	}
 	return nil
 }
 
-// procStat reads the name and the user and system time of a process or thread.
-func procStat(root fs.FS, file string) (name string, seconds float64, err error) {
+// times is the CPU time of a process and of its ended children, in ticks.
+type times struct{ user, system, childUser, childSystem float64 }
+
+// procStat reads "PID (NAME) STATE PPID …" (proc_pid_stat(5)). A name can contain
+// anything, even parentheses; no field behind it does.
+func procStat(root fs.FS, file string) (name string, t times, err error) {
 	b, err := fs.ReadFile(root, file)
 	if err != nil {
-		return "", 0, err
+		return "", t, err
 	}
-	if name, seconds, err = parseProcStat(b); err != nil {
-		return "", 0, fmt.Errorf("%s: %w", file, err)
-	}
-	return name, seconds, nil
-}
-
-// Fields of /proc/PID/stat behind the name, counted from 0 (proc_pid_stat(5)).
-const (
-	fieldUser   = 11 // utime, ticks
-	fieldSystem = 12 // stime, ticks
-)
-
-// parseProcStat reads "PID (NAME) STATE PPID …". A name may hold anything, also
-// parentheses; no field behind it does.
-func parseProcStat(b []byte) (name string, seconds float64, err error) {
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if from < 0 || to < from {
-		return "", 0, fmt.Errorf("%.40q has no name in parentheses", b)
+		return "", t, fmt.Errorf("%s: %.40q has no name in parentheses", file, b)
 	}
+	const utime, last = 11, 14 // utime, stime, cutime, cstime, counted from 0 behind the name
 	f := strings.Fields(string(b[to+1:]))
-	if len(f) <= fieldSystem {
-		return "", 0, fmt.Errorf("%d fields behind the name, want at least %d", len(f), fieldSystem+1)
+	if len(f) <= last {
+		return "", t, fmt.Errorf("%s: %d fields behind the name, want at least %d", file, len(f), last+1)
 	}
-	user, err := counter(f[fieldUser])
-	if err != nil {
-		return "", 0, fmt.Errorf("utime: %w", err)
+	for i, ticks := range []*float64{&t.user, &t.system, &t.childUser, &t.childSystem} {
+		if *ticks, err = counter(f[utime+i]); err != nil {
+			return "", t, fmt.Errorf("%s: %w", file, err)
+		}
 	}
-	system, err := counter(f[fieldSystem])
-	if err != nil {
-		return "", 0, fmt.Errorf("stime: %w", err)
-	}
-	return word(string(b[from+1 : to])), (user + system) / userHZ, nil
+	return word(string(b[from+1 : to])), t, nil
 }
 
 // word makes a word of a name.

@@ -3,21 +3,8 @@ package sample
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 )
-
-// Stat reads CPU time from /proc/stat.
-//
-// Its names are cpu.user, nice, system, idle, iowait, irq, softirq, steal and
-// guest in seconds, of all CPUs together; the same of every online CPU as
-// cpu0.user …; and ctxt (context switches) and processes (forks) in numbers.
-//
-// The nine are disjoint and add up to all time. The kernel counts time in a
-// guest twice, as user and guest or as nice and guest_nice (account_guest_time,
-// kernel/sched/cputime.c); here it is taken out of user and nice, and guest is
-// the sum of both.
-type Stat struct{}
 
 // userHZ is the unit of /proc/stat: ticks of 1/USER_HZ s. It is part of the
 // ABI, whatever CONFIG_HZ is: 100 on amd64 and arm64
@@ -28,11 +15,15 @@ const userHZ = 100
 // ten are there since Linux 2.6.33, which is older than what Go runs on.
 var cpuColumns = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
 
-// Sample implements Sampler.
-func (Stat) Sample(root fs.FS, c Counters) error {
-	return sampleFile(root, c, "proc/stat", parseStat)
-}
-
+// parseStat reads CPU time from /proc/stat.
+//
+// Its names are cpu.user, nice, system, idle, iowait, irq, softirq, steal and guest in
+// seconds, of all CPUs together; the same of every online CPU as cpu0.user …; and ctxt
+// (context switches) and processes (forks) in numbers.
+//
+// The nine are disjoint and add up to all time. The kernel counts time in a guest twice,
+// as user and guest or as nice and guest_nice (account_guest_time,
+// kernel/sched/cputime.c); it is taken out of user and nice, and guest is the sum of both.
 func parseStat(b []byte) (Counters, error) {
 	c := Counters{}
 	for i, line := range lines(b) {
