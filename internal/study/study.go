@@ -73,17 +73,17 @@ type Study struct {
 	// the pilot that the number of blocks is computed from.
 	Blocks    int
 	Precision float64       // half-width of the wanted interval, as a share: 0.02 is 2 %; 0 is none
-	MaxTime   time.Duration // 0 is none
+	MaxTime   time.Duration `yaml:"max-time"` // 0 is none
 	// KeepDisturbed counts trials that something outside the run disturbed.
-	KeepDisturbed bool
+	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Swap          bool          // client and server change places in half of the blocks
-	AllPairs      bool          // every cell is measured between every two hosts, see Rounds
-	OneAtATime    bool          // with AllPairs: not even pairs without a common host run at once
+	AllPairs      bool          `yaml:"-"`             // every cell is measured between every two hosts, see Rounds
+	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: not even pairs without a common host run at once
 	Warmup        time.Duration // not counted
 	Duration      time.Duration // of each measurement
 	Fast          Fast          // what a look at the study takes instead
 	Seed          uint64        // of the order of trials; 0: to be chosen and recorded by the caller
-	Topology      Topology
+	Topology      Topology      `yaml:"-"`
 
 	places map[string]string // "file:line" of the factors
 }
