@@ -18,11 +18,10 @@ type Described struct {
 func Describe(s study.Study) (ds []Described) {
 	titles := map[string]bool{}
 	for _, u := range s.Probes {
-		e, err := FindProbe(u.Kind)
+		p, err := FindProbe(u.Kind)
 		if err != nil {
 			continue
 		}
-		p := e.New()
 		_ = u.Decode(p) // Prepare reports an error
 		d := Described{u.Name, p.Info()}
 		if u.Name != u.Kind || titles[d.Title] {

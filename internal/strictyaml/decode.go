@@ -179,6 +179,9 @@ func fieldName(f reflect.StructField) (string, bool) {
 	return strings.ToLower(f.Name), true
 }
 
+// Keys returns the keys of the struct that v points to, sorted.
+func Keys(v any) []string { return fieldNames(reflect.TypeOf(v).Elem()) }
+
 func fieldNames(t reflect.Type) []string {
 	var names []string
 	for _, f := range reflect.VisibleFields(t) {

@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -50,7 +51,7 @@ func pairOf(a, b int) Pair { return Pair{min(a, b) + 1, max(a, b) + 1} }
 // is the rounds of all cells.
 func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 	if !s.AllPairs {
-		return singly(Block(s.Seed, block, cells))
+		return slices.Collect(slices.Chunk(Block(s.Seed, block, cells), 1))
 	}
 	rounds := Rounds(s.Topology.Hosts)
 	var named []Cell // with the pair as a level, for its name
@@ -76,27 +77,14 @@ func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 		}
 	}
 	shuffle(s.Seed, block, groups)
-	if !s.OneAtATime {
-		return groups
+	if s.OneAtATime {
+		return slices.Collect(slices.Chunk(slices.Concat(groups...), 1))
 	}
-	var order []Trial
-	for _, g := range groups {
-		order = append(order, g...)
-	}
-	return singly(order)
+	return groups
 }
 
 // pairLevel is the level by which results tell the pair of a trial.
 const pairLevel = "pair"
-
-// singly makes a group of each trial.
-func singly(trials []Trial) [][]Trial {
-	groups := make([][]Trial, len(trials))
-	for i := range trials {
-		groups[i] = trials[i : i+1]
-	}
-	return groups
-}
 
 // Pairs returns how many trials a cell has in a block.
 func (s Study) Pairs() int {

@@ -53,6 +53,7 @@ package study
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/topo"
@@ -181,10 +182,18 @@ func (s *Study) Vary(factor string, levels []string) {
 func (s Study) FactorPos(factor string) string { return s.places[factor] }
 
 func find(uses []Use, name string) (Use, bool) {
-	for _, u := range uses {
-		if u.Name == name {
-			return u, true
-		}
+	i := slices.IndexFunc(uses, func(u Use) bool { return u.Name == name })
+	if i < 0 {
+		return Use{}, false
 	}
-	return Use{}, false
+	return uses[i], true
+}
+
+// Names returns the names of networks or probes.
+func Names(uses []Use) []string {
+	var names []string
+	for _, u := range uses {
+		names = append(names, u.Name)
+	}
+	return names
 }
