@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/weir-bench/weir/internal/sample"
 )
 
@@ -30,7 +32,11 @@ const (
 func Checks(root fs.FS) []Check {
 	f := Collect(root)
 	return []Check{
-		userNamespaces(root, f), unprivileged(root, f), apparmor(root, f),
+		userNamespaces(root, f),
+		// The mainline kernel lacks this switch.
+		restriction(root, f, "user namespaces without root", "kernel.unprivileged_userns_clone", "0"),
+		// Ubuntu's restriction: namespaces can be made, but nothing is allowed in them.
+		restriction(root, f, "user namespaces under AppArmor", "kernel.apparmor_restrict_unprivileged_userns", "1"),
 		cpus(f), loadAverage(f), governor(f), steal(root), pageLists(root),
 	}
 }
@@ -59,19 +65,6 @@ func userNamespaces(root fs.FS, f Facts) Check {
 	return c
 }
 
-// unprivileged checks a switch that the mainline kernel does not have.
-func unprivileged(root fs.FS, f Facts) Check {
-	const key = "kernel.unprivileged_userns_clone"
-	return restriction(root, f, "user namespaces without root", key, "0")
-}
-
-// apparmor checks Ubuntu's restriction: namespaces can be made, but nothing is allowed
-// in them.
-func apparmor(root fs.FS, f Facts) Check {
-	const key = "kernel.apparmor_restrict_unprivileged_userns"
-	return restriction(root, f, "user namespaces under AppArmor", key, "1")
-}
-
 // restriction checks that a sysctl does not have the value bad, unless the process is
 // privileged.
 func restriction(root fs.FS, f Facts, name, key, bad string) Check {
@@ -91,19 +84,12 @@ func restriction(root fs.FS, f Facts, name, key, bad string) Check {
 	return Check{Name: name, Detail: key + " is " + v, Fix: "sudo sysctl -w " + key + "=" + good + ", or run as root"}
 }
 
-// capSysAdmin is the bit of CAP_SYS_ADMIN (include/uapi/linux/capability.h).
-const capSysAdmin = 21
-
 // sysAdmin reports whether this process can make namespaces in any case.
 func sysAdmin(root fs.FS) bool {
-	b, err := fs.ReadFile(root, "proc/self/status")
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(b)) {
-		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			caps, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
-			return err == nil && caps>>capSysAdmin&1 == 1
+	for key, hex := range pairs(root, "proc/self/status", ":") {
+		if key == "CapEff" {
+			caps, err := strconv.ParseUint(hex, 16, 64)
+			return err == nil && caps>>unix.CAP_SYS_ADMIN&1 == 1
 		}
 	}
 	return false
@@ -179,10 +165,8 @@ func steal(root fs.FS) Check {
 // measurements.
 func pageLists(root fs.FS) Check {
 	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, as far as the kernel reports"}
-	b, _ := fs.ReadFile(root, "proc/zoneinfo") // only root can read it on some systems
-	var low string
-	for line := range strings.Lines(string(b)) {
-		key, v, _ := strings.Cut(strings.TrimSpace(line), ":")
+	low := ""
+	for key, v := range pairs(root, "proc/zoneinfo", ":") { // only root can read it on some systems
 		switch {
 		case key == "high_min":
 			low = v

@@ -15,23 +15,14 @@ type cpu struct {
 // cpuinfo reads /proc/cpuinfo, whose keys depend on the architecture
 // (arch/x86/kernel/cpu/proc.c, arch/arm64/kernel/cpuinfo.c).
 func cpuinfo(root fs.FS) cpu {
-	b, err := fs.ReadFile(root, "proc/cpuinfo")
-	if err != nil {
-		return cpu{}
-	}
 	var c cpu
 	first := map[string]string{} // of the first CPU
-	for line := range strings.Lines(string(b)) {
-		key, value, ok := strings.Cut(line, ":")
-		if !ok {
-			continue
-		}
-		key, value = strings.TrimSpace(key), strings.Join(strings.Fields(value), " ")
+	for key, value := range pairs(root, "proc/cpuinfo", ":") {
 		if key == "processor" {
 			c.count++
 		}
 		if _, ok := first[key]; !ok {
-			first[key] = value
+			first[key] = strings.Join(strings.Fields(value), " ")
 		}
 	}
 	flags := strings.Fields(first["flags"])

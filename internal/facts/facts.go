@@ -9,8 +9,8 @@ package facts
 
 import (
 	"io/fs"
+	"iter"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -81,7 +81,7 @@ func Collect(root fs.FS) Facts {
 		f.Machine = cpu.machine
 	}
 	for _, key := range sysctls {
-		if v, ok := sysctl(root, key); ok {
+		if v := text(root, "proc/sys/"+strings.ReplaceAll(key, ".", "/")); v != "" {
 			if f.Sysctls == nil {
 				f.Sysctls = map[string]string{}
 			}
@@ -109,21 +109,24 @@ func text(root fs.FS, name string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "?")), " ")
 }
 
-// sysctl returns the value of a key as sysctl(8) writes it, and whether the
-// kernel has it.
-func sysctl(root fs.FS, key string) (string, bool) {
-	name := "proc/sys/" + strings.ReplaceAll(key, ".", "/")
-	if _, err := fs.Stat(root, name); err != nil {
-		return "", false
+// pairs yields the lines of a file as keys and values with sep between them, without the
+// space around both. A file that cannot be read has none.
+func pairs(root fs.FS, name, sep string) iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		b, _ := fs.ReadFile(root, name)
+		for line := range strings.Lines(string(b)) {
+			key, value, ok := strings.Cut(line, sep)
+			if ok && !yield(strings.TrimSpace(key), strings.TrimSpace(value)) {
+				return
+			}
+		}
 	}
-	v := text(root, name)
-	return v, v != ""
 }
 
 // files returns the content of every file in a directory, by name.
 func files(root fs.FS, dir string) map[string]string {
-	entries, err := fs.ReadDir(root, dir)
-	if err != nil || len(entries) == 0 {
+	entries, _ := fs.ReadDir(root, dir)
+	if len(entries) == 0 {
 		return nil
 	}
 	m := map[string]string{}
@@ -137,13 +140,9 @@ func files(root fs.FS, dir string) map[string]string {
 
 func distribution(root fs.FS) string {
 	for _, name := range []string{"etc/os-release", "usr/lib/os-release"} { // os-release(5)
-		b, err := fs.ReadFile(root, name)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			if v, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
-				return strings.Trim(v, `"'`)
+		for key, value := range pairs(root, name, "=") {
+			if key == "PRETTY_NAME" {
+				return strings.Trim(value, `"'`)
 			}
 		}
 	}
@@ -158,14 +157,9 @@ func product(root fs.FS) string {
 
 // memory reads MemTotal, which is in kB of 1024 bytes (proc_meminfo(5)).
 func memory(root fs.FS) uint64 {
-	b, err := fs.ReadFile(root, "proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		f := strings.Fields(line)
-		if len(f) == 3 && f[0] == "MemTotal:" && f[2] == "kB" {
-			if kB, err := strconv.ParseUint(f[1], 10, 53); err == nil {
+	for key, value := range pairs(root, "proc/meminfo", ":") {
+		if number, ok := strings.CutSuffix(value, " kB"); ok && key == "MemTotal" {
+			if kB, err := strconv.ParseUint(number, 10, 53); err == nil {
 				return kB << 10
 			}
 		}
@@ -197,11 +191,10 @@ const maxLoad = 4 << 20
 // governors counts the CPUs of each frequency governor; nil when the kernel does not
 // scale frequencies.
 func governors(root fs.FS) map[string]int {
-	names, err := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
-	if err != nil || len(names) == 0 {
+	names, _ := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") // the pattern is a constant
+	if len(names) == 0 {
 		return nil
 	}
-	slices.Sort(names)
 	m := map[string]int{}
 	for _, name := range names {
 		if g := text(root, name); g != "" {
