@@ -39,6 +39,7 @@
 package claim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,8 +58,8 @@ import (
 type Claim struct {
 	At         strictyaml.Place `json:"-"`
 	ID         string           `json:"id"`
-	Source     string           `json:"source"`
-	Link       string           `json:"link,omitempty"`
+	Source     string           `json:"source" yaml:"-"`
+	Link       string           `json:"link,omitempty" yaml:"-"`
 	Section    string           `json:"section"`
 	Text       string           `json:"text"` // the claim in one sentence
 	Conditions string           `json:"conditions"`
@@ -146,11 +147,8 @@ type source struct {
 	Source, Link, Conditions string
 	Studies                  map[string]study.Study
 	Claims                   []struct {
-		At                                       strictyaml.Place
-		ID, Section, Text, Conditions, Published string
-		Study                                    string
-		Tests                                    []Test
-		Tolerance, Note                          string
+		Claim
+		Study string
 	}
 }
 
@@ -169,21 +167,16 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 		}
 	}
 	for _, e := range f.Claims {
-		c := Claim{At: e.At, ID: e.ID, Source: f.Source, Link: f.Link, Section: e.Section, Text: e.Text, Conditions: e.Conditions,
-			Published: e.Published, Tests: e.Tests, Tolerance: e.Tolerance, Note: e.Note}
-		if c.Conditions == "" {
-			c.Conditions = f.Conditions
-		}
-		s, ok := f.Studies[e.Study]
-		if ok {
-			s.Name = e.Study
-		} else if found, err := shipped(e.Study); err != nil {
-			errs = append(errs, e.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", e.ID, e.Study))
-			continue
+		c := e.Claim
+		c.Source, c.Link, c.Conditions = f.Source, f.Link, cmp.Or(c.Conditions, f.Conditions)
+		if own, ok := f.Studies[e.Study]; ok {
+			c.Study, c.Study.Name = own, e.Study
+		} else if found, err := shipped(e.Study); err == nil {
+			c.Study = found
 		} else {
-			s = found
+			errs = append(errs, c.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", c.ID, e.Study))
+			continue
 		}
-		c.Study = s
 		errs = append(errs, c.check()...)
 		all = append(all, c)
 	}

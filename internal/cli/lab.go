@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/session"
 )
@@ -43,7 +44,9 @@ func labUp(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			nodes, err := session.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
+			hold := []string{"lab", "hold", "--socket", socket}
+			c.Flags().Visit(func(f *pflag.Flag) { hold = append(hold, "--"+f.Name+"="+f.Value.String()) })
+			nodes, err := session.Start(c.Context(), socket, hold)
 			if errors.Is(err, session.ErrUp) {
 				return usage("%s: %w; end it with weir lab down --name %s, or use another --name", *name, err, *name)
 			}
@@ -153,10 +156,7 @@ func labDown(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := session.Down(socket); err != nil {
-				return exit(exitEnvironment, err)
-			}
-			return nil
+			return exit(exitEnvironment, session.Down(socket))
 		},
 	}
 }

@@ -142,9 +142,9 @@ func (d *Decoder) Want(n *Node, k Kind, what string) bool {
 
 // fields decodes a mapping into a struct.
 func (d *Decoder) fields(n *Node, v reflect.Value, what string) {
-	for i := range v.NumField() {
-		if v.Type().Field(i).Type == placeType {
-			v.Field(i).Set(reflect.ValueOf(Place{d.File, n.Line}))
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Type == placeType {
+			v.FieldByIndex(f.Index).Set(reflect.ValueOf(Place{d.File, n.Line}))
 		}
 	}
 	for _, e := range n.Keys {
