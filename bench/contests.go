@@ -105,8 +105,8 @@ const (
 type program struct {
 	server, client []string // ADDR, PORT and SECONDS are filled in
 	value, unit    string
-	atServer       bool    // which of the two prints it
-	pattern        string  // its first group is the number
+	atServer       bool   // which of the two prints it
+	pattern        string // its first group is the number
 }
 
 func (p program) Info() probe.Info {

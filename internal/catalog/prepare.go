@@ -105,11 +105,8 @@ func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
 		if err == nil && factor == condition.Ends {
 			err = p.checkEnds(level)
 		}
-		if err != nil && p.study.FactorPos(factor) != "" {
-			err = fmt.Errorf("%s: %w", p.study.FactorPos(factor), err)
-		}
 		if err != nil {
-			return err
+			return placed(p.study.FactorPos(factor), err)
 		}
 	}
 	return nil
@@ -214,10 +211,7 @@ func (p *Prepared) checkCells() error {
 			return fmt.Errorf("%s: %w", c.Network, err)
 		}
 		if err := checkClients(c, pr, change); err != nil {
-			if pos := p.study.FactorPos("clients"); pos != "" {
-				err = fmt.Errorf("%s: %w", pos, err)
-			}
-			return err
+			return placed(p.study.FactorPos("clients"), err)
 		}
 	}
 	return nil
@@ -297,9 +291,16 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 
 // at adds the position of u in the study, unless err has one.
 func at(u study.Use, err error) error {
-	var placed *strictyaml.Error
-	if pos := u.Pos(); pos != "" && !errors.As(err, &placed) {
-		return fmt.Errorf("%s: %w", pos, err)
+	if has := (*strictyaml.Error)(nil); errors.As(err, &has) {
+		return err
 	}
-	return err
+	return placed(u.Pos(), err)
+}
+
+// placed adds a position, "" for none.
+func placed(pos string, err error) error {
+	if pos == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", pos, err)
 }

@@ -188,11 +188,7 @@ func (r *run) measureCapacities(ctx context.Context) error {
 			continue // its trials fail; a resumed run tries again
 		}
 		known = append(known, c)
-		b, err := json.MarshalIndent(known, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := r.Dir.File(capacityFile, append(b, '\n')); err != nil {
+		if err := r.Dir.JSON(capacityFile, known); err != nil {
 			return err
 		}
 	}

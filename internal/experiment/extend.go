@@ -1,14 +1,12 @@
 package experiment
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -84,10 +82,4 @@ func (r *run) needed() int {
 		}
 	}
 	return n
-}
-
-func encode(p plan.Plan) []byte {
-	var b bytes.Buffer
-	_ = p.Encode(&b) // a buffer takes everything
-	return b.Bytes()
 }

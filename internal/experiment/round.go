@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -147,11 +148,7 @@ func ends(p plan.Plan, labels string, pair study.Pair, hosts []topo.Host) (clien
 // rest ends all engines. With all pairs there would be two processes for every two
 // hosts. How they ended is in the results of their trials.
 func (p *path) rest() {
-	var links []*link
-	for _, l := range p.links {
-		links = append(links, l)
-	}
-	atOnce(links, (*link).stop)
+	atOnce(slices.Collect(maps.Values(p.links)), (*link).stop)
 }
 
 // atOnce calls f with every element, each in a goroutine, and returns their errors.
@@ -167,14 +164,12 @@ func atOnce[T any](list []T, f func(T) error) []error {
 
 // between names the pairs of hosts of trials, when the study chooses them.
 func between(ts []study.Trial) string {
-	var names []string
+	sep, names := ", ", ""
 	for _, t := range ts {
 		if t.Pair != (study.Pair{}) {
-			names = append(names, t.Pair.String())
+			names += sep + t.Pair.String()
+			sep = " "
 		}
 	}
-	if names == nil {
-		return ""
-	}
-	return ", " + strings.Join(names, " ")
+	return names
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -114,6 +115,15 @@ func (d *Dir) File(name string, b []byte) error {
 		}
 	}
 	return WriteFile(filepath.Join(d.path, folder, base), b)
+}
+
+// JSON writes v to a file, as File does.
+func (d *Dir) JSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.File(name, append(b, '\n'))
 }
 
 // WriteFile replaces a file atomically: every reader of path sees the old bytes or the
