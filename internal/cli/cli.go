@@ -47,6 +47,14 @@ func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// ended is the exit status of another program, which has printed why.
+func ended(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return &exitError{status, errors.New("")}
+}
+
 // An interruption is the cause of a context that a signal has ended.
 type interruption struct{ signal syscall.Signal }
 

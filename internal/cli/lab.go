@@ -119,24 +119,20 @@ func labExec(name *string) *cobra.Command {
 			if argv[0] == "--" && len(argv) > 1 {
 				argv = argv[1:]
 			}
-			type end struct {
-				status int
-				err    error
-			}
-			done := make(chan end, 1)
+			done := make(chan error, 1)
 			go func() {
 				status, err := session.Exec(socket, as[0], argv)
-				done <- end{status, err}
+				if errors.Is(err, session.ErrDown) {
+					err = fmt.Errorf("%w; start it with weir lab up --name %s", err, *name)
+				}
+				if err = exit(exitEnvironment, err); err == nil {
+					err = ended(status)
+				}
+				done <- err
 			}()
 			select {
-			case e := <-done:
-				if errors.Is(e.err, session.ErrDown) {
-					return exit(exitEnvironment, fmt.Errorf("%w; start it with weir lab up --name %s", e.err, *name))
-				}
-				if e.err == nil && e.status != 0 {
-					return &exitError{e.status, errors.New("")}
-				}
-				return exit(exitEnvironment, e.err)
+			case err := <-done:
+				return err
 			case <-c.Context().Done(): // the holder ends the command when this process is gone
 				return context.Cause(c.Context())
 			}

@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/weir-bench/weir/internal/sample"
 )
 
@@ -84,12 +82,15 @@ func restriction(root fs.FS, f Facts, name, key, bad string) Check {
 	return Check{Name: name, Detail: key + " is " + v, Fix: "sudo sysctl -w " + key + "=" + good + ", or run as root"}
 }
 
+// capSysAdmin is the bit of CAP_SYS_ADMIN (include/uapi/linux/capability.h).
+const capSysAdmin = 21
+
 // sysAdmin reports whether this process can make namespaces in any case.
 func sysAdmin(root fs.FS) bool {
 	for key, hex := range pairs(root, "proc/self/status", ":") {
 		if key == "CapEff" {
 			caps, err := strconv.ParseUint(hex, 16, 64)
-			return err == nil && caps>>unix.CAP_SYS_ADMIN&1 == 1
+			return err == nil && caps>>capSysAdmin&1 == 1
 		}
 	}
 	return false
