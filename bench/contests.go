@@ -51,8 +51,8 @@ func contests(limit string, o others) []contest {
 	}
 	if o.neper != "" {
 		tcp = append(tcp, contender{"neper", program{
-			words(o.neper + "/tcp_stream -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
-			words(o.neper + "/tcp_stream -c -H ADDR -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
+			strings.Fields(o.neper + "/tcp_stream -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
+			strings.Fields(o.neper + "/tcp_stream -c -H ADDR -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
 			"throughput", "bit/s", fromServer, `local_throughput=(\d+)`}, 0})
 	}
 	udp := []contender{
@@ -94,8 +94,6 @@ func contests(limit string, o others) []contest {
 	}
 }
 
-func words(s string) []string { return strings.Fields(s) }
-
 const (
 	fromClient = false
 	fromServer = true
@@ -116,13 +114,13 @@ func (p program) Info() probe.Info {
 func (p program) Commands(w probe.Window) (server, client []string) {
 	fill := strings.NewReplacer("ADDR", w.Server.Addr().String(), "PORT", strconv.Itoa(int(w.Server.Port())),
 		"SECONDS", strconv.Itoa(int(w.Duration.Seconds())))
-	for _, a := range p.server {
-		server = append(server, fill.Replace(a))
+	each := func(args []string) (filled []string) {
+		for _, a := range args {
+			filled = append(filled, fill.Replace(a))
+		}
+		return filled
 	}
-	for _, a := range p.client {
-		client = append(client, fill.Replace(a))
-	}
-	return server, client
+	return each(p.server), each(p.client)
 }
 
 func (p program) Parse(o probe.Output) (probe.Measured, error) {

@@ -149,10 +149,8 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 // complete completes a flag or argument that takes a comma-separated list of names.
 func complete(names []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		done, last := "", toComplete
-		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
-			done, last = toComplete[:i+1], toComplete[i+1:]
-		}
+		i := strings.LastIndexByte(toComplete, ',') + 1
+		done, last := toComplete[:i], toComplete[i:]
 		var out []string
 		for _, n := range names {
 			if strings.HasPrefix(n, last) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -73,23 +74,23 @@ func (f *studyFlags) changed(c *cobra.Command) bool {
 // study returns the study from arguments and flags.
 func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	s, err := f.base(as)
-	if err != nil {
-		return s, exit(exitUsage, err)
+	if err == nil {
+		err = f.change(c, &s)
 	}
-	if err := f.change(c, &s); err != nil {
-		return s, exit(exitUsage, err)
+	if err == nil {
+		err = s.Validate()
 	}
-	return s, exit(exitUsage, s.Validate())
+	return s, exit(exitUsage, err)
 }
 
 // base returns the study of the arguments, without the flags.
 func (f *studyFlags) base(as []string) (study.Study, error) {
 	switch {
-	case len(as) == 0 && len(f.networks) == 0 && len(f.probes) == 0:
-		return shippedStudy(defaultStudy)
 	case len(as) == 0:
 		s, err := shippedStudy(defaultStudy)
-		s.Name, s.Question = "custom", "What do these networks cost?"
+		if len(f.networks) > 0 || len(f.probes) > 0 {
+			s.Name, s.Question = "custom", "What do these networks cost?"
+		}
 		return s, err
 	case slices.Contains(studyNames(), as[0]):
 		return shippedStudy(as[0])
@@ -111,10 +112,7 @@ func shippedStudy(name string) (study.Study, error) {
 }
 
 func studyNames() []string {
-	files, err := fs.Glob(studies.FS, "*.yaml")
-	if err != nil {
-		return nil // the pattern is a constant
-	}
+	files, _ := fs.Glob(studies.FS, "*.yaml") // the pattern is a constant
 	for i, f := range files {
 		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
 	}
@@ -122,21 +120,12 @@ func studyNames() []string {
 }
 
 // change applies the flags that are set.
-func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
-	given := c.Flags().Changed
+func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 	if f.fast {
 		*s = s.Faster()
 	}
-	if given("networks") {
+	if c.Flags().Changed("networks") {
 		s.Baseline = ""
-		if s.Networks, err = uses(f.networks); err != nil {
-			return fmt.Errorf("--networks: %w", err)
-		}
-	}
-	if given("probes") {
-		if s.Probes, err = uses(f.probes); err != nil {
-			return fmt.Errorf("--probes: %w", err)
-		}
 	}
 	for _, kv := range f.factors {
 		k, levels, ok := strings.Cut(kv, "=")
@@ -145,41 +134,41 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 		}
 		s.Vary(k, strings.Split(levels, ","))
 	}
-	if given("precision") {
-		if s.Precision, err = unit.ParsePercent(f.precision); err != nil {
-			return fmt.Errorf("--precision: %w", err)
-		}
-	}
 	bound := bind(s)
 	c.Flags().Visit(func(g *pflag.Flag) {
 		if bound.Lookup(g.Name) != nil {
 			_ = bound.Set(g.Name, g.Value.String()) // parsed before
 		}
 	})
-	if given("pairs") {
-		if s.AllPairs, err = study.ParsePairs(f.pairs); err != nil {
-			return fmt.Errorf("--pairs: %w", err)
-		}
-	}
-	if given("nic") {
-		if s.Topology.NIC, err = topo.ParseNIC(f.nic); err != nil {
-			return fmt.Errorf("--nic: %w", err)
-		}
-	}
+	err := errors.Join(
+		set(c, "networks", &s.Networks, f.networks, uses),
+		set(c, "probes", &s.Probes, f.probes, uses),
+		set(c, "precision", &s.Precision, f.precision, unit.ParsePercent),
+		set(c, "pairs", &s.AllPairs, f.pairs, study.ParsePairs),
+		set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC),
+	)
 	*s = s.Resolve()
-	return nil
+	return err
+}
+
+// set parses the value of a flag that is set.
+func set[T, V any](c *cobra.Command, flag string, to *T, value V, parse func(V) (T, error)) (err error) {
+	if c.Flags().Changed(flag) {
+		if *to, err = parse(value); err != nil {
+			err = fmt.Errorf("--%s: %w", flag, err)
+		}
+	}
+	return err
 }
 
 // uses parses names, or mappings as in a study: {use: vxlan-overlay, vni: 7}.
 func uses(list []string) (us []study.Use, err error) {
-	for _, l := range list {
-		for _, one := range splitList(l) {
-			u, err := study.ParseUse(one)
-			if err != nil {
-				return nil, err
-			}
-			us = append(us, u)
+	for _, one := range splitList(strings.Join(list, ",")) {
+		u, err := study.ParseUse(one)
+		if err != nil {
+			return nil, err
 		}
+		us = append(us, u)
 	}
 	return us, nil
 }
