@@ -46,7 +46,7 @@ func TestClients(t *testing.T) {
 	}
 }
 
-// What runs beside a trial is no property of the path.
+// The background of a trial is not a property of the path.
 func TestNetwork(t *testing.T) {
 	got := Network(map[string]string{"stress": "25%", "load": "idle", "clients": "9", "mtu": "9000", "size": "64"})
 	if want := map[string]string{"mtu": "9000"}; !maps.Equal(got, want) {

@@ -169,8 +169,8 @@ func TestChangeGolden(t *testing.T) {
 	}
 }
 
-// A machine is what steps leave behind. A feature that nobody switched is on,
-// as all are that conditions switch.
+// A machine is what steps leave behind. A feature that no step has switched is on, as are
+// all features that conditions switch.
 type machine map[string]any
 
 func (m machine) apply(steps []plan.Step) {

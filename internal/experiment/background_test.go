@@ -15,9 +15,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// What runs beside a trial is there before it and until after it, and is gone in
-// the end, whatever became of the trial.
-func TestBeside(t *testing.T) {
+// The background of a trial runs from before it until after it, and is gone in the end,
+// whatever happens to the trial.
+func TestBackground(t *testing.T) {
 	why, refused := errors.New("enough"), errors.New("no")
 	whole := []string{"hog begins", "serve begins", "run begins", "trial", "run ends", "serve ends", "hog ends"}
 	killed := func(name string, after time.Duration) machine {
@@ -92,9 +92,9 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// What ran beside a trial did in its window is in the result, and no cost is split
-// between the probe and the rest.
-func TestBesideIsRecorded(t *testing.T) {
+// The result contains what the background did in the trial's window, and no cost is split
+// between it and the probe.
+func TestBackgroundIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fakeStudy(1)
 		s.Factors = map[string][]string{"stress": {"0", "50%"}, "load": {"idle", "tcp-stream"}}
@@ -119,8 +119,8 @@ func TestBesideIsRecorded(t *testing.T) {
 	})
 }
 
-// A share is one of what the path carried at the start of the run, which is
-// measured once for the path's conditions, and not again by a run that goes on.
+// A share refers to what the path carried at the start of the run, which is measured once
+// per condition of the path, and not again by a resumed run.
 func TestCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fakeStudy(1)
@@ -177,7 +177,7 @@ func TestCapacity(t *testing.T) {
 	})
 }
 
-// A path whose capacity cannot be measured fails the trials that need it, and no
+// When the capacity of a path cannot be measured, the trials that need it fail, and no
 // others.
 func TestNoCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,10 +14,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A link's capacity is known by arithmetic. What a search finds is never more, although
-// the link's queue holds more than a phase, and such a trial would be invalid. It is not
-// much less either, but on a machine that is busy with other things, where several
-// searches may be needed to come near.
+// Arithmetic gives a link's capacity. A search never finds more, although the link's queue
+// holds more than a phase; such a trial would be invalid. It does not find much less
+// either, but a busy machine can need several searches to come near.
 func TestCapacityOfALink(t *testing.T) {
 	nstest.Need(t)
 	const searches, enough, least = 8, 0.9, 0.5

@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Three clients of one server do by each native probe what one does, each from a host of
-// its own, also when client and server change places.
+// With each native probe three clients of one server do what one does, each from its own
+// host, also when client and server change places.
 func TestClientsInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()

@@ -15,8 +15,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// The other clients are under way before the trial and until after it, and are gone in
-// the end, whatever became of the trial and of them.
+// The other clients run from before the trial until after it, and are gone in the end,
+// whatever happens to the trial and to them.
 func TestClients(t *testing.T) {
 	why, refused := errors.New("enough"), errors.New("no way")
 	begin := []string{"run begins", "run begins", "serve begins", "serve begins"}

@@ -72,7 +72,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// In a line one network has the way over several segments and each of them alone: a
+// In a line one network has the path over several segments and over each of them alone: a
 // trial says which hosts it crossed, and the counters of all of them agree.
 func TestLine(t *testing.T) {
 	nstest.Need(t)

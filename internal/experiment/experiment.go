@@ -150,7 +150,7 @@ func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInf
 			if _, known := r.found[at]; !known {
 				path, version, err := h.Tool(ctx, tool)
 				if path != "" {
-					err = nil // it is there; whoever uses it judges that its version is not known
+					err = nil // it is there; the version only matters to its user
 				}
 				r.found[at] = found{version, err}
 				if err != nil {
@@ -308,7 +308,7 @@ func failed(r record.Result, ctx context.Context, why error) (record.Result, err
 	return r, nil
 }
 
-// tell fills in how far the run is.
+// tell reports an event, with how far the run is.
 func (r *run) tell(e Event) {
 	if r.Progress == nil {
 		return

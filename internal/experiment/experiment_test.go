@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, weir) }
 
-// A run that is interrupted in any trial tells the cause, and the next one goes
-// on: no trial twice, none missing, all in the order of the study.
+// A run that is interrupted in any trial returns the cause, and the next one resumes it:
+// no trial twice, none missing, all in the order of the study.
 func TestResume(t *testing.T) {
 	why := errors.New("enough")
 	s := fakeStudy(3)
@@ -79,7 +79,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A network that cannot be had costs its own trials only.
+// A network that cannot be built costs only its own trials.
 func TestNetworkThatCannotBeBuilt(t *testing.T) {
 	refused := errors.New("the kernel has no such device")
 	for name, m := range map[string]*machine{
@@ -165,7 +165,7 @@ func mtuStudy(blocks int) study.Study {
 	return s
 }
 
-// A condition is undone after its trial, whatever became of that.
+// A condition is undone after its trial, whatever happens to the trial.
 func TestConditionIsUndone(t *testing.T) {
 	refused, why := errors.New("no"), errors.New("enough")
 	on, off := "h1 mtu 9000, h2 mtu 9000", "h1 mtu 1500, h2 mtu 1500"
@@ -232,7 +232,7 @@ func refuse(mtu int, err error) func(string, []plan.Step) error {
 	}
 }
 
-// A network that cannot be brought back is not measured any more.
+// A network that cannot be restored is no longer measured.
 func TestConditionThatStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		refused := errors.New("no")
@@ -289,7 +289,7 @@ func TestAppendFails(t *testing.T) {
 	})
 }
 
-// A disk that is full ends the run, keeps what is there and lets it go on later.
+// A full disk ends the run, which keeps its results and can be resumed later.
 func TestFullDisk(t *testing.T) {
 	nstest.Need(t)
 	disk := t.TempDir()

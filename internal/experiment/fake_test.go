@@ -27,8 +27,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A machine is where fake networks are built: programs are functions, time is
-// the test's.
+// A machine is a target of fake networks: programs are functions, and time is the
+// test's.
 type machine struct {
 	networks []study.Use
 	sites    []*fakeSite
@@ -36,12 +36,12 @@ type machine struct {
 	// measure is the nth trial (from 1) on a network: what its client does and
 	// prints as its throughput, bit/s.
 	measure func(ctx context.Context, network string, n int) (float64, error)
-	// open, apply and reach may refuse.
+	// open, apply and reach can refuse.
 	open  func(network string) error
 	apply func(network string, steps []plan.Step) error
 	reach func(network string) error
-	// dies is how long a program runs beside a trial before it ends by itself, by
-	// its command of the engine.
+	// dies is how long a background program runs before it ends by itself, by its
+	// command of the engine.
 	dies map[string]time.Duration
 	// idle makes the load deliver nothing.
 	idle bool
@@ -49,7 +49,7 @@ type machine struct {
 	log *journal // of the last run
 }
 
-// A journal tells when trials run, and when begins and ends what runs beside them.
+// A journal records when trials run, and when their background begins and ends.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -157,8 +157,8 @@ func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"size":1,"server":"","window":1,"bytes":%.0f,"streamBytes":[],"zerocopySends":0,"zerocopyCopied":0,"sndbuf":1,"retransmits":0,"silence":0,"streams":1,` +
 	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}` + "\n"
 
-// beside is a server of the engine, a hog, or the client of a load. What counts
-// counts 1000 bytes and 0.5 s of CPU time in a second.
+// background is a server of the engine, a hog, or the client of a load. It counts 1000
+// bytes and 0.5 s of CPU time per second.
 func (n fakeNode) background(ctx context.Context, c target.Cmd) error {
 	name := c.Argv[2]
 	if name != "serve" || c.Stdin != nil {

@@ -33,8 +33,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// weir is the program that runs in the lab's namespaces: the engine, and one
-// that tells the state of all devices.
+// weir is the program that runs in the lab's namespaces: the engine, or one that prints
+// the state of all devices.
 func weir(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -54,8 +54,8 @@ func weir(args []string) int {
 	return 0
 }
 
-// printState prints a line for all that a condition may change, and for what
-// the kernel may change with it.
+// printState prints everything that a condition can change, and what the kernel can change
+// with it.
 func printState() error {
 	links, err := netlink.LinkList()
 	if err != nil {
@@ -145,7 +145,7 @@ func (n watched) Run(ctx context.Context, c target.Cmd) error {
 	return n.Node.Run(ctx, c)
 }
 
-// orders looks before an engine gets the order to run a trial.
+// orders calls look before an engine gets the order to run a trial.
 type orders struct {
 	io.Reader
 	look func()
@@ -159,7 +159,7 @@ func (o orders) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// state is what `weir state` says on every node.
+// state is what `weir state` prints on every node.
 func state(s *target.Site) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {

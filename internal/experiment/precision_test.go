@@ -81,7 +81,7 @@ func TestPrecision(t *testing.T) {
 	}
 }
 
-// The number of blocks is decided once: a run that goes on does not look again.
+// The number of blocks is decided once: a resumed run does not decide again.
 func TestDecisionIsKept(t *testing.T) {
 	for _, c := range []struct {
 		file   string
@@ -115,7 +115,7 @@ func TestDecisionIsKept(t *testing.T) {
 	}
 }
 
-// A run that goes on behind its pilot has run no trial itself when it decides.
+// A run that is resumed after its pilot has run no trial itself when it decides.
 func TestCapAfterResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
@@ -138,7 +138,7 @@ func TestCapAfterResume(t *testing.T) {
 	})
 }
 
-// A run all of whose trials are skipped takes no time, and ends.
+// A run that skips all its trials takes no time, and ends.
 func TestCapOfNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")

@@ -17,8 +17,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Every two of four hosts exchange packets over the tunnel between them, both ways, and
-// engines end with their round. No other test runs engines at this time.
+// Every two of four hosts exchange packets over the tunnel between them, in both
+// directions, and engines end with their round. No other test runs engines at this time.
 func TestAllPairsInTheLab(t *testing.T) {
 	nstest.Need(t)
 	s := study.Default()

@@ -28,8 +28,8 @@ func pairsConfig(t *testing.T, m *machine, s study.Study, hosts int, dir string)
 	return c
 }
 
-// Pairs of a round run at once and have no host in common; one at a time takes the time
-// of all, tells costs, and is in the same order.
+// Pairs of a round run at once and have no host in common. One at a time they take the
+// time of all, report costs, and run in the same order.
 func TestAllPairs(t *testing.T) {
 	for name, c := range map[string]struct {
 		hosts, atOnce int
@@ -90,8 +90,8 @@ func TestAllPairs(t *testing.T) {
 	}
 }
 
-// A run that was killed in the middle of recording a round measures the round as it was,
-// all pairs at once, records what was missing, and leaves what was there alone.
+// A run that was killed while it recorded a round measures that round as before, all pairs
+// at once, records what was missing, and leaves the rest alone.
 func TestResumeRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
@@ -186,7 +186,7 @@ func TestConditionOfRound(t *testing.T) {
 	})
 }
 
-// An end that a host does not have skips its pairs, and no others.
+// When a host lacks an end, its pairs are skipped, and no others.
 func TestPairsWithoutEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := pairsConfig(t, &machine{}, fakeStudy(1), 4, filepath.Join(t.TempDir(), "out"))

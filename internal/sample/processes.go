@@ -14,9 +14,9 @@ import (
 // holds the others together, and of their threads, in seconds.
 //
 // Its names are process.PID.NAME, which counts threads that have ended, and
-// thread.PID.TID.NAME/THREAD for threads that are not called like their process.
-// Numbers at the end of a thread's name are left out: handler12 is one of the handlers.
-// CPUTime adds them up. Time in a guest is in that of its virtual CPU's thread.
+// thread.PID.TID.NAME/THREAD for threads whose name differs from their process.
+// Numbers at the end of a thread's name are dropped: handler12 is one of the handlers.
+// CPUTime adds them up. The thread of a virtual CPU includes the guest's time.
 func processes(root fs.FS) (Counters, error) {
 	c := Counters{}
 	err := eachNumber(root, "proc", func(pid string) error {
@@ -42,12 +42,12 @@ func processes(root fs.FS) (Counters, error) {
 	return c, nil
 }
 
-// allProcesses reads the CPU time of all processes that /proc shows, including ended ones
-// that their parents have waited for: proc.user and proc.system, in seconds.
+// allProcesses reads the CPU time of all processes in /proc, including ended children that
+// their parents have waited for: proc.user and proc.system, in seconds.
 //
 // In a PID namespace of its own, whose first process inherits all orphans, that is all CPU
-// time that its processes ever used, so that the difference to parseStat is what others
-// use. It includes, as system time, softirqs that ran on top of a process
+// time that its processes ever used; the difference to parseStat is the time of everything
+// else. It includes, as system time, softirqs that ran on top of a process
 // (account_process_tick, kernel/sched/cputime.c, without CONFIG_IRQ_TIME_ACCOUNTING).
 func allProcesses(root fs.FS) (Counters, error) {
 	user, system, seen := 0.0, 0.0, false
@@ -59,7 +59,7 @@ func allProcesses(root fs.FS) (Counters, error) {
 		return err
 	})
 	if err == nil && !seen {
-		err = errors.New("proc shows no process")
+		err = errors.New("/proc has no processes")
 	}
 	if err != nil {
 		return nil, err
@@ -68,8 +68,8 @@ func allProcesses(root fs.FS) (Counters, error) {
 }
 
 // eachNumber calls do with the entries of dir that are numbers: processes or threads. One
-// that has ended meanwhile is no error: its directory is gone, or an open file of it
-// cannot be read (fs/proc/base.c, proc_single_show).
+// that has ended is not an error: its directory is gone, or its open file cannot be read
+// (fs/proc/base.c, proc_single_show).
 func eachNumber(root fs.FS, dir string, do func(id string) error) error {
 	entries, err := fs.ReadDir(root, dir)
 	if err != nil {
@@ -90,7 +90,7 @@ func eachNumber(root fs.FS, dir string, do func(id string) error) error {
 type times struct{ user, system, childUser, childSystem float64 }
 
 // procStat reads "PID (NAME) STATE PPID …" (proc_pid_stat(5)). A name can contain
-// anything, even parentheses; no field behind it does.
+// anything, even parentheses; no field after it does.
 func procStat(root fs.FS, file string) (name string, t times, err error) {
 	b, err := fs.ReadFile(root, file)
 	if err != nil {
@@ -100,10 +100,10 @@ func procStat(root fs.FS, file string) (name string, t times, err error) {
 	if from < 0 || to < from {
 		return "", t, fmt.Errorf("%s: %.40q has no name in parentheses", file, b)
 	}
-	const utime, last = 11, 14 // utime, stime, cutime, cstime, counted from 0 behind the name
+	const utime, last = 11, 14 // utime, stime, cutime, cstime, counted from 0 after the name
 	f := strings.Fields(string(b[to+1:]))
 	if len(f) <= last {
-		return "", t, fmt.Errorf("%s: %d fields behind the name, want at least %d", file, len(f), last+1)
+		return "", t, fmt.Errorf("%s: %d fields after the name: want more than %d", file, len(f), last)
 	}
 	for i, ticks := range []*float64{&t.user, &t.system, &t.childUser, &t.childSystem} {
 		if *ticks, err = counter(f[utime+i]); err != nil {
@@ -113,7 +113,7 @@ func procStat(root fs.FS, file string) (name string, t times, err error) {
 	return word(string(b[from+1 : to])), t, nil
 }
 
-// word makes a word of a name.
+// word replaces everything in a name that would split a word.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f {
@@ -123,7 +123,7 @@ func word(s string) string {
 	}, s)
 }
 
-// unnumbered takes the numbers from the end of a name that has more than these.
+// unnumbered drops the numbers at the end of a name, unless nothing else is left.
 func unnumbered(s string) string {
 	if cut := strings.TrimRight(s, "0123456789-_/:"); cut != "" {
 		return cut
@@ -131,8 +131,8 @@ func unnumbered(s string) string {
 	return s
 }
 
-// CPUTime adds up what Processes counted, by name: of each process, and of threads
-// that are called otherwise as process/thread.
+// CPUTime sums the counters of processes by name: process, or process/thread for
+// threads with a name of their own.
 func (c Counters) CPUTime() map[string]float64 {
 	sum := map[string]float64{}
 	for k, v := range c {

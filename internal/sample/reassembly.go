@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// sockstat parses what the IP stack holds of incomplete datagrams: frag.inuse, datagrams,
-// and frag.memory, bytes, or frag6 likewise. These are levels and no counters. It reads
-// one line of those that look like "FRAG: inuse 0 memory 0" (sockstat_seq_show,
+// sockstat parses how much of incomplete datagrams the IP stack holds: frag.inuse,
+// datagrams, and frag.memory, bytes; or frag6 likewise. These are current levels, not
+// counters. The line of proto looks like "FRAG: inuse 0 memory 0" (sockstat_seq_show,
 // net/ipv4/proc.c; sockstat6_seq_show, net/ipv6/proc.c).
 func sockstat(proto string) func([]byte) (Counters, error) {
 	return func(b []byte) (Counters, error) {
@@ -29,6 +29,6 @@ func sockstat(proto string) func([]byte) (Counters, error) {
 			}
 			return c, nil
 		}
-		return nil, fmt.Errorf("no line of %s", proto)
+		return nil, fmt.Errorf("no line %q", proto+":")
 	}
 }

@@ -49,15 +49,15 @@ var sources = map[string]sampler{
 	OfProcesses:    processes,
 }
 
-// Named samples the sources called names. One that fails does not fail the others: there
-// is an error for each, and its counters are missing.
+// Named samples the sources called names. One that fails does not affect the others: it
+// adds one error and no counters.
 func Named(root fs.FS, names ...string) (Counters, []error) {
 	all := Counters{}
 	var errs []error
 	for _, name := range names {
 		read, ok := sources[name]
 		if !ok {
-			errs = append(errs, fmt.Errorf("no source of counters is called %q", name))
+			errs = append(errs, fmt.Errorf("unknown source of counters %q", name))
 			continue
 		}
 		c, err := read(root)
@@ -125,7 +125,7 @@ func lines(b []byte) []string {
 func counter(s string) (float64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%.40q is no counter: want an unsigned decimal number of 64 bits", s)
+		return 0, fmt.Errorf("invalid counter %.40q: want an unsigned 64-bit decimal number", s)
 	}
 	return float64(n), nil
 }

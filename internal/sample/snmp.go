@@ -6,14 +6,14 @@ import (
 )
 
 // snmpSettings are the fields of /proc/net/snmp that are settings or gauges:
-// their difference says nothing. (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022.)
+// their difference means nothing. (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022.)
 var snmpSettings = map[string]bool{
 	"ip.Forwarding": true, "ip.DefaultTTL": true,
 	"tcp.RtoAlgorithm": true, "tcp.RtoMin": true, "tcp.RtoMax": true, "tcp.MaxConn": true, "tcp.CurrEstab": true,
 }
 
-// parseSNMP reads the protocol counters of /proc/net/snmp under the kernel's names behind
-// the protocol in lower case: ip.FragCreates, udp.RcvbufErrors, tcp.RetransSegs … The file
+// parseSNMP reads the protocol counters of /proc/net/snmp as the protocol in
+// lower case and the kernel's name: ip.FragCreates, udp.RcvbufErrors, tcp.RetransSegs … The file
 // has pairs of lines: "Udp: InDatagrams NoPorts", "Udp: 85 0".
 func parseSNMP(b []byte) (Counters, error) {
 	ls := lines(b)
@@ -24,7 +24,7 @@ func parseSNMP(b []byte) (Counters, error) {
 			return nil, fmt.Errorf("line %d: %.40q does not begin with a protocol", i+1, ls[i])
 		}
 		if i+1 == len(ls) {
-			return nil, fmt.Errorf("line %d: %s has names and no numbers", i+1, names[0])
+			return nil, fmt.Errorf("line %d: %s has names but no numbers", i+1, names[0])
 		}
 		values := strings.Fields(ls[i+1])
 		if len(values) != len(names) || values[0] != names[0] {
@@ -54,11 +54,11 @@ func parseSNMP6(b []byte) (Counters, error) {
 	for i, line := range lines(b) {
 		f := strings.Fields(line)
 		if len(f) != 2 {
-			return nil, fmt.Errorf("line %d: %d words, want a name and a number", i+1, len(f))
+			return nil, fmt.Errorf("line %d: %d words: want a name and a number", i+1, len(f))
 		}
 		proto, name, ok := strings.Cut(f[0], "6")
 		if !ok || proto == "" || name == "" {
-			return nil, fmt.Errorf("line %d: %.40q is no IPv6 counter", i+1, f[0])
+			return nil, fmt.Errorf("line %d: %.40q is not an IPv6 counter", i+1, f[0])
 		}
 		n, err := counter(f[1])
 		if err != nil {

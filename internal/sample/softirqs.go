@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// softirqNames holds the rows that are kept (softirq_to_name, kernel/softirq.c).
+// softirqNames holds the rows to keep (softirq_to_name, kernel/softirq.c).
 var softirqNames = map[string]string{"NET_RX:": "softirq.net_rx", "NET_TX:": "softirq.net_tx"}
 
 // parseSoftirqs reads how often network softirqs ran from /proc/softirqs, on all CPUs

@@ -17,7 +17,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// patience is more than anything here takes that is not stuck.
+// patience is longer than anything here takes unless it is stuck.
 const patience = 20 * time.Second
 
 // A node whose programs are functions.
@@ -62,7 +62,7 @@ func serve(t *testing.T, nodes nodeMap) (socket string, ended chan error) {
 	return socket, ended
 }
 
-// wait receives from c, and sends it again for whoever asks next.
+// wait receives from c, and sends the value again for the next caller.
 func wait[T any](t *testing.T, c chan T) T {
 	t.Helper()
 	select {
@@ -94,7 +94,7 @@ func TestExec(t *testing.T) {
 		want                string // part of the error
 	}{
 		{"a", "sh", "exit 7", 7, ""},
-		{"b", "sh", "kill -9 $$", 128 + 9, ""}, // as a shell tells it: -1 would become 255
+		{"b", "sh", "kill -9 $$", 128 + 9, ""}, // as a shell reports it: -1 would become 255
 		{"a", "fail", "", 0, "no such program"},
 		{"c", "sh", "", 0, `no node is called "c"; there are a, b`},
 	} {
@@ -108,7 +108,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// A program of a topology that ends is ended with it, and its user is told why.
+// A program ends with its topology, and its user learns why.
 func TestDownEndsPrograms(t *testing.T) {
 	started, cause := make(chan bool, 1), make(chan error, 1)
 	socket, ended := serve(t, runs(func(ctx context.Context, _ target.Cmd) error {
@@ -141,7 +141,7 @@ func TestDownEndsPrograms(t *testing.T) {
 	}
 }
 
-// A client that goes takes its program with it.
+// The program of a client that disconnects ends.
 func TestClientGone(t *testing.T) {
 	started, ended := make(chan bool, 1), make(chan bool, 1)
 	socket, _ := serve(t, runs(func(ctx context.Context, _ target.Cmd) error {
@@ -168,8 +168,8 @@ func dial(t *testing.T, socket string) *net.UnixConn {
 	return c
 }
 
-// Clients that make no sense get an answer, and one that says nothing does not
-// keep the topology from ending: serve's cleanup waits for that.
+// Invalid requests get an answer, and a silent client does not keep the topology from
+// ending: serve's cleanup waits for that.
 func TestOddClients(t *testing.T) {
 	socket, _ := serve(t, runs(func(context.Context, target.Cmd) error { return nil }))
 	silent := dial(t, socket)
@@ -219,7 +219,7 @@ func descriptors(t *testing.T) int {
 	return len(fds)
 }
 
-// The socket of a keeper that was killed is replaced, that of one that lives is not.
+// The socket of a killed process is replaced, that of a live one is not.
 func TestSocketInTheWay(t *testing.T) {
 	socket, _ := serve(t, runs(nil))
 	if err := Serve(t.Context(), socket, nil); !errors.Is(err, ErrUp) {
@@ -253,7 +253,7 @@ func TestSocketInTheWay(t *testing.T) {
 	}
 }
 
-// Two that start one name at the same moment: one gets it.
+// When two start the same name at the same moment, one gets it.
 func TestLock(t *testing.T) {
 	socket, _ := serve(t, runs(nil))
 	name, err := lock(t.Context(), socket)

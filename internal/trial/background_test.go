@@ -11,13 +11,13 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// silent takes questions and answers none.
+// silent answers no questions.
 type silent struct{}
 
 func (silent) Write(b []byte) (int, error) { return len(b), nil }
 func (silent) Close() error                { return nil }
 
-// What a companion says of its window is believed when it can be true.
+// What a background reports of its window counts only if it is possible.
 func TestCollect(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
@@ -65,15 +65,15 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// The datagrams of a load may be fragmented; those of the probe alone may not.
+// The datagrams of a load can be fragmented; the probe's own must not be.
 func TestFragmentsOfALoad(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		s, _, _, _ := setup()
-		companion := &Background{name: "x"}
+		other := &Background{name: "x"}
 		if loaded {
-			companion.driver.done = make(chan struct{})
+			other.driver.done = make(chan struct{})
 		}
-		s.Background = []*Background{companion}
+		s.Background = []*Background{other}
 		s.Plan.Expect = []plan.Expect{{State: plan.State{In: "h1"}, Proof: plan.Proof{NoFragments: true}}}
 		x := &execution{}
 		x.readings.First.Nodes = map[string]sample.Counters{"h1": {"ip.FragCreates": 1}}

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// dies is a check that finds at its nth call that a service has ended.
+// dies returns a check that reports a dead service at its nth call.
 func dies(n int) func(context.Context, []plan.State) error {
 	return func(context.Context, []plan.State) error {
 		if n--; n == 0 {
@@ -22,8 +22,8 @@ func dies(n int) func(context.Context, []plan.State) error {
 	}
 }
 
-// The CPU time of daemons is a value by their name, of both ends together, and
-// what the network consists of is found in the result.
+// The CPU time of daemons is stored under their names, for both ends together, and the
+// result contains what the network consists of.
 func TestDaemons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _, _ := setup()

@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// What has to be fragmented is counted where it is cut and where it is put together;
-// what fits has no such values.
+// Datagrams that must be fragmented are counted where they are cut and where they are
+// reassembled; datagrams that fit have no such values.
 func TestFragments(t *testing.T) {
 	for mtu, want := range map[int]map[string]float64{
 		1400: {"fragments.sent": 12, "fragments.received": 9, "fragments.failed": 3, "fragments.waiting": 4096},
@@ -48,22 +48,24 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// Rests of datagrams that trials before have left get room of their own while a
-// trial runs, where there are any. Where that cannot be, the trial says so.
-func TestMakeRoom(t *testing.T) {
+// Incomplete datagrams of earlier trials get memory of their own while a trial runs. The
+// trial warns where that fails. Nothing is set on a site that is not the run's own.
+func TestFragmentMemory(t *testing.T) {
 	for _, c := range []struct {
 		waiting int
+		shared  bool
 		err     error
 		want    []string
 	}{
-		{0, nil, nil},
-		{1 << 20, nil, []string{"h2 net.ipv4.ipfrag_high_thresh=5242880", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
-		{1 << 30, nil, []string{"h2 net.ipv4.ipfrag_high_thresh=67108864", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
-		{1, errors.New("read-only file system"), []string{"h2 net.ipv4.ipfrag_high_thresh=4194305", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
+		{0, false, nil, nil},
+		{1 << 20, true, nil, nil},
+		{1 << 20, false, nil, []string{"h2 net.ipv4.ipfrag_high_thresh=5242880", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
+		{1 << 30, false, nil, []string{"h2 net.ipv4.ipfrag_high_thresh=67108864", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
+		{1, false, errors.New("read-only file system"), []string{"h2 net.ipv4.ipfrag_high_thresh=4194305", "h2 net.ipv4.ipfrag_high_thresh=4194304"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s, _, srv, _ := setup()
-			srv.waiting = c.waiting
+			srv.waiting, s.Site.Private = c.waiting, !c.shared
 			var got []string
 			s.Site.Apply = func(_ context.Context, steps []plan.Step) error {
 				for _, step := range steps {

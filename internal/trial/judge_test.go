@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A silence is a stall unless the sender's schedule has it.
+// A silence is a stall unless the sender's schedule contains it.
 func TestStalled(t *testing.T) {
 	for _, c := range []struct {
 		throughput, silence, pause float64
@@ -47,8 +47,8 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// A device has carried what it moved in either direction. Where packets are
-// joined their number says nothing, and their bytes still do.
+// A device has carried what it moved in either direction. Where packets are joined, only
+// their bytes count.
 func TestCarried(t *testing.T) {
 	moved := sample.Counters{"dev.e.rx_bytes": 5000, "dev.e.tx_bytes": 100, "dev.e.rx_packets": 5, "dev.e.tx_packets": 2}
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/weir-bench/weir/internal/sample"
 )
 
-// Packets are as small as on the device where they are smallest, by the direction of
-// the bulk; devices that nothing is known of, or that join packets, do not count.
+// The size of packets is that on the device where they are smallest, in the direction of
+// the bulk. Devices without counters, or that join packets, do not count.
 func TestSmallest(t *testing.T) {
 	node := func(dev string, rxBytes, rxPackets, txBytes, txPackets float64) sample.Counters {
 		name := "dev." + dev + "."

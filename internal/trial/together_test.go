@@ -40,8 +40,8 @@ func startAll(t *testing.T, ss []Setup) {
 	}
 }
 
-// Trials that run at once take the time of one, tell no cost, for the machine's counters
-// are those of all, and look at their own places only.
+// Trials that run at once take the time of one, report no cost, because the host's
+// counters are those of all, and look only at their own places.
 func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ss, _, raw := two(t)
@@ -90,13 +90,13 @@ func TestTogether(t *testing.T) {
 		for _, name := range []string{"others.user", "others.system"} { // are of the time of both
 			a, _ := rs[0].Get(name)
 			if b, _ := rs[1].Get(name); a != b {
-				t.Errorf("%s is %v beside the one and %v beside the other", name, a.Value, b.Value)
+				t.Errorf("%s is %v for one and %v for the other", name, a.Value, b.Value)
 			}
 		}
 	})
 }
 
-// One that fails costs the others nothing; neither do its fragments.
+// A trial that fails does not affect the others; neither do its fragments.
 func TestTogetherOneFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		run    func(nodes [4]*node) func(context.Context, []string, io.Writer, io.Writer) error
@@ -130,7 +130,7 @@ func TestTogetherOneFails(t *testing.T) {
 	}
 }
 
-// All that was printed is kept when the run is cancelled.
+// All output is kept when the run is cancelled.
 func TestTogetherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ss, nodes, raw := two(t)

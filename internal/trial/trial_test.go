@@ -49,7 +49,7 @@ func (tool) Parse(o probe.Output) (probe.Measured, error) {
 	}, nil
 }
 
-// serve is a server that is ready at once and ends when told to.
+// serve is a server that is ready at once and ends with its context.
 func serve(ctx context.Context, _ []string, stdout, _ io.Writer) error {
 	fmt.Fprintln(stdout, `{"event":"ready","address":"x"}`)
 	<-ctx.Done()
@@ -71,7 +71,7 @@ func send(cli, srv *node) func(context.Context, []string, io.Writer, io.Writer) 
 
 const rate = `{"event":"result","rate":8000}`
 
-// setup is a trial that is ok.
+// setup returns a trial that succeeds.
 func setup() (s Setup, cli, srv *node, raw map[string]string) {
 	cli, srv, raw = &node{name: "h1"}, &node{name: "h2", run: serve}, map[string]string{}
 	cli.run = send(cli, srv)

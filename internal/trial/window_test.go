@@ -16,8 +16,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// slow is a node whose counters take time to read and on which a server of
-// another kind than ours listens.
+// slow is a node whose counters take time to read and on which a foreign server
+// listens.
 type slow struct{ *node }
 
 func (n slow) FS() fs.FS {
@@ -32,8 +32,8 @@ func (n slow) Sample(_ context.Context, sources ...string) (target.Reading, erro
 	return local.Sample(n.FS(), sources...), nil
 }
 
-// The window of a tool that does not say when it begins is counted from its
-// start, so that reading the counters does not move its end behind the tool's.
+// The window of a tool that does not say when it begins is counted from the tool's start,
+// so that reading counters does not move its end past the tool's.
 func TestWindowOfOtherTools(t *testing.T) {
 	for _, c := range []struct {
 		warmup, took time.Duration

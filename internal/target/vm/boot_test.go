@@ -59,7 +59,7 @@ func inside(args []string) int {
 	return 7
 }
 
-// A guest is a node like any other, but for its processors and clock, which are this
+// A guest is a node like any other, except that its processors and clock are this
 // machine's.
 func TestContract(t *testing.T) {
 	m := need(t)
@@ -105,8 +105,8 @@ type interrupted struct{ error }
 
 func (interrupted) Signal() syscall.Signal { return syscall.SIGINT }
 
-// A guest makes devices that this kernel may not have, writes to the host, runs
-// the host's programs, is told a signal, and its exit status and output arrive.
+// A guest makes devices that this kernel can lack, writes to the host, runs the host's
+// programs, gets a signal, and its exit status and output arrive.
 func TestBoot(t *testing.T) {
 	m := need(t, "ip", "tc", "modprobe")
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -144,8 +144,7 @@ func TestNIC(t *testing.T) {
 	}
 }
 
-// Whoever connects to a pod that does not start is told why, with the last words
-// of its console.
+// A client of a pod that does not start learns why, with the last lines of its console.
 func TestNoPod(t *testing.T) {
 	m := need(t)
 	dir := t.TempDir()
@@ -166,8 +165,8 @@ func TestNoPod(t *testing.T) {
 	}
 }
 
-// heard serves a pod that does not start, and returns what the server of it and who
-// connects to it are told.
+// heard serves a pod that does not start, and returns the errors of its server and of its
+// client.
 func heard(t *testing.T, m Machine, socket string) map[string]error {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
@@ -252,8 +251,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A guest that does not start says so, with the last words of its console, and
-// nothing is left of it (nstest would tell).
+// A guest that does not start is an error with the last lines of its console, and leaves
+// nothing behind (nstest would fail).
 func TestNoBoot(t *testing.T) {
 	m := need(t)
 	junk := filepath.Join(t.TempDir(), "vmlinuz")
@@ -272,9 +271,8 @@ func TestNoBoot(t *testing.T) {
 	}
 }
 
-// QEMU that runs and whose guest is never ready is not waited for any longer than a
-// guest may take, whatever it does with signals, and who connects is told its last
-// words.
+// A QEMU whose guest is never ready is not waited for longer than a guest can take,
+// whatever it does with signals, and its client gets its last words.
 func TestNeverReady(t *testing.T) {
 	m := need(t)
 	times := maps.Clone(bootTimes)
