@@ -90,9 +90,8 @@ func Main(version string, args []string) int {
 	return e.code
 }
 
-// interruptible returns a context that SIGINT, SIGTERM or SIGHUP ends. A second
-// signal ends the process at once. As process 1 of the lab, it takes all others with
-// it.
+// interruptible returns a context that SIGINT, SIGTERM or SIGHUP ends. A second signal ends
+// the process at once. As process 1 of the lab, it takes all others with it.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sigs := make(chan os.Signal, 2)

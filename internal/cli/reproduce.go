@@ -162,8 +162,7 @@ func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool)
 	return r.print(claims, outcomes, nil)
 }
 
-// runsIn returns dir, or the results directories below it if dir is that of a
-// reproduction.
+// runsIn returns dir, or the results directories below it if dir is that of a reproduction.
 func runsIn(dir string) []string {
 	below, _ := filepath.Glob(filepath.Join(dir, "*", "results.jsonl")) // a bad pattern matches nothing
 	if _, err := os.Stat(filepath.Join(dir, "study.yaml")); err == nil || len(below) == 0 {

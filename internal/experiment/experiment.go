@@ -1,7 +1,6 @@
 // Package experiment runs a study: it brings up all networks at once, goes through the
-// blocks in their random order, changes conditions before a trial and undoes them after
-// it, starts and stops the trial's background, and stores every result as soon as it
-// has one.
+// blocks in their random order, changes conditions before a trial and undoes them after it,
+// starts and stops the trial's background, and stores every result as soon as it has one.
 //
 // It knows no network, no probe and no target by name: its caller provides them.
 package experiment

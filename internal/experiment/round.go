@@ -41,8 +41,7 @@ func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed
 // underAll brings the path of a cell under its conditions, calls f for the ends that the
 // trials ask for, client and server exchanged with swap, and brings the path back. The
 // trials differ only in their pair. f gets those that can be measured, at least one, and
-// returns as many results; the results of the others say why not. The error ends the
-// run.
+// returns as many results; the results of the others say why not. The error ends the run.
 func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func([]changed) ([]record.Result, error)) (rs []record.Result, err error) {
 	now, p, levels := record.Result{Start: time.Now()}, r.paths[ts[0].Network], ts[0].Levels
 	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))

@@ -159,11 +159,10 @@ func steal(root fs.FS) Check {
 	return c
 }
 
-// pageLists checks whether the kernel resizes its per-CPU lists of free pages at run
-// time. Linux does so since 6.7 (mm/page_alloc.c, nr_pcp_high), where the two bounds
-// differ (/proc/zoneinfo). TCP takes pages on one CPU and frees them on another, so the
-// lists grow and shrink over seconds, and throughput with them: ADR 11 has
-// measurements.
+// pageLists checks whether the kernel resizes its per-CPU lists of free pages at run time.
+// Linux does so since 6.7 (mm/page_alloc.c, nr_pcp_high), where the two bounds differ
+// (/proc/zoneinfo). TCP takes pages on one CPU and frees them on another, so the lists grow
+// and shrink over seconds, and throughput with them: ADR 11 has measurements.
 func pageLists(root fs.FS) Check {
 	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, as far as the kernel reports"}
 	low := ""

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"iter"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -59,17 +60,13 @@ var sysctls = []string{
 // Collect reads the facts of the host whose "/" is root. A missing file leaves its facts
 // empty: no host has all of them.
 func Collect(root fs.FS) Facts {
-	cpu := cpuinfo(root)
 	f := Facts{
 		Kernel:        text(root, "proc/sys/kernel/osrelease"),
 		KernelVersion: text(root, "proc/sys/kernel/version"),
 		Distribution:  distribution(root),
 		Machine:       text(root, "proc/sys/kernel/arch"), // Linux 6.1 and later
-		CPU:           cpu.model,
-		CPUs:          cpu.count,
 		SMT:           text(root, "sys/devices/system/cpu/smt/control"),
 		Governors:     governors(root),
-		Hypervisor:    cpu.hypervisor,
 		Guest:         guest(root),
 		Product:       product(root),
 		Memory:        memory(root),
@@ -77,9 +74,7 @@ func Collect(root fs.FS) Facts {
 		Load:          load(root),
 		Mitigations:   files(root, "sys/devices/system/cpu/vulnerabilities"),
 	}
-	if f.Machine == "" {
-		f.Machine = cpu.machine
-	}
+	f.cpuinfo(root)
 	for _, key := range sysctls {
 		if v := text(root, "proc/sys/"+strings.ReplaceAll(key, ".", "/")); v != "" {
 			if f.Sysctls == nil {
@@ -89,6 +84,34 @@ func Collect(root fs.FS) Facts {
 		}
 	}
 	return f
+}
+
+// cpuinfo reads /proc/cpuinfo, whose keys depend on the architecture
+// (arch/x86/kernel/cpu/proc.c, arch/arm64/kernel/cpuinfo.c).
+func (f *Facts) cpuinfo(root fs.FS) {
+	first := map[string]string{} // of the first CPU
+	for key, value := range pairs(root, "proc/cpuinfo", ":") {
+		if key == "processor" {
+			f.CPUs++
+		}
+		if _, ok := first[key]; !ok {
+			first[key] = strings.Join(strings.Fields(value), " ")
+		}
+	}
+	flags := strings.Fields(first["flags"])
+	f.Hypervisor = slices.Contains(flags, "hypervisor") // CPUID 1, ECX bit 31
+	switch {
+	case f.Machine != "":
+	case slices.Contains(flags, "lm"): // long mode: 64 bits
+		f.Machine = "x86_64"
+	case first["CPU architecture"] == "8":
+		f.Machine = "aarch64"
+	}
+	f.CPU = first["model name"]
+	if f.CPU == "" && first["CPU part"] != "" {
+		// arm64 prints numbers only; lscpu(1) knows their names.
+		f.CPU = "implementer " + first["CPU implementer"] + " part " + first["CPU part"]
+	}
 }
 
 func guest(root fs.FS) string {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// netDevColumns names the columns to keep, of the 16 that
-// dev_seq_printf_stats prints (net/core/net-procfs.c). rx_dropped is drops and
-// missed frames together.
+// netDevColumns names the columns to keep, of the 16 that dev_seq_printf_stats prints
+// (net/core/net-procfs.c). rx_dropped is drops and missed frames together.
 var netDevColumns = map[int]string{
 	0: "rx_bytes", 1: "rx_packets", 2: "rx_errors", 3: "rx_dropped",
 	8: "tx_bytes", 9: "tx_packets", 10: "tx_errors", 11: "tx_dropped",

@@ -136,11 +136,8 @@ func unnumbered(s string) string {
 func (c Counters) CPUTime() map[string]float64 {
 	sum := map[string]float64{}
 	for k, v := range c {
-		for prefix, numbers := range map[string]int{"process.": 1, "thread.": 2} {
-			rest, ok := strings.CutPrefix(k, prefix)
-			if !ok {
-				continue
-			}
+		kind, rest, _ := strings.Cut(k, ".")
+		if numbers := map[string]int{"process": 1, "thread": 2}[kind]; numbers > 0 {
 			sum[strings.SplitN(rest, ".", numbers+1)[numbers]] += v
 		}
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// userHZ is the unit of /proc/stat: ticks of 1/USER_HZ s. It is part of the
-// ABI, whatever CONFIG_HZ is: 100 on amd64 and arm64
-// (include/asm-generic/param.h; proc_stat(5)).
+// userHZ is the unit of /proc/stat: ticks of 1/USER_HZ s. It is part of the ABI, whatever
+// CONFIG_HZ is: 100 on amd64 and arm64 (include/asm-generic/param.h; proc_stat(5)).
 const userHZ = 100
 
 // The columns of a cpu line, in the order of show_stat (fs/proc/stat.c). All

@@ -11,9 +11,8 @@
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
 //
-// A run that is killed at any moment leaves a directory that Read reads and Open
-// continues. The package must not know what the files mean, except for the lines of
-// results.jsonl.
+// A run that is killed at any moment leaves a directory that Read reads and Open continues.
+// The package must not know what the files mean, except for the lines of results.jsonl.
 package store
 
 import (

@@ -60,8 +60,7 @@ func (d *Dir) append(line []byte) error {
 	return err
 }
 
-// Logs makes the directory for the logs of a network's services, and returns its
-// path.
+// Logs makes the directory for the logs of a network's services, and returns its path.
 func (d *Dir) Logs(network string) (string, error) {
 	if err := checkName(network); err != nil {
 		return "", fmt.Errorf("%s: logs of network %q: %w", d.path, network, err)

@@ -11,9 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
-// Encode writes s as YAML with every default filled in; Load reads the same
-// study back. The same study gives the same bytes. An invalid study
-// is an error.
+// Encode writes s as YAML with every default filled in; Load reads the same study back. The
+// same study gives the same bytes. An invalid study is an error.
 func (s Study) Encode() ([]byte, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("study %s: %w", s.Name, err)

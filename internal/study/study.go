@@ -1,10 +1,8 @@
-// Package study reads a study: the question of an experiment and its design, as
-// YAML. It expands the design into trials and puts them in a random order that
-// anyone can repeat.
+// Package study reads a study: the question of an experiment and its design, as YAML. It
+// expands the design into trials and puts them in a random order that anyone can repeat.
 //
-// It knows no networks or probes: a Use is a name with options, and package
-// catalog decides whether it exists. Package study must not read files or the
-// clock, or choose a seed.
+// It knows no networks or probes: a Use is a name with options, and package catalog decides
+// whether it exists. Package study must not read files or the clock, or choose a seed.
 //
 // A study is one YAML document:
 //
@@ -19,10 +17,9 @@
 //	factors:
 //	  mtu: [1500, 9000]
 //
-// Networks and probes are written in two forms: the kind alone, or a mapping
-// with the kind under "use", the name in results under "name" (default: the
-// kind), and the options as further keys. The second host of [host, host] is
-// named host#2.
+// Networks and probes are written in two forms: the kind alone, or a mapping with the kind
+// under "use", the name in results under "name" (default: the kind), and the options as
+// further keys. The second host of [host, host] is named host#2.
 //
 // The other keys, with their defaults:
 //
