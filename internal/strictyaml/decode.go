@@ -125,17 +125,14 @@ func (d *Decoder) Decode(n *Node, v reflect.Value, what string) {
 
 // Want reports whether n is of kind k, and adds an error if not.
 func (d *Decoder) Want(n *Node, k Kind, what string) bool {
-	switch {
-	case n.Kind == k:
+	form := map[Kind]string{Text: "one value", List: "a list, as in [a, b]", Mapping: "a mapping, as in {key: value}"}
+	switch n.Kind {
+	case k:
 		return true
-	case n.Kind == Null:
+	case Null:
 		d.Fail(n.Line, "%s has no value", what)
-	case k == List:
-		d.Fail(n.Line, "%s must be a list, as in [a, b], not %s", what, n.Kind)
-	case k == Mapping:
-		d.Fail(n.Line, "%s must be a mapping, as in {key: value}, not %s", what, n.Kind)
 	default:
-		d.Fail(n.Line, "%s must be one value, not %s", what, n.Kind)
+		d.Fail(n.Line, "%s must be %s, not %s", what, form[k], n.Kind)
 	}
 	return false
 }
