@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -114,7 +113,7 @@ func shippedStudy(name string) (study.Study, error) {
 func studyNames() []string {
 	files, _ := fs.Glob(studies.FS, "*.yaml") // the pattern is a constant
 	for i, f := range files {
-		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
+		files[i] = strings.TrimSuffix(f, ".yaml")
 	}
 	return files
 }
