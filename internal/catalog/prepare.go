@@ -61,14 +61,13 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 
 func spec(t study.Topology, k topo.Kernel) (topo.Spec, error) {
 	s := topo.Spec{Hosts: t.Hosts, Pods: t.Pods, MTU: t.MTU, NIC: t.NIC, IPv6: t.IPv6, PodsIPv6: t.PodsIPv6, Kernel: k}
+	var err error
 	if t.Link != "" {
-		rate, err := unit.ParseRate(t.Link)
-		if err != nil {
-			return s, fmt.Errorf("link: %w", err)
+		if s.Rate, err = unit.ParseRate(t.Link); err != nil {
+			err = fmt.Errorf("link: %w", err)
 		}
-		s.Rate = rate
 	}
-	return s, nil
+	return s, err
 }
 
 func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) {
@@ -269,15 +268,14 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 	if err != nil {
 		return nil, at(u, err)
 	}
-	u.Options = maps.Clone(u.Options)
+	options := map[string]string{}
+	maps.Copy(options, u.Options)
 	for k, v := range levels {
 		if !slices.Contains(condition.Names(), k) {
-			if u.Options == nil {
-				u.Options = map[string]string{}
-			}
-			u.Options[k] = v
+			options[k] = v
 		}
 	}
+	u.Options = options
 	if err := u.Decode(pr); err != nil {
 		return nil, err
 	}
