@@ -13,10 +13,7 @@ type Bridge struct{}
 
 // Plan makes the bridge and attaches the pods.
 func (Bridge) Plan(t topo.Topology) (plan.Plan, error) {
-	if len(t.Hosts) != 1 {
-		return plan.Plan{}, fmt.Errorf("bridge: needs exactly 1 host, topology has %d", len(t.Hosts))
-	}
-	p, err := newPlan("bridge", t, 1, 0)
+	p, err := newPlan("bridge", t, 1, 0, checkExactly("bridge", t, 1))
 	if err != nil {
 		return plan.Plan{}, err
 	}

@@ -1,11 +1,8 @@
 package network
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,20 +78,12 @@ var calicoModes = map[string]struct {
 // starts Felix and, except for VXLAN, BIRD, and waits until every host has routes to
 // all blocks.
 func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := cmp.Or(
+	mode, filter := calicoModes[n.Mode], calicoFilters[n.Filter]
+	p, err := newPlan("calico", t, 1, mode.overhead,
 		checkOneOf("calico", "mode", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN),
 		checkOneOf("calico", "filter", n.Filter, CalicoIPTablesNFT, CalicoIPTablesLegacy, CalicoNFTables),
-		checkAS("calico", n.AS), checkRules("calico", n.Rules)); err != nil {
-		return plan.Plan{}, err
-	}
-	mode, filter := calicoModes[n.Mode], calicoFilters[n.Filter]
-	switch {
-	case !filepath.IsAbs(n.Dir):
-		return plan.Plan{}, fmt.Errorf("calico: invalid dir %q: want an absolute path", n.Dir)
-	case is6(t.PodAll.Addr()) || underlay6(t):
-		return plan.Plan{}, errors.New("calico: hosts and pods must be IPv4; for IPv6 use calico-bgp-datapath")
-	}
-	p, err := newPlan("calico", t, 1, mode.overhead)
+		checkAS("calico", n.AS), checkRules("calico", n.Rules), checkAbs("calico", n.Dir),
+		refuse(any6(t), "calico: hosts and pods must be IPv4; for IPv6 use calico-bgp-datapath"))
 	if err != nil {
 		return plan.Plan{}, err
 	}

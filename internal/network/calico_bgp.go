@@ -1,7 +1,6 @@
 package network
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -46,10 +45,7 @@ const (
 // until every host has learned of every block.
 func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "calico-bgp-datapath"
-	if err := cmp.Or(checkAS(name, n.AS), oneFamily(name, t)); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan(name, t, 1, 0)
+	p, err := newPlan(name, t, 1, 0, checkAS(name, n.AS), oneFamily(name, t))
 	if err != nil {
 		return plan.Plan{}, err
 	}

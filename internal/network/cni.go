@@ -1,12 +1,12 @@
 package network
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -48,10 +48,7 @@ func (c *Conflist) UnmarshalText(b []byte) error {
 
 // Plan attaches the pods and connects the hosts.
 func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
-	if n.Dir != "" && !filepath.IsAbs(n.Dir) {
-		return plan.Plan{}, fmt.Errorf("cni: invalid dir %q: want an absolute path", n.Dir)
-	}
-	p, err := newPlan("cni", t, 1, 0)
+	p, err := newPlan("cni", t, 1, 0, checkAbs("cni", cmp.Or(n.Dir, "/")))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -69,9 +66,10 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	kind, _ := list.Plugins[0]["type"].(string)
 	list.flat = kind == "macvlan" || kind == "ipvlan"
 	if !list.flat {
-		if p.Steps, err = hostRoutes("cni", t); err != nil {
+		if err := oneFamily("cni", t); err != nil {
 			return plan.Plan{}, err
 		}
+		p.Steps = hostRoutes(t)
 	} else if t.NoOffload && len(t.Hosts) == 1 {
 		return plan.Plan{}, fmt.Errorf("cni: cannot switch off segmentation between pods of one host on %s; use 2 hosts, or leave the offloads on", kind)
 	}

@@ -94,9 +94,6 @@ func (ENIDedicated) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 func eniMTU(name string, t topo.Topology, s topo.Shape) (int, error) {
-	if err := checkHosts(name, t, 1); err != nil {
-		return 0, err
-	}
 	if t.Shape != s {
 		return 0, fmt.Errorf("%s: needs NICs for pods (shape %q), topology has shape %q", name, s, t.Shape)
 	}

@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -16,15 +17,17 @@ func checkHosts(name string, t topo.Topology, least int) error {
 	return nil
 }
 
+// checkExactly returns an error unless t has exactly n hosts, 1 or 2.
+func checkExactly(name string, t topo.Topology, n int) error {
+	if len(t.Hosts) == n {
+		return nil
+	}
+	return fmt.Errorf("%s: needs exactly %s, topology has %d", name, [...]string{1: "1 host", 2: "2 hosts"}[n], len(t.Hosts))
+}
+
 // others returns the hosts of t except h.
 func others(t topo.Topology, h topo.Host) []topo.Host {
-	var all []topo.Host
-	for _, peer := range t.Hosts {
-		if peer.Name != h.Name {
-			all = append(all, peer)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(t.Hosts), func(peer topo.Host) bool { return peer.Name == h.Name })
 }
 
 // podMTU returns the underlay's MTU minus overhead bytes, or an error when that is too
@@ -56,6 +59,9 @@ func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 
 // underlay6 reports whether the hosts' underlay addresses are IPv6.
 func underlay6(t topo.Topology) bool { return len(t.Hosts) > 0 && is6(t.Hosts[0].Addr.Addr()) }
+
+// any6 reports whether hosts or pods have IPv6 addresses.
+func any6(t topo.Topology) bool { return is6(t.PodAll.Addr()) || underlay6(t) }
 
 // path returns the path of t's pods in a network that adds overhead bytes to every packet
 // that leaves a host.

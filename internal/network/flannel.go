@@ -2,7 +2,6 @@ package network
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -101,15 +100,11 @@ func vxlanBackend(name string, vni, port int, masq bool) (flannel, error) {
 
 // plan starts etcd on the first host and flanneld on all, and attaches the pods.
 func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int) (plan.Plan, error) {
-	if underlay6(t) || is6(t.PodAll.Addr()) {
-		// With etcd, flanneld always assigns an IPv4 subnet (flannel 0.28.4,
-		// pkg/subnet/etcd/local_manager.go, allocateSubnet).
-		return plan.Plan{}, errors.New(f.name + ": hosts and pods must be IPv4: without Kubernetes, flanneld supports nothing else")
-	}
-	if len(f.dev) > maxDevName {
-		return plan.Plan{}, fmt.Errorf("%s: device name %s is longer than %d bytes; use a smaller vni", f.name, f.dev, maxDevName)
-	}
-	p, err := newPlan(f.name, t, 1, f.overhead)
+	// With etcd, flanneld always assigns an IPv4 subnet (flannel 0.28.4,
+	// pkg/subnet/etcd/local_manager.go, allocateSubnet).
+	p, err := newPlan(f.name, t, 1, f.overhead,
+		refuse(any6(t), f.name+": hosts and pods must be IPv4: without Kubernetes, flanneld supports nothing else"),
+		refuse(len(f.dev) > maxDevName, fmt.Sprintf("%s: device name %s is longer than %d bytes; use a smaller vni", f.name, f.dev, maxDevName)))
 	if err != nil {
 		return plan.Plan{}, err
 	}

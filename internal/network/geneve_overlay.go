@@ -1,8 +1,6 @@
 package network
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -19,13 +17,8 @@ const geneveDev = "gnv0"
 
 // Plan makes the bridges, and attaches pods and tunnels.
 func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
-	if len(t.Hosts) != 2 {
-		return plan.Plan{}, fmt.Errorf("geneve-overlay: needs exactly 2 hosts, topology has %d", len(t.Hosts))
-	}
-	if err := checkVXLAN("geneve-overlay", n.VNI, n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("geneve-overlay", t, 2, vxlanOverhead(t))
+	p, err := newPlan("geneve-overlay", t, 2, vxlanOverhead(t),
+		checkExactly("geneve-overlay", t, 2), checkVXLAN("geneve-overlay", n.VNI, n.Port))
 	if err != nil {
 		return plan.Plan{}, err
 	}

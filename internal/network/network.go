@@ -6,8 +6,11 @@
 package network
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,9 +44,10 @@ func Shape(d Driver, s topo.Spec) topo.Spec {
 
 // newPlan begins the plan of the driver called name: it has an end in every pod, and
 // the path that is left of the underlay by overhead bytes of encapsulation. It
-// returns an error if t has fewer than least hosts, or too low an MTU.
-func newPlan(name string, t topo.Topology, least, overhead int) (plan.Plan, error) {
-	if err := checkHosts(name, t, least); err != nil {
+// returns the first error of bad, or an error if t has fewer than least hosts, or too low
+// an MTU.
+func newPlan(name string, t topo.Topology, least, overhead int, bad ...error) (plan.Plan, error) {
+	if err := cmp.Or(append(bad, checkHosts(name, t, least))...); err != nil {
 		return plan.Plan{}, err
 	}
 	mtu, err := podMTU(name, t, overhead)
@@ -60,6 +64,22 @@ func checkRange(name, key string, v, least, most int) error {
 
 // checkPort returns an error unless port can be a TCP or UDP port.
 func checkPort(name string, port int) error { return checkRange(name, "port", port, 1, 1<<16-1) }
+
+// checkAbs returns an error unless the option dir is an absolute path.
+func checkAbs(name, dir string) error {
+	if !filepath.IsAbs(dir) {
+		return fmt.Errorf("%s: invalid dir %q: want an absolute path", name, dir)
+	}
+	return nil
+}
+
+// refuse returns an error with this message if bad.
+func refuse(bad bool, message string) error {
+	if bad {
+		return errors.New(message)
+	}
+	return nil
+}
 
 // checkOneOf returns an error unless the option called key is one of values.
 func checkOneOf(name, key, v string, values ...string) error {

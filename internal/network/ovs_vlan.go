@@ -19,14 +19,8 @@ type OVSVLAN struct {
 
 // Plan starts Open vSwitch on all hosts, and attaches pods and underlay.
 func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkTag("ovs-vlan", n.Tag); err != nil {
-		return plan.Plan{}, err
-	}
-	v, err := newVSwitch("ovs-vlan", n.Datapath, n.Interface, t)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("ovs-vlan", t, 2, 0)
+	v, bad := newVSwitch("ovs-vlan", n.Datapath, n.Interface, t)
+	p, err := newPlan("ovs-vlan", t, 2, 0, checkTag("ovs-vlan", n.Tag), bad)
 	if err != nil {
 		return plan.Plan{}, err
 	}

@@ -35,17 +35,9 @@ const (
 
 // Plan makes the bridges, attaches pods and TAP devices, and starts the programs.
 func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkLine("relay", t, n.Hops, n.Delay); err != nil {
-		return plan.Plan{}, err
-	}
-	if err := checkPort("relay", n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	if n.Wait < 0 || n.Wait > time.Second {
-		return plan.Plan{}, fmt.Errorf("relay: invalid wait %v: want 0 to 1s", n.Wait)
-	}
 	overhead, shared := n.overhead(t)
-	p, err := newPlan("relay", t, 2, overhead)
+	p, err := newPlan("relay", t, 2, overhead, checkLine("relay", t, n.Hops, n.Delay), checkPort("relay", n.Port),
+		refuse(n.Wait < 0 || n.Wait > time.Second, fmt.Sprintf("relay: invalid wait %v: want 0 to 1s", n.Wait)))
 	if err != nil {
 		return plan.Plan{}, err
 	}

@@ -28,16 +28,11 @@ var (
 
 // Plan makes the veths and the routes.
 func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkRules("routed", n.Rules); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("routed", t, 1, 0)
+	p, err := newPlan("routed", t, 1, 0, checkRules("routed", n.Rules), oneFamily("routed", t))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if p.Steps, err = hostRoutes("routed", t); err != nil {
-		return plan.Plan{}, err
-	}
+	p.Steps = hostRoutes(t)
 	for _, h := range t.Hosts {
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), p.Path.MTU)...)
@@ -49,19 +44,15 @@ func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 // hostRoutes makes every host a router with routes to the pods of all others.
-func hostRoutes(name string, t topo.Topology) ([]plan.Step, error) {
-	pods6 := is6(t.PodAll.Addr())
-	if err := oneFamily(name, t); err != nil {
-		return nil, err
-	}
+func hostRoutes(t topo.Topology) []plan.Step {
 	var steps []plan.Step
 	for _, h := range t.Hosts {
-		steps = append(steps, router(h, pods6, len(t.Hosts) > 1)...)
+		steps = append(steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
 		for _, peer := range others(t, h) {
 			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr()}})
 		}
 	}
-	return steps, nil
+	return steps
 }
 
 // router makes h a router; more means that there are other hosts.

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -31,11 +30,8 @@ type VMVLAN struct {
 // Plan makes the switches, attaches TAP devices, and starts the machines.
 func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
-	if err := cmp.Or(checkTag("vm-vlan", n.Tag), v.check("vm-vlan"),
-		checkOneOf("vm-vlan", "switch", n.Switch, SwitchAuto, SwitchBridge, SwitchOVS)); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vm-vlan", t, 2, 0)
+	p, err := newPlan("vm-vlan", t, 2, 0, checkTag("vm-vlan", n.Tag), v.check("vm-vlan"),
+		checkOneOf("vm-vlan", "switch", n.Switch, SwitchAuto, SwitchBridge, SwitchOVS))
 	if err != nil {
 		return plan.Plan{}, err
 	}

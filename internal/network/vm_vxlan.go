@@ -1,8 +1,6 @@
 package network
 
 import (
-	"cmp"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -21,10 +19,7 @@ type VMVXLAN struct {
 // Plan makes the bridges and tunnels, attaches TAP devices, and starts the machines.
 func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
-	if err := cmp.Or(checkVXLAN("vm-vxlan", n.VNI, n.Port), v.check("vm-vxlan")); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vm-vxlan", t, 1, vxlanOverhead(t))
+	p, err := newPlan("vm-vxlan", t, 1, vxlanOverhead(t), checkVXLAN("vm-vxlan", n.VNI, n.Port), v.check("vm-vxlan"))
 	if err != nil {
 		return plan.Plan{}, err
 	}

@@ -28,10 +28,7 @@ type VXLAN struct {
 
 // Plan makes the devices and connects each with all the others.
 func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkVXLAN("vxlan", n.VNI, n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vxlan", t, 2, vxlanOverhead(t))
+	p, err := newPlan("vxlan", t, 2, vxlanOverhead(t), checkVXLAN("vxlan", n.VNI, n.Port))
 	if err != nil {
 		return plan.Plan{}, err
 	}

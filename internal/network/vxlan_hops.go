@@ -1,8 +1,6 @@
 package network
 
 import (
-	"cmp"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -30,13 +28,8 @@ func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
 // Plan makes the bridges, attaches the pods, and connects neighbours.
 func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkLine("vxlan-hops", t, n.Hops, n.Delay); err != nil {
-		return plan.Plan{}, err
-	}
-	if err := cmp.Or(checkVXLAN("vxlan-hops", n.VNI, n.Port), checkVXLAN("vxlan-hops", n.VNI+n.Hops-1, n.Port)); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t))
+	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t), checkLine("vxlan-hops", t, n.Hops, n.Delay),
+		checkVXLAN("vxlan-hops", n.VNI, n.Port), checkVXLAN("vxlan-hops", n.VNI+n.Hops-1, n.Port))
 	if err != nil {
 		return plan.Plan{}, err
 	}

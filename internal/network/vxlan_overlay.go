@@ -15,10 +15,7 @@ type VXLANOverlay struct {
 
 // Plan makes the bridges, attaches pods and tunnels, and connects the tunnels.
 func (n VXLANOverlay) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkVXLAN("vxlan-overlay", n.VNI, n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vxlan-overlay", t, 1, vxlanOverhead(t))
+	p, err := newPlan("vxlan-overlay", t, 1, vxlanOverhead(t), checkVXLAN("vxlan-overlay", n.VNI, n.Port))
 	if err != nil {
 		return plan.Plan{}, err
 	}
