@@ -130,12 +130,7 @@ type File struct {
 }
 
 // Perm returns the mode in force.
-func (f File) Perm() uint32 {
-	if f.Mode == 0 {
-		return 0o644
-	}
-	return f.Mode
-}
+func (f File) Perm() uint32 { return cmp.Or(f.Mode, 0o644) }
 
 // A Move moves a device to another place, with everything that belongs to it except
 // addresses and routes, and brings it up there.

@@ -36,13 +36,9 @@ func run(in string, env, argv []string) command {
 }
 
 func (m Move) shell(in string) []fmt.Stringer {
-	up := command{"ip", "-n", m.To, "link", "set", m.As}
-	if m.MTU != 0 {
-		up = append(up, "mtu", strconv.Itoa(m.MTU))
-	}
 	return []fmt.Stringer{
 		command{"ip", "-n", in, "link", "set", m.Dev, "netns", m.To, "name", m.As},
-		append(up, "up")}
+		slices.Concat(command{"ip", "-n", m.To, "link", "set", m.As}, when(m.MTU != 0, "mtu", strconv.Itoa(m.MTU)), command{"up"})}
 }
 
 func (e Exec) shell(in string) []fmt.Stringer {
