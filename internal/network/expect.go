@@ -63,6 +63,15 @@ func underlay6(t topo.Topology) bool { return len(t.Hosts) > 0 && is6(t.Hosts[0]
 // any6 reports whether hosts or pods have IPv6 addresses.
 func any6(t topo.Topology) bool { return is6(t.PodAll.Addr()) || underlay6(t) }
 
+// udpHeaders returns the size of the UDP and IP headers between hosts, in bytes.
+func udpHeaders(t topo.Topology) int {
+	const udp, ip4, ip6 = 8, 20, 40
+	if underlay6(t) {
+		return udp + ip6
+	}
+	return udp + ip4
+}
+
 // path returns the path of t's pods in a network that adds overhead bytes to every packet
 // that leaves a host.
 func path(t topo.Topology, mtu, overhead int) plan.Path {

@@ -86,11 +86,8 @@ func (n Relay) argv(t topo.Topology, i int) []string {
 // overhead returns the bytes that the relay adds to an IP packet of a pod, and how
 // many of them the frames of one datagram share (package relay, wire.go).
 func (n Relay) overhead(t topo.Topology) (all, shared int) {
-	const udp, ip4, ip6, kind, length, counter, tag = 8, 20, 40, 1, 2, 8, 16
-	shared = udp + ip4 + kind
-	if underlay6(t) {
-		shared += ip6 - ip4
-	}
+	const kind, length, counter, tag = 1, 2, 8, 16
+	shared = udpHeaders(t) + kind
 	if n.Encrypt {
 		shared += counter + tag
 	}

@@ -55,11 +55,8 @@ func checkVXLAN(name string, vni, port int) error {
 // They are 50 bytes over IPv4 and 70 over IPv6, whatever the pods use. Geneve
 // without options adds as much (RFC 8926, section 3.4).
 func vxlanOverhead(t topo.Topology) int {
-	const udp, vxlan, ip4, ip6 = 8, 8, 20, 40
-	if underlay6(t) {
-		return plan.EthernetHeader + vxlan + udp + ip6
-	}
-	return plan.EthernetHeader + vxlan + udp + ip4
+	const vxlan = 8
+	return plan.EthernetHeader + vxlan + udpHeaders(t)
 }
 
 func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {

@@ -35,9 +35,6 @@ func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
 // shorter packet is first padded to a multiple of 16 bytes
 // (drivers/net/wireguard/send.c, calculate_skb_padding).
 func wireguardOverhead(t topo.Topology) int {
-	const message, udp, ip4, ip6 = 16 + 16, 8, 20, 40
-	if underlay6(t) {
-		return message + udp + ip6
-	}
-	return message + udp + ip4
+	const message = 16 + 16
+	return message + udpHeaders(t)
 }

@@ -143,15 +143,25 @@ func (l Link) devices(in string) []device {
 	return []device{{in, l.Name}}
 }
 
-// devices returns each device of a and b once, in order.
-func devices(a, b []device) []device {
+// devices returns each device of lists once, in order.
+func devices(lists ...[]device) []device {
 	var all []device
 	seen := map[device]bool{}
-	for _, d := range slices.Concat(a, b) {
+	for _, d := range slices.Concat(lists...) {
 		if !seen[d] {
 			seen[d] = true
 			all = append(all, d)
 		}
+	}
+	return all
+}
+
+// Offloads returns one step for each device whose features steps switch, in their order.
+func Offloads(steps []Step) []Step {
+	st := stateOf(Plan{Steps: steps})
+	var all []Step
+	for _, d := range devices(st.offloads) {
+		all = append(all, Step{In: d.in, Offload: &Offload{Dev: d.dev, Features: st.offload[d]}})
 	}
 	return all
 }
