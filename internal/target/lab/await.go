@@ -2,10 +2,11 @@ package lab
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
 )
 
 // prints runs a command in p and checks its output.
@@ -26,30 +27,10 @@ func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
 // await repeats a command until it prints what the plan expects. It fails when a
 // service ends meanwhile or the time is up.
 func (l *lab) await(ctx context.Context, p *place, a *plan.Await) error {
-	limit := time.Duration(a.Seconds()) * time.Second
-	wait, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	tick := time.NewTicker(readyEvery)
-	defer tick.Stop()
-	last := fmt.Errorf("%s is still running", a.Argv[0])
-	for {
-		err := l.prints(wait, p, a.Output)
-		if err == nil {
-			return nil
-		}
-		if wait.Err() == nil { // otherwise err only says that the time is up
-			last = err
-		}
-		if err := l.ended(); err != nil {
-			return err
-		}
-		select {
-		case <-tick.C:
-		case <-wait.Done():
-			if err := context.Cause(ctx); err != nil {
-				return err
-			}
-			return fmt.Errorf("condition not met within %v: %w%s", limit, last, l.said(p.name))
-		}
+	err := until(ctx, a.Seconds(), "condition not met", fmt.Errorf("%s is still running", a.Argv[0]), l.ended,
+		func(ctx context.Context) error { return l.prints(ctx, p, a.Output) })
+	if err == nil || errors.Is(err, target.ErrService) || ctx.Err() != nil {
+		return err
 	}
+	return fmt.Errorf("%w%s", err, l.said(p.name))
 }

@@ -62,7 +62,8 @@ func (a actor) Step(ctx context.Context, s plan.Step) error {
 	if s.Service != nil || s.Exec != nil || s.File != nil {
 		return errors.New("daemons in guests are not supported")
 	}
-	return a.step(ctx, s)
+	_, err := a.some(ctx, []plan.Step{s})
+	return err
 }
 
 func (a actor) Check(s plan.State) error { return a.place.verify(context.Background(), s) }

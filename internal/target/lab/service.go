@@ -195,35 +195,43 @@ const readyEvery = 20 * time.Millisecond
 
 // ready waits until d is ready. It fails when d exits or the time is up.
 func (l *lab) ready(ctx context.Context, p *place, d *service) error {
-	limit := time.Duration(d.Ready.Seconds()) * time.Second
-	late := fmt.Errorf("not ready within %v", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
+	err := until(ctx, d.Ready.Seconds(), "not ready", nil, d.ended, func(ctx context.Context) error { return l.isReady(ctx, p, d) })
+	if err == nil || errors.Is(err, target.ErrService) {
+		return err
+	}
+	return fmt.Errorf("service %s: %w%s", d.Name, err, d.tail())
+}
+
+// until checks a condition until it holds. It fails when ended does or the time is up;
+// then the error begins with late and has that of the last check, or last if none ended.
+func until(ctx context.Context, seconds int, late string, last error, ended func() error, check func(context.Context) error) error {
+	limit := time.Duration(seconds) * time.Second
+	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(readyEvery)
 	defer tick.Stop()
-	var last error
 	for {
-		select {
-		case <-d.done:
-			return d.ended()
-		default:
+		if err := ended(); err != nil {
+			return err
 		}
-		err := l.isReady(ctx, p, d)
+		err := check(timed)
 		if err == nil {
 			return nil
 		}
-		if ctx.Err() == nil { // otherwise err only says that the time is up
+		if timed.Err() == nil { // otherwise err only says that the time is up
 			last = err
 		}
 		select {
 		case <-tick.C:
-		case <-d.done:
-		case <-ctx.Done():
-			err := context.Cause(ctx)
-			if errors.Is(err, late) && last != nil {
-				err = fmt.Errorf("%w: %w", err, last)
+		case <-timed.Done():
+			if err := context.Cause(ctx); err != nil {
+				return err
 			}
-			return fmt.Errorf("service %s: %w%s", d.Name, err, d.tail())
+			late = fmt.Sprintf("%s within %v", late, limit)
+			if last == nil {
+				return errors.New(late)
+			}
+			return fmt.Errorf("%s: %w", late, last)
 		}
 	}
 }
