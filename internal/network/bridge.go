@@ -54,7 +54,7 @@ func attachPod(h topo.Host, i int, pod topo.Pod, bridge string, mtu int) []plan.
 // hosts, because nothing else has a route back to them. That is not part of the
 // mechanism.
 func join(t topo.Topology, h topo.Host, dev string) []plan.Step {
-	gw := gateway(h.PodNet)
+	gw := h.Gateway()
 	var steps []plan.Step
 	if !is6(gw) { // for IPv6 no forwarding is the default
 		steps = append(steps, sysctl(h.Name, "net.ipv4.ip_forward", "0"))

@@ -145,7 +145,7 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 	addrs := map[string]any{"subnet": t.PodAll}
 	ipam := map[string]any{"type": "host-local", "dataDir": plan.Dir + "/cni/ipam"}
 	if !l.flat {
-		addrs = map[string]any{"subnet": h.PodNet, "gateway": gateway(h.PodNet)}
+		addrs = map[string]any{"subnet": h.PodNet, "gateway": h.Gateway()}
 		ipam["routes"] = []map[string]any{{"dst": defaultRoute(h.PodNet.Addr())}}
 	}
 	ipam["ranges"] = [][]map[string]any{{addrs}}

@@ -42,7 +42,7 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = startDocker(h, "--bip", bip.String(), "--fixed-cidr", h.PodNet.String(), "--mtu", mtu)
 	} else {
 		p.Steps = append(startDocker(h), run(h, docker("network", "create", "--driver", "bridge",
-			"--subnet", t.PodAll.Masked().String(), "--gateway", gateway(h.PodNet).String(),
+			"--subnet", t.PodAll.Masked().String(), "--gateway", h.Gateway().String(),
 			"--opt", "com.docker.network.bridge.name="+bridgeDev, "--opt", "com.docker.network.driver.mtu="+mtu, bridge)...))
 	}
 	p.Steps = append(p.Steps, containers(h, bridge)...)

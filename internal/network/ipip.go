@@ -50,7 +50,7 @@ func tunnelled(name string, t topo.Topology, overhead int, bad error, tunnel fun
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
 		p.Steps = append(p.Steps, tunnel(h, mtu)...)
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: hostPrefix(gateway(h.PodNet))}})
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: hostPrefix(h.Gateway())}})
 		e := expectTunnel(h.Name, dev, mtu)
 		e.Far = plan.Pod
 		tunnels = append(tunnels, e)

@@ -35,7 +35,7 @@ func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	p.Ends, p.Steps = nil, meshSteps(t)
 	entries := floodEntries(t)
 	for _, h := range t.Hosts {
-		addr := netip.PrefixFrom(gateway(h.PodNet), t.PodAll.Bits())
+		addr := netip.PrefixFrom(h.Gateway(), t.PodAll.Bits())
 		p.Steps = append(p.Steps,
 			vxlanLink(h, p.Path.MTU, n.VNI, n.Port, ""),
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: vxlanDev, Prefix: addr}})
@@ -88,12 +88,4 @@ func floodEntries(t topo.Topology) []*plan.FDB {
 // meshSteps returns no steps, with capacity for those of a full mesh and its underlay.
 func meshSteps(t topo.Topology) []plan.Step {
 	return make([]plan.Step, 0, len(t.Hosts)*(len(t.Hosts)+12))
-}
-
-// gateway returns the address of n that package topo reserves for the host.
-func gateway(n netip.Prefix) netip.Addr {
-	b := n.Addr().AsSlice()
-	b[len(b)-1] = topo.MaxPods + 1
-	a, _ := netip.AddrFromSlice(b)
-	return a
 }
