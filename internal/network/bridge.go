@@ -18,8 +18,7 @@ func (Bridge) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	p.Steps = attach(t, t.Hosts[0], p.Path.MTU)
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // Names of devices that drivers make. The host's end of pod n's veth is podPort(n).

@@ -33,9 +33,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 		p.Steps = slices.Insert(p.Steps, 0, Underlay(t)...) // in place if the driver left capacity
 	}
 	if t.Shape == topo.Line {
-		for _, h := range t.Hosts {
-			p.Line = append(p.Line, h.Name)
-		}
+		p.Line = side(t, len(t.Segments))
 	}
 	if len(p.Labelled(plan.Host)) == 0 {
 		p.Ends = append(p.Ends, hostEnds(t)...)

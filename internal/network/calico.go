@@ -95,13 +95,12 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 		p.Steps = append(p.Steps, n.join(t, h, mtu)...)
 	}
-	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		felix := &plan.Service{Name: "felix", Argv: []string{n.node(), "-felix"}, Env: slices.Concat(n.env(t, h), n.felix(t, h), filter.env),
 			Ready: plan.Ready{Argv: []string{n.node(), "-felix-ready"}, Timeout: calicoWait}}
 		if mode.dev != "" {
 			felix.Makes, felix.Kernel = []string{mode.dev}, []string{mode.kind}
-			tunnels = append(tunnels, expectTunnel(h.Name, mode.dev, mtu))
+			p.Expect = append(p.Expect, expectTunnel(h.Name, mode.dev, mtu))
 		}
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
 		if mode.backend == bird {
@@ -111,7 +110,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps, n.noOffload(h)...)
 		}
 	}
-	p.Expect = expect(t, p, tunnels...)
+	p = expect(t, p)
 	for _, h := range t.Hosts {
 		if routes := n.routes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})

@@ -66,7 +66,7 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 				Argv:  []string{bird, "-f", "-c", plan.Dir + "/bird.conf", "-s", birdControl},
 				Ready: plan.Ready{File: birdControl}}})
 	}
-	p.Expect = expect(t, p)
+	p = expect(t, p)
 	for _, h := range t.Hosts {
 		if routes := bgpRoutes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})

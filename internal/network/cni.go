@@ -76,8 +76,7 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, list.attach(t, h, n.Dir)...)
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // list returns the plugins to use, for an underlay device called dev.
@@ -98,16 +97,14 @@ func (n CNI) list(dev string, mtu int) (*conflist, error) {
 		}
 		return l, nil
 	}
-	switch n.Plugin {
-	case "", "bridge":
-		l.Plugins = bridgePlugin(mtu)
-	case "ptp":
-		l.Plugins = ptpPlugin(mtu)
-	case "macvlan":
-		l.Plugins = []plugin{{"type": "macvlan", "master": dev, "mode": "bridge", "mtu": mtu}}
-	case "ipvlan":
-		l.Plugins = []plugin{{"type": "ipvlan", "master": dev, "mode": "l2", "mtu": mtu}}
-	default:
+	l.Plugins = map[string][]plugin{
+		"":        bridgePlugin(mtu),
+		"bridge":  bridgePlugin(mtu),
+		"ptp":     ptpPlugin(mtu),
+		"macvlan": {{"type": "macvlan", "master": dev, "mode": "bridge", "mtu": mtu}},
+		"ipvlan":  {{"type": "ipvlan", "master": dev, "mode": "l2", "mtu": mtu}},
+	}[n.Plugin]
+	if l.Plugins == nil {
 		return nil, fmt.Errorf("invalid plugin %q: want bridge, ptp, macvlan or ipvlan; any other needs a conflist", n.Plugin)
 	}
 	return l, nil

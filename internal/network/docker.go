@@ -52,8 +52,7 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, pluggedNoOffload(h, "")...)
 	}
 	p.Steps = append(p.Steps, dockerVersion(h))
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // Names in every Docker engine.

@@ -70,8 +70,7 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, containers(h, dockerNet)...)
 		p.Steps = append(p.Steps, dockerVersion(h))
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // encryptedOverhead returns by how much VXLAN and ESP reduce the MTU. Docker

@@ -43,8 +43,7 @@ func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps, eniShare(h, pod, podPort(n), eni, mtu)...)
 		}
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // eniShare puts pod behind a veth called port, and sends its packets through eni of its host h.
@@ -89,8 +88,7 @@ func (ENIDedicated) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	p := plan.Plan{Ends: podEnds(t, podDev), Path: plan.Path{MTU: mtu, Outer: t.MTU}}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 func eniMTU(name string, t topo.Topology, s topo.Shape) (int, error) {

@@ -110,7 +110,6 @@ func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int
 	}
 	mtu := p.Path.MTU
 	p.Steps = f.store(t)
-	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, router(h, false, true)...)
 		p.Steps = append(p.Steps, f.flanneld(t, h)...)
@@ -121,11 +120,10 @@ func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int
 		}
 		p.Steps = append(p.Steps, policy(h, rules)...)
 		if f.dev != "" {
-			tunnels = append(tunnels, expectTunnel(h.Name, f.dev, mtu))
+			p.Expect = append(p.Expect, expectTunnel(h.Name, f.dev, mtu))
 		}
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // maxDevName is the longest name of a device in bytes (include/uapi/linux/if.h, IFNAMSIZ).

@@ -23,14 +23,12 @@ func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	var tunnels []plan.Expect
 	for i, h := range t.Hosts {
 		peer := t.Hosts[1-i]
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{
 			Name: geneveDev, Kind: "geneve", MTU: mtu, Master: bridgeDev, VNI: n.VNI, Port: n.Port, Remote: peer.Addr.Addr()}})
-		tunnels = append(tunnels, expectTunnel(h.Name, geneveDev, mtu))
+		p.Expect = append(p.Expect, expectTunnel(h.Name, geneveDev, mtu))
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }

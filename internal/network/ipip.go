@@ -43,7 +43,6 @@ func tunnelled(name string, t topo.Topology, overhead int, bad error, tunnel fun
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, forward(h.Name, is6(t.PodAll.Addr())))
 		for i, pod := range h.Pods {
@@ -53,8 +52,7 @@ func tunnelled(name string, t topo.Topology, overhead int, bad error, tunnel fun
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: hostPrefix(h.Gateway())}})
 		e := expectTunnel(h.Name, dev, mtu)
 		e.Far = plan.Pod
-		tunnels = append(tunnels, e)
+		p.Expect = append(p.Expect, e)
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }

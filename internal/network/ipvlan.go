@@ -42,6 +42,5 @@ func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
 			}
 		}
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }

@@ -26,6 +26,5 @@ func (Macvlan) Plan(t topo.Topology) (plan.Plan, error) {
 				plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
 		}
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }

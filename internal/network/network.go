@@ -200,13 +200,13 @@ func podEnds(t topo.Topology, dev string) []plan.End {
 	return ends
 }
 
-// expect returns what holds in every network: the ends have the path's MTU and carry the
-// traffic; between hosts the underlay and the devices called tunnels carry it, too; and
-// nothing is fragmented.
+// expect returns p with what holds in every network: the ends have the path's MTU and
+// carry the traffic; between hosts the tunnels that p expects to and the underlay carry
+// it, too; and nothing is fragmented.
 //
 // Bridges and the host's side of a pod's veth are left out: the counters of a bridge do
 // not include what it forwards, and one side of a veth shows everything.
-func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect {
+func expect(t topo.Topology, p plan.Plan) plan.Plan {
 	var all []plan.Expect
 	seen := map[[2]string]bool{}
 	add := func(e plan.Expect) {
@@ -222,10 +222,7 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 		}
 		add(x)
 	}
-	for _, e := range tunnels {
-		add(e)
-	}
-	for _, e := range expectUnderlay(t) {
+	for _, e := range append(p.Expect, expectUnderlay(t)...) {
 		add(e)
 	}
 	for _, h := range t.Hosts {
@@ -234,5 +231,6 @@ func expect(t topo.Topology, p plan.Plan, tunnels ...plan.Expect) []plan.Expect 
 	for _, e := range p.Ends {
 		add(plan.Expect{State: plan.State{In: e.Node}, Proof: plan.Proof{NoFragments: true}})
 	}
-	return all
+	p.Expect = all
+	return p
 }

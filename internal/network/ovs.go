@@ -35,8 +35,7 @@ func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	h, mtu := t.Hosts[0], p.Path.MTU
 	p.Steps = slices.Concat(v.start(h), v.addBridge(h, intBridge), v.attach(h, mtu), v.join(t, h, mtu), v.versions(h))
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // Bridges of Open vSwitch, by their usual names: pods are on the integration

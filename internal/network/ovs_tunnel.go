@@ -42,12 +42,10 @@ func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topolog
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	var uplinks []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = slices.Concat(p.Steps, v.start(h), v.uplink(h, t.MTU), v.addBridge(h, intBridge),
 			v.attach(h, mtu), v.join(t, h, mtu), v.tunnel(t, h, kind, vni, port), v.versions(h))
-		uplinks = append(uplinks, plan.Expect{State: plan.State{In: h.Name, Dev: extBridge, MTU: t.MTU}})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: extBridge, MTU: t.MTU}})
 	}
-	p.Expect = expect(t, p, uplinks...)
-	return p, nil
+	return expect(t, p), nil
 }

@@ -29,8 +29,7 @@ func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = slices.Concat(p.Steps, v.start(h), v.addBridge(h, intBridge, h.Dev),
 			v.attach(h, p.Path.MTU, fmt.Sprintf("tag=%d", n.Tag)), v.versions(h))
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 func checkTag(name string, tag int) error { return checkRange(name, "tag", tag, 1, 4094) }

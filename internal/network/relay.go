@@ -43,15 +43,14 @@ func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	mtu := p.Path.MTU
 	p.Path.Shared = shared
-	var taps []plan.Expect
 	for i, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Link: &plan.Link{Name: relayDev, Kind: "tap", MTU: mtu, Master: bridgeDev}},
 			plan.Step{In: h.Name, Service: &plan.Service{Name: "relay", Argv: n.argv(t, i), Ready: plan.Ready{Line: relayReady}}})
-		taps = append(taps, expectTunnel(h.Name, relayDev, mtu))
+		p.Expect = append(p.Expect, expectTunnel(h.Name, relayDev, mtu))
 	}
-	p.Expect = expect(t, p, taps...)
+	p = expect(t, p)
 	for i, e := range p.Expect {
 		p.Expect[i].Joined = len(e.Side) > 0 // a device of the underlay
 	}

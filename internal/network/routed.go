@@ -39,8 +39,7 @@ func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 		p.Steps = append(p.Steps, policy(h, n.Rules)...)
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // hostRoutes makes every host a router with routes to the pods of all others.
@@ -75,7 +74,7 @@ func forward(host string, v6 bool) plan.Step {
 
 // addLinkLocal gives p a link-local address. An IPv6 router needs one to look for its
 // neighbours: the kernel sends no such request from a device without it
-// (net/ipv6/ndisc.c, ndisc_solicit), and devices get none by themselves (see quiet).
+// (net/ipv6/ndisc.c, ndisc_solicit), and devices get none by themselves (see Underlay).
 // It comes after forward, because a router does not look for other routers.
 func addLinkLocal(p topo.Port) plan.Step {
 	return plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: linkLocal(p.Addr.Addr())}}

@@ -52,7 +52,7 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Ends = append(p.Ends, plan.End{Label: label, Node: h.Pods[n].Name, Host: h.Name, Addr: h.Pods[n].Addr.Addr(), Dev: podDev})
 		}
 	}
-	p.Expect = expect(t, p)
+	p = expect(t, p)
 	for i, e := range p.Expect { // the devices of hosts
 		for n, label := range []string{plan.Host, sharedEnd} {
 			if port := t.Segments[0][n*len(t.Hosts)]; e.Across && e.Dev == port.Dev {

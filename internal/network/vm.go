@@ -71,8 +71,7 @@ func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 }
 
 // expectTaps expects the MTU of the hosts' ends.
-func (VM) expectTaps(t topo.Topology, mtu int) []plan.Expect {
-	var all []plan.Expect
+func (VM) expectTaps(t topo.Topology, mtu int) (all []plan.Expect) {
 	for _, h := range t.Hosts {
 		for n := range h.Pods {
 			all = append(all, plan.Expect{State: plan.State{In: h.Name, Dev: podPort(n), MTU: mtu}})

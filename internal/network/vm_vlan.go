@@ -37,7 +37,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	mtu := p.Path.MTU
 	p.Path.Tag = plan.VLANTag
-	devices := v.expectTaps(t, mtu)
+	p.Expect = v.expectTaps(t, mtu)
 	if n.Switch == SwitchOVS || n.Switch == SwitchAuto && !t.Kernel.VLAN {
 		s, err := newVSwitch("vm-vlan", DatapathAuto, InterfaceVeth, t)
 		if err != nil {
@@ -56,12 +56,11 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 			for i := range h.Pods {
 				p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
 			}
-			devices = append(devices, plan.Expect{State: plan.State{In: h.Name, Dev: trunk, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true}})
+			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: trunk, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true}})
 		}
 		p.Steps = append(p.Steps, v.machines(t, mtu, false)...)
 	}
-	p.Expect = expect(t, p, devices...)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // ovs starts Open vSwitch on h, with the underlay as its trunk and the pods' TAP

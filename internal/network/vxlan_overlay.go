@@ -21,13 +21,11 @@ func (n VXLANOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	mtu, entries := p.Path.MTU, floodEntries(t)
 	p.Steps = meshSteps(t)
-	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
 		p.Steps = flood(p.Steps, t, h, entries)
-		tunnels = append(tunnels, plan.Expect{State: plan.State{In: h.Name, Dev: vxlanDev, MTU: mtu}, Proof: plan.Proof{MustCarry: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod}})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: vxlanDev, MTU: mtu}, Proof: plan.Proof{MustCarry: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod}})
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }

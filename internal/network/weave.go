@@ -91,7 +91,7 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 	// Every router sends 60,001 bytes to each of the others every five minutes, to test
 	// whether fragments arrive (router/sleeve.go, FragTestInterval). So fragments prove
 	// nothing on hosts, where everything that is measured has the DF bit set.
-	p.Expect = slices.DeleteFunc(expect(t, p), func(e plan.Expect) bool {
+	p.Expect = slices.DeleteFunc(expect(t, p).Expect, func(e plan.Expect) bool {
 		return e.NoFragments && slices.ContainsFunc(t.Hosts, func(h topo.Host) bool { return h.Name == e.In })
 	})
 	connections := plan.Output{Argv: []string{"curl", "-sf", weaveStatus + "/connections"},

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -166,19 +167,19 @@ func (l *lab) said(in string) string {
 
 // ended returns an error about every service that has exited.
 func (l *lab) ended() error {
-	var errs []error
+	var err error
 	for _, d := range l.services {
-		errs = append(errs, d.ended())
+		err = errors.Join(err, d.ended())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // stopServices ends the services, the last one first. Processes that they leave
 // behind end with the places.
 func (l *lab) stopServices() {
-	for i := len(l.services) - 1; i >= 0; i-- {
-		l.services[i].stop()
-		<-l.services[i].done
+	for _, d := range slices.Backward(l.services) {
+		d.stop()
+		<-d.done
 	}
 	l.services = nil
 }
