@@ -195,8 +195,7 @@ func (p Plan) Programs() []string {
 			add(e.Output.Argv)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // Daemons returns the places that run a Service, sorted.
@@ -207,6 +206,5 @@ func (p Plan) Daemons() []string {
 			names = append(names, s.In)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }

@@ -137,7 +137,11 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	case s.Link != nil:
 		return explain(s, l.assemble(p, s.Link))
 	case s.Offload != nil:
-		return explain(s, p.offload(s.Offload))
+		eth, err := p.ethtool()
+		if err == nil {
+			err = eth.Change(s.Offload.Dev, s.Offload.Features)
+		}
+		return explain(s, err)
 	case s.Move != nil:
 		return explain(s, l.move(p, s.Move))
 	}
@@ -223,13 +227,4 @@ func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
 		return err
 	})
 	return done, err
-}
-
-// offload switches features of a device.
-func (p *place) offload(o *plan.Offload) error {
-	eth, err := p.ethtool()
-	if err != nil {
-		return err
-	}
-	return eth.Change(o.Dev, o.Features)
 }
