@@ -57,10 +57,7 @@ func newPlan(name string, t topo.Topology, least, overhead int, bad ...error) (p
 
 // checkRange returns an error unless the option called key is from least to most.
 func checkRange(name, key string, v, least, most int) error {
-	if v < least || v > most {
-		return fmt.Errorf("%s: invalid %s %d: want %d to %d", name, key, v, least, most)
-	}
-	return nil
+	return refuse(v < least || v > most, fmt.Sprintf("%s: invalid %s %d: want %d to %d", name, key, v, least, most))
 }
 
 // checkPort returns an error unless port can be a TCP or UDP port.
@@ -68,10 +65,7 @@ func checkPort(name string, port int) error { return checkRange(name, "port", po
 
 // checkAbs returns an error unless the option dir is an absolute path.
 func checkAbs(name, dir string) error {
-	if !filepath.IsAbs(dir) {
-		return fmt.Errorf("%s: invalid dir %q: want an absolute path", name, dir)
-	}
-	return nil
+	return refuse(!filepath.IsAbs(dir), fmt.Sprintf("%s: invalid dir %q: want an absolute path", name, dir))
 }
 
 // refuse returns an error with this message if bad.
@@ -119,10 +113,7 @@ func find(h topo.Host, name string, argv ...string) plan.Step {
 
 // checkHosts returns an error if t has fewer than least hosts.
 func checkHosts(name string, t topo.Topology, least int) error {
-	if len(t.Hosts) < least {
-		return fmt.Errorf("%s: needs %d hosts or more, topology has %d", name, least, len(t.Hosts))
-	}
-	return nil
+	return refuse(len(t.Hosts) < least, fmt.Sprintf("%s: needs %d hosts or more, topology has %d", name, least, len(t.Hosts)))
 }
 
 // checkExactly returns an error unless t has exactly n hosts, 1 or 2.
