@@ -122,18 +122,18 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 const curvePoints = 24
 
 func (s source) latencyChart(t analysis.Table) *Figure {
-	var lines []chart.Line
+	var lines []chart.Curve
 	var alt []string
 	top := 0.0
 	for _, r := range t.Rows {
-		l := chart.Line{Name: r.Network, Color: s.color(r.Network)}
+		l := chart.Curve{Name: r.Network, Color: s.color(r.Network)}
 		for i := 0; ; i++ {
 			q := 1 - math.Pow(10, -float64(i)/curvePoints)
 			v, ok := r.Percentile(q)
 			if !ok || q > 0.999999 {
 				break
 			}
-			l.Points = append(l.Points, chart.Quantile{P: q, Value: v})
+			l.Points = append(l.Points, chart.CurvePoint{X: q, Y: v})
 			top = max(top, v)
 		}
 		if len(l.Points) > 0 {
@@ -151,7 +151,7 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 	}
 	for i := range lines {
 		for n := range lines[i].Points {
-			lines[i].Points[n].Value *= factor
+			lines[i].Points[n].Y *= factor
 		}
 	}
 	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
