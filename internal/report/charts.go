@@ -87,9 +87,9 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 	var centers []float64
 	drawn, trials := 0, 0 // of one network
 	for _, r := range t.Rows {
-		centers = append(centers, r.Value.Center*factor)
+		centers = append(centers, r.Value.Center)
 	}
-	d := decimals(centers)
+	d := decimals(factor, centers...)
 	for _, r := range t.Rows {
 		if r.Value.N == 0 {
 			continue

@@ -54,17 +54,12 @@ func claimColumns(outcomes []claim.Outcome) []column {
 		}
 		for i, t := range tests {
 			row := texts(id, "", t.Bounds(), "", "", v, where)
-			if r := t.Published(); r > 0 {
-				row[1] = Cell{Text: fixed(r, ratioDigits(stat.Interval{N: 1, Center: r})) + "×", Value: number(r)}
+			if r := (stat.Interval{N: 1, Center: t.Published()}); r.Center > 0 {
+				row[1] = ratioCell(r, ratioDigits(r))
 			}
 			if i < len(o.Measured) {
 				m := o.Measured[i].Ratio
-				d := ratioDigits(m)
-				row[3] = Cell{Text: fixed(m.Center, d) + "×", Value: number(m.Center)}
-				if m.Bounded() {
-					row[4].Text = bracket(m, d)
-					row[4].bounds(m)
-				}
+				row[3], row[4] = ratioCell(m, ratioDigits(m)), intervalCell(m, 1, ratioDigits(m))
 			}
 			for n := range cs {
 				cs[n].cells = append(cs[n].cells, row[n])

@@ -7,20 +7,23 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
+// modeNames is a first column whose names are shortened last.
+func modeNames[T any](of []T, kind func(T) string) column {
+	c := names("send mode", of, func(x T) string { return sendModes[kind(x)].name })
+	c.Whole = true
+	return c
+}
+
 // gapSteps has a row for each send mode.
 func gapSteps(g analysis.Gap) []column {
-	name := column{Column: Column{Head: "send mode", Left: true, Whole: true, Kind: "name", Keep: 9}}
-	what := column{Column: Column{Head: "what the step changes", Left: true, Keep: 1}}
-	for i, m := range g.Modes {
-		name.cells = append(name.cells, Cell{Text: sendModes[m.Kind].name})
-		what.cells = append(what.cells, Cell{})
-		if i > 0 {
-			what.cells[i].Text = changes(g, i)
-		}
-	}
 	rate := numbers("throughput", "bit/s", 8, g.Modes, func(m analysis.SendMode) (float64, bool) { return center(m.Rate) })
 	rate.Kind = "value"
-	cs := append([]column{name, rate}, ratios(g.Modes, "step", func(m analysis.SendMode) (stat.Interval, bool) { return m.Step, m.Step.Contains(1) })...)
+	what := column{Column{Head: "what the step changes", Left: true, Keep: 1}, make([]Cell, len(g.Modes))}
+	for i := range g.Modes[1:] {
+		what.cells[i+1].Text = changes(g, i+1)
+	}
+	cs := []column{modeNames(g.Modes, func(m analysis.SendMode) string { return m.Kind }), rate}
+	cs = append(cs, ratios(g.Modes, "step", func(m analysis.SendMode) (stat.Interval, bool) { return m.Step, m.Step.Contains(1) })...)
 	return append(cs, numbers("time", "s/packet", 7, g.Modes, func(m analysis.SendMode) (float64, bool) { return known(m.Time) }),
 		numbers("together", "packet", 7, g.Modes, func(m analysis.SendMode) (float64, bool) { return known(m.Together) }), what)
 }
@@ -31,17 +34,14 @@ func gapExtra(g analysis.Gap) []column {
 	if len(extra) == 0 {
 		return nil
 	}
-	name := column{Column: Column{Head: "send mode", Left: true, Whole: true, Kind: "name", Keep: 9}}
-	var times []stat.Interval
-	for _, e := range extra {
-		name.cells = append(name.cells, Cell{Text: sendModes[e.Kind].name})
-		times = append(times, e.Time)
-	}
-	return []column{name,
-		numbers("more time", "s/packet", 9, extra, func(e analysis.Extra) (float64, bool) { return known(e.Time.Center) }), intervals("s/packet", times),
+	return []column{
+		modeNames(extra, func(e analysis.Extra) string { return e.Kind }),
+		numbers("more time", "s/packet", 9, extra, func(e analysis.Extra) (float64, bool) { return known(e.Time.Center) }),
+		intervals("s/packet", extra, func(e analysis.Extra) stat.Interval { return e.Time }),
 		numbers("together", "packet", 8, extra, func(e analysis.Extra) (float64, bool) { return known(e.Together) }),
 		numbers("per pass", "s", 8, extra, func(e analysis.Extra) (float64, bool) { return e.PerPass(), adds(e) && e.PerPass() != 0 }),
-		numbers("more CPU", "s/packet", 5, extra, func(e analysis.Extra) (float64, bool) { return known(e.CPU) })}
+		numbers("more CPU", "s/packet", 5, extra, func(e analysis.Extra) (float64, bool) { return known(e.CPU) }),
+	}
 }
 
 // known reports whether a number is known, which 0 is not.

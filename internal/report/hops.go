@@ -85,29 +85,35 @@ func hopMetric(c analysis.Chain) string {
 }
 
 func hopColumns(g []analysis.Chain) []column {
-	names := column{Column: Column{Head: "network", Left: true, Kind: "name", Keep: 9}}
-	hops, blocks := column{Column: Column{Head: "hops", Keep: 9}}, column{Column: Column{Head: "blocks", Kind: "blocks", Keep: 8}}
 	var spans []analysis.Span
-	var values, parts []stat.Interval
+	var networks []string // of the spans
 	for _, c := range g {
-		for _, s := range c.Spans {
-			names.cells = append(names.cells, Cell{Text: c.Network})
-			hops.cells = append(hops.cells, Cell{Text: fmt.Sprint(s.Segments), Value: number(float64(s.Segments))})
-			blocks.cells = append(blocks.cells, Cell{Text: fmt.Sprint(s.Value.N), Value: number(float64(s.Value.N))})
-			spans, values, parts = append(spans, s), append(values, s.Value), append(parts, s.Parts)
-		}
+		spans = append(spans, c.Spans...)
+		networks = append(networks, slices.Repeat([]string{c.Network}, len(c.Spans))...)
 	}
-	// In one unit: a reader compares the two.
-	value := numbers("measured", g[0].Unit, 9, slices.Concat(values, parts), center)
+	whole := func(head, kind string, keep int, get func(analysis.Span) int) column {
+		return layout(Column{Head: head, Kind: kind, Keep: keep}, spans, func(s analysis.Span) Cell {
+			return Cell{Text: fmt.Sprint(get(s)), Value: number(float64(get(s)))}
+		})
+	}
+	var both []stat.Interval // in one unit: a reader compares the two
+	for _, s := range spans {
+		both = append(both, s.Value)
+	}
+	for _, s := range spans {
+		both = append(both, s.Parts)
+	}
+	value := numbers("measured", g[0].Unit, 9, both, center)
 	value.Kind = "value"
 	sum := value
-	value.cells, sum.cells = value.cells[:len(values)], value.cells[len(values):]
+	value.cells, sum.cells = value.cells[:len(spans)], value.cells[len(spans):]
 	sum.Head, sum.Kind = "sum", ""
 	if !g[0].Adds {
 		sum.Head = "1 hop"
 	}
-	out := append([]column{names, hops, value, sum}, ratios(spans, "÷ "+sum.Head, func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
-	return append(out, blocks)
+	out := []column{names("network", networks, func(n string) string { return n }), whole("hops", "", 9, func(s analysis.Span) int { return s.Segments }), value, sum}
+	out = append(out, ratios(spans, "÷ "+sum.Head, func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
+	return append(out, whole("blocks", "blocks", 8, func(s analysis.Span) int { return s.Value.N }))
 }
 
 // hopNotes explains the sum and the ratio.

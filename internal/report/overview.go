@@ -67,7 +67,8 @@ func overviewCell(t analysis.Table, network string) Cell {
 		return Cell{Text: "–"}
 	}
 	d := ratioDigits(r.Ratio)
-	c := Cell{Text: fixed(r.Ratio.Center, d) + "×", Small: "no interval", Value: number(r.Ratio.Center)}
+	c := ratioCell(r.Ratio, d)
+	c.Small = "no interval"
 	if r.Ratio.Bounded() {
 		c.Small, c.Shade = bracket(r.Ratio, d), shade(r.Ratio, t.Unit)
 		c.bounds(r.Ratio)

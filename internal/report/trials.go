@@ -113,9 +113,9 @@ func trials(t analysis.Table, cut cut) (Section, bool) {
 	factor, label := unit.Scale(top, t.Unit)
 	blocks.Unit = axis(metricName(t.Metric), label)
 	for _, r := range t.Rows {
-		centers = append(centers, r.Value.Center*factor)
+		centers = append(centers, r.Value.Center)
 	}
-	d := decimals(centers)
+	d := decimals(factor, centers...)
 	columns := []column{blocks}
 	for _, r := range t.Rows {
 		c := column{Column: Column{Head: r.Network, Base: t.Unit, Network: r.Network}, cells: make([]Cell, len(order))}

@@ -81,12 +81,12 @@ func bracket(i stat.Interval, digits int) string {
 	return "[" + fixed(i.Lo, digits) + ", " + fixed(i.Hi, digits) + "]"
 }
 
-// decimals returns how many a column needs so that its largest value has three
-// significant digits and its smallest two.
-func decimals(vs []float64) int {
+// decimals returns how many a column of values times factor needs so that its largest
+// has three significant digits and its smallest two.
+func decimals(factor float64, vs ...float64) int {
 	lo, hi := math.Inf(1), 0.0
 	for _, v := range vs {
-		if a := math.Abs(v); a > 0 {
+		if a := math.Abs(v * factor); a > 0 {
 			lo, hi = min(lo, a), max(hi, a)
 		}
 	}
