@@ -192,50 +192,38 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 }
 
 func (s source) costChart(t analysis.Table) *Figure {
-	costs := map[string]analysis.Cost{}
-	name, base, top := "", "", 0.0
+	var costs []analysis.Cost
+	var networks, alt []string
+	shown := map[string]bool{} // modes that are a part of any bar
+	top := 0.0
 	for _, r := range t.Rows {
-		if c, ok := r.Cost(); ok && c.Modes != nil && (name == "" || name == c.Name) {
-			costs[r.Network], name, base = c, c.Name, c.Unit
-			top = max(top, c.Total)
-		}
-	}
-	if len(costs) == 0 {
-		return nil
-	}
-	factor, label := unit.Scale(top, base)
-	modes := shownModes(costs)
-	var bars []chart.Bar
-	var alt []string
-	for _, r := range t.Rows {
-		c, ok := costs[r.Network]
-		if !ok {
+		c, ok := r.Cost()
+		if !ok || c.Modes == nil || costs != nil && c.Name != costs[0].Name {
 			continue
 		}
-		b := chart.Bar{Name: r.Network}
+		costs, networks = append(costs, c), append(networks, r.Network)
+		alt = append(alt, r.Network+" "+unit.Format(c.Total, c.Unit))
+		top = max(top, c.Total)
 		for _, m := range c.Modes {
-			if slices.Contains(modes, m.Name) {
-				b.Parts = append(b.Parts, m.Share*c.Total*factor)
+			shown[m.Name] = shown[m.Name] || m.Share > 0
+		}
+	}
+	if costs == nil {
+		return nil
+	}
+	name := costs[0].Name
+	factor, label := unit.Scale(top, costs[0].Unit)
+	bars := make([]chart.Bar, len(costs))
+	for i, c := range costs {
+		bars[i].Name = networks[i]
+		for _, m := range c.Modes {
+			if shown[m.Name] {
+				bars[i].Parts = append(bars[i].Parts, m.Share*c.Total*factor)
 			}
 		}
-		bars = append(bars, b)
-		alt = append(alt, r.Network+" "+unit.Format(c.Total, base))
 	}
+	modes := slices.DeleteFunc(slices.Clone(analysis.ModeNames), func(m string) bool { return !shown[m] })
 	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(name, "cpu."), ".", " ")
 	return &Figure{ID: "cpu", Caption: caption,
 		Chart: chart.Cost{Bars: bars, Names: modes, Axis: label + ", both ends", Alt: s.describe(caption, t, alt)}}
-}
-
-// shownModes are those that are a part of any bar.
-func shownModes(costs map[string]analysis.Cost) []string {
-	var out []string
-	for i, name := range analysis.ModeNames {
-		for _, c := range costs {
-			if c.Modes[i].Share > 0 {
-				out = append(out, name)
-				break
-			}
-		}
-	}
-	return out
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -72,11 +73,17 @@ type Line struct {
 	In       []Medium `json:"in,omitempty"`
 }
 
+func (l Line) String() string {
+	return strings.TrimPrefix(cmp.Or(l.Title, l.Network)+": "+l.Text, ": ")
+}
+
 // A Fact is a name and its value.
 type Fact struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
+
+func (f Fact) String() string { return f.Key + ": " + f.Value }
 
 // A Figure is a chart with its caption.
 type Figure struct {

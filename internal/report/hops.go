@@ -142,7 +142,7 @@ func hopNotes(g []analysis.Chain) []string {
 			notes.add(fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")), warnings...)
 		}
 	}
-	return append(out, notes.lines(each)...)
+	return append(out, notes.lines(nil)...)
 }
 
 // hopChart draws the values by the number of segments, next to their sums.

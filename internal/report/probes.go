@@ -23,12 +23,8 @@ func probeSections(s source) (out []Section) {
 		across[m.Probe] = append(across[m.Probe], s.matrices(m)...)
 	}
 	cut := newCut(s.p)
-	for i := 0; i < len(s.p.Tables); {
-		probe, first := s.p.Tables[i].Probe, i
-		for i < len(s.p.Tables) && s.p.Tables[i].Probe == probe {
-			i++
-		}
-		out = append(out, s.probe(s.p.Tables[first:i], across[probe], cut))
+	for _, tables := range byProbe(s.p.Tables) {
+		out = append(out, s.probe(tables, across[tables[0].Probe], cut))
 	}
 	return out
 }
@@ -145,7 +141,7 @@ func (s source) notes(t analysis.Table) []string {
 		}
 		out.add(r.Network, r.Ratio.Warnings...)
 	}
-	return out.lines(func(names []string) string { return who(t.Rows, names) })
+	return out.lines(t.Rows)
 }
 
 // said gathers remarks, each with all that it holds for.
@@ -167,30 +163,22 @@ func (s *said) add(of string, remarks ...string) {
 	}
 }
 
-// lines has one line for each remark; names joins the names that it holds for.
-func (s *said) lines(names func([]string) string) (out []string) {
+// lines has one line for each remark. Nobody reads a list of nearly all of many rows:
+// it says all, or all but one.
+func (s *said) lines(rows []analysis.Row) (out []string) {
 	for _, w := range s.order {
-		out = append(out, names(s.about[w])+": "+w)
+		names := s.about[w]
+		who := strings.Join(names, ", ")
+		others := slices.DeleteFunc(slices.Clone(rows), func(r analysis.Row) bool { return slices.Contains(names, r.Network) })
+		if len(names) > 3 && len(names)+len(others) == len(rows) {
+			switch len(others) {
+			case 0:
+				who = "all"
+			case 1:
+				who = "all but " + others[0].Network
+			}
+		}
+		out = append(out, who+": "+w)
 	}
 	return out
-}
-
-// each names all.
-func each(names []string) string { return strings.Join(names, ", ") }
-
-// who names networks of rows. Nobody reads a list of nearly all of many.
-func who(rows []analysis.Row, names []string) string {
-	var others []string
-	for _, r := range rows {
-		if !slices.Contains(names, r.Network) {
-			others = append(others, r.Network)
-		}
-	}
-	switch {
-	case len(names) <= 3 || len(others) > 1 || len(names)+len(others) != len(rows):
-		return strings.Join(names, ", ")
-	case len(others) == 1:
-		return "all but " + others[0]
-	}
-	return "all"
 }

@@ -34,8 +34,6 @@ func hasSplit(t analysis.Table) bool {
 
 // splitChart draws the parts of the response times.
 func (s source) splitChart(t analysis.Table) *Figure {
-	var bars []chart.Bar
-	var names, alt []string
 	top := 0.0
 	for _, r := range t.Rows {
 		if s, ok := r.Split(); ok {
@@ -43,6 +41,8 @@ func (s source) splitChart(t analysis.Table) *Figure {
 		}
 	}
 	factor, label := unit.Scale(top, "s")
+	var bars []chart.Bar
+	var names, alt []string
 	for _, part := range splitParts {
 		names = append(names, part.name)
 	}
@@ -103,13 +103,18 @@ func pathClause(r analysis.Row, brief bool) string {
 	if r.Path.N == 0 {
 		return ""
 	}
-	d := ratioDigits(r.Path)
-	s := "network path " + fixed(r.Path.Center, d) + "×"
+	s := fixed(r.Path.Center, ratioDigits(r.Path)) + "×"
 	if r.Path.Contains(1) {
-		s = "network path ~"
+		s = "~"
 	}
-	if r.Path.Bounded() && !brief {
-		s += " " + bracket(r.Path, d)
+	return " (network path " + s + interval(r.Path, brief) + ")"
+}
+
+// interval prints the interval of a ratio after it, "" when there is none or brief
+// leaves it to a table.
+func interval(i stat.Interval, brief bool) string {
+	if brief || !i.Bounded() {
+		return ""
 	}
-	return " (" + s + ")"
+	return " " + bracket(i, ratioDigits(i))
 }
