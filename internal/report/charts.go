@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -27,16 +28,19 @@ func color(networks []string, baseline, network string) int {
 }
 
 // figures are the charts that the table has numbers for.
-func (s source) figures(t analysis.Table, cut cut) (out []Figure) {
-	for _, f := range []func(analysis.Table) *Figure{
-		s.ratioChart, func(t analysis.Table) *Figure { return s.valueChart(t, cut) }, s.splitChart, s.latencyChart, s.ladderChart, s.costChart,
-	} {
+func (s source) figures(t analysis.Table) (out []Figure) {
+	for _, f := range []func(analysis.Table) *Figure{s.ratioChart, s.valueChart, s.splitChart, s.latencyChart, s.ladderChart, s.costChart} {
 		if x := f(t); x != nil {
 			x.ID = tableID(t) + " " + x.ID
 			out = append(out, *x)
 		}
 	}
 	return append(out, s.hostCharts(t)...)
+}
+
+// chartRow is a row that shows i in a unit.
+func chartRow(name string, color int, i stat.Interval, factor float64, label string) chart.Row {
+	return chart.Row{Name: name, Color: color, Value: i.Center * factor, Lo: i.Lo * factor, Hi: i.Hi * factor, Bounded: i.Bounded(), Label: label}
 }
 
 func (s source) ratioChart(t analysis.Table) *Figure {
@@ -54,10 +58,7 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 		if r.Same {
 			label = "~ " + label
 		}
-		rows = append(rows, chart.Row{
-			Name: r.Network, Color: s.color(r.Network), Label: label,
-			Value: r.Ratio.Center, Lo: r.Ratio.Lo, Hi: r.Ratio.Hi, Bounded: r.Ratio.Bounded(),
-		})
+		rows = append(rows, chartRow(r.Network, s.color(r.Network), r.Ratio, 1, label))
 		alt = append(alt, r.Network+" "+label)
 	}
 	if rows == nil {
@@ -76,30 +77,24 @@ func (r Run) describe(what string, t analysis.Table, rows []string) string {
 // axis names an axis with its unit, if it has one.
 func axis(name, unit string) string { return strings.TrimSuffix(name+", "+unit, ", ") }
 
-func (s source) valueChart(t analysis.Table, cut cut) *Figure {
-	top := 0.0
+func (s source) valueChart(t analysis.Table) *Figure {
+	top, drawn, trials := 0.0, 0, 0 // the latter of one network
+	var centers []float64
 	for _, r := range t.Rows {
 		top = max(top, r.Value.Center, r.Value.Hi, r.Wire.Ceiling)
-	}
-	factor, label := unit.Scale(top, t.Unit)
-	var rows []chart.Row
-	var alt []string
-	var centers []float64
-	drawn, trials := 0, 0 // of one network
-	for _, r := range t.Rows {
 		centers = append(centers, r.Value.Center)
 	}
+	factor, label := unit.Scale(top, t.Unit)
 	d := decimals(factor, centers...)
+	var rows []chart.Row
+	var alt []string
 	for _, r := range t.Rows {
 		if r.Value.N == 0 {
 			continue
 		}
-		row := chart.Row{
-			Name: r.Network, Color: s.color(r.Network), Label: fixed(r.Value.Center*factor, d),
-			Value: r.Value.Center * factor, Lo: r.Value.Lo * factor, Hi: r.Value.Hi * factor, Bounded: r.Value.Bounded(),
-			Ceiling: r.Wire.Ceiling * factor,
-		}
-		dots := cut.dotsOf(r)
+		row := chartRow(r.Network, s.color(r.Network), r.Value, factor, fixed(r.Value.Center*factor, d))
+		row.Ceiling = r.Wire.Ceiling * factor
+		dots := s.cut.dotsOf(r)
 		for _, pt := range dots {
 			row.Trials = append(row.Trials, chart.Trial{Value: pt.Value * factor, OK: pt.Status == record.OK})
 		}
@@ -112,7 +107,7 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 	}
 	f := &Figure{ID: "median", Caption: "Median over blocks",
 		Chart: chart.Values{Rows: rows, Axis: axis(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
-	if cut.dots > 0 && drawn < trials {
+	if s.cut.dots > 0 && drawn < trials {
 		f.Note = fmt.Sprintf("Every trial: %d quantiles of up to %d trials per network.", drawn, trials)
 	}
 	return f

@@ -61,9 +61,7 @@ func gapSection(s source) []Section {
 }
 
 func (s source) fall(g analysis.Gap, title string) chart.Fall {
-	row := func(name string, color int, r stat.Interval) chart.Row {
-		return chart.Row{Name: name, Color: color, Value: r.Center, Lo: r.Lo, Hi: r.Hi, Bounded: r.Bounded(), Label: times(r)}
-	}
+	row := func(name string, color int, r stat.Interval) chart.Row { return chartRow(name, color, r, 1, times(r)) }
 	f := chart.Fall{First: sendModes[analysis.Single].short, Total: row("TCP ÷ UDP", s.color(g.Network), g.Total)}
 	var alt []string
 	for _, w := range g.Modes[1:] {
@@ -129,31 +127,24 @@ func gapAnswer(g analysis.Gap) string {
 const inexact = 0.05
 
 func gapNotes(g analysis.Gap, baseline string) (out []string) {
-	add := func(s string) {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
 	if g.Total.N > 0 && math.Abs(g.Product/g.Total.Center-1) > inexact {
-		add(fmt.Sprintf("The steps multiply to %s and not to %s: in every block they multiply to the whole, but blocks differ too much for their estimates to do so.",
+		out = append(out, fmt.Sprintf("The steps multiply to %s and not to %s: in every block they multiply to the whole, but blocks differ too much for their estimates to do so.",
 			times(stat.Interval{Center: g.Product}), times(g.Total)))
 	}
-	add(together(g))
+	out = append(out, together(g))
 	for _, c := range g.Checks {
-		add(checked(c))
+		out = append(out, checked(c))
 	}
-	add(shares(g, baseline))
-	out = append(out, cautions(g)...)
-	if g.Total.N == 0 {
-		return out
+	out = append(append(out, shares(g, baseline)), cautions(g)...)
+	switch {
+	case g.Total.Bounded():
+		out = append(out, fmt.Sprintf("The %d intervals of this network's gap hold together with %s %% confidence, separately from those of other tables.",
+			g.Intervals, trim(100*(1-float64(g.Intervals)*(1-g.Each)))))
+	case g.Total.N > 0:
+		out = append(out, fmt.Sprintf("%s with every send mode are too few for intervals: %d simultaneous intervals need at least %d.",
+			count(g.Blocks, "block"), g.Intervals, stat.MinPairs(g.Each)))
 	}
-	if !g.Total.Bounded() {
-		add(fmt.Sprintf("%s with every send mode are too few for intervals: %d simultaneous intervals need at least %d.", count(g.Blocks, "block"), g.Intervals, stat.MinPairs(g.Each)))
-		return out
-	}
-	add(fmt.Sprintf("The %d intervals of this network's gap hold together with %s %% confidence, separately from those of other tables.",
-		g.Intervals, trim(100*(1-float64(g.Intervals)*(1-g.Each)))))
-	return out
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
 // cautions are the warnings about intervals, each with the intervals that it is about.
@@ -199,19 +190,17 @@ func checked(c analysis.Check) string {
 	if c.Ratio.N == 0 {
 		return ""
 	}
-	r := timesWithin(c.Ratio)
-	switch c.Name {
-	case analysis.CheckProtocol:
-		return fmt.Sprintf("Counter-check: without offload, where TCP's packets also pass one by one, TCP carries %s of what UDP carries with one send per datagram: this is the protocol, with its large writes and reads.", r)
-	case analysis.CheckOffload:
-		return fmt.Sprintf("TCP as fast without offload as with it would refute that packets share passes. It carries %s: %s.", r,
-			verdictOn(c.Ratio, "it is slower", "the explanation is refuted here"))
-	case analysis.CheckReads:
-		return fmt.Sprintf("System calls of the receiver: many datagrams per read carry %s of what one per read carries.", r)
-	case analysis.CheckGRO:
-		return fmt.Sprintf("GRO alone, with one send per datagram, carries %s of what is carried without it. Only packets that arrive together can be merged.", r)
-	}
-	return ""
+	return fmt.Sprintf(checks[c.Name], timesWithin(c.Ratio), verdictOn(c.Ratio, "it is slower", "the explanation is refuted here"))
+}
+
+// checks say what each check shows, by its ratio and, where it has one, the verdict.
+var checks = map[string]string{
+	analysis.CheckProtocol: "Counter-check: without offload, where TCP's packets also pass one by one, TCP carries %[1]s of what UDP carries with one send per datagram: " +
+		"this is the protocol, with its large writes and reads.",
+	analysis.CheckOffload: "TCP as fast without offload as with it would refute that packets share passes. It carries %[1]s: %[2]s.",
+	analysis.CheckReads:   "System calls of the receiver: many datagrams per read carry %[1]s of what one per read carries.",
+	analysis.CheckGRO: "GRO alone, with one send per datagram, carries %[1]s of what is carried without it. " +
+		"Only packets that arrive together can be merged.",
 }
 
 // verdictOn reports whether a ratio is below 1, as it must be.

@@ -31,7 +31,8 @@ func (s source) overview() (Table, bool) {
 		}
 		row := Row{Network: n, Cells: texts(n)}
 		for _, t := range s.p.Tables {
-			row.Cells = append(row.Cells, overviewCell(t, n))
+			r, _ := t.Row(n) // a row without trials has no ratio
+			row.Cells = append(row.Cells, overviewCell(t, r))
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -41,26 +42,57 @@ func (s source) overview() (Table, bool) {
 // levelOverview sums up the tables of one probe, levels by networks. The baseline has no
 // ratio and shows its value.
 func (s source) levelOverview(tables []analysis.Table) Table {
-	out := Table{ID: "probe " + tables[0].Probe + " overview", Heat: true, In: []Medium{forPage}, Columns: []Column{{}}}
+	out := s.byNetwork(tables, func(t analysis.Table) string { return levelText(t.Levels) }, func(t analysis.Table, r analysis.Row) Cell {
+		if r.Baseline && r.Value.N > 0 {
+			return Cell{Text: unit.Format(r.Value.Center, t.Unit), Value: number(r.Value.Center)}
+		}
+		return overviewCell(t, r)
+	})
+	out.ID, out.Heat, out.In = "probe "+tables[0].Probe+" overview", true, []Medium{forPage}
+	return out
+}
+
+// summarySection has the values of all tables, and their ratios. Where networks are not
+// compared, their values stand alone.
+func summarySection(s source) []Section {
+	if len(s.p.Tables) == 0 {
+		return nil
+	}
+	t := s.byNetwork(s.p.Tables, s.heading, func(t analysis.Table, r analysis.Row) Cell {
+		if r.Value.N == 0 {
+			return Cell{Text: "–"}
+		}
+		parts := []string{unit.Format(r.Value.Center, t.Unit)}
+		if o := overviewCell(t, r); o.Text != "–" {
+			parts = append(parts, strings.TrimPrefix(o.Text, "~ "), o.Small)
+			if r.Same {
+				parts = append(parts, "~")
+			}
+		}
+		return Cell{Text: strings.Join(parts, " "), Value: number(r.Value.Center)}
+	})
+	t.ID, t.In, t.Columns[0].Left = "summary", []Medium{forSummary}, true
+	return []Section{{ID: "summary-table", In: []Medium{forSummary}, Tables: []Table{t}}}
+}
+
+// byNetwork has a row for each table and a column for each network.
+func (s source) byNetwork(tables []analysis.Table, head func(analysis.Table) string, cell func(analysis.Table, analysis.Row) Cell) Table {
+	out := Table{Columns: []Column{{}}}
 	for _, n := range s.p.Networks {
 		out.Columns = append(out.Columns, Column{Head: n, Network: n})
 	}
 	for _, t := range tables {
-		row := Row{Cells: texts(levelText(t.Levels))}
+		row := Row{Cells: texts(head(t))}
 		for _, n := range s.p.Networks {
-			c := overviewCell(t, n)
-			if r, ok := t.Row(n); ok && r.Baseline && r.Value.N > 0 {
-				c = Cell{Text: unit.Format(r.Value.Center, t.Unit), Value: number(r.Value.Center)}
-			}
-			row.Cells = append(row.Cells, c)
+			r, _ := t.Row(n) // a row without trials has no numbers
+			row.Cells = append(row.Cells, cell(t, r))
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
 }
 
-func overviewCell(t analysis.Table, network string) Cell {
-	r, _ := t.Row(network) // a row without trials has no ratio
+func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	switch {
 	case r.Refused != "":
 		return Cell{Text: "no verdict", Small: "disturbed"}
@@ -90,35 +122,4 @@ func shade(i stat.Interval, u string) float64 {
 		return -strength
 	}
 	return strength
-}
-
-// summarySection has a row for each table and a column for each network. Where networks
-// are not compared, their values stand alone.
-func summarySection(s source) []Section {
-	if len(s.p.Tables) == 0 {
-		return nil
-	}
-	t := Table{ID: "summary", In: []Medium{forSummary}, Columns: []Column{{Left: true}}}
-	for _, n := range s.p.Networks {
-		t.Columns = append(t.Columns, Column{Head: n, Network: n})
-	}
-	for _, x := range s.p.Tables {
-		row := Row{Cells: texts(s.heading(x))}
-		for _, n := range s.p.Networks {
-			c := Cell{Text: "–"}
-			if r, ok := x.Row(n); ok && r.Value.N > 0 {
-				parts := []string{unit.Format(r.Value.Center, x.Unit)}
-				if o := overviewCell(x, n); o.Text != "–" {
-					parts = append(parts, strings.TrimPrefix(o.Text, "~ "), o.Small)
-					if r.Same {
-						parts = append(parts, "~")
-					}
-				}
-				c = Cell{Text: strings.Join(parts, " "), Value: number(r.Value.Center)}
-			}
-			row.Cells = append(row.Cells, c)
-		}
-		t.Rows = append(t.Rows, row)
-	}
-	return []Section{{ID: "summary-table", In: []Medium{forSummary}, Tables: []Table{t}}}
 }

@@ -22,20 +22,19 @@ func probeSections(s source) (out []Section) {
 	for _, m := range s.p.Matrices() {
 		across[m.Probe] = append(across[m.Probe], s.matrices(m)...)
 	}
-	cut := newCut(s.p)
 	for _, tables := range byProbe(s.p.Tables) {
-		out = append(out, s.probe(tables, across[tables[0].Probe], cut))
+		out = append(out, s.probe(tables, across[tables[0].Probe]))
 	}
 	return out
 }
 
 // probe is the section of the tables of one probe.
-func (s source) probe(tables []analysis.Table, across []Figure, cut cut) Section {
+func (s source) probe(tables []analysis.Table, across []Figure) Section {
 	first := tables[0]
 	x := Section{ID: "probe " + first.Probe, Title: s.title(first.Probe), About: s.about(first), Figures: across, Flat: true, In: full}
 	many := len(tables) > manyTables
 	for _, t := range tables {
-		part := s.table(t, cut)
+		part := s.table(t)
 		part.Fold = many || across != nil
 		x.Parts = append(x.Parts, part)
 	}
@@ -46,9 +45,9 @@ func (s source) probe(tables []analysis.Table, across []Figure, cut cut) Section
 }
 
 // table is the part of one table.
-func (s source) table(t analysis.Table, cut cut) Section {
+func (s source) table(t analysis.Table) Section {
 	id := tableID(t)
-	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t, cut), Notes: s.notes(t), Dots: true,
+	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t), Notes: s.notes(t), Dots: true,
 		Tables: []Table{table(id, columns(t, s.p.Baseline)...).named(s.p.Baseline)}}
 	if c := ceilings(t); c != "" {
 		x.Notes = append([]string{c}, x.Notes...)
@@ -56,7 +55,7 @@ func (s source) table(t analysis.Table, cut cut) Section {
 	if ps := percentiles(t); ps != nil {
 		x.Data = ps
 	}
-	if each, ok := trials(t, cut); ok {
+	if each, ok := s.trials(t); ok {
 		x.Parts = []Section{each}
 	}
 	return x

@@ -53,11 +53,12 @@ type source struct {
 	p        *analysis.Run
 	findings []finding.Finding
 	byCell   map[string][]finding.Finding
+	cut      cut
 }
 
 func newSource(r Run) source {
 	fs := finding.Check(r.Analysis)
-	return source{r, r.Analysis, fs, finding.ByCell(fs)}
+	return source{r, r.Analysis, fs, finding.ByCell(fs), newCut(r.Analysis)}
 }
 
 // sections makes the sections of a report, in the order in which a reader meets them.

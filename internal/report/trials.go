@@ -79,7 +79,7 @@ func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " 
 
 // trials is the part that lists every trial of a table: a row per block and pair of
 // hosts, and a column per network.
-func trials(t analysis.Table, cut cut) (Section, bool) {
+func (s source) trials(t analysis.Table) (Section, bool) {
 	var order []place
 	seen := map[place]bool{}
 	top := 0.0
@@ -100,9 +100,9 @@ func trials(t analysis.Table, cut cut) (Section, bool) {
 		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair))
 	})
 	out := Section{ID: tableID(t) + " trials", Title: "trials, block by block", Fold: true, In: []Medium{forPage}}
-	if n := len(order); cut.blocks > 0 && n > cut.blocks {
-		order = order[:cut.blocks]
-		out.Notes = []string{fmt.Sprintf("The first %d of %d rows; %s.", cut.blocks, n, inCSV)}
+	if n := len(order); s.cut.blocks > 0 && n > s.cut.blocks {
+		order = order[:s.cut.blocks]
+		out.Notes = []string{fmt.Sprintf("The first %d of %d rows; %s.", s.cut.blocks, n, inCSV)}
 	}
 	row := map[place]int{}
 	blocks := column{Column: Column{Head: "block"}}
