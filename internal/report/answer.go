@@ -65,11 +65,12 @@ func (s source) answers(brief bool) []Line {
 
 // byProbe splits tables into those of each probe.
 func byProbe(tables []analysis.Table) (out [][]analysis.Table) {
-	for i, t := range tables {
-		if i == 0 || t.Probe != tables[i-1].Probe {
-			out = append(out, nil)
-		}
-		out[len(out)-1] = append(out[len(out)-1], t)
+	var probes groups[string, analysis.Table]
+	for _, t := range tables {
+		probes.add(t.Probe, t)
+	}
+	for _, p := range probes.keys {
+		out = append(out, probes.of[p])
 	}
 	return out
 }

@@ -14,24 +14,21 @@ import (
 // hopSection is what probes found over more and more segments of a line of hosts: a
 // part for each probe and value, in it a row for each network and number of segments.
 func hopSection(s source) []Section {
-	var groups [][]analysis.Chain
+	var titles groups[string, analysis.Chain]
 	for _, c := range s.p.Chains {
-		at := slices.IndexFunc(groups, func(g []analysis.Chain) bool { return s.hopTitle(g[0]) == s.hopTitle(c) })
-		if at < 0 {
-			at, groups = len(groups), append(groups, nil)
-		}
-		groups[at] = append(groups[at], c)
+		titles.add(s.hopTitle(c), c)
 	}
-	if groups == nil {
+	if titles.keys == nil {
 		return nil
 	}
 	x := Section{ID: "hops", Title: "Over several hops"}
-	for _, g := range groups {
+	for _, title := range titles.keys {
+		g := titles.of[title]
 		slices.SortStableFunc(g, func(a, b analysis.Chain) int {
 			return slices.Index(s.p.Networks, a.Network) - slices.Index(s.p.Networks, b.Network)
 		})
 		id := strings.Join([]string{"hops", g[0].Probe, g[0].Metric, levelText(g[0].Levels)}, " ")
-		x.Parts = append(x.Parts, Section{ID: id, Title: s.hopTitle(g[0]), Figures: []Figure{s.hopChart(g, id)},
+		x.Parts = append(x.Parts, Section{ID: id, Title: title, Figures: []Figure{s.hopChart(g, id)},
 			Tables: []Table{table(id+" table", hopColumns(g)...)}, Notes: hopNotes(g)})
 	}
 	return []Section{x}

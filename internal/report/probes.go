@@ -144,29 +144,20 @@ func (s source) notes(t analysis.Table) []string {
 }
 
 // said gathers remarks, each with all that it holds for.
-type said struct {
-	order []string
-	about map[string][]string
-}
+type said struct{ groups[string, string] }
 
 // add notes that all remarks hold for of.
 func (s *said) add(of string, remarks ...string) {
 	for _, w := range remarks {
-		if s.about == nil {
-			s.about = map[string][]string{}
-		}
-		if s.about[w] == nil {
-			s.order = append(s.order, w)
-		}
-		s.about[w] = append(s.about[w], of)
+		s.groups.add(w, of)
 	}
 }
 
 // lines has one line for each remark. Nobody reads a list of nearly all of many rows:
 // it says all, or all but one.
 func (s *said) lines(rows []analysis.Row) (out []string) {
-	for _, w := range s.order {
-		names := s.about[w]
+	for _, w := range s.keys {
+		names := s.of[w]
 		who := strings.Join(names, ", ")
 		others := slices.DeleteFunc(slices.Clone(rows), func(r analysis.Row) bool { return slices.Contains(names, r.Network) })
 		if len(names) > 3 && len(names)+len(others) == len(rows) {

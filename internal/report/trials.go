@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -80,24 +81,21 @@ func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " 
 // trials is the part that lists every trial of a table: a row per block and pair of
 // hosts, and a column per network.
 func (s source) trials(t analysis.Table) (Section, bool) {
-	var order []place
 	seen := map[place]bool{}
 	top := 0.0
 	var centers []float64
 	for _, r := range t.Rows {
+		centers = append(centers, r.Value.Center)
 		for _, p := range r.Points {
 			top = max(top, p.Value)
-			if at := (place{p.Block, p.Pair}); !seen[at] {
-				seen[at] = true
-				order = append(order, at)
-			}
+			seen[place{p.Block, p.Pair}] = true
 		}
 	}
-	if order == nil {
+	if len(seen) == 0 {
 		return Section{}, false
 	}
-	slices.SortFunc(order, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair))
+	order := slices.SortedFunc(maps.Keys(seen), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair), cmp.Compare(a.Pair, b.Pair))
 	})
 	out := Section{ID: tableID(t) + " trials", Title: "trials, block by block", Fold: true, In: []Medium{forPage}}
 	if n := len(order); s.cut.blocks > 0 && n > s.cut.blocks {
@@ -112,9 +110,6 @@ func (s source) trials(t analysis.Table) (Section, bool) {
 	}
 	factor, label := unit.Scale(top, t.Unit)
 	blocks.Unit = axis(metricName(t.Metric), label)
-	for _, r := range t.Rows {
-		centers = append(centers, r.Value.Center)
-	}
 	d := decimals(factor, centers...)
 	columns := []column{blocks}
 	for _, r := range t.Rows {

@@ -16,6 +16,22 @@ import (
 func (r Run) title(probe string) string { return cmp.Or(r.Words[probe].Title, probe) }
 func (r Run) short(probe string) string { return cmp.Or(r.Words[probe].Short, probe) }
 
+// groups are lists by a key, in the order in which the keys came.
+type groups[K comparable, V any] struct {
+	keys []K
+	of   map[K][]V
+}
+
+func (g *groups[K, V]) add(k K, v V) {
+	if g.of == nil {
+		g.of = map[K][]V{}
+	}
+	if g.of[k] == nil {
+		g.keys = append(g.keys, k)
+	}
+	g.of[k] = append(g.of[k], v)
+}
+
 var metrics = map[string]string{"rtt": "response time", "rtt.mean": "mean response time", "packet.rate": "packet rate", "half.rtt": "half RTT"}
 
 func metricName(m string) string {
