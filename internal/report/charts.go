@@ -64,10 +64,9 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 	if rows == nil {
 		return nil
 	}
-	base := s.p.Baseline
-	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), base, better(t.Unit))
-	return &Figure{ID: "ratio", Caption: "Ratio to " + base,
-		Chart: chart.Ratios{Rows: rows, Baseline: base, Axis: title, Alt: s.describe("Ratio to "+base, t, alt)}}
+	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), s.p.Baseline, better(t.Unit))
+	caption := "Ratio to " + s.p.Baseline
+	return &Figure{ID: "ratio", Caption: caption, Chart: chart.Ratios{Rows: rows, Baseline: s.p.Baseline, Axis: title, Alt: s.describe(caption, t, alt)}}
 }
 
 func (r Run) describe(what string, t analysis.Table, rows []string) string {
@@ -153,15 +152,13 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 		Chart: chart.Latency{Lines: lines, Axis: axis("response time", label), Alt: s.describe("Response times by percentile", t, alt)}}
 }
 
-var ladderSteps = []string{"offered", "sent", "received", "delivered"}
-
 func (s source) ladderChart(t analysis.Table) *Figure {
 	var groups []chart.Group
 	var alt []string
 	top, base := 0.0, ""
 	for _, r := range t.Rows {
 		g := chart.Group{Name: r.Network, Color: s.color(r.Network)}
-		for _, name := range ladderSteps {
+		for _, name := range []string{"offered", "sent", "received", "delivered"} {
 			if v, ok := r.Get(name); ok {
 				g.Steps = append(g.Steps, chart.Step{Name: name, Value: v.Mean})
 				top, base = max(top, v.Mean), v.Unit
@@ -206,7 +203,6 @@ func (s source) costChart(t analysis.Table) *Figure {
 	if costs == nil {
 		return nil
 	}
-	name := costs[0].Name
 	factor, label := unit.Scale(top, costs[0].Unit)
 	bars := make([]chart.Bar, len(costs))
 	for i, c := range costs {
@@ -218,7 +214,7 @@ func (s source) costChart(t analysis.Table) *Figure {
 		}
 	}
 	modes := slices.DeleteFunc(slices.Clone(analysis.ModeNames), func(m string) bool { return !shown[m] })
-	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(name, "cpu."), ".", " ")
+	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(costs[0].Name, "cpu."), ".", " ")
 	return &Figure{ID: "cpu", Caption: caption,
 		Chart: chart.Cost{Bars: bars, Names: modes, Axis: label + ", both ends", Alt: s.describe(caption, t, alt)}}
 }

@@ -52,7 +52,7 @@ func (s source) table(t analysis.Table) Section {
 	if c := ceilings(t); c != "" {
 		x.Notes = append([]string{c}, x.Notes...)
 	}
-	if ps := percentiles(t); ps != nil {
+	if ps := percentiles(t); ps != nil { // and not a nil in an interface
 		x.Data = ps
 	}
 	if each, ok := s.trials(t); ok {
@@ -65,12 +65,11 @@ func tableID(t analysis.Table) string { return "probe " + t.Probe + " " + levelT
 
 // heading names a table where it stands alone.
 func (r Run) heading(t analysis.Table) string {
-	s := r.under(t.Probe, t.Levels)
-	if t.Metric == "" {
+	s, m := r.under(t.Probe, t.Levels), metricName(t.Metric)
+	switch {
+	case m == "":
 		return s
-	}
-	m := metricName(t.Metric)
-	if strings.HasSuffix(r.title(t.Probe), m) { // "UDP packet rate" names the metric
+	case strings.HasSuffix(r.title(t.Probe), m): // "UDP packet rate" names the metric
 		return s + ": " + better(t.Unit)
 	}
 	return s + ": " + m + ", " + better(t.Unit)
