@@ -16,10 +16,10 @@ const (
 	udpBound  = 0x07
 )
 
-// Listening reports whether a server waits on port, on any address of IPv4 or
-// IPv6: a listening TCP socket, or a bound UDP socket without a peer. So a
-// server is known to be ready without a connection, which one that serves only
-// once would take for its client. proto is "tcp" or "udp".
+// Listening reports whether a server waits on port, on any IPv4 or IPv6
+// address: a listening TCP socket, or a bound UDP socket without a peer. This
+// detects readiness without a connection, which a server that serves only once
+// would take for its client. proto is "tcp" or "udp".
 func Listening(root fs.FS, proto string, port uint16) (bool, error) {
 	state := uint64(tcpListen)
 	switch proto {
@@ -27,7 +27,7 @@ func Listening(root fs.FS, proto string, port uint16) (bool, error) {
 	case "udp":
 		state = udpBound
 	default:
-		return false, fmt.Errorf("protocol %q is not one of tcp, udp", proto)
+		return false, fmt.Errorf("invalid protocol %q: want tcp or udp", proto)
 	}
 	var missing []error
 	for _, name := range []string{"proc/net/" + proto, "proc/net/" + proto + "6"} {
@@ -61,7 +61,7 @@ func hasSocket(b []byte, port uint16, state uint64) (bool, error) {
 	for i, line := range ls[1:] {
 		f := strings.Fields(line)
 		if len(f) < 4 {
-			return false, fmt.Errorf("line %d: %d columns, want at least 4", i+2, len(f))
+			return false, fmt.Errorf("line %d: %d columns: want at least 4", i+2, len(f))
 		}
 		_, hex, _ := strings.Cut(f[1], ":")
 		p, err := strconv.ParseUint(hex, 16, 16)
@@ -70,7 +70,7 @@ func hasSocket(b []byte, port uint16, state uint64) (bool, error) {
 		}
 		st, err := strconv.ParseUint(f[3], 16, 8)
 		if err != nil {
-			return false, fmt.Errorf("line %d: state %.40q is no hexadecimal number", i+2, f[3])
+			return false, fmt.Errorf("line %d: invalid state %.40q: want a hexadecimal number", i+2, f[3])
 		}
 		if p == uint64(port) && st == state {
 			return true, nil

@@ -44,12 +44,12 @@ func TestListening(t *testing.T) {
 
 func TestListeningErrors(t *testing.T) {
 	for _, tc := range []struct{ proto, data, want string }{
-		{"sctp", tcpHeader, `protocol "sctp" is not one of tcp, udp`},
+		{"sctp", tcpHeader, `invalid protocol "sctp": want tcp or udp`},
 		{"udp", tcpHeader, fs.ErrNotExist.Error()},
 		{"tcp", "", "no header"},
 		{"tcp", tcpHeader + "0: 0100007F:14B5\n", "line 2: 2 columns"},
 		{"tcp", tcpHeader + "0: 0100007F 0:0 0A\n", "has no port"},
-		{"tcp", tcpHeader + "0: 0:1 0:0 ZZ\n", "is no hexadecimal number"},
+		{"tcp", tcpHeader + "0: 0:1 0:0 ZZ\n", "want a hexadecimal number"},
 	} {
 		got, err := Listening(fstest.MapFS{"proc/net/tcp": {Data: []byte(tc.data)}}, tc.proto, 80)
 		if err == nil || got || !strings.Contains(err.Error(), tc.want) {

@@ -10,7 +10,7 @@ import (
 // dev.eth0.rx_bytes, rx_packets, rx_errors, rx_dropped, and tx_ likewise.
 type NetDev struct{}
 
-// netDevColumns names the columns that are kept of the 16 that
+// netDevColumns names the columns to keep, of the 16 that
 // dev_seq_printf_stats prints (net/core/net-procfs.c). rx_dropped is drops and
 // missed frames together.
 var netDevColumns = map[int]string{
@@ -36,14 +36,14 @@ func parseNetDev(b []byte) (Counters, error) {
 	c := Counters{}
 	for i, line := range ls[netDevHeader:] {
 		// A device name has no colon (dev_valid_name, net/core/dev.c), and
-		// there may be no space behind it.
+		// no space needs to follow it.
 		dev, rest, ok := strings.Cut(line, ":")
 		if dev = strings.TrimSpace(dev); !ok || dev == "" {
 			return nil, fmt.Errorf("line %d: no device in %.40q", i+1+netDevHeader, line)
 		}
 		f := strings.Fields(rest)
 		if len(f) != netDevWidth {
-			return nil, fmt.Errorf("line %d: %s has %d columns, want %d", i+1+netDevHeader, dev, len(f), netDevWidth)
+			return nil, fmt.Errorf("line %d: %s has %d columns: want %d", i+1+netDevHeader, dev, len(f), netDevWidth)
 		}
 		for j, name := range netDevColumns {
 			n, err := counter(f[j])

@@ -11,14 +11,14 @@ import (
 	"syscall"
 )
 
-// Processes reads the CPU time of every process of the node but the first, which
-// only holds the others together, and of their threads: from /proc/PID/stat and
+// Processes reads the CPU time of every process of the node and its threads, except
+// the first process, which only holds the others together: from /proc/PID/stat and
 // /proc/PID/task/TID/stat, in seconds.
 //
 // Its names are process.PID.NAME, which counts threads that have ended, and
-// thread.PID.TID.NAME/THREAD for threads that are not called like their process.
-// Numbers at the end of a thread's name are left out: handler12 is one of the handlers.
-// CPUTime adds them up. Time in a guest is in that of its virtual CPU's thread.
+// thread.PID.TID.NAME/THREAD for threads whose name differs from their process.
+// Numbers at the end of a thread's name are dropped: handler12 is one of the handlers.
+// CPUTime adds them up. The thread of a virtual CPU includes the guest's time.
 type Processes struct{}
 
 // Sample implements Sampler.
@@ -41,12 +41,12 @@ func (Processes) Sample(root fs.FS, c Counters) error {
 	return nil
 }
 
-// gone reports whether err says that a process has ended meanwhile: its directory
-// is no more, or an open file of it cannot be read (fs/proc/base.c, proc_single_show).
+// gone reports whether err means that a process has ended: its directory is
+// gone, or its open file cannot be read (fs/proc/base.c, proc_single_show).
 func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
 
 func process(root fs.FS, pid string, c Counters) error {
-	name, seconds, err := procStat(root, "proc/"+pid+"/stat")
+	name, seconds, err := readProcStat(root, "proc/"+pid+"/stat")
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func process(root fs.FS, pid string, c Counters) error {
 		return err
 	}
 	for _, t := range tasks {
-		thread, seconds, err := procStat(root, "proc/"+pid+"/task/"+t.Name()+"/stat")
+		thread, seconds, err := readProcStat(root, "proc/"+pid+"/task/"+t.Name()+"/stat")
 		if gone(err) {
 			continue
 		}
@@ -70,47 +70,48 @@ func process(root fs.FS, pid string, c Counters) error {
 	return nil
 }
 
-// procStat reads the name and the user and system time of a process or thread.
-func procStat(root fs.FS, file string) (name string, seconds float64, err error) {
+// readProcStat reads the name and the user and system time of a process or thread.
+func readProcStat(root fs.FS, file string) (name string, seconds float64, err error) {
 	b, err := fs.ReadFile(root, file)
 	if err != nil {
 		return "", 0, err
 	}
-	if name, seconds, err = parseProcStat(b); err != nil {
+	p, err := parseProcStat(b)
+	if err != nil {
 		return "", 0, fmt.Errorf("%s: %w", file, err)
 	}
-	return name, seconds, nil
+	return word(p.name), (p.user + p.system) / userHZ, nil
 }
 
-// Fields of /proc/PID/stat behind the name, counted from 0 (proc_pid_stat(5)).
-const (
-	fieldUser   = 11 // utime, ticks
-	fieldSystem = 12 // stime, ticks
-)
+// A procStat is the CPU time of a process or thread, and of its ended children, in ticks.
+type procStat struct {
+	name                                 string
+	user, system, childUser, childSystem float64
+}
 
-// parseProcStat reads "PID (NAME) STATE PPID …". A name may hold anything, also
-// parentheses; no field behind it does.
-func parseProcStat(b []byte) (name string, seconds float64, err error) {
+// parseProcStat reads "PID (NAME) STATE PPID …". A name can contain anything, even
+// parentheses; no field after it does (proc_pid_stat(5): 14 to 17 are utime, stime,
+// cutime and cstime).
+func parseProcStat(b []byte) (p procStat, err error) {
+	const state = 3 // the first field after the name
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if from < 0 || to < from {
-		return "", 0, fmt.Errorf("%.40q has no name in parentheses", b)
+		return p, fmt.Errorf("%.40q has no name in parentheses", b)
 	}
 	f := strings.Fields(string(b[to+1:]))
-	if len(f) <= fieldSystem {
-		return "", 0, fmt.Errorf("%d fields behind the name, want at least %d", len(f), fieldSystem+1)
+	if len(f) <= 17-state {
+		return p, fmt.Errorf("%d fields after the name: want more than %d", len(f), 17-state)
 	}
-	user, err := counter(f[fieldUser])
-	if err != nil {
-		return "", 0, fmt.Errorf("utime: %w", err)
+	p.name = string(b[from+1 : to])
+	for i, t := range []*float64{&p.user, &p.system, &p.childUser, &p.childSystem} {
+		if *t, err = counter(f[14-state+i]); err != nil {
+			return procStat{}, fmt.Errorf("field %d: %w", 14+i, err)
+		}
 	}
-	system, err := counter(f[fieldSystem])
-	if err != nil {
-		return "", 0, fmt.Errorf("stime: %w", err)
-	}
-	return word(string(b[from+1 : to])), (user + system) / userHZ, nil
+	return p, nil
 }
 
-// word makes a word of a name.
+// word replaces everything in a name that would split a word.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f {
@@ -120,7 +121,7 @@ func word(s string) string {
 	}, s)
 }
 
-// unnumbered takes the numbers from the end of a name that has more than these.
+// unnumbered drops the numbers at the end of a name, unless nothing else is left.
 func unnumbered(s string) string {
 	if cut := strings.TrimRight(s, "0123456789-_/:"); cut != "" {
 		return cut
@@ -128,8 +129,8 @@ func unnumbered(s string) string {
 	return s
 }
 
-// CPUTime adds up what Processes counted, by name: of each process, and of threads
-// that are called otherwise as process/thread.
+// CPUTime sums the counters of Processes by name: process, or process/thread for
+// threads with a name of their own.
 func (c Counters) CPUTime() map[string]float64 {
 	sum := map[string]float64{}
 	for k, v := range c {

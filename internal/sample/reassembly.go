@@ -8,12 +8,11 @@ import (
 	"strings"
 )
 
-// Reassembly reads what the IP stack holds of datagrams of which a fragment is
-// missing, from /proc/net/sockstat and sockstat6: frag.inuse, datagrams, and
-// frag.memory, bytes; frag6.inuse and frag6.memory likewise. These are no counters
-// but what there is now.
+// Reassembly reads how much of incomplete datagrams the IP stack holds, from /proc/net/sockstat and sockstat6: frag.inuse, datagrams, and
+// frag.memory, bytes; frag6.inuse and frag6.memory likewise. These are current
+// levels, not counters.
 //
-// A node without IPv6 has no sockstat6, and then nothing of it.
+// A node without IPv6 has no sockstat6, and no such counters.
 type Reassembly struct{}
 
 // Sample implements Sampler.
@@ -30,7 +29,7 @@ func (Reassembly) Sample(root fs.FS, c Counters) error {
 	return nil
 }
 
-// parseSockstat reads one line of those that look like "FRAG: inuse 0 memory 0".
+// parseSockstat reads the line of proto, which looks like "FRAG: inuse 0 memory 0".
 // (sockstat_seq_show, net/ipv4/proc.c; sockstat6_seq_show, net/ipv6/proc.c)
 func parseSockstat(b []byte, proto string) (Counters, error) {
 	for i, line := range lines(b) {
@@ -52,5 +51,5 @@ func parseSockstat(b []byte, proto string) (Counters, error) {
 		name := strings.ToLower(proto)
 		return Counters{name + ".inuse": inuse, name + ".memory": memory}, nil
 	}
-	return nil, fmt.Errorf("no line of %s", proto)
+	return nil, fmt.Errorf("no line %q", proto+":")
 }

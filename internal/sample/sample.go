@@ -1,8 +1,8 @@
 // Package sample holds one file per source of kernel counters.
 //
 // Samplers observe and never set; they run no program and need no privilege.
-// They read through an fs.FS, so that they read another node, or testdata.
-// Whose network namespace "proc/net" shows is the FS's business.
+// They read through an fs.FS, so the same code reads another node or testdata. The
+// FS decides whose network namespace "proc/net" shows.
 //
 // A file that a sampler does not understand is an error, never a guess: every
 // sampler adds either all counters of its source or none.
@@ -26,8 +26,8 @@ type Sampler interface {
 	Sample(root fs.FS, c Counters) error
 }
 
-// Read samples all of ss. A sampler that fails does not fail the others: there
-// is one error for each, and its counters are missing.
+// Read samples all of ss. A sampler that fails does not affect the others: it
+// adds one error and no counters.
 func Read(root fs.FS, ss []Sampler) (Counters, []error) {
 	c := Counters{}
 	var errs []error
@@ -48,7 +48,7 @@ func Named(root fs.FS, names ...string) (Counters, []error) {
 		if s := source(name); s != nil {
 			ss = append(ss, s)
 		} else {
-			errs = append(errs, fmt.Errorf("no source of counters is called %q", name))
+			errs = append(errs, fmt.Errorf("unknown source of counters %q", name))
 		}
 	}
 	c, more := Read(root, ss)
@@ -68,7 +68,7 @@ const (
 	OfProcesses    = "processes"
 )
 
-// source returns the sampler called name, nil when there is none.
+// source returns the sampler called name, or nil.
 func source(name string) Sampler {
 	switch name {
 	case OfStat:
@@ -131,7 +131,7 @@ func lines(b []byte) []string {
 func counter(s string) (float64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%.40q is no counter: want an unsigned decimal number of 64 bits", s)
+		return 0, fmt.Errorf("invalid counter %.40q: want an unsigned 64-bit decimal number", s)
 	}
 	return float64(n), nil
 }

@@ -26,7 +26,7 @@ func TestGolden(t *testing.T) {
 	}
 	for name := range snmpSettings {
 		if v, ok := c[name]; ok {
-			t.Errorf("%s = %v was kept: it is no counter", name, v)
+			t.Errorf("%s = %v was kept: it is not a counter", name, v)
 		}
 	}
 	var b strings.Builder
@@ -139,28 +139,28 @@ func TestErrors(t *testing.T) {
 		want string // in the error
 	}{
 		"stat, empty":              {Stat{}, "proc/stat", "", `no line "cpu"`},
-		"stat, short line":         {Stat{}, "proc/stat", "cpu 1 2 3 4\n", "cpu has 4 columns, want at least 10"},
-		"stat, junk":               {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "x", 1)), `line 1: cpu: system: "x" is no counter`},
-		"stat, negative":           {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "-1", 1)), "is no counter"},
-		"stat, NaN":                {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "NaN", 1)), "is no counter"},
+		"stat, short line":         {Stat{}, "proc/stat", "cpu 1 2 3 4\n", "cpu has 4 columns: want at least 10"},
+		"stat, junk":               {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "x", 1)), `line 1: cpu: system: invalid counter "x"`},
+		"stat, negative":           {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "-1", 1)), "invalid counter"},
+		"stat, NaN":                {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "NaN", 1)), "invalid counter"},
 		"stat, ctxt alone":         {Stat{}, "proc/stat", "cpu " + good + "\nctxt\n", "ctxt has 0 numbers"},
 		"softirqs, empty":          {Softirqs{}, "proc/softirqs", "", "no CPU"},
 		"softirqs, row cut":        {Softirqs{}, "proc/softirqs", "CPU0 CPU1\nNET_RX: 1\n", "NET_RX: has 1 columns for 2 CPUs"},
 		"softirqs, row gone":       {Softirqs{}, "proc/softirqs", "CPU0\nNET_RX: 1\n", `no line "NET_TX:"`},
 		"dev, empty":               {NetDev{}, "proc/net/dev", "", "no header"},
-		"dev, short":               {NetDev{}, "proc/net/dev", head + "lo: 1 2\n", "line 3: lo has 2 columns, want 16"},
+		"dev, short":               {NetDev{}, "proc/net/dev", head + "lo: 1 2\n", "line 3: lo has 2 columns: want 16"},
 		"dev, no colon":            {NetDev{}, "proc/net/dev", head + "lo 1 2\n", "no device"},
-		"snmp, names alone":        {SNMP{}, "proc/net/snmp", "Ip: A B\n", "Ip: has names and no numbers"},
+		"snmp, names alone":        {SNMP{}, "proc/net/snmp", "Ip: A B\n", "Ip: has names but no numbers"},
 		"snmp, other protocol":     {SNMP{}, "proc/net/snmp", "Ip: A\nTcp: 1\n", "line 2"},
 		"snmp, empty":              {SNMP{}, "proc/net/snmp", "", "does not begin with a protocol"},
 		"snmp, too few numbers":    {SNMP{}, "proc/net/snmp", "Ip: A B\nIp: 1\n", "does not match"},
-		"sockstat, empty":          {Reassembly{}, "proc/net/sockstat", "", "no line of FRAG"},
+		"sockstat, empty":          {Reassembly{}, "proc/net/sockstat", "", "no line \"FRAG:\""},
 		"sockstat, cut":            {Reassembly{}, "proc/net/sockstat", "FRAG: inuse 1\n", "is not FRAG: inuse N memory N"},
-		"sockstat, negative":       {Reassembly{}, "proc/net/sockstat", "TCP: inuse 1\nFRAG: inuse -1 memory 0\n", `line 2: "-1" is no counter`},
-		"sockstat, no memory":      {Reassembly{}, "proc/net/sockstat", "FRAG: inuse 1 memory x\n", `line 1: "x" is no counter`},
-		"softnet, 8 columns":       {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 8), "8 columns, known are [9 10 11 13 15]"},
+		"sockstat, negative":       {Reassembly{}, "proc/net/sockstat", "TCP: inuse 1\nFRAG: inuse -1 memory 0\n", `line 2: invalid counter "-1"`},
+		"sockstat, no memory":      {Reassembly{}, "proc/net/sockstat", "FRAG: inuse 1 memory x\n", `line 1: invalid counter "x"`},
+		"softnet, 8 columns":       {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 8), "8 columns: want one of [9 10 11 13 15]"},
 		"softnet, a future layout": {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 17), "17 columns"},
-		"softnet, 33 bits":         {Softnet{}, "proc/net/softnet_stat", "100000000 1 1 0 0 0 0 0 0", "no hexadecimal number of 32 bits"},
+		"softnet, 33 bits":         {Softnet{}, "proc/net/softnet_stat", "100000000 1 1 0 0 0 0 0 0", "want 32 bits in hexadecimal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Counters{}
@@ -180,8 +180,8 @@ func TestSNMP6(t *testing.T) {
 	for data, want := range map[string]string{
 		"Ip6InOctets 5\nIcmp6InType136 6\n": "",
 		"Ip6InOctets\n":                     "1 words",
-		"InOctets 5\n":                      "no IPv6 counter",
-		"Ip6InOctets x\n":                   "is no counter",
+		"InOctets 5\n":                      "not an IPv6 counter",
+		"Ip6InOctets x\n":                   "invalid counter",
 	} {
 		root["proc/net/snmp6"].Data = []byte(data)
 		c := Counters{}
@@ -221,7 +221,7 @@ func TestProcesses(t *testing.T) {
 	}
 	root["proc/7/task/8/stat"] = &fstest.MapFile{Data: []byte("7 (x) S 1")}
 	c = Counters{}
-	if err := (Processes{}).Sample(root, c); err == nil || !strings.Contains(err.Error(), "proc/7/task/8/stat: 2 fields behind the name, want at least 13") || len(c) > 0 {
+	if err := (Processes{}).Sample(root, c); err == nil || !strings.Contains(err.Error(), "proc/7/task/8/stat: 2 fields after the name: want more than 14") || len(c) > 0 {
 		t.Errorf("error %v, counters %v", err, c)
 	}
 }

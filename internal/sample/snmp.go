@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// SNMP reads the protocol counters of /proc/net/snmp and /proc/net/snmp6, under
-// the kernel's names behind the protocol in lower case: ip.FragCreates,
+// SNMP reads the protocol counters of /proc/net/snmp and /proc/net/snmp6, as
+// the protocol in lower case and the kernel's name: ip.FragCreates,
 // udp.RcvbufErrors, tcp.RetransSegs, ip6.ReasmFails, udp6.InErrors …
 //
-// A node without IPv6 has no snmp6, and then no counters of it.
+// A node without IPv6 has no snmp6, and no such counters.
 type SNMP struct{}
 
 // snmpSettings are the fields of /proc/net/snmp that are settings or gauges:
-// their difference says nothing. (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022.)
+// their difference means nothing. (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022.)
 var snmpSettings = map[string]bool{
 	"ip.Forwarding": true, "ip.DefaultTTL": true,
 	"tcp.RtoAlgorithm": true, "tcp.RtoMin": true, "tcp.RtoMax": true, "tcp.MaxConn": true, "tcp.CurrEstab": true,
@@ -45,7 +45,7 @@ func parseSNMP(b []byte) (Counters, error) {
 			return nil, fmt.Errorf("line %d: %.40q does not begin with a protocol", i+1, ls[i])
 		}
 		if i+1 == len(ls) {
-			return nil, fmt.Errorf("line %d: %s has names and no numbers", i+1, names[0])
+			return nil, fmt.Errorf("line %d: %s has names but no numbers", i+1, names[0])
 		}
 		values := strings.Fields(ls[i+1])
 		if len(values) != len(names) || values[0] != names[0] {
@@ -74,11 +74,11 @@ func parseSNMP6(b []byte) (Counters, error) {
 	for i, line := range lines(b) {
 		f := strings.Fields(line)
 		if len(f) != 2 {
-			return nil, fmt.Errorf("line %d: %d words, want a name and a number", i+1, len(f))
+			return nil, fmt.Errorf("line %d: %d words: want a name and a number", i+1, len(f))
 		}
 		proto, name, ok := strings.Cut(f[0], "6")
 		if !ok || proto == "" || name == "" {
-			return nil, fmt.Errorf("line %d: %.40q is no IPv6 counter", i+1, f[0])
+			return nil, fmt.Errorf("line %d: %.40q is not an IPv6 counter", i+1, f[0])
 		}
 		n, err := counter(f[1])
 		if err != nil {

@@ -14,7 +14,7 @@ import (
 // include/linux/kernel_stat.h).
 type Softirqs struct{}
 
-// softirqNames holds the rows that are kept (softirq_to_name, kernel/softirq.c).
+// softirqNames holds the rows to keep (softirq_to_name, kernel/softirq.c).
 var softirqNames = map[string]string{"NET_RX:": "softirq.net_rx", "NET_TX:": "softirq.net_tx"}
 
 // Sample implements Sampler.

@@ -8,20 +8,20 @@ import (
 	"strings"
 )
 
-// Softnet reads what the receive path of all CPUs together did from
+// Softnet reads counters of the receive path, summed over all CPUs, from
 // /proc/net/softnet_stat: softnet.processed packets, softnet.dropped packets
 // (the backlog queue was full: net.core.netdev_max_backlog) and softnet.squeezed
 // (how often a softirq stopped with work left, its budget or time used up).
 //
-// The file is the same in every network namespace, and its numbers are of 32
-// bits and wrap.
+// The file is the same in every network namespace, and its 32-bit
+// numbers wrap.
 type Softnet struct{}
 
 // softnetWidths holds the layouts of softnet_seq_show (net/core/net-procfs.c, and
 // net/core/dev.c before 3.10): 9 columns in Linux 2.6.23, 10 with received_rps in
 // 2.6.39, 11 with flow_limit_count in 4.18, 13 with the length of the backlog and
 // the CPU in 5.14, 15 with both parts of that length in 6.18. The first three
-// columns are the same in all of them; in an unknown layout they may have moved.
+// columns are the same in all of them; an unknown layout could have moved them.
 var softnetWidths = []int{9, 10, 11, 13, 15}
 
 // Sample implements Sampler.
@@ -35,12 +35,12 @@ func parseSoftnet(b []byte) (Counters, error) {
 	for i, line := range lines(b) {
 		f := strings.Fields(line)
 		if !slices.Contains(softnetWidths, len(f)) {
-			return nil, fmt.Errorf("line %d: %d columns, known are %v", i+1, len(f), softnetWidths)
+			return nil, fmt.Errorf("line %d: %d columns: want one of %v", i+1, len(f), softnetWidths)
 		}
 		for j := range sums {
 			n, err := strconv.ParseUint(f[j], 16, 32)
 			if err != nil {
-				return nil, fmt.Errorf("line %d, column %d: %.40q is no hexadecimal number of 32 bits", i+1, j+1, f[j])
+				return nil, fmt.Errorf("line %d, column %d: invalid number %.40q: want 32 bits in hexadecimal", i+1, j+1, f[j])
 			}
 			sums[j] += float64(n)
 		}

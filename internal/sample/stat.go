@@ -10,12 +10,12 @@ import (
 // Stat reads CPU time from /proc/stat.
 //
 // Its names are cpu.user, nice, system, idle, iowait, irq, softirq, steal and
-// guest in seconds, of all CPUs together; the same of every online CPU as
-// cpu0.user …; and ctxt (context switches) and processes (forks) in numbers.
+// guest in seconds, summed over all CPUs; the same per online CPU as
+// cpu0.user …; and the numbers of context switches (ctxt) and forks (processes).
 //
 // The nine are disjoint and add up to all time. The kernel counts time in a
 // guest twice, as user and guest or as nice and guest_nice (account_guest_time,
-// kernel/sched/cputime.c); here it is taken out of user and nice, and guest is
+// kernel/sched/cputime.c); Stat subtracts it from user and nice, and guest is
 // the sum of both.
 type Stat struct{}
 
@@ -25,7 +25,7 @@ type Stat struct{}
 const userHZ = 100
 
 // The columns of a cpu line, in the order of show_stat (fs/proc/stat.c). All
-// ten are there since Linux 2.6.33, which is older than what Go runs on.
+// ten exist since Linux 2.6.33, which is older than any kernel that Go supports.
 var cpuColumns = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
 
 // Sample implements Sampler.
@@ -46,7 +46,7 @@ func parseStat(b []byte) (Counters, error) {
 			err = cpuTimes(f[0], f[1:], c)
 		case f[0] == "ctxt" || f[0] == "processes":
 			if len(f) != 2 {
-				err = fmt.Errorf("%s has %d numbers, want 1", f[0], len(f)-1)
+				err = fmt.Errorf("%s has %d numbers: want 1", f[0], len(f)-1)
 				break
 			}
 			c[f[0]], err = counter(f[1])
@@ -64,7 +64,7 @@ func parseStat(b []byte) (Counters, error) {
 // cpuTimes adds the columns of one cpu line to c, in seconds.
 func cpuTimes(cpu string, columns []string, c Counters) error {
 	if len(columns) < len(cpuColumns) {
-		return fmt.Errorf("%s has %d columns, want at least %d", cpu, len(columns), len(cpuColumns))
+		return fmt.Errorf("%s has %d columns: want at least %d", cpu, len(columns), len(cpuColumns))
 	}
 	ticks := map[string]float64{}
 	for i, name := range cpuColumns {

@@ -11,8 +11,8 @@ import (
 )
 
 // Encode writes s as YAML with every default filled in; Load reads the same
-// study back. The same study gives the same bytes. A study that Validate
-// refuses is an error.
+// study back. The same study gives the same bytes. An invalid study
+// is an error.
 func (s Study) Encode() ([]byte, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("study %s: %w", s.Name, err)
@@ -80,7 +80,7 @@ func (s Study) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// String returns u as it is written in a study.
+// String returns u as a study would write it.
 func (u Use) String() string {
 	if len(u.Options) == 0 && (u.Name == u.Kind || u.Name == "") {
 		return strictyaml.Quote(u.Kind)

@@ -44,9 +44,9 @@ type file struct {
 	}
 }
 
-// Load reads a study and checks it. name is the file's name: it is in every
-// error, and names a study that has no name. Every key that is missing gets its
-// default. The error joins one *Error for everything that is wrong.
+// Load reads and checks a study. name is the file's name: errors begin with it, and
+// it is the default name of the study. Missing keys get their defaults. The error
+// joins one *strictyaml.Error for each mistake.
 func Load(src []byte, name string) (Study, error) {
 	base := path.Base(strings.ToValidUTF8(name, "_"))
 	s := Study{Name: strings.TrimSuffix(base, path.Ext(base))}
@@ -56,7 +56,7 @@ func Load(src []byte, name string) (Study, error) {
 	return s, nil
 }
 
-// DecodeNode reads a study and checks it. A Name that s has is the default.
+// DecodeNode reads and checks a study. The Name of s is the default.
 func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	f := fileOf(Default())
 	f.Name = s.Name
@@ -104,7 +104,7 @@ func fileOf(s Study) file {
 	return f
 }
 
-// percent is a share that is written as "2%".
+// percent is a share with the text form "2%".
 type percent float64
 
 func (p *percent) UnmarshalText(b []byte) error {
@@ -124,14 +124,14 @@ func (p *percent) UnmarshalText(b []byte) error {
 // String is exact: UnmarshalText reads the same number back.
 func (p percent) String() string {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(float64(p), 'f', -1, 64))
-	if !ok { // NaN or infinite; Validate refuses it
+	if !ok { // NaN or infinite, which Validate rejects
 		return "none"
 	}
 	s := r.Mul(r, big.NewRat(100, 1)).FloatString(30)
 	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".") + "%"
 }
 
-// A link is a rate that may be "unlimited".
+// A link is a rate, or "unlimited".
 type link string
 
 func (l *link) UnmarshalText(b []byte) error {
@@ -149,7 +149,7 @@ func (l link) String() string {
 	return string(l)
 }
 
-// A nic is a topo.NIC whose best one is written "full".
+// A nic is a topo.NIC with "full" as the text of topo.NICFull.
 type nic topo.NIC
 
 func (c *nic) UnmarshalText(b []byte) error {

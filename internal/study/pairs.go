@@ -11,18 +11,17 @@ import (
 // client and server have changed places.
 type Pair struct{ A, B int }
 
-// String is the names of both hosts, "h1-h2".
+// String returns the names of both hosts, "h1-h2".
 func (p Pair) String() string { return topo.HostName(p.A) + "-" + topo.HostName(p.B) }
 
-// Rounds pairs each of n hosts with each other once. No host is twice in a round, so
-// that all pairs of a round can be measured at once. There are n-1 rounds when n is
+// Rounds pairs each of n hosts with each other once. No host appears twice in a round, so
+// all pairs of a round can run at once. There are n-1 rounds when n is
 // even, and n of them, with another host idle in each, when it is odd.
 //
-// It is the circle method of tournaments: one host stays where it is, or is the idle
-// place, and the others move on by one place around a circle; who faces each other
-// is paired (E. Lucas, Récréations mathématiques II, 1883, after Walecki).
+// It is the circle method of tournaments: one host, or the idle place, stays where it is and
+// the others move one place around a circle; opposite hosts form a pair (E. Lucas, Récréations mathématiques II, 1883, after Walecki).
 func Rounds(n int) [][]Pair {
-	circle := n - 1 // places on it; the last host stands beside them
+	circle := n - 1 // places on it; the last host is outside it
 	if n%2 == 1 {
 		circle = n
 	}
@@ -35,19 +34,19 @@ func Rounds(n int) [][]Pair {
 		for k := 1; k <= (circle-1)/2; k++ {
 			round = append(round, pairOf((r+k)%circle, (r+circle-k)%circle))
 		}
-		if round != nil { // of a lone host
+		if round != nil { // nil for a single host
 			rounds = append(rounds, round)
 		}
 	}
 	return rounds
 }
 
-// pairOf is two hosts that are counted from 0.
+// pairOf returns the pair of two hosts counted from 0.
 func pairOf(a, b int) Pair { return Pair{min(a, b) + 1, max(a, b) + 1} }
 
-// Schedule returns the trials of one block, counted from 1, in their order, which is
-// Block's: those of one group run at once. With all pairs, what is put in random order
-// is the rounds of all cells.
+// Schedule returns the trials of one block, counted from 1, in the order of Block. The
+// trials of one group run at once. With all pairs, the rounds of all cells are put in
+// random order.
 func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 	if !s.AllPairs {
 		return singly(Block(s.Seed, block, cells))
@@ -86,7 +85,7 @@ func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 	return singly(order)
 }
 
-// pairLevel is the level by which results tell the pair of a trial.
+// pairLevel is the level that holds the pair of a trial in results.
 const pairLevel = "pair"
 
 // singly makes a group of each trial.
@@ -98,7 +97,7 @@ func singly(trials []Trial) [][]Trial {
 	return groups
 }
 
-// Pairs returns how many trials a cell has in a block.
+// Pairs returns the number of trials of a cell in a block.
 func (s Study) Pairs() int {
 	if n := s.Topology.Hosts; s.AllPairs {
 		return n * (n - 1) / 2
@@ -106,7 +105,7 @@ func (s Study) Pairs() int {
 	return 1
 }
 
-// ParsePairs reads whether all pairs are meant, or one.
+// ParsePairs parses "one" or "all".
 func ParsePairs(s string) (all bool, err error) {
 	if s != "one" && s != "all" {
 		return false, fmt.Errorf("invalid value %q: want one or all", s)
@@ -114,7 +113,7 @@ func ParsePairs(s string) (all bool, err error) {
 	return s == "all", nil
 }
 
-// pairs is whether all are measured, as a word.
+// pairs reports whether all pairs are measured; its text is "one" or "all".
 type pairs bool
 
 func (p *pairs) UnmarshalText(b []byte) error {

@@ -2,9 +2,9 @@
 // YAML. It expands the design into trials and puts them in a random order that
 // anyone can repeat.
 //
-// It knows no network and no probe: a Use is a name with options, and package
-// catalog decides whether there is such a thing. It must not read files or the
-// clock, nor choose a seed.
+// It knows no networks or probes: a Use is a name with options, and package
+// catalog decides whether it exists. Package study must not read files or the
+// clock, or choose a seed.
 //
 // A study is one YAML document:
 //
@@ -20,34 +20,33 @@
 //	  mtu: [1500, 9000]
 //
 // Networks and probes are written in two forms: the kind alone, or a mapping
-// with the kind under "use", the name it has in results under "name" (default:
-// the kind), and its options beside them. The second host of [host, host] is
+// with the kind under "use", the name in results under "name" (default: the
+// kind), and the options as further keys. The second host of [host, host] is
 // named host#2.
 //
 // The other keys, with their defaults:
 //
 //	name         the file's name without its extension
 //	description  none
-//	baseline     the first network: what the others are divided by
+//	baseline     the first network, by which the others are divided
 //	blocks       10: every cell is measured once per block
-//	precision    none; with 2%, blocks is the pilot from whose spread the number of blocks is fixed
+//	precision    none; with 2%, blocks is a pilot whose spread determines the number of blocks
 //	max-time     none: when a run stops early
 //	warmup       200ms of traffic before each measurement
 //	duration     1s of each measurement
-//	fast         {blocks: 8, warmup: 20ms, duration: 100ms}: what --fast replaces
+//	fast         {blocks: 8, warmup: 20ms, duration: 100ms}: the values that --fast uses
 //	swap         false; with true, client and server change places in half of the blocks
-//	pairs        one: the ends that a network names; all: every two hosts, in rounds of
-//	             pairs that are measured at once and have no host in common
-//	one-at-a-time  false; with true, the pairs of a round are measured one after the other
-//	keep-disturbed  false: trials that programs outside the run disturbed are left out
+//	pairs        one: the ends that a network names; all: every pair of hosts, in rounds of
+//	             simultaneous pairs without a common host
+//	one-at-a-time  false; with true, the pairs of a round are measured in turn
+//	keep-disturbed  false: trials that other programs disturbed are not counted
 //	seed         0: the caller chooses one and records it
 //	hosts        2
 //	pods         1 per host
 //	pods-ipv6    false
 //	underlay     {mtu: 1500, link: unlimited, nic: full, ipv6: false}
 //
-// Keys that are not here, keys that are there twice and YAML's anchors, aliases
-// and tags are errors.
+// Unknown keys, duplicate keys and YAML's anchors, aliases and tags are errors.
 package study
 
 import (
@@ -58,7 +57,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A Study is an experiment: what is compared, under which conditions, how often.
+// A Study is an experiment: the networks to compare, the conditions, the repetitions.
 type Study struct {
 	Name        string
 	Question    string // that the study answers
@@ -69,28 +68,28 @@ type Study struct {
 	// order of the file; factors are taken in the order of their names.
 	Factors  map[string][]string
 	Baseline string // the Name of one of Networks
-	// Blocks is how often every cell is measured; when Precision is set, it is
-	// the pilot that the number of blocks is computed from.
+	// Blocks is the number of measurements per cell; when Precision is set, it is
+	// the size of the pilot from which the number of blocks is computed.
 	Blocks    int
-	Precision float64       // half-width of the wanted interval, as a share: 0.02 is 2 %; 0 is none
+	Precision float64       // target half-width of the interval, as a share: 0.02 is 2 %; 0 is none
 	MaxTime   time.Duration // 0 is none
 	// KeepDisturbed counts trials that something outside the run disturbed.
 	KeepDisturbed bool
 	Swap          bool          // client and server change places in half of the blocks
-	AllPairs      bool          // every cell is measured between every two hosts, see Rounds
-	OneAtATime    bool          // with AllPairs: not even pairs without a common host run at once
+	AllPairs      bool          // every cell is measured between all pairs of hosts, see Rounds
+	OneAtATime    bool          // with AllPairs: pairs without a common host do not run at once either
 	Warmup        time.Duration // not counted
 	Duration      time.Duration // of each measurement
-	Fast          Fast          // what a look at the study takes instead
-	Seed          uint64        // of the order of trials; 0: to be chosen and recorded by the caller
+	Fast          Fast          // the values of a quick look
+	Seed          uint64        // of the order of trials; 0: the caller chooses and records one
 	Topology      Topology
 
 	places map[string]string // "file:line" of the factors
 }
 
 // A Fast is the form of a study that takes seconds where the whole one takes
-// minutes: its intervals are wider, and it sees larger differences only. Eight
-// blocks bound up to six ratios that hold together with 95 %.
+// minutes: its intervals are wider, and it shows only larger differences. Eight
+// blocks bound up to six ratios that hold together at 95 %.
 type Fast struct {
 	Blocks   int
 	Warmup   time.Duration
@@ -104,7 +103,7 @@ func (s Study) Faster() Study {
 	return s
 }
 
-// A Topology says what a study runs on, as in topo.Spec.
+// A Topology is the machinery that a study runs on, as in topo.Spec.
 type Topology struct {
 	Hosts    int
 	Pods     int      // per host
@@ -128,8 +127,8 @@ func Default() Study {
 }
 
 // Resolve names the networks and probes that have no name, and makes the first
-// network the baseline when there is none. Load has done it; a caller that puts
-// a Study together, or changes its Networks or Probes, must call it.
+// network the baseline by default. Load calls it; a caller that assembles a
+// Study, or changes its Networks or Probes, must call it too.
 func (s Study) Resolve() Study {
 	s.Networks, s.Probes = label(s.Networks), label(s.Probes)
 	if s.Baseline == "" && len(s.Networks) > 0 {
@@ -140,7 +139,7 @@ func (s Study) Resolve() Study {
 
 // label returns uses with a name for each: its own, else its kind, else, when
 // another use of the kind has that, the kind with the next free number. A name
-// that belongs to another kind is not avoided, for that is a mistake to be told.
+// that belongs to another kind is not avoided: Validate reports that mistake.
 func label(uses []Use) []Use {
 	own, taken := map[string]bool{}, map[string]bool{}
 	for _, u := range uses {

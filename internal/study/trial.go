@@ -28,8 +28,8 @@ type Trial struct {
 // Cells returns the full factorial of s: networks in their order, within them
 // probes, within them the levels of the factors in the order of the factors'
 // names, the last one changing fastest. A factor that does not apply to a probe
-// (applies is asked with the probe's Kind) is left out for it, so that no cell
-// is there twice. A nil applies means that all factors apply to all probes.
+// (applies is asked with the probe's Kind) is omitted for it, so that no cell
+// appears twice. A nil applies means that all factors apply to all probes.
 func (s Study) Cells(applies func(probe, factor string) bool) []Cell {
 	var cells []Cell
 	factors := slices.Sorted(maps.Keys(s.Factors))
@@ -63,9 +63,9 @@ func cross(cells []Cell, factor string, levels []string) []Cell {
 
 // Block returns the trials of one block, counted from 1, in a random order that
 // depends only on seed and block: PCG-DXSM (math/rand/v2) seeded with the two,
-// bounded by multiplication, Fisher-Yates. To change any of these breaks resumption:
-// a run that goes on would finish in another order than the one it recorded.
-// TestOrderIsPinned fails then.
+// bounded by multiplication, Fisher-Yates. Changing any of these breaks resumption:
+// a resumed run would finish in another order than it recorded. TestOrderIsPinned
+// guards this.
 //
 // The IDs are the same for the same cells, whatever the seed.
 func Block(seed uint64, block int, cells []Cell) []Trial {
@@ -86,8 +86,8 @@ func shuffle[T any](seed uint64, block int, list []T) {
 }
 
 // Swapped reports whether client and server change places in a block, counted from
-// 1: in one of every two that follow each other, whichever the seed says. So it is
-// half of them after any even number, also when a run gets more blocks than planned.
+// 1: in one of every two consecutive blocks; the seed decides which. So half of any even
+// number of blocks are swapped, even when a run gets more blocks than planned.
 func (s Study) Swapped(block int) bool {
 	// Not a seed of Block's: pairs count down from the largest number.
 	coin := rand.NewPCG(s.Seed, -uint64((block+1)/2)).Uint64()>>63 == 1
@@ -106,13 +106,13 @@ func below(src *rand.PCG, n uint64) uint64 {
 	}
 }
 
-// maxID bounds an ID without its block; file names of 143 bytes are the least
-// that file systems in use can have (eCryptfs).
+// maxID bounds an ID without its block; 143 bytes is the smallest limit on file
+// names among file systems in use (eCryptfs).
 const maxID = 110
 
 // ids returns a name for each cell, like "vxlan-overlay-udp-stream-size=1000".
-// Cells that would share a name, or have one too long, get a hash of all they
-// are behind it; upper and lower case are the same on some file systems.
+// Cells that would share a name, or have one too long, get a hash of
+// the whole cell as a suffix; some file systems ignore case.
 func ids(cells []Cell) []string {
 	out := make([]string, len(cells))
 	count := map[string]int{}
@@ -137,17 +137,17 @@ func (c Cell) name() string {
 	return strings.Map(safe, strings.Join(parts, "-"))
 }
 
-// hashed is the name with a hash of all that it is made of.
+// hashed returns the name with a hash of the whole cell.
 func (c Cell) hashed() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %q", c.Network, c.Probe, c.Levels)) // %q sorts a map
 	return fmt.Sprintf("%.*s-%x", maxID-17, c.name(), sum[:8])
 }
 
-// ID names a use of c that is no trial, such as a preparation for trials: it is safe
-// as a file name, and no trial has it.
+// ID names a use of c that is not a trial, such as preparation: it is safe as a file
+// name, and no trial has it.
 func (c Cell) ID(purpose string) string { return purpose + "-" + c.hashed() }
 
-// safe keeps what may be in a file name and in a URL without escaping.
+// safe keeps characters that need no escaping in file names and URLs.
 func safe(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9', strings.ContainsRune("-._+=", r):

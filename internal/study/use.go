@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
-// A Use is a network or a probe as a study names it.
+// A Use is a network or probe as a study names it.
 type Use struct {
 	Name string // unique among the networks, or the probes, of a study
 	Kind string // its name in the catalog
@@ -24,7 +24,7 @@ type Use struct {
 }
 
 // ParseUse reads one Use as it is written in a list of networks: "host" or
-// "{use: vxlan-overlay, vni: 7}". It is for command lines; the name is empty
+// "{use: vxlan-overlay, vni: 7}". Command lines use it. The name is empty
 // when src has none.
 func ParseUse(src string) (Use, error) {
 	n, err := strictyaml.Parse([]byte(src))
@@ -44,7 +44,7 @@ func ParseUse(src string) (Use, error) {
 	return u, u.check()
 }
 
-// Pos returns "file:line" of u, or "" when it did not come from a file.
+// Pos returns "file:line" of u, or "" when it does not come from a file.
 func (u Use) Pos() string {
 	if u.line == 0 {
 		return ""
@@ -89,7 +89,7 @@ func word(d *strictyaml.Decoder, e strictyaml.Entry) string {
 	return e.Value.Text
 }
 
-// withoutUse explains the form to one who wrote {vxlan: {vni: 7}}.
+// withoutUse explains the right form to the author of {vxlan: {vni: 7}}.
 func withoutUse(n *strictyaml.Node) string {
 	if len(n.Keys) == 1 && n.Keys[0].Value.Kind != strictyaml.Text {
 		e := n.Keys[0]
@@ -99,10 +99,10 @@ func withoutUse(n *strictyaml.Node) string {
 	return "a mapping without the key \"use\": write {use: kind, option: value}"
 }
 
-// Decode sets the exported fields of *into from the options of u; what has no
-// option keeps its value, so into comes with its defaults. A field's option is
-// its yaml tag, or its name in lower case. An option that into has no field
-// for, or a value that does not fit, is an *Error with the line in the file.
+// Decode sets the exported fields of *into from the options of u; fields
+// without an option keep their values, the defaults. A field's option is its
+// yaml tag, or its name in lower case. An option without a field, or a value
+// that does not fit, is a *strictyaml.Error with the line in the file.
 func (u Use) Decode(into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -119,7 +119,7 @@ func (u Use) Decode(into any) error {
 // maxName bounds names: they become parts of file names.
 const maxName = 64
 
-// check reports what is wrong with u itself.
+// check reports the mistakes in u itself.
 func (u Use) check() error {
 	var errs []error
 	if err := checkName(u.Kind, ""); err != nil {
@@ -142,7 +142,7 @@ func (u Use) check() error {
 }
 
 // checkName accepts letters, digits and - . _ + after a letter or digit, and
-// what else more has.
+// the characters in more.
 func checkName(s, more string) error {
 	if s == "" {
 		return errors.New("the name is empty")

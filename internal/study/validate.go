@@ -25,8 +25,8 @@ const (
 	maxLevel     = 256     // bytes
 )
 
-// Validate reports everything that is wrong with s, joined; nil when s can be
-// expanded and run. It does not know which kinds of networks and probes exist.
+// Validate returns all mistakes in s, joined, or nil when s can be expanded and
+// run. It does not know which kinds of networks and probes exist.
 func (s Study) Validate() error {
 	var errs []error
 	for _, p := range s.problems() {
@@ -38,11 +38,11 @@ func (s Study) Validate() error {
 // A problem is an error with the keys it is about, outermost first.
 type problem struct {
 	keys []string
-	line int // when a Use is to blame
+	line int // of the Use at fault
 	err  error
 }
 
-// at finds the line of p in the file; 0 when the key is not there.
+// at returns the line of p in the file, or 0 when the file lacks the key.
 func (p problem) at(n *strictyaml.Node) int {
 	if p.line > 0 {
 		return p.line
@@ -153,7 +153,7 @@ func (s Study) checkFactors(c *checker) {
 	c.that(s.AllPairs || !s.OneAtATime, key("one-at-a-time"), "requires pairs: all")
 }
 
-// rate is what a link's rate looks like. Package unit gives it its value.
+// rate matches the rate of a link. Package unit parses its value.
 var rate = regexp.MustCompile(`^[0-9]+(\.[0-9]+)? ?([kKMmGgTt]?bit(/s)?)$`)
 
 func (s Study) checkTopology(c *checker) {

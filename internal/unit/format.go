@@ -15,7 +15,7 @@ var (
 // "25.1 ms/Gbit". It keeps three significant digits, drops decimals that are
 // all zero ("45 ms"), and never drops a digit before the point ("1234 s"). Of
 // cores and plain numbers it drops every trailing zero ("1.2 cores", "0.98").
-// What is not finite is "n/a".
+// A value that is not finite is "n/a".
 func Format(v float64, unit string) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "n/a"

@@ -66,7 +66,7 @@ func ParseBytes(s string) (int, error) {
 }
 
 // ParsePercent reads a share: "2%" and "0.02" are 0.02. A bare number above 1
-// is refused, because "2" may be meant as either.
+// is an error, because "2" could mean either.
 func ParsePercent(s string) (float64, error) {
 	v, u, err := quantity(s)
 	switch {
@@ -82,7 +82,7 @@ func ParsePercent(s string) (float64, error) {
 	return v, nil
 }
 
-// Only these characters: strconv also reads "Inf", "NaN", "0x1p3" and "1_000".
+// Only these characters, because strconv also reads "Inf", "NaN", "0x1p3" and "1_000".
 var quantityRE = regexp.MustCompile(`^\s*(-?)([0-9]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Z/%]*)\s*$`)
 
 // quantity splits s into a finite number that is not negative and a unit in lower case.
