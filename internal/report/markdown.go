@@ -83,8 +83,11 @@ func bullets(w io.Writer, lines []string) {
 func mdTable(w io.Writer, t Table) {
 	var head, rule []string
 	for _, c := range t.Columns {
-		head = append(head, mdText(axis(c.Head, c.Unit)))
-		rule = append(rule, map[bool]string{true: ":--", false: "--:"}[c.Left])
+		align := "--:"
+		if c.Left {
+			align = ":--"
+		}
+		head, rule = append(head, mdText(axis(c.Head, c.Unit))), append(rule, align)
 	}
 	rows := [][]string{head, rule}
 	for _, r := range t.Rows {
