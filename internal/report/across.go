@@ -14,11 +14,8 @@ import (
 
 // sweeps draws the curves of one probe along its numeric factor.
 func (s source) sweeps(w analysis.Sweep) []Figure {
-	base, metric, ratio := "", "", false
+	base, metric := "", ""
 	for _, t := range w.Tables {
-		for _, r := range t.Rows {
-			ratio = ratio || r.Ratio.N > 0
-		}
 		if t.Metric != "" {
 			base, metric = t.Unit, metricName(t.Metric)
 		}
@@ -27,15 +24,10 @@ func (s source) sweeps(w analysis.Sweep) []Figure {
 	if w.Factor == clients {
 		one = " of one client"
 	}
-	out := s.sweep(w, "median", metric+one+" by "+w.Factor, metric, base, 0, func(r analysis.Row) stat.Interval { return r.Value })
-	if out == nil {
-		return nil
-	}
-	if ratio {
-		out = append(out, s.sweep(w, "ratio", "ratio to "+s.p.Baseline+" by "+w.Factor, metric+" ÷ "+s.p.Baseline, "", 1,
-			func(r analysis.Row) stat.Interval { return r.Ratio })...)
-	}
-	return append(out, s.clientSweeps(w)...)
+	value := s.sweep(w, "median", metric+one+" by "+w.Factor, metric, base, 0, func(r analysis.Row) stat.Interval { return r.Value })
+	ratio := s.sweep(w, "ratio", "ratio to "+s.p.Baseline+" by "+w.Factor, metric+" ÷ "+s.p.Baseline, "", 1,
+		func(r analysis.Row) stat.Interval { return r.Ratio })
+	return slices.Concat(value, ratio, s.clientSweeps(w))
 }
 
 // sweep draws one value, in the unit base, along the factor, with a line at reference
@@ -52,11 +44,9 @@ func (s source) sweep(w analysis.Sweep, id, title, name, base string, reference 
 	if curves == nil {
 		return nil
 	}
-	if l := levelText(w.Levels); l != "" {
-		title += ", " + l
-	}
+	title = comma(title, levelText(w.Levels))
 	return []Figure{{ID: sweepID(w, id), Caption: capital(title), Chart: chart.Sweep{
-		Curves: curves, Reference: reference, X: axisOf(w), Y: axis(name, label), Alt: s.title(w.Probe) + ", " + title + "."}}}
+		Curves: curves, Reference: reference, X: axisOf(w), Y: comma(name, label), Alt: s.title(w.Probe) + ", " + title + "."}}}
 }
 
 func sweepID(w analysis.Sweep, value string) string {
@@ -104,10 +94,7 @@ func (s source) matrices(m analysis.Matrix) (out []Figure) {
 				values[at] = r.Value.Center
 			}
 		}
-		caption := "by direction, " + n
-		if l := levelText(m.Levels); l != "" {
-			caption += ", " + l
-		}
+		caption := comma("by direction, "+n, levelText(m.Levels))
 		out = append(out, s.heat(m.From, m.To, values, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base, Levels: m.Levels}, "by direction "+n, caption)...)
 	}
 	return out
@@ -144,5 +131,5 @@ func (s source) heat(from, to []string, values map[[2]string]float64, t analysis
 	caption = capital(metric + " " + caption)
 	text := s.title(t.Probe) + ", " + caption + ": " + strings.Join(alt, "; ") + "."
 	return []Figure{{ID: tableID(t) + " " + id, Caption: caption,
-		Chart: chart.Heat{Rows: from, Columns: to, Cells: cells, Axis: axis(metric, label), Alt: text}}}
+		Chart: chart.Heat{Rows: from, Columns: to, Cells: cells, Axis: comma(metric, label), Alt: text}}}
 }

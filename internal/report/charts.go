@@ -73,9 +73,6 @@ func (r Run) describe(what string, t analysis.Table, rows []string) string {
 	return fmt.Sprintf("%s, %s: %s.", what, r.under(t.Probe, t.Levels), strings.Join(rows, "; "))
 }
 
-// axis names an axis with its unit, if it has one.
-func axis(name, unit string) string { return strings.TrimSuffix(name+", "+unit, ", ") }
-
 func (s source) valueChart(t analysis.Table) *Figure {
 	top, drawn, trials := 0.0, 0, 0 // the latter of one network
 	var centers []float64
@@ -105,7 +102,7 @@ func (s source) valueChart(t analysis.Table) *Figure {
 		return nil
 	}
 	f := &Figure{ID: "median", Caption: "Median over blocks",
-		Chart: chart.Values{Rows: rows, Axis: axis(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
+		Chart: chart.Values{Rows: rows, Axis: comma(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
 	if s.cut.dots > 0 && drawn < trials {
 		f.Note = fmt.Sprintf("Every trial: %d quantiles of up to %d trials per network.", drawn, trials)
 	}
@@ -149,7 +146,7 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 		}
 	}
 	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
-		Chart: chart.Latency{Lines: lines, Axis: axis("response time", label), Alt: s.describe("Response times by percentile", t, alt)}}
+		Chart: chart.Latency{Lines: lines, Axis: comma("response time", label), Alt: s.describe("Response times by percentile", t, alt)}}
 }
 
 func (s source) ladderChart(t analysis.Table) *Figure {

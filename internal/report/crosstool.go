@@ -42,10 +42,7 @@ func toolTitle(a analysis.Agreement) string {
 	if a.Datagram != "" {
 		s += ", datagrams of " + a.Datagram + " bytes"
 	}
-	if l := levelText(a.Levels); l != "" {
-		s += ", " + l
-	}
-	return s + ": " + better(a.Unit)
+	return comma(s, levelText(a.Levels)) + ": " + better(a.Unit)
 }
 
 // toolColumns has the value of every network, and its ratio unless it is the baseline.

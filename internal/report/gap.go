@@ -37,10 +37,8 @@ func gapSection(s source) []Section {
 			"what is one packet there is looked up, encapsulated and delivered once, whatever it becomes on a wire."}
 	var falls []chart.Fall
 	for _, g := range gaps {
-		title, id := g.Network, "gap "+g.Network+" "+levelText(g.Levels)
-		if l := levelText(g.Levels); l != "" {
-			title += ", " + l
-		}
+		levels := levelText(g.Levels)
+		title, id := comma(g.Network, levels), "gap "+g.Network+" "+levels
 		part := Section{ID: id, Title: title, Tables: []Table{table(id+" steps", gapSteps(g)...)}, Notes: gapNotes(g, s.p.Baseline)}
 		if more := gapExtra(g); more != nil {
 			t := table(id+" extra", more...)

@@ -176,5 +176,5 @@ func (s source) hopChart(g []analysis.Chain, id string) Figure {
 	}
 	title, alt := hopMetric(g[0]), s.hopTitle(g[0])+"."
 	return Figure{ID: id + " chart", Caption: capital(title) + " by hops",
-		Chart: chart.Sweep{Curves: curves, X: "hops", Y: axis(title, label), Alt: alt}}
+		Chart: chart.Sweep{Curves: curves, X: "hops", Y: comma(title, label), Alt: alt}}
 }

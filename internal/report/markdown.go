@@ -87,7 +87,7 @@ func mdTable(w io.Writer, t Table) {
 		if c.Left {
 			align = ":--"
 		}
-		head, rule = append(head, mdText(axis(c.Head, c.Unit))), append(rule, align)
+		head, rule = append(head, mdText(comma(c.Head, c.Unit))), append(rule, align)
 	}
 	rows := [][]string{head, rule}
 	for _, r := range t.Rows {

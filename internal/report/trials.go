@@ -109,7 +109,7 @@ func (s source) trials(t analysis.Table) (Section, bool) {
 		blocks.cells = append(blocks.cells, Cell{Text: p.String(), Value: number(float64(p.Block))})
 	}
 	factor, label := unit.Scale(top, t.Unit)
-	blocks.Unit = axis(metricName(t.Metric), label)
+	blocks.Unit = comma(metricName(t.Metric), label)
 	d := decimals(factor, centers...)
 	columns := []column{blocks}
 	for _, r := range t.Rows {

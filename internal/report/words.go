@@ -59,11 +59,15 @@ func levelText(m map[string]string) string {
 
 // under names a probe under levels.
 func (r Run) under(probe string, levels map[string]string) string {
-	s := r.title(probe)
-	if l := levelText(levels); l != "" {
-		s += ", " + l
+	return comma(r.title(probe), levelText(levels))
+}
+
+// comma adds to a name what qualifies it, such as a unit, if there is anything.
+func comma(name, more string) string {
+	if more == "" {
+		return name
 	}
-	return s
+	return name + ", " + more
 }
 
 // capital begins a sentence.
