@@ -40,7 +40,8 @@ func (s source) figures(t analysis.Table) (out []Figure) {
 
 // chartRow is a row that shows i in a unit.
 func chartRow(name string, color int, i stat.Interval, factor float64, label string) chart.Row {
-	return chart.Row{Name: name, Color: color, Value: i.Center * factor, Lo: i.Lo * factor, Hi: i.Hi * factor, Bounded: i.Bounded(), Label: label}
+	return chart.Row{Name: name, Color: color, Label: label,
+		Value: i.Center * factor, Lo: i.Lo * factor, Hi: i.Hi * factor, Bounded: i.Bounded()}
 }
 
 func (s source) ratioChart(t analysis.Table) *Figure {
@@ -66,7 +67,8 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 	}
 	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), s.p.Baseline, better(t.Unit))
 	caption := "Ratio to " + s.p.Baseline
-	return &Figure{ID: "ratio", Caption: caption, Chart: chart.Ratios{Rows: rows, Baseline: s.p.Baseline, Axis: title, Alt: s.describe(caption, t, alt)}}
+	return &Figure{ID: "ratio", Caption: caption,
+		Chart: chart.Ratios{Rows: rows, Baseline: s.p.Baseline, Axis: title, Alt: s.describe(caption, t, alt)}}
 }
 
 func (r Run) describe(what string, t analysis.Table, rows []string) string {

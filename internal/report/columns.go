@@ -18,7 +18,8 @@ func columns(t analysis.Table, baseline string) []column {
 	for i, r := range rows {
 		value.cells[i].bounds(r.Value)
 	}
-	out := append([]column{names("network", rows, func(r analysis.Row) string { return r.Network }), value}, ratios(rows, "÷ "+baseline, ratioOf)...)
+	out := []column{names("network", rows, func(r analysis.Row) string { return r.Network }), value}
+	out = append(out, ratios(rows, "÷ "+baseline, ratioOf)...)
 	out = append(out, splitColumns(rows, baseline)...)
 	if slices.ContainsFunc(rows, func(r analysis.Row) bool { return r.Hist != nil }) {
 		for i, p := range []float64{0.5, 0.99, 0.999} {

@@ -108,7 +108,8 @@ func hopColumns(g []analysis.Chain) []column {
 	if !g[0].Adds {
 		sum.Head = "1 hop"
 	}
-	out := []column{names("network", networks, func(n string) string { return n }), whole("hops", "", 9, func(s analysis.Span) int { return s.Segments }), value, sum}
+	out := []column{names("network", networks, func(n string) string { return n }),
+		whole("hops", "", 9, func(s analysis.Span) int { return s.Segments }), value, sum}
 	out = append(out, ratios(spans, "÷ "+sum.Head, func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
 	return append(out, whole("blocks", "blocks", 8, func(s analysis.Span) int { return s.Value.N }))
 }
