@@ -2,8 +2,7 @@
 // conditions, the study that bears on it, and the bounds within which a measurement
 // agrees with it. It reads claims and judges results.
 //
-// It must not run anything or know which networks exist: the caller says what is
-// missing.
+// It must not run anything or know which networks exist: the caller says what is missing.
 //
 // Claims are YAML, one file per source:
 //
@@ -30,15 +29,15 @@
 //	  tolerance: why these bounds
 //	  note: why the claim may not hold here
 //
-// A test divides one cell by another, or by the sum of several ("sum" instead of
-// "to"). With "per: {of: CELL, to: CELL, ratio: …}" the result is divided by a
-// second ratio: does UDP lose more to VXLAN than TCP? A cell names every factor
-// of its study under "levels", and under "metric" a value other than the main value of
-// its probe. A claim with several tests, such as an order or a step, holds when all of
-// them do.
+// A test divides one cell by another, or by the sum of several ("sum" instead of "to").
+// With "per: {of: CELL, to: CELL, ratio: …}" the result is divided by a second ratio: does
+// UDP lose more to VXLAN than TCP? A cell names every factor of its study under "levels",
+// and under "metric" a value other than the main value of its probe. A claim with several
+// tests, such as an order or a step, holds when all of them do.
 package claim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,8 +56,8 @@ import (
 type Claim struct {
 	At         strictyaml.Place `json:"-"`
 	ID         string           `json:"id"`
-	Source     string           `json:"source"`
-	Link       string           `json:"link,omitempty"`
+	Source     string           `json:"source" yaml:"-"`
+	Link       string           `json:"link,omitempty" yaml:"-"`
 	Section    string           `json:"section"`
 	Text       string           `json:"text"` // the claim in one sentence
 	Conditions string           `json:"conditions"`
@@ -146,11 +145,8 @@ type source struct {
 	Source, Link, Conditions string
 	Studies                  map[string]study.Study
 	Claims                   []struct {
-		At                                       strictyaml.Place
-		ID, Section, Text, Conditions, Published string
-		Study                                    string
-		Tests                                    []Test
-		Tolerance, Note                          string
+		Claim
+		Study string
 	}
 }
 
@@ -169,21 +165,16 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 		}
 	}
 	for _, e := range f.Claims {
-		c := Claim{At: e.At, ID: e.ID, Source: f.Source, Link: f.Link, Section: e.Section, Text: e.Text, Conditions: e.Conditions,
-			Published: e.Published, Tests: e.Tests, Tolerance: e.Tolerance, Note: e.Note}
-		if c.Conditions == "" {
-			c.Conditions = f.Conditions
-		}
-		s, ok := f.Studies[e.Study]
-		if ok {
-			s.Name = e.Study
-		} else if found, err := shipped(e.Study); err != nil {
-			errs = append(errs, e.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", e.ID, e.Study))
-			continue
+		c := e.Claim
+		c.Source, c.Link, c.Conditions = f.Source, f.Link, cmp.Or(c.Conditions, f.Conditions)
+		if own, ok := f.Studies[e.Study]; ok {
+			c.Study, c.Study.Name = own, e.Study
+		} else if found, err := shipped(e.Study); err == nil {
+			c.Study = found
 		} else {
-			s = found
+			errs = append(errs, c.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", c.ID, e.Study))
+			continue
 		}
-		c.Study = s
 		errs = append(errs, c.check()...)
 		all = append(all, c)
 	}
@@ -256,10 +247,7 @@ func (c Cell) check(s study.Study) error {
 // Shipped returns the claims that weir ships, by source and in the order of the
 // files. An error is a mistake in the files.
 func Shipped() ([]Claim, error) {
-	files, err := fs.Glob(claims.FS, "*.yaml")
-	if err != nil {
-		return nil, err
-	}
+	files, _ := fs.Glob(claims.FS, "*.yaml") // the pattern is a constant
 	var all []Claim
 	var errs []error
 	for _, file := range files {

@@ -102,26 +102,17 @@ func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.S
 	}
 	of := map[string]*analysis.Sample{}
 	for _, cell := range c.Cells() {
-		network, probe := c.uses(cell)
+		network, _ := c.Study.Network(cell.Network)
+		probe, _ := c.Study.Probe(cell.Probe)
 		n, okN := s.Network(cell.Network)
 		p, okP := s.Probe(cell.Probe)
-		if !okN || !okP || !same(n, network) || !same(p, probe) {
-			return nil, false
-		}
 		sample := run.Sample(cell.config())
-		if sample == nil {
+		if !okN || !okP || !same(n, network) || !same(p, probe) || sample == nil {
 			return nil, false
 		}
 		of[cell.String()] = sample
 	}
 	return of, true
-}
-
-// uses resolves the cell's names in the claim's study.
-func (c Claim) uses(cell Cell) (network, probe study.Use) {
-	network, _ = c.Study.Network(cell.Network)
-	probe, _ = c.Study.Probe(cell.Probe)
-	return network, probe
 }
 
 func same(a, b study.Use) bool { return a.Kind == b.Kind && maps.Equal(a.Options, b.Options) }
