@@ -178,7 +178,7 @@ func (s *Sample) means(name string) (Series, bool) {
 		if t.status != record.OK || !ok {
 			continue
 		}
-		h, err := hdrhistogram.Decode([]byte(v.Hist))
+		h, err := hdrhistogram.DecodePacked([]byte(v.Hist))
 		if v.Hist == "" || err != nil {
 			return Series{}, false
 		}
