@@ -9,7 +9,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/record"
 )
 
 // crossed is what a trial on a line of hosts observed: the hosts that its packets
@@ -51,27 +50,27 @@ type Span struct {
 
 // chains finds the chains of the run. compare adds their ratios, when their number is
 // known.
-func chains(drafts []draft) []Chain {
+func chains(tables []Table) []Chain {
 	type place struct {
 		probe, network, kind, levels string
 	}
 	paths := map[place]map[string]*Sample{} // by the hosts passed
 	of := map[place]Chain{}
 	var order []place
-	for _, d := range drafts {
-		for _, s := range slices.SortedFunc(slices.Values(d.rows), func(a, b line) int { return Natural(a.network, b.network) }) {
-			hosts := s.common()[crossed]
+	for _, t := range tables {
+		for _, r := range slices.SortedFunc(slices.Values(t.Rows), func(a, b Row) int { return Natural(a.Network, b.Network) }) {
+			hosts := r.Observed[crossed]
 			if hosts == "" {
 				continue
 			}
-			p := place{d.probe, s.network, kind(d.config[ends]), key(d.config, ends)}
+			p := place{t.Probe, r.Network, kind(t.Config[ends]), key(t.Config, ends)}
 			if paths[p] == nil {
 				paths[p] = map[string]*Sample{}
-				of[p] = Chain{Probe: d.probe, Network: s.network, Levels: without(d.levels, ends), Metric: d.metric, Unit: d.unit, Adds: d.unit == "s"}
+				of[p] = Chain{Probe: t.Probe, Network: r.Network, Levels: without(t.Levels, ends), Metric: t.Metric, Unit: t.Unit, Adds: t.Unit == "s"}
 				order = append(order, p)
 			}
 			if paths[p][hosts] == nil {
-				paths[p][hosts] = s.Sample
+				paths[p][hosts] = r.sample
 			}
 		}
 	}
@@ -171,22 +170,19 @@ func (c *Chain) values(paths map[string]*Sample) map[string]Series {
 
 // means returns the means of the values' histograms, and false when a trial has none.
 func (s *Sample) means(name string) (Series, bool) {
-	places, at := s.places()
-	sum, n := make([]float64, len(places)), make([]float64, len(places))
-	for i, t := range s.trials {
+	m := newMeans(s.places())
+	for i, t := range s.ok {
 		v, ok := t.Get(name)
-		if t.status != record.OK || !ok {
+		if !ok {
 			continue
 		}
 		h, err := hdrhistogram.DecodePacked([]byte(v.Hist))
-		if v.Hist == "" || err != nil {
+		if err != nil {
 			return Series{}, false
 		}
-		p := at[i]
-		n[p]++
-		sum[p] += h.Mean()/1e9/n[p] - sum[p]/n[p]
+		m.add(i, h.Mean()/1e9)
 	}
-	return compact(places, sum, n), true
+	return m.series(), true
 }
 
 // comparisons returns how many ratios the chain has.

@@ -29,9 +29,9 @@ func (r Row) Percentile(p float64) (float64, bool) {
 // trials whose histogram is damaged, and response times above LongestTime. It decodes
 // them packed, which takes a quarter of the time that the counts of each would take.
 func (s *Sample) merged() (all *hdrhistogram.Histogram, unreadable int, tooLong int64) {
-	for _, t := range s.trials {
+	for _, t := range s.ok {
 		i := slices.IndexFunc(t.Values, func(v record.Value) bool { return v.Hist != "" })
-		if t.status != record.OK || i < 0 {
+		if i < 0 {
 			continue
 		}
 		h, err := hdrhistogram.DecodePacked([]byte(t.Values[i].Hist))

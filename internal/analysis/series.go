@@ -20,7 +20,7 @@ func (a place) compare(b place) int {
 	return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.pair, b.pair))
 }
 
-func (t trial) place() place { return place{t.Block, t.Config[pair]} }
+func placeOf(r *record.Result) place { return place{r.Block, r.Config[hostPair]} }
 
 // A Series is one value of the ok trials of a cell, by block and by pair of hosts.
 // Several trials of one pair in one block are no replicates: it holds their mean.
