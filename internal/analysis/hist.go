@@ -1,6 +1,11 @@
 package analysis
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
 	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -26,23 +31,82 @@ func (r Row) Percentile(p float64) (float64, bool) {
 }
 
 // merged returns the first histogram of every ok trial in one, and what it lacks:
-// trials whose histogram is damaged, and response times above LongestTime. It decodes
-// them packed, which takes a quarter of the time that the counts of each would take.
+// trials whose histogram is damaged, and response times above LongestTime.
 func (s *Sample) merged() (all *hdrhistogram.Histogram, unreadable int, tooLong int64) {
+	var sum counts
+	var rest []*hdrhistogram.PackedHistogram
 	for _, t := range s.ok {
 		i := slices.IndexFunc(t.Values, func(v record.Value) bool { return v.Hist != "" })
-		if i < 0 {
+		if i < 0 || sum.add(t.Values[i].Hist) {
 			continue
 		}
-		h, err := hdrhistogram.DecodePacked([]byte(t.Values[i].Hist))
-		if err != nil {
+		if h, err := hdrhistogram.DecodePacked([]byte(t.Values[i].Hist)); err != nil {
 			unreadable++
-			continue
+		} else {
+			rest = append(rest, h)
 		}
-		if all == nil {
-			all = hdrhistogram.New(1, LongestTime, 3)
-		}
+	}
+	if sum.of == nil && rest == nil {
+		return nil, unreadable, 0
+	}
+	all = hdrhistogram.Import(&hdrhistogram.Snapshot{LowestTrackableValue: 1, HighestTrackableValue: LongestTime, SignificantFigures: 3, Counts: sum.of})
+	for _, h := range rest {
 		tooLong += h.MergeInto(all)
 	}
 	return all, unreadable, tooLong
+}
+
+// counts adds up histograms that begin at 1 and keep three digits, as all of weir's do:
+// equal indices are equal values in them, whatever their ranges are. 25,000 of them take
+// 0.3 s of CPU this way. The library takes 0.9 s, and as much again to collect the
+// 45 kB that it allocates for each.
+type counts struct {
+	of, next []int64 // by index
+	z        io.ReadCloser
+}
+
+// add adds a histogram in the V2 compressed, base64 encoding. It adds nothing and
+// returns false for one that it leaves to the library.
+func (c *counts) add(hist string) bool {
+	const outer, inner = 8, 40 // bytes of the headers around and inside of what is compressed
+	raw, err := base64.StdEncoding.DecodeString(hist)
+	if err != nil || len(raw) < outer {
+		return false
+	}
+	in := bytes.NewReader(raw[outer:])
+	if c.z == nil {
+		c.z, err = zlib.NewReader(in)
+	} else {
+		err = c.z.(zlib.Resetter).Reset(in, nil)
+	}
+	if err != nil {
+		return false
+	}
+	b, err := io.ReadAll(io.LimitReader(c.z, 1<<20))
+	word := binary.BigEndian.Uint32
+	if err != nil || len(b) < inner || word(raw[4:]) != uint32(in.Size()) || word(b[4:]) != uint32(len(b)-inner) ||
+		word(raw)&^0xf0 != uint32(hdrhistogram.V2CompressedEncodingCookieBase) || word(b)&^0xf0 != uint32(hdrhistogram.V2EncodingCookieBase) ||
+		word(b[12:]) != 3 || binary.BigEndian.Uint64(b[16:]) != 1 { // digits and the lowest value
+		return false
+	}
+	if c.of == nil {
+		c.of = hdrhistogram.New(1, LongestTime, 3).Export().Counts
+	}
+	c.next = c.next[:0]
+	for b = b[inner:]; len(b) > 0; {
+		v, n := binary.Varint(b) // as in a histogram up to 8 bytes; a negative number is a run of zeros
+		if room := int64(len(c.of) - len(c.next)); n < 1 || n > 8 || room == 0 || v < -room || v > 1<<40 {
+			return false
+		}
+		if v < 0 {
+			c.next = append(c.next, make([]int64, -v)...)
+		} else {
+			c.next = append(c.next, v)
+		}
+		b = b[n:]
+	}
+	for i, n := range c.next {
+		c.of[i] += n
+	}
+	return true
 }

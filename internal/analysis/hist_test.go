@@ -1,11 +1,49 @@
 package analysis
 
 import (
+	"encoding/base64"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
+
+// checkCounts compares our decoder with the library's.
+func checkCounts(t *testing.T, hist string) (own bool) {
+	t.Helper()
+	var c counts
+	if !c.add(hist) {
+		if slices.ContainsFunc(c.of, func(n int64) bool { return n != 0 }) {
+			t.Fatalf("%q: a histogram that was refused was added", hist)
+		}
+		return false
+	}
+	h, err := hdrhistogram.Decode([]byte(hist))
+	if err != nil {
+		t.Fatalf("%q: accepted, but the library says: %v", hist, err)
+	}
+	all := hdrhistogram.New(1, LongestTime, 3)
+	lost := all.Merge(h)
+	got := hdrhistogram.Import(&hdrhistogram.Snapshot{LowestTrackableValue: 1, HighestTrackableValue: LongestTime, SignificantFigures: 3, Counts: c.of})
+	if lost != 0 || !got.Equals(all) || got.TotalCount() != h.TotalCount() {
+		t.Fatalf("%q: %d responses, the library counts %d and leaves out %d", hist, got.TotalCount(), all.TotalCount(), lost)
+	}
+	return true
+}
+
+func TestCounts(t *testing.T) {
+	for name, ns := range map[string][]int64{"none": nil, "one": {1}, "many": {1, 2, 3, 900, 1e6, 1e6, 1e6 + 1e3, 1e9}} {
+		if !checkCounts(t, histogram(t, ns...)) {
+			t.Errorf("%s: left to the library", name)
+		}
+	}
+	coarse := hdrhistogram.New(1, 1e9, 2)
+	_ = coarse.RecordValue(500_000)
+	if checkCounts(t, encodeHist(t, coarse)) {
+		t.Error("two digits are another shape")
+	}
+}
 
 // Histograms of every shape are merged; what does not fit is counted.
 func TestMerged(t *testing.T) {
@@ -21,4 +59,21 @@ func TestMerged(t *testing.T) {
 	if h := r[i].Hist; h.TotalCount() != 2 || h.Min() != 100 || h.Max() < 495_000 || h.Max() > 505_000 || r[i].TooLong != 7 || r[i].Unreadable != 1 {
 		t.Errorf("%d responses from %d to %d, %d too long, %d unreadable", h.TotalCount(), h.Min(), h.Max(), r[i].TooLong, r[i].Unreadable)
 	}
+}
+
+func FuzzCounts(f *testing.F) {
+	h := hdrhistogram.New(1, 1e9, 3)
+	for _, v := range []int64{1, 5, 1e5, 1e5, 1e8} {
+		_ = h.RecordValues(v, v)
+	}
+	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(string(b))
+	f.Add(strings.Repeat("A", 20))
+	raw, _ := base64.StdEncoding.DecodeString(string(b))
+	raw[20] ^= 1
+	f.Add(base64.StdEncoding.EncodeToString(raw))
+	f.Fuzz(func(t *testing.T, hist string) { checkCounts(t, hist) })
 }
