@@ -92,6 +92,22 @@ func (r *Run) Results() iter.Seq[*record.Result] {
 	}
 }
 
+// Rows yields the rows of all tables.
+func (r *Run) Rows() iter.Seq2[*Table, *Row] { return rowsOf(r.Tables) }
+
+func rowsOf(tables []Table) iter.Seq2[*Table, *Row] {
+	return func(yield func(*Table, *Row) bool) {
+		for i := range tables {
+			t := &tables[i]
+			for j := range t.Rows {
+				if !yield(t, &t.Rows[j]) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // Trials returns the number of results.
 func (r *Run) Trials() int { return len(r.trials) }
 

@@ -132,7 +132,7 @@ func (c *Chain) fill(first string, paths map[string]*Sample) {
 		if slices.ContainsFunc(all, func(s Series) bool { return s.Len() == 0 }) {
 			continue
 		}
-		s := Span{Segments: len(hosts) - 1, Hosts: name, Value: stat.Median(values[name].Medians(), single)}
+		s := Span{Segments: len(hosts) - 1, Hosts: name, Value: stat.Median(values[name].medians(), single)}
 		if s.Segments > 1 {
 			s.samples = samples
 			_, v := Common(all...)

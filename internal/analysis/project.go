@@ -139,12 +139,10 @@ func pair(base, own Series) pairs {
 // comparisons counts the ratios to baselines: one for every row that shares a block
 // with its baseline, and one more where response times are taken apart.
 func comparisons(tables []Table) (n int) {
-	for _, t := range tables {
-		for _, r := range t.Rows {
-			for _, p := range []pairs{r.pairs, r.paths} {
-				if len(p.blocks) > 0 {
-					n++
-				}
+	for _, r := range rowsOf(tables) {
+		for _, p := range []pairs{r.pairs, r.paths} {
+			if len(p.blocks) > 0 {
+				n++
 			}
 		}
 	}
@@ -153,11 +151,9 @@ func comparisons(tables []Table) (n int) {
 
 // compareRows fills in the ratios, with the given confidence each.
 func compareRows(tables []Table, each float64) {
-	for _, t := range tables {
-		for i := range t.Rows {
-			if r := &t.Rows[i]; r.Refused == "" && len(r.pairs.blocks) > 0 {
-				r.compare(each)
-			}
+	for _, r := range rowsOf(tables) {
+		if r.Refused == "" && len(r.pairs.blocks) > 0 {
+			r.compare(each)
 		}
 	}
 }

@@ -77,12 +77,10 @@ func residue(tables []Table) []Difference {
 
 func okTrials(tables []Table) iter.Seq[*record.Result] {
 	return func(yield func(*record.Result) bool) {
-		for _, t := range tables {
-			for _, r := range t.Rows {
-				for _, t := range r.sample.ok {
-					if !yield(t) {
-						return
-					}
+		for _, r := range rowsOf(tables) {
+			for _, t := range r.sample.ok {
+				if !yield(t) {
+					return
 				}
 			}
 		}

@@ -134,11 +134,11 @@ func (r *Row) fill(metric, unit string) {
 		}
 	}
 	if r.OK > 0 {
-		r.Value = stat.Median(r.series.Medians(), single)
+		r.Value = stat.Median(r.series.medians(), single)
 	}
 	for _, v := range s.names {
 		vs := s.values[v.name]
-		medians := vs.Medians()
+		medians := vs.medians()
 		r.Values = append(r.Values, Summary{Name: v.name, Unit: v.unit,
 			Median: median(medians), Mean: mean(vs.perBlock(mean)), N: len(medians)})
 	}

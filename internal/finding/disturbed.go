@@ -17,7 +17,7 @@ var disturbed = Rule{
 			out = append(out, Finding{Severity: Warning,
 				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials, which count like the others", run.Disturbed, run.Trials())})
 		}
-		return append(out, rows(func(t analysis.Table, r analysis.Row) []Finding {
+		return append(out, rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 			if r.Refused == "" {
 				return nil
 			}

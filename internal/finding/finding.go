@@ -97,14 +97,12 @@ func ByCell(all []Finding) map[string][]Finding {
 }
 
 // rows makes a Check of one that looks at a row at a time.
-func rows(check func(analysis.Table, analysis.Row) []Finding) func(*analysis.Run) []Finding {
+func rows(check func(*analysis.Table, *analysis.Row) []Finding) func(*analysis.Run) []Finding {
 	return func(run *analysis.Run) (out []Finding) {
-		for _, t := range run.Tables {
-			for _, r := range t.Rows {
-				for _, f := range check(t, r) {
-					f.Cells = []analysis.Cell{t.Cell(r)}
-					out = append(out, f)
-				}
+		for t, r := range run.Rows() {
+			for _, f := range check(t, r) {
+				f.Cells = []analysis.Cell{t.Cell(*r)}
+				out = append(out, f)
 			}
 		}
 		return out
