@@ -67,10 +67,7 @@ func New(results []record.Result, o Options) *Run {
 
 	r.Tables = r.layout(Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks})
 	r.Chains = chains(r.Tables)
-	r.Comparisons = comparisons(r.Tables)
-	for _, c := range r.Chains {
-		r.Comparisons += c.comparisons()
-	}
+	r.Comparisons = comparisons(r.Tables, r.Chains)
 	r.Each = stat.Adjust(o.Confidence, max(1, r.Comparisons))
 	compareRows(r.Tables, r.Each)
 	for _, c := range r.Chains {

@@ -30,7 +30,7 @@ func (r *Run) Project(p Projection) []Table {
 	tables := r.layout(p)
 	each := p.Each
 	if each == 0 {
-		each = stat.Adjust(r.Confidence, max(1, comparisons(tables)))
+		each = stat.Adjust(r.Confidence, max(1, comparisons(tables, nil)))
 	}
 	compareRows(tables, each)
 	return tables
@@ -136,17 +136,20 @@ func pair(base, own Series) pairs {
 	return pairs{blocks, v[0], v[1]}
 }
 
-// comparisons counts the ratios to baselines: one for every row that shares a block
-// with its baseline, and one more where response times are taken apart.
-func comparisons(tables []Table) (n int) {
+// comparisons counts the ratios: one for every row that shares a block with its
+// baseline, one more where response times are taken apart, and one for every span of a
+// chain whose segments share a block.
+func comparisons(tables []Table, chains []Chain) int {
+	var all []pairs
 	for _, r := range rowsOf(tables) {
-		for _, p := range []pairs{r.pairs, r.paths} {
-			if len(p.blocks) > 0 {
-				n++
-			}
+		all = append(all, r.pairs, r.paths)
+	}
+	for _, c := range chains {
+		for _, s := range c.Spans {
+			all = append(all, s.pairs)
 		}
 	}
-	return n
+	return len(slices.DeleteFunc(all, func(p pairs) bool { return len(p.blocks) == 0 }))
 }
 
 // compareRows fills in the ratios, with the given confidence each.

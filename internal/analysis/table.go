@@ -179,20 +179,16 @@ func (r Row) Trials() int { return r.OK + r.Invalid + r.Failed + r.Skipped + r.D
 
 // Get returns the summary called name.
 func (r Row) Get(name string) (Summary, bool) {
-	for _, s := range r.Values {
-		if s.Name == name {
-			return s, true
-		}
+	if i := slices.IndexFunc(r.Values, func(s Summary) bool { return s.Name == name }); i >= 0 {
+		return r.Values[i], true
 	}
 	return Summary{}, false
 }
 
 // Row returns the row of a network.
 func (t Table) Row(network string) (Row, bool) {
-	for _, r := range t.Rows {
-		if r.Network == network {
-			return r, true
-		}
+	if i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Network == network }); i >= 0 {
+		return t.Rows[i], true
 	}
 	return Row{}, false
 }
