@@ -39,6 +39,7 @@
 package claim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,16 +58,17 @@ import (
 type Claim struct {
 	At         strictyaml.Place `json:"-"`
 	ID         string           `json:"id"`
-	Source     string           `json:"source"`
-	Link       string           `json:"link,omitempty"`
+	Source     string           `json:"source" yaml:"-"` // of the file, as Link is
+	Link       string           `json:"link,omitempty" yaml:"-"`
 	Section    string           `json:"section"`
 	Text       string           `json:"text"` // the claim in one sentence
 	Conditions string           `json:"conditions"`
 	Published  string           `json:"published"` // the numbers, as published
-	Study      study.Study      `json:"-"`         // that bears on it
-	Tests      []Test           `json:"tests"`     // all of which must hold
-	Tolerance  string           `json:"tolerance"` // reason for the bounds
-	Note       string           `json:"note"`      // why it might not hold here
+	StudyName  string           `json:"-" yaml:"study"`
+	Study      study.Study      `json:"-" yaml:"-"` // that bears on it
+	Tests      []Test           `json:"tests"`      // all of which must hold
+	Tolerance  string           `json:"tolerance"`  // reason for the bounds
+	Note       string           `json:"note"`       // why it might not hold here
 }
 
 // A Test is a ratio, and the bounds within which it agrees with the claim.
@@ -145,13 +147,7 @@ func (c Claim) Cells() []Cell {
 type source struct {
 	Source, Link, Conditions string
 	Studies                  map[string]study.Study
-	Claims                   []struct {
-		At                                       strictyaml.Place
-		ID, Section, Text, Conditions, Published string
-		Study                                    string
-		Tests                                    []Test
-		Tolerance, Note                          string
-	}
+	Claims                   []Claim
 }
 
 // Load reads the claims of one source. It asks shipped for studies that are not in the
@@ -168,22 +164,17 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 			errs = append(errs, fmt.Errorf("%s: %s is missing: readers could not look the claims up", file, text.key))
 		}
 	}
-	for _, e := range f.Claims {
-		c := Claim{At: e.At, ID: e.ID, Source: f.Source, Link: f.Link, Section: e.Section, Text: e.Text, Conditions: e.Conditions,
-			Published: e.Published, Tests: e.Tests, Tolerance: e.Tolerance, Note: e.Note}
-		if c.Conditions == "" {
-			c.Conditions = f.Conditions
-		}
-		s, ok := f.Studies[e.Study]
-		if ok {
-			s.Name = e.Study
-		} else if found, err := shipped(e.Study); err != nil {
-			errs = append(errs, e.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", e.ID, e.Study))
+	for _, c := range f.Claims {
+		c.Source, c.Link, c.Conditions = f.Source, f.Link, cmp.Or(c.Conditions, f.Conditions)
+		var ok bool
+		if c.Study, ok = f.Studies[c.StudyName]; ok {
+			c.Study.Name = c.StudyName
+		} else if s, err := shipped(c.StudyName); err != nil {
+			errs = append(errs, c.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", c.ID, c.StudyName))
 			continue
 		} else {
-			s = found
+			c.Study = s
 		}
-		c.Study = s
 		errs = append(errs, c.check()...)
 		all = append(all, c)
 	}

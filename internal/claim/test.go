@@ -102,7 +102,8 @@ func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.S
 	}
 	of := map[string]*analysis.Sample{}
 	for _, cell := range c.Cells() {
-		network, probe := c.uses(cell)
+		network, _ := c.Study.Network(cell.Network)
+		probe, _ := c.Study.Probe(cell.Probe)
 		n, okN := s.Network(cell.Network)
 		p, okP := s.Probe(cell.Probe)
 		if !okN || !okP || !same(n, network) || !same(p, probe) {
@@ -115,13 +116,6 @@ func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.S
 		of[cell.String()] = sample
 	}
 	return of, true
-}
-
-// uses resolves the cell's names in the claim's study.
-func (c Claim) uses(cell Cell) (network, probe study.Use) {
-	network, _ = c.Study.Network(cell.Network)
-	probe, _ = c.Study.Probe(cell.Probe)
-	return network, probe
 }
 
 func same(a, b study.Use) bool { return a.Kind == b.Kind && maps.Equal(a.Options, b.Options) }
@@ -183,10 +177,12 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 // worse is the verdict of two tests together: one failed test refutes the claim,
 // whatever the other says.
 func worse(a, b Verdict) Verdict {
-	rank := []Verdict{Holds, Undecided, Fails}
-	return slices.MaxFunc([]Verdict{a, b}, func(x, y Verdict) int {
-		return cmp.Compare(slices.Index(rank, x), slices.Index(rank, y))
-	})
+	for _, v := range []Verdict{Fails, Undecided} {
+		if a == v || b == v {
+			return v
+		}
+	}
+	return Holds
 }
 
 // valuesOf returns the metric's values, or says why there are none.
