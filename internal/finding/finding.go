@@ -8,6 +8,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 )
@@ -66,23 +67,13 @@ func Check(run *analysis.Run) []Finding {
 
 // OfRun returns the findings about the whole run, except for the residue, which a report
 // shows apart, with ResidueOf.
-func OfRun(all []Finding) (out []Finding) {
-	for _, f := range all {
-		if f.Cells == nil && f.Rule != residue.ID {
-			out = append(out, f)
-		}
-	}
-	return out
+func OfRun(all []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Cells != nil || f.Rule == residue.ID })
 }
 
 // ResidueOf returns the findings about what differed without being a factor.
-func ResidueOf(all []Finding) (out []Finding) {
-	for _, f := range all {
-		if f.Rule == residue.ID {
-			out = append(out, f)
-		}
-	}
-	return out
+func ResidueOf(all []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Rule != residue.ID })
 }
 
 // ByCell returns the findings about cells, by Cell.String.
