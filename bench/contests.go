@@ -42,7 +42,7 @@ func contests(limit string, o others) []contest {
 	c := func(args ...string) []string { return append([]string{limit}, args...) }
 	tcp := []contender{
 		{"engine", &probe.TCPStream{}, 0},
-		{"C", program{c("tcp-recv", "ADDR", "PORT"), c("tcp-send", "ADDR", "PORT", "SECONDS"), "throughput", "bit/s", 1, fromServer, `^(\d+)`}, 0.98},
+		{"C", program{c("tcp-recv", "ADDR", "PORT"), c("tcp-send", "ADDR", "PORT", "SECONDS"), "throughput", "bit/s", fromServer, `^(\d+)`}, 0.98},
 		{"iperf3", &probe.Iperf3{}, 0},
 		{"iperf3 with the machine's default, " + o.cc, &probe.Iperf3{CC: o.cc}, 3},
 		{"netperf", &probe.Netperf{}, 1},
@@ -51,9 +51,9 @@ func contests(limit string, o others) []contest {
 	}
 	if o.neper != "" {
 		tcp = append(tcp, contender{"neper", program{
-			words(o.neper + "/tcp_stream -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
-			words(o.neper + "/tcp_stream -c -H ADDR -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
-			"throughput", "bit/s", 1, fromServer, `local_throughput=(\d+)`}, 0})
+			strings.Fields(o.neper + "/tcp_stream -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
+			strings.Fields(o.neper + "/tcp_stream -c -H ADDR -l SECONDS -C PORT -P 5301 --congestion-control=cubic -B 131072 -I 0.2"),
+			"throughput", "bit/s", fromServer, `local_throughput=(\d+)`}, 0})
 	}
 	udp := []contender{
 		{"engine", &probe.UDPStream{Send: "gso", Recv: "gro"}, 0},
@@ -68,18 +68,18 @@ func contests(limit string, o others) []contest {
 		{"UDP 1400 bytes", "bit/s", udp},
 		{"UDP 18 bytes", "packet/s", []contender{
 			{"engine", &probe.UDPRate{}, 0},
-			{"C", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", 1, fromServer, `^(\d+)`}, 0.97},
+			{"C", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", fromServer, `^(\d+)`}, 0.97},
 			{"iperf3", by{"packet.rate", probe.Iperf3{UDP: true, Size: 18}}, 1},
 			{"netperf", by{"packet.rate", &probe.Netperf{UDP: true, Size: 18}}, 1},
 		}},
 		{"UDP 18 bytes, the quickest way", "packet/s", []contender{
 			{"engine, GSO and GRO", &probe.UDPRate{Send: "gso", Recv: "gro"}, 0},
 			{"engine, sendmmsg", &probe.UDPRate{Send: "mmsg"}, 0},
-			{"C, one send each", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", 1, fromServer, `^(\d+)`}, 1.2},
+			{"C, one send each", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", fromServer, `^(\d+)`}, 1.2},
 		}},
 		{"UDP response time, spinning", "1/s", []contender{
 			{"engine", by{"transactions", &probe.UDPRR{Spin: true}}, 0},
-			{"C", program{c("rr-serve", "ADDR", "PORT"), c("rr-ask", "ADDR", "PORT", "SECONDS"), "transactions", "1/s", 1, fromClient, `^(\d+)`}, 0.98},
+			{"C", program{c("rr-serve", "ADDR", "PORT"), c("rr-ask", "ADDR", "PORT", "SECONDS"), "transactions", "1/s", fromClient, `^(\d+)`}, 0.98},
 		}},
 		{"UDP response time, blocking, median", "s", []contender{
 			{"engine", &probe.UDPRR{}, 0},
@@ -94,8 +94,6 @@ func contests(limit string, o others) []contest {
 	}
 }
 
-func words(s string) []string { return strings.Fields(s) }
-
 const (
 	fromClient = false
 	fromServer = true
@@ -105,9 +103,8 @@ const (
 type program struct {
 	server, client []string // ADDR, PORT and SECONDS are filled in
 	value, unit    string
-	factor         float64 // of the number that it prints
-	atServer       bool    // which of the two prints it
-	pattern        string  // its first group is the number
+	atServer       bool   // which of the two prints it
+	pattern        string // its first group is the number
 }
 
 func (p program) Info() probe.Info {
@@ -117,13 +114,13 @@ func (p program) Info() probe.Info {
 func (p program) Commands(w probe.Window) (server, client []string) {
 	fill := strings.NewReplacer("ADDR", w.Server.Addr().String(), "PORT", strconv.Itoa(int(w.Server.Port())),
 		"SECONDS", strconv.Itoa(int(w.Duration.Seconds())))
-	for _, a := range p.server {
-		server = append(server, fill.Replace(a))
+	each := func(args []string) (filled []string) {
+		for _, a := range args {
+			filled = append(filled, fill.Replace(a))
+		}
+		return filled
 	}
-	for _, a := range p.client {
-		client = append(client, fill.Replace(a))
-	}
-	return server, client
+	return each(p.server), each(p.client)
 }
 
 func (p program) Parse(o probe.Output) (probe.Measured, error) {
@@ -139,7 +136,7 @@ func (p program) Parse(o probe.Output) (probe.Measured, error) {
 	if err != nil || v <= 0 {
 		return probe.Measured{}, fmt.Errorf("%s: %q is no result", p.client[0], m[1])
 	}
-	return probe.Measured{Values: []record.Value{{Name: p.value, Unit: p.unit, Value: v * p.factor}}}, nil
+	return probe.Measured{Values: []record.Value{{Name: p.value, Unit: p.unit, Value: v}}}, nil
 }
 
 // by is a probe by another of its values.

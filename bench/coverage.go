@@ -8,14 +8,9 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
-	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/internal/target/lab"
-	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -29,33 +24,13 @@ var aaProbes = map[string]probe.Probe{"tcp-stream": &probe.TCPStream{}, "udp-str
 // often the intervals contain the truth, which is 1. The runs follow each other without
 // a break: each has the slices of blocksPerRun blocks, and a ratio of its own.
 func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
-	d, err := store.Create(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
 	s := study.Default()
-	s.Name, s.Blocks, s.Seed = "coverage", runs*blocksPerRun, uint64(time.Now().Unix())
-	s.Warmup, s.Duration = 20*time.Millisecond, 50*time.Millisecond
+	s.Name, s.Blocks, s.Warmup, s.Duration = "coverage", runs*blocksPerRun, 20*time.Millisecond, 50*time.Millisecond
 	s.Networks = []study.Use{{Kind: "host", Name: "a"}, {Kind: "host", Name: "b"}}
 	for _, name := range []string{"tcp-stream", "udp-stream", "udp-rr"} {
 		s.Probes = append(s.Probes, study.Use{Kind: name})
 	}
-	s = s.Resolve()
-	hosts, err := topo.New(topo.Spec{})
-	if err != nil {
-		return err
-	}
-	twice := experiment.Network{Driver: network.Host{}, Topology: hosts}
-	results, err := experiment.Run(ctx, experiment.Config{
-		Study: s, Dir: d, Target: lab.Target{},
-		Networks: map[string]experiment.Network{"a": twice, "b": twice},
-		Applies:  func(string, string) bool { return false },
-		Probe:    func(name string, _ map[string]string) (probe.Probe, error) { return aaProbes[name], nil },
-		Progress: func(e experiment.Event) {
-			fmt.Fprintf(os.Stderr, "\r%d/%d, %v left   ", e.Done, e.Total, e.Left.Round(time.Second))
-		},
-	})
+	results, err := run(ctx, s, aaProbes, dir)
 	if err != nil {
 		return err
 	}

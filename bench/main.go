@@ -111,7 +111,8 @@ func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int,
 	}
 	o.cc = strings.TrimSpace(string(cc))
 	contests := slices.DeleteFunc(contests(limit, o), func(c contest) bool { return !only.MatchString(c.name) })
-	results, err := run(ctx, contests, blocks, dir)
+	s, probes := benchStudy(contests, blocks)
+	results, err := run(ctx, s, probes, dir)
 	if err != nil {
 		return err
 	}
@@ -119,16 +120,11 @@ func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int,
 	return nil
 }
 
-// run measures all contenders on both networks.
-func run(ctx context.Context, contests []contest, blocks int, dir string) ([]record.Result, error) {
-	d, err := store.Create(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
-	probes := map[string]probe.Probe{}
-	s := study.Default()
-	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration = "bench", blocks, uint64(time.Now().Unix()), time.Second, time.Second
+// benchStudy compares the contenders of all contests on both networks. It returns their
+// probes by label.
+func benchStudy(contests []contest, blocks int) (study.Study, map[string]probe.Probe) {
+	s, probes := study.Default(), map[string]probe.Probe{}
+	s.Name, s.Blocks, s.Warmup, s.Duration = "bench", blocks, time.Second, time.Second
 	s.Networks = []study.Use{{Kind: "host"}, {Kind: "vxlan-overlay"}}
 	for _, c := range contests {
 		for _, p := range c.contenders {
@@ -136,17 +132,33 @@ func run(ctx context.Context, contests []contest, blocks int, dir string) ([]rec
 			probes[c.label(p)] = p.probe
 		}
 	}
-	s = s.Resolve()
+	return s, probes
+}
+
+// run measures s with probes by name, on networks of the two kinds that this program
+// compares.
+func run(ctx context.Context, s study.Study, probes map[string]probe.Probe, dir string) ([]record.Result, error) {
+	d, err := store.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
 	hosts, err := topo.New(topo.Spec{})
 	if err != nil {
 		return nil, err
 	}
+	s.Seed = uint64(time.Now().Unix())
+	s = s.Resolve()
+	drivers := map[string]network.Driver{
+		"host":          network.Host{},
+		"vxlan-overlay": network.VXLANOverlay{VNI: network.DefaultVNI, Port: network.DefaultVXLANPort},
+	}
+	networks := map[string]experiment.Network{}
+	for _, n := range s.Networks {
+		networks[n.Name] = experiment.Network{Driver: drivers[n.Kind], Topology: hosts}
+	}
 	return experiment.Run(ctx, experiment.Config{
-		Study: s, Dir: d, Target: lab.Target{},
-		Networks: map[string]experiment.Network{
-			"host":          {Driver: network.Host{}, Topology: hosts},
-			"vxlan-overlay": {Driver: network.VXLANOverlay{VNI: network.DefaultVNI, Port: network.DefaultVXLANPort}, Topology: hosts},
-		},
+		Study: s, Dir: d, Target: lab.Target{}, Networks: networks,
 		Applies: func(string, string) bool { return false },
 		Probe:   func(name string, _ map[string]string) (probe.Probe, error) { return probes[name], nil },
 		Progress: func(e experiment.Event) {

@@ -21,7 +21,7 @@ func TestForeignTools(t *testing.T) {
 	}
 	byTool := map[string][]string{}
 	for _, name := range catalog.Names(catalog.Probes) {
-		if ts := catalog.Probes[name].New().Info().Tools; len(ts) > 0 {
+		if ts := catalog.Probes[name]().Info().Tools; len(ts) > 0 {
 			client := ts[len(ts)-1].Program
 			byTool[client] = append(byTool[client], name)
 		}

@@ -176,8 +176,8 @@ func TestNetworksAreListed(t *testing.T) {
 // and recorded output of the tool with the command lines that made it.
 func TestProbesAreListed(t *testing.T) {
 	listed := map[string]bool{}
-	for name, e := range catalog.Probes {
-		p := e.New()
+	for name, fresh := range catalog.Probes {
+		p := fresh()
 		listed[typeName(p)] = true
 		tool, measures := "native", name
 		if tools := p.Info().Tools; len(tools) > 0 {

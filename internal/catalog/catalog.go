@@ -23,6 +23,26 @@ type Network struct {
 	Properties
 }
 
+// Properties are what people compare container networks by, besides their cost. They
+// describe what weir builds, and say so when the product of that name can do more.
+type Properties struct {
+	Model     Model  `json:"model"`
+	Addresses string `json:"addresses"` // how pods get them
+	Isolation string `json:"isolation"` // what separates pods
+	Discovery string `json:"discovery"` // how pods find a service by name
+}
+
+// A Model is how pods connect to the underlay of the hosts.
+type Model string
+
+// Models of networks.
+const (
+	Bridged  Model = "bridged"  // one segment inside a host
+	Routed   Model = "routed"   // hosts route between pods
+	Overlay  Model = "overlay"  // hosts encapsulate the packets of pods
+	Underlay Model = "underlay" // pods attach to the underlay
+)
+
 // Networks maps the names that studies use.
 var Networks = map[string]Network{
 	"host": {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline",
@@ -115,62 +135,64 @@ const auto, veth = network.DatapathAuto, network.InterfaceVeth
 // vmMemory of each virtual machine, bytes.
 const vmMemory = 256 << 20
 
-// A Probe is an entry of the list of probes. The rest is in the probe's own Info.
-type Probe struct {
-	New func() probe.Probe // returns a fresh probe with its defaults
-}
+// Probes maps the names that studies use to functions that return a fresh probe with its
+// defaults. The rest is in the probe's own Info.
+var Probes = map[string]func() probe.Probe{
+	"tcp-stream":   func() probe.Probe { return &probe.TCPStream{} },
+	"udp-stream":   func() probe.Probe { return &probe.UDPStream{} },
+	"udp-gso":      func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} },
+	"udp-rate":     func() probe.Probe { return &probe.UDPRate{} },
+	"udp-capacity": func() probe.Probe { return &probe.UDPCapacity{} },
+	"tcp-rr":       func() probe.Probe { return &probe.TCPRR{} },
+	"udp-rr":       func() probe.Probe { return &probe.UDPRR{} },
+	"udp-open":     func() probe.Probe { return &probe.UDPOpen{} },
+	"tcp-crr":      func() probe.Probe { return &probe.TCPCRR{} },
+	"ping":         func() probe.Probe { return &probe.Ping{} },
 
-// Probes maps the names that studies use.
-var Probes = map[string]Probe{
-	"tcp-stream":   {New: func() probe.Probe { return &probe.TCPStream{} }},
-	"udp-stream":   {New: func() probe.Probe { return &probe.UDPStream{} }},
-	"udp-gso":      {New: func() probe.Probe { return &probe.UDPStream{Send: "gso", Recv: "gro"} }},
-	"udp-rate":     {New: func() probe.Probe { return &probe.UDPRate{} }},
-	"udp-capacity": {New: func() probe.Probe { return &probe.UDPCapacity{} }},
-	"tcp-rr":       {New: func() probe.Probe { return &probe.TCPRR{} }},
-	"udp-rr":       {New: func() probe.Probe { return &probe.UDPRR{} }},
-	"udp-open":     {New: func() probe.Probe { return &probe.UDPOpen{} }},
-	"tcp-crr":      {New: func() probe.Probe { return &probe.TCPCRR{} }},
-	"ping":         {New: func() probe.Probe { return &probe.Ping{} }},
+	"iperf3-tcp":        func() probe.Probe { return &probe.Iperf3{} },
+	"iperf3-udp":        func() probe.Probe { return &probe.Iperf3{UDP: true} },
+	"iperf2-tcp":        func() probe.Probe { return &probe.Iperf2{} },
+	"iperf2-udp":        func() probe.Probe { return &probe.Iperf2{UDP: true} },
+	"iperf2-bounceback": func() probe.Probe { return &probe.Iperf2Bounceback{} },
+	"nuttcp-tcp":        func() probe.Probe { return &probe.Nuttcp{} },
+	"nuttcp-udp":        func() probe.Probe { return &probe.Nuttcp{UDP: true} },
+	"sockperf-rr":       func() probe.Probe { return &probe.SockperfRR{} },
+	"sockperf-load":     func() probe.Probe { return &probe.SockperfLoad{} },
+	"qperf-tcp":         func() probe.Probe { return &probe.Qperf{} },
+	"qperf-udp":         func() probe.Probe { return &probe.Qperf{UDP: true} },
+	"qperf-tcp-rr":      func() probe.Probe { return &probe.QperfRR{} },
+	"qperf-udp-rr":      func() probe.Probe { return &probe.QperfRR{UDP: true} },
+	"netperf-tcp":       func() probe.Probe { return &probe.Netperf{} },
+	"netperf-udp":       func() probe.Probe { return &probe.Netperf{UDP: true} },
+	"netperf-tcp-rr":    func() probe.Probe { return &probe.NetperfRR{} },
+	"netperf-udp-rr":    func() probe.Probe { return &probe.NetperfRR{UDP: true} },
+	"netperf-crr":       func() probe.Probe { return &probe.NetperfRR{Connect: true} },
+	"fping":             func() probe.Probe { return &probe.Fping{} },
 
-	"iperf3-tcp":        {New: func() probe.Probe { return &probe.Iperf3{} }},
-	"iperf3-udp":        {New: func() probe.Probe { return &probe.Iperf3{UDP: true} }},
-	"iperf2-tcp":        {New: func() probe.Probe { return &probe.Iperf2{} }},
-	"iperf2-udp":        {New: func() probe.Probe { return &probe.Iperf2{UDP: true} }},
-	"iperf2-bounceback": {New: func() probe.Probe { return &probe.Iperf2Bounceback{} }},
-	"nuttcp-tcp":        {New: func() probe.Probe { return &probe.Nuttcp{} }},
-	"nuttcp-udp":        {New: func() probe.Probe { return &probe.Nuttcp{UDP: true} }},
-	"sockperf-rr":       {New: func() probe.Probe { return &probe.SockperfRR{} }},
-	"sockperf-load":     {New: func() probe.Probe { return &probe.SockperfLoad{} }},
-	"qperf-tcp":         {New: func() probe.Probe { return &probe.Qperf{} }},
-	"qperf-udp":         {New: func() probe.Probe { return &probe.Qperf{UDP: true} }},
-	"qperf-tcp-rr":      {New: func() probe.Probe { return &probe.QperfRR{} }},
-	"qperf-udp-rr":      {New: func() probe.Probe { return &probe.QperfRR{UDP: true} }},
-	"netperf-tcp":       {New: func() probe.Probe { return &probe.Netperf{} }},
-	"netperf-udp":       {New: func() probe.Probe { return &probe.Netperf{UDP: true} }},
-	"netperf-tcp-rr":    {New: func() probe.Probe { return &probe.NetperfRR{} }},
-	"netperf-udp-rr":    {New: func() probe.Probe { return &probe.NetperfRR{UDP: true} }},
-	"netperf-crr":       {New: func() probe.Probe { return &probe.NetperfRR{Connect: true} }},
-	"fping":             {New: func() probe.Probe { return &probe.Fping{} }},
+	"mpi-latency":      func() probe.Probe { return &probe.MPI{} },
+	"mpi-bandwidth":    func() probe.Probe { return &probe.MPI{Bandwidth: true} },
+	"mpich-latency":    func() probe.Probe { return &probe.MPI{MPI: "mpich"} },
+	"mpich-bandwidth":  func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} },
+	"mpi4py-latency":   func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} },
+	"mpi4py-bandwidth": func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} },
+	"osu-latency":      func() probe.Probe { return &probe.MPI{Tool: "osu"} },
+	"osu-bandwidth":    func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} },
+	"netpipe-tcp":      func() probe.Probe { return &probe.NetPIPE{} },
 
-	"mpi-latency":      {New: func() probe.Probe { return &probe.MPI{} }},
-	"mpi-bandwidth":    {New: func() probe.Probe { return &probe.MPI{Bandwidth: true} }},
-	"mpich-latency":    {New: func() probe.Probe { return &probe.MPI{MPI: "mpich"} }},
-	"mpich-bandwidth":  {New: func() probe.Probe { return &probe.MPI{MPI: "mpich", Bandwidth: true} }},
-	"mpi4py-latency":   {New: func() probe.Probe { return &probe.MPI{Tool: "mpi4py"} }},
-	"mpi4py-bandwidth": {New: func() probe.Probe { return &probe.MPI{Tool: "mpi4py", Bandwidth: true} }},
-	"osu-latency":      {New: func() probe.Probe { return &probe.MPI{Tool: "osu"} }},
-	"osu-bandwidth":    {New: func() probe.Probe { return &probe.MPI{Tool: "osu", Bandwidth: true} }},
-	"netpipe-tcp":      {New: func() probe.Probe { return &probe.NetPIPE{} }},
-
-	"sparkyfish": {New: func() probe.Probe { return &probe.Sparkyfish{} }},
+	"sparkyfish": func() probe.Probe { return &probe.Sparkyfish{} },
 }
 
 // FindNetwork returns an entry, or an error that lists the names.
 func FindNetwork(name string) (Network, error) { return find(Networks, "network", name) }
 
-// FindProbe returns an entry, or an error that lists the names.
-func FindProbe(name string) (Probe, error) { return find(Probes, "probe", name) }
+// FindProbe returns a fresh probe, or an error that lists the names.
+func FindProbe(name string) (probe.Probe, error) {
+	fresh, err := find(Probes, "probe", name)
+	if err != nil {
+		return nil, err
+	}
+	return fresh(), nil
+}
 
 func find[T any](in map[string]T, what, name string) (T, error) {
 	e, ok := in[name]
@@ -215,8 +237,8 @@ func Tools() []facts.ToolInfo {
 			found[name] = facts.Lookup(name)
 		}
 	}
-	for _, p := range Probes {
-		for _, t := range p.New().Info().Tools {
+	for _, fresh := range Probes {
+		for _, t := range fresh().Info().Tools {
 			found[t.Program] = t
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/topo"
 	"github.com/weir-bench/weir/studies"
@@ -47,10 +48,10 @@ func TestProbes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, client := p.New().Commands(probe.Window{Duration: time.Second}); len(client) == 0 {
+		if _, client := p.Commands(probe.Window{Duration: time.Second}); len(client) == 0 {
 			t.Errorf("%s has no client", name)
 		}
-		i := p.New().Info()
+		i := p.Info()
 		if i.Title == "" || i.Short == "" || i.About == "" || i.Unit == "" || (i.Differs != "") != (i.Measures != "") || i.Takes > i.AtMost {
 			t.Errorf("%s does not describe itself: %+v", name, i)
 		}
@@ -58,7 +59,7 @@ func TestProbes(t *testing.T) {
 			t.Errorf("%s has the title of %s, %q", name, titles[i.Title], i.Title)
 		}
 		titles[i.Title] = name
-		fresh(t, name, p.New(), p.New())
+		fresh(t, name, p, Probes[name]())
 	}
 	var programs []string
 	for _, tool := range Tools() {
@@ -93,7 +94,7 @@ func TestOptions(t *testing.T) {
 		{&probe.UDPStream{}, []string{"batch", "packets", "rate", "recv", "send", "size"}},
 		{&probe.Ping{}, []string{"interval", "size"}},
 	} {
-		if got := Options(c.of); !slices.Equal(got, c.want) {
+		if got := strictyaml.Keys(c.of); !slices.Equal(got, c.want) {
 			t.Errorf("%T: %v, want %v", c.of, got, c.want)
 		}
 	}

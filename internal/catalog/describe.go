@@ -1,9 +1,51 @@
 package catalog
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/condition"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/study"
 )
+
+// Available returns the part of s whose networks, probes and factors this version
+// knows. It can be empty.
+func Available(s study.Study) study.Study {
+	s.Networks = slices.DeleteFunc(slices.Clone(s.Networks), func(u study.Use) bool { _, err := FindNetwork(u.Kind); return err != nil })
+	s.Probes = slices.DeleteFunc(slices.Clone(s.Probes), func(u study.Use) bool { _, err := FindProbe(u.Kind); return err != nil })
+	s.Factors = maps.Clone(s.Factors)
+	maps.DeleteFunc(s.Factors, func(f string, _ []string) bool { return !varies(s, f) })
+	if _, ok := s.Network(s.Baseline); !ok {
+		s.Baseline = ""
+	}
+	return s.Resolve()
+}
+
+// varies reports whether a factor applies to s.
+func varies(s study.Study, factor string) bool {
+	return slices.Contains(condition.Names(), factor) ||
+		slices.ContainsFunc(s.Probes, func(u study.Use) bool { return Applies(u.Kind, factor) })
+}
+
+// Missing says why this version cannot measure a cell of s, nil when it can.
+func Missing(s study.Study, c study.Cell) error {
+	n, _ := s.Network(c.Network)
+	p, _ := s.Probe(c.Probe)
+	if _, err := FindNetwork(n.Kind); err != nil {
+		return fmt.Errorf("this version has no network %q", n.Kind)
+	}
+	if _, err := FindProbe(p.Kind); err != nil {
+		return fmt.Errorf("this version has no probe %q", p.Kind)
+	}
+	for _, f := range slices.Sorted(maps.Keys(c.Levels)) {
+		if !Applies(p.Kind, f) {
+			return fmt.Errorf("this version has no factor %q of %s", f, p.Kind)
+		}
+	}
+	return nil
+}
 
 // A Described is a probe of a study in words. A run stores them with its results, so
 // that a report has the words of the version that measured.
@@ -18,11 +60,10 @@ type Described struct {
 func Describe(s study.Study) (ds []Described) {
 	titles := map[string]bool{}
 	for _, u := range s.Probes {
-		e, err := FindProbe(u.Kind)
+		p, err := FindProbe(u.Kind)
 		if err != nil {
 			continue
 		}
-		p := e.New()
 		_ = u.Decode(p) // Prepare reports an error
 		d := Described{u.Name, p.Info()}
 		if u.Name != u.Kind || titles[d.Title] {

@@ -46,8 +46,8 @@ func TestToolVersions(t *testing.T) {
 		"sparkyfish":        {"sparkyfish dev", "dev"},
 		"sparkyfish-server": {"sparkyfish-server dev", "dev"},
 	}
-	for name, e := range Probes {
-		for _, tool := range e.New().Info().Tools {
+	for name, fresh := range Probes {
+		for _, tool := range fresh().Info().Tools {
 			out := printed[tool.Program]
 			m := regexp.MustCompile(tool.Version).FindStringSubmatch(out[0])
 			if tool.VersionArgs != nil && (len(m) != 2 || m[1] != out[1]) {

@@ -56,11 +56,11 @@ func Estimate(s study.Study) time.Duration {
 // cell is for one trial of c.
 func cell(s study.Study, c study.Cell) time.Duration {
 	u, _ := s.Probe(c.Probe)
-	e, err := FindProbe(u.Kind)
+	p, err := FindProbe(u.Kind)
 	if err != nil {
 		return 0
 	}
-	t := runs(s, e.New())
+	t := runs(s, p)
 	stress, load, err := condition.Background(c.Levels)
 	if err == nil && load.Probe != "" {
 		t += aroundLoad + max(s.Warmup, loadSettles)
@@ -88,11 +88,10 @@ func runs(s study.Study, p probe.Probe) time.Duration {
 
 // capacity is for measuring what one path carries of a load.
 func capacity(s study.Study, load string) time.Duration {
-	e, err := FindProbe(load)
-	if err != nil {
-		return 0
+	by, err := FindProbe(load)
+	if err == nil {
+		by, _, err = probe.Capacity(by)
 	}
-	by, _, err := probe.Capacity(e.New())
 	if err != nil {
 		return 0
 	}

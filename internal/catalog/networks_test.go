@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -47,7 +48,7 @@ func TestNetworksPage(t *testing.T) {
 		if !slices.Contains([]Model{Bridged, Routed, Overlay, Underlay}, n.Model) || n.Addresses == "" || n.Isolation == "" || n.Discovery == "" {
 			t.Errorf("%s: properties %+v", name, n.Properties)
 		}
-		for _, o := range Options(n.New()) {
+		for _, o := range strictyaml.Keys(n.New()) {
 			if says.option(n, o) == "" {
 				t.Errorf("%s: the option %s has no description", name, o)
 			}
@@ -100,7 +101,7 @@ func networksPage(t *testing.T) []byte {
 		row("packages", packages(t, p))
 		row("device files", opens(p))
 		row("kernel features", ofKernel(p))
-		for _, o := range Options(n.New()) {
+		for _, o := range strictyaml.Keys(n.New()) {
 			row("option `"+o+"`", []string{says.option(n, o)})
 		}
 		row("MTU of pods", []string{fmt.Sprintf("%d of %d", p.Path.MTU, tp.MTU)})

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -62,14 +61,13 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 
 func spec(t study.Topology, k topo.Kernel) (topo.Spec, error) {
 	s := topo.Spec{Hosts: t.Hosts, Pods: t.Pods, MTU: t.MTU, NIC: t.NIC, IPv6: t.IPv6, PodsIPv6: t.PodsIPv6, Kernel: k}
+	var err error
 	if t.Link != "" {
-		rate, err := unit.ParseRate(t.Link)
-		if err != nil {
-			return s, fmt.Errorf("link: %w", err)
+		if s.Rate, err = unit.ParseRate(t.Link); err != nil {
+			err = fmt.Errorf("link: %w", err)
 		}
-		s.Rate = rate
 	}
-	return s, nil
+	return s, err
 }
 
 func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) {
@@ -106,11 +104,8 @@ func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
 		if err == nil && factor == condition.Ends {
 			err = p.checkEnds(level)
 		}
-		if err != nil && p.study.FactorPos(factor) != "" {
-			err = fmt.Errorf("%s: %w", p.study.FactorPos(factor), err)
-		}
 		if err != nil {
-			return err
+			return placed(p.study.FactorPos(factor), err)
 		}
 	}
 	return nil
@@ -136,6 +131,29 @@ func (p *Prepared) checkEnds(level string) (err error) {
 	return err
 }
 
+// checkPairs reports what cannot be measured between every two hosts.
+func (p *Prepared) checkPairs() (errs []error) {
+	for _, u := range p.study.Networks {
+		n, ok := p.Networks[u.Name]
+		if !ok {
+			continue // its own error says why
+		}
+		switch want, hosts := p.study.Topology.Hosts, len(n.Topology.Hosts); {
+		case hosts != want:
+			errs = append(errs, at(u, fmt.Errorf("pairs: all: the study has %d hosts and %s takes %d, but all networks must have the same pairs; measure this network in a separate study", want, u.Name, hosts)))
+		case n.Topology.Shape == topo.Line && hosts > 2 && !p.study.OneAtATime:
+			errs = append(errs, at(u, fmt.Errorf("pairs: all: in %s packets pass through the hosts between two others, so pairs interfere; add one-at-a-time", u.Name)))
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(p.study.Factors)) {
+		level := map[string]string{f: ""}
+		if len(condition.Of(level)) > len(condition.Network(level)) {
+			errs = append(errs, fmt.Errorf("pairs: all: factor %s adds a background to one pair of ends; leave it out, or measure one pair", f))
+		}
+	}
+	return errs
+}
+
 // checkLoad reports a level whose probe cannot be a background load.
 func (p *Prepared) checkLoad(level string) error {
 	l, err := condition.ParseLoad(level)
@@ -159,7 +177,7 @@ const maxShareRate = 1e9
 
 // pacers names the probes that can be a load at a share of what a path carries.
 func pacers() []string {
-	return slices.DeleteFunc(Names(Probes), func(n string) bool { _, err := probe.Pace(Probes[n].New(), maxShareRate); return err != nil })
+	return slices.DeleteFunc(Names(Probes), func(n string) bool { _, err := probe.Pace(Probes[n](), maxShareRate); return err != nil })
 }
 
 // Load makes the probe that a background load names: the study's, with its options, or
@@ -168,10 +186,7 @@ func (p *Prepared) Load(name string) (pr probe.Probe, err error) {
 	if _, ok := p.study.Probe(name); ok {
 		pr, err = p.Probe(name, nil)
 	} else {
-		var e Probe
-		if e, err = FindProbe(name); err == nil {
-			pr = e.New()
-		}
+		pr, err = FindProbe(name)
 	}
 	if err == nil && pr.Info().DeliveryUnit == "" {
 		err = fmt.Errorf("%s cannot be a background load; use a native probe with a server, which counts what it delivers as it runs", name)
@@ -195,10 +210,7 @@ func (p *Prepared) checkCells() error {
 			return fmt.Errorf("%s: %w", c.Network, err)
 		}
 		if err := checkClients(c, pr, change); err != nil {
-			if pos := p.study.FactorPos("clients"); pos != "" {
-				err = fmt.Errorf("%s: %w", pos, err)
-			}
-			return err
+			return placed(p.study.FactorPos("clients"), err)
 		}
 	}
 	return nil
@@ -242,8 +254,8 @@ func Applies(kind, factor string) bool {
 	if slices.Contains(condition.Names(), factor) {
 		return true
 	}
-	e, err := FindProbe(kind)
-	return err == nil && slices.Contains(Options(e.New()), factor)
+	p, err := FindProbe(kind)
+	return err == nil && slices.Contains(strictyaml.Keys(p), factor)
 }
 
 // Probe makes the probe that the study calls name, at these levels.
@@ -252,20 +264,18 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 	if !ok {
 		return nil, fmt.Errorf("the study has no probe %q", name)
 	}
-	e, err := FindProbe(u.Kind)
+	pr, err := FindProbe(u.Kind)
 	if err != nil {
 		return nil, at(u, err)
 	}
-	u.Options = maps.Clone(u.Options)
+	options := map[string]string{}
+	maps.Copy(options, u.Options)
 	for k, v := range levels {
 		if !slices.Contains(condition.Names(), k) {
-			if u.Options == nil {
-				u.Options = map[string]string{}
-			}
-			u.Options[k] = v
+			options[k] = v
 		}
 	}
-	pr := e.New()
+	u.Options = options
 	if err := u.Decode(pr); err != nil {
 		return nil, err
 	}
@@ -279,26 +289,16 @@ func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, er
 
 // at adds the position of u in the study, unless err has one.
 func at(u study.Use, err error) error {
-	var placed *strictyaml.Error
-	if pos := u.Pos(); pos != "" && !errors.As(err, &placed) {
-		return fmt.Errorf("%s: %w", pos, err)
+	if has := (*strictyaml.Error)(nil); errors.As(err, &has) {
+		return err
 	}
-	return err
+	return placed(u.Pos(), err)
 }
 
-// Options lists the options of a driver or probe, by the keys of its YAML.
-func Options(v any) []string {
-	var names []string
-	t := reflect.TypeOf(v).Elem()
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() {
-			tag, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-			if tag == "" {
-				tag = strings.ToLower(f.Name)
-			}
-			names = append(names, tag)
-		}
+// placed adds a position, "" for none.
+func placed(pos string, err error) error {
+	if pos == "" {
+		return err
 	}
-	slices.Sort(names)
-	return names
+	return fmt.Errorf("%s: %w", pos, err)
 }

@@ -2,8 +2,7 @@
 // conditions, the study that bears on it, and the bounds within which a measurement
 // agrees with it. It reads claims and judges results.
 //
-// It must not run anything or know which networks exist: the caller says what is
-// missing.
+// It must not run anything or know which networks exist: the caller says what is missing.
 //
 // Claims are YAML, one file per source:
 //
@@ -30,12 +29,11 @@
 //	  tolerance: why these bounds
 //	  note: why the claim may not hold here
 //
-// A test divides one cell by another, or by the sum of several ("sum" instead of
-// "to"). With "per: {of: CELL, to: CELL, ratio: …}" the result is divided by a
-// second ratio: does UDP lose more to VXLAN than TCP? A cell names every factor
-// of its study under "levels", and under "metric" a value other than the main value of
-// its probe. A claim with several tests, such as an order or a step, holds when all of
-// them do.
+// A test divides one cell by another, or by the sum of several ("sum" instead of "to").
+// With "per: {of: CELL, to: CELL, ratio: …}" the result is divided by a second ratio: does
+// UDP lose more to VXLAN than TCP? A cell names every factor of its study under "levels",
+// and under "metric" a value other than the main value of its probe. A claim with several
+// tests, such as an order or a step, holds when all of them do.
 package claim
 
 import (
@@ -58,17 +56,16 @@ import (
 type Claim struct {
 	At         strictyaml.Place `json:"-"`
 	ID         string           `json:"id"`
-	Source     string           `json:"source" yaml:"-"` // of the file, as Link is
+	Source     string           `json:"source" yaml:"-"`
 	Link       string           `json:"link,omitempty" yaml:"-"`
 	Section    string           `json:"section"`
 	Text       string           `json:"text"` // the claim in one sentence
 	Conditions string           `json:"conditions"`
 	Published  string           `json:"published"` // the numbers, as published
-	StudyName  string           `json:"-" yaml:"study"`
-	Study      study.Study      `json:"-" yaml:"-"` // that bears on it
-	Tests      []Test           `json:"tests"`      // all of which must hold
-	Tolerance  string           `json:"tolerance"`  // reason for the bounds
-	Note       string           `json:"note"`       // why it might not hold here
+	Study      study.Study      `json:"-"`         // that bears on it
+	Tests      []Test           `json:"tests"`     // all of which must hold
+	Tolerance  string           `json:"tolerance"` // reason for the bounds
+	Note       string           `json:"note"`      // why it might not hold here
 }
 
 // A Test is a ratio, and the bounds within which it agrees with the claim.
@@ -147,7 +144,10 @@ func (c Claim) Cells() []Cell {
 type source struct {
 	Source, Link, Conditions string
 	Studies                  map[string]study.Study
-	Claims                   []Claim
+	Claims                   []struct {
+		Claim
+		Study string
+	}
 }
 
 // Load reads the claims of one source. It asks shipped for studies that are not in the
@@ -164,16 +164,16 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 			errs = append(errs, fmt.Errorf("%s: %s is missing: readers could not look the claims up", file, text.key))
 		}
 	}
-	for _, c := range f.Claims {
+	for _, e := range f.Claims {
+		c := e.Claim
 		c.Source, c.Link, c.Conditions = f.Source, f.Link, cmp.Or(c.Conditions, f.Conditions)
-		var ok bool
-		if c.Study, ok = f.Studies[c.StudyName]; ok {
-			c.Study.Name = c.StudyName
-		} else if s, err := shipped(c.StudyName); err != nil {
-			errs = append(errs, c.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", c.ID, c.StudyName))
-			continue
+		if own, ok := f.Studies[e.Study]; ok {
+			c.Study, c.Study.Name = own, e.Study
+		} else if found, err := shipped(e.Study); err == nil {
+			c.Study = found
 		} else {
-			c.Study = s
+			errs = append(errs, c.At.Errorf("claim %s: unknown study %q: it is neither in this file nor shipped", c.ID, e.Study))
+			continue
 		}
 		errs = append(errs, c.check()...)
 		all = append(all, c)
@@ -247,10 +247,7 @@ func (c Cell) check(s study.Study) error {
 // Shipped returns the claims that weir ships, by source and in the order of the
 // files. An error is a mistake in the files.
 func Shipped() ([]Claim, error) {
-	files, err := fs.Glob(claims.FS, "*.yaml")
-	if err != nil {
-		return nil, err
-	}
+	files, _ := fs.Glob(claims.FS, "*.yaml") // the pattern is a constant
 	var all []Claim
 	var errs []error
 	for _, file := range files {

@@ -106,11 +106,8 @@ func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.S
 		probe, _ := c.Study.Probe(cell.Probe)
 		n, okN := s.Network(cell.Network)
 		p, okP := s.Probe(cell.Probe)
-		if !okN || !okP || !same(n, network) || !same(p, probe) {
-			return nil, false
-		}
 		sample := run.Sample(cell.config())
-		if sample == nil {
+		if !okN || !okP || !same(n, network) || !same(p, probe) || sample == nil {
 			return nil, false
 		}
 		of[cell.String()] = sample

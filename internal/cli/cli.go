@@ -47,6 +47,14 @@ func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
+// ended is the exit status of another program, which has printed why.
+func ended(status int) error {
+	if status == 0 {
+		return nil
+	}
+	return &exitError{status, errors.New("")}
+}
+
 // An interruption is the cause of a context that a signal has ended.
 type interruption struct{ signal syscall.Signal }
 
@@ -82,9 +90,8 @@ func Main(version string, args []string) int {
 	return e.code
 }
 
-// interruptible returns a context that SIGINT, SIGTERM or SIGHUP ends. A second
-// signal ends the process at once. As process 1 of the lab, it takes all others with
-// it.
+// interruptible returns a context that SIGINT, SIGTERM or SIGHUP ends. A second signal ends
+// the process at once. As process 1 of the lab, it takes all others with it.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sigs := make(chan os.Signal, 2)
@@ -141,10 +148,8 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 // complete completes a flag or argument that takes a comma-separated list of names.
 func complete(names []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
-		done, last := "", toComplete
-		if i := strings.LastIndexByte(toComplete, ','); i >= 0 {
-			done, last = toComplete[:i+1], toComplete[i+1:]
-		}
+		i := strings.LastIndexByte(toComplete, ',') + 1
+		done, last := toComplete[:i], toComplete[i:]
 		var out []string
 		for _, n := range names {
 			if strings.HasPrefix(n, last) {

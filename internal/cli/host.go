@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -58,10 +57,10 @@ func hostCommand() *cobra.Command {
 			}
 			s.Key, s.Texts = as[1], as[2:dashes]
 			status, err := terminal.Run(c.Context(), s, as[dashes+1:], os.Stdout)
-			if err == nil && status != 0 {
-				return &exitError{status, errors.New("")} // the program has reported why
+			if err != nil {
+				return exit(exitEnvironment, err)
 			}
-			return exit(exitEnvironment, err)
+			return ended(status)
 		},
 	})
 	return c

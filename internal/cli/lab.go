@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weir-bench/weir/internal/session"
 )
@@ -43,7 +44,9 @@ func labUp(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			nodes, err := session.Start(c.Context(), socket, append([]string{"lab", "hold", "--socket", socket}, t.args()...))
+			hold := []string{"lab", "hold", "--socket", socket}
+			c.Flags().Visit(func(f *pflag.Flag) { hold = append(hold, "--"+f.Name+"="+f.Value.String()) })
+			nodes, err := session.Start(c.Context(), socket, hold)
 			if errors.Is(err, session.ErrUp) {
 				return usage("%s: %w; end it with weir lab down --name %s, or use another --name", *name, err, *name)
 			}
@@ -116,24 +119,20 @@ func labExec(name *string) *cobra.Command {
 			if argv[0] == "--" && len(argv) > 1 {
 				argv = argv[1:]
 			}
-			type end struct {
-				status int
-				err    error
-			}
-			done := make(chan end, 1)
+			done := make(chan error, 1)
 			go func() {
 				status, err := session.Exec(socket, as[0], argv)
-				done <- end{status, err}
+				if errors.Is(err, session.ErrDown) {
+					err = fmt.Errorf("%w; start it with weir lab up --name %s", err, *name)
+				}
+				if err = exit(exitEnvironment, err); err == nil {
+					err = ended(status)
+				}
+				done <- err
 			}()
 			select {
-			case e := <-done:
-				if errors.Is(e.err, session.ErrDown) {
-					return exit(exitEnvironment, fmt.Errorf("%w; start it with weir lab up --name %s", e.err, *name))
-				}
-				if e.err == nil && e.status != 0 {
-					return &exitError{e.status, errors.New("")}
-				}
-				return exit(exitEnvironment, e.err)
+			case err := <-done:
+				return err
 			case <-c.Context().Done(): // the holder ends the command when this process is gone
 				return context.Cause(c.Context())
 			}
@@ -153,10 +152,7 @@ func labDown(name *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := session.Down(socket); err != nil {
-				return exit(exitEnvironment, err)
-			}
-			return nil
+			return exit(exitEnvironment, session.Down(socket))
 		},
 	}
 }

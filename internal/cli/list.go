@@ -15,6 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
 // An item is one line of `weir list`.
@@ -33,15 +34,15 @@ var lists = map[string]func() ([]item, error){
 		var is []item
 		for _, n := range catalog.Names(catalog.Networks) {
 			e := catalog.Networks[n]
-			is = append(is, item{Name: n, About: e.About, Options: catalog.Options(e.New()), Properties: &e.Properties})
+			is = append(is, item{Name: n, About: e.About, Options: strictyaml.Keys(e.New()), Properties: &e.Properties})
 		}
 		return is, nil
 	},
 	"probes": func() ([]item, error) {
 		var is []item
 		for _, n := range catalog.Names(catalog.Probes) {
-			p := catalog.Probes[n].New()
-			is = append(is, item{Name: n, About: p.Info().About, Options: catalog.Options(p), Unit: p.Info().Unit})
+			p := catalog.Probes[n]()
+			is = append(is, item{Name: n, About: p.Info().About, Options: strictyaml.Keys(p), Unit: p.Info().Unit})
 		}
 		return is, nil
 	},

@@ -38,10 +38,7 @@ func inLab(ctx context.Context, f func() error) error {
 		if err != nil {
 			return exit(exitEnvironment, err)
 		}
-		if code != 0 {
-			return &exitError{code, errors.New("")} // it has printed why
-		}
-		return nil
+		return ended(code)
 	}
 	if err := rootless.Setup(); err != nil {
 		return exit(exitEnvironment, err)

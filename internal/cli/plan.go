@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -35,46 +34,29 @@ func (t *topologyFlags) register(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("network", complete(catalog.Names(catalog.Networks)))
 }
 
-// args returns the flags for another process.
-func (t *topologyFlags) args() []string {
-	a := []string{"-n", t.network, "--mtu", strconv.Itoa(t.spec.MTU), "--hosts", strconv.Itoa(t.spec.Hosts), "--pods", strconv.Itoa(t.spec.Pods), "--nic", t.nic}
-	if t.link != "" {
-		a = append(a, "--link", t.link)
-	}
-	if t.spec.IPv6 {
-		a = append(a, "--ipv6")
-	}
-	if t.spec.PodsIPv6 {
-		a = append(a, "--pods-ipv6")
-	}
-	return a
-}
-
 // build returns the topology and the whole plan. Its errors are usage errors.
-func (t *topologyFlags) build() (topo.Topology, plan.Plan, error) {
+func (t *topologyFlags) build() (on topo.Topology, p plan.Plan, err error) {
 	if t.network == "" {
-		return topo.Topology{}, plan.Plan{}, usage("no network given: add -n %s", strings.Join(catalog.Names(catalog.Networks), "|"))
+		return on, p, usage("no network given: add -n %s", strings.Join(catalog.Names(catalog.Networks), "|"))
 	}
 	entry, err := catalog.FindNetwork(t.network)
 	if err != nil {
-		return topo.Topology{}, plan.Plan{}, exit(exitUsage, err)
+		return on, p, exit(exitUsage, err)
 	}
 	if t.link != "" {
 		if t.spec.Rate, err = unit.ParseRate(t.link); err != nil {
-			return topo.Topology{}, plan.Plan{}, usage("--link: %w", err)
+			return on, p, usage("--link: %w", err)
 		}
 	}
 	if t.spec.NIC, err = topo.ParseNIC(t.nic); err != nil {
-		return topo.Topology{}, plan.Plan{}, usage("--nic: %w", err)
+		return on, p, usage("--nic: %w", err)
 	}
 	t.spec.Kernel = thisMachine.kernel()
 	driver := entry.New()
-	topology, err := topo.New(entry.Spec(driver, t.spec))
-	if err != nil {
-		return topo.Topology{}, plan.Plan{}, exit(exitUsage, err)
+	if on, err = topo.New(entry.Spec(driver, t.spec)); err == nil {
+		p, err = network.Build(driver, on)
 	}
-	p, err := network.Build(driver, topology)
-	return topology, p, exit(exitUsage, err)
+	return on, p, exit(exitUsage, err)
 }
 
 func planCommand() *cobra.Command {

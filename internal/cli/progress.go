@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -69,9 +70,7 @@ func (p *progress) event(e experiment.Event) {
 
 // say prints a line that is not redrawn.
 func (p *progress) say(line string) {
-	if p.live {
-		fmt.Fprint(os.Stderr, "\r\x1b[K")
-	}
+	p.end()
 	fmt.Fprintln(os.Stderr, line)
 }
 
@@ -95,12 +94,5 @@ func bar(done, total int) string {
 	if total > 0 {
 		full = min(cells, cells*done/total)
 	}
-	b := make([]rune, cells)
-	for i := range b {
-		b[i] = '░'
-		if i < full {
-			b[i] = '█'
-		}
-	}
-	return string(b)
+	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 }

@@ -100,7 +100,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
 	rep.KeepDisturbed = s.KeepDisturbed
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
-	rep.Networks, rep.Probes = labels(s.Networks), labels(s.Probes)
+	rep.Networks, rep.Probes = study.Names(s.Networks), study.Names(s.Probes)
 	probes := catalog.Describe(s)
 	if c.Probes != nil { // the run stored its own words
 		var stored []catalog.Described
@@ -135,14 +135,6 @@ func warn(problems []string) {
 	for _, p := range problems {
 		fmt.Fprintln(os.Stderr, "weir:", p)
 	}
-}
-
-func labels(us []study.Use) []string {
-	var names []string
-	for _, u := range us {
-		names = append(names, u.Name)
-	}
-	return names
 }
 
 // writeReports stores the report with the results.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,11 +159,10 @@ func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool)
 	if asked {
 		outcomes = append(outcomes, untested(claims, outcomes, "these results do not test it")...)
 	}
-	return r.print(inOrder(claims, outcomes), nil)
+	return r.print(claims, outcomes, nil)
 }
 
-// runsIn returns dir, or the results directories below it if dir is that of a
-// reproduction.
+// runsIn returns dir, or the results directories below it if dir is that of a reproduction.
 func runsIn(dir string) []string {
 	below, _ := filepath.Glob(filepath.Join(dir, "*", "results.jsonl")) // a bad pattern matches nothing
 	if _, err := os.Stat(filepath.Join(dir, "study.yaml")); err == nil || len(below) == 0 {
@@ -197,7 +197,7 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 		studies = append(studies, s)
 	}
 	if len(studies) == 0 {
-		return r.print(inOrder(claims, outcomes), nil)
+		return r.print(claims, outcomes, nil)
 	}
 	return inLab(ctx, func() error {
 		results, measured, err := r.measure(ctx, studies, claims)
@@ -206,7 +206,7 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 		}
 		outcomes = append(outcomes, measured...)
 		outcomes = append(outcomes, untested(claims, outcomes, "the existing results are from another form of the study")...)
-		return r.print(inOrder(claims, outcomes), results)
+		return r.print(claims, outcomes, results)
 	})
 }
 
@@ -286,24 +286,14 @@ func untested(claims []claim.Claim, outcomes []claim.Outcome, why string) (more 
 	return more
 }
 
-// inOrder sorts outcomes in the order of their claims.
-func inOrder(claims []claim.Claim, outcomes []claim.Outcome) []claim.Outcome {
-	var out []claim.Outcome
-	for _, c := range claims {
-		for _, o := range outcomes {
-			if o.Claim.ID == c.ID {
-				out = append(out, o)
-			}
-		}
-	}
-	return out
-}
-
-// print prints the outcomes and determines the exit status.
-func (r *reproduction) print(outcomes []claim.Outcome, results []record.Result) error {
+// print prints the outcomes in the order of their claims and determines the exit status.
+func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, results []record.Result) error {
 	if len(outcomes) == 0 {
 		return exit(exitEnvironment, errors.New("these results test no claim; weir reproduce lists the claims and their studies"))
 	}
+	slices.SortStableFunc(outcomes, func(a, b claim.Outcome) int {
+		return cmp.Compare(index(claims, a.Claim.ID), index(claims, b.Claim.ID))
+	})
 	var err error
 	switch {
 	case r.json:

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -195,7 +194,7 @@ func (r *runner) open() (*store.Dir, error) {
 		err = d.File("study.yaml", resolved)
 	}
 	if err == nil {
-		err = writeJSON(d, "probes.json", catalog.Describe(r.study))
+		err = d.JSON("probes.json", catalog.Describe(r.study))
 	}
 	if err != nil {
 		d.Close()
@@ -206,19 +205,11 @@ func (r *runner) open() (*store.Dir, error) {
 
 // describe records the facts of this machine at the start of the run.
 func (r *runner) describe(d *store.Dir, file string) error {
-	return writeJSON(d, "hosts/"+file, struct {
+	return d.JSON("hosts/"+file, struct {
 		Weir     string `json:"weir"`     // version of this program
 		Rootless bool   `json:"rootless"` // started by an ordinary user
 		facts.Facts
 	}{r.version, rootless.Unprivileged(), facts.Collect(local.Host().FS)})
-}
-
-func writeJSON(d *store.Dir, file string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	return d.File(file, append(b, '\n'))
 }
 
 // report prints the report, stores it, and fails when trials are not ok.

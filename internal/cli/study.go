@@ -1,13 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,49 +23,42 @@ const defaultStudy = "quick"
 
 // studyFlags change a study, or make one without a file. Their names are its YAML keys.
 type studyFlags struct {
-	networks, probes []string
-	factors          []string
-	baseline         string
-	blocks           int
-	precision        string
-	maxTime          time.Duration
-	warmup, duration time.Duration
-	seed             uint64
-	hosts, pods, mtu int
-	link, nic        string
-	ipv6, podsIPv6   bool
-	keepDisturbed    bool
-	swap             bool
-	pairs            string
-	oneAtATime       bool
-	fast             bool
-	names            []string
+	networks, probes, factors []string
+	precision, pairs, nic     string
+	fast                      bool
+	names                     []string
+}
+
+// bind returns the flags that are fields of s.
+func bind(s *study.Study) *pflag.FlagSet {
+	fl, t := pflag.NewFlagSet("study", pflag.ContinueOnError), &s.Topology
+	fl.StringVar(&s.Baseline, "baseline", s.Baseline, "network to compare the others with (default: the first)")
+	fl.IntVar(&s.Blocks, "blocks", s.Blocks, "passes through all cells; with --precision, in the pilot")
+	fl.DurationVar(&s.MaxTime, "max-time", s.MaxTime, "time limit for --precision")
+	fl.BoolVar(&s.KeepDisturbed, "keep-disturbed", s.KeepDisturbed, "include trials that programs outside the run disturbed")
+	fl.BoolVar(&s.Swap, "swap", s.Swap, "swap client and server in half of the blocks")
+	fl.BoolVar(&s.OneAtATime, "one-at-a-time", s.OneAtATime, "with --pairs all: measure the pairs of a round one after another, each with the whole machine")
+	fl.DurationVar(&s.Warmup, "warmup", s.Warmup, "uncounted traffic before each measurement")
+	fl.DurationVar(&s.Duration, "duration", s.Duration, "length of each measurement")
+	fl.Uint64Var(&s.Seed, "seed", s.Seed, "seed of the random order (default: random, and recorded)")
+	fl.IntVar(&t.Hosts, "hosts", t.Hosts, "number of hosts in every network")
+	fl.IntVar(&t.Pods, "pods", t.Pods, "pods per host")
+	fl.IntVar(&t.MTU, "mtu", t.MTU, "MTU of the underlay, bytes")
+	fl.StringVar(&t.Link, "link", t.Link, "rate of every host's link, such as 1gbit")
+	fl.BoolVar(&t.IPv6, "ipv6", t.IPv6, "IPv6 underlay")
+	fl.BoolVar(&t.PodsIPv6, "pods-ipv6", t.PodsIPv6, "IPv6 pods")
+	return fl
 }
 
 func (f *studyFlags) register(c *cobra.Command) {
-	fl := pflag.NewFlagSet("study", pflag.ContinueOnError)
+	fl := bind(&study.Study{})
 	fl.StringArrayVarP(&f.networks, "networks", "n", nil, "networks, baseline first (weir list networks)")
 	fl.StringArrayVarP(&f.probes, "probes", "p", nil, "probes (weir list probes)")
 	fl.StringArrayVarP(&f.factors, "factor", "f", nil, "factor to vary: KEY=LEVEL,LEVEL… (weir list factors); repeatable")
-	fl.StringVar(&f.baseline, "baseline", "", "network to compare the others with (default: the first)")
-	fl.IntVar(&f.blocks, "blocks", 0, "passes through all cells; with --precision, in the pilot")
 	fl.StringVar(&f.precision, "precision", "", "target half width of every ratio's interval, such as 2%")
-	fl.DurationVar(&f.maxTime, "max-time", 0, "time limit for --precision")
 	fl.BoolVar(&f.fast, "fast", false, "run the study's fast form: few blocks, short windows, wide intervals")
-	fl.BoolVar(&f.keepDisturbed, "keep-disturbed", false, "include trials that programs outside the run disturbed")
-	fl.BoolVar(&f.swap, "swap", false, "swap client and server in half of the blocks")
 	fl.StringVar(&f.pairs, "pairs", "one", "one: the ends that the network names; all: every pair of hosts, in rounds of disjoint pairs measured at once (with --hosts)")
-	fl.BoolVar(&f.oneAtATime, "one-at-a-time", false, "with --pairs all: measure the pairs of a round one after another, each with the whole machine")
-	fl.DurationVar(&f.warmup, "warmup", 0, "uncounted traffic before each measurement")
-	fl.DurationVar(&f.duration, "duration", 0, "length of each measurement")
-	fl.Uint64Var(&f.seed, "seed", 0, "seed of the random order (default: random, and recorded)")
-	fl.IntVar(&f.hosts, "hosts", 0, "number of hosts in every network")
-	fl.IntVar(&f.pods, "pods", 0, "pods per host")
-	fl.IntVar(&f.mtu, "mtu", 0, "MTU of the underlay, bytes")
-	fl.StringVar(&f.link, "link", "", "rate of every host's link, such as 1gbit")
 	fl.StringVar(&f.nic, "nic", "", "segmentation by the hosts' NICs: full, tso (not in tunnels) or none")
-	fl.BoolVar(&f.ipv6, "ipv6", false, "IPv6 underlay")
-	fl.BoolVar(&f.podsIPv6, "pods-ipv6", false, "IPv6 pods")
 	fl.VisitAll(func(g *pflag.Flag) { f.names = append(f.names, g.Name) })
 	c.Flags().AddFlagSet(fl)
 	_ = c.RegisterFlagCompletionFunc("networks", complete(catalog.Names(catalog.Networks)))
@@ -81,23 +73,23 @@ func (f *studyFlags) changed(c *cobra.Command) bool {
 // study returns the study from arguments and flags.
 func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	s, err := f.base(as)
-	if err != nil {
-		return s, exit(exitUsage, err)
+	if err == nil {
+		err = f.change(c, &s)
 	}
-	if err := f.change(c, &s); err != nil {
-		return s, exit(exitUsage, err)
+	if err == nil {
+		err = s.Validate()
 	}
-	return s, exit(exitUsage, s.Validate())
+	return s, exit(exitUsage, err)
 }
 
 // base returns the study of the arguments, without the flags.
 func (f *studyFlags) base(as []string) (study.Study, error) {
 	switch {
-	case len(as) == 0 && len(f.networks) == 0 && len(f.probes) == 0:
-		return shippedStudy(defaultStudy)
 	case len(as) == 0:
 		s, err := shippedStudy(defaultStudy)
-		s.Name, s.Question = "custom", "What do these networks cost?"
+		if len(f.networks) > 0 || len(f.probes) > 0 {
+			s.Name, s.Question = "custom", "What do these networks cost?"
+		}
 		return s, err
 	case slices.Contains(studyNames(), as[0]):
 		return shippedStudy(as[0])
@@ -119,32 +111,20 @@ func shippedStudy(name string) (study.Study, error) {
 }
 
 func studyNames() []string {
-	files, err := fs.Glob(studies.FS, "*.yaml")
-	if err != nil {
-		return nil // the pattern is a constant
-	}
+	files, _ := fs.Glob(studies.FS, "*.yaml") // the pattern is a constant
 	for i, f := range files {
-		files[i] = strings.TrimSuffix(path.Base(f), ".yaml")
+		files[i] = strings.TrimSuffix(f, ".yaml")
 	}
 	return files
 }
 
 // change applies the flags that are set.
-func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
-	given := c.Flags().Changed
+func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 	if f.fast {
 		*s = s.Faster()
 	}
-	if given("networks") {
+	if c.Flags().Changed("networks") {
 		s.Baseline = ""
-		if s.Networks, err = uses(f.networks); err != nil {
-			return fmt.Errorf("--networks: %w", err)
-		}
-	}
-	if given("probes") {
-		if s.Probes, err = uses(f.probes); err != nil {
-			return fmt.Errorf("--probes: %w", err)
-		}
 	}
 	for _, kv := range f.factors {
 		k, levels, ok := strings.Cut(kv, "=")
@@ -153,56 +133,41 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) (err error) {
 		}
 		s.Vary(k, strings.Split(levels, ","))
 	}
-	if given("precision") {
-		if s.Precision, err = unit.ParsePercent(f.precision); err != nil {
-			return fmt.Errorf("--precision: %w", err)
+	bound := bind(s)
+	c.Flags().Visit(func(g *pflag.Flag) {
+		if bound.Lookup(g.Name) != nil {
+			_ = bound.Set(g.Name, g.Value.String()) // parsed before
 		}
-	}
-	for name, set := range map[string]func(){
-		"baseline":       func() { s.Baseline = f.baseline },
-		"blocks":         func() { s.Blocks = f.blocks },
-		"max-time":       func() { s.MaxTime = f.maxTime },
-		"warmup":         func() { s.Warmup = f.warmup },
-		"duration":       func() { s.Duration = f.duration },
-		"keep-disturbed": func() { s.KeepDisturbed = f.keepDisturbed },
-		"swap":           func() { s.Swap = f.swap },
-		"one-at-a-time":  func() { s.OneAtATime = f.oneAtATime },
-		"seed":           func() { s.Seed = f.seed },
-		"hosts":          func() { s.Topology.Hosts = f.hosts },
-		"pods":           func() { s.Topology.Pods = f.pods },
-		"mtu":            func() { s.Topology.MTU = f.mtu },
-		"link":           func() { s.Topology.Link = f.link },
-		"ipv6":           func() { s.Topology.IPv6 = f.ipv6 },
-		"pods-ipv6":      func() { s.Topology.PodsIPv6 = f.podsIPv6 },
-	} {
-		if given(name) {
-			set()
-		}
-	}
-	if given("pairs") {
-		if s.AllPairs, err = study.ParsePairs(f.pairs); err != nil {
-			return fmt.Errorf("--pairs: %w", err)
-		}
-	}
-	if given("nic") {
-		if s.Topology.NIC, err = topo.ParseNIC(f.nic); err != nil {
-			return fmt.Errorf("--nic: %w", err)
-		}
-	}
+	})
+	err := errors.Join(
+		set(c, "networks", &s.Networks, f.networks, uses),
+		set(c, "probes", &s.Probes, f.probes, uses),
+		set(c, "precision", &s.Precision, f.precision, unit.ParsePercent),
+		set(c, "pairs", &s.AllPairs, f.pairs, study.ParsePairs),
+		set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC),
+	)
 	*s = s.Resolve()
-	return nil
+	return err
+}
+
+// set parses the value of a flag that is set.
+func set[T, V any](c *cobra.Command, flag string, to *T, value V, parse func(V) (T, error)) (err error) {
+	if c.Flags().Changed(flag) {
+		if *to, err = parse(value); err != nil {
+			err = fmt.Errorf("--%s: %w", flag, err)
+		}
+	}
+	return err
 }
 
 // uses parses names, or mappings as in a study: {use: vxlan-overlay, vni: 7}.
 func uses(list []string) (us []study.Use, err error) {
-	for _, l := range list {
-		for _, one := range splitList(l) {
-			u, err := study.ParseUse(one)
-			if err != nil {
-				return nil, err
-			}
-			us = append(us, u)
+	for _, one := range splitList(strings.Join(list, ",")) {
+		u, err := study.ParseUse(one)
+		if err != nil {
+			return nil, err
 		}
+		us = append(us, u)
 	}
 	return us, nil
 }

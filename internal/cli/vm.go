@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -111,11 +110,11 @@ func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 	defer g.Close()
 	fmt.Fprintln(os.Stderr, aboutGuest(g))
 	status, err := g.Run(ctx, []string{"weir", "run", "--resume", r.dir}, cwd, os.Stdout, os.Stderr)
-	switch {
-	case err != nil:
+	if err != nil {
 		return r.lost(ctx, err)
-	case status != 0:
-		return &exitError{status, errors.New("")} // the guest has printed why
+	}
+	if status != 0 {
+		return ended(status)
 	}
 	return r.report(d)
 }

@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/containernetworking/cni/libcni"
@@ -73,19 +72,14 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("cni: result of %s: %w", list.Name, err)
 	}
-	if !slices.ContainsFunc(got.IPs, func(c *types.IPConfig) bool { return c.Address.IP.Equal(addr.AsSlice()) }) {
-		return fmt.Errorf("cni: %s got %v, requested %v; use an IPAM plugin that honours the argument IP (host-local, static)",
-			pod, addresses(got), addr)
+	var others []string
+	for _, ip := range got.IPs {
+		if ip.Address.IP.Equal(addr.AsSlice()) {
+			return result.PrintTo(stdout)
+		}
+		others = append(others, ip.Address.String())
 	}
-	return result.PrintTo(stdout)
-}
-
-func addresses(r *types.Result) []string {
-	var as []string
-	for _, ip := range r.IPs {
-		as = append(as, ip.Address.String())
-	}
-	return as
+	return fmt.Errorf("cni: %s got %v, requested %v; use an IPAM plugin that honours the argument IP (host-local, static)", pod, others, addr)
 }
 
 // find returns an error that names every plugin of list that is not in dirs.

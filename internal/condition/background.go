@@ -25,17 +25,24 @@ type Load struct {
 
 // Background returns what levels (name to level) ask to run during a trial.
 func Background(levels map[string]string) (s Stress, l Load, err error) {
-	if level, ok := levels["stress"]; ok {
-		if s, err = ParseStress(level); err != nil {
-			return s, l, fmt.Errorf("condition stress: %w", err)
+	if s, err = read(levels, "stress", ParseStress); err == nil {
+		l, err = read(levels, "load", ParseLoad)
+	}
+	return s, l, err
+}
+
+// Clients returns how many clients levels (name to level) ask for at the same time; 0
+// when they do not say.
+func Clients(levels map[string]string) (int, error) { return read(levels, "clients", ParseClients) }
+
+// read parses the level of the condition called name, if levels have one.
+func read[T any](levels map[string]string, name string, parse func(string) (T, error)) (v T, err error) {
+	if level, ok := levels[name]; ok {
+		if v, err = parse(level); err != nil {
+			err = fmt.Errorf("condition %s: %w", name, err)
 		}
 	}
-	if level, ok := levels["load"]; ok {
-		if l, err = ParseLoad(level); err != nil {
-			return s, l, fmt.Errorf("condition load: %w", err)
-		}
-	}
-	return s, l, nil
+	return v, err
 }
 
 // Network returns the levels that describe the path, without background and clients.
@@ -81,17 +88,6 @@ func ParseLoad(level string) (Load, error) {
 		return Load{}, fmt.Errorf("%q: the share after @ is outside %g%%..100%%", level, 100*minShare)
 	}
 	return l, nil
-}
-
-// Clients returns how many clients levels (name to level) ask for at the same time; 0
-// when they do not say.
-func Clients(levels map[string]string) (n int, err error) {
-	if level, ok := levels["clients"]; ok {
-		if n, err = ParseClients(level); err != nil {
-			return 0, fmt.Errorf("condition clients: %w", err)
-		}
-	}
-	return n, nil
 }
 
 // maxClients leaves each client a port of the server, and is more than one machine can

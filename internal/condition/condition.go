@@ -107,15 +107,11 @@ func Change(d network.Driver, base topo.Topology, levels map[string]string) (Cha
 	if err != nil {
 		return Changed{}, err
 	}
-	do, err := plan.Diff(from, to)
-	if err != nil {
-		return Changed{}, err
+	c := Changed{Plan: to, Topology: t}
+	if c.Do, err = plan.Diff(from, to); err == nil {
+		c.Undo, err = plan.Diff(to, from)
 	}
-	undo, err := plan.Diff(to, from)
-	if err != nil {
-		return Changed{}, err
-	}
-	return Changed{Do: do, Undo: undo, Plan: to, Topology: t}, nil
+	return c, err
 }
 
 // setEnds changes nothing: only the plan knows the ends.
@@ -138,10 +134,7 @@ func setMTU(level string, t *topo.Topology) error {
 }
 
 func hasIPv6(t topo.Topology) bool {
-	if t.PodAll.Addr().Is6() {
-		return true
-	}
-	return slices.ContainsFunc(t.Hosts, func(h topo.Host) bool { return h.Addr.Addr().Is6() })
+	return t.PodAll.Addr().Is6() || slices.ContainsFunc(t.Hosts, func(h topo.Host) bool { return h.Addr.Addr().Is6() })
 }
 
 func setLink(level string, t *topo.Topology) error {
@@ -167,13 +160,9 @@ func setNIC(level string, t *topo.Topology) (err error) {
 }
 
 func setOffload(level string, t *topo.Topology) error {
-	switch level {
-	case "on":
-		t.NoOffload = false
-	case "off":
-		t.NoOffload = true
-	default:
+	if level != "on" && level != "off" {
 		return fmt.Errorf("level %q is unknown (known: off, on)", level)
 	}
+	t.NoOffload = level == "off"
 	return nil
 }

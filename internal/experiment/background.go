@@ -157,8 +157,7 @@ func capacityKey(network, load string, levels map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// measureCapacities measures the capacities that the study needs and capacity.json
-// lacks.
+// measureCapacities measures the capacities that the study needs and capacity.json lacks.
 func (r *run) measureCapacities(ctx context.Context) error {
 	var known []capacity
 	if b, err := r.Dir.ReadFile(capacityFile); err == nil {
@@ -188,19 +187,14 @@ func (r *run) measureCapacities(ctx context.Context) error {
 			continue // its trials fail; a resumed run tries again
 		}
 		known = append(known, c)
-		b, err := json.MarshalIndent(known, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := r.Dir.File(capacityFile, append(b, '\n')); err != nil {
+		if err := r.Dir.JSON(capacityFile, known); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// measureCapacity finds out how much of the load the path carries. The error ends the
-// run.
+// measureCapacity finds out how much of the load the path carries. The error ends the run.
 func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string) (capacity, error) {
 	levels := condition.Network(cell.Levels)
 	c := capacity{Network: cell.Network, Load: load, Levels: levels}

@@ -1,7 +1,6 @@
 // Package experiment runs a study: it brings up all networks at once, goes through the
-// blocks in their random order, changes conditions before a trial and undoes them after
-// it, starts and stops the trial's background, and stores every result as soon as it
-// has one.
+// blocks in their random order, changes conditions before a trial and undoes them after it,
+// starts and stops the trial's background, and stores every result as soon as it has one.
 //
 // It knows no network, no probe and no target by name: its caller provides them.
 package experiment
@@ -71,8 +70,8 @@ const idleTime = time.Second
 type run struct {
 	Config
 	cells    []study.Cell
-	paths    map[string]*path // by network
-	found    map[toolAt]found // programs that were looked for
+	paths    map[string]*path    // by network
+	found    map[[2]string]found // by the ID of a host and the name of a program that was looked for
 	results  []record.Result
 	done     map[string]bool
 	idle     trial.Idle
@@ -81,9 +80,6 @@ type run struct {
 	ran      int // trials that this process ran
 	blocks   int // that the run will have, as far as is known now
 }
-
-// A toolAt is a program on a host.
-type toolAt struct{ host, program string }
 
 // found is the result of looking for a tool.
 type found struct {
@@ -94,7 +90,7 @@ type found struct {
 // Run runs whatever is missing of the study and returns all its results. The error says
 // why it ended early; results up to then are stored.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
-	r := &run{Config: c, paths: map[string]*path{}, found: map[toolAt]found{},
+	r := &run{Config: c, paths: map[string]*path{}, found: map[[2]string]found{},
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
 	defer func() { err = errors.Join(err, r.close()) }()
 
@@ -149,7 +145,7 @@ func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInf
 	var errs []error
 	for _, h := range site.Hosts() {
 		for _, tool := range tools {
-			at := toolAt{h.ID, tool.Program}
+			at := [2]string{h.ID, tool.Program}
 			if _, known := r.found[at]; !known {
 				path, version, err := h.Tool(ctx, tool)
 				if path != "" {
@@ -281,7 +277,7 @@ func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
 	if res.Status != record.OK || len(ts) == 0 {
 		return
 	}
-	version := func(program string) string { return r.found[toolAt{site.Hosts()[0].ID, program}].version }
+	version := func(program string) string { return r.found[[2]string{site.Hosts()[0].ID, program}].version }
 	client := ts[len(ts)-1].Program
 	if res.Observed["tool"] == "" { // its output does not contain its version
 		res.Observed["tool"] = strings.TrimSpace(client + " " + version(client))

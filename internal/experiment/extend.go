@@ -1,14 +1,12 @@
 package experiment
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -16,9 +14,8 @@ import (
 // decide again.
 const blocksFile = "blocks.json"
 
-// A decision is how many blocks a run with a target precision gets. It is made once,
-// from the pilot: stopping as soon as an interval looks narrow enough would make it too
-// narrow.
+// A decision is how many blocks a run with a target precision gets. It is made once, from
+// the pilot: stopping as soon as an interval looks narrow enough would make it too narrow.
 type decision struct {
 	Pilot  int `json:"pilot"`  // blocks that the spread was estimated from
 	Needed int `json:"needed"` // by Stein's procedure, for the widest comparison
@@ -53,9 +50,8 @@ func (r *run) extend() error {
 	return r.Dir.File(blocksFile, append(b, '\n'))
 }
 
-// blockTime estimates how long a block takes, from the trials of this process or, when
-// it resumes after the pilot, from the stored ones. It is 0 when all were skipped at
-// once.
+// blockTime estimates how long a block takes, from the trials of this process or, when it
+// resumes after the pilot, from the stored ones. It is 0 when all were skipped at once.
 func (r *run) blockTime() time.Duration {
 	seconds := 0.0
 	if r.ran > 0 {
@@ -69,8 +65,7 @@ func (r *run) blockTime() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// needed returns the number of blocks that the comparison with the largest spread
-// needs.
+// needed returns the number of blocks that the comparison with the largest spread needs.
 func (r *run) needed() int {
 	pv := analysis.New(r.results, analysis.Options{Baseline: r.Study.Baseline, KeepDisturbed: r.Study.KeepDisturbed})
 	n := r.Study.Blocks
@@ -84,10 +79,4 @@ func (r *run) needed() int {
 		}
 	}
 	return n
-}
-
-func encode(p plan.Plan) []byte {
-	var b bytes.Buffer
-	_ = p.Encode(&b) // a buffer takes everything
-	return b.Bytes()
 }

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -59,7 +60,9 @@ func (r *run) open(ctx context.Context, name string) error {
 		p.Topology = p.site.Topology
 		p.plan, p.err = network.Build(n.Driver, p.Topology)
 	}
-	if err := r.Dir.File("plans/"+name+".jsonl", encode(p.plan)); err != nil {
+	var steps bytes.Buffer
+	_ = p.plan.Encode(&steps) // a buffer takes everything
+	if err := r.Dir.File("plans/"+name+".jsonl", steps.Bytes()); err != nil {
 		return err
 	}
 	if p.err == nil {

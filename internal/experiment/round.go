@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,8 +41,7 @@ func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed
 // underAll brings the path of a cell under its conditions, calls f for the ends that the
 // trials ask for, client and server exchanged with swap, and brings the path back. The
 // trials differ only in their pair. f gets those that can be measured, at least one, and
-// returns as many results; the results of the others say why not. The error ends the
-// run.
+// returns as many results; the results of the others say why not. The error ends the run.
 func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func([]changed) ([]record.Result, error)) (rs []record.Result, err error) {
 	now, p, levels := record.Result{Start: time.Now()}, r.paths[ts[0].Network], ts[0].Levels
 	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
@@ -147,11 +147,7 @@ func ends(p plan.Plan, labels string, pair study.Pair, hosts []topo.Host) (clien
 // rest ends all engines. With all pairs there would be two processes for every two
 // hosts. How they ended is in the results of their trials.
 func (p *path) rest() {
-	var links []*link
-	for _, l := range p.links {
-		links = append(links, l)
-	}
-	atOnce(links, (*link).stop)
+	atOnce(slices.Collect(maps.Values(p.links)), (*link).stop)
 }
 
 // atOnce calls f with every element, each in a goroutine, and returns their errors.
@@ -167,14 +163,12 @@ func atOnce[T any](list []T, f func(T) error) []error {
 
 // between names the pairs of hosts of trials, when the study chooses them.
 func between(ts []study.Trial) string {
-	var names []string
+	sep, names := ", ", ""
 	for _, t := range ts {
 		if t.Pair != (study.Pair{}) {
-			names = append(names, t.Pair.String())
+			names += sep + t.Pair.String()
+			sep = " "
 		}
 	}
-	if names == nil {
-		return ""
-	}
-	return ", " + strings.Join(names, " ")
+	return names
 }

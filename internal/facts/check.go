@@ -1,6 +1,7 @@
 package facts
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -29,10 +30,20 @@ const (
 // nothing out: package lab finds out whether a device can be made.
 func Checks(root fs.FS) []Check {
 	f := Collect(root)
-	return []Check{
-		userNamespaces(root, f), unprivileged(root, f), apparmor(root, f),
+	cs := []Check{
+		userNamespaces(root, f),
+		// The mainline kernel lacks this switch.
+		restriction(root, f, "user namespaces without root", "kernel.unprivileged_userns_clone", "0"),
+		// Ubuntu's restriction: namespaces can be made, but nothing is allowed in them.
+		restriction(root, f, "user namespaces under AppArmor", "kernel.apparmor_restrict_unprivileged_userns", "1"),
 		cpus(f), loadAverage(f), governor(f), steal(root), pageLists(root),
 	}
+	for i := range cs {
+		if cs[i].OK {
+			cs[i].Fix = ""
+		}
+	}
+	return cs
 }
 
 // userNamespaces checks what a lab without root begins with.
@@ -54,22 +65,9 @@ func userNamespaces(root fs.FS, f Facts) Check {
 		c.OK, c.Detail = true, "up to "+v+" (user.max_user_namespaces)"
 	}
 	if !c.OK && sysAdmin(root) {
-		c.OK, c.Fix, c.Detail = true, "", c.Detail+"; root needs none"
+		c.OK, c.Detail = true, c.Detail+"; root needs none"
 	}
 	return c
-}
-
-// unprivileged checks a switch that the mainline kernel does not have.
-func unprivileged(root fs.FS, f Facts) Check {
-	const key = "kernel.unprivileged_userns_clone"
-	return restriction(root, f, "user namespaces without root", key, "0")
-}
-
-// apparmor checks Ubuntu's restriction: namespaces can be made, but nothing is allowed
-// in them.
-func apparmor(root fs.FS, f Facts) Check {
-	const key = "kernel.apparmor_restrict_unprivileged_userns"
-	return restriction(root, f, "user namespaces under AppArmor", key, "1")
 }
 
 // restriction checks that a sysctl does not have the value bad, unless the process is
@@ -84,10 +82,7 @@ func restriction(root fs.FS, f Facts, name, key, bad string) Check {
 	case sysAdmin(root):
 		return Check{Name: name, OK: true, Detail: key + " is " + v + ", which does not apply to root"}
 	}
-	good := "0"
-	if bad == "0" {
-		good = "1"
-	}
+	good := map[string]string{"0": "1", "1": "0"}[bad]
 	return Check{Name: name, Detail: key + " is " + v, Fix: "sudo sysctl -w " + key + "=" + good + ", or run as root"}
 }
 
@@ -96,13 +91,9 @@ const capSysAdmin = 21
 
 // sysAdmin reports whether this process can make namespaces in any case.
 func sysAdmin(root fs.FS) bool {
-	b, err := fs.ReadFile(root, "proc/self/status")
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(b)) {
-		if hex, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			caps, err := strconv.ParseUint(strings.TrimSpace(hex), 16, 64)
+	for key, hex := range pairs(root, "proc/self/status", ":") {
+		if key == "CapEff" {
+			caps, err := strconv.ParseUint(hex, 16, 64)
 			return err == nil && caps>>capSysAdmin&1 == 1
 		}
 	}
@@ -110,49 +101,31 @@ func sysAdmin(root fs.FS) bool {
 }
 
 func cpus(f Facts) Check {
-	c := Check{Name: "CPUs", OK: f.CPUs > 1, Detail: fmt.Sprintf("%d online", f.CPUs)}
-	if !c.OK {
-		c.Fix = "use a machine with 2 CPUs or more: client and server share one and wait for each other"
-	}
-	return c
+	return Check{Name: "CPUs", OK: f.CPUs > 1, Detail: fmt.Sprintf("%d online", f.CPUs),
+		Fix: "use a machine with 2 CPUs or more: client and server share one and wait for each other"}
 }
 
 func loadAverage(f Facts) Check {
-	c := Check{Name: "idle"}
 	if len(f.Load) == 0 || f.CPUs == 0 {
-		c.Detail, c.Fix = "the load average is unknown", "mount /proc"
-		return c
+		return Check{Name: "idle", Detail: "the load average is unknown", Fix: "mount /proc"}
 	}
 	bound := quietLoad * float64(f.CPUs)
-	c.OK = f.Load[0] <= bound
-	c.Detail = fmt.Sprintf("load average %.2f over the last minute, on %d CPUs", f.Load[0], f.CPUs)
-	if !c.OK {
-		c.Fix = fmt.Sprintf("stop other programs, or wait, until it is at most %.2f", bound)
-	}
-	return c
+	return Check{Name: "idle", OK: f.Load[0] <= bound,
+		Detail: fmt.Sprintf("load average %.2f over the last minute, on %d CPUs", f.Load[0], f.CPUs),
+		Fix:    fmt.Sprintf("stop other programs, or wait, until it is at most %.2f", bound)}
 }
 
 func governor(f Facts) Check {
-	c := Check{Name: "frequency governor"}
-	if len(f.Governors) == 0 {
-		c.OK, c.Detail = true, "none: the kernel does not set the frequency"
-		return c
-	}
-	names := slices.Sorted(maps.Keys(f.Governors))
-	c.OK = len(names) == 1 && names[0] == "performance"
-	c.Detail = strings.Join(names, ", ")
-	if !c.OK {
-		c.Fix = "sudo cpupower frequency-set -g performance (package linux-cpupower in Debian, linux-tools-common in Ubuntu)"
-	}
-	return c
+	names := strings.Join(slices.Sorted(maps.Keys(f.Governors)), ", ")
+	return Check{Name: "frequency governor", OK: names == "" || names == "performance",
+		Detail: cmp.Or(names, "none: the kernel does not set the frequency"),
+		Fix:    "sudo cpupower frequency-set -g performance (package linux-cpupower in Debian, linux-tools-common in Ubuntu)"}
 }
 
 func steal(root fs.FS) Check {
-	c := Check{Name: "steal"}
-	t := sample.Counters{}
-	if err := (sample.Stat{}).Sample(root, t); err != nil {
-		c.Detail, c.Fix = err.Error(), "mount /proc"
-		return c
+	t, errs := sample.Named(root, sample.OfStat)
+	if len(errs) > 0 {
+		return Check{Name: "steal", Detail: errs[0].Error(), Fix: "mount /proc"}
 	}
 	total := 0.0
 	for name, v := range t {
@@ -164,35 +137,26 @@ func steal(root fs.FS) Check {
 	if total > 0 {
 		share = t["cpu.steal"] / total
 	}
-	c.OK = share <= quietSteal
-	c.Detail = fmt.Sprintf("the hypervisor took %.2f %% of the CPU time since boot", share*100)
-	if !c.OK {
-		c.Fix = "measure on a host that is not shared, or has its own CPUs: other guests change the result"
-	}
-	return c
+	return Check{Name: "steal", OK: share <= quietSteal,
+		Detail: fmt.Sprintf("the hypervisor took %.2f %% of the CPU time since boot", share*100),
+		Fix:    "measure on a host that is not shared, or has its own CPUs: other guests change the result"}
 }
 
-// pageLists checks whether the kernel resizes its per-CPU lists of free pages at run
-// time. Linux does so since 6.7 (mm/page_alloc.c, nr_pcp_high), where the two bounds
-// differ (/proc/zoneinfo). TCP takes pages on one CPU and frees them on another, so the
-// lists grow and shrink over seconds, and throughput with them: ADR 11 has
-// measurements.
+// pageLists checks whether the kernel resizes its per-CPU lists of free pages at run time.
+// Linux does so since 6.7 (mm/page_alloc.c, nr_pcp_high), where the two bounds differ
+// (/proc/zoneinfo). TCP takes pages on one CPU and frees them on another, so the lists grow
+// and shrink over seconds, and throughput with them: ADR 11 has measurements.
 func pageLists(root fs.FS) Check {
 	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, as far as the kernel reports"}
-	b, _ := fs.ReadFile(root, "proc/zoneinfo") // only root can read it on some systems
-	var low string
-	for line := range strings.Lines(string(b)) {
-		key, v, _ := strings.Cut(strings.TrimSpace(line), ":")
+	low := ""
+	for key, v := range pairs(root, "proc/zoneinfo", ":") { // only root can read it on some systems
 		switch {
 		case key == "high_min":
 			low = v
 		case key == "high_max" && v != low:
-			c.OK = false
+			return Check{Name: c.Name, Detail: "the kernel resizes them at run time, which makes TCP throughput drift over seconds",
+				Fix: "it drifts less after sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"}
 		}
-	}
-	if !c.OK {
-		c.Detail = "the kernel resizes them at run time, which makes TCP throughput drift over seconds"
-		c.Fix = "it drifts less after sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"
 	}
 	return c
 }

@@ -9,6 +9,7 @@ package facts
 
 import (
 	"io/fs"
+	"iter"
 	"path"
 	"slices"
 	"strconv"
@@ -59,17 +60,13 @@ var sysctls = []string{
 // Collect reads the facts of the host whose "/" is root. A missing file leaves its facts
 // empty: no host has all of them.
 func Collect(root fs.FS) Facts {
-	cpu := cpuinfo(root)
 	f := Facts{
 		Kernel:        text(root, "proc/sys/kernel/osrelease"),
 		KernelVersion: text(root, "proc/sys/kernel/version"),
 		Distribution:  distribution(root),
 		Machine:       text(root, "proc/sys/kernel/arch"), // Linux 6.1 and later
-		CPU:           cpu.model,
-		CPUs:          cpu.count,
 		SMT:           text(root, "sys/devices/system/cpu/smt/control"),
 		Governors:     governors(root),
-		Hypervisor:    cpu.hypervisor,
 		Guest:         guest(root),
 		Product:       product(root),
 		Memory:        memory(root),
@@ -77,11 +74,9 @@ func Collect(root fs.FS) Facts {
 		Load:          load(root),
 		Mitigations:   files(root, "sys/devices/system/cpu/vulnerabilities"),
 	}
-	if f.Machine == "" {
-		f.Machine = cpu.machine
-	}
+	f.cpuinfo(root)
 	for _, key := range sysctls {
-		if v, ok := sysctl(root, key); ok {
+		if v := text(root, "proc/sys/"+strings.ReplaceAll(key, ".", "/")); v != "" {
 			if f.Sysctls == nil {
 				f.Sysctls = map[string]string{}
 			}
@@ -89,6 +84,34 @@ func Collect(root fs.FS) Facts {
 		}
 	}
 	return f
+}
+
+// cpuinfo reads /proc/cpuinfo, whose keys depend on the architecture
+// (arch/x86/kernel/cpu/proc.c, arch/arm64/kernel/cpuinfo.c).
+func (f *Facts) cpuinfo(root fs.FS) {
+	first := map[string]string{} // of the first CPU
+	for key, value := range pairs(root, "proc/cpuinfo", ":") {
+		if key == "processor" {
+			f.CPUs++
+		}
+		if _, ok := first[key]; !ok {
+			first[key] = strings.Join(strings.Fields(value), " ")
+		}
+	}
+	flags := strings.Fields(first["flags"])
+	f.Hypervisor = slices.Contains(flags, "hypervisor") // CPUID 1, ECX bit 31
+	switch {
+	case f.Machine != "":
+	case slices.Contains(flags, "lm"): // long mode: 64 bits
+		f.Machine = "x86_64"
+	case first["CPU architecture"] == "8":
+		f.Machine = "aarch64"
+	}
+	f.CPU = first["model name"]
+	if f.CPU == "" && first["CPU part"] != "" {
+		// arm64 prints numbers only; lscpu(1) knows their names.
+		f.CPU = "implementer " + first["CPU implementer"] + " part " + first["CPU part"]
+	}
 }
 
 func guest(root fs.FS) string {
@@ -109,21 +132,24 @@ func text(root fs.FS, name string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "?")), " ")
 }
 
-// sysctl returns the value of a key as sysctl(8) writes it, and whether the
-// kernel has it.
-func sysctl(root fs.FS, key string) (string, bool) {
-	name := "proc/sys/" + strings.ReplaceAll(key, ".", "/")
-	if _, err := fs.Stat(root, name); err != nil {
-		return "", false
+// pairs yields the lines of a file as keys and values with sep between them, without the
+// space around both. A file that cannot be read has none.
+func pairs(root fs.FS, name, sep string) iter.Seq2[string, string] {
+	return func(yield func(key, value string) bool) {
+		b, _ := fs.ReadFile(root, name)
+		for line := range strings.Lines(string(b)) {
+			key, value, ok := strings.Cut(line, sep)
+			if ok && !yield(strings.TrimSpace(key), strings.TrimSpace(value)) {
+				return
+			}
+		}
 	}
-	v := text(root, name)
-	return v, v != ""
 }
 
 // files returns the content of every file in a directory, by name.
 func files(root fs.FS, dir string) map[string]string {
-	entries, err := fs.ReadDir(root, dir)
-	if err != nil || len(entries) == 0 {
+	entries, _ := fs.ReadDir(root, dir)
+	if len(entries) == 0 {
 		return nil
 	}
 	m := map[string]string{}
@@ -137,13 +163,9 @@ func files(root fs.FS, dir string) map[string]string {
 
 func distribution(root fs.FS) string {
 	for _, name := range []string{"etc/os-release", "usr/lib/os-release"} { // os-release(5)
-		b, err := fs.ReadFile(root, name)
-		if err != nil {
-			continue
-		}
-		for line := range strings.Lines(string(b)) {
-			if v, ok := strings.CutPrefix(strings.TrimSpace(line), "PRETTY_NAME="); ok {
-				return strings.Trim(v, `"'`)
+		for key, value := range pairs(root, name, "=") {
+			if key == "PRETTY_NAME" {
+				return strings.Trim(value, `"'`)
 			}
 		}
 	}
@@ -158,14 +180,9 @@ func product(root fs.FS) string {
 
 // memory reads MemTotal, which is in kB of 1024 bytes (proc_meminfo(5)).
 func memory(root fs.FS) uint64 {
-	b, err := fs.ReadFile(root, "proc/meminfo")
-	if err != nil {
-		return 0
-	}
-	for line := range strings.Lines(string(b)) {
-		f := strings.Fields(line)
-		if len(f) == 3 && f[0] == "MemTotal:" && f[2] == "kB" {
-			if kB, err := strconv.ParseUint(f[1], 10, 53); err == nil {
+	for key, value := range pairs(root, "proc/meminfo", ":") {
+		if number, ok := strings.CutSuffix(value, " kB"); ok && key == "MemTotal" {
+			if kB, err := strconv.ParseUint(number, 10, 53); err == nil {
 				return kB << 10
 			}
 		}
@@ -197,11 +214,10 @@ const maxLoad = 4 << 20
 // governors counts the CPUs of each frequency governor; nil when the kernel does not
 // scale frequencies.
 func governors(root fs.FS) map[string]int {
-	names, err := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor")
-	if err != nil || len(names) == 0 {
+	names, _ := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") // the pattern is a constant
+	if len(names) == 0 {
 		return nil
 	}
-	slices.Sort(names)
 	m := map[string]int{}
 	for _, name := range names {
 		if g := text(root, name); g != "" {

@@ -92,13 +92,13 @@ func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
 	if m := regexp.MustCompile(t.Version).FindSubmatch(out); m != nil {
 		return path, string(m[1]), nil
 	}
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		runErr = context.Cause(ctx)
+	case runErr == nil:
+		runErr = fmt.Errorf("none in %.60q", out)
 	}
-	if runErr != nil {
-		return path, "", fmt.Errorf("%s: version: %w", path, runErr)
-	}
-	return path, "", fmt.Errorf("%s: version: none in %.60q", path, out)
+	return path, "", fmt.Errorf("%s: version: %w", path, runErr)
 }
 
 // Find returns the path of a program, "" when there is none. Besides PATH it searches

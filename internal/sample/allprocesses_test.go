@@ -15,8 +15,8 @@ func TestAllProcesses(t *testing.T) {
 		"proc/self/stat": stat("nonsense"),
 		"proc/stat":      stat("nonsense"),
 	}
-	c := Counters{}
-	if err := (AllProcesses{}).Sample(root, c); err != nil {
+	c, err := allProcesses(root)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if c["proc.user"] != 11.57 || c["proc.system"] != 4.43 {
@@ -24,8 +24,8 @@ func TestAllProcesses(t *testing.T) {
 	}
 
 	for name, bad := range map[string]string{"short": "1 (a) S 0 1", "negative": "1 (a) S 0 1 1 0 -1 0 0 0 0 0 -1 0 0 0 20", "empty": ""} {
-		c := Counters{}
-		if err := (AllProcesses{}).Sample(fstest.MapFS{"proc/1/stat": stat(bad)}, c); err == nil || len(c) > 0 {
+		c, err := allProcesses(fstest.MapFS{"proc/1/stat": stat(bad)})
+		if err == nil || len(c) > 0 {
 			t.Errorf("%s: %v, %v; want an error and nothing", name, c, err)
 		}
 	}
@@ -33,13 +33,13 @@ func TestAllProcesses(t *testing.T) {
 
 // CPU time that this process uses is seen, in a /proc that shows it.
 func TestAllProcessesOfThisMachine(t *testing.T) {
-	before, after := Counters{}, Counters{}
-	read := func(c Counters) float64 {
-		if err := (AllProcesses{}).Sample(os.DirFS("/"), c); err != nil {
+	read := func() float64 {
+		c, err := allProcesses(os.DirFS("/"))
+		if err != nil {
 			t.Fatal(err)
 		}
 		return c["proc.user"] + c["proc.system"]
 	}
-	for from := read(before); read(after) < from+0.02; {
+	for from := read(); read() < from+0.02; {
 	}
 }

@@ -14,16 +14,17 @@ func TestFrequency(t *testing.T) {
 		dir + "cpu0/cpuidle/state0/scaling_cur_freq":   {Data: []byte("1\n")},
 		dir + "cpuidle/cpu0/cpufreq/scaling_cur_freq ": {Data: []byte("1\n")},
 	}
-	c := Counters{}
-	if err := (Frequency{}).Sample(root, c); err != nil || c["frequency"] != 3e9 {
+	c, err := frequency(root)
+	if err != nil || c["frequency"] != 3e9 {
 		t.Errorf("%v, %v, want 3 GHz", c, err)
 	}
-	c = Counters{}
-	if err := (Frequency{}).Sample(fstest.MapFS{}, c); err != nil || len(c) > 0 {
+	c, err = frequency(fstest.MapFS{})
+	if err != nil || len(c) > 0 {
 		t.Errorf("%v, %v on a machine that does not report it", c, err)
 	}
 	root[dir+"cpu11/cpufreq/scaling_cur_freq"] = &fstest.MapFile{Data: []byte("<unknown>\n")}
-	if err := (Frequency{}).Sample(root, c); err == nil || len(c) > 0 {
+	c, err = frequency(root)
+	if err == nil || len(c) > 0 {
 		t.Errorf("%v of a file that holds no number", c)
 	}
 }

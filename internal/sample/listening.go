@@ -8,25 +8,18 @@ import (
 	"strings"
 )
 
-// Socket states of /proc/net/{tcp,udp} (include/net/tcp_states.h). A UDP socket
-// that is bound but not connected to a peer is in state CLOSE (udp4_format_sock,
-// net/ipv4/udp.c).
-const (
-	tcpListen = 0x0a
-	udpBound  = 0x07
-)
+// states are those of a server's sockets in /proc/net/{tcp,udp}, LISTEN and CLOSE
+// (include/net/tcp_states.h). A UDP socket that is bound but not connected to a peer is
+// in state CLOSE (udp4_format_sock, net/ipv4/udp.c).
+var states = map[string]uint64{"tcp": 0x0a, "udp": 0x07}
 
-// Listening reports whether a server waits on port, on any IPv4 or IPv6
-// address: a listening TCP socket, or a bound UDP socket without a peer. This
-// detects readiness without a connection, which a server that serves only once
-// would take for its client. proto is "tcp" or "udp".
+// Listening reports whether a server waits on port, on any IPv4 or IPv6 address: a
+// listening TCP socket, or a bound UDP socket without a peer. This detects readiness
+// without a connection, which a server that serves only once would take for its client.
+// proto is "tcp" or "udp".
 func Listening(root fs.FS, proto string, port uint16) (bool, error) {
-	state := uint64(tcpListen)
-	switch proto {
-	case "tcp":
-	case "udp":
-		state = udpBound
-	default:
+	state, ok := states[proto]
+	if !ok {
 		return false, fmt.Errorf("invalid protocol %q: want tcp or udp", proto)
 	}
 	var missing []error

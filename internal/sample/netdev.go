@@ -2,17 +2,11 @@ package sample
 
 import (
 	"fmt"
-	"io/fs"
 	"strings"
 )
 
-// NetDev reads the counters of every network device from /proc/net/dev:
-// dev.eth0.rx_bytes, rx_packets, rx_errors, rx_dropped, and tx_ likewise.
-type NetDev struct{}
-
-// netDevColumns names the columns to keep, of the 16 that
-// dev_seq_printf_stats prints (net/core/net-procfs.c). rx_dropped is drops and
-// missed frames together.
+// netDevColumns names the columns to keep, of the 16 that dev_seq_printf_stats prints
+// (net/core/net-procfs.c). rx_dropped is drops and missed frames together.
 var netDevColumns = map[int]string{
 	0: "rx_bytes", 1: "rx_packets", 2: "rx_errors", 3: "rx_dropped",
 	8: "tx_bytes", 9: "tx_packets", 10: "tx_errors", 11: "tx_dropped",
@@ -23,11 +17,8 @@ const (
 	netDevWidth  = 16 // columns
 )
 
-// Sample implements Sampler.
-func (NetDev) Sample(root fs.FS, c Counters) error {
-	return sampleFile(root, c, "proc/net/dev", parseNetDev)
-}
-
+// parseNetDev reads the counters of every network device from /proc/net/dev:
+// dev.eth0.rx_bytes, rx_packets, rx_errors, rx_dropped, and tx_ likewise.
 func parseNetDev(b []byte) (Counters, error) {
 	ls := lines(b)
 	if len(ls) < netDevHeader || !strings.Contains(ls[0], "Receive") {
@@ -35,8 +26,7 @@ func parseNetDev(b []byte) (Counters, error) {
 	}
 	c := Counters{}
 	for i, line := range ls[netDevHeader:] {
-		// A device name has no colon (dev_valid_name, net/core/dev.c), and
-		// no space needs to follow it.
+		// A device name has no colon (dev_valid_name, net/core/dev.c); no space follows it.
 		dev, rest, ok := strings.Cut(line, ":")
 		if dev = strings.TrimSpace(dev); !ok || dev == "" {
 			return nil, fmt.Errorf("line %d: no device in %.40q", i+1+netDevHeader, line)

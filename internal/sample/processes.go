@@ -5,110 +5,112 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"strconv"
 	"strings"
 	"syscall"
 )
 
-// Processes reads the CPU time of every process of the node and its threads, except
-// the first process, which only holds the others together: from /proc/PID/stat and
-// /proc/PID/task/TID/stat, in seconds.
+// processes reads the CPU time of every process of the node except the first, which only
+// holds the others together, and of their threads, in seconds.
 //
 // Its names are process.PID.NAME, which counts threads that have ended, and
 // thread.PID.TID.NAME/THREAD for threads whose name differs from their process.
 // Numbers at the end of a thread's name are dropped: handler12 is one of the handlers.
 // CPUTime adds them up. The thread of a virtual CPU includes the guest's time.
-type Processes struct{}
-
-// Sample implements Sampler.
-func (Processes) Sample(root fs.FS, c Counters) error {
-	dirs, err := fs.ReadDir(root, "proc")
-	if err != nil {
-		return err
-	}
-	all := Counters{}
-	for _, d := range dirs {
-		pid := d.Name()
-		if _, err := strconv.Atoi(pid); err != nil || pid == "1" {
-			continue
+func processes(root fs.FS) (Counters, error) {
+	c := Counters{}
+	err := eachNumber(root, "proc", func(pid string) error {
+		if pid == "1" {
+			return nil
 		}
-		if err := process(root, pid, all); err != nil && !gone(err) {
-			return err
-		}
-	}
-	maps.Copy(c, all)
-	return nil
-}
-
-// gone reports whether err means that a process has ended: its directory is
-// gone, or its open file cannot be read (fs/proc/base.c, proc_single_show).
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) }
-
-func process(root fs.FS, pid string, c Counters) error {
-	name, seconds, err := readProcStat(root, "proc/"+pid+"/stat")
-	if err != nil {
-		return err
-	}
-	c["process."+pid+"."+name] = seconds
-	tasks, err := fs.ReadDir(root, "proc/"+pid+"/task")
-	if err != nil {
-		return err
-	}
-	for _, t := range tasks {
-		thread, seconds, err := readProcStat(root, "proc/"+pid+"/task/"+t.Name()+"/stat")
-		if gone(err) {
-			continue
-		}
+		name, t, err := procStat(root, "proc/"+pid+"/stat")
 		if err != nil {
 			return err
 		}
-		if thread != name {
-			c["thread."+pid+"."+t.Name()+"."+name+"/"+unnumbered(thread)] = seconds
+		c["process."+pid+"."+name] = (t.user + t.system) / userHZ
+		return eachNumber(root, "proc/"+pid+"/task", func(tid string) error {
+			thread, t, err := procStat(root, "proc/"+pid+"/task/"+tid+"/stat")
+			if err == nil && thread != name {
+				c["thread."+pid+"."+tid+"."+name+"/"+unnumbered(thread)] = (t.user + t.system) / userHZ
+			}
+			return err
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// allProcesses reads the CPU time of all processes in /proc, including ended children that
+// their parents have waited for: proc.user and proc.system, in seconds.
+//
+// In a PID namespace of its own, whose first process inherits all orphans, that is all CPU
+// time that its processes ever used; the difference to parseStat is the time of everything
+// else. It includes, as system time, softirqs that ran on top of a process
+// (account_process_tick, kernel/sched/cputime.c, without CONFIG_IRQ_TIME_ACCOUNTING).
+func allProcesses(root fs.FS) (Counters, error) {
+	user, system, seen := 0.0, 0.0, false
+	err := eachNumber(root, "proc", func(pid string) error {
+		_, t, err := procStat(root, "proc/"+pid+"/stat")
+		if err == nil {
+			user, system, seen = user+(t.user+t.childUser)/userHZ, system+(t.system+t.childSystem)/userHZ, true
+		}
+		return err
+	})
+	if err == nil && !seen {
+		err = errors.New("/proc has no processes")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return Counters{"proc.user": user, "proc.system": system}, nil
+}
+
+// eachNumber calls do with the entries of dir that are numbers: processes or threads. One
+// that has ended is not an error: its directory is gone, or its open file cannot be read
+// (fs/proc/base.c, proc_single_show).
+func eachNumber(root fs.FS, dir string, do func(id string) error) error {
+	entries, err := fs.ReadDir(root, dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if _, err := strconv.Atoi(e.Name()); err != nil {
+			continue
+		}
+		if err := do(e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ESRCH) {
+			return err
 		}
 	}
 	return nil
 }
 
-// readProcStat reads the name and the user and system time of a process or thread.
-func readProcStat(root fs.FS, file string) (name string, seconds float64, err error) {
+// times is the CPU time of a process and of its ended children, in ticks.
+type times struct{ user, system, childUser, childSystem float64 }
+
+// procStat reads "PID (NAME) STATE PPID …" (proc_pid_stat(5)). A name can contain
+// anything, even parentheses; no field after it does.
+func procStat(root fs.FS, file string) (name string, t times, err error) {
 	b, err := fs.ReadFile(root, file)
 	if err != nil {
-		return "", 0, err
+		return "", t, err
 	}
-	p, err := parseProcStat(b)
-	if err != nil {
-		return "", 0, fmt.Errorf("%s: %w", file, err)
-	}
-	return word(p.name), (p.user + p.system) / userHZ, nil
-}
-
-// A procStat is the CPU time of a process or thread, and of its ended children, in ticks.
-type procStat struct {
-	name                                 string
-	user, system, childUser, childSystem float64
-}
-
-// parseProcStat reads "PID (NAME) STATE PPID …". A name can contain anything, even
-// parentheses; no field after it does (proc_pid_stat(5): 14 to 17 are utime, stime,
-// cutime and cstime).
-func parseProcStat(b []byte) (p procStat, err error) {
-	const state = 3 // the first field after the name
 	from, to := bytes.IndexByte(b, '('), bytes.LastIndexByte(b, ')')
 	if from < 0 || to < from {
-		return p, fmt.Errorf("%.40q has no name in parentheses", b)
+		return "", t, fmt.Errorf("%s: %.40q has no name in parentheses", file, b)
 	}
+	const utime, last = 11, 14 // utime, stime, cutime, cstime, counted from 0 after the name
 	f := strings.Fields(string(b[to+1:]))
-	if len(f) <= 17-state {
-		return p, fmt.Errorf("%d fields after the name: want more than %d", len(f), 17-state)
+	if len(f) <= last {
+		return "", t, fmt.Errorf("%s: %d fields after the name: want more than %d", file, len(f), last)
 	}
-	p.name = string(b[from+1 : to])
-	for i, t := range []*float64{&p.user, &p.system, &p.childUser, &p.childSystem} {
-		if *t, err = counter(f[14-state+i]); err != nil {
-			return procStat{}, fmt.Errorf("field %d: %w", 14+i, err)
+	for i, ticks := range []*float64{&t.user, &t.system, &t.childUser, &t.childSystem} {
+		if *ticks, err = counter(f[utime+i]); err != nil {
+			return "", t, fmt.Errorf("%s: %w", file, err)
 		}
 	}
-	return p, nil
+	return word(string(b[from+1 : to])), t, nil
 }
 
 // word replaces everything in a name that would split a word.
@@ -129,16 +131,13 @@ func unnumbered(s string) string {
 	return s
 }
 
-// CPUTime sums the counters of Processes by name: process, or process/thread for
+// CPUTime sums the counters of processes by name: process, or process/thread for
 // threads with a name of their own.
 func (c Counters) CPUTime() map[string]float64 {
 	sum := map[string]float64{}
 	for k, v := range c {
-		for prefix, numbers := range map[string]int{"process.": 1, "thread.": 2} {
-			rest, ok := strings.CutPrefix(k, prefix)
-			if !ok {
-				continue
-			}
+		kind, rest, _ := strings.Cut(k, ".")
+		if numbers := map[string]int{"process": 1, "thread": 2}[kind]; numbers > 0 {
 			sum[strings.SplitN(rest, ".", numbers+1)[numbers]] += v
 		}
 	}

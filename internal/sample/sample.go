@@ -1,15 +1,16 @@
 // Package sample holds one file per source of kernel counters.
 //
-// Samplers observe and never set; they run no program and need no privilege.
-// They read through an fs.FS, so the same code reads another node or testdata. The
-// FS decides whose network namespace "proc/net" shows.
+// Samplers observe and never set; they run no program and need no privilege. They read
+// through an fs.FS, which decides whose network namespace "proc/net" shows. A target is
+// asked for sources by name, so that they can be read on another machine.
 //
-// A file that a sampler does not understand is an error, never a guess: every
-// sampler adds either all counters of its source or none.
+// A file that a sampler does not understand is an error, never a guess: a sampler returns
+// all counters of its source or none.
 package sample
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -19,41 +20,6 @@ import (
 
 // Counters holds monotonic counters by name. The caller subtracts.
 type Counters map[string]float64
-
-// A Sampler reads one source of monotonic counters.
-type Sampler interface {
-	// Sample adds the counters of the source to c. root is the node's "/".
-	Sample(root fs.FS, c Counters) error
-}
-
-// Read samples all of ss. A sampler that fails does not affect the others: it
-// adds one error and no counters.
-func Read(root fs.FS, ss []Sampler) (Counters, []error) {
-	c := Counters{}
-	var errs []error
-	for _, s := range ss {
-		if err := s.Sample(root, c); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	return c, errs
-}
-
-// Named samples the sources called names, as Read does. A target is asked for
-// sources by name, so that they can be read on another machine.
-func Named(root fs.FS, names ...string) (Counters, []error) {
-	var ss []Sampler
-	var errs []error
-	for _, name := range names {
-		if s := source(name); s != nil {
-			ss = append(ss, s)
-		} else {
-			errs = append(errs, fmt.Errorf("unknown source of counters %q", name))
-		}
-	}
-	c, more := Read(root, ss)
-	return c, append(errs, more...)
-}
 
 // Names of the sources.
 const (
@@ -68,29 +34,71 @@ const (
 	OfProcesses    = "processes"
 )
 
-// source returns the sampler called name, or nil.
-func source(name string) Sampler {
-	switch name {
-	case OfStat:
-		return Stat{}
-	case OfSoftirqs:
-		return Softirqs{}
-	case OfSoftnet:
-		return Softnet{}
-	case OfAllProcesses:
-		return AllProcesses{}
-	case OfFrequency:
-		return Frequency{}
-	case OfNetDev:
-		return NetDev{}
-	case OfSNMP:
-		return SNMP{}
-	case OfReassembly:
-		return Reassembly{}
-	case OfProcesses:
-		return Processes{}
+// A sampler reads the counters of one source. root is the node's "/".
+type sampler func(root fs.FS) (Counters, error)
+
+var sources = map[string]sampler{
+	OfStat:         file("proc/stat", parseStat),
+	OfSoftirqs:     file("proc/softirqs", parseSoftirqs),
+	OfSoftnet:      file("proc/net/softnet_stat", parseSoftnet),
+	OfAllProcesses: allProcesses,
+	OfFrequency:    frequency,
+	OfNetDev:       file("proc/net/dev", parseNetDev),
+	OfSNMP:         both(file("proc/net/snmp", parseSNMP), file("proc/net/snmp6", parseSNMP6)),
+	OfReassembly:   both(file("proc/net/sockstat", sockstat("FRAG")), file("proc/net/sockstat6", sockstat("FRAG6"))),
+	OfProcesses:    processes,
+}
+
+// Named samples the sources called names. One that fails does not affect the others: it
+// adds one error and no counters.
+func Named(root fs.FS, names ...string) (Counters, []error) {
+	all := Counters{}
+	var errs []error
+	for _, name := range names {
+		read, ok := sources[name]
+		if !ok {
+			errs = append(errs, fmt.Errorf("unknown source of counters %q", name))
+			continue
+		}
+		c, err := read(root)
+		if err != nil {
+			errs = append(errs, err)
+		}
+		maps.Copy(all, c)
 	}
-	return nil
+	return all, errs
+}
+
+// file reads what parse finds in the file called name.
+func file(name string, parse func([]byte) (Counters, error)) sampler {
+	return func(root fs.FS) (Counters, error) {
+		b, err := fs.ReadFile(root, name)
+		if err != nil {
+			return nil, err // a *fs.PathError names the file
+		}
+		c, err := parse(b)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return c, nil
+	}
+}
+
+// both reads the counters of IPv4 and of IPv6. A node without IPv6 lacks the file of the
+// second.
+func both(v4, v6 sampler) sampler {
+	return func(root fs.FS) (Counters, error) {
+		c, err := v4(root)
+		if err != nil {
+			return nil, err
+		}
+		more, err := v6(root)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		maps.Copy(c, more)
+		return c, nil
+	}
 }
 
 // Sub returns the growth from before to c, counter by counter. A counter that
@@ -105,20 +113,6 @@ func (c Counters) Sub(before Counters) Counters {
 		d[k] = v - before[k]
 	}
 	return d
-}
-
-// sampleFile adds to c what parse reads from the file called name.
-func sampleFile(root fs.FS, c Counters, name string, parse func([]byte) (Counters, error)) error {
-	b, err := fs.ReadFile(root, name)
-	if err != nil {
-		return err // a *fs.PathError names the file
-	}
-	m, err := parse(b)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	maps.Copy(c, m)
-	return nil
 }
 
 // lines splits b without a limit on the length of a line: "intr" of /proc/stat

@@ -16,11 +16,11 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var all = []Sampler{Stat{}, Softirqs{}, NetDev{}, SNMP{}, Reassembly{}, Softnet{}, Processes{}}
+var all = []string{OfStat, OfSoftirqs, OfNetDev, OfSNMP, OfReassembly, OfSoftnet, OfProcesses}
 
 // TestGolden reads the files of a real machine: two CPUs, Linux 6.18.
 func TestGolden(t *testing.T) {
-	c, errs := Read(os.DirFS("testdata/linux-6.18"), all)
+	c, errs := Named(os.DirFS("testdata/linux-6.18"), all...)
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
@@ -50,7 +50,7 @@ func TestGolden(t *testing.T) {
 
 // TestThisMachine reads the kernel that runs the test, as weir does.
 func TestThisMachine(t *testing.T) {
-	c, errs := Read(os.DirFS("/"), all)
+	c, errs := Named(os.DirFS("/"), all...)
 	for _, err := range errs {
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) { // a container may hide files
 			t.Error(err)
@@ -63,7 +63,7 @@ func TestThisMachine(t *testing.T) {
 
 func TestReadKeepsWhatWorks(t *testing.T) {
 	root := fstest.MapFS{"proc/net/softnet_stat": {Data: []byte("1 2 3 0 0 0 0 0 0\n")}}
-	c, errs := Read(root, all) // a /proc without processes is no error
+	c, errs := Named(root, all...) // a /proc without processes is no error
 	if want := len(all) - 2; len(errs) != want {
 		t.Errorf("%d errors, want %d: %v", len(errs), want, errs)
 	}
@@ -92,34 +92,34 @@ const (
 
 func TestValues(t *testing.T) {
 	for name, tc := range map[string]struct {
-		s    Sampler
+		s    string
 		file string
 		data string
 		want Counters
 	}{
 		// Guest time is inside user and nice, so it moves out of both.
-		"stat": {Stat{}, "proc/stat", fmt.Sprintf(stat, good), Counters{
+		"stat": {OfStat, "proc/stat", fmt.Sprintf(stat, good), Counters{
 			"cpu.user": 1, "cpu.nice": 0.15, "cpu.guest": 0.15, "cpu.steal": 0.8, "cpu0.softirq": 0.7, "ctxt": 7, "processes": 8,
 		}},
-		"stat, a column of the future": {Stat{}, "proc/stat", fmt.Sprintf(stat, good+" 99"), Counters{"cpu.user": 1}},
-		"softirqs": {Softirqs{}, "proc/softirqs", "  CPU0 CPU2\nNET_TX: 1 2\nNET_RX: 3 4\n", Counters{
+		"stat, a column of the future": {OfStat, "proc/stat", fmt.Sprintf(stat, good+" 99"), Counters{"cpu.user": 1}},
+		"softirqs": {OfSoftirqs, "proc/softirqs", "  CPU0 CPU2\nNET_TX: 1 2\nNET_RX: 3 4\n", Counters{
 			"softirq.net_tx": 3, "softirq.net_rx": 7,
 		}},
-		"dev without a space": {NetDev{}, "proc/net/dev", head + "eth0.7:1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{
+		"dev without a space": {OfNetDev, "proc/net/dev", head + "eth0.7:1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{
 			"dev.eth0.7.rx_bytes": 1, "dev.eth0.7.rx_packets": 2, "dev.eth0.7.rx_errors": 3, "dev.eth0.7.rx_dropped": 4,
 			"dev.eth0.7.tx_bytes": 5, "dev.eth0.7.tx_packets": 6, "dev.eth0.7.tx_errors": 7, "dev.eth0.7.tx_dropped": 8,
 		}},
-		"snmp without snmp6":         {SNMP{}, "proc/net/snmp", "Tcp: MaxConn RetransSegs\nTcp: -1 4\n", Counters{"tcp.RetransSegs": 4}},
-		"sockstat without sockstat6": {Reassembly{}, "proc/net/sockstat", "sockets: used 9\nUDP: inuse 1 mem 72\nFRAG: inuse 2 memory 4096\n", Counters{"frag.inuse": 2, "frag.memory": 4096}},
-		"softnet, 2 CPUs":            {Softnet{}, "proc/net/softnet_stat", "a 1 2 0 0 0 0 0 0 0 0\nffffffff 0 1 0 0 0 0 0 0 0 0\n", Counters{"softnet.processed": 0xa + 0xffffffff, "softnet.dropped": 1, "softnet.squeezed": 3}},
-		"softnet, 13 columns":        {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 13), Counters{"softnet.processed": 1}},
-		"softnet, Linux 2.6.39":      {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 10), Counters{"softnet.dropped": 1}},
-		"no device but a header":     {NetDev{}, "proc/net/dev", head, Counters{}},
-		"a device named Receive:":    {NetDev{}, "proc/net/dev", head + "Receive: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{"dev.Receive.rx_bytes": 1}},
+		"snmp without snmp6":         {OfSNMP, "proc/net/snmp", "Tcp: MaxConn RetransSegs\nTcp: -1 4\n", Counters{"tcp.RetransSegs": 4}},
+		"sockstat without sockstat6": {OfReassembly, "proc/net/sockstat", "sockets: used 9\nUDP: inuse 1 mem 72\nFRAG: inuse 2 memory 4096\n", Counters{"frag.inuse": 2, "frag.memory": 4096}},
+		"softnet, 2 CPUs":            {OfSoftnet, "proc/net/softnet_stat", "a 1 2 0 0 0 0 0 0 0 0\nffffffff 0 1 0 0 0 0 0 0 0 0\n", Counters{"softnet.processed": 0xa + 0xffffffff, "softnet.dropped": 1, "softnet.squeezed": 3}},
+		"softnet, 13 columns":        {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 13), Counters{"softnet.processed": 1}},
+		"softnet, Linux 2.6.39":      {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 10), Counters{"softnet.dropped": 1}},
+		"no device but a header":     {OfNetDev, "proc/net/dev", head, Counters{}},
+		"a device named Receive:":    {OfNetDev, "proc/net/dev", head + "Receive: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", Counters{"dev.Receive.rx_bytes": 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Counters{}
-			if err := tc.s.Sample(fstest.MapFS{tc.file: {Data: []byte(tc.data)}}, c); err != nil {
+			c, err := sources[tc.s](fstest.MapFS{tc.file: {Data: []byte(tc.data)}})
+			if err != nil {
 				t.Fatal(err)
 			}
 			for k, v := range tc.want {
@@ -133,38 +133,37 @@ func TestValues(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for name, tc := range map[string]struct {
-		s    Sampler
+		s    string
 		file string
 		data string
 		want string // in the error
 	}{
-		"stat, empty":              {Stat{}, "proc/stat", "", `no line "cpu"`},
-		"stat, short line":         {Stat{}, "proc/stat", "cpu 1 2 3 4\n", "cpu has 4 columns: want at least 10"},
-		"stat, junk":               {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "x", 1)), `line 1: cpu: system: invalid counter "x"`},
-		"stat, negative":           {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "-1", 1)), "invalid counter"},
-		"stat, NaN":                {Stat{}, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "NaN", 1)), "invalid counter"},
-		"stat, ctxt alone":         {Stat{}, "proc/stat", "cpu " + good + "\nctxt\n", "ctxt has 0 numbers"},
-		"softirqs, empty":          {Softirqs{}, "proc/softirqs", "", "no CPU"},
-		"softirqs, row cut":        {Softirqs{}, "proc/softirqs", "CPU0 CPU1\nNET_RX: 1\n", "NET_RX: has 1 columns for 2 CPUs"},
-		"softirqs, row gone":       {Softirqs{}, "proc/softirqs", "CPU0\nNET_RX: 1\n", `no line "NET_TX:"`},
-		"dev, empty":               {NetDev{}, "proc/net/dev", "", "no header"},
-		"dev, short":               {NetDev{}, "proc/net/dev", head + "lo: 1 2\n", "line 3: lo has 2 columns: want 16"},
-		"dev, no colon":            {NetDev{}, "proc/net/dev", head + "lo 1 2\n", "no device"},
-		"snmp, names alone":        {SNMP{}, "proc/net/snmp", "Ip: A B\n", "Ip: has names but no numbers"},
-		"snmp, other protocol":     {SNMP{}, "proc/net/snmp", "Ip: A\nTcp: 1\n", "line 2"},
-		"snmp, empty":              {SNMP{}, "proc/net/snmp", "", "does not begin with a protocol"},
-		"snmp, too few numbers":    {SNMP{}, "proc/net/snmp", "Ip: A B\nIp: 1\n", "does not match"},
-		"sockstat, empty":          {Reassembly{}, "proc/net/sockstat", "", "no line \"FRAG:\""},
-		"sockstat, cut":            {Reassembly{}, "proc/net/sockstat", "FRAG: inuse 1\n", "is not FRAG: inuse N memory N"},
-		"sockstat, negative":       {Reassembly{}, "proc/net/sockstat", "TCP: inuse 1\nFRAG: inuse -1 memory 0\n", `line 2: invalid counter "-1"`},
-		"sockstat, no memory":      {Reassembly{}, "proc/net/sockstat", "FRAG: inuse 1 memory x\n", `line 1: invalid counter "x"`},
-		"softnet, 8 columns":       {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 8), "8 columns: want one of [9 10 11 13 15]"},
-		"softnet, a future layout": {Softnet{}, "proc/net/softnet_stat", strings.Repeat("1 ", 17), "17 columns"},
-		"softnet, 33 bits":         {Softnet{}, "proc/net/softnet_stat", "100000000 1 1 0 0 0 0 0 0", "want 32 bits in hexadecimal"},
+		"stat, empty":              {OfStat, "proc/stat", "", `no line "cpu"`},
+		"stat, short line":         {OfStat, "proc/stat", "cpu 1 2 3 4\n", "cpu has 4 columns: want at least 10"},
+		"stat, junk":               {OfStat, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "x", 1)), `line 1: cpu: system: invalid counter "x"`},
+		"stat, negative":           {OfStat, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "-1", 1)), "invalid counter"},
+		"stat, NaN":                {OfStat, "proc/stat", fmt.Sprintf(stat, strings.Replace(good, "30", "NaN", 1)), "invalid counter"},
+		"stat, ctxt alone":         {OfStat, "proc/stat", "cpu " + good + "\nctxt\n", "ctxt has 0 numbers"},
+		"softirqs, empty":          {OfSoftirqs, "proc/softirqs", "", "no CPU"},
+		"softirqs, row cut":        {OfSoftirqs, "proc/softirqs", "CPU0 CPU1\nNET_RX: 1\n", "NET_RX: has 1 columns for 2 CPUs"},
+		"softirqs, row gone":       {OfSoftirqs, "proc/softirqs", "CPU0\nNET_RX: 1\n", `no line "NET_TX:"`},
+		"dev, empty":               {OfNetDev, "proc/net/dev", "", "no header"},
+		"dev, short":               {OfNetDev, "proc/net/dev", head + "lo: 1 2\n", "line 3: lo has 2 columns: want 16"},
+		"dev, no colon":            {OfNetDev, "proc/net/dev", head + "lo 1 2\n", "no device"},
+		"snmp, names alone":        {OfSNMP, "proc/net/snmp", "Ip: A B\n", "Ip: has names but no numbers"},
+		"snmp, other protocol":     {OfSNMP, "proc/net/snmp", "Ip: A\nTcp: 1\n", "line 2"},
+		"snmp, empty":              {OfSNMP, "proc/net/snmp", "", "does not begin with a protocol"},
+		"snmp, too few numbers":    {OfSNMP, "proc/net/snmp", "Ip: A B\nIp: 1\n", "does not match"},
+		"sockstat, empty":          {OfReassembly, "proc/net/sockstat", "", "no line \"FRAG:\""},
+		"sockstat, cut":            {OfReassembly, "proc/net/sockstat", "FRAG: inuse 1\n", "is not FRAG: inuse N memory N"},
+		"sockstat, negative":       {OfReassembly, "proc/net/sockstat", "TCP: inuse 1\nFRAG: inuse -1 memory 0\n", `line 2: invalid counter "-1"`},
+		"sockstat, no memory":      {OfReassembly, "proc/net/sockstat", "FRAG: inuse 1 memory x\n", `line 1: invalid counter "x"`},
+		"softnet, 8 columns":       {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 8), "8 columns: want one of [9 10 11 13 15]"},
+		"softnet, a future layout": {OfSoftnet, "proc/net/softnet_stat", strings.Repeat("1 ", 17), "17 columns"},
+		"softnet, 33 bits":         {OfSoftnet, "proc/net/softnet_stat", "100000000 1 1 0 0 0 0 0 0", "want 32 bits in hexadecimal"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Counters{}
-			err := tc.s.Sample(fstest.MapFS{tc.file: {Data: []byte(tc.data)}}, c)
+			c, err := sources[tc.s](fstest.MapFS{tc.file: {Data: []byte(tc.data)}})
 			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), tc.file) {
 				t.Errorf("error %v, want one with %q and %q", err, tc.file, tc.want)
 			}
@@ -184,8 +183,7 @@ func TestSNMP6(t *testing.T) {
 		"Ip6InOctets x\n":                   "invalid counter",
 	} {
 		root["proc/net/snmp6"].Data = []byte(data)
-		c := Counters{}
-		err := SNMP{}.Sample(root, c)
+		c, err := sources[OfSNMP](root)
 		switch {
 		case want == "" && (err != nil || c["ip6.InOctets"] != 5 || c["icmp6.InType136"] != 6):
 			t.Errorf("%q: %v, %v", data, c, err)
@@ -210,8 +208,8 @@ func TestProcesses(t *testing.T) {
 		"proc/99/task/99/stat": stat("gone", 9, 9), // its own file cannot be read any more
 		"proc/meminfo":         {Data: []byte("x")},
 	}
-	c := Counters{}
-	if err := (Processes{}).Sample(root, c); err != nil {
+	c, err := processes(root)
+	if err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]float64{"qemu-system-x86": 4, "qemu-system-x86/CPU_0/KVM": 1.5, "qemu-system-x86/vhost": 0.5,
@@ -220,8 +218,8 @@ func TestProcesses(t *testing.T) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
 	root["proc/7/task/8/stat"] = &fstest.MapFile{Data: []byte("7 (x) S 1")}
-	c = Counters{}
-	if err := (Processes{}).Sample(root, c); err == nil || !strings.Contains(err.Error(), "proc/7/task/8/stat: 2 fields after the name: want more than 14") || len(c) > 0 {
+	c, err = processes(root)
+	if err == nil || !strings.Contains(err.Error(), "proc/7/task/8/stat: 2 fields after the name: want more than 14") || len(c) > 0 {
 		t.Errorf("error %v, counters %v", err, c)
 	}
 }

@@ -1,19 +1,9 @@
 package sample
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
 	"strings"
 )
-
-// SNMP reads the protocol counters of /proc/net/snmp and /proc/net/snmp6, as
-// the protocol in lower case and the kernel's name: ip.FragCreates,
-// udp.RcvbufErrors, tcp.RetransSegs, ip6.ReasmFails, udp6.InErrors …
-//
-// A node without IPv6 has no snmp6, and no such counters.
-type SNMP struct{}
 
 // snmpSettings are the fields of /proc/net/snmp that are settings or gauges:
 // their difference means nothing. (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022.)
@@ -22,20 +12,9 @@ var snmpSettings = map[string]bool{
 	"tcp.RtoAlgorithm": true, "tcp.RtoMin": true, "tcp.RtoMax": true, "tcp.MaxConn": true, "tcp.CurrEstab": true,
 }
 
-// Sample implements Sampler.
-func (SNMP) Sample(root fs.FS, c Counters) error {
-	both := Counters{}
-	if err := sampleFile(root, both, "proc/net/snmp", parseSNMP); err != nil {
-		return err
-	}
-	if err := sampleFile(root, both, "proc/net/snmp6", parseSNMP6); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	maps.Copy(c, both)
-	return nil
-}
-
-// parseSNMP reads pairs of lines: "Udp: InDatagrams NoPorts", "Udp: 85 0".
+// parseSNMP reads the protocol counters of /proc/net/snmp as the protocol in
+// lower case and the kernel's name: ip.FragCreates, udp.RcvbufErrors, tcp.RetransSegs … The file
+// has pairs of lines: "Udp: InDatagrams NoPorts", "Udp: 85 0".
 func parseSNMP(b []byte) (Counters, error) {
 	ls := lines(b)
 	c := Counters{}
@@ -67,7 +46,8 @@ func parseSNMP(b []byte) (Counters, error) {
 	return c, nil
 }
 
-// parseSNMP6 reads lines such as "Ip6FragCreates \t0" (snmp6_seq_show,
+// parseSNMP6 reads the counters of /proc/net/snmp6 likewise, as ip6.ReasmFails,
+// udp6.InErrors … from lines such as "Ip6FragCreates \t0" (snmp6_seq_show,
 // net/ipv6/proc.c). The protocol ends with the first 6: "Icmp6InType136".
 func parseSNMP6(b []byte) (Counters, error) {
 	c := Counters{}

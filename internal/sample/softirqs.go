@@ -3,27 +3,17 @@ package sample
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 )
-
-// Softirqs reads how often network softirqs ran from /proc/softirqs, on all CPUs
-// together: softirq.net_rx and softirq.net_tx. How much of each CPU they took is in Stat.
-//
-// The kernel counts per CPU in 32 bits, which wrap (kstat_softirqs_cpu,
-// include/linux/kernel_stat.h).
-type Softirqs struct{}
 
 // softirqNames holds the rows to keep (softirq_to_name, kernel/softirq.c).
 var softirqNames = map[string]string{"NET_RX:": "softirq.net_rx", "NET_TX:": "softirq.net_tx"}
 
-// Sample implements Sampler.
-func (Softirqs) Sample(root fs.FS, c Counters) error {
-	return sampleFile(root, c, "proc/softirqs", parseSoftirqs)
-}
-
-// parseSoftirqs reads the table of show_softirqs (fs/proc/softirqs.c): a row of
-// CPU names, then a row per softirq.
+// parseSoftirqs reads how often network softirqs ran from /proc/softirqs, on all CPUs
+// together: softirq.net_rx and softirq.net_tx. How much of each CPU they took is in
+// parseStat. The kernel counts per CPU in 32 bits, which wrap (kstat_softirqs_cpu,
+// include/linux/kernel_stat.h). The table has a row of CPU names, then a row per softirq
+// (show_softirqs, fs/proc/softirqs.c).
 func parseSoftirqs(b []byte) (Counters, error) {
 	ls := lines(b)
 	cpus := strings.Fields(ls[0])
@@ -36,7 +26,6 @@ func parseSoftirqs(b []byte) (Counters, error) {
 		if len(f) == 0 || softirqNames[f[0]] == "" {
 			continue
 		}
-		name := softirqNames[f[0]]
 		if len(f)-1 != len(cpus) {
 			return nil, fmt.Errorf("line %d: %s has %d columns for %d CPUs", i+2, f[0], len(f)-1, len(cpus))
 		}
@@ -48,7 +37,7 @@ func parseSoftirqs(b []byte) (Counters, error) {
 			}
 			total += n
 		}
-		c[name] = total
+		c[softirqNames[f[0]]] = total
 	}
 	for row, name := range softirqNames {
 		if _, ok := c[name]; !ok {

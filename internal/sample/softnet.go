@@ -2,20 +2,10 @@ package sample
 
 import (
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// Softnet reads counters of the receive path, summed over all CPUs, from
-// /proc/net/softnet_stat: softnet.processed packets, softnet.dropped packets
-// (the backlog queue was full: net.core.netdev_max_backlog) and softnet.squeezed
-// (how often a softirq stopped with work left, its budget or time used up).
-//
-// The file is the same in every network namespace, and its 32-bit
-// numbers wrap.
-type Softnet struct{}
 
 // softnetWidths holds the layouts of softnet_seq_show (net/core/net-procfs.c, and
 // net/core/dev.c before 3.10): 9 columns in Linux 2.6.23, 10 with received_rps in
@@ -24,12 +14,12 @@ type Softnet struct{}
 // columns are the same in all of them; an unknown layout could have moved them.
 var softnetWidths = []int{9, 10, 11, 13, 15}
 
-// Sample implements Sampler.
-func (Softnet) Sample(root fs.FS, c Counters) error {
-	return sampleFile(root, c, "proc/net/softnet_stat", parseSoftnet)
-}
-
-// parseSoftnet sums a line of hexadecimal numbers per online CPU.
+// parseSoftnet reads counters of the receive path, summed over all CPUs, from
+// /proc/net/softnet_stat: softnet.processed packets, softnet.dropped packets (the backlog
+// queue was full: net.core.netdev_max_backlog) and softnet.squeezed (how often a softirq
+// stopped with work left, its budget or time used up). The file is the same in every
+// network namespace. It has a line per online CPU, of hexadecimal numbers of 32 bits that
+// wrap.
 func parseSoftnet(b []byte) (Counters, error) {
 	var sums [3]float64
 	for i, line := range lines(b) {

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -155,14 +156,7 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 	}
 }
 
-func names(nodes map[string]target.Node) []string {
-	var ns []string
-	for n := range nodes {
-		ns = append(ns, n)
-	}
-	slices.Sort(ns)
-	return ns
-}
+func names(nodes map[string]target.Node) []string { return slices.Sorted(maps.Keys(nodes)) }
 
 // maxRequest is more than any command line that a person types, bytes. The kernel's own
 // limit for a message is higher.

@@ -14,10 +14,10 @@ import (
 
 // Contents is what a results directory holds.
 type Contents struct {
-	Study        []byte // study.yaml; nil when it is missing
-	Probes       []byte // probes.json; nil when it is missing, as in older runs
-	Results      []record.Result
-	Hosts, Plans map[string][]byte // by the name of the host and of the network
+	Study   []byte // study.yaml; nil when it is missing
+	Probes  []byte // probes.json; nil when it is missing, as in older runs
+	Results []record.Result
+	Hosts   map[string][]byte // by name
 	// Problems says what could not be read. The rest is complete.
 	Problems []error
 }
@@ -32,47 +32,49 @@ func Read(dir string) (Contents, error) {
 	if err != nil && studyErr != nil {
 		return c, fmt.Errorf("%s: not a results directory: %w", dir, errors.Join(studyErr, err))
 	}
-	if studyErr != nil {
-		c.Problems = append(c.Problems, studyErr)
-	}
 	c.Study = study
 	probes, probesErr := os.ReadFile(filepath.Join(dir, probesFile))
-	if probesErr != nil && !errors.Is(probesErr, fs.ErrNotExist) {
-		c.Problems = append(c.Problems, probesErr)
+	if errors.Is(probesErr, fs.ErrNotExist) {
+		probesErr = nil
 	}
 	c.Probes = probes
-	if err != nil {
-		c.Problems = append(c.Problems, err)
-	} else {
+	c.note(studyErr, probesErr, err)
+	if err == nil {
 		defer f.Close()
 		results, problems := readResults(f, f.Name())
-		c.Results, c.Problems = results, append(c.Problems, problems...)
+		c.Results = results
+		c.note(problems...)
 	}
-	c.Hosts = c.folder(filepath.Join(dir, "hosts"), ".json")
-	c.Plans = c.folder(filepath.Join(dir, "plans"), ".jsonl")
+	c.readHosts(filepath.Join(dir, "hosts"))
 	return c, nil
 }
 
-// folder reads the files of dir that end in ext, by their names without it.
-func (c *Contents) folder(dir, ext string) map[string][]byte {
-	files := map[string][]byte{}
+// note adds those of errs that are not nil to the problems.
+func (c *Contents) note(errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			c.Problems = append(c.Problems, err)
+		}
+	}
+}
+
+func (c *Contents) readHosts(dir string) {
+	c.Hosts = map[string][]byte{}
 	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		c.Problems = append(c.Problems, err)
+	if !errors.Is(err, fs.ErrNotExist) {
+		c.note(err)
 	}
 	for _, e := range entries {
-		name, ok := strings.CutSuffix(e.Name(), ext)
+		name, ok := strings.CutSuffix(e.Name(), ".json")
 		if !ok || strings.HasPrefix(name, ".") {
 			continue // foreign, or a file that WriteFile has not finished
 		}
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			c.Problems = append(c.Problems, err)
-			continue
+		c.note(err)
+		if err == nil {
+			c.Hosts[name] = b
 		}
-		files[name] = b
 	}
-	return files
 }
 
 // readResults reads lines. Of two with the same trial, the first one counts.

@@ -11,9 +11,8 @@
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
 //
-// A run that is killed at any moment leaves a directory that Read reads and Open
-// continues. The package must not know what the files mean, except for the lines of
-// results.jsonl.
+// A run that is killed at any moment leaves a directory that Read reads and Open continues.
+// The package must not know what the files mean, except for the lines of results.jsonl.
 package store
 
 import (
@@ -22,6 +21,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,19 +54,15 @@ type Dir struct {
 	results *os.File // locked; positioned at the end by O_APPEND
 	log     *os.File
 
-	mu       sync.Mutex
-	size     int64 // of the complete lines in results
-	done     map[string]bool
-	lines    []record.Result
-	problems []error
-	broken   error // results holds a partial line that could not be removed
+	mu     sync.Mutex
+	size   int64 // of the complete lines in results
+	done   map[string]bool
+	lines  []record.Result
+	broken error // results holds a partial line that could not be removed
 
 	write func([]byte) (int, error) // results.Write; tests fill the disk here
 	sync  func() error              // results.Sync
 }
-
-// Path returns the directory's path as it was given.
-func (d *Dir) Path() string { return d.path }
 
 // Create makes the directory dir for a new run, or uses an empty one. A directory
 // that a run left before its first trial counts as empty. Create fails at once when
@@ -130,8 +126,7 @@ func vacant(dir string) error {
 }
 
 // Open opens the directory of an earlier run to continue it. It moves an incomplete
-// last line to results.jsonl.cut. Other bad lines stay, and Problems reports them;
-// their trials count as not done.
+// last line to results.jsonl.cut. Other bad lines stay, and the log reports them; their trials count as not done.
 func Open(dir string) (*Dir, error) {
 	if _, err := os.Stat(filepath.Join(dir, studyFile)); err != nil {
 		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
@@ -189,7 +184,7 @@ func (d *Dir) load() error {
 	if err := d.cut(b[len(whole):], int64(len(whole))); err != nil {
 		return err
 	}
-	d.size, d.lines, d.problems = int64(len(whole)), results, problems
+	d.size, d.lines = int64(len(whole)), results
 	for _, r := range results {
 		d.done[r.Trial] = true
 	}
@@ -217,11 +212,7 @@ func (d *Dir) cut(rest []byte, size int64) error {
 func (d *Dir) Done() map[string]bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	done := make(map[string]bool, len(d.done))
-	for id := range d.done {
-		done[id] = true
-	}
-	return done
+	return maps.Clone(d.done)
 }
 
 // Results returns the recorded results in the order of the file. Their maps and slices
@@ -231,9 +222,6 @@ func (d *Dir) Results() []record.Result {
 	defer d.mu.Unlock()
 	return slices.Clone(d.lines)
 }
-
-// Problems returns what Open could not read.
-func (d *Dir) Problems() []error { return d.problems }
 
 // Close releases the directory and its lock.
 func (d *Dir) Close() error {

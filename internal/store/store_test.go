@@ -72,14 +72,14 @@ func TestRun(t *testing.T) {
 	check(err)
 	want := Contents{
 		Study: []byte("question: x\n"), Results: []record.Result{*result("b001-a"), *result("b001-b")},
-		Hosts: map[string][]byte{"h1": []byte("{}")}, Plans: map[string][]byte{"host#2": []byte("{}\n{}\n")},
+		Hosts: map[string][]byte{"h1": []byte("{}")},
 	}
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got  %+v\nwant %+v", c, want)
 	}
 	check(d.Close())
 
-	for file, text := range map[string]string{"report.html": "new", "raw/b001-a/client.out": "raw", "weir.log": "a message\n"} {
+	for file, text := range map[string]string{"report.html": "new", "raw/b001-a/client.out": "raw", "weir.log": "a message\n", "plans/host#2.jsonl": "{}\n{}\n"} {
 		if b, err := os.ReadFile(filepath.Join(dir, file)); err != nil || string(b) != text {
 			t.Errorf("%s: %q, %v", file, b, err)
 		}
@@ -209,8 +209,10 @@ func TestBadLines(t *testing.T) {
 	if got := slices.Sorted(maps.Keys(d.Done())); !slices.Equal(got, []string{"a", "b"}) || len(d.Results()) != 2 {
 		t.Errorf("done %v, %d results", got, len(d.Results()))
 	}
-	if p := d.Problems(); len(p) != 2 || !strings.Contains(p[0].Error(), "results.jsonl:2: ") || !strings.Contains(p[1].Error(), `trial "a" occurs twice`) {
-		t.Errorf("problems %v", p)
+	log, err := os.ReadFile(filepath.Join(dir, "weir.log"))
+	must(t)(err)
+	if lines := strings.Split(string(log), "\n"); len(lines) != 3 || !strings.Contains(lines[0], "results.jsonl:2: ") || !strings.Contains(lines[1], `trial "a" occurs twice`) {
+		t.Errorf("log %q", log)
 	}
 }
 

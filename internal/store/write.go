@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -59,8 +60,7 @@ func (d *Dir) append(line []byte) error {
 	return err
 }
 
-// Logs makes the directory for the logs of a network's services, and returns its
-// path.
+// Logs makes the directory for the logs of a network's services, and returns its path.
 func (d *Dir) Logs(network string) (string, error) {
 	if err := checkName(network); err != nil {
 		return "", fmt.Errorf("%s: logs of network %q: %w", d.path, network, err)
@@ -114,6 +114,15 @@ func (d *Dir) File(name string, b []byte) error {
 		}
 	}
 	return WriteFile(filepath.Join(d.path, folder, base), b)
+}
+
+// JSON writes v to a file, as File does.
+func (d *Dir) JSON(name string, v any) error {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	return d.File(name, append(b, '\n'))
 }
 
 // WriteFile replaces a file atomically: every reader of path sees the old bytes or the

@@ -125,26 +125,23 @@ func (d *Decoder) Decode(n *Node, v reflect.Value, what string) {
 
 // Want reports whether n is of kind k, and adds an error if not.
 func (d *Decoder) Want(n *Node, k Kind, what string) bool {
-	switch {
-	case n.Kind == k:
+	form := map[Kind]string{Text: "one value", List: "a list, as in [a, b]", Mapping: "a mapping, as in {key: value}"}
+	switch n.Kind {
+	case k:
 		return true
-	case n.Kind == Null:
+	case Null:
 		d.Fail(n.Line, "%s has no value", what)
-	case k == List:
-		d.Fail(n.Line, "%s must be a list, as in [a, b], not %s", what, n.Kind)
-	case k == Mapping:
-		d.Fail(n.Line, "%s must be a mapping, as in {key: value}, not %s", what, n.Kind)
 	default:
-		d.Fail(n.Line, "%s must be one value, not %s", what, n.Kind)
+		d.Fail(n.Line, "%s must be %s, not %s", what, form[k], n.Kind)
 	}
 	return false
 }
 
 // fields decodes a mapping into a struct.
 func (d *Decoder) fields(n *Node, v reflect.Value, what string) {
-	for i := range v.NumField() {
-		if v.Type().Field(i).Type == placeType {
-			v.Field(i).Set(reflect.ValueOf(Place{d.File, n.Line}))
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if f.Type == placeType {
+			v.FieldByIndex(f.Index).Set(reflect.ValueOf(Place{d.File, n.Line}))
 		}
 	}
 	for _, e := range n.Keys {
@@ -178,6 +175,9 @@ func fieldName(f reflect.StructField) (string, bool) {
 	}
 	return strings.ToLower(f.Name), true
 }
+
+// Keys returns the keys of the struct that v points to, sorted.
+func Keys(v any) []string { return fieldNames(reflect.TypeOf(v).Elem()) }
 
 func fieldNames(t reflect.Type) []string {
 	var names []string

@@ -23,32 +23,22 @@ func ParseFlow(s string) (*Node, error) {
 // Flow returns n on one line. It is canonical: equal nodes give equal text, and
 // ParseFlow reads the same node back.
 func (n *Node) Flow() string {
-	var b strings.Builder
+	var parts []string
 	switch n.Kind {
 	case Text:
 		return Quote(n.Text)
-	case Null:
-		return "null"
 	case List:
-		b.WriteString("[")
-		for i, it := range n.Items {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(it.Flow())
+		for _, it := range n.Items {
+			parts = append(parts, it.Flow())
 		}
-		b.WriteString("]")
+		return "[" + strings.Join(parts, ", ") + "]"
 	case Mapping:
-		b.WriteString("{")
-		for i, e := range n.Keys {
-			if i > 0 {
-				b.WriteString(", ")
-			}
-			b.WriteString(Quote(e.Key) + ": " + e.Value.Flow())
+		for _, e := range n.Keys {
+			parts = append(parts, Quote(e.Key)+": "+e.Value.Flow())
 		}
-		b.WriteString("}")
+		return "{" + strings.Join(parts, ", ") + "}"
 	}
-	return b.String()
+	return "null"
 }
 
 // Quote returns s as one YAML scalar, without quotes when no YAML reader could

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
-// Encode writes s as YAML with every default filled in; Load reads the same
-// study back. The same study gives the same bytes. An invalid study
-// is an error.
+// Encode writes s as YAML with every default filled in; Load reads the same study back. The
+// same study gives the same bytes. An invalid study is an error.
 func (s Study) Encode() ([]byte, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("study %s: %w", s.Name, err)
@@ -20,18 +20,22 @@ func (s Study) Encode() ([]byte, error) {
 	f := fileOf(s)
 	var b bytes.Buffer
 	line := func(key string, value any) { fmt.Fprintf(&b, "%s: %s\n", key, strictyaml.Quote(fmt.Sprint(value))) }
-	line("name", f.Name)
-	line("question", f.Question)
-	line("description", f.Description)
-	for _, l := range []struct {
-		key  string
-		uses []Use
-	}{{"networks", f.Networks}, {"probes", f.Probes}} {
-		fmt.Fprintf(&b, "%s:\n", l.key)
-		for _, u := range l.uses {
+	lineIfSet := func(key string, value any) {
+		if !reflect.ValueOf(value).IsZero() {
+			line(key, value)
+		}
+	}
+	list := func(key string, uses []Use) {
+		fmt.Fprintf(&b, "%s:\n", key)
+		for _, u := range uses {
 			fmt.Fprintf(&b, "  - %s\n", u)
 		}
 	}
+	line("name", f.Name)
+	line("question", f.Question)
+	line("description", f.Description)
+	list("networks", f.Networks)
+	list("probes", f.Probes)
 	if len(f.Factors) > 0 {
 		b.WriteString("factors:\n")
 	}
@@ -44,24 +48,12 @@ func (s Study) Encode() ([]byte, error) {
 	}
 	line("baseline", f.Baseline)
 	line("blocks", f.Blocks)
-	if f.Precision != 0 {
-		line("precision", f.Precision)
-	}
-	if f.MaxTime != 0 {
-		line("max-time", f.MaxTime)
-	}
-	if f.KeepDisturbed {
-		line("keep-disturbed", f.KeepDisturbed)
-	}
-	if f.Swap {
-		line("swap", f.Swap)
-	}
-	if f.Pairs {
-		line("pairs", f.Pairs)
-	}
-	if f.OneAtATime {
-		line("one-at-a-time", f.OneAtATime)
-	}
+	lineIfSet("precision", f.Precision)
+	lineIfSet("max-time", f.MaxTime)
+	lineIfSet("keep-disturbed", f.KeepDisturbed)
+	lineIfSet("swap", f.Swap)
+	lineIfSet("pairs", f.Pairs)
+	lineIfSet("one-at-a-time", f.OneAtATime)
 	line("warmup", f.Warmup)
 	line("duration", f.Duration)
 	fmt.Fprintf(&b, "fast: {blocks: %d, warmup: %v, duration: %v}\n", f.Fast.Blocks, f.Fast.Warmup, f.Fast.Duration)

@@ -7,36 +7,24 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/weir-bench/weir/internal/strictyaml"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A file is a Study in the shape of its YAML.
+// plain is a Study without its methods, so that its fields can be decoded.
+type plain Study
+
+// A file is a Study in the shape of its YAML: these keys are written otherwise than they
+// are stored.
 type file struct {
-	Name          string
-	Question      string
-	Description   string
-	Networks      []Use
-	Probes        []Use
-	Factors       map[string][]string
-	Baseline      string
-	Blocks        int
-	Precision     percent
-	MaxTime       time.Duration `yaml:"max-time"`
-	KeepDisturbed bool          `yaml:"keep-disturbed"`
-	Swap          bool
-	Pairs         pairs
-	OneAtATime    bool `yaml:"one-at-a-time"`
-	Warmup        time.Duration
-	Duration      time.Duration
-	Fast          Fast
-	Seed          uint64
-	Hosts         int
-	Pods          int
-	PodsIPv6      bool `yaml:"pods-ipv6"`
-	Underlay      struct {
+	plain
+	Precision percent
+	Pairs     pairs
+	Hosts     int
+	Pods      int
+	PodsIPv6  bool `yaml:"pods-ipv6"`
+	Underlay  struct {
 		MTU  int
 		Link link
 		NIC  nic
@@ -76,30 +64,19 @@ func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 }
 
 func (f file) study() Study {
-	return Study{
-		Name: f.Name, Question: f.Question, Description: f.Description,
-		Networks: f.Networks, Probes: f.Probes, Factors: f.Factors, Baseline: f.Baseline,
-		Blocks: f.Blocks, Precision: float64(f.Precision), MaxTime: f.MaxTime, KeepDisturbed: f.KeepDisturbed,
-		Swap: f.Swap, AllPairs: bool(f.Pairs), OneAtATime: f.OneAtATime,
-		Warmup: f.Warmup, Duration: f.Duration, Fast: f.Fast, Seed: f.Seed,
-		Topology: Topology{
-			Hosts: f.Hosts, Pods: f.Pods, PodsIPv6: f.PodsIPv6,
-			MTU: f.Underlay.MTU, Link: string(f.Underlay.Link), NIC: topo.NIC(f.Underlay.NIC), IPv6: f.Underlay.IPv6,
-		},
+	s, u := Study(f.plain), f.Underlay
+	s.Precision, s.AllPairs = float64(f.Precision), bool(f.Pairs)
+	s.Topology = Topology{
+		Hosts: f.Hosts, Pods: f.Pods, PodsIPv6: f.PodsIPv6,
+		MTU: u.MTU, Link: string(u.Link), NIC: topo.NIC(u.NIC), IPv6: u.IPv6,
 	}
+	return s
 }
 
 // fileOf is the inverse of study.
 func fileOf(s Study) file {
 	t := s.Topology
-	f := file{
-		Name: s.Name, Question: s.Question, Description: s.Description,
-		Networks: s.Networks, Probes: s.Probes, Factors: s.Factors, Baseline: s.Baseline,
-		Blocks: s.Blocks, Precision: percent(s.Precision), MaxTime: s.MaxTime, KeepDisturbed: s.KeepDisturbed,
-		Swap: s.Swap, Pairs: pairs(s.AllPairs), OneAtATime: s.OneAtATime,
-		Warmup: s.Warmup, Duration: s.Duration, Fast: s.Fast, Seed: s.Seed,
-		Hosts: t.Hosts, Pods: t.Pods, PodsIPv6: t.PodsIPv6,
-	}
+	f := file{plain: plain(s), Precision: percent(s.Precision), Pairs: pairs(s.AllPairs), Hosts: t.Hosts, Pods: t.Pods, PodsIPv6: t.PodsIPv6}
 	f.Underlay.MTU, f.Underlay.Link, f.Underlay.NIC, f.Underlay.IPv6 = t.MTU, link(t.Link), nic(t.NIC), t.IPv6
 	return f
 }
@@ -109,12 +86,9 @@ type percent float64
 
 func (p *percent) UnmarshalText(b []byte) error {
 	num, ok := strings.CutSuffix(string(b), "%")
-	if !ok || strings.Trim(num, "0123456789.") != "" {
-		return fmt.Errorf("invalid percentage %q: write it as 2%%", b)
-	}
 	// The exponent divides by 100 without a rounding error of its own.
 	f, err := strconv.ParseFloat(num+"e-2", 64)
-	if err != nil {
+	if !ok || err != nil || strings.Trim(num, "0123456789.") != "" {
 		return fmt.Errorf("invalid percentage %q: write it as 2%%", b)
 	}
 	*p = percent(f)

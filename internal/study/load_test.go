@@ -118,7 +118,7 @@ func TestLabels(t *testing.T) {
 		"[{use: vxlan, vni: 1}, {use: vxlan, vni: 2}, ovs]": "vxlan vxlan#2 ovs",
 	} {
 		s, err := Load([]byte("networks: "+src+"\nprobes: [p]"), "f")
-		if got := strings.Join(names(s.Networks), " "); err != nil || got != want {
+		if got := strings.Join(Names(s.Networks), " "); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", src, got, err, want)
 		}
 	}

@@ -3,6 +3,7 @@ package study
 import (
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -18,8 +19,9 @@ func (p Pair) String() string { return topo.HostName(p.A) + "-" + topo.HostName(
 // all pairs of a round can run at once. There are n-1 rounds when n is
 // even, and n of them, with another host idle in each, when it is odd.
 //
-// It is the circle method of tournaments: one host, or the idle place, stays where it is and
-// the others move one place around a circle; opposite hosts form a pair (E. Lucas, Récréations mathématiques II, 1883, after Walecki).
+// It is the circle method of tournaments: one host, or the idle place, stays where it is
+// and the others move one place around a circle; opposite hosts form a pair (E. Lucas,
+// Récréations mathématiques II, 1883, after Walecki).
 func Rounds(n int) [][]Pair {
 	circle := n - 1 // places on it; the last host is outside it
 	if n%2 == 1 {
@@ -49,7 +51,7 @@ func pairOf(a, b int) Pair { return Pair{min(a, b) + 1, max(a, b) + 1} }
 // random order.
 func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 	if !s.AllPairs {
-		return singly(Block(s.Seed, block, cells))
+		return slices.Collect(slices.Chunk(Block(s.Seed, block, cells), 1))
 	}
 	rounds := Rounds(s.Topology.Hosts)
 	var named []Cell // with the pair as a level, for its name
@@ -75,27 +77,14 @@ func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 		}
 	}
 	shuffle(s.Seed, block, groups)
-	if !s.OneAtATime {
-		return groups
+	if s.OneAtATime {
+		return slices.Collect(slices.Chunk(slices.Concat(groups...), 1))
 	}
-	var order []Trial
-	for _, g := range groups {
-		order = append(order, g...)
-	}
-	return singly(order)
+	return groups
 }
 
 // pairLevel is the level that holds the pair of a trial in results.
 const pairLevel = "pair"
-
-// singly makes a group of each trial.
-func singly(trials []Trial) [][]Trial {
-	groups := make([][]Trial, len(trials))
-	for i := range trials {
-		groups[i] = trials[i : i+1]
-	}
-	return groups
-}
 
 // Pairs returns the number of trials of a cell in a block.
 func (s Study) Pairs() int {

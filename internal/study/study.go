@@ -1,10 +1,8 @@
-// Package study reads a study: the question of an experiment and its design, as
-// YAML. It expands the design into trials and puts them in a random order that
-// anyone can repeat.
+// Package study reads a study: the question of an experiment and its design, as YAML. It
+// expands the design into trials and puts them in a random order that anyone can repeat.
 //
-// It knows no networks or probes: a Use is a name with options, and package
-// catalog decides whether it exists. Package study must not read files or the
-// clock, or choose a seed.
+// It knows no networks or probes: a Use is a name with options, and package catalog decides
+// whether it exists. Package study must not read files or the clock, or choose a seed.
 //
 // A study is one YAML document:
 //
@@ -19,10 +17,9 @@
 //	factors:
 //	  mtu: [1500, 9000]
 //
-// Networks and probes are written in two forms: the kind alone, or a mapping
-// with the kind under "use", the name in results under "name" (default: the
-// kind), and the options as further keys. The second host of [host, host] is
-// named host#2.
+// Networks and probes are written in two forms: the kind alone, or a mapping with the kind
+// under "use", the name in results under "name" (default: the kind), and the options as
+// further keys. The second host of [host, host] is named host#2.
 //
 // The other keys, with their defaults:
 //
@@ -52,6 +49,7 @@ package study
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/topo"
@@ -72,17 +70,17 @@ type Study struct {
 	// the size of the pilot from which the number of blocks is computed.
 	Blocks    int
 	Precision float64       // target half-width of the interval, as a share: 0.02 is 2 %; 0 is none
-	MaxTime   time.Duration // 0 is none
+	MaxTime   time.Duration `yaml:"max-time"` // 0 is none
 	// KeepDisturbed counts trials that something outside the run disturbed.
-	KeepDisturbed bool
+	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Swap          bool          // client and server change places in half of the blocks
-	AllPairs      bool          // every cell is measured between all pairs of hosts, see Rounds
-	OneAtATime    bool          // with AllPairs: pairs without a common host do not run at once either
+	AllPairs      bool          `yaml:"-"`             // every cell is measured between all pairs of hosts, see Rounds
+	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: pairs without a common host do not run at once either
 	Warmup        time.Duration // not counted
 	Duration      time.Duration // of each measurement
 	Fast          Fast          // the values of a quick look
 	Seed          uint64        // of the order of trials; 0: the caller chooses and records one
-	Topology      Topology
+	Topology      Topology      `yaml:"-"`
 
 	places map[string]string // "file:line" of the factors
 }
@@ -180,10 +178,18 @@ func (s *Study) Vary(factor string, levels []string) {
 func (s Study) FactorPos(factor string) string { return s.places[factor] }
 
 func find(uses []Use, name string) (Use, bool) {
-	for _, u := range uses {
-		if u.Name == name {
-			return u, true
-		}
+	i := slices.IndexFunc(uses, func(u Use) bool { return u.Name == name })
+	if i < 0 {
+		return Use{}, false
 	}
-	return Use{}, false
+	return uses[i], true
+}
+
+// Names returns the names of networks or probes.
+func Names(uses []Use) []string {
+	var names []string
+	for _, u := range uses {
+		names = append(names, u.Name)
+	}
+	return names
 }

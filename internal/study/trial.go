@@ -61,11 +61,10 @@ func cross(cells []Cell, factor string, levels []string) []Cell {
 	return all
 }
 
-// Block returns the trials of one block, counted from 1, in a random order that
-// depends only on seed and block: PCG-DXSM (math/rand/v2) seeded with the two,
-// bounded by multiplication, Fisher-Yates. Changing any of these breaks resumption:
-// a resumed run would finish in another order than it recorded. TestOrderIsPinned
-// guards this.
+// Block returns the trials of one block, counted from 1, in a random order that depends
+// only on seed and block: PCG-DXSM (math/rand/v2) seeded with the two, bounded by
+// multiplication, Fisher-Yates. Changing any of these breaks resumption: a resumed run
+// would finish in another order than it recorded. TestOrderIsPinned guards this.
 //
 // The IDs are the same for the same cells, whatever the seed.
 func Block(seed uint64, block int, cells []Cell) []Trial {

@@ -23,9 +23,8 @@ type Use struct {
 	lines map[string]int // of the options
 }
 
-// ParseUse reads one Use as it is written in a list of networks: "host" or
-// "{use: vxlan-overlay, vni: 7}". Command lines use it. The name is empty
-// when src has none.
+// ParseUse reads one Use as it is written in a list of networks: "host" or "{use:
+// vxlan-overlay, vni: 7}". Command lines use it. The name is empty when src has none.
 func ParseUse(src string) (Use, error) {
 	n, err := strictyaml.Parse([]byte(src))
 	switch {

@@ -99,16 +99,8 @@ func (s Study) checkDesign(c *checker) {
 	c.that(s.Fast.Warmup >= 0 && s.Fast.Warmup <= MaxDuration, key("fast", "warmup"), "%v is outside 0s..%v", s.Fast.Warmup, MaxDuration)
 	c.that(s.MaxTime >= 0, key("max-time"), "%v is negative", s.MaxTime)
 	if _, ok := s.Network(s.Baseline); !ok && len(s.Networks) > 0 {
-		c.that(false, key("baseline"), "%q is not one of the networks (%s)", s.Baseline, strings.Join(names(s.Networks), ", "))
+		c.that(false, key("baseline"), "%q is not one of the networks (%s)", s.Baseline, strings.Join(Names(s.Networks), ", "))
 	}
-}
-
-func names(uses []Use) []string {
-	var ns []string
-	for _, u := range uses {
-		ns = append(ns, u.Name)
-	}
-	return ns
 }
 
 func (c *checker) uses(what string, uses []Use) {

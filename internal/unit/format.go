@@ -1,3 +1,8 @@
+// Package unit reads and prints quantities. Inside the program every number is
+// in a base unit (bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1);
+// numbers are scaled where a person reads or writes them, and nowhere else.
+//
+// It must not compute with quantities.
 package unit
 
 import (
@@ -11,11 +16,10 @@ var (
 	small = []string{"", "m", "µ", "n", "p"}
 )
 
-// Format prints v, which is in a base unit: "20.7 Gbit/s", "3.52 µs",
-// "25.1 ms/Gbit". It keeps three significant digits, drops decimals that are
-// all zero ("45 ms"), and never drops a digit before the point ("1234 s"). Of
-// cores and plain numbers it drops every trailing zero ("1.2 cores", "0.98").
-// A value that is not finite is "n/a".
+// Format prints v, which is in a base unit: "20.7 Gbit/s", "3.52 µs", "25.1 ms/Gbit". It
+// keeps three significant digits, drops decimals that are all zero ("45 ms"), and never
+// drops a digit before the point ("1234 s"). Of cores and plain numbers it drops every
+// trailing zero ("1.2 cores", "0.98"). A value that is not finite is "n/a".
 func Format(v float64, unit string) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "n/a"
@@ -53,7 +57,7 @@ func Scale(max float64, unit string) (factor float64, label string) {
 	case "s/bit":
 		factor, label = 1e9, "s/Gbit"
 	}
-	power := thousands(max * factor)
+	power := int(math.Floor(float64(exponent(max*factor)) / 3)) // of 1000, below max as it is printed
 	switch {
 	case unit == "s" || strings.HasPrefix(unit, "s/"):
 		i := clamp(-power, len(small))
@@ -63,12 +67,6 @@ func Scale(max float64, unit string) (factor float64, label string) {
 		return factor * math.Pow10(-3*i), large[i] + label
 	}
 	return factor, label
-}
-
-// thousands returns the power of 1000 below v as it will be printed: 999.9 is
-// printed as 1000.
-func thousands(v float64) int {
-	return int(math.Floor(float64(exponent(v)) / 3))
 }
 
 func clamp(i, n int) int { return max(0, min(i, n-1)) }

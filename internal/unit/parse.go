@@ -1,6 +1,7 @@
 package unit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -107,10 +108,7 @@ func quantity(s string) (float64, string, error) {
 // known lists the units that are more than a prefix, the smallest first.
 func known(units map[string]float64) string {
 	names := slices.SortedFunc(maps.Keys(units), func(a, b string) int {
-		if d := units[a] - units[b]; d != 0 {
-			return int(math.Copysign(1, d))
-		}
-		return strings.Compare(a, b)
+		return cmp.Or(cmp.Compare(units[a], units[b]), strings.Compare(a, b))
 	})
 	names = slices.DeleteFunc(names, func(n string) bool { return n == "" || strings.TrimLeft(n, "kmgti") == "" })
 	return strings.Join(names, ", ")
