@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -109,7 +110,7 @@ func changes(g analysis.Gap, i int) string {
 // gapAnswer is the gap in one sentence.
 func gapAnswer(g analysis.Gap) string {
 	if g.Refused != "" {
-		return g.Refused + "; end what else runs here, or count them all the same with --keep-disturbed."
+		return finding.NoVerdict(g.Refused).String() + "."
 	}
 	if g.Total.N == 0 {
 		return "no block has data for every send mode."

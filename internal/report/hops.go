@@ -7,6 +7,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -135,7 +136,7 @@ func hopNotes(g []analysis.Chain) []string {
 		for _, s := range c.Spans {
 			warnings := s.Ratio.Warnings
 			if s.Refused != "" {
-				warnings = []string{s.Refused} // and no ratio
+				warnings = []string{finding.NoVerdict(s.Refused).String()} // and no ratio
 			}
 			notes.add(fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")), warnings...)
 		}
