@@ -88,22 +88,16 @@ func (p *parser) parse(line []byte, size int, truncated bool) (*Result, error) {
 	if r, ok := p.result(line); ok {
 		return r, nil
 	}
-	// The format first: in a newer one, other keys may have other types.
-	var head struct {
-		Format int `json:"format"`
-	}
-	if err := json.Unmarshal(line, &head); err != nil {
-		return nil, err
-	}
-	switch {
-	case head.Format > Format:
-		return nil, fmt.Errorf("format %d is newer than %d: %w; use a newer weir", head.Format, Format, ErrNewer)
-	case head.Format < 1:
-		return nil, fmt.Errorf("format %d is outside 1 to %d", head.Format, Format)
-	}
+	// Where a key has another type, Unmarshal still reads the others.
 	r := new(Result)
-	if err := json.Unmarshal(line, r); err != nil {
+	err := json.Unmarshal(line, r)
+	switch {
+	case r.Format > Format:
+		return nil, fmt.Errorf("format %d is newer than %d: %w; use a newer weir", r.Format, Format, ErrNewer)
+	case err != nil:
 		return nil, err
+	case r.Format < 1:
+		return nil, fmt.Errorf("format %d is outside 1 to %d", r.Format, Format)
 	}
 	return r, nil
 }

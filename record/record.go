@@ -5,7 +5,10 @@
 // base units, and whoever draws a table scales them.
 package record
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Format is the version of the line format. Readers refuse a newer one.
 const Format = 1
@@ -60,19 +63,13 @@ type Value struct {
 
 // Get returns the value called name.
 func (r *Result) Get(name string) (Value, bool) {
-	for _, v := range r.Values {
-		if v.Name == name {
-			return v, true
-		}
+	if i := slices.IndexFunc(r.Values, func(v Value) bool { return v.Name == name }); i >= 0 {
+		return r.Values[i], true
 	}
 	return Value{}, false
 }
 
 // LowerIsBetter reports whether a smaller number in this unit is the better one.
 func LowerIsBetter(unit string) bool {
-	switch unit {
-	case "s", "s/bit", "s/packet", "core":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"s", "s/bit", "s/packet", "core"}, unit)
 }

@@ -55,12 +55,10 @@ func (r *Run) Agreements(measures map[string]string) []Agreement {
 	out = slices.DeleteFunc(out, func(a Agreement) bool { return len(a.Tables) < 2 || oneTool(a.Tables) })
 	for i := range out {
 		for _, n := range r.Networks {
-			value := clusters(out[i].Tables, n, func(r Row) stat.Interval { return r.Value })
-			ratio := clusters(out[i].Tables, n, func(r Row) stat.Interval { return r.Ratio })
-			if value != nil {
+			if value := clusters(out[i].Tables, n, func(r Row) stat.Interval { return r.Value }); value != nil {
 				out[i].Values = append(out[i].Values, Clusters{n, value})
 			}
-			if ratio != nil {
+			if ratio := clusters(out[i].Tables, n, func(r Row) stat.Interval { return r.Ratio }); ratio != nil {
 				out[i].Ratios = append(out[i].Ratios, Clusters{n, ratio})
 			}
 		}
@@ -70,27 +68,19 @@ func (r *Run) Agreements(measures map[string]string) []Agreement {
 
 // oneTool reports whether all tables are known to be of one tool.
 func oneTool(tables []Table) bool {
-	tool := ""
-	for _, t := range tables {
-		for _, r := range t.Rows {
-			name := r.Observed["tool"]
-			if r.OK > 0 && (name == "" || tool != "" && name != tool) {
-				return false
-			}
-			if r.OK > 0 {
-				tool = name
-			}
+	tools := map[string]bool{}
+	for _, r := range rowsOf(tables) {
+		if r.OK > 0 {
+			tools[r.Observed["tool"]] = true
 		}
 	}
-	return tool != ""
+	return len(tools) == 1 && !tools[""]
 }
 
 // datagram is the size that all ok trials of the first row observed alike.
 func (t Table) datagram() string {
-	for _, r := range t.Rows {
-		if r.OK > 0 {
-			return r.Observed["datagram"]
-		}
+	if i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.OK > 0 }); i >= 0 {
+		return t.Rows[i].Observed["datagram"]
 	}
 	return ""
 }

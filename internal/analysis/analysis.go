@@ -10,7 +10,6 @@ package analysis
 
 import (
 	"iter"
-	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -63,25 +62,18 @@ func New(results []record.Result, o Options) *Run {
 	}
 	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed}
 	r.index(results)
-	r.Networks = order(r.levels(Network), append([]string{o.Baseline}, o.Networks...))
-	r.probes = order(r.levels(Probe), o.Probes)
-	r.Pairs = len(slices.DeleteFunc(r.levels(pair), func(of string) bool { return of == "" }))
+	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
+	r.probes = r.levels(Probe, o.Probes...)
 
-	p := Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks}
-	drafts := r.layout(p)
-	r.Chains = chains(drafts)
-	r.Comparisons = comparisons(drafts)
-	for _, c := range r.Chains {
-		r.Comparisons += c.comparisons()
-	}
+	r.Tables = r.layout(Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks})
+	r.Chains = chains(r.Tables)
+	r.Comparisons = comparisons(r.Tables, r.Chains)
 	r.Each = stat.Adjust(o.Confidence, max(1, r.Comparisons))
-	for _, d := range drafts {
-		r.Tables = append(r.Tables, d.table(p, r.Each))
-	}
+	compareRows(r.Tables, r.Each)
 	for _, c := range r.Chains {
 		c.compare(r.Each)
 	}
-	r.Residue = residue(drafts)
+	r.Residue = residue(r.Tables)
 	return r
 }
 
@@ -92,6 +84,22 @@ func (r *Run) Results() iter.Seq[*record.Result] {
 		for _, t := range r.trials {
 			if !yield(t.Result) {
 				return
+			}
+		}
+	}
+}
+
+// Rows yields the rows of all tables.
+func (r *Run) Rows() iter.Seq2[*Table, *Row] { return rowsOf(r.Tables) }
+
+func rowsOf(tables []Table) iter.Seq2[*Table, *Row] {
+	return func(yield func(*Table, *Row) bool) {
+		for i := range tables {
+			t := &tables[i]
+			for j := range t.Rows {
+				if !yield(t, &t.Rows[j]) {
+					return
+				}
 			}
 		}
 	}

@@ -187,6 +187,11 @@ func histogram(t *testing.T, ns ...int64) string {
 			t.Fatal(err)
 		}
 	}
+	return encodeHist(t, h)
+}
+
+func encodeHist(t *testing.T, h *hdrhistogram.Histogram) string {
+	t.Helper()
 	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
 		t.Fatal(err)

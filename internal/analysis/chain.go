@@ -9,7 +9,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/record"
 )
 
 // crossed is what a trial on a line of hosts observed: the hosts that its packets
@@ -45,48 +44,47 @@ type Span struct {
 	Same     bool          `json:"same,omitempty"` // the interval of Ratio contains 1
 	Refused  string        `json:"refused,omitempty"`
 
-	parts, whole []float64 // of the blocks that have all of them
-	samples      []*Sample
+	pairs   pairs // Parts and Value of the blocks that have all of them
+	samples []*Sample
 }
 
 // chains finds the chains of the run. compare adds their ratios, when their number is
 // known.
-func chains(drafts []draft) []Chain {
-	type place struct {
-		probe, network, kind, levels string
+func chains(tables []Table) (out []Chain) {
+	type place struct{ probe, network, kind, levels string }
+	type group struct {
+		Chain
+		paths map[string]*Sample // by the hosts passed
 	}
-	paths := map[place]map[string]*Sample{} // by the hosts passed
-	of := map[place]Chain{}
-	var order []place
-	for _, d := range drafts {
-		for _, s := range slices.SortedFunc(slices.Values(d.rows), func(a, b line) int { return Natural(a.network, b.network) }) {
-			hosts := s.common()[crossed]
+	at := map[place]*group{}
+	var groups []*group
+	for _, t := range tables {
+		for _, r := range slices.SortedFunc(slices.Values(t.Rows), func(a, b Row) int { return Natural(a.Network, b.Network) }) {
+			hosts := r.Observed[crossed]
 			if hosts == "" {
 				continue
 			}
-			p := place{d.probe, s.network, kind(d.config[ends]), key(d.config, ends)}
-			if paths[p] == nil {
-				paths[p] = map[string]*Sample{}
-				of[p] = Chain{Probe: d.probe, Network: s.network, Levels: without(d.levels, ends), Metric: d.metric, Unit: d.unit, Adds: d.unit == "s"}
-				order = append(order, p)
+			p := place{t.Probe, r.Network, kind(t.Config[ends]), key(t.Config, ends)}
+			if at[p] == nil {
+				c := Chain{Probe: t.Probe, Network: r.Network, Levels: without(t.Levels, ends), Metric: t.Metric, Unit: t.Unit, Adds: t.Unit == "s"}
+				at[p] = &group{c, map[string]*Sample{}}
+				groups = append(groups, at[p])
 			}
-			if paths[p][hosts] == nil {
-				paths[p][hosts] = s.Sample
+			if at[p].paths[hosts] == nil {
+				at[p].paths[hosts] = r.sample
 			}
 		}
 	}
-	var out []Chain
-	for _, p := range order {
-		for _, first := range firsts(paths[p]) {
-			c := of[p]
-			if c.fill(first, paths[p]); len(c.Spans) < 2 {
+	for _, g := range groups {
+		for _, first := range firsts(g.paths) {
+			c, path := g.Chain, g.Chain
+			if c.fill(first, g.paths) < 2 {
 				continue
 			}
 			out = append(out, c)
-			if path := (Chain{Probe: c.Probe, Network: c.Network, Levels: c.Levels, Metric: pathValue, Unit: c.Unit, Adds: true}); c.Adds {
-				if path.fill(first, paths[p]); len(path.Spans) == len(c.Spans) {
-					out = append(out, path)
-				}
+			path.Metric = pathValue
+			if c.Adds && path.fill(first, g.paths) == len(c.Spans) {
+				out = append(out, path)
 			}
 		}
 	}
@@ -112,18 +110,16 @@ func firsts(paths map[string]*Sample) []string {
 	return slices.SortedFunc(maps.Keys(found), Natural)
 }
 
-// fill adds the spans from the first host on whose segments were all measured.
-func (c *Chain) fill(first string, paths map[string]*Sample) {
-	var spans [][]string
-	for p := range paths {
-		if hosts := strings.Fields(p); hosts[0] == first && len(hosts) > 1 {
-			spans = append(spans, hosts)
-		}
-	}
-	slices.SortFunc(spans, func(a, b []string) int { return cmp.Compare(len(a), len(b)) })
+// fill adds the spans from the first host on whose segments were all measured, and
+// returns their number.
+func (c *Chain) fill(first string, paths map[string]*Sample) int {
+	spans := slices.SortedFunc(maps.Keys(paths), func(a, b string) int { return cmp.Compare(strings.Count(a, " "), strings.Count(b, " ")) })
 	values := c.values(paths)
-	for _, hosts := range spans {
-		name := strings.Join(hosts, " ")
+	for _, name := range spans {
+		hosts := strings.Fields(name)
+		if hosts[0] != first || len(hosts) == 1 {
+			continue
+		}
 		all, samples := []Series{values[name]}, []*Sample{paths[name]} // and the segments
 		for i := range hosts[1:] {
 			if segment := hosts[i] + " " + hosts[i+1]; c.Adds || i == 0 {
@@ -133,22 +129,21 @@ func (c *Chain) fill(first string, paths map[string]*Sample) {
 		if slices.ContainsFunc(all, func(s Series) bool { return s.Len() == 0 }) {
 			continue
 		}
-		s := Span{Segments: len(hosts) - 1, Hosts: name, Value: stat.Median(values[name].Medians(), single)}
+		s := Span{Segments: len(hosts) - 1, Hosts: name, Value: stat.Median(values[name].medians(), single)}
 		if s.Segments > 1 {
-			s.samples = samples
-			_, v := Common(all...)
-			s.whole = v[0]
-			for i := range s.whole {
-				sum := 0.0
-				for _, segment := range v[1:] {
-					sum += segment[i]
+			blocks, v := Common(all...)
+			parts := v[1]
+			for _, segment := range v[2:] {
+				for i := range parts {
+					parts[i] += segment[i]
 				}
-				s.parts = append(s.parts, sum)
 			}
-			s.Parts = stat.Median(s.parts, single)
+			s.Parts = stat.Median(parts, single)
+			s.pairs, s.samples = pairs{blocks, parts, v[0]}, samples
 		}
 		c.Spans = append(c.Spans, s)
 	}
+	return len(c.Spans)
 }
 
 // values returns what the trials of each path measured: the means of requests where all
@@ -171,42 +166,29 @@ func (c *Chain) values(paths map[string]*Sample) map[string]Series {
 
 // means returns the means of the values' histograms, and false when a trial has none.
 func (s *Sample) means(name string) (Series, bool) {
-	places, at := s.places()
-	sum, n := make([]float64, len(places)), make([]float64, len(places))
-	for i, t := range s.trials {
+	m := newMeans(s.places())
+	for i, t := range s.ok {
 		v, ok := t.Get(name)
-		if t.status != record.OK || !ok {
+		if !ok {
 			continue
 		}
-		h, err := hdrhistogram.Decode([]byte(v.Hist))
-		if v.Hist == "" || err != nil {
+		h, err := hdrhistogram.DecodePacked([]byte(v.Hist))
+		if err != nil {
 			return Series{}, false
 		}
-		p := at[i]
-		n[p]++
-		sum[p] += h.Mean()/1e9/n[p] - sum[p]/n[p]
+		m.add(i, h.Mean()/1e9)
 	}
-	return compact(places, sum, n), true
-}
-
-// comparisons returns how many ratios the chain has.
-func (c Chain) comparisons() (n int) {
-	for _, s := range c.Spans {
-		if len(s.whole) > 0 {
-			n++
-		}
-	}
-	return n
+	return m.series(), true
 }
 
 // compare fills in the ratios.
 func (c Chain) compare(confidence float64) {
 	for i := range c.Spans {
 		s := &c.Spans[i]
-		if s.Refused = Refused(s.samples...); s.Refused != "" || len(s.whole) == 0 {
+		if s.Refused = Refused(s.samples...); s.Refused != "" || len(s.pairs.blocks) == 0 {
 			continue
 		}
-		s.Ratio, _, _, _ = stat.Paired(s.parts, s.whole, confidence)
+		s.Ratio, _, _, _ = stat.Paired(s.pairs.base, s.pairs.own, confidence)
 		s.Same = s.Ratio.Contains(1)
 	}
 }

@@ -32,11 +32,7 @@ func times(t *testing.T, name string, ns ...int64) record.Value {
 			t.Fatal(err)
 		}
 	}
-	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return record.Value{Name: name, Unit: "s", Value: float64(h.ValueAtQuantile(50)) / 1e9, Hist: string(b)}
+	return record.Value{Name: name, Unit: "s", Value: float64(h.ValueAtQuantile(50)) / 1e9, Hist: encodeHist(t, h)}
 }
 
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-3*b } // the histogram's digits

@@ -3,6 +3,7 @@ package analysis
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -26,7 +27,9 @@ type Cell struct {
 }
 
 // Cell returns the name of a row.
-func (t Table) Cell(r Row) Cell { return Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels} }
+func (t Table) Cell(r Row) Cell {
+	return Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels}
+}
 
 // A Change is one cell in both runs.
 type Change struct {
@@ -45,12 +48,7 @@ type Change struct {
 
 // Worse reports whether any change is.
 func (c Comparison) Worse() bool {
-	for _, x := range c.Changes {
-		if x.Worse {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Changes, func(x Change) bool { return x.Worse })
 }
 
 // Compare compares the cells that a and b share. bound is a fraction: 0.05 accepts 5 %.
@@ -58,37 +56,28 @@ func (c Comparison) Worse() bool {
 // them different.
 func Compare(a, b *Run, bound float64) Comparison {
 	c := Comparison{Confidence: a.Confidence, Bound: bound}
-	type both struct{ cell, metric string }
-	inB := map[both]Row{}
-	for _, t := range b.Tables {
-		for _, r := range t.Rows {
-			inB[both{cellKey(t, r), t.Metric + " " + t.Unit}] = r
-		}
+	same := func(t *Table, r *Row) string {
+		return strings.Join([]string{r.Network, t.Probe, key(t.Config), t.Metric, t.Unit}, "\x00")
 	}
-	used := map[both]bool{}
+	inA, inB := map[string]bool{}, map[string]*Row{}
+	for t, r := range b.Rows() {
+		inB[same(t, r)] = r
+	}
 	var as, bs [][]float64
-	for _, t := range a.Tables {
-		for _, r := range t.Rows {
-			k := both{cellKey(t, r), t.Metric + " " + t.Unit}
-			other, ok := inB[k]
-			cell := t.Cell(r)
-			if !ok {
-				c.OnlyA = append(c.OnlyA, cell)
-				continue
-			}
-			used[k] = true
-			if r.OK == 0 || other.OK == 0 {
-				continue
-			}
-			c.Changes = append(c.Changes, Change{Cell: cell, Metric: t.Metric, Unit: t.Unit, A: r.Value, B: other.Value})
-			as, bs = append(as, r.series.Medians()), append(bs, other.series.Medians())
+	for t, r := range a.Rows() {
+		inA[same(t, r)] = true
+		other := inB[same(t, r)]
+		switch {
+		case other == nil:
+			c.OnlyA = append(c.OnlyA, t.Cell(*r))
+		case r.OK > 0 && other.OK > 0:
+			c.Changes = append(c.Changes, Change{Cell: t.Cell(*r), Metric: t.Metric, Unit: t.Unit, A: r.Value, B: other.Value})
+			as, bs = append(as, r.series.medians()), append(bs, other.series.medians())
 		}
 	}
-	for _, t := range b.Tables {
-		for _, r := range t.Rows {
-			if !used[both{cellKey(t, r), t.Metric + " " + t.Unit}] {
-				c.OnlyB = append(c.OnlyB, t.Cell(r))
-			}
+	for t, r := range b.Rows() {
+		if !inA[same(t, r)] {
+			c.OnlyB = append(c.OnlyB, t.Cell(*r))
 		}
 	}
 	c.Each = stat.Adjust(c.Confidence, max(1, len(c.Changes)))
@@ -104,16 +93,10 @@ func (x *Change) judge(a, b []float64, confidence, bound float64) {
 	if !x.Ratio.Bounded() {
 		return
 	}
-	below, above := x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
+	x.Worse, x.Better = x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
 	if record.LowerIsBetter(x.Unit) {
-		x.Worse, x.Better = above, below
-	} else {
-		x.Worse, x.Better = below, above
+		x.Worse, x.Better = x.Better, x.Worse
 	}
-}
-
-func cellKey(t Table, r Row) string {
-	return r.Network + "\x00" + t.Probe + "\x00" + key(t.Config)
 }
 
 // String names the cell: network, probe, and the levels that vary.

@@ -98,7 +98,7 @@ func Refused(samples ...*Sample) string {
 			continue
 		}
 		for _, t := range s.trials {
-			p := t.place()
+			p := placeOf(t.Result)
 			if p.pair != "" {
 				noun = "pairs of hosts in all blocks"
 			}

@@ -142,16 +142,14 @@ func (g *Gap) compare(rows, base map[string]Row) {
 	for _, w := range g.Modes {
 		chain = append(chain, rows[w.Kind])
 	}
-	if v, refused := together(chain...); refused != "" {
-		g.Refused = refused
-	} else {
-		last := len(v) - 1
+	var v [][]float64
+	if v, g.Refused = together(chain...); g.Refused == "" {
 		g.Blocks, g.Product = len(v[0]), 1
 		for i := range v[1:] {
 			g.Modes[i+1].Step, _, _, _ = stat.Paired(v[i], v[i+1], g.Each)
 			g.Product *= g.Modes[i+1].Step.Center
 		}
-		g.Total, _, _, _ = stat.Paired(v[0], v[last], g.Each)
+		g.Total, _, _, _ = stat.Paired(v[0], v[len(v)-1], g.Each)
 	}
 	for i := range g.Checks {
 		c := &g.Checks[i]
@@ -164,6 +162,7 @@ func (g *Gap) compare(rows, base map[string]Row) {
 	}
 }
 
+// extra compares a row with the baseline's.
 func (g Gap) extra(e *Extra, there, here Row) {
 	v, refused := together(there, here)
 	if refused != "" {
@@ -174,17 +173,10 @@ func (g Gap) extra(e *Extra, there, here Row) {
 		more = append(more, 8*g.Datagram/v[1][i]-8*g.Datagram/v[0][i])
 	}
 	e.Time = stat.Median(more, g.Each)
-	a, ok := there.cpuTime(8 * g.Datagram)
-	if b, both := here.cpuTime(8 * g.Datagram); ok && both {
-		e.CPU = b - a
+	a, _, ok := there.Per("cpu.per.bit")
+	if b, _, both := here.Per("cpu.per.bit"); ok && both {
+		e.CPU = 8 * g.Datagram * (b - a)
 	}
-}
-
-// cpuTime is the CPU time of both ends per so many bits of payload, s, of all ok
-// trials together (see Per).
-func (r Row) cpuTime(bits float64) (float64, bool) {
-	perBit, _, ok := r.Per("cpu.per.bit")
-	return bits * perBit, ok
 }
 
 // together returns the values of each row in the blocks in which all rows are ok and

@@ -5,8 +5,8 @@ import (
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/binary"
-	"errors"
 	"io"
+	"slices"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -34,121 +34,79 @@ func (r Row) Percentile(p float64) (float64, bool) {
 // trials whose histogram is damaged, and response times above LongestTime.
 func (s *Sample) merged() (all *hdrhistogram.Histogram, unreadable int, tooLong int64) {
 	var sum counts
-	var rest []*hdrhistogram.Histogram // of another shape
-	for _, t := range s.trials {
-		if t.status != record.OK {
+	var rest []*hdrhistogram.PackedHistogram
+	for _, t := range s.ok {
+		i := slices.IndexFunc(t.Values, func(v record.Value) bool { return v.Hist != "" })
+		if i < 0 || sum.add(t.Values[i].Hist) {
 			continue
 		}
-		for _, v := range t.Values {
-			if v.Hist == "" {
-				continue
-			}
-			if sum.add(v.Hist) != nil {
-				if h, err := hdrhistogram.Decode([]byte(v.Hist)); err != nil {
-					unreadable++
-				} else {
-					rest = append(rest, h)
-				}
-			}
-			break
+		if h, err := hdrhistogram.DecodePacked([]byte(t.Values[i].Hist)); err != nil {
+			unreadable++
+		} else {
+			rest = append(rest, h)
 		}
 	}
-	if sum.of != nil {
-		all = hdrhistogram.Import(&hdrhistogram.Snapshot{LowestTrackableValue: 1, HighestTrackableValue: LongestTime, SignificantFigures: 3, Counts: sum.of})
+	if sum.of == nil && rest == nil {
+		return nil, unreadable, 0
 	}
+	all = hdrhistogram.Import(&hdrhistogram.Snapshot{LowestTrackableValue: 1, HighestTrackableValue: LongestTime, SignificantFigures: 3, Counts: sum.of})
 	for _, h := range rest {
-		if all == nil {
-			all = hdrhistogram.New(1, LongestTime, 3)
-		}
-		tooLong += all.Merge(h)
+		tooLong += h.MergeInto(all)
 	}
 	return all, unreadable, tooLong
 }
 
 // counts adds up histograms that begin at 1 and keep three digits, as all of weir's do:
-// equal indices are equal values in them, whatever their ranges are, so that they need
-// no histogram each, which takes ten times longer and 200 kB.
+// equal indices are equal values in them, whatever their ranges are. 25,000 of them take
+// 0.3 s of CPU this way. The library takes 0.9 s, and as much again to collect the
+// 45 kB that it allocates for each.
 type counts struct {
-	of  []int64 // by index, as long as a merged histogram has
-	z   io.ReadCloser
-	raw []byte
+	of, next []int64 // by index
+	z        io.ReadCloser
 }
 
-var errShape = errors.New("another shape")
-
-// add adds a histogram in the V2 compressed, base64 encoding. After an error nothing
-// was added.
-func (c *counts) add(hist string) error {
-	var err error
-	if c.raw, err = base64.StdEncoding.AppendDecode(c.raw[:0], []byte(hist)); err != nil || len(c.raw) < 8 {
-		return errShape
+// add adds a histogram in the V2 compressed, base64 encoding. It adds nothing and
+// returns false for one that it leaves to the library.
+func (c *counts) add(hist string) bool {
+	const outer, inner = 8, 40 // bytes of the headers around and inside of what is compressed
+	raw, err := base64.StdEncoding.DecodeString(hist)
+	if err != nil || len(raw) < outer {
+		return false
 	}
-	cookie, length := binary.BigEndian.Uint32(c.raw), int64(binary.BigEndian.Uint32(c.raw[4:]))
-	packed := c.raw[8:]
-	if cookie&^0xf0 != uint32(hdrhistogram.V2CompressedEncodingCookieBase) || length > int64(len(packed)) {
-		return errShape
-	}
-	in := bytes.NewReader(packed[:length])
+	in := bytes.NewReader(raw[outer:])
 	if c.z == nil {
-		if c.z, err = zlib.NewReader(in); err != nil {
-			return err
-		}
-	} else if err := c.z.(zlib.Resetter).Reset(in, nil); err != nil {
-		return err
+		c.z, err = zlib.NewReader(in)
+	} else {
+		err = c.z.(zlib.Resetter).Reset(in, nil)
 	}
-	var head struct {
-		Cookie, Length, Offset, Digits uint32
-		Lowest, Highest                int64
-		Ratio                          float64
+	if err != nil {
+		return false
 	}
-	if err := binary.Read(c.z, binary.BigEndian, &head); err != nil {
-		return err
-	}
-	if head.Cookie&^0xf0 != uint32(hdrhistogram.V2EncodingCookieBase) || head.Digits != 3 || head.Lowest != 1 || head.Length > 1<<20 {
-		return errShape
-	}
-	payload, err := io.ReadAll(io.LimitReader(c.z, int64(head.Length)+1)) // to the end, where the checksum is
-	if err != nil || len(payload) != int(head.Length) {
-		return errShape
+	b, err := io.ReadAll(io.LimitReader(c.z, 1<<20))
+	word := binary.BigEndian.Uint32
+	if err != nil || len(b) < inner || word(raw[4:]) != uint32(in.Size()) || word(b[4:]) != uint32(len(b)-inner) ||
+		word(raw)&^0xf0 != uint32(hdrhistogram.V2CompressedEncodingCookieBase) || word(b)&^0xf0 != uint32(hdrhistogram.V2EncodingCookieBase) ||
+		word(b[12:]) != 3 || binary.BigEndian.Uint64(b[16:]) != 1 { // digits and the lowest value
+		return false
 	}
 	if c.of == nil {
 		c.of = hdrhistogram.New(1, LongestTime, 3).Export().Counts
 	}
-	if err := eachCount(payload, len(c.of), func(int, int64) {}); err != nil { // before anything is added
-		return err
-	}
-	return eachCount(payload, len(c.of), func(i int, n int64) { c.of[i] += n })
-}
-
-// eachCount calls f with the counts of a payload: zigzag LEB128, in which a negative
-// number is a run of zeros and a ninth byte has eight bits.
-func eachCount(b []byte, limit int, f func(i int, n int64)) error {
-	for i := 0; len(b) > 0; {
-		u, n := uint64(0), 0
-		for shift := 0; ; shift += 7 {
-			if n == len(b) {
-				return errShape
-			}
-			x := uint64(b[n])
-			if n++; n == 9 {
-				u |= x << 56
-				break
-			}
-			u |= x & 0x7f << shift
-			if x < 0x80 {
-				break
-			}
+	c.next = c.next[:0]
+	for b = b[inner:]; len(b) > 0; {
+		v, n := binary.Varint(b) // as in a histogram up to 8 bytes; a negative number is a run of zeros
+		if room := int64(len(c.of) - len(c.next)); n < 1 || n > 8 || room == 0 || v < -room || v > 1<<40 {
+			return false
+		}
+		if v < 0 {
+			c.next = append(c.next, make([]int64, -v)...)
+		} else {
+			c.next = append(c.next, v)
 		}
 		b = b[n:]
-		switch v := int64(u>>1) ^ -int64(u&1); {
-		case v < 0 && -v > 0 && -v <= int64(limit-i):
-			i -= int(v)
-		case v < 0 || i >= limit || v > 1<<40:
-			return errShape
-		default:
-			f(i, v)
-			i++
-		}
 	}
-	return nil
+	for i, n := range c.next {
+		c.of[i] += n
+	}
+	return true
 }

@@ -13,7 +13,7 @@ import (
 func checkCounts(t *testing.T, hist string) (own bool) {
 	t.Helper()
 	var c counts
-	if c.add(hist) != nil {
+	if !c.add(hist) {
 		if slices.ContainsFunc(c.of, func(n int64) bool { return n != 0 }) {
 			t.Fatalf("%q: a histogram that was refused was added", hist)
 		}
@@ -40,28 +40,24 @@ func TestCounts(t *testing.T) {
 	}
 	coarse := hdrhistogram.New(1, 1e9, 2)
 	_ = coarse.RecordValue(500_000)
-	b, err := coarse.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if checkCounts(t, string(b)) {
+	if checkCounts(t, encodeHist(t, coarse)) {
 		t.Error("two digits are another shape")
 	}
-	// Of another shape, and too long: the library merges them.
-	long := hdrhistogram.New(1, 1e14, 3)
+}
+
+// Histograms of every shape are merged; what does not fit is counted.
+func TestMerged(t *testing.T) {
+	coarse, long := hdrhistogram.New(1, 1e9, 2), hdrhistogram.New(1, 1e14, 3)
+	_ = coarse.RecordValue(500_000)
 	_ = long.RecordValues(1e13, 7)
-	l, err := long.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rs := drifting(3)
-	for i, hist := range []string{histogram(t, 100), string(b), string(l)} {
+	rs := drifting(5)
+	for i, hist := range []string{histogram(t, 100), encodeHist(t, coarse), encodeHist(t, long), "damaged"} {
 		rs[2*i].Values[0].Hist = hist
 	}
 	r := New(rs, Options{}).Tables[0].Rows
 	i := slices.IndexFunc(r, func(r Row) bool { return r.Hist != nil })
-	if r[i].Hist.TotalCount() != 2 || r[i].TooLong != 7 || r[i].Unreadable != 0 {
-		t.Errorf("%d responses, %d too long, %d unreadable", r[i].Hist.TotalCount(), r[i].TooLong, r[i].Unreadable)
+	if h := r[i].Hist; h.TotalCount() != 2 || h.Min() != 100 || h.Max() < 495_000 || h.Max() > 505_000 || r[i].TooLong != 7 || r[i].Unreadable != 1 {
+		t.Errorf("%d responses from %d to %d, %d too long, %d unreadable", h.TotalCount(), h.Min(), h.Max(), r[i].TooLong, r[i].Unreadable)
 	}
 }
 

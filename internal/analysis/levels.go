@@ -30,12 +30,8 @@ func key(m map[string]string, but ...string) string {
 
 // places returns the place of a name in a list, and its length for other names.
 func places(list []string) func(string) int {
-	at := make(map[string]int, len(list))
-	for i, s := range slices.Backward(list) {
-		at[s] = i
-	}
 	return func(s string) int {
-		if i, ok := at[s]; ok {
+		if i := slices.Index(list, s); i >= 0 {
 			return i
 		}
 		return len(list)

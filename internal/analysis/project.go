@@ -27,174 +27,155 @@ func (r *Run) Project(p Projection) []Table {
 	if p.Order == nil && p.Row == Network {
 		p.Order = r.Networks
 	}
-	drafts := r.layout(p)
+	tables := r.layout(p)
 	each := p.Each
 	if each == 0 {
-		each = stat.Adjust(r.Confidence, max(1, comparisons(drafts)))
+		each = stat.Adjust(r.Confidence, max(1, comparisons(tables, nil)))
 	}
-	var out []Table
-	for _, d := range drafts {
-		out = append(out, d.table(p, each))
-	}
-	return out
+	compareRows(tables, each)
+	return tables
 }
 
-// A draft is a table before its ratios: their confidence depends on their number.
-type draft struct {
-	probe          string            // "" when the rows are probes
-	config, levels map[string]string // of the other factors
-	rows           []line
-	metric, unit   string
-	baseline       *Sample
-}
-
-// A line is a row of a draft.
-type line struct {
-	level string
-	*Sample
-}
-
-// layout sorts the samples into drafts.
-func (r *Run) layout(p Projection) []draft {
-	byKey := map[string]*draft{}
-	var all []*draft
+// layout sorts the samples into tables. compareRows adds their ratios, whose confidence
+// depends on their number.
+func (r *Run) layout(p Projection) []Table {
+	byKey := map[string]*Table{}
+	var all []*Table
 	for _, s := range r.samples {
 		k := key(s.config, p.Row)
-		d := byKey[k]
-		if d == nil {
-			d = &draft{config: without(s.config, p.Row)}
+		t := byKey[k]
+		if t == nil {
+			t = &Table{Config: without(s.config, p.Row)}
 			if p.Row != Probe {
-				d.probe = s.probe
-				delete(d.config, Probe)
+				t.Probe = s.probe
+				delete(t.Config, Probe)
 			}
-			byKey[k] = d
-			all = append(all, d)
+			byKey[k] = t
+			all = append(all, t)
 		}
-		d.rows = append(d.rows, line{s.config[p.Row], s})
+		t.Rows = append(t.Rows, Row{Network: s.network, Level: s.config[p.Row], sample: s})
 	}
 	vary(all)
-	slices.SortFunc(all, func(a, b *draft) int {
-		return cmp.Or(cmp.Compare(slices.Index(r.probes, a.probe), slices.Index(r.probes, b.probe)), compareLevels(a.config, b.config))
+	slices.SortFunc(all, func(a, b *Table) int {
+		return cmp.Or(cmp.Compare(slices.Index(r.probes, a.Probe), slices.Index(r.probes, b.Probe)), compareLevels(a.Config, b.Config))
 	})
 	place := places(append([]string{p.Baseline}, p.Order...))
-	out := make([]draft, len(all))
-	for i, d := range all {
-		slices.SortFunc(d.rows, func(a, b line) int {
-			return cmp.Or(cmp.Compare(place(a.level), place(b.level)), Natural(a.level, b.level))
+	out := make([]Table, len(all))
+	for i, t := range all {
+		slices.SortFunc(t.Rows, func(a, b Row) int {
+			return cmp.Or(cmp.Compare(place(a.Level), place(b.Level)), Natural(a.Level, b.Level))
 		})
-		firsts := map[named]int{}
-		for _, l := range d.rows {
-			for f, n := range l.firsts {
-				firsts[f] += n
-			}
-			if l.level == p.Baseline && p.Baseline != "" {
-				d.baseline = l.Sample
-			}
-		}
-		m, _ := mostFrequent(firsts)
-		d.metric, d.unit = m.name, m.unit
-		out[i] = *d
+		t.fill(p.Baseline)
+		out[i] = *t
 	}
 	return out
 }
 
-// vary finds the factors of each draft that have another level elsewhere under the
+// vary finds the factors of each table that have another level elsewhere under the
 // same probe.
-func vary(all []*draft) {
+func vary(all []*Table) {
 	type level struct{ probe, factor, level string }
-	drafts, count := map[string]int{}, map[level]int{}
-	for _, d := range all {
-		drafts[d.probe]++
-		for k, v := range d.config {
-			count[level{d.probe, k, v}]++
+	tables, count := map[string]int{}, map[level]int{}
+	for _, t := range all {
+		tables[t.Probe]++
+		for k, v := range t.Config {
+			count[level{t.Probe, k, v}]++
 		}
 	}
-	for _, d := range all {
-		d.levels = map[string]string{}
-		for k, v := range d.config {
-			if count[level{d.probe, k, v}] < drafts[d.probe] {
-				d.levels[k] = v
-			}
+	for _, t := range all {
+		t.Levels = maps.Clone(t.Config)
+		maps.DeleteFunc(t.Levels, func(k, v string) bool { return count[level{t.Probe, k, v}] == tables[t.Probe] })
+	}
+}
+
+// fill fills in the rows and pairs them with the row of the baseline.
+func (t *Table) fill(baseline string) {
+	firsts := map[named]int{}
+	var base *Sample
+	for _, r := range t.Rows {
+		for f, n := range r.sample.firsts {
+			firsts[f] += n
+		}
+		if r.Level == baseline && baseline != "" {
+			base = r.sample
+		}
+	}
+	m := mostFrequent(firsts)
+	t.Metric, t.Unit = m.name, m.unit
+	for i := range t.Rows {
+		r := &t.Rows[i]
+		r.fill(t.metricOf(r.sample), t.Unit)
+		if r.Baseline = r.sample == base; r.Baseline {
+			continue
+		}
+		r.Refused = Refused(base, r.sample)
+		if base != nil {
+			r.pairs = pair(base.Values(t.metricOf(base)), r.series)
+			r.paths = pair(base.Values(pathValue), r.sample.Values(pathValue))
 		}
 	}
 }
 
 // metricOf is the value by which a row is compared. Tools do not agree on names, so
 // that rows of probes have each its own.
-func (d draft) metricOf(s *Sample) string {
-	if d.probe == "" {
+func (t *Table) metricOf(s *Sample) string {
+	if t.Probe == "" {
 		return s.Metric()
 	}
-	return d.metric
+	return t.Metric
 }
 
-// against pairs a value of a row with the baseline's.
-func (d draft) against(s *Sample, metric string) (blocks []int, base, own []float64) {
-	if d.baseline == nil || metric == "" {
-		return nil, nil, nil
-	}
-	of := metric
-	if metric == d.metricOf(s) {
-		of = d.metricOf(d.baseline)
-	}
-	blocks, v := Common(d.baseline.Values(of), s.Values(metric))
-	return blocks, v[0], v[1]
+// pairs is a value of a row and of its baseline in the blocks that have both.
+type pairs struct {
+	blocks    []int
+	base, own []float64
 }
 
-// comparisons counts the ratios to baselines: one for every row that shares a block
-// with its baseline, and one more where response times are taken apart.
-func comparisons(drafts []draft) (n int) {
-	for _, d := range drafts {
-		for _, l := range d.rows {
-			if d.baseline == nil || l.Sample == d.baseline {
-				continue
-			}
-			if _, a, _ := d.against(l.Sample, d.metricOf(l.Sample)); len(a) > 0 {
-				n++
-			}
-			if _, a, _ := d.against(l.Sample, pathValue); len(a) > 0 {
-				n++
-			}
+func pair(base, own Series) pairs {
+	blocks, v := Common(base, own)
+	return pairs{blocks, v[0], v[1]}
+}
+
+// comparisons counts the ratios: one for every row that shares a block with its
+// baseline, one more where response times are taken apart, and one for every span of a
+// chain whose segments share a block.
+func comparisons(tables []Table, chains []Chain) int {
+	var all []pairs
+	for _, r := range rowsOf(tables) {
+		all = append(all, r.pairs, r.paths)
+	}
+	for _, c := range chains {
+		for _, s := range c.Spans {
+			all = append(all, s.pairs)
 		}
 	}
-	return n
+	return len(slices.DeleteFunc(all, func(p pairs) bool { return len(p.blocks) == 0 }))
 }
 
-// table makes the rows, and their ratios with the given confidence each.
-func (d draft) table(p Projection, each float64) Table {
-	t := Table{Probe: d.probe, Config: d.config, Levels: d.levels, Metric: d.metric, Unit: d.unit}
-	for _, l := range d.rows {
-		row := newRow(l, d.metricOf(l.Sample), d.unit)
-		if row.Baseline = l.Sample == d.baseline; !row.Baseline {
-			d.compare(&row, each)
+// compareRows fills in the ratios, with the given confidence each.
+func compareRows(tables []Table, each float64) {
+	for _, r := range rowsOf(tables) {
+		if r.Refused == "" && len(r.pairs.blocks) > 0 {
+			r.compare(each)
 		}
-		t.Rows = append(t.Rows, row)
 	}
-	return t
 }
 
-func (d draft) compare(r *Row, each float64) {
-	s := r.sample
-	if r.Refused = Refused(d.baseline, s); r.Refused != "" {
-		return
+func (r *Row) compare(each float64) {
+	p := r.pairs
+	for _, i := range stat.Outliers(p.base, p.own) {
+		r.Far = append(r.Far, Far{p.blocks[i], p.own[i] / p.base[i]})
 	}
-	blocks, a, b := d.against(s, d.metricOf(s))
-	if len(a) == 0 {
-		return
-	}
-	for _, i := range stat.Outliers(a, b) {
-		r.Far = append(r.Far, Far{blocks[i], b[i] / a[i]})
-	}
-	r.Shared = len(a)
-	r.Ratio, _, _, _ = stat.Paired(a, b, each)
+	r.Shared = len(p.blocks)
+	r.Ratio, _, _, _ = stat.Paired(p.base, p.own, each)
 	r.Same = r.Ratio.Contains(1)
 	r.Detectable = r.Ratio.Detectable()
-	if _, a, b := d.against(s, pathValue); len(a) > 0 {
-		r.Path = stat.Ratio(a, b, each)
+	if len(r.paths.blocks) > 0 {
+		r.Path = stat.Ratio(r.paths.base, r.paths.own, each)
 	}
 }
 
-// A Grid is tables of one probe that differ in one factor.
+// A grid is tables of one probe that differ in one factor.
 type grid struct {
 	probe  string
 	rest   map[string]string // the other factors that vary

@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -40,53 +39,55 @@ type Seen struct {
 // them in a table of their own.
 var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link", "mss"}
 
-// designed differs between blocks because the study says so, equally often each way.
-const designed = "swapped"
+// swapped differs between blocks because the study says so, equally often each way.
+const swapped = "swapped"
 
-// endsOfPairs differ between the pairs of a block.
-var endsOfPairs = []string{"client", "server"}
+// designed differs inside a cell: client and server are the pair's.
+var designed = []string{swapped, "client", "server"}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"
 
-// residue names every difference that the layout did not ask for.
-func residue(drafts []draft) []Difference {
-	keys := map[string]bool{}
-	for t := range okTrials(drafts) {
+// residue names every difference that the layout did not ask for: first those inside a
+// cell, then those between networks.
+func residue(tables []Table) []Difference {
+	keys, trials := map[string]bool{}, 0
+	for t := range okTrials(tables) {
+		trials++
 		for k := range t.Observed {
 			keys[k] = true
 		}
 	}
-	var out []Difference
-	for _, k := range slices.Sorted(maps.Keys(keys)) {
-		s := scope(drafts, k)
-		if s == "" || k == designed || slices.Contains(endsOfPairs, k) || s != InCell && slices.Contains(known, k) {
-			continue
-		}
-		out = append(out, Difference{Key: k, Scope: s, Values: seen(drafts, k)})
+	for _, k := range designed {
+		delete(keys, k)
 	}
-	rank := []Scope{InCell, Networks}
-	slices.SortStableFunc(out, func(a, b Difference) int {
-		return cmp.Compare(slices.Index(rank, a.Scope), slices.Index(rank, b.Scope))
-	})
-	return out
+	var inside, between []Difference
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		switch scope(tables, k) {
+		case InCell:
+			inside = append(inside, Difference{Key: k, Scope: InCell, Values: seen(tables, k, trials)})
+		case Networks:
+			if !slices.Contains(known, k) {
+				between = append(between, Difference{Key: k, Scope: Networks, Values: seen(tables, k, trials)})
+			}
+		}
+	}
+	return append(inside, between...)
 }
 
-func okTrials(drafts []draft) iter.Seq[trial] {
-	return func(yield func(trial) bool) {
-		for _, d := range drafts {
-			for _, l := range d.rows {
-				for _, t := range l.trials {
-					if t.status == record.OK && !yield(t) {
-						return
-					}
+func okTrials(tables []Table) iter.Seq[*record.Result] {
+	return func(yield func(*record.Result) bool) {
+		for _, r := range rowsOf(tables) {
+			for _, t := range r.sample.ok {
+				if !yield(t) {
+					return
 				}
 			}
 		}
 	}
 }
 
-func observed(t trial, key string) string {
+func observed(t *record.Result, key string) string {
 	if v, ok := t.Observed[key]; ok {
 		return v
 	}
@@ -96,44 +97,37 @@ func observed(t trial, key string) string {
 // scope returns the worst place where key differs, "" when it does not. A key that no
 // trial of a network has belongs to something that the network lacks, such as a daemon:
 // that is the network, and no difference.
-func scope(drafts []draft, key string) Scope {
+func scope(tables []Table, key string) Scope {
 	worst := Scope("")
-	for _, d := range drafts {
-		table, tableSeen := "", false
-		differs := false
-		for _, l := range d.rows {
-			cell, cellSeen := "", false
-			for _, t := range l.trials {
-				if t.status != record.OK {
-					continue
-				}
-				v := observed(t, key)
-				if cellSeen && v != cell {
-					return InCell
-				}
-				cell, cellSeen = v, true
+	for _, t := range tables {
+		first := absent // of the rows
+		for _, r := range t.Rows {
+			ok := r.sample.ok
+			if len(ok) == 0 {
+				continue
 			}
-			if cellSeen && cell != absent {
-				differs = differs || tableSeen && cell != table
-				table, tableSeen = cell, true
+			cell := observed(ok[0], key)
+			if slices.ContainsFunc(ok, func(t *record.Result) bool { return observed(t, key) != cell }) {
+				return InCell
 			}
-		}
-		if differs {
-			worst = Networks
+			if first == absent {
+				first = cell
+			}
+			if cell != absent && cell != first {
+				worst = Networks
+			}
 		}
 	}
 	return worst
 }
 
-func seen(drafts []draft, key string) []Seen {
-	byValue := map[string][]trial{}
-	all := 0
-	for t := range okTrials(drafts) {
+// seen lists the values of a key, and how many of all trials have each.
+func seen(tables []Table, key string, all int) (out []Seen) {
+	byValue := map[string][]*record.Result{}
+	for t := range okTrials(tables) {
 		v := observed(t, key)
 		byValue[v] = append(byValue[v], t)
-		all++
 	}
-	var out []Seen
 	for i, v := range slices.SortedFunc(maps.Keys(byValue), Natural) {
 		if i >= most-1 && len(byValue) > most {
 			return append(out, Seen{Value: fmt.Sprintf("%d other values", len(byValue)-i), Trials: all, Where: "everywhere else"})
@@ -149,7 +143,7 @@ const most = 6
 
 // where names the place of some trials: the trials themselves when they are
 // few, else their networks and probes.
-func where(trials []trial) string {
+func where(trials []*record.Result) string {
 	if len(trials) <= 2 {
 		var names []string
 		for _, t := range trials {

@@ -8,10 +8,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// pair is the factor whose levels are two hosts, A-B. It makes no cell of its own: a
+// hostPair is the factor whose levels are two hosts, A-B. It makes no cell of its own: a
 // block measures all pairs and is still one sample, because its pairs are measured at
 // the same time on the same machine.
-const pair = "pair"
+const hostPair = "pair"
 
 // A trial is a result, and what became of it: Disturbed is decided here.
 type trial struct {
@@ -25,7 +25,8 @@ type trial struct {
 type Sample struct {
 	config         map[string]string // without the pair
 	probe, network string
-	trials         []trial // by block, then by name
+	trials         []trial          // by block, then by name
+	ok             []*record.Result // of those
 	firsts         map[named]int
 	names          []named // of the values of ok trials, in their order
 	values         map[string]Series
@@ -43,14 +44,17 @@ func (r *Run) index(results []record.Result) {
 	slices.SortStableFunc(r.trials, func(a, b trial) int { return a.Start.Compare(b.Start) })
 	keys := make([]string, len(r.trials)) // by time
 	r.byKey = map[string]*Sample{}
+	hostPairs := map[string]bool{}
 	for i, t := range r.trials {
-		keys[i] = key(t.Config, pair)
+		if of := t.Config[hostPair]; of != "" {
+			hostPairs[of] = true
+		}
+		keys[i] = key(t.Config, hostPair)
 		if r.byKey[keys[i]] == nil {
-			config := maps.Clone(t.Config)
-			delete(config, pair)
-			r.byKey[keys[i]] = &Sample{config: config, probe: t.Config[Probe], network: t.Config[Network]}
+			r.byKey[keys[i]] = &Sample{config: without(t.Config, hostPair), probe: t.Config[Probe], network: t.Config[Network]}
 		}
 	}
+	r.Pairs = len(hostPairs)
 	for i, reason := range disturbed(r.trials, keys) {
 		if reason == "" {
 			continue
@@ -80,92 +84,100 @@ func (r *Run) index(results []record.Result) {
 
 // fill makes the series of all values of the ok trials.
 func (s *Sample) fill() {
+	for _, t := range s.trials {
+		if t.status == record.OK {
+			s.ok = append(s.ok, t.Result)
+		}
+	}
 	places, at := s.places()
 	type sum struct {
-		mean, n []float64 // by place
-		last    int       // trial that gave a value: of two with one name the first counts
+		means
+		last int // trial that gave a value: of two with one name the first counts
 	}
 	sums := map[string]*sum{}
 	s.firsts, s.values = map[named]int{}, map[string]Series{}
-	for i, t := range s.trials {
-		if t.status != record.OK {
-			continue
-		}
+	for i, t := range s.ok {
 		for j, v := range t.Values {
 			if j == 0 {
 				s.firsts[named{v.Name, v.Unit}]++
 			}
 			c := sums[v.Name]
 			if c == nil {
-				c = &sum{mean: make([]float64, len(places)), n: make([]float64, len(places)), last: -1}
+				c = &sum{newMeans(places, at), -1}
 				sums[v.Name] = c
 				s.names = append(s.names, named{v.Name, v.Unit})
 			}
-			if p := at[i]; c.last != i {
+			if c.last != i {
 				c.last = i
-				c.n[p]++
-				c.mean[p] += v.Value/c.n[p] - c.mean[p]/c.n[p] // a sum can overflow
+				c.add(i, v.Value)
 			}
 		}
 	}
 	for name, c := range sums {
-		s.values[name] = compact(places, c.mean, c.n)
+		s.values[name] = c.series()
 	}
 }
 
 // places returns the places of the ok trials, sorted, and which of them each trial has.
-func (s *Sample) places() (places []place, at []int32) {
-	for _, t := range s.trials {
-		if p := t.place(); t.status == record.OK && (len(places) == 0 || places[len(places)-1] != p) {
+func (s *Sample) places() (places []place, at []int) {
+	for _, t := range s.ok {
+		if p := placeOf(t); len(places) == 0 || places[len(places)-1] != p {
 			places = append(places, p)
 		}
 	}
 	slices.SortFunc(places, place.compare) // sorted already where there are no pairs
 	places = slices.Compact(places)
-	at = make([]int32, len(s.trials))
-	for i, t := range s.trials {
-		n, _ := slices.BinarySearchFunc(places, t.place(), place.compare)
-		at[i] = int32(n)
+	for _, t := range s.ok {
+		n, _ := slices.BinarySearchFunc(places, placeOf(t), place.compare)
+		at = append(at, n)
 	}
 	return places, at
 }
 
-// compact leaves out the places that have no value.
-func compact(places []place, mean, n []float64) Series {
-	if !slices.Contains(n, 0) {
-		return Series{places, mean}
+// means are those of one value, by place.
+type means struct {
+	places  []place
+	at      []int // of each ok trial
+	mean, n []float64
+}
+
+func newMeans(places []place, at []int) means {
+	return means{places, at, make([]float64, len(places)), make([]float64, len(places))}
+}
+
+func (m means) add(trial int, v float64) {
+	p := m.at[trial]
+	m.n[p]++
+	m.mean[p] += v/m.n[p] - m.mean[p]/m.n[p] // a sum can overflow
+}
+
+// series leaves out the places that have no value.
+func (m means) series() (out Series) {
+	if !slices.Contains(m.n, 0) {
+		return Series{m.places, m.mean}
 	}
-	var out Series
-	for i, p := range places {
-		if n[i] > 0 {
-			out.places, out.v = append(out.places, p), append(out.v, mean[i])
+	for i, p := range m.places {
+		if m.n[i] > 0 {
+			out.places, out.v = append(out.places, p), append(out.v, m.mean[i])
 		}
 	}
 	return out
 }
 
 // Metric returns the value that most ok trials put first, "" when no trial is ok.
-func (s *Sample) Metric() string {
-	m, _ := mostFrequent(s.firsts)
-	return m.name
-}
+func (s *Sample) Metric() string { return mostFrequent(s.firsts).name }
 
-func mostFrequent(count map[named]int) (best named, n int) {
+func mostFrequent(count map[named]int) (best named) {
 	for f, n := range count {
-		if c := cmp.Or(cmp.Compare(n, count[best]), cmp.Compare(best.name, f.name), cmp.Compare(best.unit, f.unit)); c > 0 {
+		if cmp.Or(cmp.Compare(n, count[best]), cmp.Compare(best.name, f.name), cmp.Compare(best.unit, f.unit)) > 0 {
 			best = f
 		}
 	}
-	return best, count[best]
+	return best
 }
 
 // Values returns the value called name of all ok trials.
-func (s *Sample) Values(name string) Series {
-	if s == nil {
-		return Series{}
-	}
-	return s.values[name]
-}
+func (s *Sample) Values(name string) Series { return s.values[name] }
 
 // Status returns what became of the first trial that is not ok and why, and OK when
 // all are.
@@ -178,18 +190,11 @@ func (s *Sample) Status() (record.Status, string) {
 	return record.OK, ""
 }
 
-// levels returns the distinct levels of a factor.
-func (r *Run) levels(factor string) []string {
+// levels returns the distinct levels of a factor, in the order of the list first.
+func (r *Run) levels(factor string, first ...string) []string {
 	set := map[string]bool{}
-	if factor == pair {
-		for _, t := range r.trials {
-			set[t.Config[pair]] = true
-		}
-	}
 	for _, s := range r.samples {
-		if factor != pair {
-			set[s.config[factor]] = true
-		}
+		set[s.config[factor]] = true
 	}
-	return slices.Collect(maps.Keys(set))
+	return order(slices.Collect(maps.Keys(set)), first)
 }

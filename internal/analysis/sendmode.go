@@ -59,16 +59,15 @@ type modeGroup struct {
 
 func (r *Run) modeGroups() []modeGroup {
 	byConfig := map[string][]Table{} // tables that differ in their probe and offload only
-	keys := make([]string, len(r.Tables))
-	for i, t := range r.Tables {
-		keys[i] = key(t.Config, offload)
-		byConfig[keys[i]] = append(byConfig[keys[i]], t)
+	for _, t := range r.Tables {
+		k := key(t.Config, offload)
+		byConfig[k] = append(byConfig[k], t)
 	}
 	type same struct{ config, datagram string }
 	done := map[same]bool{}
 	var out []modeGroup
-	for i, t := range r.Tables {
-		k := same{keys[i], t.datagram()}
+	for _, t := range r.Tables {
+		k := same{key(t.Config, offload), t.datagram()}
 		if k.datagram == "" || done[k] {
 			continue
 		}
@@ -102,31 +101,22 @@ func (g modeGroup) add(t Table) {
 	}
 }
 
+// udpModes are the modes of UDP by how their sender and receiver call the kernel.
+var udpModes = map[string]string{
+	"single mmsg": Single, "mmsg mmsg": Mmsg, "gso mmsg": GSO, "gso gro": GSOGRO, "single single": oneRead, "single gro": groOnly,
+}
+
 // modeOf returns the send mode that all ok trials of a row observed, "" for none.
 func modeOf(r Row) string {
 	f := r.Observed
+	calls := f["send"] + " " + f["recv"]
 	switch {
 	case f["tool"] != "weir engine" || f["rate"] != "":
 		return ""
-	case f["mss"] != "":
-		if f["streams"] == "1" && f["send"] == "copy" && f["recv"] == "copy" {
-			return TCP
-		}
-		return ""
-	}
-	switch f["send"] + " " + f["recv"] {
-	case "single mmsg":
-		return Single
-	case "mmsg mmsg":
-		return Mmsg
-	case "gso mmsg":
-		return GSO
-	case "gso gro":
-		return GSOGRO
-	case "single single":
-		return oneRead
-	case "single gro":
-		return groOnly
+	case f["mss"] == "":
+		return udpModes[calls]
+	case f["streams"] == "1" && calls == "copy copy":
+		return TCP
 	}
 	return ""
 }

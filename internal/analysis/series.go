@@ -20,7 +20,7 @@ func (a place) compare(b place) int {
 	return cmp.Or(cmp.Compare(a.block, b.block), cmp.Compare(a.pair, b.pair))
 }
 
-func (t trial) place() place { return place{t.Block, t.Config[pair]} }
+func placeOf(r *record.Result) place { return place{r.Block, r.Config[hostPair]} }
 
 // A Series is one value of the ok trials of a cell, by block and by pair of hosts.
 // Several trials of one pair in one block are no replicates: it holds their mean.
@@ -46,58 +46,43 @@ func (s Series) Positive() (out Series) {
 // perBlock returns one number per block, in the order of the blocks: what of makes of
 // the values of its pairs.
 func (s Series) perBlock(of func([]float64) float64) (out []float64) {
-	for i := 0; i < len(s.v); {
-		j := i + 1
+	for i, j := 0, 0; i < len(s.v); i = j {
 		for j < len(s.v) && s.places[j].block == s.places[i].block {
 			j++
 		}
 		out = append(out, of(s.v[i:j]))
-		i = j
 	}
 	return out
 }
 
-// Medians returns the median over pairs of each block.
-func (s Series) Medians() []float64 { return s.perBlock(median) }
+// medians returns the median over pairs of each block.
+func (s Series) medians() []float64 { return s.perBlock(median) }
+
+// at returns the values of those of the places that the series has.
+func (s Series) at(places []place) (out Series) {
+	for _, p := range places {
+		if i, ok := slices.BinarySearchFunc(s.places, p, place.compare); ok {
+			out.places, out.v = append(out.places, p), append(out.v, s.v[i])
+		}
+	}
+	return out
+}
 
 // Common pairs series within blocks. It returns the blocks in which all of them have a
 // pair of hosts in common, in order, and for each series its medians over these pairs:
 // the values of other pairs come from other paths. Every ratio is made from it.
 func Common(all ...Series) (blocks []int, values [][]float64) {
-	values = make([][]float64, len(all))
-	next := make([]int, len(all))
-	in := make([][]float64, len(all)) // of the block at hand
-	flush := func(block int) {
-		if len(in[0]) == 0 {
-			return
-		}
-		blocks = append(blocks, block)
-		for k := range in {
-			values[k] = append(values[k], median(in[k]))
-			in[k] = in[k][:0]
-		}
+	common := all[0].places
+	for _, s := range all[1:] {
+		common = s.at(common).places
 	}
-	for i, p := range all[0].places {
-		if i > 0 && p.block != all[0].places[i-1].block {
-			flush(all[0].places[i-1].block)
-		}
-		everywhere := true
-		for k, s := range all {
-			for next[k] < len(s.places) && s.places[next[k]].compare(p) < 0 {
-				next[k]++
-			}
-			everywhere = everywhere && next[k] < len(s.places) && s.places[next[k]] == p
-		}
-		for k, s := range all {
-			if everywhere {
-				in[k] = append(in[k], s.v[next[k]])
-			}
-		}
+	for _, s := range all {
+		values = append(values, s.at(common).medians())
 	}
-	if n := len(all[0].places); n > 0 {
-		flush(all[0].places[n-1].block)
+	for _, p := range common {
+		blocks = append(blocks, p.block)
 	}
-	return blocks, values
+	return slices.Compact(blocks), values
 }
 
 // Pair returns the values of two rows in the blocks in which both have an ok trial.

@@ -67,6 +67,8 @@ type Row struct {
 
 	sample *Sample
 	series Series // of the metric
+	pairs  pairs  // of the metric, with the baseline's; N of Ratio is 0 when there are none
+	paths  pairs  // of the network's part of response times, likewise
 }
 
 // A Far is a block that is far from the others.
@@ -107,12 +109,13 @@ type Point struct {
 // single is the confidence of the intervals of medians, which are not compared.
 const single = 0.95
 
-func newRow(l line, metric, unit string) Row {
-	s := l.Sample
-	r := Row{Network: s.network, Level: l.level, sample: s, series: s.Values(metric), Points: make([]Point, 0, len(s.trials))}
+// fill lays the sample out; metric and unit are the table's.
+func (r *Row) fill(metric, unit string) {
+	s := r.sample
+	r.series, r.Points = s.Values(metric), make([]Point, 0, len(s.trials))
 	for _, t := range s.trials {
 		v, has := t.Get(metric)
-		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[pair], Swapped: t.Observed[designed] == "true",
+		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[hostPair], Swapped: t.Observed[swapped] == "true",
 			Status: t.status, Reason: t.reason, Value: v.Value, Has: has})
 		switch t.status {
 		case record.OK:
@@ -131,11 +134,11 @@ func newRow(l line, metric, unit string) Row {
 		}
 	}
 	if r.OK > 0 {
-		r.Value = stat.Median(r.series.Medians(), single)
+		r.Value = stat.Median(r.series.medians(), single)
 	}
 	for _, v := range s.names {
 		vs := s.values[v.name]
-		medians := vs.Medians()
+		medians := vs.medians()
 		r.Values = append(r.Values, Summary{Name: v.name, Unit: v.unit,
 			Median: median(medians), Mean: mean(vs.perBlock(mean)), N: len(medians)})
 	}
@@ -143,20 +146,15 @@ func newRow(l line, metric, unit string) Row {
 	r.Wire = wire(r.Observed)
 	r.Hist, r.Unreadable, r.TooLong = s.merged()
 	r.Warnings = s.warnings()
-	return r
 }
 
 // common returns what every ok trial observed alike.
 func (s *Sample) common() map[string]string {
-	var out map[string]string
-	for _, t := range s.trials {
-		if t.status != record.OK {
-			continue
-		}
-		if out == nil {
-			out = maps.Clone(t.Observed)
-			continue
-		}
+	if len(s.ok) == 0 {
+		return nil
+	}
+	out := maps.Clone(s.ok[0].Observed)
+	for _, t := range s.ok[1:] {
 		maps.DeleteFunc(out, func(k, v string) bool { return t.Observed[k] != v })
 	}
 	return out
@@ -165,11 +163,9 @@ func (s *Sample) common() map[string]string {
 // warnings returns those of the ok trials.
 func (s *Sample) warnings() (out []Warning) {
 	count := map[string]int{}
-	for _, t := range s.trials {
-		if t.status == record.OK {
-			for _, w := range t.Warnings {
-				count[w]++
-			}
+	for _, t := range s.ok {
+		for _, w := range t.Warnings {
+			count[w]++
 		}
 	}
 	for _, w := range slices.Sorted(maps.Keys(count)) {
@@ -183,20 +179,16 @@ func (r Row) Trials() int { return r.OK + r.Invalid + r.Failed + r.Skipped + r.D
 
 // Get returns the summary called name.
 func (r Row) Get(name string) (Summary, bool) {
-	for _, s := range r.Values {
-		if s.Name == name {
-			return s, true
-		}
+	if i := slices.IndexFunc(r.Values, func(s Summary) bool { return s.Name == name }); i >= 0 {
+		return r.Values[i], true
 	}
 	return Summary{}, false
 }
 
 // Row returns the row of a network.
 func (t Table) Row(network string) (Row, bool) {
-	for _, r := range t.Rows {
-		if r.Network == network {
-			return r, true
-		}
+	if i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Network == network }); i >= 0 {
+		return t.Rows[i], true
 	}
 	return Row{}, false
 }

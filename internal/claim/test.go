@@ -174,10 +174,12 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 // worse is the verdict of two tests together: one failed test refutes the claim,
 // whatever the other says.
 func worse(a, b Verdict) Verdict {
-	rank := []Verdict{Holds, Undecided, Fails}
-	return slices.MaxFunc([]Verdict{a, b}, func(x, y Verdict) int {
-		return cmp.Compare(slices.Index(rank, x), slices.Index(rank, y))
-	})
+	for _, v := range []Verdict{Fails, Undecided} {
+		if a == v || b == v {
+			return v
+		}
+	}
+	return Holds
 }
 
 // valuesOf returns the metric's values, or says why there are none.

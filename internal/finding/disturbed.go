@@ -17,11 +17,27 @@ var disturbed = Rule{
 			out = append(out, Finding{Severity: Warning,
 				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials, which count like the others", run.Disturbed, run.Trials())})
 		}
-		return append(out, rows(func(t analysis.Table, r analysis.Row) []Finding {
-			if r.Refused == "" {
-				return nil
+		add := func(refused string, c analysis.Cell) {
+			if refused != "" {
+				f := NoVerdict(refused)
+				f.Cells = []analysis.Cell{c}
+				out = append(out, f)
 			}
-			return []Finding{{Severity: Serious, Text: r.Refused, Remedy: "stop what else runs here, or count these trials with --keep-disturbed"}}
-		})(run)...)
+		}
+		for t, r := range run.Rows() {
+			add(r.Refused, t.Cell(*r))
+		}
+		for _, c := range run.Chains {
+			for _, s := range c.Spans {
+				add(s.Refused, analysis.Cell{Probe: c.Probe, Network: c.Network, Levels: c.Levels})
+			}
+		}
+		return out
 	},
+}
+
+// NoVerdict is what the rule finds about a comparison of which too much was disturbed:
+// that of a row, a chain or a gap.
+func NoVerdict(refused string) Finding {
+	return Finding{Severity: Serious, Text: refused, Remedy: "stop what else runs here, or count these trials with --keep-disturbed"}
 }

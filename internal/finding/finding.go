@@ -8,6 +8,7 @@ package finding
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 )
@@ -66,23 +67,13 @@ func Check(run *analysis.Run) []Finding {
 
 // OfRun returns the findings about the whole run, except for the residue, which a report
 // shows apart, with ResidueOf.
-func OfRun(all []Finding) (out []Finding) {
-	for _, f := range all {
-		if f.Cells == nil && f.Rule != residue.ID {
-			out = append(out, f)
-		}
-	}
-	return out
+func OfRun(all []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Cells != nil || f.Rule == residue.ID })
 }
 
 // ResidueOf returns the findings about what differed without being a factor.
-func ResidueOf(all []Finding) (out []Finding) {
-	for _, f := range all {
-		if f.Rule == residue.ID {
-			out = append(out, f)
-		}
-	}
-	return out
+func ResidueOf(all []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Rule != residue.ID })
 }
 
 // ByCell returns the findings about cells, by Cell.String.
@@ -97,14 +88,12 @@ func ByCell(all []Finding) map[string][]Finding {
 }
 
 // rows makes a Check of one that looks at a row at a time.
-func rows(check func(analysis.Table, analysis.Row) []Finding) func(*analysis.Run) []Finding {
+func rows(check func(*analysis.Table, *analysis.Row) []Finding) func(*analysis.Run) []Finding {
 	return func(run *analysis.Run) (out []Finding) {
-		for _, t := range run.Tables {
-			for _, r := range t.Rows {
-				for _, f := range check(t, r) {
-					f.Cells = []analysis.Cell{t.Cell(r)}
-					out = append(out, f)
-				}
+		for t, r := range run.Rows() {
+			for _, f := range check(t, r) {
+				f.Cells = []analysis.Cell{t.Cell(*r)}
+				out = append(out, f)
 			}
 		}
 		return out

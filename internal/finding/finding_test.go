@@ -139,3 +139,11 @@ func set(r *record.Result, name string, v float64) {
 		}
 	}
 }
+
+// A chain without a verdict is found like a row.
+func TestDisturbedChain(t *testing.T) {
+	run := analysis.Run{Chains: []analysis.Chain{{Probe: "ping", Network: "vx", Spans: []analysis.Span{{}, {Refused: "no verdict"}}}}}
+	if fs := disturbed.Check(&run); len(fs) != 1 || fs[0].Cells[0].String() != "vx, ping" || fs[0].Remedy == "" {
+		t.Errorf("%+v", fs)
+	}
+}

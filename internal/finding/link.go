@@ -11,7 +11,7 @@ var linkLimited = Rule{
 	Title: "The link is the limit",
 	Doc: "A link has a ceiling that follows from its rate and the headers around the payload. A network that reaches it to within 2 % could go faster: " +
 		"what it costs shows in CPU time only.",
-	Check: rows(func(t analysis.Table, r analysis.Row) []Finding {
+	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if !header.LinkLimited(r.Value.Center, r.Wire.Ceiling) {
 			return nil
 		}

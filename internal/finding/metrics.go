@@ -10,7 +10,7 @@ var mixedMetrics = Rule{
 	ID:    "mixed-metrics",
 	Title: "Trials without the table's metric",
 	Doc:   "All trials of a table should put the same value first, in the same unit. Those that do not are missing from its numbers.",
-	Check: rows(func(t analysis.Table, r analysis.Row) []Finding {
+	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if r.Unlike == 0 {
 			return nil
 		}

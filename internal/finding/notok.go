@@ -12,7 +12,7 @@ var notOK = Rule{
 	Title: "Trials that do not count",
 	Doc: "A trial counts only when its programs succeeded, its packets took the intended path, its value is possible, and nothing outside the run disturbed it. " +
 		"Others are kept, shown and left out of every number.",
-	Check: rows(func(t analysis.Table, r analysis.Row) []Finding {
+	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		var out []Finding
 		at := map[string]int{}
 		var trials []int

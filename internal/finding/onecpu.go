@@ -15,7 +15,7 @@ var oneCPU = Rule{
 	Title: "One CPU processes all packets",
 	Doc: "The kernel processes the packets of one flow on one CPU. When softirqs fill that CPU, it limits the network whatever the other CPUs do: " +
 		"more flows or receive packet steering (RPS) would go faster.",
-	Check: rows(func(t analysis.Table, r analysis.Row) []Finding {
+	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		s, ok := r.Get("cpu.softirq.busiest")
 		if !ok || s.Median < busyCPU {
 			return nil

@@ -15,7 +15,7 @@ var outliers = Rule{
 	Title: "Blocks far from the others",
 	Doc: "A block is far when its log ratio is more than five median absolute deviations from the median. It counts like the others, because the estimate resists outliers: " +
 		"it is a reason to look at the raw output, not to drop the block.",
-	Check: rows(func(t analysis.Table, r analysis.Row) []Finding {
+	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if len(r.Far) == 0 {
 			return nil
 		}

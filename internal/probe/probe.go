@@ -1,5 +1,5 @@
-// Package probe holds the measuring tools. One file per tool, or per family of native
-// probes, describes them, writes their command lines and reads their output.
+// Package probe holds the measuring tools. One file per tool, or per native probe,
+// describes it, writes its command lines and reads its output.
 //
 // A probe is a struct whose exported fields are its options, and the keys of its
 // YAML. It must not run anything, so it works in every place and is tested on

@@ -60,7 +60,7 @@ func gapRun(blocks int) Run {
 			}
 		}
 	}
-	return Run{Name: "gap (synthetic)", Results: rs, Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}
+	return Run{Name: "gap (synthetic)", Results: rs, Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}}
 }
 
 // gapText is the section for a terminal.
@@ -145,7 +145,7 @@ func TestGapSays(t *testing.T) {
 				x.Values = append(slices.Clip(x.Values), record.Value{Name: "others.user", Unit: "core", Value: 1})
 				x.Start, x.Elapsed = x.Start.AddDate(len(x.Trial), x.Block, 0), 1
 			}
-		}, []string{"no verdict: 5 of 12 blocks were disturbed; end what else runs here"}},
+		}, []string{"no verdict: 5 of 12 blocks were disturbed; stop what else runs here"}},
 		{"stalled", 12, scale("gso", "on", 0), []string{"no block has data for every send mode"}},
 		{"noise", 12, func(x *record.Result) {
 			switch x.Block % 3 { // few blocks move an estimate by little, and all of it is moved

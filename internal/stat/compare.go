@@ -151,8 +151,7 @@ func logRatios(base, other []float64) (d []float64, index []int, warnings []stri
 }
 
 // logs returns the sorted logarithms of the values that have one.
-func logs(v []float64) []float64 {
-	var l []float64
+func logs(v []float64) (l []float64) {
 	for _, x := range v {
 		if positive(x) {
 			l = append(l, math.Log(x))

@@ -144,13 +144,9 @@ type Tag string
 // End kills what is left of a program that has ended: the processes of its group, and
 // those with the tag, whatever group or session they have moved to, as the ranks that
 // mpirun starts do. It looks again until it finds none, because they can be starting
-// others, and reaps those that have become children of this process.
+// others.
 func (t Tag) End(group int) {
-	for gone := time.Now().Add(reapTime); syscall.Kill(-group, syscall.SIGKILL) == nil && time.Now().Before(gone); {
-		if pid, err := syscall.Wait4(-group, nil, syscall.WNOHANG, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
-			time.Sleep(time.Millisecond) // the kernel is still ending them, or a parent of theirs
-		}
-	}
+	end(-group)
 	for found := true; found; {
 		found = false
 		files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a constant
@@ -161,12 +157,21 @@ func (t Tag) End(group int) {
 			}
 			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
 				found = true
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-				_, _ = syscall.Wait4(pid, nil, 0, nil) // normally it is not a child of ours
+				end(pid)
 			}
 		}
 	}
 }
 
-// reapTime bounds the wait for a process group whose dead another process must reap.
+// end kills a process, or a group if id is negative, and waits until it is reaped: here
+// if it is a child of this process, or else by its parent. Until then its ID is in use.
+func end(id int) {
+	for late := time.Now().Add(reapTime); syscall.Kill(id, syscall.SIGKILL) == nil && time.Now().Before(late); {
+		if pid, err := syscall.Wait4(id, nil, syscall.WNOHANG, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
+			time.Sleep(time.Millisecond) // the kernel is still ending it, or a parent of its own reaps it
+		}
+	}
+}
+
+// reapTime bounds the wait for the dead that another process must reap.
 const reapTime = time.Second

@@ -1,0 +1,41 @@
+package probe
+
+import (
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
+)
+
+// TCPCRR measures the time of a transaction that makes a connection of its own:
+// connect, one request, one reply, close.
+type TCPCRR struct {
+	Size int    `yaml:"size"` // bytes of request and reply; default 64
+	CC   string `yaml:"cc"`   // congestion control; default cubic
+}
+
+func (p TCPCRR) Info() Info {
+	return Info{
+		Title: "TCP connect/request/response", Short: "TCP connect time", Unit: "s", DeliveryUnit: "1/s",
+		About:    "time of a connection, a request and its response over TCP (native)",
+		Method:   "A new connection for every request.",
+		Measures: connectTime,
+		Differs:  "median, from the call of connect to the reply",
+	}
+}
+
+func (p TCPCRR) Check() error { return event.CheckMessages("tcp-crr", or(p.Size, defaultMessage), 1) }
+
+func (p TCPCRR) Commands(w Window) (server, client []string) {
+	return engineRun(w, "tcp-crr", or(p.Size, defaultMessage), "--cc", or(p.CC, defaultCC))
+}
+
+// Parse reads what closed lists, and rtt.connect (s, the median
+// time until the connection is made, with its histogram).
+func (p TCPCRR) Parse(out Output) (Measured, error) {
+	var r event.CRR
+	n := parseNative(out, "tcp-crr", &r)
+	values := n.closed(r.RR, func(h *hdrhistogram.Histogram) []record.Value { return n.connect(r.ConnectHist, h) })
+	return n.measured("tcp", r.Head, values, map[string]any{"stamps": r.Stamps, "ports": r.Ports,
+		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf})
+}

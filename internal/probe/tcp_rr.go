@@ -1,0 +1,42 @@
+package probe
+
+import (
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+)
+
+// TCPRR measures the time from a request to its reply on one connection.
+type TCPRR struct {
+	Size     int    `yaml:"size"`     // bytes of request and reply; default 64
+	CC       string `yaml:"cc"`       // congestion control; default cubic
+	Spin     bool   `yaml:"spin"`     // both ends poll, each on its own CPU, instead of being woken up
+	Inflight int    `yaml:"inflight"` // requests that are outstanding at once; default 1
+}
+
+func (p TCPRR) Info() Info {
+	return Info{
+		Title: "TCP request/response", Short: "TCP response time", Unit: "s", DeliveryUnit: "1/s",
+		About:    "TCP response time (native)",
+		Method:   "Requests over an open connection, one at a time unless the study says otherwise, and the time to each response.",
+		Measures: tcpResponse,
+		Differs:  "median; blocking calls, so the time includes the wake-up of both ends",
+	}
+}
+
+func (p TCPRR) Check() error {
+	return event.CheckMessages("tcp-rr", or(p.Size, defaultMessage), or(p.Inflight, 1))
+}
+
+func (p TCPRR) Commands(w Window) (server, client []string) {
+	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)), "--cc", or(p.CC, defaultCC))...)
+}
+
+// Parse reads what closed and parts list.
+func (p TCPRR) Parse(out Output) (Measured, error) {
+	var r event.RR
+	n := parseNative(out, "tcp-rr", &r)
+	values := n.closed(r, nil)
+	return n.measured("tcp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
+		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf}))
+}

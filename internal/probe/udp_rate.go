@@ -1,0 +1,44 @@
+package probe
+
+import "github.com/weir-bench/weir/internal/engine/event"
+
+// UDPRate measures the datagrams that are delivered per second. It is UDPStream
+// with small datagrams, whose cost is nearly all per packet.
+type UDPRate struct {
+	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 18
+	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
+	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
+	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
+	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+
+	polls bool // its receiver polls although the stream is paced; see Pacer
+}
+
+func (p UDPRate) Info() Info {
+	return Info{
+		Title: "UDP packet rate", Short: "UDP packet rate", Unit: "packet/s", DeliveryUnit: "packet/s",
+		About:  "UDP packets per second, small packets (native)",
+		Method: "Small datagrams, sent as fast as possible: the cost of a packet, whatever it carries.",
+	}
+}
+
+func (p UDPRate) mode() event.Mode {
+	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
+}
+
+func (p UDPRate) Check() error { return p.mode().Check() }
+
+// Pace implements Pacer; rate is in packet/s.
+func (p UDPRate) Pace(rate float64) (Probe, error) {
+	p.Rate, p.polls = Bitrate(rate*8*float64(p.mode().Size)), true
+	return &p, nil
+}
+
+func (p UDPRate) Capacity() (by Probe, kind string, err error) { return udpCapacity(p.mode()) }
+
+func (p UDPRate) Commands(w Window) (server, client []string) {
+	return udpStream(w, p.mode(), p.Rate, p.polls)
+}
+
+// Parse reads packet.rate first; see parseUDP.
+func (p UDPRate) Parse(out Output) (Measured, error) { return parseUDP(out, true) }

@@ -1,0 +1,42 @@
+package probe
+
+import (
+	"strconv"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+)
+
+// UDPRR measures the time from a request to its reply over UDP.
+type UDPRR struct {
+	Size     int  `yaml:"size"`     // bytes of request and reply; default 64
+	Spin     bool `yaml:"spin"`     // both ends poll, each on its own CPU, instead of being woken up
+	Inflight int  `yaml:"inflight"` // requests that are outstanding at once; default 1
+}
+
+func (p UDPRR) Info() Info {
+	return Info{
+		Title: "UDP request/response", Short: "UDP response time", Unit: "s", DeliveryUnit: "1/s",
+		About:    "UDP response time, and what it consists of (native)",
+		Method:   "Requests, one at a time unless the study says otherwise, and the time to each response.",
+		Measures: udpResponse,
+		Differs:  "median; blocking calls, so the time includes the wake-up of both ends",
+	}
+}
+
+func (p UDPRR) Check() error {
+	return event.CheckMessages("udp-rr", or(p.Size, defaultMessage), or(p.Inflight, 1))
+}
+
+func (p UDPRR) Commands(w Window) (server, client []string) {
+	return engineRun(w, "udp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)))...)
+}
+
+// Parse reads what closed and parts list. A reply that takes longer than half a second
+// counts as lost.
+func (p UDPRR) Parse(out Output) (Measured, error) {
+	var r event.RR
+	n := parseNative(out, "udp-rr", &r)
+	values := n.closed(r, nil)
+	return n.measured("udp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
+		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
+}
