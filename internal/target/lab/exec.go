@@ -13,6 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // exec runs a command and waits for it.
@@ -65,7 +66,7 @@ func bound(ctx context.Context, seconds int) (context.Context, context.CancelFun
 // output runs a command, waits for it and returns its standard output, or standard
 // error if it prints nothing else. An error quotes the end of standard error.
 func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
-	cmd := command(ctx, plan.Expand(l.values, argv...))
+	cmd, _ := local.Command(ctx, plan.Expand(l.values, argv...), nil)
 	cmd.Env = l.environ(env)
 	var out, said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &said

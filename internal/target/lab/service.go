@@ -16,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // A service is a daemon that weir started.
@@ -85,7 +86,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	// Not derived from ctx, which ends with the step: the service outlives it.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	cmd := command(life, plan.Expand(l.values, s.Argv...))
+	cmd, _ := local.Command(life, plan.Expand(l.values, s.Argv...), nil)
 	cmd.Env = l.environ(s.Env)
 	cmd.Dir = hostns.Dir // otherwise it is the machine's / (fs/namespace.c, mntns_install)
 	cmd.Stdout, cmd.Stderr = log, log

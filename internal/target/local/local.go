@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,12 +97,49 @@ func Pin(cpus []int) error {
 	return nil
 }
 
+// Patience is how long a program can take to end after SIGTERM, and how long what it
+// started can hold its output open after its end.
+const Patience = 2 * time.Second
+
+// Command prepares a program that gets a process group of its own, which ends when ctx
+// does, and adds env and a tag to this process's environment. The program "weir" is
+// this one.
+func Command(ctx context.Context, argv, env []string) (*exec.Cmd, Tag) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	if argv[0] == "weir" {
+		cmd.Path, cmd.Err = "/proc/self/exe", nil
+	} else if path := facts.Find(argv[0]); path != "" {
+		cmd.Path, cmd.Err = path, nil
+	}
+	tag := Tag("WEIR_PROGRAM=" + rand.Text())
+	cmd.Env = append(append(os.Environ(), env...), string(tag))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = Patience
+	return cmd, tag
+}
+
+// Start starts cmd on cpus, from a thread of its own, which ends with its affinity;
+// none is no restriction.
+func Start(cmd *exec.Cmd, cpus []int) error {
+	if len(cpus) == 0 {
+		return cmd.Start()
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread is thrown away
+		err := Pin(cpus)
+		if err == nil {
+			err = cmd.Start()
+		}
+		started <- err
+	}()
+	return <-started
+}
+
 // A Tag is an entry of a program's environment, which everything inherits that the
 // program starts.
 type Tag string
-
-// NewTag returns a tag that no other program has.
-func NewTag() Tag { return Tag("WEIR_PROGRAM=" + rand.Text()) }
 
 // End kills what is left of a program that has ended: the processes of its group, and
 // those with the tag, whatever group or session they have moved to, as the ranks that
