@@ -7,11 +7,12 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
+
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target/agent"
 	"github.com/weir-bench/weir/internal/target/vm"
-	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 )
 
 // adopt replaces a pod's network namespace by that of a process on host p. In
