@@ -26,7 +26,7 @@ var layers = [][]string{
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
 	// The seam, and what targets share.
 	{"internal/target"},
-	{"internal/target/local", "internal/target/targettest"},
+	{"internal/target/local"},
 	{"internal/target/agent"},
 	// Effects and their orchestration.
 	{"internal/target/vm", "internal/engine", "internal/finding"},
@@ -44,7 +44,7 @@ var only = map[string][]string{
 	"github.com/safchain/ethtool":               {"internal/target/lab"},
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local"},
-	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/agent", "internal/terminal", "bench"},
+	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/terminal", "bench"},
 	"golang.org/x/crypto/nacl/box":              {"internal/relay"},
 	"github.com/goccy/go-yaml/parser":           {"internal/strictyaml"},
 	"github.com/spf13/cobra":                    {"internal/cli"},

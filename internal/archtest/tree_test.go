@@ -278,7 +278,7 @@ var machine = regexp.MustCompile(`os\.DirFS\("/"\)|"/(?:proc|sys)(?:/|")`)
 // acting are the packages whose subject is this machine or process. All others see
 // machines through package target, so that they work with any.
 var acting = []string{"bench", "internal/cgroup", "internal/engine/sock", "internal/hostns", "internal/netns",
-	"internal/nstest", "internal/pause", "internal/rootless", "internal/session", "internal/target/agent", "internal/target/lab", "internal/target/local", "internal/target/targettest", "internal/target/vm"}
+	"internal/nstest", "internal/pause", "internal/rootless", "internal/session", "internal/target/lab", "internal/target/local", "internal/target/vm"}
 
 func TestMachinesAreReachedThroughTargets(t *testing.T) {
 	seen := map[string]bool{}

@@ -59,21 +59,16 @@ func fromZero(hi, from, to float64) axis {
 	if hi <= 0 {
 		hi = 1
 	}
-	s := step(hi, 5)
-	a := axis{hi: hi * 1.03, from: from, to: to}
-	a.ticks = multiples(s, 0, a.hi)
-	return a
+	return axis{hi: hi * 1.03, from: from, to: to, ticks: multiples(step(hi, 5), 0, hi*1.03)}
 }
 
 // logarithmic is an axis from lo to hi, both positive, with at most nine ticks at round
 // numbers.
 func logarithmic(lo, hi, from, to float64) axis {
-	pad := math.Pow(hi/lo, 0.06)
-	pad = max(pad, 1.01)
+	pad := max(math.Pow(hi/lo, 0.06), 1.01)
 	a := axis{lo: lo / pad, hi: hi * pad, from: from, to: to, log: true}
 	if a.hi/a.lo < 3 {
-		s := step(a.hi-a.lo, 5)
-		a.ticks = multiples(s, a.lo, a.hi)
+		a.ticks = multiples(step(a.hi-a.lo, 5), a.lo, a.hi)
 		return a
 	}
 	marks := []float64{1, 2, 5}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"html"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -79,15 +78,8 @@ func (c *canvas) use(style string) {
 	c.style = style
 }
 
-// px prints a length with two decimals at most.
-func px(v float64) string {
-	s := strconv.FormatFloat(v, 'f', 2, 64)
-	s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
-	if s == "-0" {
-		return "0"
-	}
-	return s
-}
+// px prints a length.
+func px(v float64) string { return decimal(v, 2) }
 
 // stroke draws the lines of a path.
 func (c *canvas) stroke(i ink, w float64, dash, d string) {
@@ -112,13 +104,14 @@ func (c *canvas) rect(i ink, x, y, w, h float64) {
 	fmt.Fprintf(&c.b, "<rect x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"/>\n", px(x), px(y), px(w), px(h))
 }
 
-func (c *canvas) dot(i ink, x, y, r float64) {
-	c.use("fill:" + string(i))
-	fmt.Fprintf(&c.b, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"/>\n", px(x), px(y), px(r))
-}
+func (c *canvas) dot(i ink, x, y, r float64) { c.circle("fill:"+string(i), x, y, r) }
 
 func (c *canvas) ring(i ink, x, y, r, w float64) {
-	c.use("fill:" + string(inkBG) + ";stroke:" + string(i) + ";stroke-width:" + px(w))
+	c.circle("fill:"+string(inkBG)+";stroke:"+string(i)+";stroke-width:"+px(w), x, y, r)
+}
+
+func (c *canvas) circle(style string, x, y, r float64) {
+	c.use(style)
 	fmt.Fprintf(&c.b, "<circle cx=\"%s\" cy=\"%s\" r=\"%s\"/>\n", px(x), px(y), px(r))
 }
 

@@ -38,6 +38,14 @@ type Row struct {
 	Trials  []Trial // hidden until the page sets --dots
 }
 
+// numbers are those that the row draws, without its trials and its ceiling.
+func (r Row) numbers() []float64 {
+	if r.Bounded {
+		return []float64{r.Value, r.Lo, r.Hi}
+	}
+	return []float64{r.Value}
+}
+
 // A Trial is one measurement behind a Row. A trial that is not ok is drawn as a cross.
 type Trial struct {
 	Value float64
@@ -74,8 +82,17 @@ func num(v float64) string {
 
 // tickNum prints a tick without trailing zeros.
 func tickNum(v float64) string {
-	s := strconv.FormatFloat(v, 'f', 6, 64)
-	return strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	return decimal(v, 6)
+}
+
+// decimal prints v with at most so many decimals.
+func decimal(v float64, decimals int) string {
+	s := strconv.FormatFloat(v, 'f', decimals, 64)
+	s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
+	if s == "-0" {
+		return "0"
+	}
+	return s
 }
 
 // clip shortens s in its middle to fit w, because the two ends of a long name distinguish

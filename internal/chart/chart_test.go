@@ -29,13 +29,13 @@ var threeValues = []Row{
 	{Name: "vxlan-overlay", Color: 2, Value: 14.6, Label: "14.6", Ceiling: 23.3},
 }
 
-func lines() []Line {
-	var out []Line
+func lines() []Curve {
+	var out []Curve
 	for i, name := range []string{"host", "bridge", "vxlan-overlay"} {
-		l := Line{Name: name, Color: i}
+		l := Curve{Name: name, Color: i}
 		for r := 0.0; r <= 3; r += 0.1 {
 			p := 1 - math.Pow(10, -r)
-			l.Points = append(l.Points, Quantile{p, (20 + 4*float64(i)) * (1 + p + 0.4*r*r*r*r/8)})
+			l.Points = append(l.Points, CurvePoint{X: p, Y: (20 + 4*float64(i)) * (1 + p + 0.4*r*r*r*r/8)})
 		}
 		out = append(out, l)
 	}
@@ -176,7 +176,7 @@ func TestNoNumberNoChart(t *testing.T) {
 		"ratio 0":             Ratios{Rows: []Row{{Name: "x"}}},
 		"value":               Values{Rows: []Row{{Name: "x", Value: math.Inf(1)}}},
 		"trial":               Values{Rows: []Row{{Name: "x", Trials: []Trial{{nan, true}}}}},
-		"latency":             Latency{Lines: []Line{{Name: "x", Points: []Quantile{{0.5, nan}}}}},
+		"latency":             Latency{Lines: []Curve{{Name: "x", Points: []CurvePoint{{X: 0.5, Y: nan}}}}},
 		"ladder":              Ladder{Groups: []Group{{Name: "x", Steps: []Step{{"sent", nan}}}}},
 		"waterfall":           Waterfall{Fall: Fall{"x", []Row{{Name: "y", Value: nan}}, Row{Value: 1}, ""}},
 		"waterfall 0":         Waterfall{Fall: Fall{"x", nil, Row{}, ""}},
@@ -204,7 +204,7 @@ func FuzzAxes(f *testing.F) {
 		for name, d := range map[string]drawing{
 			"ratios":    Ratios{Rows: rows},
 			"values":    Values{Rows: rows},
-			"latency":   Latency{Lines: []Line{{Name: "x", Points: []Quantile{{0, a}, {c, b}}}}},
+			"latency":   Latency{Lines: []Curve{{Name: "x", Points: []CurvePoint{{Y: a}, {X: c, Y: b}}}}},
 			"ladder":    Ladder{Groups: []Group{{Name: "x", Steps: []Step{{"", a}, {"", b}}}}},
 			"sweep":     Sweep{Curves: []Curve{{Name: "x", Points: points}}, Reference: 1},
 			"waterfall": Waterfall{Fall: Fall{"x", rows, rows[1], ""}},

@@ -15,26 +15,15 @@ type Ratios struct {
 }
 
 func (v Ratios) SVG() (string, error) {
-	lo, hi := 1.0, 1.0
+	e := extent{1, 1}
 	for _, r := range v.Rows {
-		vs := []float64{r.Value}
-		if r.Bounded {
-			vs = append(vs, r.Lo, r.Hi)
-		}
-		if err := finite(r.Name, vs...); err != nil {
+		if err := e.add(r, 1); err != nil {
 			return "", err
 		}
-		if slices.Min(vs) <= 0 {
-			return "", fmt.Errorf("chart: %s: cannot draw a ratio of %v on a logarithmic axis", r.Name, slices.Min(vs))
-		}
-		lo, hi = min(lo, slices.Min(vs)), max(hi, slices.Max(vs))
-	}
-	if hi/lo < 1.1 { // a difference of a percent must not fill the chart
-		lo, hi = lo/1.05, hi*1.05
 	}
 	g := newGrid(v.Rows, 18)
 	c := newCanvas(g.bottom + axisHeight)
-	a := logarithmic(lo, hi, g.left, g.right)
+	a := e.axis(g)
 	c.bottom(a, g.top, g.bottom, v.Axis)
 	one := a.pos(1)
 	c.line(inkFG, 1, one, g.top-4, one, g.bottom)
@@ -44,6 +33,30 @@ func (v Ratios) SVG() (string, error) {
 		c.interval(a, r, g.y(i))
 	}
 	return c.svg(v.Alt), nil
+}
+
+// An extent is what a logarithmic axis of ratios must hold.
+type extent struct{ lo, hi float64 }
+
+// add makes room for a ratio to a value at.
+func (e *extent) add(r Row, at float64) error {
+	vs := r.numbers()
+	lo, hi := slices.Min(vs), slices.Max(vs)
+	if err := finite(r.Name, append(vs, at*lo, at*hi)...); err != nil {
+		return err
+	}
+	if lo <= 0 {
+		return fmt.Errorf("chart: %s: cannot draw a ratio of %v on a logarithmic axis", r.Name, lo)
+	}
+	e.lo, e.hi = min(e.lo, at*lo), max(e.hi, at*hi)
+	return nil
+}
+
+func (e extent) axis(g grid) axis {
+	if e.hi/e.lo < 1.1 { // a difference of a percent must not fill the chart
+		e.lo, e.hi = e.lo/1.05, e.hi*1.05
+	}
+	return logarithmic(e.lo, e.hi, g.left, g.right)
 }
 
 // anchorFor keeps a label at x inside the drawing.
@@ -99,10 +112,14 @@ func (c *canvas) interval(a axis, r Row, y float64) {
 	}
 	lo, _ := a.inside(r.Lo)
 	hi, _ := a.inside(r.Hi)
-	lo, hi = a.pos(lo), a.pos(hi)
-	c.line(in, 2, lo, y, hi, y)
-	c.line(in, 2, lo, y-4, lo, y+4)
-	c.line(in, 2, hi, y-4, hi, y+4)
+	c.whiskers(in, 2, a.pos(lo), a.pos(hi), y, 4)
 	c.dot(inkBG, x, y, 5.5)
 	c.dot(in, x, y, 4.5)
+}
+
+// whiskers draws an interval with ends that reach h above and below y.
+func (c *canvas) whiskers(in ink, w, lo, hi, y, h float64) {
+	c.line(in, w, lo, y, hi, y)
+	c.line(in, w, lo, y-h, lo, y+h)
+	c.line(in, w, hi, y-h, hi, y+h)
 }

@@ -1,6 +1,10 @@
 package chart
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Values has one row per network: the median with its interval on an axis from zero, the
 // header ceiling where there is one, and every trial, hidden until the page shows them.
@@ -11,34 +15,26 @@ type Values struct {
 }
 
 func (v Values) SVG() (string, error) {
-	hi, ceiling := 0.0, false
+	hi, ceiling := 0.0, 0.0
+	var trials []float64
 	for _, r := range v.Rows {
-		vs := []float64{r.Value, r.Ceiling}
-		if r.Bounded {
-			vs = append(vs, r.Lo, r.Hi)
-		}
+		vs := append(r.numbers(), r.Ceiling)
+		hi = max(hi, slices.Max(vs))
+		ceiling = cmp.Or(ceiling, r.Ceiling)
 		for _, t := range r.Trials {
-			vs = append(vs, t.Value)
+			vs, trials = append(vs, t.Value), append(trials, t.Value)
 		}
 		if err := finite(r.Name, vs...); err != nil {
 			return "", err
 		}
-		hi = max(hi, r.Value, r.Ceiling)
-		if r.Bounded {
-			hi = max(hi, r.Hi)
-		}
-		ceiling = ceiling || r.Ceiling > 0
 	}
-	// A distant trial appears at the edge: it must not squeeze all others.
-	for _, r := range v.Rows {
-		for _, t := range r.Trials {
-			if t.Value < 1.4*hi {
-				hi = max(hi, t.Value)
-			}
+	for _, t := range trials {
+		if t < 1.4*hi { // a distant trial appears at the edge: it must not squeeze all others
+			hi = max(hi, t)
 		}
 	}
 	top := 4.0
-	if ceiling {
+	if ceiling > 0 {
 		top = 18
 	}
 	g := newGrid(v.Rows, top)
@@ -53,19 +49,10 @@ func (v Values) SVG() (string, error) {
 		c.trials(a, r, g.y(i))
 		c.interval(a, r, g.y(i))
 	}
-	if ceiling {
-		c.text(inkBad, end, smallSize, min(g.right, a.pos(firstCeiling(v.Rows))+26), g.top-6, "header ceiling")
+	if ceiling > 0 {
+		c.text(inkBad, end, smallSize, min(g.right, a.pos(ceiling)+26), g.top-6, "header ceiling")
 	}
 	return c.svg(v.Alt), nil
-}
-
-func firstCeiling(rows []Row) float64 {
-	for _, r := range rows {
-		if r.Ceiling > 0 {
-			return r.Ceiling
-		}
-	}
-	return 0
 }
 
 // trials spreads the dots of a row slightly, in their order, so that equal values stay

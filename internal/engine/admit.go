@@ -91,10 +91,8 @@ func (t tokenSource) read() (string, error) {
 	if len(token) < minToken || len(token) > maxToken {
 		return "", fmt.Errorf("the token of %s has %d characters, outside %d..%d; without one the server makes a good one", from, len(token), minToken, maxToken)
 	}
-	for _, r := range token {
-		if r <= ' ' || r > '~' {
-			return "", fmt.Errorf("the token of %s has a character that is not printable ASCII, or a space", from)
-		}
+	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", fmt.Errorf("the token of %s has a character that is not printable ASCII, or a space", from)
 	}
 	return token, nil
 }

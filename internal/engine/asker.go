@@ -33,6 +33,7 @@ type asker struct {
 	c       config
 	stop    *sock.Stopper
 	sock    *sock.Stamped
+	seq     uint64 // of the next request
 	book    tally.Ledger
 	samples tally.Samples
 	stamps  string        // how stamps are taken, or event.NoStamps and why not
@@ -76,20 +77,25 @@ func (a *asker) stamp(not string) {
 	a.stamps = fmt.Sprintf("SCHED and RX_SOFTWARE, %d requests every %v", stampBurst, time.Duration(a.every).Round(time.Microsecond))
 }
 
-// due reports whether to mark a request at t, so that its reply is stamped too, and
-// whether to take it as a sample. The first of a burst is not a sample: it teaches the
-// server to read the stamp of the next.
-func (a *asker) due(t int64, measured bool) (marked, sample bool) {
-	if a.burst == 0 && measured && a.every > 0 && t >= a.next && !a.samples.Full() {
-		a.burst, a.next = stampBurst+1, t+a.every
+// request returns the next request, and whether to mark it so that its reply is stamped
+// too. The first of a burst is not a sample: it teaches the server to read the stamp of
+// the next.
+func (a *asker) request(start int64, measured bool) (x tally.Slot, marked bool) {
+	x = tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
+	a.seq++
+	if a.burst == 0 && measured && a.every > 0 && start >= a.next && !a.samples.Full() {
+		a.burst, a.next = stampBurst+1, start+a.every
 	}
 	if a.burst == 0 {
 		a.heed = max(a.heed-1, 0)
-		return false, false
+		return x, false
 	}
 	a.burst--
 	a.heed = len(a.book.Slots)
-	return true, a.burst < stampBurst && !a.samples.Full()
+	if a.burst < stampBurst && !a.samples.Full() {
+		x.Sample = len(a.samples.List)
+	}
+	return x, true
 }
 
 // heeds reports whether to read the stamp of the next reply: it may answer a sample, or
@@ -155,50 +161,69 @@ func (a *asker) flags() int {
 	return 0
 }
 
+// perform measures on a thread of its own, and splits the response times by the stamps that
+// fetch gets from the server, which spins at far.
+func (a *asker) perform(far *wire.Place, measure func() error, fetch func() ([]tally.FarSample, error), r *event.RR) error {
+	err := <-sock.OnThread(func() error {
+		if err := a.settle(far); err != nil {
+			return err
+		}
+		return measure()
+	})
+	var samples []tally.FarSample
+	if err == nil && a.every > 0 {
+		samples, err = fetch()
+	}
+	if err != nil {
+		return err
+	}
+	return a.split(r, samples)
+}
+
 // closed keeps every slot busy through the warm-up and then for the duration, which the
 // last requests can outlast. It must run on a thread of its own.
 func (a *asker) closed(out events) (r event.RR, err error) {
 	for i := range a.book.Slots {
 		a.free = append(a.free, i)
 	}
-	err = a.warmUp(func(d time.Duration) error { return a.keepBusy(sock.Now()+int64(d), false) })
+	window, err := a.measure(out, a.keepBusy)
 	if err != nil {
-		return r, err
-	}
-	if err := out.begin(); err != nil {
-		return r, err
-	}
-	a.began = sock.Now()
-	if err := a.keepBusy(a.began+int64(a.c.Duration), true); err != nil {
-		return r, err
-	}
-	window := sock.Now() - a.began
-	a.board.Close(a.tally(sock.Now()))
-	if err := out.end(); err != nil {
 		return r, err
 	}
 	return a.result(window)
 }
 
-// warmUp makes traffic for the warm-up, and then until there are stamps.
-func (a *asker) warmUp(traffic func(time.Duration) error) (err error) {
+// measure makes traffic for the warm-up, then until there are stamps, and then for the
+// duration. It returns how long that took, ns.
+func (a *asker) measure(out events, traffic func(d time.Duration, measured bool) error) (window int64, err error) {
 	if a.c.Warmup > 0 {
-		err = traffic(a.c.Warmup)
+		err = traffic(a.c.Warmup, false)
 	}
 	for end := sock.Now() + int64(stampPatience); err == nil && a.every > 0 && !a.sock.Live && sock.Now() < end; {
-		err = traffic(time.Millisecond)
+		err = traffic(time.Millisecond, false)
 	}
-	return err
+	if err != nil {
+		return 0, err
+	}
+	out.begin()
+	a.began = sock.Now()
+	if err := traffic(a.c.Duration, true); err != nil {
+		return 0, err
+	}
+	window = sock.Now() - a.began
+	a.board.Close(a.tally(sock.Now()))
+	out.end()
+	return window, nil
 }
 
 // pollsPerLook is how often a spinning end polls for a message before it reads the
 // clock, which takes a third as long: about 10 µs in all.
 const pollsPerLook = 64
 
-// keepBusy sends until a time, at least once, and returns when no request is
-// outstanding.
-func (a *asker) keepBusy(until int64, measured bool) error {
-	silent := sock.Now()             // time of the last reply
+// keepBusy sends for d, at least once, and returns when no request is outstanding.
+func (a *asker) keepBusy(d time.Duration, measured bool) error {
+	silent := sock.Now() // time of the last reply
+	until := silent + int64(d)
 	look := silent + int64(askEvery) // when to look for lost requests
 	polls := 0                       // without a reply
 	start := silent                  // of the next request, 0: not known

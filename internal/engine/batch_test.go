@@ -25,7 +25,7 @@ func TestBatchesDoNotAllocate(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer unix.Close(from)
-		c := config{Params: wire.Params{Run: 1, Size: 100, Transfer: wire.Transfer{Send: sending, Batch: 4}}}
+		c := config{Params: wire.Params{Run: 1, Size: 100, Send: sending, Batch: 4}}
 		if sending == event.SendSingle {
 			c.Batch = 1
 		}

@@ -17,7 +17,7 @@ import (
 // buffer, so gso shows the cost of the two ends without that of a path.
 func BenchmarkUDP(b *testing.B) {
 	for _, size := range []int{18, 1400} {
-		for _, way := range []wire.Transfer{
+		for _, way := range []wire.Params{
 			{Send: event.SendSingle, Batch: 1, Recv: event.RecvSingle},
 			{Send: event.SendSingle, Batch: 1, Recv: event.RecvSingle, Nap: event.DefaultNap},
 			{Send: event.SendSingle, Batch: 1, Recv: event.RecvMmsg, Nap: event.DefaultNap},
@@ -37,11 +37,11 @@ func BenchmarkUDP(b *testing.B) {
 	}
 }
 
-func benchUDP(b *testing.B, size int, way wire.Transfer) {
+func benchUDP(b *testing.B, size int, way wire.Params) {
 	keepProcs(b)
 	addr, _ := serve(b, loopbacks[0])
 	c := testConfig(b, addr)
-	c.Size, c.Transfer = size, way
+	c.Size, c.Send, c.Batch, c.Recv, c.Nap = size, way.Send, way.Batch, way.Recv, way.Nap
 	u, err := meet(b.Context(), c, new(sock.Stopper))
 	if err != nil {
 		b.Fatal(err)

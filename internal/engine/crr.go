@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	k, err := newConnector(c, s, t.fd)
 	if err == nil {
 		k.board = out.board()
-		err = <-sock.OnThread(func() error {
-			r, err = k.run(ctx, out)
-			return err
-		})
+		r, err = onThread(func() (event.CRR, error) { return k.run(ctx, out) })
 	}
 	if err == nil {
 		err = t.finish()
@@ -104,9 +102,7 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 			return r, err
 		}
 	}
-	if err := out.begin(); err != nil {
-		return r, err
-	}
+	out.begin()
 	begin := sock.Now()
 	last := begin
 	made := func() tally.Counts { return tally.Counts{At: last - begin, Count: k.whole.Answered} }
@@ -120,9 +116,7 @@ func (k *connector) run(ctx context.Context, out events) (r event.CRR, err error
 		}
 	}
 	k.board.Close(made())
-	if err := out.end(); err != nil {
-		return r, err
-	}
+	out.end()
 	a := asker{c: k.c, book: *k.whole}
 	if r.RR, err = a.result(last - begin); err != nil {
 		return r, err
@@ -150,11 +144,7 @@ func (k *connector) transact(ctx context.Context, seq uint64, measured bool) err
 	}
 	x := tally.Slot{Seq: seq, Start: start, Sent: start, Measured: measured, Sample: -1}
 	answered := sock.Now()
-	err = k.connect.Enter(x, connected)
-	if err == nil {
-		err = k.whole.Enter(x, answered)
-	}
-	if err == nil {
+	if err = cmp.Or(k.connect.Enter(x, connected), k.whole.Enter(x, answered)); err == nil {
 		err = k.awaitEnd(fd)
 	}
 	unix.Close(fd)
@@ -191,18 +181,13 @@ func (k *connector) socket(port uint16) (fd int, err error) {
 	if err != nil {
 		return -1, err
 	}
-	err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
+	err = cmp.Or(unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1),
+		unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1), sock.SetTimeouts(fd, sock.Tick))
 	if err == nil && k.c.CC != "" {
 		err = unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, k.c.CC)
 	}
 	if err == nil && k.c.sndBuf > 0 {
 		_, err = sock.SetBuffer(fd, unix.SO_SNDBUF, k.c.sndBuf)
-	}
-	if err == nil {
-		err = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
-	}
-	if err == nil {
-		err = sock.SetTimeouts(fd, sock.Tick)
 	}
 	if err == nil {
 		err = unix.Bind(fd, sock.Sockaddr(netip.AddrPortFrom(k.from, port)))

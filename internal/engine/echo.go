@@ -121,13 +121,6 @@ func (u *udpServer) echoes(p wire.Params) (err error) {
 	return err
 }
 
-// describe adds the echoer's settings to an answer.
-func (u *udpServer) describe(a *wire.Accepted) {
-	if u.echo != nil {
-		a.Place, a.NoStamps = u.echo.place, u.echo.noStamps
-	}
-}
-
 // reply answers a request of n bytes with itself.
 func (u *udpServer) reply(h wire.Header, n int) {
 	u.msg.Buf[2] |= byte(wire.KindAnswer)

@@ -17,7 +17,7 @@
 // counted nor retried for ever. Garbage collection is off. The receiver counts TCP
 // throughput on its own clock. UDP is a ladder of counts: offered, sent, received,
 // delivered. To find how much a path carries without loss, many short phases of such a
-// stream search for the rate (tally.Search decides, udpsearch.go acts).
+// stream search for the rate (tally.Search decides, udpstream.go acts).
 //
 // The server of a workload, and the hog that takes CPU time, report what they have done
 // so far when asked (tally.Meter), since they also run in the background of a
@@ -48,6 +48,7 @@ import (
 	"runtime/debug"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
 )
 
 var (
@@ -141,20 +142,22 @@ type events struct {
 	console   *console  // nil: print JSON
 }
 
-func (e events) begin() error {
+// begin marks the beginning of the measured window, end its end. If writing a mark
+// fails, printing the result fails too.
+func (e events) begin() {
 	if e.console != nil {
 		e.console.begin()
-		return nil
+		return
 	}
-	return e.write(event.MarkBegin + "\n")
+	_ = e.write(event.MarkBegin + "\n")
 }
 
-func (e events) end() error {
+func (e events) end() {
 	if e.console != nil {
 		e.console.end()
-		return nil
+		return
 	}
-	return e.write(event.MarkEnd + "\n")
+	_ = e.write(event.MarkEnd + "\n")
 }
 
 func (e events) print(v any) error {
@@ -173,6 +176,12 @@ func (e events) write(line string) error {
 		return fmt.Errorf("engine: output: %w", err)
 	}
 	return nil
+}
+
+// onThread runs f on a thread of its own; see sock.OnThread.
+func onThread[T any](f func() (T, error)) (v T, err error) {
+	err = <-sock.OnThread(func() (err error) { v, err = f(); return err })
+	return v, err
 }
 
 // seconds converts nanoseconds.

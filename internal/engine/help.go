@@ -114,14 +114,11 @@ func printFlags(w io.Writer, fs *flag.FlagSet, names []string) {
 		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })
 	}
 	for _, name := range names {
-		printFlag(w, fs.Lookup(name))
+		f := fs.Lookup(name)
+		word, usage := flag.UnquoteUsage(f)
+		if !slices.Contains([]string{"", "0", "0s", "false"}, f.DefValue) && !strings.Contains(usage, "(default ") {
+			usage += fmt.Sprintf(" (default %s)", f.DefValue)
+		}
+		fmt.Fprintf(w, "  --%-22s %s\n", strings.TrimSpace(name+" "+word), usage)
 	}
-}
-
-func printFlag(w io.Writer, f *flag.Flag) {
-	word, usage := flag.UnquoteUsage(f)
-	if f.DefValue != "" && f.DefValue != "0" && f.DefValue != "0s" && f.DefValue != "false" && !strings.Contains(usage, "(default ") {
-		usage += fmt.Sprintf(" (default %s)", f.DefValue)
-	}
-	fmt.Fprintf(w, "  --%-22s %s\n", strings.TrimSpace(f.Name+" "+word), usage)
 }

@@ -62,11 +62,11 @@ func hogMain(ctx context.Context, args []string, out *events, help io.Writer) er
 	if _, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine hog --share SHARE [flags]")); err != nil {
 		return err
 	}
-	switch {
-	case h.share == 0:
+	if h.share == 0 {
 		return fmt.Errorf("%w: hog: --share is missing, such as 50%%", ErrUsage)
-	case h.period < minPeriod || h.period > wire.MaxTime:
-		return fmt.Errorf("%w: hog: period %v is outside %v..%v", ErrUsage, h.period, minPeriod, wire.MaxTime)
+	}
+	if err := event.Within("period", h.period, minPeriod, wire.MaxTime, ""); err != nil {
+		return fmt.Errorf("%w: hog: %w", ErrUsage, err)
 	}
 	if len(cpus) == 0 {
 		var err error
@@ -126,11 +126,10 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 func (h *hog) count() any {
 	c := event.Count{Event: event.KindCount, At: sock.Now()}
 	h.begun.Store(c.At)
-	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &ts); err != nil {
-		return event.Error{Event: event.KindError, Error: fmt.Sprintf("engine: hog: CPU time: %v", err)}
+	var err error
+	if c.CPU, err = cpuTime(unix.CLOCK_PROCESS_CPUTIME_ID); err != nil {
+		return event.Error{Event: event.KindError, Error: err.Error()}
 	}
-	c.CPU = ts.Nano()
 	return c
 }
 
@@ -138,7 +137,7 @@ func (h *hog) count() any {
 func (h *hog) burn() error {
 	begin, last := sock.Now(), int64(0)
 	for !h.stop.Stopped() {
-		used, err := threadTime()
+		used, err := cpuTime(unix.CLOCK_THREAD_CPUTIME_ID)
 		if err != nil {
 			return err
 		}
@@ -146,7 +145,7 @@ func (h *hog) burn() error {
 		for used < budget && h.left(begin, last) > 0 {
 			for until := sock.Now() + int64(glance); sock.Now() < until; {
 			}
-			if used, err = threadTime(); err != nil {
+			if used, err = cpuTime(unix.CLOCK_THREAD_CPUTIME_ID); err != nil {
 				return err
 			}
 		}
@@ -173,10 +172,10 @@ func (h *hog) left(begin, last int64) int64 {
 	return begin + int64(h.period) - sock.Now()
 }
 
-// threadTime returns the CPU time of this thread, ns.
-func threadTime() (int64, error) {
+// cpuTime reads the clock of the CPU time of this thread or process, ns.
+func cpuTime(clock int32) (int64, error) {
 	var ts unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts); err != nil {
+	if err := unix.ClockGettime(clock, &ts); err != nil {
 		return 0, fmt.Errorf("engine: hog: CPU time: %w", err)
 	}
 	return ts.Nano(), nil

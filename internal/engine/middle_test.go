@@ -140,7 +140,7 @@ func TestInterruptedCalls(t *testing.T) {
 	}
 	stop := new(sock.Stopper)
 	c := config{timeout: time.Minute, Params: wire.Params{Workload: "udp-rr", Run: 1, Size: wire.HeaderSize}}
-	a := &udpAsker{asker: newAsker(c, stop, fds[0], 1), udpClient: &udpClient{fd: fds[0], run: 1, stop: stop, buf: make([]byte, 1<<16)}, request: make([]byte, wire.HeaderSize)}
+	a := &udpAsker{asker: newAsker(c, stop, fds[0], 1), udpClient: &udpClient{fd: fds[0], run: 1, stop: stop, buf: make([]byte, 1<<16)}, message: make([]byte, wire.HeaderSize)}
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.book.Timeout = int64(time.Minute)
 	a.free = []int{0}
@@ -148,7 +148,7 @@ func TestInterruptedCalls(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { // not sock.OnThread, which would block signals
 		tid <- lockedTid()
-		done <- a.keepBusy(sock.Now()+int64(time.Hour), true)
+		done <- a.keepBusy(time.Hour, true)
 	}()
 	thread := <-tid
 	for range 500 {

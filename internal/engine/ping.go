@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -23,80 +24,63 @@ const (
 	maxPings    = 1 << 24
 )
 
-type pingConfig struct {
-	to               netip.Addr
-	size             int
-	interval, warmup time.Duration
-	requests         int64 // measured
-}
-
 func pingMain(ctx context.Context, args []string, out *events, help io.Writer) error {
-	c, err := parsePing(args, out, help)
+	p, err := parsePing(args, out, help)
 	if err != nil {
 		return err
 	}
 	s, release := sock.StopWith(ctx)
 	defer release()
-	icmp, err := sock.NewICMP(c.to, c.size)
-	if err != nil {
+	p.stop = s
+	if p.sock, err = sock.NewICMP(p.to, p.size); err != nil {
 		return err
 	}
-	defer unix.Close(icmp.FD)
-	p := &pinger{pingConfig: c, sock: icmp, stop: s, hist: event.NewHist()}
-	var r event.Ping
-	err = <-sock.OnThread(func() error {
-		r, err = p.run(*out)
-		return err
-	})
+	defer unix.Close(p.sock.FD)
+	r, err := onThread(func() (event.Ping, error) { return p.run(*out) })
 	if err != nil {
-		return sock.Cancelled(ctx, fmt.Errorf("engine: ping %v: %w", c.to, err))
+		return sock.Cancelled(ctx, fmt.Errorf("engine: ping %v: %w", p.to, err))
 	}
 	return out.print(r)
 }
 
-func parsePing(args []string, out *events, help io.Writer) (pingConfig, error) {
-	var c pingConfig
+func parsePing(args []string, out *events, help io.Writer) (*pinger, error) {
+	p := &pinger{hist: event.NewHist()}
 	fs := flag.NewFlagSet("ping", flag.ContinueOnError)
 	count := fs.Int64("count", 0, "requests; 0 sends as many as fit the duration")
 	duration := fs.Duration("duration", 0, "length of the measured window (default 1s without --count)")
-	fs.DurationVar(&c.warmup, "warmup", 0, "time of requests before the window, which are not counted")
-	fs.DurationVar(&c.interval, "interval", 10*time.Millisecond, "time from one request to the next")
-	fs.IntVar(&c.size, "size", 56, "bytes of data, as ping -s counts them")
+	fs.DurationVar(&p.warmup, "warmup", 0, "time of requests before the window, which are not counted")
+	fs.DurationVar(&p.interval, "interval", 10*time.Millisecond, "time from one request to the next")
+	fs.IntVar(&p.size, "size", 56, "bytes of data, as ping -s counts them")
 	jsonFlag(fs, out)
 	pos, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine ping ADDR [flags]\n\nMeasure the time of ICMP echoes. Needs no server."), "ADDR")
 	if err != nil {
-		return c, err
+		return p, err
 	}
-	c.to, err = netip.ParseAddr(pos[0])
-	c.to = c.to.Unmap()
+	p.to, err = netip.ParseAddr(pos[0])
+	p.to = p.to.Unmap()
 	if *count == 0 && *duration == 0 {
 		*duration = time.Second
 	}
-	switch {
-	case err != nil || c.to.Zone() != "":
+	if err != nil || p.to.Zone() != "" {
 		err = fmt.Errorf("%q is not a literal address (without a zone)", pos[0])
-	case c.size < 0 || c.size > event.MaxDatagram:
-		err = fmt.Errorf("size %d is outside 0..%d bytes", c.size, event.MaxDatagram)
-	case c.interval < minInterval || c.interval > wire.MaxTime:
-		err = fmt.Errorf("interval %v is outside %v..%v", c.interval, minInterval, wire.MaxTime)
-	case *duration < 0 || *duration > wire.MaxTime:
-		err = fmt.Errorf("duration %v is outside 0..%v", *duration, wire.MaxTime)
-	case c.warmup < 0 || c.warmup > wire.MaxTime:
-		err = fmt.Errorf("warm-up %v is outside 0..%v", c.warmup, wire.MaxTime)
-	case *count < 0 || *count > maxPings:
-		err = fmt.Errorf("count %d is outside 0..%d", *count, maxPings)
 	}
+	err = cmp.Or(err,
+		event.Within("size", p.size, 0, event.MaxDatagram, "bytes"),
+		event.Within("interval", p.interval, minInterval, wire.MaxTime, ""),
+		event.Within("duration", *duration, 0, wire.MaxTime, ""),
+		event.Within("warm-up", p.warmup, 0, wire.MaxTime, ""),
+		event.Within("count", *count, 0, maxPings, ""))
 	if err != nil {
-		return c, fmt.Errorf("%w: ping: %w", ErrUsage, err)
+		return p, fmt.Errorf("%w: ping: %w", ErrUsage, err)
 	}
-	c.requests = math.MaxInt64
+	p.requests = math.MaxInt64
 	if *count > 0 {
-		c.requests = *count
+		p.requests = *count
 	}
 	if *duration > 0 {
-		c.requests = min(c.requests, slots(*duration, c.interval))
+		p.requests = min(p.requests, slots(*duration, p.interval))
 	}
-	return c, nil
+	return p, nil
 }
 
 // slots returns how many requests start within d.
@@ -105,7 +89,11 @@ func slots(d, interval time.Duration) int64 { return int64((d + interval - 1) / 
 // A pinger keeps the time and matches replies with requests. Its table holds the last
 // 65536 requests: those of 6 s at the shortest interval.
 type pinger struct {
-	pingConfig
+	to               netip.Addr
+	size             int
+	interval, warmup time.Duration
+	requests         int64 // measured
+
 	sock *sock.ICMP
 	stop *sock.Stopper
 	hist *hdrhistogram.Histogram
@@ -127,9 +115,7 @@ func (p *pinger) run(out events) (event.Ping, error) {
 	total := p.warm + p.requests
 	for p.asked < total {
 		if p.asked == p.warm {
-			if err := out.begin(); err != nil {
-				return event.Ping{}, err
-			}
+			out.begin()
 			begin = sock.Now()
 		}
 		seq := uint16(p.asked)
@@ -143,9 +129,7 @@ func (p *pinger) run(out events) (event.Ping, error) {
 		}
 	}
 	window := sock.Now() - begin
-	if err := out.end(); err != nil {
-		return event.Ping{}, err
-	}
+	out.end()
 	if err := p.listen(sock.Now()+int64(pingTimeout), true); err != nil {
 		return event.Ping{}, err
 	}

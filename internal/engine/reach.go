@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -44,11 +45,9 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 		return err
 	}
 	least := ipUDPHeaders(server.Addr().Is6()) + wire.HeaderSize
-	if *size < least || *size > 65535 {
-		return fmt.Errorf("%w: reach: size %d is outside %d..65535 bytes", ErrUsage, *size, least)
-	}
-	if *timeout <= 0 || *timeout > wire.MaxTime {
-		return fmt.Errorf("%w: reach: timeout %v is outside 1ns..%v", ErrUsage, *timeout, wire.MaxTime)
+	err = cmp.Or(event.Within("size", *size, least, 65535, "bytes"), event.Within("timeout", *timeout, 1, wire.MaxTime, ""))
+	if err != nil {
+		return fmt.Errorf("%w: reach: %w", ErrUsage, err)
 	}
 	s, release := sock.StopWith(ctx)
 	defer release()
@@ -57,19 +56,11 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 		return err
 	}
 	defer unix.Close(fd)
-	err = sock.SetDiscover(fd, server.Addr().Is6(), unix.IP_PMTUDISC_PROBE)
-	if err == nil {
-		err = sock.SetTimeouts(fd, retryEvery)
-	}
-	if err != nil {
+	if err = cmp.Or(sock.SetDiscover(fd, server.Addr().Is6(), unix.IP_PMTUDISC_PROBE), sock.SetTimeouts(fd, retryEvery)); err != nil {
 		return fmt.Errorf("engine: reach %v: %w", server, err)
 	}
 	u := &udpClient{fd: fd, server: server, run: rand.Uint32N(wire.MaxRun + 1), timeout: *timeout, stop: s, buf: make([]byte, 1<<16)}
-	var r event.Reach
-	err = <-sock.OnThread(func() error {
-		r, err = u.reach(ctx, *size)
-		return err
-	})
+	r, err := onThread(func() (event.Reach, error) { return u.reach(ctx, *size) })
 	if err != nil {
 		return sock.Cancelled(ctx, err)
 	}

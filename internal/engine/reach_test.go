@@ -110,7 +110,7 @@ func TestSlots(t *testing.T) {
 }
 
 func TestPingReply(t *testing.T) {
-	p := &pinger{pingConfig: pingConfig{requests: 4}, warm: 2, asked: 4, hist: event.NewHist()}
+	p := &pinger{requests: 4, warm: 2, asked: 4, hist: event.NewHist()}
 	for i := range p.sent {
 		p.sent[i] = 1000
 	}

@@ -1,13 +1,15 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,8 +72,8 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 		}
 	}
 	run := map[string]func(context.Context, config, *sock.Stopper, events) (any, error){
-		"tcp-stream": runTCPStream, "udp-stream": runDatagrams, "udp-search": runDatagrams,
-		"tcp-rr": runTCPRR, "udp-rr": runUDPRR, "udp-open": runUDPOpen, "tcp-crr": runTCPCRR,
+		"tcp-crr": runTCPCRR, "tcp-rr": runTCPRR, "tcp-stream": runTCPStream,
+		"udp-open": runUDP, "udp-rr": runUDP, "udp-search": runDatagrams, "udp-stream": runDatagrams,
 	}[c.Workload]
 	result, err := run(ctx, c, s, out)
 	if err != nil {
@@ -94,7 +96,9 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes to request for the server's receive buffer; 0 keeps the default (UDP: 4 MiB)")
 	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "for connecting, for every answer of the server, and for progress of TCP")
 	c.transferFlags(fs)
-	c.requestFlags(fs)
+	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once")
+	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
+	fs.DurationVar(&c.stampEvery, "stamp-every", stampEvery, "shortest time between two requests that the kernel stamps; 0 stamps none")
 	c.searchFlags(fs)
 	fs.DurationVar(&c.every, "interval", time.Second, "print a line this often during the run; 0 prints only the summary")
 	fs.StringVar(&source.word, "token", "", "`token` of the server; other users of this machine can read it in the process list")
@@ -125,43 +129,147 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	if out.console != nil {
 		out.console.every = c.every
 	}
-	if c.Size == 0 {
-		c.Size = map[string]int{"tcp-stream": 128 << 10, "udp-stream": 1400, "udp-search": 18}[c.Workload]
-	}
-	if c.Size == 0 {
-		c.Size = 64
-	}
+	c.Size = cmp.Or(c.Size, map[string]int{"tcp-stream": 128 << 10, "udp-stream": 1400, "udp-search": 18}[c.Workload], 64)
 	if !strings.HasPrefix(c.Workload, "tcp-") {
 		c.CC = ""
 	}
 	c.finishTransfer()
-	if err = c.Check(); err == nil {
-		err = c.finishRequests()
-	}
-	if err == nil {
-		err = c.finishSearch()
-	}
-	switch {
-	case err != nil:
-	case c.port == 0:
-		err = fmt.Errorf("cannot connect to port 0 of %s", c.name)
-	case c.every < 0 || c.every > 0 && c.every < minEvery || c.every > wire.MaxTime:
-		err = fmt.Errorf("interval %v is outside %v..%v and not 0", c.every, minEvery, wire.MaxTime)
-	case math.IsNaN(c.rate) || c.rate < 0 || c.rate > maxRate:
-		err = fmt.Errorf("rate %g is outside 0..%g bit/s", c.rate, float64(maxRate))
-	case c.rate > 0 && c.Workload != "tcp-stream" && c.Workload != "udp-stream" && c.Workload != "udp-open":
-		err = fmt.Errorf("%s: --rate is only for tcp-stream, udp-open and udp-stream", c.Workload)
-	case c.rate > 0 && c.Workload == "tcp-stream" && c.rate < event.MinPaced*float64(c.Streams):
-		err = fmt.Errorf("tcp-stream: rate %g is below %d bit/s per stream, the lowest that can be paced", c.rate, event.MinPaced)
-	case c.zerocopy && c.Workload != "tcp-stream":
-		err = fmt.Errorf("%s: --zerocopy is only for tcp-stream", c.Workload)
-	case c.sndBuf < 0 || c.sndBuf > wire.MaxBuffer:
-		err = fmt.Errorf("send buffer %d is outside 0..%d bytes", c.sndBuf, wire.MaxBuffer)
-	case c.timeout <= 0 || c.timeout > wire.MaxTime:
-		err = fmt.Errorf("timeout %v is outside 1ns..%v", c.timeout, wire.MaxTime)
+	if err = cmp.Or(c.Check(), c.finishRequests(), c.finishSearch()); err == nil {
+		err = c.check()
 	}
 	if err != nil {
 		return c, fmt.Errorf("%w: run: %w", ErrUsage, err)
 	}
 	return c, nil
+}
+
+// check checks what only the client knows.
+func (c *config) check() error {
+	switch {
+	case c.port == 0:
+		return fmt.Errorf("cannot connect to port 0 of %s", c.name)
+	case c.every != 0 && c.every < minEvery:
+		return fmt.Errorf("interval %v is outside %v..%v and not 0", c.every, minEvery, wire.MaxTime)
+	case c.Workload == "tcp-stream" && event.CheckPaced(c.rate, c.Streams) != nil:
+		return event.CheckPaced(c.rate, c.Streams)
+	}
+	return cmp.Or(
+		event.Within("interval", c.every, 0, wire.MaxTime, ""),
+		event.Within("rate", c.rate, 0, maxRate, "bit/s"),
+		event.Within("time between stamps", c.stampEvery, 0, wire.MaxTime, ""),
+		event.Within("send buffer", c.sndBuf, 0, wire.MaxBuffer, "bytes"),
+		event.Within("timeout", c.timeout, 1, wire.MaxTime, ""),
+		wire.Only(c.rate > 0, c.Workload, "--rate is", "tcp-stream", "udp-open", "udp-stream"),
+		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"))
+}
+
+// parseFlags parses flags that stand anywhere among the positional arguments names,
+// which it returns in order. A name in brackets is optional; its value is "" if it is
+// missing.
+func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []string), names ...string) ([]string, error) {
+	fs.SetOutput(io.Discard) // errors are returned, not printed twice
+	fs.Usage = func() {}
+	see := "see weir engine " + fs.Name() + " --help"
+	var pos []string
+	for {
+		if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
+			help(pos)
+			return nil, err
+		} else if err != nil {
+			return nil, fmt.Errorf("%w: %s: %w; %s", ErrUsage, fs.Name(), err, see)
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		if len(pos) == len(names) {
+			return nil, fmt.Errorf("%w: %s: unexpected argument %q; %s", ErrUsage, fs.Name(), fs.Arg(0), see)
+		}
+		pos, args = append(pos, fs.Arg(0)), fs.Args()[1:]
+	}
+	for len(pos) < len(names) {
+		if name := names[len(pos)]; !strings.HasPrefix(name, "[") {
+			return nil, fmt.Errorf("%w: %s: %s is missing; %s", ErrUsage, fs.Name(), name, see)
+		}
+		pos = append(pos, "")
+	}
+	if f := fs.Lookup("json"); f != nil && f.Value.String() == "false" {
+		out.console = &console{w: out.w}
+	}
+	return pos, nil
+}
+
+// napUnset is a nap that is not on the command line.
+const napUnset = time.Duration(-1)
+
+func (c *config) transferFlags(fs *flag.FlagSet) {
+	c.Nap = napUnset
+	fs.BoolVar(&c.Discard, "discard", false, "tcp-stream: the receiver discards in the kernel (MSG_TRUNC) instead of copying")
+	fs.BoolVar(&c.zerocopy, "zerocopy", false, "tcp-stream: send without copying (MSG_ZEROCOPY)")
+	fs.StringVar(&c.Send, "send", "", "udp-stream, udp-search: single, mmsg (sendmmsg) or gso (UDP_SEGMENT) (default single)")
+	fs.IntVar(&c.Batch, "batch", 0, "udp-stream, udp-search: datagrams per call (default 1 for single, 32 for mmsg, as many as one buffer holds, at most 64, for gso)")
+	fs.StringVar(&c.Recv, "recv", "", "udp-stream, udp-search: single, mmsg (recvmmsg) or gro (UDP_GRO) (default gro for gso, else mmsg)")
+	fs.Func("nap", "udp-stream, udp-search: polling interval of the receiver, instead of waking up for every datagram; 0 waits (default 50µs, 0 with --rate)", func(s string) (err error) {
+		if c.Nap, err = time.ParseDuration(s); err == nil {
+			err = event.Within("nap", c.Nap, 0, wire.MaxNap, "")
+		}
+		return err
+	})
+	fs.IntVar(&c.DSCP, "dscp", 0, "DSCP of the packets of both ends, 0..63")
+	cpuFlag(fs, &c.cpus, "run the client only on these CPUs")
+}
+
+// finishTransfer fills in what the command line leaves open.
+func (c *config) finishTransfer() {
+	unset, oneWay := c.Nap == napUnset, wire.OneWay(c.Workload)
+	if oneWay {
+		m := c.Mode().Filled()
+		c.Send, c.Batch, c.Recv = m.Send, m.Batch, m.Recv
+	}
+	switch {
+	case unset && oneWay && c.rate == 0:
+		c.Nap = event.DefaultNap
+	case unset: // on a schedule, jitter is computed from the moment at which a datagram is read
+		c.Nap = 0
+	}
+}
+
+func cpuFlag(fs *flag.FlagSet, cpus *[]int, usage string) {
+	fs.Func("cpu", usage+", such as 0 or 0,2-3", func(s string) (err error) { *cpus, err = parseCPUs(s); return err })
+}
+
+// maxCPU is the highest CPU number, that of unix.CPUSet.
+const maxCPU = 1023
+
+// parseCPUs reads a list such as 0,2-3.
+func parseCPUs(s string) ([]int, error) {
+	var cpus []int
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, span := strings.Cut(part, "-")
+		first, err := strconv.ParseUint(from, 10, 16)
+		last := first
+		if err == nil && span {
+			last, err = strconv.ParseUint(to, 10, 16)
+		}
+		if err != nil || last < first || last > maxCPU {
+			return nil, fmt.Errorf("%q is not a list of CPUs within 0..%d, such as 0 or 0,2-3", s, maxCPU)
+		}
+		for cpu := first; cpu <= last; cpu++ {
+			cpus = append(cpus, int(cpu))
+		}
+	}
+	return cpus, nil
+}
+
+// finishRequests sets what follows from the flags.
+func (c *config) finishRequests() error {
+	if c.rate == 0 && c.Workload == "udp-open" {
+		c.rate = event.DefaultRequests
+	}
+	// More than one request in flight on a connection, see tcpAsker.whyNot.
+	pipeline := c.Workload == "tcp-rr" && c.Inflight > 1
+	c.Stamps = c.stampEvery > 0 && wire.Echoing(c.Workload) && c.Workload != "tcp-crr" && !pipeline
+	if c.Workload == "udp-open" {
+		return event.CheckRate("udp-open", c.rate)
+	}
+	return nil
 }

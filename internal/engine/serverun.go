@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"net/netip"
@@ -124,10 +125,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 		return nil, err
 	}
 	u, err := newUDPServer(udp, at.Addr(), new(sock.Stopper), &s.meter)
-	if err == nil {
-		err = sock.SetTimeouts(udp, sock.Tick)
-	}
-	if err == nil && !s.open(udp) {
+	if err = cmp.Or(err, sock.SetTimeouts(udp, sock.Tick)); err == nil && !s.open(udp) {
 		err = errFull
 	}
 	if err != nil {

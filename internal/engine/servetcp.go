@@ -83,7 +83,7 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 	if strings.HasPrefix(p.Workload, "udp-") {
 		return s.prepareUDP(fd, run, a)
 	}
-	if a.CC, a.RcvBuf, err = prepareTCP(fd, run.peer.Is6(), p); err != nil {
+	if a.CC, a.RcvBuf, _, err = sock.SetTCP(fd, run.peer.Is6(), p.CC, unix.SO_RCVBUF, p.RcvBuf, p.DSCP); err != nil {
 		return nil, err
 	}
 	switch p.Workload {
@@ -101,19 +101,6 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 	return func() {
 		s.receive(fd, run, func(r wire.StreamReport) { sock.WriteJSON(fd, r, sock.Now()+int64(helloTimeout), s.stop) })
 	}, nil
-}
-
-func prepareTCP(fd int, v6 bool, p wire.Params) (cc string, rcvBuf int, err error) {
-	if cc, err = sock.SetCC(fd, p.CC); err != nil {
-		return "", 0, err
-	}
-	if rcvBuf, err = sock.SetBuffer(fd, unix.SO_RCVBUF, p.RcvBuf); err != nil {
-		return "", 0, err
-	}
-	if _, err = sock.SetDSCP(fd, v6, p.DSCP); err != nil {
-		return "", 0, err
-	}
-	return cc, rcvBuf, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 }
 
 // receive reads until the client shuts down, and counts what reads inside the run's

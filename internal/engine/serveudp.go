@@ -167,7 +167,9 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 			u.greeted, a.Error = false, err.Error()
 		}
 	}
-	u.describe(&a)
+	if u.echo != nil {
+		a.Place, a.NoStamps = u.echo.place, u.echo.noStamps
+	}
 	return a
 }
 

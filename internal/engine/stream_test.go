@@ -203,7 +203,7 @@ func equalPath(a, b event.UDPStream) bool {
 func TestGSORefuses(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	c := testConfig(t, addr)
-	c.Size, c.Transfer = 1400, wire.Transfer{Send: event.SendGSO, Batch: 2, Recv: event.RecvGRO}
+	c.Size, c.Send, c.Batch, c.Recv = 1400, event.SendGSO, 2, event.RecvGRO
 	u, err := meet(t.Context(), c, new(sock.Stopper))
 	if err != nil {
 		t.Fatal(err)

@@ -77,22 +77,14 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 	}()
 	// Before connecting: the buffer bounds the window scale, and congestion control
 	// is already in charge of the handshake.
-	if t.cc, err = sock.SetCC(t.fd, c.CC); err != nil {
-		return t, err
+	t.cc, _, t.dscp, err = sock.SetTCP(t.fd, c.server.Addr().Is6(), c.CC, unix.SO_SNDBUF, c.sndBuf, c.DSCP)
+	if err == nil {
+		err = sock.ConnectTCP(ctx, t.fd, c.server, c.timeout)
 	}
-	if _, err = sock.SetBuffer(t.fd, unix.SO_SNDBUF, c.sndBuf); err != nil {
-		return t, err
+	if err == nil {
+		err = sock.SetTimeouts(t.fd, sock.Tick)
 	}
-	if t.dscp, err = sock.SetDSCP(t.fd, c.server.Addr().Is6(), c.DSCP); err != nil {
-		return t, err
-	}
-	if err = unix.SetsockoptInt(t.fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1); err != nil {
-		return t, err
-	}
-	if err = sock.ConnectTCP(ctx, t.fd, c.server, c.timeout); err != nil {
-		return t, err
-	}
-	if err = sock.SetTimeouts(t.fd, sock.Tick); err == nil && c.rate > 0 {
+	if err == nil && c.rate > 0 {
 		t.paced, err = sock.Pace(t.fd, c.rate/float64(c.Streams))
 	}
 	return t, err

@@ -22,8 +22,7 @@ const markStamped = 1
 type tcpAsker struct {
 	*asker
 	tcpConn
-	request []byte
-	seq     uint64
+	message []byte // of a request
 	in      []byte
 	got     int // bytes read of the current reply
 	slots   []int
@@ -40,30 +39,19 @@ func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 	}
 	defer unix.Close(t.fd)
 	n := max(c.Inflight, 1)
-	a := &tcpAsker{asker: newAsker(c, s, t.fd, n), tcpConn: t, request: make([]byte, c.Size),
+	a := &tcpAsker{asker: newAsker(c, s, t.fd, n), tcpConn: t, message: make([]byte, c.Size),
 		in: make([]byte, max(c.Size, event.MaxPipeline)), slots: make([]int, n), freed: make([]int, 0, n)}
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(a.whyNot())
 	out.say("%s to %s (%v): requests: %d bytes, %d in flight; %s\n", c.Workload, c.name, c.server, c.Size, n, t.describe(c))
 	a.board = out.board()
 	var r event.RR
-	err = <-sock.OnThread(func() error {
-		if err := a.settle(t.far.Place); err != nil {
-			return err
+	err = a.perform(t.far.Place, func() (err error) {
+		if r, err = a.closed(out); err == nil {
+			err = a.finish() // the buffer, before the connection ends
 		}
-		r, err = a.closed(out)
 		return err
-	})
-	var far []tally.FarSample
-	if err == nil {
-		err = a.finish() // the buffer, before the connection ends
-	}
-	if err == nil && a.every > 0 {
-		far, err = a.fetchStamps()
-	}
-	if err == nil {
-		err = a.split(&r, far)
-	}
+	}, a.fetchStamps, &r)
 	if err != nil {
 		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 	}
@@ -91,17 +79,12 @@ func (a *tcpAsker) whyNot() string {
 }
 
 func (a *tcpAsker) send(i int, start int64, measured bool) error {
-	x := tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
-	a.seq++
-	a.request[0] = 0
-	marked, sample := a.due(start, measured)
+	x, marked := a.request(start, measured)
+	a.message[0] = 0
 	if marked {
-		a.request[0] = markStamped
+		a.message[0] = markStamped
 	}
-	if sample {
-		x.Sample = len(a.samples.List)
-	}
-	b, deadline := a.request, start+int64(a.c.timeout)
+	b, deadline := a.message, start+int64(a.c.timeout)
 	if x.Sample >= 0 {
 		n, errno := a.sock.Send(b, true)
 		if errno != 0 && !sock.Again(errno) {
@@ -114,7 +97,7 @@ func (a *tcpAsker) send(i int, start int64, measured bool) error {
 	if err := sock.WriteFull(a.fd, b, deadline, a.stop); err != nil {
 		return fmt.Errorf("request: %w", err)
 	}
-	a.stampID += uint32(len(a.request))
+	a.stampID += uint32(len(a.message))
 	if x.Sample >= 0 {
 		a.enter(x, a.stampID-1)
 	}
@@ -156,24 +139,11 @@ func (a *tcpAsker) fetchStamps() ([]tally.FarSample, error) {
 	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	b := make([]byte, tally.FarHeader+tally.MaxSamples*tally.FarSize+1)
-	got, deadline := 0, sock.Now()+int64(a.c.timeout)
-	for got < len(b) {
-		n, errno := sock.Recv(a.fd, b[got:])
-		if errno == 0 && n == 0 {
-			break
-		}
-		if errno != 0 && !sock.Again(errno) {
-			return nil, fmt.Errorf("the server's stamps: %w", errno)
-		}
-		got += max(n, 0)
-		if errno != 0 {
-			if err := sock.MayWait(deadline, a.stop); err != nil {
-				return nil, fmt.Errorf("the server's stamps: %w", err)
-			}
-		}
+	b, err := sock.ReadAll(a.fd, make([]byte, tally.FarHeader+tally.MaxSamples*tally.FarSize+1), sock.Now()+int64(a.c.timeout), a.stop)
+	if err != nil {
+		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	list, from, total, err := tally.DecodeFar(b[:got])
+	list, from, total, err := tally.DecodeFar(b)
 	if err == nil && (from != 0 || len(list) != total) {
 		err = fmt.Errorf("%w: %d of %d", tally.ErrFar, len(list), total)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,9 +110,7 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper
 	retransmits, err := watchStreams(ctx, c, conns, &first, started, failed, out)
 	over.Stop()
 	for _, done := range senders {
-		if e := <-done; err == nil {
-			err = e
-		}
+		err = cmp.Or(err, <-done)
 	}
 	return retransmits, err
 }
@@ -134,16 +133,12 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 		return 0, err
 	}
 	watchAcks(conns, out)
-	if err := out.begin(); err != nil {
-		return 0, err
-	}
+	out.begin()
 	end := begin + int64(c.Duration)
 	if err := sock.SleepUntil(ctx, end, failed); err != nil {
 		return 0, err
 	}
-	if err := out.end(); err != nil {
-		return 0, err
-	}
+	out.end()
 	after, err := readInfo(conns)
 	if err != nil {
 		return 0, err

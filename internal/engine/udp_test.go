@@ -13,7 +13,7 @@ import (
 )
 
 func TestLadder(t *testing.T) {
-	c := config{Params: wire.Params{Workload: "udp-stream", Size: 100, Transfer: wire.Transfer{Batch: 4}}}
+	c := config{Params: wire.Params{Workload: "udp-stream", Size: 100, Batch: 4}}
 	for _, tc := range []struct {
 		name          string
 		sent, dups    int64
@@ -43,9 +43,9 @@ func TestLadder(t *testing.T) {
 		{name: "none sent", window: 1, want: "no datagram of 100 bytes could be sent"},
 	} {
 		u := &udpClient{asked: tc.asked}
-		tx := sock.Sender{Offered: 12, Sent: tc.sent}
+		tx := &sock.Sender{Offered: 12, Sent: tc.sent}
 		c.Recv = tc.recv
-		v, err := u.ladder(c, tx, wire.UDPReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups, Reads: tc.reads, Buffers: tc.buffers}, tc.window)
+		r, err := u.ladder(c, tx, wire.UDPReport{Delivered: tc.delivered, Dropped: tc.dropped, Bytes: tc.bytes, Duplicates: tc.dups, Reads: tc.reads, Buffers: tc.buffers}, tc.window)
 		if tc.want != "" {
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
@@ -56,7 +56,7 @@ func TestLadder(t *testing.T) {
 			t.Errorf("%s: %v", tc.name, err)
 			continue
 		}
-		if r := v.(event.UDPStream); r.Received != tc.received || r.Dropped != tc.received-tc.delivered {
+		if r.Received != tc.received || r.Dropped != tc.received-tc.delivered {
 			t.Errorf("%s: received %d, dropped %d; want %d", tc.name, r.Received, r.Dropped, tc.received)
 		}
 	}
@@ -83,7 +83,7 @@ func TestSilence(t *testing.T) {
 			t.Errorf("%s: %d, want %d", tc.name, got, tc.want)
 		}
 	}
-	c, tx := config{Params: wire.Params{Size: 100}}, sock.Sender{Sent: 1}
+	c, tx := config{Params: wire.Params{Size: 100}}, &sock.Sender{Sent: 1}
 	for _, r := range []wire.UDPReport{{Silence: -1}, {Silence: 2, Span: 1}, {Wait: -1}} {
 		if _, err := new(udpClient).ladder(c, tx, r, window); err == nil || !strings.Contains(err.Error(), "impossible: a silence") {
 			t.Errorf("%+v: %v, want that it is impossible", r, err)

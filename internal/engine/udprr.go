@@ -19,8 +19,7 @@ import (
 type udpAsker struct {
 	*asker
 	*udpClient
-	request []byte
-	seq     uint64
+	message []byte // of a request
 	ids     uint32 // stamps of sending requested since they were last turned on
 	freed   [1]int
 
@@ -29,76 +28,54 @@ type udpAsker struct {
 	poll  [1]unix.PollFd
 }
 
-func newUDPAsker(u *udpClient, c config, slots int) *udpAsker {
-	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, slots), udpClient: u, request: make([]byte, c.Size)}
+// runUDP runs udp-rr or udp-open.
+func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
+	u, err := meet(ctx, c, s)
+	if err != nil {
+		return nil, err
+	}
+	defer u.close()
+	open := c.Workload == "udp-open"
+	n := max(c.Inflight, 1)
+	requests := fmt.Sprintf("%d in flight", n)
+	if open {
+		n, requests = outstanding(c.rate), unit.Format(c.rate, "1/s")
+	}
+	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, n), udpClient: u, message: make([]byte, c.Size)}
 	a.book.Timeout = int64(event.ReplyTimeout)
 	a.asker.send, a.asker.receive = a.send, a.receive
 	a.asker.stamp(u.far.NoStamps)
-	return a
-}
-
-// runUDP agrees with the server, measures on a thread, and fetches the server's stamps.
-func runUDP(ctx context.Context, c config, s *sock.Stopper, out events, slots int, measure func(*udpAsker) error, r *event.RR) error {
-	u, err := meet(ctx, c, s)
-	if err != nil {
-		return err
-	}
-	defer u.close()
-	a := newUDPAsker(u, c, slots)
-	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requestsOf(c), c.Duration, c.Warmup)
+	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requests, c.Duration, c.Warmup)
 	a.board = out.board()
-	err = <-sock.OnThread(func() error {
-		if err := a.settle(u.far.Place); err != nil {
-			return err
+	var r event.Open
+	err = a.perform(u.far.Place, func() (err error) {
+		if open {
+			r, err = a.open(out)
+		} else {
+			r.RR, err = a.closed(out)
 		}
-		return measure(a)
-	})
-	var far []tally.FarSample
-	if err == nil && a.every > 0 {
-		far, err = u.fetchStamps(ctx)
-	}
-	if err == nil {
-		err = a.split(r, far)
-	}
+		return err
+	}, func() ([]tally.FarSample, error) { return u.fetchStamps(ctx) }, &r.RR)
 	if err != nil {
-		return fmt.Errorf("engine: udp %v: %w", c.server, err)
+		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
 	r.SndBuf, r.RcvBuf = u.sndBuf, u.far.RcvBuf
-	return nil
-}
-
-// requestsOf says at what rate or concurrency a run sends requests.
-func requestsOf(c config) string {
-	if c.Workload == "udp-open" {
-		return unit.Format(c.rate, "1/s")
+	if open {
+		return r, nil
 	}
-	return fmt.Sprintf("%d in flight", max(c.Inflight, 1))
-}
-
-func runUDPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
-	var r event.RR
-	err := runUDP(ctx, c, s, out, max(c.Inflight, 1), func(a *udpAsker) (err error) {
-		r, err = a.closed(out)
-		return err
-	}, &r)
-	return r, err
+	return r.RR, nil
 }
 
 // send sends one request. The slot travels where datagrams of a stream carry their
 // time, and the reply brings it back.
 func (a *udpAsker) send(i int, start int64, measured bool) error {
-	x := tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
-	a.seq++
+	x, marked := a.request(start, measured)
 	h := wire.Header{Kind: wire.KindEcho, Run: a.run, Seq: x.Seq, Sent: uint64(i)}
-	marked, sample := a.due(start, measured)
 	if marked {
 		h.Kind = wire.KindStamped
 	}
-	if sample {
-		x.Sample = len(a.samples.List)
-	}
-	h.Put(a.request)
-	_, errno := a.sock.Send(a.request, x.Sample >= 0)
+	h.Put(a.message)
+	_, errno := a.sock.Send(a.message, x.Sample >= 0)
 	if x.Sample >= 0 {
 		a.enter(x, a.ids)
 		a.ids++
@@ -136,7 +113,7 @@ func (a *udpAsker) receive(flags int) ([]int, error) {
 	t := sock.Now()
 	a.read = t
 	h, ok := wire.ParseHeader(a.buf[:n])
-	if !ok || h.Run != a.run || n != len(a.request) || h.Kind != wire.KindEcho|wire.KindAnswer && h.Kind != wire.KindStamped|wire.KindAnswer {
+	if !ok || h.Run != a.run || n != len(a.message) || h.Kind != wire.KindEcho|wire.KindAnswer && h.Kind != wire.KindStamped|wire.KindAnswer {
 		a.book.Late++ // such as a repeated answer to the hello
 		return nil, nil
 	}
@@ -170,36 +147,14 @@ func outstanding(rate float64) int {
 	return n
 }
 
-func runUDPOpen(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
-	var r event.Open
-	err := runUDP(ctx, c, s, out, outstanding(c.rate), func(a *udpAsker) (err error) {
-		r, err = a.open(out)
-		return err
-	}, &r.RR)
-	return r, err
-}
-
 // open sends on a schedule. It must run on a thread of its own.
 func (a *udpAsker) open(out events) (r event.Open, err error) {
-	interval := 1e9 / a.c.rate
-	err = a.warmUp(func(d time.Duration) error {
-		_, _, err := a.schedule(interval, int64(d), false)
+	var offered, late int64
+	window, err := a.measure(out, func(d time.Duration, measured bool) (err error) {
+		offered, late, err = a.schedule(1e9/a.c.rate, int64(d), measured)
 		return err
 	})
 	if err != nil {
-		return r, err
-	}
-	if err := out.begin(); err != nil {
-		return r, err
-	}
-	a.began = sock.Now()
-	offered, late, err := a.schedule(interval, int64(a.c.Duration), true)
-	if err != nil {
-		return r, err
-	}
-	window := sock.Now() - a.began
-	a.board.Close(a.tally(sock.Now()))
-	if err := out.end(); err != nil {
 		return r, err
 	}
 	for a.book.Expire(nil, sock.Now()); a.book.Pending > 0; a.book.Expire(nil, sock.Now()) {

@@ -124,7 +124,7 @@ func TestServerRefuses(t *testing.T) {
 	}{
 		{func(p *wire.Params) { p.Duration = 2 * time.Hour }, "duration 2h0m0s is outside"},
 		{func(p *wire.Params) { p.Size = 1 << 30 }, "size 1073741824 is outside"},
-		{func(p *wire.Params) { p.Streams = 1000 }, "1000 streams is outside"},
+		{func(p *wire.Params) { p.Streams = 1000 }, "streams 1000 is outside"},
 		{func(p *wire.Params) { p.Weir = 99 }, "version 99"},
 		{func(p *wire.Params) { p.Workload = "sctp" }, "unknown workload"},
 		{func(p *wire.Params) { p.CC = "nonesuch" }, "congestion control nonesuch"},

@@ -20,6 +20,7 @@ import (
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
@@ -128,7 +129,7 @@ func (n fakeNode) Host() *target.Host {
 }
 
 func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
-	return target.Reading{At: time.Duration(time.Now().UnixNano())}, nil
+	return target.Reading{At: time.Duration(time.Now().UnixNano()), Counters: sample.Counters{}}, nil
 }
 
 // Run is the engine at either end: a server that waits, and an agent that takes

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 func start(t *testing.T) *Host {
 	t.Helper()
 	nstest.Need(t)
-	ns, err := netns.New()
+	ns, err := newNamespace()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,4 +115,13 @@ func TestMainRefuses(t *testing.T) {
 	if err := Main(nil); err == nil || !strings.Contains(err.Error(), "internal command") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// newNamespace creates an empty network namespace.
+func newNamespace() (ns *netns.Namespace, err error) {
+	err = netns.Create(1, func(_ int, made *netns.Namespace) error {
+		ns = made
+		return nil
+	})
+	return ns, err
 }

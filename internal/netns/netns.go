@@ -23,15 +23,6 @@ type Namespace struct {
 	kinds int // CLONE_NEW… flags of the namespaces that Do enters
 }
 
-// New creates an empty network namespace.
-func New() (ns *Namespace, err error) {
-	err = Create(1, func(_ int, made *Namespace) error {
-		ns = made
-		return nil
-	})
-	return ns, err
-}
-
 // Create makes n empty network namespaces and calls f inside each of them (see Do),
 // with its number from 0. It stops at the first error of f. f keeps the handle.
 func Create(n int, f func(i int, ns *Namespace) error) error {
@@ -54,12 +45,7 @@ func Create(n int, f func(i int, ns *Namespace) error) error {
 
 // Current returns the network namespace of the calling thread.
 func Current() (*Namespace, error) {
-	// Not /proc/self/ns/net, which is the main thread's.
-	f, err := os.Open("/proc/thread-self/ns/net")
-	if err != nil {
-		return nil, err
-	}
-	return &Namespace{f, unix.CLONE_NEWNET}, nil
+	return At("/proc/thread-self/ns/net") // /proc/self/ns/net is the main thread's
 }
 
 // Of returns the network, mount, UTS and PID namespaces of a process as one. The

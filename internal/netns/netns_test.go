@@ -41,7 +41,7 @@ func here(t *testing.T) string {
 func create(t *testing.T) *netns.Namespace {
 	t.Helper()
 	nstest.Need(t)
-	ns, err := netns.New()
+	ns, err := newNamespace()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestCloseKeepsNothing(t *testing.T) {
 	nstest.Need(t)
 	before := count(t, "/proc/self/fd/*")
 	for range 100 {
-		ns, err := netns.New()
+		ns, err := newNamespace()
 		if err == nil {
 			err = ns.Close()
 		}
@@ -222,4 +222,13 @@ func TestSeveral(t *testing.T) {
 	if !errors.Is(err, enough) || !slices.Equal(entered, names[:2]) {
 		t.Errorf("entered %v, want %v; %v", entered, names[:2], err)
 	}
+}
+
+// newNamespace creates an empty network namespace.
+func newNamespace() (ns *netns.Namespace, err error) {
+	err = netns.Create(1, func(_ int, made *netns.Namespace) error {
+		ns = made
+		return nil
+	})
+	return ns, err
 }

@@ -13,16 +13,12 @@ type Bridge struct{}
 
 // Plan makes the bridge and attaches the pods.
 func (Bridge) Plan(t topo.Topology) (plan.Plan, error) {
-	if len(t.Hosts) != 1 {
-		return plan.Plan{}, fmt.Errorf("bridge: needs exactly 1 host, topology has %d", len(t.Hosts))
-	}
-	p, err := newPlan("bridge", t, 1, 0)
+	p, err := newPlan("bridge", t, 1, 0, checkExactly("bridge", t, 1))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	p.Steps = attach(t, t.Hosts[0], p.Path.MTU)
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // Names of devices that drivers make. The host's end of pod n's veth is podPort(n).
@@ -57,7 +53,7 @@ func attachPod(h topo.Host, i int, pod topo.Pod, bridge string, mtu int) []plan.
 // hosts, because nothing else has a route back to them. That is not part of the
 // mechanism.
 func join(t topo.Topology, h topo.Host, dev string) []plan.Step {
-	gw := gateway(h.PodNet)
+	gw := h.Gateway()
 	var steps []plan.Step
 	if !is6(gw) { // for IPv6 no forwarding is the default
 		steps = append(steps, sysctl(h.Name, "net.ipv4.ip_forward", "0"))

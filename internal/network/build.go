@@ -3,7 +3,6 @@ package network
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -34,9 +33,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 		p.Steps = slices.Insert(p.Steps, 0, Underlay(t)...) // in place if the driver left capacity
 	}
 	if t.Shape == topo.Line {
-		for _, h := range t.Hosts {
-			p.Line = append(p.Line, h.Name)
-		}
+		p.Line = side(t, len(t.Segments))
 	}
 	if len(p.Labelled(plan.Host)) == 0 {
 		p.Ends = append(p.Ends, hostEnds(t)...)
@@ -50,29 +47,8 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if t.NoOffload {
 		p.Steps = append(p.Steps, noOffloads(p)...)
 	}
-	p.Expect = append(p.Expect, expectOffloads(p.Steps)...)
+	for _, s := range plan.Offloads(p.Steps) { // the features stay as they are switched
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: s.In, Dev: s.Offload.Dev, Offload: s.Offload.Features}})
+	}
 	return p, nil
-}
-
-// expectOffloads expects the features that the steps switch to stay that way.
-func expectOffloads(steps []plan.Step) []plan.Expect {
-	type device struct{ in, dev string }
-	var order []device
-	want := map[device]map[string]bool{}
-	for _, s := range steps {
-		if s.Offload == nil {
-			continue
-		}
-		d := device{s.In, s.Offload.Dev}
-		if want[d] == nil {
-			order = append(order, d)
-			want[d] = map[string]bool{}
-		}
-		maps.Copy(want[d], s.Offload.Features)
-	}
-	var all []plan.Expect
-	for _, d := range order {
-		all = append(all, plan.Expect{State: plan.State{In: d.in, Dev: d.dev, Offload: want[d]}})
-	}
-	return all
 }

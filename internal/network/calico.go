@@ -1,11 +1,8 @@
 package network
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -81,20 +78,12 @@ var calicoModes = map[string]struct {
 // starts Felix and, except for VXLAN, BIRD, and waits until every host has routes to
 // all blocks.
 func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := cmp.Or(
+	mode, filter := calicoModes[n.Mode], calicoFilters[n.Filter]
+	p, err := newPlan("calico", t, 1, mode.overhead,
 		checkOneOf("calico", "mode", n.Mode, CalicoBGPMode, CalicoIPIP, CalicoVXLAN),
 		checkOneOf("calico", "filter", n.Filter, CalicoIPTablesNFT, CalicoIPTablesLegacy, CalicoNFTables),
-		checkAS("calico", n.AS), checkRules("calico", n.Rules)); err != nil {
-		return plan.Plan{}, err
-	}
-	mode, filter := calicoModes[n.Mode], calicoFilters[n.Filter]
-	switch {
-	case !filepath.IsAbs(n.Dir):
-		return plan.Plan{}, fmt.Errorf("calico: invalid dir %q: want an absolute path", n.Dir)
-	case is6(t.PodAll.Addr()) || underlay6(t):
-		return plan.Plan{}, errors.New("calico: hosts and pods must be IPv4; for IPv6 use calico-bgp-datapath")
-	}
-	p, err := newPlan("calico", t, 1, mode.overhead)
+		checkAS("calico", n.AS), checkRules("calico", n.Rules), checkAbs("calico", n.Dir),
+		refuse(any6(t), "calico: hosts and pods must be IPv4; for IPv6 use calico-bgp-datapath"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -106,13 +95,12 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 		p.Steps = append(p.Steps, n.join(t, h, mtu)...)
 	}
-	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		felix := &plan.Service{Name: "felix", Argv: []string{n.node(), "-felix"}, Env: slices.Concat(n.env(t, h), n.felix(t, h), filter.env),
 			Ready: plan.Ready{Argv: []string{n.node(), "-felix-ready"}, Timeout: calicoWait}}
 		if mode.dev != "" {
 			felix.Makes, felix.Kernel = []string{mode.dev}, []string{mode.kind}
-			tunnels = append(tunnels, expectTunnel(h.Name, mode.dev, mtu))
+			p.Expect = append(p.Expect, expectTunnel(h.Name, mode.dev, mtu))
 		}
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Service: felix})
 		if mode.backend == bird {
@@ -122,7 +110,7 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Steps = append(p.Steps, n.noOffload(h)...)
 		}
 	}
-	p.Expect = expect(t, p, tunnels...)
+	p = expect(t, p)
 	for _, h := range t.Hosts {
 		if routes := n.routes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})
@@ -229,4 +217,49 @@ func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 	}
 	return plan.Output{Argv: []string{"ip", "-4", "route", "show", "dev", calicoModes[n.Mode].dev},
 		Lines: toBlocks(t, h, func(b netip.Prefix, _ topo.Host) string { return fmt.Sprintf("%v via ", b) })}
+}
+
+// calicoRulesAtOnce is the most rules that one policy has. A policy is one word of a
+// command line, which holds 128 KiB (execve(2)).
+const calicoRulesAtOnce = 500
+
+// calicoKey is the prefix of Calico's profiles and policies in etcd.
+const calicoKey = "/calico/resources/v3/projectcalico.org/"
+
+// policies writes to the store, as calicoctl would, the profile of all pods, which
+// accepts everything as that of a Kubernetes namespace does (the CNI plugin's own
+// would keep hosts out). If there are Rules, it adds policies for all pods, in which
+// every rule denies an address that no packet has. The last policy accepts packets
+// that no rule has matched.
+//
+// Note: Felix accepts packets of known connections before it consults a policy. So
+// the rules delay only the first packet of a flow, unlike those of Canal and Routed.
+func (n CalicoNode) policies(t topo.Topology) []plan.Step {
+	type rule map[string]any
+	allow := rule{"action": "Allow"}
+	steps := []plan.Step{calicoPut(t, "Profile", "profiles/", calicoNet, map[string]any{"ingress": []rule{allow}, "egress": []rule{allow}})}
+	addr := netip.MustParseAddr("240.0.0.0")
+	for first := 0; first < n.Rules; first += calicoRulesAtOnce {
+		var in, out []rule
+		for range min(calicoRulesAtOnce, n.Rules-first) {
+			addr = addr.Next()
+			nets := map[string]any{"nets": []string{hostPrefix(addr).String()}}
+			in = append(in, rule{"action": "Deny", "source": nets})
+			out = append(out, rule{"action": "Deny", "destination": nets})
+		}
+		if first+len(in) == n.Rules {
+			in, out = append(in, allow), append(out, allow)
+		}
+		order := len(steps) // among the policies of the tier default
+		steps = append(steps, calicoPut(t, "GlobalNetworkPolicy", "globalnetworkpolicies/", fmt.Sprint("default.weir-", order), map[string]any{
+			"tier": "default", "order": order, "selector": "all()",
+			"types": []string{"Ingress", "Egress"}, "ingress": in, "egress": out}))
+	}
+	return steps
+}
+
+// calicoPut writes a resource to the store.
+func calicoPut(t topo.Topology, kind, key, name string, spec map[string]any) plan.Step {
+	resource := map[string]any{"apiVersion": "projectcalico.org/v3", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
+	return run(t.Hosts[0], etcdPut(t, calicoKey+key+name, toJSON(resource))...)
 }

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -46,10 +45,7 @@ const (
 // until every host has learned of every block.
 func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "calico-bgp-datapath"
-	if err := cmp.Or(checkAS(name, n.AS), oneFamily(name, t)); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan(name, t, 1, 0)
+	p, err := newPlan(name, t, 1, 0, checkAS(name, n.AS), oneFamily(name, t))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -70,7 +66,7 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 				Argv:  []string{bird, "-f", "-c", plan.Dir + "/bird.conf", "-s", birdControl},
 				Ready: plan.Ready{File: birdControl}}})
 	}
-	p.Expect = expect(t, p)
+	p = expect(t, p)
 	for _, h := range t.Hosts {
 		if routes := bgpRoutes(t, h); len(routes.Lines) > 0 {
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Await: &plan.Await{Output: routes, Timeout: calicoWait}})

@@ -1,12 +1,12 @@
 package network
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -48,10 +48,7 @@ func (c *Conflist) UnmarshalText(b []byte) error {
 
 // Plan attaches the pods and connects the hosts.
 func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
-	if n.Dir != "" && !filepath.IsAbs(n.Dir) {
-		return plan.Plan{}, fmt.Errorf("cni: invalid dir %q: want an absolute path", n.Dir)
-	}
-	p, err := newPlan("cni", t, 1, 0)
+	p, err := newPlan("cni", t, 1, 0, checkAbs("cni", cmp.Or(n.Dir, "/")))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -69,17 +66,17 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	kind, _ := list.Plugins[0]["type"].(string)
 	list.flat = kind == "macvlan" || kind == "ipvlan"
 	if !list.flat {
-		if p.Steps, err = hostRoutes("cni", t); err != nil {
+		if err := oneFamily("cni", t); err != nil {
 			return plan.Plan{}, err
 		}
+		p.Steps = hostRoutes(t)
 	} else if t.NoOffload && len(t.Hosts) == 1 {
 		return plan.Plan{}, fmt.Errorf("cni: cannot switch off segmentation between pods of one host on %s; use 2 hosts, or leave the offloads on", kind)
 	}
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, list.attach(t, h, n.Dir)...)
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // list returns the plugins to use, for an underlay device called dev.
@@ -100,16 +97,14 @@ func (n CNI) list(dev string, mtu int) (*conflist, error) {
 		}
 		return l, nil
 	}
-	switch n.Plugin {
-	case "", "bridge":
-		l.Plugins = bridgePlugin(mtu)
-	case "ptp":
-		l.Plugins = ptpPlugin(mtu)
-	case "macvlan":
-		l.Plugins = []plugin{{"type": "macvlan", "master": dev, "mode": "bridge", "mtu": mtu}}
-	case "ipvlan":
-		l.Plugins = []plugin{{"type": "ipvlan", "master": dev, "mode": "l2", "mtu": mtu}}
-	default:
+	l.Plugins = map[string][]plugin{
+		"":        bridgePlugin(mtu),
+		"bridge":  bridgePlugin(mtu),
+		"ptp":     ptpPlugin(mtu),
+		"macvlan": {{"type": "macvlan", "master": dev, "mode": "bridge", "mtu": mtu}},
+		"ipvlan":  {{"type": "ipvlan", "master": dev, "mode": "l2", "mtu": mtu}},
+	}[n.Plugin]
+	if l.Plugins == nil {
 		return nil, fmt.Errorf("invalid plugin %q: want bridge, ptp, macvlan or ipvlan; any other needs a conflist", n.Plugin)
 	}
 	return l, nil
@@ -147,7 +142,7 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 	addrs := map[string]any{"subnet": t.PodAll}
 	ipam := map[string]any{"type": "host-local", "dataDir": plan.Dir + "/cni/ipam"}
 	if !l.flat {
-		addrs = map[string]any{"subnet": h.PodNet, "gateway": gateway(h.PodNet)}
+		addrs = map[string]any{"subnet": h.PodNet, "gateway": h.Gateway()}
 		ipam["routes"] = []map[string]any{{"dst": defaultRoute(h.PodNet.Addr())}}
 	}
 	ipam["ranges"] = [][]map[string]any{{addrs}}

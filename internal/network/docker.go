@@ -1,7 +1,6 @@
 package network
 
 import (
-	"cmp"
 	"fmt"
 	"net/netip"
 	"strconv"
@@ -29,13 +28,8 @@ const (
 // Plan starts Docker, makes the bridge and runs a container for every pod.
 func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "docker-bridge"
-	if len(t.Hosts) != 1 {
-		return plan.Plan{}, fmt.Errorf("%s: needs exactly 1 host, topology has %d", name, len(t.Hosts))
-	}
-	if err := cmp.Or(checkPods4(name, t), checkOneOf(name, "bridge", n.Bridge, BridgeUser, BridgeDocker0)); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan(name, t, 1, 0)
+	p, err := newPlan(name, t, 1, 0, checkExactly(name, t, 1), checkPods4(name, t),
+		checkOneOf(name, "bridge", n.Bridge, BridgeUser, BridgeDocker0))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -48,7 +42,7 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = startDocker(h, "--bip", bip.String(), "--fixed-cidr", h.PodNet.String(), "--mtu", mtu)
 	} else {
 		p.Steps = append(startDocker(h), run(h, docker("network", "create", "--driver", "bridge",
-			"--subnet", t.PodAll.Masked().String(), "--gateway", gateway(h.PodNet).String(),
+			"--subnet", t.PodAll.Masked().String(), "--gateway", h.Gateway().String(),
 			"--opt", "com.docker.network.bridge.name="+bridgeDev, "--opt", "com.docker.network.driver.mtu="+mtu, bridge)...))
 	}
 	p.Steps = append(p.Steps, containers(h, bridge)...)
@@ -58,8 +52,7 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, pluggedNoOffload(h, "")...)
 	}
 	p.Steps = append(p.Steps, dockerVersion(h))
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // Names in every Docker engine.
@@ -70,10 +63,7 @@ const (
 
 // checkPods4 returns an error if pods have IPv6 addresses.
 func checkPods4(name string, t topo.Topology) error {
-	if is6(t.PodAll.Addr()) {
-		return fmt.Errorf("%s: Docker gives a container an IPv6 address only together with an IPv4 one; use pods with IPv4", name)
-	}
-	return nil
+	return refuse(is6(t.PodAll.Addr()), name+": Docker gives a container an IPv6 address only together with an IPv4 one; use pods with IPv4")
 }
 
 // docker returns a command for the engine of a host.

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -32,17 +31,12 @@ const swarmPort = 2377
 // Plan starts the engines, joins them and runs a container for every pod.
 func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "docker-overlay"
-	if err := cmp.Or(checkPods4(name, t), checkOneOf(name, "control", n.Control, ControlSwarm, ControlEtcd)); err != nil {
-		return plan.Plan{}, err
-	}
-	if underlay6(t) {
-		return plan.Plan{}, fmt.Errorf("%s: Docker's overlay has no tunnels over IPv6; use an underlay with IPv4", name)
-	}
 	overhead := vxlanOverhead(t)
 	if n.Encrypted {
 		overhead = encryptedOverhead(t)
 	}
-	p, err := newPlan(name, t, 2, overhead)
+	p, err := newPlan(name, t, 2, overhead, checkPods4(name, t), checkOneOf(name, "control", n.Control, ControlSwarm, ControlEtcd),
+		refuse(any6(t), name+": Docker's overlay has no tunnels over IPv6; use an underlay with IPv4"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -76,8 +70,7 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, containers(h, dockerNet)...)
 		p.Steps = append(p.Steps, dockerVersion(h))
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // encryptedOverhead returns by how much VXLAN and ESP reduce the MTU. Docker

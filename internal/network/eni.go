@@ -31,20 +31,18 @@ const (
 
 // Plan makes the veths, the rules and the table of the second NIC.
 func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
-	mtu, err := eniMTU("eni-shared", t, topo.HostNICs)
+	p, err := newPlan("eni-shared", t, 1, 0, checkNICs("eni-shared", t, topo.HostNICs))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: path(t, mtu, 0)}
 	for i, h := range t.Hosts {
 		eni := t.Segments[1][i]
 		p.Steps = append(p.Steps, eniRouter(t, eni)...)
 		for n, pod := range h.Pods {
-			p.Steps = append(p.Steps, eniShare(h, pod, podPort(n), eni, mtu)...)
+			p.Steps = append(p.Steps, eniShare(h, pod, podPort(n), eni, p.Path.MTU)...)
 		}
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // eniShare puts pod behind a veth called port, and sends its packets through eni of its host h.
@@ -84,21 +82,15 @@ func (ENIDedicated) Shape(s topo.Spec) topo.Spec { s.Shape = topo.PodNICs; retur
 
 // Plan returns no steps, because the pods are on the underlay.
 func (ENIDedicated) Plan(t topo.Topology) (plan.Plan, error) {
-	mtu, err := eniMTU("eni-dedicated", t, topo.PodNICs)
+	p, err := newPlan("eni-dedicated", t, 1, 0, checkNICs("eni-dedicated", t, topo.PodNICs))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p := plan.Plan{Ends: podEnds(t, podDev), Path: plan.Path{MTU: mtu, Outer: t.MTU}}
-	p.Expect = expect(t, p)
-	return p, nil
+	p.Path.Outer = t.MTU
+	return expect(t, p), nil
 }
 
-func eniMTU(name string, t topo.Topology, s topo.Shape) (int, error) {
-	if err := checkHosts(name, t, 1); err != nil {
-		return 0, err
-	}
-	if t.Shape != s {
-		return 0, fmt.Errorf("%s: needs NICs for pods (shape %q), topology has shape %q", name, s, t.Shape)
-	}
-	return podMTU(name, t, 0)
+// checkNICs returns an error unless t has NICs for pods.
+func checkNICs(name string, t topo.Topology, s topo.Shape) error {
+	return refuse(t.Shape != s, fmt.Sprintf("%s: needs NICs for pods (shape %q), topology has shape %q", name, s, t.Shape))
 }

@@ -2,7 +2,6 @@ package network
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -101,21 +100,16 @@ func vxlanBackend(name string, vni, port int, masq bool) (flannel, error) {
 
 // plan starts etcd on the first host and flanneld on all, and attaches the pods.
 func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int) (plan.Plan, error) {
-	if underlay6(t) || is6(t.PodAll.Addr()) {
-		// With etcd, flanneld always assigns an IPv4 subnet (flannel 0.28.4,
-		// pkg/subnet/etcd/local_manager.go, allocateSubnet).
-		return plan.Plan{}, errors.New(f.name + ": hosts and pods must be IPv4: without Kubernetes, flanneld supports nothing else")
-	}
-	if len(f.dev) > maxDevName {
-		return plan.Plan{}, fmt.Errorf("%s: device name %s is longer than %d bytes; use a smaller vni", f.name, f.dev, maxDevName)
-	}
-	p, err := newPlan(f.name, t, 1, f.overhead)
+	// With etcd, flanneld always assigns an IPv4 subnet (flannel 0.28.4,
+	// pkg/subnet/etcd/local_manager.go, allocateSubnet).
+	p, err := newPlan(f.name, t, 1, f.overhead,
+		refuse(any6(t), f.name+": hosts and pods must be IPv4: without Kubernetes, flanneld supports nothing else"),
+		refuse(len(f.dev) > maxDevName, fmt.Sprintf("%s: device name %s is longer than %d bytes; use a smaller vni", f.name, f.dev, maxDevName)))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
 	p.Steps = f.store(t)
-	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, router(h, false, true)...)
 		p.Steps = append(p.Steps, f.flanneld(t, h)...)
@@ -126,11 +120,10 @@ func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int
 		}
 		p.Steps = append(p.Steps, policy(h, rules)...)
 		if f.dev != "" {
-			tunnels = append(tunnels, expectTunnel(h.Name, f.dev, mtu))
+			p.Expect = append(p.Expect, expectTunnel(h.Name, f.dev, mtu))
 		}
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // maxDevName is the longest name of a device in bytes (include/uapi/linux/if.h, IFNAMSIZ).

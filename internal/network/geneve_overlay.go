@@ -1,8 +1,6 @@
 package network
 
 import (
-	"fmt"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -19,25 +17,18 @@ const geneveDev = "gnv0"
 
 // Plan makes the bridges, and attaches pods and tunnels.
 func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
-	if len(t.Hosts) != 2 {
-		return plan.Plan{}, fmt.Errorf("geneve-overlay: needs exactly 2 hosts, topology has %d", len(t.Hosts))
-	}
-	if err := checkVXLAN("geneve-overlay", n.VNI, n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("geneve-overlay", t, 2, vxlanOverhead(t))
+	p, err := newPlan("geneve-overlay", t, 2, vxlanOverhead(t),
+		checkExactly("geneve-overlay", t, 2), checkVXLAN("geneve-overlay", n.VNI, n.Port))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	var tunnels []plan.Expect
 	for i, h := range t.Hosts {
 		peer := t.Hosts[1-i]
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{
 			Name: geneveDev, Kind: "geneve", MTU: mtu, Master: bridgeDev, VNI: n.VNI, Port: n.Port, Remote: peer.Addr.Addr()}})
-		tunnels = append(tunnels, expectTunnel(h.Name, geneveDev, mtu))
+		p.Expect = append(p.Expect, expectTunnel(h.Name, geneveDev, mtu))
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }

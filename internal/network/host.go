@@ -21,8 +21,7 @@ func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p := plan.Plan{Ends: hostEnds(t), Path: path(t, t.MTU, 0)}
 	if len(t.Hosts) > 1 {
-		p.Expect = expect(t, p)
-		return p, nil
+		return expect(t, p), nil
 	}
 	h := t.Hosts[0].Name
 	p.Path.MTU = loMTU

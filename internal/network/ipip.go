@@ -1,8 +1,6 @@
 package network
 
 import (
-	"errors"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -16,11 +14,8 @@ const ipipDev = "ipip0"
 
 // Plan makes the veths, the tunnels and the routes.
 func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
-	if is6(t.PodAll.Addr()) || underlay6(t) {
-		return plan.Plan{}, errors.New("ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard")
-	}
 	const overhead = 20
-	p, err := tunnelled("ipip", t, overhead, func(h topo.Host, mtu int) []plan.Step {
+	p, err := tunnelled("ipip", t, overhead, refuse(any6(t), "ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard"), func(h topo.Host, mtu int) []plan.Step {
 		steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: ipipDev, Kind: "ipip", MTU: mtu, Local: h.Addr.Addr()}}}
 		for _, peer := range others(t, h) {
 			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr(), Dev: ipipDev}})
@@ -42,24 +37,22 @@ func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
 // the device dev, which the steps of tunnel make. The device has an address from the
 // host's pod range, so that a host's packets to pods elsewhere go through it, and
 // the replies too.
-func tunnelled(name string, t topo.Topology, overhead int, tunnel func(h topo.Host, mtu int) []plan.Step, dev string) (plan.Plan, error) {
-	p, err := newPlan(name, t, 2, overhead)
+func tunnelled(name string, t topo.Topology, overhead int, bad error, tunnel func(h topo.Host, mtu int) []plan.Step, dev string) (plan.Plan, error) {
+	p, err := newPlan(name, t, 2, overhead, bad)
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, forward(h.Name, is6(t.PodAll.Addr())))
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), mtu)...)
 		}
 		p.Steps = append(p.Steps, tunnel(h, mtu)...)
-		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: hostPrefix(gateway(h.PodNet))}})
+		p.Steps = append(p.Steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: hostPrefix(h.Gateway())}})
 		e := expectTunnel(h.Name, dev, mtu)
 		e.Far = plan.Pod
-		tunnels = append(tunnels, e)
+		p.Expect = append(p.Expect, e)
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }

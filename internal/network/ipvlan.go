@@ -1,8 +1,6 @@
 package network
 
 import (
-	"errors"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -18,21 +16,17 @@ type IPvlan struct {
 
 // Plan makes the devices in the pods, and in mode l3 the routes.
 func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkOneOf("ipvlan", "mode", n.Mode, "l2", "l3"); err != nil {
-		return plan.Plan{}, err
-	}
-	if t.NoOffload && len(t.Hosts) == 1 {
-		// drivers/net/ipvlan/ipvlan_main.c, IPVLAN_ALWAYS_ON_OFLOADS: as with macvlan.
-		return plan.Plan{}, errors.New("ipvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on")
-	}
-	p, err := newPlan("ipvlan", t, 1, 0)
+	// drivers/net/ipvlan/ipvlan_main.c, IPVLAN_ALWAYS_ON_OFLOADS: as with macvlan.
+	p, err := newPlan("ipvlan", t, 1, 0, checkOneOf("ipvlan", "mode", n.Mode, "l2", "l3"), refuse(t.NoOffload && len(t.Hosts) == 1,
+		"ipvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	if n.Mode == "l3" {
-		if p.Steps, err = hostRoutes("ipvlan", t); err != nil {
+		if err := oneFamily("ipvlan", t); err != nil {
 			return plan.Plan{}, err
 		}
+		p.Steps = hostRoutes(t)
 	}
 	for _, h := range t.Hosts {
 		for _, pod := range h.Pods {
@@ -48,6 +42,5 @@ func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
 			}
 		}
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }

@@ -1,8 +1,6 @@
 package network
 
 import (
-	"errors"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -14,12 +12,10 @@ type Macvlan struct{}
 
 // Plan makes the devices in the pods.
 func (Macvlan) Plan(t topo.Topology) (plan.Plan, error) {
-	if t.NoOffload && len(t.Hosts) == 1 {
-		// drivers/net/macvlan.c, ALWAYS_ON_OFFLOADS: segmentation is left to the
-		// device below, which never sees packets between pods of one host.
-		return plan.Plan{}, errors.New("macvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on")
-	}
-	p, err := newPlan("macvlan", t, 1, 0)
+	// drivers/net/macvlan.c, ALWAYS_ON_OFFLOADS: segmentation is left to the
+	// device below, which never sees packets between pods of one host.
+	p, err := newPlan("macvlan", t, 1, 0, refuse(t.NoOffload && len(t.Hosts) == 1,
+		"macvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -30,6 +26,5 @@ func (Macvlan) Plan(t topo.Topology) (plan.Plan, error) {
 				plan.Step{In: pod.Name, Addr: &plan.Addr{Dev: podDev, Prefix: pod.Addr}})
 		}
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }

@@ -6,8 +6,12 @@
 package network
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -41,9 +45,10 @@ func Shape(d Driver, s topo.Spec) topo.Spec {
 
 // newPlan begins the plan of the driver called name: it has an end in every pod, and
 // the path that is left of the underlay by overhead bytes of encapsulation. It
-// returns an error if t has fewer than least hosts, or too low an MTU.
-func newPlan(name string, t topo.Topology, least, overhead int) (plan.Plan, error) {
-	if err := checkHosts(name, t, least); err != nil {
+// returns the first error of bad, or an error if t has fewer than least hosts, or too low
+// an MTU.
+func newPlan(name string, t topo.Topology, least, overhead int, bad ...error) (plan.Plan, error) {
+	if err := cmp.Or(append(bad, checkHosts(name, t, least))...); err != nil {
 		return plan.Plan{}, err
 	}
 	mtu, err := podMTU(name, t, overhead)
@@ -52,14 +57,24 @@ func newPlan(name string, t topo.Topology, least, overhead int) (plan.Plan, erro
 
 // checkRange returns an error unless the option called key is from least to most.
 func checkRange(name, key string, v, least, most int) error {
-	if v < least || v > most {
-		return fmt.Errorf("%s: invalid %s %d: want %d to %d", name, key, v, least, most)
-	}
-	return nil
+	return refuse(v < least || v > most, fmt.Sprintf("%s: invalid %s %d: want %d to %d", name, key, v, least, most))
 }
 
 // checkPort returns an error unless port can be a TCP or UDP port.
 func checkPort(name string, port int) error { return checkRange(name, "port", port, 1, 1<<16-1) }
+
+// checkAbs returns an error unless the option dir is an absolute path.
+func checkAbs(name, dir string) error {
+	return refuse(!filepath.IsAbs(dir), fmt.Sprintf("%s: invalid dir %q: want an absolute path", name, dir))
+}
+
+// refuse returns an error with this message if bad.
+func refuse(bad bool, message string) error {
+	if bad {
+		return errors.New(message)
+	}
+	return nil
+}
 
 // checkOneOf returns an error unless the option called key is one of values.
 func checkOneOf(name, key, v string, values ...string) error {
@@ -94,4 +109,119 @@ func run(h topo.Host, argv ...string) plan.Step {
 // version.
 func find(h topo.Host, name string, argv ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: argv, Found: name}}
+}
+
+// checkHosts returns an error if t has fewer than least hosts.
+func checkHosts(name string, t topo.Topology, least int) error {
+	return refuse(len(t.Hosts) < least, fmt.Sprintf("%s: needs %d hosts or more, topology has %d", name, least, len(t.Hosts)))
+}
+
+// checkExactly returns an error unless t has exactly n hosts, 1 or 2.
+func checkExactly(name string, t topo.Topology, n int) error {
+	if len(t.Hosts) == n {
+		return nil
+	}
+	return fmt.Errorf("%s: needs exactly %s, topology has %d", name, [...]string{1: "1 host", 2: "2 hosts"}[n], len(t.Hosts))
+}
+
+// others returns the hosts of t except h.
+func others(t topo.Topology, h topo.Host) []topo.Host {
+	return slices.DeleteFunc(slices.Clone(t.Hosts), func(peer topo.Host) bool { return peer.Name == h.Name })
+}
+
+// podMTU returns the underlay's MTU minus overhead bytes, or an error when that is too
+// small for pods.
+func podMTU(name string, t topo.Topology, overhead int) (int, error) {
+	least, family := topo.MinMTU, "IPv4"
+	if is6(t.PodAll.Addr()) {
+		least, family = topo.MinMTU6, "IPv6"
+	}
+	mtu := t.MTU - overhead
+	if mtu < least {
+		return 0, fmt.Errorf("%s: MTU %d for pods (underlay %d, encapsulation %d) is below %d, the minimum of %s; an underlay MTU of %d would do",
+			name, mtu, t.MTU, overhead, least, family, least+overhead)
+	}
+	return mtu, nil
+}
+
+// oneFamily returns an error when pods' packets have no next hop of their own address
+// family.
+func oneFamily(name string, t topo.Topology) error {
+	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
+		return fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
+			name, t.PodAll, t.Hosts[0].Addr.Masked())
+	}
+	return nil
+}
+
+func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
+
+// underlay6 reports whether the hosts' underlay addresses are IPv6.
+func underlay6(t topo.Topology) bool { return len(t.Hosts) > 0 && is6(t.Hosts[0].Addr.Addr()) }
+
+// any6 reports whether hosts or pods have IPv6 addresses.
+func any6(t topo.Topology) bool { return is6(t.PodAll.Addr()) || underlay6(t) }
+
+// udpHeaders returns the size of the UDP and IP headers between hosts, in bytes.
+func udpHeaders(t topo.Topology) int {
+	const udp, ip4, ip6 = 8, 20, 40
+	if underlay6(t) {
+		return udp + ip6
+	}
+	return udp + ip4
+}
+
+// path returns the path of t's pods in a network that adds overhead bytes to every packet
+// that leaves a host.
+func path(t topo.Topology, mtu, overhead int) plan.Path {
+	if len(t.Hosts) == 1 {
+		return plan.Path{MTU: mtu}
+	}
+	return plan.Path{MTU: mtu, Overhead: overhead, Outer: t.MTU}
+}
+
+// podEnds returns an end for the device dev of every pod of t.
+func podEnds(t topo.Topology, dev string) []plan.End {
+	var ends []plan.End
+	for _, h := range t.Hosts {
+		for _, p := range h.Pods {
+			ends = append(ends, plan.End{Label: plan.Pod, Node: p.Name, Host: h.Name, Addr: p.Addr.Addr(), Dev: dev})
+		}
+	}
+	return ends
+}
+
+// expect returns p with what holds in every network: the ends have the path's MTU and
+// carry the traffic; between hosts the tunnels that p expects to and the underlay carry
+// it, too; and nothing is fragmented.
+//
+// Bridges and the host's side of a pod's veth are left out: the counters of a bridge do
+// not include what it forwards, and one side of a veth shows everything.
+func expect(t topo.Topology, p plan.Plan) plan.Plan {
+	var all []plan.Expect
+	seen := map[[2]string]bool{}
+	add := func(e plan.Expect) {
+		if at := [2]string{e.In, e.Dev}; !seen[at] {
+			seen[at] = true
+			all = append(all, e)
+		}
+	}
+	for _, e := range p.Ends {
+		x := plan.Expect{State: plan.State{In: e.Node, Dev: e.Dev, MTU: p.Path.MTU}, Proof: plan.Proof{MustCarry: true}}
+		if e.Node == e.Host {
+			x.Near = e.Label // the host has other ends, too
+		}
+		add(x)
+	}
+	for _, e := range append(p.Expect, expectUnderlay(t)...) {
+		add(e)
+	}
+	for _, h := range t.Hosts {
+		add(plan.Expect{State: plan.State{In: h.Name}, Proof: plan.Proof{NoFragments: true}})
+	}
+	for _, e := range p.Ends {
+		add(plan.Expect{State: plan.State{In: e.Node}, Proof: plan.Proof{NoFragments: true}})
+	}
+	p.Expect = all
+	return p
 }

@@ -31,11 +31,8 @@ var (
 )
 
 func checkNIC(n topo.NIC) error {
-	switch n {
-	case topo.NICFull, topo.NICTSO, topo.NICNone:
-		return nil
-	}
-	return fmt.Errorf("invalid nic %q: want %q, %q or %q", n, topo.NICFull, topo.NICNone, topo.NICTSO)
+	return refuse(n != topo.NICFull && n != topo.NICTSO && n != topo.NICNone,
+		fmt.Sprintf("invalid nic %q: want %q, %q or %q", n, topo.NICFull, topo.NICNone, topo.NICTSO))
 }
 
 // nicFeatures returns the features that the underlay device of profile n lacks.

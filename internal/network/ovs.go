@@ -2,7 +2,6 @@ package network
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -29,21 +28,14 @@ const (
 
 // Plan starts Open vSwitch and attaches the pods.
 func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
-	if len(t.Hosts) != 1 {
-		return plan.Plan{}, fmt.Errorf("ovs: needs exactly 1 host, topology has %d", len(t.Hosts))
-	}
-	v, err := newVSwitch("ovs", n.Datapath, n.Interface, t)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("ovs", t, 1, 0)
+	v, bad := newVSwitch("ovs", n.Datapath, n.Interface, t)
+	p, err := newPlan("ovs", t, 1, 0, checkExactly("ovs", t, 1), bad)
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	h, mtu := t.Hosts[0], p.Path.MTU
 	p.Steps = slices.Concat(v.start(h), v.addBridge(h, intBridge), v.attach(h, mtu), v.join(t, h, mtu), v.versions(h))
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // Bridges of Open vSwitch, by their usual names: pods are on the integration
@@ -62,10 +54,8 @@ func newVSwitch(name, datapath, iface string, t topo.Topology) (vSwitch, error) 
 	err := cmp.Or(checkOneOf(name, "datapath", datapath, DatapathAuto, DatapathSystem, DatapathNetdev),
 		checkOneOf(name, "interface", iface, InterfaceVeth, InterfaceInternal))
 	v := vSwitch{netdev: datapath == DatapathNetdev || datapath == DatapathAuto && !t.Kernel.OVS, internal: iface == InterfaceInternal}
-	if err == nil && v.internal && !v.netdev && t.NoOffload {
-		err = errors.New(name + ": cannot switch off segmentation by internal ports of the kernel datapath; use interface veth, or datapath netdev")
-	}
-	return v, err
+	return v, cmp.Or(err, refuse(v.internal && !v.netdev && t.NoOffload,
+		name+": cannot switch off segmentation by internal ports of the kernel datapath; use interface veth, or datapath netdev"))
 }
 
 func (v vSwitch) datapath() string {

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -36,27 +35,17 @@ func (n OVSGeneve) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 func ovsTunnel(name, kind, datapath, iface string, vni, port int, t topo.Topology) (plan.Plan, error) {
-	if err := checkVXLAN(name, vni, port); err != nil {
-		return plan.Plan{}, err
-	}
-	v, err := newVSwitch(name, datapath, iface, t)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	if !v.netdev && t.NoOffload {
-		return plan.Plan{}, errors.New(name + ": cannot switch off segmentation by the tunnels of the kernel datapath; use datapath netdev")
-	}
-	p, err := newPlan(name, t, 2, vxlanOverhead(t)) // Geneve without options adds as much
+	v, bad := newVSwitch(name, datapath, iface, t)
+	p, err := newPlan(name, t, 2, vxlanOverhead(t), checkVXLAN(name, vni, port), bad, refuse(!v.netdev && t.NoOffload,
+		name+": cannot switch off segmentation by the tunnels of the kernel datapath; use datapath netdev"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	var uplinks []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = slices.Concat(p.Steps, v.start(h), v.uplink(h, t.MTU), v.addBridge(h, intBridge),
 			v.attach(h, mtu), v.join(t, h, mtu), v.tunnel(t, h, kind, vni, port), v.versions(h))
-		uplinks = append(uplinks, plan.Expect{State: plan.State{In: h.Name, Dev: extBridge, MTU: t.MTU}})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: extBridge, MTU: t.MTU}})
 	}
-	p.Expect = expect(t, p, uplinks...)
-	return p, nil
+	return expect(t, p), nil
 }

@@ -19,14 +19,8 @@ type OVSVLAN struct {
 
 // Plan starts Open vSwitch on all hosts, and attaches pods and underlay.
 func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkTag("ovs-vlan", n.Tag); err != nil {
-		return plan.Plan{}, err
-	}
-	v, err := newVSwitch("ovs-vlan", n.Datapath, n.Interface, t)
-	if err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("ovs-vlan", t, 2, 0)
+	v, bad := newVSwitch("ovs-vlan", n.Datapath, n.Interface, t)
+	p, err := newPlan("ovs-vlan", t, 2, 0, checkTag("ovs-vlan", n.Tag), bad)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -35,8 +29,7 @@ func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = slices.Concat(p.Steps, v.start(h), v.addBridge(h, intBridge, h.Dev),
 			v.attach(h, p.Path.MTU, fmt.Sprintf("tag=%d", n.Tag)), v.versions(h))
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 func checkTag(name string, tag int) error { return checkRange(name, "tag", tag, 1, 4094) }

@@ -35,31 +35,22 @@ const (
 
 // Plan makes the bridges, attaches pods and TAP devices, and starts the programs.
 func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkLine("relay", t, n.Hops, n.Delay); err != nil {
-		return plan.Plan{}, err
-	}
-	if err := checkPort("relay", n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	if n.Wait < 0 || n.Wait > time.Second {
-		return plan.Plan{}, fmt.Errorf("relay: invalid wait %v: want 0 to 1s", n.Wait)
-	}
 	overhead, shared := n.overhead(t)
-	p, err := newPlan("relay", t, 2, overhead)
+	p, err := newPlan("relay", t, 2, overhead, checkLine("relay", t, n.Hops, n.Delay), checkPort("relay", n.Port),
+		refuse(n.Wait < 0 || n.Wait > time.Second, fmt.Sprintf("relay: invalid wait %v: want 0 to 1s", n.Wait)))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
 	p.Path.Shared = shared
-	var taps []plan.Expect
 	for i, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Link: &plan.Link{Name: relayDev, Kind: "tap", MTU: mtu, Master: bridgeDev}},
 			plan.Step{In: h.Name, Service: &plan.Service{Name: "relay", Argv: n.argv(t, i), Ready: plan.Ready{Line: relayReady}}})
-		taps = append(taps, expectTunnel(h.Name, relayDev, mtu))
+		p.Expect = append(p.Expect, expectTunnel(h.Name, relayDev, mtu))
 	}
-	p.Expect = expect(t, p, taps...)
+	p = expect(t, p)
 	for i, e := range p.Expect {
 		p.Expect[i].Joined = len(e.Side) > 0 // a device of the underlay
 	}
@@ -94,11 +85,8 @@ func (n Relay) argv(t topo.Topology, i int) []string {
 // overhead returns the bytes that the relay adds to an IP packet of a pod, and how
 // many of them the frames of one datagram share (package relay, wire.go).
 func (n Relay) overhead(t topo.Topology) (all, shared int) {
-	const udp, ip4, ip6, kind, length, counter, tag = 8, 20, 40, 1, 2, 8, 16
-	shared = udp + ip4 + kind
-	if underlay6(t) {
-		shared += ip6 - ip4
-	}
+	const kind, length, counter, tag = 1, 2, 8, 16
+	shared = udpHeaders(t) + kind
 	if n.Encrypt {
 		shared += counter + tag
 	}

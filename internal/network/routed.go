@@ -1,7 +1,9 @@
 package network
 
 import (
+	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -28,40 +30,30 @@ var (
 
 // Plan makes the veths and the routes.
 func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkRules("routed", n.Rules); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("routed", t, 1, 0)
+	p, err := newPlan("routed", t, 1, 0, checkRules("routed", n.Rules), oneFamily("routed", t))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if p.Steps, err = hostRoutes("routed", t); err != nil {
-		return plan.Plan{}, err
-	}
+	p.Steps = hostRoutes(t)
 	for _, h := range t.Hosts {
 		for i, pod := range h.Pods {
 			p.Steps = append(p.Steps, routePod(h, pod, podPort(i), p.Path.MTU)...)
 		}
 		p.Steps = append(p.Steps, policy(h, n.Rules)...)
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // hostRoutes makes every host a router with routes to the pods of all others.
-func hostRoutes(name string, t topo.Topology) ([]plan.Step, error) {
-	pods6 := is6(t.PodAll.Addr())
-	if err := oneFamily(name, t); err != nil {
-		return nil, err
-	}
+func hostRoutes(t topo.Topology) []plan.Step {
 	var steps []plan.Step
 	for _, h := range t.Hosts {
-		steps = append(steps, router(h, pods6, len(t.Hosts) > 1)...)
+		steps = append(steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
 		for _, peer := range others(t, h) {
 			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr()}})
 		}
 	}
-	return steps, nil
+	return steps
 }
 
 // router makes h a router; more means that there are other hosts.
@@ -84,7 +76,7 @@ func forward(host string, v6 bool) plan.Step {
 
 // addLinkLocal gives p a link-local address. An IPv6 router needs one to look for its
 // neighbours: the kernel sends no such request from a device without it
-// (net/ipv6/ndisc.c, ndisc_solicit), and devices get none by themselves (see quiet).
+// (net/ipv6/ndisc.c, ndisc_solicit), and devices get none by themselves (see Underlay).
 // It comes after forward, because a router does not look for other routers.
 func addLinkLocal(p topo.Port) plan.Step {
 	return plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: linkLocal(p.Addr.Addr())}}
@@ -126,4 +118,48 @@ func defaultRoute(a netip.Addr) netip.Prefix {
 		return netip.PrefixFrom(netip.IPv6Unspecified(), 0)
 	}
 	return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
+}
+
+// maxRules is how many policy rules a host can have.
+const maxRules = 10000
+
+// rulesAtOnce rules fit into the send buffer of nft's socket (net.core.wmem_default,
+// 208 KiB), which only root can enlarge; with more, nft fails with "Message too long".
+const rulesAtOnce = 250
+
+func checkRules(name string, rules int) error { return checkRange(name, "rules", rules, 0, maxRules) }
+
+// policy gives h rules in nftables' forward hook. Every forwarded packet is compared
+// with each of them and matches none, so they cost as much as a network policy that
+// is a list. Their sources are in ranges that no packet comes from (240.0.0.0/4, RFC
+// 1112, section 4; 100::/64, RFC 6666).
+//
+// Note: real policies first accept packets of known connections, or look up sets.
+// Both exist to avoid this cost.
+func policy(h topo.Host, rules int) []plan.Step {
+	if rules == 0 {
+		return nil
+	}
+	family, source := "ip", netip.MustParseAddr("240.0.0.0")
+	if is6(h.PodNet.Addr()) {
+		family, source = "ip6", netip.MustParseAddr("100::")
+	}
+	var steps []plan.Step
+	for first := 0; first < rules; first += rulesAtOnce {
+		var b strings.Builder
+		b.WriteString("table inet weir {\n\tchain forward {\n\t\ttype filter hook forward priority filter; policy accept;\n")
+		for range min(rulesAtOnce, rules-first) {
+			source = source.Next()
+			fmt.Fprintf(&b, "\t\t%s saddr %v drop\n", family, source)
+		}
+		b.WriteString("\t}\n}\n")
+		file := "policy.nft"
+		if first > 0 { // declaring the chain again adds rules to it
+			file = fmt.Sprintf("policy-%d.nft", first/rulesAtOnce+1)
+		}
+		steps = append(steps,
+			plan.Step{In: h.Name, File: &plan.File{Name: file, Content: b.String()}},
+			run(h, "nft", "-f", plan.Dir+"/"+file))
+	}
+	return append(steps, find(h, "nft.version", "nft", "--version"))
 }

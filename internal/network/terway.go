@@ -1,8 +1,6 @@
 package network
 
 import (
-	"errors"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -26,23 +24,18 @@ func (Terway) Shape(s topo.Spec) topo.Spec { s.Shape, s.Pods = topo.VPC, 2; retu
 
 // Plan makes the shared pods' veths, rules and tables, and the routes.
 func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkHosts("terway", t, 2); err != nil {
-		return plan.Plan{}, err
-	}
-	mtu, err := eniMTU("terway", t, topo.VPC)
+	p, err := newPlan("terway", t, 2, 0, checkNICs("terway", t, topo.VPC), refuse(is6(t.PodAll.Addr()) != underlay6(t),
+		"terway: pods and hosts share one network and need one address family; give both IPv4 or both IPv6"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	if is6(t.PodAll.Addr()) != underlay6(t) {
-		return plan.Plan{}, errors.New("terway: pods and hosts share one network and need one address family; give both IPv4 or both IPv6")
-	}
-	p := plan.Plan{Path: path(t, mtu, 0)}
+	p.Ends = nil // the two kinds of pods have labels of their own
 	for i, h := range t.Hosts {
 		first, eni := t.Segments[0][i], t.Segments[0][len(t.Hosts)+i]
 		shared, dedicated := h.Pods[0], h.Pods[1]
 		p.Steps = append(p.Steps, eniRouter(t, eni)...)
 		p.Steps = append(p.Steps, oneEthernet(first, eni)...)
-		p.Steps = append(p.Steps, eniShare(h, shared, podPort(0), eni, mtu)...)
+		p.Steps = append(p.Steps, eniShare(h, shared, podPort(0), eni, p.Path.MTU)...)
 		p.Steps = append(p.Steps,
 			plan.Step{In: h.Name, Route: &plan.Route{Dst: t.PodAll, Dev: first.Dev}},
 			plan.Step{In: dedicated.Name, Route: &plan.Route{Dst: defaultRoute(dedicated.Addr.Addr()), Dev: podDev}})
@@ -52,7 +45,7 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 			p.Ends = append(p.Ends, plan.End{Label: label, Node: h.Pods[n].Name, Host: h.Name, Addr: h.Pods[n].Addr.Addr(), Dev: podDev})
 		}
 	}
-	p.Expect = expect(t, p)
+	p = expect(t, p)
 	for i, e := range p.Expect { // the devices of hosts
 		for n, label := range []string{plan.Host, sharedEnd} {
 			if port := t.Segments[0][n*len(t.Hosts)]; e.Across && e.Dev == port.Dev {

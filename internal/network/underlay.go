@@ -39,7 +39,12 @@ func wired(t topo.Topology, ports []topo.Port) bool { return len(ports) == 2 && 
 
 // Underlay returns the steps that connect the hosts of t. They precede a driver's.
 func Underlay(t topo.Topology) []plan.Step {
-	steps := quiet(Places(t))
+	var steps []plan.Step
+	for _, in := range Places(t) {
+		// The kernel sends no packets of its own accord: a device generates no IPv6 link-local
+		// address (addr_gen_mode 1), so it neither looks for routers nor announces itself.
+		steps = append(steps, sysctl(in, "net.ipv6.conf.default.addr_gen_mode", "1"))
+	}
 	for n, ports := range t.Segments {
 		if wired(t, ports) {
 			a, b := ports[0], ports[1]
@@ -70,17 +75,6 @@ func switchPort(n int, p topo.Port) string {
 		return p.In
 	}
 	return p.In + "-" + p.Dev
-}
-
-// quiet keeps the kernel from sending packets of its own accord: a device generates no
-// IPv6 link-local address (addr_gen_mode 1), so it neither looks for routers nor
-// announces itself.
-func quiet(places []string) []plan.Step {
-	var steps []plan.Step
-	for _, in := range places {
-		steps = append(steps, sysctl(in, "net.ipv6.conf.default.addr_gen_mode", "1"))
-	}
-	return steps
 }
 
 // rates limits both directions of every link. On a wire each port sends one direction; at

@@ -25,10 +25,8 @@ const (
 )
 
 func (v VM) check(name string) error {
-	if v.Memory < minVMMemory {
-		return fmt.Errorf("%s: invalid memory %d: want %d bytes (256 MiB) or more, for the kernel and the programs", name, v.Memory, minVMMemory)
-	}
 	return cmp.Or(
+		refuse(v.Memory < minVMMemory, fmt.Sprintf("%s: invalid memory %d: want %d bytes (256 MiB) or more, for the kernel and the programs", name, v.Memory, minVMMemory)),
 		checkRange(name, "cpus", v.CPUs, 1, maxVMCPUs),
 		checkRange(name, "queues", v.Queues, 1, v.CPUs),
 		checkOneOf(name, "vhost", v.VHost, "auto", "on", "off"))
@@ -73,8 +71,7 @@ func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 }
 
 // expectTaps expects the MTU of the hosts' ends.
-func (VM) expectTaps(t topo.Topology, mtu int) []plan.Expect {
-	var all []plan.Expect
+func (VM) expectTaps(t topo.Topology, mtu int) (all []plan.Expect) {
 	for _, h := range t.Hosts {
 		for n := range h.Pods {
 			all = append(all, plan.Expect{State: plan.State{In: h.Name, Dev: podPort(n), MTU: mtu}})

@@ -1,7 +1,6 @@
 package network
 
 import (
-	"cmp"
 	"fmt"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -31,17 +30,14 @@ type VMVLAN struct {
 // Plan makes the switches, attaches TAP devices, and starts the machines.
 func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
-	if err := cmp.Or(checkTag("vm-vlan", n.Tag), v.check("vm-vlan"),
-		checkOneOf("vm-vlan", "switch", n.Switch, SwitchAuto, SwitchBridge, SwitchOVS)); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vm-vlan", t, 2, 0)
+	p, err := newPlan("vm-vlan", t, 2, 0, checkTag("vm-vlan", n.Tag), v.check("vm-vlan"),
+		checkOneOf("vm-vlan", "switch", n.Switch, SwitchAuto, SwitchBridge, SwitchOVS))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
 	p.Path.Tag = plan.VLANTag
-	devices := v.expectTaps(t, mtu)
+	p.Expect = v.expectTaps(t, mtu)
 	if n.Switch == SwitchOVS || n.Switch == SwitchAuto && !t.Kernel.VLAN {
 		s, err := newVSwitch("vm-vlan", DatapathAuto, InterfaceVeth, t)
 		if err != nil {
@@ -60,12 +56,11 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 			for i := range h.Pods {
 				p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))
 			}
-			devices = append(devices, plan.Expect{State: plan.State{In: h.Name, Dev: trunk, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true}})
+			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: trunk, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Across: true}})
 		}
 		p.Steps = append(p.Steps, v.machines(t, mtu, false)...)
 	}
-	p.Expect = expect(t, p, devices...)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // ovs starts Open vSwitch on h, with the underlay as its trunk and the pods' TAP

@@ -1,8 +1,6 @@
 package network
 
 import (
-	"cmp"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -21,15 +19,13 @@ type VMVXLAN struct {
 // Plan makes the bridges and tunnels, attaches TAP devices, and starts the machines.
 func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
-	if err := cmp.Or(checkVXLAN("vm-vxlan", n.VNI, n.Port), v.check("vm-vxlan")); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vm-vxlan", t, 1, vxlanOverhead(t))
+	p, err := newPlan("vm-vxlan", t, 1, vxlanOverhead(t), checkVXLAN("vm-vxlan", n.VNI, n.Port), v.check("vm-vxlan"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu := p.Path.MTU
-	devices, entries := v.expectTaps(t, mtu), floodEntries(t)
+	entries := floodEntries(t)
+	p.Expect = v.expectTaps(t, mtu)
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}})
 		for i := range h.Pods {
@@ -37,9 +33,8 @@ func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		}
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
 		p.Steps = flood(p.Steps, t, h, entries)
-		devices = append(devices, plan.Expect{State: plan.State{In: h.Name, Dev: vxlanDev, MTU: mtu}, Proof: plan.Proof{MustCarry: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod}})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: vxlanDev, MTU: mtu}, Proof: plan.Proof{MustCarry: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod}})
 	}
 	p.Steps = append(p.Steps, v.machines(t, mtu, false)...)
-	p.Expect = expect(t, p, devices...)
-	return p, nil
+	return expect(t, p), nil
 }

@@ -28,25 +28,21 @@ type VXLAN struct {
 
 // Plan makes the devices and connects each with all the others.
 func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkVXLAN("vxlan", n.VNI, n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vxlan", t, 2, vxlanOverhead(t))
+	p, err := newPlan("vxlan", t, 2, vxlanOverhead(t), checkVXLAN("vxlan", n.VNI, n.Port))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	p.Ends, p.Steps = nil, meshSteps(t)
 	entries := floodEntries(t)
 	for _, h := range t.Hosts {
-		addr := netip.PrefixFrom(gateway(h.PodNet), t.PodAll.Bits())
+		addr := netip.PrefixFrom(h.Gateway(), t.PodAll.Bits())
 		p.Steps = append(p.Steps,
 			vxlanLink(h, p.Path.MTU, n.VNI, n.Port, ""),
 			plan.Step{In: h.Name, Addr: &plan.Addr{Dev: vxlanDev, Prefix: addr}})
 		p.Steps = flood(p.Steps, t, h, entries)
 		p.Ends = append(p.Ends, plan.End{Label: vxlanEnd, Node: h.Name, Host: h.Name, Addr: addr.Addr(), Dev: vxlanDev})
 	}
-	p.Expect = expect(t, p)
-	return p, nil
+	return expect(t, p), nil
 }
 
 func checkVXLAN(name string, vni, port int) error {
@@ -58,11 +54,8 @@ func checkVXLAN(name string, vni, port int) error {
 // They are 50 bytes over IPv4 and 70 over IPv6, whatever the pods use. Geneve
 // without options adds as much (RFC 8926, section 3.4).
 func vxlanOverhead(t topo.Topology) int {
-	const udp, vxlan, ip4, ip6 = 8, 8, 20, 40
-	if underlay6(t) {
-		return plan.EthernetHeader + vxlan + udp + ip6
-	}
-	return plan.EthernetHeader + vxlan + udp + ip4
+	const vxlan = 8
+	return plan.EthernetHeader + vxlan + udpHeaders(t)
 }
 
 func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {
@@ -94,12 +87,4 @@ func floodEntries(t topo.Topology) []*plan.FDB {
 // meshSteps returns no steps, with capacity for those of a full mesh and its underlay.
 func meshSteps(t topo.Topology) []plan.Step {
 	return make([]plan.Step, 0, len(t.Hosts)*(len(t.Hosts)+12))
-}
-
-// gateway returns the address of n that package topo reserves for the host.
-func gateway(n netip.Prefix) netip.Addr {
-	b := n.Addr().AsSlice()
-	b[len(b)-1] = topo.MaxPods + 1
-	a, _ := netip.AddrFromSlice(b)
-	return a
 }

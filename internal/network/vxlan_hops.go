@@ -1,8 +1,6 @@
 package network
 
 import (
-	"cmp"
-
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
 )
@@ -30,13 +28,8 @@ func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
 // Plan makes the bridges, attaches the pods, and connects neighbours.
 func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkLine("vxlan-hops", t, n.Hops, n.Delay); err != nil {
-		return plan.Plan{}, err
-	}
-	if err := cmp.Or(checkVXLAN("vxlan-hops", n.VNI, n.Port), checkVXLAN("vxlan-hops", n.VNI+n.Hops-1, n.Port)); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t))
+	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t), checkLine("vxlan-hops", t, n.Hops, n.Delay),
+		checkVXLAN("vxlan-hops", n.VNI, n.Port), checkVXLAN("vxlan-hops", n.VNI+n.Hops-1, n.Port))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -44,7 +37,6 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 	}
-	var tunnels []plan.Expect
 	for i, ports := range t.Segments {
 		for _, ends := range [][2]topo.Port{{ports[0], ports[1]}, {ports[1], ports[0]}} {
 			from, to, dev := ends[0].In, ends[1].Addr.Addr(), hopDev(t, i, ends[0])
@@ -54,11 +46,10 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 			if d := n.Delay.of(i); d > 0 {
 				p.Steps = append(p.Steps, plan.Step{In: from, Delay: &plan.Delay{Dev: dev, Delay: d}})
 			}
-			tunnels = append(tunnels, plan.Expect{State: plan.State{In: from, Dev: dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Side: side(t, i), Near: plan.Pod}})
+			p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: from, Dev: dev, MTU: mtu}, Proof: plan.Proof{MustCarry: true, Side: side(t, i), Near: plan.Pod}})
 		}
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }
 
 // hopDev names the tunnel over port, which is on segment i: vx0 leads to the

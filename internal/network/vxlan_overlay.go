@@ -15,22 +15,17 @@ type VXLANOverlay struct {
 
 // Plan makes the bridges, attaches pods and tunnels, and connects the tunnels.
 func (n VXLANOverlay) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkVXLAN("vxlan-overlay", n.VNI, n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	p, err := newPlan("vxlan-overlay", t, 1, vxlanOverhead(t))
+	p, err := newPlan("vxlan-overlay", t, 1, vxlanOverhead(t), checkVXLAN("vxlan-overlay", n.VNI, n.Port))
 	if err != nil {
 		return plan.Plan{}, err
 	}
 	mtu, entries := p.Path.MTU, floodEntries(t)
 	p.Steps = meshSteps(t)
-	var tunnels []plan.Expect
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, attach(t, h, mtu)...)
 		p.Steps = append(p.Steps, vxlanLink(h, mtu, n.VNI, n.Port, bridgeDev))
 		p.Steps = flood(p.Steps, t, h, entries)
-		tunnels = append(tunnels, plan.Expect{State: plan.State{In: h.Name, Dev: vxlanDev, MTU: mtu}, Proof: plan.Proof{MustCarry: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod}})
+		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: h.Name, Dev: vxlanDev, MTU: mtu}, Proof: plan.Proof{MustCarry: len(t.Hosts) > 1, Across: len(t.Hosts) > 1, Near: plan.Pod}})
 	}
-	p.Expect = expect(t, p, tunnels...)
-	return p, nil
+	return expect(t, p), nil
 }

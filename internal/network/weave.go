@@ -1,7 +1,6 @@
 package network
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -62,16 +61,9 @@ var weaveModes = map[string]struct {
 // host is connected with all others over the path of the mode.
 func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 	mode := weaveModes[n.Mode]
-	bad := checkOneOf("weave", "mode", n.Mode, WeaveFastDP, WeaveSleeve, WeaveEncrypted)
-	switch {
-	case bad != nil:
-		return plan.Plan{}, bad
-	case is6(t.PodAll.Addr()) || underlay6(t):
-		return plan.Plan{}, errors.New("weave: Weave Net has no IPv6; use vxlan-overlay")
-	case t.NoOffload:
-		return plan.Plan{}, errors.New("weave: cannot switch off segmentation by the devices of the router; use nic none")
-	}
-	p, err := newPlan("weave", t, 2, mode.overhead)
+	p, err := newPlan("weave", t, 2, mode.overhead, checkOneOf("weave", "mode", n.Mode, WeaveFastDP, WeaveSleeve, WeaveEncrypted),
+		refuse(any6(t), "weave: Weave Net has no IPv6; use vxlan-overlay"),
+		refuse(t.NoOffload, "weave: cannot switch off segmentation by the devices of the router; use nic none"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -99,7 +91,7 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 	// Every router sends 60,001 bytes to each of the others every five minutes, to test
 	// whether fragments arrive (router/sleeve.go, FragTestInterval). So fragments prove
 	// nothing on hosts, where everything that is measured has the DF bit set.
-	p.Expect = slices.DeleteFunc(expect(t, p), func(e plan.Expect) bool {
+	p.Expect = slices.DeleteFunc(expect(t, p).Expect, func(e plan.Expect) bool {
 		return e.NoFragments && slices.ContainsFunc(t.Hosts, func(h topo.Host) bool { return h.Name == e.In })
 	})
 	connections := plan.Output{Argv: []string{"curl", "-sf", weaveStatus + "/connections"},

@@ -18,10 +18,7 @@ const wireguardDev = "wg0"
 
 // Plan makes the veths, the tunnels and the routes.
 func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
-	if err := checkPort("wireguard", n.Port); err != nil {
-		return plan.Plan{}, err
-	}
-	return tunnelled("wireguard", t, wireguardOverhead(t), func(h topo.Host, mtu int) []plan.Step {
+	return tunnelled("wireguard", t, wireguardOverhead(t), checkPort("wireguard", n.Port), func(h topo.Host, mtu int) []plan.Step {
 		wg := plan.Link{Name: wireguardDev, Kind: "wireguard", MTU: mtu, Port: n.Port}
 		steps := []plan.Step{{In: h.Name, Link: &wg}}
 		for _, peer := range others(t, h) {
@@ -38,9 +35,6 @@ func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
 // shorter packet is first padded to a multiple of 16 bytes
 // (drivers/net/wireguard/send.c, calculate_skb_padding).
 func wireguardOverhead(t topo.Topology) int {
-	const message, udp, ip4, ip6 = 16 + 16, 8, 20, 40
-	if underlay6(t) {
-		return message + udp + ip6
-	}
-	return message + udp + ip4
+	const message = 16 + 16
+	return message + udpHeaders(t)
 }

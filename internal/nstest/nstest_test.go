@@ -38,7 +38,7 @@ func TestLeak(t *testing.T) {
 		keep(net.Listen("tcp", "127.0.0.1:0"))
 		t.Error("as it should")
 	case "namespace":
-		keep(netns.New())
+		keep(newNamespace())
 	case "socket":
 		keep(net.Listen("tcp", "127.0.0.1:0"))
 	case "file":
@@ -97,4 +97,13 @@ func TestLeaks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// newNamespace creates an empty network namespace.
+func newNamespace() (ns *netns.Namespace, err error) {
+	err = netns.Create(1, func(_ int, made *netns.Namespace) error {
+		ns = made
+		return nil
+	})
+	return ns, err
 }

@@ -25,21 +25,18 @@ func Diff(from, to Plan) ([]Step, error) {
 	f, t := stateOf(from), stateOf(to)
 	var steps []Step
 	for _, d := range devices(t.links, f.links) {
-		was, is := f.mtu[d], t.mtu[d]
-		if was == is {
-			continue
-		}
-		if is == 0 {
+		switch was, is := f.mtu[d], t.mtu[d]; {
+		case was == is:
+		case is == 0:
 			return nil, fmt.Errorf("plan: %w: the MTU of %s in %s is %d in one plan and unset in the other", ErrRebuild, d.dev, d.in, was)
+		default:
+			steps = append(steps, Step{In: d.in, Set: &Set{Dev: d.dev, MTU: is}})
 		}
-		steps = append(steps, Step{In: d.in, Set: &Set{Dev: d.dev, MTU: is}})
 	}
 	for _, d := range devices(t.rates, f.rates) {
-		is := t.rate[d]
-		if f.rate[d] == is {
-			continue
+		if is := t.rate[d]; is != f.rate[d] {
+			steps = append(steps, Step{In: d.in, Rate: &Rate{Dev: d.dev, Rate: is.Rate, MTU: is.MTU}})
 		}
-		steps = append(steps, Step{In: d.in, Rate: &Rate{Dev: d.dev, Rate: is.Rate, MTU: is.MTU}})
 	}
 	for _, d := range devices(t.offloads, f.offloads) {
 		if change := features(f.offload[d], t.offload[d]); len(change) > 0 {
@@ -143,15 +140,25 @@ func (l Link) devices(in string) []device {
 	return []device{{in, l.Name}}
 }
 
-// devices returns each device of a and b once, in order.
-func devices(a, b []device) []device {
+// devices returns each device of lists once, in order.
+func devices(lists ...[]device) []device {
 	var all []device
 	seen := map[device]bool{}
-	for _, d := range slices.Concat(a, b) {
+	for _, d := range slices.Concat(lists...) {
 		if !seen[d] {
 			seen[d] = true
 			all = append(all, d)
 		}
+	}
+	return all
+}
+
+// Offloads returns one step for each device whose features steps switch, in their order.
+func Offloads(steps []Step) []Step {
+	st := stateOf(Plan{Steps: steps})
+	var all []Step
+	for _, d := range devices(st.offloads) {
+		all = append(all, Step{In: d.in, Offload: &Offload{Dev: d.dev, Features: st.offload[d]}})
 	}
 	return all
 }

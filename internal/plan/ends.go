@@ -104,10 +104,8 @@ func (p Plan) first(label, host string) (End, error) {
 	if err != nil {
 		return End{}, err
 	}
-	for _, e := range ends {
-		if e.Host == host {
-			return e, nil
-		}
+	if i := slices.IndexFunc(ends, func(e End) bool { return e.Host == host }); i >= 0 {
+		return ends[i], nil
 	}
 	return End{}, fmt.Errorf("%w: no end on %s is labelled %s", ErrNoEnds, host, label)
 }

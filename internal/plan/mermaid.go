@@ -2,6 +2,7 @@ package plan
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -26,10 +27,7 @@ func (p Plan) Mermaid(w io.Writer, from, to End) error {
 	}
 	var places []string // hosts in the order of the hops
 	for _, h := range hops {
-		place := h.In
-		if host[place] != "" {
-			place = host[place]
-		}
+		place := cmp.Or(host[h.In], h.In)
 		if !slices.Contains(places, place) {
 			places = append(places, place)
 		}

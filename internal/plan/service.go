@@ -130,12 +130,7 @@ type File struct {
 }
 
 // Perm returns the mode in force.
-func (f File) Perm() uint32 {
-	if f.Mode == 0 {
-		return 0o644
-	}
-	return f.Mode
-}
+func (f File) Perm() uint32 { return cmp.Or(f.Mode, 0o644) }
 
 // A Move moves a device to another place, with everything that belongs to it except
 // addresses and routes, and brings it up there.
@@ -200,8 +195,7 @@ func (p Plan) Programs() []string {
 			add(e.Output.Argv)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
 // Daemons returns the places that run a Service, sorted.
@@ -212,6 +206,5 @@ func (p Plan) Daemons() []string {
 			names = append(names, s.In)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names)
+	return slices.Compact(slices.Sorted(slices.Values(names)))
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"maps"
 	"math"
+	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,21 +65,14 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.Link != nil:
 		return s.Link.shell(s.In)
 	case s.Set != nil:
-		argv := []string{"ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU)}
-		if s.Set.Up {
-			argv = append(argv, "up")
-		}
-		return one(argv...)
+		return one(append([]string{"ip", "-n", s.In, "link", "set", s.Set.Dev, "mtu", strconv.Itoa(s.Set.MTU)}, when(s.Set.Up, "up")...)...)
 	case s.Addr != nil:
 		verb := "add"
 		if s.Addr.Gone {
 			verb = "del"
 		}
-		argv := []string{"ip", "-n", s.In, "addr", verb, s.Addr.Prefix.String(), "dev", s.Addr.Dev}
-		if s.Addr.Prefix.Addr().Is6() && !s.Addr.Gone {
-			argv = append(argv, "nodad")
-		}
-		return one(argv...)
+		return one(append([]string{"ip", "-n", s.In, "addr", verb, s.Addr.Prefix.String(), "dev", s.Addr.Dev},
+			when(s.Addr.Prefix.Addr().Is6() && !s.Addr.Gone, "nodad")...)...)
 	case s.Route != nil:
 		return one(s.Route.shell(s.In)...)
 	case s.Rule != nil:
@@ -112,86 +107,61 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	return nil, fmt.Errorf("the step is empty")
 }
 
+// when returns words if yes.
+func when(yes bool, words ...string) command {
+	if yes {
+		return words
+	}
+	return nil
+}
+
 func one(argv ...string) ([]fmt.Stringer, error) { return []fmt.Stringer{command(argv)}, nil }
 
 func (l Link) shell(in string) ([]fmt.Stringer, error) {
-	add := command{"ip", "-n", in, "link", "add"}
-	if l.Parent != "" {
-		add = append(add, "link", l.Parent)
-	}
-	name := l.Name
+	name, at := l.Name, in // where the new device is
 	if l.To != "" {
-		name = l.To // a temporary name: eth0 may already exist here (see package lab)
+		name, at = l.To, l.To // a temporary name: eth0 may already exist here (see package lab)
 	}
-	add = append(add, "name", name)
-	var mtu []string
-	if l.MTU != 0 {
-		mtu = []string{"mtu", strconv.Itoa(l.MTU)}
-	}
-	add = append(add, mtu...)
-	if l.Kind == "tap" {
-		return l.tap(in, mtu), nil
-	}
-	at, far := in, command(nil) // where the new device is, and how its peer comes up
+	mtu := when(l.MTU != 0, "mtu", strconv.Itoa(l.MTU))
+	kind := command{"type", l.Kind}
 	switch l.Kind {
-	case "bridge":
-		add = append(add, "type", "bridge")
+	case "bridge", "wireguard":
+	case "tap":
+		return l.tap(in, mtu), nil
 	case "veth":
-		add = append(add, "type", "veth", "peer", "name", l.Peer)
-		add = append(append(add, mtu...), "netns", l.PeerIn)
-		far = command{"ip", "-n", l.PeerIn, "link", "set", l.Peer, "up"}
+		kind = slices.Concat(kind, command{"peer", "name", l.Peer}, mtu, command{"netns", l.PeerIn})
 	case "vxlan":
-		add = append(add, "type", "vxlan", "id", strconv.Itoa(l.VNI), "dstport", strconv.Itoa(l.Port))
-		if l.Local.IsValid() {
-			add = append(add, "local", l.Local.String())
-		}
+		kind = append(append(kind, "id", strconv.Itoa(l.VNI), "dstport", strconv.Itoa(l.Port)), when(l.Local.IsValid(), "local", l.Local.String())...)
 	case "geneve":
-		add = append(add, "type", "geneve", "id", strconv.Itoa(l.VNI), "remote", l.Remote.String(), "dstport", strconv.Itoa(l.Port))
+		kind = append(kind, "id", strconv.Itoa(l.VNI), "remote", l.Remote.String(), "dstport", strconv.Itoa(l.Port))
 	case "ipip":
-		add = append(add, "type", "ipip", "local", l.Local.String())
-	case "ipvlan", "macvlan":
-		at = l.To
-		mode := l.Mode
-		if l.Kind == "macvlan" {
-			mode = "bridge"
-		}
-		add = append(add, "netns", l.To, "type", l.Kind, "mode", mode)
+		kind = append(kind, "local", l.Local.String())
+	case "ipvlan":
+		kind = append(command{"netns", l.To}, append(kind, "mode", l.Mode)...)
+	case "macvlan":
+		kind = append(command{"netns", l.To}, append(kind, "mode", "bridge")...)
 	case "vlan":
-		add = append(add, "type", "vlan", "id", strconv.Itoa(l.Tag))
-	case "wireguard":
-		add = append(add, "type", "wireguard")
+		kind = append(kind, "id", strconv.Itoa(l.Tag))
 	default:
 		return nil, fmt.Errorf("link %s: unknown kind %q (known: bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard)", l.Name, l.Kind)
 	}
-	up := command{"ip", "-n", at, "link", "set", name}
-	if name != l.Name {
-		up = append(up, "name", l.Name)
-	}
-	if l.Master != "" {
-		up = append(up, "master", l.Master)
-	}
-	lines := []fmt.Stringer{add}
+	lines := []fmt.Stringer{slices.Concat(command{"ip", "-n", in, "link", "add"}, when(l.Parent != "", "link", l.Parent), command{"name", name}, mtu, kind)}
 	if l.Kind == "wireguard" {
 		lines = append(lines, l.wg(in)...)
 	}
-	lines = append(lines, append(up, "up"))
-	if far != nil {
-		lines = append(lines, far)
+	lines = append(lines, slices.Concat(command{"ip", "-n", at, "link", "set", name},
+		when(name != l.Name, "name", l.Name), when(l.Master != "", "master", l.Master), command{"up"}))
+	if l.Kind == "veth" {
+		lines = append(lines, command{"ip", "-n", l.PeerIn, "link", "set", l.Peer, "up"})
 	}
 	return lines, nil
 }
 
 // tap makes a TAP device, which needs a different command from other devices.
-func (l Link) tap(in string, mtu []string) []fmt.Stringer {
-	up := append(command{"ip", "-n", in, "link", "set", l.Name}, mtu...)
-	if l.Master != "" {
-		up = append(up, "master", l.Master)
-	}
-	add := command{"ip", "-n", in, "tuntap", "add", "dev", l.Name, "mode", "tap"}
-	if l.Queues > 1 {
-		add = append(add, "multi_queue")
-	}
-	return []fmt.Stringer{add, append(up, "up")}
+func (l Link) tap(in string, mtu command) []fmt.Stringer {
+	return []fmt.Stringer{
+		append(command{"ip", "-n", in, "tuntap", "add", "dev", l.Name, "mode", "tap"}, when(l.Queues > 1, "multi_queue")...),
+		slices.Concat(command{"ip", "-n", in, "link", "set", l.Name}, mtu, when(l.Master != "", "master", l.Master), command{"up"})}
 }
 
 // wg gives a wireguard device its peers and its keys, and generates missing keys in
@@ -217,50 +187,23 @@ func (l Link) wg(in string) []fmt.Stringer {
 }
 
 func (r Route) shell(in string) command {
-	c := command{"ip", "-n", in, "route", "add", r.Dst.String()}
-	if r.Via.IsValid() {
-		c = append(c, "via", r.Via.String())
-	}
-	if r.Dev != "" {
-		c = append(c, "dev", r.Dev)
-	}
-	if r.Via.IsValid() && r.Dev != "" {
-		c = append(c, "onlink")
-	}
-	if r.Table != 0 {
-		c = append(c, "table", strconv.Itoa(r.Table))
-	}
-	return c
+	return slices.Concat(command{"ip", "-n", in, "route", "add", r.Dst.String()},
+		when(r.Via.IsValid(), "via", r.Via.String()), when(r.Dev != "", "dev", r.Dev), when(r.Via.IsValid() && r.Dev != "", "onlink"),
+		when(r.Table != 0, "table", strconv.Itoa(r.Table)))
 }
 
 func (r Rule) shell(in string) command {
-	c := command{"ip", "-n", in}
-	if r.From.Addr().Is6() || r.To.Addr().Is6() {
-		c = append(c, "-6")
-	}
-	c = append(c, "rule", "add")
-	if r.From.IsValid() {
-		c = append(c, "from", r.From.String())
-	}
-	if r.To.IsValid() {
-		c = append(c, "to", r.To.String())
-	}
-	return append(c, "lookup", strconv.Itoa(r.Table), "priority", strconv.Itoa(r.Priority))
+	return slices.Concat(command{"ip", "-n", in}, when(r.From.Addr().Is6() || r.To.Addr().Is6(), "-6"), command{"rule", "add"},
+		when(r.From.IsValid(), "from", r.From.String()), when(r.To.IsValid(), "to", r.To.String()),
+		command{"lookup", strconv.Itoa(r.Table), "priority", strconv.Itoa(r.Priority)})
 }
 
 func (o Offload) shell(in string) command {
 	c := command{"ip", "netns", "exec", in, "ethtool", "-K", o.Dev}
 	for _, f := range slices.Sorted(maps.Keys(o.Features)) {
-		c = append(c, f, onOff(o.Features[f]))
+		c = append(c, f, map[bool]string{false: "off", true: "on"}[o.Features[f]])
 	}
 	return c
-}
-
-func onOff(on bool) string {
-	if on {
-		return "on"
-	}
-	return "off"
 }
 
 func (r Rate) shell(in string) command {
@@ -292,16 +235,107 @@ func bits(rate float64) string {
 	return strconv.FormatInt(n, 10) + "bit"
 }
 
+// plain matches a word that sh(1) leaves as it is.
+var plain = regexp.MustCompile(`^[a-zA-Z0-9_./:=@%+,-]+$`)
+
 // quote returns s as one word of sh(1).
 func quote(s string) string {
 	if kept.MatchString(s) {
 		return `"$` + s[1:len(s)-1] + `"`
 	}
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+	if plain.MatchString(s) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// shellDir is the state directory of a place in the output of Shell.
+func shellDir(in string) string { return "/run/weir/" + in }
+
+// shellValues are the values of words in the steps of a place. A value that an Exec
+// keeps becomes a shell variable instead; see quote.
+func shellValues(in string) map[string]string {
+	return map[string]string{"dir": shellDir(in), "cgroup": "weir"}
+}
+
+// kept matches a word that stands for a value kept by an earlier step; see Exec.Keep.
+var kept = regexp.MustCompile(`^\{[a-z]+\}$`)
+
+// A text is a line for sh(1) that is more than one simple command.
+type text string
+
+func (t text) String() string { return string(t) }
+
+// run returns the command that runs argv in the network namespace of in.
+func run(in string, env, argv []string) command {
+	c := command{"ip", "netns", "exec", in}
+	if len(env) > 0 {
+		c = append(append(c, "env"), Expand(shellValues(in), env...)...)
+	}
+	return append(c, Expand(shellValues(in), argv...)...)
+}
+
+func (m Move) shell(in string) []fmt.Stringer {
+	return []fmt.Stringer{
+		command{"ip", "-n", in, "link", "set", m.Dev, "netns", m.To, "name", m.As},
+		slices.Concat(command{"ip", "-n", m.To, "link", "set", m.As}, when(m.MTU != 0, "mtu", strconv.Itoa(m.MTU)), command{"up"})}
+}
+
+func (e Exec) shell(in string) []fmt.Stringer {
+	c := run(in, e.Env, e.Argv)
+	if e.Keep == "" {
+		return []fmt.Stringer{c}
+	}
+	return []fmt.Stringer{text(fmt.Sprintf("%s=$(%s)", e.Keep, c))}
+}
+
+func (a Adopt) shell(in string) []fmt.Stringer {
+	return []fmt.Stringer{
+		command{"ip", "netns", "del", a.Pod},
+		text(fmt.Sprintf("%s \"$(%s)\"", command{"ip", "netns", "attach", a.Pod}, run(in, nil, a.PID)))}
+}
+
+func (f File) shell(in string) []fmt.Stringer {
+	name := path.Join(shellDir(in), f.Name)
+	content := command{"printf", "%s", Expand(shellValues(in), f.Content)[0]}
+	return []fmt.Stringer{
+		command{"mkdir", "-p", path.Dir(name)},
+		text(fmt.Sprintf("%s > %s", content, quote(name))),
+		command{"chmod", strconv.FormatUint(uint64(f.Perm()), 8), name}}
+}
+
+// shell starts the service in the background and waits as Ready says. Stopping it
+// is left to the reader.
+func (s Service) shell(in string) []fmt.Stringer {
+	log := quote(path.Join(shellDir(in), s.Name+".log"))
+	r, ready := s.Ready, ""
+	switch {
+	case len(r.Argv) > 0:
+		ready = run(in, s.Env, r.Argv).String() + " >/dev/null 2>&1"
+	case r.File != "":
+		ready = "test -e " + quote(Expand(shellValues(in), r.File)[0])
+	default:
+		ready = fmt.Sprintf("grep -qF %s %s", quote(r.Line), log)
+	}
+	return []fmt.Stringer{
+		text(fmt.Sprintf("cd %s && %s >%s 2>&1 &", shellDir(in), run(in, s.Env, s.Argv), log)),
+		until(ready, r.Seconds())}
+}
+
+// shell waits for one line after another; a line listed n times must appear n times.
+func (a Await) shell(in string) []fmt.Stringer {
+	times := map[string]int{}
+	for _, line := range a.Lines {
+		times[line]++
+	}
+	var waits []fmt.Stringer
+	for _, line := range slices.Sorted(maps.Keys(times)) {
+		count := command{"grep", "-cF", "-e", line}
+		waits = append(waits, until(fmt.Sprintf("test $(%s | %s) -ge %d", run(in, nil, a.Argv), count, times[line]), a.Seconds()))
+	}
+	return waits
+}
+
+func until(ready string, seconds int) command {
+	return command{"timeout", strconv.Itoa(seconds), "sh", "-c", "until " + ready + "; do sleep 0.1; done"}
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -19,9 +20,7 @@ func port(w Window) string { return strconv.Itoa(int(w.Server.Port())) }
 
 // wholeSeconds prints a duration for tools that read whole seconds only, 1 at
 // least: several of them run without end on 0.
-func wholeSeconds(d time.Duration) string {
-	return strconv.Itoa(int(math.Ceil(max(d, 1).Seconds())))
-}
+func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(max(d, 1).Seconds()))) }
 
 // kernelCC is the congestion control of a tool that cannot choose one.
 const kernelCC = "the kernel's default: the tool has no option"
@@ -32,6 +31,18 @@ func protocol(udp bool) string {
 		return "udp"
 	}
 	return "tcp"
+}
+
+// carrier begins the measurement of a tool that has both protocols: with the size of
+// datagrams (bytes) over UDP, with the congestion control over TCP.
+func carrier(udp bool, size int, cc string) Measured {
+	m := Measured{Protocol: protocol(udp), Observed: map[string]string{}}
+	if udp {
+		m.Datagram = size
+	} else {
+		m.Observed["congestion"] = cc
+	}
+	return m
 }
 
 // bulkSize is the size of writes or datagrams: the option, or weir's default.
@@ -68,6 +79,14 @@ const (
 	kernelDatagrams = "one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"
 )
 
+// perStream is the bit/s of each stream, for tools whose option is that; 0 is 0.
+func perStream(rate Bitrate, streams int) string {
+	if rate == 0 {
+		return "0"
+	}
+	return strconv.FormatUint(max(1, uint64(rate)/uint64(or(streams, 1))), 10)
+}
+
 // maxStreams is what all the tools can run in parallel.
 const maxStreams = 128
 
@@ -80,13 +99,7 @@ func checkStream(tool string, udp bool, size, least, streams int) error {
 	} else {
 		least = 1
 	}
-	switch {
-	case size < least || size > most:
-		return fmt.Errorf("%s: size %d is outside %d..%d bytes", tool, size, least, most)
-	case streams < 1 || streams > maxStreams:
-		return fmt.Errorf("%s: streams %d is outside 1..%d", tool, streams, maxStreams)
-	}
-	return nil
+	return cmp.Or(event.Within(tool+": size", size, least, most, "bytes"), event.Within(tool+": streams", streams, 1, maxStreams, ""))
 }
 
 // checked returns m, or an error that names the tool: err, or that no measurement can
@@ -145,6 +158,24 @@ func (t transfer) datagrams(more ...record.Value) []record.Value {
 		record.Value{Name: "delivered", Unit: "packet/s", Value: delivered},
 		record.Value{Name: "loss", Unit: "1", Value: max(0, 1-t.received/t.sent)})
 	return append(append(vs, more...), t.window())
+}
+
+// digits reads a number that an expression has matched.
+func digits(b []byte) float64 {
+	v, _ := strconv.ParseFloat(string(b), 64)
+	return v
+}
+
+// numbers reads the groups of a match.
+func numbers(groups [][]byte) ([]float64, error) {
+	f := make([]float64, len(groups))
+	for i, g := range groups {
+		var err error
+		if f[i], err = strconv.ParseFloat(string(g), 64); err != nil {
+			return nil, err
+		}
+	}
+	return f, nil
 }
 
 // fields are the numbers of a tool's output by their names. err reports the first

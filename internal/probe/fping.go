@@ -38,13 +38,10 @@ func (p Fping) Info() Info {
 }
 
 func (p Fping) Check() error {
-	switch size := or(p.Size, defaultEcho); {
-	case size < 1 || size > event.MaxDatagram:
-		return fmt.Errorf("fping: size %d is outside 1..%d bytes", size, event.MaxDatagram)
-	case or(p.Interval, defaultInterval) < time.Millisecond:
+	if or(p.Interval, defaultInterval) < time.Millisecond {
 		return fmt.Errorf("fping: interval %v is below 1ms", p.Interval)
 	}
-	return nil
+	return event.Within("fping: size", or(p.Size, defaultEcho), 1, event.MaxDatagram, "bytes")
 }
 
 func (p Fping) Commands(w Window) (server, client []string) {

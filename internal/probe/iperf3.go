@@ -1,10 +1,16 @@
 package probe
 
 import (
+	"cmp"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"regexp"
 	"strconv"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/record"
 )
 
 // Iperf3 measures bulk throughput over TCP or UDP with iperf3 (esnet/iperf) 3.2
@@ -63,7 +69,7 @@ func (p Iperf3) Commands(w Window) (server, client []string) {
 		"--connect-timeout", strconv.Itoa(iperf3Connect),
 		"-t", wholeSeconds(w.Duration), "-O", omitted,
 		"-P", strconv.Itoa(or(p.Streams, 1)), "-l", strconv.Itoa(bulkSize(p.UDP, p.Size)),
-		"-b", p.ratePerStream()}
+		"-b", perStream(p.Rate, p.Streams)}
 	if p.UDP {
 		client = append(client, "-u")
 		if p.GSO {
@@ -78,10 +84,258 @@ func (p Iperf3) Commands(w Window) (server, client []string) {
 	return server, client
 }
 
-// ratePerStream is the argument of -b: bit/s of each stream; 0 is unlimited.
-func (p Iperf3) ratePerStream() string {
-	if p.Rate == 0 {
-		return "0"
+// iperf3Doc is what Parse reads from iperf3's JSON. Pointers distinguish zero from a
+// number that is missing, or null (as cJSON prints NaN).
+type iperf3Doc struct {
+	Error string `json:"error"`
+	Start struct {
+		Version string   `json:"version"`
+		MSS     *float64 `json:"tcp_mss_default"` // of the control connection, bytes
+		Test    struct {
+			Protocol      string  `json:"protocol"`
+			Streams       float64 `json:"num_streams"`
+			Size          float64 `json:"blksize"`        // bytes
+			Omit          float64 `json:"omit"`           // s
+			TargetBitrate float64 `json:"target_bitrate"` // bit/s per stream
+		} `json:"test_start"`
+	} `json:"start"`
+	Intervals []struct {
+		Sum struct {
+			Start   float64 `json:"start"` // s, see uncounted
+			Bytes   float64 `json:"bytes"`
+			Omitted bool    `json:"omitted"` // part of the warm-up
+		} `json:"sum"`
+	} `json:"intervals"`
+	End struct {
+		Sent     *iperf3Sum `json:"sum_sent"`
+		Received *iperf3Sum `json:"sum_received"`
+		Streams  []struct {
+			UDP struct {
+				OutOfOrder float64 `json:"out_of_order"`
+			} `json:"udp"`
+		} `json:"streams"`
+		Congestion string `json:"sender_tcp_congestion"`
+	} `json:"end"`
+}
+
+type iperf3Sum struct {
+	Seconds     *float64 `json:"seconds"`
+	Bytes       *float64 `json:"bytes"`
+	Retransmits *float64 `json:"retransmits"`
+	Jitter      *float64 `json:"jitter_ms"`
+}
+
+// Parse reads, for TCP, throughput, retransmits (segments) and window; for UDP,
+// throughput and packet.rate received, offered (only with a rate), sent and delivered
+// packets per second, loss and reordered (shares of 0..1), jitter (RFC 3550, mean of
+// the streams) and window. Throughput is what arrived, never what was sent.
+//
+// Packets are bytes divided by the size of a datagram. iperf3's own packet counts are
+// no use: with a warm-up, the client of 3.12 includes the losses of the warm-up, and
+// the other end's counts wrap below zero. Its end.sum is the sender's
+// (esnet/iperf#584). Only the receiver counts reordered datagrams and does not send
+// the count to the other end, so it is missing without the server's output.
+func (p Iperf3) Parse(out Output) (Measured, error) {
+	doc, err := decodeIperf3(out.Client)
+	server := p.server(out.Server)
+	if err == nil {
+		err = p.check(doc, server)
 	}
-	return strconv.FormatUint(max(1, uint64(p.Rate)/uint64(or(p.Streams, 1))), 10)
+	if err != nil {
+		return checked("iperf3", Measured{}, err)
+	}
+	m := Measured{Observed: map[string]string{"tool": "iperf3 " + iperf3VersionRE.FindStringSubmatch(doc.Start.Version)[1]}}
+	if p.UDP {
+		m.Protocol, m.Datagram = "udp", int(doc.Start.Test.Size)
+		m.Values = doc.udpValues(p.receiver(&doc, server))
+	} else {
+		m.Protocol = "tcp"
+		m.Observed["congestion"] = doc.End.Congestion
+		if doc.Start.MSS != nil {
+			m.Observed["mss"] = strconv.FormatFloat(*doc.Start.MSS, 'f', -1, 64)
+		}
+		m.Values = []record.Value{
+			{Name: "throughput", Unit: "bit/s", Value: doc.End.Received.rate()},
+			{Name: "retransmits", Unit: "1", Value: *doc.End.Sent.Retransmits},
+			{Name: "window", Unit: "s", Value: *doc.End.Received.Seconds},
+		}
+	}
+	return checked("iperf3", m, nil)
+}
+
+func decodeIperf3(b []byte) (iperf3Doc, error) {
+	var doc iperf3Doc
+	if len(b) == 0 {
+		return doc, errNoOutput
+	}
+	if err := json.Unmarshal(b, &doc); err != nil {
+		return doc, fmt.Errorf("output %.60q is not JSON, or cut off: %w", b, err)
+	}
+	if doc.Error != "" {
+		return doc, errors.New(doc.Error)
+	}
+	return doc, nil
+}
+
+// check refuses output that is too old, incomplete, impossible, or from another test.
+func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
+	if err := p.checkVersion(doc.Start.Version); err != nil {
+		return err
+	}
+	asked, test := strings.ToUpper(protocol(p.UDP)), doc.Start.Test
+	switch cc := doc.End.Congestion; {
+	case test.Protocol != asked:
+		return fmt.Errorf("measured %q, asked for %q", test.Protocol, asked)
+	case !p.UDP && cc != or(p.CC, defaultCC):
+		return fmt.Errorf("congestion control was %q, asked for %q", cc, or(p.CC, defaultCC))
+	case p.UDP && test.Size <= 0:
+		return fmt.Errorf("datagrams of %v bytes", test.Size)
+	}
+	sent, received := doc.End.Sent, doc.End.Received
+	if err := cmp.Or(sent.check("sum_sent"), received.check("sum_received")); err != nil {
+		return err
+	}
+	switch {
+	case !p.UDP && sent.Retransmits == nil:
+		return errors.New("output has no end.sum_sent.retransmits")
+	case p.UDP && received.Jitter == nil:
+		return errors.New("output has no end.sum_received.jitter_ms")
+	case *received.Bytes <= 0:
+		return errors.New("nothing was received")
+	}
+	early := p.early(&doc, server)
+	if *received.Bytes > *sent.Bytes+early+p.uncounted(&doc, server) {
+		return fmt.Errorf("%.0f bytes were received and only %.0f sent; %.0f were in flight when the warm-up ended", *received.Bytes, *sent.Bytes, early)
+	}
+	return nil
+}
+
+// early is how many bytes were sent in the warm-up but not received in it. Those that
+// were not lost count at the receiver only: buffers and queues of a slow path hold a
+// tenth of a second's worth and more. Only the other end's output says how many were
+// received then; without it, early is all bytes of the warm-up.
+func (p Iperf3) early(client, server *iperf3Doc) float64 {
+	switch {
+	case server == nil:
+		return client.omitted()
+	case p.Reverse:
+		return server.omitted() - client.omitted()
+	}
+	return client.omitted() - server.omitted()
+}
+
+// omitted is how many bytes an end counted in the warm-up.
+func (d *iperf3Doc) omitted() (bytes float64) {
+	for _, i := range d.Intervals {
+		if i.Sum.Omitted {
+			bytes += i.Sum.Bytes
+		}
+	}
+	return bytes
+}
+
+// uncounted is how many bytes the sender can have left out of both the warm-up and the
+// measurement. Two timers end the one and begin the other, and iperf3 forgets what it
+// sends in between (iperf_print_intermediate, iperf_reset_stats; iperf_api.c, 3.12). The
+// start of the first interval that counts is the time between them. Before 3.16, which
+// has a thread for each stream, iperf3 checks its timers after ten writes of each.
+func (p Iperf3) uncounted(client, server *iperf3Doc) float64 {
+	sender, test := client, client.Start.Test
+	if p.Reverse && server != nil {
+		sender = server
+	}
+	for _, i := range sender.Intervals {
+		if test.Omit > 0 && !i.Sum.Omitted {
+			return i.Sum.Start*client.End.Sent.rate()/8 + 10*test.Size*max(test.Streams, 1)
+		}
+	}
+	return 0
+}
+
+func (s *iperf3Sum) check(name string) error {
+	switch {
+	case s == nil:
+		return fmt.Errorf("output has no end.%s", name)
+	case s.Seconds == nil || s.Bytes == nil:
+		return fmt.Errorf("end.%s has no seconds or no bytes", name)
+	case *s.Seconds <= 0:
+		return fmt.Errorf("end.%s lasted %v s", name, *s.Seconds)
+	case *s.Bytes < 0:
+		return fmt.Errorf("end.%s has %v bytes", name, *s.Bytes)
+	}
+	return nil
+}
+
+// rate is bit/s, from bytes and seconds.
+func (s *iperf3Sum) rate() float64 { return *s.Bytes * 8 / *s.Seconds }
+
+// udpValues takes the output of the receiving end, or nil.
+func (d iperf3Doc) udpValues(receiver *iperf3Doc) []record.Value {
+	received, t := d.End.Received, d.Start.Test
+	// All that was received had been sent, partly in the warm-up (see early). One time
+	// for both makes their difference the loss.
+	sent := max(*d.End.Sent.Bytes, *received.Bytes)
+	delivered := received.rate() / 8 / t.Size
+	vs := []record.Value{
+		{Name: "throughput", Unit: "bit/s", Value: received.rate()},
+		{Name: "packet.rate", Unit: "packet/s", Value: delivered},
+	}
+	if t.TargetBitrate > 0 {
+		vs = append(vs, record.Value{Name: "offered", Unit: "packet/s", Value: t.TargetBitrate * t.Streams / 8 / t.Size})
+	}
+	vs = append(vs,
+		record.Value{Name: "sent", Unit: "packet/s", Value: sent / *received.Seconds / t.Size},
+		record.Value{Name: "delivered", Unit: "packet/s", Value: delivered},
+		record.Value{Name: "loss", Unit: "1", Value: 1 - *received.Bytes/sent})
+	if receiver != nil {
+		reordered := 0.0
+		for _, s := range receiver.End.Streams {
+			reordered += s.UDP.OutOfOrder
+		}
+		vs = append(vs, record.Value{Name: "reordered", Unit: "1", Value: reordered / (*received.Bytes / t.Size)})
+	}
+	return append(vs,
+		record.Value{Name: "jitter", Unit: "s", Value: *received.Jitter / 1e3},
+		record.Value{Name: "window", Unit: "s", Value: *received.Seconds})
+}
+
+// server returns what the server printed, or nil when that is incomplete.
+func (p Iperf3) server(b []byte) *iperf3Doc {
+	doc, err := decodeIperf3(b)
+	if err != nil || len(doc.End.Streams) == 0 {
+		return nil
+	}
+	return &doc
+}
+
+// receiver returns the output of the end that received.
+func (p Iperf3) receiver(client, server *iperf3Doc) *iperf3Doc {
+	if p.Reverse {
+		return client
+	}
+	return server
+}
+
+var iperf3VersionRE = regexp.MustCompile(`^iperf ((\d{1,4})\.(\d{1,4})\S*)`)
+
+// checkVersion refuses versions without --connect-timeout (before 3.2) and, for UDP,
+// without end.sum_received (before 3.10).
+func (p Iperf3) checkVersion(s string) error {
+	least := 2
+	if p.UDP {
+		least = 10
+	}
+	m := iperf3VersionRE.FindStringSubmatch(s)
+	if m == nil {
+		return fmt.Errorf("unknown version %.40q", s)
+	}
+	major, _ := strconv.Atoi(m[2])
+	minor, _ := strconv.Atoi(m[3])
+	switch {
+	case major > 3 || major == 3 && minor >= least:
+		return nil
+	case p.UDP:
+		return fmt.Errorf("version %s does not report what it received over UDP; install 3.%d or later, or measure UDP with weir's own engine", m[1], least)
+	}
+	return fmt.Errorf("version %s is too old; install 3.%d or later", m[1], least)
 }

@@ -133,8 +133,8 @@ func TestMPICheck(t *testing.T) {
 		{MPI{MPI: "mpich", Tool: "osu", Size: 3}, ""},
 		{MPI{MPI: "lam"}, `mpi: "lam" is not one of openmpi, mpich`},
 		{MPI{Tool: "imb"}, `tool: "imb" is not one of netpipe, mpi4py, osu`},
-		{MPI{Size: -1}, "size: -1 bytes is outside 1.."},
-		{MPI{Size: 1 << 29}, "size: 536870912 bytes is outside 1..268435456"},
+		{MPI{Size: -1}, "size: -1 is outside 1.."},
+		{MPI{Size: 1 << 29}, "size: 536870912 is outside 1..268435456 bytes"},
 		{MPI{Tool: "mpi4py", Size: 3}, "3 is not a power of two"},
 	} {
 		if err := tc.p.Check(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {

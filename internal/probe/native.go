@@ -3,6 +3,8 @@ package probe
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"strconv"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -22,20 +24,7 @@ const (
 	defaultCC       = "cubic"   // Linux's own default; machines are often set to another one
 	defaultEcho     = 56        // bytes of data, as ping(8) sends
 	defaultInterval = 10 * time.Millisecond
-	defaultRequests = event.DefaultRequests
 )
-
-// within returns an error that names the value and its bound. size and its bounds
-// are in bytes.
-func within(name string, size, least, most, inflight int) error {
-	switch {
-	case size < least || size > most:
-		return fmt.Errorf("%s: size %d is outside %d..%d bytes", name, size, least, most)
-	case inflight < 1 || inflight > event.MaxInflight:
-		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", name, inflight, event.MaxInflight)
-	}
-	return nil
-}
 
 func engineRun(w Window, workload string, size int, flags ...string) (server, client []string) {
 	server = []string{"weir", "engine", "serve", w.Server.String(), "--open", "--json"}
@@ -44,92 +33,69 @@ func engineRun(w Window, workload string, size int, flags ...string) (server, cl
 	return server, append(client, flags...)
 }
 
-// loop adds the flag of a closed or open loop whose ends poll.
-func loop(spin bool, flags ...string) []string {
-	if spin {
-		flags = append(flags, "--spin")
-	}
-	return flags
-}
-
 // or returns v, or the default when v is zero.
 func or[T comparable](v, def T) T { return cmp.Or(v, def) }
 
-// responses returns the values that all probes of requests have: rtt (s, the median,
-// with its histogram), rtt.p99 and rtt.p999 (s, each when at least ten samples lie above
-// it), what parts returns, transactions (1/s) and loss (of the requests). It also returns
-// the distribution of response times, and only nils when the result is wrong.
-func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
-	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
-	if n.require(r.Window > 0, "window is 0 s"); n.err != nil {
-		return nil, nil
+// A native collects the first thing that is wrong with a result of `weir engine`.
+type native struct{ err error }
+
+// parseNative decodes the result of a workload into r, a pointer to a type of package
+// event. On an error r may be incomplete, and measured returns that error.
+func parseNative(out Output, workload string, r any) *native {
+	n := &native{}
+	if err := event.Read(out.Client, workload, r); err != nil {
+		n.fail("%w", err)
 	}
-	return append(append(percentiles(h, r.Hist), parts(h)...),
-		record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window},
-		record.Value{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)}), h
+	return n
 }
 
-// closed returns the values of a closed loop: responses and window. The window ends with
-// the last reply, to within the histogram's precision.
-func (n *native) closed(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) []record.Value {
-	values, h := n.responses(r, parts)
-	if h != nil {
-		n.require(float64(h.Max())/1e9 <= r.Window*1.001, "a transaction of %d ns in a window of %g s", h.Max(), r.Window)
+func (n *native) fail(format string, args ...any) {
+	if n.err == nil {
+		n.err = fmt.Errorf("weir engine: "+format, args...)
 	}
-	return append(values, record.Value{Name: "window", Unit: "s", Value: r.Window})
 }
 
-// spinning adds to the settings of a run that polls the CPUs that it polls on.
-func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
-	switch {
-	case r.Wait != event.WaitSpinning:
-	case r.CPU == nil || r.FarCPU == nil:
-		n.fail("cpu is missing")
-	default:
-		settings["cpu"], settings["serverCPU"] = *r.CPU, *r.FarCPU
+// require records that the result is impossible unless ok.
+func (n *native) require(ok bool, format string, args ...any) {
+	if !ok {
+		n.fail("impossible: "+format, args...)
 	}
-	return settings
 }
 
-// beyond is how many samples must lie above a percentile for it to be reported: with
-// fewer it depends on the few slowest requests of one run.
-const beyond = 10
-
-// percentiles returns rtt and the percentiles for which there are enough samples.
-func percentiles(h *hdrhistogram.Histogram, encoded string) []record.Value {
-	n := float64(h.TotalCount())
-	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: encoded}},
-		tails(n, quantile(h, 99), quantile(h, 99.9))...)
-}
-
-// tails returns rtt.p99 and rtt.p999 of n response times, each when enough of them
-// lie above it (see beyond).
-func tails(n float64, p99, p999 float64) []record.Value {
-	var vs []record.Value
-	if n*0.01 >= beyond {
-		vs = append(vs, record.Value{Name: "rtt.p99", Unit: "s", Value: p99})
+// measured returns the values and settings, unless something was wrong: err, or a
+// number that arithmetic made infinite.
+func (n *native) measured(protocol string, h event.Head, values []record.Value, settings map[string]any) (Measured, error) {
+	n.require(h.Window > 0, "window is 0 s")
+	for _, v := range values {
+		n.require(!math.IsNaN(v.Value) && !math.IsInf(v.Value, 0) && v.Value >= 0, "%s is %g %s", v.Name, v.Value, v.Unit)
 	}
-	if n*0.001 >= beyond && p999 > 0 {
-		vs = append(vs, record.Value{Name: "rtt.p999", Unit: "s", Value: p999})
-	}
-	return vs
-}
-
-// echoes returns the distribution of the response times of the answered requests. It is
-// valid only when n.err is nil, and then not empty.
-func (n *native) echoes(requests, answered, lost int64, hist string) *hdrhistogram.Histogram {
 	if n.err != nil {
-		return nil
+		return Measured{}, n.err
 	}
-	n.require(answered > 0 && answered+lost == requests, "%d requests, %d answered, %d lost", requests, answered, lost)
-	h := n.histogram("hist", hist)
-	if h != nil {
-		n.require(h.TotalCount() == answered, "a histogram of %d for %d answers", h.TotalCount(), answered)
+	found := map[string]string{"tool": "weir engine", "size": strconv.Itoa(h.Size)}
+	for name, v := range settings {
+		found[name] = fmt.Sprint(v)
+		if f, ok := v.(float64); ok {
+			found[name] = strconv.FormatFloat(f, 'f', -1, 64)
+		}
 	}
-	return h
+	m := Measured{Values: values, Observed: found, Protocol: protocol}
+	if protocol != "tcp" {
+		m.Datagram = h.Size
+	}
+	return m, nil
 }
 
-// quantile returns the q-th percentile in seconds.
-func quantile(h *hdrhistogram.Histogram, q float64) float64 {
-	return float64(h.ValueAtQuantile(q)) / 1e9
+// histogram decodes a histogram; it returns nil and records why when there is none.
+func (n *native) histogram(name, encoded string) *hdrhistogram.Histogram {
+	h, err := event.DecodeHist(encoded)
+	switch {
+	case encoded == "":
+		n.fail("%s is missing", name)
+	case err != nil:
+		n.fail("%s: %w", name, err)
+	default:
+		return h
+	}
+	return nil
 }

@@ -66,7 +66,7 @@ func TestNativeCheck(t *testing.T) {
 		want string
 	}{
 		{TCPRR{}, ""}, {UDPRR{}, ""}, {TCPCRR{}, ""}, {UDPOpen{}, ""}, {TCPRR{Inflight: 1024}, ""}, {UDPRR{Size: 16}, ""},
-		{TCPRR{Inflight: 1025}, "exceed 65536 bytes"},
+		{TCPRR{Size: 65, Inflight: 1024}, "are more than 65536 bytes"},
 		{TCPRR{Size: -1}, "size -1 is outside 1..16777216"},
 		{TCPRR{Size: 1, Inflight: 1025}, "1025 requests in flight is outside 1..1024"},
 		{UDPRR{Size: 15}, "size 15 is outside 16..65507"},

@@ -122,12 +122,9 @@ func parseNetperf(b []byte, want map[string]string) *fields {
 func (p Netperf) Parse(out Output) (Measured, error) {
 	size := bulkSize(p.UDP, p.Size)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(size)}
-	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{}}
-	if p.UDP {
-		m.Datagram = size
-	} else {
+	m := carrier(p.UDP, size, or(p.CC, defaultCC))
+	if !p.UDP {
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
-		m.Observed["congestion"] = or(p.CC, defaultCC)
 	}
 	f := parseNetperf(out.Client, want)
 	// The end of the test interrupts a send; the receiver counts part of it.
@@ -149,15 +146,13 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
 		"REQUEST_SIZE": strconv.Itoa(size), "RESPONSE_SIZE": strconv.Itoa(size)}
-	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{}}
+	m := carrier(p.UDP, size, or(p.CC, defaultCC))
 	switch {
-	case p.UDP:
-		m.Datagram = size
 	case p.Connect: // the connections are gone, and with them their congestion control
 		want["DIRECTION"] = "Connect|Send|Recv"
-	default:
+		m.Observed = nil
+	case !p.UDP:
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
-		m.Observed["congestion"] = or(p.CC, defaultCC)
 	}
 	f := parseNetperf(out.Client, want)
 	rate, seconds := f.number("THROUGHPUT"), f.number("ELAPSED_TIME")

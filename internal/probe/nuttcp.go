@@ -97,7 +97,8 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		return Measured{}, fmt.Errorf("output %.60q has no transfer", b)
 	}
 	tx, rx := nuttcpSide(b, "nuttcp-t: "), nuttcpSide(b, "nuttcp-r: ")
-	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{"tool": "nuttcp " + string(version[1])}}
+	m := carrier(p.UDP, bulkSize(p.UDP, p.Size), kernelCC)
+	m.Observed["tool"] = "nuttcp " + string(version[1])
 	if got := rx.text["mode"]; got != m.Protocol {
 		return m, fmt.Errorf("the receiver measured %q, asked for %q", got, m.Protocol)
 	}
@@ -124,14 +125,12 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 		return m, err
 	}
 	if p.UDP {
-		if int(t.size) != bulkSize(p.UDP, p.Size) {
-			return m, fmt.Errorf("datagrams of %v bytes, asked for %d", t.size, bulkSize(p.UDP, p.Size))
+		if int(t.size) != m.Datagram {
+			return m, fmt.Errorf("datagrams of %v bytes, asked for %d", t.size, m.Datagram)
 		}
-		m.Datagram = bulkSize(p.UDP, p.Size)
 		m.Values = t.datagrams(own...)
 		return m, nil
 	}
-	m.Observed["congestion"] = kernelCC
 	m.Values = []record.Value{t.throughput()}
 	if _, ok := tx.text["retrans"]; ok {
 		m.Values = append(m.Values, record.Value{Name: "retransmits", Unit: "1", Value: tx.number("retrans")})

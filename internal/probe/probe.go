@@ -1,5 +1,5 @@
-// Package probe holds the measuring tools: one file for each, which describes the
-// probe, writes its command lines and reads its output.
+// Package probe holds the measuring tools. One file per tool, or per native probe,
+// describes it, writes its command lines and reads its output.
 //
 // A probe is a struct whose exported fields are its options, and the keys of its
 // YAML. It must not run anything, so it works in every place and is tested on

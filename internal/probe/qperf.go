@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,9 +48,7 @@ func (p QperfRR) Info() Info {
 
 func (p Qperf) Check() error { return checkStream("qperf", p.UDP, bulkSize(p.UDP, p.Size), 1, 1) }
 
-func (p QperfRR) Check() error {
-	return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
-}
+func (p QperfRR) Check() error { return checkStream("qperf", p.UDP, or(p.Size, defaultMessage), 1, 1) }
 
 func (p Qperf) Commands(w Window) (server, client []string) {
 	return qperf(w, protocol(p.UDP)+"_bw", bulkSize(p.UDP, p.Size))
@@ -84,10 +83,8 @@ func parseQperf(b []byte, test string, size int) *fields {
 		p.err = fmt.Errorf("no result: %s", strings.Join(strings.Fields(rest), " "))
 	}
 	for _, m := range lines {
-		for _, u := range qperfUnits {
-			if string(m[3]) == u {
-				p.text[string(m[1])] = string(m[2])
-			}
+		if slices.Contains(qperfUnits, string(m[3])) {
+			p.text[string(m[1])] = string(m[2])
 		}
 	}
 	if got := p.number("msg_size"); p.err == nil && int(got) != size {
@@ -100,15 +97,15 @@ func parseQperf(b []byte, test string, size int) *fields {
 // delivered and loss.
 func (p Qperf) Parse(out Output) (Measured, error) {
 	size := bulkSize(p.UDP, p.Size)
-	m := Measured{Protocol: protocol(p.UDP)}
+	m := carrier(p.UDP, size, kernelCC)
 	f := parseQperf(out.Client, m.Protocol+"_bw", size)
 	// The end of the test interrupts a send; the sender does not count it.
 	t := transfer{slack: float64(size), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
 		seconds: f.number("rem_real_time") / 1e9, size: float64(size)}
 	if p.UDP {
-		m.Datagram, m.Values = size, t.datagrams()
+		m.Values = t.datagrams()
 	} else {
-		m.Observed, m.Values = map[string]string{"congestion": kernelCC}, []record.Value{t.throughput(), t.window()}
+		m.Values = []record.Value{t.throughput(), t.window()}
 	}
 	return checked("qperf", m, cmp.Or(f.err, t.check()))
 }
@@ -122,14 +119,11 @@ func (p QperfRR) Parse(out Output) (Measured, error) {
 	if f.err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
 		f.err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
 	}
-	m := Measured{Protocol: protocol(p.UDP), Observed: map[string]string{"rtt": "twice what qperf prints, which is half of the round trip"}, Values: []record.Value{
+	m := carrier(p.UDP, size, kernelCC)
+	m.Observed["rtt"] = "twice what qperf prints, which is half of the round trip"
+	m.Values = []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: 2 * latency},
 		{Name: "transactions", Unit: "1/s", Value: n / seconds},
-		{Name: "window", Unit: "s", Value: seconds}}}
-	if p.UDP {
-		m.Datagram = size
-	} else {
-		m.Observed["congestion"] = kernelCC
-	}
+		{Name: "window", Unit: "s", Value: seconds}}
 	return checked("qperf", m, f.err)
 }

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -55,14 +56,11 @@ func (p SockperfLoad) Info() Info {
 }
 
 func (p SockperfRR) Check() error {
-	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
+	return event.Within("sockperf: size", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, "bytes")
 }
 
 func (p SockperfLoad) Check() error {
-	if rate := or(p.Rate, sockperfRate); rate < 1 || rate > event.MaxRequests {
-		return fmt.Errorf("sockperf: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
-	}
-	return within("sockperf", or(p.Size, defaultMessage), sockperfMin, event.MaxDatagram, 1)
+	return cmp.Or(event.CheckRate("sockperf", or(p.Rate, sockperfRate)), SockperfRR{Size: p.Size}.Check())
 }
 
 func (p SockperfRR) Commands(w Window) (server, client []string) {
@@ -96,15 +94,23 @@ func (p SockperfLoad) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), sockperfEvery)
 }
 
-// Lines of sockperf 3.7. Those that include the warm-up say "Total Run".
+// sockperfLines are lines of sockperf 3.7, and the names of their groups. Those that
+// include the warm-up say "Total Run".
+var sockperfLines = []struct {
+	re    *regexp.Regexp
+	names []string
+}{
+	{regexp.MustCompile(`== version #(\S+)`), []string{"version"}},
+	{regexp.MustCompile(`\[Valid Duration\] RunTime=(\d+\.\d+) sec; SentMessages=(\d+); ReceivedMessages=(\d+)`),
+		[]string{"valid duration", "sent messages", "received messages"}},
+	{regexp.MustCompile(`====> avg-latency=\s*(\d+\.\d+) `), []string{"avg-latency"}},
+	{regexp.MustCompile(`# dropped messages = (\d+); # duplicated messages = \d+; # out-of-order messages = \d+`), []string{"dropped messages"}},
+}
+
 var (
-	sockperfVersionRE = regexp.MustCompile(`== version #(\S+)`)
-	sockperfErrorRE   = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*)$`)
-	sockperfValidRE   = regexp.MustCompile(`\[Valid Duration\] RunTime=(\d+\.\d+) sec; SentMessages=(\d+); ReceivedMessages=(\d+)`)
-	sockperfMeanRE    = regexp.MustCompile(`====> avg-latency=\s*(\d+\.\d+) `)
-	sockperfDroppedRE = regexp.MustCompile(`# dropped messages = (\d+); # duplicated messages = (\d+); # out-of-order messages = (\d+)`)
-	sockperfPartRE    = regexp.MustCompile(`---> percentile (\d+\.\d+) =\s*(\d+\.\d+)`)
-	sockperfEndRE     = regexp.MustCompile(`---> <MIN> observation =`)
+	sockperfErrorRE = regexp.MustCompile(`(?m)^sockperf: +(ERROR: .*|No messages were received.*)$`)
+	sockperfPartRE  = regexp.MustCompile(`---> percentile (\d+\.\d+) =\s*(\d+\.\d+)`)
+	sockperfEndRE   = regexp.MustCompile(`---> <MIN> observation =`)
 )
 
 func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error) {
@@ -112,15 +118,7 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 		return Measured{}, fmt.Errorf("sockperf: %s", m[1])
 	}
 	p := &fields{text: map[string]string{}}
-	for _, r := range []struct {
-		re    *regexp.Regexp
-		names []string
-	}{
-		{sockperfVersionRE, []string{"version"}},
-		{sockperfValidRE, []string{"valid duration", "sent messages", "received messages"}},
-		{sockperfMeanRE, []string{"avg-latency"}},
-		{sockperfDroppedRE, []string{"dropped messages", "duplicated messages", "out-of-order messages"}},
-	} {
+	for _, r := range sockperfLines {
 		if m := r.re.FindSubmatch(b); m != nil {
 			for i, n := range r.names {
 				p.text[n] = string(m[i+1])
@@ -148,13 +146,10 @@ func parseSockperf(b []byte, tcp bool, size int, every float64) (Measured, error
 	case n > sent/every+1 || dropped > sent:
 		return Measured{}, fmt.Errorf("sockperf: impossible: %.0f answers and %.0f lost of %.0f requests, with one in %.0f to be answered", n, dropped, sent, every)
 	}
-	m := Measured{Protocol: "udp", Datagram: size, Observed: map[string]string{
-		"tool": "sockperf " + p.text["version"], "rtt": "twice what sockperf prints, which is half of the round trip",
-		"warmup": "sockperf's own, of 400 ms"}}
-	if tcp {
-		m.Protocol, m.Datagram = "tcp", 0
-		m.Observed["congestion"] = kernelCC
-	}
+	m := carrier(!tcp, size, kernelCC)
+	m.Observed["tool"] = "sockperf " + p.text["version"]
+	m.Observed["rtt"] = "twice what sockperf prints, which is half of the round trip"
+	m.Observed["warmup"] = "sockperf's own, of 400 ms"
 	m.Values = []record.Value{{Name: "rtt", Unit: "s", Value: half["50.000"] * roundTrip}}
 	m.Values = append(m.Values, tails(n, half["99.000"]*roundTrip, half["99.900"]*roundTrip)...)
 	m.Values = append(m.Values,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"time"
 
 	"github.com/weir-bench/weir/internal/facts"
@@ -72,11 +71,7 @@ func (Sparkyfish) Parse(out Output) (Measured, error) {
 		{Name: "download.sent", Unit: "bit/s", Value: download},
 	}}
 	if all := sparkyRTT.FindAllSubmatch(out.Client, -1); all != nil { // the last one covers all echoes
-		ms, err := strconv.ParseFloat(string(all[len(all)-1][1]), 64)
-		if err != nil {
-			return Measured{}, fmt.Errorf("sparkyfish: rtt: %w", err)
-		}
-		if ms > 0 {
+		if ms := digits(all[len(all)-1][1]); ms > 0 {
 			m.Values = append(m.Values, record.Value{Name: "rtt", Unit: "s", Value: ms / 1e3})
 		}
 	}
@@ -90,11 +85,9 @@ func sparkyRate(re *regexp.Regexp, log []byte) (rate, bytes float64, err error) 
 	if len(lines) != 1 {
 		return 0, 0, fmt.Errorf("%d lines in the server's log, want 1: it was interrupted, or this is another version", len(lines))
 	}
-	var f [3]float64
-	for i, s := range lines[0][1:] {
-		if f[i], err = strconv.ParseFloat(string(s), 64); err != nil {
-			return 0, 0, err
-		}
+	f, err := numbers(lines[0][1:])
+	if err != nil {
+		return 0, 0, err
 	}
 	mb, seconds, mbps := f[0], f[1], f[2]
 	if mb <= 0.05 || seconds <= 0.005 || mbps <= 0 {

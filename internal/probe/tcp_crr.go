@@ -24,9 +24,7 @@ func (p TCPCRR) Info() Info {
 	}
 }
 
-func (p TCPCRR) Check() error {
-	return within("tcp-crr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxMessage, 1)
-}
+func (p TCPCRR) Check() error { return event.CheckMessages("tcp-crr", or(p.Size, defaultMessage), 1) }
 
 func (p TCPCRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-crr", or(p.Size, defaultMessage), "--cc", or(p.CC, defaultCC))

@@ -1,13 +1,9 @@
 package probe
 
 import (
-	"fmt"
 	"strconv"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/weir-bench/weir/internal/engine/event"
-	"github.com/weir-bench/weir/record"
 )
 
 // TCPRR measures the time from a request to its reply on one connection.
@@ -29,11 +25,7 @@ func (p TCPRR) Info() Info {
 }
 
 func (p TCPRR) Check() error {
-	size, inflight := or(p.Size, defaultMessage), or(p.Inflight, 1)
-	if inflight > 1 && inflight*size > event.MaxPipeline {
-		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight exceed %d bytes", inflight, size, event.MaxPipeline)
-	}
-	return within("tcp-rr", size, 1, event.MaxMessage, inflight)
+	return event.CheckMessages("tcp-rr", or(p.Size, defaultMessage), or(p.Inflight, 1))
 }
 
 func (p TCPRR) Commands(w Window) (server, client []string) {
@@ -44,7 +36,7 @@ func (p TCPRR) Commands(w Window) (server, client []string) {
 func (p TCPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "tcp-rr", &r)
-	values := n.closed(r, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	values := n.closed(r, nil)
 	return n.measured("tcp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
 		"congestion": r.Congestion, "serverCongestion": r.FarCongestion, "rcvbuf": r.RcvBuf}))
 }

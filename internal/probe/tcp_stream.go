@@ -1,11 +1,11 @@
 package probe
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 
 	"github.com/weir-bench/weir/internal/engine/event"
-	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -31,14 +31,7 @@ func (p TCPStream) Info() Info {
 }
 
 func (p TCPStream) Check() error {
-	if p.DSCP < 0 || p.DSCP > event.MaxDSCP {
-		return fmt.Errorf("dscp: %d is outside 0..%d", p.DSCP, event.MaxDSCP)
-	}
-	if streams := or(p.Streams, 1); p.Rate > 0 && float64(p.Rate) < event.MinPaced*float64(streams) {
-		return fmt.Errorf("rate: %s is below %s for each of %d streams, the lowest rate of pacing",
-			unit.Format(float64(p.Rate), "bit/s"), unit.Format(event.MinPaced, "bit/s"), streams)
-	}
-	return nil
+	return cmp.Or(event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""))
 }
 
 // Pace implements Pacer; rate is in bit/s.

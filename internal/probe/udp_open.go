@@ -1,10 +1,8 @@
 package probe
 
 import (
-	"fmt"
+	"cmp"
 	"strconv"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/record"
@@ -28,14 +26,12 @@ func (p UDPOpen) Info() Info {
 }
 
 func (p UDPOpen) Check() error {
-	if rate := or(p.Rate, defaultRequests); rate < 1 || rate > event.MaxRequests {
-		return fmt.Errorf("udp-open: rate %d is outside 1..%d requests/s", rate, event.MaxRequests)
-	}
-	return within("udp-open", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, 1)
+	return cmp.Or(event.CheckRate("udp-open", or(p.Rate, event.DefaultRequests)),
+		event.CheckMessages("udp-open", or(p.Size, defaultMessage), 1))
 }
 
 func (p UDPOpen) Commands(w Window) (server, client []string) {
-	return engineRun(w, "udp-open", or(p.Size, defaultMessage), loop(p.Spin, "--rate", strconv.Itoa(or(p.Rate, defaultRequests)))...)
+	return engineRun(w, "udp-open", or(p.Size, defaultMessage), loop(p.Spin, "--rate", strconv.Itoa(or(p.Rate, event.DefaultRequests)))...)
 }
 
 // Parse reads what UDPRR reads, and before the window late (the share of requests
@@ -47,7 +43,7 @@ func (p UDPOpen) Parse(out Output) (Measured, error) {
 	n.require(r.Offered >= r.Requests && r.Offered > 0, "%d requests sent of %d", r.Requests, r.Offered)
 	n.require(r.LateSends >= r.Offered-r.Requests && r.LateSends <= r.Offered, "%d requests late of %d, of which %d were sent", r.LateSends, r.Offered, r.Requests)
 	n.require(r.Stalls <= r.Transactions, "%d stalls of %d requests", r.Stalls, r.Transactions)
-	values, _ := n.responses(r.RR, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	values, _ := n.responses(r.RR, nil)
 	values = append(values,
 		record.Value{Name: "late", Unit: "1", Value: float64(r.LateSends) / float64(max(r.Offered, 1))},
 		record.Value{Name: "stalls", Unit: "1", Value: float64(r.Stalls)},

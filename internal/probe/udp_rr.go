@@ -3,10 +3,7 @@ package probe
 import (
 	"strconv"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/weir-bench/weir/internal/engine/event"
-	"github.com/weir-bench/weir/record"
 )
 
 // UDPRR measures the time from a request to its reply over UDP.
@@ -27,7 +24,7 @@ func (p UDPRR) Info() Info {
 }
 
 func (p UDPRR) Check() error {
-	return within("udp-rr", or(p.Size, defaultMessage), event.MinDatagram, event.MaxDatagram, or(p.Inflight, 1))
+	return event.CheckMessages("udp-rr", or(p.Size, defaultMessage), or(p.Inflight, 1))
 }
 
 func (p UDPRR) Commands(w Window) (server, client []string) {
@@ -39,7 +36,7 @@ func (p UDPRR) Commands(w Window) (server, client []string) {
 func (p UDPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "udp-rr", &r)
-	values := n.closed(r, func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) })
+	values := n.closed(r, nil)
 	return n.measured("udp", r.Head, values, n.spinning(r, map[string]any{"inflight": r.Inflight, "wait": r.Wait, "stamps": r.Stamps,
 		"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf}))
 }

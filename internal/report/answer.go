@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -45,14 +47,13 @@ func (r Run) datapath() []string {
 // answers has a sentence on the cost of each network, in the order of the tables.
 // brief leaves the intervals to a table next to them.
 func (s source) answers(brief bool) []Line {
-	p := s.p
 	var out []Line
-	for _, n := range p.Networks {
+	for _, n := range s.p.Networks {
 		text := s.hopClause(n)
-		if n != p.Baseline {
+		if n != s.p.Baseline {
 			text = strings.TrimSpace(s.clauses(n, brief) + " " + text)
 		}
-		if text == "" && len(p.Networks) == 1 {
+		if text == "" && len(s.p.Networks) == 1 {
 			text = s.spans()
 		}
 		if text != "" {
@@ -62,94 +63,99 @@ func (s source) answers(brief bool) []Line {
 	return out
 }
 
+// byProbe splits tables into those of each probe.
+func byProbe(tables []analysis.Table) (out [][]analysis.Table) {
+	var probes groups[string, analysis.Table]
+	for _, t := range tables {
+		probes.add(t.Probe, t)
+	}
+	for _, p := range probes.keys {
+		out = append(out, probes.of[p])
+	}
+	return out
+}
+
 // spans names the conditions under which the only network gets least and most.
 func (s source) spans() string {
-	p := s.p
+	center := func(t analysis.Table) float64 { return t.Rows[0].Value.Center }
+	order := func(a, b analysis.Table) int { return cmp.Compare(center(a), center(b)) }
+	at := func(t analysis.Table) string {
+		return fmt.Sprintf("%s (%s)", unit.Format(center(t), t.Unit), levelText(t.Levels))
+	}
 	var parts []string
-	for i := 0; i < len(p.Tables); {
-		first, ends := p.Tables[i], []string{"", ""}
-		var lo, hi float64
-		for ; i < len(p.Tables) && p.Tables[i].Probe == first.Probe; i++ {
-			t := p.Tables[i]
-			if len(t.Rows) == 0 || t.Rows[0].Value.N == 0 || t.Unit != first.Unit {
-				continue
-			}
-			v, at := t.Rows[0].Value.Center, fmt.Sprintf("%s (%s)", unit.Format(t.Rows[0].Value.Center, t.Unit), levelText(t.Levels))
-			if ends[0] == "" || v < lo {
-				lo, ends[0] = v, at
-			}
-			if ends[1] == "" || v > hi {
-				hi, ends[1] = v, at
-			}
+	for _, tables := range byProbe(s.p.Tables) {
+		first := tables[0]
+		tables = slices.DeleteFunc(tables, func(t analysis.Table) bool {
+			return len(t.Rows) == 0 || t.Rows[0].Value.N == 0 || t.Unit != first.Unit
+		})
+		if len(tables) == 0 {
+			continue
 		}
-		if ends[0] != ends[1] {
-			parts = append(parts, s.short(first.Probe)+" "+strings.Join(ends, " to "))
+		if lo, hi := at(slices.MinFunc(tables, order)), at(slices.MaxFunc(tables, order)); lo != hi {
+			parts = append(parts, s.short(first.Probe)+" "+lo+" to "+hi)
 		}
 	}
-	if len(parts) == 0 {
+	return sentence(parts)
+}
+
+// sentence joins parts; "" when there are none.
+func sentence(parts []string) string {
+	if parts == nil {
 		return ""
 	}
 	return strings.Join(parts, ", ") + "."
 }
 
+// clauses compares a network with the baseline, under each probe.
 func (s source) clauses(network string, brief bool) string {
-	p := s.p
 	var parts []string
 	named, compared, bounded := false, false, false // the baseline is named once
-	for i := 0; i < len(p.Tables); {
-		probe := p.Tables[i].Probe
+	for _, tables := range byProbe(s.p.Tables) {
+		name, refused := s.short(tables[0].Probe), 0
 		var rows []analysis.Row
-		refused := 0
-		for ; i < len(p.Tables) && p.Tables[i].Probe == probe; i++ {
-			for _, r := range p.Tables[i].Rows {
-				if r.Network == network && r.Refused != "" {
-					refused++
-				}
-				if r.Network == network && r.Ratio.N > 0 {
-					rows = append(rows, r)
-					bounded = bounded || r.Ratio.Bounded()
-				}
+		for _, t := range tables {
+			r, _ := t.Row(network) // a row without trials has no ratio
+			if r.Refused != "" {
+				refused++
+			}
+			if r.Ratio.N > 0 {
+				rows = append(rows, r)
+				bounded = bounded || r.Ratio.Bounded()
 			}
 		}
-		if refused > 0 && len(rows) == 0 {
-			parts = append(parts, s.short(probe)+" no verdict (disturbed)")
-		}
 		if len(rows) == 0 {
+			if refused > 0 {
+				parts = append(parts, name+" no verdict (disturbed)")
+			}
 			continue
 		}
 		of := ""
 		compared = true
 		if !named && !(len(rows) == 1 && rows[0].Same) {
-			of, named = " of "+p.Baseline, true
+			of, named = " of "+s.p.Baseline, true
 		}
-		part := s.short(probe) + " " + clause(rows, of, brief)
+		part := name + " " + clause(rows, of, brief)
 		if refused > 0 {
 			part += fmt.Sprintf(" (no verdict under %d more: disturbed)", refused)
 		}
 		parts = append(parts, part)
 	}
-	if len(parts) == 0 {
-		return ""
-	}
+	text := sentence(parts)
 	if compared && !bounded {
-		return strings.Join(parts, ", ") + ". There are too few blocks for intervals."
+		text += " There are too few blocks for intervals."
 	}
-	return strings.Join(parts, ", ") + "."
+	return text
 }
 
 // clause sums up one probe: one ratio, or the range over several conditions.
 func clause(rows []analysis.Row, of string, brief bool) string {
 	if len(rows) == 1 {
-		r := rows[0].Ratio
-		d := ratioDigits(r)
-		s, interval := fixed(r.Center, d)+"×"+of, ""
-		if rows[0].Same {
+		r := rows[0]
+		s := fixed(r.Ratio.Center, ratioDigits(r.Ratio)) + "×" + of
+		if r.Same {
 			s = "no difference shown ~"
 		}
-		if r.Bounded() && !brief {
-			interval = " " + bracket(r, d)
-		}
-		return s + interval + pathClause(rows[0], brief)
+		return s + interval(r.Ratio, brief) + pathClause(r, brief)
 	}
 	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
 	for _, r := range rows {

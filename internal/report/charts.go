@@ -8,6 +8,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
 )
@@ -27,16 +28,20 @@ func color(networks []string, baseline, network string) int {
 }
 
 // figures are the charts that the table has numbers for.
-func (s source) figures(t analysis.Table, cut cut) (out []Figure) {
-	for _, f := range []func(analysis.Table) *Figure{
-		s.ratioChart, func(t analysis.Table) *Figure { return s.valueChart(t, cut) }, s.splitChart, s.latencyChart, s.ladderChart, s.costChart,
-	} {
+func (s source) figures(t analysis.Table) (out []Figure) {
+	for _, f := range []func(analysis.Table) *Figure{s.ratioChart, s.valueChart, s.splitChart, s.latencyChart, s.ladderChart, s.costChart} {
 		if x := f(t); x != nil {
 			x.ID = tableID(t) + " " + x.ID
 			out = append(out, *x)
 		}
 	}
 	return append(out, s.hostCharts(t)...)
+}
+
+// chartRow is a row that shows i in a unit.
+func chartRow(name string, color int, i stat.Interval, factor float64, label string) chart.Row {
+	return chart.Row{Name: name, Color: color, Label: label,
+		Value: i.Center * factor, Lo: i.Lo * factor, Hi: i.Hi * factor, Bounded: i.Bounded()}
 }
 
 func (s source) ratioChart(t analysis.Table) *Figure {
@@ -54,52 +59,40 @@ func (s source) ratioChart(t analysis.Table) *Figure {
 		if r.Same {
 			label = "~ " + label
 		}
-		rows = append(rows, chart.Row{
-			Name: r.Network, Color: s.color(r.Network), Label: label,
-			Value: r.Ratio.Center, Lo: r.Ratio.Lo, Hi: r.Ratio.Hi, Bounded: r.Ratio.Bounded(),
-		})
+		rows = append(rows, chartRow(r.Network, s.color(r.Network), r.Ratio, 1, label))
 		alt = append(alt, r.Network+" "+label)
 	}
 	if rows == nil {
 		return nil
 	}
-	base := s.p.Baseline
-	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), base, better(t.Unit))
-	return &Figure{ID: "ratio", Caption: "Ratio to " + base,
-		Chart: chart.Ratios{Rows: rows, Baseline: base, Axis: title, Alt: s.describe("Ratio to "+base, t, alt)}}
+	title := fmt.Sprintf("%s ÷ %s (%s)", metricName(t.Metric), s.p.Baseline, better(t.Unit))
+	caption := "Ratio to " + s.p.Baseline
+	return &Figure{ID: "ratio", Caption: caption,
+		Chart: chart.Ratios{Rows: rows, Baseline: s.p.Baseline, Axis: title, Alt: s.describe(caption, t, alt)}}
 }
 
 func (r Run) describe(what string, t analysis.Table, rows []string) string {
 	return fmt.Sprintf("%s, %s: %s.", what, r.under(t.Probe, t.Levels), strings.Join(rows, "; "))
 }
 
-// axis names an axis with its unit, if it has one.
-func axis(name, unit string) string { return strings.TrimSuffix(name+", "+unit, ", ") }
-
-func (s source) valueChart(t analysis.Table, cut cut) *Figure {
-	top := 0.0
+func (s source) valueChart(t analysis.Table) *Figure {
+	top, drawn, trials := 0.0, 0, 0 // the latter of one network
+	var centers []float64
 	for _, r := range t.Rows {
 		top = max(top, r.Value.Center, r.Value.Hi, r.Wire.Ceiling)
+		centers = append(centers, r.Value.Center)
 	}
 	factor, label := unit.Scale(top, t.Unit)
+	d := decimals(factor, centers...)
 	var rows []chart.Row
 	var alt []string
-	var centers []float64
-	drawn, trials := 0, 0 // of one network
-	for _, r := range t.Rows {
-		centers = append(centers, r.Value.Center*factor)
-	}
-	d := decimals(centers)
 	for _, r := range t.Rows {
 		if r.Value.N == 0 {
 			continue
 		}
-		row := chart.Row{
-			Name: r.Network, Color: s.color(r.Network), Label: fixed(r.Value.Center*factor, d),
-			Value: r.Value.Center * factor, Lo: r.Value.Lo * factor, Hi: r.Value.Hi * factor, Bounded: r.Value.Bounded(),
-			Ceiling: r.Wire.Ceiling * factor,
-		}
-		dots := cut.dotsOf(r)
+		row := chartRow(r.Network, s.color(r.Network), r.Value, factor, fixed(r.Value.Center*factor, d))
+		row.Ceiling = r.Wire.Ceiling * factor
+		dots := s.cut.dotsOf(r)
 		for _, pt := range dots {
 			row.Trials = append(row.Trials, chart.Trial{Value: pt.Value * factor, OK: pt.Status == record.OK})
 		}
@@ -111,8 +104,8 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 		return nil
 	}
 	f := &Figure{ID: "median", Caption: "Median over blocks",
-		Chart: chart.Values{Rows: rows, Axis: axis(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
-	if cut.dots > 0 && drawn < trials {
+		Chart: chart.Values{Rows: rows, Axis: comma(metricName(t.Metric), label), Alt: s.describe("Medians", t, alt)}}
+	if s.cut.dots > 0 && drawn < trials {
 		f.Note = fmt.Sprintf("Every trial: %d quantiles of up to %d trials per network.", drawn, trials)
 	}
 	return f
@@ -122,18 +115,18 @@ func (s source) valueChart(t analysis.Table, cut cut) *Figure {
 const curvePoints = 24
 
 func (s source) latencyChart(t analysis.Table) *Figure {
-	var lines []chart.Line
+	var lines []chart.Curve
 	var alt []string
 	top := 0.0
 	for _, r := range t.Rows {
-		l := chart.Line{Name: r.Network, Color: s.color(r.Network)}
+		l := chart.Curve{Name: r.Network, Color: s.color(r.Network)}
 		for i := 0; ; i++ {
 			q := 1 - math.Pow(10, -float64(i)/curvePoints)
 			v, ok := r.Percentile(q)
 			if !ok || q > 0.999999 {
 				break
 			}
-			l.Points = append(l.Points, chart.Quantile{P: q, Value: v})
+			l.Points = append(l.Points, chart.CurvePoint{X: q, Y: v})
 			top = max(top, v)
 		}
 		if len(l.Points) > 0 {
@@ -151,14 +144,12 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 	}
 	for i := range lines {
 		for n := range lines[i].Points {
-			lines[i].Points[n].Value *= factor
+			lines[i].Points[n].Y *= factor
 		}
 	}
 	return &Figure{ID: "percentiles", Caption: "Response time by percentile",
-		Chart: chart.Latency{Lines: lines, Axis: axis("response time", label), Alt: s.describe("Response times by percentile", t, alt)}}
+		Chart: chart.Latency{Lines: lines, Axis: comma("response time", label), Alt: s.describe("Response times by percentile", t, alt)}}
 }
-
-var ladderSteps = []string{"offered", "sent", "received", "delivered"}
 
 func (s source) ladderChart(t analysis.Table) *Figure {
 	var groups []chart.Group
@@ -166,7 +157,7 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 	top, base := 0.0, ""
 	for _, r := range t.Rows {
 		g := chart.Group{Name: r.Network, Color: s.color(r.Network)}
-		for _, name := range ladderSteps {
+		for _, name := range []string{"offered", "sent", "received", "delivered"} {
 			if v, ok := r.Get(name); ok {
 				g.Steps = append(g.Steps, chart.Step{Name: name, Value: v.Mean})
 				top, base = max(top, v.Mean), v.Unit
@@ -192,50 +183,37 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 }
 
 func (s source) costChart(t analysis.Table) *Figure {
-	costs := map[string]analysis.Cost{}
-	name, base, top := "", "", 0.0
+	var costs []analysis.Cost
+	var networks, alt []string
+	shown := map[string]bool{} // modes that are a part of any bar
+	top := 0.0
 	for _, r := range t.Rows {
-		if c, ok := r.Cost(); ok && c.Modes != nil && (name == "" || name == c.Name) {
-			costs[r.Network], name, base = c, c.Name, c.Unit
-			top = max(top, c.Total)
-		}
-	}
-	if len(costs) == 0 {
-		return nil
-	}
-	factor, label := unit.Scale(top, base)
-	modes := shownModes(costs)
-	var bars []chart.Bar
-	var alt []string
-	for _, r := range t.Rows {
-		c, ok := costs[r.Network]
-		if !ok {
+		c, ok := r.Cost()
+		if !ok || c.Modes == nil || costs != nil && c.Name != costs[0].Name {
 			continue
 		}
-		b := chart.Bar{Name: r.Network}
+		costs, networks = append(costs, c), append(networks, r.Network)
+		alt = append(alt, r.Network+" "+unit.Format(c.Total, c.Unit))
+		top = max(top, c.Total)
 		for _, m := range c.Modes {
-			if slices.Contains(modes, m.Name) {
-				b.Parts = append(b.Parts, m.Share*c.Total*factor)
+			shown[m.Name] = shown[m.Name] || m.Share > 0
+		}
+	}
+	if costs == nil {
+		return nil
+	}
+	factor, label := unit.Scale(top, costs[0].Unit)
+	bars := make([]chart.Bar, len(costs))
+	for i, c := range costs {
+		bars[i].Name = networks[i]
+		for _, m := range c.Modes {
+			if shown[m.Name] {
+				bars[i].Parts = append(bars[i].Parts, m.Share*c.Total*factor)
 			}
 		}
-		bars = append(bars, b)
-		alt = append(alt, r.Network+" "+unit.Format(c.Total, base))
 	}
-	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(name, "cpu."), ".", " ")
+	modes := slices.DeleteFunc(slices.Clone(analysis.ModeNames), func(m string) bool { return !shown[m] })
+	caption := "CPU time " + strings.ReplaceAll(strings.TrimPrefix(costs[0].Name, "cpu."), ".", " ")
 	return &Figure{ID: "cpu", Caption: caption,
 		Chart: chart.Cost{Bars: bars, Names: modes, Axis: label + ", both ends", Alt: s.describe(caption, t, alt)}}
-}
-
-// shownModes are those that are a part of any bar.
-func shownModes(costs map[string]analysis.Cost) []string {
-	var out []string
-	for i, name := range analysis.ModeNames {
-		for _, c := range costs {
-			if c.Modes[i].Share > 0 {
-				out = append(out, name)
-				break
-			}
-		}
-	}
-	return out
 }

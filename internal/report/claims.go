@@ -54,17 +54,12 @@ func claimColumns(outcomes []claim.Outcome) []column {
 		}
 		for i, t := range tests {
 			row := texts(id, "", t.Bounds(), "", "", v, where)
-			if r := t.Published(); r > 0 {
-				row[1] = Cell{Text: fixed(r, ratioDigits(stat.Interval{N: 1, Center: r})) + "×", Value: number(r)}
+			if r := (stat.Interval{N: 1, Center: t.Published()}); r.Center > 0 {
+				row[1] = ratioCell(r, ratioDigits(r))
 			}
 			if i < len(o.Measured) {
 				m := o.Measured[i].Ratio
-				d := ratioDigits(m)
-				row[3] = Cell{Text: fixed(m.Center, d) + "×", Value: number(m.Center)}
-				if m.Bounded() {
-					row[4].Text = bracket(m, d)
-					row[4].bounds(m)
-				}
+				row[3], row[4] = ratioCell(m, ratioDigits(m)), intervalCell(m, 1, ratioDigits(m))
 			}
 			for n := range cs {
 				cs[n].cells = append(cs[n].cells, row[n])
@@ -78,8 +73,8 @@ func claimColumns(outcomes []claim.Outcome) []column {
 // claimNotes says for every unsettled claim what it claims, and why it can fail here or
 // what is missing.
 func claimNotes(outcomes []claim.Outcome) []string {
-	var out, order, undecided []string
-	missing := map[string][]string{} // claims by what is missing for them
+	var out, undecided []string
+	var missing groups[string, string] // claims by what is missing for them
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
@@ -87,10 +82,7 @@ func claimNotes(outcomes []claim.Outcome) []string {
 		case claim.Undecided:
 			undecided = append(undecided, fmt.Sprintf("%s (%s)", o.Claim.ID, o.Why))
 		case claim.Untestable:
-			if missing[o.Why] == nil {
-				order = append(order, o.Why)
-			}
-			missing[o.Why] = append(missing[o.Why], o.Claim.ID)
+			missing.add(o.Why, o.Claim.ID)
 		}
 		for i, m := range o.Measured {
 			for _, s := range m.Ratio.Warnings {
@@ -101,8 +93,8 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	if undecided != nil {
 		out = append(out, "undecided: "+strings.Join(undecided, ", "))
 	}
-	for _, why := range order {
-		out = append(out, fmt.Sprintf("cannot be tested here: %s: %s", why, strings.Join(missing[why], ", ")))
+	for _, why := range missing.keys {
+		out = append(out, fmt.Sprintf("cannot be tested here: %s: %s", why, strings.Join(missing.of[why], ", ")))
 	}
 	return out
 }

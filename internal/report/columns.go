@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
@@ -12,18 +13,15 @@ import (
 // columns lays out the table of one probe under one combination of levels.
 func columns(t analysis.Table, baseline string) []column {
 	rows := t.Rows
-	names := column{Column: Column{Head: "network", Left: true, Kind: "name", Keep: 9}}
-	for _, r := range rows {
-		names.cells = append(names.cells, Cell{Text: r.Network})
-	}
 	value := numbers(metricName(t.Metric), t.Unit, 9, rows, median)
 	value.Kind = "value"
 	for i, r := range rows {
 		value.cells[i].bounds(r.Value)
 	}
-	out := append([]column{names, value}, ratios(rows, "÷ "+baseline, ratioOf)...)
+	out := []column{names("network", rows, func(r analysis.Row) string { return r.Network }), value}
+	out = append(out, ratios(rows, "÷ "+baseline, ratioOf)...)
 	out = append(out, splitColumns(rows, baseline)...)
-	if hasHist(rows) {
+	if slices.ContainsFunc(rows, func(r analysis.Row) bool { return r.Hist != nil }) {
 		for i, p := range []float64{0.5, 0.99, 0.999} {
 			out = append(out, numbers("p"+[]string{"50", "99", "99.9"}[i], "s", 6-i%2, rows, func(r analysis.Row) (float64, bool) { return r.Percentile(p) }))
 		}
@@ -40,20 +38,13 @@ func columns(t analysis.Table, baseline string) []column {
 		out = append(out, cost(5-i, rows, name))
 	}
 	out = append(out, numbers("packet", "byte", 2, rows, middle("packet.size")))
-	out = append(out, backgroundColumns(rows)...)
+	// What ran during the trials took a share of the CPUs, and delivered a rate.
+	out = append(out, share("CPU taken", 6, rows, middle("stress.taken")),
+		numbers("load", unitOf(rows, "load.delivered"), 6, rows, middle("load.delivered")))
 	out = append(out, clientColumns(rows)...)
-	blocks := column{Column: Column{Head: "ok", Kind: "blocks", Keep: 8}}
-	for _, r := range rows {
-		blocks.cells = append(blocks.cells, Cell{Text: fmt.Sprintf("%d/%d", r.OK, r.Trials()), Value: number(float64(r.OK))})
-	}
-	return append(out, blocks)
-}
-
-// backgroundColumns are the effects of what ran during the trials: the share of the
-// CPUs that it took and the rate that it delivered.
-func backgroundColumns(rows []analysis.Row) []column {
-	return []column{share("CPU taken", 6, rows, middle("stress.taken")),
-		numbers("load", unitOf(rows, "load.delivered"), 6, rows, middle("load.delivered"))}
+	return append(out, layout(Column{Head: "ok", Kind: "blocks", Keep: 8}, rows, func(r analysis.Row) Cell {
+		return Cell{Text: fmt.Sprintf("%d/%d", r.OK, r.Trials()), Value: number(float64(r.OK))}
+	}))
 }
 
 // middle gets the median over blocks of a named value.
@@ -82,11 +73,7 @@ func inOneUnit(base string, vs []float64) (factor float64, label string, digits 
 		top = max(top, math.Abs(v))
 	}
 	factor, label = unit.Scale(top, base)
-	scaled := make([]float64, len(vs))
-	for i, v := range vs {
-		scaled[i] = v * factor
-	}
-	return factor, label, decimals(scaled)
+	return factor, label, decimals(factor, vs...)
 }
 
 // numbers is a column in one unit.
@@ -98,13 +85,12 @@ func numbers[T any](head, base string, keep int, of []T, get func(T) (float64, b
 		}
 	}
 	factor, label, d := inOneUnit(base, vs)
-	c := column{Column{Head: head, Unit: label, Base: base, Keep: keep}, make([]Cell, len(of))}
-	for i, x := range of {
+	return layout(Column{Head: head, Unit: label, Base: base, Keep: keep}, of, func(x T) (c Cell) {
 		if v, ok := get(x); ok {
-			c.cells[i] = Cell{Text: fixed(v*factor, d), Value: number(v)}
+			c = Cell{Text: fixed(v*factor, d), Value: number(v)}
 		}
-	}
-	return c
+		return c
+	})
 }
 
 // center gets the estimate of an interval, if there is one.
@@ -138,13 +124,12 @@ func cost(keep int, rows []analysis.Row, name string) column {
 }
 
 func share(head string, keep int, rows []analysis.Row, get func(analysis.Row) (float64, bool)) column {
-	c := column{Column{Head: head, Base: "1", Keep: keep}, make([]Cell, len(rows))}
-	for i, r := range rows {
+	return layout(Column{Head: head, Base: "1", Keep: keep}, rows, func(r analysis.Row) (c Cell) {
 		if v, ok := get(r); ok {
-			c.cells[i] = Cell{Text: percent(v), Value: number(v)}
+			c = Cell{Text: percent(v), Value: number(v)}
 		}
-	}
-	return c
+		return c
+	})
 }
 
 // ratios returns a ratio, its interval, and the mark of no difference.
@@ -154,51 +139,52 @@ func ratios[T any](of []T, head string, get func(T) (ratio stat.Interval, same b
 		i, _ := get(x)
 		d = max(d, ratioDigits(i))
 	}
-	n := len(of)
-	ratio := column{Column{Head: head, Base: "1", Kind: "ratio", Keep: 9}, make([]Cell, n)}
-	interval := column{Column{Head: "interval", Base: "1", Kind: "interval", Keep: 9}, make([]Cell, n)}
-	same := column{Column{Kind: "same", Keep: 9}, make([]Cell, n)}
-	for i, x := range of {
-		v, equal := get(x)
-		if v.N > 0 {
-			ratio.cells[i] = Cell{Text: fixed(v.Center, d) + "×", Value: number(v.Center)}
-		}
-		if v.Bounded() {
-			interval.cells[i].Text = bracket(v, d)
-			interval.cells[i].bounds(v)
-		}
-		if equal {
-			same.cells[i].Text = "~"
-		}
+	one := func(c Column, cell func(ratio stat.Interval, same bool) Cell) column {
+		return layout(c, of, func(x T) Cell { return cell(get(x)) })
 	}
-	return []column{ratio, interval, same}
+	return []column{
+		one(Column{Head: head, Base: "1", Kind: "ratio", Keep: 9}, func(i stat.Interval, _ bool) Cell { return ratioCell(i, d) }),
+		one(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 9}, func(i stat.Interval, _ bool) Cell { return intervalCell(i, 1, d) }),
+		one(Column{Kind: "same", Keep: 9}, func(_ stat.Interval, same bool) Cell { return Cell{Text: mark(same)} }),
+	}
 }
 
-// intervals is the column of the intervals of values, in the unit of the values.
-func intervals(base string, of []stat.Interval) column {
-	var vs []float64
-	for _, i := range of {
-		if v, ok := center(i); ok {
-			vs = append(vs, v)
-		}
+// mark is the sign of no difference.
+func mark(same bool) string {
+	if same {
+		return "~"
 	}
-	factor, _, d := inOneUnit(base, vs)
-	c := column{Column{Head: "interval", Base: base, Kind: "interval", Keep: 5}, make([]Cell, len(of))}
-	for n, i := range of {
-		if i.Bounded() {
-			c.cells[n].bounds(i)
-			i.Lo, i.Hi = i.Lo*factor, i.Hi*factor
-			c.cells[n].Text = bracket(i, d)
-		}
+	return ""
+}
+
+// ratioCell has a ratio, if there is one.
+func ratioCell(i stat.Interval, digits int) (c Cell) {
+	if i.N > 0 {
+		c = Cell{Text: fixed(i.Center, digits) + "×", Value: number(i.Center)}
 	}
 	return c
 }
 
-func hasHist(rows []analysis.Row) bool {
-	for _, r := range rows {
-		if r.Hist != nil {
-			return true
+// intervalCell has the interval in a unit, if there is one.
+func intervalCell(i stat.Interval, factor float64, digits int) (c Cell) {
+	if i.Bounded() {
+		c.bounds(i)
+		i.Lo, i.Hi = i.Lo*factor, i.Hi*factor
+		c.Text = bracket(i, digits)
+	}
+	return c
+}
+
+// intervals is the column of the intervals of values, in the unit of the values.
+func intervals[T any](base string, of []T, get func(T) stat.Interval) column {
+	var vs []float64
+	for _, x := range of {
+		if v, ok := center(get(x)); ok {
+			vs = append(vs, v)
 		}
 	}
-	return false
+	factor, _, d := inOneUnit(base, vs)
+	return layout(Column{Head: "interval", Base: base, Kind: "interval", Keep: 5}, of, func(x T) Cell {
+		return intervalCell(get(x), factor, d)
+	})
 }

@@ -32,17 +32,17 @@ func Comparison(c analysis.Comparison) *Document {
 }
 
 func compareColumns(c analysis.Comparison) []column {
-	cell := column{Column: Column{Head: "cell", Left: true, Keep: 9}}
-	a, b := column{Column: Column{Head: "A", Keep: 8}}, column{Column: Column{Head: "B", Keep: 8}}
-	mark := column{Column: Column{Left: true, Kind: "same", Keep: 9}}
-	for _, x := range c.Changes {
-		cell.cells = append(cell.cells, Cell{Text: x.String()})
-		a.cells = append(a.cells, Cell{Text: unit.Format(x.A.Center, x.Unit), Value: number(x.A.Center)})
-		b.cells = append(b.cells, Cell{Text: unit.Format(x.B.Center, x.Unit), Value: number(x.B.Center)})
-		mark.cells = append(mark.cells, Cell{Text: verdict(x)})
+	value := func(i stat.Interval, base string) Cell {
+		return Cell{Text: unit.Format(i.Center, base), Value: number(i.Center)}
 	}
 	ratio := ratios(c.Changes, "B ÷ A", func(x analysis.Change) (stat.Interval, bool) { return x.Ratio, false })
-	return []column{cell, a, b, ratio[0], ratio[1], mark}
+	return []column{
+		layout(Column{Head: "cell", Left: true, Keep: 9}, c.Changes, func(x analysis.Change) Cell { return Cell{Text: x.String()} }),
+		layout(Column{Head: "A", Keep: 8}, c.Changes, func(x analysis.Change) Cell { return value(x.A, x.Unit) }),
+		layout(Column{Head: "B", Keep: 8}, c.Changes, func(x analysis.Change) Cell { return value(x.B, x.Unit) }),
+		ratio[0], ratio[1],
+		layout(Column{Left: true, Kind: "same", Keep: 9}, c.Changes, func(x analysis.Change) Cell { return Cell{Text: verdict(x)} }),
+	}
 }
 
 func verdict(x analysis.Change) string {
@@ -51,10 +51,8 @@ func verdict(x analysis.Change) string {
 		return "WORSE"
 	case x.Better:
 		return "better"
-	case x.Same:
-		return "~"
 	}
-	return ""
+	return mark(x.Same)
 }
 
 func only(where string, cells []analysis.Cell) []string {

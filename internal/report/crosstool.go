@@ -42,29 +42,21 @@ func toolTitle(a analysis.Agreement) string {
 	if a.Datagram != "" {
 		s += ", datagrams of " + a.Datagram + " bytes"
 	}
-	if l := levelText(a.Levels); l != "" {
-		s += ", " + l
-	}
-	return s + ": " + better(a.Unit)
+	return comma(s, levelText(a.Levels)) + ": " + better(a.Unit)
 }
 
 // toolColumns has the value of every network, and its ratio unless it is the baseline.
 func toolColumns(a analysis.Agreement, p *analysis.Run) []column {
-	names := column{Column: Column{Head: "tool", Left: true, Kind: "name", Keep: 9}}
-	for _, t := range a.Tables {
-		names.cells = append(names.cells, Cell{Text: t.Probe})
-	}
-	out := []column{names}
+	out := []column{names("tool", a.Tables, func(t analysis.Table) string { return t.Probe })}
 	for _, n := range p.Networks {
 		var rows []analysis.Row
-		var values []stat.Interval
 		for _, t := range a.Tables {
 			r, _ := t.Row(n) // a row without trials has no number
-			rows, values = append(rows, r), append(values, r.Value)
+			rows = append(rows, r)
 		}
 		value := numbers(n, a.Unit, 9, rows, median)
 		value.Kind, value.Network = "value", n
-		out = append(out, value, intervals(a.Unit, values))
+		out = append(out, value, intervals(a.Unit, rows, func(r analysis.Row) stat.Interval { return r.Value }))
 		if n != p.Baseline {
 			out = append(out, ratios(rows, "÷ "+p.Baseline, ratioOf)...)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -13,7 +14,7 @@ import (
 // toolRun is a synthetic run of three tools on two networks: two agree on both, the
 // third finds less on the host, and so another ratio.
 func toolRun(blocks int) Run {
-	r := Run{Name: "tools", Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}, Words: map[string]probe.Info{
+	r := Run{Name: "tools", Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}}, Words: map[string]probe.Info{
 		"tcp-stream": {Measures: "TCP throughput", Differs: "is warm"}, "iperf3-tcp": {Measures: "TCP throughput", Differs: "waits in select"},
 		"qperf-tcp": {Measures: "TCP throughput", Differs: "has no option"}, "ping": {Measures: "ICMP echo time"}}}
 	for b := 1; b <= blocks; b++ {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -72,11 +73,17 @@ type Line struct {
 	In       []Medium `json:"in,omitempty"`
 }
 
+func (l Line) String() string {
+	return strings.TrimPrefix(cmp.Or(l.Title, l.Network)+": "+l.Text, ": ")
+}
+
 // A Fact is a name and its value.
 type Fact struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
 }
+
+func (f Fact) String() string { return f.Key + ": " + f.Value }
 
 // A Figure is a chart with its caption.
 type Figure struct {
@@ -147,13 +154,23 @@ type column struct {
 	cells []Cell
 }
 
-// texts are cells without numbers.
-func texts(ss ...string) []Cell {
-	out := make([]Cell, len(ss))
-	for i, s := range ss {
-		out[i].Text = s
+// layout makes a column with a cell for each of a list.
+func layout[T any](c Column, of []T, cell func(T) Cell) column {
+	out := column{c, make([]Cell, len(of))}
+	for i, x := range of {
+		out.cells[i] = cell(x)
 	}
 	return out
+}
+
+// names is a first column.
+func names[T any](head string, of []T, name func(T) string) column {
+	return layout(Column{Head: head, Left: true, Kind: "name", Keep: 9}, of, func(x T) Cell { return Cell{Text: name(x)} })
+}
+
+// texts are cells without numbers.
+func texts(ss ...string) []Cell {
+	return layout(Column{}, ss, func(s string) Cell { return Cell{Text: s} }).cells
 }
 
 // table makes a table of columns of equal length and drops those without any text.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,23 @@ func TestIdentities(t *testing.T) {
 				t.Errorf("%s: a link to %q, which does not exist", name, m[1])
 			}
 		}
+	}
+}
+
+// Two charts stand side by side only where neither is shrunk: its text would be too small.
+// Dark colors are for screens, because paper is white.
+func TestStyle(t *testing.T) {
+	column := regexp.MustCompile(`minmax\(min\((\d+)rem, 100%\)`).FindStringSubmatch(pageStyle)
+	chart := regexp.MustCompile(`viewBox="0 0 (\d+) `).FindStringSubmatch(write(t, writers["html"], run(t)))
+	if column == nil || chart == nil {
+		t.Fatalf("a column is %v, a chart is %v", column, chart)
+	}
+	rem, _ := strconv.Atoi(column[1])
+	if width, _ := strconv.Atoi(chart[1]); 16*rem < width {
+		t.Errorf("charts of %d px stand in columns of %d px", width, 16*rem)
+	}
+	if strings.Contains(pageStyle, "@media (prefers-color-scheme") {
+		t.Error("a page is printed in dark colors")
 	}
 }
 

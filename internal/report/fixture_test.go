@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"
 )
@@ -216,8 +217,8 @@ func run(t testing.TB) Run {
 	}
 	return Run{
 		Name: "udp-vs-tcp (synthetic)", Question: "Why is UDP so much slower than TCP on the overlay? These numbers are synthetic: nobody measured them.",
-		Study: study, Words: words, Results: load(t), Baseline: "host", Networks: []string{"host", "bridge", "vxlan-overlay"},
-		Probes:  []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"},
+		Study: study, Words: words, Results: load(t), Options: analysis.Options{Baseline: "host",
+			Networks: []string{"host", "bridge", "vxlan-overlay"}, Probes: []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"}},
 		Hosts:   map[string][]byte{"bench-1": []byte(`{"kernel":"6.12.9","cpu":"Example 3 GHz","cpus":8,"arch":"amd64","os":"Example Linux 1","sysctl":{"net.core.rmem_max":"212992","net.ipv4.tcp_congestion_control":"cubic"},"tools":{"iperf3":"3.18","ping":"20240905"}}`)},
 		Command: []string{"weir", "run", "studies/udp-vs-tcp.yaml", "--blocks", "12"},
 		Claims:  outcomes(),

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -37,10 +38,8 @@ func gapSection(s source) []Section {
 			"what is one packet there is looked up, encapsulated and delivered once, whatever it becomes on a wire."}
 	var falls []chart.Fall
 	for _, g := range gaps {
-		title, id := g.Network, "gap "+g.Network+" "+levelText(g.Levels)
-		if l := levelText(g.Levels); l != "" {
-			title += ", " + l
-		}
+		levels := levelText(g.Levels)
+		title, id := comma(g.Network, levels), "gap "+g.Network+" "+levels
 		part := Section{ID: id, Title: title, Tables: []Table{table(id+" steps", gapSteps(g)...)}, Notes: gapNotes(g, s.p.Baseline)}
 		if more := gapExtra(g); more != nil {
 			t := table(id+" extra", more...)
@@ -61,9 +60,7 @@ func gapSection(s source) []Section {
 }
 
 func (s source) fall(g analysis.Gap, title string) chart.Fall {
-	row := func(name string, color int, r stat.Interval) chart.Row {
-		return chart.Row{Name: name, Color: color, Value: r.Center, Lo: r.Lo, Hi: r.Hi, Bounded: r.Bounded(), Label: times(r)}
-	}
+	row := func(name string, color int, r stat.Interval) chart.Row { return chartRow(name, color, r, 1, times(r)) }
 	f := chart.Fall{First: sendModes[analysis.Single].short, Total: row("TCP ÷ UDP", s.color(g.Network), g.Total)}
 	var alt []string
 	for _, w := range g.Modes[1:] {
@@ -129,31 +126,24 @@ func gapAnswer(g analysis.Gap) string {
 const inexact = 0.05
 
 func gapNotes(g analysis.Gap, baseline string) (out []string) {
-	add := func(s string) {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
 	if g.Total.N > 0 && math.Abs(g.Product/g.Total.Center-1) > inexact {
-		add(fmt.Sprintf("The steps multiply to %s and not to %s: in every block they multiply to the whole, but blocks differ too much for their estimates to do so.",
+		out = append(out, fmt.Sprintf("The steps multiply to %s and not to %s: in every block they multiply to the whole, but blocks differ too much for their estimates to do so.",
 			times(stat.Interval{Center: g.Product}), times(g.Total)))
 	}
-	add(together(g))
+	out = append(out, together(g))
 	for _, c := range g.Checks {
-		add(checked(c))
+		out = append(out, checked(c))
 	}
-	add(shares(g, baseline))
-	out = append(out, cautions(g)...)
-	if g.Total.N == 0 {
-		return out
+	out = append(append(out, shares(g, baseline)), cautions(g)...)
+	switch {
+	case g.Total.Bounded():
+		out = append(out, fmt.Sprintf("The %d intervals of this network's gap hold together with %s %% confidence, separately from those of other tables.",
+			g.Intervals, trim(100*(1-float64(g.Intervals)*(1-g.Each)))))
+	case g.Total.N > 0:
+		out = append(out, fmt.Sprintf("%s with every send mode are too few for intervals: %d simultaneous intervals need at least %d.",
+			count(g.Blocks, "block"), g.Intervals, stat.MinPairs(g.Each)))
 	}
-	if !g.Total.Bounded() {
-		add(fmt.Sprintf("%s with every send mode are too few for intervals: %d simultaneous intervals need at least %d.", count(g.Blocks, "block"), g.Intervals, stat.MinPairs(g.Each)))
-		return out
-	}
-	add(fmt.Sprintf("The %d intervals of this network's gap hold together with %s %% confidence, separately from those of other tables.",
-		g.Intervals, trim(100*(1-float64(g.Intervals)*(1-g.Each)))))
-	return out
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
 // cautions are the warnings about intervals, each with the intervals that it is about.
@@ -175,7 +165,7 @@ func cautions(g analysis.Gap) []string {
 	for _, e := range g.Extra {
 		add("the cost added to "+sendModes[e.Kind].name, e.Time)
 	}
-	return s.lines(each)
+	return s.lines(nil)
 }
 
 // together is what the counters prove of packets that pass the path as one.
@@ -199,19 +189,17 @@ func checked(c analysis.Check) string {
 	if c.Ratio.N == 0 {
 		return ""
 	}
-	r := timesWithin(c.Ratio)
-	switch c.Name {
-	case analysis.CheckProtocol:
-		return fmt.Sprintf("Counter-check: without offload, where TCP's packets also pass one by one, TCP carries %s of what UDP carries with one send per datagram: this is the protocol, with its large writes and reads.", r)
-	case analysis.CheckOffload:
-		return fmt.Sprintf("TCP as fast without offload as with it would refute that packets share passes. It carries %s: %s.", r,
-			verdictOn(c.Ratio, "it is slower", "the explanation is refuted here"))
-	case analysis.CheckReads:
-		return fmt.Sprintf("System calls of the receiver: many datagrams per read carry %s of what one per read carries.", r)
-	case analysis.CheckGRO:
-		return fmt.Sprintf("GRO alone, with one send per datagram, carries %s of what is carried without it. Only packets that arrive together can be merged.", r)
-	}
-	return ""
+	return fmt.Sprintf(checks[c.Name], timesWithin(c.Ratio), verdictOn(c.Ratio, "it is slower", "the explanation is refuted here"))
+}
+
+// checks say what each check shows, by its ratio and, where it has one, the verdict.
+var checks = map[string]string{
+	analysis.CheckProtocol: "Counter-check: without offload, where TCP's packets also pass one by one, TCP carries %[1]s of what UDP carries with one send per datagram: " +
+		"this is the protocol, with its large writes and reads.",
+	analysis.CheckOffload: "TCP as fast without offload as with it would refute that packets share passes. It carries %[1]s: %[2]s.",
+	analysis.CheckReads:   "System calls of the receiver: many datagrams per read carry %[1]s of what one per read carries.",
+	analysis.CheckGRO: "GRO alone, with one send per datagram, carries %[1]s of what is carried without it. " +
+		"Only packets that arrive together can be merged.",
 }
 
 // verdictOn reports whether a ratio is below 1, as it must be.
@@ -263,3 +251,43 @@ func shares(g analysis.Gap, baseline string) string {
 
 // adds reports whether the run shows that a network adds time.
 func adds(e analysis.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
+
+// modeNames is a first column whose names are shortened last.
+func modeNames[T any](of []T, kind func(T) string) column {
+	c := names("send mode", of, func(x T) string { return sendModes[kind(x)].name })
+	c.Whole = true
+	return c
+}
+
+// gapSteps has a row for each send mode.
+func gapSteps(g analysis.Gap) []column {
+	rate := numbers("throughput", "bit/s", 8, g.Modes, func(m analysis.SendMode) (float64, bool) { return center(m.Rate) })
+	rate.Kind = "value"
+	what := column{Column{Head: "what the step changes", Left: true, Keep: 1}, make([]Cell, len(g.Modes))}
+	for i := range g.Modes[1:] {
+		what.cells[i+1].Text = changes(g, i+1)
+	}
+	cs := []column{modeNames(g.Modes, func(m analysis.SendMode) string { return m.Kind }), rate}
+	cs = append(cs, ratios(g.Modes, "step", func(m analysis.SendMode) (stat.Interval, bool) { return m.Step, m.Step.Contains(1) })...)
+	return append(cs, numbers("time", "s/packet", 7, g.Modes, func(m analysis.SendMode) (float64, bool) { return known(m.Time) }),
+		numbers("together", "packet", 7, g.Modes, func(m analysis.SendMode) (float64, bool) { return known(m.Together) }), what)
+}
+
+// gapExtra has a row for each send mode with a known extra cost.
+func gapExtra(g analysis.Gap) []column {
+	extra := slices.DeleteFunc(slices.Clone(g.Extra), func(e analysis.Extra) bool { return e.Time.N == 0 })
+	if len(extra) == 0 {
+		return nil
+	}
+	return []column{
+		modeNames(extra, func(e analysis.Extra) string { return e.Kind }),
+		numbers("more time", "s/packet", 9, extra, func(e analysis.Extra) (float64, bool) { return known(e.Time.Center) }),
+		intervals("s/packet", extra, func(e analysis.Extra) stat.Interval { return e.Time }),
+		numbers("together", "packet", 8, extra, func(e analysis.Extra) (float64, bool) { return known(e.Together) }),
+		numbers("per pass", "s", 8, extra, func(e analysis.Extra) (float64, bool) { return e.PerPass(), adds(e) && e.PerPass() != 0 }),
+		numbers("more CPU", "s/packet", 5, extra, func(e analysis.Extra) (float64, bool) { return known(e.CPU) }),
+	}
+}
+
+// known reports whether a number is known, which 0 is not.
+func known(v float64) (float64, bool) { return v, v != 0 }

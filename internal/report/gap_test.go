@@ -60,7 +60,7 @@ func gapRun(blocks int) Run {
 			}
 		}
 	}
-	return Run{Name: "gap (synthetic)", Results: rs, Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}
+	return Run{Name: "gap (synthetic)", Results: rs, Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}}
 }
 
 // gapText is the section for a terminal.

@@ -15,24 +15,21 @@ import (
 // hopSection is what probes found over more and more segments of a line of hosts: a
 // part for each probe and value, in it a row for each network and number of segments.
 func hopSection(s source) []Section {
-	var groups [][]analysis.Chain
+	var titles groups[string, analysis.Chain]
 	for _, c := range s.p.Chains {
-		at := slices.IndexFunc(groups, func(g []analysis.Chain) bool { return s.hopTitle(g[0]) == s.hopTitle(c) })
-		if at < 0 {
-			at, groups = len(groups), append(groups, nil)
-		}
-		groups[at] = append(groups[at], c)
+		titles.add(s.hopTitle(c), c)
 	}
-	if groups == nil {
+	if titles.keys == nil {
 		return nil
 	}
 	x := Section{ID: "hops", Title: "Over several hops"}
-	for _, g := range groups {
+	for _, title := range titles.keys {
+		g := titles.of[title]
 		slices.SortStableFunc(g, func(a, b analysis.Chain) int {
 			return slices.Index(s.p.Networks, a.Network) - slices.Index(s.p.Networks, b.Network)
 		})
 		id := strings.Join([]string{"hops", g[0].Probe, g[0].Metric, levelText(g[0].Levels)}, " ")
-		x.Parts = append(x.Parts, Section{ID: id, Title: s.hopTitle(g[0]), Figures: []Figure{s.hopChart(g, id)},
+		x.Parts = append(x.Parts, Section{ID: id, Title: title, Figures: []Figure{s.hopChart(g, id)},
 			Tables: []Table{table(id+" table", hopColumns(g)...)}, Notes: hopNotes(g)})
 	}
 	return []Section{x}
@@ -86,29 +83,36 @@ func hopMetric(c analysis.Chain) string {
 }
 
 func hopColumns(g []analysis.Chain) []column {
-	names := column{Column: Column{Head: "network", Left: true, Kind: "name", Keep: 9}}
-	hops, blocks := column{Column: Column{Head: "hops", Keep: 9}}, column{Column: Column{Head: "blocks", Kind: "blocks", Keep: 8}}
 	var spans []analysis.Span
-	var values, parts []stat.Interval
+	var networks []string // of the spans
 	for _, c := range g {
-		for _, s := range c.Spans {
-			names.cells = append(names.cells, Cell{Text: c.Network})
-			hops.cells = append(hops.cells, Cell{Text: fmt.Sprint(s.Segments), Value: number(float64(s.Segments))})
-			blocks.cells = append(blocks.cells, Cell{Text: fmt.Sprint(s.Value.N), Value: number(float64(s.Value.N))})
-			spans, values, parts = append(spans, s), append(values, s.Value), append(parts, s.Parts)
-		}
+		spans = append(spans, c.Spans...)
+		networks = append(networks, slices.Repeat([]string{c.Network}, len(c.Spans))...)
 	}
-	// In one unit: a reader compares the two.
-	value := numbers("measured", g[0].Unit, 9, slices.Concat(values, parts), center)
+	whole := func(head, kind string, keep int, get func(analysis.Span) int) column {
+		return layout(Column{Head: head, Kind: kind, Keep: keep}, spans, func(s analysis.Span) Cell {
+			return Cell{Text: fmt.Sprint(get(s)), Value: number(float64(get(s)))}
+		})
+	}
+	var both []stat.Interval // in one unit: a reader compares the two
+	for _, s := range spans {
+		both = append(both, s.Value)
+	}
+	for _, s := range spans {
+		both = append(both, s.Parts)
+	}
+	value := numbers("measured", g[0].Unit, 9, both, center)
 	value.Kind = "value"
 	sum := value
-	value.cells, sum.cells = value.cells[:len(values)], value.cells[len(values):]
+	value.cells, sum.cells = value.cells[:len(spans)], value.cells[len(spans):]
 	sum.Head, sum.Kind = "sum", ""
 	if !g[0].Adds {
 		sum.Head = "1 hop"
 	}
-	out := append([]column{names, hops, value, sum}, ratios(spans, "÷ "+sum.Head, func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
-	return append(out, blocks)
+	out := []column{names("network", networks, func(n string) string { return n }),
+		whole("hops", "", 9, func(s analysis.Span) int { return s.Segments }), value, sum}
+	out = append(out, ratios(spans, "÷ "+sum.Head, func(s analysis.Span) (stat.Interval, bool) { return s.Ratio, s.Same })...)
+	return append(out, whole("blocks", "blocks", 8, func(s analysis.Span) int { return s.Value.N }))
 }
 
 // hopNotes explains the sum and the ratio.
@@ -137,7 +141,7 @@ func hopNotes(g []analysis.Chain) []string {
 			notes.add(fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")), warnings...)
 		}
 	}
-	return append(out, notes.lines(each)...)
+	return append(out, notes.lines(nil)...)
 }
 
 // hopChart draws the values by the number of segments, next to their sums.
@@ -174,5 +178,5 @@ func (s source) hopChart(g []analysis.Chain, id string) Figure {
 	}
 	title, alt := hopMetric(g[0]), s.hopTitle(g[0])+"."
 	return Figure{ID: id + " chart", Caption: capital(title) + " by hops",
-		Chart: chart.Sweep{Curves: curves, X: "hops", Y: axis(title, label), Alt: alt}}
+		Chart: chart.Sweep{Curves: curves, X: "hops", Y: comma(title, label), Alt: alt}}
 }

@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -38,8 +37,7 @@ func mdSection(w *bytes.Buffer, s Section, level, title string) {
 	paragraph(w, s.About)
 	var lines []string
 	for _, l := range s.Lines {
-		text := strings.TrimPrefix(cmp.Or(l.Title, l.Network)+": "+l.Text, ": ")
-		lines = append(lines, strings.Join(append([]string{text}, l.Evidence...), "; "))
+		lines = append(lines, strings.Join(append([]string{l.String()}, l.Evidence...), "; "))
 	}
 	bullets(w, lines)
 	for _, t := range s.Tables {
@@ -52,7 +50,7 @@ func mdSection(w *bytes.Buffer, s Section, level, title string) {
 	bullets(w, s.Notes)
 	var facts []string
 	for _, f := range s.Facts {
-		facts = append(facts, f.Key+": "+f.Value)
+		facts = append(facts, f.String())
 	}
 	bullets(w, facts)
 	if s.Code != "" {
@@ -85,26 +83,22 @@ func bullets(w io.Writer, lines []string) {
 func mdTable(w io.Writer, t Table) {
 	var head, rule []string
 	for _, c := range t.Columns {
-		h := c.Head
-		if c.Unit != "" {
-			h += ", " + c.Unit
-		}
-		head = append(head, mdText(h))
+		align := "--:"
 		if c.Left {
-			rule = append(rule, ":--")
-		} else {
-			rule = append(rule, "--:")
+			align = ":--"
 		}
+		head, rule = append(head, mdText(comma(c.Head, c.Unit))), append(rule, align)
 	}
-	row := func(cells []string) { fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | ")) }
-	row(head)
-	row(rule)
+	rows := [][]string{head, rule}
 	for _, r := range t.Rows {
 		var cells []string
 		for _, c := range r.Cells {
 			cells = append(cells, mdText(c.Text))
 		}
-		row(cells)
+		rows = append(rows, cells)
+	}
+	for _, cells := range rows {
+		fmt.Fprintf(w, "| %s |\n", strings.Join(cells, " | "))
 	}
 }
 

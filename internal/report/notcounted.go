@@ -26,30 +26,26 @@ func notCountedSection(s source) []Section {
 	slices.SortStableFunc(rs, func(a, b *record.Result) int {
 		return cmp.Or(a.Block-b.Block, strings.Compare(a.Trial, b.Trial))
 	})
-	var order []group
-	trials := map[group][]string{}
+	var trials groups[group, string]
 	for _, x := range rs {
-		g := group{x.Config[analysis.Network], x.Reason, x.Status}
-		if trials[g] == nil {
-			order = append(order, g)
-		}
-		trials[g] = append(trials[g], x.Trial)
+		trials.add(group{x.Config[analysis.Network], x.Reason, x.Status}, x.Trial)
 	}
+	order := trials.keys
 	if order == nil {
 		return nil
 	}
 	x := Section{ID: "not-counted", Title: "Trials not counted", In: []Medium{forPage}}
-	each, many := len(rs), len(s.Results) > manyTrials
-	if n := len(order); many && n > mostGroups {
-		order = order[:mostGroups]
-		x.Notes = []string{fmt.Sprintf("The first %d of %d reasons; %s.", mostGroups, n, inCSV)}
-	}
-	t := Table{ID: "not-counted-table", Prose: true, Columns: []Column{{Head: "trials"}, {Head: "status"}, {Head: "reason"}}}
-	if many {
+	each := len(rs)
+	if len(s.Results) > manyTrials {
+		if n := len(order); n > mostGroups {
+			order = order[:mostGroups]
+			x.Notes = []string{fmt.Sprintf("The first %d of %d reasons; %s.", mostGroups, n, inCSV)}
+		}
 		each = max(5, mostNamed/len(order))
 	}
+	t := Table{ID: "not-counted-table", Prose: true, Columns: []Column{{Head: "trials"}, {Head: "status"}, {Head: "reason"}}}
 	for _, g := range order {
-		names := trials[g]
+		names := trials.of[g]
 		first := Cell{Text: names[0]}
 		if n := len(names); n > 1 {
 			first = Cell{Text: fmt.Sprintf("%d of %s", n, g.network), More: names, Value: number(float64(n))}

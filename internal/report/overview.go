@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
@@ -30,7 +31,8 @@ func (s source) overview() (Table, bool) {
 		}
 		row := Row{Network: n, Cells: texts(n)}
 		for _, t := range s.p.Tables {
-			row.Cells = append(row.Cells, overviewCell(t, n))
+			r, _ := t.Row(n) // a row without trials has no ratio
+			row.Cells = append(row.Cells, overviewCell(t, r))
 		}
 		out.Rows = append(out.Rows, row)
 	}
@@ -40,26 +42,57 @@ func (s source) overview() (Table, bool) {
 // levelOverview sums up the tables of one probe, levels by networks. The baseline has no
 // ratio and shows its value.
 func (s source) levelOverview(tables []analysis.Table) Table {
-	out := Table{ID: "probe " + tables[0].Probe + " overview", Heat: true, In: []Medium{forPage}, Columns: []Column{{}}}
+	out := s.byNetwork(tables, func(t analysis.Table) string { return levelText(t.Levels) }, func(t analysis.Table, r analysis.Row) Cell {
+		if r.Baseline && r.Value.N > 0 {
+			return Cell{Text: unit.Format(r.Value.Center, t.Unit), Value: number(r.Value.Center)}
+		}
+		return overviewCell(t, r)
+	})
+	out.ID, out.Heat, out.In = "probe "+tables[0].Probe+" overview", true, []Medium{forPage}
+	return out
+}
+
+// summarySection has the values of all tables, and their ratios. Where networks are not
+// compared, their values stand alone.
+func summarySection(s source) []Section {
+	if len(s.p.Tables) == 0 {
+		return nil
+	}
+	t := s.byNetwork(s.p.Tables, s.heading, func(t analysis.Table, r analysis.Row) Cell {
+		if r.Value.N == 0 {
+			return Cell{Text: "–"}
+		}
+		parts := []string{unit.Format(r.Value.Center, t.Unit)}
+		if o := overviewCell(t, r); o.Text != "–" {
+			parts = append(parts, strings.TrimPrefix(o.Text, "~ "), o.Small)
+			if r.Same {
+				parts = append(parts, "~")
+			}
+		}
+		return Cell{Text: strings.Join(parts, " "), Value: number(r.Value.Center)}
+	})
+	t.ID, t.In, t.Columns[0].Left = "summary", []Medium{forSummary}, true
+	return []Section{{ID: "summary-table", In: []Medium{forSummary}, Tables: []Table{t}}}
+}
+
+// byNetwork has a row for each table and a column for each network.
+func (s source) byNetwork(tables []analysis.Table, head func(analysis.Table) string, cell func(analysis.Table, analysis.Row) Cell) Table {
+	out := Table{Columns: []Column{{}}}
 	for _, n := range s.p.Networks {
 		out.Columns = append(out.Columns, Column{Head: n, Network: n})
 	}
 	for _, t := range tables {
-		row := Row{Cells: texts(levelText(t.Levels))}
+		row := Row{Cells: texts(head(t))}
 		for _, n := range s.p.Networks {
-			c := overviewCell(t, n)
-			if r, ok := t.Row(n); ok && r.Baseline && r.Value.N > 0 {
-				c = Cell{Text: unit.Format(r.Value.Center, t.Unit), Value: number(r.Value.Center)}
-			}
-			row.Cells = append(row.Cells, c)
+			r, _ := t.Row(n) // a row without trials has no numbers
+			row.Cells = append(row.Cells, cell(t, r))
 		}
 		out.Rows = append(out.Rows, row)
 	}
 	return out
 }
 
-func overviewCell(t analysis.Table, network string) Cell {
-	r, _ := t.Row(network) // a row without trials has no ratio
+func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	switch {
 	case r.Refused != "":
 		return Cell{Text: "no verdict", Small: "disturbed"}
@@ -67,7 +100,8 @@ func overviewCell(t analysis.Table, network string) Cell {
 		return Cell{Text: "–"}
 	}
 	d := ratioDigits(r.Ratio)
-	c := Cell{Text: fixed(r.Ratio.Center, d) + "×", Small: "no interval", Value: number(r.Ratio.Center)}
+	c := ratioCell(r.Ratio, d)
+	c.Small = "no interval"
 	if r.Ratio.Bounded() {
 		c.Small, c.Shade = bracket(r.Ratio, d), shade(r.Ratio, t.Unit)
 		c.bounds(r.Ratio)

@@ -22,24 +22,19 @@ func probeSections(s source) (out []Section) {
 	for _, m := range s.p.Matrices() {
 		across[m.Probe] = append(across[m.Probe], s.matrices(m)...)
 	}
-	cut := newCut(s.p)
-	for i := 0; i < len(s.p.Tables); {
-		probe, first := s.p.Tables[i].Probe, i
-		for i < len(s.p.Tables) && s.p.Tables[i].Probe == probe {
-			i++
-		}
-		out = append(out, s.probe(s.p.Tables[first:i], across[probe], cut))
+	for _, tables := range byProbe(s.p.Tables) {
+		out = append(out, s.probe(tables, across[tables[0].Probe]))
 	}
 	return out
 }
 
 // probe is the section of the tables of one probe.
-func (s source) probe(tables []analysis.Table, across []Figure, cut cut) Section {
+func (s source) probe(tables []analysis.Table, across []Figure) Section {
 	first := tables[0]
 	x := Section{ID: "probe " + first.Probe, Title: s.title(first.Probe), About: s.about(first), Figures: across, Flat: true, In: full}
 	many := len(tables) > manyTables
 	for _, t := range tables {
-		part := s.table(t, cut)
+		part := s.table(t)
 		part.Fold = many || across != nil
 		x.Parts = append(x.Parts, part)
 	}
@@ -50,17 +45,17 @@ func (s source) probe(tables []analysis.Table, across []Figure, cut cut) Section
 }
 
 // table is the part of one table.
-func (s source) table(t analysis.Table, cut cut) Section {
+func (s source) table(t analysis.Table) Section {
 	id := tableID(t)
-	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t, cut), Notes: s.notes(t), Dots: true,
+	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t), Notes: s.notes(t), Dots: true,
 		Tables: []Table{table(id, columns(t, s.p.Baseline)...).named(s.p.Baseline)}}
 	if c := ceilings(t); c != "" {
 		x.Notes = append([]string{c}, x.Notes...)
 	}
-	if ps := percentiles(t); ps != nil {
+	if ps := percentiles(t); ps != nil { // and not a nil in an interface
 		x.Data = ps
 	}
-	if each, ok := trials(t, cut); ok {
+	if each, ok := s.trials(t); ok {
 		x.Parts = []Section{each}
 	}
 	return x
@@ -70,12 +65,11 @@ func tableID(t analysis.Table) string { return "probe " + t.Probe + " " + levelT
 
 // heading names a table where it stands alone.
 func (r Run) heading(t analysis.Table) string {
-	s := r.under(t.Probe, t.Levels)
-	if t.Metric == "" {
+	s, m := r.under(t.Probe, t.Levels), metricName(t.Metric)
+	switch {
+	case m == "":
 		return s
-	}
-	m := metricName(t.Metric)
-	if strings.HasSuffix(r.title(t.Probe), m) { // "UDP packet rate" names the metric
+	case strings.HasSuffix(r.title(t.Probe), m): // "UDP packet rate" names the metric
 		return s + ": " + better(t.Unit)
 	}
 	return s + ": " + m + ", " + better(t.Unit)
@@ -145,52 +139,35 @@ func (s source) notes(t analysis.Table) []string {
 		}
 		out.add(r.Network, r.Ratio.Warnings...)
 	}
-	return out.lines(func(names []string) string { return who(t.Rows, names) })
+	return out.lines(t.Rows)
 }
 
 // said gathers remarks, each with all that it holds for.
-type said struct {
-	order []string
-	about map[string][]string
-}
+type said struct{ groups[string, string] }
 
 // add notes that all remarks hold for of.
 func (s *said) add(of string, remarks ...string) {
 	for _, w := range remarks {
-		if s.about == nil {
-			s.about = map[string][]string{}
-		}
-		if s.about[w] == nil {
-			s.order = append(s.order, w)
-		}
-		s.about[w] = append(s.about[w], of)
+		s.groups.add(w, of)
 	}
 }
 
-// lines has one line for each remark; names joins the names that it holds for.
-func (s *said) lines(names func([]string) string) (out []string) {
-	for _, w := range s.order {
-		out = append(out, names(s.about[w])+": "+w)
+// lines has one line for each remark. Nobody reads a list of nearly all of many rows:
+// it says all, or all but one.
+func (s *said) lines(rows []analysis.Row) (out []string) {
+	for _, w := range s.keys {
+		names := s.of[w]
+		who := strings.Join(names, ", ")
+		others := slices.DeleteFunc(slices.Clone(rows), func(r analysis.Row) bool { return slices.Contains(names, r.Network) })
+		if len(names) > 3 && len(names)+len(others) == len(rows) {
+			switch len(others) {
+			case 0:
+				who = "all"
+			case 1:
+				who = "all but " + others[0].Network
+			}
+		}
+		out = append(out, who+": "+w)
 	}
 	return out
-}
-
-// each names all.
-func each(names []string) string { return strings.Join(names, ", ") }
-
-// who names networks of rows. Nobody reads a list of nearly all of many.
-func who(rows []analysis.Row, names []string) string {
-	var others []string
-	for _, r := range rows {
-		if !slices.Contains(names, r.Network) {
-			others = append(others, r.Network)
-		}
-	}
-	switch {
-	case len(names) <= 3 || len(others) > 1 || len(names)+len(others) != len(rows):
-		return strings.Join(names, ", ")
-	case len(others) == 1:
-		return "all but " + others[0]
-	}
-	return "all"
 }

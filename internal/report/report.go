@@ -10,6 +10,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -23,28 +24,23 @@ import (
 
 // A Run is the content of a results directory.
 type Run struct {
-	Name          string // of the study
-	Question      string
-	Study         []byte // YAML, resolved
-	Results       []record.Result
-	Hosts         map[string][]byte     // facts of each host, JSON
-	Baseline      string                // network that the others are divided by
-	Networks      []string              // in the order of the study; may be empty
-	Probes        []string              // likewise
-	Command       []string              // that repeats the run
-	Seed          string                // of the order of the trials
-	KeepDisturbed bool                  // disturbed trials count
-	Words         map[string]probe.Info // about probes, by their names in the study
-	Analysis      *analysis.Run         // of Results; see Analyse
-	Claims        []claim.Outcome       // published figures that the results bear on
-	Problems      []string              // results that could not be read
-	Dir           string
+	analysis.Options
+	Name     string // of the study
+	Question string
+	Study    []byte // YAML, resolved
+	Results  []record.Result
+	Hosts    map[string][]byte     // facts of each host, JSON
+	Command  []string              // that repeats the run
+	Seed     string                // of the order of the trials
+	Words    map[string]probe.Info // about probes, by their names in the study
+	Analysis *analysis.Run         // of Results; see Analyse
+	Claims   []claim.Outcome       // published figures that the results bear on
+	Problems []string              // results that could not be read
+	Dir      string
 }
 
 // Analyse fills Analysis, which everything else is made from.
-func (r *Run) Analyse() {
-	r.Analysis = analysis.New(r.Results, analysis.Options{Baseline: r.Baseline, Networks: r.Networks, Probes: r.Probes, KeepDisturbed: r.KeepDisturbed})
-}
+func (r *Run) Analyse() { r.Analysis = analysis.New(r.Results, r.Options) }
 
 // A source is everything that sections are made from: the run, its numbers, and what
 // they mean, each computed once.
@@ -53,11 +49,12 @@ type source struct {
 	p        *analysis.Run
 	findings []finding.Finding
 	byCell   map[string][]finding.Finding
+	cut      cut
 }
 
 func newSource(r Run) source {
 	fs := finding.Check(r.Analysis)
-	return source{r, r.Analysis, fs, finding.ByCell(fs)}
+	return source{r, r.Analysis, fs, finding.ByCell(fs), newCut(r.Analysis)}
 }
 
 // sections makes the sections of a report, in the order in which a reader meets them.
@@ -81,15 +78,12 @@ var sections = []func(source) []Section{
 // New makes the report of a run that is analysed.
 func New(r Run) *Document {
 	s := newSource(r)
-	d := &Document{Title: r.Name, Question: r.Question, Census: s.census(), Span: s.span(),
+	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: r.Question, Census: s.census(), Span: s.span(),
 		Baseline: s.p.Baseline, Networks: s.p.Networks, Analysis: s.p, Findings: s.findings}
 	for _, f := range finding.OfRun(s.findings) {
 		d.Warnings = append(d.Warnings, f.String())
 	}
 	d.Warnings = append(d.Warnings, r.Problems...)
-	if d.Title == "" {
-		d.Title = "weir"
-	}
 	for _, f := range sections {
 		d.Sections = append(d.Sections, f(s)...)
 	}
@@ -100,7 +94,6 @@ func New(r Run) *Document {
 // census counts the trials by their status.
 func (s source) census() string {
 	text := fmt.Sprintf("%s, %s", count(s.p.Blocks, "block"), count(len(s.Results), "trial"))
-	var parts []string
 	n := map[record.Status]int{}
 	for _, t := range s.p.Tables {
 		for _, row := range t.Rows {
@@ -109,15 +102,13 @@ func (s source) census() string {
 			}
 		}
 	}
+	var parts []string
 	for _, status := range []record.Status{record.OK, record.Disturbed, record.Invalid, record.Failed, record.Skipped} {
 		if n[status] > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", n[status], status))
 		}
 	}
-	if len(parts) == 0 {
-		return text
-	}
-	return text + ": " + strings.Join(parts, ", ")
+	return strings.TrimSuffix(text+": "+strings.Join(parts, ", "), ": ")
 }
 
 // span is when the trials ran.

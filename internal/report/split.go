@@ -12,13 +12,13 @@ import (
 
 // splitParts are the parts of a response time, in the order of time.
 var splitParts = []struct {
-	name, head string
-	keep       int // of its column
-	get        func(analysis.Split) float64
+	head string
+	keep int // of its column
+	get  func(analysis.Split) float64
 }{
-	{"network path", "path", 8, func(s analysis.Split) float64 { return s.Path }},
-	{"wake-up", "wake-up", 8, func(s analysis.Split) float64 { return s.Wake }},
-	{"application", "app", 4, func(s analysis.Split) float64 { return s.App }},
+	{"path", 8, func(s analysis.Split) float64 { return s.Path }},
+	{"wake-up", 8, func(s analysis.Split) float64 { return s.Wake }},
+	{"app", 4, func(s analysis.Split) float64 { return s.App }},
 }
 
 // splitNote explains the parts.
@@ -34,8 +34,6 @@ func hasSplit(t analysis.Table) bool {
 
 // splitChart draws the parts of the response times.
 func (s source) splitChart(t analysis.Table) *Figure {
-	var bars []chart.Bar
-	var names, alt []string
 	top := 0.0
 	for _, r := range t.Rows {
 		if s, ok := r.Split(); ok {
@@ -43,28 +41,21 @@ func (s source) splitChart(t analysis.Table) *Figure {
 		}
 	}
 	factor, label := unit.Scale(top, "s")
-	for _, part := range splitParts {
-		names = append(names, part.name)
-	}
+	var bars []chart.Bar
+	var alt []string
 	for _, r := range t.Rows {
-		x, ok := r.Split()
-		if !ok {
-			continue
+		if x, ok := r.Split(); ok {
+			bars = append(bars, chart.Bar{Name: r.Network, Parts: []float64{x.Path * factor, x.Wake * factor, x.App * factor}})
+			alt = append(alt, fmt.Sprintf("%s path %s, wake-up %s, application %s", r.Network,
+				unit.Format(x.Path, "s"), unit.Format(x.Wake, "s"), unit.Format(x.App, "s")))
 		}
-		b := chart.Bar{Name: r.Network}
-		for _, part := range splitParts {
-			b.Parts = append(b.Parts, part.get(x)*factor)
-		}
-		bars = append(bars, b)
-		alt = append(alt, fmt.Sprintf("%s path %s, wake-up %s, application %s", r.Network,
-			unit.Format(x.Path, "s"), unit.Format(x.Wake, "s"), unit.Format(x.App, "s")))
 	}
 	if bars == nil {
 		return nil
 	}
 	const caption = "Parts of the response time"
-	return &Figure{ID: "split", Caption: caption,
-		Chart: chart.Cost{Bars: bars, Names: names, Axis: "medians, " + label, Alt: s.describe(caption, t, alt)}}
+	return &Figure{ID: "split", Caption: caption, Chart: chart.Cost{Bars: bars, Names: []string{"network path", "wake-up", "application"},
+		Axis: "medians, " + label, Alt: s.describe(caption, t, alt)}}
 }
 
 // splitColumns are the parts, and the ratio of the network's part alone.
@@ -103,13 +94,18 @@ func pathClause(r analysis.Row, brief bool) string {
 	if r.Path.N == 0 {
 		return ""
 	}
-	d := ratioDigits(r.Path)
-	s := "network path " + fixed(r.Path.Center, d) + "×"
+	s := fixed(r.Path.Center, ratioDigits(r.Path)) + "×"
 	if r.Path.Contains(1) {
-		s = "network path ~"
+		s = "~"
 	}
-	if r.Path.Bounded() && !brief {
-		s += " " + bracket(r.Path, d)
+	return " (network path " + s + interval(r.Path, brief) + ")"
+}
+
+// interval prints the interval of a ratio after it, "" when there is none or brief
+// leaves it to a table.
+func interval(i stat.Interval, brief bool) string {
+	if brief || !i.Bounded() {
+		return ""
 	}
-	return " (" + s + ")"
+	return " " + bracket(i, ratioDigits(i))
 }

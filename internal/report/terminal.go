@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -49,7 +48,7 @@ func (t terminal) section(s Section) {
 		t.wrap(indent, s.About)
 	}
 	for _, l := range s.Lines {
-		t.wrap("  ", strings.TrimPrefix(cmp.Or(l.Title, l.Network)+": "+l.Text, ": "))
+		t.wrap("  ", l.String())
 		for _, e := range l.Evidence {
 			t.wrap("    ", e)
 		}
@@ -62,7 +61,7 @@ func (t terminal) section(s Section) {
 		t.wrap("  ", n)
 	}
 	for _, f := range s.Facts {
-		t.wrap("  ", f.Key+": "+f.Value)
+		t.wrap("  ", f.String())
 	}
 	for _, l := range strings.Split(s.Code, "\n") {
 		if l != "" {
@@ -82,7 +81,6 @@ type grid [][]string
 func (t terminal) table(x Table) {
 	cs := slices.Clone(x.Columns)
 	g := make(grid, len(cs))
-	units := slices.ContainsFunc(cs, func(c Column) bool { return c.Unit != "" })
 	for i, c := range cs {
 		g[i] = []string{short(plain(c.Head), lastName), plain(c.Unit)}
 		for _, r := range x.Rows {
@@ -106,7 +104,7 @@ func (t terminal) table(x Table) {
 		}
 		cs, g = slices.Delete(cs, i, i+1), slices.Delete(g, i, i+1)
 	}
-	units = units && slices.ContainsFunc(cs, func(c Column) bool { return c.Unit != "" })
+	units := slices.ContainsFunc(cs, func(c Column) bool { return c.Unit != "" })
 	for row := range g[0] {
 		if row == 1 && !units {
 			continue
@@ -116,25 +114,20 @@ func (t terminal) table(x Table) {
 }
 
 func (t terminal) line(cs []Column, g grid, row int) {
-	var b strings.Builder
+	line := " "
 	for i, c := range cs {
-		s := g[i][row]
-		space := strings.Repeat(" ", longest(g[i])-utf8.RuneCountInString(s))
-		if i > 0 {
-			b.WriteString(strings.Repeat(" ", c.gap()))
-		}
+		width := longest(g[i])
 		if c.Left {
-			b.WriteString(s + space)
-		} else {
-			b.WriteString(space + s)
+			width = -width
 		}
+		line += fmt.Sprintf("%*s%*s", c.gap(i), "", width, g[i][row])
 	}
-	fmt.Fprintln(t, strings.TrimRight("  "+b.String(), " "))
+	fmt.Fprintln(t, strings.TrimRight(line, " "))
 }
 
-// gap is the space before a column; an interval belongs to its ratio.
-func (c Column) gap() int {
-	if c.Kind == "interval" || c.Kind == "same" {
+// gap is the space before column i; an interval belongs to its ratio.
+func (c Column) gap(i int) int {
+	if i == 0 || c.Kind == "interval" || c.Kind == "same" {
 		return 1
 	}
 	return 2
@@ -148,12 +141,9 @@ func longest(column []string) (n int) {
 }
 
 func total(cs []Column, g grid) int {
-	n := 2
+	n := 1
 	for i, c := range cs {
-		n += longest(g[i])
-		if i > 0 {
-			n += c.gap()
-		}
+		n += c.gap(i) + longest(g[i])
 	}
 	return n
 }
@@ -190,22 +180,22 @@ func plain(s string) string {
 
 // wrap writes s in lines that fit, the later ones indented; nothing for "".
 func (t terminal) wrap(indent, s string) {
-	if s == "" {
-		return
-	}
-	line := indent
+	line, words := indent, 0
 	for _, word := range strings.Fields(strings.ReplaceAll(plain(s), " %", "\x00%")) {
 		word = strings.ReplaceAll(word, "\x00", " ") // a number keeps its sign
-		if n := utf8.RuneCountInString(line) + 1 + utf8.RuneCountInString(word); n > t.width && strings.TrimSpace(line) != "" {
-			fmt.Fprintln(t, line)
-			room := max(0, t.width-utf8.RuneCountInString(word))
-			line = strings.Repeat(" ", min(utf8.RuneCountInString(indent)+2, room)) + word
-			continue
-		}
-		if strings.TrimSpace(line) != "" && line != indent {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case words == 0:
+		case utf8.RuneCountInString(line)+1+n <= t.width:
 			line += " "
+		default:
+			fmt.Fprintln(t, line)
+			line = strings.Repeat(" ", max(0, min(len(indent)+2, t.width-n)))
 		}
 		line += word
+		words++
 	}
-	fmt.Fprintln(t, line)
+	if words > 0 {
+		fmt.Fprintln(t, line)
+	}
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -79,30 +80,27 @@ func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " 
 
 // trials is the part that lists every trial of a table: a row per block and pair of
 // hosts, and a column per network.
-func trials(t analysis.Table, cut cut) (Section, bool) {
-	var order []place
+func (s source) trials(t analysis.Table) (Section, bool) {
 	seen := map[place]bool{}
 	top := 0.0
 	var centers []float64
 	for _, r := range t.Rows {
+		centers = append(centers, r.Value.Center)
 		for _, p := range r.Points {
 			top = max(top, p.Value)
-			if at := (place{p.Block, p.Pair}); !seen[at] {
-				seen[at] = true
-				order = append(order, at)
-			}
+			seen[place{p.Block, p.Pair}] = true
 		}
 	}
-	if order == nil {
+	if len(seen) == 0 {
 		return Section{}, false
 	}
-	slices.SortFunc(order, func(a, b place) int {
-		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair))
+	order := slices.SortedFunc(maps.Keys(seen), func(a, b place) int {
+		return cmp.Or(cmp.Compare(a.Block, b.Block), analysis.Natural(a.Pair, b.Pair), cmp.Compare(a.Pair, b.Pair))
 	})
 	out := Section{ID: tableID(t) + " trials", Title: "trials, block by block", Fold: true, In: []Medium{forPage}}
-	if n := len(order); cut.blocks > 0 && n > cut.blocks {
-		order = order[:cut.blocks]
-		out.Notes = []string{fmt.Sprintf("The first %d of %d rows; %s.", cut.blocks, n, inCSV)}
+	if n := len(order); s.cut.blocks > 0 && n > s.cut.blocks {
+		order = order[:s.cut.blocks]
+		out.Notes = []string{fmt.Sprintf("The first %d of %d rows; %s.", s.cut.blocks, n, inCSV)}
 	}
 	row := map[place]int{}
 	blocks := column{Column: Column{Head: "block"}}
@@ -111,11 +109,8 @@ func trials(t analysis.Table, cut cut) (Section, bool) {
 		blocks.cells = append(blocks.cells, Cell{Text: p.String(), Value: number(float64(p.Block))})
 	}
 	factor, label := unit.Scale(top, t.Unit)
-	blocks.Unit = axis(metricName(t.Metric), label)
-	for _, r := range t.Rows {
-		centers = append(centers, r.Value.Center*factor)
-	}
-	d := decimals(centers)
+	blocks.Unit = comma(metricName(t.Metric), label)
+	d := decimals(factor, centers...)
 	columns := []column{blocks}
 	for _, r := range t.Rows {
 		c := column{Column: Column{Head: r.Network, Base: t.Unit, Network: r.Network}, cells: make([]Cell, len(order))}

@@ -16,6 +16,22 @@ import (
 func (r Run) title(probe string) string { return cmp.Or(r.Words[probe].Title, probe) }
 func (r Run) short(probe string) string { return cmp.Or(r.Words[probe].Short, probe) }
 
+// groups are lists by a key, in the order in which the keys came.
+type groups[K comparable, V any] struct {
+	keys []K
+	of   map[K][]V
+}
+
+func (g *groups[K, V]) add(k K, v V) {
+	if g.of == nil {
+		g.of = map[K][]V{}
+	}
+	if g.of[k] == nil {
+		g.keys = append(g.keys, k)
+	}
+	g.of[k] = append(g.of[k], v)
+}
+
 var metrics = map[string]string{"rtt": "response time", "rtt.mean": "mean response time", "packet.rate": "packet rate", "half.rtt": "half RTT"}
 
 func metricName(m string) string {
@@ -43,11 +59,15 @@ func levelText(m map[string]string) string {
 
 // under names a probe under levels.
 func (r Run) under(probe string, levels map[string]string) string {
-	s := r.title(probe)
-	if l := levelText(levels); l != "" {
-		s += ", " + l
+	return comma(r.title(probe), levelText(levels))
+}
+
+// comma adds to a name what qualifies it, such as a unit, if there is anything.
+func comma(name, more string) string {
+	if more == "" {
+		return name
 	}
-	return s
+	return name + ", " + more
 }
 
 // capital begins a sentence.
@@ -81,12 +101,12 @@ func bracket(i stat.Interval, digits int) string {
 	return "[" + fixed(i.Lo, digits) + ", " + fixed(i.Hi, digits) + "]"
 }
 
-// decimals returns how many a column needs so that its largest value has three
-// significant digits and its smallest two.
-func decimals(vs []float64) int {
+// decimals returns how many a column of values times factor needs so that its largest
+// has three significant digits and its smallest two.
+func decimals(factor float64, vs ...float64) int {
 	lo, hi := math.Inf(1), 0.0
 	for _, v := range vs {
-		if a := math.Abs(v); a > 0 {
+		if a := math.Abs(v * factor); a > 0 {
 			lo, hi = min(lo, a), max(hi, a)
 		}
 	}

@@ -30,13 +30,7 @@ func (m *Mark) Writer(ctx context.Context, h *Host, out io.Writer) io.Writer {
 	if out == nil {
 		out = io.Discard
 	}
-	return &marker{mark: m, out: out, sample: func() Reading {
-		r, err := h.Sample(ctx, m.Sources...)
-		if err != nil {
-			r.Missing = append(r.Missing, err.Error())
-		}
-		return r
-	}}
+	return &marker{mark: m, out: out, sample: func() Reading { return Sampled(h.Sample(ctx, m.Sources...)) }}
 }
 
 type marker struct {
@@ -47,23 +41,19 @@ type marker struct {
 }
 
 func (w *marker) Write(b []byte) (int, error) {
-	for rest := b; len(rest) > 0; {
-		part, _, ended := bytes.Cut(rest, []byte("\n"))
-		n := len(part)
-		if ended {
-			n++
-		}
+	passed := 0
+	for part := range bytes.Lines(b) {
 		w.line = append(w.line, part[:min(len(part), maxMark-len(w.line))]...)
-		if ended {
+		if bytes.HasSuffix(part, []byte("\n")) {
 			if slices.ContainsFunc(w.mark.Lines, func(l string) bool { return strings.HasPrefix(string(w.line), l) }) {
 				w.mark.Take(w.sample())
 			}
 			w.line = w.line[:0]
 		}
-		if _, err := w.out.Write(rest[:n]); err != nil {
-			return len(b) - len(rest), err
+		if _, err := w.out.Write(part); err != nil {
+			return passed, err
 		}
-		rest = rest[n:]
+		passed += len(part)
 	}
-	return len(b), nil
+	return passed, nil
 }

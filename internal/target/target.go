@@ -7,7 +7,7 @@
 //
 // A target in which this process acts itself implements them directly (package
 // lab). One that is reached through a pipe needs a way to open the pipe, and takes
-// the rest from package agent. Both must pass package targettest.
+// the rest from package agent. Both must pass TestContract (package targettest).
 package target
 
 import (
@@ -136,4 +136,12 @@ type Reading struct {
 	Own      float64         `json:"own"` // CPU time that weir's process on the host has used, seconds
 	Counters sample.Counters `json:"counters"`
 	Missing  []string        `json:"missing,omitempty"` // why other counters were not read
+}
+
+// Sampled makes an error a counter that is missing: it costs values, not the trial.
+func Sampled(r Reading, err error) Reading {
+	if err != nil {
+		r.Missing = append(r.Missing, err.Error())
+	}
+	return r
 }

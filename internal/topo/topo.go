@@ -4,6 +4,7 @@
 package topo
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -33,6 +34,9 @@ type Host struct {
 	PodNet netip.Prefix // the part of the pod range for this host
 	Pods   []Pod
 }
+
+// Gateway returns the address of h among its pods.
+func (h Host) Gateway() netip.Addr { return nth(h.PodNet, MaxPods+1) }
 
 // A Port is a device on the underlay.
 type Port struct {
@@ -106,15 +110,7 @@ type Spec struct {
 // addresses come from the ranges reserved for benchmarks (198.18.0.0/15, RFC 2544;
 // 2001:2::/48, RFC 5180). New returns an error if a number is out of bounds.
 func New(s Spec) (Topology, error) {
-	if s.Hosts == 0 {
-		s.Hosts = 2
-	}
-	if s.Pods == 0 {
-		s.Pods = 1
-	}
-	if s.MTU == 0 {
-		s.MTU = 1500
-	}
+	s.Hosts, s.Pods, s.MTU = cmp.Or(s.Hosts, 2), cmp.Or(s.Pods, 1), cmp.Or(s.MTU, 1500)
 	minMTU := MinMTU
 	if s.IPv6 || s.PodsIPv6 {
 		minMTU = MinMTU6
@@ -162,9 +158,9 @@ func (t *Topology) connect(s Spec) {
 		first = append(first, Port{h.Name, h.Dev, h.Addr})
 		switch s.Shape {
 		case HostNICs:
-			second = append(second, Port{h.Name, "eth1", netip.PrefixFrom(nth(h.PodNet, MaxPods+1), t.PodAll.Bits())})
+			second = append(second, Port{h.Name, "eth1", netip.PrefixFrom(h.Gateway(), t.PodAll.Bits())})
 		case VPC:
-			eni := nth(h.PodNet, MaxPods+1)
+			eni := h.Gateway()
 			second = append(second, Port{h.Name, "eth1", netip.PrefixFrom(eni, eni.BitLen())})
 			last := h.Pods[len(h.Pods)-1]
 			pods = append(pods, Port{last.Name, "eth0", last.Addr})

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,13 +133,8 @@ func (c *Background) startTraffic(ctx context.Context, site *target.Site, client
 // start starts the counter, then the driver if there is one. When it fails, neither
 // runs.
 func (c *Background) start(ctx context.Context, node target.Node, counter []string, drivers target.Node, driver []string) error {
-	r, w := io.Pipe()
-	c.counter.stdin, c.questions = r, w
+	c.questions = c.counter.pipe()
 	c.counter.start(ctx, node, counter)
-	go func() {
-		<-c.counter.done
-		r.CloseWithError(errors.New("it has ended")) // so that a question does not wait
-	}()
 	err := c.counter.await(ctx, "get ready", c.counter.saysReady)
 	if err == nil && driver != nil {
 		c.driver.start(ctx, drivers, driver)
@@ -184,13 +180,9 @@ func (s *Setup) collect(ctx context.Context) (vs []record.Value, others []float6
 
 func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
 	err := c.counter.await(ctx, "report what it did", func() bool { return len(c.counter.stdout.saying(event.MarkCount)) >= c.asked })
-	if err == nil && c.driver.done != nil {
-		select {
-		case <-c.driver.done:
-			if err = c.driver.wait(); err == nil {
-				err = errors.New("ended")
-			}
-		default:
+	if err == nil && c.driver.done != nil && !c.driver.alive() {
+		if err = c.driver.wait(); err == nil {
+			err = errors.New("ended")
 		}
 	}
 	if err != nil {
@@ -214,7 +206,7 @@ func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
 	return vs, nil
 }
 
-// beside names what ran beside the trial, "" for nothing.
+// background names what ran beside the trial, "" for nothing.
 func (s *Setup) background() string {
 	var names []string
 	clients := 0
@@ -233,10 +225,5 @@ func (s *Setup) background() string {
 
 // loaded reports whether the path carried other traffic than the probe's.
 func (s *Setup) loaded() bool {
-	for _, c := range s.Background {
-		if c.driver.done != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Background, func(b *Background) bool { return b.driver.done != nil })
 }

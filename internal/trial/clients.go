@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/weir-bench/weir/internal/plan"
@@ -19,17 +18,13 @@ import (
 // each client was delivered. When one does not start, none runs.
 func StartClients(ctx context.Context, site *target.Site, clients []plan.End, server plan.End, p probe.Probe, warmup time.Duration) ([]*Background, error) {
 	started, errs := make([]*Background, len(clients)), make([]error, len(clients))
-	var wg sync.WaitGroup
-	for i, client := range clients {
-		c := &Background{name: "client " + client.Node, client: true, values: func(from, to count) []record.Value {
+	atOnce(len(clients), func(i int) {
+		c := &Background{name: "client " + clients[i].Node, client: true, values: func(from, to count) []record.Value {
 			return []record.Value{to.delivered(from, "delivered", p)}
 		}}
 		started[i] = c
-		wg.Go(func() {
-			errs[i] = c.startTraffic(ctx, site, client, server, uint16(clientsPort+i), Load{Probe: p, Warmup: warmup})
-		})
-	}
-	wg.Wait()
+		errs[i] = c.startTraffic(ctx, site, clients[i], server, uint16(clientsPort+i), Load{Probe: p, Warmup: warmup})
+	})
 	if err := errors.Join(errs...); err != nil {
 		for _, c := range started {
 			_ = c.Stop() // why one did not start is what matters

@@ -30,21 +30,20 @@ func (s *Setup) smallest(x *execution) (size float64) {
 	return size
 }
 
-// daemonTime returns the CPU time that the processes of services used between two
-// readings, on all nodes together, by name. Threads that did not run are left out.
-func daemonTime(from, to reading) (vs []record.Value) {
+// daemons adds the CPU time that the processes of services used between two readings
+// that are seconds apart, on all nodes together. Threads that did not run are left out.
+func daemons(r *record.Result, from, to reading, seconds float64) {
 	sum := map[string]float64{}
 	for node, c := range to.Nodes {
-		for name, seconds := range c.Sub(from.Nodes[node]).CPUTime() {
-			sum[name] += seconds
+		for name, used := range c.Sub(from.Nodes[node]).CPUTime() {
+			sum[name] += used
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum)) {
 		if sum[name] > 0 || !strings.Contains(name, "/") {
-			vs = append(vs, record.Value{Name: name, Unit: "s", Value: sum[name]})
+			add(r, "cpu."+name, "core", sum[name]/seconds)
 		}
 	}
-	return vs
 }
 
 // quiet is how many cores an idle machine can keep busy. More means another program,
@@ -58,8 +57,8 @@ const quiet = 0.1
 // off by some tenths of a core and negative; the sum over neighbouring trials is
 // not. Softirqs count as system time of the process that they interrupt, so the
 // second value is a lower bound.
-func surroundings(r *record.Result, x *execution) {
-	all := spans(x.readings.First, x.readings.Last)
+func (s *Setup) surroundings(r *record.Result, x *execution) {
+	all := spans(s.hosts(), x.readings.First, x.readings.Last)
 	hz, known := 0.0, len(all) > 0
 	for id := range all {
 		from, to := x.readings.First.Hosts[id].Counters, x.readings.Last.Hosts[id].Counters
@@ -68,14 +67,17 @@ func surroundings(r *record.Result, x *execution) {
 		known = known && ok
 	}
 	if hz > 0 {
-		r.Values = append(r.Values, record.Value{Name: "cpu.frequency", Unit: "Hz", Value: hz})
+		add(r, "cpu.frequency", "Hz", hz)
 	}
 	if !known {
 		return // no source; counters.json says why
 	}
-	r.Values = append(r.Values,
-		record.Value{Name: "others.user", Unit: "core", Value: perSecond(all, "cpu.user", "cpu.nice") - perSecond(all, "proc.user")},
-		record.Value{Name: "others.system", Unit: "core", Value: perSecond(all, "cpu.system") - perSecond(all, "proc.system")})
+	add(r, "others.user", "core", perSecond(all, "cpu.user", "cpu.nice")-perSecond(all, "proc.user"))
+	add(r, "others.system", "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
+}
+
+func add(r *record.Result, name, unit string, v float64) {
+	r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
 }
 
 // cost adds what the hosts of the ends spent during the measured window.
@@ -87,7 +89,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	for _, m := range to.Missing {
 		r.Warnings = append(r.Warnings, "counters: "+m)
 	}
-	all := spans(from, to)
+	all := spans(s.hosts(), from, to)
 	if len(all) == 0 {
 		r.Warnings = append(r.Warnings, "no CPU time: the tool ended before its window did, or does not report when that is")
 		return
@@ -97,34 +99,28 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough", idle))
 	}
 	u := usage(all).plus(-1, s.idle())
-	add := func(name, unit string, v float64) {
-		r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
-	}
 	if s.others > 0 { // only what the hypervisor took can be told apart
-		add("cpu.steal", "core", u.Steal)
+		add(r, "cpu.steal", "core", u.Steal)
 		s.packets(r, x)
 		return
 	}
-	add("cpu.busy", "core", u.Busy())
-	add("cpu.user", "core", u.User)
-	add("cpu.system", "core", u.System)
-	add("cpu.softirq", "core", u.Softirq)
-	add("cpu.softirq.busiest", "core", busiest(all))
-	add("cpu.irq", "core", u.IRQ)
-	add("cpu.steal", "core", u.Steal)
-	add("cpu.guest", "core", u.Guest)
+	add(r, "cpu.busy", "core", u.Busy())
+	add(r, "cpu.user", "core", u.User)
+	add(r, "cpu.system", "core", u.System)
+	add(r, "cpu.softirq", "core", u.Softirq)
+	add(r, "cpu.softirq.busiest", "core", busiest(all))
+	add(r, "cpu.irq", "core", u.IRQ)
+	add(r, "cpu.steal", "core", u.Steal)
+	add(r, "cpu.guest", "core", u.Guest)
 	own := 0.0
 	for _, host := range all {
 		own += host.own / host.seconds
 	}
-	add("cpu.weir", "core", own)
-	add("cpu.idle-baseline", "core", idle)
-	window := s.window(all, s.Server.Node)
-	for _, v := range daemonTime(from, to) {
-		add("cpu."+v.Name, "core", v.Value/window)
-	}
-	add("softirq.net_rx", "1/s", perSecond(all, "softirq.net_rx"))
-	add("softirq.net_tx", "1/s", perSecond(all, "softirq.net_tx"))
+	add(r, "cpu.weir", "core", own)
+	add(r, "cpu.idle-baseline", "core", idle)
+	daemons(r, from, to, s.window(all, s.Server.Node))
+	add(r, "softirq.net_rx", "1/s", perSecond(all, "softirq.net_rx"))
+	add(r, "softirq.net_tx", "1/s", perSecond(all, "softirq.net_tx"))
 
 	if background := s.background(); background != "" {
 		// The probe's part of the CPU time cannot be told apart, nor its part of the
@@ -139,7 +135,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		{"transactions", "cpu.per.transaction", "s/transaction"},
 	} {
 		if v, ok := r.Get(per.of); ok && v.Value > 0 && u.Busy() > 0 {
-			add(per.name, per.unit, u.Busy()/v.Value)
+			add(r, per.name, per.unit, u.Busy()/v.Value)
 		}
 	}
 }
@@ -159,15 +155,15 @@ func (s *Setup) packets(r *record.Result, x *execution) {
 	dev := to.Nodes[at.Node].Sub(from.Nodes[at.Node])
 	bytes, packets := dev["dev."+at.Dev+"."+dir+"_bytes"], dev["dev."+at.Dev+"."+dir+"_packets"]
 	if packets > 0 {
-		r.Values = append(r.Values, record.Value{Name: "packet.size", Unit: "byte", Value: bytes / packets})
+		add(r, "packet.size", "byte", bytes/packets)
 	}
 	if size := s.smallest(x); size > 0 {
-		r.Values = append(r.Values, record.Value{Name: "packet.size.path", Unit: "byte", Value: size})
+		add(r, "packet.size.path", "byte", size)
 	}
 	_, stream := r.Get("throughput")
 	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {
 		// TCP does not know its packets. These are what the device was handed, and
 		// segmentation offload can have made each of them of many.
-		r.Values = append(r.Values, record.Value{Name: "packet.rate", Unit: "packet/s", Value: packets / s.window(spans(from, to), at.Node)})
+		add(r, "packet.rate", "packet/s", packets/s.window(spans(s.hosts(), from, to), at.Node))
 	}
 }

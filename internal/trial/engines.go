@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/weir-bench/weir/internal/engine/event"
@@ -24,7 +25,7 @@ type Engines struct {
 	client, server program
 	orders         io.WriteCloser
 	addr           netip.AddrPort
-	marked         *target.Reading // of the client's host, at the mark that is being passed on
+	marked         atomic.Pointer[target.Reading] // of the client's host, at the mark that is being passed on
 }
 
 // StartEngines starts both and returns when the server listens. The caller stops
@@ -35,17 +36,12 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	e.client.cpus, e.server.cpus = apart(cli, srv)
 	e.client.mark = &target.Mark{Lines: []string{event.MarkBegin, event.MarkEnd}, Sources: costSources,
-		Take: func(r target.Reading) { e.marked = &r }} // by the goroutine that passes the line on
+		Take: func(r target.Reading) { e.marked.Store(&r) }}
 	e.client.env, e.server.env = admitted(site), admitted(site)
-	r, w := io.Pipe()
-	e.client.stdin, e.orders = r, w
+	e.orders = e.client.pipe()
 	e.server.start(ctx, srv, serving(site, []string{"weir", "engine", "serve", e.addr.String(), "--open", "--json"}))
 	e.client.start(ctx, cli, []string{"weir", "engine", "agent"})
-	go func() {
-		<-e.client.done
-		r.CloseWithError(errors.New("it has ended")) // so that an order to it does not wait
-	}()
-	if err := e.server.listening(ctx, int(e.addr.Port()), e.server.saysReady); err != nil {
+	if err := e.server.await(ctx, fmt.Sprintf("listen on port %d", e.addr.Port()), e.server.saysReady); err != nil {
 		return nil, errors.Join(wrap("engine on "+server.Node, err), e.Stop())
 	}
 	return e, nil
@@ -58,18 +54,7 @@ func (e *Engines) Stop() error {
 }
 
 // Alive reports whether both run. None are not alive.
-func (e *Engines) Alive() bool {
-	if e == nil {
-		return false
-	}
-	select {
-	case <-e.client.done:
-	case <-e.server.done:
-	default:
-		return true
-	}
-	return false
-}
+func (e *Engines) Alive() bool { return e != nil && e.client.alive() && e.server.alive() }
 
 // tokenVariable is where the engine looks for a token (package engine). The
 // environment keeps it out of the list of processes.
@@ -99,9 +84,6 @@ func isOrder(argv []string) bool { return len(argv) > 1 && argv[0] == "weir" && 
 // answered. It calls on for every event line before the answer. It returns an error
 // that the engine reports; when ctx ends first, it stops both.
 func (e *Engines) order(ctx context.Context, argv []string, on func(line string)) error {
-	if !isOrder(argv) {
-		return fmt.Errorf("%q is not a command of the engine", argv)
-	}
 	line, err := json.Marshal(argv[2:])
 	if err != nil {
 		return err
@@ -160,14 +142,12 @@ func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) er
 func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
 	x.client.argv, x.server.argv = client, e.server.argv
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
+	e.marked.Store(nil)
 	err := e.order(ctx, client, func(line string) {
-		switch line {
-		case event.MarkBegin:
+		at := map[string]*reading{event.MarkBegin: &x.readings.Begin, event.MarkEnd: &x.readings.End}[line]
+		if at != nil {
 			s.ask()
-			x.readings.Begin = s.readCost(ctx, e.marked)
-		case event.MarkEnd:
-			s.ask()
-			x.readings.End = s.readCost(ctx, e.marked)
+			*at = s.readCost(ctx, e.marked.Swap(nil)) // a reading is of one mark
 		}
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // an output takes everything

@@ -81,7 +81,7 @@ func (s *Setup) serve(ctx context.Context, x *execution) {
 		return
 	}
 	x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
-	if err := x.server.listening(ctx, toolPort, x.server.listens); err != nil {
+	if err := x.server.await(ctx, fmt.Sprintf("listen on port %d", toolPort), x.server.listens); err != nil {
 		x.err = wrap("server", err)
 		_ = x.server.stop() // what matters is why it was not ready
 	}
@@ -102,7 +102,7 @@ func (s *Setup) dismiss(x *execution) {
 		return
 	}
 	if x.err == nil && s.Probe.Info().ServerReports {
-		x.server.reports()
+		x.server.runs(time.Now().Add(farewell)) // or ends by itself
 	}
 	// A server's failure does not matter while the client is content: iperf3 answers
 	// SIGTERM with status 1.

@@ -2,14 +2,17 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
+	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -38,6 +41,43 @@ func TestTwoHosts(t *testing.T) {
 			t.Errorf("CPUs: %s", got)
 		}
 	})
+}
+
+// The cost of a trial is that of all its hosts or none: an agent that takes no reading,
+// or whose clock stands, costs values and not the trial. A reading that came before its
+// mark, or from a host that takes none there, is not part of a window.
+func TestReadingsOfABrokenHost(t *testing.T) {
+	sample := func(r target.Reading, err error) func(context.Context, ...string) (target.Reading, error) {
+		return func(context.Context, ...string) (target.Reading, error) { return r, err }
+	}
+	standing := target.Reading{Counters: map[string]float64{"cpu.user": 1}}
+	for name, c := range map[string]struct {
+		spoil func(s *Setup, srv *node)
+		cost  bool
+	}{
+		"no reading":       {func(_ *Setup, srv *node) { srv.host.Sample = sample(target.Reading{}, errors.New("gone")) }, false},
+		"a standing clock": {func(_ *Setup, srv *node) { srv.host.Sample = sample(standing, nil) }, false},
+		"a reading before its mark": {func(s *Setup, _ *node) {
+			s.Engines.client.mark.Lines = nil
+			s.Engines.client.mark.Take(target.Reading{At: -time.Hour, Counters: map[string]float64{"cpu.user": -1e9}})
+		}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, _, srv, _ := setup()
+				srv.host = hostOf(srv)
+				start(t, &s)
+				c.spoil(&s, srv)
+				r, err := Run(t.Context(), s)
+				if err != nil || r.Status != record.OK {
+					t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
+				}
+				if busy, got := r.Get("cpu.busy"); got != c.cost || busy.Value > 1 {
+					t.Errorf("cost %v, want %v; warnings %q", busy, c.cost, r.Warnings)
+				}
+			})
+		})
+	}
 }
 
 // inWindow does something when the measured window has begun.

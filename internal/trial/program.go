@@ -39,7 +39,7 @@ type program struct {
 	env    []string
 	cpus   []int
 	mark   *target.Mark
-	stdin  io.Reader
+	stdin  *io.PipeReader // nil: none
 	stdout output
 	stderr output
 
@@ -50,13 +50,25 @@ type program struct {
 
 var errStopped = errors.New("stopped")
 
+// pipe returns what writes to the program's standard input. Once the program has
+// ended, writing fails and does not wait.
+func (p *program) pipe() (w io.WriteCloser) {
+	p.stdin, w = io.Pipe()
+	return w
+}
+
 // start runs argv on node until it ends by itself, stop is called or ctx is done.
 func (p *program) start(ctx context.Context, node target.Node, argv []string) {
 	p.node, p.argv, p.done = node, argv, make(chan struct{})
 	ctx, p.cancel = context.WithCancelCause(ctx)
 	go func() {
 		defer close(p.done)
-		p.err = node.Run(ctx, target.Cmd{Argv: argv, Env: p.env, Stdin: p.stdin, Stdout: &p.stdout, Stderr: &p.stderr, CPUs: p.cpus, Mark: p.mark})
+		cmd := target.Cmd{Argv: argv, Env: p.env, Stdout: &p.stdout, Stderr: &p.stderr, CPUs: p.cpus, Mark: p.mark}
+		if p.stdin != nil {
+			cmd.Stdin = p.stdin
+			defer p.stdin.CloseWithError(errors.New("it has ended"))
+		}
+		p.err = node.Run(ctx, cmd)
 	}()
 }
 
@@ -85,13 +97,13 @@ func withTail(err error, b []byte) error {
 // ended.
 const farewell = time.Second
 
-// reports gives the program time to end by itself.
-func (p *program) reports() {
-	timer := time.NewTimer(farewell)
-	defer timer.Stop()
+// alive reports whether the program, which was started, runs.
+func (p *program) alive() bool {
 	select {
 	case <-p.done:
-	case <-timer.C:
+		return false
+	default:
+		return true
 	}
 }
 
@@ -102,11 +114,6 @@ func (p *program) stop() error {
 	}
 	p.cancel(errStopped)
 	return p.wait()
-}
-
-// listening returns when up reports that the server listens on port.
-func (p *program) listening(ctx context.Context, port int, up func() bool) error {
-	return p.await(ctx, fmt.Sprintf("listen on port %d", port), up)
 }
 
 // await returns when up reports that the program has done what is awaited. It asks
@@ -148,10 +155,8 @@ func (p *program) saysReady() bool { return p.stdout.said(event.MarkReady) }
 // runs returns true at the given time if the program still runs, and false as soon
 // as the program has ended.
 func (p *program) runs(at time.Time) bool {
-	timer := time.NewTimer(time.Until(at))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(at)):
 		return true
 	case <-p.done:
 		return false

@@ -46,7 +46,7 @@ func readAll(ctx context.Context, ss []Setup) []reading {
 	for _, s := range ss {
 		for _, h := range s.hosts() {
 			if _, have := shared[h.ID]; !have {
-				shared[h.ID] = sampled(h.Sample(ctx, sources...))
+				shared[h.ID] = target.Sampled(h.Sample(ctx, sources...))
 			}
 		}
 	}
@@ -73,7 +73,7 @@ func (s *Setup) readCost(ctx context.Context, marked *target.Reading) reading {
 		if marked != nil && h.ID == at {
 			r.host(h, *marked)
 		} else {
-			r.host(h, sampled(h.Sample(ctx, costSources...)))
+			r.host(h, target.Sampled(h.Sample(ctx, costSources...)))
 		}
 	}
 	r.node(ctx, s.Site.Nodes[s.Server.Node], sample.OfNetDev)
@@ -86,21 +86,15 @@ func (s *Setup) readCost(ctx context.Context, marked *target.Reading) reading {
 	return r
 }
 
-// sampled makes an error a counter that is missing: it costs values, not the trial.
-func sampled(r target.Reading, err error) target.Reading {
-	if err != nil {
-		r.Missing = append(r.Missing, err.Error())
-	}
-	return r
-}
-
 func (r *reading) host(h *target.Host, taken target.Reading) {
-	r.Hosts[h.ID] = taken
+	if taken.Counters != nil {
+		r.Hosts[h.ID] = taken
+	}
 	r.Missing = append(r.Missing, taken.Missing...)
 }
 
 func (r *reading) node(ctx context.Context, n target.Node, sources ...string) {
-	taken := sampled(n.Sample(ctx, sources...))
+	taken := target.Sampled(n.Sample(ctx, sources...))
 	if r.Nodes[n.Name()] == nil {
 		r.Nodes[n.Name()] = sample.Counters{}
 	}
@@ -131,13 +125,17 @@ type span struct {
 	own     float64 // CPU time of weir's process there, seconds
 }
 
-// spans returns what happened on each host, by ID.
-func spans(from, to reading) map[string]span {
+// spans returns what happened on each of hosts, by ID; none when that of one is not
+// known, because a sum over the others would not be the whole.
+func spans(hosts []*target.Host, from, to reading) map[string]span {
 	all := map[string]span{}
-	for id, end := range to.Hosts {
-		if begin, ok := from.Hosts[id]; ok {
-			all[id] = span{end.Counters.Sub(begin.Counters), (end.At - begin.At).Seconds(), end.Own - begin.Own}
+	for _, h := range hosts {
+		begin, begun := from.Hosts[h.ID]
+		end, ended := to.Hosts[h.ID]
+		if !begun || !ended || end.At <= begin.At {
+			return nil
 		}
+		all[h.ID] = span{end.Counters.Sub(begin.Counters), (end.At - begin.At).Seconds(), end.Own - begin.Own}
 	}
 	return all
 }
@@ -195,7 +193,7 @@ func MeasureIdle(ctx context.Context, hosts []*target.Host, d time.Duration) (Id
 	read := func() (reading, error) {
 		r := newReading()
 		for _, h := range hosts {
-			r.host(h, sampled(h.Sample(ctx, sample.OfStat)))
+			r.host(h, target.Sampled(h.Sample(ctx, sample.OfStat)))
 		}
 		if len(r.Missing) > 0 {
 			return r, fmt.Errorf("watch the idle machine: %v", r.Missing)
@@ -206,10 +204,8 @@ func MeasureIdle(ctx context.Context, hosts []*target.Host, d time.Duration) (Id
 	if err != nil {
 		return nil, err
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -218,7 +214,7 @@ func MeasureIdle(ctx context.Context, hosts []*target.Host, d time.Duration) (Id
 		return nil, err
 	}
 	idle := Idle{}
-	for id, s := range spans(from, to) {
+	for id, s := range spans(hosts, from, to) {
 		idle[id] = usage(map[string]span{id: s})
 	}
 	return idle, nil

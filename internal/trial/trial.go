@@ -73,8 +73,12 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	}
 	site, states := ss[0].Site, ss[0].Plan.States()
 	if err := site.Verify(ctx, states); err != nil {
+		status := record.Invalid
+		if errors.Is(err, target.ErrService) { // without its daemon there is no network
+			status = record.Failed
+		}
 		for i := range rs {
-			rs[i].Status, rs[i].Reason = broken(err), fmt.Sprintf("before: %v", err)
+			rs[i].Status, rs[i].Reason = status, fmt.Sprintf("before: %v", err)
 			rs[i].Elapsed = time.Since(start).Seconds()
 		}
 		return rs, nil
@@ -126,7 +130,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	s.path(r, m)
 	r.Observed["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(r, x)
-	surroundings(r, x)
+	s.surroundings(r, x)
 	s.fragmented(r, m, x)
 	if s := stalled(r, m); s != "" {
 		r.Warnings = append(r.Warnings, s)
@@ -137,51 +141,34 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	}
 }
 
-// broken is the status of a trial whose network is not as expected. Without its
-// daemon there is no network.
-func broken(err error) record.Status {
-	if errors.Is(err, target.ErrService) {
-		return record.Failed
-	}
-	return record.Invalid
-}
-
 // keep stores the commands, their output and the counters.
 func (s *Setup) keep(x *execution) error {
 	run := map[string]any{
 		"server": x.server.argv, "serverNode": s.Server.Node,
 		"client": x.client.argv, "clientNode": s.Client.Node}
-	type file struct {
-		name string
-		b    []byte
+	files := map[string][]byte{}
+	output := func(name string, p *program) {
+		files[name+".out"], files[name+".err"] = p.stdout.Bytes(), p.stderr.Bytes()
 	}
-	var files []file
+	output("client", &x.client)
+	output("server", &x.server)
 	for i, c := range s.Background {
 		name := fmt.Sprintf("beside%d", i+1)
 		run[name] = [][]string{c.counter.argv, c.driver.argv}
 		if c.driver.node != nil {
 			run[name+"Node"] = c.driver.node.Name()
 		}
-		files = append(files, file{name + ".out", c.counter.stdout.Bytes()}, file{name + ".err", c.counter.stderr.Bytes()},
-			file{name + ".client.out", c.driver.stdout.Bytes()}, file{name + ".client.err", c.driver.stderr.Bytes()})
+		output(name, &c.counter)
+		output(name+".client", &c.driver)
 	}
-	commands, err := json.MarshalIndent(run, "", "  ")
-	if err != nil {
-		return err
-	}
-	counters, err := json.Marshal(x.readings)
-	if err != nil {
-		return err
-	}
-	files = append(files, file{"commands.json", commands}, file{"counters.json", counters},
-		file{"client.out", x.client.stdout.Bytes()}, file{"client.err", x.client.stderr.Bytes()},
-		file{"server.out", x.server.stdout.Bytes()}, file{"server.err", x.server.stderr.Bytes()})
-	for _, f := range files {
-		if len(f.b) > 0 {
-			if err := s.Raw(f.name, f.b); err != nil {
-				return err
-			}
+	var errs [2]error
+	files["commands.json"], errs[0] = json.MarshalIndent(run, "", "  ")
+	files["counters.json"], errs[1] = json.Marshal(x.readings)
+	err := errors.Join(errs[:]...)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if err == nil && len(files[name]) > 0 {
+			err = s.Raw(name, files[name])
 		}
 	}
-	return nil
+	return err
 }

@@ -6,7 +6,15 @@
 // no I/O and imports nothing of weir.
 package event
 
-import "encoding/json"
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+)
 
 // Version is the version of the lines. A reader refuses results of any other.
 const Version = 1
@@ -65,4 +73,82 @@ type Count struct {
 func Line(v any) ([]byte, error) {
 	b, err := json.Marshal(v)
 	return append(b, '\n'), err
+}
+
+// maxCount bounds counts: a float64 holds every whole number up to it.
+const maxCount = 1 << 53
+
+// Read finds the result of a workload in the output of a run and decodes it into
+// result, a pointer to one of the result types. Only the two marks may come before
+// the result, and nothing after it. Every field that is always printed must be there,
+// and no number may be negative. An error event is returned as an error.
+func Read(out []byte, workload string, result any) error {
+	marks := []string{MarkBegin, MarkEnd}
+	var fields map[string]json.RawMessage
+	for line := range bytes.Lines(out) {
+		line = bytes.TrimSpace(line)
+		switch {
+		case fields != nil:
+			return fmt.Errorf("output goes on after the result: %.80q", line)
+		case len(marks) > 0 && string(line) == marks[0]:
+			marks = marks[1:]
+			continue
+		}
+		var kind Error
+		var all map[string]json.RawMessage
+		if err := errors.Join(json.Unmarshal(line, &kind), json.Unmarshal(line, &all)); err != nil {
+			return fmt.Errorf("line %.80q: %w", line, err)
+		}
+		switch {
+		case kind.Event == KindError:
+			return errors.New(cmp.Or(strings.TrimPrefix(kind.Error, "engine: "), "an error without words"))
+		case kind.Event != KindResult || len(marks) > 0:
+			return fmt.Errorf("unexpected line %.80q: want begin, end and a result in this order", line)
+		}
+		fields = all
+	}
+	if fields == nil {
+		return errors.New("the output ends before the result")
+	}
+	var head Head
+	if err := decode(fields, reflect.ValueOf(&head).Elem()); err != nil {
+		return err
+	}
+	switch {
+	case head.Engine != Version:
+		return fmt.Errorf("result of version %d, this program reads version %d", head.Engine, Version)
+	case head.Workload != workload:
+		return fmt.Errorf("result of %q, not of %s", head.Workload, workload)
+	}
+	return decode(fields, reflect.ValueOf(result).Elem())
+}
+
+// decode fills a struct field by field, so that errors name the key.
+func decode(fields map[string]json.RawMessage, to reflect.Value) error {
+	for _, f := range reflect.VisibleFields(to.Type()) {
+		name, option, tagged := strings.Cut(f.Tag.Get("json"), ",")
+		raw, ok := fields[name]
+		switch {
+		case f.Anonymous:
+			continue // its fields are visible themselves
+		case (!ok || string(raw) == "null") && tagged && option == "omitempty":
+			continue
+		case !ok || string(raw) == "null":
+			return fmt.Errorf("%s is missing", name)
+		}
+		v := to.FieldByIndex(f.Index)
+		if err := json.Unmarshal(raw, v.Addr().Interface()); err != nil {
+			if v.CanInt() {
+				return fmt.Errorf("impossible: %s is %.40s, not a count", name, raw)
+			}
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		switch {
+		case v.CanFloat() && v.Float() < 0, v.CanInt() && v.Int() < 0:
+			return fmt.Errorf("impossible: %s is %s", name, raw)
+		case v.CanInt() && v.Int() > maxCount:
+			return fmt.Errorf("impossible: %s is %s, more than %d", name, raw, int64(maxCount))
+		}
+	}
+	return nil
 }

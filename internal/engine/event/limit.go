@@ -2,6 +2,7 @@ package event
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,6 +62,50 @@ var (
 	SendModes = []string{SendSingle, SendMmsg, SendGSO}
 	RecvModes = []string{RecvSingle, RecvMmsg, RecvGRO}
 )
+
+// Within returns an error that names a value outside its bounds.
+func Within[T cmp.Ordered](name string, v, least, most T, unit string) error {
+	if v >= least && v <= most {
+		return nil
+	}
+	return errors.New(strings.TrimSpace(fmt.Sprintf("%s %v is outside %v..%v %s", name, v, least, most, unit)))
+}
+
+// CheckMessages returns an error that names what a workload cannot do: with messages of
+// size bytes, or with so many requests in flight.
+func CheckMessages(workload string, size, inflight int) error {
+	least, most := MinDatagram, MaxDatagram
+	switch {
+	case workload == "tcp-crr":
+		most = MaxMessage
+	case strings.HasPrefix(workload, "tcp-"):
+		least, most = 1, MaxMessage
+	}
+	switch {
+	case inflight < 1 || inflight > MaxInflight:
+		return fmt.Errorf("%s: %d requests in flight is outside 1..%d", workload, inflight, MaxInflight)
+	case inflight > 1 && workload == "tcp-rr" && inflight*size > MaxPipeline:
+		return fmt.Errorf("tcp-rr: %d requests of %d bytes in flight are more than %d bytes: each end could wait for the other to read",
+			inflight, size, MaxPipeline)
+	}
+	return Within(workload+": size", size, least, most, "bytes")
+}
+
+// CheckRate returns an error that names the rate of requests per second and its bound.
+func CheckRate[T int | float64](workload string, rate T) error {
+	if rate >= MinRequests && rate <= MaxRequests {
+		return nil
+	}
+	return fmt.Errorf("%s: rate %v is outside %d..%d requests/s", workload, rate, MinRequests, MaxRequests)
+}
+
+// CheckPaced returns an error if a rate, bit/s, is too low to pace so many streams to.
+func CheckPaced(rate float64, streams int) error {
+	if rate > 0 && rate < MinPaced*float64(streams) {
+		return fmt.Errorf("rate %.0f is below %d bit/s per stream, the lowest that can be paced", rate, MinPaced)
+	}
+	return nil
+}
 
 // A Mode is how datagrams of Size bytes are sent and received.
 type Mode struct {

@@ -34,10 +34,7 @@ func NewBulk() *Bulk {
 	b := &Bulk{buf: make([]byte, RecvBatch*bulkSlot)}
 	for i := range b.room {
 		h := &b.room[i].hdr
-		b.iovs[i].Base = &b.buf[i*bulkSlot]
-		b.iovs[i].SetLen(bulkSlot)
-		h.Iov = &b.iovs[i]
-		h.SetIovlen(1)
+		carry(h, &b.iovs[i], b.buf[i*bulkSlot:][:bulkSlot])
 		h.Name = (*byte)(unsafe.Pointer(&b.names[i]))
 		h.Control = (*byte)(unsafe.Pointer(&b.control[i]))
 	}

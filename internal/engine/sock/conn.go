@@ -5,6 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
@@ -15,42 +19,46 @@ var ErrSilent = errors.New("the other end is silent")
 // ReadFull fills b, or returns why it could not: io.EOF if the connection ended before
 // the first byte.
 func ReadFull(fd int, b []byte, deadline int64, s *Stopper) error {
-	for got := 0; got < len(b); {
-		n, errno := Recv(fd, b[got:])
-		switch {
-		case Again(errno):
-			if err := MayWait(deadline, s); err != nil {
-				return err
-			}
-		case errno != 0:
-			return errno
-		case n == 0 && got > 0:
-			return io.ErrUnexpectedEOF
-		case n == 0:
-			return io.EOF
-		default:
-			got += n
-		}
+	n, err := move(Recv, fd, b, deadline, s)
+	if err == io.EOF && n > 0 {
+		return io.ErrUnexpectedEOF
 	}
-	return nil
+	return err
+}
+
+// ReadAll reads until the connection ends, or b is full.
+func ReadAll(fd int, b []byte, deadline int64, s *Stopper) ([]byte, error) {
+	n, err := move(Recv, fd, b, deadline, s)
+	if err == io.EOF {
+		err = nil
+	}
+	return b[:n], err
 }
 
 // WriteFull writes all of b, or returns why it could not.
 func WriteFull(fd int, b []byte, deadline int64, s *Stopper) error {
-	for len(b) > 0 {
-		n, errno := Send(fd, b)
+	_, err := move(Send, fd, b, deadline, s)
+	return err
+}
+
+// move calls f until it has moved all of b, and returns how much it has.
+func move(f func(int, []byte) (int, unix.Errno), fd int, b []byte, deadline int64, s *Stopper) (done int, err error) {
+	for done < len(b) {
+		n, errno := f(fd, b[done:])
 		switch {
 		case Again(errno):
 			if err := MayWait(deadline, s); err != nil {
-				return err
+				return done, err
 			}
 		case errno != 0:
-			return errno
+			return done, errno
+		case n == 0:
+			return done, io.EOF
 		default:
-			b = b[n:]
+			done += n
 		}
 	}
-	return nil
+	return done, nil
 }
 
 // MayWait returns nil unless the run was stopped or the deadline has passed.
@@ -96,3 +104,87 @@ func WriteJSON(fd int, v any, deadline int64, s *Stopper) error {
 	}
 	return WriteFull(fd, append(b, '\n'), deadline, s)
 }
+
+// A Message receives datagrams and answers them without allocating; the functions of
+// x/sys/unix allocate an address per datagram. It must not be copied: its header points
+// into it.
+type Message struct {
+	Buf     []byte
+	Name    unix.RawSockaddrAny
+	control [64]byte
+	iov     unix.Iovec
+	Hdr     unix.Msghdr
+}
+
+func NewMessage() *Message {
+	m := &Message{Buf: make([]byte, 1<<16)}
+	carry(&m.Hdr, &m.iov, m.Buf)
+	m.Hdr.Name = (*byte)(unsafe.Pointer(&m.Name))
+	m.Hdr.Control = &m.control[0]
+	return m
+}
+
+// carry makes b the bytes of a message, which must not be empty.
+func carry(h *unix.Msghdr, iov *unix.Iovec, b []byte) {
+	iov.Base = &b[0]
+	iov.SetLen(len(b))
+	h.Iov = iov
+	h.SetIovlen(1)
+}
+
+// Recv waits for a datagram. drops is the number of datagrams that the socket had
+// dropped when the kernel queued this one (SO_RXQ_OVFL, socket(7)).
+func (m *Message) Recv(fd, flags int) (n int, drops uint32, errno unix.Errno) {
+	m.Hdr.Namelen = unix.SizeofSockaddrAny
+	m.Hdr.SetControllen(len(m.control))
+	if n, errno = recvMessage(fd, &m.Hdr, flags); errno != 0 {
+		return 0, 0, errno
+	}
+	drops, _ = readControl(m.control[:m.Hdr.Controllen], 0)
+	return n, drops, 0
+}
+
+func recvMessage(fd int, m *unix.Msghdr, flags int) (int, unix.Errno) {
+	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), uintptr(flags))
+	return int(n), errno
+}
+
+// Answer sends the first n bytes of the buffer to the sender of the last datagram.
+func (m *Message) Answer(fd, n int) unix.Errno {
+	_, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&m.Buf[0])), uintptr(n),
+		unix.MSG_NOSIGNAL, uintptr(unsafe.Pointer(&m.Name)), uintptr(m.Hdr.Namelen))
+	return errno
+}
+
+// From returns the sender of the last datagram, without a zone.
+func (m *Message) From() netip.Addr {
+	switch m.Name.Addr.Family {
+	case unix.AF_INET:
+		sa := (*unix.RawSockaddrInet4)(unsafe.Pointer(&m.Name))
+		return netip.AddrFrom4(sa.Addr)
+	case unix.AF_INET6:
+		sa := (*unix.RawSockaddrInet6)(unsafe.Pointer(&m.Name))
+		return netip.AddrFrom16(sa.Addr).Unmap()
+	}
+	return netip.Addr{}
+}
+
+// Send writes b to a connected socket. b must not be empty.
+func Send(fd int, b []byte) (int, unix.Errno) {
+	n, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+	return int(n), errno
+}
+
+// Recv reads from a connected socket into b, which must not be empty.
+func Recv(fd int, b []byte) (int, unix.Errno) { return RecvFlags(fd, b, 0) }
+
+// RecvFlags is Recv with flags.
+func RecvFlags(fd int, b []byte, flags int) (int, unix.Errno) {
+	n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(flags), 0, 0)
+	return int(n), errno
+}
+
+// Again reports that a call returned without a result because its timeout passed or a
+// signal arrived after all. Neither is an answer; both are a moment to check whether to
+// stop.
+func Again(errno unix.Errno) bool { return errno == unix.EAGAIN || errno == unix.EINTR }

@@ -62,10 +62,7 @@ func offender(b []byte) string {
 // without IP_RECVERR a full qdisc looks like success (udp_send_skb, net/ipv4/udp.c).
 func reportErrors(fd int, v6 bool) error {
 	level, opt := ipOption(v6, unix.IP_RECVERR, unix.IPV6_RECVERR)
-	if err := unix.SetsockoptInt(fd, level, opt, 1); err != nil {
-		return fmt.Errorf("report errors: %w", err)
-	}
-	return nil
+	return set(fd, level, opt, 1, "report errors")
 }
 
 // An errQueue reads the error queue of a socket without allocating. It must not be

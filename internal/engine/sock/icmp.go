@@ -1,6 +1,7 @@
 package sock
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -67,27 +68,18 @@ func NewICMP(to netip.Addr, size int) (*ICMP, error) {
 // prepare makes the kernel drop everything but replies from the address; otherwise a
 // raw socket sees all ICMP of the machine.
 func (s *ICMP) prepare(to netip.Addr) error {
+	var err error
 	if s.Raw && s.v6 {
 		var f unix.ICMPv6Filter // a set bit blocks its type
 		for i := range f.Data {
 			f.Data[i] = ^uint32(0)
 		}
 		f.Data[echoReply6/32] &^= 1 << (echoReply6 % 32)
-		if err := unix.SetsockoptICMPv6Filter(s.FD, unix.IPPROTO_ICMPV6, unix.ICMPV6_FILTER, &f); err != nil {
-			return fmt.Errorf("filter: %w", err)
-		}
+		err = unix.SetsockoptICMPv6Filter(s.FD, unix.IPPROTO_ICMPV6, unix.ICMPV6_FILTER, &f)
 	} else if s.Raw {
-		if err := unix.SetsockoptInt(s.FD, unix.SOL_RAW, unix.ICMP_FILTER, ^(1 << echoReply)); err != nil {
-			return fmt.Errorf("filter: %w", err)
-		}
+		err = unix.SetsockoptInt(s.FD, unix.SOL_RAW, unix.ICMP_FILTER, ^(1 << echoReply))
 	}
-	if err := SetTimeouts(s.FD, Tick); err != nil {
-		return err
-	}
-	if err := unix.Connect(s.FD, Sockaddr(netip.AddrPortFrom(to, 0))); err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	return nil
+	return cmp.Or(err, SetTimeouts(s.FD, Tick), unix.Connect(s.FD, Sockaddr(netip.AddrPortFrom(to, 0))))
 }
 
 // Send sends the request with a sequence number.

@@ -1,11 +1,14 @@
 package sock
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/engine/event"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
@@ -101,4 +104,139 @@ func (x *Sender) wait(t, until int64) int64 {
 // Errors returns the failed attempts by error.
 func (x *Sender) Errors() map[string]int64 {
 	return map[string]int64{"ENOBUFS": x.noBuffer, "EAGAIN": x.full, "EMSGSIZE": x.tooLarge}
+}
+
+// A Path hands datagrams to the kernel.
+type Path interface {
+	// Send sends up to n datagrams, at least 1 and at most the batch, numbered from
+	// seq and marked with time t. It returns how many the kernel took, and for how
+	// many the outcome is now known. It must not allocate.
+	Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno)
+}
+
+// NewPath prepares a connected socket to send in mode m.
+func NewPath(fd int, run uint32, m event.Mode) (Path, error) {
+	b := datagrams{run: run, size: m.Size, buf: make([]byte, max(m.Batch, 1)*m.Size)}
+	switch m.Send {
+	case event.SendMmsg:
+		n := len(b.buf) / b.size
+		p := &mmsgPath{fd: fd, datagrams: b, msgs: make([]mmsghdr, n), iovs: make([]unix.Iovec, n), errors: newErrQueue(fd)}
+		for i := range n {
+			carry(&p.msgs[i].hdr, &p.iovs[i], b.buf[i*b.size:][:b.size])
+		}
+		return p, nil
+	case event.SendGSO:
+		// From now on the kernel cuts longer buffers into such datagrams.
+		err := unix.SetsockoptInt(fd, unix.SOL_UDP, unix.UDP_SEGMENT, m.Size)
+		if err != nil {
+			return nil, fmt.Errorf("gso of %d bytes: %w%s", m.Size, err, Lacks(err, "UDP_SEGMENT, which came with Linux 4.18", "use --send single or mmsg"))
+		}
+		return &gsoPath{fd, b}, nil
+	}
+	return &singlePath{fd, b}, nil
+}
+
+// Lacks explains an error of setsockopt if the kernel does not know the option.
+func Lacks(err error, what, instead string) string {
+	if errors.Is(err, unix.ENOPROTOOPT) {
+		return fmt.Sprintf(": this kernel lacks %s; %s", what, instead)
+	}
+	return ""
+}
+
+// datagrams holds the bytes of a batch, one datagram after another.
+type datagrams struct {
+	run  uint32
+	size int
+	buf  []byte
+}
+
+// stamp writes the headers of n datagrams and returns their bytes. They leave in one
+// call, so they share one time.
+func (d *datagrams) stamp(k wire.Kind, seq uint64, n int, t int64) []byte {
+	h := wire.Header{Kind: k, Run: d.run, Seq: seq, Sent: uint64(t) & wire.Mask40}
+	for i := range n {
+		h.Put(d.buf[i*d.size:])
+		h.Seq++
+	}
+	return d.buf[:n*d.size]
+}
+
+// singlePath sends one datagram per system call.
+type singlePath struct {
+	fd int
+	datagrams
+}
+
+func (p *singlePath) Send(k wire.Kind, seq uint64, _ int, t int64) (sent, tried int, errno unix.Errno) {
+	if _, errno := HotSend(p.fd, p.stamp(k, seq, 1, t), 0); errno != 0 {
+		return 0, 1, errno
+	}
+	return 1, 1, 0
+}
+
+// mmsgPath saves system calls; the kernel sends the datagrams one by one.
+type mmsgPath struct {
+	fd int
+	datagrams
+	msgs   []mmsghdr
+	iovs   []unix.Iovec
+	errors *errQueue
+}
+
+func (p *mmsgPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno) {
+	p.stamp(k, seq, n, t)
+	sent, errno = hotSendMany(p.fd, p.msgs[:n])
+	switch {
+	case errno != 0:
+		return 0, 1, errno
+	case sent < n:
+		return sent, sent + 1, p.why()
+	}
+	return sent, sent, 0
+}
+
+// why returns the error of the datagram at which sendmmsg stopped. The call does not
+// return it after a success (__sys_sendmmsg, net/socket.c), and then an ICMP answer to
+// the datagram before is no longer pending: a server that is gone would go unnoticed.
+// The error queue has it; a datagram without an entry was refused for lack of room.
+func (p *mmsgPath) why() unix.Errno {
+	if e, _, ok := p.errors.next(); ok {
+		return unix.Errno(e.Errno)
+	}
+	return unix.ENOBUFS
+}
+
+// gsoPath sends a batch as one buffer.
+type gsoPath struct {
+	fd int
+	datagrams
+}
+
+// Send counts a buffer as sent even if a queue of this machine refused part of it: the
+// kernel may have cut it before that queue, let some pieces pass, and reported only the
+// last (dev_hard_start_xmit, net/core/dev.c). Pieces that did not arrive are then
+// losses of the path.
+func (p *gsoPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno) {
+	_, errno = HotSend(p.fd, p.stamp(k, seq, n, t), 0)
+	if errno != 0 && errno != unix.ENOBUFS {
+		return 0, n, errno
+	}
+	return n, n, errno
+}
+
+// ExplainSend adds to an error of sending what it means in mode m.
+func ExplainSend(m event.Mode, err error) error {
+	if m.Send != event.SendGSO {
+		return err
+	}
+	switch {
+	case errors.Is(err, unix.EINVAL) && m.Batch > event.DefaultGSO:
+		return fmt.Errorf("%w: this kernel may take only %d datagrams per buffer, not %d (UDP_MAX_SEGMENTS), or %d bytes do not fit into one packet of the path", err, event.DefaultGSO, m.Batch, m.Size)
+	case errors.Is(err, unix.EINVAL), errors.Is(err, unix.EMSGSIZE):
+		return fmt.Errorf("%w: gso does not fragment, and a datagram of %d bytes with its headers may not fit the MTU of the path: lower --size, or use --send single or mmsg", err, m.Size)
+	case errors.Is(err, unix.EIO):
+		return fmt.Errorf("%w: gso needs a route without IPsec whose device can compute checksums: use --send single or mmsg", err)
+	}
+	return err
 }

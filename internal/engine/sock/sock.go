@@ -1,5 +1,5 @@
 // Package sock is the engine's side of the kernel: sockets and their options, the
-// system calls of hot loops (hot.go), batches (bulk.go, txpath.go), time stamps
+// system calls of hot loops (hot.go), batches (bulk.go, sender.go), time stamps
 // (stamp.go), error queues, and the threads and CPUs that all of it runs on.
 //
 // It knows what a datagram looks like (package wire) but no workload, counts nothing
@@ -8,6 +8,7 @@
 package sock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,27 +45,21 @@ func Listen(kind int, at netip.AddrPort) (int, error) {
 }
 
 func bindListen(fd, kind int, at netip.AddrPort) error {
+	var err error
 	if kind == unix.SOCK_STREAM { // for UDP this would let two servers share a port
-		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1); err != nil {
-			return err
-		}
+		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)
 	}
 	if at.Addr().Is6() {
 		only := 1
 		if at.Addr().IsUnspecified() {
 			only = 0
 		}
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, only); err != nil {
-			return err
-		}
+		err = cmp.Or(err, unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, only))
 	}
-	if err := unix.Bind(fd, Sockaddr(at)); err != nil {
-		return err
+	if err = cmp.Or(err, unix.Bind(fd, Sockaddr(at))); err == nil && kind == unix.SOCK_STREAM {
+		err = unix.Listen(fd, wire.MaxStreams)
 	}
-	if kind == unix.SOCK_STREAM {
-		return unix.Listen(fd, wire.MaxStreams)
-	}
-	return nil
+	return err
 }
 
 // SetTimeouts bounds every blocking call on fd.
@@ -104,12 +99,20 @@ func ipOption(v6 bool, four, six int) (level, opt int) {
 	return unix.IPPROTO_IP, four
 }
 
+// set sets an option of a socket.
+func set(fd, level, opt, v int, what string) error {
+	if err := unix.SetsockoptInt(fd, level, opt, v); err != nil {
+		return fmt.Errorf("socket: %s: %w", what, err)
+	}
+	return nil
+}
+
 // SetDSCP sets the code point of outgoing packets (RFC 2474) and returns the one in
 // effect.
 func SetDSCP(fd int, v6 bool, dscp int) (int, error) {
 	level, opt := ipOption(v6, unix.IP_TOS, unix.IPV6_TCLASS)
-	if err := unix.SetsockoptInt(fd, level, opt, dscp<<2); err != nil {
-		return 0, fmt.Errorf("socket: DSCP %d: %w", dscp, err)
+	if err := set(fd, level, opt, dscp<<2, "DSCP"); err != nil {
+		return 0, err
 	}
 	got, err := unix.GetsockoptInt(fd, level, opt)
 	if err != nil {
@@ -134,6 +137,19 @@ func SetCC(fd int, name string) (string, error) {
 		return "", fmt.Errorf("congestion control %s was set, but %s is in effect", name, got)
 	}
 	return got, nil
+}
+
+// SetTCP sets what a TCP socket is to have before it carries data, and returns what is in
+// effect: congestion control, the size of the buffer opt, and the DSCP. Messages leave at
+// once (TCP_NODELAY).
+func SetTCP(fd int, v6 bool, cc string, opt, size, dscp int) (gotCC string, gotSize, gotDSCP int, err error) {
+	if gotCC, err = SetCC(fd, cc); err == nil {
+		gotSize, err = SetBuffer(fd, opt, size)
+	}
+	if err == nil {
+		gotDSCP, err = SetDSCP(fd, v6, dscp)
+	}
+	return gotCC, gotSize, gotDSCP, cmp.Or(err, unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1))
 }
 
 func knownCC(err error) string {
@@ -194,10 +210,7 @@ func CloseAll(fds []int) {
 // the default. IPv6 has the same values.
 func SetDiscover(fd int, v6 bool, mode int) error {
 	level, opt := ipOption(v6, unix.IP_MTU_DISCOVER, unix.IPV6_MTU_DISCOVER)
-	if err := unix.SetsockoptInt(fd, level, opt, mode); err != nil {
-		return fmt.Errorf("socket: path MTU discovery %d: %w", mode, err)
-	}
-	return nil
+	return set(fd, level, opt, mode, "path MTU discovery")
 }
 
 // DialUDP returns a connected socket that reports errors, and its send buffer's size in
@@ -208,16 +221,7 @@ func DialUDP(server netip.AddrPort, sndBuf int, timeout time.Duration) (fd, got 
 		return -1, 0, fmt.Errorf("engine: udp %v: socket: %w", server, err)
 	}
 	got, err = SetBuffer(fd, unix.SO_SNDBUF, sndBuf)
-	if err == nil {
-		err = reportErrors(fd, server.Addr().Is6())
-	}
-	if err == nil {
-		err = SetTimeouts(fd, timeout)
-	}
-	if err == nil {
-		err = unix.Connect(fd, Sockaddr(server))
-	}
-	if err != nil {
+	if err = cmp.Or(err, reportErrors(fd, server.Addr().Is6()), SetTimeouts(fd, timeout), unix.Connect(fd, Sockaddr(server))); err != nil {
 		unix.Close(fd)
 		return -1, 0, fmt.Errorf("engine: udp %v: %w", server, err)
 	}

@@ -2,7 +2,6 @@ package sock
 
 import (
 	"encoding/binary"
-	"fmt"
 	"time"
 	"unsafe"
 
@@ -59,8 +58,6 @@ func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
 	h.Level, h.Type = unix.SOL_SOCKET, unix.SO_TIMESTAMPING
 	h.SetLen(unix.CmsgLen(4))
 	binary.NativeEndian.PutUint32(s.ask[unix.CmsgLen(0):], messageStamp)
-	s.hdr.Iov = &s.iov
-	s.hdr.SetIovlen(1)
 	return s
 }
 
@@ -71,21 +68,17 @@ func (s *Stamped) TurnOn() error {
 	if err := s.TurnOff(); err != nil {
 		return err
 	}
-	if err := unix.SetsockoptInt(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, socketStamps); err != nil {
-		return fmt.Errorf("time stamps: %w", err)
-	}
-	s.On = true
-	return nil
+	err := set(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, socketStamps, "time stamps")
+	s.On = err == nil
+	return err
 }
 
 // TurnOff also discards stamps that nobody has read.
 func (s *Stamped) TurnOff() error {
 	s.On = false
-	if err := unix.SetsockoptInt(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0); err != nil {
-		return fmt.Errorf("time stamps: %w", err)
-	}
+	err := set(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0, "time stamps")
 	ReadErrors(s.FD, nil)
-	return nil
+	return err
 }
 
 // Recv reads into b, which must not be empty; with stamp it also reads the time stamp.
@@ -99,7 +92,12 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	if s.from != nil {
 		s.hdr.Name, s.hdr.Namelen = (*byte)(unsafe.Pointer(s.from)), unix.SizeofSockaddrAny
 	}
-	n, errno := s.recvMessage(uintptr(flags))
+	n, errno := 0, unix.Errno(0)
+	if flags&unix.MSG_DONTWAIT != 0 {
+		n, errno = hotRecvMessage(s.FD, &s.hdr, uintptr(flags))
+	} else { // tell the runtime, see hot.go
+		n, errno = recvMessage(s.FD, &s.hdr, flags)
+	}
 	if errno != 0 {
 		return 0, errno
 	}
@@ -111,16 +109,6 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 		s.Live = s.Live || s.Rx > 0
 	}
 	return n, 0
-}
-
-// recvMessage polls for a message without telling the runtime, or tells it and waits.
-// See hot.go.
-func (s *Stamped) recvMessage(flags uintptr) (int, unix.Errno) {
-	if flags&unix.MSG_DONTWAIT != 0 {
-		return hotRecvMessage(s.FD, &s.hdr, flags)
-	}
-	n, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.FD), uintptr(unsafe.Pointer(&s.hdr)), flags)
-	return int(n), errno
 }
 
 // Send writes b, which must not be empty, to the sender of the last datagram, or to the
@@ -137,8 +125,7 @@ func (s *Stamped) Send(b []byte, stamp bool) (int, unix.Errno) {
 }
 
 func (s *Stamped) point(b, control []byte) {
-	s.iov.Base = &b[0]
-	s.iov.SetLen(len(b))
+	carry(&s.hdr, &s.iov, b)
 	s.hdr.Name, s.hdr.Namelen, s.hdr.Control = nil, 0, nil
 	if len(control) > 0 {
 		s.hdr.Control = &control[0]
@@ -153,8 +140,7 @@ func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	var none [1]byte
 	for {
 		s.point(none[:], s.control[:])
-		_, _, errno := unix.Syscall(unix.SYS_RECVMSG, uintptr(s.FD), uintptr(unsafe.Pointer(&s.hdr)), unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT)
-		if errno != 0 {
+		if _, errno := recvMessage(s.FD, &s.hdr, unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT); errno != 0 {
 			return 0, 0, false
 		}
 		if id, t, ok := parseSent(s.control[:min(int(s.hdr.Controllen), len(s.control))]); ok {

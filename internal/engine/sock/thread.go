@@ -1,14 +1,20 @@
 package sock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
 // Tick bounds how long a blocked thread takes to notice that it should stop.
@@ -33,14 +39,11 @@ func OnThread(f func() error) <-chan error {
 		for i := range all.Val {
 			all.Val[i] = ^all.Val[i]
 		}
-		if err := unix.PthreadSigmask(unix.SIG_BLOCK, &all, nil); err != nil {
-			done <- fmt.Errorf("engine: thread: block signals: %w", err)
-			return
-		}
-		// The default slack lets a sleep last 50 µs longer than asked
-		// (prctl(2)); otherwise paced datagrams would leave in bursts.
-		if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-			done <- fmt.Errorf("engine: thread: timer slack: %w", err)
+		// With the default slack a sleep can last 50 µs too long (prctl(2)), and paced
+		// datagrams would leave in bursts.
+		err := cmp.Or(unix.PthreadSigmask(unix.SIG_BLOCK, &all, nil), unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0))
+		if err != nil {
+			done <- fmt.Errorf("engine: thread: block signals, or set the timer slack: %w", err)
 			return
 		}
 		done <- f()
@@ -85,4 +88,87 @@ func SleepUntil(ctx context.Context, t int64, errs <-chan error) error {
 	case <-ctx.Done():
 		return ErrStopped
 	}
+}
+
+// Settle keeps this thread on one CPU that it may use: a server on the first, a client
+// (last) on the last, so that two ends with the same choice spin on different ones.
+// restore undoes it.
+func Settle(last bool) (p wire.Place, restore func(), err error) {
+	cpus, err := OwnCPUs()
+	if err != nil {
+		return p, nil, err
+	}
+	all, n := setOf(cpus...), 0
+	if last {
+		n = len(cpus) - 1
+	}
+	p.CPU = cpus[n]
+	one := setOf(p.CPU)
+	if err := unix.SchedSetaffinity(0, &one); err != nil {
+		return p, nil, fmt.Errorf("spin: stay on CPU %d: %w", p.CPU, err)
+	}
+	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it the two ends count as two machines
+	p.Boot = strings.TrimSpace(string(b))
+	return p, func() { _ = unix.SchedSetaffinity(0, &all) }, nil
+}
+
+// Apart returns an error when two ends that spin share a CPU: each would wait for the
+// other's time slice to end.
+func Apart(client, server wire.Place) error {
+	if client.Boot == server.Boot && client.Boot != "" && client.CPU == server.CPU {
+		return fmt.Errorf("spin: client and server can both use only CPU %d; give each a CPU of its own, or do not spin", client.CPU)
+	}
+	return nil
+}
+
+// StayOn keeps every thread of this process on the given CPUs; with no CPUs it does
+// nothing. Affinity belongs to threads on Linux: a new one inherits it from the thread
+// that starts it, so StayOn looks again until it finds no thread that it has not seen.
+func StayOn(cpus []int) error {
+	if len(cpus) == 0 {
+		return nil
+	}
+	set := setOf(cpus...)
+	seen := map[int]bool{}
+	for more := true; more; {
+		more = false
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return fmt.Errorf("engine: CPUs %v: %w", cpus, err)
+		}
+		for _, t := range tasks {
+			tid, err := strconv.Atoi(t.Name())
+			if err != nil || seen[tid] {
+				continue
+			}
+			seen[tid], more = true, true
+			// A thread that has ended meanwhile needs no CPU.
+			if err := unix.SchedSetaffinity(tid, &set); err != nil && !errors.Is(err, unix.ESRCH) {
+				return fmt.Errorf("engine: CPUs %v: %w: this process is not allowed to use them, or they do not exist", cpus, err)
+			}
+		}
+	}
+	return nil
+}
+
+func setOf(cpus ...int) (set unix.CPUSet) {
+	for _, cpu := range cpus {
+		set.Set(cpu)
+	}
+	return set
+}
+
+// OwnCPUs lists the CPUs that this thread may use, at least one.
+func OwnCPUs() ([]int, error) {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return nil, fmt.Errorf("engine: read the CPUs of this thread: %w", err)
+	}
+	var cpus []int
+	for cpu := 0; len(cpus) < set.Count(); cpu++ {
+		if set.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	return cpus, nil
 }

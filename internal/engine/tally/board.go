@@ -28,9 +28,7 @@ type Board struct {
 	last Counts
 }
 
-func NewBoard() *Board {
-	return &Board{posted: make(chan Counts, 1), over: make(chan struct{})}
-}
+func NewBoard() *Board { return &Board{posted: make(chan Counts, 1), over: make(chan struct{})} }
 
 // Wanted reports whether somebody waits for a post.
 func (b *Board) Wanted() bool { return b != nil && b.asked.Load() }

@@ -2,9 +2,15 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/engine/event"
 )
 
 // ErrNotJSON means that the other end does not speak the protocol.
@@ -100,3 +106,96 @@ func (a Accepted) Check() error {
 	}
 	return nil
 }
+
+// Bounds of what a client can ask for, and a server grants.
+const (
+	MaxStreams = 128
+	MaxBuffer  = 1 << 30 // bytes of a socket buffer
+	MaxTime    = time.Hour
+	MaxLine    = 4096 // bytes of a control message
+)
+
+// Workloads lists the workloads in order.
+var Workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-search", "udp-stream"}
+
+// Params is the client's first message: what it is about to do, and what the server is
+// to set. Times are nanoseconds.
+type Params struct {
+	Weir     int           `json:"weir"` // version
+	Workload string        `json:"workload"`
+	Run      uint32        `json:"run"`
+	Streams  int           `json:"streams"`
+	Size     int           `json:"size"` // bytes
+	Warmup   time.Duration `json:"warmup"`
+	Duration time.Duration `json:"duration"`
+	CC       string        `json:"cc,omitempty"`
+	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 keeps the server's default
+	Secret   string        `json:"secret,omitempty"` // in a hello over UDP to a server that is not open
+
+	// How the bytes of a stream get into the kernel and out of it.
+	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
+	Send    string        `json:"send,omitempty"`    // one-way datagrams: one of event.SendModes
+	Batch   int           `json:"batch,omitempty"`   // datagrams per call
+	Recv    string        `json:"recv,omitempty"`    // one-way datagrams: one of event.RecvModes
+	Nap     time.Duration `json:"nap,omitempty"`     // one-way datagrams: polling interval of the receiver; 0 waits in the socket
+	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
+
+	// Of requests and replies.
+	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
+	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
+	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
+}
+
+// Check returns an error that names the value and its bound.
+func (p Params) Check() error {
+	switch {
+	case p.Weir != Version:
+		return OtherVersion(p.Weir)
+	case !slices.Contains(Workloads, p.Workload):
+		return fmt.Errorf("unknown workload %q; one of %s", p.Workload, strings.Join(Workloads, ", "))
+	case len(p.CC) > 15: // TCP_CA_NAME_MAX 16, include/net/tcp.h
+		return fmt.Errorf("congestion control %q is longer than 15 bytes", p.CC)
+	}
+	err := cmp.Or(
+		event.Within("run", p.Run, 0, MaxRun, ""),
+		event.Within("streams", p.Streams, 1, MaxStreams, ""),
+		event.CheckMessages(p.Workload, p.Size, cmp.Or(p.Inflight, 1)),
+		event.Within("warm-up", p.Warmup, 0, MaxTime, ""),
+		event.Within("duration", p.Duration, 1, MaxTime, ""),
+		event.Within("receive buffer", p.RcvBuf, 0, MaxBuffer, "bytes"),
+		event.Within("DSCP", p.DSCP, 0, event.MaxDSCP, ""),
+		event.Within("nap", p.Nap, 0, MaxNap, ""),
+		Only(p.Streams != 1, p.Workload, "--streams is", "tcp-stream"),
+		Only(p.Discard, p.Workload, "--discard is", "tcp-stream"),
+		Only(p.Send != "" || p.Batch != 0 || p.Recv != "" || p.Nap != 0, p.Workload,
+			"--send, --batch, --recv and --nap are", "udp-stream", "udp-search"),
+		Only(p.Inflight > 1, p.Workload, "more than one request in flight is", "tcp-rr", "udp-rr"),
+		Only(p.Spin, p.Workload, "spinning is", "tcp-rr", "udp-open", "udp-rr"))
+	if err == nil && OneWay(p.Workload) {
+		err = p.Mode().Filled().Check()
+	}
+	return err
+}
+
+// Only returns an error if something was asked for that only other workloads have.
+func Only(asked bool, workload, what string, of ...string) error {
+	if !asked || slices.Contains(of, workload) {
+		return nil
+	}
+	return fmt.Errorf("%s: %s only for %s", workload, what, strings.Join(of, ", "))
+}
+
+// MaxNap bounds the polling interval of a receiver.
+const MaxNap = 10 * time.Millisecond
+
+// OneWay reports whether a workload consists of datagrams that are counted and not
+// answered.
+func OneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
+
+// Mode returns how datagrams are sent and received.
+func (p Params) Mode() event.Mode {
+	return event.Mode{Size: p.Size, Send: p.Send, Batch: p.Batch, Recv: p.Recv}
+}
+
+// Echoing reports whether a workload consists of requests and replies.
+func Echoing(workload string) bool { return workload != "tcp-stream" && !OneWay(workload) }

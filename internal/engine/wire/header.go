@@ -86,9 +86,7 @@ func put40(b []byte, v uint64) {
 	binary.BigEndian.PutUint32(b[1:], uint32(v))
 }
 
-func get40(b []byte) uint64 {
-	return uint64(b[0])<<32 | uint64(binary.BigEndian.Uint32(b[1:]))
-}
+func get40(b []byte) uint64 { return uint64(b[0])<<32 | uint64(binary.BigEndian.Uint32(b[1:])) }
 
 // Diff40 returns a-b for two numbers modulo 2^40 that are less than 2^39 apart.
 func Diff40(a, b uint64) int64 { return int64((a-b)<<24) >> 24 }

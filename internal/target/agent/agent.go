@@ -2,31 +2,29 @@
 // Dial makes a target.Node of the near end. A new kind of target needs a way to
 // open the stream, and nothing else of its own.
 //
-// The protocol is lines of JSON, see message. It relies on a stream that neither
-// loses nor reorders bytes and that ends when the other side is gone. A transport
-// that only promises less (kubectl exec, a link without keep-alive) adds frames with
-// checksums and heartbeats below Serve and Dial.
+// The protocol is lines of JSON, see message. An agent that does not answer, does not
+// read or does not end a line costs the coordinator a bounded time and memory. The
+// stream neither loses nor reorders bytes and ends when the other side is gone. A
+// transport that promises less (kubectl exec, a link without keep-alive) adds frames
+// with checksums and heartbeats below Serve and Dial.
 //
 // The package must not know what the stream runs over, or what is measured.
 package agent
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
-	"runtime"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -71,12 +69,15 @@ func Serve(conn io.ReadWriter, actor func(node string) (Actor, error)) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of orphans: %w", err)
 	}
+	torn := make(chan os.Signal, 1) // else a write to a closed pipe ends this process, and not its programs
+	signal.Notify(torn, syscall.SIGPIPE)
+	defer signal.Stop(torn)
 	life, end := context.WithCancel(context.Background())
-	a := &agent{out: &sender{enc: json.NewEncoder(conn)}, host: local.Host(), actor: actor, life: life, programs: map[int]*running{}}
+	a := &agent{out: &sender{conn: conn}, host: local.Host(), actor: actor, life: life, programs: map[int]*running{}}
 	defer a.end(end)
-	for requests := json.NewDecoder(conn); ; {
+	for requests := NewReader(conn); ; {
 		var m message
-		if err := requests.Decode(&m); errors.Is(err, io.EOF) {
+		if err := requests.Read(&m); errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
 			return fmt.Errorf("read requests: %w", err)
@@ -106,7 +107,7 @@ func (a *agent) serve(m message) {
 	switch {
 	case m.Run != nil:
 		if err := a.start(m.ID, *m.Run); err != nil {
-			a.out.fail(m.ID, err)
+			a.out.reply(m.ID, answer{}, err)
 		}
 	case m.Signal != 0 || m.In != nil || m.EOF:
 		switch {
@@ -117,14 +118,21 @@ func (a *agent) serve(m message) {
 			p.in.put(m)
 		}
 	case m.Hello != nil: // before anything else is
-		a.out.answer(m.ID)(a.greet(*m.Hello))
+		r, err := a.greet(*m.Hello)
+		a.out.reply(m.ID, r, err)
 	default:
-		a.all.Go(func() { a.out.answer(m.ID)(a.answer(m)) })
+		a.all.Go(func() {
+			r, err := a.answer(m)
+			a.out.reply(m.ID, r, err)
+		})
 	}
 }
 
 func (a *agent) greet(h hello) (answer, error) {
 	a.node = h.Name
+	if h.Env != nil {
+		os.Clearenv()
+	}
 	for _, entry := range h.Env {
 		name, value, _ := strings.Cut(entry, "=")
 		if err := os.Setenv(name, value); err != nil {
@@ -138,15 +146,11 @@ func (a *agent) greet(h hello) (answer, error) {
 func (a *agent) answer(m message) (r answer, err error) {
 	switch {
 	case m.Read != "":
-		r.File, err = os.ReadFile("/" + m.Read)
+		r.File, err = readFile("/" + m.Read)
 	case m.Sample != nil:
-		var reading target.Reading
-		reading, err = a.host.Sample(a.life, m.Sample...)
-		r.Reading = &reading
+		r.Reading, err = a.host.Sample(a.life, m.Sample...)
 	case m.Facts:
-		var f facts.Facts
-		f, err = a.host.Facts(a.life)
-		r.Facts = &f
+		r.Facts, err = a.host.Facts(a.life)
 	case m.Tool != nil:
 		r.Path, r.Version, err = a.host.Tool(a.life, *m.Tool)
 		if r.Path != "" && err != nil {
@@ -158,6 +162,20 @@ func (a *agent) answer(m message) (r answer, err error) {
 		err = errors.New("the request is empty, or of a later version")
 	}
 	return r, err
+}
+
+// readFile reads a file that fits a message.
+func readFile(name string) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(b) > maxFile {
+		return nil, fmt.Errorf("%s has more than %d bytes", name, maxFile)
+	}
+	return b, err
 }
 
 // change applies a step or checks a state.
@@ -179,34 +197,19 @@ func (a *agent) change(m message) (err error) {
 	return a.act.Step(a.life, *m.Step)
 }
 
-// drain is how long a program that has ended can have its output held open by
-// what it started.
-const drain = time.Second
-
 // start starts a program in a process group that ends with it.
-func (a *agent) start(id int, c Command) error {
+func (a *agent) start(id int, c command) error {
 	if len(c.Argv) == 0 {
 		return errors.New("the command names no program")
 	}
-	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	if c.Argv[0] == "weir" {
-		cmd.Path, cmd.Err = "/proc/self/exe", nil
-	} else if path := facts.Find(c.Argv[0]); path != "" {
-		cmd.Path, cmd.Err = path, nil
-	}
-	tag := local.NewTag()
-	cmd.Env, cmd.Dir = append(append(os.Environ(), c.Env...), string(tag)), c.Dir
-	if c.Dir == "" {
-		cmd.Dir = "/"
-	}
+	cmd, tag := local.Command(context.Background(), c.Argv, c.Env) // signals are the coordinator's
+	cmd.Dir = cmp.Or(c.Dir, "/")
 	var mark *target.Mark
 	if len(c.Marks) > 0 {
-		mark = &target.Mark{Lines: c.Marks, Sources: c.Sources, Take: func(r target.Reading) { a.out.send(message{ID: id, Reading: &r}) }}
+		mark = &target.Mark{Lines: c.Marks, Sources: c.Sources, Take: func(r target.Reading) { _ = a.out.send(message{ID: id, Reading: &r}) }}
 	}
-	cmd.Stdout = mark.Writer(a.life, a.host, writer(func(b []byte) { a.out.send(message{ID: id, Out: b}) }))
-	cmd.Stderr = writer(func(b []byte) { a.out.send(message{ID: id, Err: b}) })
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = drain
+	cmd.Stdout = mark.Writer(a.life, a.host, writer(func(b []byte) { _ = a.out.send(message{ID: id, Out: b}) }))
+	cmd.Stderr = writer(func(b []byte) { _ = a.out.send(message{ID: id, Err: b}) })
 	var stdin io.WriteCloser
 	if c.Stdin {
 		var err error
@@ -214,7 +217,7 @@ func (a *agent) start(id int, c Command) error {
 			return err
 		}
 	}
-	if err := startOn(cmd, c.CPUs); err != nil {
+	if err := local.Start(cmd, c.CPUs); err != nil {
 		return err
 	}
 	p := &running{cmd.Process.Pid, newInbox()}
@@ -230,29 +233,11 @@ func (a *agent) start(id int, c Command) error {
 		a.mu.Lock()
 		delete(a.programs, id)
 		a.mu.Unlock()
-		p.in.end()
+		p.in.end(io.EOF)
 		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // it always is
-		a.out.send(message{ID: id, Exit: &status})
+		_ = a.out.send(message{ID: id, Exit: &status})
 	})
 	return nil
-}
-
-// startOn starts cmd on cpus, from a thread of its own, which ends with its
-// affinity.
-func startOn(cmd *exec.Cmd, cpus []int) error {
-	if len(cpus) == 0 {
-		return cmd.Start()
-	}
-	started := make(chan error)
-	go func() {
-		runtime.LockOSThread() // and never unlock: the thread is thrown away
-		err := local.Pin(cpus)
-		if err == nil {
-			err = cmd.Start()
-		}
-		started <- err
-	}()
-	return <-started
 }
 
 // feed passes on what the coordinator sends for a program.
@@ -265,44 +250,10 @@ func (p *running) feed(stdin io.WriteCloser) {
 				return // it reads no more
 			}
 		}
-		if ended {
+		if ended != nil {
 			return
 		}
 	}
-}
-
-// A sender sends messages from several goroutines.
-type sender struct {
-	mu  sync.Mutex
-	enc *json.Encoder
-}
-
-// send sends m. When the coordinator cannot be reached, Serve ends and with it
-// whatever is worth reporting.
-func (s *sender) send(m message) { _ = s.try(m) }
-
-func (s *sender) try(m message) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.enc.Encode(m)
-}
-
-// answer returns what sends the answer to a request.
-func (s *sender) answer(id int) func(answer, error) {
-	return func(r answer, err error) {
-		if err != nil {
-			s.fail(id, err)
-			return
-		}
-		s.send(message{ID: id, Answer: &r})
-	}
-}
-
-// fail reports why a request could not be met.
-func (s *sender) fail(id int, err error) {
-	m := message{ID: id, Failed: err.Error()}
-	errors.As(err, &m.Errno)
-	s.send(m)
 }
 
 // A writer is a function that gets what is written.

@@ -11,8 +11,6 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/target"
-	"github.com/weir-bench/weir/internal/target/targettest"
-	"github.com/weir-bench/weir/internal/topo"
 )
 
 // connected returns a node whose agent is this process. lose ends the connection at the
@@ -33,13 +31,6 @@ func connected(t *testing.T) (n *Node, lose func()) {
 		}
 	})
 	return n, func() { theirs.Close() }
-}
-
-func TestContract(t *testing.T) {
-	targettest.Run(t, func(t *testing.T) targettest.Subject {
-		n, lose := connected(t)
-		return targettest.Subject{Site: NewSite(topo.Topology{}, n), Node: "g", Lose: lose}
-	})
 }
 
 // Whoever hears a program can read a file meanwhile: counters are read when an engine
@@ -66,15 +57,11 @@ func TestReadWhileListening(t *testing.T) {
 // Whatever an agent sends, every caller gets an end.
 func FuzzClient(f *testing.F) {
 	f.Add([]byte(`{"id":1,"out":"b3V0"}` + "\n" + `{"id":1,"exit":0}` + "\n" + `{"id":2,"answer":{"file":"eA=="}}`))
-	f.Add([]byte(`{"id":1,"failed":"no","errno":2}{"id":2,"failed":"no"}`))
+	f.Add([]byte(`{"id":1,"failed":"no","errno":2}` + "\n" + `{"id":2,"failed":"no"}`))
 	f.Add([]byte(`{"id":1,"exit":-1}{"id":9}{"id":2,"reading":{"at":1}}`))
 	f.Add([]byte(`{"id":"1"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		said, start := io.Pipe()
-		n := &Node{client: newClient(struct {
-			io.Reader
-			io.Writer
-		}{said, io.Discard})}
+		n, start := hostile()
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
@@ -93,6 +80,6 @@ func FuzzClient(f *testing.F) {
 			start.Close()
 		}()
 		wg.Wait()
-		said.Close()
+		n.Close()
 	})
 }

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +15,8 @@ import (
 
 // A client is the near side of one connection: any number of requests at a time.
 type client struct {
-	out *sender
+	out   *sender
+	close func() error // the connection, once
 
 	mu    sync.Mutex
 	last  int            // ID given
@@ -27,34 +27,40 @@ type client struct {
 // ErrLost reports that the agent can no longer be reached.
 var ErrLost = errors.New("the connection to the agent was lost")
 
-func newClient(conn io.ReadWriter) *client {
-	c := &client{out: &sender{enc: json.NewEncoder(conn)}, calls: map[int]*inbox{}}
-	go c.listen(json.NewDecoder(conn))
+func newClient(conn io.ReadWriteCloser) *client {
+	c := &client{close: sync.OnceValue(conn.Close), calls: map[int]*inbox{}}
+	c.out = &sender{conn: conn, stuck: func() { _ = c.close() }}
+	go c.listen(NewReader(conn))
 	return c
 }
 
-// listen hands out answers until the connection ends.
-func (c *client) listen(lines *json.Decoder) {
+// maxUnread is how much a program can print before it is read, bytes.
+const maxUnread = 64 << 20
+
+// errUnread ends a call whose answers would fill the memory.
+var errUnread = fmt.Errorf("more than %d bytes of output wait to be read", maxUnread)
+
+// listen hands out answers until the connection ends, which it then closes.
+func (c *client) listen(answers Reader) {
+	defer c.close() // Node.Close returns its error
 	for {
 		var m message
-		err := lines.Decode(&m)
-		var syntax *json.SyntaxError
-		var kind *json.UnmarshalTypeError
+		err := answers.Read(&m)
 		c.mu.Lock()
-		switch {
-		case errors.As(err, &syntax) || errors.As(err, &kind):
-			c.err = fmt.Errorf("%w: it sent something that is not a message: %w", ErrLost, err)
-		case err != nil:
-			c.err = ErrLost
-		case c.calls[m.ID] != nil:
-			c.calls[m.ID].put(m)
-		}
 		if err != nil {
+			c.err = ErrLost
+			if !errors.Is(err, io.EOF) {
+				c.err = fmt.Errorf("%w: %w", ErrLost, err)
+			}
 			for _, in := range c.calls {
-				in.end()
+				in.end(c.err)
 			}
 			c.mu.Unlock()
 			return
+		}
+		if in := c.calls[m.ID]; in != nil && in.put(m) > maxUnread {
+			in.end(errUnread)
+			delete(c.calls, m.ID)
 		}
 		c.mu.Unlock()
 	}
@@ -76,18 +82,11 @@ func (c *client) call(m message) (in *inbox, id int, forget func(), err error) {
 		delete(c.calls, m.ID)
 		c.mu.Unlock()
 	}
-	if err := c.out.try(m); err != nil {
+	if err := c.out.send(m); err != nil {
 		forget()
 		return nil, 0, nil, ErrLost
 	}
 	return in, m.ID, forget, nil
-}
-
-// lost is why an inbox has ended.
-func (c *client) lost() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.err
 }
 
 // answerTime bounds every request but a running program. A step in an emulated
@@ -96,6 +95,8 @@ const answerTime = 30 * time.Second
 
 // ask sends a request that gets one answer.
 func (c *client) ask(ctx context.Context, m message) (answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, answerTime, fmt.Errorf("no answer within %v", answerTime))
+	defer cancel()
 	if err := context.Cause(ctx); err != nil {
 		return answer{}, err
 	}
@@ -104,19 +105,15 @@ func (c *client) ask(ctx context.Context, m message) (answer, error) {
 		return answer{}, err
 	}
 	defer forget()
-	late := time.NewTimer(answerTime)
-	defer late.Stop()
 	select {
 	case <-in.some:
 	case <-ctx.Done():
 		return answer{}, context.Cause(ctx)
-	case <-late.C:
-		return answer{}, fmt.Errorf("no answer within %v", answerTime)
 	}
-	ms, _ := in.take()
+	ms, ended := in.take()
 	switch {
 	case len(ms) == 0:
-		return answer{}, c.lost()
+		return answer{}, ended
 	case ms[0].Failed != "":
 		return answer{}, failure(ms[0])
 	case ms[0].Answer == nil:
@@ -125,30 +122,38 @@ func (c *client) ask(ctx context.Context, m message) (answer, error) {
 	return *ms[0].Answer, nil
 }
 
-// run runs a program to its end and returns how it ended. When ctx ends, the program
-// gets a signal (rootless.Ending), and SIGKILL when it takes longer than patience.
-func (c *client) run(ctx context.Context, cmd Command, stdin io.Reader, stdout, stderr io.Writer, take func(target.Reading), patience time.Duration) (syscall.WaitStatus, error) {
-	cmd.Stdin = stdin != nil
+// Exec runs a program in the directory dir ("" is "/") to its end and returns how it
+// ended. When ctx ends, the program gets a signal (rootless.Ending), and SIGKILL when
+// it takes longer than patience.
+func (c *client) Exec(ctx context.Context, p target.Cmd, dir string, patience time.Duration) (syscall.WaitStatus, error) {
+	if err := context.Cause(ctx); err != nil {
+		return 0, err
+	}
+	cmd := command{Argv: p.Argv, Env: p.Env, Dir: dir, CPUs: p.CPUs, Stdin: p.Stdin != nil}
+	if p.Mark != nil {
+		cmd.Marks, cmd.Sources = p.Mark.Lines, p.Mark.Sources
+	}
 	in, id, forget, err := c.call(message{Run: &cmd})
 	if err != nil {
 		return 0, err
 	}
 	defer forget()
-	if stdin != nil {
-		go c.feed(id, stdin)
+	if p.Stdin != nil {
+		go c.feed(id, p.Stdin)
 	}
 	done, late, killed := ctx.Done(), (<-chan time.Time)(nil), false
+	kill := func() { _ = c.out.send(message{ID: id, Signal: syscall.SIGKILL}) }
 	for {
 		select {
 		case <-in.some:
 		case <-done:
-			c.out.send(message{ID: id, Signal: rootless.Ending(context.Cause(ctx))})
+			_ = c.out.send(message{ID: id, Signal: rootless.Ending(context.Cause(ctx))})
 			done, late = nil, time.After(patience)
 		case <-late:
 			if killed {
 				return 0, fmt.Errorf("no answer within %v of SIGKILL", answerTime)
 			}
-			c.out.send(message{ID: id, Signal: syscall.SIGKILL})
+			kill()
 			killed, late = true, time.After(answerTime)
 		}
 		ms, ended := in.take()
@@ -158,15 +163,17 @@ func (c *client) run(ctx context.Context, cmd Command, stdin io.Reader, stdout, 
 				return 0, failure(m)
 			case m.Exit != nil:
 				return *m.Exit, nil
-			case m.Reading != nil && take != nil:
-				take(*m.Reading)
+			case m.Reading != nil && p.Mark != nil:
+				p.Mark.Take(*m.Reading)
 			}
-			if err := errors.Join(write(stdout, m.Out), write(stderr, m.Err)); err != nil {
+			if err := errors.Join(write(p.Stdout, m.Out), write(p.Stderr, m.Err)); err != nil {
+				kill()
 				return 0, err
 			}
 		}
-		if ended {
-			return 0, c.lost()
+		if ended != nil {
+			kill()
+			return 0, ended
 		}
 	}
 }
@@ -184,11 +191,11 @@ func (c *client) feed(id int, stdin io.Reader) {
 	b := make([]byte, 32<<10)
 	for {
 		n, err := stdin.Read(b)
-		if n > 0 && c.out.try(message{ID: id, In: b[:n]}) != nil {
+		if n > 0 && c.out.send(message{ID: id, In: b[:n]}) != nil {
 			return
 		}
 		if err != nil {
-			c.out.send(message{ID: id, EOF: true})
+			_ = c.out.send(message{ID: id, EOF: true})
 			return
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -22,7 +23,6 @@ var _ target.Node = (*Node)(nil)
 // A Node is whatever an agent serves, as a target.Node.
 type Node struct {
 	*client
-	conn io.Closer
 	name string
 	cpus []int
 	host *target.Host
@@ -32,10 +32,13 @@ type Node struct {
 // closed when Dial fails, and by Close. env replaces the agent's environment; nil
 // leaves it.
 func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []string) (*Node, error) {
-	n := &Node{client: newClient(conn), conn: conn, name: name}
+	n := &Node{client: newClient(conn), name: name}
 	met, err := n.ask(ctx, message{Hello: &hello{name, env}})
+	if err == nil && met.Host == "" {
+		err = errors.New("it does not name its host")
+	}
 	if err != nil {
-		conn.Close()
+		_ = n.close() // why it cannot be used is what matters
 		return nil, fmt.Errorf("%s: greet the agent: %w", name, err)
 	}
 	n.cpus = met.CPUs
@@ -43,13 +46,10 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 		ID: met.Host, FS: n.FS(), Sample: n.Sample,
 		Facts: func(ctx context.Context) (facts.Facts, error) {
 			a, err := n.ask(ctx, message{Facts: true})
-			if err == nil && a.Facts == nil {
-				err = errors.New("the answer holds none")
-			}
 			if err != nil {
-				return facts.Facts{}, fmt.Errorf("%s: facts: %w", name, err)
+				err = fmt.Errorf("%s: facts: %w", name, err)
 			}
-			return *a.Facts, nil
+			return a.Facts, err
 		},
 		Tool: func(ctx context.Context, t facts.ToolInfo) (path, version string, err error) {
 			a, err := n.ask(ctx, message{Tool: &t})
@@ -63,7 +63,7 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 }
 
 // Close ends the connection. The agent then ends all programs.
-func (n *Node) Close() error { return n.conn.Close() }
+func (n *Node) Close() error { return n.close() }
 
 // Name is the name that the node was dialled by.
 func (n *Node) Name() string { return n.name }
@@ -77,13 +77,10 @@ func (n *Node) CPUs() []int { return n.cpus }
 // Sample takes a reading there.
 func (n *Node) Sample(ctx context.Context, sources ...string) (target.Reading, error) {
 	a, err := n.ask(ctx, message{Sample: sources})
-	if err == nil && a.Reading == nil {
-		err = errors.New("the answer holds no reading")
-	}
 	if err != nil {
-		return target.Reading{}, fmt.Errorf("%s: sample %v: %w", n.name, sources, err)
+		err = fmt.Errorf("%s: sample %v: %w", n.name, sources, err)
 	}
-	return *a.Reading, nil
+	return a.Reading, err
 }
 
 // Step applies one step of a plan there.
@@ -98,20 +95,9 @@ func (n *Node) Check(ctx context.Context, s plan.State) error {
 	return err
 }
 
-// patience is how long a program can take to end after SIGTERM.
-const patience = 2 * time.Second
-
 // Run runs c there.
 func (n *Node) Run(ctx context.Context, c target.Cmd) error {
-	if err := context.Cause(ctx); err != nil {
-		return err
-	}
-	cmd := Command{Argv: c.Argv, Env: c.Env, CPUs: c.CPUs}
-	var take func(target.Reading)
-	if c.Mark != nil {
-		cmd.Marks, cmd.Sources, take = c.Mark.Lines, c.Mark.Sources, c.Mark.Take
-	}
-	status, err := n.run(ctx, cmd, c.Stdin, c.Stdout, c.Stderr, take, patience)
+	status, err := n.Exec(ctx, c, "", local.Patience)
 	switch {
 	case err == nil && status == 0:
 		return nil
@@ -121,12 +107,6 @@ func (n *Node) Run(ctx context.Context, c target.Cmd) error {
 		err = ended(status)
 	}
 	return fmt.Errorf("%s: %s: %w", n.name, c.Argv[0], err)
-}
-
-// Exec runs a program as Run does and returns how it ended. The program gets patience
-// between the signal and SIGKILL when ctx ends.
-func (n *Node) Exec(ctx context.Context, c Command, stdout, stderr io.Writer, patience time.Duration) (syscall.WaitStatus, error) {
-	return n.run(ctx, c, nil, stdout, stderr, nil, patience)
 }
 
 // ended is the status of a program that failed, with the methods of exec.ExitError.
@@ -150,14 +130,17 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	for _, n := range nodes {
 		byName[n.name], s.Nodes[n.name] = n, n
 	}
-	unknown := func(in string) error { return fmt.Errorf("no node is called %q", in) }
+	order := func(ctx context.Context, in string, m message) error {
+		n := byName[in]
+		if n == nil {
+			return fmt.Errorf("no node is called %q", in)
+		}
+		_, err := n.ask(ctx, m)
+		return err
+	}
 	s.Apply = func(ctx context.Context, steps []plan.Step) error {
 		for i, step := range steps {
-			err := unknown(step.In)
-			if n := byName[step.In]; n != nil {
-				err = n.Step(ctx, step)
-			}
-			if err != nil {
+			if err := order(ctx, step.In, message{Step: &step}); err != nil {
 				return fmt.Errorf("step %d of %d, in %s: %w", i+1, len(steps), step.In, err)
 			}
 		}
@@ -166,11 +149,7 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	s.Verify = func(ctx context.Context, states []plan.State) error {
 		var errs []error
 		for _, state := range states {
-			if n := byName[state.In]; n != nil {
-				errs = append(errs, n.Check(ctx, state))
-			} else {
-				errs = append(errs, unknown(state.In))
-			}
+			errs = append(errs, order(ctx, state.In, message{State: &state}))
 		}
 		return errors.Join(errs...)
 	}

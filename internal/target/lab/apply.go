@@ -34,12 +34,6 @@ func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 	return nil
 }
 
-// step runs one step.
-func (l *lab) step(ctx context.Context, s plan.Step) error {
-	_, err := l.some(ctx, []plan.Step{s})
-	return err
-}
-
 // some runs the first step, with as many of the following as are cheaper together. It
 // returns how many succeeded; err belongs to the next one.
 func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error) {
@@ -48,17 +42,16 @@ func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error)
 	} else {
 		done, err = l.batch(steps)
 	}
-	if done > 0 || err != nil {
-		if err != nil {
-			l.forget() // some devices of the batch do not exist
-			err = explain(&steps[done], err)
+	if err != nil {
+		l.forget() // some devices of the batch do not exist
+		return done, explain(&steps[done], err)
+	}
+	if done == 0 {
+		if err = l.alone(ctx, &steps[0]); err == nil {
+			done = 1
 		}
-		return done, err
 	}
-	if err := l.alone(ctx, &steps[0]); err != nil {
-		return 0, err
-	}
-	return 1, nil
+	return done, err
 }
 
 // most limits the steps of a batch, and so the memory for their requests.
@@ -69,7 +62,6 @@ const most = 1 << 12
 func (l *lab) batch(steps []plan.Step) (done int, err error) {
 	steps = steps[:min(len(steps), most)]
 	reqs := make([]*request, 0, len(steps))
-	owner := make([]int, 0, len(steps)) // step of each request
 	for done < len(steps) {
 		rs, err := l.requests(&steps[done])
 		if err != nil && done == 0 {
@@ -79,12 +71,13 @@ func (l *lab) batch(steps []plan.Step) (done int, err error) {
 			break // perhaps for want of a device that this batch makes; the next call finds out
 		}
 		for _, r := range rs {
-			reqs, owner = append(reqs, r), append(owner, done)
+			r.step = done
 		}
+		reqs = append(reqs, rs...)
 		done++
 	}
 	if failed, err := execute(reqs...); err != nil {
-		return owner[failed], err
+		return reqs[failed].step, err
 	}
 	for _, r := range reqs {
 		spare.Put(r)
@@ -125,6 +118,14 @@ func (l *lab) requests(s *plan.Step) ([]*request, error) {
 
 func one(r *request, err error) ([]*request, error) { return []*request{r}, err }
 
+// run executes requests that could be translated.
+func run(reqs []*request, err error) error {
+	if err == nil {
+		_, err = execute(reqs...)
+	}
+	return err
+}
+
 // alone runs a step that is not part of a batch.
 func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	p, err := l.at(s.In)
@@ -136,7 +137,11 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	case s.Link != nil:
 		return explain(s, l.assemble(p, s.Link))
 	case s.Offload != nil:
-		return explain(s, p.offload(s.Offload))
+		eth, err := p.ethtool()
+		if err == nil {
+			err = eth.Change(s.Offload.Dev, s.Offload.Features)
+		}
+		return explain(s, err)
 	case s.Move != nil:
 		return explain(s, l.move(p, s.Move))
 	}
@@ -222,13 +227,4 @@ func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
 		return err
 	})
 	return done, err
-}
-
-// offload switches features of a device.
-func (p *place) offload(o *plan.Offload) error {
-	eth, err := p.ethtool()
-	if err != nil {
-		return err
-	}
-	return eth.Change(o.Dev, o.Features)
 }

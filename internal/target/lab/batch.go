@@ -1,11 +1,13 @@
 package lab
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -14,6 +16,7 @@ import (
 // a body of fixed size and attributes. Numbers are in the byte order of the machine.
 type request struct {
 	at   *place // where execute sends it
+	step int    // index of its step in the batch
 	b    []byte
 	fine unix.Errno // an answer that means the same as success; 0 is none
 }
@@ -75,6 +78,21 @@ func (r *request) u32(attr uint16, v uint32)      { r.put(attr, native.AppendUin
 func (r *request) u64(attr uint16, v uint64)      { r.put(attr, native.AppendUint64(nil, v)) }
 func (r *request) str(attr uint16, s string)      { r.put(attr, append([]byte(s), 0)) }
 func (r *request) addr(attr uint16, a netip.Addr) { r.put(attr, a.AsSlice()) }
+
+// some appends a number unless it is 0.
+func (r *request) some(attr uint16, v int) {
+	if v != 0 {
+		r.u32(attr, uint32(v))
+	}
+}
+
+// either appends an address, which has an attribute for each family.
+func (r *request) either(attr4, attr6 uint16, a netip.Addr) {
+	if a.Is6() {
+		attr4 = attr6
+	}
+	r.addr(attr4, a)
+}
 
 // family is the address family of a.
 func family(a netip.Addr) uint8 {
@@ -145,17 +163,17 @@ func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
 		case readErr != nil:
 			return nil, 0, fmt.Errorf("netlink: read: %w", readErr)
 		}
-		for in := buf[:n]; len(in) >= unix.SizeofNlMsghdr; {
-			size := min(max(int(native.Uint32(in)), unix.SizeofNlMsghdr), len(in))
-			typ, flags, number := native.Uint16(in[4:]), native.Uint16(in[6:]), int(native.Uint32(in[8:])-first)
-			payload := in[unix.SizeofNlMsghdr:size]
-			in = in[min((size+3)&^3, len(in)):]
-			switch {
-			case number < 0 || number >= len(reqs): // an answer to an earlier call that failed
-			case typ != unix.NLMSG_ERROR:
-				reply = append([]byte{}, payload...)
+		answers, readErr := syscall.ParseNetlinkMessage(buf[:n])
+		if readErr != nil {
+			return nil, 0, fmt.Errorf("netlink: read: %w", readErr)
+		}
+		for _, m := range answers {
+			switch number := int(m.Header.Seq - first); {
+			case number >= len(reqs): // an answer to an earlier call that failed
+			case m.Header.Type != unix.NLMSG_ERROR:
+				reply = bytes.Clone(m.Data)
 			default:
-				if e := refusal(payload, flags); err == nil && e != nil && !errors.Is(e, reqs[number].fine) {
+				if e := refusal(m.Data, m.Header.Flags); err == nil && e != nil && !errors.Is(e, reqs[number].fine) {
 					failed, err = number, e
 				}
 				if number == len(reqs)-1 {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 
@@ -116,11 +117,7 @@ func (p *place) open(ns *netns.Namespace) (err error) {
 	if p.nl, err = openSocket(unix.NETLINK_ROUTE); err != nil {
 		return err
 	}
-	up, err := p.change("lo", unix.IFF_UP)
-	if err == nil {
-		_, err = execute(up)
-	}
-	if err != nil {
+	if err := run(one(p.change("lo", unix.IFF_UP))); err != nil {
 		return fmt.Errorf("set lo up: %w", err)
 	}
 	return nil
@@ -178,12 +175,7 @@ func (l *lab) at(name string) (*place, error) {
 	if p := l.places[name]; p != nil {
 		return p, nil
 	}
-	var known []string
-	for n := range l.places {
-		known = append(known, n)
-	}
-	slices.Sort(known)
-	return nil, fmt.Errorf("no place is called %q, there are %v", name, known)
+	return nil, fmt.Errorf("no place is called %q, there are %v", name, slices.Sorted(maps.Keys(l.places)))
 }
 
 // verify checks that every service runs, and that states hold.

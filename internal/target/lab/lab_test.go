@@ -15,7 +15,6 @@ import (
 	"github.com/weir-bench/weir/internal/nstest"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
-	"github.com/weir-bench/weir/internal/target/targettest"
 )
 
 func TestMain(m *testing.M) {
@@ -202,23 +201,5 @@ func BenchmarkOpenClose(b *testing.B) {
 		if err := s.Close(); err != nil {
 			b.Fatal(err)
 		}
-	}
-}
-
-func TestContract(t *testing.T) {
-	for name, step := range map[string][]plan.Step{"place": nil, "place with daemons": {{In: "a", File: &plan.File{Name: "conf"}}}} {
-		t.Run(name, func(t *testing.T) {
-			targettest.Run(t, func(t *testing.T) targettest.Subject {
-				nstest.Need(t)
-				s, err := Open(t.Context(), []string{"a", "b"}, "")
-				if err == nil {
-					err = s.Apply(t.Context(), append(wire(1500), step...))
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				return targettest.Subject{Site: s, Node: "a"}
-			})
-		})
 	}
 }

@@ -40,27 +40,18 @@ func (l *lab) link(p *place, k *plan.Link) ([]*request, error) {
 
 // assemble creates the kinds of devices that link does not.
 func (l *lab) assemble(p *place, k *plan.Link) error {
+	err := error(nil)
 	if k.Kind == "tap" {
-		if err := p.tap(k); err != nil {
-			return err
-		}
+		err = p.tap(k)
 	} else {
-		add, err := l.device(p, k)
-		if err == nil {
-			_, err = execute(add)
-		}
-		if err == nil {
+		if err = run(one(l.device(p, k))); err == nil {
 			err = l.wireguard(p, k)
 		}
-		if err != nil {
-			return err
-		}
 	}
-	up, err := l.finish(p, k)
-	if err == nil {
-		_, err = execute(up...)
+	if err != nil {
+		return err
 	}
-	return err
+	return run(l.finish(p, k))
 }
 
 // finish returns the requests that give a new device its bridge and its name in another
@@ -77,8 +68,8 @@ func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 	if k.To != "" {
 		up.str(unix.IFLA_IFNAME, k.Name)
 	}
-	if k.Kind == "tap" && k.MTU != 0 {
-		up.u32(unix.IFLA_MTU, uint32(k.MTU))
+	if k.Kind == "tap" {
+		up.some(unix.IFLA_MTU, k.MTU)
 	}
 	if k.Master != "" {
 		master, err := p.index(k.Master)
@@ -110,9 +101,7 @@ func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 	}
 	r := p.request(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, unix.IfInfomsg{Index: l.number(at, k.Name)})
 	r.str(unix.IFLA_IFNAME, name)
-	if k.MTU != 0 {
-		r.u32(unix.IFLA_MTU, uint32(k.MTU))
-	}
+	r.some(unix.IFLA_MTU, k.MTU)
 	if k.Parent != "" {
 		parent, err := p.index(k.Parent)
 		if err != nil {
@@ -136,9 +125,7 @@ func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 			r.nest(vethInfoPeer, func() {
 				r.body(unix.IfInfomsg{Index: l.number(peer, k.Peer)})
 				r.str(unix.IFLA_IFNAME, k.Peer)
-				if k.MTU != 0 {
-					r.u32(unix.IFLA_MTU, uint32(k.MTU))
-				}
+				r.some(unix.IFLA_MTU, k.MTU)
 				r.u32(unix.IFLA_NET_NS_FD, uint32(peer.ns.FD()))
 			})
 		})
@@ -157,19 +144,11 @@ func (r *request) kind(k *plan.Link) (err error) {
 				r.u32(unix.IFLA_VXLAN_ID, uint32(k.VNI))
 				r.be16(unix.IFLA_VXLAN_PORT, uint16(k.Port))
 				r.u8(unix.IFLA_VXLAN_LEARNING, 1)
-				if k.Local.Is6() {
-					r.addr(unix.IFLA_VXLAN_LOCAL6, k.Local)
-				} else {
-					r.addr(unix.IFLA_VXLAN_LOCAL, k.Local)
-				}
+				r.either(unix.IFLA_VXLAN_LOCAL, unix.IFLA_VXLAN_LOCAL6, k.Local)
 			case "geneve":
 				r.u32(unix.IFLA_GENEVE_ID, uint32(k.VNI))
 				r.be16(unix.IFLA_GENEVE_PORT, uint16(k.Port))
-				if k.Remote.Is6() {
-					r.addr(unix.IFLA_GENEVE_REMOTE6, k.Remote)
-				} else {
-					r.addr(unix.IFLA_GENEVE_REMOTE, k.Remote)
-				}
+				r.either(unix.IFLA_GENEVE_REMOTE, unix.IFLA_GENEVE_REMOTE6, k.Remote)
 			case "ipip":
 				r.addr(iptunLocal, k.Local)
 				r.u8(iptunPMTUDisc, 1) // as ip(8) sets it
@@ -304,11 +283,11 @@ func (l *lab) move(p *place, m *plan.Move) error {
 		return err
 	}
 	r, err := p.change(m.Dev, 0)
-	if err != nil {
-		return err
+	if err == nil {
+		r.u32(unix.IFLA_NET_NS_FD, uint32(to.ns.FD()))
+		_, err = execute(r)
 	}
-	r.u32(unix.IFLA_NET_NS_FD, uint32(to.ns.FD()))
-	if _, err := execute(r); err != nil {
+	if err != nil {
 		return err
 	}
 	delete(p.known, m.Dev)
@@ -321,9 +300,7 @@ func (l *lab) move(p *place, m *plan.Move) error {
 		return err
 	}
 	r.str(unix.IFLA_IFNAME, m.As)
-	if m.MTU != 0 {
-		r.u32(unix.IFLA_MTU, uint32(m.MTU))
-	}
+	r.some(unix.IFLA_MTU, m.MTU)
 	_, err = execute(r)
 	return err
 }

@@ -54,8 +54,8 @@ func (p *place) has(feature string) error {
 		_, _, err := p.nl.do(del)
 		return err
 	case "openvswitch":
-		if err := ovsKernel(); err != nil {
-			return unsupported(unix.EOPNOTSUPP, feature) // ovsKernel returns ENOENT
+		if ovsKernel() != nil { // with ENOENT
+			return unsupported(unix.EOPNOTSUPP, feature)
 		}
 		return nil
 	}

@@ -5,12 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"sync"
-	"syscall"
-	"time"
 
-	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/target"
@@ -18,9 +14,6 @@ import (
 )
 
 var _ target.Node = (*place)(nil)
-
-// patience is how long a program can take to end after SIGTERM.
-const patience = 2 * time.Second
 
 func (p *place) Name() string { return p.name }
 
@@ -47,10 +40,8 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	cmd := command(ctx, c.Argv)
+	cmd, tag := local.Command(ctx, c.Argv, c.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Mark.Writer(ctx, p.Host(), c.Stdout), c.Stderr
-	tag := local.NewTag()
-	cmd.Env = append(append(os.Environ(), c.Env...), string(tag))
 	// Only Start is inside, because Wait must not hold the thread. The thread is
 	// thrown away, so its affinity, which the program inherits, reaches nothing else.
 	err := p.inside().Do(func() error {
@@ -76,21 +67,6 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 		return context.Cause(ctx)
 	}
 	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], err)
-}
-
-// command prepares a program that gets a process group of its own and ends when
-// ctx does.
-func command(ctx context.Context, argv []string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	if argv[0] == "weir" {
-		cmd.Path, cmd.Err = "/proc/self/exe", nil
-	} else if path := facts.Find(argv[0]); path != "" {
-		cmd.Path, cmd.Err = path, nil
-	}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
-	cmd.WaitDelay = patience
-	return cmd
 }
 
 // CPUs are those of this process; a guest has none to choose from.

@@ -83,3 +83,16 @@ func tcMsg(index int32) any {
 		Handle, Parent, Reserved uint32
 	}{Index: index, Handle: handle1, Parent: root}
 }
+
+// delay returns the request that delays the packets that leave a device.
+func (p *place) delay(d *plan.Delay) (*request, error) {
+	r, err := p.qdisc(d.Dev, "netem")
+	if err != nil {
+		return nil, err
+	}
+	r.nest(unix.TCA_OPTIONS, func() {
+		r.body(struct{ Latency, Limit, Loss, Gap, Duplicate, Jitter uint32 }{ // struct tc_netem_qopt
+			Latency: uint32(d.Delay.Nanoseconds() >> tickShift), Limit: plan.DelayLimit})
+	})
+	return r, nil
+}

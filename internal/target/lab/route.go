@@ -64,9 +64,7 @@ func (p *place) route(x *plan.Route) (*request, error) {
 	if x.Table > 255 {
 		r.u32(unix.RTA_TABLE, uint32(x.Table))
 	}
-	if index != 0 {
-		r.u32(unix.RTA_OIF, uint32(index))
-	}
+	r.some(unix.RTA_OIF, int(index))
 	return r, nil
 }
 

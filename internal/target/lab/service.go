@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -14,6 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
 )
 
 // A service is a daemon that weir started.
@@ -66,93 +69,6 @@ func (l *lab) file(p *place, f *plan.File) error {
 	})
 }
 
-// exec runs a command and waits for it.
-func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
-	if err := l.state(p); err != nil {
-		return err
-	}
-	if err := p.private(e.Private); err != nil {
-		return err
-	}
-	timed, cancel := bound(ctx, e.Seconds())
-	out, err := l.output(timed, p, e.Env, e.Argv)
-	cancel()
-	l.undoLater(p, e, err)
-	if err == nil {
-		err = l.makes(p, e.Argv[0], e.Makes)
-	}
-	if err != nil && ctx.Err() == nil {
-		if e.Remedy != "" {
-			err = fmt.Errorf("%w: %s", err, e.Remedy)
-		}
-		return fmt.Errorf("%w%s", err, l.said(p.name)) // the command may have asked a daemon
-	}
-	if err != nil {
-		return err
-	}
-	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
-	if e.Found != "" {
-		l.found[e.Found] = first
-	}
-	if e.Keep != "" {
-		l.values[e.Keep] = first
-	}
-	return nil
-}
-
-// environ is the environment of this program and the plan's env. Temporary files, such
-// as the stacks of containerd, vanish with the host. PATH includes the directories of
-// administration tools such as iptables, which Debian leaves out for ordinary users.
-func (l *lab) environ(env []string) []string {
-	return append(append(os.Environ(), "TMPDIR="+hostns.Dir, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin"), plan.Expand(l.values, env...)...)
-}
-
-// bound limits the run time of a command.
-func bound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
-	limit := time.Duration(seconds) * time.Second
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("still running after %v", limit))
-}
-
-// output runs a command, waits for it and returns its standard output, or standard
-// error if it prints nothing else. An error quotes the end of standard error.
-func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
-	cmd := command(ctx, plan.Expand(l.values, argv...))
-	cmd.Env = l.environ(env)
-	var out, said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := p.host.Do(cmd.Start); err != nil {
-		return "", err
-	}
-	if err := cmd.Wait(); err != nil {
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
-	}
-	if out.Len() == 0 {
-		return said.String(), nil // as of bird --version
-	}
-	return out.String(), nil
-}
-
-// makes returns an error when one of devs, DEVICE in p or PLACE/DEVICE, does not exist.
-func (l *lab) makes(p *place, who string, devs []string) error {
-	for _, dev := range devs {
-		at, name := p, dev
-		if in, there, ok := strings.Cut(dev, "/"); ok {
-			var err error
-			if at, err = l.at(in); err != nil {
-				return err
-			}
-			name = there
-		}
-		if _, _, err := at.lookup(name); err != nil {
-			return fmt.Errorf("%s did not create device %s: %w", who, dev, err)
-		}
-	}
-	return nil
-}
-
 // service starts a daemon and returns when it is ready.
 func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := l.state(p); err != nil {
@@ -170,7 +86,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	// Not derived from ctx, which ends with the step: the service outlives it.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
-	cmd := command(life, plan.Expand(l.values, s.Argv...))
+	cmd, _ := local.Command(life, plan.Expand(l.values, s.Argv...), nil)
 	cmd.Env = l.environ(s.Env)
 	cmd.Dir = hostns.Dir // otherwise it is the machine's / (fs/namespace.c, mntns_install)
 	cmd.Stdout, cmd.Stderr = log, log
@@ -195,37 +111,11 @@ const readyEvery = 20 * time.Millisecond
 
 // ready waits until d is ready. It fails when d exits or the time is up.
 func (l *lab) ready(ctx context.Context, p *place, d *service) error {
-	limit := time.Duration(d.Ready.Seconds()) * time.Second
-	late := fmt.Errorf("not ready within %v", limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
-	defer cancel()
-	tick := time.NewTicker(readyEvery)
-	defer tick.Stop()
-	var last error
-	for {
-		select {
-		case <-d.done:
-			return d.ended()
-		default:
-		}
-		err := l.isReady(ctx, p, d)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil { // otherwise err only says that the time is up
-			last = err
-		}
-		select {
-		case <-tick.C:
-		case <-d.done:
-		case <-ctx.Done():
-			err := context.Cause(ctx)
-			if errors.Is(err, late) && last != nil {
-				err = fmt.Errorf("%w: %w", err, last)
-			}
-			return fmt.Errorf("service %s: %w%s", d.Name, err, d.tail())
-		}
+	err := until(ctx, d.Ready.Seconds(), "not ready", nil, d.ended, func(ctx context.Context) error { return l.isReady(ctx, p, d) })
+	if err == nil || errors.Is(err, target.ErrService) {
+		return err
 	}
+	return fmt.Errorf("service %s: %w%s", d.Name, err, d.tail())
 }
 
 // isReady checks once.
@@ -278,19 +168,78 @@ func (l *lab) said(in string) string {
 
 // ended returns an error about every service that has exited.
 func (l *lab) ended() error {
-	var errs []error
+	var err error
 	for _, d := range l.services {
-		errs = append(errs, d.ended())
+		err = errors.Join(err, d.ended())
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // stopServices ends the services, the last one first. Processes that they leave
 // behind end with the places.
 func (l *lab) stopServices() {
-	for i := len(l.services) - 1; i >= 0; i-- {
-		l.services[i].stop()
-		<-l.services[i].done
+	for _, d := range slices.Backward(l.services) {
+		d.stop()
+		<-d.done
 	}
 	l.services = nil
+}
+
+// openLog creates the log file of d.
+func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
+	if l.logs == "" {
+		d.log = fmt.Sprintf("/proc/%d/root%s/%s.log", p.host.PID(), hostns.Dir, d.Name)
+	} else {
+		d.log = filepath.Join(l.logs, d.in+"-"+d.Name+".log")
+	}
+	f, err = os.OpenFile(d.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o666)
+	if err == nil {
+		d.from, err = f.Seek(0, io.SeekEnd)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("log of service %s: %w", d.Name, err)
+	}
+	return f, nil
+}
+
+// logged returns the log of d: its last most bytes, or all of it if most is 0.
+func (d *service) logged(most int64) ([]byte, error) {
+	f, err := os.Open(d.log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	from := d.from
+	if most > 0 {
+		from = max(from, size-most)
+	}
+	return io.ReadAll(io.NewSectionReader(f, from, size-from))
+}
+
+// An error quotes this much of a log.
+const (
+	tailBytes = 2000
+	tailLines = 5
+)
+
+// tail returns the last lines of the log, as quoted does.
+func (d *service) tail() string {
+	b, err := d.logged(tailBytes)
+	if err != nil {
+		return fmt.Sprintf(" (cannot read its log: %v)", err)
+	}
+	return quoted(string(b))
+}
+
+// quoted returns the last lines of a program's output, for the end of an error.
+func quoted(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	if lines[0] == "" {
+		return ""
+	}
+	return ": " + strings.Join(lines[max(0, len(lines)-tailLines):], "; ")
 }

@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -95,23 +97,56 @@ func Pin(cpus []int) error {
 	return nil
 }
 
+// Patience is how long a program can take to end after SIGTERM, and how long what it
+// started can hold its output open after its end.
+const Patience = 2 * time.Second
+
+// Command prepares a program that gets a process group of its own, which ends when ctx
+// does, and adds env and a tag to this process's environment. The program "weir" is
+// this one.
+func Command(ctx context.Context, argv, env []string) (*exec.Cmd, Tag) {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	if argv[0] == "weir" {
+		cmd.Path, cmd.Err = "/proc/self/exe", nil
+	} else if path := facts.Find(argv[0]); path != "" {
+		cmd.Path, cmd.Err = path, nil
+	}
+	tag := Tag("WEIR_PROGRAM=" + rand.Text())
+	cmd.Env = append(append(os.Environ(), env...), string(tag))
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = Patience
+	return cmd, tag
+}
+
+// Start starts cmd on cpus, from a thread of its own, which ends with its affinity;
+// none is no restriction.
+func Start(cmd *exec.Cmd, cpus []int) error {
+	if len(cpus) == 0 {
+		return cmd.Start()
+	}
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlock: the thread is thrown away
+		err := Pin(cpus)
+		if err == nil {
+			err = cmd.Start()
+		}
+		started <- err
+	}()
+	return <-started
+}
+
 // A Tag is an entry of a program's environment, which everything inherits that the
 // program starts.
 type Tag string
 
-// NewTag returns a tag that no other program has.
-func NewTag() Tag { return Tag("WEIR_PROGRAM=" + rand.Text()) }
-
 // End kills what is left of a program that has ended: the processes of its group, and
 // those with the tag, whatever group or session they have moved to, as the ranks that
 // mpirun starts do. It looks again until it finds none, because they can be starting
-// others, and reaps those that have become children of this process.
+// others.
 func (t Tag) End(group int) {
-	for gone := time.Now().Add(reapTime); syscall.Kill(-group, syscall.SIGKILL) == nil && time.Now().Before(gone); {
-		if pid, err := syscall.Wait4(-group, nil, syscall.WNOHANG, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
-			time.Sleep(time.Millisecond) // the kernel is still ending them, or a parent of theirs
-		}
-	}
+	end(-group)
 	for found := true; found; {
 		found = false
 		files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a constant
@@ -122,12 +157,21 @@ func (t Tag) End(group int) {
 			}
 			if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil && pid != os.Getpid() {
 				found = true
-				_ = syscall.Kill(pid, syscall.SIGKILL)
-				_, _ = syscall.Wait4(pid, nil, 0, nil) // normally it is not a child of ours
+				end(pid)
 			}
 		}
 	}
 }
 
-// reapTime bounds the wait for a process group whose dead another process must reap.
+// end kills a process, or a group if id is negative, and waits until it is reaped: here
+// if it is a child of this process, or else by its parent. Until then its ID is in use.
+func end(id int) {
+	for late := time.Now().Add(reapTime); syscall.Kill(id, syscall.SIGKILL) == nil && time.Now().Before(late); {
+		if pid, err := syscall.Wait4(id, nil, syscall.WNOHANG, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
+			time.Sleep(time.Millisecond) // the kernel is still ending it, or a parent of its own reaps it
+		}
+	}
+}
+
+// reapTime bounds the wait for the dead that another process must reap.
 const reapTime = time.Second

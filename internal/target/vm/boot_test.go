@@ -13,10 +13,6 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/nstest"
-	"github.com/weir-bench/weir/internal/target/agent"
-	"github.com/weir-bench/weir/internal/target/local"
-	"github.com/weir-bench/weir/internal/target/targettest"
-	"github.com/weir-bench/weir/internal/topo"
 )
 
 func TestMain(m *testing.M) { nstest.Main(m, inside) }
@@ -57,28 +53,6 @@ func inside(args []string) int {
 	fmt.Fprintln(os.Stderr, "and waits")
 	<-sigs
 	return 7
-}
-
-// A guest is a node like any other, except that its processors and clock are this
-// machine's.
-func TestContract(t *testing.T) {
-	m := need(t)
-	g, err := Boot(t.Context(), m)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer g.Close()
-	n, err := agent.Dial(t.Context(), "g", g.conn, os.Environ())
-	if err != nil {
-		t.Fatal(err)
-	}
-	here := local.Host()
-	targettest.Run(t, func(*testing.T) targettest.Subject {
-		site := agent.NewSite(topo.Topology{}, n)
-		site.Nodes["g"] = &Node{n, nil, here}
-		site.Close = func() error { return nil } // a guest boots for seconds: it serves all tests
-		return targettest.Subject{Site: site, Node: "g"}
-	})
 }
 
 // need skips a test where no guest can be run.

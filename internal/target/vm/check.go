@@ -2,6 +2,7 @@ package vm
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -11,29 +12,22 @@ import (
 
 // Checks looks at what a guest needs, always in the same order. It starts no guest.
 func Checks() []facts.Check {
-	qemu := facts.Check{Name: "guest: QEMU"}
-	if path, err := findQEMU(); err != nil {
-		qemu.Detail = err.Error()
-	} else {
-		qemu.OK, qemu.Detail = true, path
+	check := func(name, found string, err error) facts.Check {
+		if err != nil {
+			return facts.Check{Name: "guest: " + name, Detail: err.Error()}
+		}
+		return facts.Check{Name: "guest: " + name, OK: true, Detail: found}
 	}
-	kernel := facts.Check{Name: "guest: kernel"}
-	if k, err := FindKernel(Places()...); err != nil {
-		kernel.Detail = err.Error()
-	} else {
-		kernel.OK, kernel.Detail = true, k.Image
+	qemu, noQEMU := findQEMU()
+	kernel, noKernel := FindKernel(Places()...)
+	dynamic := checkStatic("/proc/self/exe")
+	if dynamic != nil {
+		dynamic = fmt.Errorf("this program %w", dynamic)
 	}
-	self := facts.Check{Name: "guest: weir"}
-	if err := checkStatic("/proc/self/exe"); err != nil {
-		self.Detail = "this program " + err.Error()
-	} else {
-		self.OK, self.Detail = true, "linked statically"
-	}
-	modprobe := facts.Check{Name: "guest: modprobe"}
-	if path, err := exec.LookPath("/sbin/modprobe"); err != nil { // where kernels look (CONFIG_MODPROBE_PATH)
+	path, err := exec.LookPath("/sbin/modprobe") // where kernels look (CONFIG_MODPROBE_PATH)
+	modprobe := check("modprobe", path, err)
+	if err != nil {
 		modprobe.Detail, modprobe.Fix = "not found: a guest has only the plainest devices", "install the package kmod"
-	} else {
-		modprobe.OK, modprobe.Detail = true, path
 	}
 	kvm := facts.Check{Name: "guest: KVM", OK: true, Detail: "/dev/kvm can be opened; whether it works shows when a guest starts"}
 	if err := kvmErr(); err != nil {
@@ -43,7 +37,8 @@ func Checks() []facts.Check {
 			kvm.Fix = "become a member of the group kvm: sudo adduser $USER kvm"
 		}
 	}
-	return []facts.Check{self, qemu, kernel, modprobe, kvm}
+	return []facts.Check{check("weir", "linked statically", dynamic), check("QEMU", qemu, noQEMU),
+		check("kernel", kernel.Image, noKernel), modprobe, kvm}
 }
 
 // errPVM is why KVM cannot run a guest with an ordinary kernel.

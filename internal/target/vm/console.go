@@ -20,18 +20,12 @@ type tail struct {
 func (t *tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.part = append(t.part, b...)
-	for {
-		i := bytes.IndexByte(t.part, '\n')
-		if i < 0 {
-			break
-		}
-		t.add(t.part[:i])
-		t.part = t.part[i+1:]
+	lines := bytes.Split(append(t.part, b...), []byte("\n"))
+	last := lines[len(lines)-1]
+	for _, line := range lines[:len(lines)-1] {
+		t.add(line)
 	}
-	if over := len(t.part) - 4096; over > 0 { // a console that never ends a line
-		t.part = t.part[over:]
-	}
+	t.part = last[max(0, len(last)-4096):] // a console can end no line
 	return len(b), nil
 }
 

@@ -26,6 +26,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/agent"
 )
 
@@ -161,7 +162,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	})()
 	// The guest reads it when it opens its port. If the machine has ended, next fails.
 	_ = json.NewEncoder(conn).Encode(message{Root: &root{m.Kernel.Version, m.Kernel.Modules, m.Write}})
-	if msg, err := next(json.NewDecoder(conn)); err != nil || !msg.Ready {
+	if msg, err := next(conn); err != nil || !msg.Ready {
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -192,11 +193,11 @@ func (g *Guest) explain(what string, err error) error {
 // its exit status. It can be called once. When ctx ends the command gets a signal;
 // see rootless.Ending.
 func (g *Guest) Run(ctx context.Context, argv []string, dir string, stdout, stderr io.Writer) (int, error) {
-	n, err := agent.Dial(ctx, "guest", g.conn, os.Environ())
+	n, err := g.Dial(ctx, "guest", nil)
 	if err != nil {
 		return 0, g.explain("the guest was lost", err)
 	}
-	status, err := n.Exec(ctx, agent.Command{Argv: argv, Dir: dir}, stdout, stderr, endTime)
+	status, err := n.Exec(ctx, target.Cmd{Argv: argv, Stdout: stdout, Stderr: stderr}, dir, endTime)
 	switch {
 	case errors.Is(err, agent.ErrLost):
 		return 0, g.explain("the guest was lost", err)

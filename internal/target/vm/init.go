@@ -53,7 +53,7 @@ func serve(actor func(node string) (agent.Actor, error)) error {
 		return err
 	}
 	out := json.NewEncoder(port)
-	first, err := next(json.NewDecoder(port))
+	first, err := next(port)
 	switch {
 	case err != nil:
 		return err

@@ -72,56 +72,28 @@ const (
 	typeFile = 0o100000
 )
 
-func (c *cpio) dir(name string) { c.entry(name, typeDir|0o755, 0, nil) }
+func (c *cpio) dir(name string) { c.entry(name, typeDir|0o755, nil) }
 
 func (c *cpio) file(name, from string, perm uint32) {
-	if c.err != nil {
-		return
-	}
-	f, err := os.Open(from)
-	if err != nil {
-		c.err = err
-		return
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		c.err = err
-		return
-	}
-	c.entry(name, typeFile|perm, info.Size(), f)
+	content, err := os.ReadFile(from)
+	c.err = errors.Join(c.err, err)
+	c.entry(name, typeFile|perm, content)
 }
 
-func (c *cpio) end() { c.entry("TRAILER!!!", 0, 0, nil) }
+func (c *cpio) end() { c.entry("TRAILER!!!", 0, nil) }
 
-// maxSize is the largest size that eight hexadecimal digits hold.
-const maxSize = 1<<32 - 1
-
-// entry writes a header, the name, and size bytes of content, padding the latter two to
-// multiples of four bytes.
-func (c *cpio) entry(name string, mode uint32, size int64, content io.Reader) {
-	if c.err == nil && size > maxSize {
-		c.err = fmt.Errorf("%s has %d bytes, more than %d", name, size, maxSize)
-	}
+// entry writes a header, the name and content, padding the latter two to multiples of
+// four bytes. Eight hexadecimal digits hold sizes up to 4 GiB.
+func (c *cpio) entry(name string, mode uint32, content []byte) {
 	if c.err != nil {
 		return
 	}
 	c.ino++
 	// magic, ino, mode, uid, gid, nlink, mtime, size, device (2), rdevice (2), name, checksum
-	n, err := fmt.Fprintf(c.w, "070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%s\x00",
-		c.ino, mode, 0, 0, 1, 0, size, 0, 0, 0, 0, len(name)+1, 0, name)
-	if c.err = err; err == nil {
-		c.pad(int64(n))
-	}
-	if c.err == nil && size > 0 {
-		_, c.err = io.CopyN(c.w, content, size)
-		c.pad(size)
-	}
-}
-
-// pad writes the zeros that follow n bytes.
-func (c *cpio) pad(n int64) {
-	if c.err == nil {
-		_, c.err = c.w.Write(make([]byte, -n&3))
+	head := fmt.Sprintf("070701%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%08X%s\x00",
+		c.ino, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name)+1, 0, name)
+	for _, part := range [][]byte{[]byte(head), content} {
+		_, err := c.w.Write(append(part, make([]byte, -len(part)&3)...))
+		c.err = errors.Join(c.err, err)
 	}
 }

@@ -59,18 +59,9 @@ func FindKernel(dirs ...string) (Kernel, error) {
 			why = append(why, fmt.Errorf("%s: %w", image, err))
 		}
 	}
-	return Kernel{}, fmt.Errorf("no kernel for a guest: %w; install the package %s, or unpack it without root: "+
+	return Kernel{}, fmt.Errorf("no kernel for a guest: %s; install the package %s, or unpack it without root: "+
 		"apt-get download its newest version, dpkg -x FILE DIR, /sbin/depmod -b DIR VERSION, then give --kernel DIR",
-		join(why), here.kernel)
-}
-
-// join is errors.Join on one line.
-func join(errs []error) error {
-	var text []string
-	for _, e := range errs {
-		text = append(text, e.Error())
-	}
-	return errors.New(strings.Join(text, "; "))
+		strings.ReplaceAll(errors.Join(why...).Error(), "\n", "; "), here.kernel)
 }
 
 // numbers returns the numbers in the name of a kernel: 6.12 is newer than 6.1.

@@ -2,9 +2,9 @@ package vm
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 
@@ -31,7 +31,7 @@ func Connect(ctx context.Context, name, socket string, host *target.Host) (*Node
 		return nil, fmt.Errorf("guest %s: %w", name, err)
 	}
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	m, err := next(json.NewDecoder(conn))
+	m, err := next(conn)
 	if !stop() {
 		return nil, context.Cause(ctx)
 	}
@@ -47,6 +47,12 @@ func Connect(ctx context.Context, name, socket string, host *target.Host) (*Node
 		return nil, fmt.Errorf("guest %w", err)
 	}
 	return &Node{n, m.About, host}, nil
+}
+
+// Dial makes g a node called name on host. It can be called once.
+func (g *Guest) Dial(ctx context.Context, name string, host *target.Host) (*Node, error) {
+	n, err := agent.Dial(ctx, name, g.conn, os.Environ())
+	return &Node{n, nil, host}, err
 }
 
 // Host is the machine that runs the guest.
@@ -78,13 +84,9 @@ type message struct {
 var errGone = errors.New("the virtual machine ended")
 
 // next reads one message. Nothing follows it before the agent is greeted, so the
-// decoder holds back nothing.
-func next(lines *json.Decoder) (m message, err error) {
-	var syntax *json.SyntaxError
-	var kind *json.UnmarshalTypeError
-	if err = lines.Decode(&m); errors.As(err, &syntax) || errors.As(err, &kind) {
-		err = fmt.Errorf("it sent something that is not a message: %w", err)
-	} else if err != nil {
+// reader holds back nothing.
+func next(conn io.Reader) (m message, err error) {
+	if err = agent.NewReader(conn).Read(&m); err != nil && !errors.Is(err, agent.ErrMessage) {
 		err = errGone
 	}
 	return m, err

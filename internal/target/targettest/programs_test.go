@@ -16,8 +16,8 @@ import (
 
 // Programs get their arguments and input, several at a time; output of any size and
 // the exit status arrive.
-func programs(t *testing.T, s Subject) {
-	if got := s.node().Name(); got != s.Node {
+func programs(t *testing.T, s subject) {
+	if got := s.node().Name(); got != s.name {
 		t.Errorf("the node is called %q", got)
 	}
 	var wg sync.WaitGroup
@@ -42,7 +42,7 @@ func programs(t *testing.T, s Subject) {
 			switch {
 			case c.status == 0 && err != nil:
 				t.Errorf("%s: %v", c.script, err)
-			case c.status != 0 && (!errors.As(err, &exit) || exit.ExitCode() != c.status || !strings.Contains(err.Error(), s.Node)):
+			case c.status != 0 && (!errors.As(err, &exit) || exit.ExitCode() != c.status || !strings.Contains(err.Error(), s.name)):
 				t.Errorf("%s: %v, want status %d and the name of the node", c.script, err, c.status)
 			}
 			if out.String() != c.out || stderr.String() != c.err {
@@ -52,13 +52,13 @@ func programs(t *testing.T, s Subject) {
 	}
 }
 
-func missing(t *testing.T, s Subject) {
+func missing(t *testing.T, s subject) {
 	if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"no-such-program"}}); err == nil || !strings.Contains(err.Error(), "no-such-program") {
 		t.Errorf("error %v", err)
 	}
 }
 
-func environment(t *testing.T, s Subject) {
+func environment(t *testing.T, s subject) {
 	var out bytes.Buffer
 	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", `echo "$SECRET ${PATH:+path}"`}, Env: []string{"SECRET=word"}, Stdout: &out})
 	if err != nil || out.String() != "word path\n" {
@@ -66,7 +66,7 @@ func environment(t *testing.T, s Subject) {
 	}
 }
 
-func cpus(t *testing.T, s Subject) {
+func cpus(t *testing.T, s subject) {
 	all := s.node().CPUs()
 	if len(all) == 0 { // the node cannot choose, and says so
 		if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"true"}, CPUs: []int{0}}); err == nil {
@@ -84,7 +84,7 @@ func cpus(t *testing.T, s Subject) {
 
 // A program that is cancelled gets SIGTERM, and SIGKILL when it ignores that. Run
 // returns the cause unless the program ended well.
-func cancel(t *testing.T, s Subject) {
+func cancel(t *testing.T, s subject) {
 	for _, c := range []struct {
 		script string
 		well   bool
@@ -124,13 +124,13 @@ type writer func([]byte)
 func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
 
 // Everything that a program started ends with it, wherever it went.
-func leaves(t *testing.T, s Subject) {
+func leaves(t *testing.T, s subject) {
 	for _, script := range []string{"sleep 1000 & echo $!", "setsid sleep 1000 & echo $!"} {
 		pid, err := s.sh(t, script)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.sh(t, "test -d /proc/"+strings.TrimSpace(pid)); err == nil {
+		if _, err := s.sh(t, "grep -qs State:.[^ZX] /proc/"+strings.TrimSpace(pid)+"/status"); err == nil { // a zombie has ended
 			t.Errorf("%s: process %s is left", script, strings.TrimSpace(pid))
 		}
 	}

@@ -1,5 +1,5 @@
-// Package targettest is the contract of package target as tests. Every target runs
-// them. Only tests import it.
+// Package targettest is the contract of package target as tests, which every target
+// passes (TestContract).
 package targettest
 
 import (
@@ -19,32 +19,31 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A Subject is a site under test, which the tests close.
-type Subject struct {
-	Site *target.Site
-	Node string // the node to look at; it has sh(1)
-	// Lose breaks the connection to the node; nil where there is none.
-	Lose func()
+// A subject is a site under test, which the tests close.
+type subject struct {
+	*target.Site
+	name string // of the node to look at, which has sh(1)
+	lose func() // breaks the connection to the node; nil where there is none
 }
 
 // patience is more than anything here takes that is not stuck.
 const patience = 20 * time.Second
 
-// Run tests everything that package target promises. open is called for each test.
-func Run(t *testing.T, open func(*testing.T) Subject) {
+// contract tests everything that package target promises. open is called for each test.
+func contract(t *testing.T, open func(*testing.T) subject) {
 	for _, c := range []struct {
 		name string
-		test func(*testing.T, Subject)
+		test func(*testing.T, subject)
 	}{
 		{"programs", programs}, {"program missing", missing}, {"environment", environment}, {"CPUs", cpus},
-		{"cancel", cancel}, {"what a program leaves", leaves}, {"files", files}, {"network", network},
+		{"cancel", cancel}, {"what a program leaves", leaves}, {"files", files}, {"network", ownNetwork},
 		{"host", host}, {"clock", clock}, {"mark", mark}, {"steps", steps}, {"states", states}, {"lost", lost},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := descriptors(t)
 			s := open(t)
 			defer func() { // also when the test skips
-				if err := s.Site.Close(); err != nil {
+				if err := s.Close(); err != nil {
 					t.Errorf("close: %v", err)
 				}
 				// The other side of a connection takes a moment to close, too.
@@ -74,17 +73,17 @@ func descriptors(t *testing.T) (n int) {
 	return n
 }
 
-func (s Subject) node() target.Node { return s.Site.Nodes[s.Node] }
+func (s subject) node() target.Node { return s.Nodes[s.name] }
 
 // sh runs a script and returns what it prints.
-func (s Subject) sh(t *testing.T, script string) (string, error) {
+func (s subject) sh(t *testing.T, script string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
 	err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", script}, Stdout: &out})
 	return out.String(), err
 }
 
-func files(t *testing.T, s Subject) {
+func files(t *testing.T, s subject) {
 	want, err := s.sh(t, "cat /proc/sys/kernel/osrelease")
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +100,7 @@ func files(t *testing.T, s Subject) {
 }
 
 // A program, a file and a reading are all of the node's own network.
-func network(t *testing.T, s Subject) {
+func ownNetwork(t *testing.T, s subject) {
 	const devices = "/proc/net/dev"
 	seen, err := s.sh(t, "cat "+devices)
 	if err != nil {
@@ -123,9 +122,9 @@ func network(t *testing.T, s Subject) {
 	}
 }
 
-func host(t *testing.T, s Subject) {
+func host(t *testing.T, s subject) {
 	h := s.node().Host()
-	if h.ID == "" || len(s.Site.Hosts()) == 0 || s.Site.Hosts(s.Node)[0].ID != h.ID {
+	if h.ID == "" || len(s.Hosts()) == 0 || s.Hosts(s.name)[0].ID != h.ID {
 		t.Errorf("host %q is not among those of the site", h.ID)
 	}
 	if f, err := h.Facts(t.Context()); err != nil || f.Kernel == "" || f.CPUs == 0 {
@@ -146,7 +145,7 @@ func host(t *testing.T, s Subject) {
 }
 
 // The clock of a host goes forward, about as fast as ours.
-func clock(t *testing.T, s Subject) {
+func clock(t *testing.T, s subject) {
 	h := s.node().Host()
 	from, err := h.Sample(t.Context(), sample.OfStat)
 	if err != nil {
@@ -168,7 +167,7 @@ func clock(t *testing.T, s Subject) {
 
 // A reading is taken where a mark passes, before its line is passed on, and at no
 // other line.
-func mark(t *testing.T, s Subject) {
+func mark(t *testing.T, s subject) {
 	h := s.node().Host()
 	before, err := h.Sample(t.Context(), sample.OfStat)
 	if err != nil {
@@ -198,22 +197,22 @@ func mark(t *testing.T, s Subject) {
 }
 
 // Steps are applied in order, and the one that fails is named.
-func steps(t *testing.T, s Subject) {
-	if err := s.Site.Apply(t.Context(), nil); err != nil {
+func steps(t *testing.T, s subject) {
+	if err := s.Apply(t.Context(), nil); err != nil {
 		t.Errorf("nothing to do: %v", err)
 	}
-	err := s.Site.Apply(t.Context(), []plan.Step{{In: s.Node}, {In: s.Node, Set: &plan.Set{Dev: "no-such-device", MTU: 1400}}})
-	if err == nil || !strings.Contains(err.Error(), "step 1 of 2, in "+s.Node) {
+	err := s.Apply(t.Context(), []plan.Step{{In: s.name}, {In: s.name, Set: &plan.Set{Dev: "no-such-device", MTU: 1400}}})
+	if err == nil || !strings.Contains(err.Error(), "step 1 of 2, in "+s.name) {
 		t.Errorf("an empty step: %v", err)
 	}
 }
 
-func states(t *testing.T, s Subject) {
-	if err := s.Site.Verify(t.Context(), nil); err != nil {
+func states(t *testing.T, s subject) {
+	if err := s.Verify(t.Context(), nil); err != nil {
 		t.Errorf("nothing to check: %v", err)
 	}
-	for _, state := range []plan.State{{In: s.Node, Dev: "no-such-device", MTU: 1400}, {In: "no-such-node", Dev: "lo", MTU: 1}} {
-		if err := s.Site.Verify(t.Context(), []plan.State{state}); err == nil {
+	for _, state := range []plan.State{{In: s.name, Dev: "no-such-device", MTU: 1400}, {In: "no-such-node", Dev: "lo", MTU: 1}} {
+		if err := s.Verify(t.Context(), []plan.State{state}); err == nil {
 			t.Errorf("%+v holds", state)
 		}
 	}
@@ -221,14 +220,14 @@ func states(t *testing.T, s Subject) {
 
 // A connection that is lost ends everything that waits for it, and everything later,
 // with an error, soon.
-func lost(t *testing.T, s Subject) {
-	if s.Lose == nil {
+func lost(t *testing.T, s subject) {
+	if s.lose == nil {
 		return
 	}
 	begin := time.Now()
 	stdin, silent := io.Pipe()
 	defer silent.Close()
-	if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "echo ready; read never"}, Stdin: stdin, Stdout: hearing("ready", s.Lose)}); err == nil {
+	if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"sh", "-c", "echo ready; read never"}, Stdin: stdin, Stdout: hearing("ready", s.lose)}); err == nil {
 		t.Error("a program ended well")
 	}
 	if _, err := fs.ReadFile(s.node().FS(), "proc/stat"); err == nil {

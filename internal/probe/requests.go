@@ -1,0 +1,162 @@
+package probe
+
+import (
+	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
+)
+
+// loop adds the flag of a closed or open loop whose ends poll.
+func loop(spin bool, flags ...string) []string {
+	if spin {
+		flags = append(flags, "--spin")
+	}
+	return flags
+}
+
+// responses returns the values that all probes of requests have: rtt (s, the median,
+// with its histogram), rtt.p99 and rtt.p999 (s, each when at least ten samples lie above
+// it), what parts returns (nil means native.parts), transactions (1/s) and loss (of the
+// requests). It also returns the distribution of response times, and only nils when the
+// result is wrong.
+func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
+	if parts == nil {
+		parts = func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) }
+	}
+	h := n.echoes(r.Requests, r.Transactions, r.Lost, r.Hist)
+	if n.require(r.Window > 0, "window is 0 s"); n.err != nil {
+		return nil, nil
+	}
+	return append(append(percentiles(h, r.Hist), parts(h)...),
+		record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window},
+		record.Value{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)}), h
+}
+
+// closed returns the values of a closed loop: responses and window. The window ends with
+// the last reply, to within the histogram's precision.
+func (n *native) closed(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) []record.Value {
+	values, h := n.responses(r, parts)
+	if h != nil {
+		n.require(float64(h.Max())/1e9 <= r.Window*1.001, "a transaction of %d ns in a window of %g s", h.Max(), r.Window)
+	}
+	return append(values, record.Value{Name: "window", Unit: "s", Value: r.Window})
+}
+
+// spinning adds to the settings of a run that polls the CPUs that it polls on.
+func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
+	switch {
+	case r.Wait != event.WaitSpinning:
+	case r.CPU == nil || r.FarCPU == nil:
+		n.fail("cpu is missing")
+	default:
+		settings["cpu"], settings["serverCPU"] = *r.CPU, *r.FarCPU
+	}
+	return settings
+}
+
+// beyond is how many samples must lie above a percentile for it to be reported: with
+// fewer it depends on the few slowest requests of one run.
+const beyond = 10
+
+// percentiles returns rtt and the percentiles for which there are enough samples.
+func percentiles(h *hdrhistogram.Histogram, encoded string) []record.Value {
+	n := float64(h.TotalCount())
+	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: encoded}},
+		tails(n, quantile(h, 99), quantile(h, 99.9))...)
+}
+
+// tails returns rtt.p99 and rtt.p999 of n response times, each when enough of them
+// lie above it (see beyond).
+func tails(n float64, p99, p999 float64) []record.Value {
+	var vs []record.Value
+	if n*0.01 >= beyond {
+		vs = append(vs, record.Value{Name: "rtt.p99", Unit: "s", Value: p99})
+	}
+	if n*0.001 >= beyond && p999 > 0 {
+		vs = append(vs, record.Value{Name: "rtt.p999", Unit: "s", Value: p999})
+	}
+	return vs
+}
+
+// echoes returns the distribution of the response times of the answered requests. It is
+// valid only when n.err is nil, and then not empty.
+func (n *native) echoes(requests, answered, lost int64, hist string) *hdrhistogram.Histogram {
+	if n.err != nil {
+		return nil
+	}
+	n.require(answered > 0 && answered+lost == requests, "%d requests, %d answered, %d lost", requests, answered, lost)
+	h := n.histogram("hist", hist)
+	if h != nil {
+		n.require(h.TotalCount() == answered, "a histogram of %d for %d answers", h.TotalCount(), answered)
+	}
+	return h
+}
+
+// quantile returns the q-th percentile in seconds.
+func quantile(h *hdrhistogram.Histogram, q float64) float64 {
+	return float64(h.ValueAtQuantile(q)) / 1e9
+}
+
+// parts returns what response times consist of, by the kernel's stamps of some
+// requests: rtt.path from the sender's first device to the receiver's namespace and
+// back; rtt.wake from there to the program, at both ends; rtt.app the rest, which is
+// the programs and sending down to the device, at both ends. rtt.stamped is the whole
+// of these requests, which the parts add up to (medians need not); the stamps make it
+// longer than rtt. parts returns nothing when the engine says why there are no stamps.
+func (n *native) parts(r event.Split, whole *hdrhistogram.Histogram) []record.Value {
+	if strings.HasPrefix(r.Stamps, event.NoStamps) {
+		return nil
+	}
+	missing, out := r.Incomplete+r.Impossible, []record.Value{}
+	for _, p := range []struct{ name, field, hist string }{
+		{"rtt.path", "pathHist", r.PathHist}, {"rtt.wake", "wakeHist", r.WakeHist}, {"rtt.app", "appHist", r.AppHist}, {"rtt.stamped", "stampedHist", r.StampedHist},
+	} {
+		h := n.part(p.field, p.hist, whole)
+		if h == nil {
+			return nil
+		}
+		n.require(h.TotalCount() == r.Stamped-missing, "%s of %d requests, where %d of %d stamped ones lack a stamp", p.field, h.TotalCount(), missing, r.Stamped)
+		out = append(out, record.Value{Name: p.name, Unit: "s", Value: quantile(h, 50), Hist: p.hist})
+	}
+	return out
+}
+
+// connect returns rtt.connect, the time until a connection was made.
+func (n *native) connect(hist string, whole *hdrhistogram.Histogram) []record.Value {
+	h := n.part("connectHist", hist, whole)
+	if h == nil {
+		return nil
+	}
+	n.require(h.TotalCount() == whole.TotalCount(), "%d connections for %d transactions", h.TotalCount(), whole.TotalCount())
+	return []record.Value{{Name: "rtt.connect", Unit: "s", Value: quantile(h, 50), Hist: hist}}
+}
+
+// part reads the distribution of a part of response times. Each part is that of a
+// request of the whole, and no longer than it, so for any time no more parts than
+// response times can be above it.
+func (n *native) part(field, encoded string, whole *hdrhistogram.Histogram) *hdrhistogram.Histogram {
+	h := n.histogram(field, encoded)
+	if h == nil {
+		return nil
+	}
+	if h.TotalCount() == 0 {
+		n.fail("impossible: %s is empty", field)
+		return nil
+	}
+	parts, wholes := h.Distribution(), whole.Distribution()
+	above, over := int64(0), int64(0)
+	for i, w := len(parts)-1, len(wholes)-1; i >= 0; i-- {
+		above += parts[i].Count
+		for ; w >= 0 && wholes[w].From >= parts[i].From; w-- {
+			over += wholes[w].Count
+		}
+		if above > over {
+			n.fail("impossible: %s has %d requests of %d ns or more, and only %d response times are that long", field, above, parts[i].From, over)
+			return nil
+		}
+	}
+	return h
+}

@@ -1,0 +1,135 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// sweeps draws the curves of one probe along its numeric factor.
+func (s source) sweeps(w analysis.Sweep) []Figure {
+	base, metric := "", ""
+	for _, t := range w.Tables {
+		if t.Metric != "" {
+			base, metric = t.Unit, metricName(t.Metric)
+		}
+	}
+	one := ""
+	if w.Factor == clients {
+		one = " of one client"
+	}
+	value := s.sweep(w, "median", metric+one+" by "+w.Factor, metric, base, 0, func(r analysis.Row) stat.Interval { return r.Value })
+	ratio := s.sweep(w, "ratio", "ratio to "+s.p.Baseline+" by "+w.Factor, metric+" ÷ "+s.p.Baseline, "", 1,
+		func(r analysis.Row) stat.Interval { return r.Ratio })
+	return slices.Concat(value, ratio, s.clientSweeps(w))
+}
+
+// sweep draws one value, in the unit base, along the factor, with a line at reference
+// unless that is 0; nothing where no row has the value.
+func (s source) sweep(w analysis.Sweep, id, title, name, base string, reference float64, get func(analysis.Row) stat.Interval) []Figure {
+	top := 0.0
+	for _, t := range w.Tables {
+		for _, r := range t.Rows {
+			top = max(top, get(r).Center)
+		}
+	}
+	factor, label := unit.Scale(top, base)
+	curves := s.curves(w, get, factor)
+	if curves == nil {
+		return nil
+	}
+	title = comma(title, levelText(w.Levels))
+	return []Figure{{ID: sweepID(w, id), Caption: capital(title), Chart: chart.Sweep{
+		Curves: curves, Reference: reference, X: axisOf(w), Y: comma(name, label), Alt: s.title(w.Probe) + ", " + title + "."}}}
+}
+
+func sweepID(w analysis.Sweep, value string) string {
+	return strings.Join([]string{"probe", w.Probe, "by", w.Factor, value, levelText(w.Levels)}, " ")
+}
+
+// axisOf names the axis of the levels.
+func axisOf(w analysis.Sweep) string {
+	for _, t := range w.Tables {
+		if strings.HasSuffix(t.Levels[w.Factor], "%") {
+			return w.Factor + ", %"
+		}
+	}
+	return w.Factor
+}
+
+func (s source) curves(w analysis.Sweep, get func(analysis.Row) stat.Interval, factor float64) []chart.Curve {
+	var out []chart.Curve
+	for _, n := range s.p.Networks {
+		c := chart.Curve{Name: n, Color: s.color(n)}
+		for i, t := range w.Tables {
+			if r, ok := t.Row(n); ok && get(r).N > 0 {
+				c.Points = append(c.Points, curvePoint(w.X[i], get(r), factor))
+			}
+		}
+		if c.Points != nil {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+func curvePoint(x float64, v stat.Interval, factor float64) chart.CurvePoint {
+	return chart.CurvePoint{X: x, Y: v.Center * factor, Lo: v.Lo * factor, Hi: v.Hi * factor, Bounded: v.Bounded()}
+}
+
+// matrices draws the values from each name to each other, one figure per network.
+func (s source) matrices(m analysis.Matrix) (out []Figure) {
+	for _, n := range s.p.Networks {
+		values := map[[2]string]float64{}
+		base, metric := "", ""
+		for at, t := range m.Tables {
+			if r, ok := t.Row(n); ok && r.Value.N > 0 {
+				base, metric = t.Unit, t.Metric
+				values[at] = r.Value.Center
+			}
+		}
+		caption := comma("by direction, "+n, levelText(m.Levels))
+		out = append(out, s.heat(m.From, m.To, values, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base, Levels: m.Levels}, "by direction "+n, caption)...)
+	}
+	return out
+}
+
+// hostCharts draws the values from each host to each other, one figure per network;
+// none when the study does not measure all pairs of hosts.
+func (s source) hostCharts(t analysis.Table) (out []Figure) {
+	for _, r := range t.Rows {
+		names, medians := r.Hosts()
+		out = append(out, s.heat(names, names, medians, t, "by host "+r.Network, "by host of client and server, median over blocks, "+r.Network)...)
+	}
+	return out
+}
+
+// heat draws values of a table's metric by from and to; nothing when there are none.
+func (s source) heat(from, to []string, values map[[2]string]float64, t analysis.Table, id, caption string) []Figure {
+	if len(values) == 0 {
+		return nil
+	}
+	factor, label, d := inOneUnit(t.Unit, slices.Collect(maps.Values(values)))
+	cells := make([][]chart.Cell, len(from))
+	var alt []string
+	for i, f := range from {
+		cells[i] = make([]chart.Cell, len(to))
+		for n, g := range to {
+			if v, ok := values[[2]string{f, g}]; ok {
+				cells[i][n] = chart.Cell{Value: v * factor, Label: fixed(v*factor, d)}
+				alt = append(alt, fmt.Sprintf("%s to %s %s", f, g, unit.Format(v, t.Unit)))
+			}
+		}
+	}
+	metric := metricName(t.Metric)
+	caption = capital(metric + " " + caption)
+	text := s.title(t.Probe) + ", " + caption + ": " + strings.Join(alt, "; ") + "."
+	return []Figure{{ID: tableID(t) + " " + id, Caption: caption,
+		Chart: chart.Heat{Rows: from, Columns: to, Cells: cells, Axis: comma(metric, label), Alt: text}}}
+}

@@ -1,0 +1,194 @@
+package lab
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/local"
+)
+
+// exec runs a command and waits for it.
+func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
+	if err := l.state(p); err != nil {
+		return err
+	}
+	if err := p.private(e.Private); err != nil {
+		return err
+	}
+	timed, cancel := bound(ctx, e.Seconds())
+	out, err := l.output(timed, p, e.Env, e.Argv)
+	cancel()
+	l.undoLater(p, e, err)
+	if err == nil {
+		err = l.makes(p, e.Argv[0], e.Makes)
+	}
+	if err != nil && ctx.Err() == nil {
+		if e.Remedy != "" {
+			err = fmt.Errorf("%w: %s", err, e.Remedy)
+		}
+		return fmt.Errorf("%w%s", err, l.said(p.name)) // the command may have asked a daemon
+	}
+	if err != nil {
+		return err
+	}
+	first, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	if e.Found != "" {
+		l.found[e.Found] = first
+	}
+	if e.Keep != "" {
+		l.values[e.Keep] = first
+	}
+	return nil
+}
+
+// environ is the environment of this program and the plan's env. Temporary files, such
+// as the stacks of containerd, vanish with the host. PATH includes the directories of
+// administration tools such as iptables, which Debian leaves out for ordinary users.
+func (l *lab) environ(env []string) []string {
+	return append(append(os.Environ(), "TMPDIR="+hostns.Dir, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin"), plan.Expand(l.values, env...)...)
+}
+
+// bound limits the run time of a command.
+func bound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
+	limit := time.Duration(seconds) * time.Second
+	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("still running after %v", limit))
+}
+
+// output runs a command, waits for it and returns its standard output, or standard
+// error if it prints nothing else. An error quotes the end of standard error.
+func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
+	cmd, _ := local.Command(ctx, plan.Expand(l.values, argv...), nil)
+	cmd.Env = l.environ(env)
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := p.host.Do(cmd.Start); err != nil {
+		return "", err
+	}
+	if err := cmd.Wait(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
+	}
+	if out.Len() == 0 {
+		return said.String(), nil // as of bird --version
+	}
+	return out.String(), nil
+}
+
+// makes returns an error when one of devs, DEVICE in p or PLACE/DEVICE, does not exist.
+func (l *lab) makes(p *place, who string, devs []string) error {
+	for _, dev := range devs {
+		at, name := p, dev
+		if in, there, ok := strings.Cut(dev, "/"); ok {
+			var err error
+			if at, err = l.at(in); err != nil {
+				return err
+			}
+			name = there
+		}
+		if _, _, err := at.lookup(name); err != nil {
+			return fmt.Errorf("%s did not create device %s: %w", who, dev, err)
+		}
+	}
+	return nil
+}
+
+// prints runs a command in p and checks its output.
+func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
+	if err := l.state(p); err != nil {
+		return err
+	}
+	out, err := l.output(ctx, p, nil, o.Argv)
+	if err == nil {
+		err = o.Check(out)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	return nil
+}
+
+// await repeats a command until it prints what the plan expects. It fails when a
+// service ends meanwhile or the time is up.
+func (l *lab) await(ctx context.Context, p *place, a *plan.Await) error {
+	err := until(ctx, a.Seconds(), "condition not met", fmt.Errorf("%s is still running", a.Argv[0]), l.ended,
+		func(ctx context.Context) error { return l.prints(ctx, p, a.Output) })
+	if err == nil || errors.Is(err, target.ErrService) || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w%s", err, l.said(p.name))
+}
+
+// until checks a condition until it holds. It fails when ended does or the time is up;
+// then the error begins with late and has that of the last check, or last if none ended.
+func until(ctx context.Context, seconds int, late string, last error, ended func() error, check func(context.Context) error) error {
+	limit := time.Duration(seconds) * time.Second
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	tick := time.NewTicker(readyEvery)
+	defer tick.Stop()
+	for {
+		if err := ended(); err != nil {
+			return err
+		}
+		err := check(timed)
+		if err == nil {
+			return nil
+		}
+		if timed.Err() == nil { // otherwise err only says that the time is up
+			last = err
+		}
+		select {
+		case <-tick.C:
+		case <-timed.Done():
+			if err := context.Cause(ctx); err != nil {
+				return err
+			}
+			late = fmt.Sprintf("%s within %v", late, limit)
+			if last == nil {
+				return errors.New(late)
+			}
+			return fmt.Errorf("%s: %w", late, last)
+		}
+	}
+}
+
+// undoTime bounds all undo commands of a lab together.
+const undoTime = 10 * time.Second
+
+// undoLater records the command that undoes e, which ended with err. A command that
+// failed half-way is undone too; then the error of its undo command is dropped.
+func (l *lab) undoLater(p *place, e *plan.Exec, err error) {
+	if len(e.Undo) == 0 {
+		return
+	}
+	l.undo = append(l.undo, func(ctx context.Context) error {
+		_, undone := l.output(ctx, p, e.Env, e.Undo)
+		if err != nil {
+			return nil
+		}
+		return undone
+	})
+}
+
+// undoAll runs the recorded undo commands, the last one first.
+func (l *lab) undoAll() error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), undoTime, fmt.Errorf("undo commands still running after %v", undoTime))
+	defer cancel()
+	var errs []error
+	for _, undo := range slices.Backward(l.undo) {
+		errs = append(errs, undo(ctx))
+	}
+	l.undo = nil
+	return errors.Join(errs...)
+}

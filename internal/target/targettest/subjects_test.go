@@ -1,0 +1,126 @@
+package targettest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"testing"
+
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/nstest"
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/internal/target/agent"
+	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/local"
+	"github.com/weir-bench/weir/internal/target/vm"
+	"github.com/weir-bench/weir/internal/topo"
+)
+
+// The test program stands in for weir: where a target starts weir, it starts this.
+func TestMain(m *testing.M) {
+	nstest.Main(m, func(args []string) int {
+		switch args[0] {
+		case "guest":
+			vm.Init(nil)
+		case "host":
+			if err := hostns.Main(args[2:]); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				return 1
+			}
+			return 0
+		}
+		return weir(args)
+	})
+}
+
+// A new target adds a line here.
+func TestContract(t *testing.T) {
+	nstest.Need(t)
+	for name, open := range map[string]func(*testing.T) subject{
+		"lab":              inLab(),
+		"lab with daemons": inLab(plan.Step{In: "a", File: &plan.File{Name: "conf"}}),
+		"agent":            behindPipe,
+		"toy":              onLoopback,
+	} {
+		t.Run(name, func(t *testing.T) { contract(t, open) })
+	}
+	t.Run("guest", func(t *testing.T) { contract(t, inGuest(t)) })
+}
+
+func onLoopback(t *testing.T) subject {
+	site, err := toy{}.Open(t.Context(), topo.Topology{Hosts: []topo.Host{{Name: "h1"}}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return subject{site, "h1", nil}
+}
+
+// inLab opens two places with a wire between them, and takes more steps.
+func inLab(more ...plan.Step) func(*testing.T) subject {
+	steps := append([]plan.Step{
+		{In: "a", Link: &plan.Link{Name: "e0", Kind: "veth", MTU: 1500, Peer: "e0", PeerIn: "b"}},
+		{In: "a", Addr: &plan.Addr{Dev: "e0", Prefix: netip.MustParsePrefix("198.18.0.1/24")}},
+		{In: "b", Addr: &plan.Addr{Dev: "e0", Prefix: netip.MustParsePrefix("198.18.0.2/24")}},
+	}, more...)
+	return func(t *testing.T) subject {
+		site, err := lab.Open(t.Context(), []string{"a", "b"}, "")
+		if err == nil {
+			err = site.Apply(t.Context(), steps)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return subject{site, "a", nil}
+	}
+}
+
+// behindPipe opens a node whose agent is this process.
+func behindPipe(t *testing.T) subject {
+	ours, theirs := net.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- agent.Serve(theirs, nil) }()
+	n, err := agent.Dial(t.Context(), "g", ours, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := agent.NewSite(topo.Topology{}, n)
+	site.Close = func() error {
+		err := n.Close()
+		if ended := <-ended; !errors.Is(ended, io.ErrClosedPipe) {
+			err = errors.Join(err, ended)
+		}
+		return err
+	}
+	return subject{site, "g", func() { theirs.Close() }}
+}
+
+// inGuest boots a guest that serves all tests, because it takes seconds. A guest is a
+// node like any other, except that its processors and clock are this machine's.
+func inGuest(t *testing.T) func(*testing.T) subject {
+	for _, c := range vm.Checks() {
+		if !c.OK && c.Fix == "" { // others only make it slow, or poor in devices
+			t.Skip(c.Name, c.Detail)
+		}
+	}
+	k, err := vm.FindKernel(vm.Places()...)
+	if err != nil {
+		t.Skip(err)
+	}
+	g, err := vm.Boot(t.Context(), vm.Machine{Kernel: k, CPUs: 2, Memory: 512 << 20, Write: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	n, err := g.Dial(t.Context(), "g", local.Host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	site := agent.NewSite(topo.Topology{}, n.Node)
+	site.Nodes = map[string]target.Node{"g": n}
+	site.Close = func() error { return nil }
+	return func(*testing.T) subject { return subject{site, "g", nil} }
+}
