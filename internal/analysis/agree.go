@@ -105,12 +105,10 @@ func clusters(tables []Table, network string, of func(Row) stat.Interval) []Clus
 	slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(a.Lo, b.Lo) })
 	var out []Cluster
 	for _, f := range all {
-		last := len(out) - 1
-		if last < 0 || f.Lo > out[last].Hi {
-			out = append(out, Cluster{Lo: f.Lo, Hi: f.Hi, Probes: []string{f.probe}})
-			continue
+		if len(out) == 0 || f.Lo > out[len(out)-1].Hi {
+			out = append(out, Cluster{Hi: f.Hi})
 		}
-		c := &out[last]
+		c := &out[len(out)-1]
 		c.Lo, c.Hi, c.Probes = f.Lo, min(c.Hi, f.Hi), append(c.Probes, f.probe)
 	}
 	return out

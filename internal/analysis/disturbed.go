@@ -91,26 +91,23 @@ const mostDisturbed = 1.0 / 3
 
 // Refused says why a comparison of these samples gets no verdict, "" when it gets one.
 func Refused(samples ...*Sample) string {
-	dirty, all := map[place]bool{}, map[place]bool{}
+	all, dirty := map[place]bool{}, map[place]bool{}
 	noun := "blocks"
 	for _, s := range samples {
-		if s == nil {
-			continue
-		}
 		for _, t := range s.trials {
 			p := placeOf(t.Result)
 			if p.pair != "" {
 				noun = "pairs of hosts in all blocks"
 			}
-			if t.status == record.OK || t.status == record.Disturbed {
+			switch t.status {
+			case record.Disturbed:
+				all[p], dirty[p] = true, true
+			case record.OK:
 				all[p] = true
-			}
-			if t.status == record.Disturbed {
-				dirty[p] = true
 			}
 		}
 	}
-	if len(dirty) == 0 || float64(len(dirty)) <= mostDisturbed*float64(len(all)) {
+	if float64(len(dirty)) <= mostDisturbed*float64(len(all)) {
 		return ""
 	}
 	return fmt.Sprintf("no verdict: %d of %d %s were disturbed", len(dirty), len(all), noun)

@@ -108,8 +108,9 @@ func (t *Table) fill(baseline string) {
 		if r.Baseline = r.sample == base; r.Baseline {
 			continue
 		}
-		r.Refused = Refused(base, r.sample)
+		r.Refused = Refused(r.sample)
 		if base != nil {
+			r.Refused = Refused(base, r.sample)
 			r.pairs = pair(base.Values(t.metricOf(base)), r.series)
 			r.paths = pair(base.Values(pathValue), r.sample.Values(pathValue))
 		}

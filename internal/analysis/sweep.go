@@ -1,7 +1,6 @@
 package analysis
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 )
@@ -45,14 +44,9 @@ func sweeps(tables []Table) []Sweep {
 		if len(g.tables) < minSweep {
 			continue
 		}
-		s := Sweep{Probe: g.probe, Factor: factor, Levels: g.rest, Tables: g.tables}
-		slices.SortStableFunc(s.Tables, func(a, b Table) int {
-			x, _ := quantity(a.Levels[factor])
-			y, _ := quantity(b.Levels[factor])
-			return cmp.Compare(x, y)
-		})
-		for _, t := range s.Tables {
-			x, _ := quantity(t.Levels[factor])
+		s := Sweep{Probe: g.probe, Factor: factor, Levels: g.rest, Tables: g.tables} // sorted like all tables
+		for _, level := range g.levels {
+			x, _ := quantity(level)
 			s.X = append(s.X, x)
 		}
 		out = append(out, s)

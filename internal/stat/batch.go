@@ -6,10 +6,10 @@ import (
 )
 
 // Paired returns the ratio other/base of pairs in the order of time, the pairs behind
-// it, and how many of the given pairs each of them averages (see Batch). A warning says
+// it, and how many of the given pairs each of them averages (see batch). A warning says
 // so when that is more than one.
 func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []float64, size int) {
-	b, o, size = Batch(base, other, confidence)
+	b, o, size = batch(base, other, confidence)
 	ratio = Ratio(b, o, confidence)
 	if size > 1 {
 		ratio.Warnings = append(ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", size))
@@ -17,7 +17,7 @@ func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []f
 	return ratio, b, o, size
 }
 
-// Batch makes pairs independent enough for Ratio: while the log ratios of neighbours
+// batch makes pairs independent enough for Ratio: while the log ratios of neighbours
 // in time are correlated, it averages neighbours (geometrically, in groups of 2, 4, …),
 // as long as at least MinPairs are left. It takes and returns pairs in the order of
 // time, with the size of the groups: 1 when it averaged nothing.
@@ -25,7 +25,7 @@ func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []f
 // Intervals that ignore a positive correlation are too narrow: the method of
 // batch means (Law, Simulation Modeling and Analysis, 5th ed., section 9.5.3)
 // is the remedy, and it needs no model of the correlation.
-func Batch(base, other []float64, confidence float64) (b, o []float64, size int) {
+func batch(base, other []float64, confidence float64) (b, o []float64, size int) {
 	b, o, size = base, other, 1
 	for len(b) == len(o) && len(b)/2 >= MinPairs(confidence) && correlated(b, o) {
 		b, o, size = halve(b), halve(o), size*2

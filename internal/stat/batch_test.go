@@ -31,7 +31,7 @@ func TestBatchCoverage(t *testing.T) {
 			if Ratio(b, o, confidence).Contains(1) {
 				ignored++
 			}
-			b, o, _ = Batch(b, o, confidence)
+			b, o, _ = batch(b, o, confidence)
 			if Ratio(b, o, confidence).Contains(1) {
 				batched++
 			}
@@ -50,14 +50,14 @@ func TestBatchKeepsEnough(t *testing.T) {
 	for i := range 2*MinPairs(0.95) + 1 { // a drift: as correlated as can be
 		base, other = append(base, 1), append(other, math.Exp(float64(i)))
 	}
-	b, o, size := Batch(base, other, 0.95)
+	b, o, size := batch(base, other, 0.95)
 	if len(b) != MinPairs(0.95) || len(o) != len(b) || size != 2 {
 		t.Errorf("%d pairs in groups of %d, want %d in groups of 2", len(b), size, MinPairs(0.95))
 	}
 	if got, want := o[len(o)-1], math.Exp(float64(len(base)-2)); math.Abs(got/want-1) > 1e-9 {
 		t.Errorf("the last group of three has mean %v, want %v", got, want)
 	}
-	if _, _, size := Batch([]float64{1, 2}, []float64{1}, 0.95); size != 1 {
+	if _, _, size := batch([]float64{1, 2}, []float64{1}, 0.95); size != 1 {
 		t.Errorf("pairs of unequal number were batched in groups of %d", size)
 	}
 }

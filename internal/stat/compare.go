@@ -54,11 +54,9 @@ func Shift(a, b []float64, confidence float64) Interval {
 	if dropped := len(a) + len(b) - len(la) - len(lb); dropped > 0 {
 		i.warn("%d of %s dropped: a ratio needs finite numbers above 0", dropped, plural(len(a)+len(b), "value"))
 	}
-	switch {
-	case i.Bounded():
-	case !proper(confidence):
+	if i.Bounded() || !proper(confidence) {
 		i.warnUnbounded(confidence, "value")
-	default:
+	} else {
 		k := minBalanced(confidence)
 		i.warn("%d and %s: an interval at %s needs more, at least %d and %d when both are equal",
 			len(la), plural(len(lb), "value"), percent(confidence), k, k)
