@@ -22,7 +22,7 @@ const (
 	Failed  Status = "failed"  // a program of the trial failed
 	Skipped Status = "skipped" // not started: something it needs is missing
 	// Disturbed is ok, except that something outside the run used the machine. The
-	// analysis decides it over neighbouring trials; it is never stored.
+	// analysis decides it over neighboring trials; it is never stored.
 	Disturbed Status = "disturbed"
 )
 

@@ -52,7 +52,7 @@ func TestRatioIsPairedByBlock(t *testing.T) {
 	p := New(drifting(12), Options{Baseline: "host"})
 	r := row(t, p, 0, "bridge")
 	if !r.Ratio.Bounded() || r.Ratio.Lo < 0.79 || r.Ratio.Hi > 0.81 {
-		t.Errorf("ratio %+v: the drift between blocks is not cancelled", r.Ratio)
+		t.Errorf("ratio %+v: the drift between blocks is not canceled", r.Ratio)
 	}
 	if r.Same || r.Ratio.N != 12 {
 		t.Errorf("Same %v, N %d", r.Same, r.Ratio.N)

@@ -10,17 +10,17 @@ import (
 )
 
 // What disturbs a trial, in cores and as a share. The kernel accounts in ticks of
-// 4 to 10 ms, so a short trial is judged together with its neighbours in time.
+// 4 to 10 ms, so a short trial is judged together with its neighbors in time.
 const (
-	neighbourhood = 0.3 // s, to either side of a trial's middle
-	mostOthers    = 0.3 // cores that programs outside the run may use
-	mostSteal     = 0.1 // cores that the hypervisor may take
-	leastClock    = 0.9 // of the cell's median clock frequency
+	neighborhood = 0.3 // s, to either side of a trial's middle
+	mostOthers   = 0.3 // cores that programs outside the run may use
+	mostSteal    = 0.1 // cores that the hypervisor may take
+	leastClock   = 0.9 // of the cell's median clock frequency
 )
 
 // disturbed returns for each trial why something outside the run disturbed it, "" for
 // those that nothing did and for those that are not ok. Disturbed trials are shown and
-// not aggregated. Disturbance comes from outside, so leaving these trials out favours
+// not aggregated. Disturbance comes from outside, so leaving these trials out favors
 // no network. The trials are sorted by time; keys names the cell of each.
 //
 // Programs outside the run show in user mode. Their time in the kernel counts only
@@ -44,7 +44,7 @@ func disturbed(trials []trial, keys []string) []string {
 		}
 	}
 	slices.SortStableFunc(loads, func(a, b load) int { return cmp.Compare(a.middle, b.middle) })
-	sums := make([]load, len(loads)+1) // of all before, so that a neighbourhood is a difference
+	sums := make([]load, len(loads)+1) // of all before, so that a neighborhood is a difference
 	for i, l := range loads {
 		s := sums[i]
 		sums[i+1] = load{0, s.weight + l.weight, s.others + l.others*l.weight, s.steal + l.steal*l.weight}
@@ -54,8 +54,8 @@ func disturbed(trials []trial, keys []string) []string {
 			continue
 		}
 		own := middle(t)
-		from := sums[sort.Search(len(loads), func(j int) bool { return loads[j].middle >= own-neighbourhood })]
-		to := sums[sort.Search(len(loads), func(j int) bool { return loads[j].middle > own+neighbourhood })]
+		from := sums[sort.Search(len(loads), func(j int) bool { return loads[j].middle >= own-neighborhood })]
+		to := sums[sort.Search(len(loads), func(j int) bool { return loads[j].middle > own+neighborhood })]
 		weight := to.weight - from.weight
 		frequency, ok := t.Get("cpu.frequency")
 		switch {

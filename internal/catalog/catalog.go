@@ -93,7 +93,7 @@ var Networks = map[string]Network{
 		Properties{Overlay, "flanneld's subnet per host, host-local", "none", "none"}},
 	"canal": {func() network.Driver { return &network.Canal{VNI: 1, Port: 8472, Rules: 100} }, 0, "Canal's data path: flanneld's VXLAN devices, a routed veth per pod, policy rules",
 		Properties{Overlay, "flanneld's subnet per host, host-local", "nftables rules", "none"}},
-	"vxlan-hops": {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods on a line of hosts, each of which bridges the VXLAN tunnels to its neighbours",
+	"vxlan-hops": {func() network.Driver { return &network.VXLANHops{Hops: 2, VNI: 1, Port: 4789} }, 0, "pods on a line of hosts, each of which bridges the VXLAN tunnels to its neighbors",
 		Properties{Overlay, "static", "network identifier", "none"}},
 	"eni-shared": {func() network.Driver { return &network.ENIShared{} }, 0, "pods behind veth and policy routing, on a second NIC of the host (shared ENI)",
 		Properties{Underlay, "static, from the underlay's subnet", "none", "none"}},

@@ -167,7 +167,7 @@ func TestShippedClaims(t *testing.T) {
 
 // Available leaves out what this version does not know, and Missing gives each reason.
 func TestAvailable(t *testing.T) {
-	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], colour: [red]}\n"), "s.yaml")
+	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], color: [red]}\n"), "s.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestAvailable(t *testing.T) {
 		{study.Cell{Network: "v", Probe: "udp-rr", Levels: map[string]string{"mtu": "1500", "size": "64"}}, ""},
 		{study.Cell{Network: "warp", Probe: "ping"}, `this version has no network "warp"`},
 		{study.Cell{Network: "v", Probe: "telepathy"}, `this version has no probe "telepathy"`},
-		{study.Cell{Network: "v", Probe: "ping", Levels: map[string]string{"colour": "red"}}, `this version has no factor "colour" of ping`},
+		{study.Cell{Network: "v", Probe: "ping", Levels: map[string]string{"color": "red"}}, `this version has no factor "color" of ping`},
 	} {
 		err := Missing(s, c.cell)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
@@ -203,7 +203,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"option", "networks:\n- use: vxlan\n  vnj: 7\nprobes: [ping]", `s.yaml:3: vxlan has no option "vnj"`},
 		{"value", "networks:\n- {use: vxlan, vni: seven}\nprobes: [ping]", "s.yaml:2: vxlan: vni"},
 		{"bound", "networks:\n- {use: vxlan, vni: 16777216}\nprobes: [ping]", "16777216"},
-		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {colour: [red]}", `unknown factor "colour": want a condition (clients, ends, link, load, mtu, nic, offload, stress) or an option`},
+		{"factor", "networks: [host]\nprobes: [ping]\nfactors: {color: [red]}", `unknown factor "color": want a condition (clients, ends, link, load, mtu, nic, offload, stress) or an option`},
 		{"factor of another probe", "networks: [host]\nprobes: [ping]\nfactors: {streams: [1, 2]}", `factor "streams"`},
 		{"level", "networks: [host]\nprobes: [ping]\nfactors: {offload: [maybe]}", `condition offload: level "maybe" is unknown`},
 		{"level of a load", "networks: [host]\nprobes: [ping]\nfactors:\n  load: [udp-rate@0%]", `s.yaml:4: condition load: "udp-rate@0%": the share`},
@@ -215,7 +215,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"clients without hosts", "networks: [host]\nprobes: [udp-rr]\nfactors:\n  clients: [1, 9]", `s.yaml:4: condition clients: 9 clients need 10 hosts, one each and one for the server, but host has 2; set hosts: 10`},
 		{"clients on one host", "networks: [host, bridge]\nprobes: [udp-rr]\nhosts: 10\nfactors:\n  clients: [1, 9]", `s.yaml:5: condition clients: 9 clients need 10 hosts, one each and one for the server, but bridge has 1`},
 		{"clients under load", "networks: [host]\nprobes: [udp-rr]\nhosts: 3\nfactors:\n  load: [idle, udp-rate]\n  clients: [1, 2]", `s.yaml:6: condition clients: 2 clients and a background load of udp-rate`},
-		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: no end is labelled pod; the labels are vxlan, host`},
+		{"ends of no network", "networks: [host, vxlan]\nprobes: [ping]\nfactors:\n  ends: [pod-host]", `s.yaml:4: condition ends: "pod-host": vxlan: the network has no such ends: no end is labeled pod; the labels are vxlan, host`},
 		{"pairs of other hosts", "networks: [host, bridge]\nprobes: [ping]\npairs: all", "s.yaml:1: pairs: all: the study has 2 hosts and bridge takes 1, but all networks must have the same pairs"},
 		{"pairs of a line", "networks: [host, {use: vxlan-hops, hops: 3}]\nprobes: [ping]\nhosts: 4\npairs: all", "s.yaml:1: pairs: all: in vxlan-hops packets pass through the hosts between two others, so pairs interfere; add one-at-a-time"},
 		{"pairs under load", "networks: [host]\nprobes: [ping]\npairs: all\nfactors: {load: [tcp-rr], mtu: [1500], stress: ['0']}", "pairs: all: factor load adds a background to one pair of ends; leave it out, or measure one pair\npairs: all: factor stress adds"},

@@ -16,7 +16,7 @@ import (
 
 // apart lists the ends that a network does not connect. Pods on bridges and in WireGuard
 // reach no other host, because that needs address translation; a station of the underlay
-// has no route to its host; a line connects only neighbours. The second NIC of IPv6 hosts
+// has no route to its host; a line connects only neighbors. The second NIC of IPv6 hosts
 // does not answer for the address of the first.
 var apart = map[string][]string{
 	"eni-dedicated":         {"host-pod", "pod-host"},

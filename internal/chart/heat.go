@@ -65,7 +65,7 @@ func (v Heat) SVG() (string, error) {
 	return c.svg(v.Alt), nil
 }
 
-// heatInk returns the colour of v on a scale from 0 to hi.
+// heatInk returns the color of v on a scale from 0 to hi.
 func heatInk(v, hi float64) ink {
 	if hi <= 0 {
 		return heats[0]

@@ -198,7 +198,7 @@ func TestJudgeNotOK(t *testing.T) {
 	} {
 		results := trials(cells)
 		for i := range results {
-			results[i].Start = results[i].Start.AddDate(0, 0, 10*i) // no neighbours
+			results[i].Start = results[i].Start.AddDate(0, 0, 10*i) // no neighbors
 			if results[i].Config["network"] == "vxlan" {
 				c.change(&results[i])
 			}

@@ -13,20 +13,20 @@ import (
 // relayCommand runs the relay, which networks start like any daemon.
 func relayCommand() *cobra.Command {
 	var c relay.Config
-	var neighbours []string
+	var neighbors []string
 	cmd := &cobra.Command{
 		Use:    "relay DEVICE --neighbour LOCAL,REMOTE[,DELAY]...",
-		Short:  "Relay the frames of a TAP device to neighbours over UDP, until SIGTERM",
+		Short:  "Relay the frames of a TAP device to neighbors over UDP, until SIGTERM",
 		Hidden: true,
 		Args:   args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, as []string) error {
 			c.Dev = as[0]
-			for _, n := range neighbours {
-				neighbour, err := relay.ParseNeighbour(n)
+			for _, n := range neighbors {
+				neighbor, err := relay.ParseNeighbor(n)
 				if err != nil {
 					return usage("--neighbour %s: %w", n, err)
 				}
-				c.Neighbours = append(c.Neighbours, neighbour)
+				c.Neighbors = append(c.Neighbors, neighbor)
 			}
 			if c.Wait < 0 || c.Wait > time.Second {
 				return usage("invalid --wait %v: want 0 to 1s", c.Wait)
@@ -39,7 +39,7 @@ func relayCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&neighbours, "neighbour", nil, "local address and port, those of a neighbouring relay, and a delay for frames to it")
+	f.StringArrayVar(&neighbors, "neighbour", nil, "local address and port, those of a neighboring relay, and a delay for frames to it")
 	f.BoolVar(&c.Encrypt, "encrypt", false, "encrypt frames with NaCl's box; relays exchange keys unauthenticated")
 	f.DurationVar(&c.Wait, "wait", 0, "longest time that a frame waits for others (default: while more can be read at once)")
 	return cmd

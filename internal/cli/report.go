@@ -122,7 +122,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	if err != nil {
 		return rep, err
 	}
-	rep.Analyse()
+	rep.Analyze()
 	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {
 		rep.Claims[i].From = dir

@@ -30,7 +30,7 @@ var ErrUsage = errors.New("usage: weir cni add|del CONFLIST POD ADDRESS")
 
 // Main adds POD to the network of the file CONFLIST, or removes it. The network
 // namespace of the pod is /run/netns/POD (ip-netns(8)). Main requests ADDRESS from the
-// IPAM plugin with the argument IP, which host-local and static honour, and fails if
+// IPAM plugin with the argument IP, which host-local and static honor, and fails if
 // the pod gets another one. libcni keeps its state in the directory of CONFLIST. The
 // result is printed as JSON.
 func Main(ctx context.Context, args []string, stdout io.Writer) error {
@@ -79,7 +79,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 		}
 		others = append(others, ip.Address.String())
 	}
-	return fmt.Errorf("cni: %s got %v, requested %v; use an IPAM plugin that honours the argument IP (host-local, static)", pod, others, addr)
+	return fmt.Errorf("cni: %s got %v, requested %v; use an IPAM plugin that honors the argument IP (host-local, static)", pod, others, addr)
 }
 
 // find returns an error that names every plugin of list that is not in dirs.

@@ -63,7 +63,7 @@ var (
 // process reaches this size, bytes.
 const memoryLimit = 512 << 20
 
-// Main runs `weir engine args…` until it is done or ctx is cancelled, and then returns
+// Main runs `weir engine args…` until it is done or ctx is canceled, and then returns
 // the cause. Results and help go to stdout: with --json one object of package event per
 // line, the last a result or an error. Unless stdin is nil, hog (which ends with stdin)
 // and serve --count answer each of its lines with what they have done so far.

@@ -111,7 +111,7 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 		}()
 		select {
 		case <-ctx.Done():
-			err = sock.Cancelled(ctx, sock.ErrStopped)
+			err = sock.Canceled(ctx, sock.ErrStopped)
 		case <-ended:
 		}
 	}

@@ -38,7 +38,7 @@ func pingMain(ctx context.Context, args []string, out *events, help io.Writer) e
 	defer unix.Close(p.sock.FD)
 	r, err := onThread(func() (event.Ping, error) { return p.run(*out) })
 	if err != nil {
-		return sock.Cancelled(ctx, fmt.Errorf("engine: ping %v: %w", p.to, err))
+		return sock.Canceled(ctx, fmt.Errorf("engine: ping %v: %w", p.to, err))
 	}
 	return out.print(r)
 }

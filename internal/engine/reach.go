@@ -62,7 +62,7 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	u := &udpClient{fd: fd, server: server, run: rand.Uint32N(wire.MaxRun + 1), timeout: *timeout, stop: s, buf: make([]byte, 1<<16)}
 	r, err := onThread(func() (event.Reach, error) { return u.reach(ctx, *size) })
 	if err != nil {
-		return sock.Cancelled(ctx, err)
+		return sock.Canceled(ctx, err)
 	}
 	return out.print(r)
 }

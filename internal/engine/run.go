@@ -65,7 +65,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	if !c.open {
 		c.server, err = resolve(ctx, c.host, c.port, c.timeout)
 		if ctx.Err() != nil {
-			return sock.Cancelled(ctx, sock.ErrStopped)
+			return sock.Canceled(ctx, sock.ErrStopped)
 		}
 		if err != nil {
 			return fmt.Errorf("engine: %w", err)
@@ -77,7 +77,7 @@ func runMain(ctx context.Context, args []string, to *events, help io.Writer) err
 	}[c.Workload]
 	result, err := run(ctx, c, s, out)
 	if err != nil {
-		return sock.Cancelled(ctx, err)
+		return sock.Canceled(ctx, err)
 	}
 	return out.print(result)
 }

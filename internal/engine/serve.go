@@ -59,7 +59,7 @@ func serveMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	return listenAndServe(ctx, c, *out)
 }
 
-// listenAndServe serves until ctx is cancelled, whose cause it returns, or until it has
+// listenAndServe serves until ctx is canceled, whose cause it returns, or until it has
 // served enough. It binds TCP before UDP, so a server that answers over UDP accepts
 // connections too.
 func listenAndServe(ctx context.Context, c serveConfig, out events) error {
@@ -126,7 +126,7 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 				return nil
 			}
 		case <-ctx.Done():
-			return sock.Cancelled(ctx, sock.ErrStopped)
+			return sock.Canceled(ctx, sock.ErrStopped)
 		case err := <-accepting: // these end early only if they fail
 			return err
 		case err := <-serving:

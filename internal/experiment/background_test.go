@@ -34,7 +34,7 @@ func TestBackground(t *testing.T) {
 		{name: "ok", status: record.OK, want: whole},
 		{name: "the trial fails", m: machine{measure: func(context.Context, string, int) (float64, error) { return 0, refused }},
 			status: record.Failed, reason: "engine: no", want: whole},
-		{name: "the run is cancelled", cancel: true, want: whole},
+		{name: "the run is canceled", cancel: true, want: whole},
 		{name: "the load dies", m: killed("run", time.Second/2), status: record.Invalid,
 			reason: "load tcp-stream: killed: it did not run to the end of the trial",
 			want:   []string{"hog begins", "serve begins", "run begins", "trial", "run ends", "serve ends", "hog ends"}},
@@ -77,7 +77,7 @@ func TestBackground(t *testing.T) {
 				for _, site := range m.sites {
 					got, want := m.log.of(site.name), c.want
 					if c.cancel && len(got) == 0 {
-						continue // the other one was cancelled
+						continue // the other one was canceled
 					}
 					if c.cancel || len(c.m.dies) > 0 { // what ends at once has no order
 						slices.Sort(got)

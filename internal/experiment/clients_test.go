@@ -34,7 +34,7 @@ func TestClients(t *testing.T) {
 	}{
 		{name: "ok", status: record.OK, begin: begin, end: end},
 		{name: "they are starved", idle: true, status: record.OK, begin: begin, end: end},
-		{name: "the run is cancelled", cancel: true, begin: begin, end: end},
+		{name: "the run is canceled", cancel: true, begin: begin, end: end},
 		{name: "they die", dies: map[string]time.Duration{"run": time.Second / 2}, status: record.Invalid,
 			reason: "client h2: killed: it did not run to the end of the trial; client h3: killed", begin: begin},
 		{name: "they do not start", dies: map[string]time.Duration{"serve": 0}, status: record.Failed, reason: "client h2: killed; client h3: killed"},
@@ -82,7 +82,7 @@ func TestClients(t *testing.T) {
 				for _, site := range m.sites {
 					did := m.log.of(site.name)
 					if c.cancel && len(did) == 0 {
-						continue // the other one was cancelled
+						continue // the other one was canceled
 					}
 					at := slices.Index(did, "trial")
 					if at < 0 {

@@ -44,7 +44,7 @@ func TestEnds(t *testing.T) {
 		"pod-pod":   {"h1p1", "h2p1", "1450", ""},
 		"host-host": {"h1", "h2", "1500", ""},
 		"host-pod":  {reason: "the network does not connect these ends, pod h2p1 and host h1: engine: reach 198.18.0.1"},
-		"pod-gpu":   {reason: "the network has no such ends: no end is labelled gpu; the labels are pod, host"},
+		"pod-gpu":   {reason: "the network has no such ends: no end is labeled gpu; the labels are pod, host"},
 	}
 	for _, r := range rs {
 		w := want[r.Config["ends"]]

@@ -298,7 +298,7 @@ func skipped(r record.Result, why error) record.Result {
 }
 
 // failed is the result of a trial that failed before it measured anything, unless the
-// run was cancelled.
+// run was canceled.
 func failed(r record.Result, ctx context.Context, why error) (record.Result, error) {
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)

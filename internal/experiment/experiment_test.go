@@ -115,8 +115,8 @@ func only(network string, err error) func(string) error {
 	}
 }
 
-// A run that is cancelled while it builds has measured nothing and says why.
-func TestCancelledWhileBuilding(t *testing.T) {
+// A run that is canceled while it builds has measured nothing and says why.
+func TestCanceledWhileBuilding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -179,7 +179,7 @@ func TestConditionIsUndone(t *testing.T) {
 		{name: "ok", status: record.OK},
 		{name: "failed", m: machine{measure: func(context.Context, string, int) (float64, error) { return 0, refused }}, status: record.Failed, reason: "engine: no"},
 		{name: "refused", m: machine{apply: refuse(9000, refused)}, status: record.Failed, reason: "condition: no"},
-		{name: "cancelled", cancel: true},
+		{name: "canceled", cancel: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -212,7 +212,7 @@ func TestConditionsInTheLab(t *testing.T) {
 		{"nic", "none", "eth0 mtu 1500 master 0 tso false"},
 		{"link", "100mbit", "tbf"},
 	} {
-		for _, end := range []string{"ok", "failed", "cancelled"} {
+		for _, end := range []string{"ok", "failed", "canceled"} {
 			t.Run(c.factor+"="+c.level+" "+end, func(t *testing.T) {
 				t.Parallel()
 				s := labStudy(1)
@@ -225,7 +225,7 @@ func TestConditionsInTheLab(t *testing.T) {
 				}
 				ctx, cancel := context.WithCancelCause(t.Context())
 				defer cancel(nil)
-				if end == "cancelled" {
+				if end == "canceled" {
 					w.atClientsStart = func() { cancel(why) }
 				}
 				rs, err := Run(ctx, conf)
@@ -234,7 +234,7 @@ func TestConditionsInTheLab(t *testing.T) {
 						t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
 					}
 				}
-				if end == "cancelled" != errors.Is(err, why) || end != "cancelled" && err != nil {
+				if end == "canceled" != errors.Is(err, why) || end != "canceled" && err != nil {
 					t.Fatalf("error %v", err)
 				}
 				if len(w.during) == 0 {

@@ -78,7 +78,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	if cs, err = still(ctx, cs, rs, func(c changed) error { return c.connect(ctx) }); err != nil {
 		return nil, err
 	}
-	// A condition is undone even when the run is being cancelled, because what follows
+	// A condition is undone even when the run is being canceled, because what follows
 	// in this process must find the network as it was built.
 	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
 	applied := p.site.Apply(ctx, change.Do)

@@ -200,7 +200,7 @@ func TestPairsWithoutEnds(t *testing.T) {
 			if r.Config["network"] == "b" && strings.Contains(r.Config["pair"], "h4") {
 				want = record.Skipped
 			}
-			if r.Status != want || want == record.Skipped && !strings.Contains(r.Reason, "no end on h4 is labelled pod") {
+			if r.Status != want || want == record.Skipped && !strings.Contains(r.Reason, "no end on h4 is labeled pod") {
 				t.Errorf("%s is %s: %s", r.Trial, r.Status, r.Reason)
 			}
 		}

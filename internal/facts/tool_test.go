@@ -128,7 +128,7 @@ func TestToolWithoutVersion(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
 	if _, _, err := Tool(ctx, "etcd"); !errors.Is(err, cause) {
-		t.Errorf("cancelled: %v, want %v", err, cause)
+		t.Errorf("canceled: %v, want %v", err, cause)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 var disturbed = Rule{
 	ID:    "disturbed",
 	Title: "Something outside the run used the machine",
-	Doc: "A trial is disturbed when, together with its neighbours in time, programs outside the run used more than 0.3 of a core, the hypervisor took more than 0.1, " +
+	Doc: "A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 0.3 of a core, the hypervisor took more than 0.1, " +
 		"or the CPUs were clocked lower than usual. A comparison gets no verdict when more than a third of its blocks are disturbed: the rest is no fair sample of the time.",
 	Check: func(run *analysis.Run) []Finding {
 		var out []Finding

@@ -1,4 +1,4 @@
-// Package finding draws conclusions from an analysed run: what limits a number, what
+// Package finding draws conclusions from an analyzed run: what limits a number, what
 // spoils it, and what to do about it. A rule is a file and a line in Rules. Tables,
 // reports and explanations all take their words from the findings of one Check, so that
 // no diagnosis is written twice.

@@ -185,7 +185,7 @@ func TestCeilingProperties(t *testing.T) {
 	}
 }
 
-func TestJudgement(t *testing.T) {
+func TestJudgment(t *testing.T) {
 	for _, c := range []struct {
 		measured, ceiling   float64
 		limited, impossible bool

@@ -35,7 +35,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if t.Shape == topo.Line {
 		p.Line = side(t, len(t.Segments))
 	}
-	if len(p.Labelled(plan.Host)) == 0 {
+	if len(p.Labeled(plan.Host)) == 0 {
 		p.Ends = append(p.Ends, hostEnds(t)...)
 		if len(t.Hosts) > 1 {
 			if p.Paths == nil {

@@ -124,7 +124,7 @@ type conflist struct {
 	Version string   `json:"cniVersion"`
 	Name    string   `json:"name"`
 	Plugins []plugin `json:"plugins"`
-	flat    bool     // all pods are neighbours on the underlay
+	flat    bool     // all pods are neighbors on the underlay
 }
 
 // bridgePlugin connects a pod to the bridge cniBridge, which is its router.

@@ -15,7 +15,7 @@ const ipipDev = "ipip0"
 // Plan makes the veths, the tunnels and the routes.
 func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
 	const overhead = 20
-	p, err := tunnelled("ipip", t, overhead, refuse(any6(t), "ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard"), func(h topo.Host, mtu int) []plan.Step {
+	p, err := tunneled("ipip", t, overhead, refuse(any6(t), "ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard"), func(h topo.Host, mtu int) []plan.Step {
 		steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: ipipDev, Kind: "ipip", MTU: mtu, Local: h.Addr.Addr()}}}
 		for _, peer := range others(t, h) {
 			steps = append(steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: peer.PodNet, Via: peer.Addr.Addr(), Dev: ipipDev}})
@@ -33,11 +33,11 @@ func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// tunnelled routes the pods of every host, and sends packets between hosts through
+// tunneled routes the pods of every host, and sends packets between hosts through
 // the device dev, which the steps of tunnel make. The device has an address from the
 // host's pod range, so that a host's packets to pods elsewhere go through it, and
 // the replies too.
-func tunnelled(name string, t topo.Topology, overhead int, bad error, tunnel func(h topo.Host, mtu int) []plan.Step, dev string) (plan.Plan, error) {
+func tunneled(name string, t topo.Topology, overhead int, bad error, tunnel func(h topo.Host, mtu int) []plan.Step, dev string) (plan.Plan, error) {
 	p, err := newPlan(name, t, 2, overhead, bad)
 	if err != nil {
 		return plan.Plan{}, err

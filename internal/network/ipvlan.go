@@ -8,7 +8,7 @@ import (
 // IPvlan gives every pod a device on the host's underlay device that shares its
 // MAC address; the kernel distinguishes pods by IP address. In mode l2 pods are
 // stations of the underlay, as with Macvlan. In mode l3 the host's routing table
-// handles their packets on the way out, and pods do not resolve neighbours. Pods
+// handles their packets on the way out, and pods do not resolve neighbors. Pods
 // cannot reach their own host.
 type IPvlan struct {
 	Mode string `yaml:"mode"` // l2: pods are switched; l3: they are routed

@@ -320,7 +320,7 @@ func TestTunnelsCarryOnlyPods(t *testing.T) {
 	tp := topology(t, specs["2hosts"])
 	for name, d := range drivers {
 		p, err := d.Plan(tp)
-		if err != nil || len(p.Labelled(plan.Pod)) == 0 {
+		if err != nil || len(p.Labeled(plan.Pod)) == 0 {
 			continue
 		}
 		for _, e := range p.Expect {

@@ -11,7 +11,7 @@ import (
 
 // Relay connects the pods of a line of hosts through user space. Every host has a
 // bridge with the pods and a TAP device, and a program (`weir relay`) that takes
-// frames from that device and sends them to its neighbours over UDP, several in a
+// frames from that device and sends them to its neighbors over UDP, several in a
 // datagram if they arrive close together. Hosts between the ends forward in the
 // program. This is the mechanism of Weave's sleeve, but not its code.
 //
@@ -66,11 +66,11 @@ func (n Relay) argv(t topo.Topology, i int) []string {
 			ends[0], ends[1] = ends[1], ends[0]
 		}
 		if i == s || i == s+1 {
-			neighbour := fmt.Sprintf("%v,%v", netip.AddrPortFrom(ends[0], uint16(n.Port)), netip.AddrPortFrom(ends[1], uint16(n.Port)))
+			neighbor := fmt.Sprintf("%v,%v", netip.AddrPortFrom(ends[0], uint16(n.Port)), netip.AddrPortFrom(ends[1], uint16(n.Port)))
 			if d := n.Delay.of(s); d > 0 {
-				neighbour += "," + d.String()
+				neighbor += "," + d.String()
 			}
-			argv = append(argv, "--neighbour", neighbour)
+			argv = append(argv, "--neighbour", neighbor)
 		}
 	}
 	if n.Encrypt {

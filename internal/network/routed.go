@@ -75,7 +75,7 @@ func forward(host string, v6 bool) plan.Step {
 }
 
 // addLinkLocal gives p a link-local address. An IPv6 router needs one to look for its
-// neighbours: the kernel sends no such request from a device without it
+// neighbors: the kernel sends no such request from a device without it
 // (net/ipv6/ndisc.c, ndisc_solicit), and devices get none by themselves (see Underlay).
 // It comes after forward, because a router does not look for other routers.
 func addLinkLocal(p topo.Port) plan.Step {

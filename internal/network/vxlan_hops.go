@@ -6,7 +6,7 @@ import (
 )
 
 // VXLANHops connects the pods of a line of hosts, each of which reaches only its
-// neighbours: a bridge on every host, with a VXLAN tunnel to each neighbour.
+// neighbors: a bridge on every host, with a VXLAN tunnel to each neighbor.
 // Between the ends, every host decapsulates a frame, bridges it and encapsulates it
 // again in the kernel, as Weave's fast datapath does when hosts cannot reach each
 // other.
@@ -26,7 +26,7 @@ type VXLANHops struct {
 // Shape returns s as a line with n.Hops segments.
 func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
-// Plan makes the bridges, attaches the pods, and connects neighbours.
+// Plan makes the bridges, attaches the pods, and connects neighbors.
 func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t), checkLine("vxlan-hops", t, n.Hops, n.Delay),
 		checkVXLAN("vxlan-hops", n.VNI, n.Port), checkVXLAN("vxlan-hops", n.VNI+n.Hops-1, n.Port))
@@ -53,7 +53,7 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 }
 
 // hopDev names the tunnel over port, which is on segment i: vx0 leads to the
-// previous host, or to the only neighbour; vx1 leads to the next one.
+// previous host, or to the only neighbor; vx1 leads to the next one.
 func hopDev(t topo.Topology, i int, port topo.Port) string {
 	if i > 0 && port.In == t.Hosts[i].Name {
 		return "vx1"

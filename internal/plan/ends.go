@@ -40,9 +40,9 @@ func SplitEnds(pair string) (from, to string, err error) {
 }
 
 // Between returns the ends that exchange traffic for pair, two labels as FROM-TO.
-// The client is the first end labelled FROM and the server the last one labelled
+// The client is the first end labeled FROM and the server the last one labeled
 // TO, so that they are on different hosts if there are two hosts. A label with a
-// number selects one end: pod3 is the third end labelled pod. Without a pair, both
+// number selects one end: pod3 is the third end labeled pod. Without a pair, both
 // ends have the label that the network lists first. On a lone host they are two
 // ends, unless the network has only one, which then talks to itself.
 func (p Plan) Between(pair string) (client, server End, err error) {
@@ -60,10 +60,10 @@ func (p Plan) Between(pair string) (client, server End, err error) {
 	}
 	client, server = as[0], bs[len(bs)-1]
 	switch {
-	case client == server && len(as) < len(p.Labelled(client.Label)):
+	case client == server && len(as) < len(p.Labeled(client.Label)):
 		return client, server, fmt.Errorf("%w: %s and %s are the same end, %s", ErrNoEnds, from, to, client.Node)
 	case client == server && len(p.Ends) > 1:
-		return client, server, fmt.Errorf("%w: only %s is labelled %s", ErrNoEnds, client.Node, from)
+		return client, server, fmt.Errorf("%w: only %s is labeled %s", ErrNoEnds, client.Node, from)
 	}
 	return client, server, checkSource(client, server)
 }
@@ -107,7 +107,7 @@ func (p Plan) first(label, host string) (End, error) {
 	if i := slices.IndexFunc(ends, func(e End) bool { return e.Host == host }); i >= 0 {
 		return ends[i], nil
 	}
-	return End{}, fmt.Errorf("%w: no end on %s is labelled %s", ErrNoEnds, host, label)
+	return End{}, fmt.Errorf("%w: no end on %s is labeled %s", ErrNoEnds, host, label)
 }
 
 // checkSource returns an error if the plan does not determine which addresses the ends send from.
@@ -122,13 +122,13 @@ func checkSource(client, server End) error {
 // ends with its label. Each client has a host of its own, apart from the server's.
 func (p Plan) Clients(n int, client, server End) ([]End, error) {
 	clients, taken := []End{client}, []string{client.Host, server.Host}
-	for _, e := range p.Labelled(client.Label) {
+	for _, e := range p.Labeled(client.Label) {
 		if len(clients) < n && !slices.Contains(taken, e.Host) {
 			clients, taken = append(clients, e), append(taken, e.Host)
 		}
 	}
 	if len(clients) < n {
-		return nil, fmt.Errorf("%w: %d clients labelled %s and a server need %d hosts, one each, but there are ends for only %d clients",
+		return nil, fmt.Errorf("%w: %d clients labeled %s and a server need %d hosts, one each, but there are ends for only %d clients",
 			ErrNoEnds, n, client.Label, n+1, len(clients))
 	}
 	return clients, nil
@@ -137,13 +137,13 @@ func (p Plan) Clients(n int, client, server End) ([]End, error) {
 // find returns the ends with a label, or the one end that a trailing number
 // selects, counting from 1.
 func (p Plan) find(label string) ([]End, error) {
-	if ends := p.Labelled(label); len(ends) > 0 {
+	if ends := p.Labeled(label); len(ends) > 0 {
 		return ends, nil
 	}
 	kind := strings.TrimRight(label, "0123456789")
-	ends := p.Labelled(kind)
+	ends := p.Labeled(kind)
 	if len(ends) == 0 {
-		return nil, fmt.Errorf("%w: no end is labelled %s; the labels are %s", ErrNoEnds, label, strings.Join(p.labels(), ", "))
+		return nil, fmt.Errorf("%w: no end is labeled %s; the labels are %s", ErrNoEnds, label, strings.Join(p.labels(), ", "))
 	}
 	n, err := strconv.Atoi(label[len(kind):])
 	if err != nil || n < 1 || n > len(ends) {
@@ -152,8 +152,8 @@ func (p Plan) find(label string) ([]End, error) {
 	return ends[n-1 : n], nil
 }
 
-// Labelled returns the ends with the given label, in the order of the plan.
-func (p Plan) Labelled(label string) []End {
+// Labeled returns the ends with the given label, in the order of the plan.
+func (p Plan) Labeled(label string) []End {
 	return slices.DeleteFunc(slices.Clone(p.Ends), func(e End) bool { return e.Label != label })
 }
 

@@ -25,14 +25,14 @@ func TestBetween(t *testing.T) {
 		{"one host", one, "pod-pod", "h1p1", "h1p2", ""},
 		{"a pod and its host", one, "pod-host", "h1p1", "h1", ""},
 		{"a lone end", one[2:], "host-host", "h1", "h1", ""},
-		{"a lone host", one, "host-host", "", "", "the network has no such ends: only h1 is labelled host"},
-		{"unknown label", two, "pod-gpu", "", "", "the network has no such ends: no end is labelled gpu; the labels are pod, vx, host"},
+		{"a lone host", one, "host-host", "", "", "the network has no such ends: only h1 is labeled host"},
+		{"unknown label", two, "pod-gpu", "", "", "the network has no such ends: no end is labeled gpu; the labels are pod, vx, host"},
 		{"two host addresses", two, "vx-host", "", "", "the network has no such ends: vx and host are both host addresses, and the route to the other end decides which one a host sends from"},
 		{"numbered ends", two, "pod2-pod1", "h2p1", "h1p1", ""},
 		{"a numbered end and a label", two, "pod2-host", "h2p1", "h2", ""},
 		{"beyond the last", two, "pod1-pod3", "", "", "the network has no such ends: no end is called pod3; there are pod1 to pod2"},
 		{"before the first", two, "pod0-pod1", "", "", "the network has no such ends: no end is called pod0; there are pod1 to pod2"},
-		{"unknown label with a number", two, "pod1-gpu2", "", "", "the network has no such ends: no end is labelled gpu2; the labels are pod, vx, host"},
+		{"unknown label with a number", two, "pod1-gpu2", "", "", "the network has no such ends: no end is labeled gpu2; the labels are pod, vx, host"},
 		{"the same end twice", two, "pod1-pod1", "", "", "the network has no such ends: pod1 and pod1 are the same end, h1p1"},
 		{"two host addresses by number", two, "vx1-host2", "", "", "the network has no such ends: vx and host are both host addresses, and the route to the other end decides which one a host sends from"},
 		{"no ends", nil, "", "", "", "the network has no such ends: it has no ends at all"},
@@ -63,8 +63,8 @@ func TestBetweenHosts(t *testing.T) {
 		{"", "h2", "h1", "pod h2p1", "pod h1p1", ""},
 		{"pod-host", "h1", "h3", "pod h1p1", "host h3", ""},
 		{"host-host", "h2", "h3", "host h2", "host h3", ""},
-		{"", "h1", "h3", "", "", "the network has no such ends: no end on h3 is labelled pod"},
-		{"pod-gpu", "h1", "h2", "", "", "the network has no such ends: no end is labelled gpu; the labels are pod, vx, host"},
+		{"", "h1", "h3", "", "", "the network has no such ends: no end on h3 is labeled pod"},
+		{"pod-gpu", "h1", "h2", "", "", "the network has no such ends: no end is labeled gpu; the labels are pod, vx, host"},
 		{"host-vx", "h1", "h2", "", "", "the network has no such ends: host and vx are both host addresses, and the route to the other end decides which one a host sends from"},
 	} {
 		client, server, err := p.BetweenHosts(x.pair, x.from, x.to)
@@ -105,8 +105,8 @@ func TestClients(t *testing.T) {
 		{2, last, first, []string{"h3p1", "h2p1"}, ""},
 		{2, first, host, []string{"h1p1", "h2p1"}, ""},
 		{1, first, first, []string{"h1p1"}, ""}, // a lone end
-		{3, first, last, nil, "the network has no such ends: 3 clients labelled pod and a server need 4 hosts, one each, but there are ends for only 2 clients"},
-		{2, host, first, nil, "the network has no such ends: 2 clients labelled host and a server need 3 hosts, one each, but there are ends for only 1 clients"},
+		{3, first, last, nil, "the network has no such ends: 3 clients labeled pod and a server need 4 hosts, one each, but there are ends for only 2 clients"},
+		{2, host, first, nil, "the network has no such ends: 2 clients labeled host and a server need 3 hosts, one each, but there are ends for only 1 clients"},
 	} {
 		got, err := p.Clients(x.n, x.client, x.server)
 		var nodes []string

@@ -20,7 +20,7 @@ type Plan struct {
 	Ends   []End
 	Path   Path            // between ends on different hosts, or on the only host
 	Paths  map[string]Path // exceptions to Path, by FROM-TO, two labels
-	Line   []string        // the hosts in order, if each reaches only its neighbours; otherwise nil
+	Line   []string        // the hosts in order, if each reaches only its neighbors; otherwise nil
 	Expect []Expect        // what must hold before and after every trial
 }
 

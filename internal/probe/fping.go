@@ -32,7 +32,7 @@ func (p Fping) Info() Info {
 		About:    "ICMP echo time, by fping",
 		Method:   "ICMP echo, answered by the kernel.",
 		Measures: echoTime,
-		Differs:  "median, in steps of 1 µs; the first request can wait for neighbour discovery; no warm-up",
+		Differs:  "median, in steps of 1 µs; the first request can wait for neighbor discovery; no warm-up",
 		Tools:    []facts.ToolInfo{{Program: "fping", Package: "fping", VersionArgs: []string{"-v"}, Version: `Version (\S+)`}},
 	}
 }

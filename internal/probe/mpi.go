@@ -24,7 +24,7 @@ import (
 // number of messages instead of running for a time: the study's warm-up and window
 // do not apply, so their CPU time is unknown.
 //
-// Between ranks that it considers neighbours, an MPI library uses shared memory
+// Between ranks that it considers neighbors, an MPI library uses shared memory
 // instead of the network, which makes all networks equally fast. The probe allows
 // TCP only, and only on the devices under test; and Measured says what must have
 // crossed the path, so that a trial is invalid if it did not.

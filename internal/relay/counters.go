@@ -7,12 +7,12 @@ import "sync/atomic"
 type Count struct {
 	FramesIn        uint64 `json:"frames_in"`        // from the TAP device
 	FramesOut       uint64 `json:"frames_out"`       // to the TAP device
-	FramesForwarded uint64 `json:"frames_forwarded"` // from one neighbour to another
+	FramesForwarded uint64 `json:"frames_forwarded"` // from one neighbor to another
 	DatagramsIn     uint64 `json:"datagrams_in"`
 	DatagramsOut    uint64 `json:"datagrams_out"`
 	BytesIn         uint64 `json:"bytes_in"`
 	BytesOut        uint64 `json:"bytes_out"`
-	// Dropped: datagrams that no relay sends, or that the neighbour did not seal;
+	// Dropped: datagrams that no relay sends, or that the neighbor did not seal;
 	// frames that fit no datagram, that have no key yet, or that the TAP device
 	// rejected; datagrams that could not be sent, or that exceeded the hold.
 	Malformed uint64 `json:"dropped_malformed"`

@@ -79,18 +79,18 @@ func TestHoldSends(t *testing.T) {
 	}
 }
 
-func TestParseNeighbour(t *testing.T) {
+func TestParseNeighbor(t *testing.T) {
 	for _, x := range []struct{ s, err string }{
 		{"198.18.1.1:1,198.18.1.2:1", ""},
 		{"[2001:2::1]:1,[2001:2::2]:1,1.5ms", ""},
-		{"198.18.1.1:1", `invalid neighbour "198.18.1.1:1": want LOCAL,REMOTE or LOCAL,REMOTE,DELAY`},
+		{"198.18.1.1:1", `invalid neighbor "198.18.1.1:1": want LOCAL,REMOTE or LOCAL,REMOTE,DELAY`},
 		{"198.18.1.1,198.18.1.2:1", "not an ip:port"},
 		{"198.18.1.1:1,198.18.1.2", "not an ip:port"},
 		{"198.18.1.1:1,198.18.1.2:1,soon", `time: invalid duration "soon"`},
 		{"198.18.1.1:1,198.18.1.2:1,-1ms", "invalid delay -1ms: want 0 to 1s"},
 		{"198.18.1.1:1,198.18.1.2:1,2s", "invalid delay 2s: want 0 to 1s"},
 	} {
-		n, err := ParseNeighbour(x.s)
+		n, err := ParseNeighbor(x.s)
 		if x.err == "" && (err != nil || !n.Local.IsValid() || !n.Remote.IsValid()) || x.err != "" && (err == nil || err.Error() != x.err) {
 			t.Errorf("%s: %+v, %v, want %q", x.s, n, err, x.err)
 		}

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A link is the connection to one neighbour: a UDP socket that receives only from it.
+// A link is the connection to one neighbor: a UDP socket that receives only from it.
 type link struct {
 	conn     *net.UDPConn
 	raw      syscall.RawConn
@@ -28,7 +28,7 @@ type link struct {
 	timer    *time.Timer
 }
 
-func newLink(n Neighbour, encrypt bool, wait time.Duration, c *Counters) (*link, error) {
+func newLink(n Neighbor, encrypt bool, wait time.Duration, c *Counters) (*link, error) {
 	conn, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(n.Local), net.UDPAddrFromAddrPort(n.Remote))
 	if err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (l *link) transmit(b []byte) {
 	l.counters.bytesOut.Add(uint64(len(b)))
 }
 
-// read calls each with every frame from the neighbour, and idle whenever none is
+// read calls each with every frame from the neighbor, and idle whenever none is
 // left. It returns when the link is closed.
 func (l *link) read(each func(frame []byte), idle func()) error {
 	var opened []byte // buffer for unsealed frames
@@ -194,7 +194,7 @@ func (l *link) read(each func(frame []byte), idle func()) error {
 	}, idle)
 }
 
-var errForged = errors.New("not sealed by the neighbour")
+var errForged = errors.New("not sealed by the neighbor")
 
 // take reads one datagram. It opens sealed frames in buf, and returns buf for reuse.
 func (l *link) take(buf, b []byte, each func(frame []byte)) ([]byte, error) {
@@ -223,10 +223,10 @@ func (l *link) take(buf, b []byte, each func(frame []byte)) ([]byte, error) {
 	return buf, errMalformed
 }
 
-// helloEvery is the time between hellos until the neighbour confirms our key.
+// helloEvery is the time between hellos until the neighbor confirms our key.
 const helloEvery = 100 * time.Millisecond
 
-// sendHellos sends our key to the neighbour until it confirms the key.
+// sendHellos sends our key to the neighbor until it confirms the key.
 func (l *link) sendHellos(ctx context.Context) {
 	tick := time.NewTicker(helloEvery)
 	defer tick.Stop()

@@ -1,16 +1,16 @@
 // Package relay is an overlay in user space. It takes Ethernet frames from a TAP
-// device, sends them to neighbours in UDP datagrams, several in one if they arrive
-// close together, and forwards frames for hosts beyond a neighbour. This is the
+// device, sends them to neighbors in UDP datagrams, several in one if they arrive
+// close together, and forwards frames for hosts beyond a neighbor. This is the
 // mechanism of overlays in which every packet leaves the kernel, such as Weave's
 // sleeve. It runs as `weir relay`.
 //
-// It must not know networks, plans or probes. It treats everything from neighbours
+// It must not know networks, plans or probes. It treats everything from neighbors
 // as foreign input: it checks it, and drops and counts what is invalid.
 //
 // With encryption, it seals frames with NaCl's box (XSalsa20 and Poly1305), using
 // keys that it makes at start and exchanges in the open. This costs what encryption
 // costs, and hides frames from a passive listener. It does not distinguish
-// neighbours from impostors, and a sealed datagram can be replayed: it is there to
+// neighbors from impostors, and a sealed datagram can be replayed: it is there to
 // be measured, not to protect anything.
 package relay
 
@@ -27,16 +27,16 @@ import (
 
 // A Config describes one relay.
 type Config struct {
-	Dev        string // the TAP device, which must exist
-	Neighbours []Neighbour
-	Encrypt    bool
+	Dev       string // the TAP device, which must exist
+	Neighbors []Neighbor
+	Encrypt   bool
 	// Wait is how long a frame can wait for others to share its datagram. With 0 it
 	// waits only while more frames can be read at once.
 	Wait time.Duration
 }
 
 // Ready is the line that Run prints once everything is open. With encryption the
-// neighbours may still have to exchange keys.
+// neighbors may still have to exchange keys.
 const Ready = "relay: ready"
 
 // A relay is a running relay.
@@ -66,7 +66,7 @@ func Run(ctx context.Context, c Config, ready io.Writer) (_ Count, err error) {
 	if r.tap, err = openTAP(c.Dev); err != nil {
 		return Count{}, err
 	}
-	for _, n := range c.Neighbours {
+	for _, n := range c.Neighbors {
 		l, err := newLink(n, c.Encrypt, c.Wait, &r.counters)
 		if err != nil {
 			return Count{}, fmt.Errorf("relay to %v: %w", n.Remote, err)
@@ -177,21 +177,21 @@ func (r *relay) out(from, to int, frame []byte) {
 // section 8.2).
 func (a mac) group() bool { return a[0]&1 == 1 }
 
-// A Neighbour is a relay that this one reaches directly. Relays form a tree, usually
+// A Neighbor is a relay that this one reaches directly. Relays form a tree, usually
 // a line: a frame for an unknown station goes to all ports except the one it came from.
-type Neighbour struct {
+type Neighbor struct {
 	Local, Remote netip.AddrPort
 	Delay         time.Duration // of everything sent there, as on a long wire; 0 to MaxDelay
 }
 
-// MaxDelay of a Neighbour.
+// MaxDelay of a Neighbor.
 const MaxDelay = time.Second
 
-// ParseNeighbour parses LOCAL,REMOTE or LOCAL,REMOTE,DELAY.
-func ParseNeighbour(s string) (n Neighbour, err error) {
+// ParseNeighbor parses LOCAL,REMOTE or LOCAL,REMOTE,DELAY.
+func ParseNeighbor(s string) (n Neighbor, err error) {
 	parts := strings.Split(s, ",")
 	if len(parts) != 2 && len(parts) != 3 {
-		return n, fmt.Errorf("invalid neighbour %q: want LOCAL,REMOTE or LOCAL,REMOTE,DELAY", s)
+		return n, fmt.Errorf("invalid neighbor %q: want LOCAL,REMOTE or LOCAL,REMOTE,DELAY", s)
 	}
 	if n.Local, err = netip.ParseAddrPort(parts[0]); err != nil {
 		return n, err

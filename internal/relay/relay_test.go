@@ -65,11 +65,11 @@ func runRelay(ctx context.Context, args []string) error {
 		switch args[i] {
 		case "--neighbour":
 			i++
-			n, err := relay.ParseNeighbour(args[i])
+			n, err := relay.ParseNeighbor(args[i])
 			if err != nil {
 				return err
 			}
-			c.Neighbours = append(c.Neighbours, n)
+			c.Neighbors = append(c.Neighbors, n)
 		case "--encrypt":
 			c.Encrypt = true
 		case "--wait":

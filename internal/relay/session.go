@@ -8,7 +8,7 @@ import (
 	"golang.org/x/crypto/nacl/box"
 )
 
-// A session holds the keys that a relay shares with one neighbour.
+// A session holds the keys that a relay shares with one neighbor.
 type session struct {
 	public, private *[keySize]byte
 

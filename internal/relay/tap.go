@@ -94,7 +94,7 @@ func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 }
 
 // transient reports whether err concerns an earlier datagram, for which the network
-// returned an error: the neighbour does not listen yet, or the path's MTU shrank.
+// returned an error: the neighbor does not listen yet, or the path's MTU shrank.
 func transient(err error) bool {
 	for _, e := range []error{unix.EINTR, unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EMSGSIZE} {
 		if errors.Is(err, e) {

@@ -99,7 +99,7 @@ func TestSession(t *testing.T) {
 	if _, err := fresh.open(nil, one[kindSize:]); !errors.Is(err, errForged) {
 		t.Errorf("opened without a key: %v", err)
 	}
-	// A restarted neighbour has a new key, and the session adopts it.
+	// A restarted neighbor has a new key, and the session adopts it.
 	if err := b.readHello(fresh.hello(kindHello)[kindSize:]); err != nil || b.isAcked() {
 		t.Errorf("%v, acked %v", err, b.isAcked())
 	}
@@ -112,7 +112,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Whatever a neighbour sends, a datagram yields either an error or whole frames that
+// Whatever a neighbor sends, a datagram yields either an error or whole frames that
 // account for all its bytes.
 func FuzzTake(f *testing.F) {
 	a, b := greeted(f)

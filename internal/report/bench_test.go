@@ -54,7 +54,7 @@ func BenchmarkReport(b *testing.B) {
 			var page strings.Builder
 			for b.Loop() {
 				page.Reset()
-				d := New(analysed(r))
+				d := New(analyzed(r))
 				if err := HTML(&page, d); err != nil {
 					b.Fatal(err)
 				}

@@ -32,13 +32,13 @@ func toolRun(blocks int) Run {
 func TestSideBySide(t *testing.T) {
 	run := toolRun(12)
 	var text, html, md bytes.Buffer
-	if err := Text(&text, New(analysed(run)), 200); err != nil {
+	if err := Text(&text, New(analyzed(run)), 200); err != nil {
 		t.Fatal(err)
 	}
-	if err := HTML(&html, New(analysed(run))); err != nil {
+	if err := HTML(&html, New(analyzed(run))); err != nil {
 		t.Fatal(err)
 	}
-	if err := Markdown(&md, New(analysed(run))); err != nil {
+	if err := Markdown(&md, New(analyzed(run))); err != nil {
 		t.Fatal(err)
 	}
 	for name, got := range map[string]string{"text": text.String(), "html": html.String(), "md": md.String()} {
@@ -54,12 +54,12 @@ func TestSideBySide(t *testing.T) {
 			}
 		}
 	}
-	few := New(analysed(toolRun(2))).part("tools")
+	few := New(analyzed(toolRun(2))).part("tools")
 	if few == nil || len(few.Parts[0].Notes) != 1 || !strings.HasPrefix(few.Parts[0].Notes[0], "too few blocks") {
 		t.Errorf("%+v", few)
 	}
 	run.Words = nil
-	if b := New(analysed(run)).part("tools"); b != nil {
+	if b := New(analyzed(run)).part("tools"); b != nil {
 		t.Errorf("nothing is known of the tools, but there is %+v", b)
 	}
 }

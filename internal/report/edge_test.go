@@ -144,7 +144,7 @@ func TestEdges(t *testing.T) {
 		t.Run(e.name, func(t *testing.T) {
 			r := run(t)
 			e.edit(&r)
-			r = analysed(r)
+			r = analyzed(r)
 			out := map[string]string{}
 			for name, f := range writers {
 				s := write(t, f, r)

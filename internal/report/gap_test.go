@@ -67,7 +67,7 @@ func gapRun(blocks int) Run {
 func gapText(t *testing.T, r Run, width int) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Text(&b, New(analysed(r)).only("gap"), width); err != nil {
+	if err := Text(&b, New(analyzed(r)).only("gap"), width); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -77,11 +77,11 @@ func TestGapGolden(t *testing.T) {
 	r := gapRun(12)
 	golden(t, "gap.txt", []byte(gapText(t, r, 100)))
 	var md, html bytes.Buffer
-	if err := Markdown(&md, New(analysed(r)).only("gap")); err != nil {
+	if err := Markdown(&md, New(analyzed(r)).only("gap")); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "gap.md", md.Bytes())
-	if err := HTML(&html, New(analysed(r))); err != nil {
+	if err := HTML(&html, New(analyzed(r))); err != nil {
 		t.Fatal(err)
 	}
 	s := html.String()
@@ -102,7 +102,7 @@ func TestGapIsInReports(t *testing.T) {
 	if s := write(t, writers["html"], gapRun(12)); strings.Index(s, `<section id="gap">`) > strings.Index(s, `<section id="probe-tcp">`) || !strings.Contains(s, `href="#gap"`) {
 		t.Error("the answer does not come first")
 	}
-	if gaps, _ := New(analysed(gapRun(12))).part("gap").Data.([]analysis.Gap); len(gaps) != 2 || len(gaps[1].Extra) != 3 {
+	if gaps, _ := New(analyzed(gapRun(12))).part("gap").Data.([]analysis.Gap); len(gaps) != 2 || len(gaps[1].Extra) != 3 {
 		t.Errorf("the numbers of the section: %+v", gaps)
 	}
 }
@@ -123,7 +123,7 @@ func TestGapSays(t *testing.T) {
 		edit   func(*record.Result)
 		says   []string
 	}{
-		{"as modelled", 12, func(*record.Result) {}, []string{
+		{"as modeled", 12, func(*record.Result) {}, []string{
 			"hold together with 95 % confidence", "share passes. It carries", ": it is slower", "A pass costs about the same, within a factor of"}},
 		{"too few blocks", 4, func(*record.Result) {}, []string{
 			"4 blocks with every send mode are too few for intervals: 9 simultaneous intervals need at least 9", "too few blocks for a verdict"}},
@@ -158,7 +158,7 @@ func TestGapSays(t *testing.T) {
 		}, []string{"in every block they multiply to the whole"}},
 		{"drift", 48, func(x *record.Result) {
 			scale("tcp", "on", 1+0.3*math.Sin(float64(x.Block)/6))(x)
-		}, []string{"the total, the step to TCP with offload, the check of offload: neighbouring blocks are correlated: averaged in groups of"}},
+		}, []string{"the total, the step to TCP with offload, the check of offload: neighboring blocks are correlated: averaged in groups of"}},
 		{"unknown sizes", 12, func(x *record.Result) {
 			x.Values = slices.DeleteFunc(slices.Clone(x.Values), func(v record.Value) bool { return v.Name == "packet.size.path" })
 		}, []string{"TCP with segmentation offload carries"}},

@@ -35,7 +35,7 @@ func loaded(t *testing.T) Run {
 
 // Where every table of a probe is folded and there is no figure, one table shows them all.
 func TestLevelOverview(t *testing.T) {
-	s := New(analysed(loaded(t))).part("probe-udp-rr")
+	s := New(analyzed(loaded(t))).part("probe-udp-rr")
 	if s == nil || s.Figures != nil {
 		t.Fatalf("%+v", s)
 	}
@@ -63,7 +63,7 @@ func TestSpans(t *testing.T) {
 		}
 	}
 	r.Results = host
-	as := newSource(analysed(r)).answers(false)
+	as := newSource(analyzed(r)).answers(false)
 	if len(as) != 1 || !strings.Contains(as[0].Text, "µs (load idle) to ") || !strings.Contains(as[0].Text, "µs (load d).") {
 		t.Errorf("%v", as)
 	}
@@ -77,7 +77,7 @@ func TestNotOK(t *testing.T) {
 			x.Status, x.Reason, x.Trial = record.Skipped, "dockerd: not found", fmt.Sprintf("t%03d", i)
 		}
 	}
-	for _, row := range New(analysed(r)).part("not-counted").Tables[0].Rows {
+	for _, row := range New(analyzed(r)).part("not-counted").Tables[0].Rows {
 		if c := row.Cells; c[2].Text == "dockerd: not found" {
 			if c[0].Text != "48 of bridge" || c[1].Text != "skipped" || len(c[0].More) != 48 {
 				t.Errorf("%+v", c)

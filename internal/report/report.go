@@ -33,14 +33,14 @@ type Run struct {
 	Command  []string              // that repeats the run
 	Seed     string                // of the order of the trials
 	Words    map[string]probe.Info // about probes, by their names in the study
-	Analysis *analysis.Run         // of Results; see Analyse
+	Analysis *analysis.Run         // of Results; see Analyze
 	Claims   []claim.Outcome       // published figures that the results bear on
 	Problems []string              // results that could not be read
 	Dir      string
 }
 
-// Analyse fills Analysis, which everything else is made from.
-func (r *Run) Analyse() { r.Analysis = analysis.New(r.Results, r.Options) }
+// Analyze fills Analysis, which everything else is made from.
+func (r *Run) Analyze() { r.Analysis = analysis.New(r.Results, r.Options) }
 
 // A source is everything that sections are made from: the run, its numbers, and what
 // they mean, each computed once.
@@ -75,7 +75,7 @@ var sections = []func(source) []Section{
 	againSection,
 }
 
-// New makes the report of a run that is analysed.
+// New makes the report of a run that is analyzed.
 func New(r Run) *Document {
 	s := newSource(r)
 	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: r.Question, Census: s.census(), Span: s.span(),

@@ -18,13 +18,13 @@ var writers = map[string]func(io.Writer, Run) error{
 }
 
 func of(f func(io.Writer, *Document) error) func(io.Writer, Run) error {
-	return func(w io.Writer, r Run) error { return f(w, New(analysed(r))) }
+	return func(w io.Writer, r Run) error { return f(w, New(analyzed(r))) }
 }
 
-// analysed is a run with its numbers, as a caller makes it.
-func analysed(r Run) Run {
+// analyzed is a run with its numbers, as a caller makes it.
+func analyzed(r Run) Run {
 	if r.Analysis == nil {
-		r.Analyse()
+		r.Analyze()
 	}
 	return r
 }
@@ -68,7 +68,7 @@ func TestTextFits(t *testing.T) {
 	r.Baseline += "-with-a-name-that-somebody-found-descriptive"
 	for _, width := range []int{60, 80, 100, 200} {
 		var b bytes.Buffer
-		if err := Text(&b, New(analysed(r)), width); err != nil {
+		if err := Text(&b, New(analyzed(r)), width); err != nil {
 			t.Fatal(err)
 		}
 		for _, l := range strings.Split(b.String(), "\n") {
@@ -116,7 +116,7 @@ func TestCompare(t *testing.T) {
 	b.Results = slices.DeleteFunc(b.Results, func(r record.Result) bool {
 		return r.Config["network"] == "vxlan-overlay" && r.Config["probe"] == "udp-rate"
 	})
-	c := analysis.Compare(analysed(a).Analysis, analysed(b).Analysis, 0.05)
+	c := analysis.Compare(analyzed(a).Analysis, analyzed(b).Analysis, 0.05)
 	if !c.Worse() {
 		t.Error("a throughput of 0.7 is not worse")
 	}
@@ -130,11 +130,11 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden(t, "compare.txt", text.Bytes())
-	if analysis.Compare(analysed(a).Analysis, analysed(a).Analysis, 0).Worse() {
+	if analysis.Compare(analyzed(a).Analysis, analyzed(a).Analysis, 0).Worse() {
 		t.Error("a run is worse than itself")
 	}
 	var none bytes.Buffer
-	if err := Text(&none, Comparison(analysis.Compare(analysed(a).Analysis, analysed(Run{}).Analysis, 0.05)), 80); err != nil || !strings.Contains(none.String(), "no cell") {
+	if err := Text(&none, Comparison(analysis.Compare(analyzed(a).Analysis, analyzed(Run{}).Analysis, 0.05)), 80); err != nil || !strings.Contains(none.String(), "no cell") {
 		t.Errorf("comparing with nothing: %v, %s", err, none.String())
 	}
 }

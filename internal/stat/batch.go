@@ -17,8 +17,8 @@ func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []f
 	return ratio, b, o, size
 }
 
-// batch makes pairs independent enough for Ratio: while the log ratios of neighbours
-// in time are correlated, it averages neighbours (geometrically, in groups of 2, 4, …),
+// batch makes pairs independent enough for Ratio: while the log ratios of neighbors
+// in time are correlated, it averages neighbors (geometrically, in groups of 2, 4, …),
 // as long as at least MinPairs are left. It takes and returns pairs in the order of
 // time, with the size of the groups: 1 when it averaged nothing.
 //
@@ -54,7 +54,7 @@ func correlated(base, other []float64) bool {
 	return c0 > 0 && c1/c0 > 1.645/math.Sqrt(float64(len(d)))
 }
 
-// halve returns the geometric means of neighbours. The last three of an odd number of
+// halve returns the geometric means of neighbors. The last three of an odd number of
 // values make one.
 func halve(v []float64) []float64 {
 	out := make([]float64, len(v)/2)

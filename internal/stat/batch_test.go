@@ -16,7 +16,7 @@ func walk(r *rand.Rand, n int, phi float64) (base, other []float64) {
 	return base, other
 }
 
-// With correlated neighbours an interval of 95 % that ignores it covers the truth
+// With correlated neighbors an interval of 95 % that ignores it covers the truth
 // far too seldom; batching brings it back.
 func TestBatchCoverage(t *testing.T) {
 	const runs, n, confidence = 800, 120, 0.95

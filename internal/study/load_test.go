@@ -132,7 +132,7 @@ func TestErrors(t *testing.T) {
 		"syntax":            {"networks: [host\nprobes: [p]\n", "f:2: ',' or ']' must be"},
 		"unknown key":       {minimal + "block: 3\n", `f:3: a study has no key "block": did you mean "blocks"? (known: baseline, blocks,`},
 		"swapped letters":   {"netwroks: [host]\nprobes: [p]\n", `f:1: a study has no key "netwroks": did you mean "networks"?`},
-		"not close":         {minimal + "colour: 3\n", `f:3: a study has no key "colour" (known: `},
+		"not close":         {minimal + "color: 3\n", `f:3: a study has no key "color" (known: `},
 		"unknown below":     {minimal + "underlay:\n  mut: 3\n", `f:4: underlay has no key "mut": did you mean "mtu"? (known: ipv6, link, mtu, nic)`},
 		"twice":             {minimal + "blocks: 3\nblocks: 4\n", `f:4: mapping key "blocks" already defined`},
 		"twice, quoted":     {minimal + "blocks: 3\n\"blocks\": 4\n", `f:4: `},

@@ -57,7 +57,7 @@ type Site struct {
 	// see and that vanishes with the site, however that ends; "" when there is none.
 	// Shell is nil where a site has no such way.
 	Shell func(from, to string, cpus []int) (argv []string, dir string)
-	// Found is what steps learnt from programs and daemons (plan.Exec). It is stored
+	// Found is what steps learned from programs and daemons (plan.Exec). It is stored
 	// with every result of the network.
 	Found map[string]string
 	// Close undoes everything that was done to make and connect the nodes, and

@@ -21,7 +21,7 @@ import (
 type Script struct {
 	Cols, Rows uint16
 	Key        string   // typed once, after the program has drawn one of Texts
-	Texts      []string // each drawn in one piece: text drawn in several is not recognised
+	Texts      []string // each drawn in one piece: text drawn in several is not recognized
 }
 
 // patience is how long the program can take to exit after SIGTERM.
@@ -31,7 +31,7 @@ const patience = time.Second
 // status. When ctx is done, Run ends the program and returns the cause.
 func Run(ctx context.Context, s Script, argv []string, out io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	// Programs do not query the colours of this terminal type. On others they wait
+	// Programs do not query the colors of this terminal type. On others they wait
 	// seconds for the answer (muesli/termenv, termenv_unix.go).
 	cmd.Env = append(os.Environ(), "TERM=screen")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }

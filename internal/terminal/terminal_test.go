@@ -40,7 +40,7 @@ type onWrite func()
 
 func (f onWrite) Write(b []byte) (int, error) { f(); return len(b), nil }
 
-func TestRunIsCancelled(t *testing.T) {
+func TestRunIsCanceled(t *testing.T) {
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	_, err := Run(ctx, Script{}, []string{"sh", "-c", "trap '' HUP; echo here; exec sleep 1000"}, onWrite(func() { cancel(why) }))

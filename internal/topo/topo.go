@@ -50,7 +50,7 @@ type Shape string
 
 const (
 	Flat     Shape = ""          // one segment with all hosts
-	Line     Shape = "line"      // a segment for every two neighbours; they forward to all other hosts
+	Line     Shape = "line"      // a segment for every two neighbors; they forward to all other hosts
 	HostNICs Shape = "host-nics" // Flat, and a second device of every host on a segment with pod addresses
 	PodNICs  Shape = "pod-nics"  // Flat, and a device in every pod on a segment with pod addresses
 	VPC      Shape = "vpc"       // one segment with all hosts, a second device of each, and a device in the last pod of each
@@ -180,7 +180,7 @@ func (t *Topology) connect(s Spec) {
 	}
 }
 
-// line connects neighbours. A host between two others has eth0 towards the one
+// line connects neighbors. A host between two others has eth0 towards the one
 // before it and eth1 towards the one after it.
 func (t *Topology) line(v6 bool) {
 	for n := 1; n < len(t.Hosts); n++ {

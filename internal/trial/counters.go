@@ -54,7 +54,7 @@ const quiet = 0.1
 // frequency, and how many cores programs outside the run used, in user mode and in
 // the kernel, from before the client to after it. The kernel counts the machine's
 // time in ticks and a process's by the clock, so that in a short trial either can be
-// off by some tenths of a core and negative; the sum over neighbouring trials is
+// off by some tenths of a core and negative; the sum over neighboring trials is
 // not. Softirqs count as system time of the process that they interrupt, so the
 // second value is a lower bound.
 func (s *Setup) surroundings(r *record.Result, x *execution) {

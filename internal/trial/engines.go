@@ -20,7 +20,7 @@ import (
 
 // Engines are the native engine at both ends of a path. They stay from one trial to
 // the next, so that a trial takes little more time than its window: many short
-// trials then fit where a few long ones would, and neighbours in time form pairs.
+// trials then fit where a few long ones would, and neighbors in time form pairs.
 type Engines struct {
 	client, server program
 	orders         io.WriteCloser

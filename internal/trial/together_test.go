@@ -130,7 +130,7 @@ func TestTogetherOneFails(t *testing.T) {
 	}
 }
 
-// All output is kept when the run is cancelled.
+// All output is kept when the run is canceled.
 func TestTogetherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ss, nodes, raw := two(t)

@@ -45,7 +45,7 @@ var ErrStore = errors.New("raw output cannot be stored")
 
 // Run measures once and fills in everything of the result but its identity.
 // The error is not nil only when the run as a whole cannot go on: ctx was
-// cancelled, or the raw bytes could not be stored.
+// canceled, or the raw bytes could not be stored.
 func Run(ctx context.Context, s Setup) (record.Result, error) {
 	rs, err := Together(ctx, []Setup{s})
 	return rs[0], err

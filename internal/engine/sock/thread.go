@@ -67,8 +67,8 @@ func (s *Stopper) Stopped() bool { return s.flag.Load() }
 // ErrStopped is returned by loops that were told to stop early.
 var ErrStopped = errors.New("stopped")
 
-// Cancelled replaces ErrStopped with the cause of the cancellation of ctx.
-func Cancelled(ctx context.Context, err error) error {
+// Canceled replaces ErrStopped with the cause of the cancellation of ctx.
+func Canceled(ctx context.Context, err error) error {
 	if errors.Is(err, ErrStopped) && ctx.Err() != nil {
 		return fmt.Errorf("engine: %w", context.Cause(ctx))
 	}
@@ -76,7 +76,7 @@ func Cancelled(ctx context.Context, err error) error {
 }
 
 // SleepUntil returns nil at time t; earlier it returns the error that arrives on errs,
-// or ErrStopped when ctx is cancelled. It is for control, not for pacing traffic.
+// or ErrStopped when ctx is canceled. It is for control, not for pacing traffic.
 func SleepUntil(ctx context.Context, t int64, errs <-chan error) error {
 	timer := time.NewTimer(time.Duration(t - Now()))
 	defer timer.Stop()

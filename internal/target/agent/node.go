@@ -65,7 +65,7 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 // Close ends the connection. The agent then ends all programs.
 func (n *Node) Close() error { return n.close() }
 
-// Name is the name that the node was dialled by.
+// Name is the name that the node was dialed by.
 func (n *Node) Name() string { return n.name }
 
 // Host is the machine that the agent runs on.

@@ -46,7 +46,7 @@ type lab struct {
 type place struct {
 	name  string
 	ns    *netns.Namespace
-	nl    *socket          // NETLINK_ROUTE: devices, addresses, routes, neighbours, queues
+	nl    *socket          // NETLINK_ROUTE: devices, addresses, routes, neighbors, queues
 	eth   *ethtool.Ethtool // nil until a step needs it
 	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
 	guest *vm.Node         // the pod is a virtual machine; nil until a step says so

@@ -181,7 +181,7 @@ func TestRunIsInsideTheNamespace(t *testing.T) {
 	}
 }
 
-func TestOpenIsCancelled(t *testing.T) {
+func TestOpenIsCanceled(t *testing.T) {
 	nstest.Need(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

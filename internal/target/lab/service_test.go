@@ -256,7 +256,7 @@ func TestServiceDies(t *testing.T) {
 }
 
 // A service that is being waited for is no reason not to end.
-func TestServiceCancelled(t *testing.T) {
+func TestServiceCanceled(t *testing.T) {
 	s, _ := openLogs(t, "a")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("enough")

@@ -82,7 +82,7 @@ func cpus(t *testing.T, s subject) {
 	}
 }
 
-// A program that is cancelled gets SIGTERM, and SIGKILL when it ignores that. Run
+// A program that is canceled gets SIGTERM, and SIGKILL when it ignores that. Run
 // returns the cause unless the program ended well.
 func cancel(t *testing.T, s subject) {
 	for _, c := range []struct {

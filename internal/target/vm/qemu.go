@@ -92,7 +92,7 @@ func share(tag, dir, more string) []string {
 
 // commandLine returns the kernel's command line. The arguments of process 1 follow "--".
 // Mitigations cost most where every instruction is emulated, and guard against
-// neighbours that a guest does not have. Linux panics when its timer does not seem to
+// neighbors that a guest does not have. Linux panics when its timer does not seem to
 // tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), which happens when QEMU gets
 // no CPU; under KVM it does not check (paravirt_ops_setup, kvm.c).
 func commandLine(a arch, accel string) string {
