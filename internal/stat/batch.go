@@ -12,7 +12,7 @@ func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []f
 	b, o, size = batch(base, other, confidence)
 	ratio = Ratio(b, o, confidence)
 	if size > 1 {
-		ratio.Warnings = append(ratio.Warnings, fmt.Sprintf("neighbouring blocks are correlated: averaged in groups of %d", size))
+		ratio.Warnings = append(ratio.Warnings, fmt.Sprintf("neighboring blocks are correlated: averaged in groups of %d", size))
 	}
 	return ratio, b, o, size
 }
