@@ -1,8 +1,8 @@
 // Package network holds one file per network under test.
 //
-// A driver is a struct whose exported fields are its options. It decides and
-// never acts: Plan has no side effects, so every driver is tested with golden
-// files and without privileges. It must not know about probes or machines.
+// A driver is a struct whose exported fields are its options. It decides and never acts: Plan has
+// no side effects, so golden files test every driver without privileges. It must not know probes or
+// machines.
 package network
 
 import (
@@ -19,17 +19,15 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A Driver turns a topology into the steps that connect its pods. Its exported
-// fields are its options, and the keys of its YAML.
+// A Driver turns a topology into the steps that connect its pods. Its exported fields are its
+// options and YAML keys.
 type Driver interface {
-	// Plan returns the steps, in order; the underlay exists when they run. The
-	// same topology gives the same plan on every machine: anything that depends on
-	// the running kernel belongs in package lab.
+	// Plan returns the steps in order, for an existing underlay. The same topology gives the same
+	// plan on every machine: anything that depends on the running kernel belongs in package lab.
 	Plan(topo.Topology) (plan.Plan, error)
 }
 
-// A Shaper is a Driver that needs a certain number of hosts, or a certain underlay
-// between them.
+// A Shaper is a Driver that needs a certain number of hosts or a certain underlay.
 type Shaper interface {
 	// Shape returns the spec that the driver needs instead of s.
 	Shape(s topo.Spec) topo.Spec
@@ -43,10 +41,9 @@ func Shape(d Driver, s topo.Spec) topo.Spec {
 	return s
 }
 
-// newPlan begins the plan of the driver called name: it has an end in every pod, and
-// the path that is left of the underlay by overhead bytes of encapsulation. It
-// returns the first error of bad, or an error if t has fewer than least hosts, or too low
-// an MTU.
+// newPlan begins the plan of the driver called name, with an end in every pod and the path that
+// overhead bytes of encapsulation leave of the underlay. It returns the first error of bad, or an
+// error if t has fewer than least hosts or too low an MTU.
 func newPlan(name string, t topo.Topology, least, overhead int, bad ...error) (plan.Plan, error) {
 	if err := cmp.Or(append(bad, checkHosts(name, t, least))...); err != nil {
 		return plan.Plan{}, err
@@ -85,8 +82,8 @@ func checkOneOf(name, key, v string, values ...string) error {
 	return fmt.Errorf("%s: invalid %s %q: want %s or %s", name, key, v, strings.Join(values[:last], ", "), values[last])
 }
 
-// toJSON encodes plain data (maps, structs, slices, strings, numbers and addresses),
-// which cannot fail.
+// toJSON encodes plain data (maps, structs, slices, strings, numbers, addresses), which cannot
+// fail.
 func toJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)
@@ -105,8 +102,7 @@ func run(h topo.Host, argv ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: argv}}
 }
 
-// find records the first line that argv prints as name in every result, such as a
-// version.
+// find records the first line of argv's output, such as a version, as name in every result.
 func find(h topo.Host, name string, argv ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: argv, Found: name}}
 }
@@ -129,8 +125,7 @@ func others(t topo.Topology, h topo.Host) []topo.Host {
 	return slices.DeleteFunc(slices.Clone(t.Hosts), func(peer topo.Host) bool { return peer.Name == h.Name })
 }
 
-// podMTU returns the underlay's MTU minus overhead bytes, or an error when that is too
-// small for pods.
+// podMTU returns the underlay's MTU minus overhead bytes, or an error if pods need more.
 func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	least, family := topo.MinMTU, "IPv4"
 	if is6(t.PodAll.Addr()) {
@@ -144,8 +139,7 @@ func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	return mtu, nil
 }
 
-// oneFamily returns an error when pods' packets have no next hop of their own address
-// family.
+// oneFamily returns an error if packets between pods have no next hop of their address family.
 func oneFamily(name string, t topo.Topology) error {
 	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
 		return fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
@@ -171,8 +165,7 @@ func udpHeaders(t topo.Topology) int {
 	return udp + ip4
 }
 
-// path returns the path of t's pods in a network that adds overhead bytes to every packet
-// that leaves a host.
+// path returns the path of t's pods in a network that adds overhead bytes to packets between hosts.
 func path(t topo.Topology, mtu, overhead int) plan.Path {
 	if len(t.Hosts) == 1 {
 		return plan.Path{MTU: mtu}
@@ -191,12 +184,12 @@ func podEnds(t topo.Topology, dev string) []plan.End {
 	return ends
 }
 
-// expect returns p with what holds in every network: the ends have the path's MTU and
-// carry the traffic; between hosts the tunnels that p expects to and the underlay carry
-// it, too; and nothing is fragmented.
+// expect adds to p the expectations of every network: the ends have the path's MTU and carry the
+// traffic; between hosts the tunnels that p expects to and the underlay also carry it; nothing is
+// fragmented.
 //
-// Bridges and the host's side of a pod's veth are left out: the counters of a bridge do
-// not include what it forwards, and one side of a veth shows everything.
+// Bridges and the host ends of pods' veths are left out: a bridge's counters do not include what it
+// forwards, and one end of a veth shows everything.
 func expect(t topo.Topology, p plan.Plan) plan.Plan {
 	var all []plan.Expect
 	seen := map[[2]string]bool{}

@@ -7,8 +7,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// OVSVXLAN connects the pods of all hosts with Open vSwitch and VXLAN tunnels
-// between its bridges, as container networks based on Open vSwitch do.
+// OVSVXLAN connects the pods of all hosts with Open vSwitch and VXLAN tunnels between its bridges,
+// as container networks based on Open vSwitch do.
 type OVSVXLAN struct {
 	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
 	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes

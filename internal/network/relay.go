@@ -9,13 +9,12 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Relay connects the pods of a line of hosts through user space. Every host has a
-// bridge with the pods and a TAP device, and a program (`weir relay`) that takes
-// frames from that device and sends them to its neighbors over UDP, several in a
-// datagram if they arrive close together. Hosts between the ends forward in the
-// program. This is the mechanism of Weave's sleeve, but not its code.
+// Relay connects the pods of a line of hosts through user space. Every host has a bridge with its
+// pods and a TAP device, and a program (`weir relay`) that sends the device's frames to its
+// neighbors over UDP, several per datagram if they arrive close together. Hosts between the ends
+// forward in the program. This is the mechanism of Weave's sleeve, but not its code.
 //
-// With delay, a segment is a long wire: the program delays everything it sends there.
+// With delay, a segment acts as a long wire: the program delays everything it sends there.
 type Relay struct {
 	Hops    int           `yaml:"hops"`    // 1 to 5, one less than hosts
 	Encrypt bool          `yaml:"encrypt"` // seal frames with NaCl's box
@@ -82,8 +81,8 @@ func (n Relay) argv(t topo.Topology, i int) []string {
 	return argv
 }
 
-// overhead returns the bytes that the relay adds to an IP packet of a pod, and how
-// many of them the frames of one datagram share (package relay, wire.go).
+// overhead returns the bytes that the relay adds to an IP packet of a pod, and how many of them the
+// frames of one datagram share (package relay, wire.go).
 func (n Relay) overhead(t topo.Topology) (all, shared int) {
 	const kind, length, counter, tag = 1, 2, 8, 16
 	shared = udpHeaders(t) + kind

@@ -5,8 +5,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VMVXLAN is VXLANOverlay with a virtual machine in place of every pod, as in clouds
-// that connect the virtual machines of their tenants.
+// VMVXLAN is VXLANOverlay with a virtual machine in place of every pod, as in clouds that connect
+// their tenants' machines.
 type VMVXLAN struct {
 	VNI    int    `yaml:"vni"`    // virtual network identifier, 1 to 1<<24-1
 	Port   int    `yaml:"port"`   // UDP destination port, 1 to 65535
