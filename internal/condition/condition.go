@@ -20,8 +20,8 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// Bounds of a link's rate, bit/s. At the lower one a full packet takes at most 12 s; no link is
-// faster than the upper one.
+// Bounds of a link's rate, bit/s: a full packet takes at most 12 s, and no link exceeds the upper
+// one.
 const (
 	minRate = 1e3
 	maxRate = 1e12

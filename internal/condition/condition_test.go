@@ -205,8 +205,8 @@ func (m machine) apply(steps []plan.Step) {
 	}
 }
 
-// From every condition to every other: Do leaves what the changed plan would have built, and Undo
-// leaves what was there before.
+// From every condition to every other: Do leaves what the changed plan builds, Undo the first
+// state.
 func TestDoAndUndo(t *testing.T) {
 	conditions := []map[string]string{
 		{},

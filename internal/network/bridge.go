@@ -11,7 +11,6 @@ import (
 // Bridge connects the pods of one host with a Linux bridge.
 type Bridge struct{}
 
-// Plan makes the bridge and attaches the pods.
 func (Bridge) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("bridge", t, 1, 0, checkExactly("bridge", t, 1))
 	if err != nil {
@@ -39,7 +38,6 @@ func attach(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	return append(steps, join(t, h, bridgeDev)...)
 }
 
-// attachPod connects pod i of h to bridge with a veth.
 func attachPod(h topo.Host, i int, pod topo.Pod, bridge string, mtu int) []plan.Step {
 	return []plan.Step{
 		{In: h.Name, Link: &plan.Link{Name: podPort(i), Kind: "veth", MTU: mtu, Master: bridge, Peer: podDev, PeerIn: pod.Name}},
@@ -49,8 +47,7 @@ func attachPod(h topo.Host, i int, pod topo.Pod, bridge string, mtu int) []plan.
 
 // join gives h an address on dev, on its pods' Ethernet, and makes h their router, as docker0, cni0
 // and Weave's bridge do. Packets to other networks end there: real installations translate pod
-// addresses between hosts because nothing else has a route back, but that is not part of the
-// mechanism.
+// addresses between hosts because nothing else has a route back, but the mechanism does not.
 func join(t topo.Topology, h topo.Host, dev string) []plan.Step {
 	gw := h.Gateway()
 	var steps []plan.Step

@@ -32,8 +32,8 @@ const (
 	CalicoVXLAN   = "vxlan"
 )
 
-// Packet filters that Calico supports. By default it takes the one that already has rules; a new
-// host has none.
+// Packet filters that Calico supports. By default it uses the one that has rules; a new host has
+// none.
 const (
 	CalicoIPTablesNFT    = "iptables-nft"
 	CalicoIPTablesLegacy = "iptables-legacy"
@@ -118,7 +118,6 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// node returns Calico's program for everything except pods and BGP.
 func (n CalicoNode) node() string { return n.Dir + "/usr/bin/calico-node" }
 
 // env returns the environment that all of node's commands on h share.
@@ -127,8 +126,7 @@ func (n CalicoNode) env(t topo.Topology, h topo.Host) []string {
 		"CALICO_NODENAME_FILE=" + plan.Dir + "/nodename", "CALICO_NETWORKING_BACKEND=" + calicoModes[n.Mode].backend}
 }
 
-// felix returns settings whose names only Felix uses, and switches off what the network does not
-// need.
+// felix returns settings whose names only Felix uses, and switches off unneeded features.
 func (n CalicoNode) felix(t topo.Topology, h topo.Host) []string {
 	return []string{"FELIX_DATASTORETYPE=etcdv3", "FELIX_ETCDENDPOINTS=http://" + etcdAddr(t), "FELIX_FELIXHOSTNAME=" + h.Name,
 		"FELIX_HEALTHENABLED=true", "FELIX_IPV6SUPPORT=false", "FELIX_LOGFILEPATH=none", "FELIX_LOGSEVERITYSYS=none",
@@ -146,8 +144,8 @@ func (n CalicoNode) pool(t topo.Topology, h topo.Host) []string {
 		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", n.AS)}
 }
 
-// run runs a command of node on h. Every command makes directories in /var/lib and /var/log, and
-// Felix writes a file there.
+// run runs a command of node on h. Each one makes directories in /var/lib and /var/log, and Felix
+// writes a file there.
 func (n CalicoNode) run(t topo.Topology, h topo.Host, env []string, args ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: append([]string{n.node()}, args...), Env: append(n.env(t, h), env...),
 		Private: []string{"/var/lib", "/var/log"}}}
@@ -206,8 +204,7 @@ func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
 	return steps
 }
 
-// routes returns the routes that h must have over the mode's device, to every block of every other
-// host.
+// routes returns the routes over the mode's device that h must have to every block of other hosts.
 func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 	if n.Mode == CalicoBGPMode {
 		return bgpRoutes(t, h)
@@ -220,16 +217,14 @@ func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 // line, at most 128 KiB (execve(2)).
 const calicoRulesAtOnce = 500
 
-// calicoKey is the prefix of Calico's profiles and policies in etcd.
 const calicoKey = "/calico/resources/v3/projectcalico.org/"
 
 // policies writes to the store, as calicoctl would, the profile of all pods, which accepts
 // everything as a Kubernetes namespace's does (the CNI plugin's default profile would keep hosts
 // out). With Rules, it adds policies for all pods in which every rule denies an address that no
-// packet has. The last policy accepts packets that match no rule.
-//
-// Note: Felix accepts packets of known connections before it consults a policy, so the rules delay
-// only the first packet of a flow, unlike those of Canal and Routed.
+// packet has; the last policy accepts the rest. Felix accepts packets of known connections before
+// it consults a policy, so the rules delay only the first packet of a flow, unlike those of Canal
+// and Routed.
 func (n CalicoNode) policies(t topo.Topology) []plan.Step {
 	type rule map[string]any
 	allow := rule{"action": "Allow"}
@@ -254,7 +249,6 @@ func (n CalicoNode) policies(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// calicoPut writes a resource to the store.
 func calicoPut(t topo.Topology, kind, key, name string, spec map[string]any) plan.Step {
 	resource := map[string]any{"apiVersion": "projectcalico.org/v3", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
 	return run(t.Hosts[0], etcdPut(t, calicoKey+key+name, toJSON(resource))...)

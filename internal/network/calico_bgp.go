@@ -40,8 +40,6 @@ const (
 	calicoWait   = 60 // seconds; BIRD retries after 1 s, and a busy machine is slow
 )
 
-// Plan connects the pods with their hosts, starts BIRD and waits until every host knows every
-// block.
 func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "calico-bgp-datapath"
 	p, err := newPlan(name, t, 1, 0, checkAS(name, n.AS), oneFamily(name, t))
@@ -51,9 +49,8 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
 		if !is6(t.PodAll.Addr()) {
-			// Proxy ARP answers only for addresses reached over another device (net/ipv4/arp.c,
-			// arp_process); on a real machine that is its default route. No packet is ever sent
-			// there.
+			// Proxy ARP answers only for addresses behind another device (net/ipv4/arp.c,
+			// arp_process), on a real machine its default route's. No packet is ever sent there.
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}})
 		}
 		for i, pod := range h.Pods {
@@ -103,8 +100,7 @@ func blocks(h topo.Host) []netip.Prefix {
 	return slices.Compact(bs) // pods are numbered in order
 }
 
-// bgpRoutes returns the routes over the underlay that BIRD must have added on h, to every block of
-// every other host.
+// bgpRoutes returns the routes that BIRD must have added on h, to every block of other hosts.
 func bgpRoutes(t topo.Topology, h topo.Host) plan.Output {
 	o := plan.Output{Argv: []string{"ip", "-4", "route", "show", "proto", bird}}
 	if is6(t.PodAll.Addr()) {

@@ -45,7 +45,6 @@ func (c *Conflist) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Plan attaches the pods and connects the hosts.
 func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("cni", t, 1, 0, checkAbs("cni", cmp.Or(n.Dir, "/")))
 	if err != nil {
@@ -78,7 +77,6 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	return expect(t, p), nil
 }
 
-// list returns the plugins to use, for an underlay device called dev.
 func (n CNI) list(dev string, mtu int) (*conflist, error) {
 	l := &conflist{Version: cniVersion, Name: "weir"}
 	if n.Conflist != "" {
@@ -112,7 +110,6 @@ func (n CNI) list(dev string, mtu int) (*conflist, error) {
 // cniVersion is the newest version of the specification that Debian 12's plugins support.
 const cniVersion = "1.0.0"
 
-// cniBridge is the usual name of the bridge that the bridge plugin makes.
 const cniBridge = "cni0"
 
 // A plugin is the configuration of one plugin, the only one that knows its keys.
@@ -183,10 +180,9 @@ func addPod(h topo.Host, pod topo.Pod, env []string, makes ...string) plan.Step 
 		Undo: append([]string{"weir", "cni", "del"}, words...)}}
 }
 
-// pluggedNoOffload switches off the offloads of the devices that plugins made on h.
-//
-// Note: it skips the host ends of the pods' veths, which have random names: packets there are
-// already segmented, and no other device segments or joins.
+// pluggedNoOffload switches off the offloads of the devices that plugins made on h. It skips the
+// host ends of the pods' veths, which have random names: packets there are already segmented, and
+// no other device segments or joins.
 func pluggedNoOffload(h topo.Host, bridge string) []plan.Step {
 	var steps []plan.Step
 	if bridge != "" {

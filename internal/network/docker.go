@@ -17,14 +17,13 @@ type DockerBridge struct {
 	Bridge string `yaml:"bridge"` // user: a bridge made for this network; docker0: the default bridge
 }
 
-// A user-defined bridge has a separate subnet and name; docker0 exists from the start and assigns
-// addresses in order.
+// A user-defined bridge has any subnet and name; docker0 always exists and assigns addresses in
+// order.
 const (
 	BridgeUser    = "user"
 	BridgeDocker0 = "docker0"
 )
 
-// Plan starts Docker, makes the bridge and runs a container for every pod.
 func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "docker-bridge"
 	p, err := newPlan(name, t, 1, 0, checkExactly(name, t, 1), checkPods4(name, t),
@@ -60,7 +59,6 @@ const (
 	dockerImage = "weir-pause" // image of the containers, see package pause
 )
 
-// checkPods4 returns an error if pods have IPv6 addresses.
 func checkPods4(name string, t topo.Topology) error {
 	return refuse(is6(t.PodAll.Addr()), name+": Docker gives a container an IPv6 address only together with an IPv4 one; use pods with IPv4")
 }
@@ -73,8 +71,8 @@ func docker(args ...string) []string {
 // dockerTimeout, in seconds, allows for a busy machine; an engine usually starts in one second.
 const dockerTimeout = 30
 
-// startDocker starts a separate engine on h with additional args for dockerd, and loads the
-// containers' image.
+// startDocker starts a separate engine on h, with args for dockerd, and loads the containers'
+// image.
 func startDocker(h topo.Host, args ...string) []plan.Step {
 	argv := append([]string{"dockerd",
 		"--config-file", plan.Dir + "/daemon.json", "--data-root", plan.Dir + "/data", "--exec-root", plan.Dir + "/exec",
@@ -94,8 +92,7 @@ func startDocker(h topo.Host, args ...string) []plan.Step {
 	}
 }
 
-// containers runs a container on network for every pod of h. The pod gets the container's network
-// namespace.
+// containers runs a container on network for every pod of h, whose namespace the pod gets.
 func containers(h topo.Host, network string) []plan.Step {
 	var steps []plan.Step
 	for _, pod := range h.Pods {
@@ -110,7 +107,6 @@ func containers(h topo.Host, network string) []plan.Step {
 	return steps
 }
 
-// dockerVersion finds the version of the engine on h.
 func dockerVersion(h topo.Host) plan.Step {
 	return find(h, "docker.version", docker("version", "--format", "{{.Server.Version}}")...)
 }

@@ -11,9 +11,8 @@ import (
 
 // DockerOverlay connects the containers of all hosts with Docker's overlay driver: one engine per
 // host, with VXLAN between them. On each host the engine keeps a network namespace for the overlay,
-// with a bridge that holds the containers' veths and a VXLAN device. The engine learns from the
-// other engines where every container is and configures that device. Containers are as in
-// DockerBridge.
+// with a bridge that holds the containers' veths and a VXLAN device. The engines tell each other
+// where every container is and configure that device. Containers are as in DockerBridge.
 type DockerOverlay struct {
 	Control   string `yaml:"control"`   // how engines learn of each other's containers: swarm, by gossip; etcd, from a store on the first host, as before Docker 1.12
 	Encrypted bool   `yaml:"encrypted"` // ESP between the hosts, which the kernel must support
@@ -28,7 +27,6 @@ const (
 
 const swarmPort = 2377
 
-// Plan starts the engines, joins them and runs a container for every pod.
 func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "docker-overlay"
 	overhead := vxlanOverhead(t)
@@ -82,7 +80,6 @@ func encryptedOverhead(t topo.Topology) int {
 	return t.MTU - (mtu - mtu%4)
 }
 
-// swarm joins the engines into one swarm, with the first host as its manager.
 func swarm(t topo.Topology) []plan.Step {
 	var steps []plan.Step
 	manager := fmt.Sprintf("%v:%d", t.Hosts[0].Addr.Addr(), swarmPort)

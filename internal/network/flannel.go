@@ -19,7 +19,6 @@ type FlannelVXLAN struct {
 	Masq bool `yaml:"masq"` // flanneld's -ip-masq, which makes the kernel track connections
 }
 
-// Plan starts flanneld everywhere and attaches the pods.
 func (n FlannelVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	f, err := vxlanBackend("flannel-vxlan", n.VNI, n.Port, n.Masq)
 	if err != nil {
@@ -34,7 +33,6 @@ type FlannelHostGW struct {
 	Masq bool `yaml:"masq"` // flanneld's -ip-masq, which makes the kernel track connections
 }
 
-// Plan starts flanneld everywhere and attaches the pods.
 func (n FlannelHostGW) Plan(t topo.Topology) (plan.Plan, error) {
 	f := flannel{name: "flannel-hostgw", backend: map[string]any{"Type": "host-gw"}, masq: n.Masq}
 	return f.plan(t, bridgePlugin, 0)
@@ -47,7 +45,6 @@ type FlannelUDP struct {
 	Masq bool `yaml:"masq"` // flanneld's -ip-masq, which makes the kernel track connections
 }
 
-// Plan starts flanneld everywhere and attaches the pods.
 func (n FlannelUDP) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkPort("flannel-udp", n.Port); err != nil {
 		return plan.Plan{}, err
@@ -67,7 +64,6 @@ type Canal struct {
 	Rules int `yaml:"rules"` // policy rules that a forwarded packet is compared with on each host, 0 to 10000
 }
 
-// Plan starts flanneld everywhere, attaches the pods and makes the rules.
 func (n Canal) Plan(t topo.Topology) (plan.Plan, error) {
 	f, err := vxlanBackend("canal", n.VNI, n.Port, false)
 	if err := cmp.Or(err, checkRules("canal", n.Rules)); err != nil {
@@ -129,16 +125,14 @@ const maxDevName = 15
 // flannelPrefix is the etcd key prefix of flanneld's network.
 const flannelPrefix = "/coreos.com/network"
 
-// store starts etcd and puts the network's configuration there.
 func (f flannel) store(t topo.Topology) []plan.Step {
 	config := toJSON(map[string]any{"Network": t.PodAll, "SubnetLen": t.Hosts[0].PodNet.Bits(), "Backend": f.backend})
 	return append(etcd(t), run(t.Hosts[0], etcdPut(t, flannelPrefix+"/config", config)...))
 }
 
 // flanneld starts the daemon on h. The daemon reuses the subnet in the file of its previous run if
-// it is free (Documentation/reservations.md), so each host gets the topology's subnet.
-//
-// Note: it calls iptables to accept forwarded packets, as in every installation.
+// it is free (Documentation/reservations.md), so each host gets the topology's subnet. It calls
+// iptables to accept forwarded packets, as in every installation.
 func (f flannel) flanneld(t topo.Topology, h topo.Host) []plan.Step {
 	const file = "flannel/subnet.env"
 	argv := []string{"flanneld", "-etcd-endpoints=http://" + etcdAddr(t), "-iface=" + h.Dev, "-subnet-file=" + plan.Dir + "/" + file}

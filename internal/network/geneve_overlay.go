@@ -15,7 +15,6 @@ type GeneveOverlay struct {
 
 const geneveDev = "gnv0"
 
-// Plan makes the bridges, and attaches pods and tunnels.
 func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("geneve-overlay", t, 2, vxlanOverhead(t),
 		checkExactly("geneve-overlay", t, 2), checkVXLAN("geneve-overlay", n.VNI, n.Port))

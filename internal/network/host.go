@@ -6,8 +6,8 @@ import (
 )
 
 // Host has no pods: programs run on the hosts and use the underlay directly. It is the usual
-// baseline of other networks. A lone host uses its loopback device, where the kernel delivers
-// packets to local addresses.
+// baseline of other networks. A lone host uses its loopback device, as the kernel does for local
+// addresses.
 type Host struct{}
 
 // loMTU is the loopback device's MTU: 64 KiB (drivers/net/loopback.c, loopback_setup).
@@ -31,7 +31,6 @@ func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// hostEnds returns an end for every host of t.
 func hostEnds(t topo.Topology) []plan.End {
 	var ends []plan.End
 	for _, h := range t.Hosts {

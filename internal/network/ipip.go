@@ -6,13 +6,12 @@ import (
 )
 
 // IPIP is Routed with IPv4 in IPv4 (RFC 2003) between hosts, as in Calico's IPIP mode: the underlay
-// needs no routes to the pods. A host has one device for all others; the route to their pods names
-// the host.
+// needs no routes to the pods. One device serves all other hosts; the route to their pods names the
+// host.
 type IPIP struct{}
 
 const ipipDev = "ipip0"
 
-// Plan makes the veths, the tunnels and the routes.
 func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
 	const overhead = 20
 	p, err := tunneled("ipip", t, overhead, refuse(any6(t), "ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard"), func(h topo.Host, mtu int) []plan.Step {

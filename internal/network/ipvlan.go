@@ -13,7 +13,6 @@ type IPvlan struct {
 	Mode string `yaml:"mode"` // l2: pods are switched; l3: they are routed
 }
 
-// Plan makes the devices in the pods, and in mode l3 the routes.
 func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
 	// drivers/net/ipvlan/ipvlan_main.c, IPVLAN_ALWAYS_ON_OFLOADS: as with macvlan.
 	p, err := newPlan("ipvlan", t, 1, 0, checkOneOf("ipvlan", "mode", n.Mode, "l2", "l3"), refuse(t.NoOffload && len(t.Hosts) == 1,

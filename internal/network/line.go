@@ -29,8 +29,7 @@ func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
 	return delay.check(name, hops)
 }
 
-// Delays are the one-way delays of a line's segments, the same in both directions: one for all
-// segments, or one for each.
+// Delays are the one-way delays of a line's segments: one for all, or one for each.
 type Delays []time.Duration
 
 // UnmarshalText parses one delay for all segments. YAML decodes a list without it.

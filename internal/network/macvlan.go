@@ -10,10 +10,9 @@ import (
 // kernel. Pods cannot reach their host.
 type Macvlan struct{}
 
-// Plan makes the devices in the pods.
 func (Macvlan) Plan(t topo.Topology) (plan.Plan, error) {
-	// drivers/net/macvlan.c, ALWAYS_ON_OFFLOADS: the device below segments, but never sees packets
-	// between pods of one host.
+	// The device below segments, but never sees packets within a host (drivers/net/macvlan.c,
+	// ALWAYS_ON_OFFLOADS).
 	p, err := newPlan("macvlan", t, 1, 0, refuse(t.NoOffload && len(t.Hosts) == 1,
 		"macvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on"))
 	if err != nil {

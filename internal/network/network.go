@@ -1,8 +1,7 @@
 // Package network holds one file per network under test.
 //
 // A driver is a struct whose exported fields are its options. It decides and never acts: Plan has
-// no side effects, so golden files test every driver without privileges. It must not know probes or
-// machines.
+// no side effects, so golden files test it without privileges. It must not know probes or machines.
 package network
 
 import (
@@ -19,8 +18,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A Driver turns a topology into the steps that connect its pods. Its exported fields are its
-// options and YAML keys.
+// A Driver turns a topology into the steps that connect its pods. Its fields are its YAML options.
 type Driver interface {
 	// Plan returns the steps in order, for an existing underlay. The same topology gives the same
 	// plan on every machine: anything that depends on the running kernel belongs in package lab.
@@ -57,15 +55,12 @@ func checkRange(name, key string, v, least, most int) error {
 	return refuse(v < least || v > most, fmt.Sprintf("%s: invalid %s %d: want %d to %d", name, key, v, least, most))
 }
 
-// checkPort returns an error unless port can be a TCP or UDP port.
 func checkPort(name string, port int) error { return checkRange(name, "port", port, 1, 1<<16-1) }
 
-// checkAbs returns an error unless the option dir is an absolute path.
 func checkAbs(name, dir string) error {
 	return refuse(!filepath.IsAbs(dir), fmt.Sprintf("%s: invalid dir %q: want an absolute path", name, dir))
 }
 
-// refuse returns an error with this message if bad.
 func refuse(bad bool, message string) error {
 	if bad {
 		return errors.New(message)
@@ -82,8 +77,7 @@ func checkOneOf(name, key, v string, values ...string) error {
 	return fmt.Errorf("%s: invalid %s %q: want %s or %s", name, key, v, strings.Join(values[:last], ", "), values[last])
 }
 
-// toJSON encodes plain data (maps, structs, slices, strings, numbers, addresses), which cannot
-// fail.
+// toJSON encodes maps, structs, slices, strings, numbers and addresses, which cannot fail.
 func toJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)
@@ -107,7 +101,6 @@ func find(h topo.Host, name string, argv ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: argv, Found: name}}
 }
 
-// checkHosts returns an error if t has fewer than least hosts.
 func checkHosts(name string, t topo.Topology, least int) error {
 	return refuse(len(t.Hosts) < least, fmt.Sprintf("%s: needs %d hosts or more, topology has %d", name, least, len(t.Hosts)))
 }
@@ -150,10 +143,8 @@ func oneFamily(name string, t topo.Topology) error {
 
 func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 
-// underlay6 reports whether the hosts' underlay addresses are IPv6.
 func underlay6(t topo.Topology) bool { return len(t.Hosts) > 0 && is6(t.Hosts[0].Addr.Addr()) }
 
-// any6 reports whether hosts or pods have IPv6 addresses.
 func any6(t topo.Topology) bool { return is6(t.PodAll.Addr()) || underlay6(t) }
 
 // udpHeaders returns the size of the UDP and IP headers between hosts, in bytes.
@@ -173,7 +164,6 @@ func path(t topo.Topology, mtu, overhead int) plan.Path {
 	return plan.Path{MTU: mtu, Overhead: overhead, Outer: t.MTU}
 }
 
-// podEnds returns an end for the device dev of every pod of t.
 func podEnds(t topo.Topology, dev string) []plan.End {
 	var ends []plan.End
 	for _, h := range t.Hosts {
@@ -185,11 +175,9 @@ func podEnds(t topo.Topology, dev string) []plan.End {
 }
 
 // expect adds to p the expectations of every network: the ends have the path's MTU and carry the
-// traffic; between hosts the tunnels that p expects to and the underlay also carry it; nothing is
-// fragmented.
-//
-// Bridges and the host ends of pods' veths are left out: a bridge's counters do not include what it
-// forwards, and one end of a veth shows everything.
+// traffic; between hosts, the underlay and the tunnels in p.Expect carry it, too; nothing is
+// fragmented. Bridges and the host ends of pods' veths are left out: a bridge's counters do not
+// include what it forwards, and one end of a veth shows everything.
 func expect(t topo.Topology, p plan.Plan) plan.Plan {
 	var all []plan.Expect
 	seen := map[[2]string]bool{}

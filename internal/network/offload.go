@@ -7,11 +7,9 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Features of devices, by the kernel's names (net/ethtool/common.c, netdev_features_strings). All
-// have existed since Linux 5.0.
-//
-// Note: tx-tcp-accecn-segmentation of the newest kernels is left out: older kernels reject the
-// name, and only connections that negotiate AccECN use it.
+// Features of devices, by the kernel's names since Linux 5.0 (net/ethtool/common.c,
+// netdev_features_strings). tx-tcp-accecn-segmentation of the newest kernels is left out: older
+// ones reject the name, and only connections that negotiate AccECN use it.
 var (
 	// Segmentation of TCP.
 	segmentTCP = []string{

@@ -9,15 +9,13 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// OVS connects the pods of one host with an Open vSwitch bridge and the real daemons, which run on
-// the host.
+// OVS connects the pods of one host with an Open vSwitch bridge and the real daemons.
 type OVS struct {
 	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
 	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
 }
 
-// Open vSwitch datapaths and pod interfaces. Auto is the kernel's datapath if it exists, otherwise
-// the daemon's.
+// Open vSwitch datapaths and pod interfaces. Auto is the kernel's datapath, or else the daemon's.
 const (
 	DatapathAuto      = "auto"
 	DatapathSystem    = "system"
@@ -26,7 +24,6 @@ const (
 	InterfaceInternal = "internal" // a device of Open vSwitch, moved into the pod
 )
 
-// Plan starts Open vSwitch and attaches the pods.
 func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 	v, bad := newVSwitch("ovs", n.Datapath, n.Interface, t)
 	p, err := newPlan("ovs", t, 1, 0, checkExactly("ovs", t, 1), bad)
@@ -65,11 +62,11 @@ func (v vSwitch) datapath() string {
 	return DatapathSystem
 }
 
-// ovsEnv keeps all files of a host's daemons in its state directory; by default, hosts would share
+// ovsEnv keeps the daemons' files in the host's state directory; by default, hosts would share
 // them.
 var ovsEnv = []string{"OVS_RUNDIR=" + plan.Dir, "OVS_DBDIR=" + plan.Dir, "OVS_LOGDIR=" + plan.Dir, "OVS_SYSCONFDIR=" + plan.Dir}
 
-// vsctl returns a command that configures a host's daemons. It returns once ovs-vswitchd has
+// vsctl returns a command that configures a host's daemons. The command ends once ovs-vswitchd has
 // applied the change, or gives up after ten seconds.
 func vsctl(args ...string) []string {
 	return append([]string{"ovs-vsctl", "--db=unix:" + plan.Dir + "/db.sock", "--timeout=10"}, args...)
@@ -80,7 +77,6 @@ func configure(h topo.Host, makes []string, args ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: vsctl(args...), Makes: makes}}
 }
 
-// start starts the two daemons on h.
 func (v vSwitch) start(h topo.Host) []plan.Step {
 	var opens []string
 	if v.netdev {
@@ -143,7 +139,6 @@ func complete(pod topo.Pod) plan.Step {
 	return plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}}
 }
 
-// versions finds the version and the datapath of Open vSwitch on h.
 func (vSwitch) versions(h topo.Host) []plan.Step {
 	return []plan.Step{
 		find(h, "ovs.version", "ovs-vswitchd", "--version"),

@@ -23,7 +23,6 @@ type Relay struct {
 	Delay   Delays        `yaml:"delay"`   // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
-// Shape returns s as a line with n.Hops segments.
 func (n Relay) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
 const (
@@ -32,7 +31,6 @@ const (
 	relayReady = "relay: ready"
 )
 
-// Plan makes the bridges, attaches pods and TAP devices, and starts the programs.
 func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 	overhead, shared := n.overhead(t)
 	p, err := newPlan("relay", t, 2, overhead, checkLine("relay", t, n.Hops, n.Delay), checkPort("relay", n.Port),
@@ -56,7 +54,6 @@ func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// argv returns the command line of the program on host i.
 func (n Relay) argv(t topo.Topology, i int) []string {
 	argv := []string{"weir", "relay", relayDev}
 	for s, ports := range t.Segments { // segment s has hosts s and s+1

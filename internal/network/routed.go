@@ -20,14 +20,12 @@ type Routed struct {
 	Rules int `yaml:"rules"` // policy rules that a forwarded packet is compared with on each host, 0 to 10000
 }
 
-// The gateway of every pod, on the host's end of its veth. A link-local address can be on every
-// veth.
+// The gateway of every pod: link-local, because the host end of every veth has the same address.
 var (
 	routedGateway  = netip.MustParsePrefix("169.254.1.1/32")
 	routedGateway6 = netip.MustParsePrefix("fe80::1/64")
 )
 
-// Plan makes the veths and the routes.
 func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("routed", t, 1, 0, checkRules("routed", n.Rules), oneFamily("routed", t))
 	if err != nil {
@@ -64,7 +62,6 @@ func router(h topo.Host, v6, more bool) []plan.Step {
 	return steps
 }
 
-// forward makes a host forward packets.
 func forward(host string, v6 bool) plan.Step {
 	key := "net.ipv4.ip_forward"
 	if v6 {
@@ -81,7 +78,6 @@ func addLinkLocal(p topo.Port) plan.Step {
 	return plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: linkLocal(p.Addr.Addr())}}
 }
 
-// linkLocal returns the link-local address with the interface identifier of a.
 func linkLocal(a netip.Addr) netip.Prefix {
 	b := a.As16()
 	copy(b[:8], []byte{0xfe, 0x80, 0, 0, 0, 0, 0, 0})
@@ -108,7 +104,6 @@ func vethPod(h topo.Host, pod topo.Pod, port string, mtu int, gw netip.Addr, ans
 		plan.Step{In: pod.Name, Route: &plan.Route{Dst: defaultRoute(a), Via: gw, Dev: podDev}})
 }
 
-// hostPrefix returns the prefix that contains only a.
 func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
 // defaultRoute returns the destination of a default route, in the family of a.

@@ -19,10 +19,8 @@ const (
 	dedicatedEnd = "dedicated"
 )
 
-// Shape returns s with two pods per host and NICs for both.
 func (Terway) Shape(s topo.Spec) topo.Spec { s.Shape, s.Pods = topo.VPC, 2; return s }
 
-// Plan makes the shared pods' veths, rules and tables, and the routes.
 func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("terway", t, 2, 0, checkNICs("terway", t, topo.VPC), refuse(is6(t.PodAll.Addr()) != underlay6(t),
 		"terway: pods and hosts share one network and need one address family; give both IPv4 or both IPv6"))

@@ -12,8 +12,7 @@ import (
 // What connects the hosts.
 const (
 	Switch = "switch" // the namespace of the switches between more or fewer than two hosts; their bridges are sw0, sw1
-	// maxPorts is the number of ports of a Linux bridge (net/bridge/br_private.h, BR_MAX_PORTS,
-	// without the unused port 0).
+	// Ports of a Linux bridge (net/bridge/br_private.h, BR_MAX_PORTS, without unused port 0).
 	maxPorts = 1<<10 - 1
 )
 

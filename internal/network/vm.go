@@ -41,8 +41,7 @@ func (v VM) tap(h topo.Host, n, mtu int, master string) plan.Step {
 }
 
 // machines starts a virtual machine for every pod of t before it waits for any, so they boot
-// concurrently, and sets up their network devices. With checksums, the machines compute all
-// checksums themselves.
+// concurrently, and sets up their devices. With checksums, the machines compute all checksums.
 func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 	var start, enter []plan.Step
 	for i, h := range t.Hosts {
@@ -68,7 +67,6 @@ func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 	return append(start, enter...)
 }
 
-// expectTaps expects the MTU of the hosts' ends.
 func (VM) expectTaps(t topo.Topology, mtu int) (all []plan.Expect) {
 	for _, h := range t.Hosts {
 		for n := range h.Pods {

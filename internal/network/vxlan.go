@@ -8,8 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Default options of VXLAN and VXLANOverlay. IANA assigned this port to VXLAN; the kernel's default
-// is the older 8472.
+// Usual options. IANA assigned this port to VXLAN; the kernel's default is the older 8472.
 const (
 	DefaultVNI       = 1
 	DefaultVXLANPort = 4789
@@ -25,7 +24,6 @@ type VXLAN struct {
 	Port int `yaml:"port"` // UDP destination port, 1 to 65535
 }
 
-// Plan makes the devices and connects each with all the others.
 func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("vxlan", t, 2, vxlanOverhead(t), checkVXLAN("vxlan", n.VNI, n.Port))
 	if err != nil {
@@ -72,8 +70,7 @@ func flood(steps []plan.Step, t topo.Topology, h topo.Host, entries []*plan.FDB)
 	return steps
 }
 
-// floodEntries returns one entry per host, which all others share: a full mesh of 1,000 hosts has a
-// million.
+// floodEntries returns one entry per host, shared because a full mesh of 1,000 hosts has a million.
 func floodEntries(t topo.Topology) []*plan.FDB {
 	var entries []*plan.FDB
 	for _, h := range t.Hosts {

@@ -22,10 +22,8 @@ type VXLANHops struct {
 	Delay Delays `yaml:"delay"` // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
-// Shape returns s as a line with n.Hops segments.
 func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
-// Plan makes the bridges, attaches the pods, and connects neighbors.
 func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t), checkLine("vxlan-hops", t, n.Hops, n.Delay),
 		checkVXLAN("vxlan-hops", n.VNI, n.Port), checkVXLAN("vxlan-hops", n.VNI+n.Hops-1, n.Port))

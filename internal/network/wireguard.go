@@ -15,7 +15,6 @@ type WireGuard struct {
 
 const wireguardDev = "wg0"
 
-// Plan makes the veths, the tunnels and the routes.
 func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
 	return tunneled("wireguard", t, wireguardOverhead(t), checkPort("wireguard", n.Port), func(h topo.Host, mtu int) []plan.Step {
 		wg := plan.Link{Name: wireguardDev, Kind: "wireguard", MTU: mtu, Port: n.Port}

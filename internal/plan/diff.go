@@ -84,8 +84,7 @@ func shape(p Plan) []Step {
 // A device is a network device in a host or pod.
 type device struct{ in, dev string }
 
-// A state is the part of a plan's result that Diff can change. Its slices keep the order of the
-// steps.
+// A state is the part of a plan's result that Diff can change, in the order of the steps.
 type state struct {
 	links, rates, offloads []device
 
@@ -160,7 +159,6 @@ func Offloads(steps []Step) []Step {
 	return all
 }
 
-// features returns the features to switch so that was becomes is.
 func features(was, is map[string]bool) map[string]bool {
 	change := map[string]bool{}
 	for f, on := range is {

@@ -163,8 +163,7 @@ func (p Plan) labels() []string {
 	return all
 }
 
-// Crossed returns the hosts that packets pass between two ends, in the order of the line, or nil if
-// the hosts are not in a line.
+// Crossed returns the hosts from one end to the other, or nil if the hosts are not in a line.
 func (p Plan) Crossed(a, b End) []string {
 	i, j := slices.Index(p.Line, a.Host), slices.Index(p.Line, b.Host)
 	if i < 0 || j < 0 {

@@ -85,17 +85,16 @@ type Set struct {
 	Up  bool   `json:"up,omitempty"` // also bring it up
 }
 
-// An Addr is an address of a device. It is usable at once: IPv6 duplicate address detection is
-// skipped because it takes a second (RFC 4862, section 5.4), and even switching it off takes the
-// kernel a moment.
+// An Addr is an address of a device, usable at once: IPv6 duplicate address detection is skipped,
+// because it takes a second (RFC 4862, section 5.4), and even switching it off takes the kernel a
+// moment.
 type Addr struct {
 	Dev    string       `json:"dev"`
 	Prefix netip.Prefix `json:"prefix"`
 	Gone   bool         `json:"gone,omitempty"` // remove it from the device instead
 }
 
-// A Route leads to Dst: through the router Via, straight out of Dev, or both if Via is only
-// reachable on Dev (onlink).
+// A Route leads to Dst: through Via, out of Dev, or both if Via is only reachable on Dev (onlink).
 type Route struct {
 	Dst netip.Prefix `json:"dst"`
 	Via netip.Addr   `json:"via,omitzero"`
@@ -137,16 +136,15 @@ type Sysctl struct {
 }
 
 // Offload switches features of a device, by the kernel's names (net/ethtool/common.c,
-// netdev_features_strings). It names only features whose kernel default is the opposite, so that
-// Diff can switch them back.
+// netdev_features_strings): only those whose kernel default is the opposite, so Diff can switch
+// them back.
 type Offload struct {
 	Dev      string          `json:"dev"`
 	Features map[string]bool `json:"features"`
 }
 
 // Rate limits what leaves Dev to Rate bit/s as a wire would: every packet costs its frame and
-// WireOverhead bytes. 0 removes the limit. The methods return the parameters of the kernel's token
-// bucket (tbf).
+// WireOverhead bytes. 0 removes the limit. The methods return parameters of the kernel's tbf.
 type Rate struct {
 	Dev  string  `json:"dev"`
 	Rate float64 `json:"rate"`
@@ -180,8 +178,7 @@ type Path struct {
 	// Shared is how many bytes of Overhead packets share if the network puts several into one
 	// packet of the underlay; otherwise 0.
 	Shared int `json:"shared,omitempty"`
-	// Tag is how many bytes a VLAN adds to every frame on the underlay, whose MTU does not count
-	// them.
+	// Tag is how many bytes a VLAN adds to every frame on the underlay, outside its MTU.
 	Tag int `json:"tag,omitempty"`
 }
 
@@ -211,8 +208,7 @@ func (p Plan) States() []State {
 	return all
 }
 
-// A Proof is what a trial proves from counters around its client, at the place and device of its
-// Expect.
+// A Proof is what a trial proves from counters around its client, where its Expect points.
 type Proof struct {
 	// MustCarry: Dev moved at least the bytes that the probe delivered. It applies only if In is
 	// the node or host of one of the trial's ends and, with Across, the ends are on different
@@ -220,15 +216,13 @@ type Proof struct {
 	MustCarry bool `json:"carries,omitempty"`
 	Across    bool `json:"across,omitempty"`
 	// Near and Far limit MustCarry to trials whose end in or on In has the label Near and whose
-	// other end has the label Far; empty is no limit. With Side, either end can have the label
-	// Near.
+	// other end has the label Far; empty is no limit. With Side, either end can be labeled Near.
 	Near string `json:"near,omitempty"`
 	Far  string `json:"far,omitempty"`
 	// Side lists the hosts on one side of Dev, which can lie between the ends: MustCarry applies
 	// when one end is on these hosts and the other is not.
 	Side []string `json:"side,omitempty"`
-	// Joined: a packet of Dev can hold several of the probe's packets, so MustCarry compares bytes
-	// only.
+	// Joined: a packet of Dev can hold several of the probe's, so MustCarry compares bytes only.
 	Joined bool `json:"joined,omitempty"`
 	// NoFragments: no packet was fragmented in In, unless the probe sends more than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`

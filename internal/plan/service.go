@@ -24,8 +24,8 @@ type Service struct {
 	Argv  []string `json:"argv"` // never passed to a shell; the program "weir" is this program
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
-	// Kernel names features without which the service ends silently or works differently: dummy,
-	// ipip, openvswitch, vxlan.
+	// Kernel names features without which the service silently ends or changes: dummy, ipip,
+	// openvswitch, vxlan.
 	Kernel []string `json:"kernel,omitempty"`
 	Root   bool     `json:"root,omitempty"` // it must be root of the machine, not of a user namespace
 	// Private lists directories of the machine that the service sees; its writes are visible only
@@ -60,8 +60,8 @@ type Exec struct {
 	// Found is the name under which every result holds the first line that the command prints (on
 	// stderr if stdout is empty): a version, or a daemon's choice.
 	Found string `json:"found,omitempty"`
-	// Keep is a name in lower-case letters. In later steps "{NAME}" stands for the first line that
-	// the command prints.
+	// Keep is a name in lower-case letters: in later steps "{NAME}" stands for the first line
+	// printed.
 	Keep string `json:"keep,omitempty"`
 	// Timeout is how many seconds the command can take, because a daemon that does not answer would
 	// block it forever; 0 is ExecTimeout.
@@ -126,8 +126,7 @@ type File struct {
 // Perm returns the mode in force.
 func (f File) Perm() uint32 { return cmp.Or(f.Mode, 0o644) }
 
-// A Move moves a device to another place with everything except addresses and routes, and brings it
-// up there.
+// A Move moves a device, without addresses and routes, to another place and brings it up there.
 type Move struct {
 	Dev string `json:"dev"`
 	To  string `json:"to"` // host or pod

@@ -105,7 +105,6 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	return nil, fmt.Errorf("the step is empty")
 }
 
-// when returns words if yes.
 func when(yes bool, words ...string) command {
 	if yes {
 		return words
@@ -246,7 +245,6 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// shellDir is the state directory of a place in the output of Shell.
 func shellDir(in string) string { return "/run/weir/" + in }
 
 // shellValues are the values of words in the steps of a place. A value kept by an Exec becomes a
@@ -301,8 +299,7 @@ func (f File) shell(in string) []fmt.Stringer {
 		command{"chmod", strconv.FormatUint(uint64(f.Perm()), 8), name}}
 }
 
-// shell starts the service in the background and waits as Ready says. Stopping it is left to the
-// reader.
+// shell starts the service in the background and waits for Ready. The reader has to stop it.
 func (s Service) shell(in string) []fmt.Stringer {
 	log := quote(path.Join(shellDir(in), s.Name+".log"))
 	r, ready := s.Ready, ""

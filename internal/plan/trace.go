@@ -41,7 +41,6 @@ func (p Plan) Trace(from, to End) []Hop {
 	return nil
 }
 
-// edges returns the edges of the plan by level.
 func (p Plan) edges() (es [levels][]edge) {
 	holder := map[string]map[netip.Addr]string{} // by place and address, the device that has the address
 	routers := map[string][]string{}             // by place, the devices that a router has

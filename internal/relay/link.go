@@ -126,7 +126,6 @@ func (l *link) fits(frame int) bool {
 	return len(l.frames)+FrameOverhead+frame+Overhead(l.session != nil) <= l.max
 }
 
-// flush sends the waiting frames.
 func (l *link) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,8 +176,7 @@ func (l *link) transmit(b []byte) {
 	l.counters.bytesOut.Add(uint64(len(b)))
 }
 
-// read calls each with every frame from the neighbor, and idle whenever none is left, until the
-// link is closed.
+// read calls each with every frame from the neighbor, and idle when none is left, until closed.
 func (l *link) read(each func(frame []byte), idle func()) error {
 	var opened []byte // buffer for unsealed frames
 	return readAll(l.raw, func(b []byte) {

@@ -33,8 +33,7 @@ type Config struct {
 	Wait time.Duration
 }
 
-// Ready is the line that Run prints once everything is open, possibly before neighbors exchange
-// keys.
+// Ready is the line that Run prints once everything is open, even if keys are not yet exchanged.
 const Ready = "relay: ready"
 
 type relay struct {
@@ -125,7 +124,6 @@ func (r *relay) readLink(i int) error {
 	return r.links[i].read(func(frame []byte) { r.forward(i, frame) }, r.flush)
 }
 
-// flush sends the waiting frames, unless a timer does that.
 func (r *relay) flush() {
 	if r.wait > 0 {
 		return

@@ -43,8 +43,7 @@ func openTAP(name string) (*tap, error) {
 
 func (t *tap) close() error { return ignoreClosed(t.f.Close()) }
 
-// read calls each with every frame from the kernel, and idle whenever none is left, until the
-// device is closed.
+// read calls each with every frame from the kernel, and idle when none is left, until closed.
 func (t *tap) read(each func(frame []byte), idle func()) error {
 	return readAll(t.raw, func(b []byte) {
 		if len(b) >= minFrame {
@@ -53,7 +52,6 @@ func (t *tap) read(each func(frame []byte), idle func()) error {
 	}, idle)
 }
 
-// write hands a frame to the kernel.
 func (t *tap) write(frame []byte, c *Counters) {
 	if _, err := t.f.Write(frame); err != nil {
 		c.tapFailed.Add(1) // the device is down, or the kernel rejects the frame

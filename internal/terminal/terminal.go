@@ -58,8 +58,7 @@ func Run(ctx context.Context, s Script, argv []string, out io.Writer) (int, erro
 	return 0, playErr
 }
 
-// play copies the output and types the key. Linux ends a read with EIO when the last program has
-// closed the terminal.
+// play copies the output and types the key. Linux ends reads with EIO once the terminal is closed.
 func (s Script) play(tty io.ReadWriter, out io.Writer) error {
 	longest := 0
 	for _, t := range s.Texts {

@@ -61,8 +61,8 @@ type Topology struct {
 	Shape Shape
 	// Segments are the Ethernets of the underlay, each with its devices in host order. Segment n of
 	// a line is between Hosts[n] and Hosts[n+1]. HostNICs and PodNICs have a second segment, for
-	// pods. The one segment of VPC has the first devices of all hosts, then the second ones, then
-	// those of pods.
+	// pods. VPC's only segment has all hosts' first devices, then their second ones, then those of
+	// pods.
 	Segments [][]Port
 	MTU      int     // of the underlay, bytes
 	Rate     float64 // of each host's link, bit/s on the wire; 0 is unlimited
@@ -71,8 +71,7 @@ type Topology struct {
 	NoOffload bool
 	Kernel    Kernel       // of the hosts
 	PodAll    netip.Prefix // the range of all pods
-	// Exists: a target found these hosts and their connections, and weir neither makes nor changes
-	// them. Segments is then empty.
+	// Exists: a target found these hosts, and weir does not change them. Segments is then empty.
 	Exists bool
 }
 
@@ -105,9 +104,9 @@ type Spec struct {
 	Kernel   Kernel
 }
 
-// New builds the topology that s describes, with numbered hosts and pods. Underlay addresses come
-// from the benchmark ranges (198.18.0.0/15, RFC 2544; 2001:2::/48, RFC 5180). A number out of
-// bounds is an error.
+// New builds the topology of s with numbered hosts and pods, or returns an error if a number is out
+// of bounds. Underlay addresses come from the benchmark ranges (198.18.0.0/15, RFC 2544;
+// 2001:2::/48, RFC 5180).
 func New(s Spec) (Topology, error) {
 	s.Hosts, s.Pods, s.MTU = cmp.Or(s.Hosts, 2), cmp.Or(s.Pods, 1), cmp.Or(s.MTU, 1500)
 	minMTU := MinMTU
@@ -179,8 +178,8 @@ func (t *Topology) connect(s Spec) {
 	}
 }
 
-// line connects neighbors. A host between two others has eth0 toward the previous one and eth1
-// toward the next.
+// line connects neighbors: between two others, a host's eth0 leads to the previous, eth1 to the
+// next.
 func (t *Topology) line(v6 bool) {
 	for n := 1; n < len(t.Hosts); n++ {
 		a, b := &t.Hosts[n-1], &t.Hosts[n]
