@@ -1,6 +1,5 @@
-// Package cni attaches pods to networks with CNI plugins, as a kubelet does. It is a
-// separate command because it runs in the namespaces of the host, and it is the only
-// importer of libcni.
+// Package cni attaches pods to networks with CNI plugins, as a kubelet does. It is a separate
+// command because it runs in the namespaces of the host. Only it imports libcni.
 //
 // It must not know plans or choose addresses: the caller passes them.
 package cni
@@ -28,11 +27,10 @@ const Device = "eth0"
 // ErrUsage means that the arguments of Main are wrong.
 var ErrUsage = errors.New("usage: weir cni add|del CONFLIST POD ADDRESS")
 
-// Main adds POD to the network of the file CONFLIST, or removes it. The network
-// namespace of the pod is /run/netns/POD (ip-netns(8)). Main requests ADDRESS from the
-// IPAM plugin with the argument IP, which host-local and static honor, and fails if
-// the pod gets another one. libcni keeps its state in the directory of CONFLIST. The
-// result is printed as JSON.
+// Main adds POD to the network of the file CONFLIST, or removes it, and prints the result as JSON.
+// The pod's network namespace is /run/netns/POD (ip-netns(8)). Main requests ADDRESS from the IPAM
+// plugin with the argument IP, which host-local and static honor, and fails if the pod gets another
+// one. libcni keeps its state in the directory of CONFLIST.
 func Main(ctx context.Context, args []string, stdout io.Writer) error {
 	if len(args) != 4 || args[0] != "add" && args[0] != "del" {
 		return ErrUsage
@@ -55,7 +53,7 @@ func Main(ctx context.Context, args []string, stdout io.Writer) error {
 		ContainerID: pod,
 		NetNS:       filepath.Join("/run/netns", pod),
 		IfName:      Device,
-		// By default plugins refuse arguments that they do not know.
+		// By default plugins refuse unknown arguments.
 		Args: [][2]string{{"IgnoreUnknown", "1"}, {"IP", addr.String()}},
 	}
 	if verb == "del" {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// fake makes a plugin of a shell script and a conflist that uses it, and returns
-// the file of the conflist.
+// fake makes a plugin of a shell script and a conflist that uses it, and returns the file of the
+// conflist.
 func fake(t *testing.T, script string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -26,7 +26,7 @@ func fake(t *testing.T, script string) string {
 	return file
 }
 
-// answer is a plugin that writes down how it was called and gives an address.
+// answer is a plugin that records how it was called and returns an address.
 const answer = `
 echo "$CNI_COMMAND $CNI_CONTAINERID $CNI_NETNS $CNI_IFNAME $CNI_ARGS" >> $SAID
 case $CNI_COMMAND in
@@ -95,7 +95,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// A plugin that is missing is named with its package, also one for addresses.
+// The error for a missing plugin, IPAM included, names its package.
 func TestMissing(t *testing.T) {
 	file := fake(t, answer)
 	list := `{"cniVersion":"1.0.0","name":"n","plugins":[{"type":"fake","ipam":{"type":"one"}},{"type":"two"}]}`

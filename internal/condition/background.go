@@ -12,8 +12,8 @@ import (
 // A Stress is a program that uses the CPUs of both ends during a trial.
 type Stress struct {
 	Share float64 // of the time of each CPU, 0 to 1; 0 is no stress
-	// Split uses the CPU without a break for the first Share of the window, and not at
-	// all for the rest. Otherwise the share is spread evenly.
+	// Split uses the whole CPU for the first Share of the window and none of it afterwards.
+	// Otherwise the share is spread evenly.
 	Split bool
 }
 
@@ -31,8 +31,7 @@ func Background(levels map[string]string) (s Stress, l Load, err error) {
 	return s, l, err
 }
 
-// Clients returns how many clients levels (name to level) ask for at the same time; 0
-// when they do not say.
+// Clients returns how many concurrent clients levels (name to level) ask for; 0 if unset.
 func Clients(levels map[string]string) (int, error) { return read(levels, "clients", ParseClients) }
 
 // read parses the level of the condition called name, if levels have one.
@@ -67,7 +66,7 @@ func ParseStress(level string) (Stress, error) {
 	return Stress{Share: share, Split: split && share > 0}, nil
 }
 
-// minShare is the smallest share that can be told apart from none.
+// minShare is the smallest share that can be distinguished from none.
 const minShare = 0.01
 
 // ParseLoad reads a level of load.
@@ -90,8 +89,7 @@ func ParseLoad(level string) (Load, error) {
 	return l, nil
 }
 
-// maxClients leaves each client a port of the server, and is more than one machine can
-// run at the same time.
+// maxClients leaves each client a port of the server, and is more than one machine can run at once.
 const maxClients = 1000
 
 // ParseClients reads a level of clients.
@@ -103,8 +101,7 @@ func ParseClients(level string) (int, error) {
 	return n, nil
 }
 
-// noChange makes a set function of a parser: it checks the level and leaves the topology
-// alone.
+// noChange makes a set function that checks the level with parse and leaves the topology alone.
 func noChange[T any](parse func(string) (T, error)) func(string, *topo.Topology) error {
 	return func(level string, _ *topo.Topology) error {
 		_, err := parse(level)

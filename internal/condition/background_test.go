@@ -54,7 +54,7 @@ func TestNetwork(t *testing.T) {
 	}
 }
 
-// A level that is taken means what can be done.
+// An accepted level describes something possible.
 func FuzzBeside(f *testing.F) {
 	for _, level := range []string{"0", "50%", "split-50%", "idle", "tcp-stream@50%", "a@1e-3", "@", "9"} {
 		f.Add(level)

@@ -1,8 +1,7 @@
-// Package condition holds what a study changes about a network between trials: the MTU,
-// the rate of the link, the offloads. Such a condition is a changed topology, and its
-// steps are the difference between two plans, so every condition works with every
-// network. Stress, load and clients are programs that run in the background of a trial;
-// they do not change the topology.
+// Package condition holds what a study changes about a network between trials: MTU, link rate,
+// offloads. Such a condition is a changed topology whose steps are the difference between two
+// plans, so every condition works with every network. Stress, load and clients are programs that
+// run in the background of a trial; they do not change the topology.
 //
 // It must not act, and it knows no network by name.
 package condition
@@ -21,8 +20,8 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// Bounds of a link's rate, bit/s: one full packet takes at most 12 s, and no link is
-// faster than the upper bound.
+// Bounds of a link's rate, bit/s: a full packet takes at most 12 s, and no link exceeds the upper
+// one.
 const (
 	minRate = 1e3
 	maxRate = 1e12
@@ -87,8 +86,8 @@ type Changed struct {
 	Topology topo.Topology
 }
 
-// Change returns the steps that put network d, built for base, under the conditions of
-// levels (name to level). Levels that change nothing give no steps.
+// Change returns the steps that put network d, built for base, under the conditions of levels (name
+// to level). Levels that change nothing give no steps.
 func Change(d network.Driver, base topo.Topology, levels map[string]string) (Changed, error) {
 	from, err := network.Build(d, base)
 	if err != nil {

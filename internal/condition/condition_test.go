@@ -43,7 +43,7 @@ func TestApply(t *testing.T) {
 		{"offload", "off", func(t *topo.Topology) { t.NoOffload = true }},
 		{"offload", "on", func(t *topo.Topology) { t.NoOffload = false }},
 	} {
-		// Start from what is neither the default nor the level.
+		// Start from neither the default nor the level.
 		from := base
 		from.Rate, from.NIC, from.NoOffload = 5e6, "other", c.level == "on"
 		want := from
@@ -169,8 +169,8 @@ func TestChangeGolden(t *testing.T) {
 	}
 }
 
-// A machine is what steps leave behind. A feature that no step has switched is on, as are
-// all features that conditions switch.
+// A machine is what steps leave behind. A feature that no step has switched is on, as are all
+// features that conditions switch.
 type machine map[string]any
 
 func (m machine) apply(steps []plan.Step) {
@@ -205,8 +205,8 @@ func (m machine) apply(steps []plan.Step) {
 	}
 }
 
-// From every condition to every other: Do leaves what the changed plan would
-// have built, and Undo leaves what was there before.
+// From every condition to every other: Do leaves what the changed plan builds, Undo the first
+// state.
 func TestDoAndUndo(t *testing.T) {
 	conditions := []map[string]string{
 		{},

@@ -11,7 +11,6 @@ import (
 // Bridge connects the pods of one host with a Linux bridge.
 type Bridge struct{}
 
-// Plan makes the bridge and attaches the pods.
 func (Bridge) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("bridge", t, 1, 0, checkExactly("bridge", t, 1))
 	if err != nil {
@@ -21,7 +20,7 @@ func (Bridge) Plan(t topo.Topology) (plan.Plan, error) {
 	return expect(t, p), nil
 }
 
-// Names of devices that drivers make. The host's end of pod n's veth is podPort(n).
+// Names of devices that drivers make; podPort(n) names the host's end of pod n's veth.
 const (
 	bridgeDev = "br0"
 	vxlanDev  = "vx0"
@@ -39,7 +38,6 @@ func attach(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	return append(steps, join(t, h, bridgeDev)...)
 }
 
-// attachPod connects pod i of h to bridge with a veth.
 func attachPod(h topo.Host, i int, pod topo.Pod, bridge string, mtu int) []plan.Step {
 	return []plan.Step{
 		{In: h.Name, Link: &plan.Link{Name: podPort(i), Kind: "veth", MTU: mtu, Master: bridge, Peer: podDev, PeerIn: pod.Name}},
@@ -47,15 +45,13 @@ func attachPod(h topo.Host, i int, pod topo.Pod, bridge string, mtu int) []plan.
 	}
 }
 
-// join gives h an address on dev, on the Ethernet of its pods, and makes it their
-// router, as docker0, cni0 and Weave's bridge do. Packets to other networks end
-// there: on real machines, these systems translate the addresses of pods between
-// hosts, because nothing else has a route back to them. That is not part of the
-// mechanism.
+// join gives h an address on dev, on its pods' Ethernet, and makes h their router, as docker0, cni0
+// and Weave's bridge do. Packets to other networks end there: real installations translate pod
+// addresses between hosts because nothing else has a route back, but the mechanism does not.
 func join(t topo.Topology, h topo.Host, dev string) []plan.Step {
 	gw := h.Gateway()
 	var steps []plan.Step
-	if !is6(gw) { // for IPv6 no forwarding is the default
+	if !is6(gw) { // IPv6 does not forward by default
 		steps = append(steps, sysctl(h.Name, "net.ipv4.ip_forward", "0"))
 	}
 	steps = append(steps, plan.Step{In: h.Name, Addr: &plan.Addr{Dev: dev, Prefix: netip.PrefixFrom(gw, t.PodAll.Bits())}})

@@ -9,10 +9,9 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Build returns the whole plan for network d in t: the underlay, unless it exists, the
-// steps of d and, when t wants that, the offloads switched off. The hosts are ends, too,
-// whether or not d connects them itself. This plan is the one that is applied, and
-// printed. A lab needs the namespaces Places(t) for it.
+// Build returns the whole plan for network d in t, the one that is printed and applied: the
+// underlay unless it exists, the steps of d and, if t.NoOffload, the steps that switch off
+// offloads. The hosts are always ends. A lab needs the namespaces Places(t).
 func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if len(t.Hosts) == 0 {
 		return plan.Plan{}, errors.New("underlay: topology has no hosts")
@@ -47,7 +46,7 @@ func Build(d Driver, t topo.Topology) (plan.Plan, error) {
 	if t.NoOffload {
 		p.Steps = append(p.Steps, noOffloads(p)...)
 	}
-	for _, s := range plan.Offloads(p.Steps) { // the features stay as they are switched
+	for _, s := range plan.Offloads(p.Steps) { // the features must stay as switched
 		p.Expect = append(p.Expect, plan.Expect{State: plan.State{In: s.In, Dev: s.Offload.Dev, Offload: s.Offload.Features}})
 	}
 	return p, nil

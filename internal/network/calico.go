@@ -10,19 +10,18 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// CalicoNode connects the pods with Calico itself: Felix routes them and filters their
-// packets, Calico's CNI plugin attaches them, and confd and Calico's own BIRD announce
-// each host's blocks of addresses to the others. etcd, on the first host, is its store,
-// so that it needs nothing of Kubernetes.
+// CalicoNode connects the pods with Calico itself: Felix routes and filters their packets, Calico's
+// CNI plugin attaches them, and confd and Calico's BIRD announce each host's address blocks to the
+// others. The store is etcd on the first host; Kubernetes is not needed.
 //
-// No distribution has its programs. They come in the images calico/node and
-// calico/cni; Dir holds the files of both. All modes and filters have been tried with
-// those of v3.31.7, as root and as another user, and IPIP in a guest.
+// No distribution packages its programs. They come in the images calico/node and calico/cni; Dir
+// holds the files of both. All modes and filters were tested with v3.31.7, as root and as an
+// ordinary user, and IPIP in a guest.
 type CalicoNode struct {
 	Mode   string `yaml:"mode"`   // bgp: no encapsulation; ipip: IPv4 in IPv4; vxlan: VXLAN, without BIRD
 	AS     int    `yaml:"as"`     // number of the autonomous system, 1 to 1<<32-1
 	Filter string `yaml:"filter"` // packet filter for Felix's rules: iptables-nft, iptables-legacy or nftables
-	Rules  int    `yaml:"rules"`  // policy rules for what pods send, and as many for what they receive, 0 to 10000; none matches
+	Rules  int    `yaml:"rules"`  // policy rules for what pods send, and as many for what they receive, 0 to 10000; no packet matches
 	Dir    string `yaml:"dir"`    // directory with the files of the two images
 }
 
@@ -33,16 +32,16 @@ const (
 	CalicoVXLAN   = "vxlan"
 )
 
-// Packet filters that Calico supports. Left alone it takes the one that has rules
-// already, and a new host has none.
+// Packet filters that Calico supports. By default it uses the one that has rules; a new host has
+// none.
 const (
 	CalicoIPTablesNFT    = "iptables-nft"
 	CalicoIPTablesLegacy = "iptables-legacy"
 	CalicoNFTables       = "nftables"
 )
 
-// calicoFilters gives for each filter the settings of Felix, the programs that it
-// runs, and the output that shows that packets pass its rules.
+// calicoFilters lists for each filter Felix's settings, the programs that it runs, and the output
+// that proves that packets pass its rules.
 var calicoFilters = map[string]struct {
 	env, programs []string
 	rules         plan.Output
@@ -55,15 +54,14 @@ var calicoFilters = map[string]struct {
 		plan.Output{Argv: []string{"nft", "list", "chain", "ip", "calico", "filter-FORWARD"}, Lines: []string{"hook forward", "jump filter-cali-FORWARD"}}},
 }
 
-// calicoNet is the name of the pods' network, and therefore of their profile.
+// calicoNet names the pods' network and therefore their profile.
 const calicoNet = "calico"
 
 // CalicoDir is the default directory with the files of Calico's images.
 const CalicoDir = "/opt/calico"
 
-// calicoModes describes the modes. An address pool encapsulates with IPIP or with
-// VXLAN, always or never; overhead is in bytes, over IPv4; dev is the device that
-// Felix makes for it.
+// calicoModes describes the modes: how an address pool encapsulates (always or never), the device
+// that Felix makes for it, and its overhead in bytes over IPv4.
 var calicoModes = map[string]struct {
 	backend, ipip, vxlan string
 	dev, kind            string
@@ -74,9 +72,8 @@ var calicoModes = map[string]struct {
 	CalicoVXLAN:   {backend: "vxlan", ipip: "Never", vxlan: "Always", dev: "vxlan.calico", kind: "vxlan", overhead: 50},
 }
 
-// Plan starts the store, makes the hosts nodes of Calico and attaches their pods,
-// starts Felix and, except for VXLAN, BIRD, and waits until every host has routes to
-// all blocks.
+// Plan starts the store, makes the hosts nodes of Calico, attaches their pods, starts Felix and,
+// except for VXLAN, BIRD, and waits until every host has routes to all blocks.
 func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	mode, filter := calicoModes[n.Mode], calicoFilters[n.Filter]
 	p, err := newPlan("calico", t, 1, mode.overhead,
@@ -121,17 +118,15 @@ func (n CalicoNode) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// node returns Calico's program for everything except pods and BGP.
 func (n CalicoNode) node() string { return n.Dir + "/usr/bin/calico-node" }
 
-// env returns the common environment of node's commands on h: the store and the host.
+// env returns the environment that all of node's commands on h share.
 func (n CalicoNode) env(t topo.Topology, h topo.Host) []string {
 	return []string{"DATASTORE_TYPE=etcdv3", "ETCD_ENDPOINTS=http://" + etcdAddr(t), "NODENAME=" + h.Name,
 		"CALICO_NODENAME_FILE=" + plan.Dir + "/nodename", "CALICO_NETWORKING_BACKEND=" + calicoModes[n.Mode].backend}
 }
 
-// felix returns the settings for which Felix uses names of its own, and switches off
-// what the network does not need.
+// felix returns settings whose names only Felix uses, and switches off unneeded features.
 func (n CalicoNode) felix(t topo.Topology, h topo.Host) []string {
 	return []string{"FELIX_DATASTORETYPE=etcdv3", "FELIX_ETCDENDPOINTS=http://" + etcdAddr(t), "FELIX_FELIXHOSTNAME=" + h.Name,
 		"FELIX_HEALTHENABLED=true", "FELIX_IPV6SUPPORT=false", "FELIX_LOGFILEPATH=none", "FELIX_LOGSEVERITYSYS=none",
@@ -141,7 +136,7 @@ func (n CalicoNode) felix(t topo.Topology, h topo.Host) []string {
 	}
 }
 
-// pool describes the one address pool, which the first host makes, and h's own address.
+// pool describes the only address pool, which the first host makes, and h's address.
 func (n CalicoNode) pool(t topo.Topology, h topo.Host) []string {
 	mode := calicoModes[n.Mode]
 	return []string{"CALICO_IPV4POOL_CIDR=" + t.PodAll.String(), fmt.Sprint("CALICO_IPV4POOL_BLOCK_SIZE=", calicoBlock),
@@ -149,15 +144,15 @@ func (n CalicoNode) pool(t topo.Topology, h topo.Host) []string {
 		"IP=" + h.Addr.String(), "IP6=none", fmt.Sprint("AS=", n.AS)}
 }
 
-// run runs a command of node on h. Every such command makes directories in /var/lib
-// and /var/log, and Felix writes a file there.
+// run runs a command of node on h. Each one makes directories in /var/lib and /var/log, and Felix
+// writes a file there.
 func (n CalicoNode) run(t topo.Topology, h topo.Host, env []string, args ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: append([]string{n.node()}, args...), Env: append(n.env(t, h), env...),
 		Private: []string{"/var/lib", "/var/log"}}}
 }
 
-// join makes h a node of Calico and attaches its pods. A host gets the blocks that
-// contain its pods' addresses; its tunnel's address comes from them, too.
+// join makes h a node of Calico and attaches its pods. A host gets the blocks that contain its
+// pods' addresses; its tunnel's address comes from them, too.
 func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	list := conflist{Version: cniVersion, Name: calicoNet, Plugins: []plugin{{
 		"type": "calico", "ipam": map[string]any{"type": "calico-ipam"}, "ipam_lock_file": plan.Dir + "/ipam.lock",
@@ -179,11 +174,11 @@ func (n CalicoNode) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	return steps
 }
 
-// bird makes confd write the configuration of Calico's BIRD on h, and starts BIRD.
-// confd runs once, because no host and no block is added later.
+// bird makes confd write the configuration of Calico's BIRD on h, and starts BIRD. confd runs once
+// because hosts and blocks do not change.
 func (n CalicoNode) bird(t topo.Topology, h topo.Host) []plan.Step {
 	const confd = plan.Dir + "/confd"
-	// confd looks for templates below its own directory; enough "../" end at the root.
+	// confd looks for templates below its directory; enough "../" reach the root.
 	templates := strings.Repeat("../", 16) + n.Dir[1:] + "/etc/calico/confd/templates/"
 	var steps []plan.Step
 	for _, name := range []string{"bird_aggr.cfg", "bird_ipam.cfg", "bird.cfg"} { // the last includes the others
@@ -199,8 +194,8 @@ func (n CalicoNode) bird(t topo.Topology, h topo.Host) []plan.Step {
 		find(h, "calico.bird", program, "--version"))
 }
 
-// noOffload switches off the offloads of the devices that Calico made on h, except the
-// host's ends of the pods' veths: the packets there are segmented already.
+// noOffload switches off the offloads of the devices that Calico made on h, except the host ends of
+// the pods' veths, where packets are already segmented.
 func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
 	steps := pluggedNoOffload(h, "")
 	if m := calicoModes[n.Mode]; m.dev != "" {
@@ -209,8 +204,7 @@ func (n CalicoNode) noOffload(h topo.Host) []plan.Step {
 	return steps
 }
 
-// routes returns the routes that h must have: to every block of every other host,
-// over the device of the mode.
+// routes returns the routes over the mode's device that h must have to every block of other hosts.
 func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 	if n.Mode == CalicoBGPMode {
 		return bgpRoutes(t, h)
@@ -219,21 +213,18 @@ func (n CalicoNode) routes(t topo.Topology, h topo.Host) plan.Output {
 		Lines: toBlocks(t, h, func(b netip.Prefix, _ topo.Host) string { return fmt.Sprintf("%v via ", b) })}
 }
 
-// calicoRulesAtOnce is the most rules that one policy has. A policy is one word of a
-// command line, which holds 128 KiB (execve(2)).
+// calicoRulesAtOnce is the maximum number of rules per policy: a policy is one word of a command
+// line, at most 128 KiB (execve(2)).
 const calicoRulesAtOnce = 500
 
-// calicoKey is the prefix of Calico's profiles and policies in etcd.
 const calicoKey = "/calico/resources/v3/projectcalico.org/"
 
-// policies writes to the store, as calicoctl would, the profile of all pods, which
-// accepts everything as that of a Kubernetes namespace does (the CNI plugin's own
-// would keep hosts out). If there are Rules, it adds policies for all pods, in which
-// every rule denies an address that no packet has. The last policy accepts packets
-// that no rule has matched.
-//
-// Note: Felix accepts packets of known connections before it consults a policy. So
-// the rules delay only the first packet of a flow, unlike those of Canal and Routed.
+// policies writes to the store, as calicoctl would, the profile of all pods, which accepts
+// everything as a Kubernetes namespace's does (the CNI plugin's default profile would keep hosts
+// out). With Rules, it adds policies for all pods in which every rule denies an address that no
+// packet has; the last policy accepts the rest. Felix accepts packets of known connections before
+// it consults a policy, so the rules delay only the first packet of a flow, unlike those of Canal
+// and Routed.
 func (n CalicoNode) policies(t topo.Topology) []plan.Step {
 	type rule map[string]any
 	allow := rule{"action": "Allow"}
@@ -258,7 +249,6 @@ func (n CalicoNode) policies(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// calicoPut writes a resource to the store.
 func calicoPut(t topo.Topology, kind, key, name string, spec map[string]any) plan.Step {
 	resource := map[string]any{"apiVersion": "projectcalico.org/v3", "kind": kind, "metadata": map[string]any{"name": name}, "spec": spec}
 	return run(t.Hosts[0], etcdPut(t, calicoKey+key+name, toJSON(resource))...)

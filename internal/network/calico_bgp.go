@@ -10,14 +10,13 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// CalicoBGP is the datapath of Calico without its tunnels, built from its parts:
-// BIRD, which announces the address blocks of every host to the others with BGP, and
-// per pod a veth, a host route and proxy ARP. There is no bridge and no
-// encapsulation.
+// CalicoBGP is Calico's datapath without tunnels, built from its parts: BIRD announces the address
+// blocks of every host to the others over BGP; each pod has a veth, a host route and proxy ARP.
+// There is no bridge and no encapsulation.
 //
-// Note: it is not Calico. The steps are those of Felix and confd, but neither runs.
-// Nor are Felix's iptables chains here, which every packet of a real Calico passes
-// even without a policy: their cost is not included.
+// Note: it is not Calico. The steps are those of Felix and confd, but neither runs. It also lacks
+// Felix's iptables chains, which every packet of a real Calico passes even without a policy, so
+// their cost is not included.
 type CalicoBGP struct {
 	AS int `yaml:"as"` // number of the autonomous system, 1 to 1<<32-1
 }
@@ -25,8 +24,8 @@ type CalicoBGP struct {
 // DefaultAS is Calico's default, the first number for private use (RFC 6996).
 const DefaultAS = 64512
 
-// Calico's names and numbers. The gateway is the same in all pods. No device has the
-// IPv4 gateway's address: proxy ARP answers for it. A device has the IPv6 one.
+// Calico's names and numbers. All pods have the same gateway. No device has the IPv4 gateway's
+// address: proxy ARP answers for it. The IPv6 address is on a device.
 var (
 	calicoGateway  = netip.MustParsePrefix("169.254.1.1/32")
 	calicoGateway6 = netip.MustParsePrefix("fe80::ecee:eeff:feee:eeee/64")
@@ -41,8 +40,6 @@ const (
 	calicoWait   = 60 // seconds; BIRD retries after 1 s, and a busy machine is slow
 )
 
-// Plan connects the pods with their hosts, starts BIRD on all hosts, and waits
-// until every host has learned of every block.
 func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "calico-bgp-datapath"
 	p, err := newPlan(name, t, 1, 0, checkAS(name, n.AS), oneFamily(name, t))
@@ -52,9 +49,8 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 	for _, h := range t.Hosts {
 		p.Steps = append(p.Steps, router(h, is6(t.PodAll.Addr()), len(t.Hosts) > 1)...)
 		if !is6(t.PodAll.Addr()) {
-			// Proxy ARP answers only for addresses that are reached over another device
-			// (net/ipv4/arp.c, arp_process): on a real machine, over its default route.
-			// Nothing is ever sent there.
+			// Proxy ARP answers only for addresses behind another device (net/ipv4/arp.c,
+			// arp_process), on a real machine its default route's. No packet is ever sent there.
 			p.Steps = append(p.Steps, plan.Step{In: h.Name, Route: &plan.Route{Dst: calicoGateway, Dev: h.Dev}})
 		}
 		for i, pod := range h.Pods {
@@ -79,15 +75,15 @@ func (n CalicoBGP) Plan(t topo.Topology) (plan.Plan, error) {
 
 func checkAS(name string, as int) error { return checkRange(name, "as", as, 1, 1<<32-1) }
 
-// calicoPod connects pod to h with a veth, called port on the host, and with Felix's
-// settings (felix/dataplane/linux/endpoint_mgr.go, configureInterface).
+// calicoPod connects pod to h with a veth, called port on the host, and Felix's settings
+// (felix/dataplane/linux/endpoint_mgr.go, configureInterface).
 func calicoPod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
 	if is6(pod.Addr.Addr()) {
 		return vethPod(h, pod, port, mtu, calicoGateway6.Addr(), plan.Step{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: calicoGateway6}})
 	}
 	return vethPod(h, pod, port, mtu, calicoGateway.Addr(),
 		sysctl(h.Name, "net.ipv4.conf."+port+".proxy_arp", "1"),
-		// Otherwise the host answers after a random part of 0.8 s (arp(7)).
+		// Otherwise the host answers after a random delay of up to 0.8 s (arp(7)).
 		sysctl(h.Name, "net.ipv4.neigh."+port+".proxy_delay", "0"))
 }
 
@@ -104,8 +100,7 @@ func blocks(h topo.Host) []netip.Prefix {
 	return slices.Compact(bs) // pods are numbered in order
 }
 
-// bgpRoutes returns the routes that BIRD must have put into h's table: to every block
-// of every other host, over the underlay.
+// bgpRoutes returns the routes that BIRD must have added on h, to every block of other hosts.
 func bgpRoutes(t topo.Topology, h topo.Host) plan.Output {
 	o := plan.Output{Argv: []string{"ip", "-4", "route", "show", "proto", bird}}
 	if is6(t.PodAll.Addr()) {
@@ -128,8 +123,8 @@ func toBlocks(t topo.Topology, h topo.Host, line func(b netip.Prefix, peer topo.
 	return lines
 }
 
-// config returns BIRD's configuration for h: a full mesh, with the protocols of
-// Calico's template (confd/etc/calico/confd/templates/bird.cfg.template).
+// config returns BIRD's configuration for h: a full mesh, with the protocols of Calico's template
+// (confd/etc/calico/confd/templates/bird.cfg.template).
 func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
 	family := "ipv4"
 	if is6(t.PodAll.Addr()) {
@@ -138,9 +133,9 @@ func (n CalicoBGP) config(t topo.Topology, h topo.Host) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "log stderr all;\nrouter id %v;\n", routerID(h.Addr.Addr()))
 	b.WriteString("protocol device { scan time 2; }\n")
-	// The underlay, which BIRD needs to resolve next hops, but not the pods.
+	// BIRD needs the underlay, but not the pods, to resolve next hops.
 	fmt.Fprintf(&b, "protocol direct { interface -\"%s*\", \"*\"; %s; }\n", calicoDev, family)
-	// A blackhole route per block: packets to an address without a pod go nowhere.
+	// A blackhole route per block drops packets to addresses without a pod.
 	fmt.Fprintf(&b, "protocol static blocks {\n  %s;\n", family)
 	for _, p := range blocks(h) {
 		fmt.Fprintf(&b, "  route %v blackhole;\n", p)

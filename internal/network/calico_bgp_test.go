@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A host with more pods than a block has addresses gets more blocks, and every other
-// host must learn all of them.
+// A host with more pods than a block has addresses gets more blocks, and every other host must
+// learn all of them.
 func TestCalicoBlocks(t *testing.T) {
 	for _, c := range []struct {
 		pods int

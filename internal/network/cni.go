@@ -13,23 +13,22 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// CNI attaches every pod with CNI plugins, run as a kubelet would run them. The rest
-// is as in Routed: a host forwards, and has routes to the pods of every other host.
+// CNI attaches every pod with CNI plugins, run as a kubelet would run them. Otherwise it is Routed:
+// hosts forward and have routes to each other's pods.
 //
-// host-local assigns the addresses, as is usual. weir asks it for those of the
-// topology (argument IP), so that a plan stays data.
+// host-local assigns the addresses, as is usual. weir requests the topology's addresses (argument
+// IP), which keeps the plan data.
 type CNI struct {
 	Plugin   string   `yaml:"plugin"`   // bridge, ptp, macvlan or ipvlan; bridge if neither plugin nor conflist is given
 	Conflist Conflist `yaml:"conflist"` // a list of plugins instead
 	Dir      string   `yaml:"dir"`      // directory of the plugins; default CNI_PATH, or else the usual directories
 }
 
-// A Conflist is a CNI network configuration list, as JSON. In a study it is the text
-// itself, or the name of a file. The file is read along with the study, so that what
-// is built no longer depends on it.
+// A Conflist is a CNI network configuration list as JSON. In a study it is the text itself or a
+// file name. The file is read with the study, so the network does not depend on it later.
 type Conflist string
 
-// UnmarshalText reads a Conflist from the text of a study.
+// UnmarshalText reads the JSON in b, or in the file that b names.
 func (c *Conflist) UnmarshalText(b []byte) error {
 	s := strings.TrimSpace(string(b))
 	if !strings.HasPrefix(s, "{") {
@@ -46,7 +45,6 @@ func (c *Conflist) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// Plan attaches the pods and connects the hosts.
 func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("cni", t, 1, 0, checkAbs("cni", cmp.Or(n.Dir, "/")))
 	if err != nil {
@@ -79,7 +77,6 @@ func (n CNI) Plan(t topo.Topology) (plan.Plan, error) {
 	return expect(t, p), nil
 }
 
-// list returns the plugins to use, for an underlay device called dev.
 func (n CNI) list(dev string, mtu int) (*conflist, error) {
 	l := &conflist{Version: cniVersion, Name: "weir"}
 	if n.Conflist != "" {
@@ -113,10 +110,9 @@ func (n CNI) list(dev string, mtu int) (*conflist, error) {
 // cniVersion is the newest version of the specification that Debian 12's plugins support.
 const cniVersion = "1.0.0"
 
-// cniBridge is the usual name of the bridge that the bridge plugin makes.
 const cniBridge = "cni0"
 
-// A plugin is the configuration of one plugin. Only the plugin knows its keys.
+// A plugin is the configuration of one plugin, the only one that knows its keys.
 type plugin map[string]any
 
 // A conflist is a CNI network.
@@ -132,11 +128,11 @@ func bridgePlugin(mtu int) []plugin {
 	return []plugin{{"type": "bridge", "bridge": cniBridge, "isGateway": true, "hairpinMode": true, "mtu": mtu}}
 }
 
-// ptpPlugin gives a pod a veth of its own, with its router at the other end.
+// ptpPlugin gives a pod a veth with its router at the other end.
 func ptpPlugin(mtu int) []plugin { return []plugin{{"type": "ptp", "mtu": mtu}} }
 
-// attach adds the pods of h to the network. Its files are below {dir}/cni. The first
-// plugin uses host-local for addresses, whatever its configuration says.
+// attach adds the pods of h to the network. Its files are below {dir}/cni. The first plugin always
+// uses host-local for addresses, whatever its configuration.
 func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 	first := maps.Clone(l.Plugins[0])
 	addrs := map[string]any{"subnet": t.PodAll}
@@ -175,8 +171,8 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 // cniFile is the configuration list of a host's network, below plan.Dir.
 const cniFile = "cni/weir.conflist"
 
-// addPod attaches pod to the network of h's cniFile until the network is closed.
-// makes lists devices of the host that this also creates.
+// addPod attaches pod to the network of h's cniFile until the network is closed. makes lists
+// devices of the host that this also creates.
 func addPod(h topo.Host, pod topo.Pod, env []string, makes ...string) plan.Step {
 	words := []string{plan.Dir + "/" + cniFile, pod.Name, pod.Addr.Addr().String()}
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Env: env, Makes: append(makes, pod.Name+"/"+podDev),
@@ -184,10 +180,9 @@ func addPod(h topo.Host, pod topo.Pod, env []string, makes ...string) plan.Step 
 		Undo: append([]string{"weir", "cni", "del"}, words...)}}
 }
 
-// pluggedNoOffload switches off the offloads of the devices that plugins made on h.
-//
-// Note: it leaves the host's ends of the pods' veths alone, whose names are random.
-// The packets there are segmented already, and no other device segments or joins.
+// pluggedNoOffload switches off the offloads of the devices that plugins made on h. It skips the
+// host ends of the pods' veths, which have random names: packets there are already segmented, and
+// no other device segments or joins.
 func pluggedNoOffload(h topo.Host, bridge string) []plan.Step {
 	var steps []plan.Step
 	if bridge != "" {

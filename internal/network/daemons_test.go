@@ -11,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// programs extends PATH to the programs of plans that are not in it: CNI plugins, what
-// `make tools` built, and weir, which is this test binary.
+// programs extends PATH to the programs of plans that are not in it: CNI plugins, what `make tools`
+// built, and weir, which is this test binary.
 func programs(t *testing.T) {
 	t.Helper()
 	self, err := os.Executable()

@@ -9,23 +9,21 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// DockerBridge connects the containers of one host with Docker's bridge driver: a
-// veth for each, on a Linux bridge that the engine makes, with the engine's iptables
-// rules. The engine belongs to the host alone, has its own state, and ends with the
-// network. Its containers are the pods. They hold only weir itself and wait, so that
-// no image has to be downloaded.
+// DockerBridge connects the containers of one host with Docker's bridge driver: a veth each, on a
+// Linux bridge that the engine makes, with the engine's iptables rules. The engine is private to
+// the host: it has separate state and ends with the network. Its containers are the pods; they hold
+// only weir, which waits, so no image has to be downloaded.
 type DockerBridge struct {
 	Bridge string `yaml:"bridge"` // user: a bridge made for this network; docker0: the default bridge
 }
 
-// A bridge made by a user has its own subnet and name; docker0 exists from the start
-// and assigns addresses in order.
+// A user-defined bridge has any subnet and name; docker0 always exists and assigns addresses in
+// order.
 const (
 	BridgeUser    = "user"
 	BridgeDocker0 = "docker0"
 )
 
-// Plan starts Docker, makes the bridge and runs a container for every pod.
 func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "docker-bridge"
 	p, err := newPlan(name, t, 1, 0, checkExactly(name, t, 1), checkPods4(name, t),
@@ -36,8 +34,8 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	h, mtu, bridge := t.Hosts[0], strconv.Itoa(p.Path.MTU), dockerNet
 	if n.Bridge == BridgeDocker0 {
 		bridge = "bridge"
-		// It assigns the first free addresses of the range. The bridge gets the one that
-		// no pod has; it ends in 0, which is an ordinary address in so large a network.
+		// It assigns the first free addresses of the range. The bridge gets the one that no pod
+		// has: it ends in 0, an ordinary address in a network this large.
 		bip := netip.PrefixFrom(h.PodNet.Addr(), t.PodAll.Bits())
 		p.Steps = startDocker(h, "--bip", bip.String(), "--fixed-cidr", h.PodNet.String(), "--mtu", mtu)
 	} else {
@@ -47,8 +45,8 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	p.Steps = append(p.Steps, containers(h, bridge)...)
 	if t.NoOffload {
-		// Not the bridge: packets are segmented when they leave a pod, and neither a veth
-		// nor a bridge joins them again, see noOffload.
+		// Not on the bridge: packets are segmented when they leave a pod, and neither a veth nor a
+		// bridge rejoins them; see noOffload.
 		p.Steps = append(p.Steps, pluggedNoOffload(h, "")...)
 	}
 	p.Steps = append(p.Steps, dockerVersion(h))
@@ -61,7 +59,6 @@ const (
 	dockerImage = "weir-pause" // image of the containers, see package pause
 )
 
-// checkPods4 returns an error if pods have IPv6 addresses.
 func checkPods4(name string, t topo.Topology) error {
 	return refuse(is6(t.PodAll.Addr()), name+": Docker gives a container an IPv6 address only together with an IPv4 one; use pods with IPv4")
 }
@@ -71,12 +68,11 @@ func docker(args ...string) []string {
 	return append([]string{"docker", "--host", "unix://" + plan.Dir + "/docker.sock"}, args...)
 }
 
-// dockerTimeout, in seconds, is long enough for a busy machine; an engine usually
-// starts in one.
+// dockerTimeout, in seconds, allows for a busy machine; an engine usually starts in one second.
 const dockerTimeout = 30
 
-// startDocker starts a separate engine on h, and loads the image of the containers.
-// args are additional arguments of dockerd.
+// startDocker starts a separate engine on h, with args for dockerd, and loads the containers'
+// image.
 func startDocker(h topo.Host, args ...string) []plan.Step {
 	argv := append([]string{"dockerd",
 		"--config-file", plan.Dir + "/daemon.json", "--data-root", plan.Dir + "/data", "--exec-root", plan.Dir + "/exec",
@@ -84,10 +80,10 @@ func startDocker(h topo.Host, args ...string) []plan.Step {
 		"--cgroup-parent", "/" + plan.Cgroup, "--exec-opt", "native.cgroupdriver=cgroupfs"}, args...)
 	image := plan.Dir + "/image.tar"
 	return []plan.Step{
-		// Without it, dockerd reads the machine's file, and makes a key in /etc/docker.
+		// Without this file, dockerd reads the machine's and makes a key in /etc/docker.
 		{In: h.Name, File: &plan.File{Name: "daemon.json", Content: fmt.Sprintf("{%q: %q}\n", "deprecated-key-path", plan.Dir+"/key.json")}},
 		{In: h.Name, Service: &plan.Service{Name: "dockerd", Root: true, Argv: argv,
-			// Regardless of its flags, it writes to /var/lib/docker/network (libnetwork,
+			// Regardless of its flags, dockerd writes to /var/lib/docker/network (libnetwork,
 			// sandbox_dns_unix.go), and its containerd to /opt/containerd.
 			Private: []string{"/var/lib", "/opt"},
 			Ready:   plan.Ready{Line: "API listen on ", Timeout: dockerTimeout}}},
@@ -96,8 +92,7 @@ func startDocker(h topo.Host, args ...string) []plan.Step {
 	}
 }
 
-// containers runs a container on network for every pod of h. The pod gets the
-// container's network namespace.
+// containers runs a container on network for every pod of h, whose namespace the pod gets.
 func containers(h topo.Host, network string) []plan.Step {
 	var steps []plan.Step
 	for _, pod := range h.Pods {
@@ -112,7 +107,6 @@ func containers(h topo.Host, network string) []plan.Step {
 	return steps
 }
 
-// dockerVersion finds the version of the engine on h.
 func dockerVersion(h topo.Host) plan.Step {
 	return find(h, "docker.version", docker("version", "--format", "{{.Server.Version}}")...)
 }

@@ -9,18 +9,17 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// DockerOverlay connects the containers of all hosts with Docker's overlay driver:
-// one engine for each host, VXLAN between them. On each host the engine keeps a
-// separate network namespace for the overlay, with a bridge that has the containers'
-// veths and a VXLAN device. The engine tells that device where every container is,
-// which it learns from the other engines. Containers are as in DockerBridge.
+// DockerOverlay connects the containers of all hosts with Docker's overlay driver: one engine per
+// host, with VXLAN between them. On each host the engine keeps a network namespace for the overlay,
+// with a bridge that holds the containers' veths and a VXLAN device. The engines tell each other
+// where every container is and configure that device. Containers are as in DockerBridge.
 type DockerOverlay struct {
 	Control   string `yaml:"control"`   // how engines learn of each other's containers: swarm, by gossip; etcd, from a store on the first host, as before Docker 1.12
 	Encrypted bool   `yaml:"encrypted"` // ESP between the hosts, which the kernel must support
 }
 
-// Control planes of the overlay. With etcd, libnetwork keeps its state in an external
-// store, as before Docker 1.12; Docker 23.0 removed this.
+// Control planes of the overlay. With etcd, libnetwork keeps its state in an external store, as
+// before Docker 1.12; Docker 23.0 removed this.
 const (
 	ControlSwarm = "swarm"
 	ControlEtcd  = "etcd"
@@ -28,7 +27,6 @@ const (
 
 const swarmPort = 2377
 
-// Plan starts the engines, joins them and runs a container for every pod.
 func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	const name = "docker-overlay"
 	overhead := vxlanOverhead(t)
@@ -73,16 +71,15 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	return expect(t, p), nil
 }
 
-// encryptedOverhead returns by how much VXLAN and ESP reduce the MTU. Docker
-// counts 26 bytes for ESP and rounds the result down to a multiple of 4 (libnetwork,
-// drivers/overlay/overlay.go and encryption.go, maxMTU and pktExpansion).
+// encryptedOverhead returns the bytes by which VXLAN and ESP reduce the MTU. Docker counts 26 bytes
+// for ESP and rounds the result down to a multiple of 4 (libnetwork, drivers/overlay/overlay.go and
+// encryption.go, maxMTU and pktExpansion).
 func encryptedOverhead(t topo.Topology) int {
 	const esp = 26
 	mtu := t.MTU - vxlanOverhead(t) - esp
 	return t.MTU - (mtu - mtu%4)
 }
 
-// swarm joins the engines into one swarm, with the first host as its manager.
 func swarm(t topo.Topology) []plan.Step {
 	var steps []plan.Step
 	manager := fmt.Sprintf("%v:%d", t.Hosts[0].Addr.Addr(), swarmPort)
@@ -102,8 +99,8 @@ func swarm(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// encrypts checks that the kernel of h supports the ESP of Docker and Weave. They
-// make their networks even without it; without says what would then happen.
+// encrypts checks that the kernel of h supports the ESP of Docker and Weave, which build their
+// networks even without it; without describes the result.
 func encrypts(h topo.Host, without string) []plan.Step {
 	id := []string{"src", "127.0.0.1", "dst", "127.0.0.1", "proto", "esp", "spi", "1"}
 	state := func(verb string, args ...string) *plan.Exec {

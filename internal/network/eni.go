@@ -7,29 +7,25 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// ENIShared gives the pods of a host addresses of the underlay and one NIC for
-// all of them, separate from the host's own: a pod is behind a veth, and a policy
-// rule sends its packets out of the second NIC. There is no bridge, no encapsulation
-// and no address translation. Terway does this when pods share an elastic network
-// interface (ENI); rules, tables and their order are Terway's
+// ENIShared gives the pods of a host addresses of the underlay and one shared NIC, separate from
+// the host's: a pod is behind a veth, and a policy rule sends its packets out of the second NIC.
+// There is no bridge, encapsulation or address translation. Terway does this when pods share an
+// elastic network interface (ENI); the rules, tables and their order are Terway's
 // (plugin/datapath/policy_router_linux.go).
 //
-// A cloud delivers packets for a pod to the NIC that the pod is registered with.
-// Here the host answers for its pods on that NIC.
+// A cloud delivers a pod's packets to the NIC that the pod is registered with. Here the host
+// answers for its pods on that NIC.
 type ENIShared struct{}
 
-// Shape returns s with a second NIC for every host.
 func (ENIShared) Shape(s topo.Spec) topo.Spec { s.Shape = topo.HostNICs; return s }
 
-// Terway's rules: packets to a pod match first and use the main table, packets from
-// a pod use the table of their NIC.
+// Packets to a pod match first and use the main table; those from a pod use its NIC's.
 const (
 	toPodPriority   = 512
 	fromPodPriority = 2048
 	eniTable        = 1001
 )
 
-// Plan makes the veths, the rules and the table of the second NIC.
 func (ENIShared) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("eni-shared", t, 1, 0, checkNICs("eni-shared", t, topo.HostNICs))
 	if err != nil {
@@ -54,9 +50,9 @@ func eniShare(h topo.Host, pod topo.Pod, port string, eni topo.Port, mtu int) []
 		plan.Step{In: h.Name, Proxy: &plan.Proxy{Dev: eni.Dev, Addr: own.Addr()}})
 }
 
-// eniRouter makes the host of eni forward between its pods and eni, and answer there
-// without delay: for a proxy the kernel waits up to 0.8 s, to let the station itself
-// answer first (proxy_delay, net/ipv4/arp.c and net/ipv6/ndisc.c).
+// eniRouter makes the host of eni forward between its pods and eni, and answer for them there
+// without delay: the kernel delays proxy replies by up to 0.8 s to let the station itself answer
+// first (proxy_delay, net/ipv4/arp.c and net/ipv6/ndisc.c).
 func eniRouter(t topo.Topology, eni topo.Port) []plan.Step {
 	v6, family := is6(t.PodAll.Addr()), "ipv4"
 	if v6 {
@@ -69,15 +65,14 @@ func eniRouter(t topo.Topology, eni topo.Port) []plan.Step {
 	return append(steps, plan.Step{In: eni.In, Route: &plan.Route{Dst: defaultRoute(t.PodAll.Addr()), Dev: eni.Dev, Table: eniTable}})
 }
 
-// ENIDedicated gives every pod a NIC of its own: a device on the underlay that is
-// in the pod, with nothing between the two. Terway does this when a pod has an
-// elastic network interface (ENI) to itself, and so do SR-IOV and host-device CNIs.
+// ENIDedicated gives every pod a NIC: a device on the underlay that is in the pod, with nothing in
+// between. Terway does this when a pod has a whole elastic network interface (ENI), and so do
+// SR-IOV and host-device CNIs.
 //
-// Note: the device is made in the pod. Moving one there gives the same result, but
-// drops its queueing discipline (net/core/dev.c, dev_shutdown).
+// Note: the device is made in the pod. Moving one there gives the same result but drops its
+// queueing discipline (net/core/dev.c, dev_shutdown).
 type ENIDedicated struct{}
 
-// Shape returns s with a NIC for every pod.
 func (ENIDedicated) Shape(s topo.Spec) topo.Spec { s.Shape = topo.PodNICs; return s }
 
 // Plan returns no steps, because the pods are on the underlay.
@@ -90,7 +85,6 @@ func (ENIDedicated) Plan(t topo.Topology) (plan.Plan, error) {
 	return expect(t, p), nil
 }
 
-// checkNICs returns an error unless t has NICs for pods.
 func checkNICs(name string, t topo.Topology, s topo.Shape) error {
 	return refuse(t.Shape != s, fmt.Sprintf("%s: needs NICs for pods (shape %q), topology has shape %q", name, s, t.Shape))
 }

@@ -22,7 +22,6 @@ func etcd(t topo.Topology, args ...string) []plan.Step {
 	}
 }
 
-// etcdPut returns the command that puts a value into the store.
 func etcdPut(t topo.Topology, key, value string) []string {
 	return []string{"etcdctl", "--endpoints=http://" + etcdAddr(t), "put", key, value}
 }

@@ -80,8 +80,8 @@ func echo(addr string) error {
 	return errors.Join(err, conn.Close())
 }
 
-// ask sends one packet of size bytes including headers, waits for its echo, and
-// checks that the network refuses a larger one.
+// ask sends one packet of size bytes including headers, waits for its echo, and checks that the
+// network refuses a larger one.
 func ask(addr, size string) error {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {

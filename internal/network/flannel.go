@@ -9,18 +9,16 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// FlannelVXLAN connects the pods of all hosts with the real flanneld and its vxlan
-// backend. CNI's bridge plugin puts the pods of a host on a bridge, cni0. flanneld
-// learns the subnet of each host from etcd, on the first host, makes the VXLAN device
-// flannel.1, and sets a route over it to the pods of every other host. The kernel
-// forwards; flanneld sees no packets.
+// FlannelVXLAN connects the pods of all hosts with the real flanneld and its vxlan backend. CNI's
+// bridge plugin puts the pods of a host on the bridge cni0. flanneld learns each host's subnet from
+// etcd on the first host, makes the VXLAN device flannel.1 and routes the other hosts' pods over
+// it. The kernel forwards; flanneld sees no packets.
 type FlannelVXLAN struct {
 	VNI  int  `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1; flanneld's default is 1
 	Port int  `yaml:"port"` // UDP destination port, 1 to 65535; flanneld's default is 8472
 	Masq bool `yaml:"masq"` // flanneld's -ip-masq, which makes the kernel track connections
 }
 
-// Plan starts flanneld everywhere and attaches the pods.
 func (n FlannelVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	f, err := vxlanBackend("flannel-vxlan", n.VNI, n.Port, n.Masq)
 	if err != nil {
@@ -29,28 +27,24 @@ func (n FlannelVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	return f.plan(t, bridgePlugin, 0)
 }
 
-// FlannelHostGW is FlannelVXLAN with the host-gw backend: the routes lead to the
-// other hosts themselves, and nothing is encapsulated. All hosts must be on one
-// segment.
+// FlannelHostGW is FlannelVXLAN with the host-gw backend: the routes lead directly to the other
+// hosts, without encapsulation. All hosts must be on one segment.
 type FlannelHostGW struct {
 	Masq bool `yaml:"masq"` // flanneld's -ip-masq, which makes the kernel track connections
 }
 
-// Plan starts flanneld everywhere and attaches the pods.
 func (n FlannelHostGW) Plan(t topo.Topology) (plan.Plan, error) {
 	f := flannel{name: "flannel-hostgw", backend: map[string]any{"Type": "host-gw"}, masq: n.Masq}
 	return f.plan(t, bridgePlugin, 0)
 }
 
-// FlannelUDP is FlannelVXLAN with the udp backend: flanneld itself reads packets
-// from a TUN device, flannel0, and sends them in datagrams, so each packet is copied
-// to a program and back at both ends.
+// FlannelUDP is FlannelVXLAN with the udp backend: flanneld itself reads packets from a TUN device,
+// flannel0, and sends them in datagrams, so both ends copy each packet to a program and back.
 type FlannelUDP struct {
 	Port int  `yaml:"port"` // UDP port of flanneld, 1 to 65535; its default is 8285
 	Masq bool `yaml:"masq"` // flanneld's -ip-masq, which makes the kernel track connections
 }
 
-// Plan starts flanneld everywhere and attaches the pods.
 func (n FlannelUDP) Plan(t topo.Topology) (plan.Plan, error) {
 	if err := checkPort("flannel-udp", n.Port); err != nil {
 		return plan.Plan{}, err
@@ -61,16 +55,15 @@ func (n FlannelUDP) Plan(t topo.Topology) (plan.Plan, error) {
 	return f.plan(t, bridgePlugin, 0)
 }
 
-// Canal combines Flannel's datapath between hosts with Calico's inside them: flanneld
-// with the vxlan backend, a routed veth for each pod and no bridge, and the rules of
-// a policy. The rules are plain nftables, because Calico's daemon does not run.
+// Canal combines Flannel's datapath between hosts with Calico's inside them: flanneld with the
+// vxlan backend, a routed veth per pod, no bridge, and policy rules. The rules are plain nftables
+// because Calico's daemon does not run.
 type Canal struct {
 	VNI   int `yaml:"vni"`   // virtual network identifier, 1 to 1<<24-1
 	Port  int `yaml:"port"`  // UDP destination port, 1 to 65535
 	Rules int `yaml:"rules"` // policy rules that a forwarded packet is compared with on each host, 0 to 10000
 }
 
-// Plan starts flanneld everywhere, attaches the pods and makes the rules.
 func (n Canal) Plan(t topo.Topology) (plan.Plan, error) {
 	f, err := vxlanBackend("canal", n.VNI, n.Port, false)
 	if err := cmp.Or(err, checkRules("canal", n.Rules)); err != nil {
@@ -79,7 +72,7 @@ func (n Canal) Plan(t topo.Topology) (plan.Plan, error) {
 	return f.plan(t, ptpPlugin, n.Rules)
 }
 
-// A flannel is what these networks have in common.
+// A flannel holds the differences between these networks.
 type flannel struct {
 	name     string
 	backend  map[string]any // of the network's configuration
@@ -129,20 +122,17 @@ func (f flannel) plan(t topo.Topology, plugins func(mtu int) []plugin, rules int
 // maxDevName is the longest name of a device in bytes (include/uapi/linux/if.h, IFNAMSIZ).
 const maxDevName = 15
 
-// flannelPrefix is where flanneld looks for its network in etcd.
+// flannelPrefix is the etcd key prefix of flanneld's network.
 const flannelPrefix = "/coreos.com/network"
 
-// store starts etcd and puts the network's configuration there.
 func (f flannel) store(t topo.Topology) []plan.Step {
 	config := toJSON(map[string]any{"Network": t.PodAll, "SubnetLen": t.Hosts[0].PodNet.Bits(), "Backend": f.backend})
 	return append(etcd(t), run(t.Hosts[0], etcdPut(t, flannelPrefix+"/config", config)...))
 }
 
-// flanneld starts it on h. It reuses the subnet in the file of its previous run if
-// that is free (Documentation/reservations.md), so each host gets the topology's
-// subnet.
-//
-// Note: it calls iptables to accept forwarded packets, as in every installation.
+// flanneld starts the daemon on h. The daemon reuses the subnet in the file of its previous run if
+// it is free (Documentation/reservations.md), so each host gets the topology's subnet. It calls
+// iptables to accept forwarded packets, as in every installation.
 func (f flannel) flanneld(t topo.Topology, h topo.Host) []plan.Step {
 	const file = "flannel/subnet.env"
 	argv := []string{"flanneld", "-etcd-endpoints=http://" + etcdAddr(t), "-iface=" + h.Dev, "-subnet-file=" + plan.Dir + "/" + file}

@@ -5,9 +5,9 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// GeneveOverlay is VXLANOverlay with Geneve (RFC 8926) instead of VXLAN, without
-// options: the packets of OVN and Antrea, without their datapath. The kernel's
-// device has only one remote end, so this network connects two hosts.
+// GeneveOverlay is VXLANOverlay with Geneve (RFC 8926) without options instead of VXLAN: the
+// packets of OVN and Antrea, without their datapath. The kernel's device has only one remote end,
+// so this network connects two hosts.
 type GeneveOverlay struct {
 	VNI  int `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
 	Port int `yaml:"port"` // UDP destination port, 1 to 65535
@@ -15,7 +15,6 @@ type GeneveOverlay struct {
 
 const geneveDev = "gnv0"
 
-// Plan makes the bridges, and attaches pods and tunnels.
 func (n GeneveOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("geneve-overlay", t, 2, vxlanOverhead(t),
 		checkExactly("geneve-overlay", t, 2), checkVXLAN("geneve-overlay", n.VNI, n.Port))

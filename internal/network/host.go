@@ -5,13 +5,12 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Host has no pods: programs run on the hosts and use the underlay as it is. It is
-// the usual baseline of other networks. On a lone host it uses the loopback device,
-// because the kernel delivers packets to its own addresses there.
+// Host has no pods: programs run on the hosts and use the underlay directly. It is the usual
+// baseline of other networks. A lone host uses its loopback device, as the kernel does for local
+// addresses.
 type Host struct{}
 
-// loMTU is the MTU of the loopback device (drivers/net/loopback.c,
-// loopback_setup: 64 KiB).
+// loMTU is the loopback device's MTU: 64 KiB (drivers/net/loopback.c, loopback_setup).
 const loMTU = 65536
 
 // Plan returns no steps, because the underlay is enough.
@@ -32,7 +31,6 @@ func (Host) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// hostEnds returns an end for every host of t.
 func hostEnds(t topo.Topology) []plan.End {
 	var ends []plan.End
 	for _, h := range t.Hosts {

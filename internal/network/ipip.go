@@ -5,14 +5,13 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// IPIP is Routed with the packets between hosts inside IPv4 packets (RFC 2003), so
-// that the underlay needs no routes to the pods, as in Calico's IPIP mode. A host
-// has one device for all others; the route to their pods names the host.
+// IPIP is Routed with IPv4 in IPv4 (RFC 2003) between hosts, as in Calico's IPIP mode: the underlay
+// needs no routes to the pods. One device serves all other hosts; the route to their pods names the
+// host.
 type IPIP struct{}
 
 const ipipDev = "ipip0"
 
-// Plan makes the veths, the tunnels and the routes.
 func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
 	const overhead = 20
 	p, err := tunneled("ipip", t, overhead, refuse(any6(t), "ipip: supports only IPv4, for pods and hosts; use vxlan-overlay or wireguard"), func(h topo.Host, mtu int) []plan.Step {
@@ -25,18 +24,16 @@ func (IPIP) Plan(t topo.Topology) (plan.Plan, error) {
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	// A pod's packets to another host have no route into the tunnel, but the replies,
-	// which go to a pod, do.
+	// A pod's packets to another host do not enter the tunnel; the replies, which go to a pod, do.
 	direct := p.Path
 	direct.Overhead = 0
 	p.Paths = map[string]plan.Path{plan.Pod + "-" + plan.Host: direct}
 	return p, nil
 }
 
-// tunneled routes the pods of every host, and sends packets between hosts through
-// the device dev, which the steps of tunnel make. The device has an address from the
-// host's pod range, so that a host's packets to pods elsewhere go through it, and
-// the replies too.
+// tunneled routes the pods of every host and sends packets between hosts through the device dev,
+// which the steps of tunnel make. dev has an address from the host's pod range, so packets from a
+// host to pods elsewhere, and the replies, go through it.
 func tunneled(name string, t topo.Topology, overhead int, bad error, tunnel func(h topo.Host, mtu int) []plan.Step, dev string) (plan.Plan, error) {
 	p, err := newPlan(name, t, 2, overhead, bad)
 	if err != nil {

@@ -5,16 +5,14 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// IPvlan gives every pod a device on the host's underlay device that shares its
-// MAC address; the kernel distinguishes pods by IP address. In mode l2 pods are
-// stations of the underlay, as with Macvlan. In mode l3 the host's routing table
-// handles their packets on the way out, and pods do not resolve neighbors. Pods
-// cannot reach their own host.
+// IPvlan gives every pod a device on the host's underlay device that shares its MAC address; the
+// kernel tells pods apart by IP address. In mode l2 pods are stations of the underlay, as with
+// Macvlan. In mode l3 the host's routing table handles outgoing packets, and pods do not resolve
+// neighbors. Pods cannot reach their host.
 type IPvlan struct {
 	Mode string `yaml:"mode"` // l2: pods are switched; l3: they are routed
 }
 
-// Plan makes the devices in the pods, and in mode l3 the routes.
 func (n IPvlan) Plan(t topo.Topology) (plan.Plan, error) {
 	// drivers/net/ipvlan/ipvlan_main.c, IPVLAN_ALWAYS_ON_OFLOADS: as with macvlan.
 	p, err := newPlan("ipvlan", t, 1, 0, checkOneOf("ipvlan", "mode", n.Mode, "l2", "l3"), refuse(t.NoOffload && len(t.Hosts) == 1,

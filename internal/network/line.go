@@ -18,8 +18,7 @@ func line(s topo.Spec, hops int) topo.Spec {
 	return s
 }
 
-// checkLine returns an error unless t is a line with this number of hops, and the
-// delays fit it.
+// checkLine returns an error unless t is a line with this number of hops that the delays fit.
 func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
 	if err := checkRange(name, "hops", hops, 1, maxHops); err != nil {
 		return err
@@ -30,8 +29,7 @@ func checkLine(name string, t topo.Topology, hops int, delay Delays) error {
 	return delay.check(name, hops)
 }
 
-// Delays are the one-way delays of the segments of a line, the same in both
-// directions: one for all segments, or one for each.
+// Delays are the one-way delays of a line's segments: one for all, or one for each.
 type Delays []time.Duration
 
 // UnmarshalText parses one delay for all segments. YAML decodes a list without it.

@@ -5,15 +5,14 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Macvlan gives every pod a device with a MAC address of its own on the host's
-// underlay device, in bridge mode: pods are stations of the underlay, and pods of
-// one host reach each other inside the kernel. Pods cannot reach their own host.
+// Macvlan gives every pod a device with a separate MAC address on the host's underlay device, in
+// bridge mode: pods are stations of the underlay, and pods of one host reach each other inside the
+// kernel. Pods cannot reach their host.
 type Macvlan struct{}
 
-// Plan makes the devices in the pods.
 func (Macvlan) Plan(t topo.Topology) (plan.Plan, error) {
-	// drivers/net/macvlan.c, ALWAYS_ON_OFFLOADS: segmentation is left to the
-	// device below, which never sees packets between pods of one host.
+	// The device below segments, but never sees packets within a host (drivers/net/macvlan.c,
+	// ALWAYS_ON_OFFLOADS).
 	p, err := newPlan("macvlan", t, 1, 0, refuse(t.NoOffload && len(t.Hosts) == 1,
 		"macvlan: cannot switch off segmentation between pods of one host; use 2 hosts, or leave the offloads on"))
 	if err != nil {

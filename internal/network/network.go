@@ -1,8 +1,7 @@
 // Package network holds one file per network under test.
 //
-// A driver is a struct whose exported fields are its options. It decides and
-// never acts: Plan has no side effects, so every driver is tested with golden
-// files and without privileges. It must not know about probes or machines.
+// A driver is a struct whose exported fields are its options. It decides and never acts: Plan has
+// no side effects, so golden files test it without privileges. It must not know probes or machines.
 package network
 
 import (
@@ -19,17 +18,14 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A Driver turns a topology into the steps that connect its pods. Its exported
-// fields are its options, and the keys of its YAML.
+// A Driver turns a topology into the steps that connect its pods. Its fields are its YAML options.
 type Driver interface {
-	// Plan returns the steps, in order; the underlay exists when they run. The
-	// same topology gives the same plan on every machine: anything that depends on
-	// the running kernel belongs in package lab.
+	// Plan returns the steps in order, for an existing underlay. The same topology gives the same
+	// plan on every machine: anything that depends on the running kernel belongs in package lab.
 	Plan(topo.Topology) (plan.Plan, error)
 }
 
-// A Shaper is a Driver that needs a certain number of hosts, or a certain underlay
-// between them.
+// A Shaper is a Driver that needs a certain number of hosts or a certain underlay.
 type Shaper interface {
 	// Shape returns the spec that the driver needs instead of s.
 	Shape(s topo.Spec) topo.Spec
@@ -43,10 +39,9 @@ func Shape(d Driver, s topo.Spec) topo.Spec {
 	return s
 }
 
-// newPlan begins the plan of the driver called name: it has an end in every pod, and
-// the path that is left of the underlay by overhead bytes of encapsulation. It
-// returns the first error of bad, or an error if t has fewer than least hosts, or too low
-// an MTU.
+// newPlan begins the plan of the driver called name, with an end in every pod and the path that
+// overhead bytes of encapsulation leave of the underlay. It returns the first error of bad, or an
+// error if t has fewer than least hosts or too low an MTU.
 func newPlan(name string, t topo.Topology, least, overhead int, bad ...error) (plan.Plan, error) {
 	if err := cmp.Or(append(bad, checkHosts(name, t, least))...); err != nil {
 		return plan.Plan{}, err
@@ -60,15 +55,12 @@ func checkRange(name, key string, v, least, most int) error {
 	return refuse(v < least || v > most, fmt.Sprintf("%s: invalid %s %d: want %d to %d", name, key, v, least, most))
 }
 
-// checkPort returns an error unless port can be a TCP or UDP port.
 func checkPort(name string, port int) error { return checkRange(name, "port", port, 1, 1<<16-1) }
 
-// checkAbs returns an error unless the option dir is an absolute path.
 func checkAbs(name, dir string) error {
 	return refuse(!filepath.IsAbs(dir), fmt.Sprintf("%s: invalid dir %q: want an absolute path", name, dir))
 }
 
-// refuse returns an error with this message if bad.
 func refuse(bad bool, message string) error {
 	if bad {
 		return errors.New(message)
@@ -85,8 +77,7 @@ func checkOneOf(name, key, v string, values ...string) error {
 	return fmt.Errorf("%s: invalid %s %q: want %s or %s", name, key, v, strings.Join(values[:last], ", "), values[last])
 }
 
-// toJSON encodes plain data (maps, structs, slices, strings, numbers and addresses),
-// which cannot fail.
+// toJSON encodes maps, structs, slices, strings, numbers and addresses, which cannot fail.
 func toJSON(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)
@@ -105,13 +96,11 @@ func run(h topo.Host, argv ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: argv}}
 }
 
-// find records the first line that argv prints as name in every result, such as a
-// version.
+// find records the first line of argv's output, such as a version, as name in every result.
 func find(h topo.Host, name string, argv ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: argv, Found: name}}
 }
 
-// checkHosts returns an error if t has fewer than least hosts.
 func checkHosts(name string, t topo.Topology, least int) error {
 	return refuse(len(t.Hosts) < least, fmt.Sprintf("%s: needs %d hosts or more, topology has %d", name, least, len(t.Hosts)))
 }
@@ -129,8 +118,7 @@ func others(t topo.Topology, h topo.Host) []topo.Host {
 	return slices.DeleteFunc(slices.Clone(t.Hosts), func(peer topo.Host) bool { return peer.Name == h.Name })
 }
 
-// podMTU returns the underlay's MTU minus overhead bytes, or an error when that is too
-// small for pods.
+// podMTU returns the underlay's MTU minus overhead bytes, or an error if pods need more.
 func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	least, family := topo.MinMTU, "IPv4"
 	if is6(t.PodAll.Addr()) {
@@ -144,8 +132,7 @@ func podMTU(name string, t topo.Topology, overhead int) (int, error) {
 	return mtu, nil
 }
 
-// oneFamily returns an error when pods' packets have no next hop of their own address
-// family.
+// oneFamily returns an error if packets between pods have no next hop of their address family.
 func oneFamily(name string, t topo.Topology) error {
 	if len(t.Hosts) > 1 && is6(t.PodAll.Addr()) != underlay6(t) {
 		return fmt.Errorf("%s: pods in %v and hosts in %v: the next hop must be of the packets' own family; give both the same, or use vxlan-overlay",
@@ -156,10 +143,8 @@ func oneFamily(name string, t topo.Topology) error {
 
 func is6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 
-// underlay6 reports whether the hosts' underlay addresses are IPv6.
 func underlay6(t topo.Topology) bool { return len(t.Hosts) > 0 && is6(t.Hosts[0].Addr.Addr()) }
 
-// any6 reports whether hosts or pods have IPv6 addresses.
 func any6(t topo.Topology) bool { return is6(t.PodAll.Addr()) || underlay6(t) }
 
 // udpHeaders returns the size of the UDP and IP headers between hosts, in bytes.
@@ -171,8 +156,7 @@ func udpHeaders(t topo.Topology) int {
 	return udp + ip4
 }
 
-// path returns the path of t's pods in a network that adds overhead bytes to every packet
-// that leaves a host.
+// path returns the path of t's pods in a network that adds overhead bytes to packets between hosts.
 func path(t topo.Topology, mtu, overhead int) plan.Path {
 	if len(t.Hosts) == 1 {
 		return plan.Path{MTU: mtu}
@@ -180,7 +164,6 @@ func path(t topo.Topology, mtu, overhead int) plan.Path {
 	return plan.Path{MTU: mtu, Overhead: overhead, Outer: t.MTU}
 }
 
-// podEnds returns an end for the device dev of every pod of t.
 func podEnds(t topo.Topology, dev string) []plan.End {
 	var ends []plan.End
 	for _, h := range t.Hosts {
@@ -191,12 +174,10 @@ func podEnds(t topo.Topology, dev string) []plan.End {
 	return ends
 }
 
-// expect returns p with what holds in every network: the ends have the path's MTU and
-// carry the traffic; between hosts the tunnels that p expects to and the underlay carry
-// it, too; and nothing is fragmented.
-//
-// Bridges and the host's side of a pod's veth are left out: the counters of a bridge do
-// not include what it forwards, and one side of a veth shows everything.
+// expect adds to p the expectations of every network: the ends have the path's MTU and carry the
+// traffic; between hosts, the underlay and the tunnels in p.Expect carry it, too; nothing is
+// fragmented. Bridges and the host ends of pods' veths are left out: a bridge's counters do not
+// include what it forwards, and one end of a veth shows everything.
 func expect(t topo.Topology, p plan.Plan) plan.Plan {
 	var all []plan.Expect
 	seen := map[[2]string]bool{}

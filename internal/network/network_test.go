@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// drivers holds every network of the catalog with its default options, so that a
-// network added there is tested here, plus options that build something different.
+// drivers holds every network of the catalog with its default options, so that a network added
+// there is tested here, plus options that build something different.
 var drivers = func() map[string]network.Driver {
 	ds := map[string]network.Driver{}
 	for name, n := range catalog.Networks {
@@ -108,8 +108,7 @@ func TestPlanGolden(t *testing.T) {
 	}
 }
 
-// Golden files hold the whole plan and its commands for some networks, and for
-// topologies with every option.
+// Golden files hold whole plans and commands of some networks, and topologies with every option.
 func TestBuildGolden(t *testing.T) {
 	plain := topology(t, topo.Spec{Hosts: 2})
 	rich := topology(t, topo.Spec{Hosts: 3, Rate: 1e9, NIC: topo.NICTSO, IPv6: true, PodsIPv6: true})
@@ -157,8 +156,7 @@ func TestBuildGolden(t *testing.T) {
 	}
 }
 
-// whole returns every plan that can be built from drivers and specs, with and without
-// the options of a topology.
+// whole returns every plan of drivers and specs, with and without the options of a topology.
 func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) {
 	t.Helper()
 	n := 0
@@ -182,8 +180,7 @@ func whole(t *testing.T, each func(name string, p plan.Plan, tp topo.Topology)) 
 	}
 }
 
-// Every step, end and expectation refers to a place that exists, and to a device that
-// an earlier step made.
+// Every step, end and expectation refers to an existing place, and to a device made earlier.
 func TestPlansAreSound(t *testing.T) {
 	whole(t, func(name string, p plan.Plan, tp topo.Topology) {
 		made := map[string]bool{}

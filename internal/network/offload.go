@@ -7,12 +7,9 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Features of devices, by the kernel's names (net/ethtool/common.c,
-// netdev_features_strings). All of them exist since Linux 5.0.
-//
-// Note: tx-tcp-accecn-segmentation, of the newest kernels, is not among them:
-// older kernels reject the name, and nothing uses it unless a connection
-// negotiates AccECN.
+// Features of devices, by the kernel's names since Linux 5.0 (net/ethtool/common.c,
+// netdev_features_strings). tx-tcp-accecn-segmentation of the newest kernels is left out: older
+// ones reject the name, and only connections that negotiate AccECN use it.
 var (
 	// Segmentation of TCP.
 	segmentTCP = []string{
@@ -46,14 +43,13 @@ func nicFeatures(n topo.NIC) map[string]bool {
 	return nil
 }
 
-// noOffload returns the features to switch off so that a device of this kind neither
-// segments packets that it sends nor joins packets that it receives.
+// noOffload returns the features to switch off to stop a device of this kind from segmenting
+// packets that it sends and joining packets that it receives.
 //
-// It switches GRO off only for tunnels, whose kernel default is on
-// (net/core/gro_cells.c; for wireguard drivers/net/wireguard/receive.c). That of a
-// veth is off since Linux 5.13 (drivers/net/veth.c, veth_disable_gro), and a bridge
-// and the loopback device receive nothing that they could join. A macvlan and an
-// ipvlan have no features of their own, see Macvlan.
+// GRO is switched off only for tunnels, where the kernel's default is on (net/core/gro_cells.c; for
+// wireguard drivers/net/wireguard/receive.c). It has been off for veths since Linux 5.13
+// (drivers/net/veth.c, veth_disable_gro), and a bridge and the loopback device receive nothing to
+// join. A macvlan and an ipvlan have no features of their own; see Macvlan.
 func noOffload(kind string) map[string]bool {
 	switch kind {
 	case "veth", "bridge":
@@ -81,9 +77,9 @@ func off(lists ...[]string) map[string]bool {
 	return f
 }
 
-// noOffloads returns the steps that switch off the offloads of every device that
-// p makes on hosts and in pods, and of a loopback device that it measures. It leaves
-// out the switch, because packets are segmented before they get there.
+// noOffloads returns the steps that switch off the offloads of every device that p makes on hosts
+// and in pods, and of a loopback device that it measures. It skips the switch: packets are
+// segmented before they reach it.
 func noOffloads(p plan.Plan) []plan.Step {
 	var steps []plan.Step
 	add := func(in, dev, kind string) {

@@ -9,15 +9,13 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// OVS connects the pods of one host with a bridge of Open vSwitch, with the real
-// daemons running on the host.
+// OVS connects the pods of one host with an Open vSwitch bridge and the real daemons.
 type OVS struct {
 	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
 	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
 }
 
-// The datapaths of Open vSwitch and the interfaces of pods. Auto is the kernel's
-// datapath if there is one, and otherwise the daemon's.
+// Open vSwitch datapaths and pod interfaces. Auto is the kernel's datapath, or else the daemon's.
 const (
 	DatapathAuto      = "auto"
 	DatapathSystem    = "system"
@@ -26,7 +24,6 @@ const (
 	InterfaceInternal = "internal" // a device of Open vSwitch, moved into the pod
 )
 
-// Plan starts Open vSwitch and attaches the pods.
 func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 	v, bad := newVSwitch("ovs", n.Datapath, n.Interface, t)
 	p, err := newPlan("ovs", t, 1, 0, checkExactly("ovs", t, 1), bad)
@@ -38,14 +35,14 @@ func (n OVS) Plan(t topo.Topology) (plan.Plan, error) {
 	return expect(t, p), nil
 }
 
-// Bridges of Open vSwitch, by their usual names: pods are on the integration
-// bridge; the external one owns the underlay device and its address.
+// Bridges of Open vSwitch, by their usual names: pods are on the integration bridge; the external
+// one owns the underlay device and its address.
 const (
 	intBridge = "br-int"
 	extBridge = "br-ex"
 )
 
-// A vSwitch is what the networks of Open vSwitch have in common.
+// A vSwitch holds what the Open vSwitch networks have in common.
 type vSwitch struct {
 	netdev, internal bool
 }
@@ -65,12 +62,12 @@ func (v vSwitch) datapath() string {
 	return DatapathSystem
 }
 
-// ovsEnv keeps everything of a host's daemons in its state directory, which they
-// would otherwise share with those of other hosts.
+// ovsEnv keeps the daemons' files in the host's state directory; by default, hosts would share
+// them.
 var ovsEnv = []string{"OVS_RUNDIR=" + plan.Dir, "OVS_DBDIR=" + plan.Dir, "OVS_LOGDIR=" + plan.Dir, "OVS_SYSCONFDIR=" + plan.Dir}
 
-// vsctl returns a command that configures the daemons of a host. It ends when
-// ovs-vswitchd has applied the change, and gives up after ten seconds.
+// vsctl returns a command that configures a host's daemons. The command ends once ovs-vswitchd has
+// applied the change, or gives up after ten seconds.
 func vsctl(args ...string) []string {
 	return append([]string{"ovs-vsctl", "--db=unix:" + plan.Dir + "/db.sock", "--timeout=10"}, args...)
 }
@@ -80,7 +77,6 @@ func configure(h topo.Host, makes []string, args ...string) plan.Step {
 	return plan.Step{In: h.Name, Exec: &plan.Exec{Argv: vsctl(args...), Makes: makes}}
 }
 
-// start starts the two daemons on h.
 func (v vSwitch) start(h topo.Host) []plan.Step {
 	var opens []string
 	if v.netdev {
@@ -107,8 +103,7 @@ func (v vSwitch) addBridge(h topo.Host, bridge string, ports ...string) []plan.S
 	return steps
 }
 
-// attach connects every pod of h to the integration bridge. args follow the name
-// of each port.
+// attach connects every pod of h to the integration bridge, with args after each port's name.
 func (v vSwitch) attach(h topo.Host, mtu int, args ...string) []plan.Step {
 	var steps []plan.Step
 	for i, pod := range h.Pods {
@@ -136,16 +131,14 @@ func (vSwitch) join(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	return append([]plan.Step{{In: h.Name, Set: &plan.Set{Dev: intBridge, MTU: mtu, Up: true}}}, join(t, h, intBridge)...)
 }
 
-// complete makes pod send packets with complete checksums. The userspace datapath
-// reads frames from packet sockets and passes them on unchanged, so that a checksum
-// that was left to the pod's device is never computed: pings pass, but TCP and UDP
-// carry nothing.
+// complete makes pod send packets with complete checksums. The userspace datapath passes frames
+// from packet sockets on unchanged, so a checksum left to the pod's device is never computed: pings
+// pass, but TCP and UDP carry nothing.
 func complete(pod topo.Pod) plan.Step {
 	checksum := []string{"tx-checksum-ip-generic", "tx-checksum-sctp"}
 	return plan.Step{In: pod.Name, Offload: &plan.Offload{Dev: podDev, Features: off(checksum, segmentTCP, segmentOther)}}
 }
 
-// versions finds the version and the datapath of Open vSwitch on h.
 func (vSwitch) versions(h topo.Host) []plan.Step {
 	return []plan.Step{
 		find(h, "ovs.version", "ovs-vswitchd", "--version"),
@@ -165,11 +158,10 @@ func (v vSwitch) uplink(h topo.Host, mtu int) []plan.Step {
 	return steps
 }
 
-// deafen stops the kernel of h from answering packets that arrive on the underlay
-// device: a packet socket takes copies, and the kernel, which does not have the
-// tunnel, would reject every packet (Open vSwitch,
-// Documentation/intro/install/userspace.rst, "Firewall Rules"). With rp_filter, the
-// kernel drops an IPv4 packet if the route back is over another device
+// deafen stops the kernel of h from answering packets that arrive on the underlay device: a packet
+// socket takes copies, and the kernel, which does not have the tunnel, would reject every packet
+// (Open vSwitch, Documentation/intro/install/userspace.rst, "Firewall Rules"). With rp_filter, the
+// kernel drops an IPv4 packet if the route back uses another device
 // (Documentation/networking/ip-sysctl.rst).
 func deafen(h topo.Host) plan.Step {
 	if is6(h.Addr.Addr()) {
@@ -178,9 +170,8 @@ func deafen(h topo.Host) plan.Step {
 	return sysctl(h.Name, "net.ipv4.conf."+h.Dev+".rp_filter", "1")
 }
 
-// tunnel connects the integration bridge of h with every other host's. A frame that
-// came out of a tunnel does not enter another (protected), because each host has a
-// tunnel to all others.
+// tunnel connects the integration bridge of h with every other host's. Each host has a tunnel to
+// all others, so a frame from a tunnel never enters another (protected).
 func (vSwitch) tunnel(t topo.Topology, h topo.Host, kind string, vni, udp int) []plan.Step {
 	var steps []plan.Step
 	for _, peer := range others(t, h) {
@@ -188,7 +179,7 @@ func (vSwitch) tunnel(t topo.Topology, h topo.Host, kind string, vni, udp int) [
 		steps = append(steps, configure(h, nil, "add-port", intBridge, port,
 			"--", "set", "port", port, "protected=true",
 			"--", "set", "interface", port, "type="+kind,
-			// The quotation marks are for the colons of IPv6.
+			// Quotation marks protect the colons of IPv6.
 			fmt.Sprintf(`options:local_ip="%v"`, h.Addr.Addr()), fmt.Sprintf(`options:remote_ip="%v"`, peer.Addr.Addr()),
 			fmt.Sprintf("options:key=%d", vni), fmt.Sprintf("options:dst_port=%d", udp)))
 	}

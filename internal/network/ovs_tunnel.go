@@ -7,8 +7,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// OVSVXLAN connects the pods of all hosts with Open vSwitch and VXLAN tunnels
-// between its bridges, as container networks based on Open vSwitch do.
+// OVSVXLAN connects the pods of all hosts with Open vSwitch and VXLAN tunnels between its bridges,
+// as container networks based on Open vSwitch do.
 type OVSVXLAN struct {
 	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
 	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
@@ -16,7 +16,6 @@ type OVSVXLAN struct {
 	Port      int    `yaml:"port"`      // UDP destination port, 1 to 65535
 }
 
-// Plan starts Open vSwitch everywhere and connects the hosts.
 func (n OVSVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	return ovsTunnel("ovs-vxlan", "vxlan", n.Datapath, n.Interface, n.VNI, n.Port, t)
 }
@@ -29,7 +28,6 @@ type OVSGeneve struct {
 	Port      int    `yaml:"port"`      // UDP destination port, 1 to 65535; IANA's is 6081 (RFC 8926, 3.3)
 }
 
-// Plan starts Open vSwitch everywhere and connects the hosts.
 func (n OVSGeneve) Plan(t topo.Topology) (plan.Plan, error) {
 	return ovsTunnel("ovs-geneve", "geneve", n.Datapath, n.Interface, n.VNI, n.Port, t)
 }

@@ -8,16 +8,15 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// OVSVLAN connects the pods of all hosts as one VLAN of the underlay: access
-// ports of an Open vSwitch bridge that has the host's underlay device as its
-// trunk. Pods have the MTU of the underlay, which does not count the tag.
+// OVSVLAN connects the pods of all hosts as one VLAN of the underlay: access ports of an Open
+// vSwitch bridge whose trunk is the host's underlay device. Pods have the underlay's MTU, which
+// does not count the tag.
 type OVSVLAN struct {
 	Datapath  string `yaml:"datapath"`  // system: the kernel forwards; netdev: ovs-vswitchd itself does; auto: the kernel if it has the datapath
 	Interface string `yaml:"interface"` // of pods: veth, or internal, a device that Open vSwitch makes
 	Tag       int    `yaml:"tag"`       // VLAN identifier, 1 to 4094
 }
 
-// Plan starts Open vSwitch on all hosts, and attaches pods and underlay.
 func (n OVSVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	v, bad := newVSwitch("ovs-vlan", n.Datapath, n.Interface, t)
 	p, err := newPlan("ovs-vlan", t, 2, 0, checkTag("ovs-vlan", n.Tag), bad)

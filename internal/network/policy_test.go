@@ -7,8 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Every rule is loaded exactly once, and no command loads more rules than fit an
-// ordinary user's socket.
+// Every rule is loaded exactly once, and no command exceeds an ordinary user's socket buffer.
 func TestPolicyInParts(t *testing.T) {
 	hosts, err := topo.New(topo.Spec{})
 	if err != nil {

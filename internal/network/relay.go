@@ -9,13 +9,12 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Relay connects the pods of a line of hosts through user space. Every host has a
-// bridge with the pods and a TAP device, and a program (`weir relay`) that takes
-// frames from that device and sends them to its neighbors over UDP, several in a
-// datagram if they arrive close together. Hosts between the ends forward in the
-// program. This is the mechanism of Weave's sleeve, but not its code.
+// Relay connects the pods of a line of hosts through user space. Every host has a bridge with its
+// pods and a TAP device, and a program (`weir relay`) that sends the device's frames to its
+// neighbors over UDP, several per datagram if they arrive close together. Hosts between the ends
+// forward in the program. This is the mechanism of Weave's sleeve, but not its code.
 //
-// With delay, a segment is a long wire: the program delays everything it sends there.
+// With delay, a segment acts as a long wire: the program delays everything it sends there.
 type Relay struct {
 	Hops    int           `yaml:"hops"`    // 1 to 5, one less than hosts
 	Encrypt bool          `yaml:"encrypt"` // seal frames with NaCl's box
@@ -24,7 +23,6 @@ type Relay struct {
 	Delay   Delays        `yaml:"delay"`   // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
-// Shape returns s as a line with n.Hops segments.
 func (n Relay) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
 const (
@@ -33,7 +31,6 @@ const (
 	relayReady = "relay: ready"
 )
 
-// Plan makes the bridges, attaches pods and TAP devices, and starts the programs.
 func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 	overhead, shared := n.overhead(t)
 	p, err := newPlan("relay", t, 2, overhead, checkLine("relay", t, n.Hops, n.Delay), checkPort("relay", n.Port),
@@ -57,7 +54,6 @@ func (n Relay) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// argv returns the command line of the program on host i.
 func (n Relay) argv(t topo.Topology, i int) []string {
 	argv := []string{"weir", "relay", relayDev}
 	for s, ports := range t.Segments { // segment s has hosts s and s+1
@@ -82,8 +78,8 @@ func (n Relay) argv(t topo.Topology, i int) []string {
 	return argv
 }
 
-// overhead returns the bytes that the relay adds to an IP packet of a pod, and how
-// many of them the frames of one datagram share (package relay, wire.go).
+// overhead returns the bytes that the relay adds to an IP packet of a pod, and how many of them the
+// frames of one datagram share (package relay, wire.go).
 func (n Relay) overhead(t topo.Topology) (all, shared int) {
 	const kind, length, counter, tag = 1, 2, 8, 16
 	shared = udpHeaders(t) + kind

@@ -9,26 +9,23 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Routed forwards the pods' packets on layer 3, without a bridge and without
-// encapsulation: it gives each pod a veth and a host route, and each host a route
-// to every other host's pods. Calico without tunnels does the same, and so does
-// Flannel's host-gw between hosts.
+// Routed forwards the pods' packets on layer 3, without a bridge or encapsulation: each pod has a
+// veth and a host route, and each host has a route to every other host's pods. Calico without
+// tunnels does the same, as does Flannel's host-gw between hosts.
 //
-// Note: Flannel's host-gw puts the pods of a host on a bridge. Here a pod knows
-// only its own address and sends everything to a gateway that is the same in all
-// pods, so packets between pods of one host are routed, too.
+// Note: Flannel's host-gw puts the pods of a host on a bridge. Here a pod knows only its own
+// address and sends everything to a gateway that is the same in all pods, so packets between pods
+// of one host are routed, too.
 type Routed struct {
 	Rules int `yaml:"rules"` // policy rules that a forwarded packet is compared with on each host, 0 to 10000
 }
 
-// The gateway of every pod, on the host's end of its veth. It is link-local, so
-// every veth can have the same address.
+// The gateway of every pod: link-local, because the host end of every veth has the same address.
 var (
 	routedGateway  = netip.MustParsePrefix("169.254.1.1/32")
 	routedGateway6 = netip.MustParsePrefix("fe80::1/64")
 )
 
-// Plan makes the veths and the routes.
 func (n Routed) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("routed", t, 1, 0, checkRules("routed", n.Rules), oneFamily("routed", t))
 	if err != nil {
@@ -56,7 +53,7 @@ func hostRoutes(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// router makes h a router; more means that there are other hosts.
+// router makes h a router; more means that other hosts exist.
 func router(h topo.Host, v6, more bool) []plan.Step {
 	steps := []plan.Step{forward(h.Name, v6)}
 	if v6 && more {
@@ -65,7 +62,6 @@ func router(h topo.Host, v6, more bool) []plan.Step {
 	return steps
 }
 
-// forward makes a host forward packets.
 func forward(host string, v6 bool) plan.Step {
 	key := "net.ipv4.ip_forward"
 	if v6 {
@@ -74,15 +70,14 @@ func forward(host string, v6 bool) plan.Step {
 	return sysctl(host, key, "1")
 }
 
-// addLinkLocal gives p a link-local address. An IPv6 router needs one to look for its
-// neighbors: the kernel sends no such request from a device without it
-// (net/ipv6/ndisc.c, ndisc_solicit), and devices get none by themselves (see Underlay).
-// It comes after forward, because a router does not look for other routers.
+// addLinkLocal gives p a link-local address. An IPv6 router needs one to resolve neighbors: the
+// kernel sends no solicitation from a device without it (net/ipv6/ndisc.c, ndisc_solicit), and
+// devices get none automatically (see Underlay). It comes after forward because a router does not
+// look for other routers.
 func addLinkLocal(p topo.Port) plan.Step {
 	return plan.Step{In: p.In, Addr: &plan.Addr{Dev: p.Dev, Prefix: linkLocal(p.Addr.Addr())}}
 }
 
-// linkLocal returns the link-local address with the interface identifier of a.
 func linkLocal(a netip.Addr) netip.Prefix {
 	b := a.As16()
 	copy(b[:8], []byte{0xfe, 0x80, 0, 0, 0, 0, 0, 0})
@@ -98,8 +93,8 @@ func routePod(h topo.Host, pod topo.Pod, port string, mtu int) []plan.Step {
 	return vethPod(h, pod, port, mtu, gw.Addr(), plan.Step{In: h.Name, Addr: &plan.Addr{Dev: port, Prefix: gw}})
 }
 
-// vethPod connects pod to h with a veth, called port on the host, and host routes.
-// The steps of answer make the host answer for the pod's gateway gw.
+// vethPod connects pod to h with a veth, called port on the host, and host routes. The answer steps
+// make the host answer for the pod's gateway gw.
 func vethPod(h topo.Host, pod topo.Pod, port string, mtu int, gw netip.Addr, answer ...plan.Step) []plan.Step {
 	a := pod.Addr.Addr()
 	steps := append([]plan.Step{{In: h.Name, Link: &plan.Link{Name: port, Kind: "veth", MTU: mtu, Peer: podDev, PeerIn: pod.Name}}}, answer...)
@@ -109,7 +104,6 @@ func vethPod(h topo.Host, pod topo.Pod, port string, mtu int, gw netip.Addr, ans
 		plan.Step{In: pod.Name, Route: &plan.Route{Dst: defaultRoute(a), Via: gw, Dev: podDev}})
 }
 
-// hostPrefix returns the prefix that contains only a.
 func hostPrefix(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
 // defaultRoute returns the destination of a default route, in the family of a.
@@ -120,22 +114,21 @@ func defaultRoute(a netip.Addr) netip.Prefix {
 	return netip.PrefixFrom(netip.IPv4Unspecified(), 0)
 }
 
-// maxRules is how many policy rules a host can have.
+// maxRules is the maximum number of policy rules per host.
 const maxRules = 10000
 
-// rulesAtOnce rules fit into the send buffer of nft's socket (net.core.wmem_default,
-// 208 KiB), which only root can enlarge; with more, nft fails with "Message too long".
+// rulesAtOnce rules fit the send buffer of nft's socket (net.core.wmem_default, 208 KiB), which
+// only root can enlarge; with more, nft fails with "Message too long".
 const rulesAtOnce = 250
 
 func checkRules(name string, rules int) error { return checkRange(name, "rules", rules, 0, maxRules) }
 
-// policy gives h rules in nftables' forward hook. Every forwarded packet is compared
-// with each of them and matches none, so they cost as much as a network policy that
-// is a list. Their sources are in ranges that no packet comes from (240.0.0.0/4, RFC
-// 1112, section 4; 100::/64, RFC 6666).
+// policy gives h rules in nftables' forward hook. Every forwarded packet is compared with all of
+// them and matches none, so they cost as much as a network policy that is a list. Their sources are
+// in ranges that no packet comes from (240.0.0.0/4, RFC 1112, section 4; 100::/64, RFC 6666).
 //
-// Note: real policies first accept packets of known connections, or look up sets.
-// Both exist to avoid this cost.
+// Note: real policies avoid this cost: they first accept packets of known connections, or look up
+// sets.
 func policy(h topo.Host, rules int) []plan.Step {
 	if rules == 0 {
 		return nil

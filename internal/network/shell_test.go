@@ -23,9 +23,9 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// These tests run the printed commands of plans for real, in new namespaces. The
-// test binary runs itself in two more roles: inside, as root of a new user namespace,
-// and as the programs that exchange packets.
+// These tests run the printed commands of plans for real, in new namespaces. The test binary runs
+// itself in two more roles: inside, as root of a new user namespace, and as the programs that
+// exchange packets.
 const modeVar = "WEIR_NETWORK_TEST"
 
 func TestMain(m *testing.M) {
@@ -91,8 +91,8 @@ func TestShellBuilds(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// inside builds every network that has a plan, sends packets of the path's full size,
-// and checks the expectations of the plan.
+// inside builds every network that has a plan, sends packets of the path's full size, and checks
+// the expectations of the plan.
 func inside(t *testing.T) {
 	run(t, nil, "mount", "-t", "proc", "proc", "/proc")
 	programs(t)
@@ -156,8 +156,7 @@ func home(t *testing.T, places []string) {
 	})
 }
 
-// change turns p into changed, tests it, and checks that changing back restores the
-// first state.
+// change turns p into changed, tests it, and checks that changing back restores the first state.
 func change(t *testing.T, p, changed plan.Plan, places []string) {
 	t.Helper()
 	before := state(t, p, places)
@@ -175,15 +174,15 @@ func change(t *testing.T, p, changed plan.Plan, places []string) {
 	try(t, p)
 }
 
-// startsWeir reports whether p runs weir itself, which no test of this package
-// provides. The tests of the program that it runs cover such a network.
+// startsWeir reports whether p runs weir itself, which no test of this package provides. The tests
+// of the program that it runs cover such a network.
 func startsWeir(p plan.Plan) bool {
 	return slices.ContainsFunc(p.Steps, func(s plan.Step) bool { return s.Service != nil && s.Service.Argv[0] == "weir" })
 }
 
-// build runs the commands of p, and skips the test if this kernel lacks a device kind
-// that not all kernels have. "Unknown device type" is the kernel's own message
-// (net/core/rtnetlink.c, __rtnl_newlink).
+// build runs the commands of p, and skips the test if this kernel lacks a device kind that not all
+// kernels have. "Unknown device type" is the kernel's own message (net/core/rtnetlink.c,
+// __rtnl_newlink).
 func build(t *testing.T, p plan.Plan, places []string) {
 	t.Helper()
 	rare := slices.ContainsFunc(p.Steps, func(s plan.Step) bool {

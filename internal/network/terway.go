@@ -5,12 +5,12 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Terway gives every host one pod of each kind that Terway makes: one that shares a
-// NIC of the host, as with ENIShared, and one that has a NIC to itself, as with
-// ENIDedicated. It is for measurements in all directions between them and the hosts.
+// Terway gives every host one pod of each kind that Terway makes: one shares a NIC of the host, as
+// with ENIShared; the other has a dedicated NIC, as with ENIDedicated. It is for measurements
+// between them and the hosts in all directions.
 //
-// All NICs are on one Ethernet, as on one virtual switch of a cloud: a host reaches
-// pods through its first NIC, and pods reach everything through theirs.
+// All NICs are on one Ethernet, as on a cloud's virtual switch: a host reaches pods through its
+// first NIC, and pods reach everything through theirs.
 type Terway struct{}
 
 // Labels of the two kinds of pods.
@@ -19,17 +19,15 @@ const (
 	dedicatedEnd = "dedicated"
 )
 
-// Shape returns s with two pods per host and NICs for both.
 func (Terway) Shape(s topo.Spec) topo.Spec { s.Shape, s.Pods = topo.VPC, 2; return s }
 
-// Plan makes the shared pods' veths, rules and tables, and the routes.
 func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("terway", t, 2, 0, checkNICs("terway", t, topo.VPC), refuse(is6(t.PodAll.Addr()) != underlay6(t),
 		"terway: pods and hosts share one network and need one address family; give both IPv4 or both IPv6"))
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	p.Ends = nil // the two kinds of pods have labels of their own
+	p.Ends = nil // the two kinds of pods have different labels
 	for i, h := range t.Hosts {
 		first, eni := t.Segments[0][i], t.Segments[0][len(t.Hosts)+i]
 		shared, dedicated := h.Pods[0], h.Pods[1]
@@ -56,11 +54,11 @@ func (Terway) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// oneEthernet separates two NICs of a host on one Ethernet. Without it, each answers
-// for the addresses of the other and sends requests in its name, and packets arrive
-// on the wrong NIC (Documentation/networking/ip-sysctl.rst, arp_ignore and
-// arp_announce). The reply to a packet can leave through the other NIC (rp_filter).
-// IPv6 does not need these settings: only the NIC that has an address answers for it.
+// oneEthernet separates two NICs of a host on one Ethernet. Otherwise each answers for the other's
+// addresses and sends requests in its name, and packets arrive on the wrong NIC
+// (Documentation/networking/ip-sysctl.rst, arp_ignore and arp_announce). A reply can leave through
+// the other NIC (rp_filter). IPv6 does not need these settings: only the NIC with an address
+// answers for it.
 func oneEthernet(first, second topo.Port) []plan.Step {
 	if is6(first.Addr.Addr()) {
 		return []plan.Step{addLinkLocal(first)}

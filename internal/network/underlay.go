@@ -12,13 +12,11 @@ import (
 // What connects the hosts.
 const (
 	Switch = "switch" // the namespace of the switches between more or fewer than two hosts; their bridges are sw0, sw1
-	// maxPorts is how many ports a Linux bridge has (net/bridge/br_private.h,
-	// BR_MAX_PORTS, without the unused port 0).
+	// Ports of a Linux bridge (net/bridge/br_private.h, BR_MAX_PORTS, without unused port 0).
 	maxPorts = 1<<10 - 1
 )
 
-// Places returns the names of the namespaces that t needs: hosts, pods, and the
-// switch if there is one.
+// Places returns the namespaces that t needs: hosts, pods, and the switch if it has one.
 func Places(t topo.Topology) []string {
 	var names []string
 	for _, h := range t.Hosts {
@@ -33,16 +31,16 @@ func Places(t topo.Topology) []string {
 	return names
 }
 
-// wired reports whether a segment is a wire between two hosts. Other segments get a
-// switch; so does a lone host, which then has an underlay device like a real machine.
+// wired reports whether a segment is a wire between two hosts. Others get a switch, as does a lone
+// host, which then has an underlay device like a real machine.
 func wired(t topo.Topology, ports []topo.Port) bool { return len(ports) == 2 && len(t.Hosts) > 1 }
 
 // Underlay returns the steps that connect the hosts of t. They precede a driver's.
 func Underlay(t topo.Topology) []plan.Step {
 	var steps []plan.Step
 	for _, in := range Places(t) {
-		// The kernel sends no packets of its own accord: a device generates no IPv6 link-local
-		// address (addr_gen_mode 1), so it neither looks for routers nor announces itself.
+		// Devices generate no IPv6 link-local address (addr_gen_mode 1), so the kernel neither
+		// looks for routers nor announces itself.
 		steps = append(steps, sysctl(in, "net.ipv6.conf.default.addr_gen_mode", "1"))
 	}
 	for n, ports := range t.Segments {
@@ -77,8 +75,8 @@ func switchPort(n int, p topo.Port) string {
 	return p.In + "-" + p.Dev
 }
 
-// rates limits both directions of every link. On a wire each port sends one direction; at
-// a switch the switch's port sends the other.
+// rates limits both directions of every link: each port of a wire sends one direction; at a switch
+// the switch's port sends the other.
 func rates(t topo.Topology) []plan.Step {
 	if t.Rate <= 0 {
 		return nil
@@ -95,9 +93,8 @@ func rates(t topo.Topology) []plan.Step {
 	return steps
 }
 
-// expectUnderlay returns the devices that carry the traffic between hosts: every device of
-// a line; the pods' own segment for their traffic, where they have one; otherwise the only
-// one.
+// expectUnderlay returns the devices that carry traffic between hosts: every device of a line; the
+// pods' segment, if separate, for their traffic; otherwise the only one.
 func expectUnderlay(t topo.Topology) []plan.Expect {
 	if len(t.Hosts) == 1 {
 		return nil

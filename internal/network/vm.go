@@ -9,9 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VM is the common part of the networks whose pods are virtual machines: one per
-// pod, in QEMU, with KVM if that works. The machine's virtio network device is a TAP
-// device of the host.
+// VM is the common part of networks whose pods are virtual machines: one per pod, in QEMU, with KVM
+// if it works. The machine's virtio network device is a TAP device of the host.
 type VM struct {
 	CPUs   int    `yaml:"cpus"`   // of each, 1 to 255
 	Queues int    `yaml:"queues"` // of its network device, 1 to CPUs
@@ -32,8 +31,7 @@ func (v VM) check(name string) error {
 		checkOneOf(name, "vhost", v.VHost, "auto", "on", "off"))
 }
 
-// tap makes the host's end of pod n's network device, a port of master unless that
-// is empty.
+// tap makes the host's end of pod n's network device, as a port of master unless that is empty.
 func (v VM) tap(h topo.Host, n, mtu int, master string) plan.Step {
 	l := &plan.Link{Name: podPort(n), Kind: "tap", MTU: mtu, Master: master}
 	if v.Queues > 1 {
@@ -42,9 +40,8 @@ func (v VM) tap(h topo.Host, n, mtu int, master string) plan.Step {
 	return plan.Step{In: h.Name, Link: l}
 }
 
-// machines starts a virtual machine for every pod of t and then waits for each, so
-// that they boot concurrently. It also sets up their network devices. With checksums,
-// the machines compute all checksums themselves.
+// machines starts a virtual machine for every pod of t before it waits for any, so they boot
+// concurrently, and sets up their devices. With checksums, the machines compute all checksums.
 func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 	var start, enter []plan.Step
 	for i, h := range t.Hosts {
@@ -70,7 +67,6 @@ func (v VM) machines(t topo.Topology, mtu int, checksums bool) []plan.Step {
 	return append(start, enter...)
 }
 
-// expectTaps expects the MTU of the hosts' ends.
 func (VM) expectTaps(t topo.Topology, mtu int) (all []plan.Expect) {
 	for _, h := range t.Hosts {
 		for n := range h.Pods {

@@ -7,17 +7,16 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// How VMVLAN connects virtual machines to a VLAN. Auto is a bridge if the kernel
-// has devices for VLANs, and Open vSwitch otherwise.
+// How VMVLAN connects machines to a VLAN. Auto is a bridge if the kernel has VLANs, otherwise OVS.
 const (
 	SwitchAuto   = "auto"
 	SwitchBridge = "bridge"
 	SwitchOVS    = "ovs"
 )
 
-// VMVLAN connects virtual machines, one per pod, as one VLAN of the underlay:
-// through a bridge on every host with the VLAN's device as a port, or as OVSVLAN
-// does. They have the MTU of the underlay, which does not count the tag.
+// VMVLAN connects virtual machines, one per pod, as one VLAN of the underlay: through a bridge on
+// every host with the VLAN's device as a port, or as OVSVLAN does. They have the underlay's MTU,
+// which does not count the tag.
 type VMVLAN struct {
 	Switch string `yaml:"switch"` // auto, bridge or ovs
 	Tag    int    `yaml:"tag"`    // VLAN identifier, 1 to 4094
@@ -27,7 +26,6 @@ type VMVLAN struct {
 	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 
-// Plan makes the switches, attaches TAP devices, and starts the machines.
 func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
 	p, err := newPlan("vm-vlan", t, 2, 0, checkTag("vm-vlan", n.Tag), v.check("vm-vlan"),
@@ -63,8 +61,7 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	return expect(t, p), nil
 }
 
-// ovs starts Open vSwitch on h, with the underlay as its trunk and the pods' TAP
-// devices as access ports.
+// ovs starts Open vSwitch on h: the underlay is its trunk, the pods' TAP devices are access ports.
 func (n VMVLAN) ovs(s vSwitch, v VM, h topo.Host, mtu int) []plan.Step {
 	steps := append(s.start(h), s.addBridge(h, intBridge, h.Dev)...)
 	for i := range h.Pods {

@@ -5,8 +5,8 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VMVXLAN is VXLANOverlay with a virtual machine in place of every pod, as in clouds
-// that connect the virtual machines of their tenants.
+// VMVXLAN is VXLANOverlay with a virtual machine per pod, as in clouds that connect tenants'
+// machines.
 type VMVXLAN struct {
 	VNI    int    `yaml:"vni"`    // virtual network identifier, 1 to 1<<24-1
 	Port   int    `yaml:"port"`   // UDP destination port, 1 to 65535
@@ -16,7 +16,6 @@ type VMVXLAN struct {
 	Memory int64  `yaml:"memory"` // of each, bytes, 256 MiB or more
 }
 
-// Plan makes the bridges and tunnels, attaches TAP devices, and starts the machines.
 func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	v := VM{n.CPUs, n.Queues, n.VHost, n.Memory}
 	p, err := newPlan("vm-vxlan", t, 1, vxlanOverhead(t), checkVXLAN("vm-vxlan", n.VNI, n.Port), v.check("vm-vxlan"))

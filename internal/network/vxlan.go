@@ -8,8 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Usual options of VXLAN and VXLANOverlay. IANA assigned this port to VXLAN; the
-// kernel's own default is the older 8472.
+// Usual options. IANA assigned this port to VXLAN; the kernel's default is the older 8472.
 const (
 	DefaultVNI       = 1
 	DefaultVXLANPort = 4789
@@ -18,15 +17,13 @@ const (
 // vxlanEnd labels a host by its address on the VXLAN device.
 const vxlanEnd = "vxlan"
 
-// VXLAN gives every host the kernel's VXLAN device with an address on it.
-// Programs run on the hosts; no pod is used. It measures the tunnel alone, without
-// a bridge and without veths.
+// VXLAN gives every host the kernel's VXLAN device with an address. Programs run on the hosts,
+// without pods. It measures the tunnel alone, without a bridge or veths.
 type VXLAN struct {
 	VNI  int `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
 	Port int `yaml:"port"` // UDP destination port, 1 to 65535
 }
 
-// Plan makes the devices and connects each with all the others.
 func (n VXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("vxlan", t, 2, vxlanOverhead(t), checkVXLAN("vxlan", n.VNI, n.Port))
 	if err != nil {
@@ -49,10 +46,9 @@ func checkVXLAN(name string, vni, port int) error {
 	return cmp.Or(checkRange(name, "vni", vni, 1, 1<<24-1), checkPort(name, port))
 }
 
-// vxlanOverhead returns the bytes that VXLAN adds to an IP packet of a pod (RFC 7348,
-// section 5): the inner Ethernet header, and the VXLAN, UDP and outer IP headers.
-// They are 50 bytes over IPv4 and 70 over IPv6, whatever the pods use. Geneve
-// without options adds as much (RFC 8926, section 3.4).
+// vxlanOverhead returns the bytes that VXLAN adds to a pod's IP packet (RFC 7348, section 5): the
+// inner Ethernet header and the VXLAN, UDP and outer IP headers, 50 bytes over IPv4 and 70 over
+// IPv6, whatever the pods use. Geneve without options adds as much (RFC 8926, section 3.4).
 func vxlanOverhead(t topo.Topology) int {
 	const vxlan = 8
 	return plan.EthernetHeader + vxlan + udpHeaders(t)
@@ -63,8 +59,8 @@ func vxlanLink(h topo.Host, mtu, vni, port int, master string) plan.Step {
 		Name: vxlanDev, Kind: "vxlan", MTU: mtu, Master: master, VNI: vni, Port: port, Local: h.Addr.Addr()}}
 }
 
-// flood appends the steps that make h send frames for unknown stations to every other
-// host. The device then learns from received frames where a station is.
+// flood appends the steps that make h send frames for unknown stations to every other host. The
+// device then learns from received frames where a station is.
 func flood(steps []plan.Step, t topo.Topology, h topo.Host, entries []*plan.FDB) []plan.Step {
 	for i, peer := range t.Hosts {
 		if peer.Name != h.Name {
@@ -74,8 +70,7 @@ func flood(steps []plan.Step, t topo.Topology, h topo.Host, entries []*plan.FDB)
 	return steps
 }
 
-// floodEntries returns the entry for each host, which all other hosts share: a full
-// mesh of 1,000 hosts has a million of them.
+// floodEntries returns one entry per host, shared because a full mesh of 1,000 hosts has a million.
 func floodEntries(t topo.Topology) []*plan.FDB {
 	var entries []*plan.FDB
 	for _, h := range t.Hosts {

@@ -5,17 +5,16 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VXLANHops connects the pods of a line of hosts, each of which reaches only its
-// neighbors: a bridge on every host, with a VXLAN tunnel to each neighbor.
-// Between the ends, every host decapsulates a frame, bridges it and encapsulates it
-// again in the kernel, as Weave's fast datapath does when hosts cannot reach each
-// other.
+// VXLANHops connects the pods of a line of hosts, each of which reaches only its neighbors: a
+// bridge on every host, with a VXLAN tunnel to each neighbor. Hosts between the ends decapsulate,
+// bridge and re-encapsulate frames in the kernel, as Weave's fast datapath does when hosts cannot
+// reach each other.
 //
-// The kernel allows one VXLAN device per identifier and port (drivers/net/vxlan,
-// vxlan_vni_in_use), so every segment of the line has an identifier of its own.
+// The kernel allows one VXLAN device per identifier and port (drivers/net/vxlan, vxlan_vni_in_use),
+// so every segment has a different identifier.
 //
-// With delay, a segment is a long wire for the traffic of the tunnels: netem delays
-// it on entry to a tunnel. The kernel must have sch_netem.
+// With delay, a segment acts as a long wire for tunnel traffic: netem delays packets on entry to a
+// tunnel. The kernel must have sch_netem.
 type VXLANHops struct {
 	Hops  int    `yaml:"hops"`  // 1 to 5, one less than hosts
 	VNI   int    `yaml:"vni"`   // of the first segment; each further segment has the next one: 1 to 1<<24-1
@@ -23,10 +22,8 @@ type VXLANHops struct {
 	Delay Delays `yaml:"delay"` // of every segment, or a list with one for each: 0 to 1 s, each way
 }
 
-// Shape returns s as a line with n.Hops segments.
 func (n VXLANHops) Shape(s topo.Spec) topo.Spec { return line(s, n.Hops) }
 
-// Plan makes the bridges, attaches the pods, and connects neighbors.
 func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("vxlan-hops", t, 2, vxlanOverhead(t), checkLine("vxlan-hops", t, n.Hops, n.Delay),
 		checkVXLAN("vxlan-hops", n.VNI, n.Port), checkVXLAN("vxlan-hops", n.VNI+n.Hops-1, n.Port))
@@ -52,8 +49,8 @@ func (n VXLANHops) Plan(t topo.Topology) (plan.Plan, error) {
 	return expect(t, p), nil
 }
 
-// hopDev names the tunnel over port, which is on segment i: vx0 leads to the
-// previous host, or to the only neighbor; vx1 leads to the next one.
+// hopDev names the tunnel over port on segment i: vx0 leads to the previous host or the only
+// neighbor, vx1 to the next one.
 func hopDev(t topo.Topology, i int, port topo.Port) string {
 	if i > 0 && port.In == t.Hosts[i].Name {
 		return "vx1"

@@ -5,15 +5,14 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// VXLANOverlay connects the pods of all hosts as one Ethernet segment: a bridge
-// on every host, with the pods and a VXLAN device as its ports. Docker's overlay and
-// many CNIs set up the same, with daemons.
+// VXLANOverlay connects the pods of all hosts as one Ethernet segment: a bridge on every host with
+// the pods and a VXLAN device as ports. Docker's overlay and many CNIs set up the same with
+// daemons.
 type VXLANOverlay struct {
 	VNI  int `yaml:"vni"`  // virtual network identifier, 1 to 1<<24-1
 	Port int `yaml:"port"` // UDP destination port, 1 to 65535
 }
 
-// Plan makes the bridges, attaches pods and tunnels, and connects the tunnels.
 func (n VXLANOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	p, err := newPlan("vxlan-overlay", t, 1, vxlanOverhead(t), checkVXLAN("vxlan-overlay", n.VNI, n.Port))
 	if err != nil {

@@ -8,15 +8,13 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Weave connects the pods of all hosts as one Ethernet segment with the router of
-// Weave Net 2.8, which the user must provide: it is discontinued, and no distribution
-// has it. It has been tried with a build of v2.8.1 in a guest (Linux 6.1), in every
-// mode, between two hosts, as root and as another user, but not yet on a machine's
-// own kernel.
+// Weave connects the pods of all hosts as one Ethernet segment with the router of Weave Net 2.8,
+// which the user must provide: it is discontinued and in no distribution. A build of v2.8.1 was
+// tested in a guest (Linux 6.1), in every mode between two hosts, as root and as an ordinary user,
+// but not yet on a machine's own kernel.
 //
-// A router that cannot use the path that it was configured for uses another one and
-// logs a line. So weir waits for the right path of every connection, and checks it
-// before and after each trial.
+// A router that cannot use its configured path uses another one and logs a line. weir therefore
+// waits for the right path of every connection, and checks it before and after each trial.
 type Weave struct {
 	Mode string `yaml:"mode"` // fastdp: the kernel's datapath; sleeve: the router forwards; encrypted: the kernel's datapath, in ESP
 }
@@ -33,15 +31,14 @@ const (
 	weaveBridge = "weave"
 	weaveStatus = "http://127.0.0.1:6784/status" // where `weave status` asks
 
-	// Seconds. A router starts iptables so often that it takes ten on an emulated
-	// machine; two routers there take another five to agree on keys.
+	// Seconds. A router starts iptables so often that it takes ten on an emulated machine, and two
+	// routers there take another five to agree on keys.
 	weaveStart   = 60
 	weaveConnect = 30
 )
 
-// weaveModes describes the modes. connection is part of a line of `weave status
-// connections` (mesh, status.go, makeLocalConnectionStatusSlice); overhead is in
-// bytes.
+// weaveModes describes the modes. connection is part of a line of `weave status connections` (mesh,
+// status.go, makeLocalConnectionStatusSlice); overhead is in bytes.
 var weaveModes = map[string]struct {
 	args, env  []string
 	kernel     []string // kernel features that the router needs
@@ -57,8 +54,8 @@ var weaveModes = map[string]struct {
 		connection: "established encrypted   fastdp ", overhead: 50 + 34},
 }
 
-// Plan starts the routers, connects the pods to their bridges, and waits until every
-// host is connected with all others over the path of the mode.
+// Plan starts the routers, connects the pods to their bridges, and waits until all hosts are
+// connected over the mode's path.
 func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 	mode := weaveModes[n.Mode]
 	p, err := newPlan("weave", t, 2, mode.overhead, checkOneOf("weave", "mode", n.Mode, WeaveFastDP, WeaveSleeve, WeaveEncrypted),
@@ -88,9 +85,9 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 			}
 		}
 	}
-	// Every router sends 60,001 bytes to each of the others every five minutes, to test
-	// whether fragments arrive (router/sleeve.go, FragTestInterval). So fragments prove
-	// nothing on hosts, where everything that is measured has the DF bit set.
+	// Every five minutes each router sends 60,001 bytes to all others to test whether fragments
+	// arrive (router/sleeve.go, FragTestInterval). So fragments prove nothing on hosts, where all
+	// measured traffic has the DF bit set.
 	p.Expect = slices.DeleteFunc(expect(t, p).Expect, func(e plan.Expect) bool {
 		return e.NoFragments && slices.ContainsFunc(t.Hosts, func(h topo.Host) bool { return h.Name == e.In })
 	})
@@ -104,8 +101,8 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, nil
 }
 
-// weaver returns the router's command line on the host with this index. It sets a
-// name, because by default all routers of one machine would use the machine's.
+// weaver returns the router's command line on the host with this index. It sets a name because
+// routers on one machine would otherwise all use the machine's.
 func weaver(t topo.Topology, host, mtu int, mode []string) []string {
 	h := t.Hosts[host]
 	argv := []string{"weaver", "--name", fmt.Sprintf("02:00:00:00:%02x:%02x", (host+1)>>8, (host+1)&0xff), "--nickname", h.Name,

@@ -7,16 +7,14 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// WireGuard is Routed with the packets between hosts encrypted by the kernel's
-// WireGuard device. Calico, Cilium and Flannel set up the same when encryption is
-// switched on, with daemons.
+// WireGuard is Routed with packets between hosts encrypted by the kernel's WireGuard device.
+// Calico, Cilium and Flannel set up the same with daemons if encryption is on.
 type WireGuard struct {
 	Port int `yaml:"port"` // UDP port of every host, 1 to 65535
 }
 
 const wireguardDev = "wg0"
 
-// Plan makes the veths, the tunnels and the routes.
 func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
 	return tunneled("wireguard", t, wireguardOverhead(t), checkPort("wireguard", n.Port), func(h topo.Host, mtu int) []plan.Step {
 		wg := plan.Link{Name: wireguardDev, Kind: "wireguard", MTU: mtu, Port: n.Port}
@@ -30,10 +28,9 @@ func (n WireGuard) Plan(t topo.Topology) (plan.Plan, error) {
 	}, wireguardDev)
 }
 
-// wireguardOverhead returns the bytes that WireGuard adds to a full-size packet: the
-// data message's header and authentication tag, and the UDP and IP headers. A
-// shorter packet is first padded to a multiple of 16 bytes
-// (drivers/net/wireguard/send.c, calculate_skb_padding).
+// wireguardOverhead returns the bytes that WireGuard adds to a full-size packet: the data message's
+// header and authentication tag, and the UDP and IP headers. Shorter packets are first padded to a
+// multiple of 16 bytes (drivers/net/wireguard/send.c, calculate_skb_padding).
 func wireguardOverhead(t topo.Topology) int {
 	const message = 16 + 16
 	return message + udpHeaders(t)

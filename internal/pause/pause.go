@@ -1,6 +1,5 @@
-// Package pause makes the image of the containers under test. It holds only this
-// program, which waits there: nothing is downloaded, and a container costs nothing but
-// its network.
+// Package pause makes the image of the containers under test. It holds only this program, which
+// waits there, so nothing is downloaded and a container costs only its network.
 //
 // The package must not know which engine runs the containers.
 package pause
@@ -14,8 +13,8 @@ import (
 	"os"
 )
 
-// Image writes the root file system of a container, a tar(1) archive of this program
-// as /weir, to the file name. Started as `/weir pause`, it waits for SIGTERM.
+// Image writes a container's root file system to the file name: a tar(1) archive of this program as
+// /weir. Started as `/weir pause`, it waits for SIGTERM.
 func Image(name string) (err error) {
 	program, err := os.Open("/proc/self/exe")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// needStatic skips a test where this program is none for a container.
+// needStatic skips a test if this program cannot run in a container.
 func needStatic(t *testing.T) {
 	t.Helper()
 	f, err := os.Open("/proc/self/exe")
@@ -60,8 +60,7 @@ func TestImageElsewhere(t *testing.T) {
 	}
 }
 
-// A program with an interpreter (ELF-64, one program header of type PT_INTERP)
-// would not start in a container.
+// A program with an interpreter (ELF-64, a header of type PT_INTERP) cannot start in a container.
 func TestDynamic(t *testing.T) {
 	elf := make([]byte, 64+56)
 	copy(elf, "\x7fELF\x02\x01\x01")

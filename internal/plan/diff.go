@@ -8,16 +8,14 @@ import (
 	"slices"
 )
 
-// ErrRebuild means that no change to the existing network gives the requested one.
+// ErrRebuild means that the existing network cannot be changed into the requested one.
 var ErrRebuild = errors.New("the network would have to be rebuilt; give it an entry of its own in the study")
 
-// Diff returns the steps that turn the network that from built into the one that to
-// would have built, without rebuilding it. It can change the MTU of a link, the rate
-// of a device and its offloads. It removes a rate that to does not have, and returns
-// a feature that to does not name to its default (see Offload). Any other difference
-// is an ErrRebuild. So is the MTU of a moved device, because the daemon that made
-// the device no longer sees it. Diff does not compare expectations: they follow from
-// the rest.
+// Diff returns the steps that change the network that from built into the one that to would build.
+// They can change a link's MTU, and a device's rate and offloads. Diff removes a rate that to
+// lacks, and returns a feature that to does not name to its default (see Offload). Any other
+// difference is an ErrRebuild, as is the MTU of a moved device: the daemon that made it no longer
+// sees it. Diff ignores expectations: they follow from the rest.
 func Diff(from, to Plan) ([]Step, error) {
 	if err := sameShape(from, to); err != nil {
 		return nil, fmt.Errorf("plan: %w: %w", ErrRebuild, err)
@@ -46,8 +44,7 @@ func Diff(from, to Plan) ([]Step, error) {
 	return steps, nil
 }
 
-// sameShape returns an error unless two plans make the same things, apart from what
-// Diff can change.
+// sameShape returns an error unless two plans differ only in what Diff can change.
 func sameShape(from, to Plan) error {
 	a, b := shape(from), shape(to)
 	for i := range max(len(a), len(b)) {
@@ -84,11 +81,10 @@ func shape(p Plan) []Step {
 	return kept
 }
 
-// A device is a network device in one place, a host or pod.
+// A device is a network device in a host or pod.
 type device struct{ in, dev string }
 
-// A state is the part of what a plan's steps leave behind that Diff can change.
-// Its slices keep the order of the steps.
+// A state is the part of a plan's result that Diff can change, in the order of the steps.
 type state struct {
 	links, rates, offloads []device
 
@@ -163,7 +159,6 @@ func Offloads(steps []Step) []Step {
 	return all
 }
 
-// features returns the features to switch so that was becomes is.
 func features(was, is map[string]bool) map[string]bool {
 	change := map[string]bool{}
 	for f, on := range is {

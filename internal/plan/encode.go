@@ -17,10 +17,9 @@ func (s Step) String() string {
 	return string(b)
 }
 
-// Encode writes p as lines of JSON: one line per step in order, then {"end":…} per
-// end, {"path":…}, one with {"between":…} per exception to it, {"line":…} if the hosts
-// are in a line, and {"expect":…} per expectation. A diff of two encodings therefore
-// names the step.
+// Encode writes p as lines of JSON, so a diff of two encodings names the step: one line per step in
+// order, then {"end":…} per end, {"path":…}, one with {"between":…} per exception to it, {"line":…}
+// if the hosts are in a line, and {"expect":…} per expectation.
 func (p Plan) Encode(w io.Writer) error {
 	enc := json.NewEncoder(w)
 	var failed error

@@ -39,12 +39,10 @@ func SplitEnds(pair string) (from, to string, err error) {
 	return from, to, nil
 }
 
-// Between returns the ends that exchange traffic for pair, two labels as FROM-TO.
-// The client is the first end labeled FROM and the server the last one labeled
-// TO, so that they are on different hosts if there are two hosts. A label with a
-// number selects one end: pod3 is the third end labeled pod. Without a pair, both
-// ends have the label that the network lists first. On a lone host they are two
-// ends, unless the network has only one, which then talks to itself.
+// Between returns the ends that exchange traffic for pair, two labels as FROM-TO. The client is the
+// first end labeled FROM and the server the last one labeled TO, on different hosts if there are
+// two. A label with a number selects one end: pod3 is the third end labeled pod. Without a pair,
+// both ends have the network's first label. The only end of a network talks to itself.
 func (p Plan) Between(pair string) (client, server End, err error) {
 	from, to, err := p.kinds(pair)
 	if err != nil {
@@ -68,8 +66,7 @@ func (p Plan) Between(pair string) (client, server End, err error) {
 	return client, server, checkSource(client, server)
 }
 
-// BetweenHosts returns the ends that exchange traffic for pair between two given
-// hosts: on each host the first end with the label.
+// BetweenHosts returns the ends of pair on two given hosts: on each the first end with the label.
 func (p Plan) BetweenHosts(pair, clientHost, serverHost string) (client, server End, err error) {
 	from, to, err := p.kinds(pair)
 	if err != nil {
@@ -110,7 +107,7 @@ func (p Plan) first(label, host string) (End, error) {
 	return End{}, fmt.Errorf("%w: no end on %s is labeled %s", ErrNoEnds, host, label)
 }
 
-// checkSource returns an error if the plan does not determine which addresses the ends send from.
+// checkSource returns an error if the plan does not determine the ends' source addresses.
 func checkSource(client, server End) error {
 	if client.Label != server.Label && client.Node == client.Host && server.Node == server.Host {
 		return fmt.Errorf("%w: %s and %s are both host addresses, and the route to the other end decides which one a host sends from", ErrNoEnds, client.Label, server.Label)
@@ -118,8 +115,8 @@ func checkSource(client, server End) error {
 	return nil
 }
 
-// Clients returns the ends of n clients of one server: client, then the first other
-// ends with its label. Each client has a host of its own, apart from the server's.
+// Clients returns the ends of n clients of one server: client, then the first other ends with its
+// label, each on a separate host that is not the server's.
 func (p Plan) Clients(n int, client, server End) ([]End, error) {
 	clients, taken := []End{client}, []string{client.Host, server.Host}
 	for _, e := range p.Labeled(client.Label) {
@@ -134,8 +131,7 @@ func (p Plan) Clients(n int, client, server End) ([]End, error) {
 	return clients, nil
 }
 
-// find returns the ends with a label, or the one end that a trailing number
-// selects, counting from 1.
+// find returns the ends with a label, or the one that a trailing number selects, counting from 1.
 func (p Plan) find(label string) ([]End, error) {
 	if ends := p.Labeled(label); len(ends) > 0 {
 		return ends, nil
@@ -167,8 +163,7 @@ func (p Plan) labels() []string {
 	return all
 }
 
-// Crossed returns the hosts that packets pass between two ends, in the order of the
-// line, or nil if the hosts are not in a line.
+// Crossed returns the hosts from one end to the other, or nil if the hosts are not in a line.
 func (p Plan) Crossed(a, b End) []string {
 	i, j := slices.Index(p.Line, a.Host), slices.Index(p.Line, b.Host)
 	if i < 0 || j < 0 {

@@ -9,9 +9,8 @@ import (
 	"strings"
 )
 
-// Mermaid draws the devices between two ends as a flow chart in the language of
-// mermaid.js.org, which GitHub renders in Markdown: hosts with their pods and
-// devices, and what carries packets from one device to the next.
+// Mermaid draws the devices between two ends as a mermaid.js.org flow chart, which GitHub renders
+// in Markdown: hosts with their pods and devices, and what carries packets between devices.
 func (p Plan) Mermaid(w io.Writer, from, to End) error {
 	hops := p.Trace(from, to)
 	if hops == nil {

@@ -1,6 +1,6 @@
-// Package plan is the language between network drivers, which decide, and
-// package lab, which acts. A Plan is data: it can be printed, compared with a
-// golden file, read as ip(8) commands, and sent to another machine.
+// Package plan is the language between network drivers, which decide, and package lab, which acts.
+// A Plan is data: it can be printed, compared with a golden file, read as ip(8) commands, and sent
+// to another machine.
 //
 // It must not hold anything that depends on the running kernel.
 package plan
@@ -15,8 +15,8 @@ import (
 // A Plan builds one network and describes the result.
 type Plan struct {
 	Steps []Step
-	// Ends are where programs run. The ends with the first label are the ones that
-	// the network exists to connect; ends with one label are in topology order.
+	// Ends are where programs run. The network exists to connect the ends with the first label;
+	// ends with one label are in topology order.
 	Ends   []End
 	Path   Path            // between ends on different hosts, or on the only host
 	Paths  map[string]Path // exceptions to Path, by FROM-TO, two labels
@@ -47,11 +47,10 @@ type Step struct {
 	Guest   *Guest   `json:"guest,omitempty"`
 }
 
-// A Link is a new device, which comes up at once. Anything it leaves open is the
-// kernel's default: a vxlan device learns and sends a UDP checksum, which a geneve
-// device does over IPv6 only; a bridge forwards without waiting (no spanning tree);
-// a macvlan is in bridge mode; an ipip device sends to the router of the route that
-// points to it.
+// A Link is a new device, which comes up at once. Unset properties have the kernel's defaults: a
+// vxlan device learns and sends a UDP checksum, which a geneve device does over IPv6 only; a bridge
+// forwards without waiting (no spanning tree); a macvlan is in bridge mode; an ipip device sends to
+// the router of the route that points to it.
 type Link struct {
 	Name   string     `json:"name"`
 	Kind   string     `json:"kind"`             // bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard
@@ -71,8 +70,8 @@ type Link struct {
 	Peers  []Peer     `json:"peers,omitempty"`  // wireguard: the other ends
 }
 
-// A Peer is the other end of a wireguard tunnel; its device has the same name.
-// Keys are not part of a plan: whoever applies the plan makes them.
+// A Peer is the other end of a wireguard tunnel; its device has the same name. A plan holds no
+// keys: they are made when it is applied.
 type Peer struct {
 	In       string         `json:"in"` // host
 	Endpoint netip.AddrPort `json:"endpoint"`
@@ -86,22 +85,21 @@ type Set struct {
 	Up  bool   `json:"up,omitempty"` // also bring it up
 }
 
-// An Addr is an address of a device. It is usable at once, because IPv6 duplicate
-// address detection is skipped: it would take a second (RFC 4862, section 5.4), and
-// even switching it off takes the kernel a moment.
+// An Addr is an address of a device, usable at once: IPv6 duplicate address detection is skipped,
+// because it takes a second (RFC 4862, section 5.4), and even switching it off takes the kernel a
+// moment.
 type Addr struct {
 	Dev    string       `json:"dev"`
 	Prefix netip.Prefix `json:"prefix"`
 	Gone   bool         `json:"gone,omitempty"` // remove it from the device instead
 }
 
-// A Route leads to Dst: over the router Via, or straight out of Dev, or both if Via
-// is only reachable on Dev (onlink).
+// A Route leads to Dst: through Via, out of Dev, or both if Via is only reachable on Dev (onlink).
 type Route struct {
 	Dst netip.Prefix `json:"dst"`
 	Via netip.Addr   `json:"via,omitzero"`
 	Dev string       `json:"dev,omitempty"`
-	// Table is the routing table to put it in; 0 is the main one.
+	// Table is the routing table; 0 is the main one.
 	Table int `json:"table,omitempty"`
 }
 
@@ -109,9 +107,8 @@ type Route struct {
 // include/uapi/linux/rtnetlink.h).
 const MainTable = 254
 
-// A Rule makes packets From or To these addresses use Table. The kernel tries rules
-// from the lowest Priority up; its own are 0 for local addresses and 32766 for
-// MainTable.
+// A Rule makes packets From or To these addresses use Table. The kernel tries rules from the lowest
+// Priority up; its own are 0 for local addresses and 32766 for MainTable.
 type Rule struct {
 	From     netip.Prefix `json:"from,omitzero"`
 	To       netip.Prefix `json:"to,omitzero"`
@@ -119,8 +116,8 @@ type Rule struct {
 	Priority int          `json:"priority"`
 }
 
-// A Proxy makes a router answer requests for Addr that arrive on Dev, because it
-// can reach Addr (proxy ARP, RFC 1027; for IPv6 RFC 4389).
+// A Proxy makes a router answer requests for Addr that arrive on Dev, because it can reach Addr
+// (proxy ARP, RFC 1027; for IPv6 RFC 4389).
 type Proxy struct {
 	Dev  string     `json:"dev"`
 	Addr netip.Addr `json:"addr"`
@@ -138,32 +135,31 @@ type Sysctl struct {
 	Value string `json:"value"`
 }
 
-// Offload switches features of a device, by the kernel's names
-// (net/ethtool/common.c, netdev_features_strings). It names only features whose
-// kernel default is the opposite, so that Diff can switch them back.
+// Offload switches features of a device, by the kernel's names (net/ethtool/common.c,
+// netdev_features_strings): only those whose kernel default is the opposite, so Diff can switch
+// them back.
 type Offload struct {
 	Dev      string          `json:"dev"`
 	Features map[string]bool `json:"features"`
 }
 
-// Rate limits what leaves Dev to Rate bit/s as a wire would: every packet costs
-// its frame and WireOverhead bytes. A Rate of 0 removes the limit. The methods
-// return the parameters of the kernel's token bucket (tbf), which does the work.
+// Rate limits what leaves Dev to Rate bit/s as a wire would: every packet costs its frame and
+// WireOverhead bytes. 0 removes the limit. The methods return parameters of the kernel's tbf.
 type Rate struct {
 	Dev  string  `json:"dev"`
 	Rate float64 `json:"rate"`
 	MTU  int     `json:"mtu,omitempty"` // of Dev, bytes
 }
 
-// Delay delays what leaves Dev as a long wire would: every packet by the same
-// time, so that packets stay in order (netem). Dev must not have a Rate.
+// Delay delays everything that leaves Dev by the same time, as a long wire would, so packets stay
+// in order (netem). Dev must not have a Rate.
 type Delay struct {
 	Dev   string        `json:"dev"`
 	Delay time.Duration `json:"delay"` // ns
 }
 
-// DelayLimit is how many packets can wait in a Delay: as many as 2 million packets/s
-// put on the way in 16 ms. netem's own default of 1000 would act as a rate limit.
+// DelayLimit is how many packets can wait in a Delay: 16 ms at 2 million packets/s. netem's default
+// of 1000 would act as a rate limit.
 const DelayLimit = 1 << 15
 
 // What Ethernet adds to an IP packet, in bytes (IEEE 802.3).
@@ -179,16 +175,14 @@ type Path struct {
 	MTU      int `json:"mtu"`      // as a program at an End sees it
 	Overhead int `json:"overhead"` // bytes that encapsulation adds to every IP packet on the underlay
 	Outer    int `json:"outer"`    // MTU of the underlay; 0 if the path never leaves the host
-	// Shared is how many bytes of Overhead packets have in common if the network puts
-	// several into one packet of the underlay; 0 if it does not.
+	// Shared is how many bytes of Overhead packets share if the network puts several into one
+	// packet of the underlay; otherwise 0.
 	Shared int `json:"shared,omitempty"`
-	// Tag is the number of bytes that a VLAN adds to every frame on the underlay. Its
-	// MTU does not count them.
+	// Tag is how many bytes a VLAN adds to every frame on the underlay, outside its MTU.
 	Tag int `json:"tag,omitempty"`
 }
 
-// An Expect is one thing that must hold: a State, a Proof, or both about the same
-// device.
+// An Expect is one thing that must hold: a State, a Proof, or both about the same device.
 type Expect struct {
 	State
 	Proof
@@ -214,27 +208,23 @@ func (p Plan) States() []State {
 	return all
 }
 
-// A Proof is what a trial proves from the counters that it reads around its
-// client, at the place and device that its Expect names.
+// A Proof is what a trial proves from counters around its client, where its Expect points.
 type Proof struct {
-	// MustCarry: Dev moved at least the bytes that the probe delivered. It applies
-	// only when In is the node or the host of one of the trial's ends and, with
-	// Across, only when the ends are on different hosts.
+	// MustCarry: Dev moved at least the bytes that the probe delivered. It applies only if In is
+	// the node or host of one of the trial's ends and, with Across, the ends are on different
+	// hosts.
 	MustCarry bool `json:"carries,omitempty"`
 	Across    bool `json:"across,omitempty"`
-	// Near and Far are labels that limit MustCarry to trials whose end in or on In
-	// has the label Near and whose other end has the label Far. With Side, either
-	// end can have the label Near. An empty label is no limit.
+	// Near and Far limit MustCarry to trials whose end in or on In has the label Near and whose
+	// other end has the label Far; empty is no limit. With Side, either end can be labeled Near.
 	Near string `json:"near,omitempty"`
 	Far  string `json:"far,omitempty"`
-	// Side lists the hosts on one side of Dev, which can lie between the ends:
-	// MustCarry applies when one end is on these hosts and the other is not.
+	// Side lists the hosts on one side of Dev, which can lie between the ends: MustCarry applies
+	// when one end is on these hosts and the other is not.
 	Side []string `json:"side,omitempty"`
-	// Joined: a packet of Dev can hold several of the probe's packets, so that
-	// MustCarry compares bytes only.
+	// Joined: a packet of Dev can hold several of the probe's, so MustCarry compares bytes only.
 	Joined bool `json:"joined,omitempty"`
-	// NoFragments: no packet was fragmented in In, unless the probe sends more
-	// than the path's MTU.
+	// NoFragments: no packet was fragmented in In, unless the probe sends more than the path's MTU.
 	NoFragments bool `json:"noFragments,omitempty"`
 }
 
@@ -262,31 +252,26 @@ const (
 	rateQueue = 1000   // packets; see Limit
 )
 
-// Frame returns the bytes of a full-size frame as a queueing discipline counts
-// them: with the Ethernet header and a VLAN tag, which the MTU does not count, and
-// without the rest of what is on the wire. It is tbf's "mtu", which tbf accepts
-// only together with Peak; tbf drops anything larger.
+// Frame returns the bytes of a full-size frame as a queueing discipline counts them: with the
+// Ethernet header and a VLAN tag, but without the rest of what is on the wire. It is tbf's "mtu",
+// which requires Peak; tbf drops anything larger.
 func (r Rate) Frame() int { return r.MTU + EthernetHeader + VLANTag }
 
-// Peak returns tbf's "peakrate" in bit/s. It is far above Rate and limits
-// nothing. It is set because tbf passes packets up to "mtu" uncut if there is a
-// peak rate, but up to "burst" if there is none (net/sched/sch_tbf.c, tbf_change
-// and tbf_enqueue). With Frame as "mtu" every segment of a segmentation-offload
-// packet becomes a packet of its own and pays its own WireOverhead, however large
-// the burst has to be.
+// Peak returns tbf's "peakrate" in bit/s, far above Rate, so it limits nothing. It is set because
+// tbf passes packets up to "mtu" uncut with a peak rate, but up to "burst" without one
+// (net/sched/sch_tbf.c, tbf_change and tbf_enqueue). With Frame as "mtu", every segment of a
+// segmentation-offload packet becomes a packet and pays WireOverhead, however large the burst is.
 func (r Rate) Peak() float64 { return math.Max(ratePeak, 10*r.Rate) }
 
-// Burst returns tbf's "burst" in bytes: the credit that an idle link saves up and
-// can spend at once if the timer that wakes tbf was late. A link with credit for
-// one frame loses that time: at 1 Gbit/s it delivers 70 % of Rate on a virtual
-// machine, and 8 frames deliver 98 %. 250 µs come within 1 % of the arithmetic
-// ceiling from 100 Mbit/s to 1 Gbit/s; more would let short messages pass as if
-// there were no limit.
+// Burst returns tbf's "burst" in bytes: the credit that an idle link saves and can spend at once if
+// the timer that wakes tbf is late. A link with credit for one frame loses that time: at 1 Gbit/s
+// on a virtual machine it delivers 70 % of Rate, with 8 frames 98 %. 250 µs come within 1 % of the
+// arithmetic ceiling from 100 Mbit/s to 1 Gbit/s; more would let short messages pass as if
+// unlimited.
 func (r Rate) Burst() int {
 	return max(int(r.Rate/8*rateBurst), 2*(r.Frame()+WireOverhead))
 }
 
-// Limit returns tbf's "limit", the bytes that can wait: 1000 full frames, the
-// default queue of an Ethernet device (include/net/pkt_sched.h,
-// DEFAULT_TX_QUEUE_LEN).
+// Limit returns tbf's "limit", the bytes that can wait: 1000 full frames, the default queue of an
+// Ethernet device (include/net/pkt_sched.h, DEFAULT_TX_QUEUE_LEN).
 func (r Rate) Limit() int { return rateQueue * r.Frame() }

@@ -7,38 +7,35 @@ import (
 	"strings"
 )
 
-// Dir stands for the state directory of a place wherever a Service, an Exec or
-// the content of a File names a path: "{dir}/db.sock". The directory belongs to
-// one place of one network, and is empty when the first step runs. The target
-// chooses its path, which is short because the path of a Unix socket holds only
-// 107 bytes (unix(7)).
+// Dir stands for the state directory of a place in a Service, an Exec or the content of a File:
+// "{dir}/db.sock". It belongs to one place of one network and is empty when the first step runs.
+// The target chooses a short path because a Unix socket's path holds only 107 bytes (unix(7)).
 const Dir = "{dir}"
 
-// Cgroup stands for the name of a control group that belongs to the network alone,
-// below the root of every hierarchy. A daemon creates it; it does not outlive weir.
+// Cgroup stands for the name of a control group that belongs to the network alone, below the root
+// of every hierarchy. A daemon creates it; it does not outlive weir.
 const Cgroup = "{cgroup}"
 
-// A Service is a daemon that runs in a place, in the directory Dir, from its step
-// until the network is closed. It must stay in the foreground. The step is done when
-// the service is ready. If a service ends before the network is closed, trials on
-// the network fail.
+// A Service is a daemon that runs in a place, in the directory Dir, from its step until the network
+// is closed. It must stay in the foreground. The step is done when the service is ready. If the
+// service ends early, trials on the network fail.
 type Service struct {
 	Name  string   `json:"name"` // of the service in messages, and of its log
 	Argv  []string `json:"argv"` // never passed to a shell; the program "weir" is this program
 	Env   []string `json:"env,omitempty"`
 	Opens []string `json:"opens,omitempty"` // device files that it needs: /dev/net/tun, /dev/kvm
-	// Kernel names the kernel features without which the service ends silently or
-	// works differently: dummy, ipip, openvswitch, vxlan.
+	// Kernel names features without which the service silently ends or changes: dummy, ipip,
+	// openvswitch, vxlan.
 	Kernel []string `json:"kernel,omitempty"`
 	Root   bool     `json:"root,omitempty"` // it must be root of the machine, not of a user namespace
-	// Private lists directories of the machine. The service sees their content, but
-	// its writes are visible in the place alone, and are gone when the place is.
+	// Private lists directories of the machine that the service sees; its writes are visible only
+	// in the place and vanish with it.
 	Private []string `json:"private,omitempty"`
 	Ready   Ready    `json:"ready"`
 	Makes   []string `json:"makes,omitempty"` // network devices that are in the place once it is ready
 }
 
-// Ready tells when a Service is ready. Exactly one of the first three fields is set.
+// Ready defines when a Service is ready. Exactly one of the first three fields is set.
 type Ready struct {
 	Argv    []string `json:"argv,omitempty"`    // a command that then succeeds, with the Env of the service
 	File    string   `json:"file,omitempty"`    // a file or socket that then exists
@@ -55,28 +52,26 @@ func (r Ready) Seconds() int { return cmp.Or(r.Timeout, DefaultTimeout) }
 // Seconds returns the timeout in force.
 func (a Await) Seconds() int { return cmp.Or(a.Timeout, DefaultTimeout) }
 
-// An Exec is a command that runs in a place until it exits, with status 0.
+// An Exec is a command that runs in a place until it exits with status 0.
 type Exec struct {
 	Argv  []string `json:"argv"` // as in Service
 	Env   []string `json:"env,omitempty"`
 	Makes []string `json:"makes,omitempty"` // network devices that it leaves: "cni0", or "h1p1/eth0" in another place
-	// Found is the name under which every result of the network holds the first
-	// line that the command prints (on stderr if it prints nothing on stdout): a
-	// version, or a choice that a daemon made.
+	// Found is the name under which every result holds the first line that the command prints (on
+	// stderr if stdout is empty): a version, or a daemon's choice.
 	Found string `json:"found,omitempty"`
-	// Keep is a name in lower-case letters. In later steps "{NAME}" stands for the
-	// first line that the command prints.
+	// Keep is a name in lower-case letters: in later steps "{NAME}" stands for the first line
+	// printed.
 	Keep string `json:"keep,omitempty"`
-	// Timeout is how many seconds the command can take, because a daemon that runs
-	// but does not answer would block it for ever. 0 is ExecTimeout.
+	// Timeout is how many seconds the command can take, because a daemon that does not answer would
+	// block it forever; 0 is ExecTimeout.
 	Timeout int      `json:"timeout,omitempty"`
 	Private []string `json:"private,omitempty"` // as in Service
-	// Remedy ends the error if the command fails: what to do about it.
+	// Remedy ends the error if the command fails.
 	Remedy string `json:"remedy,omitempty"`
-	// Undo is a command that reverts this one, with the same Env. It runs when the
-	// network is closed, before the services end and after the Undo of later steps.
-	// It does not run if weir is killed, so nothing that must not be left behind can
-	// depend on it.
+	// Undo is a command that reverts this one, with the same Env. It runs when the network is
+	// closed, before the services end and after the Undo of later steps, but not if weir is killed:
+	// nothing that must not be left behind can depend on it.
 	Undo []string `json:"undo,omitempty"`
 }
 
@@ -86,17 +81,16 @@ const ExecTimeout = 60
 // Seconds returns the timeout in force.
 func (e Exec) Seconds() int { return cmp.Or(e.Timeout, ExecTimeout) }
 
-// An Adopt makes the network namespace of a process that a daemon started the
-// namespace of a pod. Anything done in the pod before is gone.
+// An Adopt makes the network namespace of a daemon's process the namespace of a pod. Anything done
+// in the pod before is lost.
 type Adopt struct {
 	Pod   string   `json:"pod"`
 	PID   []string `json:"pid"`             // a command that prints the process ID, as in Exec
 	Makes []string `json:"makes,omitempty"` // network devices that are in the namespace
 }
 
-// An Output is what a command must print: each of Lines is part of a line of its
-// own. It shows what daemons have agreed on: a route that one learned from another,
-// or the path that a tunnel takes.
+// An Output is what a command must print: each of Lines is part of a separate line. It shows what
+// daemons agreed on: a learned route, or the path of a tunnel.
 type Output struct {
 	Argv  []string `json:"argv"` // as in Service; it must succeed
 	Lines []string `json:"lines"`
@@ -115,8 +109,8 @@ func (o Output) Check(out string) error {
 	return nil
 }
 
-// An Await waits until a command prints the expected output. It is a step of its own
-// so that services that look for each other can all start before any wait begins.
+// An Await waits until a command prints the expected output. It is a separate step because services
+// that look for each other must all start before any wait.
 type Await struct {
 	Output
 	Timeout int `json:"timeout,omitempty"` // seconds; 0 is DefaultTimeout
@@ -132,8 +126,7 @@ type File struct {
 // Perm returns the mode in force.
 func (f File) Perm() uint32 { return cmp.Or(f.Mode, 0o644) }
 
-// A Move moves a device to another place, with everything that belongs to it except
-// addresses and routes, and brings it up there.
+// A Move moves a device, without addresses and routes, to another place and brings it up there.
 type Move struct {
 	Dev string `json:"dev"`
 	To  string `json:"to"` // host or pod
@@ -141,9 +134,8 @@ type Move struct {
 	MTU int    `json:"mtu,omitempty"`
 }
 
-// A Guest replaces the pod In by the inside of a virtual machine that a Service runs.
-// From this step on, steps and programs of the pod run inside the machine. The step
-// is done when the guest accepts requests.
+// A Guest replaces the pod In with the inside of a virtual machine that a Service runs; later steps
+// and programs of the pod run there. The step is done when the guest accepts requests.
 type Guest struct {
 	Host   string   `json:"host"`   // the host that runs the service
 	Socket string   `json:"socket"` // Unix socket of the service, below its Dir
@@ -166,8 +158,7 @@ func (s Step) stateful() bool {
 	return s.Service != nil || s.Exec != nil || s.File != nil || s.Adopt != nil || s.Await != nil
 }
 
-// Programs returns the programs that p starts, apart from weir itself, sorted: the
-// programs that must be installed.
+// Programs returns the programs that must be installed to build p, sorted and without weir.
 func (p Plan) Programs() []string {
 	var names []string
 	add := func(argv []string) {

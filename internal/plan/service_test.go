@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// Lines of `weave status connections`. All but the third are from recordings of
-// 2.8.1.
+// Lines of `weave status connections`. All but the third are from recordings of 2.8.1.
 const weaveLines = `-> 198.18.0.2:6783       established fastdp 02:00:00:00:00:02(h2) mtu=1450
 <- 198.18.0.3:41234      established sleeve 02:00:00:00:00:03(h3) mtu=1438
 -> 198.18.0.4:6783       failed      connect: no route to host, retry: 2026-01-02 03:04:05 +0000 UTC
@@ -36,8 +35,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// Check needs a separate line for each wanted one, so it fails if more are wanted
-// than out has.
+// Check needs a separate line for each wanted one, so it fails if more are wanted than out has.
 func FuzzOutput(f *testing.F) {
 	f.Add(weaveLines, "established", 3)
 	f.Add("", "", 1)

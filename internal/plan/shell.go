@@ -13,13 +13,11 @@ import (
 	"strings"
 )
 
-// Shell writes p as commands for a person to paste as root: it makes the network
-// namespaces called places, then runs the steps with ip(8), bridge(8), tc(8),
-// ethtool(8) and sysctl(8), and the programs of the plan, whose state is below
-// /run/weir. `sh -e` can run it, too. It is for reading and for experiments; weir
-// itself speaks netlink, runs none of these tools, and gives daemons namespaces
-// in which they see no other host's files and processes. Steps inside a virtual
-// machine are comments.
+// Shell writes p as commands to paste as root or run with `sh -e`: it makes the network namespaces
+// places, then runs the steps with ip(8), bridge(8), tc(8), ethtool(8), sysctl(8) and the plan's
+// programs, whose state is below /run/weir. It is for reading and experiments; weir itself speaks
+// netlink, runs none of these tools, and hides other hosts' files and processes from daemons. Steps
+// inside a virtual machine are comments.
 func (p Plan) Shell(w io.Writer, places []string) error {
 	b := bufio.NewWriter(w)
 	for _, name := range places {
@@ -107,7 +105,6 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	return nil, fmt.Errorf("the step is empty")
 }
 
-// when returns words if yes.
 func when(yes bool, words ...string) command {
 	if yes {
 		return words
@@ -164,9 +161,8 @@ func (l Link) tap(in string, mtu command) []fmt.Stringer {
 		slices.Concat(command{"ip", "-n", in, "link", "set", l.Name}, mtu, when(l.Master != "", "master", l.Master), command{"up"})}
 }
 
-// wg gives a wireguard device its peers and its keys, and generates missing keys in
-// /run. It uses wg(8), and a shell to pass one program's output to another as an
-// argument.
+// wg gives a wireguard device its peers and keys, and generates missing keys in /run. It uses
+// wg(8), and a shell to pass one program's output to another as an argument.
 func (l Link) wg(in string) []fmt.Stringer {
 	file := func(in string) string { return quote("/run/" + in + "." + l.Name + ".key") }
 	var lines []fmt.Stringer
@@ -249,11 +245,10 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// shellDir is the state directory of a place in the output of Shell.
 func shellDir(in string) string { return "/run/weir/" + in }
 
-// shellValues are the values of words in the steps of a place. A value that an Exec
-// keeps becomes a shell variable instead; see quote.
+// shellValues are the values of words in the steps of a place. A value kept by an Exec becomes a
+// shell variable instead; see quote.
 func shellValues(in string) map[string]string {
 	return map[string]string{"dir": shellDir(in), "cgroup": "weir"}
 }
@@ -304,8 +299,7 @@ func (f File) shell(in string) []fmt.Stringer {
 		command{"chmod", strconv.FormatUint(uint64(f.Perm()), 8), name}}
 }
 
-// shell starts the service in the background and waits as Ready says. Stopping it
-// is left to the reader.
+// shell starts the service in the background and waits for Ready. The reader has to stop it.
 func (s Service) shell(in string) []fmt.Stringer {
 	log := quote(path.Join(shellDir(in), s.Name+".log"))
 	r, ready := s.Ready, ""

@@ -18,9 +18,8 @@ type edge struct {
 	by   string
 }
 
-// The levels of edges, by how much the plan says about them. A trace takes a route
-// only where no bridge connects the ends, and guesses what a daemon does only where
-// the plan says nothing.
+// Levels of edges, by how much the plan says about them. A trace takes a route only where no bridge
+// connects the ends, and guesses at daemons only where the plan says nothing.
 const (
 	wired = iota
 	routed
@@ -28,10 +27,9 @@ const (
 	levels
 )
 
-// Trace returns the devices that packets pass from one end to the other, as far as
-// the steps show them: veths, bridges, tunnels and routers. Anything that a daemon
-// sets up itself is one hop with the daemon's name. It returns nil if nothing
-// connects the ends.
+// Trace returns the devices that packets pass between two ends as far as the steps show them:
+// veths, bridges, tunnels and routers. Anything that a daemon sets up is one hop with its name.
+// Trace returns nil if nothing connects the ends.
 func (p Plan) Trace(from, to End) []Hop {
 	var known []edge
 	for _, edges := range p.edges() {
@@ -43,7 +41,6 @@ func (p Plan) Trace(from, to End) []Hop {
 	return nil
 }
 
-// edges returns the edges of the plan by level.
 func (p Plan) edges() (es [levels][]edge) {
 	holder := map[string]map[netip.Addr]string{} // by place and address, the device that has the address
 	routers := map[string][]string{}             // by place, the devices that a router has
@@ -155,8 +152,8 @@ func (p Plan) edges() (es [levels][]edge) {
 	return es
 }
 
-// port reads the arguments of ovs-vsctl(8): `add-port BRIDGE PORT`, and the type and
-// local address of a tunnel.
+// port reads the arguments of ovs-vsctl(8): `add-port BRIDGE PORT`, and the type and local address
+// of a tunnel.
 func (e Exec) port(in string, holder map[netip.Addr]string) []edge {
 	i := slices.Index(e.Argv, "add-port")
 	if i < 0 || i+2 >= len(e.Argv) {

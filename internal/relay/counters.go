@@ -2,8 +2,7 @@ package relay
 
 import "sync/atomic"
 
-// A Count is what a relay counted, which it prints at its end. Bytes are UDP
-// payload.
+// A Count is what a relay counted and prints when it ends. Bytes are UDP payload.
 type Count struct {
 	FramesIn        uint64 `json:"frames_in"`        // from the TAP device
 	FramesOut       uint64 `json:"frames_out"`       // to the TAP device
@@ -12,9 +11,9 @@ type Count struct {
 	DatagramsOut    uint64 `json:"datagrams_out"`
 	BytesIn         uint64 `json:"bytes_in"`
 	BytesOut        uint64 `json:"bytes_out"`
-	// Dropped: datagrams that no relay sends, or that the neighbor did not seal;
-	// frames that fit no datagram, that have no key yet, or that the TAP device
-	// rejected; datagrams that could not be sent, or that exceeded the hold.
+	// Dropped: datagrams that no relay sends, or that the neighbor did not seal; frames that fit no
+	// datagram, have no key yet, or that the TAP device rejected; datagrams that could not be sent,
+	// or exceeded the hold.
 	Malformed uint64 `json:"dropped_malformed"`
 	Forged    uint64 `json:"dropped_forged"`
 	TooLarge  uint64 `json:"dropped_too_large"`

@@ -15,8 +15,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// incomplete sends the first fragment of one datagram for each identification that
-// IPv4 has, and never the others.
+// incomplete sends the first fragment of one datagram per IPv4 identification, never the others.
 func incomplete(to netip.Addr) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.IPPROTO_RAW)
 	if err != nil {

@@ -13,11 +13,9 @@ import (
 // maxHeld bounds the bytes that wait in a hold: a second at 500 Mbit/s, 16 ms at 30 Gbit/s.
 const maxHeld = 64 << 20
 
-// A hold delays datagrams, all by the same time, so that they stay in order.
-//
-// Its clock is a timerfd. Go's own timers fire up to a millisecond late if nothing
-// else wakes the program: it then waits in epoll_wait(2), which counts in
-// milliseconds (runtime/netpoll_epoll.go).
+// A hold delays all datagrams by the same time, so they stay in order. Its clock is a timerfd: Go's
+// timers fire up to a millisecond late if nothing else wakes the program, which waits in
+// epoll_wait(2), whose timeout counts milliseconds (runtime/netpoll_epoll.go).
 type hold struct {
 	delay time.Duration
 	send  func([]byte)
@@ -49,7 +47,7 @@ func newHold(delay time.Duration, send func([]byte)) (*hold, error) {
 
 func (h *hold) close() error { return ignoreClosed(h.timer.Close()) }
 
-// put delays a copy of b from now on. It reports false if maxHeld is reached.
+// put delays a copy of b, starting now. It reports false if maxHeld is reached.
 func (h *hold) put(b []byte, now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,8 +66,7 @@ func (h *hold) put(b []byte, now time.Time) bool {
 	return true
 }
 
-// take returns the next datagram if it is due. Otherwise it returns nil, and sets the
-// timer if a datagram waits.
+// take returns the next datagram if it is due, or else nil, and sets the timer if one waits.
 func (h *hold) take(now time.Time) []byte {
 	h.mu.Lock()
 	defer h.mu.Unlock()

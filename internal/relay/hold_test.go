@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// Datagrams come out in order, after the delay and not before; a hold that is full
-// refuses more.
+// Datagrams come out in order, after the delay and not before; a hold that is full refuses more.
 func TestHold(t *testing.T) {
 	const delay = 16 * time.Millisecond
 	h, err := newHold(delay, nil)

@@ -103,8 +103,7 @@ func (l *link) control(f func(fd int) error) error {
 	return failed
 }
 
-// queue adds a frame to the next datagram. If it does not fit, queue sends that
-// datagram first.
+// queue adds a frame to the next datagram, first sending what waits if the frame does not fit.
 func (l *link) queue(frame []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,7 +126,6 @@ func (l *link) fits(frame int) bool {
 	return len(l.frames)+FrameOverhead+frame+Overhead(l.session != nil) <= l.max
 }
 
-// flush sends the waiting frames.
 func (l *link) flush() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,8 +176,7 @@ func (l *link) transmit(b []byte) {
 	l.counters.bytesOut.Add(uint64(len(b)))
 }
 
-// read calls each with every frame from the neighbor, and idle whenever none is
-// left. It returns when the link is closed.
+// read calls each with every frame from the neighbor, and idle when none is left, until closed.
 func (l *link) read(each func(frame []byte), idle func()) error {
 	var opened []byte // buffer for unsealed frames
 	return readAll(l.raw, func(b []byte) {
@@ -223,10 +220,10 @@ func (l *link) take(buf, b []byte, each func(frame []byte)) ([]byte, error) {
 	return buf, errMalformed
 }
 
-// helloEvery is the time between hellos until the neighbor confirms our key.
+// helloEvery is the time between hellos.
 const helloEvery = 100 * time.Millisecond
 
-// sendHellos sends our key to the neighbor until it confirms the key.
+// sendHellos sends our key until the neighbor confirms it.
 func (l *link) sendHellos(ctx context.Context) {
 	tick := time.NewTicker(helloEvery)
 	defer tick.Stop()

@@ -1,17 +1,15 @@
-// Package relay is an overlay in user space. It takes Ethernet frames from a TAP
-// device, sends them to neighbors in UDP datagrams, several in one if they arrive
-// close together, and forwards frames for hosts beyond a neighbor. This is the
-// mechanism of overlays in which every packet leaves the kernel, such as Weave's
-// sleeve. It runs as `weir relay`.
+// Package relay is an overlay in user space, run as `weir relay`. It sends Ethernet frames from a
+// TAP device to neighbors in UDP datagrams, several in one if they arrive close together, and
+// forwards frames for hosts beyond a neighbor. This is the mechanism of overlays in which every
+// packet leaves the kernel, such as Weave's sleeve.
 //
-// It must not know networks, plans or probes. It treats everything from neighbors
-// as foreign input: it checks it, and drops and counts what is invalid.
+// It must not know networks, plans or probes. Everything from neighbors is foreign input: it is
+// checked, and dropped and counted if invalid.
 //
-// With encryption, it seals frames with NaCl's box (XSalsa20 and Poly1305), using
-// keys that it makes at start and exchanges in the open. This costs what encryption
-// costs, and hides frames from a passive listener. It does not distinguish
-// neighbors from impostors, and a sealed datagram can be replayed: it is there to
-// be measured, not to protect anything.
+// With encryption, it seals frames with NaCl's box (XSalsa20 and Poly1305), using keys that it
+// makes at start and exchanges in the open. This costs what encryption costs and hides frames from
+// a passive listener, but it is there to be measured, not to protect: it does not distinguish
+// neighbors from impostors, and sealed datagrams can be replayed.
 package relay
 
 import (
@@ -30,16 +28,14 @@ type Config struct {
 	Dev       string // the TAP device, which must exist
 	Neighbors []Neighbor
 	Encrypt   bool
-	// Wait is how long a frame can wait for others to share its datagram. With 0 it
-	// waits only while more frames can be read at once.
+	// Wait is how long a frame can wait for others to share its datagram. At 0 it waits only while
+	// more frames can be read at once.
 	Wait time.Duration
 }
 
-// Ready is the line that Run prints once everything is open. With encryption the
-// neighbors may still have to exchange keys.
+// Ready is the line that Run prints once everything is open, even if keys are not yet exchanged.
 const Ready = "relay: ready"
 
-// A relay is a running relay.
 type relay struct {
 	tap      *tap
 	links    []*link
@@ -52,8 +48,7 @@ type relay struct {
 
 type mac [6]byte
 
-// tapPort is the port number of the TAP device. The port number of a link is its
-// index.
+// tapPort is the port number of the TAP device; a link's is its index.
 const tapPort = -1
 
 // maxStations bounds the table of stations, as many switches do.
@@ -79,7 +74,7 @@ func Run(ctx context.Context, c Config, ready io.Writer) (_ Count, err error) {
 	return r.run(ctx)
 }
 
-// run starts a reader per port and waits until the first one ends, or ctx does.
+// run starts a reader per port and waits until one of them or ctx ends.
 func (r *relay) run(ctx context.Context) (Count, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -129,7 +124,6 @@ func (r *relay) readLink(i int) error {
 	return r.links[i].read(func(frame []byte) { r.forward(i, frame) }, r.flush)
 }
 
-// flush sends the waiting frames, unless a timer does that.
 func (r *relay) flush() {
 	if r.wait > 0 {
 		return
@@ -139,8 +133,7 @@ func (r *relay) flush() {
 	}
 }
 
-// forward passes a frame from one port to the port of its receiver, or to all other
-// ports if that is unknown.
+// forward passes a frame to the port of its receiver, or to all other ports if that is unknown.
 func (r *relay) forward(from int, frame []byte) {
 	dst, src := mac(frame[:6]), mac(frame[6:12])
 	r.mu.Lock()
@@ -173,12 +166,11 @@ func (r *relay) out(from, to int, frame []byte) {
 	r.links[to].queue(frame)
 }
 
-// group reports whether a addresses a group of stations, or all of them (IEEE 802,
-// section 8.2).
+// group reports whether a is a group or broadcast address (IEEE 802, section 8.2).
 func (a mac) group() bool { return a[0]&1 == 1 }
 
-// A Neighbor is a relay that this one reaches directly. Relays form a tree, usually
-// a line: a frame for an unknown station goes to all ports except the one it came from.
+// A Neighbor is a relay that this one reaches directly. Relays form a tree, usually a line: a frame
+// for an unknown station goes to all ports except the one it came from.
 type Neighbor struct {
 	Local, Remote netip.AddrPort
 	Delay         time.Duration // of everything sent there, as on a long wire; 0 to MaxDelay

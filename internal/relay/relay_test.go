@@ -88,8 +88,8 @@ func runRelay(ctx context.Context, args []string) error {
 	return err
 }
 
-// garbage sends datagrams that no relay sends, from the address of one, and then a
-// hello. The answer to the hello shows that the relay has read everything before it.
+// garbage sends invalid datagrams from a relay's address, and then a hello. The answer to the hello
+// shows that the relay has read everything before it.
 func garbage(local, remote string) error {
 	conn, err := net.DialUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort(local)), net.UDPAddrFromAddrPort(netip.MustParseAddrPort(remote)))
 	if err != nil {
@@ -161,9 +161,8 @@ func up(t *testing.T, n network.Relay, s topo.Spec) (*target.Site, plan.Plan, *t
 	return site, p, e
 }
 
-// Full-size packets pass lines of two to four hosts, in the clear and sealed, and the
-// trial's own checks confirm that they took the planned path: bytes on every device,
-// no fragments.
+// Full-size packets pass lines of two to four hosts, in the clear and sealed, and the trial's own
+// checks confirm that they took the planned path: bytes on every device, no fragments.
 func TestRelay(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -239,8 +238,7 @@ func TestMTUChanges(t *testing.T) {
 	}
 }
 
-// A relay drops and counts datagrams that no relay sends, continues, and prints its
-// counters when it is stopped.
+// A relay drops and counts invalid datagrams, continues, and prints its counters when stopped.
 func TestGarbageIsCounted(t *testing.T) {
 	nstest.Need(t)
 	logs := t.TempDir()

@@ -56,8 +56,7 @@ func (s *session) isAcked() bool {
 	return s.acked
 }
 
-// seal appends b, sealed, to an empty datagram. It reports false if there is no key
-// yet.
+// seal appends b, sealed, to an empty datagram. It reports false if there is no key yet.
 func (s *session) seal(datagram, b []byte) ([]byte, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -87,8 +86,8 @@ func (s *session) open(b, datagram []byte) ([]byte, error) {
 	return b, nil
 }
 
-// nonce returns a different value for every datagram under one shared key: the two
-// ends have different public keys, and each counts its datagrams.
+// nonce returns a unique value per datagram under one shared key: the ends have different public
+// keys, and each counts its datagrams.
 func nonce(sender *[keySize]byte, n uint64) *[24]byte {
 	var x [24]byte
 	copy(x[:16], sender[:])

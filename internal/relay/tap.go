@@ -43,8 +43,7 @@ func openTAP(name string) (*tap, error) {
 
 func (t *tap) close() error { return ignoreClosed(t.f.Close()) }
 
-// read calls each with every frame from the kernel, and idle whenever none is left.
-// It returns when the device is closed.
+// read calls each with every frame from the kernel, and idle when none is left, until closed.
 func (t *tap) read(each func(frame []byte), idle func()) error {
 	return readAll(t.raw, func(b []byte) {
 		if len(b) >= minFrame {
@@ -53,7 +52,6 @@ func (t *tap) read(each func(frame []byte), idle func()) error {
 	}, idle)
 }
 
-// write hands a frame to the kernel.
 func (t *tap) write(frame []byte, c *Counters) {
 	if _, err := t.f.Write(frame); err != nil {
 		c.tapFailed.Add(1) // the device is down, or the kernel rejects the frame
@@ -62,7 +60,7 @@ func (t *tap) write(frame []byte, c *Counters) {
 	c.framesOut.Add(1)
 }
 
-// readsAtOnce bounds how many reads pass before a reader notices that it was closed.
+// readsAtOnce bounds the reads before a reader notices that it was closed.
 const readsAtOnce = 256
 
 // readAll calls each with the result of every read(2), and idle before it waits.
@@ -93,8 +91,8 @@ func readAll(raw syscall.RawConn, each func([]byte), idle func()) error {
 	return failed
 }
 
-// transient reports whether err concerns an earlier datagram, for which the network
-// returned an error: the neighbor does not listen yet, or the path's MTU shrank.
+// transient reports whether err is the network's answer to an earlier datagram: the neighbor does
+// not listen yet, or the path's MTU shrank.
 func transient(err error) bool {
 	for _, e := range []error{unix.EINTR, unix.ECONNREFUSED, unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EMSGSIZE} {
 		if errors.Is(err, e) {

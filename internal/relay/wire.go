@@ -38,7 +38,7 @@ func Overhead(encrypt bool) int {
 	return kindSize
 }
 
-// FrameOverhead is what each frame adds to a datagram besides its own bytes.
+// FrameOverhead is the number of bytes that each frame adds to a datagram besides its own.
 const FrameOverhead = lengthSize
 
 var errMalformed = errors.New("malformed")

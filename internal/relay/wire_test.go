@@ -112,8 +112,7 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// Whatever a neighbor sends, a datagram yields either an error or whole frames that
-// account for all its bytes.
+// Any foreign datagram yields either an error or whole frames that account for all its bytes.
 func FuzzTake(f *testing.F) {
 	a, b := greeted(f)
 	plain := appendFrame(appendFrame(nil, frame(14, 1)), frame(60, 2))

@@ -1,5 +1,5 @@
-// Package terminal runs an interactive program that does not exit by itself. It must
-// not know which program that is, nor interpret its output.
+// Package terminal runs an interactive program that does not exit by itself. It must not know which
+// program that is, nor interpret its output.
 package terminal
 
 import (
@@ -27,12 +27,12 @@ type Script struct {
 // patience is how long the program can take to exit after SIGTERM.
 const patience = time.Second
 
-// Run runs argv on a new terminal, copies its output to out and returns its exit
-// status. When ctx is done, Run ends the program and returns the cause.
+// Run runs argv on a new terminal, copies its output to out and returns its exit status. When ctx
+// is done, Run ends the program and returns the cause.
 func Run(ctx context.Context, s Script, argv []string, out io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	// Programs do not query the colors of this terminal type. On others they wait
-	// seconds for the answer (muesli/termenv, termenv_unix.go).
+	// Programs do not query the colors of this terminal type. On others they wait seconds for the
+	// answer (muesli/termenv, termenv_unix.go).
 	cmd.Env = append(os.Environ(), "TERM=screen")
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = patience
@@ -58,8 +58,7 @@ func Run(ctx context.Context, s Script, argv []string, out io.Writer) (int, erro
 	return 0, playErr
 }
 
-// play copies the output and types the key. Linux ends a read with EIO when the last
-// program has closed the terminal.
+// play copies the output and types the key. Linux ends reads with EIO once the terminal is closed.
 func (s Script) play(tty io.ReadWriter, out io.Writer) error {
 	longest := 0
 	for _, t := range s.Texts {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// run is a shell that draws on a terminal; it is told "q" when it asks to quit.
+// run runs a shell program that draws on a terminal and quits when it reads "q".
 func run(t *testing.T, ctx context.Context, script string) (string, int, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -27,7 +27,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("no %q in %q", want, out)
 		}
 	}
-	// Whoever ends without being told to is not waited for.
+	// Run does not wait for a program that ends before it is asked to.
 	if out, status, err := run(t, t.Context(), "echo done"); err != nil || status != 0 || out != "done\r\n" {
 		t.Errorf("%q, status %d, %v", out, status, err)
 	}

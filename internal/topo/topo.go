@@ -1,6 +1,5 @@
-// Package topo describes hosts and pods: names, addresses and the underlay
-// between the hosts. It must not connect pods (package network does that) or
-// touch a machine.
+// Package topo describes hosts and pods: names, addresses and the underlay. It must not connect
+// pods (package network does that) or touch a machine.
 package topo
 
 import (
@@ -20,7 +19,7 @@ const (
 	MaxLine  = 512   // hosts in a line: 198.18.0.0/15 holds a /24 network per segment
 )
 
-// A Pod runs programs in a network namespace of its own.
+// A Pod runs programs in a separate network namespace.
 type Pod struct {
 	Name string
 	Addr netip.Prefix // within Topology.PodAll
@@ -60,10 +59,10 @@ const (
 type Topology struct {
 	Hosts []Host
 	Shape Shape
-	// Segments are the Ethernets of the underlay, each with its devices in the
-	// order of the hosts. Segment n of a line is between Hosts[n] and Hosts[n+1].
-	// The second segment of HostNICs and PodNICs is the pods'. The one segment of VPC
-	// has the first devices of all hosts, then the second ones, then those of pods.
+	// Segments are the Ethernets of the underlay, each with its devices in host order. Segment n of
+	// a line is between Hosts[n] and Hosts[n+1]. HostNICs and PodNICs have a second segment, for
+	// pods. VPC's only segment has all hosts' first devices, then their second ones, then those of
+	// pods.
 	Segments [][]Port
 	MTU      int     // of the underlay, bytes
 	Rate     float64 // of each host's link, bit/s on the wire; 0 is unlimited
@@ -72,8 +71,7 @@ type Topology struct {
 	NoOffload bool
 	Kernel    Kernel       // of the hosts
 	PodAll    netip.Prefix // the range of all pods
-	// Exists: a target has found these hosts and what connects them, and nothing of
-	// it is made or changed. Then there are no Segments.
+	// Exists: a target found these hosts, and weir does not change them. Segments is then empty.
 	Exists bool
 }
 
@@ -86,8 +84,8 @@ const (
 	NICNone NIC = "none" // nothing
 )
 
-// A Kernel lists what plans depend on in the hosts' kernels. It is detected, but
-// passed in like a choice, so that one topology gives the same plan everywhere.
+// A Kernel lists what plans depend on in the hosts' kernels. It is detected but passed in like a
+// choice, so one topology gives the same plan everywhere.
 type Kernel struct {
 	OVS  bool // has the datapath of Open vSwitch
 	VLAN bool // has IEEE 802.1Q devices that are usable without loading a module
@@ -106,9 +104,9 @@ type Spec struct {
 	Kernel   Kernel
 }
 
-// New builds the topology that s describes, with numbered hosts and pods. Underlay
-// addresses come from the ranges reserved for benchmarks (198.18.0.0/15, RFC 2544;
-// 2001:2::/48, RFC 5180). New returns an error if a number is out of bounds.
+// New builds the topology of s with numbered hosts and pods, or returns an error if a number is out
+// of bounds. Underlay addresses come from the benchmark ranges (198.18.0.0/15, RFC 2544;
+// 2001:2::/48, RFC 5180).
 func New(s Spec) (Topology, error) {
 	s.Hosts, s.Pods, s.MTU = cmp.Or(s.Hosts, 2), cmp.Or(s.Pods, 1), cmp.Or(s.MTU, 1500)
 	minMTU := MinMTU
@@ -180,8 +178,8 @@ func (t *Topology) connect(s Spec) {
 	}
 }
 
-// line connects neighbors. A host between two others has eth0 towards the one
-// before it and eth1 towards the one after it.
+// line connects neighbors: between two others, a host's eth0 leads to the previous, eth1 to the
+// next.
 func (t *Topology) line(v6 bool) {
 	for n := 1; n < len(t.Hosts); n++ {
 		a, b := &t.Hosts[n-1], &t.Hosts[n]
