@@ -23,8 +23,8 @@ func parseServer(command, s string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), nil
 }
 
-// splitHost reads HOST, HOST:PORT, ADDR, ADDR:PORT or [ADDR]:PORT; an address can have a zone (RFC
-// 4007, section 11).
+// splitHost reads HOST, HOST:PORT, ADDR, ADDR:PORT or [ADDR]:PORT; an address can have a zone
+// (RFC 4007, section 11).
 func splitHost(s string) (host string, port uint16, err error) {
 	host, port = s, DefaultPort
 	bare := s

@@ -20,8 +20,8 @@ import (
 
 // A server that is not open admits only clients that hold its token. A client proves that it holds
 // the token without sending it: it answers the server's challenge with a MAC over the challenge and
-// its own request (two-pass unilateral authentication, ISO/IEC 9798-4, with HMAC-SHA-256, RFC
-// 2104). A challenge is valid for one connection, so an overheard answer is worthless. An
+// its own request (two-pass unilateral authentication, ISO/IEC 9798-4, with HMAC-SHA-256,
+// RFC 2104). A challenge is valid for one connection, so an overheard answer is worthless. An
 // eavesdropper can try tokens offline; hence minToken characters.
 const (
 	minToken = 16

@@ -28,8 +28,7 @@ func ipUDPHeaders(v6 bool) int {
 }
 
 // reachMain is `weir engine reach`: it proves that the path carries an IP packet of a size,
-// unfragmented, to the server and back. It sends the packet because the route's path MTU can be out
-// of date.
+// unfragmented, to the server and back. The route's path MTU can be out of date.
 func reachMain(ctx context.Context, args []string, out *events, help io.Writer) error {
 	fs := flag.NewFlagSet("reach", flag.ContinueOnError)
 	size := fs.Int("size", 0, "bytes of the IP packet, including headers")

@@ -14,8 +14,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// busyPatience is how long a new run waits for the previous one to end: its client may be gone
-// while the server still closes its sockets.
+// busyPatience is how long a new run waits for the previous one to end: the server can still be
+// closing sockets after its client has left.
 const busyPatience = time.Second / 2
 
 // join returns the run that p belongs to; its connections must agree. Runs disturb each other, so a
@@ -107,7 +107,7 @@ func (s *server) serves(peer netip.Addr) bool {
 
 // prepareUDP makes the server answer the datagrams of a run while the connection fd is open. An
 // open server always answers them. A server with a token has a socket per run, bound to the address
-// that the client connected to: replies come from there, and between runs nothing answers.
+// that the client connected to: replies come from there, and none between runs.
 func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
 	if s.udp != nil {
@@ -136,7 +136,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 		s.hold(fd, p, u.board)
 		u.stop.Stop()
 		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
-		<-serving                          // the client has noticed whatever went wrong
+		<-serving                          // the client has noticed any error
 		s.drop(udp)
 	}, nil
 }

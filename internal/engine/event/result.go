@@ -25,17 +25,17 @@ func NewHead(workload, server string, size int, window time.Duration) Head {
 type TCPStream struct {
 	Head
 	Streams       int     `json:"streams"`
-	Bytes         int64   `json:"bytes"`          // that the server read in the window, over all streams
+	Bytes         int64   `json:"bytes"`          // read by the server in the window, over all streams
 	StreamBytes   []int64 `json:"streamBytes"`    // per stream
 	Retransmits   int64   `json:"retransmits"`    // segments, in the window (TCP_INFO)
-	Silence       float64 `json:"silence"`        // s, the longest time in the window in which a stream received nothing, over all streams
+	Silence       float64 `json:"silence"`        // s, the longest time in the window in which any stream received nothing
 	MSS           int     `json:"mss"`            // bytes, of the first stream, at the end
-	Rate          float64 `json:"rate,omitempty"` // bit/s of payload that all streams together are held to, in effect
+	Rate          float64 `json:"rate,omitempty"` // bit/s of payload, limit in effect for all streams together
 	Congestion    string  `json:"congestion"`     // in effect at the sender
 	FarCongestion string  `json:"serverCongestion"`
 	Send          string  `json:"send"`           // "copy", "zerocopy", or "zerocopy, copied after all" when most calls were
 	ZeroSends     int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has reported complete, warm-up included
-	ZeroCopied    int64   `json:"zerocopyCopied"` // of these, calls for which it copied after all, as for receivers on the same machine
+	ZeroCopied    int64   `json:"zerocopyCopied"` // of these, calls that it copied after all, as for receivers on the same machine
 	Recv          string  `json:"recv"`           // "copy", or "discard": the server did not copy the bytes
 	DSCP          int     `json:"dscp"`           // in effect at the sender
 	SndBuf        int     `json:"sndbuf"`         // bytes in effect, of the first stream, at the end
@@ -43,7 +43,7 @@ type TCPStream struct {
 }
 
 // UDPStream is the result of udp-stream. Its counts form a ladder, offered ≥ sent ≥ received ≥
-// delivered: the server's socket received them, its application was delivered them.
+// delivered: received counts at the server's socket, delivered in its application.
 type UDPStream struct {
 	Head
 	Rate       float64          `json:"rate"`    // bit/s of payload asked for; 0 is as fast as possible
@@ -57,14 +57,14 @@ type UDPStream struct {
 	Reordered  int64            `json:"reordered"`
 	Jitter     float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read
 	Span       float64          `json:"span"`       // s, from first to last arrival
-	Silence    float64          `json:"silence"`    // s, the longest time without an arrival: from the begin, between two, or to the window's end
+	Silence    float64          `json:"silence"`    // s, the longest time without an arrival, edges of the window included
 	SendErrors map[string]int64 `json:"sendErrors"` // attempts that failed, by error
 	Send       string           `json:"send"`       // one of SendModes
 	Batch      int              `json:"batch"`      // datagrams per call, at most
 	Recv       string           `json:"recv"`       // one of RecvModes
 	Nap        float64          `json:"nap"`        // s, the server's polling interval; 0: it was woken up
 	Reads      int64            `json:"reads"`      // system calls of the server that returned datagrams
-	Buffers    int64            `json:"buffers"`    // in which datagrams reached its socket: fewer than datagrams where these stayed together
+	Buffers    int64            `json:"buffers"`    // that reached its socket: fewer than datagrams that stayed together
 	DSCP       int              `json:"dscp"`       // in effect
 	SndBuf     int              `json:"sndbuf"`     // bytes in effect
 	RcvBuf     int              `json:"rcvbuf"`     // bytes in effect
@@ -107,12 +107,12 @@ type Found struct {
 type Phase struct {
 	Asked     float64 `json:"asked"`     // packet/s; 0 is as fast as the sender could
 	Offered   int64   `json:"offered"`   // datagrams that the schedule held
-	Refused   int64   `json:"refused"`   // of them, by a queue of the sender's machine
+	Refused   int64   `json:"refused"`   // by a queue of the sender's machine
 	Sent      int64   `json:"sent"`      // that the kernel took
 	Delivered int64   `json:"delivered"` // that the receiver's program read
 	Dropped   int64   `json:"dropped"`   // at the receiver's socket
 	Window    float64 `json:"window"`    // s, of sending
-	Queue     float64 `json:"queue"`     // s, by which the last datagram took longer to arrive than the quickest
+	Queue     float64 `json:"queue"`     // s, delay of the last datagram over the quickest
 }
 
 // Tried is how many datagrams the sender tried to send. Refusals by its own machine are losses too:
@@ -170,8 +170,8 @@ const ReplyTimeout = 500 * time.Millisecond
 type Split struct {
 	Stamps      string `json:"stamps"`
 	Stamped     int64  `json:"stamped"`    // requests
-	Incomplete  int64  `json:"incomplete"` // of them, without a stamp of every step
-	Impossible  int64  `json:"impossible"` // of them, with a part below zero
+	Incomplete  int64  `json:"incomplete"` // requests without a stamp of every step
+	Impossible  int64  `json:"impossible"` // requests with a part below zero
 	StampedHist string `json:"stampedHist,omitempty"`
 	PathHist    string `json:"pathHist,omitempty"`
 	WakeHist    string `json:"wakeHist,omitempty"`

@@ -36,7 +36,7 @@ func Listen(kind int, at netip.AddrPort) (int, error) {
 		case errors.Is(err, unix.EADDRINUSE):
 			err = fmt.Errorf("%w: another program is listening there; stop it, or choose another port", err)
 		case errors.Is(err, unix.EADDRNOTAVAIL):
-			err = fmt.Errorf("%w: this machine does not have the address; ip addr lists those that it has", err)
+			err = fmt.Errorf("%w: this machine does not have the address; see ip addr", err)
 		}
 		return -1, fmt.Errorf("listen %v: %w", at, err)
 	}

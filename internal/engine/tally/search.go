@@ -7,8 +7,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// A Search finds the highest rate that a path carries within a bound on loss: the throughput of RFC
-// 2544, section 26.1, if the bound is 0 (NDR, no-drop rate), else a partial drop rate (PDR). It
+// A Search finds the highest rate that a path carries within a bound on loss: the throughput of
+// RFC 2544, section 26.1, if the bound is 0 (NDR, no-drop rate), else a partial drop rate (PDR). It
 // chooses the loads and judges the results; the caller sends. Terms and method follow
 // draft-ietf-bmwg-mlrsearch: several trials, here called phases, classify a load; the lowest load
 // at which most phases lost is the upper bound, even if higher loads were carried (loss inversion);

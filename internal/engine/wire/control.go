@@ -47,7 +47,7 @@ type UDPReport struct {
 	Dropped    int64   `json:"dropped"`   // at the socket's buffer, since the run began
 	Jitter     float64 `json:"jitter"`    // RFC 3550, section 6.4.1
 	Reads      int64   `json:"reads"`     // that returned measured datagrams
-	Buffers    int64   `json:"buffers"`   // of the socket that held these
+	Buffers    int64   `json:"buffers"`   // of the socket that held these datagrams
 	Span       int64   `json:"span"`      // from the first to the last arrival
 	Silence    int64   `json:"silence"`   // the longest time from one arrival to the next
 	Wait       int64   `json:"wait"`      // from the beginning to the first arrival
