@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/internal/pause"
 )
 
-// engineCommand is the native traffic engine, a program like any other tool. Its
-// commands parse their own flags because an agent uses them too.
+// engineCommand is the native traffic engine, a program like any other tool. Its commands parse
+// their own flags because an agent uses them too.
 func engineCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "engine serve|run|ping",
@@ -25,7 +25,7 @@ on one, run on the other.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return usage("missing command: want serve, run or ping; see %s --help", c.CommandPath())
 		},
-		Example: "  weir engine serve                       # prints what to type on the other machine:\n  WEIR_TOKEN=… weir engine run tcp-stream HOST",
+		Example: "  weir engine serve                       # prints the command for the other machine:\n  WEIR_TOKEN=… weir engine run tcp-stream HOST",
 	}
 	c.AddCommand(
 		engineDoes("serve [ADDR][:PORT]", "Answer the measurements of other machines", false),

@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// DefaultPort is where a server listens and a client looks for it: the port after
-// iperf3's, so that both can run.
+// DefaultPort is the port after iperf3's, so both can run.
 const DefaultPort = 5202
 
-// parseServer reads ADDR:PORT. It refuses names: looking one up would be traffic, and
-// could give different answers in two places.
+// parseServer reads ADDR:PORT. It refuses names: a lookup would be traffic, and could give
+// different answers in two places.
 func parseServer(command, s string) (netip.AddrPort, error) {
 	ap, err := netip.ParseAddrPort(s)
 	if err != nil || ap.Addr().Zone() != "" {
@@ -24,8 +23,8 @@ func parseServer(command, s string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), nil
 }
 
-// splitHost reads what a person types: HOST, HOST:PORT, ADDR, ADDR:PORT or [ADDR]:PORT,
-// where an address can have a zone (RFC 4007, section 11).
+// splitHost reads HOST, HOST:PORT, ADDR, ADDR:PORT or [ADDR]:PORT; an address can have a zone
+// (RFC 4007, section 11).
 func splitHost(s string) (host string, port uint16, err error) {
 	host, port = s, DefaultPort
 	bare := s
@@ -49,8 +48,8 @@ func splitHost(s string) (host string, port uint16, err error) {
 	return host, port, nil
 }
 
-// parseListen reads where a server is to listen: an address, a port, or both. Without
-// an address it listens on all addresses, IPv4 and IPv6.
+// parseListen reads an address, a port, or both. Without an address the server listens on all, IPv4
+// and IPv6.
 func parseListen(s string) (netip.AddrPort, error) {
 	any6 := netip.AddrPortFrom(netip.IPv6Unspecified(), DefaultPort)
 	if s == "" {
@@ -72,8 +71,7 @@ func parseListen(s string) (netip.AddrPort, error) {
 	return netip.AddrPortFrom(addr, port), nil
 }
 
-// numberZone replaces the interface's name in an address by its number, as the kernel
-// expects.
+// numberZone replaces an interface name in an address by its number, as the kernel expects.
 func numberZone(a netip.Addr) (netip.Addr, error) {
 	if a.Zone() == "" {
 		return a, nil
@@ -83,14 +81,13 @@ func numberZone(a netip.Addr) (netip.Addr, error) {
 	}
 	i, err := net.InterfaceByName(a.Zone())
 	if err != nil {
-		return a, fmt.Errorf("%s: this machine has no interface %q; ip link lists those that it has", a, a.Zone())
+		return a, fmt.Errorf("%s: this machine has no interface %q; see ip link", a, a.Zone())
 	}
 	return a.WithZone(strconv.Itoa(i.Index)), nil
 }
 
-// resolve looks up a server. Of several addresses it returns the first that accepts a
-// connection (RFC 8305, as package net does it), otherwise any: the caller will find
-// out why it fails.
+// resolve looks up a server. Of several addresses it returns the first that accepts a connection
+// (RFC 8305, as package net does), otherwise any: the caller finds out why it fails.
 func resolve(ctx context.Context, host string, port uint16, timeout time.Duration) (netip.AddrPort, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		a, err = numberZone(a.Unmap())

@@ -18,18 +18,16 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A server that is not open admits only clients that hold its token. A client proves
-// that it does without sending it: it answers the server's challenge with a MAC over
-// the challenge and its own request. This is the two-pass unilateral authentication of
-// ISO/IEC 9798-4 with HMAC-SHA-256 (RFC 2104). A challenge is valid for one connection,
-// so an overheard answer is worthless, for the same request or any other. An
-// eavesdropper can try tokens offline, which is why a token has at least minToken
-// characters.
+// A server that is not open admits only clients that hold its token. A client proves that it holds
+// the token without sending it: it answers the server's challenge with a MAC over the challenge and
+// its own request (two-pass unilateral authentication, ISO/IEC 9798-4, with HMAC-SHA-256,
+// RFC 2104). A challenge is valid for one connection, so an overheard answer is worthless. An
+// eavesdropper can try tokens offline; hence minToken characters.
 const (
 	minToken = 16
 	maxToken = 256
-	// tokenVariable is the environment variable with the token. Unlike an
-	// argument, other users of the machine cannot read it (proc(5), environ).
+	// tokenVariable names an environment variable: other users cannot read it (proc(5), environ),
+	// unlike an argument.
 	tokenVariable = "WEIR_TOKEN"
 )
 
@@ -41,7 +39,7 @@ func prove(token, challenge string, hello []byte) string {
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
-// errToken is what a client with another token, or none, is told.
+// errToken refuses a client with another token, or none.
 var errToken = fmt.Errorf("not this server's token: set %s to the one that the server printed, without spaces", tokenVariable)
 
 // challenge returns nil if the client holds the token.
@@ -63,8 +61,7 @@ func (s *server) challenge(fd int, hello []byte, deadline int64) error {
 	return nil
 }
 
-// A tokenSource is where a token comes from: at most one of the two flags, otherwise
-// the environment.
+// A tokenSource is at most one of the two flags, otherwise the environment.
 type tokenSource struct{ word, file string }
 
 // read returns the token, "" if there is none.
@@ -89,7 +86,7 @@ func (t tokenSource) read() (string, error) {
 		return "", nil
 	}
 	if len(token) < minToken || len(token) > maxToken {
-		return "", fmt.Errorf("the token of %s has %d characters, outside %d..%d; without one the server makes a good one", from, len(token), minToken, maxToken)
+		return "", fmt.Errorf("the token of %s has %d characters, outside %d..%d; omit it and the server makes one", from, len(token), minToken, maxToken)
 	}
 	if strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", fmt.Errorf("the token of %s has a character that is not printable ASCII, or a space", from)
@@ -97,10 +94,9 @@ func (t tokenSource) read() (string, error) {
 	return token, nil
 }
 
-// A grant lets one UDP client take part: the one that was admitted over TCP, and
-// received a secret there. Until its hello shows the secret the server answers nothing,
-// and afterwards nothing from elsewhere. So a forged source address makes the server
-// send only to the client that it waits for.
+// A grant lets one UDP client take part: the one that was admitted over TCP and received a secret
+// there. Until a hello shows the secret the server answers nothing, and afterwards only its sender.
+// So a forged source address makes the server send only to the client that it expects.
 type grant struct {
 	wire.Params
 	peer   netip.Addr

@@ -20,7 +20,7 @@ import (
 
 const testToken = "a-token-of-the-tests"
 
-// A host is a server for people under test.
+// A host is a server on a console under test.
 type host struct {
 	addr  string
 	lines chan string // of its output, closed when it has ended
@@ -36,7 +36,7 @@ func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 	if change != nil {
 		change(&c)
 	}
-	h := &host{lines: make(chan string, 1000)} // nobody needs to read them
+	h := &host{lines: make(chan string, 1000)} // nothing needs to read them
 	r, w := io.Pipe()
 	go func() {
 		h.err = listenAndServe(ctx, c, events{w: w, console: &console{w: w}})
@@ -61,7 +61,6 @@ func admitting(t *testing.T, addr string, change func(*serveConfig)) *host {
 	return h
 }
 
-// says returns the next line that contains text.
 func (h *host) says(t *testing.T, text string) string {
 	t.Helper()
 	for line := range h.lines {
@@ -73,7 +72,7 @@ func (h *host) says(t *testing.T, text string) string {
 	return ""
 }
 
-// person runs a command as a person types it.
+// person runs a command as typed on a console.
 func person(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -106,8 +105,8 @@ func TestAdmission(t *testing.T) {
 	}
 }
 
-// A wildcard server can be reached over both families, and answers datagrams from the
-// address that they were sent to.
+// A wildcard server is reachable over both families, and answers from the address that a datagram
+// was sent to.
 func TestAnyAddress(t *testing.T) {
 	h := admitting(t, "[::]:0", nil)
 	_, port, _ := strings.Cut(h.addr, "]:")
@@ -143,7 +142,6 @@ func shaken(t *testing.T, addr string, hello []byte) (fd int, challenge string) 
 	return conn.fd, a.Challenge
 }
 
-// answered sends a proof and returns the server's answer.
 func answered(t *testing.T, fd int, proof string) wire.Accepted {
 	t.Helper()
 	var a wire.Accepted
@@ -167,7 +165,7 @@ func helloOf(t *testing.T, c config) []byte {
 	return b
 }
 
-// An overheard proof admits nobody, neither on another connection nor to another run.
+// An overheard proof admits no client, on another connection or to another run.
 func TestReplayedProof(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	c := testConfig(t, h.addr)
@@ -198,8 +196,7 @@ func TestReplayedProof(t *testing.T) {
 	}
 }
 
-// While a server serves a client, it answers nothing from elsewhere, and nothing from
-// the client before its secret.
+// A server answers only its client, and that only after its secret.
 func TestStrangersAreNotAnswered(t *testing.T) {
 	for _, loopback := range loopbacks {
 		h := admitting(t, loopback, nil)
@@ -306,7 +303,7 @@ func TestNoDatagramsBetweenRuns(t *testing.T) {
 	}
 }
 
-// Nothing before a proof admits anybody.
+// No input before a proof admits a client.
 func FuzzHello(f *testing.F) {
 	f.Add([]byte("{}\n"))
 	f.Add([]byte(`{"weir":3,"workload":"tcp-rr","run":1,"streams":1,"size":64,"warmup":0,"duration":1000}` + "\n" + `{"proof":"00"}` + "\n"))

@@ -14,21 +14,19 @@ import (
 )
 
 const (
-	// stampEvery is the mean time between two stamped requests, if there are enough
-	// requests. A stamp takes one to two microseconds at each end, so stamping all
-	// would slow down what is measured; 2000 per second suffice for a distribution.
+	// stampEvery is the mean time between two stamped requests, if there are enough requests. A
+	// stamp takes 1 to 2 µs at each end, so stamping all would slow down the measurement; 2000 per
+	// second suffice for a distribution.
 	stampEvery = 500_000 // ns
-	// stampBurst is how many requests in a row are stamped. A single one would run
-	// cold code, at twice the extra cost.
+	// stampBurst is how many requests in a row are stamped. A single one would run cold code, at
+	// twice the extra cost.
 	stampBurst = 16
-	// stampPatience is how much longer the warm-up lasts if no stamp has come by its
-	// end. The kernel starts stamping on a thread of its own, once that gets a CPU
-	// (net_enable_timestamp, net/core/dev.c).
+	// stampPatience extends the warm-up if no stamp has come by its end: the kernel starts stamping
+	// on a thread of its own, once that gets a CPU (net_enable_timestamp, net/core/dev.c).
 	stampPatience = 500 * time.Millisecond
 )
 
-// An asker is the client of request/response workloads: what TCP and UDP have in
-// common.
+// An asker is the client of request/response workloads, common to TCP and UDP.
 type asker struct {
 	c       config
 	stop    *sock.Stopper
@@ -44,14 +42,14 @@ type asker struct {
 	heed    int           // requests until no stamped one can be outstanding
 	answers []answer      // not recorded yet
 	free    []int         // slots of a closed loop
-	board   *tally.Board  // nil: nobody watches
+	board   *tally.Board  // nil without a console
 	began   int64         // start of the measured window
 	places  [2]wire.Place // where client and server spin
 
 	// send sends the request of a slot. Its response time counts from start.
 	send func(slot int, start int64, measured bool) error
-	// receive reads once, adds to answers, and returns the slots that became free,
-	// valid until the next call.
+	// receive reads once, adds to answers, and returns the slots that became free, valid until the
+	// next call.
 	receive func(flags int) ([]int, error)
 }
 
@@ -77,9 +75,8 @@ func (a *asker) stamp(not string) {
 	a.stamps = fmt.Sprintf("SCHED and RX_SOFTWARE, %d requests every %v", stampBurst, time.Duration(a.every).Round(time.Microsecond))
 }
 
-// request returns the next request, and whether to mark it so that its reply is stamped
-// too. The first of a burst is not a sample: it teaches the server to read the stamp of
-// the next.
+// request returns the next request, and whether to mark it so that its reply is stamped too. The
+// first of a burst is not a sample: it makes the server read the stamp of the next.
 func (a *asker) request(start int64, measured bool) (x tally.Slot, marked bool) {
 	x = tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
 	a.seq++
@@ -98,9 +95,8 @@ func (a *asker) request(start int64, measured bool) (x tally.Slot, marked bool) 
 	return x, true
 }
 
-// heeds reports whether to read the stamp of the next reply: it may answer a sample, or
-// show for the first time that the kernel stamps. Looking for a message with a stamp
-// takes a fifth longer than without.
+// heeds reports whether to read the stamp of the next reply, which can answer a sample or show for
+// the first time that the kernel stamps. Looking for a stamp takes a fifth longer.
 func (a *asker) heeds() bool { return a.every > 0 && (a.heed > 0 || !a.sock.Live) }
 
 // enter adds a request, sent with a stamp of a number, to the samples.
@@ -119,8 +115,8 @@ type answer struct {
 	rx   int64 // when the kernel received it, see sock.Stamped
 }
 
-// record enters the answers. In a closed loop there is time for it once the next
-// requests are under way; earlier it would be part of every response time.
+// record enters the answers. A closed loop calls it once the next requests are under way, to keep
+// it out of the response times.
 func (a *asker) record() error {
 	for _, x := range a.answers {
 		if err := a.book.Record(x.Slot, x.read); err != nil {
@@ -161,8 +157,8 @@ func (a *asker) flags() int {
 	return 0
 }
 
-// perform measures on a thread of its own, and splits the response times by the stamps that
-// fetch gets from the server, which spins at far.
+// perform measures on a thread of its own, and splits the response times by the stamps that fetch
+// gets from the server, which spins at far.
 func (a *asker) perform(far *wire.Place, measure func() error, fetch func() ([]tally.FarSample, error), r *event.RR) error {
 	err := <-sock.OnThread(func() error {
 		if err := a.settle(far); err != nil {
@@ -180,8 +176,8 @@ func (a *asker) perform(far *wire.Place, measure func() error, fetch func() ([]t
 	return a.split(r, samples)
 }
 
-// closed keeps every slot busy through the warm-up and then for the duration, which the
-// last requests can outlast. It must run on a thread of its own.
+// closed keeps every slot busy through the warm-up and the duration, which the last requests can
+// outlast. It must run on a thread of its own.
 func (a *asker) closed(out events) (r event.RR, err error) {
 	for i := range a.book.Slots {
 		a.free = append(a.free, i)
@@ -193,8 +189,8 @@ func (a *asker) closed(out events) (r event.RR, err error) {
 	return a.result(window)
 }
 
-// measure makes traffic for the warm-up, then until there are stamps, and then for the
-// duration. It returns how long that took, ns.
+// measure makes traffic for the warm-up, then until there are stamps, then for the duration, and
+// returns how long that took, ns.
 func (a *asker) measure(out events, traffic func(d time.Duration, measured bool) error) (window int64, err error) {
 	if a.c.Warmup > 0 {
 		err = traffic(a.c.Warmup, false)
@@ -216,8 +212,8 @@ func (a *asker) measure(out events, traffic func(d time.Duration, measured bool)
 	return window, nil
 }
 
-// pollsPerLook is how often a spinning end polls for a message before it reads the
-// clock, which takes a third as long: about 10 µs in all.
+// pollsPerLook is how often a spinning end polls before it reads the clock, which takes a third as
+// long: about 10 µs in all.
 const pollsPerLook = 64
 
 // keepBusy sends for d, at least once, and returns when no request is outstanding.
@@ -277,15 +273,13 @@ func (a *asker) tally(t int64) tally.Counts {
 	return tally.Counts{At: t - a.began, Count: a.book.Answered, Lost: a.book.Lost}
 }
 
-// tell answers the console, if it asks.
 func (a *asker) tell() {
 	if a.board.Wanted() {
 		a.board.Post(a.tally(sock.Now()))
 	}
 }
 
-// result returns what both loops end with; split completes it once the server has sent
-// its stamps.
+// result returns the results common to both loops; split completes it with the server's stamps.
 func (a *asker) result(window int64) (r event.RR, err error) {
 	if a.book.Answered == 0 {
 		return r, fmt.Errorf("none of %d requests was answered within %v", a.book.Requests, event.ReplyTimeout)
@@ -300,7 +294,6 @@ func (a *asker) result(window int64) (r event.RR, err error) {
 	return r, err
 }
 
-// split completes r with the server's stamps of the samples.
 func (a *asker) split(r *event.RR, far []tally.FarSample) (err error) {
 	r.Stamps, r.Stamped = a.stamps, int64(len(a.samples.List))
 	if a.every == 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A batch costs no allocation at either end.
 func TestBatchesDoNotAllocate(t *testing.T) {
 	for _, sending := range event.SendModes {
 		fd, to := listening(t, netip.MustParseAddrPort(loopbacks[0]))

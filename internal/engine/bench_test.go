@@ -12,9 +12,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// BenchmarkUDP sends b.N datagrams over loopback to a server in this process, in every
-// mode; delivered/s is the metric to compare. Loopback has no device that could cut a
-// buffer, so gso shows the cost of the two ends without that of a path.
+// BenchmarkUDP sends b.N datagrams over loopback to a server in this process; compare delivered/s.
+// Loopback has no device that cuts a buffer, so gso shows the cost of the two ends without a path.
 func BenchmarkUDP(b *testing.B) {
 	for _, size := range []int{18, 1400} {
 		for _, way := range []wire.Params{
@@ -86,7 +85,6 @@ func keepProcs(b *testing.B) {
 	b.Cleanup(func() { runtime.GOMAXPROCS(before) })
 }
 
-// BenchmarkTCP writes b.N times 128 KiB to a server in this process.
 func BenchmarkTCP(b *testing.B) {
 	for _, tc := range []struct {
 		name              string

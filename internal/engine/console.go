@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// A console shows a person how a run goes. It asks for counters from a goroutine of its
-// own, which disturbs the counting threads only for the answer.
+// A console shows the progress of a run. It asks for counters from a goroutine of its own, which
+// disturbs the counting threads only for the answer.
 type console struct {
 	w     io.Writer
 	every time.Duration // interval of lines; 0: none
@@ -26,14 +26,14 @@ type console struct {
 	last       tally.Counts
 }
 
-// watch prepares the lines of a run that is about to begin.
+// watch prepares the lines of the next run.
 func (e events) watch(count func() (tally.Counts, bool), line func(from, to tally.Counts) string) {
 	if e.console != nil {
 		e.console.count, e.console.line = count, line
 	}
 }
 
-// board returns the board of requests and replies that a console watches, or nil.
+// board returns the board that a console watches, or nil.
 func (e events) board() *tally.Board {
 	if e.console == nil {
 		return nil
@@ -73,8 +73,7 @@ func (p *console) begin() {
 	}()
 }
 
-// end ends it. What is left since the last line gets a line of its own unless it is
-// short.
+// end ends it. The rest since the last line gets a line of its own unless it is short.
 func (p *console) end() {
 	if p.stop == nil {
 		return
@@ -85,7 +84,7 @@ func (p *console) end() {
 	}
 }
 
-// halt ends the lines. Call it before closing what they count with.
+// halt ends the lines. Call it before closing the source of their counts.
 func (p *console) halt() {
 	if p != nil && p.stop != nil {
 		close(p.stop)
@@ -99,24 +98,20 @@ func (p *console) print(t tally.Counts) {
 	p.last = t
 }
 
-// perSecond returns the rate between two counts, formatted.
 func perSecond(n int64, from, to tally.Counts, what string) string {
 	return unit.Format(float64(n)/seconds(to.At-from.At), what)
 }
 
-// transactions is the line of workloads of requests and replies.
 func transactions(from, to tally.Counts) string {
 	return fmt.Sprintf("%s, %d lost", perSecond(to.Count-from.Count, from, to, "transaction/s"), to.Lost-from.Lost)
 }
 
-// delivery is the line of udp-stream.
 func delivery(from, to tally.Counts) string {
 	return fmt.Sprintf("%s delivered, %s, %d dropped at the server's socket",
 		perSecond(8*(to.Bytes-from.Bytes), from, to, "bit/s"), perSecond(to.Count-from.Count, from, to, "packet/s"), to.Lost-from.Lost)
 }
 
-// inWords returns a result in words. Every number in it is one of the result, or the
-// quotient of two.
+// inWords returns a result as text. Every number in it is in the result, or the quotient of two.
 func inWords(v any) string {
 	var b strings.Builder
 	b.WriteByte('\n')
@@ -147,7 +142,6 @@ func inWords(v any) string {
 	return b.String()
 }
 
-// entry writes one line.
 func entry(b *strings.Builder, name, format string, args ...any) {
 	fmt.Fprintf(b, "%-14s "+format+"\n", append([]any{name}, args...)...)
 }
@@ -169,8 +163,8 @@ func summarizeTCPStream(r event.TCPStream, b *strings.Builder) {
 	}
 }
 
-// summarizeUDPStream prints the ladder of counts: what differs between two steps was
-// lost between them.
+// summarizeUDPStream prints the ladder of counts: the difference of two steps was lost between
+// them.
 func summarizeUDPStream(r event.UDPStream, b *strings.Builder) {
 	entry(b, "delivered", "%s, %s: %s in %s", unit.Format(8*float64(r.Bytes)/r.Window, "bit/s"),
 		unit.Format(float64(r.Delivered)/r.Window, "packet/s"), unit.Format(float64(r.Bytes), "byte"), unit.Format(r.Window, "s"))
@@ -184,7 +178,6 @@ func summarizeUDPStream(r event.UDPStream, b *strings.Builder) {
 	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
 }
 
-// summarizeUDPSearch prints the bounds and how far to trust them.
 func summarizeUDPSearch(r event.UDPSearch, b *strings.Builder) {
 	if r.Lower == 0 {
 		entry(b, "carried", "no rate of %s or more lost at most %g %%; lower rates need a longer --phase",
@@ -198,14 +191,14 @@ func summarizeUDPSearch(r event.UDPSearch, b *strings.Builder) {
 	}
 	switch r.Limit {
 	case event.LimitSender:
-		entry(b, "limit", "this end, which could not send faster: the path may carry more")
+		entry(b, "limit", "this end, which could not send faster: the path can carry more")
 	case event.LimitTime:
 		entry(b, "limit", "time was up before the bounds were within %g %%: raise --duration", 100*r.Width)
 	case event.LimitPath:
 		entry(b, "limit", "the path, or the server")
 	}
 	if r.Inverted > 0 {
-		entry(b, "inversion", "%s was carried all the same: loss depends on more than the rate", unit.Format(r.Inverted, "packet/s"))
+		entry(b, "inversion", "%s was carried nevertheless: loss depends on more than the rate", unit.Format(r.Inverted, "packet/s"))
 	}
 	entry(b, "tried", "%d phases of %s in %s", len(r.Phases), unit.Format(r.Length, "s"), unit.Format(r.Window, "s"))
 	entry(b, "buffers", "%s to send, %s to receive", unit.Format(float64(r.SndBuf), "byte"), unit.Format(float64(r.RcvBuf), "byte"))
@@ -232,7 +225,6 @@ func summarizeRR(r event.RR, b *strings.Builder) {
 	quantiles(b, "  application", r.AppHist)
 }
 
-// quantiles prints quantiles of a distribution of times.
 func quantiles(b *strings.Builder, name, hist string) {
 	h, err := hdrhistogram.Decode([]byte(hist))
 	if err != nil || h.TotalCount() == 0 {
@@ -243,7 +235,6 @@ func quantiles(b *strings.Builder, name, hist string) {
 	entry(b, name, "p50 %s, p90 %s, p99 %s, p99.9 %s, largest %s", at(50), at(90), at(99), at(99.9), unit.Format(seconds(h.Max()), "s"))
 }
 
-// inWordsOf describes a phase.
 func inWordsOf(p event.Phase, v tally.Verdict) string {
 	asked := "flat out"
 	if p.Asked > 0 {

@@ -16,19 +16,17 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// tcp-crr makes a connection per transaction: connect, one request, one reply, close.
-// The server closes first, as HTTP/1.0 servers do, and the client closes when it has
-// read the end, so TIME-WAIT is at the server and the client's port is free again at
-// once. The client uses crrPorts ports in turn. Without that bound the kernel would use
-// about 28000 ports: the first transactions would meet an empty table, later ones a
-// table full of TIME-WAIT sockets, and so would every NAT on the path. A SYN that meets
-// its own old connection in TIME-WAIT is accepted because its sequence number is higher
-// (RFC 1122, section 4.2.2.13; tcp_timewait_state_process, net/ipv4/tcp_minisocks.c).
-// Resetting connections instead (SO_LINGER 0) would free them too, but the packets that
-// end a connection are part of its cost.
+// tcp-crr makes a connection per transaction: connect, one request, one reply, close. The server
+// closes first, as HTTP/1.0 servers do, and the client closes when it has read the end, so
+// TIME-WAIT is at the server and the client's port is free again at once. The client uses crrPorts
+// ports in turn. Without that bound the kernel would use about 28000: the first transactions would
+// meet an empty table, later ones a table full of TIME-WAIT sockets, and so would every NAT on the
+// path. A SYN that meets its own old connection in TIME-WAIT is accepted because its sequence
+// number is higher (RFC 1122, section 4.2.2.13; tcp_timewait_state_process,
+// net/ipv4/tcp_minisocks.c). Resetting connections (SO_LINGER 0) would free them too, but the
+// packets that end a connection are part of its cost.
 const crrPorts = 128
 
-// A connector makes short connections.
 type connector struct {
 	c       config
 	stop    *sock.Stopper
@@ -40,7 +38,7 @@ type connector struct {
 	reply   []byte
 	connect *tally.Ledger // one slot: the time to connect
 	whole   *tally.Ledger
-	board   *tally.Board // nil when nobody watches
+	board   *tally.Board // nil without a console
 }
 
 func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
@@ -66,7 +64,7 @@ func runTCPCRR(ctx context.Context, c config, s *sock.Stopper, out events) (any,
 	return r, nil
 }
 
-// newConnector finds free ports on the address that fd is bound to.
+// newConnector finds free ports on the address of fd.
 func newConnector(c config, s *sock.Stopper, fd int) (*connector, error) {
 	whole, connect := tally.NewLedger(1, 0), tally.NewLedger(1, 0)
 	k := &connector{c: c, stop: s, whole: &whole, connect: &connect, request: make([]byte, c.Size), reply: make([]byte, c.Size)}
@@ -173,7 +171,7 @@ func (k *connector) dial(ctx context.Context) (fd int, start int64, err error) {
 		}
 		k.busy++
 	}
-	return -1, 0, fmt.Errorf("none of %d ports is free: %w", len(k.ports), err)
+	return -1, 0, fmt.Errorf("all %d ports are in use: %w", len(k.ports), err)
 }
 
 func (k *connector) socket(port uint16) (fd int, err error) {
@@ -199,7 +197,6 @@ func (k *connector) socket(port uint16) (fd int, err error) {
 	return fd, nil
 }
 
-// exchange sends the request and reads its reply.
 func (k *connector) exchange(fd int, seq uint64) error {
 	deadline := sock.Now() + int64(k.c.timeout)
 	wire.Header{Kind: wire.KindConnect, Run: k.c.Run, Seq: seq & wire.Mask40}.Put(k.request)
@@ -215,7 +212,6 @@ func (k *connector) exchange(fd int, seq uint64) error {
 	return nil
 }
 
-// awaitEnd reads the end of the connection.
 func (k *connector) awaitEnd(fd int) error {
 	err := sock.ReadFull(fd, k.reply[:1], sock.Now()+int64(k.c.timeout), k.stop)
 	switch {

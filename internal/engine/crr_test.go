@@ -34,8 +34,8 @@ func TestConnectRequestResponse(t *testing.T) {
 				}
 				_, port, _ := net.SplitHostPort(addr)
 				server, client := timeWait(t, port)
-				// The client has the connection that held the run, and a few of older
-				// clients that had this port.
+				// The client has the connection that held the run, and a few from older clients on
+				// this port.
 				if server > crrPorts+10 || client > 10 {
 					t.Errorf("%d sockets in TIME-WAIT at the server, %d at the client", server, client)
 				}
@@ -69,7 +69,7 @@ func timeWait(t *testing.T, port string) (own, remote int) {
 	return own, remote
 }
 
-// Short connections do not keep others from being served, and strange ones do no harm.
+// Short connections do not block other runs, and malformed ones do no harm.
 func TestShortConnections(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	server, err := parseServer("test", addr)

@@ -15,7 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// An echoer is what a server keeps for a run of requests and replies.
+// An echoer is the server's state for a run of requests and replies.
 type echoer struct {
 	wire.Params
 	sock     *sock.Stamped
@@ -25,7 +25,7 @@ type echoer struct {
 	silent   int64       // when they began, approximately
 	place    *wire.Place // where it spins
 	restore  func()      // leaves that CPU
-	marked   bool        // the last message was marked, so the next may be a sample
+	marked   bool        // the last message was marked, so the next can be a sample
 	noStamps string      // why it takes none although it was asked to
 }
 
@@ -49,21 +49,20 @@ func newEchoer(p wire.Params, s *sock.Stamped) (*echoer, error) {
 	return e, nil
 }
 
-// end restores the thread and the socket.
 func (e *echoer) end() {
 	if e == nil {
 		return
 	}
 	if e.sock.On {
-		_ = e.sock.TurnOff() // what was turned on can be turned off
+		_ = e.sock.TurnOff() // cannot fail after TurnOn
 	}
 	if e.restore != nil {
 		e.restore()
 	}
 }
 
-// flags returns the flags of the next read. After a silence nobody measures, and a
-// server that spins would burn a CPU for nothing.
+// flags returns the flags of the next read. A server stops spinning after a silence, which would
+// burn a CPU for nothing.
 func (e *echoer) flags() int {
 	if !e.Spin {
 		return 0
@@ -81,7 +80,7 @@ func (e *echoer) flags() int {
 	return unix.MSG_DONTWAIT
 }
 
-// reply sends b in answer to the last message and keeps the stamps of both.
+// reply answers the last message with b and keeps the stamps of both.
 func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
 	rx, got := e.sock.Rx, time.Now().UnixNano()
 	n, errno := e.sock.Send(b, true)
@@ -91,14 +90,13 @@ func (e *echoer) reply(seq uint64, b []byte) (int, unix.Errno) {
 	return n, errno
 }
 
-// stamping reports whether to stamp a marked message.
 func (e *echoer) stamping() bool { return e.sock.On && !e.samples.Full() }
 
 // heeds reports whether to read the stamp of the next message.
 func (e *echoer) heeds() bool { return e.sock.On && (e.marked || !e.sock.Live) }
 
-// receive reads the next datagram: with stamps during a run of requests and replies,
-// otherwise with the drop counter.
+// receive reads the next datagram: with stamps during a run of requests and replies, otherwise with
+// the drop counter.
 func (u *udpServer) receive() (n int, drops uint32, errno unix.Errno) {
 	if u.echo == nil {
 		return u.msg.Recv(u.fd, 0)
@@ -111,7 +109,7 @@ func (u *udpServer) receive() (n int, drops uint32, errno unix.Errno) {
 	return n, u.drops, errno
 }
 
-// echoes starts the echoer that p asks for, in place of the previous one.
+// echoes replaces the echoer with the one for p, if any.
 func (u *udpServer) echoes(p wire.Params) (err error) {
 	u.echo.end()
 	u.echo = nil
@@ -138,8 +136,7 @@ func (u *udpServer) reply(h wire.Header, n int) {
 		return
 	}
 	if _, errno := e.reply(h.Seq, u.msg.Buf[:n]); errno != 0 {
-		// Whether the kernel counts a stamp that it failed to send depends on its
-		// version.
+		// Kernel versions differ in whether they count a stamp that was not sent.
 		e.ids = 0
 		e.samples.Restart()
 		_ = e.sock.TurnOn() // it was possible before
@@ -149,7 +146,6 @@ func (u *udpServer) reply(h wire.Header, n int) {
 	e.samples.Collect(e.sock)
 }
 
-// tellStamps answers a request for samples.
 func (u *udpServer) tellStamps(h wire.Header, n int) {
 	if u.echo == nil || h.Run != u.run || n < wire.HeaderSize+4 {
 		return
@@ -186,8 +182,8 @@ func (u *udpClient) fetchStamps(ctx context.Context) ([]tally.FarSample, error) 
 	}
 }
 
-// echo answers every message with itself until the client shuts down its side, then
-// sends the samples.
+// echo answers every message with itself until the client shuts down its side, then sends the
+// samples.
 func (s *server) echo(e *echoer) {
 	b := make([]byte, e.Size)
 	sent := uint32(0)
@@ -229,8 +225,7 @@ func (s *server) echo(e *echoer) {
 
 var errTooLong = errors.New("the client kept sending long after the measured window")
 
-// read fills b like sock.ReadFull, but stops at the deadline even if the other end
-// keeps sending.
+// read fills b like sock.ReadFull, but stops at the deadline even if the client keeps sending.
 func (e *echoer) read(b []byte, deadline int64, s *sock.Stopper) error {
 	for got := 0; got < len(b); {
 		n, errno := e.sock.Recv(b[got:], e.flags(), e.heeds())

@@ -1,40 +1,35 @@
-// Package engine is weir's own traffic generator: it sends, echoes, receives and counts
-// over plain sockets, and prints the result as JSON lines for programs or in words on a
-// console.
+// Package engine is weir's traffic generator: it sends, echoes, receives and counts over plain
+// sockets, and prints the result as JSON lines or as text on a console.
 //
-// It runs as the process `weir engine …`, already placed where it belongs: it must not
-// enter a namespace, change an interface or a sysctl, run a program, or know about
-// networks, probes and studies. It prints counts, times and settings that it read back;
-// rates and ratios are the reader's business.
+// It runs as `weir engine …` in the namespace where it belongs. It must not enter namespaces,
+// change interfaces or sysctls, run programs, or know about networks, probes and studies. It prints
+// counts, times and settings that it reads back; the reader computes rates and ratios.
 //
-// This package holds the workloads and the command line. Below it are event (what it
-// prints), wire (what client and server tell each other), sock (system calls and hot
-// loops) and tally (counting, without I/O).
+// This package holds the workloads and the command line. Below it are event (output), wire (the
+// protocol between client and server), sock (system calls and hot loops) and tally (counting,
+// without I/O).
 //
-// How it measures. Traffic runs on goroutines locked to threads that have all signals
-// blocked, over blocking sockets with a receive timeout: the runtime preempts with
-// SIGURG, for which a blocking recv with a timeout returns EINTR, which must be neither
-// counted nor retried for ever. Garbage collection is off. The receiver counts TCP
-// throughput on its own clock. UDP is a ladder of counts: offered, sent, received,
-// delivered. To find how much a path carries without loss, many short phases of such a
-// stream search for the rate (tally.Search decides, udpstream.go acts).
+// Traffic runs on goroutines locked to threads with all signals blocked, over blocking sockets with
+// a receive timeout: the runtime preempts with SIGURG, which makes a blocking recv with a timeout
+// return EINTR, and that must neither be counted nor retried forever. Garbage collection is off.
+// The receiver counts TCP throughput on its own clock. UDP counts form a ladder: offered, sent,
+// received, delivered. A search for the rate that a path carries without loss consists of many
+// short phases of such a stream (tally.Search decides, udpstream.go acts).
 //
-// The server of a workload, and the hog that takes CPU time, report what they have done
-// so far when asked (tally.Meter), since they also run in the background of a
-// measurement.
+// The server and the hog, which takes CPU time, also run in the background of a measurement, so
+// they report their counts so far on request (tally.Meter).
 //
-// The kernel's time stamps of some requests split response times into parts
-// (sock.Stamped, tally.Samples). With c0 before sending, c1 the request at the client's
-// first device, s1 the request in the server's namespace, s2 in its program, s4 the
-// reply at the server's first device, c2 the reply in the client's namespace and c3 in
-// its program:
+// Kernel time stamps of some requests split response times into parts (sock.Stamped,
+// tally.Samples). With c0 before sending, c1 the request at the client's first device, s1 the
+// request in the server's namespace, s2 in its program, s4 the reply at the server's first device,
+// c2 the reply in the client's namespace and c3 in its program:
 //
 //	path = (c2-c1) - (s4-s1)
 //	wake = (s2-s1) + (c3-c2)
 //	app  = (c1-c0) + (s4-s2)
 //
-// They add up to c3-c0. Each difference is taken on one machine's clock, so the two
-// clocks need not agree; the two directions cannot be separated.
+// They add up to c3-c0. Each difference is taken on one machine's clock, so the two clocks need not
+// agree; the two directions cannot be separated.
 package engine
 
 import (
@@ -54,24 +49,22 @@ import (
 var (
 	// ErrUsage is in the chain of every error in the command line.
 	ErrUsage = errors.New("engine: usage")
-	// ErrEnvironment is in the chain of errors about what this machine cannot do as it
-	// is set up.
+	// ErrEnvironment is in the chain of errors caused by the setup of this machine.
 	ErrEnvironment = errors.New("engine: environment")
 )
 
-// memoryLimit makes the garbage collector, which is off, run after all before the
-// process reaches this size, bytes.
+// memoryLimit, in bytes, is where the garbage collector runs although it is off.
 const memoryLimit = 512 << 20
 
-// Main runs `weir engine args…` until it is done or ctx is canceled, and then returns
-// the cause. Results and help go to stdout: with --json one object of package event per
-// line, the last a result or an error. Unless stdin is nil, hog (which ends with stdin)
-// and serve --count answer each of its lines with what they have done so far.
+// Main runs `weir engine args…` until it is done or ctx is canceled, and then returns the cause.
+// Results and help go to stdout: with --json one object of package event per line, the last a
+// result or an error. With a non-nil stdin, hog (which ends at its end) and serve --count answer
+// each of its lines with their counts so far.
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) error {
 	return command(ctx, args, &events{w: stdout, questions: stdin}, stdout)
 }
 
-// command runs a command and prints errors where programs read.
+// command runs a command and prints its errors for JSON readers.
 func command(ctx context.Context, args []string, out *events, help io.Writer) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(memoryLimit))
@@ -90,7 +83,6 @@ func command(ctx context.Context, args []string, out *events, help io.Writer) er
 	case errors.Is(err, flag.ErrHelp):
 		return nil
 	case err != nil && out.console == nil && !errors.Is(err, ErrUsage):
-		// Tell the reader of stdout why there is no result.
 		return errors.Join(err, out.print(event.Error{Event: event.KindError, Error: err.Error()}))
 	}
 	return err
@@ -99,11 +91,10 @@ func command(ctx context.Context, args []string, out *events, help io.Writer) er
 // maxOrder is longer than any order, bytes.
 const maxOrder = 64 << 10
 
-// Agent is `weir engine agent`: an engine that stays, so that a measurement does not
-// wait for a process to start. Every line of stdin is an order: a JSON array with the
-// arguments of another command, such as ["run","udp-rr","10.64.2.1:5202"]. The agent
-// prints what that command prints, and exactly one result or error per order. It ends
-// with stdin.
+// Agent is `weir engine agent`, an engine that stays, so a measurement does not wait for a process
+// to start. Every line of stdin is an order: a JSON array with the arguments of another command,
+// such as ["run","udp-rr","10.64.2.1:5202"]. The agent prints that command's output, with exactly
+// one result or error per order, and ends with stdin.
 //
 // An agent expects open servers (admit.go) at literal addresses.
 func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error {
@@ -133,8 +124,8 @@ func Agent(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) error
 	return nil
 }
 
-// events reports a run: to programs as JSON lines, each in one write so that it is seen
-// the moment it happens; to people in words (console.go).
+// events reports a run: as JSON lines, each in one write so that it is seen at once, or as text on
+// a console (console.go).
 type events struct {
 	w         io.Writer
 	questions io.Reader // lines to answer; nil: none
@@ -142,8 +133,8 @@ type events struct {
 	console   *console  // nil: print JSON
 }
 
-// begin marks the beginning of the measured window, end its end. If writing a mark
-// fails, printing the result fails too.
+// begin marks the beginning of the measured window, end its end. If a mark cannot be written,
+// neither can the result.
 func (e events) begin() {
 	if e.console != nil {
 		e.console.begin()
@@ -184,10 +175,9 @@ func onThread[T any](f func() (T, error)) (v T, err error) {
 	return v, err
 }
 
-// seconds converts nanoseconds.
 func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 
-// answer prints what is returns for every question, until the questions end.
+// answer prints is() for every question, until the questions end.
 func (e events) answer(is func() any) {
 	if e.questions == nil {
 		return

@@ -32,8 +32,7 @@ func needFamily(t testing.TB, addr string) {
 	unix.Close(fd)
 }
 
-// serve starts a server and returns its address and a function that stops it,
-// and fails the test if the server does not end well.
+// serve starts a server and returns its address and a function that stops it and checks its error.
 func serve(t testing.TB, addr string) (string, func()) {
 	t.Helper()
 	needFamily(t, addr)
@@ -69,12 +68,10 @@ func serve(t testing.TB, addr string) (string, func()) {
 	return ready.Address, stop
 }
 
-// order runs a command as an agent does.
 func order(ctx context.Context, stdout io.Writer, args ...string) error {
 	return command(ctx, args, &events{w: stdout, order: true}, io.Discard)
 }
 
-// run runs a client and returns the lines that it printed.
 func run(t *testing.T, args ...string) ([]string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -97,8 +94,7 @@ func measure(t *testing.T, v any, args ...string) {
 	}
 }
 
-// short returns the arguments of a short run; reno is the only congestion control that
-// every kernel allows everybody.
+// short returns the arguments of a short run; every kernel allows all users reno, and only reno.
 func short(workload, addr string, more ...string) []string {
 	args := []string{"run", workload, addr, "--duration", "30ms", "--warmup", "20ms"}
 	if strings.HasPrefix(workload, "tcp-") {
@@ -129,8 +125,8 @@ func TestRequestResponse(t *testing.T) {
 	}
 }
 
-// Each buffer is set at its own end, and the result has the size in effect: twice the
-// request, as long as net.core.{r,w}mem_max allows it.
+// Each end sets its buffer, and the result has the size in effect: twice the request, within
+// net.core.{r,w}mem_max.
 func TestBuffers(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, workload := range wire.Workloads {
@@ -155,7 +151,6 @@ func TestManyClients(t *testing.T) {
 	}
 }
 
-// When the server goes away the client fails soon, whatever it is doing.
 func TestServerGone(t *testing.T) {
 	for _, named := range append(wire.Workloads, "tcp-stream --zerocopy", "tcp-stream --streams 3 --discard", "udp-stream --send mmsg --nap 0", "udp-stream --send gso", "udp-stream --send gso --rate 1e6") {
 		t.Run(named, func(t *testing.T) {

@@ -15,8 +15,7 @@ func jsonFlag(fs *flag.FlagSet, out *events) {
 	fs.Bool("json", out.order, "print machine-readable output: JSON lines")
 }
 
-// A group is a set of flags that help shows together; of names the workloads that they
-// apply to, nil all.
+// A group is a set of flags that help shows together; of names their workloads, nil all.
 type group struct {
 	title string
 	of    []string
@@ -58,7 +57,6 @@ Examples:
   weir engine run udp-rr [fd00::1]:6000 --interval 0 --json
 `
 
-// runHelp prints the help of run, for one workload if it is named.
 func runHelp(w io.Writer, fs *flag.FlagSet) func(pos []string) {
 	return func(pos []string) {
 		_, _ = io.WriteString(w, runUsage)
@@ -108,7 +106,6 @@ func plainHelp(w io.Writer, fs *flag.FlagSet, usage string) func([]string) {
 	}
 }
 
-// printFlags prints the named flags, or all.
 func printFlags(w io.Writer, fs *flag.FlagSet, names []string) {
 	if names == nil {
 		fs.VisitAll(func(f *flag.Flag) { names = append(names, f.Name) })

@@ -17,14 +17,13 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// A hog keeps CPUs busy for a share of the time, as a computing program would: one
-// thread per CPU, which stays there. In every period a thread computes until it has
-// used its share of the period in CPU time or the period is over, then sleeps. It does
-// not make up in one period for what it did not get in another.
+// A hog keeps CPUs busy for a share of the time, as a computing program does: one thread per CPU,
+// which stays there. In every period a thread computes until it has used its share in CPU time or
+// the period is over, then sleeps. It does not make up for lost time in later periods.
 //
-// Its priority is that of any program, so if others want the CPU too, the scheduler
-// gives it no more than its part. For every question it reports what it got and begins
-// a new period on all CPUs. It ends with the questions.
+// It has default priority, so if others want the CPU too, the scheduler gives it only its part. For
+// every question it reports its CPU time and begins a new period on all CPUs. It ends with the
+// questions.
 type hog struct {
 	share  float64 // of a period, above 0 and at most 1
 	period time.Duration
@@ -33,31 +32,28 @@ type hog struct {
 }
 
 const (
-	// defaultPeriod is longer than a time slice of the scheduler (about 3 ms,
-	// base_slice_ns of kernel/sched/fair.c), so that a hog that had to wait still gets
-	// its share, and short against a measurement. It is not a simple multiple of the
-	// tick (1, 3.3, 4 or 10 ms): the kernel samples CPU time at every tick, and would
-	// see a hog in step with it always or never.
+	// defaultPeriod is longer than a time slice of the scheduler (about 3 ms, base_slice_ns of
+	// kernel/sched/fair.c), so a hog that had to wait still gets its share, and short against a
+	// measurement. It is not a simple multiple of the tick (1, 3.3, 4 or 10 ms): the kernel samples
+	// CPU time at every tick, and would always or never see a hog in step with it.
 	defaultPeriod = 10900 * time.Microsecond
 	minPeriod     = time.Millisecond
-	// glance is how long a hog computes before it checks its CPU time, hogNap how long
-	// it sleeps before it checks for a new period.
+	// A hog checks its CPU time every glance, and for a new period every hogNap.
 	glance = 20 * time.Microsecond
 	hogNap = time.Millisecond
 )
 
-// hogMain is `weir engine hog`.
 func hogMain(ctx context.Context, args []string, out *events, help io.Writer) error {
 	h := hog{stop: new(sock.Stopper)}
 	var cpus []int
 	fs := flag.NewFlagSet("hog", flag.ContinueOnError)
 	fs.Func("share", "share of the time of every CPU, such as 50%", func(s string) (err error) {
 		if h.share, err = unit.ParsePercent(s); err == nil && !(h.share > 0 && h.share <= 1) {
-			err = fmt.Errorf("%s is not above 0%% and at most 100%%", s)
+			err = fmt.Errorf("invalid share %s: want more than 0%% and at most 100%%", s)
 		}
 		return err
 	})
-	fs.DurationVar(&h.period, "period", defaultPeriod, "time in which the CPU is used for the share, at the beginning")
+	fs.DurationVar(&h.period, "period", defaultPeriod, "period; the CPU is busy at its beginning, for the share")
 	cpuFlag(fs, &cpus, "the CPUs (default all allowed)")
 	if _, err := parseFlags(fs, out, args, plainHelp(help, fs, "weir engine hog --share SHARE [flags]")); err != nil {
 		return err
@@ -122,7 +118,7 @@ func (h *hog) run(ctx context.Context, cpus []int, out events) error {
 	return err
 }
 
-// count returns the CPU time used so far, and begins a new period.
+// count returns the CPU time used so far and begins a new period.
 func (h *hog) count() any {
 	c := event.Count{Event: event.KindCount, At: sock.Now()}
 	h.begun.Store(c.At)
@@ -163,8 +159,8 @@ func (h *hog) burn() error {
 	return nil
 }
 
-// left returns what is left, ns, of the period that began then: nothing if another
-// period than the last was ordered, or the hog is to stop.
+// left returns the rest, ns, of the period that began then: 0 if a later period was ordered or the
+// hog is to stop.
 func (h *hog) left(begin, last int64) int64 {
 	if h.stop.Stopped() || h.begun.Load() > last {
 		return 0
@@ -172,7 +168,7 @@ func (h *hog) left(begin, last int64) int64 {
 	return begin + int64(h.period) - sock.Now()
 }
 
-// cpuTime reads the clock of the CPU time of this thread or process, ns.
+// cpuTime reads a CPU-time clock, ns.
 func cpuTime(clock int32) (int64, error) {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(clock, &ts); err != nil {

@@ -24,7 +24,6 @@ func decoded(t *testing.T, name, hist string) *hdrhistogram.Histogram {
 	return h
 }
 
-// wholeSplit checks that response times were split.
 func wholeSplit(t *testing.T, r event.RR) {
 	t.Helper()
 	if strings.HasPrefix(r.Stamps, "none") || r.Stamped == 0 {
@@ -106,7 +105,7 @@ func TestSpin(t *testing.T) {
 				if r.Wait != "spinning" || r.CPU == nil || r.FarCPU == nil || *r.CPU == *r.FarCPU {
 					t.Errorf("%s on CPUs %v and %v", r.Wait, r.CPU, r.FarCPU)
 				}
-				// The server returns to the CPUs that it had.
+				// The server is back on its CPUs.
 				measure(t, new(event.UDPStream), short("udp-stream", addr, "--rate", "1e6")...)
 			})
 		}
@@ -174,8 +173,7 @@ func TestLostAndLate(t *testing.T) {
 	}
 }
 
-// A server that is away for 100 ms delays all requests of that time. A closed loop
-// would show one.
+// A server that stalls for 100 ms delays all requests of that time. A closed loop would show one.
 func TestNoCoordinatedOmission(t *testing.T) {
 	addr := fakeServer(t, func(seq uint64) int {
 		if seq == 100 {
@@ -196,7 +194,7 @@ func TestNoCoordinatedOmission(t *testing.T) {
 	}
 }
 
-// A rate that no thread can keep shows as late requests, not as fewer.
+// A rate too high for a thread shows as late requests, not as fewer.
 func TestOpenTooFast(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	var r event.Open

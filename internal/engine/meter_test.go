@@ -22,7 +22,7 @@ type asked struct {
 	end       func() error // closes stdin
 }
 
-// counting starts a command that counts, and returns it with what it printed first.
+// counting starts a command that counts, and returns it with its first line.
 func counting(t *testing.T, args ...string) (asked, string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -55,11 +55,10 @@ func (a asked) ask(t *testing.T) (c event.Count) {
 	return c
 }
 
-// A server reports what it delivered, whatever the workload.
 func TestMeter(t *testing.T) {
 	needFamily(t, loopbacks[0])
 	for _, workload := range wire.Workloads {
-		// Its own server, which may still read the rest of a stream when the client has ended.
+		// Its own server, which can still read the rest of a stream when the client has ended.
 		a, line := counting(t, "serve", loopbacks[0], "--open", "--json", "--count")
 		var ready struct{ Address string }
 		if err := json.Unmarshal([]byte(line), &ready); err != nil {
@@ -96,7 +95,6 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// A hog uses CPU time, reports how much, and ends with its input.
 func TestHog(t *testing.T) {
 	cpus, err := sock.OwnCPUs()
 	if err != nil || len(cpus) == 0 {
@@ -124,7 +122,6 @@ func TestHog(t *testing.T) {
 	}
 }
 
-// A paced stream keeps to its rate, which is read back from the kernel.
 func TestPace(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, streams := range []string{"1", "2"} {
@@ -134,8 +131,8 @@ func TestPace(t *testing.T) {
 		if r.Rate != rate {
 			t.Errorf("%s streams: a rate of %g, want %g", streams, r.Rate, rate)
 		}
-		// The queue at the start of the window comes on top, and what gathers while the
-		// reader is off its CPU.
+		// Plus the queue at the start of the window, and data that gathers while the reader is off
+		// its CPU.
 		if most := int64(rate/8*r.Window) + 2*readSize + 4*discardSize; r.Bytes > most {
 			t.Errorf("%s streams: %d bytes, more than %d", streams, r.Bytes, most)
 		}

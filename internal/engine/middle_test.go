@@ -16,8 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A middle stands between client and server and does to the client's datagrams what
-// networks do, a known number of times.
+// A middle drops, doubles and swaps a known number of the client's datagrams, as networks do.
 type middle struct {
 	drop, twice, swap uint64 // of the datagrams with these numbers modulo 10; 0 is none
 	dropped           atomic.Int64
@@ -25,8 +24,8 @@ type middle struct {
 	swapped           atomic.Int64
 }
 
-// between starts m in front of a server and returns where it listens. Only datagrams
-// of the measured window are harmed, since others have no sequence of their own.
+// between starts m in front of a server and returns its address. It harms only datagrams of the
+// measured window, since others have no sequence of their own.
 func (m *middle) between(t *testing.T, server string) string {
 	t.Helper()
 	near, err := net.ListenUDP("udp4", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -92,7 +91,6 @@ func (m *middle) between(t *testing.T, server string) string {
 	return near.LocalAddr().String()
 }
 
-// Datagrams that a network loses, doubles and swaps are counted exactly.
 func TestMiddle(t *testing.T) {
 	for name, m := range map[string]*middle{
 		"nothing": {}, "drops": {drop: 3}, "doubles": {twice: 4}, "swaps": {swap: 5}, "all": {drop: 1, twice: 4, swap: 7},
@@ -116,7 +114,6 @@ func TestMiddle(t *testing.T) {
 	}
 }
 
-// So are lost requests and duplicate replies.
 func TestMiddleOfRequests(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	m := &middle{drop: 3, twice: 4}
@@ -127,8 +124,8 @@ func TestMiddleOfRequests(t *testing.T) {
 	}
 }
 
-// A system call that a signal interrupts is neither a reply nor a request nor an end.
-// Here every thread is interrupted all the time.
+// An interrupted system call is neither a reply nor a request nor an end. Here every thread is
+// interrupted all the time.
 func TestInterruptedCalls(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {
@@ -155,7 +152,7 @@ func TestInterruptedCalls(t *testing.T) {
 		if err := unix.Tgkill(unix.Getpid(), thread, unix.SIGURG); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Microsecond) // so that signals do not merge
+		time.Sleep(100 * time.Microsecond) // signals must not merge
 	}
 	stop.Stop()
 	if err := unix.Tgkill(unix.Getpid(), thread, unix.SIGURG); err != nil {
@@ -178,7 +175,7 @@ func TestInterruptedCalls(t *testing.T) {
 	}
 }
 
-// lockedTid keeps the goroutine on its thread and returns the thread id.
+// lockedTid locks the goroutine to its thread and returns the thread id.
 func lockedTid() int {
 	runtime.LockOSThread()
 	return unix.Gettid()

@@ -83,11 +83,10 @@ func parsePing(args []string, out *events, help io.Writer) (*pinger, error) {
 	return p, nil
 }
 
-// slots returns how many requests start within d.
 func slots(d, interval time.Duration) int64 { return int64((d + interval - 1) / interval) }
 
-// A pinger keeps the time and matches replies with requests. Its table holds the last
-// 65536 requests: those of 6 s at the shortest interval.
+// A pinger matches replies with requests. Its table holds the last 65536 requests: 6 s at the
+// shortest interval.
 type pinger struct {
 	to               netip.Addr
 	size             int
@@ -150,8 +149,8 @@ func (p *pinger) unanswered() error {
 	return fmt.Errorf("none of %d requests was answered within %v", p.requests, pingTimeout)
 }
 
-// listen reads replies until t, and those that are waiting then; with drain it stops at
-// the last reply.
+// listen reads replies until t and all that are waiting then; with drain it stops at the last
+// reply.
 func (p *pinger) listen(t int64, drain bool) error {
 	for {
 		left := max(t-sock.Now(), 0)
@@ -186,9 +185,8 @@ func (p *pinger) listen(t int64, drain bool) error {
 	}
 }
 
-// reply records the time of a reply, by its sequence number.
 func (p *pinger) reply(seq uint16, at int64) error {
-	// The 16 bits mean the latest request that has them.
+	// The 16 bits identify the latest request that has them.
 	request := p.asked - 1 - int64(uint16(p.asked-1)-seq)
 	if request < p.warm {
 		return nil

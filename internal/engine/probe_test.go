@@ -9,8 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/probe"
 )
 
-// The engine understands the command lines of the native probes, and they read its
-// output.
+// The engine understands the command lines of the native probes, and they read its output.
 func TestNativeProbes(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {

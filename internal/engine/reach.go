@@ -20,7 +20,6 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// ipUDPHeaders returns the bytes of IP and UDP headers before the payload.
 func ipUDPHeaders(v6 bool) int {
 	if v6 {
 		return 40 + 8
@@ -28,9 +27,8 @@ func ipUDPHeaders(v6 bool) int {
 	return 20 + 8
 }
 
-// reachMain is `weir engine reach`: it proves that the path carries an IP packet of a
-// size, unfragmented, to the server and back. It sends the packet rather than ask the
-// route for the path's MTU, which may be out of date.
+// reachMain is `weir engine reach`: it proves that the path carries an IP packet of a size,
+// unfragmented, to the server and back. The route's path MTU can be out of date.
 func reachMain(ctx context.Context, args []string, out *events, help io.Writer) error {
 	fs := flag.NewFlagSet("reach", flag.ContinueOnError)
 	size := fs.Int("size", 0, "bytes of the IP packet, including headers")
@@ -67,8 +65,8 @@ func reachMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	return out.print(r)
 }
 
-// reach sends a packet every 10 ms until one comes back. Errors do not end it: a server
-// may be about to start, a device about to get its MTU.
+// reach sends a packet every 10 ms until one comes back. Errors do not end it: the server can be
+// about to start, a device about to get its MTU.
 func (u *udpClient) reach(ctx context.Context, size int) (event.Reach, error) {
 	payload := size - ipUDPHeaders(u.server.Addr().Is6())
 	packet := make([]byte, payload)

@@ -81,7 +81,6 @@ func TestPing(t *testing.T) {
 	}
 }
 
-// needICMP skips if this user cannot have an ICMP socket.
 func needICMP(t *testing.T, addr string) {
 	t.Helper()
 	a, err := parseServer("test", map[bool]string{true: "[" + addr + "]:1", false: addr + ":1"}[strings.Contains(addr, ":")])

@@ -18,15 +18,14 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A config is a parsed `weir engine run`: the parameters that both ends know, and those
-// of the client.
+// A config is a parsed `weir engine run`.
 type config struct {
 	wire.Params
 	server  netip.AddrPort
 	name    string // as it was typed
 	host    string // of name
 	port    uint16
-	open    bool          // the server admits everybody, so a hello over UDP suffices
+	open    bool          // the server admits every client, so a hello over UDP suffices
 	token   string        // "": none
 	every   time.Duration // interval of lines on a console; 0: none
 	rate    float64       // streams: bit/s of payload, 0: as fast as possible; udp-open: requests/s
@@ -44,11 +43,9 @@ type config struct {
 // maxRate is far above any path and keeps the schedule's arithmetic exact.
 const maxRate = 1e13
 
-// minEvery is the shortest interval of lines on a console, which must not become a
-// load.
+// minEvery keeps the lines on a console from becoming a load.
 const minEvery = 100 * time.Millisecond
 
-// runMain is `weir engine run`.
 func runMain(ctx context.Context, args []string, to *events, help io.Writer) error {
 	c, err := parseRun(args, to, help)
 	if err != nil {
@@ -94,7 +91,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	fs.StringVar(&c.CC, "cc", "cubic", "TCP congestion control, set at both ends")
 	fs.IntVar(&c.sndBuf, "sndbuf", 0, "bytes to request for the client's send buffer; 0 keeps the default")
 	fs.IntVar(&c.RcvBuf, "rcvbuf", 0, "bytes to request for the server's receive buffer; 0 keeps the default (UDP: 4 MiB)")
-	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "for connecting, for every answer of the server, and for progress of TCP")
+	fs.DurationVar(&c.timeout, "timeout", 3*time.Second, "limit for connecting, for each answer of the server, and for TCP progress")
 	c.transferFlags(fs)
 	fs.IntVar(&c.Inflight, "inflight", 1, "tcp-rr, udp-rr: requests outstanding at once")
 	fs.BoolVar(&c.Spin, "spin", false, "tcp-rr, udp-open, udp-rr: both ends poll for messages, each on its own CPU, instead of blocking")
@@ -117,7 +114,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	} else {
 		c.host, c.port, err = splitHost(c.name)
 		if err == nil && c.host == "" {
-			err = fmt.Errorf("%q names no host", c.name)
+			err = fmt.Errorf("%q has no host", c.name)
 		}
 		if err == nil {
 			c.token, err = source.read()
@@ -143,7 +140,7 @@ func parseRun(args []string, out *events, help io.Writer) (config, error) {
 	return c, nil
 }
 
-// check checks what only the client knows.
+// check checks the parameters that only the client knows.
 func (c *config) check() error {
 	switch {
 	case c.port == 0:
@@ -163,9 +160,8 @@ func (c *config) check() error {
 		wire.Only(c.zerocopy, c.Workload, "--zerocopy is", "tcp-stream"))
 }
 
-// parseFlags parses flags that stand anywhere among the positional arguments names,
-// which it returns in order. A name in brackets is optional; its value is "" if it is
-// missing.
+// parseFlags parses flags anywhere among the positional arguments names, and returns these in
+// order. A name in brackets is optional, "" if missing.
 func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []string), names ...string) ([]string, error) {
 	fs.SetOutput(io.Discard) // errors are returned, not printed twice
 	fs.Usage = func() {}
@@ -198,7 +194,6 @@ func parseFlags(fs *flag.FlagSet, out *events, args []string, help func(pos []st
 	return pos, nil
 }
 
-// napUnset is a nap that is not on the command line.
 const napUnset = time.Duration(-1)
 
 func (c *config) transferFlags(fs *flag.FlagSet) {
@@ -218,7 +213,7 @@ func (c *config) transferFlags(fs *flag.FlagSet) {
 	cpuFlag(fs, &c.cpus, "run the client only on these CPUs")
 }
 
-// finishTransfer fills in what the command line leaves open.
+// finishTransfer sets defaults that depend on other flags.
 func (c *config) finishTransfer() {
 	unset, oneWay := c.Nap == napUnset, wire.OneWay(c.Workload)
 	if oneWay {
@@ -237,10 +232,8 @@ func cpuFlag(fs *flag.FlagSet, cpus *[]int, usage string) {
 	fs.Func("cpu", usage+", such as 0 or 0,2-3", func(s string) (err error) { *cpus, err = parseCPUs(s); return err })
 }
 
-// maxCPU is the highest CPU number, that of unix.CPUSet.
 const maxCPU = 1023
 
-// parseCPUs reads a list such as 0,2-3.
 func parseCPUs(s string) ([]int, error) {
 	var cpus []int
 	for part := range strings.SplitSeq(s, ",") {
@@ -260,12 +253,11 @@ func parseCPUs(s string) ([]int, error) {
 	return cpus, nil
 }
 
-// finishRequests sets what follows from the flags.
 func (c *config) finishRequests() error {
 	if c.rate == 0 && c.Workload == "udp-open" {
 		c.rate = event.DefaultRequests
 	}
-	// More than one request in flight on a connection, see tcpAsker.whyNot.
+	// See tcpAsker.whyNot.
 	pipeline := c.Workload == "tcp-rr" && c.Inflight > 1
 	c.Stamps = c.stampEvery > 0 && wire.Echoing(c.Workload) && c.Workload != "tcp-crr" && !pipeline
 	if c.Workload == "udp-open" {

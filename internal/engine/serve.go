@@ -19,19 +19,17 @@ import (
 )
 
 const (
-	// maxConns bounds the open connections.
 	maxConns = 2 * wire.MaxStreams
-	// helloTimeout is how long a new connection can take to say what it wants.
+	// helloTimeout bounds the wait for a new connection's hello.
 	helloTimeout = 5 * time.Second
-	// idleTimeout is how long a client can be silent beyond what it announced.
+	// idleTimeout is how long a client can be silent beyond the time it announced.
 	idleTimeout = 10 * time.Second
-	// serverRcvBuf is requested for the UDP socket if the client asks for nothing:
-	// 4 MiB hold about 10 ms of the highest packet rate, so that a server that is
-	// off its CPU for that long loses nothing.
+	// serverRcvBuf is the default request for the UDP socket: 4 MiB hold about 10 ms of the highest
+	// packet rate, so a server that is off its CPU for that long loses nothing.
 	serverRcvBuf = 4 << 20
 )
 
-// A server plays all roles at once; the first message says which one is wanted.
+// A server serves all workloads at once; the first message of a client selects one.
 type server struct {
 	stop     *sock.Stopper
 	patience time.Duration                    // idleTimeout, shorter in tests
@@ -50,7 +48,6 @@ type server struct {
 	meter tally.Meter
 }
 
-// serveMain is `weir engine serve`.
 func serveMain(ctx context.Context, args []string, out *events, help io.Writer) error {
 	c, err := parseServe(args, out, help)
 	if err != nil {
@@ -59,9 +56,8 @@ func serveMain(ctx context.Context, args []string, out *events, help io.Writer) 
 	return listenAndServe(ctx, c, *out)
 }
 
-// listenAndServe serves until ctx is canceled, whose cause it returns, or until it has
-// served enough. It binds TCP before UDP, so a server that answers over UDP accepts
-// connections too.
+// listenAndServe serves until it has served enough or ctx is canceled, and then returns the cause.
+// It binds TCP before UDP, so a server that answers over UDP also accepts connections.
 func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	if err := sock.StayOn(c.cpus); err != nil {
 		return err
@@ -106,7 +102,7 @@ func listenAndServe(ctx context.Context, c serveConfig, out events) error {
 	return err
 }
 
-// attend returns when the server has served enough.
+// attend waits until the server has served enough.
 func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <-chan error) error {
 	for {
 		on, ended, changed := s.state()
@@ -135,8 +131,8 @@ func (s *server) attend(ctx context.Context, c serveConfig, accepting, serving <
 	}
 }
 
-// listenBoth binds TCP and UDP to one port, which the kernel chooses if it is 0.
-// Without IPv6, the unspecified address is that of IPv4.
+// listenBoth binds TCP and UDP to one port; for port 0 the kernel chooses one. Without IPv6, the
+// unspecified address becomes that of IPv4.
 func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err error) {
 	for range 10 {
 		tcp, err = sock.Listen(unix.SOCK_STREAM, at)
@@ -165,8 +161,8 @@ func listenBoth(at netip.AddrPort) (tcp, udp int, bound netip.AddrPort, err erro
 	return -1, -1, at, fmt.Errorf("engine: listen %v: no port is free for both TCP and UDP after 10 tries", at)
 }
 
-// close tells every thread to stop, and wakes those that wait in a socket: shutdown
-// does so even if it then reports that nothing was connected.
+// close stops every thread and wakes those that wait in a socket: shutdown does so even if it
+// reports that nothing was connected.
 func (s *server) close() {
 	s.stop.Stop()
 	s.mu.Lock()
@@ -176,7 +172,7 @@ func (s *server) close() {
 	}
 }
 
-// open registers a socket unless there are too many or the server is stopping.
+// open registers a socket unless too many are open or the server is stopping.
 func (s *server) open(fd int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,10 +183,10 @@ func (s *server) open(fd int) bool {
 	return true
 }
 
-// drop closes a socket. The lock keeps close from shutting down another socket that got
-// the same number. A server that stops resets its connections: after an orderly end, a
-// client whose window was closed would probe the socket in FIN-WAIT-2 for another
-// minute (tcp_timewait_state_process, net/ipv4/tcp_minisocks.c).
+// drop closes a socket. The lock keeps close from shutting down another socket with the same
+// number. A stopping server resets its connections: after an orderly end, a client whose window was
+// closed would probe the socket in FIN-WAIT-2 for another minute (tcp_timewait_state_process,
+// net/ipv4/tcp_minisocks.c).
 func (s *server) drop(fd int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -237,7 +233,7 @@ func (s *server) accept(listener int) error {
 
 var errFull = fmt.Errorf("too many connections: %d are open; try again later", maxConns)
 
-// refuse closes a connection, and says why if it can without waiting.
+// refuse closes a connection, and says why if that does not block.
 func refuse(fd int, why error) {
 	b, _ := json.Marshal(wire.Accepted{Weir: wire.Version, Error: why.Error()}) // cannot fail
 	_, _ = unix.SendmsgN(fd, append(b, '\n'), nil, nil, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)

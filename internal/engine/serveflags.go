@@ -14,21 +14,20 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// A serveConfig is a parsed `weir engine serve`.
 type serveConfig struct {
 	at       netip.AddrPort
-	open     bool   // no token: serve everybody
+	open     bool   // no token: serve all clients
 	token    string // "" if open
 	own      bool   // the token was given, not made here
 	once     bool
-	count    bool          // report what was delivered for every line of stdin
+	count    bool          // answer every line of stdin with the counts so far
 	idle     time.Duration // end after this long without a run; 0: never
 	patience time.Duration
 	cpus     []int
 }
 
-// defaultIdle is long enough to walk to the other machine, and short enough that a
-// forgotten server is gone by the evening.
+// defaultIdle is long enough to walk to the other machine, and short enough that a forgotten server
+// is gone by the evening.
 const defaultIdle = 10 * time.Minute
 
 func parseServe(args []string, out *events, help io.Writer) (serveConfig, error) {
@@ -36,10 +35,10 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	var source tokenSource
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	jsonFlag(fs, out)
-	fs.BoolVar(&c.open, "open", false, "serve everybody, without a token, until stopped: for networks made for measuring; needs an address")
+	fs.BoolVar(&c.open, "open", false, "serve all clients, without a token, until stopped; for test networks only; needs an address")
 	fs.DurationVar(&c.idle, "idle", defaultIdle, "end after this long without a run; 0: never")
 	fs.BoolVar(&c.once, "once", false, "end after one run")
-	fs.BoolVar(&c.count, "count", false, "for every line of standard input, print what was delivered so far as a JSON line; needs --json")
+	fs.BoolVar(&c.count, "count", false, "print the counts so far, as a JSON line, for every line of standard input; needs --json")
 	fs.StringVar(&source.word, "token", "", "`token` that clients must hold; other users of this machine can read it in the process list")
 	fs.StringVar(&source.file, "token-file", "", "`file` with the token (default $"+tokenVariable+", otherwise the server makes and prints one)")
 	cpuFlag(fs, &c.cpus, "run the server only on these CPUs")
@@ -64,7 +63,7 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	case c.open && given:
 		err = errors.New("an open server has no token and does not end by itself: --open cannot be combined with --token, --token-file or --idle")
 	case c.open && c.at.Addr().IsUnspecified():
-		err = fmt.Errorf("--open needs an address: on %v it would serve everybody who can reach this machine", c.at)
+		err = fmt.Errorf("--open needs an address: on %v it would serve every client that can reach this machine", c.at)
 	case c.count && out.console != nil:
 		err = errors.New("--count needs --json")
 	case c.idle < 0:
@@ -76,10 +75,10 @@ func parseServe(args []string, out *events, help io.Writer) (serveConfig, error)
 	return c, nil
 }
 
-// maxHints bounds the addresses for which ready prints a command.
+// maxHints bounds the commands that ready prints, one per address.
 const maxHints = 4
 
-// ready says that the server listens, and on a console what to do next.
+// ready reports that the server listens; on a console it also prints the command for clients.
 func (c serveConfig) ready(out events, at netip.AddrPort) error {
 	if out.console == nil {
 		made := c.token
@@ -91,7 +90,7 @@ func (c serveConfig) ready(out events, at netip.AddrPort) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "listening on %v, TCP and UDP", at)
 	if c.open {
-		fmt.Fprintf(&b, ", open to everybody\n")
+		fmt.Fprintf(&b, ", open to all clients\n")
 		return out.write(b.String())
 	}
 	if c.idle > 0 {
@@ -109,8 +108,7 @@ func (c serveConfig) ready(out events, at netip.AddrPort) error {
 	return out.write(b.String())
 }
 
-// hosts returns how a client can address a server: by its address, or those of this
-// machine.
+// hosts returns the server's address as clients can write it, or those of this machine.
 func hosts(at netip.AddrPort) []string {
 	var hosts []string
 	add := func(a netip.Addr) {

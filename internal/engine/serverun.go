@@ -14,12 +14,12 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// busyPatience is how long a new run waits for the previous one to end: its client may
-// be gone while the server still closes its sockets.
+// busyPatience is how long a new run waits for the previous one to end: the server can still be
+// closing sockets after its client has left.
 const busyPatience = time.Second / 2
 
-// join returns the run that p belongs to; its connections must agree. Runs disturb each
-// other, so a server that is not open serves one at a time.
+// join returns the run that p belongs to; its connections must agree. Runs disturb each other, so a
+// server that is not open serves one at a time.
 func (s *server) join(p wire.Params, peer netip.Addr) (*serverRun, error) {
 	patience := time.NewTimer(busyPatience)
 	defer patience.Stop()
@@ -38,8 +38,7 @@ func (s *server) join(p wire.Params, peer netip.Addr) (*serverRun, error) {
 
 var errBusy = fmt.Errorf("the server is busy with another run, which this one would disturb; try again when it has ended")
 
-// tryJoin returns no run if the server is busy; changed is then closed when that may be
-// over.
+// tryJoin returns nil if the server is busy; changed is then closed when that can be over.
 func (s *server) tryJoin(p wire.Params, peer netip.Addr) (run *serverRun, changed <-chan struct{}, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +71,7 @@ func (s *server) leave(run *serverRun) {
 		return
 	}
 	if s.token != "" {
-		runtime.GC() // automatic collection is off, and nobody measures now
+		runtime.GC() // automatic collection is off, and no run is measured now
 	}
 	delete(s.runs, run.Run)
 	s.ended++
@@ -80,15 +79,14 @@ func (s *server) leave(run *serverRun) {
 	s.say("%v: %s has ended after %v\n", run.peer, run.Workload, time.Duration(sock.Now()-run.since).Round(time.Millisecond))
 }
 
-// change wakes everybody who waits for a run to begin or end. The caller holds the
-// lock.
+// change wakes every waiter. The caller holds the lock.
 func (s *server) change() {
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// state returns the number of current and of ended runs, and a channel that is closed
-// when either changes.
+// state returns the number of current and of ended runs, and a channel that is closed when either
+// changes.
 func (s *server) state() (on, ended int, changed <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -107,10 +105,9 @@ func (s *server) serves(peer netip.Addr) bool {
 	return false
 }
 
-// prepareUDP makes the server answer the datagrams of a run while the connection fd is
-// open. An open server always answers them. A server with a token has a socket per run,
-// bound to the address that the client connected to: replies come from there, and
-// between runs nothing answers.
+// prepareUDP makes the server answer the datagrams of a run while the connection fd is open. An
+// open server always answers them. A server with a token has a socket per run, bound to the address
+// that the client connected to: replies come from there, and none between runs.
 func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
 	if s.udp != nil {
@@ -139,7 +136,7 @@ func (s *server) prepareUDP(fd int, run *serverRun, a *wire.Accepted) (serve fun
 		s.hold(fd, p, u.board)
 		u.stop.Stop()
 		unix.Shutdown(udp, unix.SHUT_RDWR) // wakes the thread
-		<-serving                          // the client has noticed whatever went wrong
+		<-serving                          // the client has noticed any error
 		s.drop(udp)
 	}, nil
 }

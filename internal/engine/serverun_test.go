@@ -17,7 +17,6 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// ends waits for the server to end by itself.
 func (h *host) ends(t *testing.T, last string) {
 	t.Helper()
 	h.says(t, last)
@@ -34,8 +33,7 @@ func TestIdle(t *testing.T) {
 	h.ends(t, "no run for 20ms: done (--idle)")
 }
 
-// A server does not end during a run, however long that takes; a client that is not
-// admitted has no run.
+// A server does not end during a run; a client that is not admitted has no run.
 func TestIdleWaitsForRuns(t *testing.T) {
 	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.idle = 50 * time.Millisecond })
 	said := make(chan error, 1)
@@ -70,7 +68,7 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// held begins a run and does nothing more.
+// held begins a run and sends nothing.
 func held(t *testing.T, addr, workload string, size int, d time.Duration) tcpConn {
 	t.Helper()
 	c := testConfig(t, addr)
@@ -82,8 +80,8 @@ func held(t *testing.T, addr, workload string, size int, d time.Duration) tcpCon
 	return conn
 }
 
-// A second run is refused while the first lasts, and served when that has ended, even
-// if its client just disappears.
+// A second run is refused during the first, and served after it, even if the first client just
+// disappears.
 func TestOneRunAtATime(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	for _, workload := range []string{"tcp-stream", "udp-rr", "tcp-crr"} {
@@ -99,7 +97,7 @@ func TestOneRunAtATime(t *testing.T) {
 	}
 }
 
-// Clients that say nothing, or not enough, do not keep others from being served.
+// Clients with no hello, or part of one, do not block others.
 func TestSilentClients(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	for _, said := range []string{"", fmt.Sprintf(`{"weir":%d`, wire.Version), "W\xe1"} {
@@ -121,8 +119,7 @@ func TestSilentClients(t *testing.T) {
 	}
 }
 
-// A run ends at the server when its time is up, whether the client goes on, does
-// nothing or does not read.
+// A run ends at the server when its time is up, even if the client keeps sending or does not read.
 func TestRunsEnd(t *testing.T) {
 	h := admitting(t, loopbacks[0], func(c *serveConfig) { c.patience = 50 * time.Millisecond })
 	for _, tc := range []struct {
@@ -132,7 +129,7 @@ func TestRunsEnd(t *testing.T) {
 	}{
 		{"tcp-rr", 64, false}, {"udp-rr", 64, false}, {"tcp-crr", 64, false}, {"tcp-stream", 64, false},
 		{"tcp-stream", 64, true},  // and does not end
-		{"tcp-rr", 1 << 20, true}, // and does not read what it is answered
+		{"tcp-rr", 1 << 20, true}, // and does not read the answers
 	} {
 		fd := held(t, h.addr, tc.workload, tc.size, time.Millisecond).fd
 		if tc.writes {
@@ -143,7 +140,6 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// flood writes until the other end has had enough.
 func flood(fd int) {
 	b := make([]byte, 64<<10)
 	for {
@@ -153,7 +149,6 @@ func flood(fd int) {
 	}
 }
 
-// A client too many is told so.
 func TestFull(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	var last net.Conn
@@ -175,7 +170,6 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// fakeTCP answers every hello with a line.
 func fakeTCP(t *testing.T, answer string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -221,7 +215,6 @@ func TestOtherServers(t *testing.T) {
 
 var intervalLine = regexp.MustCompile(`(?m)^ +([0-9.]+) to +([0-9.]+) s  (.*)$`)
 
-// Interval lines cover the window exactly once.
 func TestIntervals(t *testing.T) {
 	h := admitting(t, loopbacks[0], nil)
 	for workload, want := range map[string]string{

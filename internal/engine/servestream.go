@@ -13,10 +13,10 @@ import (
 
 // A streamReader reads the server's socket during a run of one-way datagrams.
 //
-// A server that waits in its socket is woken by almost every datagram if it is faster
-// than the path, and the sender pays: with both ends on one machine, the softirq that
-// delivers runs on the sender's CPU and sends the interrupt that wakes the other. A
-// server that naps, and then reads what has gathered, leaves the sender alone.
+// A server that blocks and is faster than the path wakes up for almost every datagram, and the
+// sender pays: with both ends on one machine, the softirq that delivers runs on the sender's CPU
+// and sends the interrupt that wakes the server. A server that naps and then reads everything
+// queued leaves the sender alone.
 type streamReader struct {
 	*sock.Bulk
 	nap  time.Duration
@@ -25,15 +25,14 @@ type streamReader struct {
 }
 
 const (
-	// hotFor is how long after the last datagram of a stream the server keeps
-	// polling for the next.
+	// hotFor is how long the server keeps polling after the last datagram of a stream.
 	hotFor = 10 * time.Millisecond
-	// groBatch is smaller than sock.RecvBatch: a message can have 64 KiB, and what
-	// was read should still be in the cache.
+	// groBatch is smaller than sock.RecvBatch: messages can have 64 KiB and should still be in the
+	// cache when counted.
 	groBatch = 8
 )
 
-// receiveAs prepares the socket and the server for what p asks for.
+// receiveAs prepares the socket and the server for p.
 func (u *udpServer) receiveAs(p wire.Params) error {
 	gro := wire.OneWay(p.Workload) && p.Recv == event.RecvGRO
 	if gro != u.gro {
@@ -58,7 +57,7 @@ func (u *udpServer) receiveAs(p wire.Params) error {
 	return nil
 }
 
-// read waits for messages, or polls for them and naps if there are none.
+// read blocks, or polls and naps if nothing is there.
 func (x *streamReader) read(fd int) unix.Errno {
 	var errno unix.Errno
 	switch {
@@ -75,8 +74,8 @@ func (x *streamReader) read(fd int) unix.Errno {
 	return errno
 }
 
-// readStream reads what is there. It counts the datagrams of the stream first: a
-// request that comes with them can only concern what was sent before it.
+// readStream reads the queued datagrams. It counts those of the stream first: a request that comes
+// with them can only concern earlier ones.
 func (u *udpServer) readStream() unix.Errno {
 	x := u.stream
 	if errno := x.read(u.fd); errno != 0 {
@@ -88,8 +87,7 @@ func (u *udpServer) readStream() unix.Errno {
 	return 0
 }
 
-// count counts the measured datagrams of the last read, and reports whether there were
-// others.
+// count counts the measured datagrams of the last read, and reports whether others came.
 func (u *udpServer) count(x *streamReader) (others bool) {
 	buffers, before, bytes := int64(0), u.counts.Delivered, u.counts.Bytes
 	for i := range x.Got {
@@ -143,7 +141,7 @@ func (u *udpServer) others(x *streamReader) {
 	}
 }
 
-// drain counts what has arrived, until the deadline at most.
+// drain counts the queued datagrams, until the deadline at most.
 func (u *udpServer) drain(deadline int64) {
 	x := u.stream
 	for x != nil && x.last < deadline && x.Bulk.Read(u.fd, unix.MSG_DONTWAIT) == 0 {

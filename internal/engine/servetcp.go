@@ -15,15 +15,13 @@ import (
 )
 
 const (
-	// readSize is how much the server reads at once. It fits a core's second-level
-	// cache, where copying is cheapest.
+	// readSize fits a core's second-level cache, where copying is cheapest.
 	readSize = 128 << 10
-	// discardSize is how much it discards at once: nothing is copied, and a call
-	// returns what there is.
+	// discardSize is larger: discarding copies nothing, and a call returns at once.
 	discardSize = 1 << 20
 )
 
-// A serverRun is what the connections of a run share.
+// A serverRun is the state that the connections of a run share.
 type serverRun struct {
 	wire.Params
 	peer  netip.Addr
@@ -32,8 +30,8 @@ type serverRun struct {
 	first atomic.Int64 // when the first byte of any stream was read; 0 before
 }
 
-// handle serves one connection, and returns the run that it was part of, if any. A
-// client learns what was wrong from the connection itself; the server goes on.
+// handle serves one connection and returns its run, if any. The client gets errors over the
+// connection; the server continues.
 func (s *server) handle(fd int, peer netip.Addr) *serverRun {
 	if sock.SetTimeouts(fd, sock.Tick) != nil || s.transact(fd, peer, helloTimeout, new([]byte)) {
 		return nil
@@ -56,7 +54,7 @@ func (s *server) handle(fd int, peer netip.Addr) *serverRun {
 	return run
 }
 
-// hello reads what a client wants, and admits it to a run.
+// hello reads the parameters and admits the client to a run.
 func (s *server) hello(fd int, peer netip.Addr) (*serverRun, error) {
 	var p wire.Params
 	deadline := sock.Now() + int64(helloTimeout)
@@ -76,8 +74,8 @@ func (s *server) hello(fd int, peer netip.Addr) (*serverRun, error) {
 	return s.join(p, peer)
 }
 
-// prepare sets what a run asks for, and writes the outcome to a. It returns the
-// function that serves the connection from then on.
+// prepare sets the run's options and writes the outcome to a. It returns the function that serves
+// the connection from then on.
 func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func(), err error) {
 	p := run.Params
 	if strings.HasPrefix(p.Workload, "udp-") {
@@ -103,10 +101,9 @@ func (s *server) prepare(fd int, run *serverRun, a *wire.Accepted) (serve func()
 	}, nil
 }
 
-// receive reads until the client shuts down, and counts what reads inside the run's
-// window return. The window begins a warm-up after the first byte of any of the run's
-// streams, so all streams share it. The count is sent once, as soon as the window is
-// over: the client sends until it has it.
+// receive reads until the client shuts down, and counts the bytes read inside the run's window. The
+// window begins a warm-up after the first byte of any of the run's streams, so all streams share
+// it. The count is sent once, as soon as the window is over: the client sends until it has it.
 func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 	buf, flags := make([]byte, readSize), 0
 	if run.Discard {
@@ -163,8 +160,8 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 	}
 }
 
-// hold keeps a run alive until its client closes this connection or is silent for too
-// long. Every byte asks for the counters of a board.
+// hold keeps a run alive until its client closes this connection or is silent for too long. Every
+// byte asks for the counters of a board.
 func (s *server) hold(fd int, p wire.Params, counters *tally.Board) {
 	var b [1]byte
 	deadline := sock.Now() + int64(p.Warmup+p.Duration+s.patience)
@@ -176,10 +173,10 @@ func (s *server) hold(fd int, p wire.Params, counters *tally.Board) {
 	}
 }
 
-// transact answers the one request of a short connection, and reports whether it was
-// one; the caller closes. Accepted sockets have the listener's timeouts. A connection
-// that says nothing within patience, and in any case within a Tick, counts as another
-// kind. buf is room for requests and grows as needed.
+// transact answers the request of a short connection and reports whether it was one; the caller
+// closes it. Accepted sockets have the listener's timeouts. A connection that is silent for
+// patience, and in any case for a Tick, counts as another kind. buf holds requests and grows as
+// needed.
 func (s *server) transact(fd int, peer netip.Addr, patience time.Duration, buf *[]byte) bool {
 	if s.short.Load() == 0 || s.token != "" && !s.serves(peer) {
 		return false

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// drainTimeout bounds how long the server reads on before it answers a request
-	// for a report, in case somebody keeps sending.
+	// drainTimeout bounds how long the server reads on before it answers a request for a report, in
+	// case a client keeps sending.
 	drainTimeout = time.Second
-	// maxRecvErrors is how often in a row reading can fail before the server gives
-	// up: a healthy socket fails only now and then.
+	// maxRecvErrors is how many reads in a row can fail before the server gives up: a healthy
+	// socket fails only now and then.
 	maxRecvErrors = 1000
 )
 
-// A udpServer reads one socket on one thread: data, echoes and control messages arrive
-// in the order in which they were sent, so it needs no other channel.
+// A udpServer reads one socket on one thread: data, echoes and control messages arrive in sending
+// order, so it needs no other channel.
 type udpServer struct {
 	fd   int
 	v6   bool
@@ -35,7 +35,7 @@ type udpServer struct {
 	bulk   *sock.Bulk    // of the streamReader, kept for the next run
 	gro    bool          // UDP_GRO is on
 
-	only  *grant       // the client to answer; nil: everybody
+	only  *grant       // the client to answer; nil: all
 	board *tally.Board // for the client that asks over TCP during a run
 	meter *tally.Meter // of the server
 
@@ -60,7 +60,6 @@ func newUDPServer(fd int, a netip.Addr, stop *sock.Stopper, m *tally.Meter) (*ud
 	return &udpServer{fd: fd, v6: a.Is6(), stop: stop, msg: sock.NewMessage(), board: tally.NewBoard(), meter: m}, nil
 }
 
-// serve reads until it is told to stop.
 func (u *udpServer) serve() error {
 	failed := 0
 	for !u.stop.Stopped() {
@@ -95,7 +94,7 @@ func (u *udpServer) readOne() unix.Errno {
 	return errno
 }
 
-// handle does what the datagram of n bytes in u.msg asks for.
+// handle handles the datagram of n bytes in u.msg.
 func (u *udpServer) handle(n int) {
 	h, ok := wire.ParseHeader(u.msg.Buf[:n])
 	switch {
@@ -107,8 +106,8 @@ func (u *udpServer) handle(n int) {
 	}
 }
 
-// control handles what is rare. Clients repeat requests until they are answered, so
-// each can arrive several times, and late.
+// control handles the other kinds. Clients repeat requests until they are answered, so each can
+// arrive several times, and late.
 func (u *udpServer) control(h wire.Header, n int) {
 	switch h.Kind {
 	case wire.KindReach:
@@ -173,7 +172,7 @@ func (u *udpServer) hello(h wire.Header, b []byte) wire.Accepted {
 	return a
 }
 
-// report reads what has arrived, then reports the counters.
+// report drains the socket, then reports the counters.
 func (u *udpServer) report(h wire.Header) wire.UDPReport {
 	if !u.begun || h.Run != u.run {
 		return wire.UDPReport{Error: fmt.Sprintf("the server does not count run %d: another client has replaced it", h.Run)}
@@ -186,7 +185,6 @@ func (u *udpServer) report(h wire.Header) wire.UDPReport {
 	return u.counts.UDPReport
 }
 
-// tally returns the counters now.
 func (u *udpServer) tally() tally.Counts {
 	if !u.begun {
 		return tally.Counts{}
@@ -194,8 +192,8 @@ func (u *udpServer) tally() tally.Counts {
 	return tally.Counts{At: sock.Now() - u.began, Count: u.counts.Delivered, Bytes: u.counts.Bytes, Lost: int64(u.drops - u.base)}
 }
 
-// answer sends v, if any, as JSON to the sender of the last message. An answer that
-// cannot be sent is a lost answer: the client asks again.
+// answer sends v, if any, as JSON to the sender of the last message. If it is lost, the client asks
+// again.
 func (u *udpServer) answer(h wire.Header, v any) {
 	n := wire.HeaderSize
 	if v != nil {

@@ -57,7 +57,6 @@ func TestTCPStream(t *testing.T) {
 	}
 }
 
-// The server of a nearly idle stream reports how long nothing arrived.
 func TestTCPSilence(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, bytes := range []int{1, 2} {
@@ -81,7 +80,7 @@ func TestTCPSilence(t *testing.T) {
 		if err := sock.ReadJSON(conn.fd, &r, sock.Now()+int64(5*time.Second), new(sock.Stopper)); err != nil {
 			t.Fatal(err)
 		}
-		// A byte inside the window divides it in two, one of which is longer.
+		// A byte inside the window divides it in two.
 		if least := r.Window / (1 + r.Bytes); r.Error != "" || r.Silence < least || r.Silence > r.Window || r.Bytes == 0 && r.Silence != r.Window {
 			t.Errorf("%d bytes: %+v, want a silence of at least %d ns", bytes, r, least)
 		}
@@ -123,7 +122,7 @@ func TestUDPStream(t *testing.T) {
 	}
 }
 
-// A search reports all of its phases, and its result follows from them.
+// The result of a search follows from its phases.
 func TestUDPSearch(t *testing.T) {
 	for _, loopback := range loopbacks {
 		for _, flags := range []string{"", "--loss 0 --size 1400 --width 10%", "--send gso", "--send mmsg --recv single --nap 0 --phase 5ms"} {
@@ -172,7 +171,6 @@ func checkLadder(t *testing.T, r event.UDPStream) {
 	}
 }
 
-// The result says what the command line leaves open.
 func TestUDPStreamDefaults(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	for _, tc := range []struct {
@@ -198,8 +196,7 @@ func equalPath(a, b event.UDPStream) bool {
 	return a.Send == b.Send && a.Batch == b.Batch && a.Recv == b.Recv && a.Nap == b.Nap && a.DSCP == b.DSCP
 }
 
-// gso refuses a datagram too large for the path and says why; the other modes have it
-// fragmented.
+// gso refuses a datagram too large for the path and says why; the other modes fragment it.
 func TestGSORefuses(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	c := testConfig(t, addr)
@@ -299,7 +296,7 @@ func TestStayOn(t *testing.T) {
 	}
 }
 
-// The packets carry the code point, not only the option.
+// The packets carry the code point, not only the socket option.
 func TestDSCPArrives(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {

@@ -11,8 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// Sending, receiving, echoing and counting a datagram does not allocate: collection is
-// off while the engine measures.
+// Collection is off while the engine measures.
 func TestDatagramsDoNotAllocate(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A tcpConn is a connection whose parameters the server has accepted.
 type tcpConn struct {
 	fd     int
 	cc     string  // congestion control in effect at this end
@@ -25,8 +24,8 @@ type tcpConn struct {
 	zero   *sock.Zerocopy // nil: copy
 }
 
-// dialTCP connects and agrees on parameters. It retries refused connections until the
-// timeout, because the server may be about to start.
+// dialTCP connects and agrees on parameters. It retries refused connections until the timeout,
+// because the server can be about to start.
 func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
 	deadline := sock.Now() + int64(c.timeout)
 	for {
@@ -47,7 +46,7 @@ func dialTCP(ctx context.Context, c config, s *sock.Stopper) (tcpConn, error) {
 	}
 }
 
-// advice says what to do about a server that cannot be reached.
+// advice says how to reach a server that does not answer.
 func advice(err error, c config) string {
 	switch {
 	case errors.Is(err, unix.ECONNREFUSED):
@@ -75,8 +74,8 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 			unix.Close(t.fd)
 		}
 	}()
-	// Before connecting: the buffer bounds the window scale, and congestion control
-	// is already in charge of the handshake.
+	// Before connecting: the buffer bounds the window scale, and congestion control already governs
+	// the handshake.
 	t.cc, _, t.dscp, err = sock.SetTCP(t.fd, c.server.Addr().Is6(), c.CC, unix.SO_SNDBUF, c.sndBuf, c.DSCP)
 	if err == nil {
 		err = sock.ConnectTCP(ctx, t.fd, c.server, c.timeout)
@@ -90,7 +89,7 @@ func dialOnce(ctx context.Context, c config) (t tcpConn, err error) {
 	return t, err
 }
 
-// agree sends the parameters and reads what the server set.
+// agree sends the parameters and reads the server's settings.
 func (t *tcpConn) agree(c config, s *sock.Stopper) error {
 	deadline := sock.Now() + int64(c.timeout)
 	hello, err := json.Marshal(c.Params)
@@ -118,12 +117,12 @@ func (t *tcpConn) agree(c config, s *sock.Stopper) error {
 	return t.far.Check()
 }
 
-// describe says what holds for every run over TCP.
+// describe describes a run over TCP.
 func (t *tcpConn) describe(c config) string {
 	return fmt.Sprintf("%s here, %s at the server; %v after %v of warm-up", t.cc, t.far.CC, c.Duration, c.Warmup)
 }
 
-// finish reads the send buffer that autotuning has arrived at.
+// finish reads the send buffer after autotuning.
 func (t *tcpConn) finish() error {
 	var err error
 	t.sndBuf, err = sock.SetBuffer(t.fd, unix.SO_SNDBUF, 0)

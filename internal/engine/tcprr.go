@@ -13,12 +13,11 @@ import (
 	"github.com/weir-bench/weir/internal/engine/tally"
 )
 
-// markStamped is the first byte of a TCP message whose time stamps the server keeps.
-// All other bytes are 0.
+// markStamped is the first byte of a TCP message whose time stamps the server keeps. All other
+// bytes are 0.
 const markStamped = 1
 
-// A tcpAsker sends requests over one connection, where replies come in the order of the
-// requests.
+// A tcpAsker sends requests over one connection, where replies come in order.
 type tcpAsker struct {
 	*asker
 	tcpConn
@@ -59,9 +58,8 @@ func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 	return r, nil
 }
 
-// whyNot returns why response times cannot be split, or "". A stream has no messages: a
-// stamp is that of a segment, so it belongs to a message only if one segment holds the
-// whole message and nothing else.
+// whyNot returns why response times cannot be split, or "". A stream has no messages: a stamp
+// belongs to a segment, and so to a message only if the segment holds exactly that message.
 func (a *tcpAsker) whyNot() string {
 	if a.far.NoStamps != "" {
 		return a.far.NoStamps
@@ -122,7 +120,7 @@ func (a *tcpAsker) receive(flags int) ([]int, error) {
 	a.freed = a.freed[:0]
 	for a.got += n; a.got >= a.c.Size; a.got -= a.c.Size {
 		if a.waiting == 0 {
-			return nil, errors.New("reply: the server sent more than it was asked for")
+			return nil, errors.New("reply: the server sent more than requested")
 		}
 		i := a.slots[a.first]
 		a.first, a.waiting = (a.first+1)%len(a.slots), a.waiting-1
@@ -133,8 +131,7 @@ func (a *tcpAsker) receive(flags int) ([]int, error) {
 	return a.freed, nil
 }
 
-// fetchStamps shuts down the sending side; the server then sends its samples and
-// closes.
+// fetchStamps shuts down the sending side, upon which the server sends its samples and closes.
 func (a *tcpAsker) fetchStamps() ([]tally.FarSample, error) {
 	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)

@@ -18,7 +18,6 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// runTCPStream connects all streams, then sends on all of them at once.
 func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
 	var conns []tcpConn
 	defer func() {
@@ -89,9 +88,8 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	return r, nil
 }
 
-// sendStreams sends on every connection until the server's window must have passed, and
-// marks the window on out. It returns the retransmissions between the marks. All
-// senders have ended when it returns.
+// sendStreams sends on every connection until the server's window must have passed, and marks the
+// window on out. It returns the retransmissions between the marks, after all senders have ended.
 func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper, out events) (int64, error) {
 	var first atomic.Int64
 	var over sock.Stopper
@@ -146,8 +144,8 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 	return after.retransmits - before.retransmits, counted(ctx, conns, end+int64(c.timeout), failed)
 }
 
-// counted returns when the server has sent its count on every connection. Its window
-// begins and ends later than the client's: when it reads the first byte.
+// counted waits for the server's count on every connection. Its window begins and ends later than
+// the client's: when it reads the first byte.
 func counted(ctx context.Context, conns []tcpConn, deadline int64, failed <-chan error) error {
 	wait := make([]unix.PollFd, 0, len(conns))
 	for _, t := range conns {
@@ -169,8 +167,8 @@ func counted(ctx context.Context, conns []tcpConn, deadline int64, failed <-chan
 	return nil // a missing count is an error when it is read
 }
 
-// watchAcks lets a console watch what the receiver's kernel acknowledges from now on.
-// What its program reads is known only at the end.
+// watchAcks shows a console the bytes that the receiver's kernel acknowledges from now on; the
+// bytes that its program reads are known only at the end.
 func watchAcks(conns []tcpConn, out events) {
 	if out.console == nil {
 		return
@@ -188,9 +186,9 @@ func watchAcks(conns []tcpConn, out events) {
 	})
 }
 
-// sendStream writes until over is set, then shuts down its side. The kernel sends what
-// is still queued; it is read after the window. A path on which nothing moves for the
-// timeout ends the stream.
+// sendStream writes until over is set, then shuts down its side. The kernel sends the rest of the
+// queue, which is read after the window. A path on which nothing moves for the timeout ends the
+// stream.
 func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, over, s *sock.Stopper) error {
 	b := make([]byte, c.Size)
 	first.CompareAndSwap(0, sock.Now())
@@ -216,7 +214,6 @@ func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, 
 	return unix.Shutdown(t.fd, unix.SHUT_WR)
 }
 
-// send sends b in the mode asked for. See sock/hot.go.
 func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	if t.zero != nil {
 		return t.zero.Send(b)
@@ -224,13 +221,12 @@ func (t *tcpConn) send(b []byte) (int, unix.Errno) {
 	return sock.HotSend(t.fd, b, 0)
 }
 
-// connections is what the kernel reports about several connections together.
+// connections is the kernel's report on several connections together.
 type connections struct {
 	acked, retransmits int64  // bytes and segments so far
-	window, rtt        uint64 // bytes that may be on their way now, and the slowest round trip, µs
+	window, rtt        uint64 // bytes allowed in flight, and the slowest round trip, µs
 }
 
-// readInfo reads TCP_INFO of all connections.
 func readInfo(conns []tcpConn) (all connections, err error) {
 	for _, t := range conns {
 		info, err := unix.GetsockoptTCPInfo(t.fd, unix.IPPROTO_TCP, unix.TCP_INFO)

@@ -62,7 +62,7 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// The window's edges count, and no silence is longer than what it is part of.
+// The window's edges count, and no silence is longer than its window.
 func TestSilence(t *testing.T) {
 	const window = 100
 	for _, tc := range []struct {
@@ -91,8 +91,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// Requests that a client repeated before it began can be dropped at a full buffer after
-// the one that was answered. They are not datagrams of the run.
+// A full buffer can drop repeated requests to begin after the answered one. They are not datagrams
+// of the run.
 func TestDroppedBegins(t *testing.T) {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

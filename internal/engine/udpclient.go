@@ -15,8 +15,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// askEvery is how long a request to the server waits before it is repeated. It is
-// longer than most round trips, and a late answer is accepted too.
+// askEvery is how long a request waits before it is repeated. It is longer than most round trips,
+// and a late answer is accepted too.
 const askEvery = 20 * time.Millisecond
 
 // A udpClient is a connected socket and the control messages on it.
@@ -35,9 +35,8 @@ type udpClient struct {
 	control int // the TCP connection that holds the run; -1: none
 }
 
-// meet makes a socket and agrees with the server on the parameters. Unless the server
-// is known to be open, it is admitted over TCP first and receives a secret for the
-// hello over UDP.
+// meet makes a socket and agrees with the server on the parameters. A server that is not known to
+// be open first admits it over TCP, and sends a secret for the hello over UDP.
 func meet(ctx context.Context, c config, s *sock.Stopper) (*udpClient, error) {
 	u := &udpClient{fd: -1, control: -1, run: c.Run, server: c.server, timeout: c.timeout, stop: s, buf: make([]byte, 1<<16)}
 	if !c.open {
@@ -56,7 +55,6 @@ func meet(ctx context.Context, c config, s *sock.Stopper) (*udpClient, error) {
 	return u, nil
 }
 
-// greet makes the socket and sends the hello.
 func (u *udpClient) greet(ctx context.Context, c config) (err error) {
 	if u.fd, u.sndBuf, err = sock.DialUDP(c.server, c.sndBuf, askEvery); err != nil {
 		return err
@@ -89,15 +87,13 @@ func (u *udpClient) close() {
 	}
 }
 
-// count asks the server over TCP for its counters.
 func (u *udpClient) count() (t tally.Counts, ok bool) {
 	deadline := sock.Now() + int64(u.timeout)
 	ok = sock.WriteFull(u.control, []byte{'\n'}, deadline, u.stop) == nil && sock.ReadJSON(u.control, &t, deadline, u.stop) == nil
 	return t, ok
 }
 
-// ask repeats a request until it is answered, and decodes the answer into v unless v is
-// nil.
+// ask is askRaw with the answer decoded into v unless v is nil.
 func (u *udpClient) ask(ctx context.Context, k wire.Kind, payload []byte, v any) error {
 	b, err := u.askRaw(ctx, k, payload)
 	if err != nil || v == nil {
@@ -106,8 +102,8 @@ func (u *udpClient) ask(ctx context.Context, k wire.Kind, payload []byte, v any)
 	return wire.StrictJSON(b, v)
 }
 
-// askRaw repeats a request until it is answered, and returns the answer, valid until
-// the next message. It repeats refused requests too: the server may be about to start.
+// askRaw repeats a request until it is answered, and returns the answer, valid until the next
+// message. It repeats refused requests too: the server can be about to start.
 func (u *udpClient) askRaw(ctx context.Context, k wire.Kind, payload []byte) ([]byte, error) {
 	deadline := sock.Now() + int64(u.timeout)
 	request := make([]byte, wire.HeaderSize+len(payload))
@@ -137,9 +133,9 @@ func (u *udpClient) askRaw(ctx context.Context, k wire.Kind, payload []byte) ([]
 	return nil, fmt.Errorf("no answer within %v: %w", u.timeout, reason)
 }
 
-// await returns the payload of an answer to a request of kind k with number first or
-// higher, nil if there is none by the deadline. Answers to earlier requests can still
-// arrive: a request that waits in a queue is repeated.
+// await returns the payload of an answer to a request of kind k with number first or higher, nil if
+// none comes by the deadline. Answers to earlier requests can still arrive: a request that waits in
+// a queue is repeated.
 func (u *udpClient) await(k wire.Kind, first uint64, deadline int64) ([]byte, error) {
 	for {
 		n, errno := sock.Recv(u.fd, u.buf)

@@ -15,7 +15,6 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// A udpAsker sends requests over UDP.
 type udpAsker struct {
 	*asker
 	*udpClient
@@ -66,8 +65,8 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 	return r.RR, nil
 }
 
-// send sends one request. The slot travels where datagrams of a stream carry their
-// time, and the reply brings it back.
+// send sends one request. The slot travels in the header's time field, and the reply brings it
+// back.
 func (a *udpAsker) send(i int, start int64, measured bool) error {
 	x, marked := a.request(start, measured)
 	h := wire.Header{Kind: wire.KindEcho, Run: a.run, Seq: x.Seq, Sent: uint64(i)}
@@ -94,8 +93,8 @@ func (a *udpAsker) send(i int, start int64, measured bool) error {
 	return nil
 }
 
-// renumber restarts the count of stamps: whether the kernel counts a stamp that it
-// failed to send depends on its version.
+// renumber restarts the count of stamps: kernel versions differ in whether they count a stamp that
+// was not sent.
 func (a *udpAsker) renumber() error {
 	a.ids = 0
 	a.samples.Restart()
@@ -126,9 +125,9 @@ func (a *udpAsker) receive(flags int) ([]int, error) {
 	return a.freed[:], nil
 }
 
-// transient reports that one datagram could not leave but the next one may: the call
-// was cut short, a queue of this machine was full, or the path has just reported a
-// smaller MTU, from which on the kernel fragments.
+// transient reports that the next datagram can leave although this one did not: the call was cut
+// short, a queue of this machine was full, or the path has just reported a smaller MTU, so the
+// kernel fragments from now on.
 func transient(errno unix.Errno) bool {
 	return sock.Again(errno) || errno == unix.ENOBUFS || errno == unix.EMSGSIZE
 }
@@ -136,9 +135,8 @@ func transient(errno unix.Errno) bool {
 // maxOutstanding bounds the table of udp-open: half a second at the highest rate.
 const maxOutstanding = 1 << 19
 
-// outstanding returns room for the requests of twice event.ReplyTimeout, as a power of
-// two. A sender that catches up after a long stall may need more; these requests count
-// as lost.
+// outstanding returns room for the requests of twice event.ReplyTimeout, as a power of two. A
+// sender that catches up after a long stall can need more; these requests count as lost.
 func outstanding(rate float64) int {
 	n := 1024
 	for float64(n) < 2*rate*event.ReplyTimeout.Seconds() && n < maxOutstanding {
@@ -170,9 +168,8 @@ func (a *udpAsker) open(out events) (r event.Open, err error) {
 	return r, nil
 }
 
-// schedule sends a request every interval for d nanoseconds, catching up when it falls
-// behind. It returns how many requests the schedule held and how many of them were
-// late.
+// schedule sends a request every interval for d nanoseconds, catching up when it falls behind. It
+// returns how many requests the schedule held, and how many of them were late.
 func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, late int64, err error) {
 	begin := sock.Now()
 	offered = int64(math.Ceil(float64(d) / interval))
@@ -200,7 +197,7 @@ func (a *udpAsker) schedule(interval float64, d int64, measured bool) (offered, 
 	return offered, late, a.listen(begin + d)
 }
 
-// listen reads replies until t, and those that are waiting then.
+// listen reads replies until t and all that are waiting then.
 func (a *udpAsker) listen(t int64) error {
 	for {
 		left := t - sock.Now()
@@ -227,8 +224,8 @@ func (a *udpAsker) listen(t int64) error {
 	}
 }
 
-// doze waits for a reply, for at most d nanoseconds. It reads pending stamps, which
-// would end every doze at once.
+// doze waits for a reply, for at most d nanoseconds. It reads pending stamps, which would end every
+// doze at once.
 func (a *udpAsker) doze(d int64) {
 	a.poll[0] = unix.PollFd{Fd: int32(a.fd), Events: unix.POLLIN}
 	wait := unix.NsecToTimespec(min(d, int64(sock.Tick)))

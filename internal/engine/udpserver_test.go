@@ -13,8 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A second client replaces the first, which learns so from its report and does not get
-// the other's numbers.
+// A second client replaces the first, whose report says so and excludes the second's counts.
 func TestServerHasOneRun(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	first := client(t, addr, 1)
@@ -40,8 +39,8 @@ func TestServerHasOneRun(t *testing.T) {
 	}
 }
 
-// A run can begin several times, each time with a higher number. Lower numbers are
-// late and do not count, and late requests do not begin again.
+// A run can begin several times, each time with a higher number. Lower numbers do not count, and
+// late requests do not begin again.
 func TestPhasesAreApart(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	u := client(t, addr, 1)
@@ -61,7 +60,6 @@ func TestPhasesAreApart(t *testing.T) {
 	}
 }
 
-// An answer to an earlier request does not answer the current one.
 func TestLateAnswers(t *testing.T) {
 	fd, at := listening(t, netip.MustParseAddrPort(loopbacks[0]))
 	own, _, err := sock.DialUDP(at, 0, askEvery)
@@ -111,7 +109,6 @@ func client(t *testing.T, addr string, run uint32) *udpClient {
 	return u
 }
 
-// Requests of a client are bounded, and a refusal names the bound.
 func TestServerRefuses(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	server, err := parseServer("test", addr)
@@ -132,7 +129,7 @@ func TestServerRefuses(t *testing.T) {
 		c := config{server: server, open: true, timeout: time.Second, Params: wire.Params{Weir: wire.Version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
 		tc.change(&c.Params)
 		local := c
-		local.CC = "" // so that the client's own socket does not refuse first
+		local.CC = "" // lest the client's own socket refuse first
 		conn, err := dialOnce(t.Context(), local)
 		if err != nil {
 			t.Fatal(err)
@@ -153,7 +150,6 @@ func TestServerRefuses(t *testing.T) {
 	}
 }
 
-// Garbage costs a server at most a connection.
 func TestServerSurvives(t *testing.T) {
 	addr, _ := serve(t, loopbacks[0])
 	server, err := parseServer("test", addr)

@@ -34,8 +34,8 @@ func runDatagrams(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	return result, nil
 }
 
-// sender returns a sender of the datagrams that c asks for, after the warm-up. interval
-// is the time from one to the next, ns; 0 sends as fast as possible.
+// sender returns a sender for c after the warm-up. interval is the time between datagrams, ns; 0
+// sends as fast as possible.
 func (u *udpClient) sender(c config, interval float64) (*sock.Sender, error) {
 	path, err := sock.NewPath(u.fd, c.Run, c.Mode())
 	if err != nil {
@@ -63,8 +63,8 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	// The answer comes after the warm-up has left the server's buffer, so neither its
-	// datagrams nor its drops are counted.
+	// The answer comes after the warm-up has left the server's buffer, so neither its datagrams nor
+	// its drops are counted.
 	u.asked = 0
 	if err := u.ask(ctx, wire.KindBegin, nil, nil); err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
@@ -110,7 +110,6 @@ func (u *udpClient) ladder(c config, tx *sock.Sender, r wire.UDPReport, window i
 	}, nil
 }
 
-// atRate says how fast a run sends.
 func atRate(c config) string {
 	if c.rate == 0 {
 		return "as fast as possible"
@@ -118,9 +117,9 @@ func atRate(c config) string {
 	return "at " + unit.Format(c.rate, "bit/s")
 }
 
-// A goal is what a udp-search looks for; its duration bounds the time.
+// A goal is the aim of a udp-search; its duration bounds the time.
 type goal struct {
-	loss  float64 // largest loss of what is offered, 0..1
+	loss  float64 // largest share of the offered datagrams to lose, 0..1
 	width float64 // how close the bounds of the rate are to be
 	phase time.Duration
 }
@@ -129,14 +128,14 @@ const (
 	defaultLoss  = 0.005 // as FD.io CSIT does; see docs/adr/0025-loss-bounded-search.md
 	defaultWidth = 0.02
 	minWidth     = 0.001
-	// defaultPhase is long against a time slice of the scheduler, about 3 ms, and the
-	// credit of an idle link (250 µs in a lab). A search takes about twenty phases; if
-	// there is no time for defaultPhases of that length, they are shorter.
+	// defaultPhase is long against a time slice of the scheduler, about 3 ms, and the credit of an
+	// idle link (250 µs in a lab). A search takes about twenty phases; if defaultPhases of that
+	// length do not fit, they are shorter.
 	defaultPhase  = 100 * time.Millisecond
 	defaultPhases = 40
 	minPhase      = 100 * time.Microsecond
-	// settling is how long datagrams flow at the rate of a phase before they are
-	// counted, as a share of the phase.
+	// settling is how long datagrams flow at the rate of a phase before they count, as a share of
+	// the phase.
 	settling = 0.1
 )
 
@@ -150,7 +149,6 @@ func (c *config) searchFlags(fs *flag.FlagSet) {
 	fs.DurationVar(&c.goal.phase, "phase", 0, "udp-search: how long to try a rate at a time (default 100ms, or a 40th of the duration)")
 }
 
-// finishSearch fills in what the flags leave open, and checks them.
 func (c *config) finishSearch() error {
 	g := &c.goal
 	if c.Workload != "udp-search" {
@@ -173,7 +171,6 @@ func (c *config) finishSearch() error {
 	return nil
 }
 
-// search runs phases until the search is done or its time is up.
 func (u *udpClient) search(ctx context.Context, c config, out events) (r event.UDPSearch, err error) {
 	out.say("%s to %s (%v): datagrams: %d bytes, %d per call; sent by %s, received by %s; phases of %v for the highest rate that loses at most %g %%, %v at most\n",
 		c.Workload, c.name, c.server, c.Size, max(c.Batch, 1), c.Send, c.Recv, c.goal.phase, 100*c.goal.loss, c.Duration)
@@ -208,9 +205,9 @@ func (u *udpClient) search(ctx context.Context, c config, out events) (r event.U
 	}, nil
 }
 
-// phase offers datagrams at a rate, packet/s, and asks what became of them. Requests
-// and answers take the path of the datagrams, so each waits until the queues have
-// drained: nothing of one phase is left in the next.
+// phase offers datagrams at a rate, packet/s, and asks how many arrived. Requests and answers
+// follow the datagrams, so each waits until the queues have drained, and no datagram is left for
+// the next phase.
 func (u *udpClient) phase(ctx context.Context, c config, tx *sock.Sender, rate float64) (p event.Phase, err error) {
 	tx.Interval = 0
 	if rate > 0 {

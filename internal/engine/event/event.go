@@ -1,9 +1,8 @@
-// Package event is what `weir engine` prints for other programs: one JSON object
-// per line, the bounds of what it accepts, and the reader of its output.
+// Package event is the output of `weir engine`: one JSON object per line, the bounds of its input,
+// and the reader of its output.
 //
-// The engine prints these types, package probe reads them and package trial waits
-// for the lines, so the contract is written here and nowhere else. The package does
-// no I/O and imports nothing of weir.
+// The engine prints these types, package probe reads them and package trial waits for the lines, so
+// the contract is only here. The package does no I/O and imports nothing of weir.
 package event
 
 import (
@@ -16,7 +15,7 @@ import (
 	"strings"
 )
 
-// Version is the version of the lines. A reader refuses results of any other.
+// Version is the version of the lines. Readers refuse results of any other.
 const Version = 1
 
 // The kinds of lines: the value of the key "event", which comes first.
@@ -29,8 +28,8 @@ const (
 	KindCount  = "count"  // the answer to a line of standard input
 )
 
-// What lines of each kind begin with. Programs that wait for a line compare its
-// first bytes and decode nothing, since counters are read the moment it arrives.
+// The beginning of each kind of line. Programs that wait for a line compare its first bytes and
+// decode nothing, since counters are read the moment it arrives.
 const (
 	Mark       = `{"event":` // any line
 	MarkReady  = Mark + `"` + KindReady + `"`
@@ -41,7 +40,6 @@ const (
 	MarkCount  = Mark + `"` + KindCount + `"`
 )
 
-// Ready says that a server accepts clients, or that a hog runs.
 type Ready struct {
 	Event   string `json:"event"`             // KindReady
 	Address string `json:"address,omitempty"` // where a server listens
@@ -49,14 +47,13 @@ type Ready struct {
 	CPUs    []int  `json:"cpus,omitempty"`    // that a hog keeps busy
 }
 
-// Error says why there is no result.
+// Error is why a run has no result.
 type Error struct {
 	Event string `json:"event"` // KindError
 	Error string `json:"error"`
 }
 
-// A Count is what a program that runs during a measurement has done so far. The
-// difference between two counts is what it did in between.
+// A Count is the progress of a program that runs during a measurement: subtract two.
 type Count struct {
 	Event string `json:"event"` // KindCount
 	At    int64  `json:"at"`    // ns, on the program's own clock
@@ -78,10 +75,10 @@ func Line(v any) ([]byte, error) {
 // maxCount bounds counts: a float64 holds every whole number up to it.
 const maxCount = 1 << 53
 
-// Read finds the result of a workload in the output of a run and decodes it into
-// result, a pointer to one of the result types. Only the two marks may come before
-// the result, and nothing after it. Every field that is always printed must be there,
-// and no number may be negative. An error event is returned as an error.
+// Read decodes the result of a workload from the output of a run into result, a pointer to one of
+// the result types. Only the two marks can come before the result, and nothing after it. Every
+// field that is always printed must be there, and no number can be negative. Read returns an error
+// event as an error.
 func Read(out []byte, workload string, result any) error {
 	marks := []string{MarkBegin, MarkEnd}
 	var fields map[string]json.RawMessage
@@ -89,7 +86,7 @@ func Read(out []byte, workload string, result any) error {
 		line = bytes.TrimSpace(line)
 		switch {
 		case fields != nil:
-			return fmt.Errorf("output goes on after the result: %.80q", line)
+			return fmt.Errorf("output continues after the result: %.80q", line)
 		case len(marks) > 0 && string(line) == marks[0]:
 			marks = marks[1:]
 			continue
@@ -101,7 +98,7 @@ func Read(out []byte, workload string, result any) error {
 		}
 		switch {
 		case kind.Event == KindError:
-			return errors.New(cmp.Or(strings.TrimPrefix(kind.Error, "engine: "), "an error without words"))
+			return errors.New(cmp.Or(strings.TrimPrefix(kind.Error, "engine: "), "error without text"))
 		case kind.Event != KindResult || len(marks) > 0:
 			return fmt.Errorf("unexpected line %.80q: want begin, end and a result in this order", line)
 		}

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// What is printed is what is read, byte for byte.
 func TestRoundTrip(t *testing.T) {
 	cpu := 0
 	head := func(workload string) Head { return NewHead(workload, "10.0.0.1:5202", 64, time.Second) }
@@ -40,7 +39,6 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// Each line begins with its mark, and keeps its bytes.
 func TestLines(t *testing.T) {
 	for _, tc := range []struct {
 		v          any
@@ -63,7 +61,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// Outputs that were recorded before are printed again byte for byte.
+// Recorded outputs print again byte for byte.
 func TestRecorded(t *testing.T) {
 	files, err := filepath.Glob("../../probe/testdata/native/*.out")
 	if err != nil || len(files) == 0 {
@@ -93,7 +91,6 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// Whatever the output, there is an error or a result of this version and workload.
 func FuzzRead(f *testing.F) {
 	line, err := Line(UDPStream{Head: NewHead("udp-stream", "x", 1, 1), SendErrors: map[string]int64{}})
 	if err != nil {

@@ -9,22 +9,21 @@ import (
 	"time"
 )
 
-// Bounds of what the engine accepts.
+// Bounds of the engine's parameters.
 const (
 	MaxMessage  = 16 << 20 // bytes per write or message over TCP
 	MinDatagram = 16       // bytes: every datagram, and every tcp-crr request, carries a header
 	MaxDatagram = 65507    // bytes: 65535 - IPv4 header 20 - UDP header 8
 	MaxDSCP     = 63
 
-	// MinPaced is the lowest rate of a paced TCP stream, bit/s: draining its queue of
-	// MinQueue bytes takes a second at most.
+	// MinPaced is the lowest rate of a paced TCP stream, bit/s: its queue of MinQueue bytes drains
+	// within a second.
 	MinPaced = 8 * MinQueue
 	MinQueue = 16 << 10
 
-	// MaxInflight bounds the requests outstanding at once in a closed loop.
 	MaxInflight = 1024
-	// MaxPipeline is what the buffers of a connection hold in either direction before
-	// autotuning has enlarged them (tcp(7), tcp_rmem and tcp_wmem), bytes.
+	// MaxPipeline is how many bytes the buffers of a connection hold in either direction before
+	// autotuning (tcp(7), tcp_rmem and tcp_wmem).
 	MaxPipeline = 64 << 10
 
 	MinRequests     = 1 // per second, of udp-open
@@ -32,8 +31,8 @@ const (
 	DefaultRequests = 2000
 )
 
-// How datagrams get into the kernel and out of it. The same datagrams cost very
-// different amounts in different modes, so every result names them.
+// How datagrams enter and leave the kernel. The modes differ greatly in cost, so every result names
+// them.
 const (
 	SendSingle = "single" // one datagram per sendto
 	SendMmsg   = "mmsg"   // many per sendmmsg; each traverses the kernel by itself
@@ -45,19 +44,18 @@ const (
 
 	DefaultMmsg = 32
 	MaxMmsg     = 1024 // UIO_MAXIOV, include/uapi/linux/uio.h
-	// DefaultGSO is UDP_MAX_SEGMENTS of the kernels that have the fewest
-	// (include/linux/udp.h); newer ones take MaxGSO.
+	// DefaultGSO is the smallest UDP_MAX_SEGMENTS of any kernel (include/linux/udp.h); newer ones
+	// take MaxGSO.
 	DefaultGSO = 64
 	MaxGSO     = 128
 
-	// DefaultNap is how often a receiver polls for datagrams that are sent as fast as
-	// possible. It is short against what a receive buffer holds, and long against the
-	// time that waking up takes. The sender would pay for waking the receiver with
-	// every datagram, and the more the faster the receiver is: that would hide the path.
+	// DefaultNap is how often a receiver polls for datagrams that are sent as fast as possible. It
+	// is short against the receive buffer, and long against a wake-up. The sender would pay for
+	// waking the receiver with every datagram, more so the faster the receiver is, which would hide
+	// the path.
 	DefaultNap = 50 * time.Microsecond
 )
 
-// SendModes and RecvModes list the modes in order.
 var (
 	SendModes = []string{SendSingle, SendMmsg, SendGSO}
 	RecvModes = []string{RecvSingle, RecvMmsg, RecvGRO}
@@ -71,8 +69,8 @@ func Within[T cmp.Ordered](name string, v, least, most T, unit string) error {
 	return errors.New(strings.TrimSpace(fmt.Sprintf("%s %v is outside %v..%v %s", name, v, least, most, unit)))
 }
 
-// CheckMessages returns an error that names what a workload cannot do: with messages of
-// size bytes, or with so many requests in flight.
+// CheckMessages returns an error unless a workload can have messages of size bytes and so many
+// requests in flight.
 func CheckMessages(workload string, size, inflight int) error {
 	least, most := MinDatagram, MaxDatagram
 	switch {
@@ -91,7 +89,6 @@ func CheckMessages(workload string, size, inflight int) error {
 	return Within(workload+": size", size, least, most, "bytes")
 }
 
-// CheckRate returns an error that names the rate of requests per second and its bound.
 func CheckRate[T int | float64](workload string, rate T) error {
 	if rate >= MinRequests && rate <= MaxRequests {
 		return nil
@@ -99,7 +96,7 @@ func CheckRate[T int | float64](workload string, rate T) error {
 	return fmt.Errorf("%s: rate %v is outside %d..%d requests/s", workload, rate, MinRequests, MaxRequests)
 }
 
-// CheckPaced returns an error if a rate, bit/s, is too low to pace so many streams to.
+// CheckPaced returns an error if a rate, bit/s, is too low to pace so many streams.
 func CheckPaced(rate float64, streams int) error {
 	if rate > 0 && rate < MinPaced*float64(streams) {
 		return fmt.Errorf("rate %.0f is below %d bit/s per stream, the lowest that can be paced", rate, MinPaced)
@@ -111,7 +108,7 @@ func CheckPaced(rate float64, streams int) error {
 type Mode struct {
 	Size  int    // bytes of payload per datagram
 	Send  string // one of SendModes; "" is SendSingle
-	Batch int    // datagrams per call; 0 is 1 for single, DefaultMmsg, or what a gso buffer holds, DefaultGSO at most
+	Batch int    // datagrams per call; 0 is 1 for single, DefaultMmsg, or as many as a gso buffer holds, at most DefaultGSO
 	Recv  string // one of RecvModes; "" is RecvGRO for SendGSO, else RecvMmsg
 }
 
@@ -123,7 +120,6 @@ func (m Mode) Filled() Mode {
 	return m
 }
 
-// Check returns an error that names the option of a filled mode and its bound.
 func (m Mode) Check() error {
 	most := map[string]int{SendSingle: 1, SendMmsg: MaxMmsg, SendGSO: MaxGSO}[m.Send]
 	switch {

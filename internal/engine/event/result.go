@@ -17,7 +17,6 @@ type Head struct {
 	Window   float64 `json:"window"` // s, the measured window
 }
 
-// NewHead returns the head of a result.
 func NewHead(workload, server string, size int, window time.Duration) Head {
 	return Head{Event: KindResult, Workload: workload, Engine: Version, Server: server, Size: size, Window: float64(window) / 1e9}
 }
@@ -26,26 +25,25 @@ func NewHead(workload, server string, size int, window time.Duration) Head {
 type TCPStream struct {
 	Head
 	Streams       int     `json:"streams"`
-	Bytes         int64   `json:"bytes"`          // that the server read in the window, over all streams
+	Bytes         int64   `json:"bytes"`          // read by the server in the window, over all streams
 	StreamBytes   []int64 `json:"streamBytes"`    // per stream
 	Retransmits   int64   `json:"retransmits"`    // segments, in the window (TCP_INFO)
-	Silence       float64 `json:"silence"`        // s, the longest time in the window in which a stream received nothing, over all streams
+	Silence       float64 `json:"silence"`        // s, the longest time in the window in which any stream received nothing
 	MSS           int     `json:"mss"`            // bytes, of the first stream, at the end
-	Rate          float64 `json:"rate,omitempty"` // bit/s of payload that all streams together are held to, in effect
+	Rate          float64 `json:"rate,omitempty"` // bit/s of payload, limit in effect for all streams together
 	Congestion    string  `json:"congestion"`     // in effect at the sender
 	FarCongestion string  `json:"serverCongestion"`
 	Send          string  `json:"send"`           // "copy", "zerocopy", or "zerocopy, copied after all" when most calls were
 	ZeroSends     int64   `json:"zerocopySends"`  // calls with MSG_ZEROCOPY that the kernel has reported complete, warm-up included
-	ZeroCopied    int64   `json:"zerocopyCopied"` // of these, calls for which it copied after all, as for receivers on the same machine
-	Recv          string  `json:"recv"`           // "copy", or "discard": the server did not copy what it counted
+	ZeroCopied    int64   `json:"zerocopyCopied"` // of these, calls that it copied after all, as for receivers on the same machine
+	Recv          string  `json:"recv"`           // "copy", or "discard": the server did not copy the bytes
 	DSCP          int     `json:"dscp"`           // in effect at the sender
 	SndBuf        int     `json:"sndbuf"`         // bytes in effect, of the first stream, at the end
 	RcvBuf        int     `json:"rcvbuf"`         // bytes in effect at the server, at the beginning
 }
 
-// UDPStream is the result of udp-stream. Its counts form a ladder, offered ≥ sent ≥
-// received ≥ delivered: received is what reached the server's socket, delivered what
-// its application read.
+// UDPStream is the result of udp-stream. Its counts form a ladder, offered ≥ sent ≥ received ≥
+// delivered: received counts at the server's socket, delivered in its application.
 type UDPStream struct {
 	Head
 	Rate       float64          `json:"rate"`    // bit/s of payload asked for; 0 is as fast as possible
@@ -59,21 +57,20 @@ type UDPStream struct {
 	Reordered  int64            `json:"reordered"`
 	Jitter     float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read
 	Span       float64          `json:"span"`       // s, from first to last arrival
-	Silence    float64          `json:"silence"`    // s, the longest time without an arrival: from the begin, between two, or to the window's end
+	Silence    float64          `json:"silence"`    // s, the longest time without an arrival, edges of the window included
 	SendErrors map[string]int64 `json:"sendErrors"` // attempts that failed, by error
 	Send       string           `json:"send"`       // one of SendModes
 	Batch      int              `json:"batch"`      // datagrams per call, at most
 	Recv       string           `json:"recv"`       // one of RecvModes
 	Nap        float64          `json:"nap"`        // s, the server's polling interval; 0: it was woken up
 	Reads      int64            `json:"reads"`      // system calls of the server that returned datagrams
-	Buffers    int64            `json:"buffers"`    // in which datagrams reached its socket: fewer than datagrams where these stayed together
+	Buffers    int64            `json:"buffers"`    // that reached its socket: fewer than datagrams that stayed together
 	DSCP       int              `json:"dscp"`       // in effect
 	SndBuf     int              `json:"sndbuf"`     // bytes in effect
 	RcvBuf     int              `json:"rcvbuf"`     // bytes in effect
 }
 
-// UDPSearch is the result of udp-search: what it found, and the phases in the order
-// of time, from which that follows.
+// UDPSearch is the result of udp-search, and the phases, in order, that it follows from.
 type UDPSearch struct {
 	Head
 	Loss   float64 `json:"loss"`  // asked for
@@ -93,11 +90,11 @@ type UDPSearch struct {
 // Why a search found no higher rate.
 const (
 	LimitPath   = "path"   // more was lost
-	LimitSender = "sender" // it could not send faster: the path may carry more
+	LimitSender = "sender" // it could not send faster: the path can carry more
 	LimitTime   = "time"   // time was up before the bounds were close
 )
 
-// Found is what a search found. Rates are packet/s.
+// Found is the result of a search. Rates are packet/s.
 type Found struct {
 	Lower    float64 `json:"lower"`    // the lowest rate carried in any phase of the load that was not lossy; 0: no load was carried
 	Load     float64 `json:"load"`     // the rate asked for then
@@ -106,42 +103,41 @@ type Found struct {
 	Inverted float64 `json:"inverted"` // the highest rate above Upper that was carried all the same; 0: none
 }
 
-// A Phase is a short run of datagrams at one rate, and what became of them.
+// A Phase is a short run of datagrams at one rate.
 type Phase struct {
 	Asked     float64 `json:"asked"`     // packet/s; 0 is as fast as the sender could
 	Offered   int64   `json:"offered"`   // datagrams that the schedule held
-	Refused   int64   `json:"refused"`   // of them, by a queue of the sender's machine
+	Refused   int64   `json:"refused"`   // by a queue of the sender's machine
 	Sent      int64   `json:"sent"`      // that the kernel took
 	Delivered int64   `json:"delivered"` // that the receiver's program read
 	Dropped   int64   `json:"dropped"`   // at the receiver's socket
 	Window    float64 `json:"window"`    // s, of sending
-	Queue     float64 `json:"queue"`     // s, by which the last datagram took longer to arrive than the quickest
+	Queue     float64 `json:"queue"`     // s, delay of the last datagram over the quickest
 }
 
-// Tried is how many datagrams the sender tried to send. What its own machine refused
-// is as lost as what is lost later: the first device of the path had a full queue.
+// Tried is how many datagrams the sender tried to send. Refusals by its own machine are losses too:
+// the first device of the path had a full queue.
 func (p Phase) Tried() int64 { return p.Sent + p.Refused }
 
 // Lost is the share of the datagrams tried that was lost.
 func (p Phase) Lost() float64 { return float64(p.Tried()-p.Delivered) / float64(max(p.Tried(), 1)) }
 
-// Reached is the rate that the sender offered, packet/s.
+// Reached is the offered rate, packet/s.
 func (p Phase) Reached() float64 { return float64(p.Tried()) / p.Window }
 
-// Carried is the rate at which datagrams arrived, packet/s. Datagrams that queued up
-// while they were sent arrived later, and took that much longer.
+// Carried is the rate of arrival, packet/s. Datagrams that queued up during sending arrived later
+// by that much.
 func (p Phase) Carried() float64 {
 	rate := float64(p.Delivered) / (p.Window + p.Queue)
 	if p.Asked > 0 {
-		rate = min(rate, p.Asked) // a schedule may hold one datagram more than fits its time
+		rate = min(rate, p.Asked) // a schedule can hold one datagram more than fits its time
 	}
 	return rate
 }
 
-// RR is the result of tcp-rr and udp-rr. No more requests are outstanding than were
-// asked for, so a slow reply delays the requests after it: this is closed-loop
-// latency, and its tail is that of the transactions that were made. udp-open has no
-// such feedback.
+// RR is the result of tcp-rr and udp-rr. The number of outstanding requests is bounded, so a slow
+// reply delays the requests after it: this is closed-loop latency, and its tail covers only the
+// transactions that were made. udp-open has no such feedback.
 type RR struct {
 	Head
 	Inflight     int    `json:"inflight"` // requests outstanding at once
@@ -160,48 +156,46 @@ type RR struct {
 	RcvBuf        int    `json:"rcvbuf"` // bytes in effect
 }
 
-// How a program waits for a message.
 const (
 	WaitBlocking = "blocking"
 	WaitSpinning = "spinning"
 )
 
-// ReplyTimeout is when a request over UDP counts as lost. It is several times the
-// longest stalls of a busy virtual machine, which are not losses.
+// ReplyTimeout is when a request over UDP counts as lost. It is several times the longest stalls of
+// a busy virtual machine, which are not losses.
 const ReplyTimeout = 500 * time.Millisecond
 
-// A Split is what the response times of the stamped requests consist of; see
-// tally.Split. The histograms are present unless Stamps begins with NoStamps.
+// A Split divides the response times of the stamped requests; see tally.Split. The histograms are
+// present unless Stamps begins with NoStamps.
 type Split struct {
 	Stamps      string `json:"stamps"`
 	Stamped     int64  `json:"stamped"`    // requests
-	Incomplete  int64  `json:"incomplete"` // of them, without a stamp of every step
-	Impossible  int64  `json:"impossible"` // of them, with a part below zero
+	Incomplete  int64  `json:"incomplete"` // requests without a stamp of every step
+	Impossible  int64  `json:"impossible"` // requests with a part below zero
 	StampedHist string `json:"stampedHist,omitempty"`
 	PathHist    string `json:"pathHist,omitempty"`
 	WakeHist    string `json:"wakeHist,omitempty"`
 	AppHist     string `json:"appHist,omitempty"`
 }
 
-// NoStamps begins Split.Stamps when no stamps were taken; the reason follows.
+// NoStamps begins Split.Stamps if no stamps were taken; the reason follows.
 const NoStamps = "none: "
 
-// Open is the result of udp-open. Requests leave on a schedule of absolute times,
-// whatever became of those before, and response times count from when the request
-// should have left: a stall shows in all requests that it delayed, which is what a
-// closed loop omits.
+// Open is the result of udp-open. Requests leave on a schedule of absolute times, independent of
+// replies, and response times count from the scheduled time: a stall shows in all requests that it
+// delayed, which a closed loop omits.
 type Open struct {
-	RR              // Inflight is 0: there is no bound
+	RR              // Inflight is 0: unbounded
 	Rate    float64 `json:"rate"`    // requests/s asked for
 	Offered int64   `json:"offered"` // requests that the schedule held
-	// LateSends counts requests that left more than 1/rate after their time, or not at
-	// all because the window had ended.
+	// LateSends counts requests that left more than 1/rate late, or never because the window had
+	// ended.
 	LateSends int64 `json:"lateSends"`
 	Stalls    int64 `json:"stalls"` // periods in which response times were above 50 ms
 }
 
-// CRR is the result of tcp-crr. Response times go from before connect until the reply
-// has come; the rate of transactions pays for closing as well.
+// CRR is the result of tcp-crr. Response times run from before connect to the reply; the
+// transaction rate includes closing.
 type CRR struct {
 	RR
 	ConnectHist string `json:"connectHist"` // time until the connection was made
@@ -209,8 +203,7 @@ type CRR struct {
 	PortsBusy   int64  `json:"portsBusy"`   // times that a port was skipped because it was not free
 }
 
-// Ping is the result of ping. Requests leave on a schedule, whether or not the one
-// before was answered.
+// Ping is the result of ping. Requests leave on a schedule, independent of replies.
 type Ping struct {
 	Head                // Size is the data of a request, as ping -s counts it
 	Requests     int64  `json:"requests"`
@@ -221,14 +214,13 @@ type Ping struct {
 	Socket       string `json:"socket"` // "dgram" or "raw"
 }
 
-// Reach is the result of reach: a packet came back.
 type Reach struct {
 	Head
 	Tries int `json:"tries"`
 }
 
-// The range and precision of every histogram, in nanoseconds and decimal digits.
-// Histograms with equal ranges merge without loss.
+// The range and precision of every histogram, in ns and decimal digits. Histograms with equal
+// ranges merge without loss.
 const (
 	HistLowest  = 1
 	HistHighest = int64(60 * time.Second)
@@ -236,10 +228,9 @@ const (
 	maxHist     = 1 << 20 // bytes of the encoding, far more than a full one takes
 )
 
-// NewHist returns an empty histogram of nanoseconds.
 func NewHist() *hdrhistogram.Histogram { return hdrhistogram.New(HistLowest, HistHighest, HistDigits) }
 
-// EncodeHist returns h as results hold it: HDR V2 compressed, base64.
+// EncodeHist returns h as HDR V2 compressed, base64.
 func EncodeHist(h *hdrhistogram.Histogram) (string, error) {
 	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Bulk receives many messages per system call, each of one datagram or, with UDP_GRO,
-// of several. It must not be copied: the kernel's structures point into it.
+// A Bulk receives many messages per system call, each of one datagram or, with UDP_GRO, of several.
+// It must not be copied: the kernel's structures point into it.
 type Bulk struct {
 	msgs    []mmsghdr // of the next read
 	Got     int       // messages of the last one
@@ -20,13 +20,13 @@ type Bulk struct {
 }
 
 const (
-	// RecvBatch makes the cost of a system call negligible against what it returns.
+	// RecvBatch makes the cost of a system call negligible.
 	RecvBatch = 32
-	// controlWords are 8 bytes each: a counter of drops and a segment size of 4
-	// bytes, each with a header of 16, padded to 24; and to spare.
+	// controlWords of 8 bytes hold a drop counter and a segment size, 4 bytes each with a header of
+	// 16, padded to 24, with room to spare.
 	controlWords = 16
-	// bulkSlot holds any message. It is not a multiple of a large power of two, so
-	// that the first bytes of the slots do not compete for one cache line.
+	// bulkSlot holds any message. It is not a multiple of a large power of two, so the first bytes
+	// of the slots do not compete for one cache line.
 	bulkSlot = 1<<16 + 320
 )
 
@@ -45,7 +45,7 @@ func NewBulk() *Bulk {
 // Shape sets how many messages a read can return.
 func (b *Bulk) Shape(n int) { b.msgs, b.Got = b.room[:n], n }
 
-// prepare resets what the kernel wrote into the headers of the last read.
+// prepare resets the headers that the last read changed.
 func (b *Bulk) prepare() {
 	for i := range b.room[:b.Got] {
 		h := &b.room[i].hdr
@@ -55,16 +55,15 @@ func (b *Bulk) prepare() {
 	b.Got = 0
 }
 
-// Wait receives like Read but tells the runtime, so that others need not wait for this
-// thread.
+// Wait is Read outside a hot loop: it tells the runtime that the thread can block.
 func (b *Bulk) Wait(fd int) unix.Errno {
 	b.prepare()
 	n, _, errno := unix.Syscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.msgs[0])), uintptr(len(b.msgs)), unix.MSG_WAITFORONE, 0, 0)
 	return b.took(int(n), errno)
 }
 
-// Read waits for one message and receives all that are there; with MSG_DONTWAIT it does
-// not wait. See hot.go.
+// Read waits for one message and receives all that are there; with MSG_DONTWAIT it does not wait.
+// See hot.go.
 func (b *Bulk) Read(fd int, flags uintptr) unix.Errno {
 	b.prepare()
 	if len(b.msgs) > 1 {
@@ -78,21 +77,20 @@ func (b *Bulk) Read(fd int, flags uintptr) unix.Errno {
 
 func (b *Bulk) took(n int, errno unix.Errno) unix.Errno {
 	if errno != 0 {
-		n = 1 // the kernel may have written part of it before it failed
+		n = 1 // the kernel can have written part of it before it failed
 	}
 	b.Got = n
 	return errno
 }
 
-// A packet is one message: datagrams of Segment bytes, the last of which may be
-// shorter.
+// A packet is one message: datagrams of Segment bytes, the last of which can be shorter.
 type packet struct {
 	Data    []byte
 	Segment int    // at least 1
 	Drops   uint32 // by the socket until it queued the packet (SO_RXQ_OVFL, socket(7))
 }
 
-// At returns message i of the last read, empty if it was truncated.
+// At returns message i of the last read, empty if truncated.
 func (b *Bulk) At(i int) packet {
 	h := &b.room[i].hdr
 	n := int(b.room[i].n)
@@ -105,14 +103,12 @@ func (b *Bulk) At(i int) packet {
 	return p
 }
 
-// From returns the sender of message i of the last read.
 func (b *Bulk) From(i int) (name unix.RawSockaddrAny, length uint32) {
 	return b.names[i], b.room[i].hdr.Namelen
 }
 
-// readControl decodes a message's ancillary data: the drop counter, absent while it is
-// 0, and the segment size, absent if there is only one segment (udp_cmsg_recv,
-// include/linux/udp.h).
+// readControl decodes ancillary data: the drop counter, absent while it is 0, and the segment size,
+// absent for a single segment (udp_cmsg_recv, include/linux/udp.h).
 func readControl(b []byte, whole int) (drops uint32, segment int) {
 	for segment = whole; len(b) > 0; {
 		level, kind, data, rest := nextControl(b)

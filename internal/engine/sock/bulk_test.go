@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A buffer of several datagrams, the last one shorter, comes apart where it was put
-// together, and one call returns many messages.
+// A buffer of several datagrams, the last one shorter, splits at the datagrams' boundaries.
 func TestBulkSegments(t *testing.T) {
 	for _, loopback := range loopbacks {
 		t.Run(loopback, func(t *testing.T) {
@@ -50,7 +49,6 @@ func TestBulkSegments(t *testing.T) {
 	}
 }
 
-// Single messages, messages without waiting, and a shape that changes in between.
 func TestBulkShapes(t *testing.T) {
 	fd, to := boundSocket(t, netip.MustParseAddrPort(loopbacks[0]))
 	from, _, err := DialUDP(to, 0, Tick)
@@ -165,7 +163,7 @@ func TestReadControl(t *testing.T) {
 	}
 }
 
-// Whatever the ancillary data, segments have a length and fit.
+// Segments fit the message for all ancillary data.
 func FuzzReadControl(f *testing.F) {
 	f.Add(controlMessage(unix.SOL_UDP, unix.UDP_GRO, 100), uint16(1400))
 	f.Add(controlMessage(unix.SOL_SOCKET, unix.SO_RXQ_OVFL, 1)[:17], uint16(0))
@@ -199,7 +197,6 @@ func TestReadNotice(t *testing.T) {
 	}
 }
 
-// boundSocket is a UDP socket with a timeout, and its address.
 func boundSocket(t testing.TB, at netip.AddrPort) (int, netip.AddrPort) {
 	t.Helper()
 	fd, err := Listen(unix.SOCK_DGRAM, at)

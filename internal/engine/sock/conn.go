@@ -13,11 +13,10 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// ErrSilent means that the other end did nothing until the deadline.
+// ErrSilent means that the other end missed the deadline.
 var ErrSilent = errors.New("the other end is silent")
 
-// ReadFull fills b, or returns why it could not: io.EOF if the connection ended before
-// the first byte.
+// ReadFull fills b; the error is io.EOF if the connection ended before the first byte.
 func ReadFull(fd int, b []byte, deadline int64, s *Stopper) error {
 	n, err := move(Recv, fd, b, deadline, s)
 	if err == io.EOF && n > 0 {
@@ -35,13 +34,12 @@ func ReadAll(fd int, b []byte, deadline int64, s *Stopper) ([]byte, error) {
 	return b[:n], err
 }
 
-// WriteFull writes all of b, or returns why it could not.
 func WriteFull(fd int, b []byte, deadline int64, s *Stopper) error {
 	_, err := move(Send, fd, b, deadline, s)
 	return err
 }
 
-// move calls f until it has moved all of b, and returns how much it has.
+// move calls f until it has moved all of b, and returns how much it moved.
 func move(f func(int, []byte) (int, unix.Errno), fd int, b []byte, deadline int64, s *Stopper) (done int, err error) {
 	for done < len(b) {
 		n, errno := f(fd, b[done:])
@@ -61,7 +59,7 @@ func move(f func(int, []byte) (int, unix.Errno), fd int, b []byte, deadline int6
 	return done, nil
 }
 
-// MayWait returns nil unless the run was stopped or the deadline has passed.
+// MayWait returns an error if the run was stopped or the deadline has passed.
 func MayWait(deadline int64, s *Stopper) error {
 	switch {
 	case s.Stopped():
@@ -72,7 +70,6 @@ func MayWait(deadline int64, s *Stopper) error {
 	return nil
 }
 
-// ReadJSON reads one line into v.
 func ReadJSON(fd int, v any, deadline int64, s *Stopper) error {
 	line, err := ReadLine(fd, deadline, s)
 	if err != nil {
@@ -81,8 +78,8 @@ func ReadJSON(fd int, v any, deadline int64, s *Stopper) error {
 	return wire.StrictJSON(line, v)
 }
 
-// ReadLine reads one line, without its newline. It reads byte by byte because what
-// follows belongs to somebody else; control messages are rare and short.
+// ReadLine reads one line, without its newline. It reads byte by byte because the next bytes are
+// not its own; control messages are rare and short.
 func ReadLine(fd int, deadline int64, s *Stopper) ([]byte, error) {
 	var line [wire.MaxLine]byte
 	for n := range line {
@@ -96,7 +93,6 @@ func ReadLine(fd int, deadline int64, s *Stopper) ([]byte, error) {
 	return nil, fmt.Errorf("control message is longer than %d bytes", wire.MaxLine)
 }
 
-// WriteJSON writes v as one line.
 func WriteJSON(fd int, v any, deadline int64, s *Stopper) error {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -105,9 +101,8 @@ func WriteJSON(fd int, v any, deadline int64, s *Stopper) error {
 	return WriteFull(fd, append(b, '\n'), deadline, s)
 }
 
-// A Message receives datagrams and answers them without allocating; the functions of
-// x/sys/unix allocate an address per datagram. It must not be copied: its header points
-// into it.
+// A Message receives and answers datagrams without allocating; x/sys/unix allocates an address per
+// datagram. It must not be copied: its header points into it.
 type Message struct {
 	Buf     []byte
 	Name    unix.RawSockaddrAny
@@ -124,7 +119,7 @@ func NewMessage() *Message {
 	return m
 }
 
-// carry makes b the bytes of a message, which must not be empty.
+// carry makes b, not empty, the bytes of a message.
 func carry(h *unix.Msghdr, iov *unix.Iovec, b []byte) {
 	iov.Base = &b[0]
 	iov.SetLen(len(b))
@@ -132,8 +127,8 @@ func carry(h *unix.Msghdr, iov *unix.Iovec, b []byte) {
 	h.SetIovlen(1)
 }
 
-// Recv waits for a datagram. drops is the number of datagrams that the socket had
-// dropped when the kernel queued this one (SO_RXQ_OVFL, socket(7)).
+// Recv waits for a datagram. drops is how many the socket had dropped when the kernel queued this
+// one (SO_RXQ_OVFL, socket(7)).
 func (m *Message) Recv(fd, flags int) (n int, drops uint32, errno unix.Errno) {
 	m.Hdr.Namelen = unix.SizeofSockaddrAny
 	m.Hdr.SetControllen(len(m.control))
@@ -169,22 +164,20 @@ func (m *Message) From() netip.Addr {
 	return netip.Addr{}
 }
 
-// Send writes b to a connected socket. b must not be empty.
+// Send writes b, not empty, to a connected socket.
 func Send(fd int, b []byte) (int, unix.Errno) {
 	n, _, errno := unix.Syscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
 	return int(n), errno
 }
 
-// Recv reads from a connected socket into b, which must not be empty.
+// Recv reads from a connected socket into b, not empty.
 func Recv(fd int, b []byte) (int, unix.Errno) { return RecvFlags(fd, b, 0) }
 
-// RecvFlags is Recv with flags.
 func RecvFlags(fd int, b []byte, flags int) (int, unix.Errno) {
 	n, _, errno := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)), uintptr(flags), 0, 0)
 	return int(n), errno
 }
 
-// Again reports that a call returned without a result because its timeout passed or a
-// signal arrived after all. Neither is an answer; both are a moment to check whether to
-// stop.
+// Again reports that a call returned without a result because its timeout passed or a signal
+// arrived after all: a moment to check whether to stop.
 func Again(errno unix.Errno) bool { return errno == unix.EAGAIN || errno == unix.EINTR }

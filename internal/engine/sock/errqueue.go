@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ReadErrors empties the error queue of a socket with IP_RECVERR (ip(7)) and returns
-// the number of errors. Unless it is nil, seen counts them by what they were.
+// ReadErrors empties the error queue of a socket with IP_RECVERR (ip(7)) and returns the number of
+// errors, counted by description in seen unless it is nil.
 func ReadErrors(fd int, seen map[string]int) (found int) {
 	for q := newErrQueue(fd); ; found++ {
 		e, from, ok := q.next()
@@ -23,7 +23,7 @@ func ReadErrors(fd int, seen map[string]int) (found int) {
 	}
 }
 
-// describeError says what an error was and which node sent it.
+// describeError names an error and the node that sent it.
 func describeError(e unix.SockExtendedErr, from []byte) string {
 	errno := unix.Errno(e.Errno)
 	name := unix.ErrnoName(errno)
@@ -58,15 +58,15 @@ func offender(b []byte) string {
 	return "an unknown node"
 }
 
-// reportErrors makes the kernel report datagrams that a queue of this machine refused:
-// without IP_RECVERR a full qdisc looks like success (udp_send_skb, net/ipv4/udp.c).
+// reportErrors makes the kernel report datagrams that a queue of this machine refused: without
+// IP_RECVERR a full qdisc looks like success (udp_send_skb, net/ipv4/udp.c).
 func reportErrors(fd int, v6 bool) error {
 	level, opt := ipOption(v6, unix.IP_RECVERR, unix.IPV6_RECVERR)
 	return set(fd, level, opt, 1, "report errors")
 }
 
-// An errQueue reads the error queue of a socket without allocating. It must not be
-// copied: its header points into it.
+// An errQueue reads an error queue without allocating. It must not be copied: its header points
+// into it.
 type errQueue struct {
 	fd      int
 	hdr     unix.Msghdr
@@ -79,8 +79,7 @@ func newErrQueue(fd int) *errQueue {
 	return q
 }
 
-// next takes the next entry and the address that follows it; ok is false when there is
-// none.
+// next takes the next entry and the address that follows it; ok is false when the queue is empty.
 func (q *errQueue) next() (e unix.SockExtendedErr, from []byte, ok bool) {
 	for {
 		q.hdr.SetControllen(len(q.control) * 8)
@@ -93,9 +92,9 @@ func (q *errQueue) next() (e unix.SockExtendedErr, from []byte, ok bool) {
 	}
 }
 
-// extendedErr decodes the struct sock_extended_err in the ancillary data, and the
-// address that follows it (include/uapi/linux/errqueue.h; ip(7), IP_RECVERR). Sockets
-// whose errors matter have no other option set that adds data.
+// extendedErr decodes the struct sock_extended_err in the ancillary data, and the address that
+// follows it (include/uapi/linux/errqueue.h; ip(7), IP_RECVERR). Sockets with relevant errors have
+// no other option set that adds data.
 func extendedErr(b []byte) (e unix.SockExtendedErr, from []byte, ok bool) {
 	head, size := unix.CmsgLen(0), int(unsafe.Sizeof(e))
 	if len(b) < head+size {

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls below are for loops in which telling the Go runtime that a system call
-// begins and ends would cost 5 to 8 % of the rate of small datagrams. They do not tell
-// it, and rely on three conditions:
+// Telling the Go runtime that a system call begins and ends would cost 5 to 8 % of the rate of
+// small datagrams. The calls below omit it, and rely on three conditions:
 //
 //   - The thread has all signals blocked (OnThread): the runtime believes that it
 //     computes, and would interrupt it with SIGURG every 10 ms.
@@ -27,16 +26,14 @@ import (
 // spareProcs is the number of Ps for everything but the hot loops.
 const spareProcs = 4
 
-// RoomFor makes room for n hot loops. Call it before they begin, since it stops the
-// world. From then on the runtime no longer adapts the number of Ps to the limits of
-// the cgroup.
+// RoomFor makes room for n hot loops. Call it before they begin, since it stops the world. From
+// then on the runtime does not adapt the number of Ps to the limits of the cgroup.
 func RoomFor(n int) {
 	if want := max(n, runtime.NumCPU()) + spareProcs; runtime.GOMAXPROCS(0) < want {
 		runtime.GOMAXPROCS(want)
 	}
 }
 
-// HotSend is send with flags.
 func HotSend(fd int, b []byte, flags uintptr) (int, unix.Errno) {
 	return hotSendTo(fd, b, flags, nil, 0)
 }
@@ -49,7 +46,7 @@ func hotSendTo(fd int, b []byte, flags uintptr, to *unix.RawSockaddrAny, toLen u
 	return int(n), errno
 }
 
-// hotRecvFrom is recvfrom; it returns the sender unless from is nil.
+// hotRecvFrom returns the sender unless from is nil.
 //
 //go:noinline
 func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fromLen *uint32) (int, unix.Errno) {
@@ -57,32 +54,24 @@ func hotRecvFrom(fd int, b []byte, flags uintptr, from *unix.RawSockaddrAny, fro
 	return int(n), errno
 }
 
-// hotSendMessage sends one message.
-//
 //go:noinline
 func hotSendMessage(fd int, m *unix.Msghdr) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), unix.MSG_NOSIGNAL)
 	return int(n), errno
 }
 
-// hotSendMany sends ms, which must not be empty, and returns how many left.
-//
 //go:noinline
 func hotSendMany(fd int, ms []mmsghdr) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&ms[0])), uintptr(len(ms)), unix.MSG_NOSIGNAL, 0, 0)
 	return int(n), errno
 }
 
-// hotRecvMessage receives one message.
-//
 //go:noinline
 func hotRecvMessage(fd int, m *unix.Msghdr, flags uintptr) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(m)), flags)
 	return int(n), errno
 }
 
-// hotRecvMany receives up to len(ms) messages and returns how many arrived.
-//
 //go:noinline
 func hotRecvMany(fd int, ms []mmsghdr, flags uintptr) (int, unix.Errno) {
 	n, _, errno := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(&ms[0])), uintptr(len(ms)), flags, 0, 0)
@@ -97,7 +86,7 @@ func HotNap(d time.Duration) {
 	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// hotPoll waits for events on fd, for at most a Tick.
+// hotPoll waits at most a Tick.
 //
 //go:noinline
 func hotPoll(fd int, events int16) {

@@ -20,7 +20,6 @@ const (
 	echoReply6  = 129
 )
 
-// An ICMP sends echo requests to one address.
 type ICMP struct {
 	FD     int
 	v6     bool
@@ -31,9 +30,8 @@ type ICMP struct {
 	Buf    []byte
 }
 
-// NewICMP opens a socket for echoes with size bytes of data. The kernel offers two
-// kinds: datagram sockets for the groups in net.ipv4.ping_group_range (icmp(7)), raw
-// sockets for CAP_NET_RAW.
+// NewICMP opens a socket for echoes with size bytes of data. The kernel offers datagram sockets for
+// the groups in net.ipv4.ping_group_range (icmp(7)) and raw sockets for CAP_NET_RAW.
 func NewICMP(to netip.Addr, size int) (*ICMP, error) {
 	s := &ICMP{v6: to.Is6(), id: uint16(rand.Uint32()), cookie: rand.Uint64(), Buf: make([]byte, 1<<16)}
 	proto := unix.IPPROTO_ICMP
@@ -65,8 +63,8 @@ func NewICMP(to netip.Addr, size int) (*ICMP, error) {
 	return s, nil
 }
 
-// prepare makes the kernel drop everything but replies from the address; otherwise a
-// raw socket sees all ICMP of the machine.
+// prepare makes the kernel drop everything but replies from the address; a raw socket sees all ICMP
+// of the machine otherwise.
 func (s *ICMP) prepare(to netip.Addr) error {
 	var err error
 	if s.Raw && s.v6 {
@@ -82,7 +80,6 @@ func (s *ICMP) prepare(to netip.Addr) error {
 	return cmp.Or(err, SetTimeouts(s.FD, Tick), unix.Connect(s.FD, Sockaddr(netip.AddrPortFrom(to, 0))))
 }
 
-// Send sends the request with a sequence number.
 func (s *ICMP) Send(seq uint16) unix.Errno {
 	binary.BigEndian.PutUint16(s.packet[6:], seq)
 	if !s.v6 { // the kernel computes ICMPv6's, which covers addresses
@@ -93,7 +90,7 @@ func (s *ICMP) Send(seq uint16) unix.Errno {
 	return errno
 }
 
-// Parse returns the sequence number of a reply to one of our requests.
+// Parse returns the sequence number of a reply to this socket's requests.
 func (s *ICMP) Parse(b []byte) (seq uint16, ok bool) {
 	if s.Raw && !s.v6 { // raw IPv4 sockets include the IP header
 		if len(b) < 20 {
@@ -112,8 +109,7 @@ func (s *ICMP) Parse(b []byte) (seq uint16, ok bool) {
 	if len(b) != len(s.packet) || b[0] != reply || b[1] != 0 {
 		return 0, false
 	}
-	// The kernel chooses the identifier of a datagram socket, and shows it only its
-	// own replies.
+	// The kernel chooses a datagram socket's identifier, and passes it only its own replies.
 	if s.Raw && binary.BigEndian.Uint16(b[4:]) != s.id {
 		return 0, false
 	}

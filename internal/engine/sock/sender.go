@@ -12,9 +12,9 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A Sender sends datagrams over a path, as fast as it can or on a schedule of absolute
-// times: datagram k is due at k times the interval. A sender that falls behind catches
-// up; datagrams that it cannot send by the end count as offered, not as sent.
+// A Sender sends datagrams over a path, as fast as it can or on a schedule of absolute times:
+// datagram k is due at k times the interval. A sender that falls behind catches up; datagrams that
+// it cannot send by the end count as offered, not as sent.
 type Sender struct {
 	Path     Path
 	Batch    int     // datagrams per call; 0 is 1
@@ -29,14 +29,14 @@ type Sender struct {
 	noBuffer, full, tooLarge int64 // attempts that failed with ENOBUFS, EAGAIN, EMSGSIZE
 }
 
-// SpinBelow is how long before its time a sender stops sleeping and watches the clock
-// instead: waking up takes about this long.
+// SpinBelow is how long before its time a sender stops sleeping and watches the clock: waking up
+// takes about this long.
 const SpinBelow = 60_000 // ns
 
-// Run sends for d nanoseconds, counting from zero. On a schedule a batch leaves when
-// its first datagram is due, so the others are early. ENOBUFS, EAGAIN and EMSGSIZE cost
-// only what was tried. Any other error ends the run because the server or the route to
-// it is gone, and so does EMSGSIZE if Whole.
+// Run sends for d nanoseconds, counting from zero. On a schedule a batch leaves when its first
+// datagram is due, so the others are early. ENOBUFS, EAGAIN and EMSGSIZE cost only the datagrams of
+// the call. Any other error, and EMSGSIZE if Whole, ends the run because the server or the route to
+// it is gone.
 func (x *Sender) Run(k wire.Kind, d int64) error {
 	x.Offered, x.Sent, x.Refused, x.noBuffer, x.full, x.tooLarge = 0, 0, 0, 0, 0, 0
 	begin := Now()
@@ -75,7 +75,7 @@ func (x *Sender) Run(k wire.Kind, d int64) error {
 	return nil
 }
 
-// forgive counts an error of n attempts that says nothing about the next ones.
+// forgive counts an error of n attempts that does not affect later ones.
 func (x *Sender) forgive(errno unix.Errno, n int64) bool {
 	switch {
 	case errno == unix.ENOBUFS:
@@ -90,8 +90,7 @@ func (x *Sender) forgive(errno unix.Errno, n int64) bool {
 	return true
 }
 
-// wait sleeps until shortly before a time, then watches the clock, and returns the
-// time; t is now.
+// wait sleeps until shortly before a time, then watches the clock, and returns the time; t is now.
 func (x *Sender) wait(t, until int64) int64 {
 	for ; t < until && !x.Stop.Stopped(); t = Now() {
 		if left := until - t; left > SpinBelow {
@@ -101,16 +100,15 @@ func (x *Sender) wait(t, until int64) int64 {
 	return t
 }
 
-// Errors returns the failed attempts by error.
 func (x *Sender) Errors() map[string]int64 {
 	return map[string]int64{"ENOBUFS": x.noBuffer, "EAGAIN": x.full, "EMSGSIZE": x.tooLarge}
 }
 
 // A Path hands datagrams to the kernel.
 type Path interface {
-	// Send sends up to n datagrams, at least 1 and at most the batch, numbered from
-	// seq and marked with time t. It returns how many the kernel took, and for how
-	// many the outcome is now known. It must not allocate.
+	// Send sends 1 to n datagrams, at most a batch, numbered from seq and marked with time t. It
+	// returns how many the kernel took, and for how many the outcome is now known. It must not
+	// allocate.
 	Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno)
 }
 
@@ -144,15 +142,14 @@ func Lacks(err error, what, instead string) string {
 	return ""
 }
 
-// datagrams holds the bytes of a batch, one datagram after another.
 type datagrams struct {
 	run  uint32
 	size int
 	buf  []byte
 }
 
-// stamp writes the headers of n datagrams and returns their bytes. They leave in one
-// call, so they share one time.
+// stamp writes the headers of n datagrams and returns their bytes. They leave in one call, so they
+// share one time.
 func (d *datagrams) stamp(k wire.Kind, seq uint64, n int, t int64) []byte {
 	h := wire.Header{Kind: k, Run: d.run, Seq: seq, Sent: uint64(t) & wire.Mask40}
 	for i := range n {
@@ -162,7 +159,6 @@ func (d *datagrams) stamp(k wire.Kind, seq uint64, n int, t int64) []byte {
 	return d.buf[:n*d.size]
 }
 
-// singlePath sends one datagram per system call.
 type singlePath struct {
 	fd int
 	datagrams
@@ -196,10 +192,10 @@ func (p *mmsgPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried in
 	return sent, sent, 0
 }
 
-// why returns the error of the datagram at which sendmmsg stopped. The call does not
-// return it after a success (__sys_sendmmsg, net/socket.c), and then an ICMP answer to
-// the datagram before is no longer pending: a server that is gone would go unnoticed.
-// The error queue has it; a datagram without an entry was refused for lack of room.
+// why returns the error of the datagram at which sendmmsg stopped. The call does not return it
+// after a success (__sys_sendmmsg, net/socket.c), and then an ICMP answer to the previous datagram
+// is no longer pending: the loss of the server would go unnoticed. The error queue has it; a
+// datagram without an entry was refused for lack of room.
 func (p *mmsgPath) why() unix.Errno {
 	if e, _, ok := p.errors.next(); ok {
 		return unix.Errno(e.Errno)
@@ -207,16 +203,14 @@ func (p *mmsgPath) why() unix.Errno {
 	return unix.ENOBUFS
 }
 
-// gsoPath sends a batch as one buffer.
 type gsoPath struct {
 	fd int
 	datagrams
 }
 
-// Send counts a buffer as sent even if a queue of this machine refused part of it: the
-// kernel may have cut it before that queue, let some pieces pass, and reported only the
-// last (dev_hard_start_xmit, net/core/dev.c). Pieces that did not arrive are then
-// losses of the path.
+// Send counts a buffer as sent even if a queue of this machine refused part of it: the kernel can
+// have cut it before that queue, let some pieces pass, and reported only the last
+// (dev_hard_start_xmit, net/core/dev.c). Missing pieces are then losses of the path.
 func (p *gsoPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int, errno unix.Errno) {
 	_, errno = HotSend(p.fd, p.stamp(k, seq, n, t), 0)
 	if errno != 0 && errno != unix.ENOBUFS {
@@ -225,7 +219,7 @@ func (p *gsoPath) Send(k wire.Kind, seq uint64, n int, t int64) (sent, tried int
 	return n, n, errno
 }
 
-// ExplainSend adds to an error of sending what it means in mode m.
+// ExplainSend adds to an error of sending its meaning in mode m.
 func ExplainSend(m event.Mode, err error) error {
 	if m.Send != event.SendGSO {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A fakePath takes every datagram except those that it is to refuse.
+// A fakePath takes every datagram except those in its refusals.
 type fakePath struct {
 	refuse map[int]unix.Errno // by attempt
 	calls  int
@@ -40,7 +40,7 @@ func TestSenderSchedule(t *testing.T) {
 	if x.Offered != 10 || x.Sent > 7 || x.Sent != int64(len(p.seqs)) {
 		t.Errorf("offered %d, sent %d: want 10, and at most 7", x.Offered, x.Sent)
 	}
-	for i, seq := range p.seqs { // what was not sent has no number
+	for i, seq := range p.seqs { // unsent datagrams have no number
 		if seq != uint64(i) {
 			t.Errorf("datagram %d has number %d", i, seq)
 		}
@@ -50,7 +50,6 @@ func TestSenderSchedule(t *testing.T) {
 	}
 }
 
-// Batches keep to the schedule, and the last one holds the rest of it.
 func TestSenderBatches(t *testing.T) {
 	p := &fakePath{}
 	x := Sender{Path: p, Batch: 4, Interval: float64(100 * time.Microsecond), Stop: new(Stopper)}

@@ -1,10 +1,9 @@
-// Package sock is the engine's side of the kernel: sockets and their options, the
-// system calls of hot loops (hot.go), batches (bulk.go, sender.go), time stamps
-// (stamp.go), error queues, and the threads and CPUs that all of it runs on.
+// Package sock is the engine's interface to the kernel: sockets and their options, the system calls
+// of hot loops (hot.go), batches (bulk.go, sender.go), time stamps (stamp.go), error queues,
+// threads and CPUs.
 //
-// It knows what a datagram looks like (package wire) but no workload, counts nothing
-// that a result shows, except what a sender sent, and prints nothing. Functions for hot
-// loops do not allocate.
+// It knows the datagram's header (package wire) but no workload, counts nothing for results except
+// the datagrams of a sender, and prints nothing. Functions for hot loops do not allocate.
 package sock
 
 import (
@@ -24,8 +23,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// Listen binds a socket to at. An IPv6 socket takes only IPv6 unless it is bound to the
-// unspecified address.
+// Listen binds a socket to at. An IPv6 socket takes only IPv6 unless bound to the unspecified
+// address.
 func Listen(kind int, at netip.AddrPort) (int, error) {
 	fd, err := unix.Socket(Family(at.Addr()), kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -37,7 +36,7 @@ func Listen(kind int, at netip.AddrPort) (int, error) {
 		case errors.Is(err, unix.EADDRINUSE):
 			err = fmt.Errorf("%w: another program is listening there; stop it, or choose another port", err)
 		case errors.Is(err, unix.EADDRNOTAVAIL):
-			err = fmt.Errorf("%w: this machine does not have the address; ip addr lists those that it has", err)
+			err = fmt.Errorf("%w: this machine does not have the address; see ip addr", err)
 		}
 		return -1, fmt.Errorf("listen %v: %w", at, err)
 	}
@@ -62,7 +61,6 @@ func bindListen(fd, kind int, at netip.AddrPort) error {
 	return err
 }
 
-// SetTimeouts bounds every blocking call on fd.
 func SetTimeouts(fd int, d time.Duration) error {
 	tv := unix.NsecToTimeval(int64(d))
 	err := errors.Join(unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &tv),
@@ -73,10 +71,9 @@ func SetTimeouts(fd int, d time.Duration) error {
 	return nil
 }
 
-// SetBuffer asks for a buffer of size bytes and returns the size in effect; with size 0
-// it only reads it. opt is SO_SNDBUF or SO_RCVBUF. The kernel doubles the request to
-// cover its bookkeeping, and caps it at net.core.{w,r}mem_max unless the caller is
-// privileged (socket(7)).
+// SetBuffer requests a buffer of size bytes, unless size is 0, and returns the size in effect. opt
+// is SO_SNDBUF or SO_RCVBUF. The kernel doubles the request to cover its bookkeeping, and caps it
+// at net.core.{w,r}mem_max unless the caller is privileged (socket(7)).
 func SetBuffer(fd, opt, size int) (int, error) {
 	force := map[int]int{unix.SO_SNDBUF: unix.SO_SNDBUFFORCE, unix.SO_RCVBUF: unix.SO_RCVBUFFORCE}[opt]
 	if size > 0 && unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, size) != nil {
@@ -99,7 +96,6 @@ func ipOption(v6 bool, four, six int) (level, opt int) {
 	return unix.IPPROTO_IP, four
 }
 
-// set sets an option of a socket.
 func set(fd, level, opt, v int, what string) error {
 	if err := unix.SetsockoptInt(fd, level, opt, v); err != nil {
 		return fmt.Errorf("socket: %s: %w", what, err)
@@ -107,8 +103,7 @@ func set(fd, level, opt, v int, what string) error {
 	return nil
 }
 
-// SetDSCP sets the code point of outgoing packets (RFC 2474) and returns the one in
-// effect.
+// SetDSCP sets the code point of outgoing packets (RFC 2474) and returns the one in effect.
 func SetDSCP(fd int, v6 bool, dscp int) (int, error) {
 	level, opt := ipOption(v6, unix.IP_TOS, unix.IPV6_TCLASS)
 	if err := set(fd, level, opt, dscp<<2, "DSCP"); err != nil {
@@ -121,8 +116,8 @@ func SetDSCP(fd int, v6 bool, dscp int) (int, error) {
 	return got >> 2, nil
 }
 
-// SetCC sets the congestion control of a TCP socket and returns the one in effect; ""
-// keeps the machine's default.
+// SetCC sets the congestion control of a TCP socket, "" the machine's default, and returns the one
+// in effect.
 func SetCC(fd int, name string) (string, error) {
 	if name != "" {
 		if err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name); err != nil {
@@ -139,9 +134,8 @@ func SetCC(fd int, name string) (string, error) {
 	return got, nil
 }
 
-// SetTCP sets what a TCP socket is to have before it carries data, and returns what is in
-// effect: congestion control, the size of the buffer opt, and the DSCP. Messages leave at
-// once (TCP_NODELAY).
+// SetTCP prepares a TCP socket for data, and returns the settings in effect: congestion control,
+// the size of the buffer opt, and the DSCP. Messages leave at once (TCP_NODELAY).
 func SetTCP(fd int, v6 bool, cc string, opt, size, dscp int) (gotCC string, gotSize, gotDSCP int, err error) {
 	if gotCC, err = SetCC(fd, cc); err == nil {
 		gotSize, err = SetBuffer(fd, opt, size)
@@ -161,7 +155,6 @@ func knownCC(err error) string {
 	return fmt.Sprintf("%s %s: net.ipv4.%s", what, strings.Join(strings.Fields(string(b)), ", "), key)
 }
 
-// ConnectTCP connects fd within timeout.
 func ConnectTCP(ctx context.Context, fd int, server netip.AddrPort, timeout time.Duration) error {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return err
@@ -176,7 +169,6 @@ func ConnectTCP(ctx context.Context, fd int, server netip.AddrPort, timeout time
 	return unix.SetNonblock(fd, false)
 }
 
-// WaitConnected waits until connecting has succeeded or failed.
 func WaitConnected(ctx context.Context, fd int, deadline int64) error {
 	for Now() < deadline {
 		if ctx.Err() != nil {
@@ -198,23 +190,22 @@ func WaitConnected(ctx context.Context, fd int, deadline int64) error {
 	return unix.ETIMEDOUT
 }
 
-// CloseAll closes every descriptor; a failure to close changes no measurement.
+// CloseAll ignores failures, which change no measurement.
 func CloseAll(fds []int) {
 	for _, fd := range fds {
 		unix.Close(fd)
 	}
 }
 
-// SetDiscover sets how path MTU discovery treats outgoing packets (ip(7)):
-// IP_PMTUDISC_PROBE sets DF and ignores what the route has learned, IP_PMTUDISC_WANT is
-// the default. IPv6 has the same values.
+// SetDiscover sets path MTU discovery (ip(7)): IP_PMTUDISC_PROBE sets DF and ignores what the route
+// has learned, IP_PMTUDISC_WANT is the default. IPv6 has the same values.
 func SetDiscover(fd int, v6 bool, mode int) error {
 	level, opt := ipOption(v6, unix.IP_MTU_DISCOVER, unix.IPV6_MTU_DISCOVER)
 	return set(fd, level, opt, mode, "path MTU discovery")
 }
 
-// DialUDP returns a connected socket that reports errors, and its send buffer's size in
-// effect. It does not wait for the server.
+// DialUDP returns a connected socket that reports errors, and its send buffer's size in effect,
+// without waiting for the server.
 func DialUDP(server netip.AddrPort, sndBuf int, timeout time.Duration) (fd, got int, err error) {
 	fd, err = unix.Socket(Family(server.Addr()), unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -228,7 +219,6 @@ func DialUDP(server netip.AddrPort, sndBuf int, timeout time.Duration) (fd, got 
 	return fd, got, nil
 }
 
-// Family returns AF_INET or AF_INET6.
 func Family(a netip.Addr) int {
 	if a.Is4() {
 		return unix.AF_INET
@@ -245,8 +235,8 @@ func Sockaddr(ap netip.AddrPort) unix.Sockaddr {
 	return &unix.SockaddrInet6{Port: int(ap.Port()), Addr: ap.Addr().As16(), ZoneId: uint32(zone)}
 }
 
-// AddrPort is the inverse of Sockaddr. An IPv4 address inside an IPv6 one, as
-// dual-stack sockets return it, becomes IPv4.
+// AddrPort is the inverse of Sockaddr. An IPv4 address inside an IPv6 one, as dual-stack sockets
+// return it, becomes IPv4.
 func AddrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
 	switch sa := sa.(type) {
 	case *unix.SockaddrInet4:
@@ -261,7 +251,6 @@ func AddrPort(sa unix.Sockaddr) (netip.AddrPort, error) {
 	return netip.AddrPort{}, fmt.Errorf("socket: unexpected address %T", sa)
 }
 
-// OwnAddr returns the address that a socket is bound to.
 func OwnAddr(fd int) (netip.AddrPort, error) {
 	sa, err := unix.Getsockname(fd)
 	if err != nil {
@@ -270,15 +259,14 @@ func OwnAddr(fd int) (netip.AddrPort, error) {
 	return AddrPort(sa)
 }
 
-// Pace limits what a TCP socket sends to bits per second of payload and returns the
-// rate in effect. Without fq the kernel spaces segments itself since Linux 4.13
-// (SO_MAX_PACING_RATE, sk_setsockopt in net/core/sock.c; tcp_update_skb_after_send in
-// net/ipv4/tcp_output.c charges the payload from the eleventh segment on), at rates of
-// 64 bits since 4.20. Slower streams get smaller segments, about a millisecond of data
-// each (tcp_tso_autosize).
+// Pace limits a TCP socket to bits per second of payload and returns the rate in effect. Without fq
+// the kernel spaces segments itself since Linux 4.13 (SO_MAX_PACING_RATE, sk_setsockopt in
+// net/core/sock.c; tcp_update_skb_after_send in net/ipv4/tcp_output.c charges the payload from the
+// eleventh segment on), at rates of 64 bits since 4.20. Slower streams get smaller segments, about
+// a millisecond of data each (tcp_tso_autosize).
 //
-// Unsent data is limited to a hundredth of a second (TCP_NOTSENT_LOWAT, tcp(7)). The
-// send buffer grows to megabytes, which a slow stream would take long to drain.
+// Unsent data is limited to 10 ms (TCP_NOTSENT_LOWAT, tcp(7)): the send buffer grows to megabytes,
+// which a slow stream would take long to drain.
 func Pace(fd int, bits float64) (float64, error) {
 	bytes := uint64(bits / 8)
 	if err := unix.SetsockoptUint64(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, bytes); err != nil {

@@ -21,10 +21,9 @@ import (
 //     socket (net_timestamp_check, net/core/dev.c). If the device that
 //     decapsulates is in that namespace too, decapsulation comes later.
 const (
-	// OPT_ID numbers the stamps of sending: datagrams with a stamp from 0, or
-	// bytes of a stream. OPT_TSONLY returns a stamp without the packet, which
-	// needs no privilege. OPT_STATS stays off: it would add statistics to every
-	// stamp.
+	// OPT_ID numbers the stamps of sending: datagrams with a stamp from 0, or bytes of a stream.
+	// OPT_TSONLY returns a stamp without the packet, which needs no privilege. OPT_STATS is off: it
+	// would add statistics to every stamp.
 	socketStamps = unix.SOF_TIMESTAMPING_SOFTWARE | unix.SOF_TIMESTAMPING_RX_SOFTWARE |
 		unix.SOF_TIMESTAMPING_OPT_ID | unix.SOF_TIMESTAMPING_OPT_TSONLY
 	messageStamp = unix.SOF_TIMESTAMPING_TX_SCHED
@@ -33,8 +32,8 @@ const (
 	originTimestamping = 4 // SO_EE_ORIGIN_TIMESTAMPING, the same file
 )
 
-// A Stamped sends and receives messages without allocating, and reads when the kernel
-// saw them. It must not be copied: its headers point into it.
+// A Stamped sends and receives messages without allocating, and reads the kernel's stamps. It must
+// not be copied: its headers point into it.
 type Stamped struct {
 	FD   int
 	On   bool  // received messages carry stamps
@@ -51,7 +50,7 @@ type Stamped struct {
 	askLen  int
 }
 
-// NewStamped wraps fd. Unless it is nil, from receives the addresses of datagrams.
+// NewStamped wraps fd. from, unless nil, receives the addresses of datagrams.
 func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
 	s := &Stamped{FD: fd, from: from, askLen: unix.CmsgSpace(4)}
 	h := (*unix.Cmsghdr)(unsafe.Pointer(&s.ask[0]))
@@ -61,8 +60,7 @@ func NewStamped(fd int, from *unix.RawSockaddrAny) *Stamped {
 	return s
 }
 
-// TurnOn makes the kernel stamp received messages, and number the stamps of sending
-// from 0.
+// TurnOn makes the kernel stamp received messages, and number the stamps of sending from 0.
 func (s *Stamped) TurnOn() error {
 	// Only turning OPT_ID on resets the number.
 	if err := s.TurnOff(); err != nil {
@@ -73,7 +71,7 @@ func (s *Stamped) TurnOn() error {
 	return err
 }
 
-// TurnOff also discards stamps that nobody has read.
+// TurnOff also discards unread stamps.
 func (s *Stamped) TurnOff() error {
 	s.On = false
 	err := set(s.FD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, 0, "time stamps")
@@ -81,7 +79,7 @@ func (s *Stamped) TurnOff() error {
 	return err
 }
 
-// Recv reads into b, which must not be empty; with stamp it also reads the time stamp.
+// Recv reads into b, not empty; with stamp it also reads the time stamp.
 func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	s.Rx = 0
 	if !stamp && flags&unix.MSG_DONTWAIT != 0 {
@@ -95,7 +93,7 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	n, errno := 0, unix.Errno(0)
 	if flags&unix.MSG_DONTWAIT != 0 {
 		n, errno = hotRecvMessage(s.FD, &s.hdr, uintptr(flags))
-	} else { // tell the runtime, see hot.go
+	} else { // the runtime must know, see hot.go
 		n, errno = recvMessage(s.FD, &s.hdr, flags)
 	}
 	if errno != 0 {
@@ -111,8 +109,8 @@ func (s *Stamped) Recv(b []byte, flags int, stamp bool) (int, unix.Errno) {
 	return n, 0
 }
 
-// Send writes b, which must not be empty, to the sender of the last datagram, or to the
-// peer of a connected socket. With stamp it asks for a stamp of sending.
+// Send writes b, not empty, to the sender of the last datagram, or to the peer of a connected
+// socket. With stamp it requests a stamp of sending.
 func (s *Stamped) Send(b []byte, stamp bool) (int, unix.Errno) {
 	if !stamp {
 		return hotSendTo(s.FD, b, 0, s.from, s.FromLen)
@@ -133,9 +131,9 @@ func (s *Stamped) point(b, control []byte) {
 	s.hdr.SetControllen(len(control))
 }
 
-// Sent returns the next stamp of sending from the error queue; ok is false when there
-// is none yet. It never blocks. It drops network errors between stamps: the next call
-// on the socket returns them.
+// Sent returns the next stamp of sending from the error queue; ok is false when none is there yet.
+// It never blocks. It drops network errors between stamps, which the next call on the socket
+// returns.
 func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	var none [1]byte
 	for {
@@ -149,8 +147,7 @@ func (s *Stamped) Sent() (id uint32, t int64, ok bool) {
 	}
 }
 
-// parseReceived returns the time of receipt from a message's control data, 0 if it has
-// none.
+// parseReceived returns the time of receipt in control data, or 0.
 func parseReceived(b []byte) (t int64) {
 	for len(b) > 0 {
 		level, kind, data, rest := nextControl(b)
@@ -162,8 +159,8 @@ func parseReceived(b []byte) (t int64) {
 	return t
 }
 
-// parseSent reads the control data of a stamp of sending; ok is false for anything else
-// that an error queue can hold.
+// parseSent reads the control data of a stamp of sending; ok is false for other entries of an error
+// queue.
 func parseSent(b []byte) (id uint32, t int64, ok bool) {
 	for len(b) > 0 {
 		level, kind, data, rest := nextControl(b)
@@ -182,8 +179,7 @@ func parseSent(b []byte) (id uint32, t int64, ok bool) {
 	return id, t, ok && t > 0
 }
 
-// parseStamp reads the first of the three times of a struct scm_timestamping, the only
-// one that software fills.
+// parseStamp reads the first time of a struct scm_timestamping, the only one that software fills.
 func parseStamp(b []byte) int64 {
 	if len(b) < 16 {
 		return 0
@@ -195,8 +191,8 @@ func parseStamp(b []byte) int64 {
 	return sec*1e9 + nsec
 }
 
-// nextControl cuts the first control message off b (cmsg(3), on 64-bit machines). A
-// malformed message ends the list.
+// nextControl cuts the first control message off b (cmsg(3), 64-bit). A malformed message ends the
+// list.
 func nextControl(b []byte) (level, kind int32, data, rest []byte) {
 	head := unix.CmsgLen(0)
 	if len(b) < head {
@@ -210,8 +206,7 @@ func nextControl(b []byte) (level, kind int32, data, rest []byte) {
 	return level, kind, b[head:n], b[min(unix.CmsgSpace(int(n)-head), len(b)):]
 }
 
-// Wall returns what the clock of the kernel's stamps showed at time t of Now, in
-// nanoseconds since 1970.
+// Wall returns the time t of Now on the clock of the kernel's stamps, ns since 1970.
 func Wall(t int64) int64 {
 	x := time.Now()
 	return x.UnixNano() - (int64(x.Sub(epoch)) - t)

@@ -20,16 +20,14 @@ import (
 // Tick bounds how long a blocked thread takes to notice that it should stop.
 const Tick = 100 * time.Millisecond
 
-// epoch is the zero of Now.
 var epoch = time.Now()
 
-// Now returns nanoseconds on the monotonic clock. It is a vDSO call and does not
-// allocate.
+// Now returns monotonic nanoseconds. It is a vDSO call and does not allocate.
 func Now() int64 { return int64(time.Since(epoch)) }
 
-// OnThread runs f on a thread of its own with all signals blocked. The channel yields
-// what f returns, then nil for ever. The thread is never unlocked, so it ends with f
-// and its signal mask reaches no other goroutine.
+// OnThread runs f on a thread of its own with all signals blocked. The channel yields f's error,
+// then nil forever. The thread is never unlocked, so it ends with f and its signal mask reaches no
+// other goroutine.
 func OnThread(f func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() {
@@ -39,8 +37,8 @@ func OnThread(f func() error) <-chan error {
 		for i := range all.Val {
 			all.Val[i] = ^all.Val[i]
 		}
-		// With the default slack a sleep can last 50 µs too long (prctl(2)), and paced
-		// datagrams would leave in bursts.
+		// With the default slack a sleep can last 50 µs too long (prctl(2)), and paced datagrams
+		// would leave in bursts.
 		err := cmp.Or(unix.PthreadSigmask(unix.SIG_BLOCK, &all, nil), unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0))
 		if err != nil {
 			done <- fmt.Errorf("engine: thread: block signals, or set the timer slack: %w", err)
@@ -51,7 +49,7 @@ func OnThread(f func() error) <-chan error {
 	return done
 }
 
-// A Stopper tells threads to stop, at the cost of one atomic load.
+// A Stopper stops threads, which check it with one atomic load.
 type Stopper struct{ flag atomic.Bool }
 
 // StopWith returns a Stopper that ctx sets, and a function that releases it.
@@ -64,7 +62,7 @@ func (s *Stopper) Stop() { s.flag.Store(true) }
 
 func (s *Stopper) Stopped() bool { return s.flag.Load() }
 
-// ErrStopped is returned by loops that were told to stop early.
+// ErrStopped is the error of loops that were stopped early.
 var ErrStopped = errors.New("stopped")
 
 // Canceled replaces ErrStopped with the cause of the cancellation of ctx.
@@ -75,8 +73,8 @@ func Canceled(ctx context.Context, err error) error {
 	return err
 }
 
-// SleepUntil returns nil at time t; earlier it returns the error that arrives on errs,
-// or ErrStopped when ctx is canceled. It is for control, not for pacing traffic.
+// SleepUntil returns nil at time t; earlier it returns an error from errs, or ErrStopped when ctx
+// is canceled. It is for control, not for pacing traffic.
 func SleepUntil(ctx context.Context, t int64, errs <-chan error) error {
 	timer := time.NewTimer(time.Duration(t - Now()))
 	defer timer.Stop()
@@ -90,9 +88,8 @@ func SleepUntil(ctx context.Context, t int64, errs <-chan error) error {
 	}
 }
 
-// Settle keeps this thread on one CPU that it may use: a server on the first, a client
-// (last) on the last, so that two ends with the same choice spin on different ones.
-// restore undoes it.
+// Settle keeps this thread on one CPU that it can use: a server on the first, a client (last) on
+// the last, so two ends with the same choice spin on different ones. restore undoes it.
 func Settle(last bool) (p wire.Place, restore func(), err error) {
 	cpus, err := OwnCPUs()
 	if err != nil {
@@ -112,8 +109,8 @@ func Settle(last bool) (p wire.Place, restore func(), err error) {
 	return p, func() { _ = unix.SchedSetaffinity(0, &all) }, nil
 }
 
-// Apart returns an error when two ends that spin share a CPU: each would wait for the
-// other's time slice to end.
+// Apart returns an error if two spinning ends share a CPU: each would wait for the other's time
+// slice to end.
 func Apart(client, server wire.Place) error {
 	if client.Boot == server.Boot && client.Boot != "" && client.CPU == server.CPU {
 		return fmt.Errorf("spin: client and server can both use only CPU %d; give each a CPU of its own, or do not spin", client.CPU)
@@ -121,9 +118,9 @@ func Apart(client, server wire.Place) error {
 	return nil
 }
 
-// StayOn keeps every thread of this process on the given CPUs; with no CPUs it does
-// nothing. Affinity belongs to threads on Linux: a new one inherits it from the thread
-// that starts it, so StayOn looks again until it finds no thread that it has not seen.
+// StayOn keeps every thread of this process on the given CPUs, if any. Affinity belongs to threads
+// on Linux, and a new one inherits that of its creator, so StayOn repeats until it finds only
+// threads that it has seen.
 func StayOn(cpus []int) error {
 	if len(cpus) == 0 {
 		return nil
@@ -158,7 +155,7 @@ func setOf(cpus ...int) (set unix.CPUSet) {
 	return set
 }
 
-// OwnCPUs lists the CPUs that this thread may use, at least one.
+// OwnCPUs lists the CPUs that this thread can use, at least one.
 func OwnCPUs() ([]int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {

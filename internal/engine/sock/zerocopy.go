@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A Zerocopy sends on a connection with MSG_ZEROCOPY
-// (Documentation/networking/msg_zerocopy.rst): the kernel reads the caller's memory
-// until it reports completion on the error queue. It must not be copied.
+// A Zerocopy sends on a connection with MSG_ZEROCOPY (Documentation/networking/msg_zerocopy.rst):
+// the kernel reads the caller's memory until it reports completion on the error queue. It must not
+// be copied.
 type Zerocopy struct {
 	fd     int
 	begun  int64 // calls that the kernel accepted
@@ -17,8 +17,8 @@ type Zerocopy struct {
 	queue  *errQueue
 }
 
-// zerocopyAhead is how many calls may be under way before notices are read: each takes
-// up net.core.optmem_max, 128 KiB, until the kernel reports it.
+// zerocopyAhead is how many calls can be under way before notices are read: each uses
+// net.core.optmem_max, 128 KiB, until the kernel reports it.
 const zerocopyAhead = 32
 
 func NewZerocopy(fd int) (*Zerocopy, error) {
@@ -28,7 +28,7 @@ func NewZerocopy(fd int) (*Zerocopy, error) {
 	return &Zerocopy{fd: fd, queue: newErrQueue(fd)}, nil
 }
 
-// Send sends b. EAGAIN means that the kernel took nothing within a Tick.
+// Send returns EAGAIN if the kernel took nothing within a Tick.
 func (z *Zerocopy) Send(b []byte) (int, unix.Errno) {
 	if z.begun-z.Done >= zerocopyAhead {
 		z.Reap()
@@ -51,7 +51,7 @@ func (z *Zerocopy) Send(b []byte) (int, unix.Errno) {
 	}
 }
 
-// Reap reads the notices that are there and returns how many calls they cover.
+// Reap reads the queued notices and returns how many calls they cover.
 func (z *Zerocopy) Reap() int64 {
 	before := z.Done
 	for {
@@ -67,7 +67,6 @@ func (z *Zerocopy) Reap() int64 {
 	}
 }
 
-// readNotice decodes a notice: a range of completed calls.
 func readNotice(e unix.SockExtendedErr) (calls int64, copied bool) {
 	if e.Origin != unix.SO_EE_ORIGIN_ZEROCOPY || e.Errno != 0 {
 		return 0, false
@@ -75,7 +74,7 @@ func readNotice(e unix.SockExtendedErr) (calls int64, copied bool) {
 	return int64(e.Data-e.Info) + 1, e.Code&unix.SO_EE_CODE_ZEROCOPY_COPIED != 0 // modulo 2^32
 }
 
-// Explain adds the likely cause to an error of Send; with a nil z it adds nothing.
+// Explain adds the likely cause to an error of Send; z can be nil.
 func (z *Zerocopy) Explain(errno unix.Errno) error {
 	if z != nil && errno == unix.ENOBUFS {
 		return fmt.Errorf("%w: the kernel cannot lock memory for --zerocopy: raise ulimit -l or net.core.optmem_max, or lower --size", errno)

@@ -8,7 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// Counts is what has been counted so far of the measured window.
+// Counts are the counters of the measured window so far.
 type Counts struct {
 	At    int64 `json:"at"`    // ns since the count began, on the counting thread's clock
 	Count int64 `json:"count"` // datagrams delivered, or transactions
@@ -16,8 +16,8 @@ type Counts struct {
 	Lost  int64 `json:"lost"`  // datagrams that the socket dropped, or requests given up
 }
 
-// A Board is where a busy thread posts its counters for somebody who asks. While nobody
-// does, it costs the thread the load of a flag; a nil Board costs less.
+// A Board is where a busy thread posts its counters on request. Without a request it costs the
+// thread the load of a flag; a nil Board costs less.
 type Board struct {
 	asked  atomic.Bool
 	posted chan Counts
@@ -30,17 +30,17 @@ type Board struct {
 
 func NewBoard() *Board { return &Board{posted: make(chan Counts, 1), over: make(chan struct{})} }
 
-// Wanted reports whether somebody waits for a post.
+// Wanted reports whether a reader waits for a post.
 func (b *Board) Wanted() bool { return b != nil && b.asked.Load() }
 
-// Post answers the question, if there still is one.
+// Post answers the request, if it still stands.
 func (b *Board) Post(t Counts) {
 	if b.asked.CompareAndSwap(true, false) {
-		b.posted <- t // there is room: the asker has emptied it
+		b.posted <- t // has room: the asker has emptied it
 	}
 }
 
-// Close posts for everybody who asks from now on.
+// Close posts for all later requests.
 func (b *Board) Close(t Counts) {
 	if b != nil {
 		b.last = t
@@ -48,8 +48,7 @@ func (b *Board) Close(t Counts) {
 	}
 }
 
-// boardPatience is longer than any thread of the engine goes without checking its
-// Board.
+// boardPatience is longer than any thread of the engine goes without checking its Board.
 const boardPatience = 500 * time.Millisecond
 
 // Ask returns the counters; ok is false if the thread does not answer.
@@ -74,10 +73,10 @@ func (b *Board) Ask() (c Counts, ok bool) {
 	}
 }
 
-// A Meter counts what a server has delivered to its programs since it started, over all
-// threads: bytes read for tcp-stream, measured datagrams without duplicates for one-way
-// datagrams, answered requests otherwise. A Board cannot: it covers one thread and one
-// run, and a thread that waits for its client does not check it.
+// A Meter counts what a server has delivered to its programs since it started, over all threads:
+// bytes read for tcp-stream, measured datagrams without duplicates for one-way datagrams, answered
+// requests otherwise. A Board covers only one thread and one run, and a thread that waits for its
+// client does not check it.
 type Meter struct{ Bytes, messages atomic.Int64 }
 
 // Add counts messages that hold bytes in total.
@@ -86,7 +85,6 @@ func (m *Meter) Add(messages, bytes int) {
 	m.Bytes.Add(int64(bytes))
 }
 
-// Count returns the counters, read at a time.
 func (m *Meter) Count(at int64) event.Count {
 	return event.Count{Event: event.KindCount, At: at, Bytes: m.Bytes.Load(), Messages: m.messages.Load()}
 }

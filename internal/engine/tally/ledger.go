@@ -1,10 +1,9 @@
-// Package tally counts: requests and their replies (Ledger), datagrams that arrived
-// (Receiver), time stamps and what they add up to (Samples), the steps of a search for
-// a rate (Search), and what busy threads report meanwhile (Board, Meter).
+// Package tally counts requests and replies (Ledger), datagrams that arrived (Receiver), time
+// stamps and their sums (Samples), the steps of a search for a rate (Search), and the progress of
+// busy threads (Board, Meter).
 //
-// It makes no system calls and reads no clock (only Board.Ask waits, with a timeout):
-// times are arguments, so that tests need no sockets. Functions that hot loops call do
-// not allocate.
+// It makes no system calls and reads no clock (only Board.Ask waits, with a timeout): times are
+// arguments, so tests need no sockets. Functions for hot loops do not allocate.
 package tally
 
 import (
@@ -15,10 +14,10 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// StallBound is a response time that no path explains: a CPU was busy elsewhere.
+// StallBound is a response time that means that a CPU was busy elsewhere, on any path.
 const StallBound = int64(50e6) // ns
 
-// A Ledger holds the outstanding requests of a client and what became of all requests.
+// A Ledger holds a client's outstanding requests and counts the outcomes of all.
 type Ledger struct {
 	Slots   []Slot
 	Timeout int64 // ns after which a request is lost; 0: never
@@ -33,7 +32,6 @@ type Ledger struct {
 	stalled  int64 // when the last stall ended
 }
 
-// A Slot is room for one outstanding request.
 type Slot struct {
 	busy, Measured bool
 	Seq            uint64
@@ -46,7 +44,7 @@ func NewLedger(slots int, timeout time.Duration) Ledger {
 	return Ledger{Slots: make([]Slot, slots), Timeout: int64(timeout), Hist: event.NewHist()}
 }
 
-// Open enters a request. A request that is still in the slot is lost.
+// Open enters a request. A request still in the slot is lost.
 func (l *Ledger) Open(i int, x Slot) {
 	l.lose(i)
 	x.busy = true
@@ -57,7 +55,6 @@ func (l *Ledger) Open(i int, x Slot) {
 	}
 }
 
-// close empties a slot and returns its content.
 func (l *Ledger) close(i int) Slot {
 	x := l.Slots[i]
 	l.Slots[i].busy = false
@@ -67,15 +64,14 @@ func (l *Ledger) close(i int) Slot {
 	return x
 }
 
-// lose gives up a request.
 func (l *Ledger) lose(i int) {
 	if x := l.close(i); x.busy && x.Measured {
 		l.Lost++
 	}
 }
 
-// Reply takes note of a reply that came at t, and returns its request for Record. ok is
-// false if the request is not outstanding, or has been for so long that it is lost.
+// Reply returns the request of a reply that came at t, for Record. ok is false if the request is
+// not outstanding or has timed out.
 func (l *Ledger) Reply(i int, seq uint64, t int64) (Slot, bool) {
 	if i < 0 || i >= len(l.Slots) || !l.Slots[i].busy || l.Slots[i].Seq != seq {
 		l.Late++
@@ -88,7 +84,7 @@ func (l *Ledger) Reply(i int, seq uint64, t int64) (Slot, bool) {
 	return l.close(i), true
 }
 
-// Record enters the response time of a request that was answered at t.
+// Record enters the response time of a request answered at t.
 func (l *Ledger) Record(x Slot, t int64) error {
 	if !x.Measured {
 		return nil
@@ -104,19 +100,18 @@ func (l *Ledger) Record(x Slot, t int64) error {
 	return l.Hist.RecordValue(rtt)
 }
 
-// Enter enters a request that was answered at t.
+// Enter opens and records a request answered at t.
 func (l *Ledger) Enter(x Slot, t int64) error {
 	l.Open(0, x)
 	l.close(0)
 	return l.Record(x, t)
 }
 
-// expired reports whether slot i holds a request that is lost at time t.
 func (l *Ledger) expired(i int, t int64) bool {
 	return l.Slots[i].busy && l.Timeout > 0 && t-l.Slots[i].Sent > l.Timeout
 }
 
-// Expire gives up the requests that are lost at time t and appends their slots to free.
+// Expire gives up the requests lost at time t and appends their slots to free.
 func (l *Ledger) Expire(free []int, t int64) []int {
 	for i := range l.Slots {
 		if l.expired(i, t) {

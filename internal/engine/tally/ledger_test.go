@@ -12,7 +12,6 @@ func (l *Ledger) ask(i int, seq uint64, t int64) {
 	l.Open(i, Slot{Seq: seq, Start: t, Sent: t, Measured: true, Sample: -1})
 }
 
-// answer enters and records a reply.
 func (l *Ledger) answer(i int, seq uint64, t int64) (ok bool, err error) {
 	x, ok := l.Reply(i, seq, t)
 	if ok {
@@ -47,7 +46,7 @@ func TestLedger(t *testing.T) {
 	}
 }
 
-// A reply after the timeout does not count, even if nobody has looked yet.
+// A reply after the timeout does not count, even before Expire.
 func TestLedgerLoses(t *testing.T) {
 	l := NewLedger(2, 500*time.Millisecond)
 	l.ask(0, 1, 0)
@@ -73,7 +72,6 @@ func TestLedgerLoses(t *testing.T) {
 	}
 }
 
-// A stall delays many requests and counts once.
 func TestLedgerStalls(t *testing.T) {
 	l := NewLedger(100, 0)
 	for seq := range int64(60) { // one per ms; nothing is answered from 5 to 80 ms

@@ -7,13 +7,11 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// A Receiver counts the measured datagrams of a udp-stream run or of a udp-search
-// phase.
+// A Receiver counts the measured datagrams of a udp-stream run or of a udp-search phase.
 //
-// Datagrams returned by one read share one arrival time, and datagrams sent by one call
-// share one sending time. Their jitter is one sample: that of the last datagram of the
-// read, which waited for the reader least. If every read returns one datagram, this is
-// RFC 3550 to the letter.
+// Datagrams returned by one read share one arrival time, and datagrams sent by one call share one
+// sending time. They give one sample of jitter: that of the last datagram of the read, which waited
+// for the reader least. With one datagram per read, this is RFC 3550 to the letter.
 type Receiver struct {
 	wire.UDPReport
 	Next    uint64 // smallest sequence number not yet seen or passed
@@ -26,9 +24,8 @@ type Receiver struct {
 	sampled bool   // transit is valid
 }
 
-// seenWindow is how many sequence numbers before Next are remembered, to tell a
-// duplicate from a reordered datagram. It is more than a receive buffer or a queue on
-// the path holds.
+// seenWindow is how many sequence numbers before Next are remembered, to distinguish duplicates
+// from reordered datagrams: more than a receive buffer or a queue on the path holds.
 const seenWindow = 1 << 16
 
 // Add counts a datagram of n bytes that was read at time t. Done ends the read.
@@ -42,8 +39,7 @@ func (r *Receiver) Add(h wire.Header, n int, t int64) {
 	}
 	r.Delivered++
 	r.Bytes += int64(n)
-	// Only the difference of two transits is used, so the clocks of the two
-	// ends need not agree.
+	// Only differences of transits are used, so the clocks of the two ends need not agree.
 	r.last = (uint64(t) - h.Sent) & wire.Mask40
 	r.Span = t - r.First
 }
@@ -71,8 +67,8 @@ func (r *Receiver) Done(buffers int64) {
 	r.Queue = wire.Diff40(r.last, r.least)
 }
 
-// duplicate marks seq as seen and reports whether it was seen before. For a datagram
-// older than the window nobody knows; it counts as reordered.
+// duplicate marks seq as seen and reports whether it was seen before. A datagram older than the
+// window counts as reordered.
 func (r *Receiver) duplicate(seq uint64) bool {
 	bit := uint64(1) << (seq % 64)
 	word := &r.seen[seq/64%uint64(len(r.seen))]
@@ -99,7 +95,6 @@ func (r *Receiver) duplicate(seq uint64) bool {
 	return false
 }
 
-// forget clears the places from Next to seq, which held older numbers.
 func (r *Receiver) forget(seq uint64) {
 	if seq-r.Next >= seenWindow {
 		clear(r.seen[:])
@@ -110,16 +105,15 @@ func (r *Receiver) forget(seq uint64) {
 	}
 }
 
-// Silence returns the longest time without an arrival in a window of so many
-// nanoseconds. The server's clock shows neither end of the window: it begins with the
-// request to count, less than a round trip early, and is as long as the client's.
+// Silence returns the longest time without an arrival in a window, ns. The server's clock shows
+// neither end of the window: it begins with the request to count, less than a round trip early, and
+// is as long as the client's.
 func Silence(r wire.UDPReport, window int64) int64 {
 	return max(r.Silence, min(r.Wait, window), window-r.Wait-r.Span)
 }
 
-// Received returns how many of the datagrams sent in mode m reached the server's
-// socket, and refuses an impossible report. asked is the number of requests that the
-// client sent.
+// Received returns how many of the datagrams sent in mode m reached the server's socket, and
+// refuses an impossible report. asked is the number of requests that the client sent.
 func Received(m event.Mode, asked int, sent int64, r wire.UDPReport) (int64, error) {
 	switch {
 	case r.Error != "":
@@ -133,8 +127,8 @@ func Received(m event.Mode, asked int, sent int64, r wire.UDPReport) (int64, err
 	case r.Reads < 0 || r.Reads > r.Buffers || r.Buffers > r.Delivered+r.Duplicates:
 		return 0, fmt.Errorf("impossible: %d datagrams and %d duplicates in %d buffers and %d reads", r.Delivered, r.Duplicates, r.Buffers, r.Reads)
 	}
-	// The socket's counter includes dropped requests (to begin, after the one that was
-	// answered, and for the report, before it) and duplicates made by the network.
+	// The socket's counter includes dropped requests (to begin, after the answered one, and for the
+	// report, before it) and duplicates made by the network.
 	dropped := r.Dropped
 	if m.Recv == event.RecvGRO {
 		dropped = min(dropped*perBuffer(m, r), sent-r.Delivered)
@@ -149,10 +143,9 @@ func Received(m event.Mode, asked int, sent int64, r wire.UDPReport) (int64, err
 	return received, nil
 }
 
-// perBuffer estimates how many datagrams a dropped buffer held: as many as the buffers
-// that were not dropped. With UDP_GRO the kernel counts drops by the buffer
-// (__udp_enqueue_schedule_skb, net/ipv4/udp.c). The estimate is exact for gso batches
-// that cross no device that cuts them.
+// perBuffer estimates how many datagrams a dropped buffer held: as many as the buffers that
+// arrived. With UDP_GRO the kernel counts drops by the buffer (__udp_enqueue_schedule_skb,
+// net/ipv4/udp.c). The estimate is exact for gso batches that no device cuts.
 func perBuffer(m event.Mode, r wire.UDPReport) int64 {
 	if r.Buffers == 0 {
 		return int64(max(m.Batch, 1))

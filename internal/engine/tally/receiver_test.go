@@ -15,7 +15,7 @@ func TestReceiverOrder(t *testing.T) {
 	}{
 		{"in order", []uint64{0, 1, 2, 3}, 4, 0, 0},
 		{"first ones lost", []uint64{5, 6}, 2, 0, 0},
-		{"late", []uint64{0, 2, 3, 1, 4}, 5, 1, 0},                     // RFC 4737, 3.3: only 1 is below what was expected
+		{"late", []uint64{0, 2, 3, 1, 4}, 5, 1, 0},                     // RFC 4737, 3.3: only 1 is below the expected number
 		{"early", []uint64{0, 3, 1, 2, 4}, 5, 2, 0},                    // and here 1 and 2 are
 		{"twice at once", []uint64{0, 1, 1, 2}, 3, 0, 1},               //
 		{"twice later", []uint64{0, 1, 2, 0}, 3, 0, 1},                 //
@@ -40,8 +40,8 @@ func TestReceiverOrder(t *testing.T) {
 	}
 }
 
-// The queue is how much longer the last datagram took than the quickest, whatever the
-// clocks show and however late the first was read.
+// The queue is the last datagram's delay over the quickest, for all clock offsets, even if the
+// first was read late.
 func TestReceiverQueue(t *testing.T) {
 	for _, offset := range []int64{0, 1 << 50, -12345, wire.Mask40 - 1500} {
 		var r Receiver
@@ -56,7 +56,7 @@ func TestReceiverQueue(t *testing.T) {
 	}
 }
 
-// The jitter of RFC 3550 is the same whatever the two clocks show.
+// Jitter does not depend on the offset of the two clocks.
 func TestReceiverJitter(t *testing.T) {
 	sent := []int64{0, 1000, 2000, 3000}
 	transit := []int64{500, 516, 484, 484}
@@ -79,7 +79,7 @@ func TestReceiverJitter(t *testing.T) {
 	}
 }
 
-// A silence is from one read that delivered something new to the next.
+// A silence lasts from one read that delivers new datagrams to the next.
 func TestReceiverSilence(t *testing.T) {
 	var r Receiver
 	read := func(at int64, seqs ...uint64) {
@@ -93,7 +93,7 @@ func TestReceiverSilence(t *testing.T) {
 		seqs []uint64
 		want int64
 	}{
-		{1000, []uint64{0}, 0}, // what came before does not matter
+		{1000, []uint64{0}, 0}, // earlier arrivals do not matter
 		{1030, []uint64{1, 2, 3}, 30},
 		{1040, []uint64{3}, 30}, // a duplicate
 		{1090, nil, 30},
@@ -143,8 +143,7 @@ func TestReceiverJitterOfReads(t *testing.T) {
 	}
 }
 
-// FuzzReceiver loses, repeats and swaps batches, and compares with a model that
-// remembers everything.
+// FuzzReceiver loses, repeats and swaps batches, and compares with a model of unlimited memory.
 func FuzzReceiver(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3, 0x81, 0x42, 0x17}, uint8(46))
 	f.Add([]byte{0xff, 0xff, 0, 0x40, 0x80}, uint8(1))
@@ -199,7 +198,6 @@ func FuzzReceiver(f *testing.F) {
 	})
 }
 
-// BenchmarkReceiver counts a buffer of 64 datagrams.
 func BenchmarkReceiver(b *testing.B) {
 	buf := make([]byte, 64*18)
 	var r Receiver

@@ -11,11 +11,10 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// MaxSamples bounds the stamped requests of a run.
 const MaxSamples = 1 << 14
 
-// A Sample is a stamped request. Times are ns since 1970 on this machine's clock, 0
-// while unknown. Rx is that of the reply at the client, of the request at the server.
+// A Sample is a stamped request. Times are ns since 1970 on this machine's clock, 0 while unknown.
+// Rx is that of the reply at the client, of the request at the server.
 type Sample struct {
 	Seq   uint64
 	ID    uint32 // the kernel's number for the stamp of sending
@@ -26,7 +25,7 @@ type Sample struct {
 	RTT   int64  // ns, at the client, on the monotonic clock
 }
 
-// Samples matches stamps of sending with requests, because stamps arrive later.
+// Samples matches stamps of sending, which arrive later, with requests.
 type Samples struct {
 	List    []Sample
 	epoch   int // first sample whose identifier the kernel still counts
@@ -45,13 +44,13 @@ func (s *Samples) Add(x Sample) {
 // Restart forgets pending stamps: the kernel numbers anew.
 func (s *Samples) Restart() { s.epoch, s.pending = len(s.List), 0 }
 
-// A Stamper returns the next stamp of sending; ok is false when there is none yet.
+// A Stamper returns the next stamp of sending; ok is false when none is there yet.
 type Stamper interface {
 	Sent() (id uint32, t int64, ok bool)
 }
 
-// Collect reads the stamps that are there, and stops once none is missing: each look
-// into the error queue takes half a microsecond.
+// Collect reads the stamps that are there, and stops once none is missing: each look into the error
+// queue takes 0.5 µs.
 func (s *Samples) Collect(from Stamper) {
 	for s.pending > 0 {
 		id, t, ok := from.Sent()
@@ -62,8 +61,8 @@ func (s *Samples) Collect(from Stamper) {
 	}
 }
 
-// sent enters a stamp. A packet's first stamp counts. A stamp older than the request
-// with its identifier belongs to a request that was given up.
+// sent enters a stamp. A packet's first stamp counts. A stamp older than the request with its
+// identifier belongs to a request that was given up.
 func (s *Samples) sent(id uint32, t int64) {
 	for i := len(s.List) - 1; i >= max(s.epoch, len(s.List)-event.MaxInflight); i-- {
 		if x := &s.List[i]; x.ID == id {
@@ -76,7 +75,7 @@ func (s *Samples) sent(id uint32, t int64) {
 	}
 }
 
-// A FarSample is what the server knows about a request, ns.
+// A FarSample is the server's times for a request, ns.
 type FarSample struct {
 	seq  uint64
 	turn int64 // from receiving the request to handing the reply to the first device
@@ -108,8 +107,7 @@ func (s *Samples) Encode(b []byte, from, most int) []byte {
 
 var ErrFar = errors.New("the server's stamps are malformed")
 
-// DecodeFar decodes what Encode wrote: the samples, the number of the first, and how
-// many there are in total.
+// DecodeFar returns the samples, the number of the first, and the total.
 func DecodeFar(b []byte) (list []FarSample, from, total int, err error) {
 	if len(b) < FarHeader || (len(b)-FarHeader)%FarSize != 0 {
 		return nil, 0, 0, fmt.Errorf("%w: %d bytes", ErrFar, len(b))
@@ -129,8 +127,8 @@ func DecodeFar(b []byte) (list []FarSample, from, total int, err error) {
 	return list, from, total, nil
 }
 
-// A Split is what response times consist of. The three parts of a request add up to its
-// response time; medians of parts need not.
+// A Split divides response times. The three parts of a request add up to its response time; medians
+// of parts need not.
 type Split struct {
 	Whole *hdrhistogram.Histogram // of the stamped requests; stamps lengthen them
 
@@ -142,8 +140,8 @@ type Split struct {
 	Impossible int64 // stamped requests with a negative part, or whose clock was set
 }
 
-// Join splits the response times of the samples for which the server has its stamps. It
-// uses only differences on one clock, so the clocks of the two ends need not agree.
+// Join splits the response times of the samples that the server has stamps for. It uses only
+// differences on one clock, so the clocks of the two ends need not agree.
 func (s *Samples) Join(far []FarSample) (p Split) {
 	p.Whole, p.Path, p.Wake, p.App = event.NewHist(), event.NewHist(), event.NewHist(), event.NewHist()
 	bySeq := make(map[uint64]FarSample, len(far))
@@ -173,8 +171,8 @@ func (s *Samples) Join(far []FarSample) (p Split) {
 	return p
 }
 
-// sameTime reports whether two clocks agree on a span: one is slewed by less than 1 in
-// 1000 (adjtimex(2): 500 ppm), and each is read twice.
+// sameTime reports whether two clocks agree on a span: one is slewed by less than 1 in 1000
+// (adjtimex(2): 500 ppm), and each is read twice.
 func sameTime(a, b int64) bool {
 	d := a - b
 	return max(d, -d) <= 2000+b/1000

@@ -8,8 +8,8 @@ import (
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
 
-// Stamps of sending come late, out of order, twice, and for requests that were
-// given up; each belongs to one request, or to none.
+// Stamps of sending come late, out of order, twice, and for requests that were given up; each
+// belongs to one request at most.
 func TestSamplesSent(t *testing.T) {
 	s := NewSamples()
 	for i := range 4 {
@@ -33,8 +33,8 @@ func TestSamplesSent(t *testing.T) {
 	}
 }
 
-// whole is a sample with every stamp: 1000 ns from start to got, 300 of them on the
-// path, as the server's part is 400.
+// whole is a sample with every stamp: 1000 ns from start to got, 300 on the path (the server's part
+// is 400).
 func whole(seq uint64) Sample {
 	return Sample{Seq: seq, Start: 5000, tx: 5100, Rx: 5800, Got: 6000, RTT: 1000}
 }

@@ -7,21 +7,20 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// A Search finds the highest rate that a path carries while it loses no more than a
-// bound: the throughput of RFC 2544, section 26.1, if the bound is 0 (NDR, no-drop
-// rate), else a partial drop rate (PDR). It decides what to offer next and what the
-// answers mean; somebody else sends. Terms and method follow draft-ietf-bmwg-mlrsearch:
-// several trials, here called phases, classify a load; the lowest load at which most
-// phases lost is the upper bound, whatever was carried above it (loss inversion); the
-// highest carried load below it is the lower bound; and the result is what was
-// delivered there (its conditional throughput), not what was offered.
+// A Search finds the highest rate that a path carries within a bound on loss: the throughput of
+// RFC 2544, section 26.1, if the bound is 0 (NDR, no-drop rate), else a partial drop rate (PDR). It
+// chooses the loads and judges the results; the caller sends. Terms and method follow
+// draft-ietf-bmwg-mlrsearch: several trials, here called phases, classify a load; the lowest load
+// at which most phases lost is the upper bound, even if higher loads were carried (loss inversion);
+// the highest carried load below it is the lower bound; and the result is the rate delivered there
+// (its conditional throughput), not the rate offered.
 //
-// It tries, in order: as fast as the sender can; what arrived of that; up or down from
-// there in growing steps; then the middle of the two bounds on a logarithmic scale,
-// until they are close. Finally it tries both bounds again, because a stall of the
-// machine can have made one, and continues from any that has flipped.
+// It tries, in order: as fast as the sender can; the rate that arrived; up or down from there in
+// growing steps; then the middle of the two bounds on a logarithmic scale, until they are close.
+// Finally it tries both bounds again, because a stall of the machine can have made one, and
+// continues from any that has flipped.
 type Search struct {
-	Loss  float64 // largest share of the offered datagrams that may be lost
+	Loss  float64 // largest share of the offered datagrams that can be lost
 	Width float64 // goal, above 0: upper/lower is at most 1+Width
 	Floor float64 // packet/s: lowest rate to try
 
@@ -30,16 +29,15 @@ type Search struct {
 }
 
 const (
-	// mostOf3 and mostOf5 are how many phases decide on a load: first, and again
-	// when it has become a bound.
+	// mostOf3 phases of a kind decide on a load at first, mostOf5 when it has become a bound.
 	mostOf3 = 2
 	mostOf5 = 3
-	// lateness is how late the last datagram of a phase may be, however short the
-	// phase: a sleeping receiver has woken up by then.
+	// lateness is how late the last datagram of any phase can be: a sleeping receiver has woken up
+	// by then.
 	lateness = 0.001 // s
 )
 
-// A Verdict is what phases say about a load.
+// A Verdict classifies a phase or a load.
 type Verdict string
 
 const (
@@ -50,8 +48,8 @@ const (
 	behind Verdict = "behind"
 )
 
-// Judge classifies one phase. A growing queue loses sooner or later, and buffers often
-// last longer than a phase: what arrives more slowly than it is sent is not carried.
+// Judge classifies one phase. Datagrams that arrive more slowly than they are sent are not carried:
+// a growing queue loses sooner or later, and buffers often outlast a phase.
 func (s *Search) Judge(p event.Phase) Verdict {
 	switch {
 	case p.Lost() > s.Loss, p.Queue > max(s.Width*p.Window, lateness):
@@ -68,8 +66,8 @@ type load struct {
 	phases []event.Phase
 }
 
-// agreed is the verdict of need phases, of at most 2*need-1. If phases without loss
-// disagree on whether the sender fell behind, it did.
+// agreed is the verdict of need phases, of at most 2*need-1. If phases without loss disagree on
+// whether the sender fell behind, it did.
 func (s *Search) agreed(l load, need int) Verdict {
 	of := map[Verdict]int{}
 	for _, p := range l.phases {
@@ -89,7 +87,6 @@ func (s *Search) agreed(l load, need int) Verdict {
 	return behind
 }
 
-// verdict is that of most phases.
 func (s *Search) verdict(l load) Verdict {
 	if len(l.phases) < 2*mostOf3 {
 		return s.agreed(l, mostOf3)
@@ -97,8 +94,8 @@ func (s *Search) verdict(l load) Verdict {
 	return s.agreed(l, mostOf5)
 }
 
-// smallest returns the least value among the phases that make a load not lossy: those
-// that carried it or, if the sender fell behind, all that lost nothing.
+// smallest returns the least value among the phases that make a load not lossy: those that carried
+// it or, if the sender fell behind, all that lost nothing.
 func (s *Search) smallest(l load, value func(event.Phase) float64) float64 {
 	of, least := s.verdict(l), math.Inf(1)
 	for _, p := range l.phases {
@@ -109,8 +106,8 @@ func (s *Search) smallest(l load, value func(event.Phase) float64) float64 {
 	return least
 }
 
-// edge is where a load bounds the rate from above: the rate asked for; flat out the
-// highest rate offered and, if nothing was lost, a rate beyond the reach of the sender.
+// edge is where a load bounds the rate from above: the rate asked for; flat out the highest rate
+// offered and, if nothing was lost, a rate beyond the reach of the sender.
 func (s *Search) edge(l load) float64 {
 	if l.asked > 0 {
 		return l.asked
@@ -125,8 +122,8 @@ func (s *Search) edge(l load) float64 {
 	return most
 }
 
-// reach is the rate of a load that was not lossy: the rate asked for, or what the
-// sender reached if it fell behind.
+// reach is the rate of a load that was not lossy: the rate asked for, or the rate reached if the
+// sender fell behind.
 func (s *Search) reach(l load) float64 {
 	if s.verdict(l) == carried {
 		return l.asked
@@ -134,7 +131,7 @@ func (s *Search) reach(l load) float64 {
 	return s.smallest(l, event.Phase.Reached)
 }
 
-// bounds is what the loads say so far, packet/s.
+// bounds is the state of the search, packet/s.
 type bounds struct {
 	lower    *load   // the highest carried load below lost; nil: none
 	from     float64 // its rate
@@ -144,8 +141,7 @@ type bounds struct {
 	inverted float64 // the highest rate clearly above lost that was carried all the same; 0: none
 }
 
-// bounds considers all loads that are decided. Flat out is not a lower bound because a
-// load is paced.
+// bounds considers all decided loads. Flat out is not a lower bound because a load is paced.
 func (s *Search) bounds() bounds {
 	b := bounds{to: math.Inf(1), lost: math.Inf(1)}
 	for i := range s.loads {
@@ -174,8 +170,7 @@ func (s *Search) bounds() bounds {
 	return b
 }
 
-// Next returns the rate of the next phase, packet/s (0 is flat out), or that there is
-// nothing left to find out.
+// Next returns the rate of the next phase, packet/s (0 is flat out), or that the search is done.
 func (s *Search) Next() (rate float64, done bool) {
 	for _, l := range s.loads {
 		if s.verdict(l) == undecided {
@@ -208,18 +203,17 @@ func (s *Search) Next() (rate float64, done bool) {
 	return rate, rate < s.Floor
 }
 
-// restart makes the next step one that nearly reaches the goal from a good guess.
+// restart makes the next step nearly reach the goal from a good guess.
 func (s *Search) restart() { s.stride = (1 + s.Width) * (1 + s.Width) }
 
-// step is the factor to the next rate while only one bound is near: each is the square
-// of the previous one.
+// step is the factor to the next rate while only one bound is near, the square of the previous one.
 func (s *Search) step() float64 {
 	step := s.stride
 	s.stride *= step
 	return step
 }
 
-// Add takes a phase at the rate that Next returned.
+// Add enters a phase at the rate that Next returned.
 func (s *Search) Add(p event.Phase) {
 	for i := range s.loads {
 		if s.loads[i].asked == p.Asked {
@@ -230,7 +224,7 @@ func (s *Search) Add(p event.Phase) {
 	s.loads = append(s.loads, load{p.Asked, []event.Phase{p}})
 }
 
-// Found returns the result so far; done says whether the search is over.
+// Found returns the result so far; done means that the search is over.
 func (s *Search) Found(done bool) event.Found {
 	b := s.bounds()
 	f := event.Found{Limit: event.LimitPath, Inverted: b.inverted}
@@ -249,6 +243,6 @@ func (s *Search) Found(done bool) event.Found {
 	return f
 }
 
-// Slowest is the lowest rate, packet/s, at which a phase holds enough datagrams to
-// distinguish rates that differ by width.
+// Slowest is the lowest rate, packet/s, at which a phase holds enough datagrams to distinguish
+// rates that differ by width.
 func Slowest(width float64, phase time.Duration) float64 { return 1 / width / phase.Seconds() }

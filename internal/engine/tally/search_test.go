@@ -8,7 +8,6 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// A simulated path has a capacity, and its sender a highest rate.
 type simulated struct {
 	sender   float64                             // packet/s that the sender reaches
 	paced    float64                             // on a schedule; 0: the same
@@ -49,7 +48,7 @@ func (x simulated) phase(asked float64) event.Phase {
 	return p
 }
 
-// search runs a search over the path, and returns what it found and in how many phases.
+// search runs a search over the path, and returns its result and number of phases.
 func (x simulated) search(s *Search, most int) (event.Found, int) {
 	for n := 0; ; n++ {
 		rate, done := s.Next()
@@ -78,7 +77,7 @@ func TestSearch(t *testing.T) {
 		{"a sender that is slower on a schedule", 0, simulated{sender: 500e3, paced: 300e3, capacity: 800e3}, event.LimitSender, 300e3, false},
 		{"a bound above what is always lost", 0.005, simulated{sender: 800e3, capacity: 300e3, floor: 0.002}, event.LimitPath, 300e3, true},
 		{"a loss that grows", 0.005, simulated{sender: 800e3, capacity: 700e3, loses: func(r float64) float64 { return max(0, r-200e3) / 1e7 }}, event.LimitPath, 250e3, true},
-		// Flat out it delivers a tenth of what it carries.
+		// Flat out it delivers a tenth of its capacity.
 		{"a path that collapses", 0, simulated{sender: 800e3, capacity: 800e3, loses: func(r float64) float64 {
 			if r > 400e3 {
 				return 0.95
@@ -103,7 +102,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A machine that stalls in every fifth phase rarely makes a lasting bound.
+// Stalls in every fifth phase rarely make a lasting bound.
 func TestSearchStalls(t *testing.T) {
 	off := 0
 	for seed := range uint64(500) {
@@ -155,8 +154,7 @@ func TestSearchNoise(t *testing.T) {
 	}
 }
 
-// If more is lost at a lower rate than at a higher one, the lower one bounds the result,
-// which reports the higher one.
+// If a lower rate loses more than a higher one, it bounds the result, which reports the higher one.
 func TestSearchInversion(t *testing.T) {
 	x := simulated{sender: 500e3, paced: 480e3, capacity: 800e3, loses: func(r float64) float64 {
 		if r > 300e3 && r < 490e3 {
@@ -171,7 +169,7 @@ func TestSearchInversion(t *testing.T) {
 	}
 }
 
-// A bound that a stall made does not survive another try.
+// A bound caused by a stall does not survive another try.
 func TestSearchFlips(t *testing.T) {
 	paced := 0
 	x := simulated{sender: 800e3, capacity: 300e3}
@@ -194,7 +192,7 @@ func TestSearchFlips(t *testing.T) {
 	}
 }
 
-// Nothing is found if even the slowest rate loses, and a search that is cut off says so.
+// A search finds nothing if even the slowest rate loses, and reports when it is cut off.
 func TestSearchFindsNothing(t *testing.T) {
 	s := Search{Width: 0.02, Floor: 1000}
 	f, n := simulated{sender: 800e3, capacity: 300e3, floor: 0.01}.search(&s, 1000)

@@ -13,11 +13,11 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// ErrNotJSON means that the other end does not speak the protocol.
+// ErrNotJSON is a message outside the protocol.
 var ErrNotJSON = errors.New("control message")
 
-// StrictJSON decodes a control message. A message of another version is refused for its
-// version, not for the fields that it has or lacks.
+// StrictJSON decodes a control message. It checks the version first, so a message of another
+// version is refused for that and not for its fields.
 func StrictJSON(b []byte, v any) error {
 	var of struct {
 		Weir *int `json:"weir"`
@@ -33,12 +33,11 @@ func StrictJSON(b []byte, v any) error {
 	return nil
 }
 
-// OtherVersion is the error of an end of another version.
 func OtherVersion(v int) error {
 	return fmt.Errorf("the other end has version %d, this end %d; use the same weir at both ends", v, Version)
 }
 
-// UDPReport is what the receiver reports to the client. Times are nanoseconds.
+// UDPReport is the receiver's report. Times are nanoseconds.
 type UDPReport struct {
 	Error      string  `json:"error,omitempty"`
 	Delivered  int64   `json:"delivered"` // datagrams that the application read, without duplicates
@@ -48,7 +47,7 @@ type UDPReport struct {
 	Dropped    int64   `json:"dropped"`   // at the socket's buffer, since the run began
 	Jitter     float64 `json:"jitter"`    // RFC 3550, section 6.4.1
 	Reads      int64   `json:"reads"`     // that returned measured datagrams
-	Buffers    int64   `json:"buffers"`   // of the socket that held these
+	Buffers    int64   `json:"buffers"`   // of the socket that held these datagrams
 	Span       int64   `json:"span"`      // from the first to the last arrival
 	Silence    int64   `json:"silence"`   // the longest time from one arrival to the next
 	Wait       int64   `json:"wait"`      // from the beginning to the first arrival
@@ -56,17 +55,16 @@ type UDPReport struct {
 	First      int64   `json:"-"`         // first arrival on the receiver's clock
 }
 
-// StreamReport is what the receiver of one stream counted.
+// StreamReport is the receiver's report on one stream.
 type StreamReport struct {
 	Error  string `json:"error,omitempty"`
 	Bytes  int64  `json:"bytes"`  // read inside the window
 	Window int64  `json:"window"` // ns
-	// Silence is the longest time inside the window without a read that returned
-	// bytes, ns; it includes the time before the first and after the last.
+	// Silence is the longest time, ns, without a read that returned bytes, including the time
+	// before the first and after the last.
 	Silence int64 `json:"silence"`
 }
 
-// Admission is the client's answer to a challenge.
 type Admission struct {
 	Proof string `json:"proof"` // hexadecimal
 }
@@ -77,7 +75,7 @@ type Place struct {
 	CPU  int    `json:"cpu"`
 }
 
-// Accepted is the answer of the server to Params: what it set, read back.
+// Accepted is the server's answer to Params: its settings, read back.
 type Accepted struct {
 	Weir  int    `json:"weir"`
 	Error string `json:"error,omitempty"`
@@ -86,17 +84,16 @@ type Accepted struct {
 	Secret    string `json:"secret,omitempty"`    // for the hello over UDP
 
 	CC     string `json:"cc,omitempty"`
-	RcvBuf int    `json:"rcvbuf"` // bytes, as getsockopt returns it: twice what was granted (socket(7))
+	RcvBuf int    `json:"rcvbuf"` // bytes, as getsockopt returns it: twice the size granted (socket(7))
 
 	Place    *Place `json:"place,omitempty"`    // where it spins
 	NoStamps string `json:"noStamps,omitempty"` // why it takes none although it was asked to
 }
 
-// Version is the version of the protocol between client and server. Version 2 admits
-// clients by a token, version 3 reports silences and counts in phases.
+// Version is the version of the protocol. Version 2 admits clients by a token, version 3 reports
+// silences and counts in phases.
 const Version = 3
 
-// Check returns why the server refused.
 func (a Accepted) Check() error {
 	if a.Error != "" {
 		return fmt.Errorf("the server refused: %s", a.Error)
@@ -107,7 +104,7 @@ func (a Accepted) Check() error {
 	return nil
 }
 
-// Bounds of what a client can ask for, and a server grants.
+// Bounds of a client's requests.
 const (
 	MaxStreams = 128
 	MaxBuffer  = 1 << 30 // bytes of a socket buffer
@@ -115,11 +112,10 @@ const (
 	MaxLine    = 4096 // bytes of a control message
 )
 
-// Workloads lists the workloads in order.
 var Workloads = []string{"tcp-crr", "tcp-rr", "tcp-stream", "udp-open", "udp-rr", "udp-search", "udp-stream"}
 
-// Params is the client's first message: what it is about to do, and what the server is
-// to set. Times are nanoseconds.
+// Params is the client's first message: its plan, and settings for the server. Times are
+// nanoseconds.
 type Params struct {
 	Weir     int           `json:"weir"` // version
 	Workload string        `json:"workload"`
@@ -132,21 +128,18 @@ type Params struct {
 	RcvBuf   int           `json:"rcvbuf,omitempty"` // bytes asked for; 0 keeps the server's default
 	Secret   string        `json:"secret,omitempty"` // in a hello over UDP to a server that is not open
 
-	// How the bytes of a stream get into the kernel and out of it.
-	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy what arrives
+	Discard bool          `json:"discard,omitempty"` // tcp-stream: the receiver does not copy
 	Send    string        `json:"send,omitempty"`    // one-way datagrams: one of event.SendModes
 	Batch   int           `json:"batch,omitempty"`   // datagrams per call
 	Recv    string        `json:"recv,omitempty"`    // one-way datagrams: one of event.RecvModes
 	Nap     time.Duration `json:"nap,omitempty"`     // one-way datagrams: polling interval of the receiver; 0 waits in the socket
-	DSCP    int           `json:"dscp,omitempty"`    // of what both ends send, 0..63
+	DSCP    int           `json:"dscp,omitempty"`    // of both ends' packets, 0..63
 
-	// Of requests and replies.
 	Inflight int  `json:"inflight,omitempty"` // outstanding at once; 0 is 1
 	Spin     bool `json:"spin,omitempty"`     // poll instead of block, at both ends
 	Stamps   bool `json:"stamps,omitempty"`   // the client will mark requests for stamps
 }
 
-// Check returns an error that names the value and its bound.
 func (p Params) Check() error {
 	switch {
 	case p.Weir != Version:
@@ -177,7 +170,7 @@ func (p Params) Check() error {
 	return err
 }
 
-// Only returns an error if something was asked for that only other workloads have.
+// Only returns an error if an option is set that only other workloads have.
 func Only(asked bool, workload, what string, of ...string) error {
 	if !asked || slices.Contains(of, workload) {
 		return nil
@@ -188,11 +181,9 @@ func Only(asked bool, workload, what string, of ...string) error {
 // MaxNap bounds the polling interval of a receiver.
 const MaxNap = 10 * time.Millisecond
 
-// OneWay reports whether a workload consists of datagrams that are counted and not
-// answered.
+// OneWay reports whether a workload sends datagrams that are counted and not answered.
 func OneWay(workload string) bool { return workload == "udp-stream" || workload == "udp-search" }
 
-// Mode returns how datagrams are sent and received.
 func (p Params) Mode() event.Mode {
 	return event.Mode{Size: p.Size, Send: p.Send, Batch: p.Batch, Recv: p.Recv}
 }

@@ -1,8 +1,8 @@
-// Package wire is what the two ends of a run tell each other: the header of every
-// datagram, the control messages, and the bounds of what a client can ask for.
+// Package wire is the protocol between the two ends of a run: the header of every datagram, the
+// control messages, and the bounds of a client's requests.
 //
-// It encodes, decodes and checks, and does no I/O. Package event holds what the engine
-// prints for other programs.
+// It encodes, decodes and checks, and does no I/O. Package event holds the output for other
+// programs.
 package wire
 
 import (
@@ -20,8 +20,8 @@ import (
 //	11 5  time of sending, nanoseconds modulo 2^40 (18 minutes) on the sender's clock;
 //	      in KindBegin the number of the first datagram that counts, higher in every phase
 //
-// It is 16 bytes because that is the smallest datagram that comparable tools
-// send (iperf3), and the smallest is what packet rates are measured with.
+// It has 16 bytes because that is the smallest datagram of comparable tools (iperf3), and packet
+// rates are measured with the smallest.
 type Header struct {
 	Kind Kind
 	Run  uint32 // 24 bits
@@ -36,11 +36,10 @@ const (
 	Mask40     = 1<<40 - 1
 )
 
-// A Kind is what a datagram is.
 type Kind uint8
 
-// The kinds. The answer to a request has the same kind with the highest bit set, and
-// the same run and sequence number.
+// The answer to a request has the same kind with the highest bit set, and the same run and sequence
+// number.
 const (
 	KindWarmup  Kind = iota + 1 // data, not counted
 	KindMeasure                 // data, counted
@@ -56,7 +55,6 @@ const (
 	KindAnswer  = Kind(0x80)
 )
 
-// Put writes the header to the start of b.
 func (h Header) Put(b []byte) {
 	_ = b[HeaderSize-1]
 	binary.BigEndian.PutUint16(b, magic)
@@ -66,7 +64,7 @@ func (h Header) Put(b []byte) {
 	put40(b[11:], h.Sent)
 }
 
-// ParseHeader reports false for anything but a datagram of the engine.
+// ParseHeader reports false unless b is a datagram of the engine.
 func ParseHeader(b []byte) (Header, bool) {
 	if len(b) < HeaderSize || binary.BigEndian.Uint16(b) != magic {
 		return Header{}, false

@@ -33,7 +33,6 @@ func TestHeaderRoundTrip(t *testing.T) {
 	}
 }
 
-// Only what Put writes is accepted.
 func FuzzHeader(f *testing.F) {
 	b := make([]byte, HeaderSize+2)
 	Header{Kind: KindEcho, Run: 7, Seq: 9, Sent: 11}.Put(b)
