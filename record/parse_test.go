@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// checkParser compares the parser with encoding/json on one line.
 func checkParser(t *testing.T, p *parser, line string) (fast bool) {
 	t.Helper()
 	got, fast := p.result([]byte(line + "\n"))
@@ -36,7 +35,7 @@ func TestParserReadsWhatWriteWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	var p parser
-	for range 2 { // the second time from what is kept
+	for range 2 { // the second time from shared copies
 		if !checkParser(t, &p, strings.TrimSuffix(b.String(), "\n")) {
 			t.Errorf("left to encoding/json: %s", b.String())
 		}

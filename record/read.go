@@ -9,7 +9,7 @@ import (
 	"iter"
 )
 
-// ErrNewer marks a line of a Format that this package does not know.
+// ErrNewer marks a line with an unknown, newer Format.
 var ErrNewer = errors.New("a newer program wrote the line")
 
 // A SyntaxError locates a bad line. Reading continues after it.
@@ -22,19 +22,18 @@ type SyntaxError struct {
 func (e *SyntaxError) Error() string { return fmt.Sprintf("%s:%d: %v", e.File, e.Line, e.Err) }
 func (e *SyntaxError) Unwrap() error { return e.Err }
 
-// All yields every result in r; file is its name in errors. A bad line yields a
-// *SyntaxError, and reading goes on:
+// All yields every result in r; file is its name in errors. A bad line yields a *SyntaxError, and
+// reading continues:
 //
-//   - a line that holds no result, or is longer than MaxLine;
+//   - a line without a result, or longer than MaxLine;
 //   - a line of a newer Format: errors.Is(err, ErrNewer);
-//   - a last line without its newline, complete or not, because the program that
-//     wrote it may still be writing or was killed: errors.Is(err, io.ErrUnexpectedEOF).
+//   - a last line without its newline, because its writer was killed or is still writing:
+//     errors.Is(err, io.ErrUnexpectedEOF).
 //
-// Any other error comes from r itself and is the last thing yielded. All ignores keys
-// that Result does not have: a key can be added without a new Format, and Format grows
-// when an old key changes its meaning.
+// Any other error comes from r and ends the sequence. All ignores keys that Result lacks: a new key
+// needs no new Format, but a new meaning of an old key does.
 //
-// Results share their maps: a caller that changes one must clone it first.
+// Results share their maps: clone a map before changing it.
 func All(r io.Reader, file string) iter.Seq2[*Result, error] {
 	return func(yield func(*Result, error) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)
@@ -62,8 +61,7 @@ func All(r io.Reader, file string) iter.Seq2[*Result, error] {
 	}
 }
 
-// readLine appends the next line to buf, up to MaxLine. It returns the length that
-// the line has in the file.
+// readLine appends the next line to buf, up to MaxLine, and returns its length in the file.
 func readLine(br *bufio.Reader, buf []byte) ([]byte, int, error) {
 	size := 0
 	for {
@@ -88,7 +86,7 @@ func (p *parser) parse(line []byte, size int, truncated bool) (*Result, error) {
 	if r, ok := p.result(line); ok {
 		return r, nil
 	}
-	// Where a key has another type, Unmarshal still reads the others.
+	// If a key has the wrong type, Unmarshal still reads the others.
 	r := new(Result)
 	err := json.Unmarshal(line, r)
 	switch {

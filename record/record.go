@@ -1,8 +1,7 @@
-// Package record is the format of weir's results: one JSON object per line,
-// one line per trial. Other programs can depend on this package, and on no other.
+// Package record is the format of weir's results: a JSON object per line, a line per trial. Other
+// programs can depend on this package only.
 //
-// It must not know how a number was measured or how a report shows it: values are in
-// base units, and whoever draws a table scales them.
+// It must not know how a number was measured or is displayed. Values are in base units.
 package record
 
 import (
@@ -10,54 +9,52 @@ import (
 	"time"
 )
 
-// Format is the version of the line format. Readers refuse a newer one.
+// Format is the version of the line format. Readers refuse newer ones.
 const Format = 1
 
-// A Status is the outcome of a trial. Reports show all trials and aggregate OK ones only.
+// A Status is the outcome of a trial. Reports show all trials but aggregate only OK ones.
 type Status string
 
 const (
 	OK      Status = "ok"      // measured, and every expectation held
 	Invalid Status = "invalid" // measured, but an expectation failed or a value is impossible
 	Failed  Status = "failed"  // a program of the trial failed
-	Skipped Status = "skipped" // not started: something it needs is missing
-	// Disturbed is ok, except that something outside the run used the machine. The
-	// analysis decides it over neighboring trials; it is never stored.
+	Skipped Status = "skipped" // not started: a requirement is missing
+	// Disturbed is an ok trial while something outside the run used the machine. The analysis
+	// decides it from neighboring trials; it is never stored.
 	Disturbed Status = "disturbed"
 )
 
 // A Result is everything known about one trial.
 type Result struct {
 	Format  int       `json:"format"`
-	Trial   string    `json:"trial"` // unique in a results directory, and the name of its folder in raw/
+	Trial   string    `json:"trial"` // unique in a results directory; names its folder in raw/
 	Block   int       `json:"block"` // counted from 1
 	Status  Status    `json:"status"`
 	Reason  string    `json:"reason,omitempty"` // why the status is not ok
 	Start   time.Time `json:"start"`
 	Elapsed float64   `json:"elapsed"` // seconds, of the whole trial
 
-	// Config holds the level of every factor: "network", "probe", and whatever
-	// else the study varies or sets. Trials with equal Config form one cell.
+	// Config holds the level of every factor: "network", "probe", and all others that the study
+	// varies or sets. Trials with equal Config form one cell.
 	Config map[string]string `json:"asked"`
-	// Observed holds what the trial saw and nobody configured: tool versions,
-	// congestion control, path MTU. A report names what differs inside a cell.
+	// Observed holds what the trial saw but the study did not set: tool versions, congestion
+	// control, path MTU. A report names differences inside a cell.
 	Observed map[string]string `json:"found,omitempty"`
 
-	// Values holds the numbers. The first one is what the probe is for: networks are
-	// compared by it.
+	// Values holds the numbers. The first is the probe's metric, which compares networks.
 	Values   []Value  `json:"values,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A Value is one number in a base unit. A smaller value is better when the unit
-// is time ("s", "s/bit", "s/packet"); otherwise a larger one is.
+// A Value is one number in a base unit. Smaller is better if the unit is time ("s", "s/bit",
+// "s/packet"), otherwise larger.
 type Value struct {
 	Name  string  `json:"name"`
 	Unit  string  `json:"unit"` // bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1
 	Value float64 `json:"value"`
-	// Hist is the distribution whose median is Value: an
-	// HDR histogram of nanoseconds in the V2 compressed, base64 encoding
-	// (hdrhistogram.org). Histograms are merged; percentiles are never averaged.
+	// Hist is the distribution whose median is Value: an HDR histogram of ns in the V2 compressed,
+	// base64 encoding (hdrhistogram.org). Histograms are merged; percentiles are never averaged.
 	Hist string `json:"hist,omitempty"`
 }
 
@@ -69,7 +66,7 @@ func (r *Result) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// LowerIsBetter reports whether a smaller number in this unit is the better one.
+// LowerIsBetter reports whether smaller numbers in this unit are better.
 func LowerIsBetter(unit string) bool {
 	return slices.Contains([]string{"s", "s/bit", "s/packet", "core"}, unit)
 }

@@ -35,7 +35,7 @@ func line(t *testing.T, r *record.Result) string {
 	return b.String()
 }
 
-// read collects what All yields and checks that each item is a result or an error.
+// read collects the items of All and checks that each is either a result or an error.
 func read(t testing.TB, r io.Reader) (rs []*record.Result, errs []error) {
 	t.Helper()
 	for res, err := range record.All(r, "f") {
@@ -158,7 +158,7 @@ func TestErrorKinds(t *testing.T) {
 	}
 }
 
-// A line may be much longer than the 64 KiB of a bufio.Scanner, and has a limit.
+// A line can be much longer than the 64 KiB of a bufio.Scanner, up to MaxLine.
 func TestLongLines(t *testing.T) {
 	r := example()
 	r.Warnings = []string{strings.Repeat("w", record.MaxLine-len(line(t, r))-len(`,"warnings":[""]`))}
@@ -216,7 +216,7 @@ func FuzzAll(f *testing.F) {
 		if len(rs)+len(errs) != lines {
 			t.Errorf("%d results and %d errors from %d lines", len(rs), len(errs), lines)
 		}
-		for _, r := range rs { // what can be read can be written
+		for _, r := range rs { // every readable result is writable
 			if err := record.Write(io.Discard, r); err != nil {
 				t.Error(err)
 			}
@@ -234,7 +234,7 @@ func FuzzRoundTrip(f *testing.F) {
 		}
 		for _, s := range []string{trial, status, reason, key, level, name, unit, hist} {
 			if !utf8.ValidString(s) {
-				return // JSON has no other text; the writer replaces the bad bytes
+				return // JSON text is UTF-8; the writer replaces bad bytes
 			}
 		}
 		var b bytes.Buffer

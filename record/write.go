@@ -8,13 +8,12 @@ import (
 	"math"
 )
 
-// MaxLine is the length of the longest line, in bytes with its newline, that
-// Write writes and All reads. A result with histograms has some 10 KiB.
+// MaxLine is the longest line, in bytes with its newline, that Write writes and All reads. A line
+// with histograms has some 10 KiB.
 const MaxLine = 16 << 20
 
-// Write writes r as one line of the current Format, whatever r.Format is, in one call
-// of w.Write. It refuses NaN and infinite numbers, which JSON does not have: it then
-// writes nothing and names the first one.
+// Write writes r as one line of the current Format, whatever r.Format is, in one call of w.Write.
+// It writes nothing for NaN and infinite numbers, which JSON lacks, and names the first.
 func Write(w io.Writer, r *Result) error {
 	if err := finite("elapsed", r.Elapsed); err != nil {
 		return fmt.Errorf("result of trial %q: %w", r.Trial, err)
@@ -27,7 +26,7 @@ func Write(w io.Writer, r *Result) error {
 	line := *r
 	line.Format = Format
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b) // ends the line, too
+	enc := json.NewEncoder(&b) // also ends the line
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(&line); err != nil {
 		return fmt.Errorf("result of trial %q: %w", r.Trial, err)

@@ -11,31 +11,29 @@ import (
 // An Agreement compares the results of several probes that measure the same.
 type Agreement struct {
 	Measures string
-	Levels   map[string]string // of the factors that all of them have
-	Datagram string            // payload of UDP, bytes; "" for others
+	Levels   map[string]string // of the factors that they share
+	Datagram string            // UDP payload, bytes; "" for other protocols
 	Unit     string
 	Tables   []Table    // one per probe
 	Values   []Clusters // by network
 	Ratios   []Clusters // by network, without the baseline
 }
 
-// Clusters are the probes on one network, grouped by whether their intervals overlap.
-// One cluster is agreement.
+// Clusters groups the probes on one network by overlapping intervals; one means agreement.
 type Clusters struct {
 	Network  string
 	Clusters []Cluster
 }
 
-// A Cluster is probes whose intervals all contain Lo to Hi.
+// A Cluster is a set of probes whose intervals all contain Lo to Hi.
 type Cluster struct {
 	Lo, Hi float64
 	Probes []string
 }
 
-// Agreements groups the tables of probes that measure the same with datagrams of
-// the same size under the same levels. measures says what a probe measures. It leaves
-// out a probe that nothing can be compared with, and probes that are one tool with
-// several options: those are expected to differ.
+// Agreements groups the tables of probes that measure the same quantity with the same datagram size
+// and levels. measures maps each probe to its quantity. It omits probes without a counterpart, and
+// sets of probes that are one tool with different options: those are expected to differ.
 func (r *Run) Agreements(measures map[string]string) []Agreement {
 	type same struct{ measures, levels, datagram, unit string }
 	at := map[same]int{}
@@ -66,7 +64,6 @@ func (r *Run) Agreements(measures map[string]string) []Agreement {
 	return out
 }
 
-// oneTool reports whether all tables are known to be of one tool.
 func oneTool(tables []Table) bool {
 	tools := map[string]bool{}
 	for _, r := range rowsOf(tables) {
@@ -77,7 +74,7 @@ func oneTool(tables []Table) bool {
 	return len(tools) == 1 && !tools[""]
 }
 
-// datagram is the size that all ok trials of the first row observed alike.
+// datagram returns the size that all ok trials of the first row observed, "" if they differ.
 func (t Table) datagram() string {
 	if i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.OK > 0 }); i >= 0 {
 		return t.Rows[i].Observed["datagram"]
@@ -85,9 +82,8 @@ func (t Table) datagram() string {
 	return ""
 }
 
-// clusters is nil when fewer than two probes have an interval. It takes intervals by
-// their lower ends and adds each to the cluster before it as long as all of them have a
-// point in common, which gives the fewest clusters possible.
+// clusters returns the fewest clusters; nil when fewer than two probes have an interval. It sorts
+// intervals by their lower ends and adds each to the current cluster while all share a point.
 func clusters(tables []Table, network string, of func(Row) stat.Interval) []Cluster {
 	type found struct {
 		probe string

@@ -8,8 +8,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// trialsOf are ok trials of one probe on two networks: the second finds factor times
-// as much as the first, and both a little more from block to block.
+// trialsOf returns ok trials on two networks; the second measures factor times the first.
 func trialsOf(probe, datagram string, value, factor float64) (rs []record.Result) {
 	for block := 1; block <= 12; block++ {
 		for network, v := range map[string]float64{"host": value, "vxlan": value * factor} {
@@ -29,7 +28,7 @@ func TestAgreements(t *testing.T) {
 	rs = append(rs, trialsOf("native", "1400", 100, 0.5)...)
 	rs = append(rs, trialsOf("iperf", "1400", 100.1, 0.5)...)
 	rs = append(rs, trialsOf("qperf", "1400", 50, 0.8)...)
-	rs = append(rs, trialsOf("small", "18", 50, 0.8)...)   // nothing beside it
+	rs = append(rs, trialsOf("small", "18", 50, 0.8)...)   // no counterpart
 	rs = append(rs, trialsOf("other", "1400", 50, 0.8)...) // measures something else
 	p := New(rs, Options{Baseline: "host", Probes: []string{"native", "iperf", "qperf"}})
 	as := p.Agreements(map[string]string{"native": "UDP", "iperf": "UDP", "qperf": "UDP", "small": "UDP", "other": "TCP"})
@@ -64,7 +63,6 @@ func names(c Clusters) string {
 	return fmt.Sprint(list)
 }
 
-// Without intervals there is nothing to say.
 func TestAgreementsTooFewBlocks(t *testing.T) {
 	rs := append(trialsOf("a", "", 1, 0.5)[:2], trialsOf("b", "", 1, 0.5)[:2]...)
 	as := New(rs, Options{Baseline: "host"}).Agreements(map[string]string{"a": "TCP", "b": "TCP"})
@@ -73,7 +71,7 @@ func TestAgreementsTooFewBlocks(t *testing.T) {
 	}
 }
 
-// One tool with several options is not several tools.
+// Several options of one tool are not several tools.
 func TestAgreementsOfOneTool(t *testing.T) {
 	for _, tc := range []struct {
 		tools []string

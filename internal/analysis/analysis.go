@@ -1,11 +1,9 @@
-// Package analysis reads the results of a run once and lays them out: tables with a
-// row per network, chains of hosts, the gap between UDP and TCP, tools that measure
-// the same, two runs side by side. All of them pair values within blocks, in one way
-// (see Common).
+// Package analysis reads the results of a run once and lays them out: tables with a row per
+// network, chains of hosts, the gap between UDP and TCP, tools compared, two runs compared. All of
+// them pair values within blocks through Common.
 //
-// It must not format numbers, draw, or judge what caused a difference (package
-// finding does). It reads its arguments and nothing else, and the same results in any
-// order give the same Run.
+// It must not format numbers, draw, read anything except its arguments, or judge causes (package
+// finding does). The order of the results does not matter.
 package analysis
 
 import (
@@ -15,37 +13,34 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Factors that every trial has.
 const (
 	Network = "network"
 	Probe   = "probe"
 )
 
-// Options says how to read results.
+// Options controls how results are read.
 type Options struct {
-	Baseline      string   // network that the others are divided by; "" for none
+	Baseline      string   // network that divides the others; "" for none
 	Confidence    float64  // of all ratios together, in 0..1; 0 means 0.95
 	KeepDisturbed bool     // count disturbed trials
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 }
 
-// A Run is the results of a run, read and indexed once. Everything that a report says
-// comes from one Run. Its slices and maps are shared and must not be changed.
+// A Run is indexed results. Its slices and maps are shared and must not be changed.
 type Run struct {
 	Baseline    string   `json:"baseline"`
-	Confidence  float64  `json:"confidence"`      // with which all ratios hold together
+	Confidence  float64  `json:"confidence"`      // of all ratios together
 	Comparisons int      `json:"comparisons"`     // number of ratios
-	Each        float64  `json:"each"`            // confidence of each one, so that all hold
-	Blocks      int      `json:"blocks"`          // that have any trial
-	Pairs       int      `json:"pairs,omitempty"` // of hosts that a block measures
-	Networks    []string `json:"networks"`        // all of them, the baseline first
+	Each        float64  `json:"each"`            // confidence of each ratio
+	Blocks      int      `json:"blocks"`          // with at least one trial
+	Pairs       int      `json:"pairs,omitempty"` // of hosts per block
+	Networks    []string `json:"networks"`        // the baseline first
 	Tables      []Table  `json:"tables"`
-	Chains      []Chain  `json:"chains,omitempty"` // lines of hosts, over several segments and over each
-	// Residue is what differed without being a factor.
+	Chains      []Chain  `json:"chains,omitempty"` // paths over several segments, and over each segment
+	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
-	// Disturbed counts the trials that something outside the run disturbed. They count
-	// like any other where Kept is set, and are left out otherwise.
+	// Disturbed counts disturbed trials. They count like the others only if Kept is set.
 	Disturbed int  `json:"disturbed,omitempty"`
 	Kept      bool `json:"kept,omitempty"`
 
@@ -55,7 +50,7 @@ type Run struct {
 	byKey   map[string]*Sample
 }
 
-// New reads results. It keeps references to them.
+// New indexes results and keeps references to them.
 func New(results []record.Result, o Options) *Run {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
@@ -77,8 +72,7 @@ func New(results []record.Result, o Options) *Run {
 	return r
 }
 
-// Results yields all results, by block and name of the trial. Their Status does not
-// know what was disturbed.
+// Results yields all results by block, then by trial name. Their Status is never Disturbed.
 func (r *Run) Results() iter.Seq[*record.Result] {
 	return func(yield func(*record.Result) bool) {
 		for _, t := range r.trials {
@@ -89,7 +83,6 @@ func (r *Run) Results() iter.Seq[*record.Result] {
 	}
 }
 
-// Rows yields the rows of all tables.
 func (r *Run) Rows() iter.Seq2[*Table, *Row] { return rowsOf(r.Tables) }
 
 func rowsOf(tables []Table) iter.Seq2[*Table, *Row] {
@@ -108,6 +101,5 @@ func rowsOf(tables []Table) iter.Seq2[*Table, *Row] {
 // Trials returns the number of results.
 func (r *Run) Trials() int { return len(r.trials) }
 
-// Sample returns the trials whose factors have exactly these levels, and nil when
-// there is none. The pair of hosts is no part of the levels.
+// Sample returns the trials with exactly these levels (without the pair of hosts), or nil.
 func (r *Run) Sample(config map[string]string) *Sample { return r.byKey[key(config)] }

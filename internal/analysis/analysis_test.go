@@ -13,7 +13,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// result is an ok trial of one value; levels are pairs of factor and level.
+// result returns an ok trial with one value; levels are pairs of factor and level.
 func result(block int, network, probe string, value float64, levels ...string) record.Result {
 	r := record.Result{
 		Trial: network + probe + strings.Join(levels, "") + string(rune('a'+block)), Block: block, Status: record.OK,
@@ -26,8 +26,7 @@ func result(block int, network, probe string, value float64, levels ...string) r
 	return r
 }
 
-// drifting is host and bridge at 1:0.8 on a machine whose speed changes a lot
-// between blocks and not inside them.
+// drifting returns host and bridge at 1:0.8 on a machine whose speed changes between blocks.
 func drifting(blocks int) []record.Result {
 	var out []record.Result
 	for b := 1; b <= blocks; b++ {
@@ -62,8 +61,7 @@ func TestRatioIsPairedByBlock(t *testing.T) {
 	}
 }
 
-// The network's part of a response time has a ratio of its own, which counts as
-// one more comparison.
+// The network's part of a response time has its own ratio, which counts as one more comparison.
 func TestPathRatio(t *testing.T) {
 	results := drifting(12)
 	plain := New(results, Options{Baseline: "host"})
@@ -200,8 +198,8 @@ func encodeHist(t *testing.T, h *hdrhistogram.Histogram) string {
 }
 
 func TestPercentilesAreMerged(t *testing.T) {
-	// 990 fast responses in one trial and 10 slow ones in another: the mean of
-	// the two medians would be 505 µs.
+	// 990 fast responses in one trial and 10 slow ones in another: the mean of the two medians
+	// would be 505 µs.
 	a, b := result(1, "host", "udp-rr", 1), result(2, "host", "udp-rr", 1)
 	a.Values[0].Hist = histogram(t, slices.Repeat([]int64{10_000}, 990)...)
 	b.Values[0].Hist = histogram(t, slices.Repeat([]int64{1_000_000}, 10)...)

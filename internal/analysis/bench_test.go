@@ -8,8 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
-// BenchmarkRun analyses runs of growing length: few cells with response times, and
-// many cells. MiB/op is what stays in memory, results included.
+// BenchmarkRun reports the memory retained, results included, as MiB/op.
 func BenchmarkRun(b *testing.B) {
 	for _, name := range []string{"quick", "fragmentation"} {
 		rs := recorded(b, "testdata/runs/"+name+".jsonl.gz")

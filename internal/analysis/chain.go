@@ -11,45 +11,41 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// crossed is what a trial on a line of hosts observed: the hosts that its packets
-// passed, in the order of the line.
+// crossed is the key for the hosts that a trial's packets passed, in order.
 const crossed = "path.hosts"
 
-// meanValue is a response time of tools that report no median (package probe).
+// meanValue is the response time of tools that report no median.
 const meanValue = "rtt.mean"
 
-// A Chain is one network on which a probe measured over several segments of a line
-// of hosts, and over each of these segments by itself.
+// A Chain is one network measured over several segments of a line of hosts, and over each alone.
 type Chain struct {
 	Probe   string            `json:"probe"`
 	Network string            `json:"network"`
-	Levels  map[string]string `json:"levels,omitempty"` // of the factors that vary, except who talks to whom
+	Levels  map[string]string `json:"levels,omitempty"` // of the factors that vary, except the ends
 	Metric  string            `json:"metric"`
 	Unit    string            `json:"unit"`
-	// Adds: the values of segments add up, as times do. Other values of several
-	// segments are divided by that of the first one.
+	// Adds is set when segment values add up, as times do. Others are divided by the first.
 	Adds bool `json:"adds"`
-	// Mean: a trial's value is the mean of its requests. Means add up; medians do so roughly.
+	// Mean is set when values are means over requests. Means add up; medians do so roughly.
 	Mean  bool   `json:"mean"`
-	Spans []Span `json:"spans"` // by their number of segments
+	Spans []Span `json:"spans"` // by number of segments
 }
 
-// A Span is the path over the first so many segments of a chain.
+// A Span is the path over the first segments of a chain.
 type Span struct {
 	Segments int           `json:"segments"`
-	Hosts    string        `json:"hosts"`          // that packets pass
+	Hosts    string        `json:"hosts"`          // on the path
 	Value    stat.Interval `json:"value"`          // median over blocks
-	Parts    stat.Interval `json:"parts,omitzero"` // of what Value is compared with, likewise; N is 0 for the first segment
-	Ratio    stat.Interval `json:"ratio,omitzero"` // Value divided by it, in the same block
+	Parts    stat.Interval `json:"parts,omitzero"` // what Value is compared with; N is 0 for the first segment
+	Ratio    stat.Interval `json:"ratio,omitzero"` // Value ÷ Parts in the same block
 	Same     bool          `json:"same,omitempty"` // the interval of Ratio contains 1
 	Refused  string        `json:"refused,omitempty"`
 
-	pairs   pairs // Parts and Value of the blocks that have all of them
+	pairs   pairs // Parts and Value of the complete blocks
 	samples []*Sample
 }
 
-// chains finds the chains of the run. compare adds their ratios, when their number is
-// known.
+// chains finds the chains of the run. compare adds their ratios later, when their number is known.
 func chains(tables []Table) (out []Chain) {
 	type place struct{ probe, network, kind, levels string }
 	type group struct {
@@ -91,7 +87,7 @@ func chains(tables []Table) (out []Chain) {
 	return out
 }
 
-// kind is a pair of ends without its numbers, which it shares with others of its kind.
+// kind strips the numbers from a pair of ends.
 func kind(pair string) string {
 	return strings.Map(func(r rune) rune {
 		if '0' <= r && r <= '9' {
@@ -101,7 +97,7 @@ func kind(pair string) string {
 	}, pair)
 }
 
-// firsts returns the hosts that paths begin with.
+// firsts returns the hosts where paths begin.
 func firsts(paths map[string]*Sample) []string {
 	found := map[string]bool{}
 	for p := range paths {
@@ -110,8 +106,7 @@ func firsts(paths map[string]*Sample) []string {
 	return slices.SortedFunc(maps.Keys(found), Natural)
 }
 
-// fill adds the spans from the first host on whose segments were all measured, and
-// returns their number.
+// fill adds the spans that start at first, if all their segments were measured, and counts them.
 func (c *Chain) fill(first string, paths map[string]*Sample) int {
 	spans := slices.SortedFunc(maps.Keys(paths), func(a, b string) int { return cmp.Compare(strings.Count(a, " "), strings.Count(b, " ")) })
 	values := c.values(paths)
@@ -120,7 +115,7 @@ func (c *Chain) fill(first string, paths map[string]*Sample) int {
 		if hosts[0] != first || len(hosts) == 1 {
 			continue
 		}
-		all, samples := []Series{values[name]}, []*Sample{paths[name]} // and the segments
+		all, samples := []Series{values[name]}, []*Sample{paths[name]} // the span, then its segments
 		for i := range hosts[1:] {
 			if segment := hosts[i] + " " + hosts[i+1]; c.Adds || i == 0 {
 				all, samples = append(all, values[segment]), append(samples, paths[segment])
@@ -146,8 +141,7 @@ func (c *Chain) fill(first string, paths map[string]*Sample) int {
 	return len(c.Spans)
 }
 
-// values returns what the trials of each path measured: the means of requests where all
-// times have histograms, else the values themselves.
+// values returns means over requests if all trials have histograms, otherwise the values.
 func (c *Chain) values(paths map[string]*Sample) map[string]Series {
 	means, values := map[string]Series{}, map[string]Series{}
 	all := c.Adds
@@ -164,7 +158,7 @@ func (c *Chain) values(paths map[string]*Sample) map[string]Series {
 	return values
 }
 
-// means returns the means of the values' histograms, and false when a trial has none.
+// means returns the means of the histograms, false if a trial has none.
 func (s *Sample) means(name string) (Series, bool) {
 	m := newMeans(s.places())
 	for i, t := range s.ok {
@@ -181,7 +175,6 @@ func (s *Sample) means(name string) (Series, bool) {
 	return m.series(), true
 }
 
-// compare fills in the ratios.
 func (c Chain) compare(confidence float64) {
 	for i := range c.Spans {
 		s := &c.Spans[i]

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// onLine is a trial between two pods of a line of hosts, counted from 1.
+// onLine returns a trial between two pods of a line of hosts, counted from 1.
 func onLine(block int, network, probe string, from, to int, values ...record.Value) record.Result {
 	hosts := ""
 	for h := from; h <= to; h++ {
@@ -23,7 +23,7 @@ func onLine(block int, network, probe string, from, to int, values ...record.Val
 		Config: map[string]string{"network": network, "probe": probe, "ends": pair}, Observed: map[string]string{"path.hosts": hosts[1:]}}
 }
 
-// times is a response time with its histogram, of which the mean is known.
+// times returns a response time with its histogram.
 func times(t *testing.T, name string, ns ...int64) record.Value {
 	t.Helper()
 	h := hdrhistogram.New(1, int64(60e9), 3)
@@ -35,16 +35,15 @@ func times(t *testing.T, name string, ns ...int64) record.Value {
 	return record.Value{Name: name, Unit: "s", Value: float64(h.ValueAtQuantile(50)) / 1e9, Hist: encodeHist(t, h)}
 }
 
-func near(a, b float64) bool { return math.Abs(a-b) <= 1e-3*b } // the histogram's digits
+func near(a, b float64) bool { return math.Abs(a-b) <= 1e-3*b } // histogram precision
 
-// Means of segments are added up within blocks; rates are divided by the first one.
 func TestChain(t *testing.T) {
 	var rs []record.Result
 	for b := 1; b <= 8; b++ {
-		drift := int64(b) // the machine gets slower, and the pairs do not care
+		drift := int64(b) // the machine slows down; pairing cancels it
 		for _, s := range []struct {
 			from, to int
-			ns       int64 // of nine requests of ten
+			ns       int64 // nine requests in ten
 		}{{1, 2, 1000}, {2, 3, 2000}, {3, 4, 3000}, {1, 3, 1500}, {1, 4, 3000}} {
 			v := drift * s.ns
 			rs = append(rs, onLine(b, "n", "udp-rr", s.from, s.to,
@@ -94,12 +93,11 @@ func TestChain(t *testing.T) {
 		r.Values[0].Name = strings.Replace(r.Values[0].Name, "rtt", "rtt.mean", 1)
 	}
 	if c := New(rs, Options{}).Chains[1]; c.Metric != "rtt.mean" || !c.Mean {
-		t.Errorf("what a tool tells as the mean is one: %+v", c)
+		t.Errorf("a tool's own mean counts as a mean: %+v", c)
 	}
 }
 
-// A chain needs all of its segments, and ends of one kind on one network; where too
-// many blocks are disturbed there is no verdict.
+// A chain needs all segments and one kind of ends. Too many disturbed blocks give no verdict.
 func TestNoChain(t *testing.T) {
 	var rs []record.Result
 	rtt := record.Value{Name: "rtt", Unit: "s", Value: 1e-6}

@@ -9,24 +9,23 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Comparison is what changed between two runs.
+// A Comparison lists the changes between two runs.
 type Comparison struct {
-	Confidence float64  `json:"confidence"` // with which all ratios hold together
-	Each       float64  `json:"each"`       // the confidence of each ratio
+	Confidence float64  `json:"confidence"` // of all ratios together
+	Each       float64  `json:"each"`       // confidence of each ratio
 	Bound      float64  `json:"bound"`      // largest regression to tolerate, a fraction
 	Changes    []Change `json:"changes"`
 	OnlyA      []Cell   `json:"onlyA,omitempty"`
 	OnlyB      []Cell   `json:"onlyB,omitempty"`
 }
 
-// A Cell names a row of a table.
+// A Cell identifies a row of a table.
 type Cell struct {
 	Probe   string            `json:"probe"`
 	Network string            `json:"network"`
 	Levels  map[string]string `json:"levels,omitempty"`
 }
 
-// Cell returns the name of a row.
 func (t Table) Cell(r Row) Cell {
 	return Cell{Probe: t.Probe, Network: r.Network, Levels: t.Levels}
 }
@@ -38,22 +37,20 @@ type Change struct {
 	Unit   string        `json:"unit"`
 	A      stat.Interval `json:"a"` // median over blocks
 	B      stat.Interval `json:"b"`
-	// Ratio is B divided by A, unpaired: the runs share no blocks.
+	// Ratio is B ÷ A, unpaired: the runs share no blocks.
 	Ratio stat.Interval `json:"ratio"`
 	Same  bool          `json:"same,omitempty"` // the interval contains 1
-	// Worse: the whole interval lies beyond the bound in the bad direction.
+	// Worse means that the whole interval is beyond the bound in the bad direction.
 	Worse  bool `json:"worse,omitempty"`
-	Better bool `json:"better,omitempty"` // likewise in the good one
+	Better bool `json:"better,omitempty"` // likewise in the good direction
 }
 
-// Worse reports whether any change is.
+// Worse reports whether any change is worse.
 func (c Comparison) Worse() bool {
 	return slices.ContainsFunc(c.Changes, func(x Change) bool { return x.Worse })
 }
 
-// Compare compares the cells that a and b share. bound is a fraction: 0.05 accepts 5 %.
-// Cells are the same when all their factors are; a metric with another name or unit makes
-// them different.
+// Compare compares the cells with equal factors, metric and unit. bound 0.05 accepts 5 %.
 func Compare(a, b *Run, bound float64) Comparison {
 	c := Comparison{Confidence: a.Confidence, Bound: bound}
 	same := func(t *Table, r *Row) string {
@@ -99,7 +96,7 @@ func (x *Change) judge(a, b []float64, confidence, bound float64) {
 	}
 }
 
-// String names the cell: network, probe, and the levels that vary.
+// String returns network, probe, and the levels that vary.
 func (c Cell) String() string {
 	s := c.Network + ", " + c.Probe
 	for _, k := range slices.Sorted(maps.Keys(c.Levels)) {

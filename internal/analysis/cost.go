@@ -1,31 +1,30 @@
 package analysis
 
-// A Cost is CPU time of both ends per unit of work, split by the mode of the CPUs.
+// A Cost is the CPU time of both ends per unit of work, split by CPU mode.
 type Cost struct {
-	Name  string  // of the value: cpu.per.packet, cpu.per.transaction or cpu.per.bit
+	Name  string  // cpu.per.packet, cpu.per.transaction or cpu.per.bit
 	Unit  string  // s/packet, s/transaction, s/bit
 	Total float64 // in Unit
-	Modes []Mode  // they sum to Total; empty when the modes are not known
+	Modes []Mode  // sum to Total; empty if unknown
 }
 
-// A Mode is the part of a cost that was spent in one mode of the CPU.
+// A Mode is the part of a cost spent in one CPU mode.
 type Mode struct {
 	Name  string
 	Share float64 // of Total, in 0..1
 }
 
-// ModeNames lists the modes that a Cost is split into, as in /proc/stat
-// (proc_stat(5)). Stolen time is a condition, not a cost of the network.
+// ModeNames lists the modes of a Cost, as in /proc/stat (proc_stat(5)). Stolen time is a condition,
+// not a cost of the network.
 var ModeNames = []string{"user", "system", "softirq", "irq", "guest"}
 
-// costs are the values that Cost counts, and the rate of work of each.
+// costs lists the values that Cost uses, and the work rate of each.
 var costs = []struct{ name, of string }{
 	{"cpu.per.packet", "packet.rate"}, {"cpu.per.transaction", "transactions"}, {"cpu.per.bit", "throughput"},
 }
 
-// Per returns the CPU time per unit of work: that of all ok trials together
-// divided by the work of all. /proc/stat counts in steps of 10 ms, a large part of a
-// short trial, but its errors cancel in the sum.
+// Per returns the CPU time of all ok trials divided by their work. /proc/stat counts in steps of 10
+// ms, a large part of a short trial, but its errors cancel in the sum.
 func (r Row) Per(name string) (v float64, unit string, ok bool) {
 	for _, c := range costs {
 		s, has := r.Get(name)
@@ -38,7 +37,7 @@ func (r Row) Per(name string) (v float64, unit string, ok bool) {
 	return 0, "", false
 }
 
-// Loss returns the share of all packets sent in ok trials that was not delivered.
+// Loss returns the fraction of packets sent in ok trials that was not delivered.
 func (r Row) Loss() (float64, bool) {
 	sent, ok := r.Get("sent")
 	if delivered, has := r.Get("delivered"); ok && has && sent.Mean > 0 {
@@ -48,8 +47,8 @@ func (r Row) Loss() (float64, bool) {
 	return loss.Mean, ok
 }
 
-// Cost returns the cost per packet, or else per transaction, or else per bit.
-// TCP does not choose its packets, so its cost is per bit.
+// Cost returns the cost per packet, else per transaction, else per bit, as for TCP, which does not
+// choose its packets.
 func (r Row) Cost() (Cost, bool) {
 	_, datagrams := r.Get("delivered")
 	for _, c := range costs {
@@ -65,7 +64,7 @@ func (r Row) modes() []Mode {
 	sum := 0.0
 	for _, n := range ModeNames {
 		s, _ := r.Get("cpu." + n)
-		v := max(0, s.Mean) // less the idle baseline, a mode can come out below zero
+		v := max(0, s.Mean) // subtracting the idle baseline can give a value below zero
 		out = append(out, Mode{n, v})
 		sum += v
 	}

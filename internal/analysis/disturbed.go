@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// What disturbs a trial, in cores and as a share. The kernel accounts in ticks of
-// 4 to 10 ms, so a short trial is judged together with its neighbors in time.
+// Thresholds of a disturbed trial. The kernel accounts in ticks of 4 to 10 ms, so a short trial is
+// judged together with its neighbors in time.
 const (
 	neighborhood = 0.3 // s, to either side of a trial's middle
 	mostOthers   = 0.3 // cores that programs outside the run may use
@@ -18,14 +18,13 @@ const (
 	leastClock   = 0.9 // of the cell's median clock frequency
 )
 
-// disturbed returns for each trial why something outside the run disturbed it, "" for
-// those that nothing did and for those that are not ok. Disturbed trials are shown and
-// not aggregated. Disturbance comes from outside, so leaving these trials out favors
-// no network. The trials are sorted by time; keys names the cell of each.
+// disturbed returns for each trial how something outside the run disturbed it, "" if nothing did or
+// the trial is not ok. trials are sorted by time; keys names their cells. Leaving disturbed trials
+// out favors no network, because the disturbance comes from outside.
 //
-// Programs outside the run show in user mode. Their time in the kernel counts only
-// where it exceeds the cell's median, because the kernel charges some of the traffic's
-// own softirq time to whatever it interrupts.
+// Programs outside the run show in user mode. Their kernel time counts only where it exceeds the
+// cell's median, because the kernel charges some of the traffic's softirq time to the task that it
+// interrupts.
 func disturbed(trials []trial, keys []string) []string {
 	reasons := make([]string, len(trials))
 	if len(trials) == 0 {
@@ -44,7 +43,7 @@ func disturbed(trials []trial, keys []string) []string {
 		}
 	}
 	slices.SortStableFunc(loads, func(a, b load) int { return cmp.Compare(a.middle, b.middle) })
-	sums := make([]load, len(loads)+1) // of all before, so that a neighborhood is a difference
+	sums := make([]load, len(loads)+1) // prefix sums: a neighborhood is a difference
 	for i, l := range loads {
 		s := sums[i]
 		sums[i+1] = load{0, s.weight + l.weight, s.others + l.others*l.weight, s.steal + l.steal*l.weight}
@@ -70,7 +69,6 @@ func disturbed(trials []trial, keys []string) []string {
 	return reasons
 }
 
-// usual returns the median of a value by cell.
 func usual(trials []trial, keys []string, name string) map[string]float64 {
 	all, out := map[string][]float64{}, map[string]float64{}
 	for i, t := range trials {
@@ -84,12 +82,11 @@ func usual(trials []trial, keys []string, name string) map[string]float64 {
 	return out
 }
 
-// mostDisturbed is the share of the blocks of a comparison, or of the pairs of hosts
-// in all blocks, that may be disturbed: the rest of more is no fair sample of the time
-// that was measured.
+// mostDisturbed is the largest share of disturbed blocks, or of pairs in all blocks, in a
+// comparison. Beyond it, the rest does not represent the time measured.
 const mostDisturbed = 1.0 / 3
 
-// Refused says why a comparison of these samples gets no verdict, "" when it gets one.
+// Refused says why a comparison of these samples gets no verdict; "" if it gets one.
 func Refused(samples ...*Sample) string {
 	all, dirty := map[place]bool{}, map[place]bool{}
 	noun := "blocks"

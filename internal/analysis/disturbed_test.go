@@ -9,8 +9,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// slicesOf returns n blocks of two networks, one trial every 80 ms; change may do
-// anything to a trial.
+// slicesOf returns n blocks of two networks, one trial every 80 ms, each modified by change.
 func slicesOf(n int, change func(i int, r *record.Result)) []record.Result {
 	var out []record.Result
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -21,7 +20,7 @@ func slicesOf(n int, change func(i int, r *record.Result)) []record.Result {
 			Start: start.Add(time.Duration(i) * 80 * time.Millisecond), Elapsed: 0.075,
 			Config: map[string]string{Network: network, Probe: "tcp-stream"},
 			Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: float64(100 - 50*(i%2) + i%5)},
-				// Ticks: a short trial of a quiet machine shows anything.
+				// Ticks: a short trial on a quiet machine can show any of these.
 				{Name: "others.user", Unit: "core", Value: 0.14 * float64(i%3-1)},
 				{Name: "others.system", Unit: "core", Value: -0.5 - 0.2*float64(i%2)}},
 		}
@@ -45,8 +44,8 @@ func TestDisturbed(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		change    func(i int, r *record.Result)
-		least     int // of the trials 20 to 39 that are disturbed
-		elsewhere int // at most, of the others
+		least     int // disturbed among trials 20 to 39
+		elsewhere int // at most, among the others
 		why       string
 	}{
 		{"quiet", func(int, *record.Result) {}, 0, 0, ""},
@@ -85,7 +84,7 @@ func TestDisturbed(t *testing.T) {
 		}, 0, 0, "died"},
 	} {
 		in, elsewhere := 0, 0
-		for i, r := range New(slicesOf(50, c.change), Options{}).trials { // by block, and so by time
+		for i, r := range New(slicesOf(50, c.change), Options{}).trials { // by block, which is by time
 			if r.status != record.Disturbed {
 				continue
 			}
@@ -104,14 +103,14 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// What was disturbed is shown and left out; with too much of it there is no verdict.
+// Disturbed trials are shown and left out. Too many give no verdict.
 func TestDisturbedAreLeftOut(t *testing.T) {
 	hog := func(from, to int) func(int, *record.Result) {
 		return func(i int, r *record.Result) {
 			if i >= from && i < to {
 				set(r, "others.user", 0.9)
 				if i%2 == 1 {
-					r.Values[0].Value = 1 // what a hog does to the second network
+					r.Values[0].Value = 1 // a CPU hog slows the second network
 				}
 			}
 		}

@@ -6,26 +6,24 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// A Gap takes apart what lies between UDP with one send per datagram and TCP, on
-// one network and with packets of about the same size.
+// A Gap splits the difference between UDP with one send per datagram and TCP, on one network and
+// with packets of about the same size.
 type Gap struct {
 	Network  string            `json:"network"`
 	Levels   map[string]string `json:"levels,omitempty"` // of other factors that vary
 	Datagram float64           `json:"datagram"`         // bytes of payload
-	Segment  float64           `json:"segment"`          // the same of TCP
+	Segment  float64           `json:"segment"`          // bytes of TCP payload
 	Modes    []SendMode        `json:"ways"`             // at least three, from Single to TCP
 	Total    stat.Interval     `json:"total,omitzero"`   // the last mode ÷ the first
-	// Product multiplies the steps. In every block it equals the total; the product of
-	// estimates over blocks nearly does.
+	// Product multiplies the steps: exactly the total in a block, nearly so over blocks.
 	Product float64 `json:"product,omitempty"`
 	Checks  []Check `json:"checks,omitempty"`
-	Extra   []Extra `json:"extra,omitempty"` // what the network adds to the baseline
-	// All intervals of this gap hold together with the run's confidence; Each is the
-	// confidence of one.
+	Extra   []Extra `json:"extra,omitempty"` // added to the baseline by the network
+	// All intervals of this gap hold together with the run's confidence, each with Each.
 	Intervals int     `json:"intervals"`
 	Each      float64 `json:"each"`
-	Blocks    int     `json:"blocks"`            // in which every mode is ok and carried something
-	Refused   string  `json:"refused,omitempty"` // why there are no ratios: too much was disturbed
+	Blocks    int     `json:"blocks"`            // with data for every mode
+	Refused   string  `json:"refused,omitempty"` // why there are no ratios
 }
 
 // A SendMode is a row of a gap.
@@ -33,33 +31,30 @@ type SendMode struct {
 	Kind string        `json:"kind"`
 	Rate stat.Interval `json:"rate"` // bit/s of payload
 	Time float64       `json:"time"` // s per packet of the gap's datagram size, at the median rate
-	// Size is the size of what passes the path as one packet, in bytes with headers, and
-	// Together how many packets of the wire that is, at least one. 0 is not known.
+	// Size is the size of one packet on the path, in bytes with headers; Together is how many wire
+	// packets that is, at least one. 0 means unknown.
 	Size     float64 `json:"size,omitempty"`
 	Together float64 `json:"together,omitempty"`
-	// Step is this mode ÷ the one before it in the same block.
+	// Step is this mode ÷ the previous one in the same block.
 	Step stat.Interval `json:"step,omitzero"`
 }
 
-// An Extra is what a network adds to the time of a packet on the baseline.
+// An Extra is the time that a network adds to a packet on the baseline.
 type Extra struct {
 	Kind     string        `json:"kind"`          // of the mode
 	Time     stat.Interval `json:"time,omitzero"` // s per packet of the gap's datagram size, the median over blocks
 	Together float64       `json:"together,omitempty"`
-	CPU      float64       `json:"cpu,omitempty"` // the same in CPU time of both ends; 0 is not known
+	CPU      float64       `json:"cpu,omitempty"` // CPU time of both ends, s per packet; 0 means unknown
 }
 
-// PerPass is what the network adds to one pass of the packets that pass together, s.
+// PerPass returns the time that the network adds to one pass, in seconds.
 func (e Extra) PerPass() float64 { return e.Time.Center * e.Together }
 
-// equalPackets is how far the payloads of TCP's packets and UDP's may differ. TCP's
-// options are 12 bytes, and tunnels take some 50 of 1448 from packets that are
-// chosen to fit all networks.
+// equalPackets is how far TCP and UDP payloads can differ. TCP options take 12 bytes, and tunnels
+// take some 50 of 1448 from packets chosen to fit all networks.
 const equalPackets = 0.1
 
-// Gaps finds the networks on which UDP with one send per datagram, a mode in which
-// its datagrams share something, and TCP were measured with packets of about the
-// same size.
+// Gaps returns the networks measured with comparable packets in Single, a middle mode, and TCP.
 func (r *Run) Gaps() []Gap {
 	var out []Gap
 	for _, g := range r.modeGroups() {
@@ -73,8 +68,7 @@ func (r *Run) Gaps() []Gap {
 	return out
 }
 
-// gap takes one network apart; base has the baseline's rows. It reports false where
-// there is nothing to take apart.
+// gap returns false if there is nothing to split; base holds the baseline's rows.
 func (r *Run) gap(network string, rows, base map[string]Row) (Gap, bool) {
 	g := Gap{Network: network, Datagram: rows[Single].Wire.Datagram, Segment: rows[TCP].Wire.Segment}
 	if g.Datagram <= 0 || math.Abs(g.Segment/g.Datagram-1) > equalPackets {
@@ -95,12 +89,12 @@ func (r *Run) gap(network string, rows, base map[string]Row) (Gap, bool) {
 		}
 	}
 	for i, w := range g.Modes {
-		ends := i == 0 || i >= len(g.Modes)-2 // one datagram alone, most of them together, and TCP
+		ends := i == 0 || i >= len(g.Modes)-2 // Single, the most aggregated UDP mode, and TCP
 		if _, ok := base[w.Kind]; ok && ends && network != r.Baseline {
 			g.Extra = append(g.Extra, Extra{Kind: w.Kind, Together: w.Together})
 		}
 	}
-	g.Intervals = len(g.Modes) - 1 + 1 + len(g.Checks) + len(g.Extra) // steps, and the total
+	g.Intervals = len(g.Modes) - 1 + 1 + len(g.Checks) + len(g.Extra) // steps, total, checks, extras
 	g.Each = stat.Adjust(r.Confidence, g.Intervals)
 	g.compare(rows, base)
 	return g, true
@@ -121,12 +115,11 @@ func (g Gap) mode(kind string, r, single Row) SendMode {
 	return w
 }
 
-// tcpMore is how much longer TCP's header is than UDP's, in bytes: 20, and 12 for the
-// timestamp option, instead of 8 (RFC 9293, RFC 7323, RFC 768).
+// tcpMore is how much longer TCP's header is than UDP's, in bytes: 20, and 12 for timestamps,
+// instead of 8 (RFC 9293, RFC 7323, RFC 768).
 const tcpMore = 20 + 12 - 8
 
-// packetSize is what the devices of the path say, or else the device of the end; 0 is
-// not known.
+// packetSize prefers the size counted on the path to that of the end's device; 0 means unknown.
 func packetSize(r Row) float64 {
 	for _, name := range []string{"packet.size.path", "packet.size"} {
 		if s, ok := r.Get(name); ok {
@@ -136,7 +129,7 @@ func packetSize(r Row) float64 {
 	return 0
 }
 
-// compare fills in the ratios. The steps and the total come from the same blocks.
+// compare takes the steps and the total from the same blocks.
 func (g *Gap) compare(rows, base map[string]Row) {
 	var chain []Row
 	for _, w := range g.Modes {
@@ -162,7 +155,6 @@ func (g *Gap) compare(rows, base map[string]Row) {
 	}
 }
 
-// extra compares a row with the baseline's.
 func (g Gap) extra(e *Extra, there, here Row) {
 	v, refused := together(there, here)
 	if refused != "" {
@@ -179,8 +171,8 @@ func (g Gap) extra(e *Extra, there, here Row) {
 	}
 }
 
-// together returns the values of each row in the blocks in which all rows are ok and
-// none is 0, as after a stall; or why there is no verdict.
+// together returns the values of each row in the blocks where all rows are ok and none is 0, as
+// after a stall; or why there is no verdict.
 func together(rows ...Row) (values [][]float64, refused string) {
 	var samples []*Sample
 	var series []Series

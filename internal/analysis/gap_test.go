@@ -10,8 +10,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// ways are the cells of a network on which one pass costs a time, and what a packet
-// costs by itself; s. The names of the probes say nothing.
+// ways returns the cells of a network with given costs per pass and per packet, in s.
 func ways(network string, pass, packet float64, blocks int) (rs []record.Result) {
 	const datagram, header = 1398, 42
 	type cell struct {
@@ -28,7 +27,7 @@ func ways(network string, pass, packet float64, blocks int) (rs []record.Result)
 		{"t", "copy", "copy", "on", 30, 0}, {"t", "copy", "copy", "off", 1, 0},
 	}
 	for block := range blocks {
-		speed := 1 + 0.3*math.Sin(float64(block)) // of the machine, the same for all cells of a block
+		speed := 1 + 0.3*math.Sin(float64(block)) // of the machine, common to a block
 		for _, c := range cells {
 			r := result(block+1, network, c.probe, 8*datagram*speed/(packet+c.more+pass/c.together), "offload", c.offload)
 			r.Observed = map[string]string{"tool": "weir engine", "send": c.send, "recv": c.recv}
@@ -40,7 +39,7 @@ func ways(network string, pass, packet float64, blocks int) (rs []record.Result)
 				r.Observed["datagram"] = "1398"
 			}
 			r.Values = append(r.Values, record.Value{Name: "packet.size.path", Unit: "byte", Value: size},
-				record.Value{Name: "packet.size", Unit: "byte", Value: 9}, // what the path says comes first
+				record.Value{Name: "packet.size", Unit: "byte", Value: 9}, // path counters take precedence
 				record.Value{Name: "cpu.per.bit", Unit: "s/bit", Value: 1},
 				record.Value{Name: "cpu.busy", Unit: "core", Value: 2})
 			rs = append(rs, r)
@@ -54,7 +53,7 @@ func gaps(t *testing.T, rs []record.Result) []Gap {
 	return New(rs, Options{Baseline: "host", Networks: []string{"host", "vx"}}).Gaps()
 }
 
-// The model's own numbers come back: steps, total, checks, and what a pass adds.
+// The model's own numbers come back: steps, total, checks and the cost added to a pass.
 func TestGap(t *testing.T) {
 	const host, vx, packet = 1e-6, 3e-6, 0.2e-6
 	gs := gaps(t, append(ways("host", host, packet, 12), ways("vx", vx, packet, 12)...))
@@ -102,16 +101,15 @@ func TestGap(t *testing.T) {
 			t.Errorf("%d intervals at %g, want %d", g.Intervals, g.Each, want)
 		}
 	}
-	for n, kind := range []string{Single, GSOGRO, TCP} { // a pass is a pass, however many share it
+	for n, kind := range []string{Single, GSOGRO, TCP} { // passes cost the same, however many packets share them
 		e := gs[1].Extra[n]
-		if e.Kind != kind || !e.Time.Bounded() || e.PerPass() < 0.75*(vx-host) || e.PerPass() > 1.4*(vx-host) { // the machine's speed is in it
+		if e.Kind != kind || !e.Time.Bounded() || e.PerPass() < 0.75*(vx-host) || e.PerPass() > 1.4*(vx-host) { // includes the machine's speed
 			t.Errorf("extra of %s: %+v, %g per pass", e.Kind, e, e.PerPass())
 		}
 		near(kind+" CPU", e.CPU, 2*(vx-host)/[]float64{1, 46, 30}[n]/meanSpeed(12))
 	}
 }
 
-// meanSpeed of the machine of ways.
 func meanSpeed(blocks int) float64 {
 	sum := 0.0
 	for block := range blocks {
@@ -120,7 +118,7 @@ func meanSpeed(blocks int) float64 {
 	return sum / float64(blocks)
 }
 
-// What was not measured is left out, and what cannot be compared is not.
+// Gaps omit missing measurements and reject incomparable ones.
 func TestGapNeeds(t *testing.T) {
 	without := func(probes string) func(*record.Result) bool {
 		return func(r *record.Result) bool { return strings.Contains(probes, r.Config["probe"]) }
@@ -136,8 +134,8 @@ func TestGapNeeds(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		edit func(*record.Result) (drop bool)
-		want string // the ways of the first gap
-		n    int    // checks of it
+		want string // the modes of the first gap
+		n    int    // its checks
 	}{
 		{"all", without(""), "single mmsg gso gso-gro tcp", 4},
 		{"no sendmmsg", without("b"), "single gso gso-gro tcp", 4},
@@ -187,7 +185,7 @@ func TestGapNeeds(t *testing.T) {
 	}
 }
 
-// Other factors and datagram sizes make gaps of their own.
+// Other factors and datagram sizes make separate gaps.
 func TestGapsByLevel(t *testing.T) {
 	var rs []record.Result
 	for _, nic := range []string{"full", "none"} {
@@ -202,7 +200,7 @@ func TestGapsByLevel(t *testing.T) {
 	}
 }
 
-// A block in which one way is not ok is no block of the steps; too many are no verdict.
+// A block needs every mode to be ok. Too few such blocks give no verdict.
 func TestGapBlocks(t *testing.T) {
 	rs := ways("host", 1e-6, 2e-7, 12)
 	spoil := func(probe string, status record.Status, blocks ...int) []record.Result {

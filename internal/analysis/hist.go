@@ -13,16 +13,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// LongestTime is the largest response time that a merged histogram holds, ns.
+// LongestTime is the longest response time that a merged histogram holds, in ns.
 const LongestTime = int64(3600e9)
 
-// beyond is how many responses must be slower than a percentile for it to be more
-// than the story of one of them.
+// beyond is how many responses must exceed a percentile, which must not rest on a single one.
 const beyond = 10
 
-// Percentile returns the response time in seconds that a share p in 0..1 of all
-// responses of the ok trials did not exceed. It reports false when there is no
-// histogram, or when fewer than ten responses lie beyond p.
+// Percentile returns the response time, in s, that a fraction p in 0..1 of the responses of ok
+// trials did not exceed. It returns false if fewer than ten exceed it.
 func (r Row) Percentile(p float64) (float64, bool) {
 	if r.Hist == nil || float64(r.Hist.TotalCount())*(1-p) < beyond-1e-6 {
 		return 0, false
@@ -30,8 +28,8 @@ func (r Row) Percentile(p float64) (float64, bool) {
 	return float64(r.Hist.ValueAtQuantile(100*p)) / 1e9, true
 }
 
-// merged returns the first histogram of every ok trial in one, and what it lacks:
-// trials whose histogram is damaged, and response times above LongestTime.
+// merged merges each ok trial's first histogram. It counts the damaged ones, and times above
+// LongestTime.
 func (s *Sample) merged() (all *hdrhistogram.Histogram, unreadable int, tooLong int64) {
 	var sum counts
 	var rest []*hdrhistogram.PackedHistogram
@@ -56,19 +54,17 @@ func (s *Sample) merged() (all *hdrhistogram.Histogram, unreadable int, tooLong 
 	return all, unreadable, tooLong
 }
 
-// counts adds up histograms that begin at 1 and keep three digits, as all of weir's do:
-// equal indices are equal values in them, whatever their ranges are. 25,000 of them take
-// 0.3 s of CPU this way. The library takes 0.9 s, and as much again to collect the
-// 45 kB that it allocates for each.
+// counts adds up histograms that begin at 1 and keep three digits, as all of weir's do: equal
+// indices then mean equal values, whatever the range. 25,000 take 0.3 s of CPU; the library takes
+// 0.9 s, and as much again to collect the 45 kB that it allocates for each.
 type counts struct {
 	of, next []int64 // by index
 	z        io.ReadCloser
 }
 
-// add adds a histogram in the V2 compressed, base64 encoding. It adds nothing and
-// returns false for one that it leaves to the library.
+// add decodes the V2 compressed, base64 encoding. It returns false if the library must read it.
 func (c *counts) add(hist string) bool {
-	const outer, inner = 8, 40 // bytes of the headers around and inside of what is compressed
+	const outer, inner = 8, 40 // header bytes outside and inside the compressed data
 	raw, err := base64.StdEncoding.DecodeString(hist)
 	if err != nil || len(raw) < outer {
 		return false
@@ -94,7 +90,7 @@ func (c *counts) add(hist string) bool {
 	}
 	c.next = c.next[:0]
 	for b = b[inner:]; len(b) > 0; {
-		v, n := binary.Varint(b) // as in a histogram up to 8 bytes; a negative number is a run of zeros
+		v, n := binary.Varint(b) // up to 8 bytes; a negative number is a run of zeros
 		if room := int64(len(c.of) - len(c.next)); n < 1 || n > 8 || room == 0 || v < -room || v > 1<<40 {
 			return false
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// checkCounts compares our decoder with the library's.
 func checkCounts(t *testing.T, hist string) (own bool) {
 	t.Helper()
 	var c counts
@@ -45,7 +44,6 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Histograms of every shape are merged; what does not fit is counted.
 func TestMerged(t *testing.T) {
 	coarse, long := hdrhistogram.New(1, 1e9, 2), hdrhistogram.New(1, 1e14, 3)
 	_ = coarse.RecordValue(500_000)

@@ -10,8 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// key names a combination of levels, except for those of some factors. No two
-// combinations share one.
+// key returns a unique name of a combination of levels, without the factors in but.
 func key(m map[string]string, but ...string) string {
 	names := make([]string, 0, 8) // on the stack
 	size := 0
@@ -28,7 +27,7 @@ func key(m map[string]string, but ...string) string {
 	return string(b)
 }
 
-// places returns the place of a name in a list, and its length for other names.
+// places returns a function from a name to its place in list, len(list) for other names.
 func places(list []string) func(string) int {
 	return func(s string) int {
 		if i := slices.Index(list, s); i >= 0 {
@@ -38,7 +37,7 @@ func places(list []string) func(string) int {
 	}
 }
 
-// order sorts names: first those of the list, in its order, then the others.
+// order sorts names: those in first, in its order, then the others.
 func order(names, first []string) []string {
 	place := places(first)
 	slices.SortFunc(names, func(a, b string) int {
@@ -58,7 +57,6 @@ func compareLevels(a, b map[string]string) int {
 	return 0
 }
 
-// compareLevel puts 64 before 9k.
 func compareLevel(a, b string) int {
 	x, okX := quantity(a)
 	y, okY := quantity(b)
@@ -68,8 +66,7 @@ func compareLevel(a, b string) int {
 	return Natural(a, b)
 }
 
-// quantity reads a level that is a number, a percentage, a size or a rate, the last
-// two in base units.
+// quantity reads a number, a percentage, a size or a rate, the last two in base units.
 func quantity(s string) (float64, bool) {
 	if v, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64); err == nil && v-v == 0 { // neither NaN nor Inf
 		return v, true
@@ -83,8 +80,7 @@ func quantity(s string) (float64, bool) {
 	return 0, false
 }
 
-// Natural compares strings as people number things: "9" before "10", "h2"
-// before "h10".
+// Natural compares strings with their numbers by value: "9" before "10", "h2" before "h10".
 func Natural(a, b string) int {
 	whole := cmp.Compare(a, b)
 	for a != "" && b != "" {

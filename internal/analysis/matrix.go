@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// ends is the factor whose levels are FROM-TO.
 const ends = "ends"
 
-// A Matrix is tables that together have a level FROM-TO for every From and To.
+// A Matrix is a set of tables with a level FROM-TO for every From and To.
 type Matrix struct {
 	Probe    string
 	Levels   map[string]string // the other factors that vary
@@ -17,7 +16,7 @@ type Matrix struct {
 	Tables   map[[2]string]Table // by from and to
 }
 
-// Matrices finds the tables that make whole matrices of two or more each way.
+// Matrices returns the complete matrices with at least two names in each direction.
 func (r *Run) Matrices() []Matrix {
 	var out []Matrix
 	for _, g := range grids(r.Tables, ends) {

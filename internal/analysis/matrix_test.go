@@ -7,7 +7,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Levels FROM-TO make a matrix when none of them is missing.
 func TestMatrices(t *testing.T) {
 	pairs := func(factor string, levels ...string) (rs []record.Result) {
 		for _, l := range levels {

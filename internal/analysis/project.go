@@ -8,21 +8,19 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// A Projection lays the samples of a run out as tables. The samples of a table differ
-// in one factor only, which makes its rows; every combination of the other factors is
-// a table. Any factor can make the rows and any of its levels can be the baseline:
-// networks are compared by {Row: Network, Baseline: "host"}, tools by {Row: Probe,
-// Baseline: "iperf3-tcp"}, directions by {Row: "ends", Baseline: "host-host"}.
+// A Projection lays the samples of a run out as tables. One factor makes the rows; every
+// combination of the others is a table. Any factor can make the rows and any of its levels can be
+// the baseline: {Row: Network, Baseline: "host"} compares networks, {Row: Probe, Baseline:
+// "iperf3-tcp"} tools, {Row: "ends", Baseline: "host-host"} directions.
 type Projection struct {
 	Row      string   // factor
-	Baseline string   // level of Row that the other rows are divided by; "" for none
-	Order    []string // of the rows; levels that it does not name follow, sorted
-	// Each is the confidence of every ratio by itself; 0 means that all ratios of the
-	// projection hold together with the confidence of the run.
+	Baseline string   // level of Row that divides the others; "" for none
+	Order    []string // of the rows; unnamed levels follow, sorted
+	// Each is the confidence of every single ratio; 0 means that all ratios of the projection hold
+	// together with the confidence of the run.
 	Each float64
 }
 
-// Project lays the run out as tables.
 func (r *Run) Project(p Projection) []Table {
 	if p.Order == nil && p.Row == Network {
 		p.Order = r.Networks
@@ -36,8 +34,7 @@ func (r *Run) Project(p Projection) []Table {
 	return tables
 }
 
-// layout sorts the samples into tables. compareRows adds their ratios, whose confidence
-// depends on their number.
+// layout sorts the samples into tables. Ratios come later: their number sets their confidence.
 func (r *Run) layout(p Projection) []Table {
 	byKey := map[string]*Table{}
 	var all []*Table
@@ -71,8 +68,7 @@ func (r *Run) layout(p Projection) []Table {
 	return out
 }
 
-// vary finds the factors of each table that have another level elsewhere under the
-// same probe.
+// vary finds the factors of each table that have another level elsewhere under the same probe.
 func vary(all []*Table) {
 	type level struct{ probe, factor, level string }
 	tables, count := map[string]int{}, map[level]int{}
@@ -88,7 +84,7 @@ func vary(all []*Table) {
 	}
 }
 
-// fill fills in the rows and pairs them with the row of the baseline.
+// fill fills in the rows and pairs them with the baseline's.
 func (t *Table) fill(baseline string) {
 	firsts := map[named]int{}
 	var base *Sample
@@ -117,8 +113,7 @@ func (t *Table) fill(baseline string) {
 	}
 }
 
-// metricOf is the value by which a row is compared. Tools do not agree on names, so
-// that rows of probes have each its own.
+// metricOf returns the metric of a row. Tools name values differently, so rows of probes differ.
 func (t *Table) metricOf(s *Sample) string {
 	if t.Probe == "" {
 		return s.Metric()
@@ -126,7 +121,7 @@ func (t *Table) metricOf(s *Sample) string {
 	return t.Metric
 }
 
-// pairs is a value of a row and of its baseline in the blocks that have both.
+// pairs holds the values of a row and its baseline in the blocks that have both.
 type pairs struct {
 	blocks    []int
 	base, own []float64
@@ -137,9 +132,8 @@ func pair(base, own Series) pairs {
 	return pairs{blocks, v[0], v[1]}
 }
 
-// comparisons counts the ratios: one for every row that shares a block with its
-// baseline, one more where response times are taken apart, and one for every span of a
-// chain whose segments share a block.
+// comparisons counts the ratios: one for every row that shares a block with its baseline, one more
+// if response times are split, and one for every span of a chain whose segments share a block.
 func comparisons(tables []Table, chains []Chain) int {
 	var all []pairs
 	for _, r := range rowsOf(tables) {
@@ -153,7 +147,6 @@ func comparisons(tables []Table, chains []Chain) int {
 	return len(slices.DeleteFunc(all, func(p pairs) bool { return len(p.blocks) == 0 }))
 }
 
-// compareRows fills in the ratios, with the given confidence each.
 func compareRows(tables []Table, each float64) {
 	for _, r := range rowsOf(tables) {
 		if r.Refused == "" && len(r.pairs.blocks) > 0 {
@@ -176,7 +169,7 @@ func (r *Row) compare(each float64) {
 	}
 }
 
-// A grid is tables of one probe that differ in one factor.
+// A grid is the tables of one probe that differ in one factor.
 type grid struct {
 	probe  string
 	rest   map[string]string // the other factors that vary
@@ -184,7 +177,7 @@ type grid struct {
 	tables []Table
 }
 
-// grids groups tables by all factors but one. Those that do not vary in it are left out.
+// grids groups tables by all factors except one and omits those where it does not vary.
 func grids(tables []Table, factor string) []*grid {
 	byKey := map[string]*grid{}
 	var out []*grid

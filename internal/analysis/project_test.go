@@ -7,11 +7,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Any factor can make the rows: networks, tools, or a level of the study.
 func TestProjectAnyFactor(t *testing.T) {
 	var rs []record.Result
 	for block := 1; block <= 12; block++ {
-		speed := 1 + 0.1*math.Sin(float64(block)) // of the machine, the same for all cells of a block
+		speed := 1 + 0.1*math.Sin(float64(block)) // of the machine, common to a block
 		for _, n := range []struct {
 			name   string
 			factor float64
@@ -39,7 +38,7 @@ func TestProjectAnyFactor(t *testing.T) {
 	}{
 		{Projection{Row: Network, Baseline: "host"}, 4, 0.5},
 		{Projection{Row: Network, Baseline: "vx"}, 4, 2},
-		{Projection{Row: Probe, Baseline: "engine"}, 4, 3}, // tools do not agree on names
+		{Projection{Row: Probe, Baseline: "engine"}, 4, 3}, // tools name values differently
 		{Projection{Row: "mtu", Baseline: "1500", Each: 0.9}, 4, 5},
 	} {
 		tables := run.Project(c.p)

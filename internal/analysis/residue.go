@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Scope says which numbers a difference can have affected.
+// A Scope says which numbers a difference can affect.
 type Scope string
 
 const (
@@ -18,9 +18,8 @@ const (
 	Networks Scope = "between networks" // networks that were compared differ
 )
 
-// A Difference is a key of Observed that was not a factor and still differed
-// between ok trials of one table. Factors explain what differs only from table to
-// table. (The idea is benchstat's residue,
+// A Difference is a key of Observed that is not a factor but differs between ok trials of one
+// table. Factors explain differences between tables. (The idea is benchstat's residue,
 // golang.org/x/perf/benchproc.)
 type Difference struct {
 	Key    string `json:"key"`
@@ -28,28 +27,26 @@ type Difference struct {
 	Values []Seen `json:"values"`
 }
 
-// Seen is one value of a key, and where it was seen.
+// Seen is one value of a key and where it was seen.
 type Seen struct {
 	Value  string `json:"value"`
 	Trials int    `json:"trials"`
 	Where  string `json:"where"`
 }
 
-// known lists keys that differ between networks by their nature; reports show
-// them in a table of their own.
+// known lists keys that differ between networks by nature; reports show them in a separate table.
 var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link", "mss"}
 
-// swapped differs between blocks because the study says so, equally often each way.
+// swapped differs between blocks by design, equally often each way.
 const swapped = "swapped"
 
-// designed differs inside a cell: client and server are the pair's.
+// designed lists keys that differ inside a cell by design: client and server follow the pair.
 var designed = []string{swapped, "client", "server"}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"
 
-// residue names every difference that the layout did not ask for: first those inside a
-// cell, then those between networks.
+// residue returns the differences inside a cell, then those between networks.
 func residue(tables []Table) []Difference {
 	keys, trials := map[string]bool{}, 0
 	for t := range okTrials(tables) {
@@ -94,9 +91,8 @@ func observed(t *record.Result, key string) string {
 	return absent
 }
 
-// scope returns the worst place where key differs, "" when it does not. A key that no
-// trial of a network has belongs to something that the network lacks, such as a daemon:
-// that is the network, and no difference.
+// scope returns the worst scope where key differs, "" if none. A key missing from all trials of a
+// network belongs to something that the network lacks, such as a daemon, and is not a difference.
 func scope(tables []Table, key string) Scope {
 	worst := Scope("")
 	for _, t := range tables {
@@ -121,7 +117,7 @@ func scope(tables []Table, key string) Scope {
 	return worst
 }
 
-// seen lists the values of a key, and how many of all trials have each.
+// seen lists the values of a key with their number of trials.
 func seen(tables []Table, key string, all int) (out []Seen) {
 	byValue := map[string][]*record.Result{}
 	for t := range okTrials(tables) {
@@ -138,11 +134,10 @@ func seen(tables []Table, key string, all int) (out []Seen) {
 	return out
 }
 
-// most is how many values of a key a difference lists.
+// most is the number of values that a difference lists.
 const most = 6
 
-// where names the place of some trials: the trials themselves when they are
-// few, else their networks and probes.
+// where names trials if they are few, otherwise their networks and probes.
 func where(trials []*record.Result) string {
 	if len(trials) <= 2 {
 		var names []string

@@ -25,16 +25,14 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// measures says which probes of the recorded runs measure the same.
+// measures maps the probes of the recorded runs to the quantity they measure.
 var measures = map[string]string{
 	"tcp-stream": "tcp", "iperf3-tcp": "tcp", "iperf2-tcp": "tcp",
 	"udp-rr": "rr", "sockperf-udp-rr": "rr", "ping": "ping", "fping": "ping",
 }
 
-// TestRecordedRuns analyses real runs that an earlier version recorded. Every number
-// must equal the one that weir computed when the run was recorded: a change of the
-// analysis that moves a number of a stored run is a change of its result. Words are
-// free to change. -update is for runs that are added.
+// TestRecordedRuns checks every number of real, recorded runs: an analysis that changes one changes
+// the result of a stored run. Words can change. Use -update only to add runs.
 func TestRecordedRuns(t *testing.T) {
 	files, err := filepath.Glob("testdata/runs/*.jsonl.gz")
 	if err != nil || len(files) == 0 {
@@ -49,8 +47,8 @@ func TestRecordedRuns(t *testing.T) {
 	}
 }
 
-// compareNumbers compares lines of words and numbers. A last bit can differ between
-// processors, some of which multiply and add in one step.
+// compareNumbers compares lines of words and numbers. The last bit can differ between processors,
+// because some multiply and add in one step.
 func compareNumbers(t *testing.T, golden string, got []byte) {
 	t.Helper()
 	if *update {
@@ -134,8 +132,7 @@ func studyOf(t testing.TB, file string) study.Study {
 	return s
 }
 
-// manyBlocks repeats a run n times, one after the other, and scales every value by a
-// little, so that there are blocks enough for intervals, outliers and correlation.
+// manyBlocks repeats and scales a run, for intervals, outliers and correlation.
 func manyBlocks(rs []record.Result, n int) []record.Result {
 	last, first, end := 0, rs[0].Start, rs[0].Start
 	for _, r := range rs {
@@ -164,8 +161,8 @@ func manyBlocks(rs []record.Result, n int) []record.Result {
 	return out
 }
 
-// numbersOf prints every number that a report can show of a run: as it was recorded,
-// with the disturbed trials counted, and repeated until everything has an interval.
+// numbersOf prints every number that a report can show: of the run as recorded, with disturbed
+// trials counted, and repeated until everything has an interval.
 func numbersOf(t *testing.T, rs []record.Result, s study.Study) []byte {
 	var networks, probes []string
 	for _, u := range s.Networks {
@@ -304,7 +301,6 @@ func (w *lines) row(r analysis.Row) {
 	}
 }
 
-// halves compares the odd blocks with the even ones.
 func (w *lines) halves(rs []record.Result, o analysis.Options) {
 	var half [2][]record.Result
 	for _, r := range rs {

@@ -8,34 +8,31 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// hostPair is the factor whose levels are two hosts, A-B. It makes no cell of its own: a
-// block measures all pairs and is still one sample, because its pairs are measured at
-// the same time on the same machine.
+// hostPair is the factor whose levels are two hosts, A-B. It does not split cells: a block measures
+// all pairs at the same time on the same machine, so they are one sample.
 const hostPair = "pair"
 
-// A trial is a result, and what became of it: Disturbed is decided here.
+// A trial is a result with its final status, which can be Disturbed.
 type trial struct {
 	*record.Result
 	status record.Status
 	reason string
 }
 
-// A Sample is the trials of one cell: they have the same level of every factor, except
-// for the pair of hosts.
+// A Sample is the trials of one cell: all factors are equal except the pair of hosts.
 type Sample struct {
 	config         map[string]string // without the pair
 	probe, network string
-	trials         []trial          // by block, then by name
+	trials         []trial          // by block, then by trial name
 	ok             []*record.Result // of those
 	firsts         map[named]int
-	names          []named // of the values of ok trials, in their order
+	names          []named // of ok trials' values, in order
 	values         map[string]Series
 }
 
-// named is a value's name and unit.
 type named struct{ name, unit string }
 
-// index sorts results into samples and marks what was disturbed.
+// index sorts results into samples and marks disturbed trials.
 func (r *Run) index(results []record.Result) {
 	r.trials = make([]trial, len(results))
 	for i := range results {
@@ -82,7 +79,6 @@ func (r *Run) index(results []record.Result) {
 	}
 }
 
-// fill makes the series of all values of the ok trials.
 func (s *Sample) fill() {
 	for _, t := range s.trials {
 		if t.status == record.OK {
@@ -92,7 +88,7 @@ func (s *Sample) fill() {
 	places, at := s.places()
 	type sum struct {
 		means
-		last int // trial that gave a value: of two with one name the first counts
+		last int // trial that gave a value: the first of a name counts
 	}
 	sums := map[string]*sum{}
 	s.firsts, s.values = map[named]int{}, map[string]Series{}
@@ -118,7 +114,7 @@ func (s *Sample) fill() {
 	}
 }
 
-// places returns the places of the ok trials, sorted, and which of them each trial has.
+// places returns the sorted places of the ok trials, and the index of each trial's place.
 func (s *Sample) places() (places []place, at []int) {
 	for _, t := range s.ok {
 		if p := placeOf(t); len(places) == 0 || places[len(places)-1] != p {
@@ -134,7 +130,7 @@ func (s *Sample) places() (places []place, at []int) {
 	return places, at
 }
 
-// means are those of one value, by place.
+// means holds the means of one value by place.
 type means struct {
 	places  []place
 	at      []int // of each ok trial
@@ -151,7 +147,7 @@ func (m means) add(trial int, v float64) {
 	m.mean[p] += v/m.n[p] - m.mean[p]/m.n[p] // a sum can overflow
 }
 
-// series leaves out the places that have no value.
+// series omits the places without a value.
 func (m means) series() (out Series) {
 	if !slices.Contains(m.n, 0) {
 		return Series{m.places, m.mean}
@@ -164,7 +160,7 @@ func (m means) series() (out Series) {
 	return out
 }
 
-// Metric returns the value that most ok trials put first, "" when no trial is ok.
+// Metric returns the value that most ok trials put first, "" if no trial is ok.
 func (s *Sample) Metric() string { return mostFrequent(s.firsts).name }
 
 func mostFrequent(count map[named]int) (best named) {
@@ -179,8 +175,7 @@ func mostFrequent(count map[named]int) (best named) {
 // Values returns the value called name of all ok trials.
 func (s *Sample) Values(name string) Series { return s.values[name] }
 
-// Status returns what became of the first trial that is not ok and why, and OK when
-// all are.
+// Status returns the status and reason of the first trial that is not ok, OK if all are.
 func (s *Sample) Status() (record.Status, string) {
 	for _, t := range s.trials {
 		if t.status != record.OK {
@@ -190,7 +185,7 @@ func (s *Sample) Status() (record.Status, string) {
 	return record.OK, ""
 }
 
-// levels returns the distinct levels of a factor, in the order of the list first.
+// levels returns the distinct levels of a factor, those in first before the others.
 func (r *Run) levels(factor string, first ...string) []string {
 	set := map[string]bool{}
 	for _, s := range r.samples {

@@ -6,25 +6,24 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// Send modes: how bytes get from one program to another, in the order in which a gap
-// is taken apart. What its trials observed identifies a probe's mode, not its name.
+// Send modes: how bytes get from one program to another, in the order of a gap's steps.
+// Observations of the trials identify a probe's mode, not its name.
 const (
 	Single = "single"  // UDP, one send per datagram
 	Mmsg   = "mmsg"    // many datagrams per system call
-	GSO    = "gso"     // many datagrams in one packet (UDP_SEGMENT), taken apart at the socket at the latest
-	GSOGRO = "gso-gro" // not even there (UDP_GRO): they stay together until the program has them
+	GSO    = "gso"     // many datagrams in one packet (UDP_SEGMENT), split at the socket at the latest
+	GSOGRO = "gso-gro" // also together at the socket (UDP_GRO), until the program reads them
 	TCP    = "tcp"     // one stream, with segmentation offload
 
 	// Outside that order, for checks.
-	oneRead = "recv-single" // Single, received with a system call per datagram
+	oneRead = "recv-single" // Single, one read per datagram
 	groOnly = "gro"         // Single, received with UDP_GRO
-	off     = "/off"        // after the name of a mode: nothing is offloaded
+	off     = "/off"        // suffix of a mode without offload
 )
 
 var modeOrder = []string{Single, Mmsg, GSO, GSOGRO, TCP}
 
-// A Check is a ratio outside the steps: it must have a certain size if the steps mean
-// what they seem to.
+// A Check is a ratio outside the steps, whose size tests the explanation of the steps.
 type Check struct {
 	Name  string        `json:"name"`
 	Ratio stat.Interval `json:"ratio"`
@@ -32,7 +31,6 @@ type Check struct {
 	of, to string // modes
 }
 
-// Names of checks.
 const (
 	CheckProtocol = "protocol" // TCP ÷ UDP where no packets pass together
 	CheckOffload  = "offload"  // TCP without ÷ with segmentation offload
@@ -47,18 +45,17 @@ var checks = []Check{
 	{Name: CheckGRO, of: groOnly, to: Single},
 }
 
-// offload is the factor that switches segmentation offload; without the factor, it is on.
+// offload is the factor that switches segmentation offload; without it, offload is on.
 const offload = "offload"
 
-// A modeGroup is rows that can be compared: those of UDP have datagrams of one size,
-// and factors other than offload have the same levels.
+// A modeGroup holds comparable rows: one datagram size, and equal factors except offload.
 type modeGroup struct {
 	levels map[string]string         // of the factors that vary
-	rows   map[string]map[string]Row // by network and mode; of two with one mode the first
+	rows   map[string]map[string]Row // by network and mode; the first of a mode counts
 }
 
 func (r *Run) modeGroups() []modeGroup {
-	byConfig := map[string][]Table{} // tables that differ in their probe and offload only
+	byConfig := map[string][]Table{} // tables that differ only in probe and offload
 	for _, t := range r.Tables {
 		k := key(t.Config, offload)
 		byConfig[k] = append(byConfig[k], t)
@@ -101,12 +98,12 @@ func (g modeGroup) add(t Table) {
 	}
 }
 
-// udpModes are the modes of UDP by how their sender and receiver call the kernel.
+// udpModes maps the sender's and receiver's system calls to a mode.
 var udpModes = map[string]string{
 	"single mmsg": Single, "mmsg mmsg": Mmsg, "gso mmsg": GSO, "gso gro": GSOGRO, "single single": oneRead, "single gro": groOnly,
 }
 
-// modeOf returns the send mode that all ok trials of a row observed, "" for none.
+// modeOf returns the send mode that all ok trials of a row observed, "" if none.
 func modeOf(r Row) string {
 	f := r.Observed
 	calls := f["send"] + " " + f["recv"]
@@ -121,8 +118,7 @@ func modeOf(r Row) string {
 	return ""
 }
 
-// Between lists the modes after from, up to and including to, in the order in which
-// gaps are taken apart.
+// Between lists the modes after from, up to and including to.
 func Between(from, to string) []string {
 	return modeOrder[slices.Index(modeOrder, from)+1 : slices.Index(modeOrder, to)+1]
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A place is where a value was measured: a block, and in it a pair of hosts, which is
-// "" in a study that has none.
+// A place is a block and, within it, a pair of hosts; "" if the study has no pairs.
 type place struct {
 	block int
 	pair  string
@@ -22,18 +21,17 @@ func (a place) compare(b place) int {
 
 func placeOf(r *record.Result) place { return place{r.Block, r.Config[hostPair]} }
 
-// A Series is one value of the ok trials of a cell, by block and by pair of hosts.
-// Several trials of one pair in one block are no replicates: it holds their mean.
+// A Series holds one value of a cell's ok trials by block and pair of hosts. Several trials of one
+// pair in one block are not replicates: it holds their mean.
 type Series struct {
 	places []place // sorted
 	v      []float64
 }
 
-// Len returns the number of blocks and pairs that have a value.
+// Len returns the number of places with a value.
 func (s Series) Len() int { return len(s.v) }
 
-// Positive returns the series without the values that have no ratio, such as after a
-// stall: those that are not above 0.
+// Positive omits values that are not above 0, as after a stall: they have no ratio.
 func (s Series) Positive() (out Series) {
 	for i, v := range s.v {
 		if v > 0 {
@@ -43,8 +41,7 @@ func (s Series) Positive() (out Series) {
 	return out
 }
 
-// perBlock returns one number per block, in the order of the blocks: what of makes of
-// the values of its pairs.
+// perBlock reduces the values of each block's pairs to one number.
 func (s Series) perBlock(of func([]float64) float64) (out []float64) {
 	for i, j := 0, 0; i < len(s.v); i = j {
 		for j < len(s.v) && s.places[j].block == s.places[i].block {
@@ -55,10 +52,9 @@ func (s Series) perBlock(of func([]float64) float64) (out []float64) {
 	return out
 }
 
-// medians returns the median over pairs of each block.
 func (s Series) medians() []float64 { return s.perBlock(median) }
 
-// at returns the values of those of the places that the series has.
+// at returns the values at those of the places that the series has.
 func (s Series) at(places []place) (out Series) {
 	for _, p := range places {
 		if i, ok := slices.BinarySearchFunc(s.places, p, place.compare); ok {
@@ -68,9 +64,9 @@ func (s Series) at(places []place) (out Series) {
 	return out
 }
 
-// Common pairs series within blocks. It returns the blocks in which all of them have a
-// pair of hosts in common, in order, and for each series its medians over these pairs:
-// the values of other pairs come from other paths. Every ratio is made from it.
+// Common pairs series within blocks. It returns, in order, the blocks in which all series share a
+// pair of hosts, and the medians of each series over the shared pairs: other pairs use other paths.
+// Every ratio uses it.
 func Common(all ...Series) (blocks []int, values [][]float64) {
 	common := all[0].places
 	for _, s := range all[1:] {
@@ -85,14 +81,13 @@ func Common(all ...Series) (blocks []int, values [][]float64) {
 	return slices.Compact(blocks), values
 }
 
-// Pair returns the values of two rows in the blocks in which both have an ok trial.
+// Pair returns the values of two rows in the blocks where both have an ok trial.
 func Pair(base, other Row) (a, b []float64) {
 	_, v := Common(base.series, other.series)
 	return v[0], v[1]
 }
 
-// Hosts returns the medians over blocks of the row's metric by the hosts of client
-// and server, and the hosts; none when its study does not measure pairs.
+// Hosts returns the medians over blocks of the row's metric by client and server host, if any.
 func (r Row) Hosts() (hosts []string, medians map[[2]string]float64) {
 	all := map[[2]string][]float64{}
 	seen := map[string]bool{}
@@ -119,7 +114,7 @@ func (r Row) Hosts() (hosts []string, medians map[[2]string]float64) {
 func mean(v []float64) float64 {
 	m := 0.0
 	for i, x := range v {
-		m += (x - m) / float64(i+1) // not the sum first: it can be too large
+		m += (x - m) / float64(i+1) // a sum could overflow
 	}
 	return m
 }

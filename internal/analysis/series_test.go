@@ -9,14 +9,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// ofPair is a trial between two hosts, swapped in even blocks.
+// ofPair returns a trial between two hosts, swapped in even blocks.
 func ofPair(block int, network, of string, value float64) record.Result {
 	r := result(block, network, "ping", value, "pair", of)
 	r.Observed = map[string]string{"client": of, "server": of, "swapped": map[bool]string{true: "true", false: "false"}[block%2 == 0]}
 	return r
 }
 
-// matrixRun has three paths of very different speed; over b each carries half.
+// matrixRun has three paths of very different speeds; network b carries half.
 func matrixRun(blocks int) (rs []record.Result) {
 	for block := 1; block <= blocks; block++ {
 		for of, speed := range map[string]float64{"h1-h2": 1, "h1-h10": 10, "h2-h10": 100} {
@@ -27,7 +27,6 @@ func matrixRun(blocks int) (rs []record.Result) {
 	return rs
 }
 
-// The pairs of a block make one sample of it: the median over them.
 func TestPairsArePooled(t *testing.T) {
 	p := New(matrixRun(12), Options{Baseline: "a"})
 	if len(p.Tables) != 1 || p.Pairs != 3 || p.Comparisons != 1 || len(p.Residue) != 0 {
@@ -53,7 +52,7 @@ func TestPairsArePooled(t *testing.T) {
 	}
 }
 
-// A ratio is of the same paths, also where one network lacks some.
+// A ratio compares the same paths, even if one network lacks some.
 func TestPairsInCommon(t *testing.T) {
 	rs := matrixRun(12)
 	for i, r := range rs {
@@ -75,14 +74,14 @@ func TestPairsInCommon(t *testing.T) {
 	}
 }
 
-// The matrix is of who was client and who server.
 func TestHosts(t *testing.T) {
 	b := row(t, New(matrixRun(4), Options{Baseline: "a"}), 0, "b")
 	hosts, medians := b.Hosts()
 	if !slices.Equal(hosts, []string{"h1", "h2", "h10"}) || len(medians) != 6 {
 		t.Fatalf("%v, %v", hosts, medians)
 	}
-	// Blocks 1 and 3 have 1.001 and 1 of the speed one way, 2 and 4 have 1.002 and 1.001 the other.
+	// In one direction, blocks 1 and 3 have 1.001 and 1 of the speed; in the other, blocks 2 and 4
+	// have 1.002 and 1.001.
 	if v, w := medians[[2]string{"h2", "h10"}], medians[[2]string{"h10", "h2"}]; v < 50.0249 || v > 50.0251 || w < 50.0749 || w > 50.0751 {
 		t.Errorf("h2 to h10 %v, and back %v", v, w)
 	}
@@ -91,7 +90,7 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// One disturbed round is not its block.
+// One disturbed pair does not disturb the whole block.
 func TestRefusedPairs(t *testing.T) {
 	rs := matrixRun(6)
 	for i, r := range rs {

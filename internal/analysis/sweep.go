@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// A Sweep is tables that differ in one numeric factor only.
+// A Sweep is the tables that differ only in one numeric factor.
 type Sweep struct {
 	Probe  string
 	Factor string
@@ -14,11 +14,10 @@ type Sweep struct {
 	Tables []Table
 }
 
-// minSweep is how many levels make a curve.
+// minSweep is the fewest levels that make a curve.
 const minSweep = 3
 
-// Sweeps finds the numeric factor with the most levels of each probe, and the
-// tables along it. Probes without such a factor have no sweep.
+// Sweeps returns the tables of each probe along its numeric factor with the most levels.
 func (r *Run) Sweeps() []Sweep {
 	var out []Sweep
 	for i := 0; i < len(r.Tables); {
@@ -44,7 +43,7 @@ func sweeps(tables []Table) []Sweep {
 		if len(g.tables) < minSweep {
 			continue
 		}
-		s := Sweep{Probe: g.probe, Factor: factor, Levels: g.rest, Tables: g.tables} // sorted like all tables
+		s := Sweep{Probe: g.probe, Factor: factor, Levels: g.rest, Tables: g.tables} // already sorted
 		for _, level := range g.levels {
 			x, _ := quantity(level)
 			s.X = append(s.X, x)
@@ -54,7 +53,7 @@ func sweeps(tables []Table) []Sweep {
 	return out
 }
 
-// numericLevels returns how many levels the factor has, 0 when one is no number.
+// numericLevels returns the number of levels of factor, 0 if one of them is not a number.
 func numericLevels(tables []Table, factor string) int {
 	set := map[float64]bool{}
 	for _, t := range tables {

@@ -5,13 +5,12 @@ import (
 	"strconv"
 )
 
-// Wire is what trials observed of their packets, in numbers; 0 is not known. Results
-// hold it as text, which is read here and nowhere else.
+// Wire holds what trials observed of their packets; 0 means unknown.
 type Wire struct {
 	Link     float64 // bit/s of each host's link
-	Ceiling  float64 // rate that the headers leave of the link, in the table's unit; 0 when no link rate was set
-	Datagram float64 // bytes of payload of UDP
-	Segment  float64 // bytes of payload of a segment of TCP
+	Ceiling  float64 // payload rate that the headers allow, in the table's unit; 0 without a link rate
+	Datagram float64 // bytes of UDP payload
+	Segment  float64 // bytes of payload of a TCP segment
 }
 
 func wire(observed map[string]string) Wire {

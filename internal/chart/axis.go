@@ -2,7 +2,7 @@ package chart
 
 import "math"
 
-// An axis maps values to positions along a line of the drawing.
+// An axis maps values to positions on a line of the drawing.
 type axis struct {
 	lo, hi   float64 // of the values
 	from, to float64 // of the drawing
@@ -21,13 +21,13 @@ func (a axis) pos(v float64) float64 {
 	return a.from + (a.to-a.from)*(v-lo)/(hi-lo)
 }
 
-// inside keeps v on the axis and reports whether it moved.
+// inside clamps v to the axis and reports whether it moved.
 func (a axis) inside(v float64) (float64, bool) {
 	w := min(max(v, a.lo), a.hi)
 	return w, w != v
 }
 
-// step is the distance of about n ticks: 1, 2 or 5 times a power of ten.
+// step returns the distance for about n ticks: 1, 2 or 5 times a power of ten.
 func step(span float64, n int) float64 {
 	raw := span / float64(n)
 	base := math.Pow(10, math.Floor(math.Log10(raw)))
@@ -39,8 +39,7 @@ func step(span float64, n int) float64 {
 	return 10 * base
 }
 
-// multiples returns the multiples of s from lo to hi, at most 20: a loop over floats
-// needs a bound.
+// multiples returns the multiples of s from lo to hi, at most 20: a loop over floats needs a bound.
 func multiples(s, lo, hi float64) []float64 {
 	var out []float64
 	first := math.Ceil(lo/s - 1e-9)
@@ -54,7 +53,7 @@ func multiples(s, lo, hi float64) []float64 {
 	return out
 }
 
-// fromZero is a linear axis from 0 to at least hi.
+// fromZero returns a linear axis from 0 to at least hi.
 func fromZero(hi, from, to float64) axis {
 	if hi <= 0 {
 		hi = 1
@@ -62,8 +61,7 @@ func fromZero(hi, from, to float64) axis {
 	return axis{hi: hi * 1.03, from: from, to: to, ticks: multiples(step(hi, 5), 0, hi*1.03)}
 }
 
-// logarithmic is an axis from lo to hi, both positive, with at most nine ticks at round
-// numbers.
+// logarithmic returns an axis between positive lo and hi with at most nine ticks at round numbers.
 func logarithmic(lo, hi, from, to float64) axis {
 	pad := max(math.Pow(hi/lo, 0.06), 1.01)
 	a := axis{lo: lo / pad, hi: hi * pad, from: from, to: to, log: true}
@@ -85,7 +83,6 @@ func logarithmic(lo, hi, from, to float64) axis {
 	return a
 }
 
-// bottom draws a horizontal axis at y with grid lines up to top.
 func (c *canvas) bottom(a axis, top, y float64, title string) {
 	for _, t := range a.ticks {
 		c.line(inkGrid, 1, a.pos(t), top, a.pos(t), y)
@@ -96,8 +93,7 @@ func (c *canvas) bottom(a axis, top, y float64, title string) {
 	c.text(inkMuted, middle, smallSize, (a.from+a.to)/2, y+31, title)
 }
 
-// side draws a vertical axis with grid lines from left to right, its numbers left of it
-// and its title above.
+// side draws a vertical axis with its numbers at the left and its title above.
 func (c *canvas) side(a axis, left, right float64, title string) {
 	for _, t := range a.ticks {
 		c.line(inkGrid, 1, left, a.pos(t), right, a.pos(t))

@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// An ink is a color by its meaning: a CSS variable of the page, and the color where the
-// page sets none, as in a stand-alone file.
+// An ink is a color by its meaning: a CSS variable, with a fallback for a stand-alone file.
 type ink string
 
 const (
@@ -20,14 +19,13 @@ const (
 	inkBad   ink = "var(--bad,#b3261e)"
 )
 
-// Series and parts use Okabe and Ito's palette (jfly.uni-koeln.de/color), darkened until
-// thin lines and small text have a contrast of 4.5 on white. Text stays legible on every
-// color of a heat map.
+// Series and parts use Okabe and Ito's palette (jfly.uni-koeln.de/color), darkened to give thin
+// lines and small text a contrast of 4.5 on white. Text is legible on every heat color.
 var (
 	parts  = palette("m", "#2f6f9f", "#8fbcd9", "#d98a2b", "#f0c98a", "#8a6fb0", "#9aa3ad")                                  // of a stacked bar
 	series = palette("s", "#5c6570", "#0068a8", "#b84a00", "#007a5a", "#a03d7c", "#8a6100", "#3a7ca5", "#6b4fb3", "#3d4a57") // of networks; the first is the baseline's
-	heats  = palette("h", "#f1f6fa", "#dfecf5", "#cce1f0", "#b6d4e9", "#9ec6e1", "#84b6d8", "#6aa5ce")                       // of a heat map, from little to much
-	dashes = []string{"", ";stroke-dasharray:5 3", ";stroke-dasharray:1.5 2.5"}                                              // tell networks of one color apart
+	heats  = palette("h", "#f1f6fa", "#dfecf5", "#cce1f0", "#b6d4e9", "#9ec6e1", "#84b6d8", "#6aa5ce")                       // of a heat map, from low to high
+	dashes = []string{"", ";stroke-dasharray:5 3", ";stroke-dasharray:1.5 2.5"}                                              // distinguish networks of one color
 )
 
 func palette(name string, colors ...string) []ink {
@@ -38,8 +36,7 @@ func palette(name string, colors ...string) []ink {
 	return out
 }
 
-// seriesInk returns the ink of network n, and the dashes that distinguish it from an
-// earlier network of the same color.
+// seriesInk returns the ink of network n, and dashes if an earlier network has the same color.
 func seriesInk(n int) (in ink, dash string) {
 	if n <= 0 {
 		return series[0], ""
@@ -56,17 +53,16 @@ const (
 	end    anchor = ";text-anchor:end"
 )
 
-// A canvas writes SVG elements. Consecutive elements of one style share a group, which
-// keeps charts small.
+// A canvas writes SVG. Consecutive elements of one style share a group, to keep charts small.
 type canvas struct {
 	b      strings.Builder
 	height float64
-	style  string // of the open group; "" is none
+	style  string // of the open group; "" if none
 }
 
 func newCanvas(height float64) *canvas { return &canvas{height: height} }
 
-// use opens a group of this style, unless it is open.
+// use opens a group of this style unless it is open.
 func (c *canvas) use(style string) {
 	if style == c.style {
 		return
@@ -78,10 +74,9 @@ func (c *canvas) use(style string) {
 	c.style = style
 }
 
-// px prints a length.
+// px formats a length.
 func px(v float64) string { return decimal(v, 2) }
 
-// stroke draws the lines of a path.
 func (c *canvas) stroke(i ink, w float64, dash, d string) {
 	c.use("fill:none;stroke:" + string(i) + ";stroke-width:" + px(w) + dash)
 	fmt.Fprintf(&c.b, "<path d=\"%s\"/>\n", d)
@@ -119,15 +114,13 @@ func (c *canvas) cross(i ink, x, y, r float64) {
 	c.stroke(i, 1.2, "", fmt.Sprintf("M%s,%sL%s,%sM%s,%sL%s,%s", px(x-r), px(y-r), px(x+r), px(y+r), px(x-r), px(y+r), px(x+r), px(y-r)))
 }
 
-// text draws s with its baseline at y. The browser aligns it at x, because this program
-// does not know the page's font.
+// text draws s with its baseline at y. The browser aligns it, because it knows the font.
 func (c *canvas) text(i ink, a anchor, size, x, y float64, s string) {
 	c.use("font-size:" + px(size) + "px;fill:" + string(i) + string(a))
 	fmt.Fprintf(&c.b, "<text x=\"%s\" y=\"%s\">%s</text>\n", px(x), px(y), escape(s))
 }
 
-// escape makes s text of an SVG document, whatever it holds: XML has no place for
-// control characters.
+// escape returns s as SVG text, without the control characters that XML forbids.
 func escape(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0xFFFE || r == 0xFFFF {
@@ -137,7 +130,7 @@ func escape(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD")))
 }
 
-// svg returns the drawing, with alt as its text alternative.
+// svg returns the drawing; alt is its text alternative.
 func (c *canvas) svg(alt string) string {
 	body := c.b.String()
 	if c.style != "" {
@@ -147,9 +140,8 @@ func (c *canvas) svg(alt string) string {
 		px(width), px(c.height), escape(alt), body)
 }
 
-// textWidth estimates the width of s in a sans-serif font of this size: the advance
-// widths of Helvetica by class of character, with a margin for wider fonts. Characters
-// beyond ASCII count as wide as a capital.
+// textWidth estimates the width of s in a sans-serif font: Helvetica's advance widths by class of
+// character, with a margin for wider fonts. Characters beyond ASCII count as wide as a capital.
 func textWidth(s string, size float64) float64 {
 	w := 0.0
 	for _, r := range s {

@@ -1,9 +1,8 @@
 // Package chart draws the charts of a report as SVG, one file per chart.
 //
-// A chart is a struct of numbers that are already scaled for display. Its method SVG
-// returns an <svg> element for inline use in HTML, which also works as a file. Colors are
-// CSS variables with a fallback, so the drawing follows the page into dark mode; fonts
-// are the page's. The same chart gives the same bytes.
+// A chart is a struct of numbers already scaled for display. Its method SVG returns an <svg>
+// element for inline use in HTML, which also works as a file. Colors are CSS variables with a
+// fallback, for the page's dark mode; fonts are the page's. The same chart gives the same bytes.
 //
 // The package must not compute statistics, choose units or read results.
 package chart
@@ -15,8 +14,7 @@ import (
 	"strings"
 )
 
-// Sizes in units of the viewBox. Width is small because the charts must stay
-// legible when a phone shrinks them to 360 pixels.
+// Sizes in units of the viewBox. Charts must stay legible on a phone, 360 pixels wide.
 const (
 	width      = 460.0
 	nameMax    = 140.0 // of the column of names
@@ -29,16 +27,16 @@ const (
 // A Row is one network of a dot chart.
 type Row struct {
 	Name    string
-	Color   int     // 0 is the baseline's gray; equal numbers are equal colors
+	Color   int     // 0 is the baseline's gray
 	Value   float64 // the dot
-	Lo, Hi  float64 // the interval; read only when Bounded
+	Lo, Hi  float64 // the interval; read only if Bounded
 	Bounded bool
-	Label   string  // printed at the right end of the row
-	Ceiling float64 // 0 is none
+	Label   string  // at the right end of the row
+	Ceiling float64 // 0 means none
 	Trials  []Trial // hidden until the page sets --dots
 }
 
-// numbers are those that the row draws, without its trials and its ceiling.
+// numbers returns the row's numbers except its trials and ceiling.
 func (r Row) numbers() []float64 {
 	if r.Bounded {
 		return []float64{r.Value, r.Lo, r.Hi}
@@ -46,17 +44,16 @@ func (r Row) numbers() []float64 {
 	return []float64{r.Value}
 }
 
-// A Trial is one measurement behind a Row. A trial that is not ok is drawn as a cross.
+// A Trial is one measurement behind a Row, drawn as a cross if it is not ok.
 type Trial struct {
 	Value float64
 	OK    bool
 }
 
-// drawable bounds the numbers of a chart: anything beyond is a measurement error, and the
-// arithmetic of axes overflows near the ends of a float64.
+// drawable bounds numbers: larger ones are errors, and axis arithmetic would overflow.
 const drawable = 1e100
 
-// finite returns an error that names the first number that no chart can draw.
+// finite returns an error that names the first number that cannot be drawn.
 func finite(name string, vs ...float64) error {
 	for _, v := range vs {
 		if a := math.Abs(v); math.IsNaN(v) || a > drawable || a > 0 && a < 1/drawable {
@@ -66,7 +63,7 @@ func finite(name string, vs ...float64) error {
 	return nil
 }
 
-// num prints v with three significant digits and no exponent.
+// num formats v with three significant digits and no exponent.
 func num(v float64) string {
 	a := math.Abs(v)
 	switch {
@@ -80,12 +77,11 @@ func num(v float64) string {
 	return strconv.FormatFloat(v, 'g', 3, 64)
 }
 
-// tickNum prints a tick without trailing zeros.
+// tickNum formats a tick without trailing zeros.
 func tickNum(v float64) string {
 	return decimal(v, 6)
 }
 
-// decimal prints v with at most so many decimals.
 func decimal(v float64, decimals int) string {
 	s := strconv.FormatFloat(v, 'f', decimals, 64)
 	s = strings.TrimSuffix(strings.TrimRight(s, "0"), ".")
@@ -95,8 +91,7 @@ func decimal(v float64, decimals int) string {
 	return s
 }
 
-// clip shortens s in its middle to fit w, because the two ends of a long name distinguish
-// it from its neighbors.
+// clip shortens s in its middle to fit w, because the ends of a long name distinguish it.
 func clip(s string, w, size float64) string {
 	if textWidth(s, size) <= w {
 		return s
@@ -111,7 +106,7 @@ func clip(s string, w, size float64) string {
 	return "…"
 }
 
-// nameColumn returns the width of a column that holds names, and the names.
+// nameColumn returns the width of a column of names, and the names clipped to it.
 func nameColumn(names []string) (float64, []string) {
 	w, out := 0.0, make([]string, len(names))
 	for i, n := range names {

@@ -82,7 +82,7 @@ var charts = map[string]drawing{
 		[]string{"user", "system", "softirq", "irq"}, "CPU time per packet, µs", "Cost."},
 }
 
-// manyCells has labels that do not fit, which the chart omits.
+// manyCells has labels that do not fit; the chart omits them.
 func manyCells() Heat {
 	h := Heat{Axis: "µs", Alt: "Many."}
 	for i := range 24 {
@@ -132,7 +132,7 @@ func wellFormed(t *testing.T, svg string) {
 	}
 }
 
-// Colors, fonts and the size are the page's.
+// The page decides colors, fonts and size.
 func TestPageDecides(t *testing.T) {
 	for name, c := range charts {
 		svg, err := c.SVG()
@@ -193,7 +193,7 @@ func TestNoNumberNoChart(t *testing.T) {
 	}
 }
 
-// Foreign numbers can be anything that a float64 holds.
+// Foreign numbers can be any float64.
 func FuzzAxes(f *testing.F) {
 	f.Add(0.0, 24.1, 0.5)
 	f.Add(math.MaxFloat64, 1e-300, -3.0)

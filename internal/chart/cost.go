@@ -5,14 +5,13 @@ import "fmt"
 // A Bar is one network of a stacked chart.
 type Bar struct {
 	Name  string
-	Parts []float64 // in the order of the names of the parts
+	Parts []float64 // in the order of Cost.Names
 }
 
-// Cost has one stacked bar per network: the CPU time of a packet, a bit or a transaction,
-// by CPU mode, or any other sum of parts.
+// Cost has one stacked bar per network, such as CPU time per unit of work by CPU mode.
 type Cost struct {
 	Bars  []Bar
-	Names []string // of the parts, six at most
+	Names []string // of the parts, at most six
 	Axis  string   // the quantity with its unit
 	Alt   string   // text alternative
 }

@@ -2,14 +2,13 @@ package chart
 
 import "fmt"
 
-// A Cell is one place of a heat map; a Cell without a Label is empty.
+// A Cell is one place of a heat map; without a Label it is empty.
 type Cell struct {
 	Value float64 // 0 or more
 	Label string  // printed where it fits
 }
 
-// Heat is a matrix: Cells[i][n] goes from Rows[i] to Columns[n]. The color scale starts at
-// zero, like the axes of other charts, so that similar values look alike.
+// Heat is a matrix: Cells[i][n] goes from Rows[i] to Columns[n]. Its color scale starts at zero.
 type Heat struct {
 	Rows, Columns []string
 	Cells         [][]Cell

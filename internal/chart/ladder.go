@@ -10,7 +10,7 @@ import (
 type Group struct {
 	Name  string
 	Color int
-	Steps []Step // in the order in which a packet passes them
+	Steps []Step // in path order
 }
 
 // A Step is the rate at one place of the path.
@@ -19,11 +19,11 @@ type Step struct {
 	Value float64
 }
 
-// lossShown is the smallest loss that is printed beside a step: 0.1 % rounded.
+// lossShown is the smallest loss printed: 0.1 % rounded.
 const lossShown = 0.0005
 
-// Ladder shows where packets are lost: one bar per step, from offered to delivered, and
-// the loss at each step in percent of the step before.
+// Ladder shows where packets are lost: one bar per step, from offered to delivered, and each step's
+// loss in percent of the step before.
 type Ladder struct {
 	Groups []Group
 	Axis   string // the unit of the rates

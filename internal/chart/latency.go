@@ -2,10 +2,9 @@ package chart
 
 import "math"
 
-// Latency shows distributions on a percentile axis that gives every factor of ten of
-// rarity the same space (as HdrHistogram's plots do): 90, 99 and 99.9 are equally far
-// apart. X of a point is a share in [0, 1) of all samples, which take at most Y. Lines
-// without points are left out.
+// Latency shows distributions on a percentile axis that gives every factor of ten of rarity the
+// same space (as HdrHistogram's plots do): 90, 99 and 99.9 are equally spaced. X of a point is the
+// fraction in [0, 1) of samples that take at most Y. Lines without points are omitted.
 type Latency struct {
 	Lines []Curve
 	Axis  string // the quantity with its unit

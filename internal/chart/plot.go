@@ -13,14 +13,14 @@ type Curve struct {
 	Dashed bool         // computed from others
 }
 
-// A CurvePoint is an estimate at one place of the horizontal axis.
+// A CurvePoint is one estimate on a Curve.
 type CurvePoint struct {
 	X, Y    float64
-	Lo, Hi  float64 // read only when Bounded
+	Lo, Hi  float64 // read only if Bounded
 	Bounded bool
 }
 
-// A plot draws curves, with their names at their ends.
+// A plot draws curves with their names at their ends.
 type plot struct {
 	*canvas
 	left, right, top, bottom float64
@@ -36,7 +36,7 @@ func newPlot(curves []Curve, bottom float64) plot {
 	return plot{newCanvas(bottom + axisHeight), 44, width - w - 8, 22, bottom, short}
 }
 
-// curves draws lines of this width; dots marks every point and draws its interval.
+// curves draws lines of the given width; dots marks every point with its interval.
 func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 	var tags []tag
 	for i, k := range curves {
@@ -65,14 +65,14 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 	p.tags(tags, y)
 }
 
-// A tag is a name and the end of the line that it belongs to.
+// A tag is a name at the end of its line.
 type tag struct {
 	name string
 	ink  ink
 	x, y float64
 }
 
-// tags prints names at the right of the drawing, apart from each other.
+// tags prints names at the right of the drawing without overlap.
 func (p plot) tags(tags []tag, y axis) {
 	slices.SortStableFunc(tags, func(a, b tag) int { return cmp.Compare(a.y, b.y) })
 	ys := make([]float64, len(tags))
@@ -86,8 +86,7 @@ func (p plot) tags(tags []tag, y axis) {
 	}
 }
 
-// spread moves ascending positions apart until neighbors are at least d from each other,
-// as little as possible and within lo to hi where they fit.
+// spread moves ascending positions at least d apart, within lo to hi if they fit.
 func spread(ys []float64, d, lo, hi float64) {
 	if float64(len(ys)-1)*d > hi-lo && len(ys) > 1 {
 		d = (hi - lo) / float64(len(ys)-1)

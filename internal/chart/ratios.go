@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// Ratios has one row per network: its ratio to the baseline as a dot on a logarithmic
-// axis, the interval as a bar, and a line at 1.
+// Ratios has one row per network: its ratio to the baseline as a dot on a logarithmic axis, the
+// interval as a bar, and a line at 1.
 type Ratios struct {
 	Rows     []Row
 	Baseline string // name of the line at 1
-	Axis     string // the divided quantity, and which direction is better
+	Axis     string // the divided quantity and its better direction
 	Alt      string // text alternative
 }
 
@@ -35,10 +35,10 @@ func (v Ratios) SVG() (string, error) {
 	return c.svg(v.Alt), nil
 }
 
-// An extent is what a logarithmic axis of ratios must hold.
+// An extent is the range of a logarithmic axis of ratios.
 type extent struct{ lo, hi float64 }
 
-// add makes room for a ratio to a value at.
+// add extends the range to a ratio drawn at a value.
 func (e *extent) add(r Row, at float64) error {
 	vs := r.numbers()
 	lo, hi := slices.Min(vs), slices.Max(vs)
@@ -53,7 +53,7 @@ func (e *extent) add(r Row, at float64) error {
 }
 
 func (e extent) axis(g grid) axis {
-	if e.hi/e.lo < 1.1 { // a difference of a percent must not fill the chart
+	if e.hi/e.lo < 1.1 { // a 1 % difference must not fill the chart
 		e.lo, e.hi = e.lo/1.05, e.hi*1.05
 	}
 	return logarithmic(e.lo, e.hi, g.left, g.right)
@@ -70,7 +70,7 @@ func anchorFor(x float64, g grid) anchor {
 	return middle
 }
 
-// A grid holds the places of a dot chart: names, plot, labels.
+// A grid is the layout of a dot chart: names, plot, labels.
 type grid struct {
 	left, right, top, bottom float64
 	height                   float64 // of a row
@@ -96,13 +96,13 @@ func newGrid(rows []Row, top float64) grid {
 
 func (g grid) y(i int) float64 { return g.top + (float64(i)+0.5)*g.height }
 
-// row prints name and label of row i.
+// row prints the name and label of row i.
 func (g grid) row(c *canvas, i int, r Row) {
 	c.text(inkFG, start, textSize, 0, g.y(i)+4, g.names[i])
 	c.text(inkFG, end, textSize, width, g.y(i)+4, r.Label)
 }
 
-// interval draws dot and bar; without an interval the dot is hollow.
+// interval draws dot and bar. The dot is hollow without an interval.
 func (c *canvas) interval(a axis, r Row, y float64) {
 	in, _ := seriesInk(r.Color)
 	x := a.pos(r.Value)

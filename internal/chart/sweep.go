@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Sweep shows how a value changes with a factor, one curve per network with the interval
-// at every level. The vertical axis starts at zero.
+// Sweep shows a value over a factor, one curve per network with an interval at every level. The
+// vertical axis starts at zero.
 type Sweep struct {
 	Curves    []Curve
 	Reference float64 // draws a line at this value; 0 draws none
@@ -27,7 +27,7 @@ func (v Sweep) SVG() (string, error) {
 			lo, hi, top = min(lo, p.X), max(hi, p.X), max(top, p.Y, p.Hi)
 		}
 	}
-	if hi < lo { // there are no points
+	if hi < lo { // no points
 		lo, hi = 0, 1
 	}
 	p := newPlot(v.Curves, 222)
@@ -48,7 +48,7 @@ func (v Sweep) SVG() (string, error) {
 	return p.svg(v.Alt), nil
 }
 
-// along is the axis of the levels, logarithmic where they span two orders of magnitude.
+// along returns the axis of the levels, logarithmic if they span two orders of magnitude.
 func along(lo, hi, from, to float64) axis {
 	if lo > 0 && hi/lo >= 100 {
 		a := logarithmic(lo, hi, from, to)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Values has one row per network: the median with its interval on an axis from zero, the
-// header ceiling where there is one, and every trial, hidden until the page shows them.
+// Values has one row per network: the median with its interval on an axis from zero, the header
+// ceiling if any, and every trial, hidden until the page shows them.
 type Values struct {
 	Rows []Row
 	Axis string // the quantity with its unit
@@ -29,7 +29,7 @@ func (v Values) SVG() (string, error) {
 		}
 	}
 	for _, t := range trials {
-		if t < 1.4*hi { // a distant trial appears at the edge: it must not squeeze all others
+		if t < 1.4*hi { // a distant trial goes to the edge instead of squeezing the others
 			hi = max(hi, t)
 		}
 	}
@@ -55,13 +55,12 @@ func (v Values) SVG() (string, error) {
 	return c.svg(v.Alt), nil
 }
 
-// trials spreads the dots of a row slightly, in their order, so that equal values stay
-// visible. A trial beyond the axis is a wedge at its edge.
+// trials spreads dots to show equal values. A trial beyond the axis is a wedge at its edge.
 func (c *canvas) trials(a axis, r Row, y float64) {
 	for i, t := range r.Trials {
 		v, out := a.inside(t.Value)
 		x := a.pos(v)
-		dy := 8 * math.Sin(float64(i)*2.4) // the golden angle: neighbors lie apart
+		dy := 8 * math.Sin(float64(i)*2.4) // golden angle: keeps neighbors apart
 		switch {
 		case out:
 			c.path(inkDots, 1.2, "", [2]float64{x - 4, y + dy - 3}, [2]float64{x, y + dy}, [2]float64{x - 4, y + dy + 3})

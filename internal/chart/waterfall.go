@@ -5,18 +5,18 @@ import "slices"
 // A Fall leads from First, which is 1, to Total, step by step.
 type Fall struct {
 	First string
-	Steps []Row // ratios to the step before; Color is that of a part of a stacked bar
+	Steps []Row // ratios to the previous step; Color selects a stacked bar's part color
 	Total Row   // ratio to First
 	Alt   string
 }
 
-// A Waterfall shows a fall on a logarithmic axis, so that factors add up: a step's bar
-// begins where the one before it ended, and is as long as its ratio. The interval of a
-// step surrounds the end of its bar. A step that leads back is red. The total is drawn as
-// in Ratios, because it is measured, and not the sum of the bars.
+// A Waterfall shows a fall on a logarithmic axis, where factors add up: a step's bar begins where
+// the previous one ends, and its length is its ratio. A step's interval surrounds the end of its
+// bar. A decreasing step is red. The total looks as in Ratios, because it is measured and is not
+// the sum of the bars.
 type Waterfall struct {
 	Fall
-	All  []Fall // charts to be compared have one axis, which holds all of these
+	All  []Fall // falls that share this chart's axis
 	Axis string
 }
 

@@ -10,7 +10,7 @@ import (
 var fewBlocks = Rule{
 	ID:    "too-few-blocks",
 	Title: "Too few blocks for intervals",
-	Doc: "The interval of the signed-rank test exists from a number of blocks on that grows with the number of ratios: all of them hold together. " +
+	Doc: "The signed-rank test gives an interval only with enough blocks, and all ratios hold together, so more ratios need more blocks. " +
 		"With fewer blocks a ratio is an estimate of unknown precision.",
 	Check: func(run *analysis.Run) []Finding {
 		need := stat.MinPairs(run.Each)

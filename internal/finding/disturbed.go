@@ -10,12 +10,12 @@ var disturbed = Rule{
 	ID:    "disturbed",
 	Title: "Something outside the run used the machine",
 	Doc: "A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 0.3 of a core, the hypervisor took more than 0.1, " +
-		"or the CPUs were clocked lower than usual. A comparison gets no verdict when more than a third of its blocks are disturbed: the rest is no fair sample of the time.",
+		"or the CPUs were clocked lower than usual. A comparison gets no verdict when more than a third of its blocks are disturbed: the rest does not represent the time measured.",
 	Check: func(run *analysis.Run) []Finding {
 		var out []Finding
 		if run.Kept && run.Disturbed > 0 {
 			out = append(out, Finding{Severity: Warning,
-				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials, which count like the others", run.Disturbed, run.Trials())})
+				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; they count like the others", run.Disturbed, run.Trials())})
 		}
 		add := func(refused string, c analysis.Cell) {
 			if refused != "" {
@@ -36,8 +36,7 @@ var disturbed = Rule{
 	},
 }
 
-// NoVerdict is what the rule finds about a comparison of which too much was disturbed:
-// that of a row, a chain or a gap.
+// NoVerdict returns the finding for a row, chain or gap with too much disturbance.
 func NoVerdict(refused string) Finding {
-	return Finding{Severity: Serious, Text: refused, Remedy: "stop what else runs here, or count these trials with --keep-disturbed"}
+	return Finding{Severity: Serious, Text: refused, Remedy: "stop other programs on the machine, or count these trials with --keep-disturbed"}
 }

@@ -10,8 +10,8 @@ import (
 var emulated = Rule{
 	ID:    "emulated",
 	Title: "Measured under emulation",
-	Doc: "QEMU without KVM interprets every instruction of its guest. Some of the kernel's work becomes dearer than other work, " +
-		"so that neither absolute numbers nor ratios carry over to real hardware.",
+	Doc: "QEMU without KVM interprets every instruction of its guest. Some kernel work slows down more than other work, " +
+		"so neither absolute numbers nor ratios carry over to real hardware.",
 	Check: func(run *analysis.Run) (out []Finding) {
 		for _, place := range []struct{ key, value, name string }{
 			{"vm.accelerator", "tcg", "emulated guests"}, {"guest", "qemu-tcg", "an emulated machine"},

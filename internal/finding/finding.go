@@ -1,7 +1,6 @@
-// Package finding draws conclusions from an analyzed run: what limits a number, what
-// spoils it, and what to do about it. A rule is a file and a line in Rules. Tables,
-// reports and explanations all take their words from the findings of one Check, so that
-// no diagnosis is written twice.
+// Package finding draws conclusions from an analyzed run: what limits a number, what spoils it, and
+// what to do about it. A rule is a file and a line in Rules. Tables, reports and explanations all
+// use the findings of one Check, which keeps every diagnosis in one place.
 //
 // It must not compute a statistic (package analysis did) or print.
 package finding
@@ -17,13 +16,12 @@ import (
 type Finding struct {
 	Rule     string          `json:"rule"` // its ID
 	Severity Severity        `json:"severity"`
-	Cells    []analysis.Cell `json:"cells,omitempty"` // none: the whole run
+	Cells    []analysis.Cell `json:"cells,omitempty"` // empty: the whole run
 	Text     string          `json:"text"`
 	Evidence []string        `json:"evidence,omitempty"`
-	Remedy   string          `json:"remedy,omitempty"` // what to do next
+	Remedy   string          `json:"remedy,omitempty"`
 }
 
-// String returns the text and its remedy.
 func (f Finding) String() string {
 	if f.Remedy == "" {
 		return f.Text
@@ -31,16 +29,16 @@ func (f Finding) String() string {
 	return f.Text + "; " + f.Remedy
 }
 
-// Severity says what a finding does to the numbers.
+// Severity says how a finding affects the numbers.
 type Severity string
 
 const (
-	Note    Severity = "note"    // the numbers stand, and this helps to read them
+	Note    Severity = "note"    // the numbers stand; this helps to read them
 	Warning Severity = "warning" // the numbers mean less than they seem to
-	Serious Severity = "serious" // there is no number, or no verdict
+	Serious Severity = "serious" // no number, or no verdict
 )
 
-// A Rule finds one kind of thing.
+// A Rule finds one kind of problem.
 type Rule struct {
 	ID    string // unique, stable, in lower case with dashes
 	Title string
@@ -48,7 +46,7 @@ type Rule struct {
 	Check func(*analysis.Run) []Finding
 }
 
-// Rules lists all rules, in the order in which a reader needs their findings.
+// Rules lists all rules in the order in which their findings are shown.
 func Rules() []Rule {
 	return []Rule{emulated, uncompared, fewBlocks, disturbed, notOK, linkLimited, oneCPU, mixedMetrics, damagedTimes, trialWarnings, outliers, residue}
 }
@@ -65,18 +63,17 @@ func Check(run *analysis.Run) []Finding {
 	return out
 }
 
-// OfRun returns the findings about the whole run, except for the residue, which a report
-// shows apart, with ResidueOf.
+// OfRun returns the findings about the whole run, without the residue (see ResidueOf).
 func OfRun(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Cells != nil || f.Rule == residue.ID })
 }
 
-// ResidueOf returns the findings about what differed without being a factor.
+// ResidueOf returns the findings about differences that are not factors.
 func ResidueOf(all []Finding) []Finding {
 	return slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Rule != residue.ID })
 }
 
-// ByCell returns the findings about cells, by Cell.String.
+// ByCell returns the findings about cells by Cell.String.
 func ByCell(all []Finding) map[string][]Finding {
 	out := map[string][]Finding{}
 	for _, f := range all {
@@ -87,7 +84,7 @@ func ByCell(all []Finding) map[string][]Finding {
 	return out
 }
 
-// rows makes a Check of one that looks at a row at a time.
+// rows turns a check of one row into a Check.
 func rows(check func(*analysis.Table, *analysis.Row) []Finding) func(*analysis.Run) []Finding {
 	return func(run *analysis.Run) (out []Finding) {
 		for t, r := range run.Rows() {
@@ -100,7 +97,7 @@ func rows(check func(*analysis.Table, *analysis.Row) []Finding) func(*analysis.R
 	}
 }
 
-// few cuts a list and says what was cut.
+// few cuts a list and adds how many entries it cut.
 func few(list []Finding, most int, noun string) []Finding {
 	if len(list) <= most {
 		return list

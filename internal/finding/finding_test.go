@@ -13,7 +13,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// sound is a run that nothing is to be said about.
+// sound returns a run without findings.
 func sound(blocks int) (rs []record.Result) {
 	for b := 1; b <= blocks; b++ {
 		speed := 1e9 * (1 + 0.1*math.Sin(float64(b)))
@@ -29,8 +29,7 @@ func sound(blocks int) (rs []record.Result) {
 	return rs
 }
 
-// Every rule finds what it is for, and nothing else does. The rules are silent on a
-// sound run.
+// Every rule finds its own problem and no other. A sound run has no findings.
 func TestRules(t *testing.T) {
 	vx := func(change func(r *record.Result)) func([]record.Result) []record.Result {
 		return func(rs []record.Result) []record.Result {
@@ -61,9 +60,9 @@ func TestRules(t *testing.T) {
 			return slices.DeleteFunc(rs, func(r record.Result) bool { return r.Config["network"] == "host" })
 		}, want: `no trial of the baseline "host"`},
 		{rule: "too-few-blocks", change: func(rs []record.Result) []record.Result { return rs[:10] }, want: "the run has 5, and 1 ratios that hold together at 95 % need at least 6"},
-		{rule: "disturbed", change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "no verdict: 12 of 12 blocks were disturbed; stop what else runs here",
+		{rule: "disturbed", change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "no verdict: 12 of 12 blocks were disturbed; stop other programs on the machine",
 			also: []string{"trials-not-ok"}, cell: "vx, tcp-stream"},
-		{rule: "disturbed", name: "kept", keep: true, change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed 12 of 24 trials, which count"},
+		{rule: "disturbed", name: "kept", keep: true, change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed 12 of 24 trials; they count"},
 		{rule: "trials-not-ok", change: vx(func(r *record.Result) { r.Status, r.Reason = record.Failed, "exit status 1" }), want: "12 failed: exit status 1",
 			cell: "vx, tcp-stream"},
 		{rule: "link-limited", change: vx(func(r *record.Result) { r.Observed["ceiling"] = "5e8" }), want: "at the ceiling", cell: "vx, tcp-stream"},

@@ -9,14 +9,14 @@ import (
 var linkLimited = Rule{
 	ID:    "link-limited",
 	Title: "The link is the limit",
-	Doc: "A link has a ceiling that follows from its rate and the headers around the payload. A network that reaches it to within 2 % could go faster: " +
-		"what it costs shows in CPU time only.",
+	Doc: "A link's rate and the headers around the payload give a ceiling. A network within 2 % of it could go faster: " +
+		"its cost shows only in CPU time.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		if !header.LinkLimited(r.Value.Center, r.Wire.Ceiling) {
 			return nil
 		}
 		return []Finding{{Severity: Note,
-			Text:     "at the ceiling that the headers leave of the link: this number follows from arithmetic, compare CPU time instead",
+			Text:     "at the ceiling that the headers leave of the link: arithmetic sets this number; compare CPU time instead",
 			Evidence: []string{unit.Format(r.Value.Center, t.Unit) + " of " + unit.Format(r.Wire.Ceiling, t.Unit)}}}
 	}),
 }

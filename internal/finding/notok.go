@@ -11,7 +11,7 @@ var notOK = Rule{
 	ID:    "trials-not-ok",
 	Title: "Trials that do not count",
 	Doc: "A trial counts only when its programs succeeded, its packets took the intended path, its value is possible, and nothing outside the run disturbed it. " +
-		"Others are kept, shown and left out of every number.",
+		"Other trials are kept and shown, but left out of every number.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		var out []Finding
 		at := map[string]int{}
@@ -46,5 +46,5 @@ var notOK = Rule{
 	}),
 }
 
-// mostTrials is how many trials a finding names as evidence.
+// mostTrials is the number of trials that a finding names as evidence.
 const mostTrials = 5

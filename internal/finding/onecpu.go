@@ -6,15 +6,15 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
-// busyCPU is how much of one CPU softirqs use when they are the limit. Above it,
-// ksoftirqd competes with the programs (__do_softirq, kernel/softirq.c).
+// busyCPU is the fraction of one CPU that softirqs use when they are the limit. Above it, ksoftirqd
+// competes with the programs (__do_softirq, kernel/softirq.c).
 const busyCPU = 0.9
 
 var oneCPU = Rule{
 	ID:    "one-cpu",
 	Title: "One CPU processes all packets",
-	Doc: "The kernel processes the packets of one flow on one CPU. When softirqs fill that CPU, it limits the network whatever the other CPUs do: " +
-		"more flows or receive packet steering (RPS) would go faster.",
+	Doc: "The kernel processes the packets of one flow on one CPU. When softirqs fill that CPU, it limits the network however idle the other CPUs are: " +
+		"more flows or receive packet steering (RPS) can go faster.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		s, ok := r.Get("cpu.softirq.busiest")
 		if !ok || s.Median < busyCPU {

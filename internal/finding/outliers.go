@@ -7,7 +7,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
-// maxNamed is how many blocks are worth naming one by one.
+// maxNamed is the largest number of blocks named individually.
 const maxNamed = 3
 
 var outliers = Rule{

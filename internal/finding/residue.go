@@ -7,14 +7,14 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
-// mostValues is how many values of a key a sentence can name.
+// mostValues is the number of values of a key that a sentence names.
 const mostValues = 4
 
 var residue = Rule{
 	ID:    "residue",
-	Title: "Something differed that is no factor",
-	Doc: "Trials of one cell, and networks that are compared, should differ in nothing but the study's factors. Every other difference that trials observed can explain " +
-		"a difference of the numbers. The idea is benchstat's residue (golang.org/x/perf/benchproc).",
+	Title: "Something other than a factor differed",
+	Doc: "Trials of one cell, and compared networks, should differ only in the study's factors. Any other observed difference can explain " +
+		"a difference in the numbers. The idea is benchstat's residue (golang.org/x/perf/benchproc).",
 	Check: func(run *analysis.Run) (out []Finding) {
 		for _, d := range run.Residue {
 			f := Finding{Severity: Warning}

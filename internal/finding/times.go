@@ -8,8 +8,8 @@ import (
 
 var damagedTimes = Rule{
 	ID:    "response-times",
-	Title: "Response times that are missing",
-	Doc:   "Percentiles come from the histograms of all ok trials together. A damaged histogram and times above an hour are missing from them.",
+	Title: "Missing response times",
+	Doc:   "Percentiles come from the histograms of all ok trials together. Damaged histograms and times above an hour are missing from them.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
 		if r.Unreadable > 0 {
 			out = append(out, Finding{Severity: Warning, Text: fmt.Sprintf("cannot read the histograms of %d trials", r.Unreadable)})

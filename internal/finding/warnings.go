@@ -10,7 +10,7 @@ var trialWarnings = Rule{
 	ID:    "trial-warnings",
 	Title: "Warnings that trials recorded",
 	Doc: "A trial judges what only it can see: stalls, fragments that the receiver's kernel refused for lack of memory, counters that could not be read, " +
-		"CPUs that were busy before the run. It records its judgment with the result; this rule counts who said what.",
+		"CPUs that were busy before the run. It records its warnings with the result; this rule counts the trials with each warning.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
 		for _, w := range r.Warnings {
 			out = append(out, Finding{Severity: Warning, Text: fmt.Sprintf("%s (%d of %d trials)", w.Text, w.Trials, r.Trials())})

@@ -11,10 +11,9 @@ type Stack struct {
 	Path     plan.Path
 	Protocol Protocol
 	Datagram int  // UDP: payload bytes of one datagram
-	IPv6     bool // what the ends exchange is IPv6, whatever the underlay is
+	IPv6     bool // the ends use IPv6, whatever the underlay uses
 }
 
-// A Protocol carries the payload.
 type Protocol string
 
 const (
@@ -22,7 +21,6 @@ const (
 	UDP Protocol = "udp"
 )
 
-// Header sizes in bytes.
 const (
 	ipv4         = 20 // RFC 791, without options
 	ipv6         = 40 // RFC 8200, section 3
@@ -34,13 +32,10 @@ const (
 	maxLength    = 65535
 )
 
-// Ceiling returns the payload rate in bit/s that the headers leave of a link of
-// rate bit/s on the wire, where a frame costs plan.EthernetHeader and
-// plan.WireOverhead bytes in addition to its IP packet, and at least the shortest
-// Ethernet frame.
-//
-// It is 0, which means no ceiling, when rate is 0 or the path never leaves the
-// host. It is an error when the path cannot carry such packets.
+// Ceiling returns the payload rate in bit/s that the headers leave of a link of rate bit/s on the
+// wire. A frame costs plan.EthernetHeader and plan.WireOverhead bytes besides its IP packet, and at
+// least the shortest Ethernet frame. It returns 0, which means no ceiling, if rate is 0 or the path
+// never leaves the host, and an error if the path cannot carry such packets.
 func Ceiling(rate float64, h Stack) (float64, error) {
 	packets, err := PacketCeiling(rate, h)
 	if err != nil {
@@ -49,8 +44,8 @@ func Ceiling(rate float64, h Stack) (float64, error) {
 	return packets * 8 * float64(h.payload()), nil
 }
 
-// PacketCeiling returns the same limit in datagrams (UDP) or segments (TCP) per
-// second. A datagram that is sent in fragments counts once.
+// PacketCeiling is Ceiling in datagrams (UDP) or segments (TCP) per second. A fragmented datagram
+// counts once.
 func PacketCeiling(rate float64, h Stack) (float64, error) {
 	if err := h.check(rate); err != nil {
 		return 0, fmt.Errorf("ceiling: %w", err)
@@ -65,9 +60,8 @@ func PacketCeiling(rate float64, h Stack) (float64, error) {
 	return rate / 8 / wire, nil
 }
 
-// wire returns what an IP packet of p bytes costs on the underlay, in bytes. Where
-// packets share a packet of the underlay, they fill it: that is the least one can
-// cost.
+// wire returns the bytes that an IP packet of p bytes costs on the underlay. Packets that share an
+// underlay packet are assumed to fill it: the lowest possible cost.
 func (h Stack) wire(p int) float64 {
 	shared, around := h.Path.Shared, h.Path.Tag+plan.EthernetHeader+plan.WireOverhead
 	if shared == 0 {
@@ -77,7 +71,6 @@ func (h Stack) wire(p int) float64 {
 	return own + float64(shared+around)*own/float64(h.Path.Outer-shared)
 }
 
-// payload returns the bytes that one segment or datagram carries.
 func (h Stack) payload() int {
 	if h.Protocol == UDP {
 		return h.Datagram
@@ -101,9 +94,8 @@ func (h Stack) packets() []int {
 	if h.ip()+left <= h.Path.MTU {
 		return []int{h.ip() + left}
 	}
-	// Every fragment except the last carries a multiple of 8 bytes (RFC 791,
-	// section 3.2; RFC 8200, section 4.5). Linux fills them: ip_append_data,
-	// net/ipv4/ip_output.c.
+	// Every fragment except the last carries a multiple of 8 bytes (RFC 791, section 3.2; RFC 8200,
+	// section 4.5). Linux fills them: ip_append_data, net/ipv4/ip_output.c.
 	head := h.fragmentHead()
 	room := h.Path.MTU - head
 	var sizes []int
@@ -122,7 +114,7 @@ func (h Stack) fragmentHead() int {
 	return ipv4
 }
 
-// check returns an error for packets that h's path cannot carry.
+// check returns an error if h's path cannot carry its packets.
 func (h Stack) check(rate float64) error {
 	maxDatagram := maxLength - udpHeader // RFC 8200 does not count the IP header
 	if !h.IPv6 {
@@ -145,14 +137,14 @@ func (h Stack) check(rate float64) error {
 	switch h.Protocol {
 	case TCP:
 		if h.payload() < 1 {
-			return fmt.Errorf("path MTU %d leaves no room for TCP; at least %d", p.MTU, p.MTU-h.payload()+1)
+			return fmt.Errorf("path MTU %d leaves no room for TCP: want at least %d", p.MTU, p.MTU-h.payload()+1)
 		}
 	case UDP:
 		if h.Datagram < 1 || h.Datagram > maxDatagram {
 			return fmt.Errorf("datagram of %d bytes is outside 1..%d", h.Datagram, maxDatagram)
 		}
 		if least := h.fragmentHead() + 8; p.MTU < least {
-			return fmt.Errorf("path MTU %d leaves no room for a fragment; at least %d", p.MTU, least)
+			return fmt.Errorf("path MTU %d leaves no room for a fragment: want at least %d", p.MTU, least)
 		}
 	default:
 		return fmt.Errorf("protocol %q is not one of %s, %s", h.Protocol, TCP, UDP)
@@ -160,6 +152,6 @@ func (h Stack) check(rate float64) error {
 	return nil
 }
 
-// maxRate bounds what passes for a link: a thousand times the fastest
-// Ethernet (IEEE 802.3df, 800 Gbit/s), rounded.
+// maxRate bounds the rate of a link: a thousand times the fastest Ethernet (IEEE 802.3df, 800
+// Gbit/s), rounded.
 const maxRate = 1e15

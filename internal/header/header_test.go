@@ -13,17 +13,17 @@ import (
 var (
 	plain = plan.Path{MTU: 1500, Outer: 1500}
 	vxlan = plan.Path{MTU: 1450, Overhead: 50, Outer: 1500} // RFC 7348: inner Ethernet 14, VXLAN 8, UDP 8, IPv4 20
-	// A relay's: inner Ethernet 14 and a length 2, which every packet has, and a kind 1, UDP 8, IPv4 20, which they share.
+	// A relay's: inner Ethernet 14 and length 2 per packet; kind 1, UDP 8, IPv4 20 shared.
 	joined = plan.Path{MTU: 1455, Overhead: 45, Shared: 29, Outer: 1500}
-	vxlan6 = plan.Path{MTU: 1430, Overhead: 70, Outer: 1500} // IPv6 40 instead
+	vxlan6 = plan.Path{MTU: 1430, Overhead: 70, Outer: 1500} // IPv6: 40 instead of 20
 )
 
 func udp(p plan.Path, datagram int) Stack {
 	return Stack{Path: p, Protocol: UDP, Datagram: datagram}
 }
 
-// The wanted values are payload bytes and wire bytes, counted by hand. A full
-// frame of 1500 costs 14+24 more: 1538.
+// The wanted values are payload bytes and wire bytes, counted by hand. A full frame of 1500 costs
+// 14+24 more: 1538.
 func TestCeiling(t *testing.T) {
 	for _, c := range []struct {
 		name          string
@@ -68,7 +68,7 @@ func TestCeiling(t *testing.T) {
 	}
 }
 
-// The figures that everyone knows.
+// Well-known figures.
 func TestCeilingKnownFigures(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -113,7 +113,7 @@ func TestCeilingErrors(t *testing.T) {
 		{1e9, udp(plain, 65508), "outside 1..65507"},
 		{1e9, Stack{Path: plain, Protocol: UDP, Datagram: 65528, IPv6: true}, "outside 1..65527"},
 		{1e9, udp(plan.Path{MTU: 27, Outer: 1500}, 1), "at least 28"},
-		{1e9, Stack{Protocol: TCP}, "path MTU 0 leaves no room for TCP; at least 53"},
+		{1e9, Stack{Protocol: TCP}, "path MTU 0 leaves no room for TCP: want at least 53"},
 		{1e9, Stack{Path: plan.Path{MTU: 1500, Overhead: 50, Outer: 1500}, Protocol: TCP}, "lower the path's MTU to 1450"},
 		{1e9, Stack{Path: plan.Path{MTU: 1500, Overhead: -1}, Protocol: TCP}, "negative"},
 		{1e9, Stack{Path: plan.Path{MTU: 1455, Overhead: 45, Shared: 46, Outer: 1500}, Protocol: TCP}, "46 bytes of the encapsulation that packets share are outside 0..45"},
@@ -130,7 +130,7 @@ func TestCeilingErrors(t *testing.T) {
 	}
 }
 
-// What is cut into fragments arrives whole, and no fragment is above the MTU.
+// Fragments carry the whole datagram, and none exceeds the MTU.
 func TestFragments(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {

@@ -30,8 +30,8 @@ func (s source) sweeps(w analysis.Sweep) []Figure {
 	return slices.Concat(value, ratio, s.clientSweeps(w))
 }
 
-// sweep draws one value, in the unit base, along the factor, with a line at reference
-// unless that is 0; nothing where no row has the value.
+// sweep draws one value, scaled from the unit base, along the factor; nothing if no row has it. A
+// nonzero reference adds a line.
 func (s source) sweep(w analysis.Sweep, id, title, name, base string, reference float64, get func(analysis.Row) stat.Interval) []Figure {
 	top := 0.0
 	for _, t := range w.Tables {
@@ -53,7 +53,6 @@ func sweepID(w analysis.Sweep, value string) string {
 	return strings.Join([]string{"probe", w.Probe, "by", w.Factor, value, levelText(w.Levels)}, " ")
 }
 
-// axisOf names the axis of the levels.
 func axisOf(w analysis.Sweep) string {
 	for _, t := range w.Tables {
 		if strings.HasSuffix(t.Levels[w.Factor], "%") {
@@ -100,8 +99,7 @@ func (s source) matrices(m analysis.Matrix) (out []Figure) {
 	return out
 }
 
-// hostCharts draws the values from each host to each other, one figure per network;
-// none when the study does not measure all pairs of hosts.
+// hostCharts draws a figure per network if the study measures all pairs of hosts.
 func (s source) hostCharts(t analysis.Table) (out []Figure) {
 	for _, r := range t.Rows {
 		names, medians := r.Hosts()
@@ -110,7 +108,7 @@ func (s source) hostCharts(t analysis.Table) (out []Figure) {
 	return out
 }
 
-// heat draws values of a table's metric by from and to; nothing when there are none.
+// heat draws values of a table's metric by from and to.
 func (s source) heat(from, to []string, values map[[2]string]float64, t analysis.Table, id, caption string) []Figure {
 	if len(values) == 0 {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// answerSection answers the question of the run: a sentence for each network, and all
-// ratios in one table where there are few conditions.
+// answerSection has a sentence per network, and a table of all ratios if conditions are few.
 func answerSection(s source) []Section {
 	x := Section{ID: "answer", Title: "Answer", Lines: s.answers(false), Box: true}
 	if t, ok := s.overview(); ok {
@@ -31,21 +30,20 @@ func answerSection(s source) []Section {
 	return []Section{x}
 }
 
-// datapath says what a run on one machine measures.
+// datapath explains what a run on one machine measures.
 func (r Run) datapath() []string {
-	out := []string{"One machine is a datapath bench: both ends share its CPUs and there is no NIC. " +
+	out := []string{"One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
 		"These numbers are datapath cost, not network throughput."}
 	for _, x := range r.Results {
 		if x.Observed["cost"] != "" {
-			return append(out, "Several pairs of hosts were measured at once and shared the machine. Absolute figures are those of a shared machine, "+
-				"not of one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself.")
+			return append(out, "Several pairs of hosts were measured at once and shared the machine. Absolute figures describe a shared machine, "+
+				"not one pair alone, and CPU time cannot be attributed to a pair. With one-at-a-time, every pair has the machine to itself.")
 		}
 	}
 	return out
 }
 
-// answers has a sentence on the cost of each network, in the order of the tables.
-// brief leaves the intervals to a table next to them.
+// answers describes each network's cost, in table order. brief leaves intervals to a table.
 func (s source) answers(brief bool) []Line {
 	var out []Line
 	for _, n := range s.p.Networks {
@@ -63,7 +61,6 @@ func (s source) answers(brief bool) []Line {
 	return out
 }
 
-// byProbe splits tables into those of each probe.
 func byProbe(tables []analysis.Table) (out [][]analysis.Table) {
 	var probes groups[string, analysis.Table]
 	for _, t := range tables {
@@ -75,7 +72,7 @@ func byProbe(tables []analysis.Table) (out [][]analysis.Table) {
 	return out
 }
 
-// spans names the conditions under which the only network gets least and most.
+// spans returns the lowest and highest values of the only network, with their conditions.
 func (s source) spans() string {
 	center := func(t analysis.Table) float64 { return t.Rows[0].Value.Center }
 	order := func(a, b analysis.Table) int { return cmp.Compare(center(a), center(b)) }
@@ -98,7 +95,6 @@ func (s source) spans() string {
 	return sentence(parts)
 }
 
-// sentence joins parts; "" when there are none.
 func sentence(parts []string) string {
 	if parts == nil {
 		return ""
@@ -106,10 +102,10 @@ func sentence(parts []string) string {
 	return strings.Join(parts, ", ") + "."
 }
 
-// clauses compares a network with the baseline, under each probe.
+// clauses compares a network with the baseline under each probe.
 func (s source) clauses(network string, brief bool) string {
 	var parts []string
-	named, compared, bounded := false, false, false // the baseline is named once
+	named, compared, bounded := false, false, false // name the baseline once
 	for _, tables := range byProbe(s.p.Tables) {
 		name, refused := s.short(tables[0].Probe), 0
 		var rows []analysis.Row

@@ -14,11 +14,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// levelsOfHuge are those of a factor that has no order, so that every table is drawn.
+// levelsOfHuge has no order, which makes the report draw every table.
 var levelsOfHuge = []string{"a", "b", "c", "d"}
 
-// huge is a synthetic run of so many trials: the blocks of the fixture again and again,
-// under several levels, with noise.
+// huge repeats the fixture's blocks under several levels, with noise.
 func huge(t testing.TB, trials int) Run {
 	r := run(t)
 	rnd := rand.New(rand.NewPCG(20240607, 4))
@@ -45,7 +44,7 @@ func huge(t testing.TB, trials int) Run {
 	return r
 }
 
-// The time and the size of a report of many trials. A page has to fit into a mail.
+// BenchmarkReport measures time and size of large reports. A page has to fit into an email.
 func BenchmarkReport(b *testing.B) {
 	for _, trials := range []int{672, 6720, 40320, 100000} {
 		r := huge(b, trials)
@@ -70,7 +69,7 @@ func BenchmarkReport(b *testing.B) {
 	}
 }
 
-// A report of an ordinary run is complete; that of a huge one is cut and says so.
+// A report of an ordinary run is complete; that of a huge run is cut and says so.
 func TestHugeRunsAreCut(t *testing.T) {
 	whole := huge(t, 960)
 	if s := write(t, writers["html"], whole); strings.Contains(s, inCSV) {

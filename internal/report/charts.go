@@ -13,7 +13,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// color is the color of a network, the same in all charts. The baseline's is 0.
+// color returns the color of a network, the same in all charts; 0 for the baseline.
 func (s source) color(network string) int { return color(s.p.Networks, s.p.Baseline, network) }
 
 func color(networks []string, baseline, network string) int {
@@ -27,7 +27,6 @@ func color(networks []string, baseline, network string) int {
 	return i + 1
 }
 
-// figures are the charts that the table has numbers for.
 func (s source) figures(t analysis.Table) (out []Figure) {
 	for _, f := range []func(analysis.Table) *Figure{s.ratioChart, s.valueChart, s.splitChart, s.latencyChart, s.ladderChart, s.costChart} {
 		if x := f(t); x != nil {
@@ -38,7 +37,6 @@ func (s source) figures(t analysis.Table) (out []Figure) {
 	return append(out, s.hostCharts(t)...)
 }
 
-// chartRow is a row that shows i in a unit.
 func chartRow(name string, color int, i stat.Interval, factor float64, label string) chart.Row {
 	return chart.Row{Name: name, Color: color, Label: label,
 		Value: i.Center * factor, Lo: i.Lo * factor, Hi: i.Hi * factor, Bounded: i.Bounded()}
@@ -76,7 +74,7 @@ func (r Run) describe(what string, t analysis.Table, rows []string) string {
 }
 
 func (s source) valueChart(t analysis.Table) *Figure {
-	top, drawn, trials := 0.0, 0, 0 // the latter of one network
+	top, drawn, trials := 0.0, 0, 0 // drawn and trials: largest of one network
 	var centers []float64
 	for _, r := range t.Rows {
 		top = max(top, r.Value.Center, r.Value.Hi, r.Wire.Ceiling)
@@ -111,7 +109,7 @@ func (s source) valueChart(t analysis.Table) *Figure {
 	return f
 }
 
-// curvePoints per factor of ten of rarity.
+// curvePoints is the number of points per factor of ten of rarity.
 const curvePoints = 24
 
 func (s source) latencyChart(t analysis.Table) *Figure {
@@ -139,7 +137,7 @@ func (s source) latencyChart(t analysis.Table) *Figure {
 		return nil
 	}
 	factor, label := unit.Scale(top, "s")
-	if top < 0.01 { // microseconds are what people compare
+	if top < 0.01 { // readers compare microseconds
 		factor, label = 1e6, "µs"
 	}
 	for i := range lines {
@@ -179,13 +177,13 @@ func (s source) ladderChart(t analysis.Table) *Figure {
 		}
 	}
 	return &Figure{ID: "loss", Caption: "From offered to delivered",
-		Chart: chart.Ladder{Groups: groups, Axis: label + "; red is lost since the step above", Alt: s.describe("From offered to delivered", t, alt)}}
+		Chart: chart.Ladder{Groups: groups, Axis: label + "; red: lost since the step above", Alt: s.describe("From offered to delivered", t, alt)}}
 }
 
 func (s source) costChart(t analysis.Table) *Figure {
 	var costs []analysis.Cost
 	var networks, alt []string
-	shown := map[string]bool{} // modes that are a part of any bar
+	shown := map[string]bool{} // modes with a visible part in any bar
 	top := 0.0
 	for _, r := range t.Rows {
 		c, ok := r.Cost()

@@ -20,7 +20,7 @@ func claimSection(s source) []Section {
 // Claims is the report of published figures alone.
 func Claims(outcomes []claim.Outcome) *Document {
 	x := claims(outcomes)
-	x.Title = "" // there is nothing else
+	x.Title = "" // the only section needs no title
 	return &Document{Sections: []Section{x}}
 }
 
@@ -31,8 +31,7 @@ func claims(outcomes []claim.Outcome) Section {
 		Tables: []Table{t}, Notes: append(claimNotes(outcomes), claimFootnote(outcomes)), Data: outcomes}
 }
 
-// claimColumns has a row for each test of each claim; one that cannot be tested has
-// one row.
+// claimColumns has a row for each test of each claim; an untestable claim has one row.
 func claimColumns(outcomes []claim.Outcome) []column {
 	cs := []column{
 		{Column: Column{Head: "claim", Left: true, Whole: true, Keep: 9}}, // readers copy the name
@@ -49,7 +48,7 @@ func claimColumns(outcomes []claim.Outcome) []column {
 		if o.Verdict == claim.Untestable {
 			v, tests = "not testable", tests[:1] // the notes give the reason
 		}
-		if times[id] > 1 { // which results these are
+		if times[id] > 1 { // distinguishes the runs
 			where = o.From
 		}
 		for i, t := range tests {
@@ -70,11 +69,10 @@ func claimColumns(outcomes []claim.Outcome) []column {
 	return cs
 }
 
-// claimNotes says for every unsettled claim what it claims, and why it can fail here or
-// what is missing.
+// claimNotes explains every unsettled claim: why it can fail here, or what is missing.
 func claimNotes(outcomes []claim.Outcome) []string {
 	var out, undecided []string
-	var missing groups[string, string] // claims by what is missing for them
+	var missing groups[string, string] // claims by missing requirement
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
@@ -99,7 +97,7 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	return out
 }
 
-// refuted names the ratios outside their bounds.
+// refuted lists the ratios outside their bounds.
 func refuted(o claim.Outcome) string {
 	var parts []string
 	for i, m := range o.Measured {

@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// outcomes are of every verdict. Nobody measured them.
+// outcomes returns synthetic outcomes, one of every verdict.
 func outcomes() []claim.Outcome {
 	cell := func(network, probe string) claim.Cell { return claim.Cell{Network: network, Probe: probe} }
 	host := cell("host", "udp-stream")
@@ -54,7 +54,7 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// A claim that several runs bear on has a line for each, which says whose it is.
+// A claim with results from several runs has a line for each, which names the run.
 func TestClaimsOfSeveralRuns(t *testing.T) {
 	os := append(outcomes()[:2], outcomes()[0])
 	os[2].From = "b"

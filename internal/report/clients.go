@@ -5,18 +5,15 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// clients is the factor of how many clients do the same to one server at once. A
-// probe's own number is that of one of them.
+// clients is the number of clients that load one server at once. A probe's metric is one client's.
 const clients = "clients"
 
-// clientsNote explains the columns.
-const clientsNote = "All clients run at once against one server, each on a host of its own. The numbers are those of one client; " +
+const clientsNote = "All clients run at once against one server, each on a separate host. The numbers are those of one client; " +
 	"all clients is what they received together, and least and most are the smallest and the largest share of one client."
 
 func hasClients(t analysis.Table) bool { return unitOf(t.Rows, "clients.delivered") != "" }
 
-// clientColumns are what all clients received together, the least and the largest
-// share of one, and the jitter that one of them saw.
+// clientColumns are the total, the least and largest share of a client, and a client's jitter.
 func clientColumns(rows []analysis.Row) []column {
 	base := unitOf(rows, "clients.delivered")
 	if base == "" {
@@ -26,8 +23,7 @@ func clientColumns(rows []analysis.Row) []column {
 		share("most", 6, rows, middle("clients.most")), numbers("jitter", "s", 7, rows, middle("jitter"))}
 }
 
-// clientSweeps draws along the number of clients what one client's number hides: the
-// total, and the worse side of what one client sees.
+// clientSweeps draws the total and one client's tail, jitter and loss over the number of clients.
 func (s source) clientSweeps(w analysis.Sweep) (out []Figure) {
 	if w.Factor != clients {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Along the number of clients there are curves of what one of them sees, and of all.
+// Sweeps over the number of clients show one client and the total.
 func TestClientSweeps(t *testing.T) {
 	r := run(t)
 	all := r.Results

@@ -38,7 +38,7 @@ func columns(t analysis.Table, baseline string) []column {
 		out = append(out, cost(5-i, rows, name))
 	}
 	out = append(out, numbers("packet", "byte", 2, rows, middle("packet.size")))
-	// What ran during the trials took a share of the CPUs, and delivered a rate.
+	// The background load took a share of the CPUs, and delivered a rate.
 	out = append(out, share("CPU taken", 6, rows, middle("stress.taken")),
 		numbers("load", unitOf(rows, "load.delivered"), 6, rows, middle("load.delivered")))
 	out = append(out, clientColumns(rows)...)
@@ -55,7 +55,7 @@ func middle(name string) func(analysis.Row) (float64, bool) {
 	}
 }
 
-// unitOf is the unit of a named value, "" where no row has it.
+// unitOf returns the unit of a named value, "" if no row has it.
 func unitOf(rows []analysis.Row, name string) (unit string) {
 	for _, r := range rows {
 		if s, ok := r.Get(name); ok {
@@ -65,8 +65,8 @@ func unitOf(rows []analysis.Row, name string) (unit string) {
 	return unit
 }
 
-// inOneUnit returns the unit of values that a reader compares, chosen for the largest,
-// as a factor and its name, and their common number of decimals, so that digits align.
+// inOneUnit returns a unit chosen for the largest of several values: its factor, its name and a
+// common number of decimals.
 func inOneUnit(base string, vs []float64) (factor float64, label string, digits int) {
 	top := 0.0
 	for _, v := range vs {
@@ -76,7 +76,6 @@ func inOneUnit(base string, vs []float64) (factor float64, label string, digits 
 	return factor, label, decimals(factor, vs...)
 }
 
-// numbers is a column in one unit.
 func numbers[T any](head, base string, keep int, of []T, get func(T) (float64, bool)) column {
 	var vs []float64
 	for _, x := range of {
@@ -93,16 +92,12 @@ func numbers[T any](head, base string, keep int, of []T, get func(T) (float64, b
 	})
 }
 
-// center gets the estimate of an interval, if there is one.
 func center(i stat.Interval) (float64, bool) { return i.Center, i.N > 0 }
 
-// median gets the value of a row.
 func median(r analysis.Row) (float64, bool) { return center(r.Value) }
 
-// ratioOf gets the ratio of a row.
 func ratioOf(r analysis.Row) (stat.Interval, bool) { return r.Ratio, r.Same }
 
-// bounds adds the interval to the numbers of a cell.
 func (c *Cell) bounds(i stat.Interval) {
 	if i.Bounded() {
 		c.Low, c.High = number(i.Lo), number(i.Hi)
@@ -149,7 +144,6 @@ func ratios[T any](of []T, head string, get func(T) (ratio stat.Interval, same b
 	}
 }
 
-// mark is the sign of no difference.
 func mark(same bool) string {
 	if same {
 		return "~"
@@ -157,7 +151,6 @@ func mark(same bool) string {
 	return ""
 }
 
-// ratioCell has a ratio, if there is one.
 func ratioCell(i stat.Interval, digits int) (c Cell) {
 	if i.N > 0 {
 		c = Cell{Text: fixed(i.Center, digits) + "×", Value: number(i.Center)}
@@ -165,7 +158,6 @@ func ratioCell(i stat.Interval, digits int) (c Cell) {
 	return c
 }
 
-// intervalCell has the interval in a unit, if there is one.
 func intervalCell(i stat.Interval, factor float64, digits int) (c Cell) {
 	if i.Bounded() {
 		c.bounds(i)
@@ -175,7 +167,6 @@ func intervalCell(i stat.Interval, factor float64, digits int) (c Cell) {
 	return c
 }
 
-// intervals is the column of the intervals of values, in the unit of the values.
 func intervals[T any](base string, of []T, get func(T) stat.Interval) column {
 	var vs []float64
 	for _, x := range of {

@@ -12,8 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/finding"
 )
 
-// conditionSection has the facts about the hosts, and what differed between trials
-// without being a factor.
+// conditionSection shows the facts about the hosts, and differences that are not factors.
 func conditionSection(s source) []Section {
 	x := Section{ID: "conditions", Title: "Conditions", Parts: hosts(s.Hosts), Flat: true, In: full}
 	if x.Parts == nil {
@@ -23,7 +22,7 @@ func conditionSection(s source) []Section {
 	return []Section{x}
 }
 
-// residue lists the differences: on a page a row for each value, elsewhere a sentence.
+// residue lists the differences: a row for each value on a page, a sentence elsewhere.
 func (s source) residue() Section {
 	x := Section{ID: "residue", Title: "Differences that are not factors", Label: "Differences that are not factors"}
 	if len(s.p.Residue) == 0 {
@@ -45,7 +44,7 @@ func (s source) residue() Section {
 	return x
 }
 
-// telling are the facts that a reader asks for first, by the last part of their key.
+// telling lists the most important facts by the last part of their key.
 var telling = []string{"os", "kernel", "arch", "cpu", "model", "cpus", "cores", "memory", "virtualization", "virtual"}
 
 func hosts(m map[string][]byte) (out []Section) {
@@ -77,7 +76,7 @@ func hosts(m map[string][]byte) (out []Section) {
 	return out
 }
 
-// flatten turns JSON into keys with dots, sorted.
+// flatten turns JSON into sorted keys with dots.
 func flatten(prefix string, v any) []Fact {
 	switch v := v.(type) {
 	case map[string]any:

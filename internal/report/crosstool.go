@@ -9,14 +9,14 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// toolSection compares tools that measure the same, a row for each.
+// toolSection compares tools that measure the same quantity.
 func toolSection(s source) []Section {
 	measures := map[string]string{}
 	for probe, t := range s.Words {
 		measures[probe] = t.Measures
 	}
 	x := Section{ID: "tools", Title: "Tools side by side",
-		About: "Probes that measure the same, each with its own programs. They agree where their intervals overlap."}
+		About: "These probes measure the same quantity with different programs. They agree where their intervals overlap."}
 	for _, a := range s.p.Agreements(measures) {
 		id := "tools " + a.Measures + " " + a.Datagram + " " + levelText(a.Levels)
 		part := Section{ID: id, Title: toolTitle(a), Tables: []Table{table(id+" table", toolColumns(a, s.p)...)}, Notes: agreement(a, s.p.Baseline)}
@@ -45,7 +45,7 @@ func toolTitle(a analysis.Agreement) string {
 	return comma(s, levelText(a.Levels)) + ": " + better(a.Unit)
 }
 
-// toolColumns has the value of every network, and its ratio unless it is the baseline.
+// toolColumns shows the value of every network, and its ratio unless it is the baseline.
 func toolColumns(a analysis.Agreement, p *analysis.Run) []column {
 	out := []column{names("tool", a.Tables, func(t analysis.Table) string { return t.Probe })}
 	for _, n := range p.Networks {

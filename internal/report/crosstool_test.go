@@ -11,8 +11,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// toolRun is a synthetic run of three tools on two networks: two agree on both, the
-// third finds less on the host, and so another ratio.
+// toolRun is a synthetic run: of three tools, the third measures less on the host.
 func toolRun(blocks int) Run {
 	r := Run{Name: "tools", Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan"}, Probes: []string{"tcp-stream", "iperf3-tcp", "qperf-tcp"}}, Words: map[string]probe.Info{
 		"tcp-stream": {Measures: "TCP throughput", Differs: "is warm"}, "iperf3-tcp": {Measures: "TCP throughput", Differs: "waits in select"},

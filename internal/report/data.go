@@ -12,8 +12,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// CSV writes one line per trial and value, in base units, for statistics programs. A
-// trial without values has one line. Every factor beyond network and probe is a column.
+// CSV writes one line per trial and value, in base units, for statistics programs. A trial without
+// values has one line. Every factor except network and probe adds a column.
 func CSV(w io.Writer, results []record.Result) error {
 	factors := map[string]bool{}
 	for _, x := range results {
@@ -29,7 +29,7 @@ func CSV(w io.Writer, results []record.Result) error {
 	for _, k := range more {
 		head = append(head, "asked."+k)
 	}
-	_ = out.Write(append(head, "name", "unit", "value")) // an error stays until the end
+	_ = out.Write(append(head, "name", "unit", "value")) // Flush reports errors
 	for _, x := range results {
 		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Config[analysis.Network], x.Config[analysis.Probe]}
 		for _, k := range more {
@@ -51,8 +51,7 @@ func CSV(w io.Writer, results []record.Result) error {
 	return out.Error()
 }
 
-// JSON writes a document for other programs: its sections, with the numbers in base
-// units, and the whole analysis.
+// JSON writes a document with its numbers in base units, and the whole analysis.
 func JSON(w io.Writer, d *Document) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// A Medium is where a document is read. A renderer shows only what is meant for its
-// medium.
+// A Medium is where a document is read. A renderer shows only content for its medium.
 type Medium string
 
 const (
@@ -22,30 +21,28 @@ const (
 // full is every medium that reports a whole run.
 var full = []Medium{forPage, forTerminal, forMarkdown}
 
-// in reports whether something for these media is for m; an empty list is for all.
+// in reports whether content for these media is for m; an empty list means all.
 func in(media []Medium, m Medium) bool { return len(media) == 0 || slices.Contains(media, m) }
 
-// A Document is a report as data. Renderers show it and know none of its sections.
+// A Document is a report as data.
 type Document struct {
 	Title    string    `json:"title,omitempty"`
 	Question string    `json:"question,omitempty"`
-	Census   string    `json:"census,omitempty"` // how many trials there are, and their status
+	Census   string    `json:"census,omitempty"` // number of trials by status
 	Span     string    `json:"span,omitempty"`   // when they ran
 	Warnings []string  `json:"warnings,omitempty"`
 	Networks []string  `json:"networks,omitempty"` // in order of their colors
 	Baseline string    `json:"baseline,omitempty"` // the network without a color
 	Sections []Section `json:"sections"`
-	Analysis any       `json:"analysis,omitempty"` // the numbers that the document shows, in base units
-	Findings any       `json:"findings,omitempty"` // what the numbers mean, with the evidence
+	Analysis any       `json:"analysis,omitempty"` // all numbers, in base units
+	Findings any       `json:"findings,omitempty"` // conclusions with evidence
 }
 
-// A Section is one subject. Its parts are sections themselves. Renderers show the
-// fields in the order in which they stand here.
+// A Section is one subject. Its parts are sections too. Renderers show the fields in this order.
 type Section struct {
 	ID    string `json:"id"`    // unique in the document and stable between runs of a study
-	Title string `json:"title"` // as it reads on its own
-	// Label is the title below that of a flat section, "" where that says it all, and
-	// the short title in a table of contents.
+	Title string `json:"title"` // understandable without context
+	// Label is the short title in a table of contents, and a part's title in a flat section.
 	Label   string    `json:"label,omitempty"`
 	About   string    `json:"about,omitempty"`
 	Lines   []Line    `json:"lines,omitempty"`
@@ -55,19 +52,19 @@ type Section struct {
 	Facts   []Fact    `json:"facts,omitempty"`
 	Code    string    `json:"code,omitempty"` // verbatim
 	Parts   []Section `json:"parts,omitempty"`
-	Data    any       `json:"data,omitempty"` // numbers that no table shows, in base units
+	Data    any       `json:"data,omitempty"` // numbers that are in no table, in base units
 
-	In   []Medium `json:"in,omitempty"`   // empty is all
+	In   []Medium `json:"in,omitempty"`   // empty means all
 	Box  bool     `json:"box,omitempty"`  // stands out, before the table of contents
 	Fold bool     `json:"fold,omitempty"` // closed until the reader opens it
-	Dots bool     `json:"dots,omitempty"` // the figures hide a dot per trial until the reader asks
-	Flat bool     `json:"flat,omitempty"` // where room is short, the titles of the parts suffice
+	Dots bool     `json:"dots,omitempty"` // figures can show a dot per trial
+	Flat bool     `json:"flat,omitempty"` // parts need no title where space is short
 }
 
-// A Line is a sentence, about one network or about all.
+// A Line is a sentence about one network or all.
 type Line struct {
 	Network  string   `json:"network,omitempty"`
-	Title    string   `json:"title,omitempty"` // more than the network's name; "" is the name
+	Title    string   `json:"title,omitempty"` // "" means the network's name
 	Text     string   `json:"text"`
 	Evidence []string `json:"evidence,omitempty"`
 	In       []Medium `json:"in,omitempty"`
@@ -77,7 +74,6 @@ func (l Line) String() string {
 	return strings.TrimPrefix(cmp.Or(l.Title, l.Network)+": "+l.Text, ": ")
 }
 
-// A Fact is a name and its value.
 type Fact struct {
 	Key   string `json:"key"`
 	Value string `json:"value"`
@@ -93,12 +89,12 @@ type Figure struct {
 	Chart   Chart  `json:"-"`
 }
 
-// A Chart draws itself. An error names what cannot be drawn.
+// A Chart draws itself. Its error names what cannot be drawn.
 type Chart interface {
 	SVG() (string, error)
 }
 
-// A Table has rows of cells, one for each column. The first column names the rows.
+// A Table has one cell per row and column. The first column names the rows.
 type Table struct {
 	ID      string   `json:"id"`
 	Title   string   `json:"title,omitempty"`
@@ -114,21 +110,20 @@ type Column struct {
 	Head    string `json:"head"`
 	Unit    string `json:"unit,omitempty"`    // of the cells' text
 	Base    string `json:"base,omitempty"`    // of the cells' numbers, such as "bit/s"
-	Network string `json:"network,omitempty"` // that the column is about
+	Network string `json:"network,omitempty"` // subject of the column
 	Kind    string `json:"kind,omitempty"`    // name, value, ratio, interval, same or blocks: how to set the cells
 	Left    bool   `json:"left,omitempty"`    // aligned
-	Whole   bool   `json:"whole,omitempty"`   // names that are shortened last
-	Keep    int    `json:"keep,omitempty"`    // columns with a smaller number go first where room is short; 9 stays
+	Whole   bool   `json:"whole,omitempty"`   // names are shortened last
+	Keep    int    `json:"keep,omitempty"`    // where space is short, columns with small numbers go first; 9 stays
 }
 
-// A Row is the cells of one row.
 type Row struct {
-	Network  string `json:"network,omitempty"`  // that the row is about
+	Network  string `json:"network,omitempty"`  // subject of the row
 	Baseline bool   `json:"baseline,omitempty"` // the others are compared with it
 	Cells    []Cell `json:"cells"`
 }
 
-// A Cell is a text and the numbers that it shows.
+// A Cell is a text and its numbers.
 type Cell struct {
 	Text  string   `json:"text"`
 	Small string   `json:"small,omitempty"` // below the text
@@ -140,7 +135,7 @@ type Cell struct {
 	More  []string `json:"more,omitempty"`  // what the text sums up
 }
 
-// number is a number of a cell; JSON has none for NaN and infinity.
+// number returns a number of a cell; JSON has no NaN or infinity.
 func number(v float64) *float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return nil
@@ -148,13 +143,12 @@ func number(v float64) *float64 {
 	return &v
 }
 
-// A column is a table in the making: tables are laid out by column.
+// A column is a table under construction: tables are laid out by column.
 type column struct {
 	Column
 	cells []Cell
 }
 
-// layout makes a column with a cell for each of a list.
 func layout[T any](c Column, of []T, cell func(T) Cell) column {
 	out := column{c, make([]Cell, len(of))}
 	for i, x := range of {
@@ -163,17 +157,15 @@ func layout[T any](c Column, of []T, cell func(T) Cell) column {
 	return out
 }
 
-// names is a first column.
 func names[T any](head string, of []T, name func(T) string) column {
 	return layout(Column{Head: head, Left: true, Kind: "name", Keep: 9}, of, func(x T) Cell { return Cell{Text: name(x)} })
 }
 
-// texts are cells without numbers.
 func texts(ss ...string) []Cell {
 	return layout(Column{}, ss, func(s string) Cell { return Cell{Text: s} }).cells
 }
 
-// table makes a table of columns of equal length and drops those without any text.
+// table makes a table of columns of equal length and drops those without text.
 func table(id string, cs ...column) Table {
 	t := Table{ID: id, Rows: make([]Row, len(cs[0].cells))}
 	for n, c := range cs {
@@ -188,7 +180,7 @@ func table(id string, cs ...column) Table {
 	return t
 }
 
-// named says which network each row is about, and which is the baseline.
+// named sets the network of each row and marks the baseline.
 func (t Table) named(baseline string) Table {
 	for i := range t.Rows {
 		t.Rows[i].Network = t.Rows[i].Cells[0].Text
@@ -197,7 +189,7 @@ func (t Table) named(baseline string) Table {
 	return t
 }
 
-// slug makes an identity of names: letters, digits and dashes.
+// slug makes an ID of names: letters, digits and dashes.
 func slug(names ...string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {
@@ -211,8 +203,7 @@ func slug(names ...string) string {
 	return strings.Join(strings.FieldsFunc(clean, func(r rune) bool { return r == '-' }), "-")
 }
 
-// identify gives every section, figure and table below s an identity of its own. One
-// that is empty is that of what holds it.
+// identify gives sections, figures and tables unique IDs. An empty ID becomes its parent's.
 func identify(ss []Section, parent string, taken map[string]bool) {
 	own := func(id *string, fallback string) {
 		*id = slug(*id)
@@ -237,7 +228,7 @@ func identify(ss []Section, parent string, taken map[string]bool) {
 	}
 }
 
-// visible returns what is meant for a medium. Only a page has figures.
+// visible returns the content for a medium. Only a page has figures.
 func visible(ss []Section, m Medium) (out []Section) {
 	for _, s := range ss {
 		if !in(s.In, m) {

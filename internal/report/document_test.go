@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// part returns the section called id, nil when there is none.
 func (d *Document) part(id string) *Section {
 	for i := range d.Sections {
 		if d.Sections[i].ID == id {
@@ -20,12 +19,11 @@ func (d *Document) part(id string) *Section {
 	return nil
 }
 
-// only is a document of one section of d.
 func (d *Document) only(id string) *Document {
 	return &Document{Sections: []Section{*d.part(id)}, Networks: d.Networks, Baseline: d.Baseline}
 }
 
-// Every section, figure and table can be linked to, and every link leads somewhere.
+// Every section, figure and table has a link target, and every link leads somewhere.
 func TestIdentities(t *testing.T) {
 	for name, r := range map[string]Run{"run": run(t), "gap": gapRun(12), "line": chainRun(t), "tools": toolRun(12), "levels": loaded(t)} {
 		s := write(t, writers["html"], r)
@@ -44,8 +42,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// Two charts stand side by side only where neither is shrunk: its text would be too small.
-// Dark colors are for screens, because paper is white.
+// Two charts share a line only where neither shrinks. Dark colors are for screens only.
 func TestStyle(t *testing.T) {
 	column := regexp.MustCompile(`minmax\(min\((\d+)rem, 100%\)`).FindStringSubmatch(pageStyle)
 	chart := regexp.MustCompile(`viewBox="0 0 (\d+) `).FindStringSubmatch(write(t, writers["html"], run(t)))
@@ -61,7 +58,7 @@ func TestStyle(t *testing.T) {
 	}
 }
 
-// Names that differ in other letters than a slug has are told apart all the same.
+// Names that differ only in characters that a slug drops still get different IDs.
 func TestIdentitiesOfHostileNames(t *testing.T) {
 	ss := []Section{{ID: "a b"}, {ID: "a/b", Tables: []Table{{ID: "A b"}}}, {ID: "日本"}, {ID: "本日"}}
 	identify(ss, "section", map[string]bool{})
@@ -71,7 +68,7 @@ func TestIdentitiesOfHostileNames(t *testing.T) {
 	}
 }
 
-// A cell has the number that it prints, so that other programs need not parse it.
+// Cells carry the numbers that they print, so other programs need not parse text.
 func TestCellsHaveNumbers(t *testing.T) {
 	var back Document
 	if err := json.Unmarshal([]byte(write(t, writers["json"], run(t))), &back); err != nil {
@@ -99,7 +96,7 @@ type broken struct{}
 
 func (broken) SVG() (string, error) { return "", errors.New("no <place> on the axis") }
 
-// A renderer shows whatever a section holds, and knows no section.
+// A renderer shows any section without knowing it.
 func TestRenderersShowAnySection(t *testing.T) {
 	v := 1.5e9
 	d := &Document{Title: "title", Networks: []string{"host", "net"}, Baseline: "host", Sections: []Section{{

@@ -14,7 +14,7 @@ import (
 
 const hostile = `<script>alert(1)</script>|"'&{{.}}` + "\x1b[31m\n`rm`*_"
 
-// edges are runs that a report must survive, and what it must say of them.
+// edges are unusual runs, and text that their report must contain.
 var edges = []struct {
 	name string
 	edit func(*Run)
@@ -70,7 +70,7 @@ var edges = []struct {
 			r.Results = append(r.Results, y)
 		}
 		r.Results[0].Observed = map[string]string{"cost": "not measured: 2 pairs at once"}
-	}, "Absolute figures are those of a shared machine"},
+	}, "Absolute figures describe a shared machine"},
 	{"link rate", func(r *Run) {
 		for i := range r.Results {
 			if r.Results[i].Observed != nil && r.Results[i].Config["probe"] == "tcp-stream" {
@@ -179,7 +179,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// The page must open from a mail: nothing may be loaded from elsewhere.
+// The page must open from an email: it must load nothing from elsewhere.
 func TestSelfContained(t *testing.T) {
 	s := write(t, writers["html"], run(t))
 	for _, bad := range []string{"<script", "<link", "<img", "@import", "url(", "src="} {
@@ -188,7 +188,7 @@ func TestSelfContained(t *testing.T) {
 		}
 	}
 	if n := strings.Count(s, "http"); n != strings.Count(s, `xmlns="http://www.w3.org/2000/svg"`) {
-		t.Errorf("the page names %d addresses beside the namespace of SVG", n)
+		t.Errorf("the page names %d addresses besides the SVG namespace", n)
 	}
 	for _, tag := range []string{"section", "table", "details", "figure", "svg", "div", "ul"} {
 		if open, closed := strings.Count(s, "<"+tag+">")+strings.Count(s, "<"+tag+" "), strings.Count(s, "</"+tag+">"); open != closed {

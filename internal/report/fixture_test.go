@@ -17,8 +17,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// The fixture is synthetic: a seeded model of a plausible machine, measured by
-// nobody. Its numbers are for looking at tables and charts, and for nothing else.
+// The fixture is synthetic: a seeded model of a plausible machine, only to look at reports.
 var synthesise = flag.Bool("synthesise", false, "write testdata/results.jsonl again")
 
 const fixture = "testdata/results.jsonl"
@@ -44,7 +43,7 @@ func TestSynthesise(t *testing.T) {
 	at := time.Date(2024, 6, 7, 9, 0, 0, 0, time.UTC)
 	n := 0
 	for block := 1; block <= 12; block++ {
-		drift := 1 + 0.06*math.Sin(float64(block)/2) // what pairing is for
+		drift := 1 + 0.06*math.Sin(float64(block)/2) // pairing cancels it
 		var cells [][2]string
 		for _, network := range []string{"host", "bridge", "vxlan-overlay"} {
 			for _, probe := range []string{"tcp-stream", "udp-stream", "udp-rate", "udp-rr"} {
@@ -131,7 +130,7 @@ func trial(rnd *rand.Rand, n, block int, network, probe string, drift float64) r
 		h, _ := hdrhistogram.Decode([]byte(r.Values[0].Hist))
 		add("rtt.p99", "s", float64(h.ValueAtQuantile(99))/1e9)
 		add("rtt.p999", "s", float64(h.ValueAtQuantile(99.9))/1e9)
-		own := rand.New(rand.NewPCG(uint64(n), 2)) // leaves the numbers after these as they were
+		own := rand.New(rand.NewPCG(uint64(n), 2)) // keeps the following numbers unchanged
 		path, wake := m.path*drift*math.Exp(0.04*own.NormFloat64()), m.wake*drift*math.Exp(0.03*own.NormFloat64())
 		add("rtt.path", "s", path)
 		add("rtt.wake", "s", wake)
@@ -149,7 +148,7 @@ func trial(rnd *rand.Rand, n, block int, network, probe string, drift float64) r
 	return r
 }
 
-// responses draws response times with the long tail that they have.
+// responses draws response times with a realistic long tail.
 func responses(rnd *rand.Rand, median float64) record.Value {
 	h := hdrhistogram.New(1, int64(10e9), 2)
 	for range 3000 {
@@ -174,7 +173,7 @@ func round(v float64) float64 {
 	return math.Round(v*p) / p
 }
 
-// spoil turns four trials into what happens on real machines.
+// spoil gives four trials the problems of real machines.
 func spoil(r *record.Result) {
 	at := fmt.Sprintf("%d %s %s", r.Block, r.Config["network"], r.Config["probe"])
 	switch at {
@@ -208,7 +207,7 @@ func load(t testing.TB) []record.Result {
 	return out
 }
 
-// run is the synthetic run as a results directory would give it.
+// run returns the synthetic run as read from a results directory.
 func run(t testing.TB) Run {
 	t.Helper()
 	study, err := os.ReadFile("testdata/study.yaml")
@@ -227,7 +226,6 @@ func run(t testing.TB) Run {
 	}
 }
 
-// words are about the probes of the synthetic runs.
 var words = map[string]probe.Info{
 	"tcp-stream": {Title: "TCP stream", Short: "TCP", Method: "One TCP connection sends as fast as it can. weir counts what arrived."},
 	"udp-stream": {Title: "UDP stream", Short: "UDP", Method: "Datagrams of one size, as fast as they can be sent."},

@@ -16,7 +16,7 @@ import (
 // sendModes names each send mode and what the step to it changes.
 var sendModes = map[string]struct {
 	name, short, step string
-	color             int // of the step, the same for all networks
+	color             int // of the step, common to all networks
 }{
 	analysis.Single: {"UDP, one send per datagram", "one send each", "", 0},
 	analysis.Mmsg:   {"UDP, sendmmsg", "sendmmsg", "system calls of the sender", 4},
@@ -25,8 +25,7 @@ var sendModes = map[string]struct {
 	analysis.TCP:    {"TCP with offload", "TCP", "the rest: protocol, acknowledgements, copies", 5},
 }
 
-// gapSection takes the gap between UDP and TCP apart, a part for each network; nothing
-// where the cells for it were not measured.
+// gapSection splits the gap between UDP and TCP, with a part for each measured network.
 func gapSection(s source) []Section {
 	gaps := s.p.Gaps()
 	if gaps == nil {
@@ -35,7 +34,7 @@ func gapSection(s source) []Section {
 	x := Section{ID: "gap", Title: "The gap between UDP and TCP", Data: gaps,
 		About: "Both carry packets of about the same size, as fast as they can. The steps lead from UDP with one send per datagram to TCP with segmentation offload, " +
 			"each the ratio of two cells of the same block; factors multiply. The bytes per packet on the devices of the path count the passes: " +
-			"what is one packet there is looked up, encapsulated and delivered once, whatever it becomes on a wire."}
+			"one packet there is looked up, encapsulated and delivered once, however many it becomes on a wire."}
 	var falls []chart.Fall
 	for _, g := range gaps {
 		levels := levelText(g.Levels)
@@ -72,7 +71,7 @@ func (s source) fall(g analysis.Gap, title string) chart.Fall {
 	return f
 }
 
-// times prints a ratio and marks one that shows no difference.
+// times formats a ratio and marks one that shows no difference.
 func times(i stat.Interval) string {
 	s := fixed(i.Center, gapDigits(i)) + "×"
 	if i.Contains(1) {
@@ -81,7 +80,7 @@ func times(i stat.Interval) string {
 	return s
 }
 
-// timesWithin is times with the interval, if there is one.
+// timesWithin is times with the interval, if any.
 func timesWithin(i stat.Interval) string {
 	if !i.Bounded() {
 		return times(i)
@@ -89,7 +88,7 @@ func timesWithin(i stat.Interval) string {
 	return times(i) + " " + bracket(i, gapDigits(i))
 }
 
-// gapDigits leaves three digits of large ratios.
+// gapDigits keeps three digits of large ratios.
 func gapDigits(i stat.Interval) int {
 	if i.Center >= 10 {
 		return 1
@@ -97,8 +96,7 @@ func gapDigits(i stat.Interval) int {
 	return ratioDigits(i)
 }
 
-// changes names what the step to mode i changes. The step includes those of modes
-// between the two that were not measured.
+// changes names what the step to mode i changes, including steps of unmeasured modes in between.
 func changes(g analysis.Gap, i int) string {
 	var parts []string
 	for _, kind := range analysis.Between(g.Modes[i-1].Kind, g.Modes[i].Kind) {
@@ -107,7 +105,6 @@ func changes(g analysis.Gap, i int) string {
 	return strings.Join(parts, ", and ")
 }
 
-// gapAnswer is the gap in one sentence.
 func gapAnswer(g analysis.Gap) string {
 	if g.Refused != "" {
 		return finding.NoVerdict(g.Refused).String() + "."
@@ -127,7 +124,7 @@ const inexact = 0.05
 
 func gapNotes(g analysis.Gap, baseline string) (out []string) {
 	if g.Total.N > 0 && math.Abs(g.Product/g.Total.Center-1) > inexact {
-		out = append(out, fmt.Sprintf("The steps multiply to %s and not to %s: in every block they multiply to the whole, but blocks differ too much for their estimates to do so.",
+		out = append(out, fmt.Sprintf("The steps multiply to %s instead of %s: in every block they multiply to the total, but blocks differ too much for the estimates to do so.",
 			times(stat.Interval{Center: g.Product}), times(g.Total)))
 	}
 	out = append(out, together(g))
@@ -146,8 +143,7 @@ func gapNotes(g analysis.Gap, baseline string) (out []string) {
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
-// cautions are the warnings about intervals, each with the intervals that it is about.
-// Missing intervals have a note of their own.
+// cautions returns the warnings about intervals. Missing intervals have a separate note.
 func cautions(g analysis.Gap) []string {
 	var s said
 	add := func(of string, i stat.Interval) {
@@ -168,7 +164,7 @@ func cautions(g analysis.Gap) []string {
 	return s.lines(nil)
 }
 
-// together is what the counters prove of packets that pass the path as one.
+// together reports how many packets pass the path as one, by its counters.
 func together(g analysis.Gap) string {
 	var parts []string
 	for _, w := range g.Modes {
@@ -184,7 +180,6 @@ func together(g analysis.Gap) string {
 		strings.Join(parts, "; "), g.Datagram, g.Segment)
 }
 
-// checked is the result of a check, and whether it refutes the explanation.
 func checked(c analysis.Check) string {
 	if c.Ratio.N == 0 {
 		return ""
@@ -192,17 +187,17 @@ func checked(c analysis.Check) string {
 	return fmt.Sprintf(checks[c.Name], timesWithin(c.Ratio), verdictOn(c.Ratio, "it is slower", "the explanation is refuted here"))
 }
 
-// checks say what each check shows, by its ratio and, where it has one, the verdict.
+// checks explains each check by its ratio and, if it has one, the verdict.
 var checks = map[string]string{
 	analysis.CheckProtocol: "Counter-check: without offload, where TCP's packets also pass one by one, TCP carries %[1]s of what UDP carries with one send per datagram: " +
-		"this is the protocol, with its large writes and reads.",
+		"this ratio is the effect of the protocol, with its large writes and reads.",
 	analysis.CheckOffload: "TCP as fast without offload as with it would refute that packets share passes. It carries %[1]s: %[2]s.",
 	analysis.CheckReads:   "System calls of the receiver: many datagrams per read carry %[1]s of what one per read carries.",
-	analysis.CheckGRO: "GRO alone, with one send per datagram, carries %[1]s of what is carried without it. " +
+	analysis.CheckGRO: "GRO alone, with one send per datagram, carries %[1]s of the rate without it. " +
 		"Only packets that arrive together can be merged.",
 }
 
-// verdictOn reports whether a ratio is below 1, as it must be.
+// verdictOn reports whether a ratio is below 1, as the explanation requires.
 func verdictOn(i stat.Interval, below, not string) string {
 	switch {
 	case !i.Bounded():
@@ -212,15 +207,13 @@ func verdictOn(i stat.Interval, below, not string) string {
 	case i.Lo > 1:
 		return not
 	}
-	return "no difference shown, which does not decide it"
+	return "no difference shown, which leaves it open"
 }
 
-// similar is how far the costs of two passes can differ and still be called alike:
-// far less than the number of packets that share one.
+// similar is the largest factor between alike pass costs, far less than the packets per pass.
 const similar = 3
 
-// shares compares what a network adds to a packet that passes alone with what it adds
-// to packets that pass together.
+// shares compares the cost that a network adds to packets that pass alone and together.
 func shares(g analysis.Gap, baseline string) string {
 	var parts []string
 	lo, hi := math.Inf(1), 0.0
@@ -229,11 +222,11 @@ func shares(g analysis.Gap, baseline string) string {
 			continue
 		}
 		if !adds(e) {
-			return fmt.Sprintf("The run does not show what %s adds to the time of a packet on %s for %s.", g.Network, baseline, sendModes[e.Kind].name)
+			return fmt.Sprintf("The run does not show how much time %s adds to a packet on %s for %s.", g.Network, baseline, sendModes[e.Kind].name)
 		}
-		part := fmt.Sprintf("%s to one that passes alone (%s)", unit.Format(e.Time.Center, "s"), sendModes[e.Kind].name)
+		part := fmt.Sprintf("%s for one that passes alone (%s)", unit.Format(e.Time.Center, "s"), sendModes[e.Kind].name)
 		if e.Together >= 2 {
-			part = fmt.Sprintf("%s to each of %s that pass together (%s), which is %s per pass",
+			part = fmt.Sprintf("%s for each of %s that pass together (%s), which is %s per pass",
 				unit.Format(e.Time.Center, "s"), fixed(e.Together, 1), sendModes[e.Kind].name, unit.Format(e.PerPass(), "s"))
 		}
 		parts = append(parts, part)
@@ -246,10 +239,9 @@ func shares(g analysis.Gap, baseline string) string {
 	if hi < similar*lo {
 		return s + fmt.Sprintf(" A pass costs about the same, within a factor of %s: the difference is how many packets share it.", fixed(hi/lo, 1))
 	}
-	return s + fmt.Sprintf(" The dearest pass costs %s times as much as the cheapest: sharing passes does not explain everything.", fixed(hi/lo, 1))
+	return s + fmt.Sprintf(" The most expensive pass costs %s times as much as the cheapest: sharing passes does not explain everything.", fixed(hi/lo, 1))
 }
 
-// adds reports whether the run shows that a network adds time.
 func adds(e analysis.Extra) bool { return e.Time.Center > 0 && !e.Time.Contains(0) }
 
 // modeNames is a first column whose names are shortened last.
@@ -259,7 +251,6 @@ func modeNames[T any](of []T, kind func(T) string) column {
 	return c
 }
 
-// gapSteps has a row for each send mode.
 func gapSteps(g analysis.Gap) []column {
 	rate := numbers("throughput", "bit/s", 8, g.Modes, func(m analysis.SendMode) (float64, bool) { return center(m.Rate) })
 	rate.Kind = "value"
@@ -289,5 +280,4 @@ func gapExtra(g analysis.Gap) []column {
 	}
 }
 
-// known reports whether a number is known, which 0 is not.
 func known(v float64) (float64, bool) { return v, v != 0 }

@@ -13,8 +13,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// gapRun is a synthetic run of a machine on which a pass through a path takes a time,
-// whatever passes together, and a datagram some at the receiver; nobody measured it.
+// gapRun is a synthetic run with a fixed cost per pass and a receiver cost per datagram.
 func gapRun(blocks int) Run {
 	rnd := rand.New(rand.NewPCG(20240608, 1))
 	var rs []record.Result
@@ -27,7 +26,7 @@ func gapRun(blocks int) Run {
 			for _, offload := range []string{"on", "off"} {
 				for _, c := range []struct {
 					probe, send, recv string
-					together          float64 // where there is offload
+					together          float64 // with offload
 					more              float64 // s per packet
 				}{
 					{"tcp", "copy", "copy", 28, 60e-9},
@@ -63,7 +62,6 @@ func gapRun(blocks int) Run {
 	return Run{Name: "gap (synthetic)", Results: rs, Options: analysis.Options{Baseline: "host", Networks: []string{"host", "vxlan-overlay"}}}
 }
 
-// gapText is the section for a terminal.
 func gapText(t *testing.T, r Run, width int) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -89,7 +87,7 @@ func TestGapGolden(t *testing.T) {
 	golden(t, "gap.html", []byte(s[:strings.Index(s, "</section>")]))
 }
 
-// Every report has the section where its cells are, and none where they are not.
+// Every report has the section if its cells were measured, otherwise not.
 func TestGapIsInReports(t *testing.T) {
 	for name, want := range map[string]string{"html": `<section id="gap">`, "text": "The gap between", "markdown": "## The gap between", "json": `"id": "gap"`} {
 		if s := write(t, writers[name], gapRun(12)); strings.Count(s, want) != 1 {
@@ -107,7 +105,7 @@ func TestGapIsInReports(t *testing.T) {
 	}
 }
 
-// Whatever is found is said: also what refutes the explanation, and what is not known.
+// The section reports every result, including one that refutes the explanation or is unknown.
 func TestGapSays(t *testing.T) {
 	scale := func(probe, offload string, by float64) func(*record.Result) {
 		return func(x *record.Result) {
@@ -128,7 +126,7 @@ func TestGapSays(t *testing.T) {
 		{"too few blocks", 4, func(*record.Result) {}, []string{
 			"4 blocks with every send mode are too few for intervals: 9 simultaneous intervals need at least 9", "too few blocks for a verdict"}},
 		{"TCP does not need offload", 12, scale("tcp", "off", 30), []string{"the explanation is refuted here"}},
-		{"TCP does as well without", 12, scale("tcp", "off", 11.9), []string{"no difference shown, which does not decide it"}},
+		{"TCP does as well without", 12, scale("tcp", "off", 11.9), []string{"no difference shown, which leaves it open"}},
 		{"TCP is slower", 12, scale("tcp", "on", 0.05), []string{"carries 0.83× ["}},
 		{"large passes cost more", 12, func(x *record.Result) {
 			if x.Config["network"] == "vxlan-overlay" {
@@ -139,23 +137,23 @@ func TestGapSays(t *testing.T) {
 			if x.Config["network"] == "vxlan-overlay" {
 				scale("tcp", "on", 1.59)(x)
 			}
-		}, []string{"The run does not show what vxlan-overlay adds to the time of a packet on host for TCP with offload."}},
+		}, []string{"The run does not show how much time vxlan-overlay adds to a packet on host for TCP with offload."}},
 		{"disturbed", 12, func(x *record.Result) {
 			if x.Config["probe"] == "mmsg" && x.Block < 6 {
 				x.Values = append(slices.Clip(x.Values), record.Value{Name: "others.user", Unit: "core", Value: 1})
 				x.Start, x.Elapsed = x.Start.AddDate(len(x.Trial), x.Block, 0), 1
 			}
-		}, []string{"no verdict: 5 of 12 blocks were disturbed; stop what else runs here"}},
+		}, []string{"no verdict: 5 of 12 blocks were disturbed; stop other programs on the machine"}},
 		{"stalled", 12, scale("gso", "on", 0), []string{"no block has data for every send mode"}},
 		{"noise", 12, func(x *record.Result) {
-			switch x.Block % 3 { // few blocks move an estimate by little, and all of it is moved
+			switch x.Block % 3 { // shifts some blocks of each kind
 			case 0:
 				scale("mmsg", "on", 8)(x)
 			case 1:
 				scale("mmsg", "on", 3)(x)
 				scale("gso", "on", 20)(x)
 			}
-		}, []string{"in every block they multiply to the whole"}},
+		}, []string{"in every block they multiply to the total"}},
 		{"drift", 48, func(x *record.Result) {
 			scale("tcp", "on", 1+0.3*math.Sin(float64(x.Block)/6))(x)
 		}, []string{"the total, the step to TCP with offload, the check of offload: neighboring blocks are correlated: averaged in groups of"}},

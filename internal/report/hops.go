@@ -12,8 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// hopSection is what probes found over more and more segments of a line of hosts: a
-// part for each probe and value, in it a row for each network and number of segments.
+// hopSection has a part for each probe and value, with rows by network and number of segments.
 func hopSection(s source) []Section {
 	var titles groups[string, analysis.Chain]
 	for _, c := range s.p.Chains {
@@ -35,8 +34,7 @@ func hopSection(s source) []Section {
 	return []Section{x}
 }
 
-// hopClause sums up the longest paths of a network; "" when there are none. It leaves
-// out chains that were measured under several conditions.
+// hopClause sums up a network's longest paths, without chains measured under several conditions.
 func (s source) hopClause(network string) string {
 	var parts []string
 	hops := 0
@@ -94,7 +92,7 @@ func hopColumns(g []analysis.Chain) []column {
 			return Cell{Text: fmt.Sprint(get(s)), Value: number(float64(get(s)))}
 		})
 	}
-	var both []stat.Interval // in one unit: a reader compares the two
+	var both []stat.Interval // in one unit, to compare them
 	for _, s := range spans {
 		both = append(both, s.Value)
 	}
@@ -115,7 +113,6 @@ func hopColumns(g []analysis.Chain) []column {
 	return append(out, whole("blocks", "blocks", 8, func(s analysis.Span) int { return s.Value.N }))
 }
 
-// hopNotes explains the sum and the ratio.
 func hopNotes(g []analysis.Chain) []string {
 	out := []string{"÷ 1 hop divides by the value over the first segment alone, in the same block."}
 	if c := g[0]; c.Adds {
@@ -128,7 +125,7 @@ func hopNotes(g []analysis.Chain) []string {
 			ends = "pods"
 		}
 		out = []string{"The sum adds the segments, each measured alone, in the same block. " + sum,
-			"A segment alone has two ends, with their " + ends + "; a host on the way only forwards. A ratio below 1 means that forwarding costs less than two ends. " +
+			"A segment alone has two ends, with their " + ends + "; an intermediate host only forwards. A ratio below 1 means that forwarding costs less than two ends. " +
 				"Where segments are long, their length dominates both, and the ratio is near 1."}
 	}
 	var notes said
@@ -136,7 +133,7 @@ func hopNotes(g []analysis.Chain) []string {
 		for _, s := range c.Spans {
 			warnings := s.Ratio.Warnings
 			if s.Refused != "" {
-				warnings = []string{finding.NoVerdict(s.Refused).String()} // and no ratio
+				warnings = []string{finding.NoVerdict(s.Refused).String()} // instead of the ratio's
 			}
 			notes.add(fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")), warnings...)
 		}

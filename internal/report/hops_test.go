@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// chainRun is a synthetic run on a line of four hosts, measured by nobody.
+// chainRun is a synthetic run on a line of four hosts.
 func chainRun(t *testing.T) Run {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(20240607, 3))
@@ -58,8 +58,7 @@ func chainRun(t *testing.T) Run {
 	return r
 }
 
-// A run on a line of hosts has a table and a chart of what it found over more and
-// more segments.
+// A run on a line of hosts has a table and a chart by number of segments.
 func TestChains(t *testing.T) {
 	for name, of := range map[string]struct{ whole, from, to string }{
 		"chain.txt":  {write(t, writers["text"], chainRun(t)), "\nOver several hops", "\n× is"},

@@ -15,13 +15,12 @@ var pageSource string
 //go:embed page.css
 var pageStyle string
 
-// page is parsed once; the functions that depend on a document replace these.
+// page is parsed once; functions that depend on a document replace these.
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"chip": (*Document)(nil).chip, "tint": tint, "svg": svg, "lines": lines,
 }).Parse(pageSource))
 
-// HTML writes a document as a page that needs nothing but itself: no script, no font,
-// no picture from elsewhere.
+// HTML writes a document as a self-contained page: no script, external font or external image.
 func HTML(w io.Writer, d *Document) error {
 	t, err := page.Clone()
 	if err != nil {
@@ -47,7 +46,7 @@ func (d *Document) chip(network string) template.HTML {
 	return template.HTML(fmt.Sprintf(`<span class="chip" style="background:var(--s%d)"></span>`, n))
 }
 
-// tint is the background of a cell, which grows with the distance from 0.
+// tint returns the background of a cell, which grows stronger with the distance from 0.
 func tint(shade float64) template.CSS {
 	color := "good"
 	if shade < 0 {
@@ -56,7 +55,7 @@ func tint(shade float64) template.CSS {
 	return template.CSS(fmt.Sprintf("color-mix(in srgb, var(--%s) %.0f%%, transparent)", color, min(34, 4+30*math.Abs(shade))))
 }
 
-// svg draws a figure. A chart that cannot be drawn must not cost the reader the report.
+// svg draws a figure. A chart that fails must not cost the reader the report.
 func svg(f Figure) template.HTML {
 	s, err := f.Chart.SVG()
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Markdown writes a document for a page of a project or an issue.
+// Markdown writes a document for a project page or an issue.
 func Markdown(w io.Writer, d *Document) error { return markdown(w, d, forMarkdown) }
 
-// Summary writes what a page about several runs needs of one, as Markdown.
+// Summary writes, as Markdown, the part of a document for a page about several runs.
 func Summary(w io.Writer, d *Document) error { return markdown(w, d, forSummary) }
 
 func markdown(w io.Writer, d *Document, m Medium) error {
@@ -42,7 +42,7 @@ func mdSection(w *bytes.Buffer, s Section, level, title string) {
 	bullets(w, lines)
 	for _, t := range s.Tables {
 		paragraph(w, t.Title)
-		if w.Len() > 0 { // nothing stands above the first
+		if w.Len() > 0 { // not before the first
 			fmt.Fprintln(w)
 		}
 		mdTable(w, t)
@@ -104,5 +104,5 @@ func mdTable(w io.Writer, t Table) {
 
 var mdEscape = strings.NewReplacer(`\`, `\\`, `|`, `\|`, "`", "\\`", `*`, `\*`, `_`, `\_`, `<`, `&lt;`, `~`, `\~`, "\n", " ", "\r", " ")
 
-// mdText keeps a name from becoming markup.
+// mdText escapes Markdown in a name.
 func mdText(s string) string { return mdEscape.Replace(s) }

@@ -8,7 +8,6 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
-// methodSection says how weir gets its numbers.
 func methodSection(s source) []Section {
 	x := Section{ID: "method", Title: "Method", In: []Medium{forPage, forMarkdown}}
 	p := s.p
@@ -34,7 +33,7 @@ func methodSection(s source) []Section {
 	return []Section{x}
 }
 
-// readingSection explains the signs of the tables where there is no room for the method.
+// readingSection explains the signs of the tables on media without the method section.
 func readingSection(s source) []Section {
 	p := s.p
 	if p.Comparisons == 0 {
@@ -51,7 +50,7 @@ func readingSection(s source) []Section {
 	return []Section{{ID: "reading", About: text, In: []Medium{forTerminal}}}
 }
 
-// divisor is what ratios are to, in words.
+// divisor names what ratios divide by.
 func divisor(p *analysis.Run) string {
 	switch {
 	case p.Chains == nil:
@@ -62,12 +61,11 @@ func divisor(p *analysis.Run) string {
 	return p.Baseline + ", or to the value after ÷,"
 }
 
-// pooled says what a block's value is where all pairs of hosts are measured.
+// pooled explains a block's value if the study measures all pairs of hosts.
 func pooled(p *analysis.Run) string {
 	return fmt.Sprintf("A block's value is the median over its %s of hosts, and a ratio divides the medians over the pairs that both networks have: the sample is the block, not the pair.", count(p.Pairs, "pair"))
 }
 
-// againSection is how to repeat the run.
 func againSection(s source) []Section {
 	x := Section{ID: "again", Title: "Run it again", In: []Medium{forPage}, Code: shell(s.Command)}
 	for _, f := range []Fact{{"seed of the order", s.Seed}, {"results", s.Dir}} {
@@ -81,7 +79,7 @@ func againSection(s source) []Section {
 	return []Section{x}
 }
 
-// shell quotes a command so that it can be pasted.
+// shell quotes a command for pasting.
 func shell(argv []string) string {
 	var out []string
 	for _, a := range argv {

@@ -10,8 +10,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// notCountedSection groups the trials that are not ok by network, status and reason, in
-// the order in which they ran.
+// notCountedSection groups the trials that are not ok by network, status and reason, in run order.
 func notCountedSection(s source) []Section {
 	type group struct {
 		network, reason string

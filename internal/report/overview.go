@@ -10,8 +10,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// overview returns a table of all ratios of a run, networks by probes. It reports false
-// if a probe has several tables or there is nothing to compare.
+// overview returns all ratios of a run, networks by probes. It returns false if a probe has several
+// tables or nothing is compared.
 func (s source) overview() (Table, bool) {
 	if s.p.Comparisons == 0 {
 		return Table{}, false
@@ -39,8 +39,7 @@ func (s source) overview() (Table, bool) {
 	return out, len(out.Rows) > 0
 }
 
-// levelOverview sums up the tables of one probe, levels by networks. The baseline has no
-// ratio and shows its value.
+// levelOverview sums up one probe, levels by networks. The baseline shows its value.
 func (s source) levelOverview(tables []analysis.Table) Table {
 	out := s.byNetwork(tables, func(t analysis.Table) string { return levelText(t.Levels) }, func(t analysis.Table, r analysis.Row) Cell {
 		if r.Baseline && r.Value.N > 0 {
@@ -52,8 +51,7 @@ func (s source) levelOverview(tables []analysis.Table) Table {
 	return out
 }
 
-// summarySection has the values of all tables, and their ratios. Where networks are not
-// compared, their values stand alone.
+// summarySection shows the values of all tables, and their ratios if networks are compared.
 func summarySection(s source) []Section {
 	if len(s.p.Tables) == 0 {
 		return nil
@@ -112,7 +110,7 @@ func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	return c
 }
 
-// shade returns how far a ratio is from 1, in -1..1; positive is the good side.
+// shade returns the distance of a ratio from 1, in -1..1; positive is good.
 func shade(i stat.Interval, u string) float64 {
 	if i.Contains(1) || i.Center <= 0 {
 		return 0

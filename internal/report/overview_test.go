@@ -8,8 +8,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// loaded is one probe under five loads, on two networks. The loads have no order, so
-// there is no figure of them.
+// loaded is one probe under five loads on two networks. Loads have no order, and so no figure.
 func loaded(t *testing.T) Run {
 	r := run(t)
 	var out []record.Result
@@ -33,7 +32,7 @@ func loaded(t *testing.T) Run {
 	return r
 }
 
-// Where every table of a probe is folded and there is no figure, one table shows them all.
+// If every table of a probe is folded and there is no figure, one table shows them all.
 func TestLevelOverview(t *testing.T) {
 	s := New(analyzed(loaded(t))).part("probe-udp-rr")
 	if s == nil || s.Figures != nil {
@@ -53,7 +52,7 @@ func TestLevelOverview(t *testing.T) {
 	}
 }
 
-// One network alone is compared with nothing, but its levels have a least and a most.
+// A single network has no comparison, but its levels have a least and a most.
 func TestSpans(t *testing.T) {
 	r := loaded(t)
 	var host []record.Result
@@ -69,7 +68,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// Trials that were left out for one reason are one line.
+// Trials left out for the same reason share a line.
 func TestNotOK(t *testing.T) {
 	r := run(t)
 	for i := range r.Results {

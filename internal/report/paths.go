@@ -7,14 +7,14 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// pathSection has the MTU of each network and the rate that its headers leave.
+// pathSection shows the MTU of each network and the rate that its headers leave.
 func pathSection(s source) []Section {
 	t := Table{ID: "paths-table", Columns: []Column{{Head: "network", Left: true, Kind: "name", Keep: 9}, {Head: "MTU", Unit: "byte", Base: "byte"},
 		{Head: "overhead", Unit: "byte", Base: "byte"}, {Head: "link"}, {Head: "ceiling"}}}
 	for _, n := range s.p.Networks {
 		var mtu, overhead, link, ceilings []string
 		for _, t := range s.p.Tables {
-			r, _ := t.Row(n) // a row without trials found nothing
+			r, _ := t.Row(n) // a row without trials observed nothing
 			mtu, overhead = addNew(mtu, r.Observed["path.mtu"]), addNew(overhead, r.Observed["path.overhead"])
 			if v := r.Wire.Link; v > 0 {
 				link = addNew(link, unit.Format(v, "bit/s"))

@@ -12,8 +12,7 @@ import (
 // manyTables is how many tables of one probe a page shows open.
 const manyTables = 4
 
-// probeSections has a section for each probe: its figures along a factor or by
-// direction, and a part for each table.
+// probeSections has a section per probe: its figures, and a part for each table.
 func probeSections(s source) (out []Section) {
 	across := map[string][]Figure{} // by probe
 	for _, w := range s.p.Sweeps() {
@@ -28,7 +27,6 @@ func probeSections(s source) (out []Section) {
 	return out
 }
 
-// probe is the section of the tables of one probe.
 func (s source) probe(tables []analysis.Table, across []Figure) Section {
 	first := tables[0]
 	x := Section{ID: "probe " + first.Probe, Title: s.title(first.Probe), About: s.about(first), Figures: across, Flat: true, In: full}
@@ -44,7 +42,6 @@ func (s source) probe(tables []analysis.Table, across []Figure) Section {
 	return x
 }
 
-// table is the part of one table.
 func (s source) table(t analysis.Table) Section {
 	id := tableID(t)
 	x := Section{ID: id + " cell", Title: s.heading(t), Label: levelText(t.Levels), Figures: s.figures(t), Notes: s.notes(t), Dots: true,
@@ -52,7 +49,7 @@ func (s source) table(t analysis.Table) Section {
 	if c := ceilings(t); c != "" {
 		x.Notes = append([]string{c}, x.Notes...)
 	}
-	if ps := percentiles(t); ps != nil { // and not a nil in an interface
+	if ps := percentiles(t); ps != nil { // avoids a nil pointer in an interface
 		x.Data = ps
 	}
 	if each, ok := s.trials(t); ok {
@@ -63,7 +60,7 @@ func (s source) table(t analysis.Table) Section {
 
 func tableID(t analysis.Table) string { return "probe " + t.Probe + " " + levelText(t.Levels) }
 
-// heading names a table where it stands alone.
+// heading names a table without context.
 func (r Run) heading(t analysis.Table) string {
 	s, m := r.under(t.Probe, t.Levels), metricName(t.Metric)
 	switch {
@@ -75,7 +72,7 @@ func (r Run) heading(t analysis.Table) string {
 	return s + ": " + m + ", " + better(t.Unit)
 }
 
-// about is what a probe does and what its number is.
+// about describes a probe and its number.
 func (r Run) about(t analysis.Table) string {
 	s := r.Words[t.Probe].Method
 	if t.Metric == "" {
@@ -91,7 +88,7 @@ func (r Run) about(t analysis.Table) string {
 	return s
 }
 
-// ceilings is what the headers leave of the link, by network.
+// ceilings lists the header ceilings by network.
 func ceilings(t analysis.Table) string {
 	var parts []string
 	for _, r := range t.Rows {
@@ -105,7 +102,7 @@ func ceilings(t analysis.Table) string {
 	return "header ceiling: " + strings.Join(parts, ", ")
 }
 
-// Percentiles are those of one row's merged histogram, in seconds.
+// Percentiles holds those of one row's merged histogram, in seconds.
 type Percentiles struct {
 	Network string             `json:"network"`
 	Seconds map[string]float64 `json:"seconds"` // "50", "99", "99.9"
@@ -126,8 +123,7 @@ func percentiles(t analysis.Table) (out []Percentiles) {
 	return out
 }
 
-// notes returns the findings about the rows of a table. One that holds for several
-// networks appears once.
+// notes returns the findings about a table. One about several networks appears once.
 func (s source) notes(t analysis.Table) []string {
 	var out said
 	for _, r := range t.Rows {
@@ -142,18 +138,16 @@ func (s source) notes(t analysis.Table) []string {
 	return out.lines(t.Rows)
 }
 
-// said gathers remarks, each with all that it holds for.
+// said collects remarks, each with its subjects.
 type said struct{ groups[string, string] }
 
-// add notes that all remarks hold for of.
 func (s *said) add(of string, remarks ...string) {
 	for _, w := range remarks {
 		s.groups.add(w, of)
 	}
 }
 
-// lines has one line for each remark. Nobody reads a list of nearly all of many rows:
-// it says all, or all but one.
+// lines replaces nearly complete lists of many rows with "all", or "all but" one.
 func (s *said) lines(rows []analysis.Row) (out []string) {
 	for _, w := range s.keys {
 		names := s.of[w]

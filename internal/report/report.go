@@ -1,12 +1,9 @@
-// Package report turns the results of a run into a Document: sections with
-// figures, tables and notes. A page, a terminal, Markdown and JSON are renderers
-// of a Document; they know none of its sections.
+// Package report turns the results of a run into a Document: sections with figures, tables and
+// notes. HTML, Text, Markdown and JSON render a Document without knowing its sections. A section is
+// one file and one line in sections.
 //
-// A section is one file, which makes it from the run's analysis, and one line in
-// sections.
-//
-// The package must not touch a file, a clock or the network, and never computes a
-// statistic: package analysis did.
+// The package must not touch a file, a clock or the network, or compute a statistic (package
+// analysis did).
 package report
 
 import (
@@ -32,18 +29,17 @@ type Run struct {
 	Hosts    map[string][]byte     // facts of each host, JSON
 	Command  []string              // that repeats the run
 	Seed     string                // of the order of the trials
-	Words    map[string]probe.Info // about probes, by their names in the study
+	Words    map[string]probe.Info // about probes, by name in the study
 	Analysis *analysis.Run         // of Results; see Analyze
-	Claims   []claim.Outcome       // published figures that the results bear on
+	Claims   []claim.Outcome       // published figures that these results test
 	Problems []string              // results that could not be read
 	Dir      string
 }
 
-// Analyze fills Analysis, which everything else is made from.
+// Analyze sets Analysis, which all sections use.
 func (r *Run) Analyze() { r.Analysis = analysis.New(r.Results, r.Options) }
 
-// A source is everything that sections are made from: the run, its numbers, and what
-// they mean, each computed once.
+// A source is what sections are made from: the run, its numbers and findings, each computed once.
 type source struct {
 	Run
 	p        *analysis.Run
@@ -57,8 +53,7 @@ func newSource(r Run) source {
 	return source{r, r.Analysis, fs, finding.ByCell(fs), newCut(r.Analysis)}
 }
 
-// sections makes the sections of a report, in the order in which a reader meets them.
-// A run that has nothing for one of them gets none.
+// sections are in reading order. A run without data for a section omits it.
 var sections = []func(source) []Section{
 	answerSection,
 	summarySection,
@@ -75,7 +70,7 @@ var sections = []func(source) []Section{
 	againSection,
 }
 
-// New makes the report of a run that is analyzed.
+// New makes the report of an analyzed run.
 func New(r Run) *Document {
 	s := newSource(r)
 	d := &Document{Title: cmp.Or(r.Name, "weir"), Question: r.Question, Census: s.census(), Span: s.span(),
@@ -91,7 +86,7 @@ func New(r Run) *Document {
 	return d
 }
 
-// census counts the trials by their status.
+// census counts the trials by status.
 func (s source) census() string {
 	text := fmt.Sprintf("%s, %s", count(s.p.Blocks, "block"), count(len(s.Results), "trial"))
 	n := map[record.Status]int{}
@@ -111,7 +106,7 @@ func (s source) census() string {
 	return strings.TrimSuffix(text+": "+strings.Join(parts, ", "), ": ")
 }
 
-// span is when the trials ran.
+// span returns when the trials ran.
 func (r Run) span() string {
 	var first, last time.Time
 	for _, x := range r.Results {

@@ -10,10 +10,10 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// splitParts are the parts of a response time, in the order of time.
+// splitParts are the parts of a response time, in time order.
 var splitParts = []struct {
 	head string
-	keep int // of its column
+	keep int // see Column.Keep
 	get  func(analysis.Split) float64
 }{
 	{"path", 8, func(s analysis.Split) float64 { return s.Path }},
@@ -21,7 +21,6 @@ var splitParts = []struct {
 	{"app", 4, func(s analysis.Split) float64 { return s.App }},
 }
 
-// splitNote explains the parts.
 const splitNote = "Kernel time stamps on a sample of requests split the response time. " +
 	"Path is the network, from the sender's first device to the receiver's namespace, there and back; " +
 	"wake-up is the time from there until the program has the message, at both ends; app, the application, is the rest. " +
@@ -78,7 +77,7 @@ func splitColumns(rows []analysis.Row, baseline string) []column {
 	return out
 }
 
-// scheduleColumns are those of an open loop, where a request was late or a stall seen.
+// scheduleColumns are those of an open loop with late requests or stalls.
 func scheduleColumns(rows []analysis.Row) []column {
 	mean := func(name string) func(analysis.Row) (float64, bool) {
 		return func(r analysis.Row) (float64, bool) {
@@ -101,8 +100,7 @@ func pathClause(r analysis.Row, brief bool) string {
 	return " (network path " + s + interval(r.Path, brief) + ")"
 }
 
-// interval prints the interval of a ratio after it, "" when there is none or brief
-// leaves it to a table.
+// interval formats the interval of a ratio; "" if there is none or brief leaves it to a table.
 func interval(i stat.Interval, brief bool) string {
 	if brief || !i.Bounded() {
 		return ""

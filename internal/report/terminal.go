@@ -9,11 +9,11 @@ import (
 	"unicode/utf8"
 )
 
-// A name is shortened to minName, the length of the longest in the catalog, before a
-// column is left out, and to lastName when no column can go.
+// Names shrink to minName, the longest in the catalog, before a column is dropped, and to lastName
+// when no column can go.
 const minName, lastName = 19, 14
 
-// Text writes a document for a terminal of width columns; a width below 60 counts as 60.
+// Text writes a document for a terminal of width columns, at least 60.
 func Text(w io.Writer, d *Document, width int) error {
 	t := terminal{new(bytes.Buffer), max(width, 60)}
 	if d.Title != "" {
@@ -37,7 +37,7 @@ type terminal struct {
 
 func (t terminal) section(s Section) {
 	if !s.Flat {
-		if t.Len() > 0 { // nothing stands above the first
+		if t.Len() > 0 { // not before the first
 			fmt.Fprintln(t)
 		}
 		indent := ""
@@ -76,8 +76,7 @@ func (t terminal) section(s Section) {
 // A grid is the text of a table by column, head and unit first.
 type grid [][]string
 
-// table aligns columns. Where room is short it shortens names first, and then leaves
-// out the columns that a reader misses least.
+// table aligns columns. To fit, it shortens names first, then drops the least important columns.
 func (t terminal) table(x Table) {
 	cs := slices.Clone(x.Columns)
 	g := make(grid, len(cs))
@@ -148,7 +147,7 @@ func total(cs []Column, g grid) int {
 	return n
 }
 
-// least returns the column to leave out, -1 when all must stay.
+// least returns the column to drop, -1 if all must stay.
 func least(cs []Column) int {
 	best := -1
 	for i, c := range cs {
@@ -159,7 +158,7 @@ func least(cs []Column) int {
 	return best
 }
 
-// short cuts s in its middle to n runes.
+// short cuts the middle of s to leave n runes.
 func short(s string, n int) string {
 	r := []rune(s)
 	if len(r) <= n {
@@ -178,7 +177,7 @@ func plain(s string) string {
 	}, s)
 }
 
-// wrap writes s in lines that fit, the later ones indented; nothing for "".
+// wrap writes s in lines that fit, with later lines indented; nothing for "".
 func (t terminal) wrap(indent, s string) {
 	line, words := indent, 0
 	for _, word := range strings.Fields(strings.ReplaceAll(plain(s), " %", "\x00%")) {

@@ -21,7 +21,6 @@ func of(f func(io.Writer, *Document) error) func(io.Writer, Run) error {
 	return func(w io.Writer, r Run) error { return f(w, New(analyzed(r))) }
 }
 
-// analyzed is a run with its numbers, as a caller makes it.
 func analyzed(r Run) Run {
 	if r.Analysis == nil {
 		r.Analyze()
@@ -79,7 +78,6 @@ func TestTextFits(t *testing.T) {
 	}
 }
 
-// Late requests and stalls have a column where there are any.
 func TestScheduleColumns(t *testing.T) {
 	for _, bad := range []bool{false, true} {
 		r := run(t)

@@ -12,17 +12,16 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A report lists every trial of an ordinary run. It lists only some of a huge run, so
-// that a page stays small enough for a mail. The numbers always come from all trials.
+// A report of a huge run lists only some trials, to fit into an email. Its numbers use all trials.
 const (
-	manyTrials = 2000 // a report of more is cut
-	mostCells  = 6000 // of all tables of trials together
-	mostDots   = 6000 // of all charts together
-	mostNamed  = 1000 // trials that are not counted, of all reasons together
+	manyTrials = 2000 // larger reports are cut
+	mostCells  = 6000 // in all tables of trials
+	mostDots   = 6000 // in all charts
+	mostNamed  = 1000 // trials not counted, over all reasons
 	mostGroups = 250  // reasons for not counting trials
 )
 
-// A cut limits what a report lists; 0 is no limit.
+// A cut limits what a report lists; 0 means no limit.
 type cut struct {
 	blocks int // rows of each table of trials
 	dots   int // of each network in each chart
@@ -42,8 +41,8 @@ func newCut(p *analysis.Run) cut {
 	return cut{blocks: max(5, mostCells/rows), dots: max(20, mostDots/rows)}
 }
 
-// dotsOf returns the trials to draw, in the order of the blocks: all of them, or as many
-// quantiles as the cut allows, with both extremes.
+// dotsOf returns, in block order, all trials or as many quantiles as the cut allows, including both
+// extremes.
 func (c cut) dotsOf(r analysis.Row) []analysis.Point {
 	with := slices.DeleteFunc(slices.Clone(r.Points), func(p analysis.Point) bool { return !p.Has })
 	n := len(with)
@@ -67,19 +66,18 @@ func (c cut) dotsOf(r analysis.Row) []analysis.Point {
 	return out
 }
 
-// inCSV is where a reader finds what a report leaves out.
+// inCSV points to what a report omits.
 const inCSV = "weir report --format csv lists all of them"
 
-// A place is where in a run networks are compared.
+// A place is a block and pair of hosts, where networks are compared.
 type place struct {
 	Block int
-	Pair  string // of hosts, where the study has several
+	Pair  string // of hosts, if the study has several
 }
 
 func (p place) String() string { return strings.TrimSpace(fmt.Sprint(p.Block, " ", p.Pair)) }
 
-// trials is the part that lists every trial of a table: a row per block and pair of
-// hosts, and a column per network.
+// trials lists every trial of a table: a row per block and pair of hosts, a column per network.
 func (s source) trials(t analysis.Table) (Section, bool) {
 	seen := map[place]bool{}
 	top := 0.0
@@ -125,8 +123,7 @@ func (s source) trials(t analysis.Table) (Section, bool) {
 	return out, true
 }
 
-// trial adds a trial to a cell. There are several where a study measures a cell more
-// than once in a block.
+// trial adds a trial to a cell. A cell has several if a study measures it more than once per block.
 func (c *Cell) trial(p analysis.Point, factor float64, decimals int) {
 	s := ""
 	if p.Has {

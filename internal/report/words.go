@@ -16,7 +16,7 @@ import (
 func (r Run) title(probe string) string { return cmp.Or(r.Words[probe].Title, probe) }
 func (r Run) short(probe string) string { return cmp.Or(r.Words[probe].Short, probe) }
 
-// groups are lists by a key, in the order in which the keys came.
+// groups are lists by key, in order of first use.
 type groups[K comparable, V any] struct {
 	keys []K
 	of   map[K][]V
@@ -48,7 +48,7 @@ func better(unit string) string {
 	return "higher is better"
 }
 
-// levelText prints factor levels: "offload off, size 1400".
+// levelText formats factor levels: "offload off, size 1400".
 func levelText(m map[string]string) string {
 	var parts []string
 	for _, k := range slices.Sorted(maps.Keys(m)) {
@@ -57,12 +57,11 @@ func levelText(m map[string]string) string {
 	return strings.Join(parts, ", ")
 }
 
-// under names a probe under levels.
 func (r Run) under(probe string, levels map[string]string) string {
 	return comma(r.title(probe), levelText(levels))
 }
 
-// comma adds to a name what qualifies it, such as a unit, if there is anything.
+// comma appends a qualifier, such as a unit, to a name.
 func comma(name, more string) string {
 	if more == "" {
 		return name
@@ -70,7 +69,6 @@ func comma(name, more string) string {
 	return name + ", " + more
 }
 
-// capital begins a sentence.
 func capital(s string) string {
 	if s == "" {
 		return s
@@ -78,8 +76,7 @@ func capital(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// ratioDigits returns the decimals that these intervals deserve: none that the
-// interval makes meaningless, and enough to distinguish its two ends.
+// ratioDigits returns the decimals that the intervals support and their ends need.
 func ratioDigits(is ...stat.Interval) int {
 	d := 2
 	for _, i := range is {
@@ -101,8 +98,7 @@ func bracket(i stat.Interval, digits int) string {
 	return "[" + fixed(i.Lo, digits) + ", " + fixed(i.Hi, digits) + "]"
 }
 
-// decimals returns how many a column of values times factor needs so that its largest
-// has three significant digits and its smallest two.
+// decimals gives the largest value times factor three significant digits, the smallest two.
 func decimals(factor float64, vs ...float64) int {
 	lo, hi := math.Inf(1), 0.0
 	for _, v := range vs {
@@ -130,7 +126,6 @@ func percent(v float64) string {
 	return fixed(p, 1) + " %"
 }
 
-// coarse prints a share with two significant digits.
 func coarse(v float64) string {
 	if v >= 0.1 {
 		return fixed(100*v, 0) + " %"

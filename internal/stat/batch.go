@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Paired returns the ratio other/base of pairs in the order of time, the pairs behind
-// it, and how many of the given pairs each of them averages (see batch). A warning says
-// so when that is more than one.
+// Paired returns the ratio other/base of pairs in time order, the pairs behind it, and how many of
+// the given pairs each of them averages (see batch). A warning reports averaging.
 func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []float64, size int) {
 	b, o, size = batch(base, other, confidence)
 	ratio = Ratio(b, o, confidence)
@@ -17,14 +16,13 @@ func Paired(base, other []float64, confidence float64) (ratio Interval, b, o []f
 	return ratio, b, o, size
 }
 
-// batch makes pairs independent enough for Ratio: while the log ratios of neighbors
-// in time are correlated, it averages neighbors (geometrically, in groups of 2, 4, …),
-// as long as at least MinPairs are left. It takes and returns pairs in the order of
-// time, with the size of the groups: 1 when it averaged nothing.
+// batch makes pairs independent enough for Ratio: while the log ratios of neighbors in time are
+// correlated, it averages neighbors (geometrically, in groups of 2, 4, …), if at least MinPairs
+// remain. Pairs are in time order; size is 1 without averaging.
 //
-// Intervals that ignore a positive correlation are too narrow: the method of
-// batch means (Law, Simulation Modeling and Analysis, 5th ed., section 9.5.3)
-// is the remedy, and it needs no model of the correlation.
+// Intervals that ignore a positive correlation are too narrow. The method of batch means (Law,
+// Simulation Modeling and Analysis, 5th ed., section 9.5.3) corrects that without a model of the
+// correlation.
 func batch(base, other []float64, confidence float64) (b, o []float64, size int) {
 	b, o, size = base, other, 1
 	for len(b) == len(o) && len(b)/2 >= MinPairs(confidence) && correlated(b, o) {
@@ -33,8 +31,7 @@ func batch(base, other []float64, confidence float64) (b, o []float64, size int)
 	return b, o, size
 }
 
-// correlated tests the log ratios' correlation at lag 1: above 1.645/√n, which
-// independent values exceed in one case of twenty.
+// correlated tests lag 1 against 1.645/√n, which independent values exceed in 1 case of 20.
 func correlated(base, other []float64) bool {
 	d, _, _ := logRatios(base, other)
 	if len(d) < 3 {
@@ -54,8 +51,7 @@ func correlated(base, other []float64) bool {
 	return c0 > 0 && c1/c0 > 1.645/math.Sqrt(float64(len(d)))
 }
 
-// halve returns the geometric means of neighbors. The last three of an odd number of
-// values make one.
+// halve returns the geometric means of neighbors. The last three of an odd number make one.
 func halve(v []float64) []float64 {
 	out := make([]float64, len(v)/2)
 	for i := range out {

@@ -16,13 +16,12 @@ func walk(r *rand.Rand, n int, phi float64) (base, other []float64) {
 	return base, other
 }
 
-// With correlated neighbors an interval of 95 % that ignores it covers the truth
-// far too seldom; batching brings it back.
+// Without batching, a 95 % interval of correlated neighbors covers the truth too rarely.
 func TestBatchCoverage(t *testing.T) {
 	const runs, n, confidence = 800, 120, 0.95
 	for _, c := range []struct {
 		phi                  float64
-		ignoring, batchingLo float64 // at most, at least
+		ignoring, batchingLo float64 // upper bound, lower bound
 	}{{0, 1, 0.93}, {0.5, 0.83, 0.89}} {
 		r := rand.New(rand.NewPCG(3, 4))
 		var ignored, batched int
@@ -47,7 +46,7 @@ func TestBatchCoverage(t *testing.T) {
 
 func TestBatchKeepsEnough(t *testing.T) {
 	var base, other []float64
-	for i := range 2*MinPairs(0.95) + 1 { // a drift: as correlated as can be
+	for i := range 2*MinPairs(0.95) + 1 { // a drift: maximal correlation
 		base, other = append(base, 1), append(other, math.Exp(float64(i)))
 	}
 	b, o, size := batch(base, other, 0.95)

@@ -6,17 +6,14 @@ import (
 	"slices"
 )
 
-// Ratio estimates the paired ratio other/base: the Hodges-Lehmann estimate
-// (pseudo-median) of the log ratios with the exact interval of the Wilcoxon
-// signed-rank test, exponentiated. Swapping the arguments gives the reciprocals.
+// Ratio estimates the paired ratio other/base: the Hodges-Lehmann estimate (pseudo-median) of the
+// log ratios with the exact interval of the Wilcoxon signed-rank test, exponentiated. Swapping the
+// arguments gives the reciprocals.
 //
-// It assumes that the pairs are independent and that the log ratios are
-// symmetric around their median, not that they are normal. Ties make the
-// interval wider than needed, never narrower. Values must be above 0; other
-// pairs are dropped with a warning.
+// It assumes independent pairs and log ratios that are symmetric around their median, not normal.
+// Ties only widen the interval. It drops pairs with values not above 0 and warns.
 //
-// Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3rd
-// ed., sections 3.2 and 3.3.
+// Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3rd ed., sections 3.2, 3.3.
 func Ratio(base, other []float64, confidence float64) Interval {
 	d, _, warnings := logRatios(base, other)
 	slices.Sort(d)
@@ -30,16 +27,11 @@ func Ratio(base, other []float64, confidence float64) Interval {
 	return i
 }
 
-// Shift estimates the unpaired ratio b/a, to compare two runs: the two-sample
-// Hodges-Lehmann estimate on logarithms with the exact interval of the
-// Mann-Whitney test, exponentiated.
+// Shift estimates the unpaired ratio b/a, to compare two runs: the two-sample Hodges-Lehmann
+// estimate on logarithms with the exact interval of the Mann-Whitney test, exponentiated.
 //
-// It assumes that all values are independent and that the logarithms of both
-// samples have distributions of one shape. Values must be above 0; others are
-// dropped with a warning.
-//
-// Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3rd
-// ed., sections 4.2 and 4.3.
+// It assumes independent values, and logarithms with distributions of the same shape. It drops
+// values not above 0 and warns. Source: as Ratio, sections 4.2 and 4.3.
 func Shift(a, b []float64, confidence float64) Interval {
 	la, lb := logs(a), logs(b)
 	n := len(la) + len(lb)
@@ -64,12 +56,9 @@ func Shift(a, b []float64, confidence float64) Interval {
 	return i
 }
 
-// Median estimates the median of one cell, with the order-statistic interval.
-// It assumes only that the values are independent and of one distribution.
-// Values that are not finite are dropped with a warning.
-//
-// Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3rd
-// ed., section 3.6 (the interval of the sign test).
+// Median estimates the median of one cell with the order-statistic interval. It assumes only
+// independent, identically distributed values. It drops values that are not finite and warns.
+// Source: as Ratio, section 3.6 (the interval of the sign test).
 func Median(v []float64, confidence float64) Interval {
 	kept := slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return !finite(x) })
 	rank := 0
@@ -84,11 +73,10 @@ func Median(v []float64, confidence float64) Interval {
 	return i
 }
 
-// Outliers returns the indices of the pairs whose log ratio is more than five
-// median absolute deviations from the median: 3.4 standard deviations of a
-// normal distribution, one pair in 1500. Ratio does not drop them; a report
-// names them. It returns none when at least half of the pairs agree to a billionth,
-// because the deviation then says nothing.
+// Outliers returns the indices of pairs whose log ratio is more than five median absolute
+// deviations from the median: 3.4 standard deviations of a normal distribution, one pair in 1500.
+// Ratio keeps them; a report names them. It returns none if at least half of the pairs agree to a
+// billionth, because the deviation is then meaningless.
 func Outliers(base, other []float64) []int {
 	d, index, _ := logRatios(base, other)
 	center := Median(d, 0).Center
@@ -119,8 +107,8 @@ func (i *Interval) warnUnbounded(confidence float64, noun string) {
 	}
 }
 
-// minBalanced returns the smallest k for which two samples of k values have an
-// interval: 1/C(2k,k) <= tail.
+// minBalanced returns the smallest k for which two samples of k have an interval: 1/C(2k,k) <=
+// tail.
 func minBalanced(confidence float64) int {
 	k, p := 1, 0.5
 	for !within(p, tail(confidence)) {
@@ -148,7 +136,7 @@ func logRatios(base, other []float64) (d []float64, index []int, warnings []stri
 	return d, index, warnings
 }
 
-// logs returns the sorted logarithms of the values that have one.
+// logs returns the sorted logarithms of values that have one.
 func logs(v []float64) (l []float64) {
 	for _, x := range v {
 		if positive(x) {

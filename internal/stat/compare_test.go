@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// expAll turns published differences into values whose log ratios they are.
+// expAll returns values whose logarithms are the published differences.
 func expAll(v []float64) []float64 {
 	e := make([]float64, len(v))
 	for i, x := range v {
@@ -30,8 +30,8 @@ func close3(a, b [3]float64) bool {
 	return true
 }
 
-// Hollander, Wolfe, Chicken, example 3.1 (the depression scale of nine
-// patients before and after): estimate -0.46, 96 % interval (-0.786, -0.010).
+// Hollander, Wolfe, Chicken, example 3.1 (the depression scale of nine patients before and after):
+// estimate -0.46, 96 % interval (-0.786, -0.010).
 func TestRatioPublished(t *testing.T) {
 	before := []float64{1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30}
 	after := []float64{0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29}
@@ -44,8 +44,8 @@ func TestRatioPublished(t *testing.T) {
 	}
 }
 
-// Hollander, Wolfe, Chicken, example 4.1 (permeability of the chorioamnion):
-// estimate -0.305, interval (-0.76, 0.15).
+// Hollander, Wolfe, Chicken, example 4.1 (permeability of the chorioamnion): estimate -0.305,
+// interval (-0.76, 0.15).
 func TestShiftPublished(t *testing.T) {
 	term := []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
 	early := []float64{1.15, 0.88, 0.90, 0.74, 1.21}
@@ -141,7 +141,6 @@ func TestAdjust(t *testing.T) {
 	}
 }
 
-// The k-th value found by counting is that of the sorted list.
 func TestRanked(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {

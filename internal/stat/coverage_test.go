@@ -13,8 +13,7 @@ var noise = map[string]func(*rand.Rand) float64{
 	"cauchy":  func(r *rand.Rand) float64 { return math.Tan(math.Pi * (r.Float64() - 0.5)) },
 }
 
-// sample returns n pairs whose ratio is ratio with a spread of 5 %. The base drifts by
-// much more, which pairing must not see.
+// sample returns n pairs with a spread of 5 %. The base drifts much more; pairing cancels it.
 func sample(r *rand.Rand, n int, ratio float64, draw func(*rand.Rand) float64) (base, other []float64) {
 	for range n {
 		b := 1e9 * math.Exp(r.NormFloat64())
@@ -24,8 +23,7 @@ func sample(r *rand.Rand, n int, ratio float64, draw func(*rand.Rand) float64) (
 	return base, other
 }
 
-// The intervals hold the truth as often as the null distribution says: not less,
-// and not more either, which a needlessly wide interval would.
+// Intervals cover the truth as often as the null distribution says, neither less nor more.
 func TestCoverage(t *testing.T) {
 	const simulations, n, confidence, ratio = 2000, 12, 0.95, 0.8
 	sum := func(pmf []float64, rank int) (s float64) {
@@ -63,7 +61,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// With more pairs than the exact distribution is made for, too.
+// The same holds beyond the size of the exact distribution.
 func TestCoverageOfManyPairs(t *testing.T) {
 	const simulations, confidence, ratio = 300, 0.95, 1.1
 	r := rand.New(rand.NewPCG(11, 12))
@@ -79,12 +77,12 @@ func TestCoverageOfManyPairs(t *testing.T) {
 	}
 }
 
-// A difference as large as Detectable says is shown in 80 % of runs.
+// 80 % of runs show a difference of Detectable's size.
 func TestDetectableHasItsPower(t *testing.T) {
 	const simulations, confidence = 1500, 0.95
 	for _, n := range []int{10, 30} {
 		r := rand.New(rand.NewPCG(13, 14))
-		delta := 0.0 // the mean over many runs: one run knows its spread only roughly
+		delta := 0.0 // mean over many runs: one run estimates its spread only roughly
 		for range 300 {
 			base, other := sample(r, n, 1, noise["normal"])
 			delta += Ratio(base, other, confidence).Detectable() / 300
@@ -103,8 +101,8 @@ func TestDetectableHasItsPower(t *testing.T) {
 }
 
 func TestDetectable(t *testing.T) {
-	// Log ratios ±s: their averages are -s, 0 and s, and the interval is [-s, s].
-	// The t quantiles of nine degrees of freedom are 2.262 and 0.883 (any t table).
+	// Log ratios ±s: their averages are -s, 0 and s, and the interval is [-s, s]. The t quantiles
+	// of nine degrees of freedom are 2.262 and 0.883 (any t table).
 	const s = 0.02
 	base, other := make([]float64, 10), make([]float64, 10)
 	for i := range base {
@@ -132,7 +130,7 @@ func TestSteinPairs(t *testing.T) {
 	for i := range base {
 		base[i], other[i] = 1, math.Exp(0.1*float64(1-2*(i%2)))
 	}
-	times := 0.1 / math.Log(1.05) // the pilot's half width by the wanted one
+	times := 0.1 / math.Log(1.05) // the pilot's half width ÷ the requested one
 	for _, c := range []struct {
 		name                  string
 		base, other           []float64
@@ -154,8 +152,7 @@ func TestSteinPairs(t *testing.T) {
 	}
 }
 
-// With the number from a pilot of its own, the estimate of a run is within the
-// half width of the truth as often as was asked for.
+// A run sized by its own pilot is within the half width of the truth as often as requested.
 func TestSteinPairsKeepTheirPromise(t *testing.T) {
 	const runs, half, confidence = 600, 0.025, 0.95
 	r := rand.New(rand.NewPCG(15, 16))

@@ -7,18 +7,17 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Up to these sizes the null distributions are exact, which takes n³ and m²n² steps.
-// Beyond them, the normal approximation with continuity correction differs by less than
-// one rank in a hundred, on the wide side (TestNormalApproximation).
+// Up to these sizes the null distributions are exact, which takes n³ and m²n² steps. Beyond them,
+// the normal approximation with continuity correction differs by less than one rank in a hundred,
+// on the wide side (TestNormalApproximation).
 const (
 	exactPairs   = 200   // pairs
 	exactProduct = 10000 // values of one sample times values of the other
 )
 
-// signedRank returns the rank c among the Walsh averages of n pairs for which
-// [c-th smallest, c-th largest] holds with at least confidence: the largest c
-// with P(T < c) <= tail, T being Wilcoxon's signed-rank statistic. It is 0 when
-// there is none.
+// signedRank returns the rank c among the Walsh averages of n pairs for which [c-th smallest, c-th
+// largest] has at least the given confidence: the largest c with P(T < c) <= tail, where T is
+// Wilcoxon's signed-rank statistic. It returns 0 if there is none.
 func signedRank(n int, confidence float64) int {
 	if n > exactPairs {
 		f := float64(n)
@@ -27,8 +26,7 @@ func signedRank(n int, confidence float64) int {
 	return lowerRank(signedRankPMF(n), tail(confidence))
 }
 
-// signedRankPMF returns P(T = k) for k up to the middle of the range. Each rank counts
-// with probability 1/2, independently of the others.
+// signedRankPMF returns P(T = k) up to the middle. Each rank counts with probability 1/2.
 func signedRankPMF(n int) []float64 {
 	p := make([]float64, n*(n+1)/4+1)
 	p[0] = 1
@@ -43,8 +41,7 @@ func signedRankPMF(n int) []float64 {
 	return p
 }
 
-// rankSum is signedRank for the m*n differences of two samples, with the
-// Mann-Whitney statistic U.
+// rankSum is signedRank for the m*n differences of two samples, with the Mann-Whitney statistic U.
 func rankSum(m, n int, confidence float64) int {
 	if m*n > exactProduct {
 		product := float64(m) * float64(n)
@@ -53,12 +50,12 @@ func rankSum(m, n int, confidence float64) int {
 	return lowerRank(rankSumPMF(m, n), tail(confidence))
 }
 
-// rankSumPMF returns P(U = u) for u up to the middle of the range, by the
-// recursion of Mann and Whitney (1947): the largest of i+j values belongs to
-// the first sample with probability i/(i+j), and is then above all j of the other.
+// rankSumPMF returns P(U = u) up to the middle of the range, by the recursion of Mann and Whitney
+// (1947): the largest of i+j values belongs to the first sample with probability i/(i+j), and then
+// exceeds all j of the other.
 func rankSumPMF(m, n int) []float64 {
 	if n > m {
-		m, n = n, m // U is symmetric, and n is the number of rows below
+		m, n = n, m // U is symmetric; n is the number of rows below
 	}
 	row := make([][]float64, n+1) // row[j] is the distribution for i and j
 	for j := range row {
@@ -80,8 +77,7 @@ func rankSumPMF(m, n int) []float64 {
 	return row[n]
 }
 
-// binomialRank is signedRank for the values of one sample around its median:
-// each value is below it with probability 1/2.
+// binomialRank is signedRank for one sample around its median, with probability 1/2 per value.
 func binomialRank(n int, confidence float64) int {
 	b := distuv.Binomial{N: float64(n), P: 0.5}
 	return sort.Search(n/2, func(k int) bool { return !within(b.CDF(float64(k)), tail(confidence)) })

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// Critical values of the signed-rank statistic, the largest t with P(T <= t) <=
-// tail: Wilcoxon and Wilcox, Some Rapid Approximate Statistical Procedures
-// (1964), table 2; printed in most textbooks. The rank is one more.
+// Critical values of the signed-rank statistic, the largest t with P(T <= t) <= tail: Wilcoxon and
+// Wilcox, Some Rapid Approximate Statistical Procedures (1964), table 2. The rank is one more.
 func TestSignedRankTable(t *testing.T) {
 	for _, table := range []struct {
 		confidence float64
@@ -26,8 +25,8 @@ func TestSignedRankTable(t *testing.T) {
 	}
 }
 
-// Critical values of the Mann-Whitney statistic, two-sided: Siegel, Nonparametric
-// Statistics (1956), table K; printed in most textbooks.
+// Critical values of the Mann-Whitney statistic, two-sided: Siegel, Nonparametric Statistics
+// (1956), table K.
 func TestRankSumTable(t *testing.T) {
 	for _, c := range []struct {
 		m, n       int
@@ -58,8 +57,7 @@ func TestBinomialTable(t *testing.T) {
 	}
 }
 
-// The lower half of a distribution that is symmetric around its middle: doubled,
-// and with the middle counted once, it is 1.
+// The lower half of a symmetric distribution, doubled, with the middle counted once, sums to 1.
 func TestNullDistributionsSumToOne(t *testing.T) {
 	sum := func(p []float64, top int) float64 {
 		s := 0.0
@@ -83,7 +81,7 @@ func TestNullDistributionsSumToOne(t *testing.T) {
 	}
 }
 
-// Where exact and approximate meet, they must agree to a hundredth, on the wide side.
+// Exact and approximate ranks agree to a hundredth where they meet, on the wide side.
 func TestNormalApproximation(t *testing.T) {
 	n := float64(exactPairs)
 	pairs, products := signedRankPMF(exactPairs), rankSumPMF(100, exactProduct/100)

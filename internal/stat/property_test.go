@@ -71,7 +71,7 @@ func TestEqualSamples(t *testing.T) {
 	}
 }
 
-// Nothing that comes out is NaN or infinite, whatever goes in.
+// No output is NaN or infinite, whatever the input.
 func FuzzFinite(f *testing.F) {
 	f.Add(1.0, 2.0, 3.0, 4.0, 0.95, 0.02)
 	f.Add(math.MaxFloat64, 5e-324, 5e-324, math.MaxFloat64, 0.5, 1e-300)

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// walsh ranks the Walsh averages (d[i]+d[j])/2, i <= j, of a sorted d. There are
-// n(n+1)/2 of them, so they are counted instead of stored: a run of short trials has
-// thousands of pairs.
+// walsh ranks the Walsh averages (d[i]+d[j])/2, i <= j, of a sorted d. It counts the n(n+1)/2
+// averages instead of storing them: a run of short trials has thousands of pairs.
 func walsh(d []float64) ranked {
 	n := len(d)
 	count := func(t float64) int {
@@ -43,15 +42,13 @@ func differences(a, b []float64) ranked {
 	}}
 }
 
-// values ranks v itself.
 func values(v []float64) ranked {
 	v = slices.Sorted(slices.Values(v))
 	return ranked{len(v), func(k int) float64 { return v[k-1] }}
 }
 
-// kth returns the smallest t in lo..hi with count(t) >= k. It halves the number
-// of float64 values between the bounds, so that it ends at an exact value after at most
-// 64 steps.
+// kth returns the smallest t in lo..hi with count(t) >= k. It bisects the float64 values between
+// the bounds, and so finds an exact value in at most 64 steps.
 func kth(k int, lo, hi float64, count func(float64) int) float64 {
 	l, h := key(lo), key(hi)
 	for l < h {

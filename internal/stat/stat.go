@@ -1,9 +1,8 @@
-// Package stat compares samples. An interval carries what its reader must know about
-// it, in Warnings.
+// Package stat compares samples. Intervals carry their caveats in Warnings.
 //
-// All intervals are distribution-free: throughput has heavy tails, and a mean
-// with its normal interval would follow one stalled trial. It must not know what
-// the numbers measure, and it never draws a random number.
+// All intervals are distribution-free: throughput has heavy tails, and a mean with a normal
+// interval would follow one stalled trial. The package must not know what the numbers measure, and
+// never draws a random number.
 package stat
 
 import (
@@ -12,13 +11,11 @@ import (
 	"strconv"
 )
 
-// An Interval is an estimate and the interval around it.
-//
-// N is 0 when nothing is known. Lo, Hi and Confidence are 0 when there is an
-// estimate but no interval; a warning then says what is missing.
+// An Interval is an estimate and the interval around it. N is 0 without an estimate. Lo, Hi and
+// Confidence are 0 without an interval; a warning then says what is missing.
 type Interval struct {
 	Center, Lo, Hi float64
-	Confidence     float64 // requested, in 0..1; the interval holds with at least this
+	Confidence     float64 // requested, in 0..1; the interval has at least this
 	N              int     // pairs or values used
 	Warnings       []string
 }
@@ -26,12 +23,11 @@ type Interval struct {
 // Bounded reports whether there is an interval.
 func (i Interval) Bounded() bool { return i.Confidence > 0 }
 
-// Contains reports whether x is in the interval; false when there is none.
+// Contains reports whether the interval exists and contains x.
 func (i Interval) Contains(x float64) bool { return i.Bounded() && i.Lo <= x && x <= i.Hi }
 
-// Adjust returns the confidence that each of several intervals needs so that
-// all hold together with the given one (Bonferroni). It assumes nothing about how
-// the intervals depend on each other, which suits ratios to one baseline.
+// Adjust returns the confidence of each of several intervals that hold together with the given one
+// (Bonferroni). It assumes nothing about their dependence, which suits ratios to one baseline.
 func Adjust(confidence float64, comparisons int) float64 {
 	if comparisons <= 1 {
 		return confidence
@@ -39,9 +35,9 @@ func Adjust(confidence float64, comparisons int) float64 {
 	return 1 - (1-confidence)/float64(comparisons)
 }
 
-// MinPairs returns the fewest pairs that Ratio can bound, and the fewest values
-// that Median can: the smallest n with 2^-n <= (1-confidence)/2. No number is
-// enough for a confidence of 1 or more; it then returns the largest int.
+// MinPairs returns the fewest pairs for which Ratio has an interval, and the fewest values for
+// Median: the smallest n with 2^-n <= (1-confidence)/2. For a confidence of 1 or more, no number is
+// enough and it returns the largest int.
 func MinPairs(confidence float64) int {
 	if !(confidence < 1) {
 		return math.MaxInt
@@ -53,20 +49,20 @@ func MinPairs(confidence float64) int {
 	return n
 }
 
-// tail is the probability left on either side.
+// tail returns the probability on each side.
 func tail(confidence float64) float64 { return (1 - confidence) / 2 }
 
-// within is p <= bound, except for rounding: 1-0.95 is not 0.05 in binary.
+// within is p <= bound up to rounding: 1-0.95 is not 0.05 in binary.
 func within(p, bound float64) bool { return p <= bound*(1+1e-9) }
 
-// ranked is a sorted list of candidate values that need not be held in memory.
+// ranked is a sorted list of candidate values that need not be in memory.
 type ranked struct {
 	len int
 	at  func(k int) float64 // the k-th smallest, counted from 1
 }
 
-// interval takes the median of r and, when rank is at least 1, the values that
-// are rank places from both ends. n is the number of pairs or values behind r.
+// interval returns the median of r and, if rank > 0, the values rank places from both ends. n is
+// the number of pairs or values.
 func (r ranked) interval(n, rank int, confidence float64) Interval {
 	i := Interval{N: n}
 	if r.len == 0 {
@@ -95,7 +91,7 @@ func (i Interval) exp() Interval {
 	return i
 }
 
-// Inverse returns the interval of the reciprocal, base/other of a ratio other/base.
+// Inverse returns the interval of the reciprocal base/other.
 func (i Interval) Inverse() Interval {
 	if i.Center > 0 {
 		i.Center = 1 / i.Center
@@ -112,11 +108,9 @@ func (i *Interval) warn(format string, args ...any) {
 	i.Warnings = append(i.Warnings, fmt.Sprintf(format, args...))
 }
 
-// proper reports whether confidence is inside 0..1, where an interval exists.
 func proper(confidence float64) bool { return confidence > 0 && confidence < 1 }
 
-// percent prints a confidence with two digits of what is missing to 100 %:
-// 0.99375 is "99.38 %", never "100 %".
+// percent keeps two digits of the distance from 100 %: 0.99375 is "99.38 %", never "100 %".
 func percent(confidence float64) string {
 	missing := 100 * (1 - confidence)
 	decimals := 0
