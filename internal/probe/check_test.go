@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// checkGolden compares with a golden file, which -update writes.
+// checkGolden compares got with a golden file; -update writes it.
 func checkGolden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -27,8 +27,7 @@ func checkGolden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// checkMeasured checks what every Parse promises: exactly one of values and
-// error, and finite numbers.
+// checkMeasured checks the contract of Parse: either values or an error, and finite numbers.
 func checkMeasured(t *testing.T, m Measured, err error) {
 	t.Helper()
 	if (err == nil) == (len(m.Values) == 0) {

@@ -76,7 +76,6 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Delivered is in the unit in which a server of the probe counts.
 func TestDelivered(t *testing.T) {
 	m := Measured{Values: []record.Value{{Name: "rtt", Unit: "s", Value: 1}, {Name: "throughput", Unit: "bit/s", Value: 2},
 		{Name: "packet.rate", Unit: "packet/s", Value: 3}, {Name: "offered", Unit: "packet/s", Value: 4}, {Name: "transactions", Unit: "1/s", Value: 5}, {Name: "loss", Unit: ""}}}

@@ -6,7 +6,7 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// TCPRR measures the time from a request to its reply on one connection.
+// TCPRR measures request-to-reply times on one connection.
 type TCPRR struct {
 	Size     int    `yaml:"size"`     // bytes of request and reply; default 64
 	CC       string `yaml:"cc"`       // congestion control; default cubic
@@ -32,7 +32,7 @@ func (p TCPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)), "--cc", or(p.CC, defaultCC))...)
 }
 
-// Parse reads what closed and parts list.
+// Parse reads the values of closed and parts.
 func (p TCPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "tcp-rr", &r)

@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// TCPStream measures the TCP payload that arrives per second.
+// TCPStream measures the rate at which TCP payload arrives.
 type TCPStream struct {
 	Streams  int     `yaml:"streams"`  // connections, a thread each at both ends; default 1
 	Rate     Bitrate `yaml:"rate"`     // bit/s of payload that the streams together are paced to; default as fast as they can
@@ -59,10 +59,9 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), flags...)
 }
 
-// Parse reads throughput (bit/s), retransmits (segments), silence (s, the longest
-// time in which nothing of a stream arrived) and window. Throughput is 0 when a
-// retransmission timeout, 200 ms at least (net/ipv4/tcp.h, TCP_RTO_MIN), lasted
-// longer than the window.
+// Parse reads throughput (bit/s), retransmits (segments), silence (s, the longest time without data
+// on a stream) and window. Throughput is 0 if a retransmission timeout, at least 200 ms
+// (net/ipv4/tcp.h, TCP_RTO_MIN), outlasted the window.
 func (p TCPStream) Parse(out Output) (Measured, error) {
 	var r event.TCPStream
 	n := parseNative(out, "tcp-stream", &r)

@@ -2,8 +2,8 @@ package probe
 
 import "github.com/weir-bench/weir/internal/engine/event"
 
-// UDPRate measures the datagrams that are delivered per second. It is UDPStream
-// with small datagrams, whose cost is nearly all per packet.
+// UDPRate measures delivered datagrams per second. It is UDPStream with small datagrams, whose cost
+// is nearly all per packet.
 type UDPRate struct {
 	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 18
 	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
