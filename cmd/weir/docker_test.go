@@ -25,7 +25,7 @@ func needDocker(t *testing.T) {
 	}
 }
 
-// However weir ends, no containers and no control groups are left.
+// However weir ends, no containers or control groups are left.
 func TestDockerEnds(t *testing.T) {
 	needDocker(t)
 	parent := regexp.MustCompile(`--cgroup-parent /(weir-\w+) `)

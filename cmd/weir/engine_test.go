@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Ctrl-C ends either end of a measurement by hand with status 4 and one line, and the
-// other end notices.
+// Ctrl-C ends either end of a manual measurement with status 4 and one line, and the other end
+// notices.
 func TestEngineInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, workload := range []string{"tcp-stream", "udp-rr"} {

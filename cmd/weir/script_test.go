@@ -24,8 +24,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Most tests wait for weir, which mostly waits. Two at a time, the default on a
-	// machine with two CPUs, would take a minute.
+	// Most tests wait for weir, which mostly waits. Two at a time, the default with two CPUs, would
+	// take a minute.
 	if runtime.GOMAXPROCS(0) < 4 {
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
@@ -37,13 +37,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"weir": func() { os.Exit(cli.Main("test", os.Args[1:])) }})
 }
 
-// TestScript runs every script in testdata, which use the command line as a user does.
-// UPDATE=1 rewrites the expected output.
+// TestScript runs the scripts in testdata, which use the command line as a user does. UPDATE=1
+// rewrites the expected output.
 func TestScript(t *testing.T) { testscript.Run(t, scripts(t, "testdata/*.txtar")) }
 
-// TestScriptAlone runs the scripts that need whole CPUs, or leave none to others: MPI
-// polls for messages, and if a third program wants a CPU, each message takes a time
-// slice.
+// TestScriptAlone runs the scripts that need whole CPUs, or leave none to others: MPI polls, and
+// with a third program each message takes a time slice.
 func TestScriptAlone(t *testing.T) {
 	p := scripts(t, "testdata/alone/*.txtar")
 	for _, file := range p.Files {
@@ -117,7 +116,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 	}
 }
 
-// labErr tries to run a lab, and returns why this machine cannot.
+// labErr returns why this machine cannot run a lab.
 func labErr() error {
 	cmd := exec.Command("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "true")
 	if os.Geteuid() == 0 {
@@ -191,8 +190,8 @@ func hog(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// leftover fails if a process still has the script's work directory in its environment,
-// as everything does that weir started here.
+// leftover fails if a process still has the script's work directory in its environment, as
+// everything that weir starts here does.
 func leftover(ts *testscript.TestScript, _ bool, _ []string) {
 	work := "WORK=" + ts.Getenv("WORK")
 	deadline := time.Now().Add(5 * time.Second)

@@ -44,7 +44,7 @@ func TestLinks(t *testing.T) {
 // adrTitle matches the first line of a decision: its number, as in the file's name.
 var adrTitle = regexp.MustCompile(`^# (\d+)\. \S`)
 
-// Every decision has its number in the title and the sections that readers expect.
+// Every decision has its number in the title and the expected sections.
 func TestADRs(t *testing.T) {
 	names, err := fs.Glob(os.DirFS(root), "docs/adr/*.md")
 	if err != nil || len(names) == 0 {

@@ -18,7 +18,6 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 )
 
-// root is the module's directory.
 const root = "../.."
 
 // vague lists package names that do not state a purpose.
@@ -27,12 +26,12 @@ var vague = []string{"util", "utils", "common", "helpers", "helper", "types", "b
 // inits lists files that can have a function init: they lock the main thread (package netns).
 var inits = []string{"bench/main.go", "cmd/weir/main.go", "internal/nstest/nstest.go"}
 
-// maxLines is what one reader can keep in mind; long gives the reasons of longer files.
+// maxLines is the limit on a file's length; long gives the reasons for longer files.
 const maxLines = 350
 
 var long = map[string]string{}
 
-// notOurs lists directories that git, builds and runs make.
+// notOurs lists directories that git, builds and runs create.
 var notOurs = []string{".git", "bin", "weir-results", "node_modules"}
 
 // files calls f with every text file of the tree, by its path below root.
@@ -60,7 +59,6 @@ func files(t *testing.T, f func(name string, b []byte)) {
 	}
 }
 
-// goFiles calls f with every Go file of the tree.
 func goFiles(t *testing.T, f func(name string, b []byte, file *ast.File)) {
 	t.Helper()
 	seen := 0
@@ -110,8 +108,7 @@ func TestFileLength(t *testing.T) {
 	})
 }
 
-// elsewhere matches paths that exist on one machine only: home directories and build
-// directories.
+// elsewhere matches paths that exist on one machine only: home directories and build directories.
 var elsewhere = regexp.MustCompile(`(?:^|[\s"'(=:\x60])(/(?:home|Users|root|work|builds|workspace|usr/local/go|go/src|tmp/go-build)/\w[\w./-]*)`)
 
 func TestNoMachine(t *testing.T) {
@@ -124,8 +121,7 @@ func TestNoMachine(t *testing.T) {
 	})
 }
 
-// methods returns the exported types of a package that have all these methods,
-// sorted.
+// methods returns the exported types of a package that have all these methods, sorted.
 func methods(t *testing.T, dir string, names ...string) (types []string) {
 	t.Helper()
 	have := map[string][]string{}
@@ -156,7 +152,6 @@ func methods(t *testing.T, dir string, names ...string) (types []string) {
 	return types
 }
 
-// typeName returns the name of the type that v points to.
 func typeName(v any) string { return reflect.TypeOf(v).Elem().Name() }
 
 // Every network type is in the catalog, and its plans are golden files.
@@ -172,8 +167,8 @@ func TestNetworksAreListed(t *testing.T) {
 	need(t, methods(t, "internal/network", "Plan"), listed, "catalog.Networks")
 }
 
-// A probe is one file that describes, runs and reads its tool; one line of the catalog;
-// and recorded output of the tool with the command lines that made it.
+// A probe is one file that describes, runs and parses its tool; one line of the catalog; and
+// recorded output of the tool with its command lines.
 func TestProbesAreListed(t *testing.T) {
 	listed := map[string]bool{}
 	for name, fresh := range catalog.Probes {
@@ -200,7 +195,7 @@ func TestProbesAreListed(t *testing.T) {
 	}
 }
 
-// places returns the files of a package that declare a type and these methods of it.
+// places returns the files of a package that declare a type or these methods of it.
 func places(t *testing.T, dir, typ string, methods ...string) []string {
 	t.Helper()
 	re := regexp.MustCompile(`(?m)^type ` + typ + ` struct|^func \((\w+ )?\*?` + typ + `\) (` + strings.Join(methods, "|") + `)\(`)
@@ -253,7 +248,6 @@ func needFile(t *testing.T, what string, patterns ...string) {
 	t.Errorf("%s has no %s", what, strings.Join(patterns, " or "))
 }
 
-// All recorded output has its command lines in a file of the same name.
 func TestRecordedOutputHasCommands(t *testing.T) {
 	n := 0
 	files(t, func(name string, _ []byte) {
@@ -275,8 +269,8 @@ func TestRecordedOutputHasCommands(t *testing.T) {
 // machine matches the file tree of the machine that the program runs on.
 var machine = regexp.MustCompile(`os\.DirFS\("/"\)|"/(?:proc|sys)(?:/|")`)
 
-// acting are the packages whose subject is this machine or process. All others see
-// machines through package target, so that they work with any.
+// acting are the packages that act on this machine or process. All others see machines through
+// package target, so they work with any.
 var acting = []string{"bench", "internal/cgroup", "internal/engine/sock", "internal/hostns", "internal/netns",
 	"internal/nstest", "internal/pause", "internal/rootless", "internal/session", "internal/target/lab", "internal/target/local", "internal/target/vm"}
 

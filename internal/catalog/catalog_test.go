@@ -18,8 +18,7 @@ import (
 	"github.com/weir-bench/weir/studies"
 )
 
-// Every network can be built on the hosts that it takes by default, and every
-// entry is a fresh one.
+// Every network builds on its default hosts, and every entry is a fresh one.
 func TestNetworks(t *testing.T) {
 	for _, name := range Names(Networks) {
 		n, err := FindNetwork(name)
@@ -73,7 +72,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// fresh fails when two drivers share state: a study's option would reach another's.
+// fresh fails if two drivers share state: one study's option would leak into another.
 func fresh(t *testing.T, name string, a, b any) {
 	t.Helper()
 	if !reflect.DeepEqual(a, b) {
@@ -103,7 +102,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Prepare accepts the shipped studies.
 func TestShippedStudies(t *testing.T) {
 	files, err := fs.Glob(studies.FS, "*.yaml")
 	if err != nil || len(files) == 0 {
@@ -124,8 +122,8 @@ func TestShippedStudies(t *testing.T) {
 	}
 }
 
-// Every shipped claim names cells that its study measures, unless a network, probe
-// or factor is missing; then Missing names it.
+// Every shipped claim names cells that its study measures, or Missing names what this version
+// lacks.
 func TestShippedClaims(t *testing.T) {
 	claims, err := claim.Shipped()
 	if err != nil {
@@ -165,7 +163,7 @@ func TestShippedClaims(t *testing.T) {
 	}
 }
 
-// Available leaves out what this version does not know, and Missing gives each reason.
+// Available omits what this version lacks, and Missing gives each reason.
 func TestAvailable(t *testing.T) {
 	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], color: [red]}\n"), "s.yaml")
 	if err != nil {
@@ -195,7 +193,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// Prepare finds mistakes in a study before anything is built, and gives their position.
+// Prepare finds mistakes with their positions before anything is built.
 func TestPrepareRefuses(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
 		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; use one of bridge, `},
@@ -236,7 +234,7 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// A probe gets its own options, which the levels of the trial override.
+// The levels of a trial override the probe's options.
 func TestPreparedProbe(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]
@@ -265,7 +263,7 @@ factors: {size: [200, 300], mtu: [1500, 9000]}
 	}
 }
 
-// A background load is the study's probe with its options, or the catalog's.
+// A background load is the study's probe with its options, or else the catalog's.
 func TestPreparedLoad(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]

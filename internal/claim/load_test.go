@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// small is a source with everything that is needed.
+// small is a complete source.
 const small = `source: Somebody, 2020
 conditions: A machine.
 studies:
@@ -59,7 +59,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A study that is shipped is taken when the file has none of that name.
+// A claim can name a shipped study that its file lacks.
 func TestLoadShipped(t *testing.T) {
 	own := load(t, small)[0].Study
 	src := strings.Replace(small, "study: two", "study: elsewhere", 1)

@@ -35,15 +35,15 @@ func TestShipped(t *testing.T) {
 				t.Errorf("%s: %q is no sentence", c.ID, text)
 			}
 		}
-		// What makes a table: a longer name would push the verdict out of a terminal.
+		// A longer name would push the table's verdict out of a terminal.
 		if len(c.ID) > 35 {
 			t.Errorf("%s: an id of %d letters", c.ID, len(c.ID))
 		}
 	}
 }
 
-// Where the reason is a rule, the bounds follow it: half to twice the cost on a
-// logarithmic scale is from the square root of a ratio to its square.
+// Bounds with the rule "half to twice the cost" follow it: on a logarithmic scale they are the
+// square root of the ratio and its square.
 func TestHalfToTwice(t *testing.T) {
 	n := 0
 	for _, c := range shipped(t) {
@@ -68,7 +68,7 @@ func TestHalfToTwice(t *testing.T) {
 	}
 }
 
-// docs/claims.md is made of the claims.
+// docs/claims.md matches the claims.
 func TestPage(t *testing.T) {
 	head, err := os.ReadFile("testdata/head.md")
 	if err != nil {

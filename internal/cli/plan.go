@@ -13,7 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// topologyFlags choose one network and its hosts.
+// topologyFlags select one network and its hosts.
 type topologyFlags struct {
 	network string
 	spec    topo.Spec

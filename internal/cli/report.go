@@ -26,7 +26,7 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// formats are the renderers of a report.
+// formats maps the report formats to their renderers.
 var formats = map[string]func(io.Writer, *report.Document) error{
 	"text":    func(w io.Writer, d *report.Document) error { return report.Text(w, d, width()) },
 	"html":    report.HTML,
@@ -78,11 +78,11 @@ func reportCommand() *cobra.Command {
 	return c
 }
 
-// load reads a results directory, complete or not. keep counts disturbed trials even
-// if the study does not.
+// load reads a results directory, complete or not. With keep, disturbed trials count even if the
+// study excludes them.
 func load(dir string, keep bool) (report.Run, error) {
-	// The results of a long run are most of the memory, and stay until the end: by
-	// default the garbage collector would let as much again pile up.
+	// The results of a long run dominate memory until the end; the garbage collector's default
+	// would let as much garbage pile up again.
 	debug.SetGCPercent(50)
 	c, err := store.Read(dir)
 	if err != nil {
@@ -137,7 +137,6 @@ func warn(problems []string) {
 	}
 }
 
-// writeReports stores the report with the results.
 func writeReports(d *store.Dir, doc *report.Document) error {
 	for _, f := range []string{"html", "md"} {
 		var b bytes.Buffer

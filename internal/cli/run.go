@@ -121,7 +121,7 @@ func (r *runner) run(ctx context.Context) error {
 	return r.report(d)
 }
 
-// measure runs the trials that the study still lacks. The caller closes the directory.
+// measure runs the study's missing trials. The caller closes the directory.
 func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	d, err := r.open()
 	if err != nil {
@@ -155,12 +155,11 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	return d, nil
 }
 
-// resumeHint returns how to resume an interrupted run.
 func (r *runner) resumeHint() string {
 	return "continue with: " + cmp.Or(r.resumeCmd, "weir run --resume "+r.dir)
 }
 
-// stopped adds to the error that ended a run how to resume it.
+// stopped adds the resume hint to the error that ended a run.
 func (r *runner) stopped(err error) error {
 	switch {
 	case strings.Contains(err.Error(), "--resume"): // package store has added it
@@ -172,7 +171,7 @@ func (r *runner) stopped(err error) error {
 	return exit(exitEnvironment, err)
 }
 
-// open makes the results directory, or opens the one to resume.
+// open creates the results directory, or opens the one to resume.
 func (r *runner) open() (*store.Dir, error) {
 	if r.resume != "" {
 		r.dir = r.resume
@@ -203,7 +202,7 @@ func (r *runner) open() (*store.Dir, error) {
 	return d, nil
 }
 
-// describe records the facts of this machine at the start of the run.
+// describe records this machine's facts at the start of the run.
 func (r *runner) describe(d *store.Dir, file string) error {
 	return d.JSON("hosts/"+file, struct {
 		Weir     string `json:"weir"`     // version of this program
@@ -212,7 +211,7 @@ func (r *runner) describe(d *store.Dir, file string) error {
 	}{r.version, rootless.Unprivileged(), facts.Collect(local.Host().FS)})
 }
 
-// report prints the report, stores it, and fails when trials are not ok.
+// report prints and stores the report, and fails if trials are not ok.
 func (r *runner) report(d *store.Dir) error {
 	rep, err := load(r.dir, false)
 	if err != nil {
@@ -234,7 +233,7 @@ func (r *runner) report(d *store.Dir) error {
 	return verdict(rep.Results)
 }
 
-// width returns the width of the terminal on stdout, in columns; 100 without one.
+// width returns the terminal width of stdout in columns; 100 without a terminal.
 func width() int {
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
 		return w

@@ -18,10 +18,10 @@ import (
 	"github.com/weir-bench/weir/studies"
 )
 
-// defaultStudy is what `weir run` runs.
+// defaultStudy is the study of a plain `weir run`.
 const defaultStudy = "quick"
 
-// studyFlags change a study, or make one without a file. Their names are its YAML keys.
+// studyFlags change a study, or define one without a file. Their names are its YAML keys.
 type studyFlags struct {
 	networks, probes, factors []string
 	precision, pairs, nic     string
@@ -29,7 +29,7 @@ type studyFlags struct {
 	names                     []string
 }
 
-// bind returns the flags that are fields of s.
+// bind returns the flags that set fields of s.
 func bind(s *study.Study) *pflag.FlagSet {
 	fl, t := pflag.NewFlagSet("study", pflag.ContinueOnError), &s.Topology
 	fl.StringVar(&s.Baseline, "baseline", s.Baseline, "network to compare the others with (default: the first)")
@@ -82,7 +82,7 @@ func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	return s, exit(exitUsage, err)
 }
 
-// base returns the study of the arguments, without the flags.
+// base returns the study from the arguments alone.
 func (f *studyFlags) base(as []string) (study.Study, error) {
 	switch {
 	case len(as) == 0:
@@ -150,7 +150,7 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 	return err
 }
 
-// set parses the value of a flag that is set.
+// set parses a flag's value if the flag is set.
 func set[T, V any](c *cobra.Command, flag string, to *T, value V, parse func(V) (T, error)) (err error) {
 	if c.Flags().Changed(flag) {
 		if *to, err = parse(value); err != nil {
@@ -172,7 +172,7 @@ func uses(list []string) (us []study.Use, err error) {
 	return us, nil
 }
 
-// splitList splits at the commas that are not inside braces or brackets.
+// splitList splits at commas outside braces and brackets.
 func splitList(s string) []string {
 	var out []string
 	depth, start := 0, 0

@@ -14,7 +14,7 @@ var good = map[string]string{
 	"proc/stat":                         "cpu 900 0 0 90 0 0 0 10 0 0",
 }
 
-// zone is what /proc/zoneinfo tells of one zone on one CPU.
+// zone returns the text of /proc/zoneinfo for one zone on one CPU.
 func zone(low, high string) string {
 	return "Node 0, zone   Normal\n  pagesets\n    cpu: 0\n              count:    1\n              high:     2029\n" +
 		"              batch:    63\n              high_min: " + low + "\n              high_max: " + high + "\n"

@@ -82,7 +82,7 @@ func TestCollectOther(t *testing.T) {
 	}
 }
 
-// TestNoSecrets: what identifies a machine or its users is not collected.
+// TestNoSecrets: nothing that identifies a machine or its users is collected.
 func TestNoSecrets(t *testing.T) {
 	root := mapFS(map[string]string{
 		"proc/cmdline": "password=hunter2", "proc/sys/kernel/hostname": "hunter2", "etc/machine-id": "hunter2",

@@ -193,7 +193,7 @@ func TestSNMP6(t *testing.T) {
 	}
 }
 
-// Names of threads are words without numbers, whatever a program calls them.
+// Thread names become words without numbers, whatever a program calls them.
 func TestProcesses(t *testing.T) {
 	stat := func(name string, user, system int) *fstest.MapFile {
 		return &fstest.MapFile{Data: fmt.Appendf(nil, "7 (%s) S 1 7 7 0 -1 0 0 0 0 0 %d %d 0 0 20 0 1\n", name, user, system)}

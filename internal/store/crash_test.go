@@ -28,7 +28,7 @@ func small(t *testing.T) (ids []string, b []byte) {
 	return ids, b
 }
 
-// A run that was killed at any byte can be read, and goes on to the same end.
+// A run killed at any byte can be read, and resumes to the same end.
 func TestKilledAtAnyByte(t *testing.T) {
 	ids, b := small(t)
 	dir := t.TempDir()
@@ -162,8 +162,7 @@ func TestFailedSync(t *testing.T) {
 	must(t)(d.Append(result("a")))
 }
 
-// When not even the partial line can be removed, nothing is appended to it, and
-// Open repairs it.
+// If even the partial line cannot be removed, nothing is appended to it, and Open repairs it.
 func TestFullDiskThatStaysBroken(t *testing.T) {
 	d, dir := create(t)
 	must(t)(d.File("study.yaml", nil))
@@ -188,7 +187,7 @@ func TestFullDiskThatStaysBroken(t *testing.T) {
 	}
 }
 
-// A write that fails leaves the old file and nothing else.
+// A write that fails leaves only the old file.
 func TestWriteFileFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "report.md")

@@ -25,7 +25,7 @@ func result(trial string) *record.Result {
 	return &record.Result{Format: record.Format, Trial: trial, Block: 1, Status: record.OK, Start: time.Unix(1e9, 0).UTC(), Elapsed: 1, Config: map[string]string{"network": "host"}}
 }
 
-// must returns a way to end the test at an error.
+// must returns a function that ends the test on an error.
 func must(t *testing.T) func(error) {
 	return func(err error) {
 		t.Helper()
@@ -293,7 +293,7 @@ func list(t *testing.T, dir string) []string {
 	return all
 }
 
-// The logs of a network have a directory of their own, with a name that can be one.
+// Each network's logs have their own directory with a valid name.
 func TestLogs(t *testing.T) {
 	dir := t.TempDir()
 	d, err := Create(dir)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Every two hosts meet once, nobody is in two places, and no round is wasted.
+// Every two hosts meet once, no host is in two pairs of a round, and no round is wasted.
 func TestRounds(t *testing.T) {
 	for n := range 65 {
 		rounds := Rounds(n)
@@ -49,7 +49,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// pairsOf writes a schedule down: the trials of a group are joined by +.
+// pairsOf formats a schedule, with + between the trials of a group.
 func pairsOf(groups [][]Trial) string {
 	var all []string
 	for _, g := range groups {
@@ -62,7 +62,7 @@ func pairsOf(groups [][]Trial) string {
 	return strings.Join(all, ", ")
 }
 
-// This order is a promise, as Block's is. One at a time is the same order.
+// This order must never change, like Block's. One at a time is the same order.
 func TestScheduleIsPinned(t *testing.T) {
 	s, err := Load([]byte("networks: [a, b]\nprobes: [p]\nhosts: 4\npairs: all\nseed: 42\n"), "f")
 	if err != nil {
@@ -84,8 +84,8 @@ func TestScheduleIsPinned(t *testing.T) {
 	}
 }
 
-// All pairs of a cell have names of their own, the same in every order, and the cell's
-// levels without the pair, which is no option of a probe.
+// All pairs of a cell have distinct names, the same in every order, and the cell's levels without
+// the pair, which is not a probe option.
 func TestScheduleIsWhole(t *testing.T) {
 	s, err := Load([]byte(design+"hosts: 5\npairs: all\n"), "f")
 	if err != nil {
@@ -114,7 +114,6 @@ func TestScheduleIsWhole(t *testing.T) {
 	}
 }
 
-// Without all pairs a schedule is the block.
 func TestScheduleOfOne(t *testing.T) {
 	s, err := Load([]byte(design), "f")
 	if err != nil {

@@ -97,7 +97,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// sizes reads one size or a list of them.
+// sizes reads one size or a list.
 type sizes []int
 
 func (s *sizes) UnmarshalText(b []byte) error {
@@ -106,7 +106,6 @@ func (s *sizes) UnmarshalText(b []byte) error {
 	return err
 }
 
-// A slice that reads text takes one value or a list.
 func TestDecodeOneOrList(t *testing.T) {
 	for options, want := range map[string]sizes{"sizes: 7": {7}, "sizes: [7, 8]": {7, 8}, "sizes: []": {}} {
 		var got struct{ Sizes sizes }
