@@ -25,12 +25,10 @@ type contender struct {
 	goal float64
 }
 
-// label names a contender's probe in the study.
 func (c contest) label(p contender) string {
 	return strings.ReplaceAll(c.name+"."+p.name, " ", "-")
 }
 
-// others holds the paths of tools that are not in PATH under their own names; "" omits them.
 type others struct {
 	newIperf3 string // a newer iperf3 than the one on the path
 	neper     string // the directory of neper's programs
@@ -98,7 +96,6 @@ const (
 	fromServer = true
 )
 
-// A program is a tool whose output holds one number.
 type program struct {
 	server, client []string // ADDR, PORT and SECONDS are filled in
 	value, unit    string
@@ -166,7 +163,6 @@ func (l longer) Commands(w probe.Window) (server, client []string) {
 	return l.Probe.Commands(w)
 }
 
-// newer is another iperf3.
 type newer struct {
 	probe.Iperf3
 	program string

@@ -38,7 +38,6 @@ func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
 	return nil
 }
 
-// A count holds the number of intervals of one probe, and how many contain the truth.
 type count struct {
 	intervals, hold int
 	width           float64 // sum of their half widths

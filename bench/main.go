@@ -189,7 +189,6 @@ func compare(contests []contest, rs []record.Result) rows {
 	return out
 }
 
-// write prints one table per contest. The first contender is ours.
 func write(w io.Writer, contests []contest, rs []record.Result) {
 	f := facts.Collect(os.DirFS("/"))
 	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s: %s, %d CPUs, Linux %s, %s. Trust the ratios, which are\n"+
@@ -262,7 +261,6 @@ func reached(i stat.Interval, goal float64, lower bool) string {
 	return "undecided"
 }
 
-// version is a contender's version on the first network that reports it.
 func (all rows) version(label string) string {
 	for _, n := range []string{"host", "vxlan-overlay"} {
 		r := all[[2]string{n, label}]

@@ -62,7 +62,6 @@ func startup(ctx context.Context, rounds int, w io.Writer) error {
 	return c.Error()
 }
 
-// up builds a network on its default hosts, and takes it down.
 func up(ctx context.Context, n catalog.Network) (took time.Duration, err error) {
 	t, err := topo.New(n.Spec(n.New(), topo.Spec{Kernel: lab.Kernel()}))
 	if err != nil {

@@ -63,7 +63,6 @@ func TestEngineInterrupted(t *testing.T) {
 	}
 }
 
-// end sends a signal and checks the exit status and the message.
 func end(t *testing.T, p *process, sig syscall.Signal, status int, text string) {
 	t.Helper()
 	if err := p.Process.Signal(sig); err != nil {

@@ -100,7 +100,6 @@ func finish(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// trials lists the recorded trials, sorted.
 func trials(t *testing.T, dir string) (ids []string) {
 	t.Helper()
 	c, err := store.Read(dir)
@@ -117,7 +116,6 @@ func trials(t *testing.T, dir string) (ids []string) {
 	return ids
 }
 
-// read returns the first word of every line of a file except its heading.
 func read(t *testing.T, name string, heading int) string {
 	t.Helper()
 	b, err := os.ReadFile(name)

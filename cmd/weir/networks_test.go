@@ -14,7 +14,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// probesOfAll measure every network once.
 var probesOfAll = []string{"tcp-stream", "udp-stream", "udp-rr"}
 
 // inGuest lists networks to build in a guest, whose kernel can have features that this one lacks;
@@ -110,7 +109,6 @@ func TestEveryNetwork(t *testing.T) {
 	})
 }
 
-// allOf measures each of networks once with every probe.
 func allOf(dir string, networks ...string) []string {
 	return []string{"run", "-n", strings.Join(networks, ","), "-p", strings.Join(probesOfAll, ","), "--blocks", "1",
 		"--duration", "100ms", "--warmup", "20ms", "--keep-disturbed", "-o", dir}
@@ -137,7 +135,6 @@ func skippedAs(t *testing.T, dir string) (why string) {
 	return why
 }
 
-// allOK fails unless each of networks was measured with every probe.
 func allOK(t *testing.T, dir string, networks ...string) {
 	t.Helper()
 	rs := results(t, dir)

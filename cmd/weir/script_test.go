@@ -53,7 +53,6 @@ func TestScriptAlone(t *testing.T) {
 	}
 }
 
-// scripts returns the parameters to run the scripts that match a pattern.
 func scripts(t *testing.T, pattern string) testscript.Params {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -116,7 +115,6 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 	}
 }
 
-// labErr returns why this machine cannot run a lab.
 func labErr() error {
 	cmd := exec.Command("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "true")
 	if os.Geteuid() == 0 {
@@ -125,7 +123,6 @@ func labErr() error {
 	return cmd.Run()
 }
 
-// staticErr returns why weir cannot run in a container that holds nothing else.
 func staticErr() error {
 	f, err := os.CreateTemp("", "weir-image")
 	if err != nil {
@@ -135,7 +132,6 @@ func staticErr() error {
 	return errors.Join(f.Close(), pause.Image(f.Name()))
 }
 
-// guestErr returns why this machine cannot run a guest: something is not installed.
 func guestErr() error {
 	for _, c := range vm.Checks() {
 		if !c.OK && c.Name != "guest: KVM" {
@@ -178,7 +174,6 @@ func listTrials(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o666))
 }
 
-// hog keeps every CPU busy until the script ends.
 func hog(ts *testscript.TestScript, _ bool, _ []string) {
 	var stop atomic.Bool
 	ts.Defer(func() { stop.Store(true) })

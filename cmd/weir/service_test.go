@@ -23,7 +23,6 @@ var daemons = map[string]string{"ovs": "ovs-vswitchd", "flannel-udp": "flanneld"
 var mortals = map[string]string{"ovs-vswitchd": "ovs", "ovsdb-server": "ovs", "flanneld": "flannel-udp", "etcd": "flannel-vxlan",
 	"bird": "calico-bgp-datapath", "dockerd": "docker-bridge"}
 
-// needDaemon skips a test if a daemon cannot start here.
 func needDaemon(t *testing.T, name string) {
 	t.Helper()
 	needLab(t)
@@ -44,12 +43,10 @@ func tunErr() error {
 	return f.Close()
 }
 
-// withDaemons is a run of two networks, one of them with daemons.
 func withDaemons(network, dir, blocks string) []string {
 	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
 
-// daemon returns a process of p called name.
 func (p *process) daemon(t *testing.T, name string) (pid int) {
 	t.Helper()
 	eventually(t, name+" runs", func() bool {
@@ -103,7 +100,6 @@ func TestDaemonDies(t *testing.T) {
 	}
 }
 
-// qemu is the program that runs guests on this machine.
 var qemu = map[string]string{"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}[runtime.GOARCH]
 
 // idle lists daemons that start but are never ready, with their networks and the version that they
@@ -172,7 +168,6 @@ while :; do sleep 1000; done
 	}
 }
 
-// However weir ends, its daemons end too.
 func TestDaemonsEnd(t *testing.T) {
 	for network, daemon := range daemons {
 		for sig, want := range map[syscall.Signal]int{syscall.SIGKILL: 128 + 9, syscall.SIGINT: 4, syscall.SIGTERM: 4} {

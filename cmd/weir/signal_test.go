@@ -19,7 +19,6 @@ import (
 // patience exceeds the duration of anything here that is not stuck.
 const patience = 30 * time.Second
 
-// needLab skips a test if the kernel does not allow a lab.
 func needLab(t *testing.T) {
 	t.Helper()
 	if err := labErr(); err != nil {
@@ -27,14 +26,12 @@ func needLab(t *testing.T) {
 	}
 }
 
-// A process is weir under test, with its output.
 type process struct {
 	*exec.Cmd
 	mark           string
 	stdout, stderr bytes.Buffer
 }
 
-// start starts weir with args, and kills it at the end of the test if it still runs.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{mark: "WEIR_TEST_MARK=" + t.TempDir()}
@@ -118,7 +115,6 @@ func (p *process) inner(t *testing.T) int {
 	return pid
 }
 
-// long is a run that takes longer than any test waits.
 func long(dir string) []string {
 	return []string{"run", "-n", "host", "-p", "udp-rr", "--blocks", "5000", "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
@@ -196,7 +192,6 @@ while :; do sleep 1000; done
 	}
 }
 
-// program writes a shell script to run.
 func program(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {

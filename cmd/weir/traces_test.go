@@ -83,7 +83,6 @@ func nsMounts(t *testing.T) string {
 	return strings.Join(found, "")
 }
 
-// gone fails if anything of a finished run is left.
 func (seen traces) gone(t *testing.T) {
 	t.Helper()
 	for pid, since := range seen.processes {
@@ -122,12 +121,10 @@ func list(patterns ...string) (names []string) {
 	return names
 }
 
-// env makes a run use these directories.
 func (s stateDirs) env() []string {
 	return []string{"TMPDIR=" + s.tmp, "XDG_RUNTIME_DIR=" + s.tmp}
 }
 
-// empty fails if a finished run left files.
 func (s stateDirs) empty(t *testing.T) {
 	t.Helper()
 	for _, name := range list(append(machineFiles, s.tmp+"/*")...) {

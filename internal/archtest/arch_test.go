@@ -19,7 +19,6 @@ const module = "github.com/weir-bench/weir/"
 var layers = [][]string{
 	// Data and packages that stand alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "studies"},
-	// Facts about a machine.
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/hostns"},
@@ -37,7 +36,6 @@ var layers = [][]string{
 	{"cmd/weir", "bench"},
 }
 
-// only lists the packages that can import a restricted dependency.
 var only = map[string][]string{
 	"github.com/vishvananda/netlink":            nil, // tests read back with it
 	"github.com/vishvananda/netns":              nil,

@@ -11,10 +11,8 @@ import (
 	"testing"
 )
 
-// link matches the destination of an inline link or image in Markdown.
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// Relative links of every Markdown page lead to files of the tree.
 func TestLinks(t *testing.T) {
 	n := 0
 	files(t, func(name string, b []byte) {

@@ -20,7 +20,6 @@ import (
 
 const root = "../.."
 
-// vague lists package names that do not state a purpose.
 var vague = []string{"util", "utils", "common", "helpers", "helper", "types", "base", "manager", "misc", "shared", "lib"}
 
 // inits lists files that can have a function init: they lock the main thread (package netns).
@@ -31,10 +30,8 @@ const maxLines = 350
 
 var long = map[string]string{}
 
-// notOurs lists directories that git, builds and runs create.
 var notOurs = []string{".git", "bin", "weir-results", "node_modules"}
 
-// files calls f with every text file of the tree, by its path below root.
 func files(t *testing.T, f func(name string, b []byte)) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
@@ -154,7 +151,6 @@ func methods(t *testing.T, dir string, names ...string) (types []string) {
 
 func typeName(v any) string { return reflect.TypeOf(v).Elem().Name() }
 
-// Every network type is in the catalog, and its plans are golden files.
 func TestNetworksAreListed(t *testing.T) {
 	listed := map[string]bool{}
 	for name, e := range catalog.Networks {
@@ -233,7 +229,6 @@ func need(t *testing.T, types []string, listed map[string]bool, list string) {
 	}
 }
 
-// needFile fails unless one of the patterns has a file.
 func needFile(t *testing.T, what string, patterns ...string) {
 	t.Helper()
 	for _, p := range patterns {
@@ -266,7 +261,6 @@ func TestRecordedOutputHasCommands(t *testing.T) {
 	}
 }
 
-// machine matches the file tree of the machine that the program runs on.
 var machine = regexp.MustCompile(`os\.DirFS\("/"\)|"/(?:proc|sys)(?:/|")`)
 
 // acting are the packages that act on this machine or process. All others see machines through

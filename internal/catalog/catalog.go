@@ -179,7 +179,6 @@ var Probes = map[string]func() probe.Probe{
 	"sparkyfish": func() probe.Probe { return &probe.Sparkyfish{} },
 }
 
-// FindNetwork returns the network called name, or an error that lists all names.
 func FindNetwork(name string) (Network, error) { return find(Networks, "network", name) }
 
 // FindProbe returns a fresh probe, or an error that lists all names.
@@ -199,7 +198,6 @@ func find[T any](in map[string]T, what, name string) (T, error) {
 	return e, nil
 }
 
-// Names returns the sorted names of a list.
 func Names[T any](in map[string]T) []string { return slices.Sorted(maps.Keys(in)) }
 
 // Spec fits a topology to what driver d can connect: no more hosts than its limit, and at least two
@@ -215,7 +213,6 @@ func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	return s
 }
 
-// plan returns the network's plan on its default hosts.
 func (n Network) plan() (p plan.Plan, err error) {
 	d := n.New()
 	t, err := topo.New(n.Spec(d, topo.Spec{}))

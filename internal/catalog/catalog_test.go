@@ -18,7 +18,6 @@ import (
 	"github.com/weir-bench/weir/studies"
 )
 
-// Every network builds on its default hosts, and every entry is a fresh one.
 func TestNetworks(t *testing.T) {
 	for _, name := range Names(Networks) {
 		n, err := FindNetwork(name)
@@ -39,7 +38,6 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// Every probe has command lines with its defaults, and describes itself.
 func TestProbes(t *testing.T) {
 	titles := map[string]string{}
 	for _, name := range Names(Probes) {
@@ -72,7 +70,6 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// fresh fails if two drivers share state: one study's option would leak into another.
 func fresh(t *testing.T, name string, a, b any) {
 	t.Helper()
 	if !reflect.DeepEqual(a, b) {
@@ -163,7 +160,6 @@ func TestShippedClaims(t *testing.T) {
 	}
 }
 
-// Available omits what this version lacks, and Missing gives each reason.
 func TestAvailable(t *testing.T) {
 	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], color: [red]}\n"), "s.yaml")
 	if err != nil {
@@ -234,7 +230,6 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// The levels of a trial override the probe's options.
 func TestPreparedProbe(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]

@@ -14,7 +14,6 @@ import (
 	"testing"
 )
 
-// docs holds the comments of package network on its types and their fields.
 type docs struct {
 	types  map[string]string // by type
 	fields map[string]string // by type and YAML key, "IPvlan.mode"
@@ -45,7 +44,6 @@ func typeDocs(t *testing.T) docs {
 
 var yamlKey = regexp.MustCompile(`yaml:"(\w+)"`)
 
-// add reads the option fields of a type.
 func (d docs) add(spec *ast.TypeSpec) {
 	s, ok := spec.Type.(*ast.StructType)
 	if !ok {
@@ -77,7 +75,6 @@ func (d docs) about(name string) string {
 	return text
 }
 
-// option returns the comment on an option, and its default if any.
 func (d docs) option(n Network, key string) string {
 	v := reflect.ValueOf(n.New()).Elem()
 	says := d.fields[v.Type().Name()+"."+key]

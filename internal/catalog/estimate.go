@@ -53,7 +53,6 @@ func Estimate(s study.Study) time.Duration {
 	return around + time.Duration(s.Blocks)*block
 }
 
-// cell returns the duration of a trial of c.
 func cell(s study.Study, c study.Cell) time.Duration {
 	u, _ := s.Probe(c.Probe)
 	p, err := FindProbe(u.Kind)
@@ -74,7 +73,6 @@ func cell(s study.Study, c study.Cell) time.Duration {
 	return t
 }
 
-// runs returns the duration of a trial of p alone.
 func runs(s study.Study, p probe.Probe) time.Duration {
 	i, t := p.Info(), s.Warmup+s.Duration
 	if len(i.Tools) > 0 { // most of them count in whole seconds
@@ -98,7 +96,6 @@ func capacity(s study.Study, load string) time.Duration {
 	return time.Duration(experiment.CapacityTrials(by)) * runs(s, by)
 }
 
-// hasGuests reports whether a network's pods are virtual machines.
 func hasGuests(u study.Use) bool {
 	e, err := FindNetwork(u.Kind)
 	if err != nil {

@@ -27,7 +27,6 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, weir) }
 
-// weir stands in for the programs that run in the lab's namespaces.
 func weir(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -72,7 +71,6 @@ func TestNetworksInTheLab(t *testing.T) {
 	}
 }
 
-// up builds p in a lab and starts engines at its ends, until the test ends.
 func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engines) {
 	t.Helper()
 	site := built(t, tp, p)
@@ -83,7 +81,6 @@ func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engin
 	return site, engines(t, site, client, server)
 }
 
-// built builds p in a lab, until the test ends.
 func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
 	t.Helper()
 	site, err := lab.Open(t.Context(), network.Places(tp), "")
@@ -103,7 +100,6 @@ func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
 	return site
 }
 
-// engines starts engines, until the test ends.
 func engines(t *testing.T, site *target.Site, client, server plan.End) *trial.Engines {
 	t.Helper()
 	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)

@@ -144,7 +144,6 @@ func overhead(p plan.Path) string {
 	return "none"
 }
 
-// hosts returns the number of hosts that a network connects, by trial.
 func hosts(n Network) []string {
 	if n.Hosts > 0 {
 		return []string{fmt.Sprint(n.Hosts)}
@@ -155,7 +154,6 @@ func hosts(n Network) []string {
 	return []string{"1 or more"}
 }
 
-// tries reports whether a network accepts a topology.
 func tries(n Network, s topo.Spec, noOffload bool) []string {
 	tp, err := topo.New(n.Spec(n.New(), s))
 	if err == nil {

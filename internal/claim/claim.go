@@ -52,7 +52,6 @@ import (
 	"github.com/weir-bench/weir/studies"
 )
 
-// A Claim is a published figure and its tests.
 type Claim struct {
 	At         strictyaml.Place `json:"-"`
 	ID         string           `json:"id"`
@@ -119,7 +118,6 @@ func (t Test) String() string {
 	return s
 }
 
-// Cells lists the cells of t.
 func (t Test) Cells() []Cell {
 	all := append([]Cell{t.Of}, t.Sum...)
 	if t.To != nil {
@@ -183,7 +181,6 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 
 var validID = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// check finds mistakes in c itself.
 func (c Claim) check() (errs []error) {
 	if !validID.MatchString(c.ID) {
 		errs = append(errs, c.At.Errorf("invalid id %q: want lower-case letters and digits, with - between them", c.ID))

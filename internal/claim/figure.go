@@ -13,7 +13,6 @@ type Figure struct {
 	Value float64 `json:"value"`
 }
 
-// UnmarshalText reads a ratio above 0.
 func (f *Figure) UnmarshalText(b []byte) error {
 	s := string(b)
 	v, err := figure(s)

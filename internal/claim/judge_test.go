@@ -13,7 +13,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// trials makes results of cells, by "network probe level": one value per block.
 func trials(cells map[string][]float64) []record.Result {
 	var out []record.Result
 	for name, values := range cells {
@@ -30,7 +29,6 @@ func trials(cells map[string][]float64) []record.Result {
 	return out
 }
 
-// times returns n values around v with an alternating relative error.
 func times(n int, v, spread float64) []float64 {
 	var out []float64
 	for i := range n {
@@ -39,7 +37,6 @@ func times(n int, v, spread float64) []float64 {
 	return out
 }
 
-// claimOf returns a claim with these tests on the study of small.
 func claimOf(t *testing.T, tests string) Claim {
 	t.Helper()
 	a, b := strings.Index(small, "  tests:\n"), strings.Index(small, "  tolerance:")
@@ -168,7 +165,6 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// Trials with a status other than ok.
 func TestJudgeNotOK(t *testing.T) {
 	claim := claimOf(t, ratio("least: 0.5, most: 0.8"))
 	cells := map[string][]float64{"host tcp-stream": times(8, 10, 0), "vxlan tcp-stream": times(8, 6, 0.01)}

@@ -11,7 +11,6 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// small is a complete source.
 const small = `source: Somebody, 2020
 conditions: A machine.
 studies:
@@ -152,7 +151,6 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-// FuzzLoad: claims or an error, and every claim can be looked up and tested.
 func FuzzLoad(f *testing.F) {
 	f.Add(small)
 	f.Fuzz(func(t *testing.T, src string) {

@@ -12,7 +12,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/claims.md")
 
-// page is the documentation of all claims.
 const page = "../../docs/claims.md"
 
 func shipped(t *testing.T) []Claim {
@@ -68,7 +67,6 @@ func TestHalfToTwice(t *testing.T) {
 	}
 }
 
-// docs/claims.md matches the claims.
 func TestPage(t *testing.T) {
 	head, err := os.ReadFile("testdata/head.md")
 	if err != nil {

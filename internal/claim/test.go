@@ -29,7 +29,6 @@ const (
 	Untestable Verdict = "cannot be tested here" // something is missing
 )
 
-// An Outcome is a claim and its verdict.
 type Outcome struct {
 	Claim    Claim     `json:"claim"`
 	Verdict  Verdict   `json:"verdict"`
@@ -38,7 +37,6 @@ type Outcome struct {
 	From     string    `json:"from,omitempty"`     // the results directory, which the caller fills in
 }
 
-// A Measure is one test's ratio.
 type Measure struct {
 	Ratio   stat.Interval `json:"ratio"`
 	Verdict Verdict       `json:"verdict"`
@@ -63,7 +61,6 @@ func (t Test) within(ratio float64) bool {
 	return ratio >= t.Least && (t.Most == 0 || ratio <= t.Most)
 }
 
-// verdict places an interval.
 func (t Test) verdict(i stat.Interval) Verdict {
 	switch {
 	case !i.Bounded():
@@ -115,7 +112,6 @@ func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.S
 
 func same(a, b study.Use) bool { return a.Kind == b.Kind && maps.Equal(a.Options, b.Options) }
 
-// config returns the levels of all factors.
 func (c Cell) config() map[string]string {
 	m := map[string]string{analysis.Network: c.Network, analysis.Probe: c.Probe}
 	maps.Copy(m, c.Levels)

@@ -27,7 +27,6 @@ func TestSplitList(t *testing.T) {
 	}
 }
 
-// status returns Main's exit status for an error.
 func status(err error) int {
 	var e *exitError
 	switch {

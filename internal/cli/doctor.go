@@ -44,7 +44,6 @@ type diagnosis struct {
 	Needed bool `json:"needed"` // the default study cannot run without it
 }
 
-// doctor prints every check. forbidden is the error that prevents opening a lab to test the kernel.
 func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	var ds []diagnosis
 	here := local.Host()

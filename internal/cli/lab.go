@@ -62,7 +62,6 @@ func labUp(name *string) *cobra.Command {
 	return c
 }
 
-// socketOf returns the socket of the lab called name.
 func socketOf(name string) (string, error) {
 	socket, err := session.Socket(name)
 	if errors.Is(err, session.ErrName) {

@@ -68,13 +68,11 @@ func (p *progress) event(e experiment.Event) {
 	fmt.Fprintf(os.Stderr, "\r\x1b[K%s", line)
 }
 
-// say prints a permanent line.
 func (p *progress) say(line string) {
 	p.end()
 	fmt.Fprintln(os.Stderr, line)
 }
 
-// end removes the live line.
 func (p *progress) end() {
 	if p.live {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")

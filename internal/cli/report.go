@@ -26,7 +26,6 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// formats maps the report formats to their renderers.
 var formats = map[string]func(io.Writer, *report.Document) error{
 	"text":    func(w io.Writer, d *report.Document) error { return report.Text(w, d, width()) },
 	"html":    report.HTML,
@@ -130,7 +129,6 @@ func load(dir string, keep bool) (report.Run, error) {
 	return rep, nil
 }
 
-// warn prints which results could not be read.
 func warn(problems []string) {
 	for _, p := range problems {
 		fmt.Fprintln(os.Stderr, "weir:", p)

@@ -89,7 +89,6 @@ func claimNames() []string {
 	return names
 }
 
-// index returns the index of the claim called id, or -1.
 func index(claims []claim.Claim, id string) int {
 	return slices.IndexFunc(claims, func(c claim.Claim) bool { return c.ID == id })
 }
@@ -209,7 +208,6 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 	})
 }
 
-// missing returns what this version lacks to test a claim.
 func missing(c claim.Claim) error {
 	for _, cell := range c.Cells() {
 		if err := catalog.Missing(c.Study, study.Cell{Network: cell.Network, Probe: cell.Probe, Levels: cell.Levels}); err != nil {

@@ -88,7 +88,6 @@ func storedStudy(dir string) (study.Study, error) {
 	return s, exit(exitUsage, err)
 }
 
-// check finds mistakes in a study before anything is built.
 func check(s study.Study) error {
 	if s.MaxTime > 0 && s.Precision == 0 {
 		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
@@ -121,7 +120,6 @@ func (r *runner) run(ctx context.Context) error {
 	return r.report(d)
 }
 
-// measure runs the study's missing trials. The caller closes the directory.
 func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	d, err := r.open()
 	if err != nil {
@@ -171,7 +169,6 @@ func (r *runner) stopped(err error) error {
 	return exit(exitEnvironment, err)
 }
 
-// open creates the results directory, or opens the one to resume.
 func (r *runner) open() (*store.Dir, error) {
 	if r.resume != "" {
 		r.dir = r.resume
@@ -202,7 +199,6 @@ func (r *runner) open() (*store.Dir, error) {
 	return d, nil
 }
 
-// describe records this machine's facts at the start of the run.
 func (r *runner) describe(d *store.Dir, file string) error {
 	return d.JSON("hosts/"+file, struct {
 		Weir     string `json:"weir"`     // version of this program

@@ -18,7 +18,6 @@ import (
 // virtual machine.
 const hostOfVM = "vm-host.json"
 
-// vmFlags select and describe a virtual machine for a run.
 type vmFlags struct {
 	in     bool
 	kernel string
@@ -40,13 +39,11 @@ func (f *vmFlags) registerMachine(c *cobra.Command) {
 	_ = c.MarkFlagDirname("kernel")
 }
 
-// Bounds of a virtual machine.
 const (
 	minMemory = 256 << 20 // bytes; the kernel and this program take half of it
 	maxCPUs   = 255       // limit of QEMU's machines without an interrupt remapper
 )
 
-// machine returns the machine that the flags describe.
 func (f *vmFlags) machine() (m vm.Machine, err error) {
 	memory, err := unit.ParseBytes(f.memory)
 	switch {
@@ -66,10 +63,8 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 	return m, exit(exitEnvironment, err)
 }
 
-// inGuest names the kind of weir guest that this process runs in, or "".
 func inGuest() string { return facts.Collect(local.Host().FS).Guest }
 
-// ranInVM reports whether the run in dir is in a virtual machine.
 func ranInVM(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "hosts", hostOfVM))
 	return err == nil

@@ -121,7 +121,6 @@ func guest(root fs.FS) string {
 	return ""
 }
 
-// text returns a file's content on one line, or "" if it cannot be read.
 func text(root fs.FS, name string) string {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -144,7 +143,6 @@ func pairs(root fs.FS, name, sep string) iter.Seq2[string, string] {
 	}
 }
 
-// files returns the content of every file in a directory, by name.
 func files(root fs.FS, dir string) map[string]string {
 	entries, _ := fs.ReadDir(root, dir)
 	if len(entries) == 0 {
@@ -188,7 +186,6 @@ func memory(root fs.FS) uint64 {
 	return 0
 }
 
-// load reads the three means of proc_loadavg(5), or nil.
 func load(root fs.FS) []float64 {
 	f := strings.Fields(text(root, "proc/loadavg"))
 	if len(f) < 3 {

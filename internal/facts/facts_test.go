@@ -12,7 +12,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// mapFS makes a host of files with one line each.
 func mapFS(files map[string]string) fstest.MapFS {
 	m := fstest.MapFS{}
 	for name, data := range files {
@@ -21,7 +20,6 @@ func mapFS(files map[string]string) fstest.MapFS {
 	return m
 }
 
-// TestGolden collects the files of a real VM.
 func TestGolden(t *testing.T) {
 	root := os.DirFS("testdata/vm")
 	got, err := json.MarshalIndent(map[string]any{"facts": Collect(root), "checks": Checks(root)}, "", "\t")

@@ -53,7 +53,6 @@ func Tools() []ToolInfo {
 	}
 }
 
-// versionTimeout bounds the time for a tool to print its version.
 const versionTimeout = 5 * time.Second
 
 // Lookup returns one of Tools, or for other names a program of unknown package and version.
@@ -124,7 +123,6 @@ func PluginDirs() []string {
 	return []string{"/opt/cni/bin", "/usr/lib/cni"}
 }
 
-// missing is the error for a tool that is not installed.
 type missing struct{ tool ToolInfo }
 
 func (m *missing) Error() string {

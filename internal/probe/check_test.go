@@ -10,7 +10,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// checkGolden compares got with a golden file; -update writes it.
 func checkGolden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -27,7 +26,6 @@ func checkGolden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// checkMeasured checks the contract of Parse: either values or an error, and finite numbers.
 func checkMeasured(t *testing.T, m Measured, err error) {
 	t.Helper()
 	if (err == nil) == (len(m.Values) == 0) {

@@ -51,7 +51,6 @@ func bulkSize(udp bool, option int) int {
 	return or(option, defaultWrite)
 }
 
-// streamBy describes a bulk throughput probe of a foreign tool.
 func streamBy(tool string, udp bool, differs [2]string) Info {
 	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "bit/s", Measures: tcpThroughput, Differs: differs[0]}
 	if udp {
@@ -61,7 +60,6 @@ func streamBy(tool string, udp bool, differs [2]string) Info {
 	return i
 }
 
-// responseBy describes a response time probe of a foreign tool.
 func responseBy(tool string, udp bool, differs string) Info {
 	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "s", Measures: tcpResponse, Differs: differs}
 	if udp {
@@ -71,7 +69,6 @@ func responseBy(tool string, udp bool, differs string) Info {
 	return i
 }
 
-// Info.Differs of several tools.
 const (
 	kernelBulk      = "uses the kernel's default congestion control because it has no option for it; one process per end, which blocks in write and read; includes the slow start"
 	kernelDatagrams = "one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"
@@ -122,7 +119,6 @@ type transfer struct {
 	offered        float64 // bit/s asked for; 0 is as fast as possible
 }
 
-// check rejects impossible numbers.
 func (t transfer) check() error {
 	switch {
 	case !(t.seconds > 0):

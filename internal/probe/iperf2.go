@@ -129,7 +129,6 @@ var (
 	iperf2BounceRE    = regexp.MustCompile(`(?m)^\[ *\d+\] +0\.0+-(\d+\.\d+) sec +\d+ Bytes +\d+ bits/sec +(\d+)=(\d+\.\d+)/\S+ ms +\d+ .* (\d+) rps`)
 )
 
-// iperf2Side is the sum of all streams at one end.
 type iperf2Side struct {
 	streams              int
 	bytes, seconds       float64 // of the stream that lasted longest

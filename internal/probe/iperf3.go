@@ -43,7 +43,6 @@ func (p Iperf3) Info() Info {
 	return i
 }
 
-// Check rejects contradictory options.
 func (p Iperf3) Check() error {
 	if p.GSO && !p.UDP {
 		return errors.New("iperf3: gso needs UDP: set udp, or use iperf3-udp")
@@ -220,7 +219,6 @@ func (p Iperf3) early(client, server *iperf3Doc) float64 {
 	return client.omitted() - server.omitted()
 }
 
-// omitted returns the bytes that an end counted during the warm-up.
 func (d *iperf3Doc) omitted() (bytes float64) {
 	for _, i := range d.Intervals {
 		if i.Sum.Omitted {
@@ -262,7 +260,6 @@ func (s *iperf3Sum) check(name string) error {
 	return nil
 }
 
-// rate is in bit/s.
 func (s *iperf3Sum) rate() float64 { return *s.Bytes * 8 / *s.Seconds }
 
 // udpValues takes the receiving end's output, or nil.
@@ -295,7 +292,6 @@ func (d iperf3Doc) udpValues(receiver *iperf3Doc) []record.Value {
 		record.Value{Name: "window", Unit: "s", Value: *received.Seconds})
 }
 
-// server decodes the server's output; nil if incomplete.
 func (p Iperf3) server(b []byte) *iperf3Doc {
 	doc, err := decodeIperf3(b)
 	if err != nil || len(doc.End.Streams) == 0 {
@@ -304,7 +300,6 @@ func (p Iperf3) server(b []byte) *iperf3Doc {
 	return &doc
 }
 
-// receiver returns the receiving end's output.
 func (p Iperf3) receiver(client, server *iperf3Doc) *iperf3Doc {
 	if p.Reverse {
 		return client

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// iperf3For returns the probe of a recorded case.
 func iperf3For(name string) Iperf3 {
 	p := Iperf3{UDP: strings.Contains(name, "-udp"), Reverse: strings.HasSuffix(name, "-reverse"), GSO: strings.HasSuffix(name, "-gso")}
 	if strings.HasSuffix(name, "-bbr") {

@@ -77,7 +77,6 @@ func (p MPI) launcher() facts.ToolInfo {
 
 const osu = "of OSU's micro-benchmarks (no package has it: build them, mvapich.cse.ohio-state.edu/benchmarks)"
 
-// rank returns the tool that each rank runs.
 func (p MPI) rank() facts.ToolInfo {
 	switch {
 	case p.Program != "":
@@ -133,7 +132,6 @@ func (p MPI) Info() Info {
 	return i
 }
 
-// Commands implements Probe.
 func (p MPI) Commands(w Window) (server, client []string) {
 	if len(w.Shell) == 0 {
 		w.Shell = []string{"ssh"}
@@ -205,7 +203,6 @@ func messages(size int) int { return max(10, min(2000, (32<<20)/size)) }
 // (WINDOW_SIZE_LARGE in osu_util.h).
 const osuWindow = 64
 
-// iterations returns the number of iterations for OSU's programs.
 func (p MPI) iterations() int {
 	if p.Bandwidth {
 		return max(2, messages(p.size())/osuWindow)
@@ -213,7 +210,6 @@ func (p MPI) iterations() int {
 	return messages(p.size())
 }
 
-// tool returns the command line of a rank.
 func (p MPI) tool() []string {
 	size := strconv.Itoa(p.size())
 	switch p.Tool {

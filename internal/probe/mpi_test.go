@@ -14,13 +14,11 @@ import (
 	"testing"
 )
 
-// mpiProbes maps directories of recorded output to probes.
 var mpiProbes = map[string]MPI{
 	"NPopenmpi": {}, "NPmpich2": {MPI: "mpich"}, "python3": {Tool: "mpi4py"},
 	"osu_latency": {Tool: "osu"}, "osu_bw": {Tool: "osu", Bandwidth: true},
 }
 
-// mpiFor returns the probe of a recorded case.
 func mpiFor(name string) Probe {
 	p, ok := mpiProbes[filepath.Dir(name)]
 	if !ok {
@@ -142,7 +140,6 @@ func TestMPICheck(t *testing.T) {
 	}
 }
 
-// TestMPIRefuses damages good output in one place per case.
 func TestMPIRefuses(t *testing.T) {
 	const np, py, osu = "NPopenmpi/3.7.2-mpi-latency", "python3/4.1.2-mpi4py-latency", "osu_bw/7.4-osu-bandwidth"
 	for _, tc := range []struct{ from, old, new, want string }{

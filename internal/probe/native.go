@@ -32,7 +32,6 @@ func engineRun(w Window, workload string, size int, flags ...string) (server, cl
 	return server, append(client, flags...)
 }
 
-// or returns v, or def if v is zero.
 func or[T comparable](v, def T) T { return cmp.Or(v, def) }
 
 // A native collects the first error in a result of `weir engine`.

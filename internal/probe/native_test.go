@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// nativeProbes maps names of recorded outputs, after the version, to probes.
 var nativeProbes = map[string]Probe{
 	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
@@ -222,7 +221,6 @@ func TestNativePause(t *testing.T) {
 	}
 }
 
-// Parse rejects impossible results and names the error.
 func TestNativeRefuses(t *testing.T) {
 	for _, tc := range []struct{ file, from, to, want string }{
 		{"udp-stream", `{"event":"begin"}` + "\n", "", "unexpected line"},
@@ -301,7 +299,6 @@ func TestNativeRefuses(t *testing.T) {
 	}
 }
 
-// Truncated output has no result.
 func TestNativeTruncated(t *testing.T) {
 	for _, file := range recorded(t) {
 		out := bytes.TrimSpace(read(t, file))

@@ -95,7 +95,6 @@ func netperf(w Window, test string, options []string, keys string) (server, clie
 	return server, append(append(client, options...), "-k", keys)
 }
 
-// parseNetperf reads KEY=value pairs and checks that netperf ran the requested test.
 func parseNetperf(b []byte, want map[string]string) *fields {
 	p := &fields{text: map[string]string{}}
 	for line := range strings.Lines(string(b)) {

@@ -40,7 +40,6 @@ func (p NetPIPE) Commands(w Window) (server, client []string) {
 	return args, append(args[:len(args):len(args)], "-h", address(w.Server.Addr()))
 }
 
-// Parse reads half.rtt and bandwidth, as MPI does.
 func (p NetPIPE) Parse(out Output) (Measured, error) {
 	m, err := parseNetPIPE(out.ClientErr, p.mpi().size(), p.Bandwidth)
 	return checked("NPtcp", m, err)

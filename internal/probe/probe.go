@@ -60,7 +60,6 @@ type Info struct {
 	Takes, AtMost time.Duration `json:"-"`
 }
 
-// Info.Measures of several tools.
 const (
 	tcpThroughput = "TCP throughput"
 	udpThroughput = "UDP throughput"
@@ -89,7 +88,6 @@ type Window struct {
 	Dir string
 }
 
-// Output is what client and server of a trial printed.
 type Output struct {
 	Client, Server       []byte // standard output
 	ClientErr, ServerErr []byte // standard error
@@ -110,7 +108,6 @@ type Measured struct {
 	Pause float64
 }
 
-// Delivered returns p's measured value in its DeliveryUnit; 0 if it has none.
 func Delivered(p Probe, m Measured) float64 {
 	unit := p.Info().DeliveryUnit
 	for _, v := range m.Values {

@@ -153,7 +153,6 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// Half of the output is not a result.
 func TestRecordedCut(t *testing.T) {
 	for _, r := range recordings {
 		for _, name := range r.cases(t) {
@@ -187,7 +186,6 @@ func TestRecordedCommands(t *testing.T) {
 	}
 }
 
-// fuzzRecorded feeds mutated recordings to a tool's parsers.
 func fuzzRecorded(f *testing.F, tool string) {
 	i := slices.IndexFunc(recordings, func(r recording) bool { return r.tool == tool })
 	r := recordings[i]

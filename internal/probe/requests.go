@@ -59,7 +59,6 @@ func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
 // the few slowest requests of one run.
 const beyond = 10
 
-// percentiles returns rtt and the percentiles with enough samples.
 func percentiles(h *hdrhistogram.Histogram, encoded string) []record.Value {
 	n := float64(h.TotalCount())
 	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: encoded}},
@@ -119,7 +118,6 @@ func (n *native) parts(r event.Split, whole *hdrhistogram.Histogram) []record.Va
 	return out
 }
 
-// connect returns rtt.connect, the time to establish a connection.
 func (n *native) connect(hist string, whole *hdrhistogram.Histogram) []record.Value {
 	h := n.part("connectHist", hist, whole)
 	if h == nil {

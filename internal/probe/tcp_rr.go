@@ -32,7 +32,6 @@ func (p TCPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)), "--cc", or(p.CC, defaultCC))...)
 }
 
-// Parse reads the values of closed and parts.
 func (p TCPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "tcp-rr", &r)

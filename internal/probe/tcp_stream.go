@@ -34,7 +34,6 @@ func (p TCPStream) Check() error {
 	return cmp.Or(event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""))
 }
 
-// Pace implements Pacer; rate is in bit/s.
 func (p TCPStream) Pace(rate float64) (Probe, error) {
 	p.Rate = Bitrate(rate)
 	return &p, p.Check()

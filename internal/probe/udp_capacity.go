@@ -46,7 +46,6 @@ func (p UDPCapacity) mode() event.Mode {
 	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
 }
 
-// ratio returns the tolerated loss.
 func (p UDPCapacity) ratio() (float64, error) {
 	if p.Loss == "" {
 		return defaultLossRatio, nil

@@ -28,7 +28,6 @@ func (p UDPRate) mode() event.Mode {
 
 func (p UDPRate) Check() error { return p.mode().Check() }
 
-// Pace implements Pacer; rate is in packet/s.
 func (p UDPRate) Pace(rate float64) (Probe, error) {
 	p.Rate, p.polls = Bitrate(rate*8*float64(p.mode().Size)), true
 	return &p, nil

@@ -31,7 +31,6 @@ func (p UDPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "udp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)))...)
 }
 
-// Parse reads the values of closed and parts. A reply after more than half a second counts as lost.
 func (p UDPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "udp-rr", &r)

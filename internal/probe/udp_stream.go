@@ -84,7 +84,6 @@ func (p UDPStream) Check() error {
 	return err
 }
 
-// Pace implements Pacer; rate is in bit/s.
 func (p UDPStream) Pace(rate float64) (Probe, error) {
 	p.Rate, p.polls = Bitrate(rate), true
 	return &p, nil
@@ -104,7 +103,6 @@ func (p UDPStream) Commands(w Window) (server, client []string) {
 // Parse reads throughput first; see parseUDP.
 func (p UDPStream) Parse(out Output) (Measured, error) { return parseUDP(out, false) }
 
-// modeFlags returns the flags of the send and receive mode.
 func modeFlags(m event.Mode, nap time.Duration) []string {
 	return []string{"--send", m.Send, "--batch", strconv.Itoa(m.Batch), "--recv", m.Recv, "--nap", nap.String()}
 }

@@ -85,7 +85,6 @@ func eachNumber(root fs.FS, dir string, do func(id string) error) error {
 	return nil
 }
 
-// times is the CPU time of a process and of its ended children, in ticks.
 type times struct{ user, system, childUser, childSystem float64 }
 
 // procStat reads "PID (NAME) STATE PPID …" (proc_pid_stat(5)). Only the name can contain
@@ -112,7 +111,6 @@ func procStat(root fs.FS, file string) (name string, t times, err error) {
 	return word(string(b[from+1 : to])), t, nil
 }
 
-// word replaces everything in a name that would split a word.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f {
@@ -122,7 +120,6 @@ func word(s string) string {
 	}, s)
 }
 
-// unnumbered drops trailing numbers of a name, unless nothing else is left.
 func unnumbered(s string) string {
 	if cut := strings.TrimRight(s, "0123456789-_/:"); cut != "" {
 		return cut

@@ -20,7 +20,6 @@ import (
 // Counters holds monotonic counters by name. The caller subtracts.
 type Counters map[string]float64
 
-// Names of the sources.
 const (
 	OfStat         = "stat"
 	OfSoftirqs     = "softirqs"
@@ -68,7 +67,6 @@ func Named(root fs.FS, names ...string) (Counters, []error) {
 	return all, errs
 }
 
-// file returns a sampler that parses the file called name.
 func file(name string, parse func([]byte) (Counters, error)) sampler {
 	return func(root fs.FS) (Counters, error) {
 		b, err := fs.ReadFile(root, name)
@@ -118,7 +116,6 @@ func lines(b []byte) []string {
 	return strings.Split(string(bytes.TrimSuffix(b, []byte("\n"))), "\n")
 }
 
-// counter reads one unsigned decimal number, as the kernel prints a counter.
 func counter(s string) (float64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {

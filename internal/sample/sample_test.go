@@ -18,7 +18,6 @@ var update = flag.Bool("update", false, "write the golden files")
 
 var all = []string{OfStat, OfSoftirqs, OfNetDev, OfSNMP, OfReassembly, OfSoftnet, OfProcesses}
 
-// TestGolden reads the files of a real machine: two CPUs, Linux 6.18.
 func TestGolden(t *testing.T) {
 	c, errs := Named(os.DirFS("testdata/linux-6.18"), all...)
 	if len(errs) > 0 {
@@ -48,7 +47,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestThisMachine reads the kernel that runs the test, as weir does.
 func TestThisMachine(t *testing.T) {
 	c, errs := Named(os.DirFS("/"), all...)
 	for _, err := range errs {

@@ -49,7 +49,6 @@ func parseStat(b []byte) (Counters, error) {
 	return c, nil
 }
 
-// cpuTimes adds the columns of one cpu line to c, in seconds.
 func cpuTimes(cpu string, columns []string, c Counters) error {
 	if len(columns) < len(cpuColumns) {
 		return fmt.Errorf("%s has %d columns: want at least %d", cpu, len(columns), len(cpuColumns))

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// small returns the lines of a run of three trials.
 func small(t *testing.T) (ids []string, b []byte) {
 	t.Helper()
 	d, dir := create(t)
@@ -101,7 +100,6 @@ func TestReadWhatIsThere(t *testing.T) {
 	}
 }
 
-// full lets half of the next line onto the disk.
 func full(d *Dir) func([]byte) (int, error) {
 	return func(b []byte) (int, error) {
 		n, err := d.results.Write(b[:len(b)/2])

@@ -49,7 +49,6 @@ func Read(dir string) (Contents, error) {
 	return c, nil
 }
 
-// note adds the non-nil errs to the problems.
 func (c *Contents) note(errs ...error) {
 	for _, err := range errs {
 		if err != nil {

@@ -33,7 +33,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Names of files that this package writes.
 const (
 	studyFile   = "study.yaml"
 	probesFile  = "probes.json"
@@ -47,7 +46,6 @@ const (
 // A Dir is a results directory that a run writes to. It excludes other runs until Close. Its
 // methods are safe for concurrent use.
 type Dir struct {
-	// Log appends to weir.log.
 	Log io.Writer
 
 	path    string
@@ -87,7 +85,6 @@ func Create(dir string) (*Dir, error) {
 	return d, nil
 }
 
-// vacant returns an error if dir holds results or foreign files.
 func vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -165,7 +162,6 @@ func open(dir string, flag int) (*Dir, error) {
 	return &Dir{Log: log, path: dir, results: results, log: log, done: map[string]bool{}, write: results.Write, sync: results.Sync}, nil
 }
 
-// load reads results.jsonl and repairs its end.
 func (d *Dir) load() error {
 	b, err := os.ReadFile(d.results.Name())
 	if err != nil {
@@ -226,7 +222,6 @@ func (d *Dir) Close() error {
 	return errors.Join(d.log.Close(), d.results.Close()) // the lock goes with the file
 }
 
-// ReadFile returns a file that File wrote.
 func (d *Dir) ReadFile(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(d.path, name))
 }

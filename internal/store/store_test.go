@@ -25,7 +25,6 @@ func result(trial string) *record.Result {
 	return &record.Result{Format: record.Format, Trial: trial, Block: 1, Status: record.OK, Start: time.Unix(1e9, 0).UTC(), Elapsed: 1, Config: map[string]string{"network": "host"}}
 }
 
-// must returns a function that ends the test on an error.
 func must(t *testing.T) func(error) {
 	return func(err error) {
 		t.Helper()
@@ -282,7 +281,6 @@ func TestNames(t *testing.T) {
 	must(t)(d.Raw("b001-a_b+c=1.5", strings.Repeat("x", 250), nil))
 }
 
-// list returns all paths below dir.
 func list(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string

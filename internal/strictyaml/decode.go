@@ -19,7 +19,6 @@ type Decoder struct {
 	Errs []*Error
 }
 
-// Fail adds an error at a line.
 func (d *Decoder) Fail(line int, format string, args ...any) {
 	d.Errs = append(d.Errs, &Error{d.File, line, fmt.Errorf(format, args...)})
 }

@@ -27,7 +27,6 @@ type Node struct {
 	Keys  []Entry // of a mapping, in the order of the file
 }
 
-// A Kind is a node's kind, as errors call it.
 type Kind string
 
 const (
@@ -37,14 +36,12 @@ const (
 	Mapping Kind = "a mapping"
 )
 
-// An Entry is a key of a mapping and its value.
 type Entry struct {
 	Key   string
 	Line  int
 	Value *Node
 }
 
-// Get returns the value of key, or nil.
 func (n *Node) Get(key string) *Node {
 	for _, e := range n.Keys {
 		if e.Key == key {
@@ -54,7 +51,6 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// An Error is a mistake in a file.
 type Error struct {
 	File string // empty when the text did not come from a file
 	Line int    // counted from 1; 0 when the mistake has no line

@@ -42,7 +42,6 @@ func Load(src []byte, name string) (Study, error) {
 	return s, nil
 }
 
-// DecodeNode reads and checks a study. The Name of s is the default.
 func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	f := fileOf(Default())
 	f.Name = s.Name

@@ -30,7 +30,6 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// withoutPos removes file positions.
 func withoutPos(s Study) Study {
 	strip := func(uses []Use) []Use {
 		var out []Use

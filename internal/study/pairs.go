@@ -12,7 +12,6 @@ import (
 // swapped.
 type Pair struct{ A, B int }
 
-// String returns both host names: "h1-h2".
 func (p Pair) String() string { return topo.HostName(p.A) + "-" + topo.HostName(p.B) }
 
 // Rounds pairs each of n hosts with every other once. No host appears twice in a round, so a
@@ -43,7 +42,6 @@ func Rounds(n int) [][]Pair {
 	return rounds
 }
 
-// pairOf returns the pair of two hosts counted from 0.
 func pairOf(a, b int) Pair { return Pair{min(a, b) + 1, max(a, b) + 1} }
 
 // Schedule returns the trials of one block, counted from 1, in Block's order. The trials of a group

@@ -49,7 +49,6 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// pairsOf formats a schedule, with + between the trials of a group.
 func pairsOf(groups [][]Trial) string {
 	var all []string
 	for _, g := range groups {

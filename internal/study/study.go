@@ -179,7 +179,6 @@ func find(uses []Use, name string) (Use, bool) {
 	return uses[i], true
 }
 
-// Names returns the names of networks or probes.
 func Names(uses []Use) []string {
 	var names []string
 	for _, u := range uses {

@@ -10,14 +10,12 @@ import (
 	"strings"
 )
 
-// A Cell is one combination of levels.
 type Cell struct {
 	Network string            // the Name of a network
 	Probe   string            // the Name of a probe
 	Levels  map[string]string // by factor; nil when no factor applies to the probe
 }
 
-// A Trial is one execution of one cell.
 type Trial struct {
 	ID    string // unique in a study, safe as a file name everywhere
 	Block int    // counted from 1
@@ -46,7 +44,6 @@ func (s Study) Cells(applies func(probe, factor string) bool) []Cell {
 	return cells
 }
 
-// cross returns every cell with every level of factor.
 func cross(cells []Cell, factor string, levels []string) []Cell {
 	var all []Cell
 	for _, c := range cells {

@@ -117,7 +117,6 @@ func (u Use) Decode(into any) error {
 // maxName bounds names, which become parts of file names.
 const maxName = 64
 
-// check reports the mistakes in u itself.
 func (u Use) check() error {
 	var errs []error
 	if err := checkName(u.Kind, ""); err != nil {

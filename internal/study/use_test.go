@@ -97,7 +97,6 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// sizes reads one size or a list.
 type sizes []int
 
 func (s *sizes) UnmarshalText(b []byte) error {

@@ -14,7 +14,6 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Bounds of a study.
 const (
 	MaxBlocks    = 100_000
 	MinDuration  = 10 * time.Millisecond
