@@ -69,7 +69,7 @@ func contests(limit string, o others) []contest {
 			{"iperf3", by{"packet.rate", probe.Iperf3{UDP: true, Size: 18}}, 1},
 			{"netperf", by{"packet.rate", &probe.Netperf{UDP: true, Size: 18}}, 1},
 		}},
-		{"UDP 18 bytes, the quickest way", "packet/s", []contender{
+		{"UDP 18 bytes, the fastest mode", "packet/s", []contender{
 			{"engine, GSO and GRO", &probe.UDPRate{Send: "gso", Recv: "gro"}, 0},
 			{"engine, sendmmsg", &probe.UDPRate{Send: "mmsg"}, 0},
 			{"C, one send each", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", fromServer, `^(\d+)`}, 1.2},

@@ -17,7 +17,7 @@ import (
 
 type Network struct {
 	New   func() network.Driver // returns a fresh driver with its defaults
-	Hosts int                   // largest number it can connect; 0 is unlimited
+	Hosts int                   // maximum; 0 is unlimited
 	About string
 	Properties
 }

@@ -62,7 +62,7 @@ func TestProbes(t *testing.T) {
 	for _, tool := range Tools() {
 		programs = append(programs, tool.Program)
 		if tool.Package == "" {
-			t.Errorf("%s: no package: nobody can install it", tool.Program)
+			t.Errorf("%s: no package to install", tool.Program)
 		}
 	}
 	if !slices.Contains(programs, "iperf3") || !slices.Contains(programs, "ovs-vswitchd") || slices.Contains(programs, "weir") {
@@ -73,10 +73,10 @@ func TestProbes(t *testing.T) {
 func fresh(t *testing.T, name string, a, b any) {
 	t.Helper()
 	if !reflect.DeepEqual(a, b) {
-		t.Errorf("%s: two of them differ: %+v, %+v", name, a, b)
+		t.Errorf("%s: two instances differ: %+v, %+v", name, a, b)
 	}
 	if v := reflect.ValueOf(a); v.Kind() != reflect.Pointer || v.Elem().NumField() > 0 && v.Pointer() == reflect.ValueOf(b).Pointer() {
-		t.Errorf("%s: two of them are one, or no pointers", name)
+		t.Errorf("%s: two instances are the same, or not pointers", name)
 	}
 }
 

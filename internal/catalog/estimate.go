@@ -19,11 +19,11 @@ const (
 	aroundGuest  = 120 * time.Millisecond // the same in an emulated guest
 	aroundLoad   = 60 * time.Millisecond  // starting both its ends
 	loadSettles  = 100 * time.Millisecond // its own minimal warm-up
-	aroundClient = 70 * time.Millisecond  // starting and ending each client besides the measured one
+	aroundClient = 70 * time.Millisecond  // starting and ending each additional client
 	aroundStress = 30 * time.Millisecond  // starting the program that uses the CPUs
 	aroundTool   = 200 * time.Millisecond // starting it and its server
-	toBuild      = time.Second            // a network; those without daemons take less
-	toBoot       = 10 * time.Second       // its guests, concurrently, when they are emulated
+	toBuild      = time.Second            // a network, or less without daemons
+	toBoot       = 10 * time.Second       // its emulated guests, concurrently
 )
 
 // Estimate returns the approximate duration of s with its blocks if no network or tool is missing.
@@ -75,7 +75,7 @@ func cell(s study.Study, c study.Cell) time.Duration {
 
 func runs(s study.Study, p probe.Probe) time.Duration {
 	i, t := p.Info(), s.Warmup+s.Duration
-	if len(i.Tools) > 0 { // most of them count in whole seconds
+	if len(i.Tools) > 0 { // most tools accept only whole seconds
 		t = aroundTool + (t + time.Second - 1).Truncate(time.Second)
 	}
 	if i.Takes > 0 {

@@ -20,7 +20,7 @@ import (
 
 // Prepared is a study with its drivers and probes.
 type Prepared struct {
-	Networks map[string]experiment.Network // by the study's name for it
+	Networks map[string]experiment.Network // by name in the study
 	study    study.Study
 }
 

@@ -193,7 +193,7 @@ func (c Claim) check() (errs []error) {
 		}
 	}
 	if len(c.Tests) == 0 {
-		errs = append(errs, c.At.Errorf("claim %s: tests is missing: what would show that it holds?", c.ID))
+		errs = append(errs, c.At.Errorf("claim %s: tests is missing: add at least one", c.ID))
 	}
 	for _, t := range c.Tests {
 		if err := t.check(c.Study); err != nil {

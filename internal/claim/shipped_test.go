@@ -31,7 +31,7 @@ func TestShipped(t *testing.T) {
 	for _, c := range cs {
 		for _, text := range []string{c.Text, c.Tolerance, c.Note} {
 			if !strings.HasSuffix(text, ".") {
-				t.Errorf("%s: %q is no sentence", c.ID, text)
+				t.Errorf("%s: %q is not a sentence", c.ID, text)
 			}
 		}
 		// A longer name would push the table's verdict out of a terminal.
@@ -52,7 +52,7 @@ func TestHalfToTwice(t *testing.T) {
 		for _, test := range c.Tests {
 			p := test.Published()
 			if p == 0 {
-				t.Errorf("%s: half to twice of what? no ratio is published", c.ID)
+				t.Errorf("%s: half to twice the cost needs a published ratio", c.ID)
 				continue
 			}
 			n++
@@ -104,6 +104,6 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("%s is not what the claims make: run this test with -update and read the difference", page)
+		t.Errorf("%s does not match the claims; run this test with -update and review the difference", page)
 	}
 }

@@ -21,7 +21,7 @@ const (
 	exitDone        = 0
 	exitCheck       = 1 // a check failed: a trial that is not ok, a regression
 	exitUsage       = 2 // bad flags, bad study
-	exitEnvironment = 3 // this machine cannot do it in its present setup
+	exitEnvironment = 3 // this machine lacks something
 	exitInterrupted = 4 // a signal; the run can be resumed
 )
 

@@ -14,8 +14,8 @@ import (
 // A place is a target and how the command line enters it.
 type place struct {
 	target.Target
-	kernel func() topo.Kernel                        // what plans must know before Open
-	enter  func(context.Context, func() error) error // calls f where Open can be called
+	kernel func() topo.Kernel                        // which plans need before Open
+	enter  func(context.Context, func() error) error // calls f where Open works
 }
 
 // thisMachine is where every command builds and measures. Other kinds of targets become other

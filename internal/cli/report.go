@@ -101,7 +101,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = study.Names(s.Networks), study.Names(s.Probes)
 	probes := catalog.Describe(s)
-	if c.Probes != nil { // the run stored its own words
+	if c.Probes != nil { // stored by the run
 		var stored []catalog.Described
 		if err := json.Unmarshal(c.Probes, &stored); err != nil {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("probes.json: %v: using the words of this version", err))

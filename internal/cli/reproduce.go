@@ -32,9 +32,9 @@ func reproduceCommand(version string) *cobra.Command {
 within which a measurement agrees. Without arguments, list the claims.
 
 A claim that does not hold is a finding, and the exit status is 0. It is 1 if
-trials failed, and 3 if no claim could be tested. Each study keeps its results in
-a directory of its own below that of -o; to continue an interrupted reproduction,
-give the same -o again.`,
+trials failed, and 3 if no claim could be tested. Each study stores its results in
+a subdirectory of -o; to continue an interrupted reproduction, give the same -o
+again.`,
 		Example: `  weir reproduce
   weir reproduce tso-doubles-tcp udp-loses-more-than-tcp --fast
   weir reproduce --all -o reproduced

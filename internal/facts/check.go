@@ -16,8 +16,8 @@ import (
 type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`        // what was found
-	Fix    string `json:"fix,omitempty"` // what to do when it is not OK
+	Detail string `json:"detail"`        // the finding
+	Fix    string `json:"fix,omitempty"` // the remedy if not OK
 }
 
 // Bounds of other activity that does not disturb a measurement.
@@ -59,7 +59,7 @@ func userNamespaces(root fs.FS, f Facts) Check {
 		c.Detail = fmt.Sprintf("user.max_user_namespaces is %q", v)
 		c.Fix = "sudo sysctl -w user.max_user_namespaces=10000"
 	case n == 0:
-		c.Detail = "user.max_user_namespaces is 0: none can be made"
+		c.Detail = "user.max_user_namespaces is 0: none can be created"
 		c.Fix = "sudo sysctl -w user.max_user_namespaces=10000, or run as root"
 	default:
 		c.OK, c.Detail = true, "up to "+v+" (user.max_user_namespaces)"
@@ -101,7 +101,7 @@ func sysAdmin(root fs.FS) bool {
 
 func cpus(f Facts) Check {
 	return Check{Name: "CPUs", OK: f.CPUs > 1, Detail: fmt.Sprintf("%d online", f.CPUs),
-		Fix: "use a machine with 2 CPUs or more: client and server share one and wait for each other"}
+		Fix: "use a machine with at least 2 CPUs: on a single CPU, client and server wait for each other"}
 }
 
 func loadAverage(f Facts) Check {
@@ -138,7 +138,7 @@ func steal(root fs.FS) Check {
 	}
 	return Check{Name: "steal", OK: share <= quietSteal,
 		Detail: fmt.Sprintf("the hypervisor took %.2f %% of the CPU time since boot", share*100),
-		Fix:    "measure on a host that is not shared, or has its own CPUs: other guests change the result"}
+		Fix:    "measure on a dedicated host or with dedicated CPUs: other guests change the result"}
 }
 
 // pageLists checks whether the kernel resizes its per-CPU lists of free pages at run time. Linux
@@ -146,7 +146,7 @@ func steal(root fs.FS) Check {
 // allocates pages on one CPU and frees them on another, so the lists, and with them throughput,
 // change over seconds: see the measurements in ADR 11.
 func pageLists(root fs.FS) Check {
-	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, as far as the kernel reports"}
+	c := Check{Name: "page lists", OK: true, Detail: "fixed size, as far as the kernel reports"}
 	low := ""
 	for key, v := range pairs(root, "proc/zoneinfo", ":") { // only root can read it on some systems
 		switch {
@@ -154,7 +154,7 @@ func pageLists(root fs.FS) Check {
 			low = v
 		case key == "high_max" && v != low:
 			return Check{Name: c.Name, Detail: "the kernel resizes them at run time, which makes TCP throughput drift over seconds",
-				Fix: "it drifts less after sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"}
+				Fix: "to reduce the drift: sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"}
 		}
 	}
 	return c

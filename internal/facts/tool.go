@@ -15,8 +15,8 @@ import (
 type ToolInfo struct {
 	Program     string
 	Package     string   // in Debian and Ubuntu, the make target that builds it ("make flanneld"), or its origin ("of …")
-	VersionArgs []string // nil when it has no version to ask for
-	Version     string   // regular expression; its first group, in what VersionArgs prints, is the version
+	VersionArgs []string // nil if it reports no version
+	Version     string   // regular expression whose first group is the version in the output of VersionArgs
 }
 
 // Tools lists the programs that networks and the lab use, sorted by name. Probes name their own

@@ -37,7 +37,7 @@ func checkMeasured(t *testing.T, m Measured, err error) {
 			t.Errorf("%s = %v", v.Name, v.Value)
 		}
 		if v.Name == "" || v.Unit == "" || seen[v.Name] {
-			t.Errorf("value without a name of its own, or without a unit: %+v", v)
+			t.Errorf("value without a unique name or without a unit: %+v", v)
 		}
 		seen[v.Name] = true
 	}

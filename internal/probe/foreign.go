@@ -113,10 +113,10 @@ func checked(tool string, m Measured, err error) (Measured, error) {
 // A transfer holds a tool's counts for a stream of bytes or datagrams.
 type transfer struct {
 	sent, received float64 // bytes
-	seconds        float64 // in which received came
+	seconds        float64 // over which received was counted
 	size           float64 // of a datagram, bytes
 	slack          float64 // bytes that count at the receiver only
-	offered        float64 // bit/s asked for; 0 is as fast as possible
+	offered        float64 // bit/s requested; 0 is unlimited
 }
 
 func (t transfer) check() error {

@@ -28,7 +28,7 @@ type Iperf3 struct {
 	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together; 0 is as fast as possible
 	Reverse bool    `yaml:"reverse"` // the server sends and the client receives
 	CC      string  `yaml:"cc"`      // congestion control of TCP; empty is cubic
-	GSO     bool    `yaml:"gso"`     // UDP_SEGMENT and UDP_GRO at both ends, where iperf3 has --gsro, as 3.21 does
+	GSO     bool    `yaml:"gso"`     // UDP_SEGMENT and UDP_GRO at both ends; needs --gsro, as in iperf3 3.21
 }
 
 // iperf3Connect is the connection timeout in ms. The kernel's own is minutes.

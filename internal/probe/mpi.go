@@ -29,9 +29,9 @@ import (
 type MPI struct {
 	MPI       string `yaml:"mpi"`       // the library: openmpi or mpich; empty is openmpi
 	Tool      string `yaml:"tool"`      // netpipe, mpi4py (its pingpong, mpi4py 4.0 or later) or osu; empty is netpipe
-	Bandwidth bool   `yaml:"bandwidth"` // puts the bandwidth first instead of the time
+	Bandwidth bool   `yaml:"bandwidth"` // report bandwidth first instead of time
 	Size      int    `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
-	Program   string `yaml:"program"`   // path of the tool, when it is not in PATH: /opt/osu/osu_latency, /opt/venv/bin/python3
+	Program   string `yaml:"program"`   // path of a tool outside PATH: /opt/osu/osu_latency, /opt/venv/bin/python3
 }
 
 const (

@@ -117,7 +117,7 @@ func TestMPICommands(t *testing.T) {
 		}
 	}
 	if ts := (MPI{MPI: "mpich"}).Info().Tools; len(ts) != 2 || ts[0].Package != "mpich" || ts[1].Package != "netpipe-mpich2" {
-		t.Errorf("tools %+v: not those to install", ts)
+		t.Errorf("wrong tools %+v", ts)
 	}
 }
 

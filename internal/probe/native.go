@@ -16,11 +16,11 @@ import (
 // Defaults of the native probes, which run `weir engine`, weir's own traffic generator. They pass
 // every setting explicitly instead of relying on the engine's defaults.
 const (
-	defaultWrite    = 128 << 10 // bytes: the write size of iperf3 for TCP
+	defaultWrite    = 128 << 10 // bytes; iperf3's write size for TCP
 	defaultDatagram = 1400      // bytes: with IPv4 and UDP headers 1428, below the 1450 of VXLAN on a 1500-byte underlay
 	smallDatagram   = 18        // bytes: fills the smallest Ethernet frame, 14 + 20 + 8 + 18 + 4 = 64
 	defaultMessage  = 64        // bytes
-	defaultCC       = "cubic"   // Linux's own default; machines are often set to another one
+	defaultCC       = "cubic"   // Linux's default, which distributions often change
 	defaultEcho     = 56        // bytes of data, as ping(8) sends
 	defaultInterval = 10 * time.Millisecond
 )

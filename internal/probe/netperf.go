@@ -22,7 +22,7 @@ type Netperf struct {
 // time. Percentiles are in whole microseconds.
 type NetperfRR struct {
 	UDP     bool   `yaml:"udp"`
-	Connect bool   `yaml:"connect"` // a connection for every request (TCP_CRR)
+	Connect bool   `yaml:"connect"` // a new connection per request (TCP_CRR)
 	Size    int    `yaml:"size"`    // bytes of request and reply; default 64
 	CC      string `yaml:"cc"`      // congestion control of TCP; empty is cubic
 }

@@ -13,7 +13,7 @@ import (
 // NetPIPE measures round trips over plain TCP with NPtcp (NetPIPE 3.7). Its difference to NetPIPE
 // over MPI is the cost of the MPI library. Like MPI, it sends a fixed number of messages.
 type NetPIPE struct {
-	Bandwidth bool `yaml:"bandwidth"` // puts the bandwidth first instead of the time
+	Bandwidth bool `yaml:"bandwidth"` // report bandwidth first instead of time
 	Size      int  `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
 }
 

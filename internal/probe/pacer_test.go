@@ -63,7 +63,7 @@ func TestPace(t *testing.T) {
 		}
 	}
 	if _, _, err := (UDPStream{Packets: 2}).Capacity(); err == nil {
-		t.Error("datagrams of no known size have a capacity")
+		t.Error("datagrams of unknown size have a capacity")
 	}
 	if _, _, err := Capacity(&UDPRR{}); err == nil {
 		t.Error("requests have a capacity")
@@ -72,7 +72,7 @@ func TestPace(t *testing.T) {
 		t.Errorf("without loss it is the %s", kind)
 	}
 	if _, err := (TCPStream{}).Pace(1000); err == nil {
-		t.Error("TCP was paced below what it can be")
+		t.Error("TCP was paced below its minimum")
 	}
 }
 

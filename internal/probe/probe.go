@@ -30,10 +30,10 @@ type Probe interface {
 // Info describes a probe with its options. weir stores the fields with JSON keys with the results,
 // so old reports keep their wording.
 type Info struct {
-	Title  string `json:"title"`            // of a section: "TCP stream"
-	Short  string `json:"short"`            // in a sentence: "TCP"
-	About  string `json:"about"`            // a line for lists
-	Method string `json:"method,omitempty"` // how the number comes about, in sentences for a report
+	Title  string `json:"title"`            // section title: "TCP stream"
+	Short  string `json:"short"`            // name in sentences: "TCP"
+	About  string `json:"about"`            // one line for lists
+	Method string `json:"method,omitempty"` // how the number is measured, in full sentences
 	Unit   string `json:"unit"`             // of the first value
 	// Measures groups probes that should agree at equal sizes; empty for a probe without peers.
 	Measures string `json:"measures,omitempty"`
@@ -41,7 +41,7 @@ type Info struct {
 	// counted them, for the versions in testdata.
 	Differs string `json:"differs,omitempty"`
 
-	Tools []facts.ToolInfo `json:"-"` // the programs it needs besides weir, the client's last; none for a native probe
+	Tools []facts.ToolInfo `json:"-"` // programs it needs besides weir, the client's last
 	// DeliveryUnit is the unit of the server's running count: bit/s of payload, packet/s, or 1/s of
 	// answered requests. It is empty without a weir server; such a probe cannot be a background
 	// load.
@@ -80,7 +80,7 @@ type Window struct {
 
 	// For tools whose client starts the other end.
 	Client  netip.Addr
-	Devices []string // that hold the two addresses, each once
+	Devices []string // devices with the two addresses, without duplicates
 	// Shell is an rsh(1)-like argv prefix with which the client runs a command at the server: HOST
 	// COMMAND… follow. Empty means ssh(1).
 	Shell []string
@@ -96,7 +96,7 @@ type Output struct {
 // Measured is the result of parsing a tool's output.
 type Measured struct {
 	Values   []record.Value
-	Observed map[string]string // what the tool reports of itself: version, congestion control
+	Observed map[string]string // settings that the tool reports: version, congestion control
 	// Protocol is the transport on the wire: tcp, udp or icmp.
 	Protocol string
 	// Datagram is the payload of every UDP or ICMP packet in bytes; 0 for TCP.

@@ -10,8 +10,8 @@ import (
 type TCPRR struct {
 	Size     int    `yaml:"size"`     // bytes of request and reply; default 64
 	CC       string `yaml:"cc"`       // congestion control; default cubic
-	Spin     bool   `yaml:"spin"`     // both ends poll, each on its own CPU, instead of being woken up
-	Inflight int    `yaml:"inflight"` // requests that are outstanding at once; default 1
+	Spin     bool   `yaml:"spin"`     // both ends poll, each on its own CPU, instead of blocking
+	Inflight int    `yaml:"inflight"` // requests outstanding at once; default 1
 }
 
 func (p TCPRR) Info() Info {

@@ -11,12 +11,12 @@ import (
 
 // TCPStream measures the rate at which TCP payload arrives.
 type TCPStream struct {
-	Streams  int     `yaml:"streams"`  // connections, a thread each at both ends; default 1
-	Rate     Bitrate `yaml:"rate"`     // bit/s of payload that the streams together are paced to; default as fast as they can
+	Streams  int     `yaml:"streams"`  // connections, each with a thread at both ends; default 1
+	Rate     Bitrate `yaml:"rate"`     // bit/s of payload, all streams together; default unlimited
 	Size     int     `yaml:"size"`     // bytes per write; default 128 KiB
 	CC       string  `yaml:"cc"`       // congestion control; default cubic
-	Discard  bool    `yaml:"discard"`  // the receiver drops the bytes in the kernel; default is to copy them, as every application must
-	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel copies all the same, at a higher cost
+	Discard  bool    `yaml:"discard"`  // the receiver drops bytes in the kernel instead of copying them, as applications must
+	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel still copies, at a higher cost
 	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
 }
 
@@ -40,7 +40,7 @@ func (p TCPStream) Pace(rate float64) (Probe, error) {
 }
 
 func (p TCPStream) Capacity() (by Probe, kind string, err error) {
-	by, err = p.Pace(0) // it may have a rate of its own
+	by, err = p.Pace(0) // p can have a rate
 	return by, "flat out", err
 }
 

@@ -15,10 +15,10 @@ import (
 // fast as possible (UDPRate) can deliver more, or less where the path collapses.
 type UDPCapacity struct {
 	Size  int    `yaml:"size"`  // bytes of payload per datagram; default 18
-	Loss  string `yaml:"loss"`  // largest loss to tolerate, as a share of what is offered; 0 is the no-drop rate; default 0.5%
-	Send  string `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int    `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
-	Recv  string `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+	Loss  string `yaml:"loss"`  // largest tolerated loss, as a share of offered; 0 is the no-drop rate; default 0.5%
+	Send  string `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
+	Batch int    `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
+	Recv  string `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
 }
 
 const (
@@ -92,7 +92,7 @@ func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	n := parseNative(out, "udp-search", &r)
 	var at event.Phase // all phases of the load together
 	var delivered float64
-	known := false // Lower is what one of them carried
+	known := false // a phase carried Lower
 	for i, t := range r.Phases {
 		n.require(t.Window > 0 && t.Queue >= 0 && t.Asked >= 0, "phase %d: %+v", i+1, t)
 		n.require(t.Refused >= 0 && t.Dropped >= 0 && t.Delivered >= 0 && t.Offered >= t.Tried() && t.Sent >= t.Delivered+t.Dropped,

@@ -14,7 +14,7 @@ import (
 type UDPOpen struct {
 	Rate int  `yaml:"rate"` // requests/s; default 2000
 	Size int  `yaml:"size"` // bytes of request and reply; default 64
-	Spin bool `yaml:"spin"` // both ends poll, each on its own CPU, instead of being woken up
+	Spin bool `yaml:"spin"` // both ends poll, each on its own CPU, instead of blocking
 }
 
 func (p UDPOpen) Info() Info {

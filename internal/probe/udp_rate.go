@@ -6,12 +6,12 @@ import "github.com/weir-bench/weir/internal/engine/event"
 // is nearly all per packet.
 type UDPRate struct {
 	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 18
-	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
-	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
-	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default unlimited
+	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
+	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
+	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
 
-	polls bool // its receiver polls although the stream is paced; see Pacer
+	polls bool // the receiver polls even if the stream is paced; see Pace
 }
 
 func (p UDPRate) Info() Info {

@@ -9,8 +9,8 @@ import (
 // UDPRR measures request-to-reply times over UDP.
 type UDPRR struct {
 	Size     int  `yaml:"size"`     // bytes of request and reply; default 64
-	Spin     bool `yaml:"spin"`     // both ends poll, each on its own CPU, instead of being woken up
-	Inflight int  `yaml:"inflight"` // requests that are outstanding at once; default 1
+	Spin     bool `yaml:"spin"`     // both ends poll, each on its own CPU, instead of blocking
+	Inflight int  `yaml:"inflight"` // requests outstanding at once; default 1
 }
 
 func (p UDPRR) Info() Info {

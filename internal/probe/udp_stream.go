@@ -12,16 +12,16 @@ import (
 
 // UDPStream measures the rate of delivered UDP payload and where the rest was lost.
 type UDPStream struct {
-	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 1400, which every path with an MTU of 1450 carries whole
-	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
-	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
-	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 1400, which fits an MTU of 1450
+	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default unlimited
+	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
+	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
+	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
 	// Packets replaces Size and Batch: the number of full packets of the path's MTU per call. For
 	// single, it is the number of fragments of one datagram.
 	Packets int `yaml:"packets"`
 
-	polls bool // its receiver polls although the stream is paced; see Pacer
+	polls bool // the receiver polls even if the stream is paced; see Pace
 }
 
 func (p UDPStream) Info() Info {

@@ -303,6 +303,6 @@ func TestLogs(t *testing.T) {
 		}
 	}
 	if _, err := d.Logs("../ovs"); err == nil {
-		t.Error("a name that leads elsewhere was taken")
+		t.Error("a name that leads elsewhere was accepted")
 	}
 }

@@ -28,7 +28,7 @@ func TestRounds(t *testing.T) {
 			busy := map[int]bool{}
 			for _, p := range round {
 				if p.A < 1 || p.A >= p.B || p.B > n || met[p] || busy[p.A] || busy[p.B] {
-					t.Errorf("%d hosts, round %d: %v is no pair of them, or there twice: %v", n, r+1, p, round)
+					t.Errorf("%d hosts, round %d: %v is not a pair, or occurs twice: %v", n, r+1, p, round)
 				}
 				met[p], busy[p.A], busy[p.B] = true, true, true
 			}
@@ -99,7 +99,7 @@ func TestScheduleIsWhole(t *testing.T) {
 			for _, tr := range group {
 				what := fmt.Sprint(tr.Cell, tr.Pair)
 				if seen[what] || tr.Block != 7 || !reflect.DeepEqual(tr.Cell, group[0].Cell) || names[tr.ID] != "" && names[tr.ID] != what {
-					t.Fatalf("trial %+v is there twice, not of its group, or has the name of %s", tr, names[tr.ID])
+					t.Fatalf("trial %+v occurs twice, is in the wrong group, or has the name of %s", tr, names[tr.ID])
 				}
 				seen[what], names[tr.ID] = true, what
 			}

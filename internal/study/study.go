@@ -75,7 +75,7 @@ type Study struct {
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Swap          bool          // client and server change places in half of the blocks
 	AllPairs      bool          `yaml:"-"`             // every cell is measured between all pairs of hosts, see Rounds
-	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: pairs without a common host do not run at once either
+	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: never run pairs at the same time
 	Warmup        time.Duration // not counted
 	Duration      time.Duration // of each measurement
 	Fast          Fast          // the values of a quick look

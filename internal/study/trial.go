@@ -19,7 +19,7 @@ type Cell struct {
 type Trial struct {
 	ID    string // unique in a study, safe as a file name everywhere
 	Block int    // counted from 1
-	Pair  Pair   // of hosts; the zero Pair where the study does not choose them
+	Pair  Pair   // zero unless the study measures all pairs
 	Cell
 }
 

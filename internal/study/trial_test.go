@@ -103,7 +103,7 @@ func TestBlockIsAPermutation(t *testing.T) {
 		slices.Sort(keys)
 		slices.Sort(want)
 		if !slices.Equal(keys, want) {
-			t.Fatalf("block %d is no permutation of the cells", block)
+			t.Fatalf("block %d is not a permutation of the cells", block)
 		}
 	}
 	if !reflect.DeepEqual(cells, before) {
@@ -177,11 +177,11 @@ func TestIDsAreUnique(t *testing.T) {
 	for _, tr := range Block(1, 1, cells) {
 		low := strings.ToLower(tr.ID)
 		if seen[low] {
-			t.Errorf("%s is there twice", tr.ID)
+			t.Errorf("%s occurs twice", tr.ID)
 		}
 		seen[low] = true
 		if !form.MatchString(tr.ID) || len(tr.ID) > 120 {
-			t.Errorf("%q is no safe file name", tr.ID)
+			t.Errorf("%q is not a safe file name", tr.ID)
 		}
 		if tr.Network == "plain" && tr.ID != "b001-plain-p" {
 			t.Errorf("%s has a hash that it does not need", tr.ID)
