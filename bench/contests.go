@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A contest is one thing that several tools measure. The first contender is the engine.
+// A contest is a quantity that several tools measure. The first contender is the engine.
 type contest struct {
 	name, unit string
 	contenders []contender
@@ -20,18 +20,15 @@ type contest struct {
 type contender struct {
 	name  string
 	probe probe.Probe
-	// goal is what the engine divided by this contender should reach on host; 0 is
-	// no goal. Where smaller is better it should not exceed it.
+	// goal is the engine's target relative to this contender on host: a minimum, or a maximum if
+	// smaller is better; 0 for none.
 	goal float64
 }
 
-// label is the name of a contender's probe in the study.
 func (c contest) label(p contender) string {
 	return strings.ReplaceAll(c.name+"."+p.name, " ", "-")
 }
 
-// others says where tools are that are not on the path under their own names; ""
-// leaves them out.
 type others struct {
 	newIperf3 string // a newer iperf3 than the one on the path
 	neper     string // the directory of neper's programs
@@ -72,7 +69,7 @@ func contests(limit string, o others) []contest {
 			{"iperf3", by{"packet.rate", probe.Iperf3{UDP: true, Size: 18}}, 1},
 			{"netperf", by{"packet.rate", &probe.Netperf{UDP: true, Size: 18}}, 1},
 		}},
-		{"UDP 18 bytes, the quickest way", "packet/s", []contender{
+		{"UDP 18 bytes, the fastest mode", "packet/s", []contender{
 			{"engine, GSO and GRO", &probe.UDPRate{Send: "gso", Recv: "gro"}, 0},
 			{"engine, sendmmsg", &probe.UDPRate{Send: "mmsg"}, 0},
 			{"C, one send each", program{c("udp-recv", "ADDR", "PORT"), c("udp-send", "ADDR", "PORT", "SECONDS", "18"), "packet.rate", "packet/s", fromServer, `^(\d+)`}, 1.2},
@@ -99,7 +96,6 @@ const (
 	fromServer = true
 )
 
-// A program is a tool whose output holds one number.
 type program struct {
 	server, client []string // ADDR, PORT and SECONDS are filled in
 	value, unit    string
@@ -139,7 +135,7 @@ func (p program) Parse(o probe.Output) (probe.Measured, error) {
 	return probe.Measured{Values: []record.Value{{Name: p.value, Unit: p.unit, Value: v}}}, nil
 }
 
-// by is a probe by another of its values.
+// by is a probe with another of its values first.
 type by struct {
 	value string
 	probe.Probe
@@ -159,7 +155,7 @@ func (b by) Parse(o probe.Output) (probe.Measured, error) {
 	return probe.Measured{}, err
 }
 
-// longer measures three times as long, for what is rare.
+// longer measures rare events for three times as long.
 type longer struct{ probe.Probe }
 
 func (l longer) Commands(w probe.Window) (server, client []string) {
@@ -167,7 +163,6 @@ func (l longer) Commands(w probe.Window) (server, client []string) {
 	return l.Probe.Commands(w)
 }
 
-// newer is another iperf3.
 type newer struct {
 	probe.Iperf3
 	program string

@@ -14,15 +14,15 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// blocksPerRun is what fits 15 s with two networks and three probes.
+// blocksPerRun fit into 15 s with two networks and three probes.
 const blocksPerRun = 25
 
 // aaProbes measure one quantity of each kind: bytes, packets, time.
 var aaProbes = map[string]probe.Probe{"tcp-stream": &probe.TCPStream{}, "udp-stream": &probe.UDPStream{}, "udp-rr": &probe.UDPRR{}}
 
-// coverage measures the same network twice in each of several runs, and counts how
-// often the intervals contain the truth, which is 1. The runs follow each other without
-// a break: each has the slices of blocksPerRun blocks, and a ratio of its own.
+// coverage measures the same network twice in each of several runs, and counts how often the
+// intervals contain the true ratio, 1. The runs follow each other without a break: each consists of
+// blocksPerRun blocks and has its own ratio.
 func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
 	s := study.Default()
 	s.Name, s.Blocks, s.Warmup, s.Duration = "coverage", runs*blocksPerRun, 20*time.Millisecond, 50*time.Millisecond
@@ -38,15 +38,13 @@ func coverage(ctx context.Context, runs int, dir string, w io.Writer) error {
 	return nil
 }
 
-// A count says how the intervals of one probe fared.
 type count struct {
 	intervals, hold int
 	width           float64 // sum of their half widths
 }
 
-// counted cuts results into runs and counts per probe, with ratios that hold at 95 %
-// each, and for all three together, as a report prints them. A run that was disturbed
-// too much gives no interval.
+// counted splits results into runs and counts per probe, with ratios at 95 % each, and for all
+// three together, as a report prints them. A run that was disturbed too much gives no interval.
 func counted(results []record.Result) (each map[string]count, together count) {
 	byRun := map[int][]record.Result{}
 	for _, r := range results {
@@ -66,7 +64,7 @@ func counted(results []record.Result) (each map[string]count, together count) {
 	return each, together
 }
 
-// add counts the ratios of tables as one: it holds when all of them do.
+// add counts the ratios of tables as one, which holds if all of them do.
 func (c *count) add(tables ...analysis.Table) {
 	hold, width := 1, 0.0
 	for _, t := range tables {

@@ -1,12 +1,12 @@
-// Bench compares the native engine with other tools, and with a minimal C program, on
-// the same paths in the same blocks. It prints a table in Markdown: the figure of each,
-// and the engine divided by it with an interval.
+// Bench compares the native engine with other tools, and with a minimal C program, on the same
+// paths in the same blocks. It prints a table in Markdown: the figure of each, and the engine
+// divided by it with an interval.
 //
 //	go run ./bench [-blocks 20] [-o DIR] > docs/benchmarks.md
 //	go run ./bench -coverage 70 [-o DIR] > docs/coverage.md
 //
-// It is an ordinary study that compares probes instead of networks. With -startup it
-// measures the time until each network is ready:
+// It is an ordinary study that compares probes instead of networks. With -startup it measures the
+// time until each network is ready:
 //
 //	go run ./bench -startup [-blocks 20] > docs/startup.csv
 package main
@@ -120,8 +120,8 @@ func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int,
 	return nil
 }
 
-// benchStudy compares the contenders of all contests on both networks. It returns their
-// probes by label.
+// benchStudy compares the contenders of all contests on both networks. It returns their probes by
+// label.
 func benchStudy(contests []contest, blocks int) (study.Study, map[string]probe.Probe) {
 	s, probes := study.Default(), map[string]probe.Probe{}
 	s.Name, s.Blocks, s.Warmup, s.Duration = "bench", blocks, time.Second, time.Second
@@ -135,8 +135,7 @@ func benchStudy(contests []contest, blocks int) (study.Study, map[string]probe.P
 	return s, probes
 }
 
-// run measures s with probes by name, on networks of the two kinds that this program
-// compares.
+// run measures s with probes by name, on the two kinds of networks that this program compares.
 func run(ctx context.Context, s study.Study, probes map[string]probe.Probe, dir string) ([]record.Result, error) {
 	d, err := store.Create(dir)
 	if err != nil {
@@ -170,12 +169,11 @@ func run(ctx context.Context, s study.Study, probes map[string]probe.Probe, dir 
 	})
 }
 
-// rows has the row of a contender on a network, divided by the first contender of its
-// contest.
+// rows holds each contender's row per network, divided by the first contender of its contest.
 type rows map[[2]string]analysis.Row // by network and label
 
-// compare divides every contender by the first one of its contest. All trials count: the
-// benchmark runs on a machine that does nothing else.
+// compare divides every contender by the first one of its contest. All trials count, because the
+// benchmark runs on an idle machine.
 func compare(contests []contest, rs []record.Result) rows {
 	run, out := analysis.New(rs, analysis.Options{KeepDisturbed: true}), rows{}
 	for _, c := range contests {
@@ -191,7 +189,6 @@ func compare(contests []contest, rs []record.Result) rows {
 	return out
 }
 
-// write prints one table per contest. The first contender is ours.
 func write(w io.Writer, contests []contest, rs []record.Result) {
 	f := facts.Collect(os.DirFS("/"))
 	fmt.Fprintf(w, "# Benchmarks\n\nMade by `make bench` on %s: %s, %d CPUs, Linux %s, %s. Trust the ratios, which are\n"+
@@ -229,8 +226,7 @@ func bracket(i stat.Interval) string {
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", i.Center, i.Lo, i.Hi)
 }
 
-// writeGoals prints the goals, and whether the whole interval reaches them, or none of
-// it does.
+// writeGoals prints the goals, and whether all or none of the interval reaches them.
 func writeGoals(w io.Writer, contests []contest, all rows) {
 	fmt.Fprint(w, "\n## Goals\n\n| | against | goal | host | | vxlan-overlay | |\n|---|---|---|---|---|---|---|\n")
 	for _, c := range contests {
@@ -265,7 +261,6 @@ func reached(i stat.Interval, goal float64, lower bool) string {
 	return "undecided"
 }
 
-// version is what a contender says of itself on the first network that knows.
 func (all rows) version(label string) string {
 	for _, n := range []string{"host", "vxlan-overlay"} {
 		r := all[[2]string{n, label}]

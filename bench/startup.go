@@ -21,10 +21,9 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// startup measures how long every network of the catalog takes from nothing to
-// being ready, as `weir lab up` waits for it, in rounds of a random order, and
-// writes the table that docs/networks.md is made with. A network that cannot be
-// built here is left out, with the reason on standard error.
+// startup measures the time from nothing until each network of the catalog is ready, as `weir lab
+// up` waits for it, in rounds of random order, and writes the table behind docs/networks.md.
+// Networks that cannot be built here are omitted, with the reason on standard error.
 func startup(ctx context.Context, rounds int, w io.Writer) error {
 	if err := rootless.Setup(); err != nil {
 		return err
@@ -63,7 +62,6 @@ func startup(ctx context.Context, rounds int, w io.Writer) error {
 	return c.Error()
 }
 
-// up builds a network on the hosts that it takes by default, and takes it down.
 func up(ctx context.Context, n catalog.Network) (took time.Duration, err error) {
 	t, err := topo.New(n.Spec(n.New(), topo.Spec{Kernel: lab.Kernel()}))
 	if err != nil {

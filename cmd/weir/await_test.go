@@ -7,7 +7,6 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// await returns once a file exists and is not empty.
 func await(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: await FILE")

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// needDocker skips a test if no engine can start here.
 func needDocker(t *testing.T) {
 	t.Helper()
 	needLab(t)
@@ -25,7 +24,7 @@ func needDocker(t *testing.T) {
 	}
 }
 
-// However weir ends, no containers and no control groups are left.
+// However weir ends, no containers or control groups are left.
 func TestDockerEnds(t *testing.T) {
 	needDocker(t)
 	parent := regexp.MustCompile(`--cgroup-parent /(weir-\w+) `)
@@ -55,7 +54,6 @@ func TestDockerEnds(t *testing.T) {
 	}
 }
 
-// groups lists the control groups called name, of cgroup versions 1 and 2.
 func groups(t *testing.T, name string) (dirs []string) {
 	t.Helper()
 	for _, at := range []string{"/sys/fs/cgroup", "/sys/fs/cgroup/*"} {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Ctrl-C ends either end of a measurement by hand with status 4 and one line, and the
-// other end notices.
+// Ctrl-C ends either end of a manual measurement with status 4 and one line, and the other end
+// notices.
 func TestEngineInterrupted(t *testing.T) {
 	t.Parallel()
 	for _, workload := range []string{"tcp-stream", "udp-rr"} {
@@ -63,7 +63,6 @@ func TestEngineInterrupted(t *testing.T) {
 	}
 }
 
-// end sends a signal and checks the exit status and the message.
 func end(t *testing.T, p *process, sig syscall.Signal, status int, text string) {
 	t.Helper()
 	if err := p.Process.Signal(sig); err != nil {

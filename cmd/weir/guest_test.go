@@ -20,7 +20,7 @@ func withVMs(dir, network, blocks string) []string {
 	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
 
-// Whenever weir ends, no virtual machine is left behind.
+// However weir ends, no virtual machine is left.
 func TestGuestsEnd(t *testing.T) {
 	if err := guestErr(); err != nil {
 		t.Skip(err)
@@ -53,8 +53,8 @@ func TestGuestsEnd(t *testing.T) {
 	}
 }
 
-// If a guest dies during a run, the further trials of its network fail, and the other
-// network is measured to the end.
+// If a guest dies during a run, its network's remaining trials fail, and the other network is
+// measured to the end.
 func TestGuestDies(t *testing.T) {
 	if err := guestErr(); err != nil {
 		t.Skip(err)

@@ -16,8 +16,8 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 )
 
-// weir returns a command that runs this test binary as weir, with a mark in its
-// environment that identifies everything it starts.
+// weir returns a command that runs this test binary as weir, with an environment mark that
+// identifies everything it starts.
 func weir(mark string, args ...string) *exec.Cmd {
 	exe, err := os.Executable()
 	if err != nil {
@@ -26,8 +26,8 @@ func weir(mark string, args ...string) *exec.Cmd {
 	return &exec.Cmd{Path: exe, Args: append([]string{"weir"}, args...), Env: append(os.Environ(), mark)}
 }
 
-// withEnv lists the other processes that have an entry in their environment, with their
-// command lines.
+// withEnv lists the other processes that have an entry in their environment, with their command
+// lines.
 func withEnv(entry string) (left []string) {
 	procs, _ := filepath.Glob("/proc/[0-9]*") // the pattern is a constant
 	for _, p := range procs {
@@ -40,8 +40,8 @@ func withEnv(entry string) (left []string) {
 	return left
 }
 
-// A run that is killed at any moment, any number of times, and resumed ends with the same
-// trials as an undisturbed one, each once, and leaves nothing behind.
+// A run that is killed any number of times at any moment, then resumed, ends with the same trials
+// as an undisturbed one, each once, and leaves nothing behind.
 func TestKilledRunResumes(t *testing.T) {
 	if err := labErr(); err != nil {
 		t.Skipf("no lab: %v", err)
@@ -90,8 +90,8 @@ func TestKilledRunResumes(t *testing.T) {
 	}
 }
 
-// finish runs cmd to its end. Status 1 is accepted: on a busy machine such short trials
-// can fail, and it only matters that they are recorded.
+// finish runs cmd to its end. Status 1 is fine: such short trials can fail on a busy machine, but
+// must be recorded.
 func finish(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	out, err := cmd.CombinedOutput()
@@ -100,7 +100,6 @@ func finish(t *testing.T, cmd *exec.Cmd) {
 	}
 }
 
-// trials lists the recorded trials, sorted.
 func trials(t *testing.T, dir string) (ids []string) {
 	t.Helper()
 	c, err := store.Read(dir)
@@ -117,7 +116,6 @@ func trials(t *testing.T, dir string) (ids []string) {
 	return ids
 }
 
-// read returns the first word of every line of a file except its heading.
 func read(t *testing.T, name string, heading int) string {
 	t.Helper()
 	b, err := os.ReadFile(name)

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// A bench is a directory for the topologies of one test.
 type bench struct{ env []string }
 
 func newBench(t *testing.T) bench {
@@ -19,16 +18,13 @@ func newBench(t *testing.T) bench {
 	return bench{[]string{"XDG_RUNTIME_DIR=" + t.TempDir(), "WEIR_TEST_BENCH=" + t.TempDir()}}
 }
 
-// lab starts `weir lab args…`.
 func (b bench) lab(t *testing.T, args ...string) *process {
 	t.Helper()
 	return start(t, b.env, append([]string{"lab"}, args...)...)
 }
 
-// left returns the processes of the bench: the keepers and everything that runs in them.
 func (b bench) left() []string { return withEnv(b.env[1]) }
 
-// end waits for `weir lab …` itself, and fails unless it ends with status want.
 func (p *process) end(t *testing.T, want int) {
 	t.Helper()
 	late := time.AfterFunc(patience, func() { _ = p.Process.Kill() })
@@ -39,7 +35,6 @@ func (p *process) end(t *testing.T, want int) {
 	}
 }
 
-// A killed keeper leaves only a socket, and the name can be used again.
 func TestKeeperKilled(t *testing.T) {
 	b := newBench(t)
 	t.Parallel()

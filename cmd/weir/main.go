@@ -11,9 +11,8 @@ import (
 // version is set by the linker (see the Makefile).
 var version = "devel"
 
-// The main thread must never enter a namespace: the runtime cannot discard it (see
-// package netns), and the signals that end children with their parent depend on it
-// (see package rootless).
+// The main thread must never enter a namespace: the runtime cannot discard it (see package netns),
+// and the signals that end children with their parent depend on it (see package rootless).
 func init() { runtime.LockOSThread() }
 
 func main() { os.Exit(cli.Main(version, os.Args[1:])) }

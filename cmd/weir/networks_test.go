@@ -14,21 +14,20 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// probesOfAll measure every network once.
 var probesOfAll = []string{"tcp-stream", "udp-stream", "udp-rr"}
 
-// inGuest lists the networks to build in a guest, whose kernel can have features that
-// this one lacks. macvlan is in the list because the guest's kernel is older.
+// inGuest lists networks to build in a guest, whose kernel can have features that this one lacks;
+// macvlan covers the guest's older kernel.
 var inGuest = []string{"geneve-overlay", "ipip", "ipvlan", "ipvlan-l3", "macvlan", "ovs", "ovs-geneve", "ovs-vlan", "ovs-vxlan", "wireguard"}
 
-// elsewhere lists, by program, networks that a guest also builds if a program that no
-// distribution has is installed.
+// elsewhere lists, by program, networks that a guest also builds if that program, which no
+// distribution has, is installed.
 var elsewhere = map[string][]string{
 	"weaver":                          {"weave", "weave-encrypted", "weave-sleeve"},
 	"/opt/calico/usr/bin/calico-node": {"calico-ipip"},
 }
 
-// mayLackKernel reports whether a guest builds the network because this kernel may lack support.
+// mayLackKernel reports whether a guest builds the network because this kernel might lack support.
 func mayLackKernel(name string) bool {
 	if slices.Contains(inGuest, name) {
 		return true
@@ -41,13 +40,13 @@ func mayLackKernel(name string) bool {
 	return false
 }
 
-// slow is how long a network with daemons or virtual machines can take to start on a
-// machine that starts others at the same time.
+// slow bounds the start of a network with daemons or virtual machines on a machine that also starts
+// others.
 const slow = 5 * time.Minute
 
-// Every network of the catalog comes up for real: full-size packets pass in both
-// directions before anything is measured; TCP, UDP and request/response are measured
-// over it, and counters prove the path; and once it is down, nothing of it is left.
+// Every network of the catalog works: full-size packets pass in both directions before anything is
+// measured; TCP, UDP and request/response are measured over it, and counters prove the path;
+// nothing of it is left afterward.
 func TestEveryNetwork(t *testing.T) {
 	needLab(t)
 	if testing.Short() {
@@ -110,7 +109,6 @@ func TestEveryNetwork(t *testing.T) {
 	})
 }
 
-// allOf measures each of networks once with every probe.
 func allOf(dir string, networks ...string) []string {
 	return []string{"run", "-n", strings.Join(networks, ","), "-p", strings.Join(probesOfAll, ","), "--blocks", "1",
 		"--duration", "100ms", "--warmup", "20ms", "--keep-disturbed", "-o", dir}
@@ -137,7 +135,6 @@ func skippedAs(t *testing.T, dir string) (why string) {
 	return why
 }
 
-// allOK fails unless each of networks was measured with every probe.
 func allOK(t *testing.T, dir string, networks ...string) {
 	t.Helper()
 	rs := results(t, dir)

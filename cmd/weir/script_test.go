@@ -24,8 +24,8 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Most tests wait for weir, which mostly waits. Two at a time, the default on a
-	// machine with two CPUs, would take a minute.
+	// Most tests wait for weir, which mostly waits. Two at a time, the default with two CPUs, would
+	// take a minute.
 	if runtime.GOMAXPROCS(0) < 4 {
 		if err := flag.Set("test.parallel", "4"); err != nil {
 			panic(err)
@@ -37,13 +37,12 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"weir": func() { os.Exit(cli.Main("test", os.Args[1:])) }})
 }
 
-// TestScript runs every script in testdata, which use the command line as a user does.
-// UPDATE=1 rewrites the expected output.
+// TestScript runs the scripts in testdata, which use the command line as a user does. UPDATE=1
+// rewrites the expected output.
 func TestScript(t *testing.T) { testscript.Run(t, scripts(t, "testdata/*.txtar")) }
 
-// TestScriptAlone runs the scripts that need whole CPUs, or leave none to others: MPI
-// polls for messages, and if a third program wants a CPU, each message takes a time
-// slice.
+// TestScriptAlone runs the scripts that need whole CPUs, or leave none to others: MPI polls, and
+// with a third program each message takes a time slice.
 func TestScriptAlone(t *testing.T) {
 	p := scripts(t, "testdata/alone/*.txtar")
 	for _, file := range p.Files {
@@ -54,7 +53,6 @@ func TestScriptAlone(t *testing.T) {
 	}
 }
 
-// scripts returns the parameters to run the scripts that match a pattern.
 func scripts(t *testing.T, pattern string) testscript.Params {
 	files, err := filepath.Glob(pattern)
 	if err != nil || len(files) == 0 {
@@ -117,7 +115,6 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 	}
 }
 
-// labErr tries to run a lab, and returns why this machine cannot.
 func labErr() error {
 	cmd := exec.Command("unshare", "--user", "--map-root-user", "--net", "--pid", "--fork", "true")
 	if os.Geteuid() == 0 {
@@ -126,7 +123,6 @@ func labErr() error {
 	return cmd.Run()
 }
 
-// staticErr returns why weir cannot run in a container that holds nothing else.
 func staticErr() error {
 	f, err := os.CreateTemp("", "weir-image")
 	if err != nil {
@@ -136,7 +132,6 @@ func staticErr() error {
 	return errors.Join(f.Close(), pause.Image(f.Name()))
 }
 
-// guestErr returns why this machine cannot run a guest: something is not installed.
 func guestErr() error {
 	for _, c := range vm.Checks() {
 		if !c.OK && c.Name != "guest: KVM" {
@@ -179,7 +174,6 @@ func listTrials(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b.String()), 0o666))
 }
 
-// hog keeps every CPU busy until the script ends.
 func hog(ts *testscript.TestScript, _ bool, _ []string) {
 	var stop atomic.Bool
 	ts.Defer(func() { stop.Store(true) })
@@ -191,8 +185,8 @@ func hog(ts *testscript.TestScript, _ bool, _ []string) {
 	}
 }
 
-// leftover fails if a process still has the script's work directory in its environment,
-// as everything does that weir started here.
+// leftover fails if a process still has the script's work directory in its environment, as
+// everything that weir starts here does.
 func leftover(ts *testscript.TestScript, _ bool, _ []string) {
 	work := "WORK=" + ts.Getenv("WORK")
 	deadline := time.Now().Add(5 * time.Second)

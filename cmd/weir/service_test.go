@@ -15,15 +15,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// daemons lists networks, with one daemon of each. BIRD would otherwise continue without
-// the process that started it.
+// daemons maps networks to one of their daemons. BIRD would otherwise outlive the process that
+// started it.
 var daemons = map[string]string{"ovs": "ovs-vswitchd", "flannel-udp": "flanneld", "calico-bgp-datapath": "bird"}
 
-// mortals lists daemons that die during a run, with their networks.
+// mortals maps daemons that die during a run to their networks.
 var mortals = map[string]string{"ovs-vswitchd": "ovs", "ovsdb-server": "ovs", "flanneld": "flannel-udp", "etcd": "flannel-vxlan",
 	"bird": "calico-bgp-datapath", "dockerd": "docker-bridge"}
 
-// needDaemon skips a test if a daemon cannot start here.
 func needDaemon(t *testing.T, name string) {
 	t.Helper()
 	needLab(t)
@@ -35,7 +34,7 @@ func needDaemon(t *testing.T, name string) {
 	}
 }
 
-// tunErr returns why no TAP device can be made here.
+// tunErr returns why no TAP device can be created here.
 func tunErr() error {
 	f, err := os.OpenFile("/dev/net/tun", os.O_RDWR, 0)
 	if err != nil {
@@ -44,12 +43,10 @@ func tunErr() error {
 	return f.Close()
 }
 
-// withDaemons is a run of two networks, one of them with daemons.
 func withDaemons(network, dir, blocks string) []string {
 	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
 
-// daemon returns a process of p called name.
 func (p *process) daemon(t *testing.T, name string) (pid int) {
 	t.Helper()
 	eventually(t, name+" runs", func() bool {
@@ -65,8 +62,8 @@ func (p *process) daemon(t *testing.T, name string) (pid int) {
 	return pid
 }
 
-// If a daemon is killed during a run, the further trials of its network fail with its
-// last output, and the other network is measured to the end.
+// If a daemon is killed during a run, its network's remaining trials fail with its last output, and
+// the other network is measured to the end.
 func TestDaemonDies(t *testing.T) {
 	for daemon, network := range mortals {
 		t.Run(daemon, func(t *testing.T) {
@@ -103,11 +100,10 @@ func TestDaemonDies(t *testing.T) {
 	}
 }
 
-// qemu is the program that runs guests on this machine.
 var qemu = map[string]string{"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}[runtime.GOARCH]
 
-// idle lists daemons that start but are never ready, with their networks and the version
-// that they print.
+// idle lists daemons that start but are never ready, with their networks and the version that they
+// print.
 var idle = map[string]struct{ network, version string }{
 	"ovs-vswitchd": {"ovs", "ovs-vswitchd (Open vSwitch) 9.9.9"},
 	"flanneld":     {"flannel-udp", "v9.9.9"},
@@ -117,12 +113,12 @@ var idle = map[string]struct{ network, version string }{
 	qemu:           {"vm-vxlan", ""},
 }
 
-// If a daemon is never ready, only its own network is skipped, with its last output.
-// Nothing of it is left, although it has started other programs and written files.
+// If a daemon is never ready, only its own network is skipped, with its last output. Nothing of it
+// is left, although it has started other programs and written files.
 //
-// A virtual machine can take two minutes to start. So the fake QEMU, which keeps running
-// as the others do, closes the port on which weir waits for the guest; package vm tests
-// that the wait itself ends.
+// A virtual machine can take two minutes to start, so the fake QEMU, which keeps running like the
+// others, closes the port on which weir waits for the guest. Package vm tests that the wait itself
+// ends.
 func TestDaemonNeverReady(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: waits half a minute for some daemons")
@@ -172,7 +168,6 @@ while :; do sleep 1000; done
 	}
 }
 
-// Daemons end with weir, however weir ends.
 func TestDaemonsEnd(t *testing.T) {
 	for network, daemon := range daemons {
 		for sig, want := range map[syscall.Signal]int{syscall.SIGKILL: 128 + 9, syscall.SIGINT: 4, syscall.SIGTERM: 4} {

@@ -16,10 +16,9 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 )
 
-// patience is longer than anything here takes unless it is stuck.
+// patience exceeds the duration of anything here that is not stuck.
 const patience = 30 * time.Second
 
-// needLab skips a test if the kernel does not allow a lab.
 func needLab(t *testing.T) {
 	t.Helper()
 	if err := labErr(); err != nil {
@@ -27,14 +26,12 @@ func needLab(t *testing.T) {
 	}
 }
 
-// A process is weir under test, with its output.
 type process struct {
 	*exec.Cmd
 	mark           string
 	stdout, stderr bytes.Buffer
 }
 
-// start starts weir with args, and kills it at the end of the test if it still runs.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{mark: "WEIR_TEST_MARK=" + t.TempDir()}
@@ -48,8 +45,8 @@ func start(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// status waits until p and everything that it started are gone, and returns the exit
-// status, or 128 plus the signal that ended p.
+// status waits until p and everything that it started are gone, and returns the exit status, or 128
+// plus the signal that ended p.
 func (p *process) status(t *testing.T) int {
 	t.Helper()
 	return p.statusWithin(t, patience)
@@ -97,8 +94,8 @@ func notEmpty(file string) func() bool {
 	}
 }
 
-// inner returns the process in the lab's namespaces that p waits for. Before it, the Go
-// runtime starts another one to find out what the kernel supports.
+// inner returns the process in the lab's namespaces that p waits for. Before it, the Go runtime
+// starts another one to probe the kernel's features.
 func (p *process) inner(t *testing.T) int {
 	t.Helper()
 	var pid int
@@ -118,13 +115,11 @@ func (p *process) inner(t *testing.T) int {
 	return pid
 }
 
-// long is a run that takes longer than any test waits.
 func long(dir string) []string {
 	return []string{"run", "-n", "host", "-p", "udp-rr", "--blocks", "5000", "--duration", "10ms", "--warmup", "0s", "-o", dir}
 }
 
-// Each of the signals that end a run gives status 4, keeps the results, and prints how to
-// continue.
+// Each signal that ends a run gives status 4, keeps the results, and prints how to continue.
 func TestInterrupted(t *testing.T) {
 	needLab(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
@@ -151,8 +146,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// No moment is too early for a signal, not even when the first process has started the
-// second one, which is not prepared for it yet.
+// No moment is too early for a signal, not even between the start of the second process and its
+// signal handlers.
 func TestInterruptedAtTheStart(t *testing.T) {
 	needLab(t)
 	t.Parallel()
@@ -197,7 +192,6 @@ while :; do sleep 1000; done
 	}
 }
 
-// program writes a shell script to run.
 func program(t *testing.T, file, text string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
@@ -208,8 +202,8 @@ func program(t *testing.T, file, text string) {
 	}
 }
 
-// If the process in the namespaces is killed, the first process reports that, and
-// everything they started is gone.
+// If the process in the namespaces is killed, the first process reports it, and everything they
+// started is gone.
 func TestInnerKilled(t *testing.T) {
 	needLab(t)
 	t.Parallel()

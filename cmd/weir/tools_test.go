@@ -12,8 +12,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// TestForeignTools measures with every foreign probe of the catalog whose tool is
-// installed, across a VXLAN between two pods, for a second each.
+// TestForeignTools measures with every foreign probe whose tool is installed, across a VXLAN
+// between two pods, for a second each.
 func TestForeignTools(t *testing.T) {
 	needLab(t)
 	if testing.Short() {
@@ -61,14 +61,14 @@ func TestForeignTools(t *testing.T) {
 	}
 }
 
-// polls reports whether a tool polls for messages: two instances take two CPUs, and with
-// a third program each message takes a time slice.
+// polls reports whether a tool polls for messages: two instances take two CPUs, and with a third
+// program each message takes a time slice.
 func polls(tool string) bool {
 	return strings.HasPrefix(tool, "NP") && tool != "NPtcp" || strings.HasPrefix(tool, "osu_") || tool == "python3"
 }
 
-// free reports whether a tool's package is in the main section of Debian. That of mpi4py
-// is, but Debian 12 has too old a version.
+// free reports whether a tool's package is in Debian's main section and recent enough: Debian 12's
+// mpi4py is too old.
 func free(tool string) bool {
 	of := toolInfo(tool).Package
 	return tool != "python3" && !strings.Contains(of, "non-free") && !strings.Contains(of, "no package has it")

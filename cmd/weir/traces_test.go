@@ -15,12 +15,12 @@ type traces struct {
 	cgroups   map[string]bool   // control groups of the run, below /sys/fs/cgroup
 }
 
-// traces waits for up, and collects the traces of p. Its processes are those in its
-// namespaces, because programs in a container do not have the environment of weir.
+// traces waits for up, and collects the traces of p: the processes in its namespaces, because
+// programs in a container do not have weir's environment.
 func (p *process) traces(t *testing.T, up func() bool) traces {
 	t.Helper()
 	seen := traces{map[string]string{}, nsMounts(t), map[string]bool{}}
-	// If a run never comes up, it has ended and printed why.
+	// A run that never comes up has ended and printed why.
 	within(t, slow, "there is a result", func() bool { return up() || len(withEnv(p.mark)) == 0 })
 	own := namespaces("self")
 	its := map[string]bool{}
@@ -47,7 +47,6 @@ func (p *process) traces(t *testing.T, up func() bool) traces {
 	return seen
 }
 
-// namespaces returns the namespaces of a process.
 func namespaces(pid string) (found []string) {
 	links, _ := filepath.Glob("/proc/" + pid + "/ns/*")
 	for _, l := range links {
@@ -84,7 +83,6 @@ func nsMounts(t *testing.T) string {
 	return strings.Join(found, "")
 }
 
-// gone fails if anything of a finished run is left.
 func (seen traces) gone(t *testing.T) {
 	t.Helper()
 	for pid, since := range seen.processes {
@@ -101,15 +99,15 @@ func (seen traces) gone(t *testing.T) {
 	}
 }
 
-// stateDirs are where daemons and weir could leave files: temporary directories, and the
-// machine's own.
+// stateDirs are where daemons and weir could leave files: temporary directories, and the machine's
+// own.
 type stateDirs struct {
 	tmp    string
 	before []string
 }
 
-// machineFiles match the files that the daemons of the catalog write by default, some of
-// them regardless of their options.
+// machineFiles match the files that the daemons of the catalog write by default, some of them
+// regardless of their options.
 var machineFiles = []string{"/run/weir*", "/run/netns/*", "/run/docker*", "/run/containerd*", "/run/flannel*", "/run/bird*", "/run/openvswitch*",
 	"/var/lib/cni*", "/var/lib/cni/*", "/var/lib/docker*", "/var/lib/docker/*", "/var/lib/docker/network/files/*", "/opt/cni*", "/opt/containerd*", "/etc/docker*", "/etc/cni*"}
 
@@ -123,12 +121,10 @@ func list(patterns ...string) (names []string) {
 	return names
 }
 
-// env makes a run use these directories.
 func (s stateDirs) env() []string {
 	return []string{"TMPDIR=" + s.tmp, "XDG_RUNTIME_DIR=" + s.tmp}
 }
 
-// empty fails if a finished run left files.
 func (s stateDirs) empty(t *testing.T) {
 	t.Helper()
 	for _, name := range list(append(machineFiles, s.tmp+"/*")...) {

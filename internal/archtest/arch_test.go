@@ -1,4 +1,4 @@
-// Package archtest holds the import rules of the tree, as a test.
+// Package archtest tests the import rules and conventions of the tree.
 package archtest
 
 import (
@@ -13,18 +13,17 @@ import (
 
 const module = "github.com/weir-bench/weir/"
 
-// layers lists every package once, lowest first. A package can import only packages
-// of lower layers, so two packages of one layer never see each other: network never
-// sees probe, probe never sees target, report never sees lab.
+// layers lists every package once, lowest first. A package can import only packages of lower
+// layers, so two packages of one layer never see each other: network never sees probe, probe never
+// sees target, report never sees lab.
 var layers = [][]string{
-	// Data, and what stands alone.
+	// Data and packages that stand alone.
 	{"claims", "record", "internal/topo", "internal/plan", "internal/unit", "internal/stat", "internal/netns", "internal/rootless", "internal/cgroup", "internal/pause", "internal/sample", "internal/terminal", "internal/engine/event", "internal/strictyaml", "studies"},
-	// What a machine is and has.
 	{"internal/facts"},
 	// Decisions: no I/O, no clock, no goroutine.
 	{"internal/network", "internal/probe", "internal/analysis", "internal/study", "internal/engine/wire", "internal/relay", "internal/hostns"},
 	{"internal/condition", "internal/header", "internal/chart", "internal/claim", "internal/cni", "internal/engine/sock", "internal/engine/tally"},
-	// The seam, and what targets share.
+	// The seam that all targets share.
 	{"internal/target"},
 	{"internal/target/local"},
 	{"internal/target/agent"},
@@ -37,7 +36,6 @@ var layers = [][]string{
 	{"cmd/weir", "bench"},
 }
 
-// only lists the packages that can import a dependency that needs care.
 var only = map[string][]string{
 	"github.com/vishvananda/netlink":            nil, // tests read back with it
 	"github.com/vishvananda/netns":              nil,

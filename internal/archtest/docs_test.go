@@ -11,10 +11,8 @@ import (
 	"testing"
 )
 
-// link matches the destination of an inline link or image in Markdown.
 var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 
-// Relative links of every Markdown page lead to files of the tree.
 func TestLinks(t *testing.T) {
 	n := 0
 	files(t, func(name string, b []byte) {
@@ -44,7 +42,7 @@ func TestLinks(t *testing.T) {
 // adrTitle matches the first line of a decision: its number, as in the file's name.
 var adrTitle = regexp.MustCompile(`^# (\d+)\. \S`)
 
-// Every decision has its number in the title and the sections that readers expect.
+// Every decision has its number in the title and the expected sections.
 func TestADRs(t *testing.T) {
 	names, err := fs.Glob(os.DirFS(root), "docs/adr/*.md")
 	if err != nil || len(names) == 0 {

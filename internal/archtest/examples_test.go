@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// A worked example of CONTRIBUTING.md begins with the name that it explains and ends with
-// a line that lists every file in which that name stands.
+// A worked example of CONTRIBUTING.md begins with its subject's name and ends with a line that
+// lists every file that contains the name.
 var (
 	exampleHead  = regexp.MustCompile("(?m)^### [^\n]*: `(\\w+)`$")
 	exampleFiles = regexp.MustCompile("(?m)^Files: (.*)$")

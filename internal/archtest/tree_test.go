@@ -18,24 +18,20 @@ import (
 	"github.com/weir-bench/weir/internal/catalog"
 )
 
-// root is the module's directory.
 const root = "../.."
 
-// vague lists package names that do not state a purpose.
 var vague = []string{"util", "utils", "common", "helpers", "helper", "types", "base", "manager", "misc", "shared", "lib"}
 
 // inits lists files that can have a function init: they lock the main thread (package netns).
 var inits = []string{"bench/main.go", "cmd/weir/main.go", "internal/nstest/nstest.go"}
 
-// maxLines is what one reader can keep in mind; long gives the reasons of longer files.
+// maxLines is the limit on a file's length; long gives the reasons for longer files.
 const maxLines = 350
 
 var long = map[string]string{}
 
-// notOurs lists directories that git, builds and runs make.
 var notOurs = []string{".git", "bin", "weir-results", "node_modules"}
 
-// files calls f with every text file of the tree, by its path below root.
 func files(t *testing.T, f func(name string, b []byte)) {
 	t.Helper()
 	err := fs.WalkDir(os.DirFS(root), ".", func(name string, d fs.DirEntry, err error) error {
@@ -60,7 +56,6 @@ func files(t *testing.T, f func(name string, b []byte)) {
 	}
 }
 
-// goFiles calls f with every Go file of the tree.
 func goFiles(t *testing.T, f func(name string, b []byte, file *ast.File)) {
 	t.Helper()
 	seen := 0
@@ -110,8 +105,7 @@ func TestFileLength(t *testing.T) {
 	})
 }
 
-// elsewhere matches paths that exist on one machine only: home directories and build
-// directories.
+// elsewhere matches paths that exist on one machine only: home directories and build directories.
 var elsewhere = regexp.MustCompile(`(?:^|[\s"'(=:\x60])(/(?:home|Users|root|work|builds|workspace|usr/local/go|go/src|tmp/go-build)/\w[\w./-]*)`)
 
 func TestNoMachine(t *testing.T) {
@@ -124,8 +118,7 @@ func TestNoMachine(t *testing.T) {
 	})
 }
 
-// methods returns the exported types of a package that have all these methods,
-// sorted.
+// methods returns the exported types of a package that have all these methods, sorted.
 func methods(t *testing.T, dir string, names ...string) (types []string) {
 	t.Helper()
 	have := map[string][]string{}
@@ -156,10 +149,8 @@ func methods(t *testing.T, dir string, names ...string) (types []string) {
 	return types
 }
 
-// typeName returns the name of the type that v points to.
 func typeName(v any) string { return reflect.TypeOf(v).Elem().Name() }
 
-// Every network type is in the catalog, and its plans are golden files.
 func TestNetworksAreListed(t *testing.T) {
 	listed := map[string]bool{}
 	for name, e := range catalog.Networks {
@@ -172,8 +163,8 @@ func TestNetworksAreListed(t *testing.T) {
 	need(t, methods(t, "internal/network", "Plan"), listed, "catalog.Networks")
 }
 
-// A probe is one file that describes, runs and reads its tool; one line of the catalog;
-// and recorded output of the tool with the command lines that made it.
+// A probe is one file that describes, runs and parses its tool; one line of the catalog; and
+// recorded output of the tool with its command lines.
 func TestProbesAreListed(t *testing.T) {
 	listed := map[string]bool{}
 	for name, fresh := range catalog.Probes {
@@ -200,7 +191,7 @@ func TestProbesAreListed(t *testing.T) {
 	}
 }
 
-// places returns the files of a package that declare a type and these methods of it.
+// places returns the files of a package that declare a type or these methods of it.
 func places(t *testing.T, dir, typ string, methods ...string) []string {
 	t.Helper()
 	re := regexp.MustCompile(`(?m)^type ` + typ + ` struct|^func \((\w+ )?\*?` + typ + `\) (` + strings.Join(methods, "|") + `)\(`)
@@ -238,7 +229,6 @@ func need(t *testing.T, types []string, listed map[string]bool, list string) {
 	}
 }
 
-// needFile fails unless one of the patterns has a file.
 func needFile(t *testing.T, what string, patterns ...string) {
 	t.Helper()
 	for _, p := range patterns {
@@ -253,7 +243,6 @@ func needFile(t *testing.T, what string, patterns ...string) {
 	t.Errorf("%s has no %s", what, strings.Join(patterns, " or "))
 }
 
-// All recorded output has its command lines in a file of the same name.
 func TestRecordedOutputHasCommands(t *testing.T) {
 	n := 0
 	files(t, func(name string, _ []byte) {
@@ -272,11 +261,10 @@ func TestRecordedOutputHasCommands(t *testing.T) {
 	}
 }
 
-// machine matches the file tree of the machine that the program runs on.
 var machine = regexp.MustCompile(`os\.DirFS\("/"\)|"/(?:proc|sys)(?:/|")`)
 
-// acting are the packages whose subject is this machine or process. All others see
-// machines through package target, so that they work with any.
+// acting are the packages that act on this machine or process. All others see machines through
+// package target, so they work with any.
 var acting = []string{"bench", "internal/cgroup", "internal/engine/sock", "internal/hostns", "internal/netns",
 	"internal/nstest", "internal/pause", "internal/rootless", "internal/session", "internal/target/lab", "internal/target/local", "internal/target/vm"}
 

@@ -1,5 +1,5 @@
-// Package catalog lists what weir can do: one line per network and probe.
-// Nothing registers itself. It also checks and prepares studies by these names.
+// Package catalog lists the networks and probes, one line each; nothing registers itself. It also
+// checks and prepares the studies that name them.
 package catalog
 
 import (
@@ -15,16 +15,15 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A Network is an entry of the list of networks.
 type Network struct {
 	New   func() network.Driver // returns a fresh driver with its defaults
-	Hosts int                   // largest number it can connect; 0 is unlimited
+	Hosts int                   // maximum; 0 is unlimited
 	About string
 	Properties
 }
 
-// Properties are what people compare container networks by, besides their cost. They
-// describe what weir builds, and say so when the product of that name can do more.
+// Properties are the qualities by which users compare container networks, besides cost. They
+// describe what weir builds and mention what the product of that name adds.
 type Properties struct {
 	Model     Model  `json:"model"`
 	Addresses string `json:"addresses"` // how pods get them
@@ -32,10 +31,9 @@ type Properties struct {
 	Discovery string `json:"discovery"` // how pods find a service by name
 }
 
-// A Model is how pods connect to the underlay of the hosts.
+// A Model is how pods connect to the hosts' underlay.
 type Model string
 
-// Models of networks.
 const (
 	Bridged  Model = "bridged"  // one segment inside a host
 	Routed   Model = "routed"   // hosts route between pods
@@ -43,7 +41,7 @@ const (
 	Underlay Model = "underlay" // pods attach to the underlay
 )
 
-// Networks maps the names that studies use.
+// Networks maps names in studies to networks.
 var Networks = map[string]Network{
 	"host": {func() network.Driver { return &network.Host{} }, 0, "programs on the hosts themselves: the baseline",
 		Properties{Underlay, "static", "none", "none"}},
@@ -129,14 +127,13 @@ func calico(mode string) *network.CalicoNode {
 	return &network.CalicoNode{Mode: mode, AS: network.DefaultAS, Filter: network.CalicoIPTablesNFT, Dir: network.CalicoDir}
 }
 
-// How networks use virtual switches by default.
+// Defaults of networks with virtual switches.
 const auto, veth = network.DatapathAuto, network.InterfaceVeth
 
-// vmMemory of each virtual machine, bytes.
+// vmMemory is the memory of each virtual machine in bytes.
 const vmMemory = 256 << 20
 
-// Probes maps the names that studies use to functions that return a fresh probe with its
-// defaults. The rest is in the probe's own Info.
+// Probes maps names in studies to functions that return a fresh probe with its defaults.
 var Probes = map[string]func() probe.Probe{
 	"tcp-stream":   func() probe.Probe { return &probe.TCPStream{} },
 	"udp-stream":   func() probe.Probe { return &probe.UDPStream{} },
@@ -182,10 +179,9 @@ var Probes = map[string]func() probe.Probe{
 	"sparkyfish": func() probe.Probe { return &probe.Sparkyfish{} },
 }
 
-// FindNetwork returns an entry, or an error that lists the names.
 func FindNetwork(name string) (Network, error) { return find(Networks, "network", name) }
 
-// FindProbe returns a fresh probe, or an error that lists the names.
+// FindProbe returns a fresh probe, or an error that lists all names.
 func FindProbe(name string) (probe.Probe, error) {
 	fresh, err := find(Probes, "probe", name)
 	if err != nil {
@@ -202,11 +198,10 @@ func find[T any](in map[string]T, what, name string) (T, error) {
 	return e, nil
 }
 
-// Names returns the names of a list, sorted.
 func Names[T any](in map[string]T) []string { return slices.Sorted(maps.Keys(in)) }
 
-// Spec fits a topology to what the driver d of this network can connect: fewer hosts
-// when that is the limit, and at least two ends.
+// Spec fits a topology to what driver d can connect: no more hosts than its limit, and at least two
+// ends.
 func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	s = network.Shape(d, s)
 	if n.Hosts > 0 && (s.Hosts == 0 || s.Hosts > n.Hosts) {
@@ -218,7 +213,6 @@ func (n Network) Spec(d network.Driver, s topo.Spec) topo.Spec {
 	return s
 }
 
-// plan is the network on the hosts that it takes by default.
 func (n Network) plan() (p plan.Plan, err error) {
 	d := n.New()
 	t, err := topo.New(n.Spec(d, topo.Spec{}))
@@ -228,7 +222,7 @@ func (n Network) plan() (p plan.Plan, err error) {
 	return d.Plan(t)
 }
 
-// Tools lists the programs that probes and networks need besides weir, by name.
+// Tools lists all programs that probes and networks need besides weir, sorted by name.
 func Tools() []facts.ToolInfo {
 	found := map[string]facts.ToolInfo{}
 	for _, n := range Networks {

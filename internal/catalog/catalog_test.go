@@ -18,8 +18,6 @@ import (
 	"github.com/weir-bench/weir/studies"
 )
 
-// Every network can be built on the hosts that it takes by default, and every
-// entry is a fresh one.
 func TestNetworks(t *testing.T) {
 	for _, name := range Names(Networks) {
 		n, err := FindNetwork(name)
@@ -40,7 +38,6 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// Every probe has command lines with its defaults, and describes itself.
 func TestProbes(t *testing.T) {
 	titles := map[string]string{}
 	for _, name := range Names(Probes) {
@@ -65,7 +62,7 @@ func TestProbes(t *testing.T) {
 	for _, tool := range Tools() {
 		programs = append(programs, tool.Program)
 		if tool.Package == "" {
-			t.Errorf("%s: no package: nobody can install it", tool.Program)
+			t.Errorf("%s: no package to install", tool.Program)
 		}
 	}
 	if !slices.Contains(programs, "iperf3") || !slices.Contains(programs, "ovs-vswitchd") || slices.Contains(programs, "weir") {
@@ -73,14 +70,13 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// fresh fails when two drivers share state: a study's option would reach another's.
 func fresh(t *testing.T, name string, a, b any) {
 	t.Helper()
 	if !reflect.DeepEqual(a, b) {
-		t.Errorf("%s: two of them differ: %+v, %+v", name, a, b)
+		t.Errorf("%s: two instances differ: %+v, %+v", name, a, b)
 	}
 	if v := reflect.ValueOf(a); v.Kind() != reflect.Pointer || v.Elem().NumField() > 0 && v.Pointer() == reflect.ValueOf(b).Pointer() {
-		t.Errorf("%s: two of them are one, or no pointers", name)
+		t.Errorf("%s: two instances are the same, or not pointers", name)
 	}
 }
 
@@ -103,7 +99,6 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// Prepare accepts the shipped studies.
 func TestShippedStudies(t *testing.T) {
 	files, err := fs.Glob(studies.FS, "*.yaml")
 	if err != nil || len(files) == 0 {
@@ -124,8 +119,8 @@ func TestShippedStudies(t *testing.T) {
 	}
 }
 
-// Every shipped claim names cells that its study measures, unless a network, probe
-// or factor is missing; then Missing names it.
+// Every shipped claim names cells that its study measures, or Missing names what this version
+// lacks.
 func TestShippedClaims(t *testing.T) {
 	claims, err := claim.Shipped()
 	if err != nil {
@@ -165,7 +160,6 @@ func TestShippedClaims(t *testing.T) {
 	}
 }
 
-// Available leaves out what this version does not know, and Missing gives each reason.
 func TestAvailable(t *testing.T) {
 	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], color: [red]}\n"), "s.yaml")
 	if err != nil {
@@ -195,7 +189,7 @@ func TestAvailable(t *testing.T) {
 	}
 }
 
-// Prepare finds mistakes in a study before anything is built, and gives their position.
+// Prepare finds mistakes with their positions before anything is built.
 func TestPrepareRefuses(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
 		{"network", "networks: [vxlna]\nprobes: [ping]", `s.yaml:1: unknown network "vxlna"; use one of bridge, `},
@@ -236,7 +230,6 @@ func TestPrepareRefuses(t *testing.T) {
 	}
 }
 
-// A probe gets its own options, which the levels of the trial override.
 func TestPreparedProbe(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]
@@ -265,7 +258,7 @@ factors: {size: [200, 300], mtu: [1500, 9000]}
 	}
 }
 
-// A background load is the study's probe with its options, or the catalog's.
+// A background load is the study's probe with its options, or else the catalog's.
 func TestPreparedLoad(t *testing.T) {
 	s, err := study.Load([]byte(`
 networks: [host]

@@ -10,8 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// Available returns the part of s whose networks, probes and factors this version
-// knows. It can be empty.
+// Available returns the part of s whose networks, probes and factors this version knows, possibly
+// nothing.
 func Available(s study.Study) study.Study {
 	s.Networks = slices.DeleteFunc(slices.Clone(s.Networks), func(u study.Use) bool { _, err := FindNetwork(u.Kind); return err != nil })
 	s.Probes = slices.DeleteFunc(slices.Clone(s.Probes), func(u study.Use) bool { _, err := FindProbe(u.Kind); return err != nil })
@@ -29,7 +29,7 @@ func varies(s study.Study, factor string) bool {
 		slices.ContainsFunc(s.Probes, func(u study.Use) bool { return Applies(u.Kind, factor) })
 }
 
-// Missing says why this version cannot measure a cell of s, nil when it can.
+// Missing returns why this version cannot measure a cell of s; nil if it can.
 func Missing(s study.Study, c study.Cell) error {
 	n, _ := s.Network(c.Network)
 	p, _ := s.Probe(c.Probe)
@@ -47,16 +47,15 @@ func Missing(s study.Study, c study.Cell) error {
 	return nil
 }
 
-// A Described is a probe of a study in words. A run stores them with its results, so
-// that a report has the words of the version that measured.
+// A Described is the description of a study's probe. A run stores it with its results, so reports
+// keep the wording of the version that measured.
 type Described struct {
 	Name string `json:"name"` // in the study
 	probe.Info
 }
 
-// Describe describes the probes of s in its order, except those that this version does
-// not know. A probe that a study names itself keeps that name, because the title of its
-// kind could stand for several.
+// Describe describes the probes of s in order, except those unknown to this version. A probe that
+// the study names keeps that name as its title, because its kind's title could stand for several.
 func Describe(s study.Study) (ds []Described) {
 	titles := map[string]bool{}
 	for _, u := range s.Probes {

@@ -29,7 +29,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Every tool of a probe reports its version, as recorded from Debian 12, or has none.
+// Every probe tool with a version reports it, as recorded from Debian 12.
 func TestToolVersions(t *testing.T) {
 	printed := map[string][2]string{
 		"fping":             {"fping: Version 5.1\nfping: comments to david@schweikert.ch", "5.1"},

@@ -14,13 +14,11 @@ import (
 	"testing"
 )
 
-// docs are the comments of package network on its types and their fields.
 type docs struct {
 	types  map[string]string // by type
 	fields map[string]string // by type and YAML key, "IPvlan.mode"
 }
 
-// typeDocs reads them from the source.
 func typeDocs(t *testing.T) docs {
 	t.Helper()
 	files, err := fs.Glob(os.DirFS("../network"), "*.go")
@@ -46,7 +44,6 @@ func typeDocs(t *testing.T) docs {
 
 var yamlKey = regexp.MustCompile(`yaml:"(\w+)"`)
 
-// add reads the fields of a type that are options.
 func (d docs) add(spec *ast.TypeSpec) {
 	s, ok := spec.Type.(*ast.StructType)
 	if !ok {
@@ -62,10 +59,10 @@ func (d docs) add(spec *ast.TypeSpec) {
 	}
 }
 
-// products are types whose names are also those of products.
+// products are type names that are also product names.
 var products = []string{"Bridge", "CNI", "Canal", "Host", "IPIP", "OVS", "Relay", "Terway", "VXLAN", "Weave", "WireGuard"}
 
-// about is the comment on a network's type, with the names that users know.
+// about returns the comment on a network's type, with the names that users know.
 func (d docs) about(name string) string {
 	own := reflect.TypeOf(Networks[name].New()).Elem().Name()
 	text := strings.Replace(d.types[own], own+" ", name+" ", 1) // it begins with it
@@ -78,7 +75,6 @@ func (d docs) about(name string) string {
 	return text
 }
 
-// option is the comment on an option, and its default if it has one.
 func (d docs) option(n Network, key string) string {
 	v := reflect.ValueOf(n.New()).Elem()
 	says := d.fields[v.Type().Name()+"."+key]

@@ -14,10 +14,10 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// apart lists the ends that a network does not connect. Pods on bridges and in WireGuard
-// reach no other host, because that needs address translation; a station of the underlay
-// has no route to its host; a line connects only neighbors. The second NIC of IPv6 hosts
-// does not answer for the address of the first.
+// apart lists ends that a network does not connect. Pods on bridges and in WireGuard would need
+// address translation to reach other hosts; a station of the underlay has no route to its host; a
+// line connects only neighbors. The second NIC of IPv6 hosts does not answer for the address of the
+// first.
 var apart = map[string][]string{
 	"eni-dedicated":         {"host-pod", "pod-host"},
 	"eni-shared/IPv6":       {"pod-host"},
@@ -32,8 +32,8 @@ var apart = map[string][]string{
 	"wireguard":             {"pod-host"},
 }
 
-// Between all ends of every network without daemons, full-size packets pass in both
-// directions and take the path of the plan, unless the ends are listed in apart.
+// Unless listed in apart, full-size packets pass in both directions between all ends of every
+// network without daemons, along the planned path.
 func TestEndsInTheLab(t *testing.T) {
 	nstest.Need(t)
 	for _, name := range Names(Networks) {

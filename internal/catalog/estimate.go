@@ -11,23 +11,23 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// Overhead of trials and networks in addition to the times that a study sets, roughly,
-// on two otherwise idle CPUs: timed with the fast forms of cni-comparison,
-// latency-under-load, docker-overlay-throughput, star and vxlan-and-kvm.
+// Approximate overhead of trials and networks on two otherwise idle CPUs, in addition to a study's
+// own times. Measured with the fast forms of cni-comparison, latency-under-load,
+// docker-overlay-throughput, star and vxlan-and-kvm.
 const (
 	aroundTrial  = 20 * time.Millisecond  // counters, conditions and their checks
 	aroundGuest  = 120 * time.Millisecond // the same in an emulated guest
 	aroundLoad   = 60 * time.Millisecond  // starting both its ends
 	loadSettles  = 100 * time.Millisecond // its own minimal warm-up
-	aroundClient = 70 * time.Millisecond  // starting and ending each client besides the measured one
+	aroundClient = 70 * time.Millisecond  // starting and ending each additional client
 	aroundStress = 30 * time.Millisecond  // starting the program that uses the CPUs
 	aroundTool   = 200 * time.Millisecond // starting it and its server
-	toBuild      = time.Second            // a network; those without daemons take less
-	toBoot       = 10 * time.Second       // its guests, concurrently, when they are emulated
+	toBuild      = time.Second            // a network, or less without daemons
+	toBoot       = 10 * time.Second       // its emulated guests, concurrently
 )
 
-// Estimate returns roughly how long s takes with its blocks, when no network or tool is
-// missing. A study with a precision can take longer.
+// Estimate returns the approximate duration of s with its blocks if no network or tool is missing.
+// A study with a precision can take longer.
 func Estimate(s study.Study) time.Duration {
 	around, block, guests := time.Duration(0), time.Duration(0), map[string]bool{} // by network
 	for _, u := range s.Networks {
@@ -53,7 +53,6 @@ func Estimate(s study.Study) time.Duration {
 	return around + time.Duration(s.Blocks)*block
 }
 
-// cell is for one trial of c.
 func cell(s study.Study, c study.Cell) time.Duration {
 	u, _ := s.Probe(c.Probe)
 	p, err := FindProbe(u.Kind)
@@ -74,10 +73,9 @@ func cell(s study.Study, c study.Cell) time.Duration {
 	return t
 }
 
-// runs is for one trial by p with nothing else in it.
 func runs(s study.Study, p probe.Probe) time.Duration {
 	i, t := p.Info(), s.Warmup+s.Duration
-	if len(i.Tools) > 0 { // most of them count in whole seconds
+	if len(i.Tools) > 0 { // most tools accept only whole seconds
 		t = aroundTool + (t + time.Second - 1).Truncate(time.Second)
 	}
 	if i.Takes > 0 {
@@ -86,7 +84,7 @@ func runs(s study.Study, p probe.Probe) time.Duration {
 	return aroundTrial + t
 }
 
-// capacity is for measuring what one path carries of a load.
+// capacity returns the time to measure one path's capacity for a load.
 func capacity(s study.Study, load string) time.Duration {
 	by, err := FindProbe(load)
 	if err == nil {
@@ -98,7 +96,6 @@ func capacity(s study.Study, load string) time.Duration {
 	return time.Duration(experiment.CapacityTrials(by)) * runs(s, by)
 }
 
-// hasGuests reports whether the pods of a network are virtual machines.
 func hasGuests(u study.Use) bool {
 	e, err := FindNetwork(u.Kind)
 	if err != nil {

@@ -27,7 +27,6 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, weir) }
 
-// weir stands in for the programs that run in the lab's namespaces.
 func weir(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -47,9 +46,9 @@ func weir(args []string) int {
 	return 0
 }
 
-// Every network that needs no other program works as the lab builds it, even without
-// ip(8): full-size packets pass, and a trial finds that they took the path of the plan,
-// before, during and after a condition.
+// Every network that needs no other programs works in the lab, even without ip(8): full-size
+// packets pass, and a trial finds that they took the planned path before, during and after a
+// condition.
 func TestNetworksInTheLab(t *testing.T) {
 	nstest.Need(t)
 	for _, name := range Names(Networks) {
@@ -72,7 +71,6 @@ func TestNetworksInTheLab(t *testing.T) {
 	}
 }
 
-// up builds p in a lab and starts engines at its ends; both end with the test.
 func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engines) {
 	t.Helper()
 	site := built(t, tp, p)
@@ -83,7 +81,6 @@ func up(t *testing.T, tp topo.Topology, p plan.Plan) (*target.Site, *trial.Engin
 	return site, engines(t, site, client, server)
 }
 
-// built builds p in a lab, which ends with the test.
 func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
 	t.Helper()
 	site, err := lab.Open(t.Context(), network.Places(tp), "")
@@ -103,7 +100,6 @@ func built(t *testing.T, tp topo.Topology, p plan.Plan) *target.Site {
 	return site
 }
 
-// engines starts engines, which end with the test.
 func engines(t *testing.T, site *target.Site, client, server plan.End) *trial.Engines {
 	t.Helper()
 	e, err := trial.StartEngines(context.WithoutCancel(t.Context()), site, client, server, 0)
@@ -147,7 +143,7 @@ func measure(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan) {
 	between(t, site, e, p, client, server, &probe.UDPRR{})
 }
 
-// between runs a trial, whose status is ok if the packets took the path of the plan.
+// between runs a trial; its status is ok if packets took the planned path.
 func between(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan, client, server plan.End, pr probe.Probe) {
 	t.Helper()
 	r, err := trial.Run(t.Context(), trial.Setup{
@@ -159,8 +155,7 @@ func between(t *testing.T, site *target.Site, e *trial.Engines, p plan.Plan, cli
 	}
 }
 
-// Pods on a shared NIC depend on all that makes it shared: if the NIC's routing table
-// leads elsewhere, or nothing answers ARP for a pod, no packet arrives.
+// Pods on a shared NIC need its routing table and proxy ARP: without either, no packet arrives.
 func TestSharedENINeeds(t *testing.T) {
 	nstest.Need(t)
 	for name, spoil := range map[string]func(steps []plan.Step) []plan.Step{

@@ -112,7 +112,7 @@ func networksPage(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// notIncluded describes programs that no package has.
+// notIncluded describes programs that have no package.
 const notIncluded = `
 ## Programs that you must provide
 
@@ -144,7 +144,6 @@ func overhead(p plan.Path) string {
 	return "none"
 }
 
-// hosts returns how many a network connects, by trying one.
 func hosts(n Network) []string {
 	if n.Hosts > 0 {
 		return []string{fmt.Sprint(n.Hosts)}
@@ -155,7 +154,6 @@ func hosts(n Network) []string {
 	return []string{"1 or more"}
 }
 
-// tries returns whether a network accepts a topology.
 func tries(n Network, s topo.Spec, noOffload bool) []string {
 	tp, err := topo.New(n.Spec(n.New(), s))
 	if err == nil {
@@ -193,7 +191,7 @@ func found(p plan.Plan) []string {
 	return names
 }
 
-// packages are those of p's programs, and the source of programs that make builds.
+// packages returns the packages of p's programs, and the sources of programs that make builds.
 func packages(t *testing.T, p plan.Plan) []string {
 	t.Helper()
 	mod, err := os.ReadFile("../../tools/flanneld/go.mod")
@@ -218,7 +216,7 @@ func packages(t *testing.T, p plan.Plan) []string {
 	return slices.Compact(names)
 }
 
-// devices are the kinds of network devices in p's own steps. Daemons create others.
+// devices returns the kinds of network devices in p's own steps. Daemons create others.
 func devices(p plan.Plan) []string {
 	var kinds []string
 	for _, s := range p.Steps {
@@ -246,7 +244,7 @@ func readyRow(after string) []string {
 	return []string{after}
 }
 
-// ofKernel is what p's daemons need of the kernel besides what the plan creates.
+// ofKernel returns the kernel features that p's daemons need in addition to the plan's.
 func ofKernel(p plan.Plan) []string {
 	return ofServices(p, func(s *plan.Service) []string { return s.Kernel })
 }
@@ -268,8 +266,8 @@ func ofServices(p plan.Plan, what func(*plan.Service) []string) []string {
 
 const unmeasured = "–"
 
-// startups returns how long each network took to be ready, as text. A measurement
-// writes the file, which need not exist yet.
+// startups returns each network's start-up time as text, from a file that a measurement writes and
+// that can be missing.
 func startups(t *testing.T) func(network string) string {
 	t.Helper()
 	median := map[string]string{}

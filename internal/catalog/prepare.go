@@ -20,13 +20,12 @@ import (
 
 // Prepared is a study with its drivers and probes.
 type Prepared struct {
-	Networks map[string]experiment.Network // by the study's name for it
+	Networks map[string]experiment.Network // by name in the study
 	study    study.Study
 }
 
-// Prepare looks up and checks everything that a study names: networks, probes, their
-// options, and every level of every factor. A study that it accepts can fail only on
-// the machine, whose kernel is k.
+// Prepare looks up and checks all networks, probes, options and factor levels of a study for kernel
+// k. If it succeeds, the study can fail only on the machine.
 func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 	p := &Prepared{Networks: map[string]experiment.Network{}, study: s}
 	spec, err := spec(s.Topology, k)
@@ -86,8 +85,8 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 	return n, err
 }
 
-// checkLevels checks the levels of a condition by themselves; checkCells checks what
-// they mean for each network and probe.
+// checkLevels checks a condition's levels by themselves; checkCells checks them for each network
+// and probe.
 func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
 	if !slices.Contains(condition.Names(), factor) {
 		return nil
@@ -111,8 +110,8 @@ func (p *Prepared) checkLevels(factor string, s topo.Spec) error {
 	return nil
 }
 
-// checkEnds reports a level whose ends no network has. If some have them, the trials of
-// the others are skipped.
+// checkEnds rejects a level whose ends exist in no network. If only some networks lack them, their
+// trials are skipped.
 func (p *Prepared) checkEnds(level string) (err error) {
 	for _, u := range p.study.Networks {
 		n, ok := p.Networks[u.Name]
@@ -131,7 +130,7 @@ func (p *Prepared) checkEnds(level string) (err error) {
 	return err
 }
 
-// checkPairs reports what cannot be measured between every two hosts.
+// checkPairs reports what prevents measuring between every two hosts.
 func (p *Prepared) checkPairs() (errs []error) {
 	for _, u := range p.study.Networks {
 		n, ok := p.Networks[u.Name]
@@ -154,7 +153,7 @@ func (p *Prepared) checkPairs() (errs []error) {
 	return errs
 }
 
-// checkLoad reports a level whose probe cannot be a background load.
+// checkLoad rejects a level whose probe cannot be a background load.
 func (p *Prepared) checkLoad(level string) error {
 	l, err := condition.ParseLoad(level)
 	if err != nil || l.Probe == "" {
@@ -175,13 +174,13 @@ func (p *Prepared) checkLoad(level string) error {
 // maxShareRate is a rate that every Pacer accepts.
 const maxShareRate = 1e9
 
-// pacers names the probes that can be a load at a share of what a path carries.
+// pacers names the probes that can be a load at a share of a path's capacity.
 func pacers() []string {
 	return slices.DeleteFunc(Names(Probes), func(n string) bool { _, err := probe.Pace(Probes[n](), maxShareRate); return err != nil })
 }
 
-// Load makes the probe that a background load names: the study's, with its options, or
-// the catalog's.
+// Load returns the probe of a background load: the study's, with its options, or else the
+// catalog's.
 func (p *Prepared) Load(name string) (pr probe.Probe, err error) {
 	if _, ok := p.study.Probe(name); ok {
 		pr, err = p.Probe(name, nil)
@@ -216,8 +215,8 @@ func (p *Prepared) checkCells() error {
 	return nil
 }
 
-// checkClients reports a cell whose probe cannot have its number of clients at once, or
-// whose network lacks the hosts for them.
+// checkClients rejects a cell whose probe cannot serve its number of clients, or whose network has
+// too few hosts for them.
 func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error {
 	n, err := condition.Clients(c.Levels)
 	if err != nil || n == 0 {
@@ -248,8 +247,8 @@ func checkClients(c study.Cell, pr probe.Probe, change condition.Changed) error 
 	return nil
 }
 
-// Applies reports whether a factor applies to a kind of probe: a condition always does,
-// an option if the probe has it.
+// Applies reports whether a factor applies to a kind of probe: conditions always do, options if the
+// probe has them.
 func Applies(kind, factor string) bool {
 	if slices.Contains(condition.Names(), factor) {
 		return true
@@ -258,7 +257,7 @@ func Applies(kind, factor string) bool {
 	return err == nil && slices.Contains(strictyaml.Keys(p), factor)
 }
 
-// Probe makes the probe that the study calls name, at these levels.
+// Probe returns the study's probe called name at these levels.
 func (p *Prepared) Probe(name string, levels map[string]string) (probe.Probe, error) {
 	u, ok := p.study.Probe(name)
 	if !ok {
@@ -295,7 +294,7 @@ func at(u study.Use, err error) error {
 	return placed(u.Pos(), err)
 }
 
-// placed adds a position, "" for none.
+// placed adds a position to err; "" adds nothing.
 func placed(pos string, err error) error {
 	if pos == "" {
 		return err

@@ -1,6 +1,6 @@
-// Package claim holds published figures as data that anyone can test: the claim, its
-// conditions, the study that bears on it, and the bounds within which a measurement
-// agrees with it. It reads claims and judges results.
+// Package claim holds published figures as data that anyone can test: the claim, its conditions,
+// the study that bears on it, and the bounds within which a measurement agrees with it. It reads
+// claims and judges results.
 //
 // It must not run anything or know which networks exist: the caller says what is missing.
 //
@@ -29,11 +29,11 @@
 //	  tolerance: why these bounds
 //	  note: why the claim may not hold here
 //
-// A test divides one cell by another, or by the sum of several ("sum" instead of "to").
-// With "per: {of: CELL, to: CELL, ratio: …}" the result is divided by a second ratio: does
-// UDP lose more to VXLAN than TCP? A cell names every factor of its study under "levels",
-// and under "metric" a value other than the main value of its probe. A claim with several
-// tests, such as an order or a step, holds when all of them do.
+// A test divides one cell by another, or by the sum of several ("sum" instead of "to"). With "per:
+// {of: CELL, to: CELL, ratio: …}" the result is divided by a second ratio: does UDP lose more to
+// VXLAN than TCP? A cell names every factor of its study under "levels", and under "metric" a value
+// other than the main value of its probe. A claim with several tests, such as an order or a step,
+// holds when all of them do.
 package claim
 
 import (
@@ -52,7 +52,6 @@ import (
 	"github.com/weir-bench/weir/studies"
 )
 
-// A Claim is a published figure and its tests.
 type Claim struct {
 	At         strictyaml.Place `json:"-"`
 	ID         string           `json:"id"`
@@ -80,14 +79,14 @@ type Test struct {
 	Most  float64          `json:"most,omitempty"`  // 0 is none
 }
 
-// A Pair is a ratio that another one is divided by.
+// A Pair is a ratio that divides another.
 type Pair struct {
 	Of    Cell   `json:"of"`
 	To    Cell   `json:"to"`
 	Ratio Figure `json:"ratio,omitzero"`
 }
 
-// A Cell names trials of a study: those whose factors have exactly these levels.
+// A Cell selects the trials of a study whose factors have exactly these levels.
 type Cell struct {
 	Network string            `json:"network"`
 	Probe   string            `json:"probe"`
@@ -95,7 +94,7 @@ type Cell struct {
 	Metric  string            `json:"metric,omitempty"` // empty: the main value of the probe
 }
 
-// Published returns the published ratio, 0 for none.
+// Published returns the published ratio; 0 if none.
 func (t Test) Published() float64 {
 	if t.Per != nil && t.Per.Ratio.Value > 0 {
 		return t.Ratio.Value / t.Per.Ratio.Value
@@ -119,7 +118,6 @@ func (t Test) String() string {
 	return s
 }
 
-// Cells lists the cells of t.
 func (t Test) Cells() []Cell {
 	all := append([]Cell{t.Of}, t.Sum...)
 	if t.To != nil {
@@ -131,7 +129,7 @@ func (t Test) Cells() []Cell {
 	return all
 }
 
-// Cells lists the cells of all tests of c, some of them possibly twice.
+// Cells lists the cells of all tests of c, possibly with duplicates.
 func (c Claim) Cells() []Cell {
 	var all []Cell
 	for _, t := range c.Tests {
@@ -150,8 +148,8 @@ type source struct {
 	}
 }
 
-// Load reads the claims of one source. It asks shipped for studies that are not in the
-// file. The error joins one *strictyaml.Error for each mistake.
+// Load reads the claims of one source. shipped provides studies that are not in the file. The error
+// joins one *strictyaml.Error per mistake.
 func Load(src []byte, file string, shipped func(name string) (study.Study, error)) ([]Claim, error) {
 	var f source
 	if err := strictyaml.Decode(src, file, &f); err != nil {
@@ -183,7 +181,6 @@ func Load(src []byte, file string, shipped func(name string) (study.Study, error
 
 var validID = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// check finds mistakes in c itself.
 func (c Claim) check() (errs []error) {
 	if !validID.MatchString(c.ID) {
 		errs = append(errs, c.At.Errorf("invalid id %q: want lower-case letters and digits, with - between them", c.ID))
@@ -196,7 +193,7 @@ func (c Claim) check() (errs []error) {
 		}
 	}
 	if len(c.Tests) == 0 {
-		errs = append(errs, c.At.Errorf("claim %s: tests is missing: what would show that it holds?", c.ID))
+		errs = append(errs, c.At.Errorf("claim %s: tests is missing: add at least one", c.ID))
 	}
 	for _, t := range c.Tests {
 		if err := t.check(c.Study); err != nil {
@@ -227,8 +224,8 @@ func (t Test) check(s study.Study) error {
 	return nil
 }
 
-// check finds names that the study does not have. Only the catalog knows whether the
-// cell names every factor that applies to its probe.
+// check finds names that the study lacks. Only the catalog knows whether the cell names every
+// factor that applies to its probe.
 func (c Cell) check(s study.Study) error {
 	if _, ok := s.Network(c.Network); !ok {
 		return fmt.Errorf("study %s has no network %q", s.Name, c.Network)
@@ -244,8 +241,8 @@ func (c Cell) check(s study.Study) error {
 	return nil
 }
 
-// Shipped returns the claims that weir ships, by source and in the order of the
-// files. An error is a mistake in the files.
+// Shipped returns the claims that weir ships, by source and in file order. An error is a mistake in
+// the files.
 func Shipped() ([]Claim, error) {
 	files, _ := fs.Glob(claims.FS, "*.yaml") // the pattern is a constant
 	var all []Claim
@@ -270,8 +267,8 @@ func shippedStudy(name string) (study.Study, error) {
 	return study.Load(src, file)
 }
 
-// unique reports ids that occur twice, and names that mean two studies: a run has the
-// name of its study.
+// unique rejects duplicate ids, and study names that mean two studies, because runs are identified
+// by study name.
 func unique(cs []Claim) error {
 	var errs []error
 	ids, files := map[string]bool{}, map[string]string{}

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// A Figure is a published ratio in the form in which it was published: "900/934",
-// "-30%", "+20%", or a number. Zero is none.
+// A Figure is a ratio in its published form: "900/934", "-30%", "+20%", or a number. Zero means
+// none.
 type Figure struct {
 	Text  string  `json:"text"`
 	Value float64 `json:"value"`
 }
 
-// UnmarshalText reads a figure. A ratio is above 0.
 func (f *Figure) UnmarshalText(b []byte) error {
 	s := string(b)
 	v, err := figure(s)

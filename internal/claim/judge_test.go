@@ -13,7 +13,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// trials makes results of cells, by "network probe level": one value per block.
 func trials(cells map[string][]float64) []record.Result {
 	var out []record.Result
 	for name, values := range cells {
@@ -30,7 +29,6 @@ func trials(cells map[string][]float64) []record.Result {
 	return out
 }
 
-// times returns n values around v: v with an alternating relative error.
 func times(n int, v, spread float64) []float64 {
 	var out []float64
 	for i := range n {
@@ -39,7 +37,6 @@ func times(n int, v, spread float64) []float64 {
 	return out
 }
 
-// claimOf is a claim on the study of small, with these tests.
 func claimOf(t *testing.T, tests string) Claim {
 	t.Helper()
 	a, b := strings.Index(small, "  tests:\n"), strings.Index(small, "  tolerance:")
@@ -137,7 +134,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// The estimate of more blocks is one that, with the same spread, decides.
+// The estimated number of blocks decides, at the same spread.
 func TestMoreIsEnough(t *testing.T) {
 	claim := claimOf(t, ratio("least: 0.5, most: 0.7"))
 	spread := func(n int) map[string][]float64 {
@@ -157,7 +154,7 @@ func TestMoreIsEnough(t *testing.T) {
 	}
 }
 
-// The intervals of one claim hold together: each is wider than if it stood alone.
+// The intervals of one claim hold together: each is wider than alone.
 func TestTogether(t *testing.T) {
 	one, two := claimOf(t, ratio("least: 0.1")), claimOf(t, ratio("least: 0.1")+ratio("most: 9"))
 	cells := trials(map[string][]float64{"host tcp-stream": times(20, 10, 0), "vxlan tcp-stream": {5, 6, 7, 6, 5, 8, 6, 4, 6, 7, 5, 6, 6, 7, 5, 4, 8, 6, 7, 5}})
@@ -168,7 +165,6 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// What else became of trials than ok.
 func TestJudgeNotOK(t *testing.T) {
 	claim := claimOf(t, ratio("least: 0.5, most: 0.8"))
 	cells := map[string][]float64{"host tcp-stream": times(8, 10, 0), "vxlan tcp-stream": times(8, 6, 0.01)}
@@ -210,7 +206,7 @@ func TestJudgeNotOK(t *testing.T) {
 	}
 }
 
-// Results bear on a claim when they are of the same cells on the same topology.
+// Results bear on a claim if they are of the same cells on the same topology.
 func TestBears(t *testing.T) {
 	claim := claimOf(t, ratio("least: 0.5"))
 	results := trials(map[string][]float64{"host tcp-stream": {1}, "vxlan tcp-stream": {1}})

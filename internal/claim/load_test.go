@@ -11,7 +11,6 @@ import (
 	"github.com/weir-bench/weir/internal/study"
 )
 
-// small is a source with everything that is needed.
 const small = `source: Somebody, 2020
 conditions: A machine.
 studies:
@@ -59,7 +58,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A study that is shipped is taken when the file has none of that name.
+// A claim can name a shipped study that its file lacks.
 func TestLoadShipped(t *testing.T) {
 	own := load(t, small)[0].Study
 	src := strings.Replace(small, "study: two", "study: elsewhere", 1)
@@ -152,7 +151,6 @@ func TestFigure(t *testing.T) {
 	}
 }
 
-// FuzzLoad: claims or an error, and every claim can be looked up and tested.
 func FuzzLoad(f *testing.F) {
 	f.Add(small)
 	f.Fuzz(func(t *testing.T, src string) {

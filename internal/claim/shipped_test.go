@@ -12,7 +12,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/claims.md")
 
-// page is the documentation of all claims.
 const page = "../../docs/claims.md"
 
 func shipped(t *testing.T) []Claim {
@@ -32,18 +31,18 @@ func TestShipped(t *testing.T) {
 	for _, c := range cs {
 		for _, text := range []string{c.Text, c.Tolerance, c.Note} {
 			if !strings.HasSuffix(text, ".") {
-				t.Errorf("%s: %q is no sentence", c.ID, text)
+				t.Errorf("%s: %q is not a sentence", c.ID, text)
 			}
 		}
-		// What makes a table: a longer name would push the verdict out of a terminal.
+		// A longer name would push the table's verdict out of a terminal.
 		if len(c.ID) > 35 {
 			t.Errorf("%s: an id of %d letters", c.ID, len(c.ID))
 		}
 	}
 }
 
-// Where the reason is a rule, the bounds follow it: half to twice the cost on a
-// logarithmic scale is from the square root of a ratio to its square.
+// Bounds with the rule "half to twice the cost" follow it: on a logarithmic scale they are the
+// square root of the ratio and its square.
 func TestHalfToTwice(t *testing.T) {
 	n := 0
 	for _, c := range shipped(t) {
@@ -53,7 +52,7 @@ func TestHalfToTwice(t *testing.T) {
 		for _, test := range c.Tests {
 			p := test.Published()
 			if p == 0 {
-				t.Errorf("%s: half to twice of what? no ratio is published", c.ID)
+				t.Errorf("%s: half to twice the cost needs a published ratio", c.ID)
 				continue
 			}
 			n++
@@ -68,7 +67,6 @@ func TestHalfToTwice(t *testing.T) {
 	}
 }
 
-// docs/claims.md is made of the claims.
 func TestPage(t *testing.T) {
 	head, err := os.ReadFile("testdata/head.md")
 	if err != nil {
@@ -106,6 +104,6 @@ func TestPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(b.Bytes(), want) {
-		t.Errorf("%s is not what the claims make: run this test with -update and read the difference", page)
+		t.Errorf("%s does not match the claims; run this test with -update and review the difference", page)
 	}
 }

@@ -15,9 +15,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Confidence is the confidence of each claim by itself: of twenty claims that lie
-// exactly on a bound, one is expected to get a wrong verdict. The intervals of one
-// claim's tests hold together (Bonferroni).
+// Confidence is the confidence of each claim by itself: of twenty claims exactly on a bound, one is
+// expected to get a wrong verdict. The intervals of one claim's tests hold together (Bonferroni).
 const Confidence = 0.95
 
 // A Verdict is what results say about a claim.
@@ -30,7 +29,6 @@ const (
 	Untestable Verdict = "cannot be tested here" // something is missing
 )
 
-// An Outcome is a claim and its verdict.
 type Outcome struct {
 	Claim    Claim     `json:"claim"`
 	Verdict  Verdict   `json:"verdict"`
@@ -39,12 +37,11 @@ type Outcome struct {
 	From     string    `json:"from,omitempty"`     // the results directory, which the caller fills in
 }
 
-// A Measure is one test's ratio.
 type Measure struct {
 	Ratio   stat.Interval `json:"ratio"`
 	Verdict Verdict       `json:"verdict"`
-	// More estimates how many more blocks would decide; 0 when the verdict is not
-	// Undecided, -1 when no practical number would.
+	// More estimates how many more blocks would decide; 0 unless the verdict is Undecided, -1 if no
+	// practical number would.
 	More int `json:"more,omitempty"`
 }
 
@@ -64,7 +61,6 @@ func (t Test) within(ratio float64) bool {
 	return ratio >= t.Least && (t.Most == 0 || ratio <= t.Most)
 }
 
-// verdict places an interval.
 func (t Test) verdict(i stat.Interval) Verdict {
 	switch {
 	case !i.Bounded():
@@ -82,9 +78,8 @@ func (c Claim) Cannot(why string) Outcome {
 	return Outcome{Claim: c, Verdict: Untestable, Why: why}
 }
 
-// Judge returns the outcome of every claim that a run of s bears on: s measures the
-// claim's cells on the same topology, and there is a trial of each. How long and how
-// often it measures does not matter.
+// Judge returns the outcome of every claim on which a run of s bears: s measures the claim's cells
+// on the same topology, and each has a trial. Durations and numbers of blocks do not matter.
 func Judge(claims []Claim, s study.Study, run *analysis.Run) []Outcome {
 	var out []Outcome
 	for _, c := range claims {
@@ -117,7 +112,6 @@ func (c Claim) samples(s study.Study, run *analysis.Run) (map[string]*analysis.S
 
 func same(a, b study.Use) bool { return a.Kind == b.Kind && maps.Equal(a.Options, b.Options) }
 
-// config returns the levels of all factors.
 func (c Cell) config() map[string]string {
 	m := map[string]string{analysis.Network: c.Network, analysis.Probe: c.Probe}
 	maps.Copy(m, c.Levels)
@@ -171,8 +165,7 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	return o
 }
 
-// worse is the verdict of two tests together: one failed test refutes the claim,
-// whatever the other says.
+// worse combines the verdicts of two tests: one failed test refutes the claim.
 func worse(a, b Verdict) Verdict {
 	for _, v := range []Verdict{Fails, Undecided} {
 		if a == v || b == v {
@@ -182,7 +175,7 @@ func worse(a, b Verdict) Verdict {
 	return Holds
 }
 
-// valuesOf returns the metric's values, or says why there are none.
+// valuesOf returns the metric's values, or why there are none.
 func valuesOf(s *analysis.Sample, metric string) (analysis.Series, string) {
 	metric = cmp.Or(metric, s.Metric())
 	v := s.Values(metric)
@@ -199,8 +192,8 @@ func valuesOf(s *analysis.Sample, metric string) (analysis.Series, string) {
 	}
 }
 
-// measure pairs the cells of t within the blocks in which all have a value above 0:
-// others have no ratio.
+// measure pairs the cells of t within blocks in which all have a value above 0, because others have
+// no ratio.
 func (t Test) measure(values map[string]analysis.Series, confidence float64) Measure {
 	var all []analysis.Series
 	for _, c := range t.Cells() {
@@ -231,8 +224,8 @@ func (t Test) quotients(v [][]float64) (base, other []float64) {
 	return base, other
 }
 
-// more estimates how many additional blocks would shrink the interval until it reaches
-// from the estimate to the nearest bound and no further.
+// more estimates how many additional blocks would shrink the interval to the distance between the
+// estimate and the nearest bound.
 func (t Test) more(base, other []float64, i stat.Interval, confidence float64, group int) int {
 	distance := math.Inf(1)
 	for _, bound := range []float64{t.Least, t.Most} {

@@ -1,6 +1,5 @@
-// Package cli is the command line: one file per subcommand. A command parses,
-// calls one package that does the work, and prints. Results go to stdout, progress
-// and messages to stderr.
+// Package cli is the command line: one file per subcommand. A command parses its arguments, calls
+// one package and prints. Results go to stdout, progress and messages to stderr.
 package cli
 
 import (
@@ -18,12 +17,11 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
-// Exit statuses.
 const (
 	exitDone        = 0
 	exitCheck       = 1 // a check failed: a trial that is not ok, a regression
 	exitUsage       = 2 // bad flags, bad study
-	exitEnvironment = 3 // this machine cannot do it in its present setup
+	exitEnvironment = 3 // this machine lacks something
 	exitInterrupted = 4 // a signal; the run can be resumed
 )
 
@@ -47,7 +45,7 @@ func usage(format string, args ...any) error {
 	return &exitError{exitUsage, fmt.Errorf(format, args...)}
 }
 
-// ended is the exit status of another program, which has printed why.
+// ended returns the exit status of another program, which has printed its error.
 func ended(status int) error {
 	if status == 0 {
 		return nil
@@ -55,7 +53,7 @@ func ended(status int) error {
 	return &exitError{status, errors.New("")}
 }
 
-// An interruption is the cause of a context that a signal has ended.
+// An interruption is the cause of a context that a signal has canceled.
 type interruption struct{ signal syscall.Signal }
 
 func (i *interruption) Error() string {
@@ -90,8 +88,8 @@ func Main(version string, args []string) int {
 	return e.code
 }
 
-// interruptible returns a context that SIGINT, SIGTERM or SIGHUP ends. A second signal ends
-// the process at once. As process 1 of the lab, it takes all others with it.
+// interruptible returns a context that SIGINT, SIGTERM or SIGHUP cancels. A second signal ends the
+// process at once, and with it, as process 1 of the lab, all others.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sigs := make(chan os.Signal, 2)
@@ -135,7 +133,7 @@ Exit status: 0 done; 1 a check failed; 2 usage error; 3 this machine cannot do i
 	return root
 }
 
-// args wraps a check of positional arguments so that its error is a usage error.
+// args makes the error of a positional arguments check a usage error.
 func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, as []string) error {
 		if err := check(c, as); err != nil {
@@ -145,7 +143,7 @@ func args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// complete completes a flag or argument that takes a comma-separated list of names.
+// complete completes a comma-separated list of names.
 func complete(names []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 		i := strings.LastIndexByte(toComplete, ',') + 1

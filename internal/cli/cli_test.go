@@ -27,7 +27,6 @@ func TestSplitList(t *testing.T) {
 	}
 }
 
-// status returns the exit status that Main gives an error.
 func status(err error) int {
 	var e *exitError
 	switch {
@@ -61,7 +60,7 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// Whatever stops a run, the error says exactly once how to continue.
+// However a run stops, the error says exactly once how to continue.
 func TestStopped(t *testing.T) {
 	r := runner{dir: "out"}
 	for _, c := range []struct {

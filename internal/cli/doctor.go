@@ -44,7 +44,6 @@ type diagnosis struct {
 	Needed bool `json:"needed"` // the default study cannot run without it
 }
 
-// doctor prints every check. forbidden is why weir cannot open a lab to try the kernel.
 func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	var ds []diagnosis
 	here := local.Host()
@@ -83,7 +82,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	return nil
 }
 
-// tryKernel makes one of each kernel object that networks consist of.
+// tryKernel creates one of each kernel object that networks use.
 func tryKernel(ctx context.Context, forbidden error) ([]diagnosis, error) {
 	if forbidden != nil {
 		return []diagnosis{{facts.Check{Name: "lab", Detail: forbidden.Error()}, true}}, nil

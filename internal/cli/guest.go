@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
-// guestCommand is process 1 of a virtual machine. Its subcommand makes a virtual
-// machine a pod of a lab.
+// guestCommand runs as process 1 of a virtual machine. Its subcommand makes a virtual machine a pod
+// of a lab.
 func guestCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "guest",
@@ -25,7 +25,7 @@ func guestCommand() *cobra.Command {
 	return c
 }
 
-// guestPod runs a guest, as a daemon on a host.
+// guestPod runs a guest as a daemon on a host.
 func guestPod() *cobra.Command {
 	var nic vm.NIC
 	f := vmFlags{}

@@ -12,8 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/terminal"
 )
 
-// hostCommand has the programs that weir itself runs in hosts under test, or has other
-// programs run there.
+// hostCommand holds the helpers that weir runs in hosts under test.
 func hostCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:    "host",

@@ -62,7 +62,6 @@ func labUp(name *string) *cobra.Command {
 	return c
 }
 
-// socketOf returns the socket of the lab called name.
 func socketOf(name string) (string, error) {
 	socket, err := session.Socket(name)
 	if errors.Is(err, session.ErrName) {
@@ -71,8 +70,8 @@ func socketOf(name string) (string, error) {
 	return socket, exit(exitEnvironment, err)
 }
 
-// labHold is the process behind `weir lab up`. It gets the socket as a flag, because
-// the user has another number in its namespaces.
+// labHold is the process behind `weir lab up`. The socket is a flag because the user ID differs in
+// its namespaces.
 func labHold() *cobra.Command {
 	var t topologyFlags
 	var socket string

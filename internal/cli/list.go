@@ -107,7 +107,6 @@ func listCommand() *cobra.Command {
 	return c
 }
 
-// printProperties prints a table of networks.
 func printProperties(w io.Writer, networks []item) {
 	fmt.Fprintln(w, "network\tmodel\taddresses\tisolation\tservice discovery")
 	for _, i := range networks {
@@ -130,7 +129,7 @@ func listStudies() ([]item, error) {
 	return is, nil
 }
 
-// about rounds a duration for readers.
+// about rounds a duration for display.
 func about(d time.Duration) string {
 	if d < 90*time.Second {
 		return fmt.Sprintf("about %.0f s", math.Ceil(d.Seconds()/10)*10)

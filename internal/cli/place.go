@@ -11,19 +11,19 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A place is a target as the command line uses it.
+// A place is a target and how the command line enters it.
 type place struct {
 	target.Target
-	kernel func() topo.Kernel                        // what plans must know before Open
-	enter  func(context.Context, func() error) error // calls f where Open can be called
+	kernel func() topo.Kernel                        // which plans need before Open
+	enter  func(context.Context, func() error) error // calls f where Open works
 }
 
-// thisMachine is where every command builds and measures. Another kind of target
-// becomes another value here.
+// thisMachine is where every command builds and measures. Other kinds of targets become other
+// values here.
 var thisMachine = place{lab.Target{}, lab.Kernel, inLab}
 
-// inLab runs f in a second process, in namespaces of its own. In the first one it starts
-// that process and waits for it.
+// inLab runs f in a second process with its own namespaces. The first process starts that one and
+// waits for it.
 func inLab(ctx context.Context, f func() error) error {
 	if !rootless.Inside() {
 		sweep, err := cgroup.Guard()

@@ -13,7 +13,6 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// topologyFlags choose one network and its hosts.
 type topologyFlags struct {
 	network string
 	spec    topo.Spec

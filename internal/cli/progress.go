@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A progress reports on stderr what runs now: on a terminal in one line that it
-// redraws, elsewhere in a line per block. Everything also goes to the log.
+// A progress shows the current activity on stderr, in a redrawn line on a terminal and otherwise in
+// a line per block. Everything also goes to the log.
 type progress struct {
 	log   io.Writer
 	live  bool
@@ -68,13 +68,11 @@ func (p *progress) event(e experiment.Event) {
 	fmt.Fprintf(os.Stderr, "\r\x1b[K%s", line)
 }
 
-// say prints a line that is not redrawn.
 func (p *progress) say(line string) {
 	p.end()
 	fmt.Fprintln(os.Stderr, line)
 }
 
-// end removes the live line.
 func (p *progress) end() {
 	if p.live {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")

@@ -10,7 +10,6 @@ import (
 	"github.com/weir-bench/weir/internal/relay"
 )
 
-// relayCommand runs the relay, which networks start like any daemon.
 func relayCommand() *cobra.Command {
 	var c relay.Config
 	var neighbors []string

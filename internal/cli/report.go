@@ -26,7 +26,6 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// formats are the renderers of a report.
 var formats = map[string]func(io.Writer, *report.Document) error{
 	"text":    func(w io.Writer, d *report.Document) error { return report.Text(w, d, width()) },
 	"html":    report.HTML,
@@ -78,11 +77,11 @@ func reportCommand() *cobra.Command {
 	return c
 }
 
-// load reads a results directory, complete or not. keep counts disturbed trials even
-// if the study does not.
+// load reads a results directory, complete or not. With keep, disturbed trials count even if the
+// study excludes them.
 func load(dir string, keep bool) (report.Run, error) {
-	// The results of a long run are most of the memory, and stay until the end: by
-	// default the garbage collector would let as much again pile up.
+	// The results of a long run dominate memory until the end; the garbage collector's default
+	// would let as much garbage pile up again.
 	debug.SetGCPercent(50)
 	c, err := store.Read(dir)
 	if err != nil {
@@ -102,7 +101,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = study.Names(s.Networks), study.Names(s.Probes)
 	probes := catalog.Describe(s)
-	if c.Probes != nil { // the run stored its own words
+	if c.Probes != nil { // stored by the run
 		var stored []catalog.Described
 		if err := json.Unmarshal(c.Probes, &stored); err != nil {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("probes.json: %v: using the words of this version", err))
@@ -130,14 +129,12 @@ func load(dir string, keep bool) (report.Run, error) {
 	return rep, nil
 }
 
-// warn prints which results could not be read.
 func warn(problems []string) {
 	for _, p := range problems {
 		fmt.Fprintln(os.Stderr, "weir:", p)
 	}
 }
 
-// writeReports stores the report with the results.
 func writeReports(d *store.Dir, doc *report.Document) error {
 	for _, f := range []string{"html", "md"} {
 		var b bytes.Buffer

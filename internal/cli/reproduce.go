@@ -32,9 +32,9 @@ func reproduceCommand(version string) *cobra.Command {
 within which a measurement agrees. Without arguments, list the claims.
 
 A claim that does not hold is a finding, and the exit status is 0. It is 1 if
-trials failed, and 3 if no claim could be tested. Each study keeps its results in
-a directory of its own below that of -o; to continue an interrupted reproduction,
-give the same -o again.`,
+trials failed, and 3 if no claim could be tested. Each study stores its results in
+a subdirectory of -o; to continue an interrupted reproduction, give the same -o
+again.`,
 		Example: `  weir reproduce
   weir reproduce tso-doubles-tcp udp-loses-more-than-tcp --fast
   weir reproduce --all -o reproduced
@@ -89,7 +89,6 @@ func claimNames() []string {
 	return names
 }
 
-// index returns the index of the claim called id, or -1.
 func index(claims []claim.Claim, id string) int {
 	return slices.IndexFunc(claims, func(c claim.Claim) bool { return c.ID == id })
 }
@@ -131,15 +130,14 @@ func listClaims(shipped []claim.Claim, asJSON bool) error {
 	return w.Flush()
 }
 
-// A reproduction tests claims on this machine.
 type reproduction struct {
 	version              string
 	dir                  string
 	fast, keep, json, md bool
 }
 
-// existing tests claims on existing results. A claim can have an outcome for each of
-// several runs; if asked, claims that no run tests get one as well.
+// existing tests claims on existing results. A claim can have an outcome per run. With asked,
+// claims that no run tests get one as well.
 func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool) error {
 	var outcomes []claim.Outcome
 	for _, dir := range dirs {
@@ -174,7 +172,7 @@ func runsIn(dir string) []string {
 	return below
 }
 
-// run runs the studies that test claims, each once.
+// run runs each study that tests claims once.
 func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 	var outcomes []claim.Outcome
 	var studies []study.Study
@@ -210,7 +208,6 @@ func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
 	})
 }
 
-// missing returns what this version lacks to test a claim.
 func missing(c claim.Claim) error {
 	for _, cell := range c.Cells() {
 		if err := catalog.Missing(c.Study, study.Cell{Network: cell.Network, Probe: cell.Probe, Levels: cell.Levels}); err != nil {
@@ -220,8 +217,8 @@ func missing(c claim.Claim) error {
 	return nil
 }
 
-// measure runs the trials that each study still lacks, and returns all trials and the
-// outcomes of their claims.
+// measure runs the missing trials of each study, and returns all trials and the outcomes of their
+// claims.
 func (r *reproduction) measure(ctx context.Context, studies []study.Study, claims []claim.Claim) (all []record.Result, outcomes []claim.Outcome, _ error) {
 	if r.dir == "" {
 		r.dir = filepath.Join("weir-results", "reproduce-"+time.Now().Format("20060102-150405"))
@@ -249,7 +246,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 		}
 		all = append(all, rep.Results...)
 		for _, o := range rep.Claims {
-			// This study can also have the cells of another claim, whose own study will run.
+			// The run can also contain another claim's cells, but that claim's own study runs too.
 			if i := index(claims, o.Claim.ID); i >= 0 && claims[i].Study.Name == s.Name {
 				outcomes = append(outcomes, o)
 			}
@@ -276,7 +273,7 @@ func (r *reproduction) again(claims []claim.Claim) string {
 	return strings.Join(argv, " ")
 }
 
-// untested returns an outcome for each claim that has none.
+// untested returns an outcome for each claim without one.
 func untested(claims []claim.Claim, outcomes []claim.Outcome, why string) (more []claim.Outcome) {
 	for _, c := range claims {
 		if !slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.Claim.ID == c.ID }) {
@@ -286,7 +283,7 @@ func untested(claims []claim.Claim, outcomes []claim.Outcome, why string) (more 
 	return more
 }
 
-// print prints the outcomes in the order of their claims and determines the exit status.
+// print prints the outcomes in claim order and determines the exit status.
 func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, results []record.Result) error {
 	if len(outcomes) == 0 {
 		return exit(exitEnvironment, errors.New("these results test no claim; weir reproduce lists the claims and their studies"))
@@ -309,7 +306,7 @@ func (r *reproduction) print(claims []claim.Claim, outcomes []claim.Outcome, res
 	if !r.json && !r.md && len(results) > 0 {
 		fmt.Printf("\nresults and reports: %s\n", r.dir)
 	}
-	// A skipped trial makes its claims untestable, as the table shows.
+	// Skipped trials make claims untestable, which the table already shows.
 	ran := slices.DeleteFunc(slices.Clone(results), func(x record.Result) bool { return x.Status == record.Skipped })
 	if len(ran) > 0 {
 		if err := verdict(ran); err != nil {

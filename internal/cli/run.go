@@ -88,7 +88,6 @@ func storedStudy(dir string) (study.Study, error) {
 	return s, exit(exitUsage, err)
 }
 
-// check finds mistakes in a study before anything is built.
 func check(s study.Study) error {
 	if s.MaxTime > 0 && s.Precision == 0 {
 		return usage("max-time %v limits a precision, but none is set; add --precision, or use only --blocks", s.MaxTime)
@@ -121,7 +120,6 @@ func (r *runner) run(ctx context.Context) error {
 	return r.report(d)
 }
 
-// measure runs the trials that the study still lacks. The caller closes the directory.
 func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	d, err := r.open()
 	if err != nil {
@@ -155,12 +153,11 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 	return d, nil
 }
 
-// resumeHint returns how to resume an interrupted run.
 func (r *runner) resumeHint() string {
 	return "continue with: " + cmp.Or(r.resumeCmd, "weir run --resume "+r.dir)
 }
 
-// stopped adds to the error that ended a run how to resume it.
+// stopped adds the resume hint to the error that ended a run.
 func (r *runner) stopped(err error) error {
 	switch {
 	case strings.Contains(err.Error(), "--resume"): // package store has added it
@@ -172,7 +169,6 @@ func (r *runner) stopped(err error) error {
 	return exit(exitEnvironment, err)
 }
 
-// open makes the results directory, or opens the one to resume.
 func (r *runner) open() (*store.Dir, error) {
 	if r.resume != "" {
 		r.dir = r.resume
@@ -203,7 +199,6 @@ func (r *runner) open() (*store.Dir, error) {
 	return d, nil
 }
 
-// describe records the facts of this machine at the start of the run.
 func (r *runner) describe(d *store.Dir, file string) error {
 	return d.JSON("hosts/"+file, struct {
 		Weir     string `json:"weir"`     // version of this program
@@ -212,7 +207,7 @@ func (r *runner) describe(d *store.Dir, file string) error {
 	}{r.version, rootless.Unprivileged(), facts.Collect(local.Host().FS)})
 }
 
-// report prints the report, stores it, and fails when trials are not ok.
+// report prints and stores the report, and fails if trials are not ok.
 func (r *runner) report(d *store.Dir) error {
 	rep, err := load(r.dir, false)
 	if err != nil {
@@ -234,7 +229,7 @@ func (r *runner) report(d *store.Dir) error {
 	return verdict(rep.Results)
 }
 
-// width returns the width of the terminal on stdout, in columns; 100 without one.
+// width returns the terminal width of stdout in columns; 100 without a terminal.
 func width() int {
 	if w, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil && w > 0 {
 		return w

@@ -18,10 +18,10 @@ import (
 	"github.com/weir-bench/weir/studies"
 )
 
-// defaultStudy is what `weir run` runs.
+// defaultStudy is the study of a plain `weir run`.
 const defaultStudy = "quick"
 
-// studyFlags change a study, or make one without a file. Their names are its YAML keys.
+// studyFlags change a study, or define one without a file. Their names are its YAML keys.
 type studyFlags struct {
 	networks, probes, factors []string
 	precision, pairs, nic     string
@@ -29,7 +29,6 @@ type studyFlags struct {
 	names                     []string
 }
 
-// bind returns the flags that are fields of s.
 func bind(s *study.Study) *pflag.FlagSet {
 	fl, t := pflag.NewFlagSet("study", pflag.ContinueOnError), &s.Topology
 	fl.StringVar(&s.Baseline, "baseline", s.Baseline, "network to compare the others with (default: the first)")
@@ -65,12 +64,10 @@ func (f *studyFlags) register(c *cobra.Command) {
 	_ = c.RegisterFlagCompletionFunc("probes", complete(catalog.Names(catalog.Probes)))
 }
 
-// changed reports whether any study flag is set.
 func (f *studyFlags) changed(c *cobra.Command) bool {
 	return slices.ContainsFunc(f.names, func(n string) bool { return c.Flags().Changed(n) })
 }
 
-// study returns the study from arguments and flags.
 func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	s, err := f.base(as)
 	if err == nil {
@@ -82,7 +79,6 @@ func (f *studyFlags) study(c *cobra.Command, as []string) (study.Study, error) {
 	return s, exit(exitUsage, err)
 }
 
-// base returns the study of the arguments, without the flags.
 func (f *studyFlags) base(as []string) (study.Study, error) {
 	switch {
 	case len(as) == 0:
@@ -118,7 +114,6 @@ func studyNames() []string {
 	return files
 }
 
-// change applies the flags that are set.
 func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 	if f.fast {
 		*s = s.Faster()
@@ -150,7 +145,6 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 	return err
 }
 
-// set parses the value of a flag that is set.
 func set[T, V any](c *cobra.Command, flag string, to *T, value V, parse func(V) (T, error)) (err error) {
 	if c.Flags().Changed(flag) {
 		if *to, err = parse(value); err != nil {
@@ -172,7 +166,7 @@ func uses(list []string) (us []study.Use, err error) {
 	return us, nil
 }
 
-// splitList splits at the commas that are not inside braces or brackets.
+// splitList splits at commas outside braces and brackets.
 func splitList(s string) []string {
 	var out []string
 	depth, start := 0, 0

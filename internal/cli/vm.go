@@ -14,11 +14,10 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// hostOfVM is the file with the facts of a virtual machine's host. If it exists, the
-// run is in a virtual machine.
+// hostOfVM is the file with the facts of a virtual machine's host. It exists only for runs in a
+// virtual machine.
 const hostOfVM = "vm-host.json"
 
-// vmFlags are the flags for running in a virtual machine.
 type vmFlags struct {
 	in     bool
 	kernel string
@@ -32,7 +31,6 @@ func (f *vmFlags) register(c *cobra.Command) {
 	f.registerMachine(c)
 }
 
-// registerMachine registers the flags that describe the machine.
 func (f *vmFlags) registerMachine(c *cobra.Command) {
 	fl := c.Flags()
 	fl.StringVar(&f.kernel, "kernel", "", "directory with the kernel of the virtual machine: an unpacked Debian package (default: an installed one)")
@@ -41,13 +39,11 @@ func (f *vmFlags) registerMachine(c *cobra.Command) {
 	_ = c.MarkFlagDirname("kernel")
 }
 
-// Bounds of a virtual machine.
 const (
 	minMemory = 256 << 20 // bytes; the kernel and this program take half of it
 	maxCPUs   = 255       // limit of QEMU's machines without an interrupt remapper
 )
 
-// machine returns the machine that the flags describe.
 func (f *vmFlags) machine() (m vm.Machine, err error) {
 	memory, err := unit.ParseBytes(f.memory)
 	switch {
@@ -67,17 +63,15 @@ func (f *vmFlags) machine() (m vm.Machine, err error) {
 	return m, exit(exitEnvironment, err)
 }
 
-// inGuest names the kind of weir guest that this process runs in; "" for none.
 func inGuest() string { return facts.Collect(local.Host().FS).Guest }
 
-// ranInVM reports whether the run in dir is in a virtual machine.
 func ranInVM(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "hosts", hostOfVM))
 	return err == nil
 }
 
-// runInVM runs the trials in a virtual machine, and reports. This process makes the
-// directory and the study; the guest resumes a run that has no trials yet.
+// runInVM runs the trials in a virtual machine, and reports. This process creates the directory and
+// the study; the guest resumes that run.
 func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 	m, err := f.machine()
 	if err != nil {
@@ -91,7 +85,7 @@ func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
 	if err := r.describe(d, hostOfVM); err != nil {
 		return r.stopped(err)
 	}
-	// The guest sees this directory, but no symbolic links that lead to it.
+	// The guest sees this directory, but not the targets of symbolic links.
 	if m.Write, err = filepath.Abs(r.dir); err == nil {
 		m.Write, err = filepath.EvalSymlinks(m.Write)
 	}
@@ -128,7 +122,7 @@ func (r *runner) lost(ctx context.Context, err error) error {
 	return r.stopped(err)
 }
 
-// aboutGuest describes the guest, and what its numbers mean.
+// aboutGuest describes the guest and how to interpret its numbers.
 func aboutGuest(g *vm.Guest) string {
 	s := "virtual machine is up, with KVM"
 	if g.Accel != "kvm" {

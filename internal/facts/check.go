@@ -12,29 +12,29 @@ import (
 	"github.com/weir-bench/weir/internal/sample"
 )
 
-// A Check is one thing that a host needs, or should have to measure well.
+// A Check is one requirement or recommendation for a host.
 type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`        // what was found
-	Fix    string `json:"fix,omitempty"` // what to do when it is not OK
+	Detail string `json:"detail"`        // the finding
+	Fix    string `json:"fix,omitempty"` // the remedy if not OK
 }
 
-// Bounds below which a measurement is left alone.
+// Bounds of other activity that does not disturb a measurement.
 const (
 	quietLoad  = 0.25 // running processes per CPU, mean of a minute
 	quietSteal = 0.01 // share of CPU time since boot
 )
 
-// Checks looks at the host whose "/" is root, always in the same order. It tries
-// nothing out: package lab finds out whether a device can be made.
+// Checks examines the host whose "/" is root, always in the same order. It only reads; package lab
+// tests whether devices can be created.
 func Checks(root fs.FS) []Check {
 	f := Collect(root)
 	cs := []Check{
 		userNamespaces(root, f),
 		// The mainline kernel lacks this switch.
 		restriction(root, f, "user namespaces without root", "kernel.unprivileged_userns_clone", "0"),
-		// Ubuntu's restriction: namespaces can be made, but nothing is allowed in them.
+		// Ubuntu's restriction: namespaces can be created, but grant no privileges.
 		restriction(root, f, "user namespaces under AppArmor", "kernel.apparmor_restrict_unprivileged_userns", "1"),
 		cpus(f), loadAverage(f), governor(f), steal(root), pageLists(root),
 	}
@@ -46,7 +46,7 @@ func Checks(root fs.FS) []Check {
 	return cs
 }
 
-// userNamespaces checks what a lab without root begins with.
+// userNamespaces checks the first requirement of a lab without root.
 func userNamespaces(root fs.FS, f Facts) Check {
 	c := Check{Name: "user namespaces"}
 	v, ok := f.Sysctls["user.max_user_namespaces"]
@@ -59,7 +59,7 @@ func userNamespaces(root fs.FS, f Facts) Check {
 		c.Detail = fmt.Sprintf("user.max_user_namespaces is %q", v)
 		c.Fix = "sudo sysctl -w user.max_user_namespaces=10000"
 	case n == 0:
-		c.Detail = "user.max_user_namespaces is 0: none can be made"
+		c.Detail = "user.max_user_namespaces is 0: none can be created"
 		c.Fix = "sudo sysctl -w user.max_user_namespaces=10000, or run as root"
 	default:
 		c.OK, c.Detail = true, "up to "+v+" (user.max_user_namespaces)"
@@ -70,8 +70,7 @@ func userNamespaces(root fs.FS, f Facts) Check {
 	return c
 }
 
-// restriction checks that a sysctl does not have the value bad, unless the process is
-// privileged.
+// restriction checks that a sysctl does not have the value bad, unless the process is privileged.
 func restriction(root fs.FS, f Facts, name, key, bad string) Check {
 	v, ok := f.Sysctls[key]
 	switch {
@@ -89,7 +88,7 @@ func restriction(root fs.FS, f Facts, name, key, bad string) Check {
 // capSysAdmin is the bit of CAP_SYS_ADMIN (include/uapi/linux/capability.h).
 const capSysAdmin = 21
 
-// sysAdmin reports whether this process can make namespaces in any case.
+// sysAdmin reports whether this process can create namespaces regardless of restrictions.
 func sysAdmin(root fs.FS) bool {
 	for key, hex := range pairs(root, "proc/self/status", ":") {
 		if key == "CapEff" {
@@ -102,7 +101,7 @@ func sysAdmin(root fs.FS) bool {
 
 func cpus(f Facts) Check {
 	return Check{Name: "CPUs", OK: f.CPUs > 1, Detail: fmt.Sprintf("%d online", f.CPUs),
-		Fix: "use a machine with 2 CPUs or more: client and server share one and wait for each other"}
+		Fix: "use a machine with at least 2 CPUs: on a single CPU, client and server wait for each other"}
 }
 
 func loadAverage(f Facts) Check {
@@ -139,15 +138,15 @@ func steal(root fs.FS) Check {
 	}
 	return Check{Name: "steal", OK: share <= quietSteal,
 		Detail: fmt.Sprintf("the hypervisor took %.2f %% of the CPU time since boot", share*100),
-		Fix:    "measure on a host that is not shared, or has its own CPUs: other guests change the result"}
+		Fix:    "measure on a dedicated host or with dedicated CPUs: other guests change the result"}
 }
 
-// pageLists checks whether the kernel resizes its per-CPU lists of free pages at run time.
-// Linux does so since 6.7 (mm/page_alloc.c, nr_pcp_high), where the two bounds differ
-// (/proc/zoneinfo). TCP takes pages on one CPU and frees them on another, so the lists grow
-// and shrink over seconds, and throughput with them: ADR 11 has measurements.
+// pageLists checks whether the kernel resizes its per-CPU lists of free pages at run time. Linux
+// does since 6.7 (mm/page_alloc.c, nr_pcp_high) if the two bounds differ (/proc/zoneinfo). TCP
+// allocates pages on one CPU and frees them on another, so the lists, and with them throughput,
+// change over seconds: see the measurements in ADR 11.
 func pageLists(root fs.FS) Check {
-	c := Check{Name: "page lists", OK: true, Detail: "of a fixed size, as far as the kernel reports"}
+	c := Check{Name: "page lists", OK: true, Detail: "fixed size, as far as the kernel reports"}
 	low := ""
 	for key, v := range pairs(root, "proc/zoneinfo", ":") { // only root can read it on some systems
 		switch {
@@ -155,7 +154,7 @@ func pageLists(root fs.FS) Check {
 			low = v
 		case key == "high_max" && v != low:
 			return Check{Name: c.Name, Detail: "the kernel resizes them at run time, which makes TCP throughput drift over seconds",
-				Fix: "it drifts less after sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"}
+				Fix: "to reduce the drift: sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"}
 		}
 	}
 	return c

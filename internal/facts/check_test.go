@@ -6,7 +6,6 @@ import (
 	"testing"
 )
 
-// good is a host on which every check holds.
 var good = map[string]string{
 	"proc/sys/user/max_user_namespaces": "10000",
 	"proc/cpuinfo":                      "processor : 0\nprocessor : 1",
@@ -14,7 +13,6 @@ var good = map[string]string{
 	"proc/stat":                         "cpu 900 0 0 90 0 0 0 10 0 0",
 }
 
-// zone is what /proc/zoneinfo tells of one zone on one CPU.
 func zone(low, high string) string {
 	return "Node 0, zone   Normal\n  pagesets\n    cpu: 0\n              count:    1\n              high:     2029\n" +
 		"              batch:    63\n              high_min: " + low + "\n              high_max: " + high + "\n"

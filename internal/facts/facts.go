@@ -1,10 +1,9 @@
-// Package facts describes a host: kernel, CPU, memory, settings, and the versions of
-// measuring tools. What differs between hosts must be known before their numbers are
-// compared.
+// Package facts describes a host: kernel, CPU, memory, settings, and versions of measuring tools.
+// Comparing numbers of two hosts requires knowing how they differ.
 //
-// It observes and never sets. It must not collect anything that can be secret: host
-// names, addresses and the kernel command line, except for one word of our own, stay
-// out. Package lab finds out whether the kernel has a kind of device by making one.
+// It observes and never sets. It must not collect anything that can be secret: host names,
+// addresses and the kernel command line, except for weir's own word in it. Package lab tests
+// whether the kernel supports a device by creating one.
 package facts
 
 import (
@@ -16,7 +15,7 @@ import (
 	"strings"
 )
 
-// Facts describes a host. A field is empty when the host does not report it.
+// Facts describes a host. Fields that the host does not report are empty.
 type Facts struct {
 	Kernel        string            `json:"kernel,omitempty"`        // release: "6.18.44"
 	KernelVersion string            `json:"kernelVersion,omitempty"` // build: "#1 SMP PREEMPT_DYNAMIC"
@@ -36,11 +35,10 @@ type Facts struct {
 	Sysctls       map[string]string `json:"sysctls,omitempty"`
 }
 
-// GuestKey begins the word of the kernel command line that marks one of weir's virtual
-// machines.
+// GuestKey begins the word of the kernel command line that marks one of weir's virtual machines.
 const GuestKey = "weir.guest="
 
-// sysctls that change what a network costs, or what can be built without root.
+// sysctls that change a network's cost, or what can be built without root.
 var sysctls = []string{
 	"kernel.apparmor_restrict_unprivileged_userns", // Ubuntu 23.10 and later
 	"kernel.unprivileged_userns_clone",             // Debian's kernels up to 10, and others
@@ -57,8 +55,8 @@ var sysctls = []string{
 	"vm.percpu_pagelist_high_fraction", // see pageLists
 }
 
-// Collect reads the facts of the host whose "/" is root. A missing file leaves its facts
-// empty: no host has all of them.
+// Collect reads the facts of the host whose "/" is root. Missing files leave their facts empty,
+// because no host has all of them.
 func Collect(root fs.FS) Facts {
 	f := Facts{
 		Kernel:        text(root, "proc/sys/kernel/osrelease"),
@@ -86,8 +84,8 @@ func Collect(root fs.FS) Facts {
 	return f
 }
 
-// cpuinfo reads /proc/cpuinfo, whose keys depend on the architecture
-// (arch/x86/kernel/cpu/proc.c, arch/arm64/kernel/cpuinfo.c).
+// cpuinfo reads /proc/cpuinfo, whose keys depend on the architecture (arch/x86/kernel/cpu/proc.c,
+// arch/arm64/kernel/cpuinfo.c).
 func (f *Facts) cpuinfo(root fs.FS) {
 	first := map[string]string{} // of the first CPU
 	for key, value := range pairs(root, "proc/cpuinfo", ":") {
@@ -109,7 +107,7 @@ func (f *Facts) cpuinfo(root fs.FS) {
 	}
 	f.CPU = first["model name"]
 	if f.CPU == "" && first["CPU part"] != "" {
-		// arm64 prints numbers only; lscpu(1) knows their names.
+		// arm64 prints only numbers; lscpu(1) knows their names.
 		f.CPU = "implementer " + first["CPU implementer"] + " part " + first["CPU part"]
 	}
 }
@@ -123,7 +121,6 @@ func guest(root fs.FS) string {
 	return ""
 }
 
-// text returns the content of a file on one line, and "" when it cannot be read.
 func text(root fs.FS, name string) string {
 	b, err := fs.ReadFile(root, name)
 	if err != nil {
@@ -132,8 +129,8 @@ func text(root fs.FS, name string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "?")), " ")
 }
 
-// pairs yields the lines of a file as keys and values with sep between them, without the
-// space around both. A file that cannot be read has none.
+// pairs yields a file's lines as trimmed keys and values around sep; none if the file cannot be
+// read.
 func pairs(root fs.FS, name, sep string) iter.Seq2[string, string] {
 	return func(yield func(key, value string) bool) {
 		b, _ := fs.ReadFile(root, name)
@@ -146,7 +143,6 @@ func pairs(root fs.FS, name, sep string) iter.Seq2[string, string] {
 	}
 }
 
-// files returns the content of every file in a directory, by name.
 func files(root fs.FS, dir string) map[string]string {
 	entries, _ := fs.ReadDir(root, dir)
 	if len(entries) == 0 {
@@ -172,7 +168,7 @@ func distribution(root fs.FS) string {
 	return ""
 }
 
-// product is the machine's vendor and model, or a VM's hypervisor.
+// product returns the machine's vendor and model, or a VM's hypervisor.
 func product(root fs.FS) string {
 	const dmi = "sys/class/dmi/id/"
 	return strings.TrimSpace(text(root, dmi+"sys_vendor") + " " + text(root, dmi+"product_name"))
@@ -190,7 +186,6 @@ func memory(root fs.FS) uint64 {
 	return 0
 }
 
-// load reads the three means of proc_loadavg(5), or nil.
 func load(root fs.FS) []float64 {
 	f := strings.Fields(text(root, "proc/loadavg"))
 	if len(f) < 3 {
@@ -211,8 +206,7 @@ func load(root fs.FS) []float64 {
 // include/linux/threads.h).
 const maxLoad = 4 << 20
 
-// governors counts the CPUs of each frequency governor; nil when the kernel does not
-// scale frequencies.
+// governors counts the CPUs per frequency governor; nil if the kernel does not scale frequencies.
 func governors(root fs.FS) map[string]int {
 	names, _ := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor") // the pattern is a constant
 	if len(names) == 0 {

@@ -12,7 +12,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// mapFS makes a host of files with one line each.
 func mapFS(files map[string]string) fstest.MapFS {
 	m := fstest.MapFS{}
 	for name, data := range files {
@@ -21,7 +20,6 @@ func mapFS(files map[string]string) fstest.MapFS {
 	return m
 }
 
-// TestGolden collects the files of a real VM.
 func TestGolden(t *testing.T) {
 	root := os.DirFS("testdata/vm")
 	got, err := json.MarshalIndent(map[string]any{"facts": Collect(root), "checks": Checks(root)}, "", "\t")
@@ -82,7 +80,7 @@ func TestCollectOther(t *testing.T) {
 	}
 }
 
-// TestNoSecrets: what identifies a machine or its users is not collected.
+// TestNoSecrets: nothing that identifies a machine or its users is collected.
 func TestNoSecrets(t *testing.T) {
 	root := mapFS(map[string]string{
 		"proc/cmdline": "password=hunter2", "proc/sys/kernel/hostname": "hunter2", "etc/machine-id": "hunter2",

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// A ToolInfo is how to find a program and ask for its version. It is plain data.
+// A ToolInfo describes how to find a program and ask for its version.
 type ToolInfo struct {
 	Program     string
 	Package     string   // in Debian and Ubuntu, the make target that builds it ("make flanneld"), or its origin ("of …")
-	VersionArgs []string // nil when it has no version to ask for
-	Version     string   // regular expression; its first group, in what VersionArgs prints, is the version
+	VersionArgs []string // nil if it reports no version
+	Version     string   // regular expression whose first group is the version in the output of VersionArgs
 }
 
-// Tools lists the programs that networks and the lab use, by name. Probes name
-// their own (probe.Info).
+// Tools lists the programs that networks and the lab use, sorted by name. Probes name their own
+// (probe.Info).
 func Tools() []ToolInfo {
 	const calico = "of Calico (no package has it: put the files of the images calico/node and calico/cni into /opt/calico)"
 	return []ToolInfo{
@@ -53,11 +53,9 @@ func Tools() []ToolInfo {
 	}
 }
 
-// versionTimeout bounds how long a tool may take to print its version.
 const versionTimeout = 5 * time.Second
 
-// Lookup returns one of Tools, or for any other name a program of unknown package and
-// version.
+// Lookup returns one of Tools, or for other names a program of unknown package and version.
 func Lookup(name string) ToolInfo {
 	for _, t := range Tools() {
 		if t.Program == name {
@@ -72,9 +70,9 @@ func Tool(ctx context.Context, name string) (path, version string, err error) {
 	return Lookup(name).Find(ctx)
 }
 
-// Find finds the program on this machine and asks for its version. The error about
-// a missing program names the package to install and is exec.ErrNotFound. When only
-// the version is unknown, path is still set.
+// Find finds the program on this machine and asks for its version. The error for a missing program
+// names the package to install and is exec.ErrNotFound. If only the version is unknown, path is
+// still set.
 func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
 	if path = Find(t.Program); path == "" {
 		return "", "", &missing{t}
@@ -101,9 +99,9 @@ func (t ToolInfo) Find(ctx context.Context) (path, version string, err error) {
 	return path, "", fmt.Errorf("%s: version: %w", path, runErr)
 }
 
-// Find returns the path of a program, "" when there is none. Besides PATH it searches
-// the directories of administrators' programs, which Debian leaves out of other users'
-// PATH, those of CNI plugins, and the one where make puts what no package has.
+// Find returns the path of a program, or "". After PATH it searches the directories of
+// administrators' programs, which Debian omits from other users' PATH, those of CNI plugins, and
+// the one with programs that make builds.
 func Find(name string) string {
 	dirs := append([]string{"", "/usr/sbin", "/sbin"}, PluginDirs()...)
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -117,8 +115,7 @@ func Find(name string) string {
 	return ""
 }
 
-// PluginDirs returns the directories of CNI plugins: those of CNI_PATH, or the usual
-// one and Debian's.
+// PluginDirs returns the directories of CNI plugins: CNI_PATH, or the usual one and Debian's.
 func PluginDirs() []string {
 	if dirs := filepath.SplitList(os.Getenv("CNI_PATH")); len(dirs) > 0 {
 		return dirs
@@ -126,7 +123,6 @@ func PluginDirs() []string {
 	return []string{"/opt/cni/bin", "/usr/lib/cni"}
 }
 
-// missing is the error about a tool that is not installed.
 type missing struct{ tool ToolInfo }
 
 func (m *missing) Error() string {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestMain stands in for a tool when the test started itself as one.
+// TestMain acts as a tool if the test started itself as one.
 func TestMain(m *testing.M) {
 	if out, ok := os.LookupEnv("FACTS_TEST_PRINT"); ok {
 		if out == "hang" {
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// install puts a program called name into PATH, alone, that prints out and fails.
+// install sets PATH to a directory with only a program called name, which prints out and fails.
 func install(t *testing.T, name, out string) {
 	t.Helper()
 	self, err := os.Executable()
@@ -132,7 +132,7 @@ func TestToolWithoutVersion(t *testing.T) {
 	}
 }
 
-// What make has built is found, and plugins are, where CNI_PATH says; PATH comes first.
+// PATH comes before CNI_PATH and the programs that make builds.
 func TestFind(t *testing.T) {
 	path, plugins, cache := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Setenv("PATH", path)

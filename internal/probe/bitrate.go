@@ -6,13 +6,12 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// A Bitrate is in bit/s, written as unit.ParseRate reads it: "950mbit".
+// A Bitrate is a rate in bit/s; unit.ParseRate defines its text form: "950mbit".
 type Bitrate float64
 
-// maxBitrate is far above any path, and within what the tools can read.
+// maxBitrate exceeds the rate of any path and is within every tool's range.
 const maxBitrate = 1e13
 
-// UnmarshalText reads a rate.
 func (r *Bitrate) UnmarshalText(b []byte) error {
 	v, err := unit.ParseRate(string(b))
 	if err == nil && v > maxBitrate {

@@ -10,7 +10,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// checkGolden compares with a golden file, which -update writes.
 func checkGolden(t *testing.T, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -27,8 +26,6 @@ func checkGolden(t *testing.T, file string, got []byte) {
 	}
 }
 
-// checkMeasured checks what every Parse promises: exactly one of values and
-// error, and finite numbers.
 func checkMeasured(t *testing.T, m Measured, err error) {
 	t.Helper()
 	if (err == nil) == (len(m.Values) == 0) {
@@ -40,7 +37,7 @@ func checkMeasured(t *testing.T, m Measured, err error) {
 			t.Errorf("%s = %v", v.Name, v.Value)
 		}
 		if v.Name == "" || v.Unit == "" || seen[v.Name] {
-			t.Errorf("value without a name of its own, or without a unit: %+v", v)
+			t.Errorf("value without a unique name or without a unit: %+v", v)
 		}
 		seen[v.Name] = true
 	}

@@ -12,20 +12,19 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// dataPort is where a tool with a control connection on w.Server's port sends its
-// data: ten ports further, because other servers can use the next ports.
+// dataPort returns the data port of a tool whose control connection uses w.Server's port: ten ports
+// above, because other servers can use the next ports.
 func dataPort(w Window) string { return strconv.Itoa(int(w.Server.Port() + 10)) }
 
 func port(w Window) string { return strconv.Itoa(int(w.Server.Port())) }
 
-// wholeSeconds prints a duration for tools that read whole seconds only, 1 at
-// least: several of them run without end on 0.
+// wholeSeconds rounds up for tools that accept only whole seconds. The minimum is 1, because
+// several tools run forever on 0.
 func wholeSeconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(max(d, 1).Seconds()))) }
 
-// kernelCC is the congestion control of a tool that cannot choose one.
+// kernelCC is the reported congestion control of a tool that cannot choose one.
 const kernelCC = "the kernel's default: the tool has no option"
 
-// protocol is the one of a tool that has two.
 func protocol(udp bool) string {
 	if udp {
 		return "udp"
@@ -33,8 +32,8 @@ func protocol(udp bool) string {
 	return "tcp"
 }
 
-// carrier begins the measurement of a tool that has both protocols: with the size of
-// datagrams (bytes) over UDP, with the congestion control over TCP.
+// carrier starts a measurement with the datagram size (bytes) for UDP or the congestion control for
+// TCP.
 func carrier(udp bool, size int, cc string) Measured {
 	m := Measured{Protocol: protocol(udp), Observed: map[string]string{}}
 	if udp {
@@ -45,7 +44,6 @@ func carrier(udp bool, size int, cc string) Measured {
 	return m
 }
 
-// bulkSize is the size of writes or datagrams: the option, or weir's default.
 func bulkSize(udp bool, option int) int {
 	if udp {
 		return or(option, defaultDatagram)
@@ -53,7 +51,6 @@ func bulkSize(udp bool, option int) int {
 	return or(option, defaultWrite)
 }
 
-// streamBy describes a probe of bulk throughput by a foreign tool.
 func streamBy(tool string, udp bool, differs [2]string) Info {
 	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "bit/s", Measures: tcpThroughput, Differs: differs[0]}
 	if udp {
@@ -63,7 +60,6 @@ func streamBy(tool string, udp bool, differs [2]string) Info {
 	return i
 }
 
-// responseBy describes a probe of response times by a foreign tool.
 func responseBy(tool string, udp bool, differs string) Info {
 	name, i := strings.ToUpper(protocol(udp)), Info{Unit: "s", Measures: tcpResponse, Differs: differs}
 	if udp {
@@ -73,13 +69,12 @@ func responseBy(tool string, udp bool, differs string) Info {
 	return i
 }
 
-// How several tools work, as their Info says.
 const (
 	kernelBulk      = "uses the kernel's default congestion control because it has no option for it; one process per end, which blocks in write and read; includes the slow start"
 	kernelDatagrams = "one write and one read per datagram, a socket buffer of the kernel's default size; no warm-up"
 )
 
-// perStream is the bit/s of each stream, for tools whose option is that; 0 is 0.
+// perStream divides rate among the streams, in bit/s. A rate of 0 stays 0.
 func perStream(rate Bitrate, streams int) string {
 	if rate == 0 {
 		return "0"
@@ -87,11 +82,11 @@ func perStream(rate Bitrate, streams int) string {
 	return strconv.FormatUint(max(1, uint64(rate)/uint64(or(streams, 1))), 10)
 }
 
-// maxStreams is what all the tools can run in parallel.
+// maxStreams is a number of streams that every tool supports.
 const maxStreams = 128
 
-// checkStream returns an error that names the option and its bound. least is the
-// smallest datagram of the tool, bytes.
+// checkStream returns an error that names the option and its bound. least is the tool's smallest
+// datagram in bytes.
 func checkStream(tool string, udp bool, size, least, streams int) error {
 	most := event.MaxMessage
 	if udp {
@@ -102,8 +97,7 @@ func checkStream(tool string, udp bool, size, least, streams int) error {
 	return cmp.Or(event.Within(tool+": size", size, least, most, "bytes"), event.Within(tool+": streams", streams, 1, maxStreams, ""))
 }
 
-// checked returns m, or an error that names the tool: err, or that no measurement can
-// have such a value.
+// checked returns m, or an error that names the tool if err is set or a value is impossible.
 func checked(tool string, m Measured, err error) (Measured, error) {
 	if err != nil {
 		return Measured{}, fmt.Errorf("%s: %w", tool, err)
@@ -116,16 +110,15 @@ func checked(tool string, m Measured, err error) (Measured, error) {
 	return m, nil
 }
 
-// A transfer is what a tool reports of a stream of bytes or datagrams.
+// A transfer holds a tool's counts for a stream of bytes or datagrams.
 type transfer struct {
 	sent, received float64 // bytes
-	seconds        float64 // in which received came
+	seconds        float64 // over which received was counted
 	size           float64 // of a datagram, bytes
 	slack          float64 // bytes that count at the receiver only
-	offered        float64 // bit/s asked for; 0 is as fast as possible
+	offered        float64 // bit/s requested; 0 is unlimited
 }
 
-// check refuses impossible numbers.
 func (t transfer) check() error {
 	switch {
 	case !(t.seconds > 0):
@@ -146,7 +139,7 @@ func (t transfer) window() record.Value {
 	return record.Value{Name: "window", Unit: "s", Value: t.seconds}
 }
 
-// datagrams are the values of a UDP stream, throughput first; window is last.
+// datagrams returns the values of a UDP stream, throughput first and window last.
 func (t transfer) datagrams(more ...record.Value) []record.Value {
 	delivered := t.received / t.size / t.seconds
 	vs := []record.Value{t.throughput(), {Name: "packet.rate", Unit: "packet/s", Value: delivered}}
@@ -160,13 +153,12 @@ func (t transfer) datagrams(more ...record.Value) []record.Value {
 	return append(append(vs, more...), t.window())
 }
 
-// digits reads a number that an expression has matched.
+// digits parses a number that a regular expression has already matched.
 func digits(b []byte) float64 {
 	v, _ := strconv.ParseFloat(string(b), 64)
 	return v
 }
 
-// numbers reads the groups of a match.
 func numbers(groups [][]byte) ([]float64, error) {
 	f := make([]float64, len(groups))
 	for i, g := range groups {
@@ -178,8 +170,8 @@ func numbers(groups [][]byte) ([]float64, error) {
 	return f, nil
 }
 
-// fields are the numbers of a tool's output by their names. err reports the first
-// name that is missing or has no number.
+// fields holds a tool's output as numbers by name. err reports the first missing or malformed
+// number.
 type fields struct {
 	text map[string]string
 	err  error

@@ -15,15 +15,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Fping measures the time of ICMP echoes with fping 4 or later, at an interval. It
-// needs no server. It prints the time of every answer, so the percentiles of
-// several trials come from all their answers.
+// Fping measures ICMP echo times with fping 4 or later at a fixed interval, without a server. It
+// prints every response time, so percentiles can be computed over all trials.
 type Fping struct {
 	Size     int           `yaml:"size"`     // bytes of data; default 56
 	Interval time.Duration `yaml:"interval"` // from one request to the next, 1 ms or more; default 10 ms
 }
 
-// fpingLongest exceeds any response time that fping waits for here, ns.
+// fpingLongest exceeds any response time that fping waits for, in ns.
 const fpingLongest = int64(3600e9)
 
 func (p Fping) Info() Info {
@@ -53,8 +52,8 @@ func (p Fping) Commands(w Window) (server, client []string) {
 
 var fpingLineRE = regexp.MustCompile(`^\S+ +: \[(\d+)\], (?:timed out|(\d+) bytes, (\d+(?:\.\d+)?) ms) \(`)
 
-// Parse reads rtt (s, the median, with its histogram), rtt.p99 and rtt.p999 (s, each
-// when at least ten answers lie above it), loss (of the requests), and window.
+// Parse reads rtt (s, median, with histogram), rtt.p99 and rtt.p999 (s, if at least ten response
+// times lie above them), loss (share of requests) and window.
 func (p Fping) Parse(out Output) (Measured, error) {
 	h := hdrhistogram.New(1, fpingLongest, 3)
 	requests := 0

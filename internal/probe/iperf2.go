@@ -12,12 +12,11 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Iperf2 measures bulk throughput over TCP or UDP with iperf 2 (iperf2 on
-// SourceForge; not esnet's iperf3). It counts what its server reports as received.
+// Iperf2 measures bulk TCP or UDP throughput with iperf 2 (iperf2 on SourceForge, not esnet's
+// iperf3), as the server reports it.
 //
-// Datagrams have 1470 bytes, the tool's own default. They fit an MTU of 1500 behind
-// some tunnels but not behind VXLAN, where each is sent in two fragments. Set size
-// to 1400 to compare networks without fragments.
+// The default datagram of 1470 bytes is the tool's own. It fits an MTU of 1500 behind some tunnels,
+// but VXLAN splits it into two fragments. Set size to 1400 to compare networks without fragments.
 type Iperf2 struct {
 	UDP     bool    `yaml:"udp"`
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
@@ -28,11 +27,10 @@ type Iperf2 struct {
 
 const (
 	iperf2UDPSize = 1470
-	// iperf2MinUDP is the header of its datagrams, bytes (struct UDP_datagram of
+	// iperf2MinUDP is the size of a datagram's header in bytes (struct UDP_datagram,
 	// include/payloads.h, version 2.1.8).
 	iperf2MinUDP = 16
-	// iperf2Flood is a rate that nothing reaches: iperf refuses 0, and its default for
-	// UDP is 1 Mbit/s.
+	// iperf2Flood is an unreachable rate: iperf rejects 0, and its default for UDP is 1 Mbit/s.
 	iperf2Flood = "100g"
 )
 
@@ -50,9 +48,8 @@ func (p Iperf2) Check() error {
 	return checkStream("iperf", p.UDP, p.size(), iperf2MinUDP, or(p.Streams, 1))
 }
 
-// Commands implements Probe. The server ends after one connection per stream. The
-// output is in bytes and bit/s (-f b) with all columns (-e); iperf's CSV (-y C) omits
-// what the server received over UDP.
+// Commands implements Probe. The server exits after one connection per stream. Units are bytes and
+// bit/s (-f b), with all columns (-e); the CSV output (-y C) omits what a UDP server received.
 func (p Iperf2) Commands(w Window) (server, client []string) {
 	streams := strconv.Itoa(or(p.Streams, 1))
 	common := []string{"-p", port(w), "-P", streams, "-l", strconv.Itoa(p.size()), "-e", "-f", "b"}
@@ -89,8 +86,8 @@ func (p Iperf2) size() int {
 	return or(p.Size, defaultWrite)
 }
 
-// Iperf2Bounceback measures the response time of a TCP connection with iperf
-// 2.1.8 or later: requests back to back, each answered with the same number of bytes.
+// Iperf2Bounceback measures TCP response times with iperf 2.1.8 or later: back-to-back requests,
+// each answered with the same number of bytes.
 type Iperf2Bounceback struct {
 	Size int    `yaml:"size"` // bytes of request and reply; default 64
 	CC   string `yaml:"cc"`   // congestion control; empty is cubic
@@ -106,8 +103,8 @@ func (p Iperf2Bounceback) Check() error {
 	return checkStream("iperf bounceback", false, or(p.Size, defaultMessage), 1, 1)
 }
 
-// Commands implements Probe. With a period of 0 ms the next request follows the last
-// answer at once; the default is ten requests a second.
+// Commands implements Probe. A period of 0 ms sends the next request right after each answer; the
+// default is ten requests per second.
 func (p Iperf2Bounceback) Commands(w Window) (server, client []string) {
 	server, client = iperf2(w, strings.Fields("-p "+port(w)+" -P 1 -e -f b"))
 	return server, append(client, "-t", wholeSeconds(w.Duration), "-l", strconv.Itoa(or(p.Size, defaultMessage)),
@@ -119,8 +116,8 @@ func (p Iperf2Bounceback) Commands(w Window) (server, client []string) {
 //	[  1] 0.0000-1.0002 sec  4759093308 Bytes  38063801471 bits/sec  …
 //	[  1] 0.0000-1.0000 sec  1 datagrams received out-of-order
 //
-// After the rate, a UDP receiver has jitter and lost/total, and a TCP sender has
-// writes/errors and retransmissions.
+// After the rate, a UDP receiver prints jitter and lost/total; a TCP sender prints writes/errors
+// and retransmissions.
 var (
 	iperf2LineRE      = regexp.MustCompile(`(?m)^\[ *\d+\] +0\.0+- *(\d+\.\d+) sec +(\d+) Bytes +\d+ bits/sec(.*)$`)
 	iperf2JitterRE    = regexp.MustCompile(`^ +(\d+\.\d+) ms +-?\d+/ *\d+ \(`)
@@ -132,7 +129,6 @@ var (
 	iperf2BounceRE    = regexp.MustCompile(`(?m)^\[ *\d+\] +0\.0+-(\d+\.\d+) sec +\d+ Bytes +\d+ bits/sec +(\d+)=(\d+\.\d+)/\S+ ms +\d+ .* (\d+) rps`)
 )
 
-// iperf2Side is the sum of the streams at one end.
 type iperf2Side struct {
 	streams              int
 	bytes, seconds       float64 // of the stream that lasted longest
@@ -140,8 +136,8 @@ type iperf2Side struct {
 	jitters, retransmits float64
 }
 
-// iperf2Read adds up the streams. A UDP client also prints the server's report, which
-// has jitter.
+// iperf2Read sums the streams. A UDP client also prints the server's report; its jitter identifies
+// it.
 func iperf2Read(b []byte, client bool) (s iperf2Side) {
 	for _, m := range iperf2LineRE.FindAllSubmatch(b, -1) {
 		j := iperf2JitterRE.FindSubmatch(m[3])
@@ -161,13 +157,12 @@ func iperf2Read(b []byte, client bool) (s iperf2Side) {
 	return s
 }
 
-// Parse reads, for TCP, throughput, retransmits (segments) and window; for UDP,
-// throughput and packet.rate received, offered (only with a rate), sent and delivered
-// packets per second, loss and reordered (shares of 0..1), jitter (RFC 3550, mean of
-// the streams, in steps of 1 µs) and window.
+// Parse reads, for TCP, throughput, retransmits (segments) and window; for UDP, received throughput
+// and packet.rate, offered (with a rate), sent and delivered (packet/s), loss and reordered (0 to
+// 1), jitter (RFC 3550, mean of the streams, in steps of 1 µs) and window.
 //
-// Only the server counts the last datagram of a stream, which marks the end: so it can
-// receive one datagram per stream more than were sent.
+// Only the server counts the datagram that ends a stream, so it can receive one more per stream
+// than the client sent.
 func (p Iperf2) Parse(out Output) (Measured, error) {
 	m, err := p.parse(out)
 	return checked("iperf", m, err)
@@ -216,8 +211,7 @@ func (p Iperf2) parse(out Output) (Measured, error) {
 	return m, nil
 }
 
-// iperf2CC checks the congestion control. When iperf cannot set it, it continues with
-// another one.
+// iperf2CC checks the congestion control: iperf continues with another one if it cannot set it.
 func iperf2CC(client []byte, asked string) error {
 	cc := or(asked, defaultCC)
 	if m := iperf2CCRE.FindSubmatch(client); m == nil || string(m[1]) != cc {
@@ -226,9 +220,8 @@ func iperf2CC(client []byte, asked string) error {
 	return nil
 }
 
-// Parse reads rtt.mean (s), transactions (1/s) and window. iperf prints the mean in
-// steps of 1 µs, and how many requests fit into a second ("rps"), whose inverse is the
-// same mean without the steps.
+// Parse reads rtt.mean (s), transactions (1/s) and window. iperf rounds the mean to 1 µs, so
+// rtt.mean is the inverse of its request rate ("rps").
 func (p Iperf2Bounceback) Parse(out Output) (Measured, error) {
 	all := iperf2BounceRE.FindAllSubmatch(out.Client, -1)
 	if len(all) == 0 {

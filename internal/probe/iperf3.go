@@ -13,14 +13,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Iperf3 measures bulk throughput over TCP or UDP with iperf3 (esnet/iperf) 3.2
-// or later; UDP needs 3.10, the first that reports what was received.
+// Iperf3 measures bulk TCP or UDP throughput with iperf3 (esnet/iperf) 3.2 or later; UDP needs
+// 3.10, the first version that reports what arrived.
 //
-// The probe sets what iperf3 would choose itself: 1 Mbit/s for UDP, a datagram that
-// depends on the path's MTU, and the machine's congestion control.
+// The probe overrides iperf3's defaults: 1 Mbit/s for UDP, a datagram size that depends on the
+// path's MTU, and the machine's congestion control.
 //
-// The exit status is no use. With -J, iperf3 3.12 ends with status 0 even when it
-// could not connect; Parse finds the error in the output.
+// Parse takes errors from the output: with -J, iperf3 3.12 exits with status 0 even if it cannot
+// connect.
 type Iperf3 struct {
 	UDP     bool    `yaml:"udp"`
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
@@ -28,11 +28,10 @@ type Iperf3 struct {
 	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together; 0 is as fast as possible
 	Reverse bool    `yaml:"reverse"` // the server sends and the client receives
 	CC      string  `yaml:"cc"`      // congestion control of TCP; empty is cubic
-	GSO     bool    `yaml:"gso"`     // UDP_SEGMENT and UDP_GRO at both ends, where iperf3 has --gsro, as 3.21 does
+	GSO     bool    `yaml:"gso"`     // UDP_SEGMENT and UDP_GRO at both ends; needs --gsro, as in iperf3 3.21
 }
 
-// iperf3Connect bounds the wait for the server, in milliseconds. The kernel's own
-// timeout is minutes.
+// iperf3Connect is the connection timeout in ms. The kernel's own is minutes.
 const iperf3Connect = 5000
 
 func (p Iperf3) Info() Info {
@@ -44,7 +43,6 @@ func (p Iperf3) Info() Info {
 	return i
 }
 
-// Check returns an error when options contradict each other.
 func (p Iperf3) Check() error {
 	if p.GSO && !p.UDP {
 		return errors.New("iperf3: gso needs UDP: set udp, or use iperf3-udp")
@@ -52,12 +50,12 @@ func (p Iperf3) Check() error {
 	return nil
 }
 
-// Commands implements Probe. The server serves one client and ends by itself, so
-// that no state outlives a trial; SIGTERM ends it earlier.
+// Commands implements Probe. The server exits after one client, so no state outlives a trial;
+// SIGTERM ends it earlier.
 //
-// iperf3 reads whole seconds only: it reads -t 0.5 as 0, which means forever. So
-// warm-up and duration are rounded up, to at least 1 s each; no warm-up stays none.
-// The value "window" says how long it measured.
+// iperf3 reads only whole seconds: -t 0.5 becomes 0, which means forever. Warm-up and duration are
+// therefore rounded up to at least 1 s; no warm-up stays none. The value "window" is the actual
+// duration.
 func (p Iperf3) Commands(w Window) (server, client []string) {
 	addr, port := w.Server.Addr().String(), port(w)
 	server = []string{"iperf3", "-s", "-1", "-B", addr, "-p", port, "-J"}
@@ -84,8 +82,8 @@ func (p Iperf3) Commands(w Window) (server, client []string) {
 	return server, client
 }
 
-// iperf3Doc is what Parse reads from iperf3's JSON. Pointers distinguish zero from a
-// number that is missing, or null (as cJSON prints NaN).
+// iperf3Doc holds the fields of iperf3's JSON that Parse reads. Pointers distinguish zero from
+// missing numbers and null (which cJSON prints for NaN).
 type iperf3Doc struct {
 	Error string `json:"error"`
 	Start struct {
@@ -125,16 +123,14 @@ type iperf3Sum struct {
 	Jitter      *float64 `json:"jitter_ms"`
 }
 
-// Parse reads, for TCP, throughput, retransmits (segments) and window; for UDP,
-// throughput and packet.rate received, offered (only with a rate), sent and delivered
-// packets per second, loss and reordered (shares of 0..1), jitter (RFC 3550, mean of
-// the streams) and window. Throughput is what arrived, never what was sent.
+// Parse reads, for TCP, throughput, retransmits (segments) and window; for UDP, received throughput
+// and packet.rate, offered (with a rate), sent and delivered (packet/s), loss and reordered (0 to
+// 1), jitter (RFC 3550, mean of the streams) and window.
 //
-// Packets are bytes divided by the size of a datagram. iperf3's own packet counts are
-// no use: with a warm-up, the client of 3.12 includes the losses of the warm-up, and
-// the other end's counts wrap below zero. Its end.sum is the sender's
-// (esnet/iperf#584). Only the receiver counts reordered datagrams and does not send
-// the count to the other end, so it is missing without the server's output.
+// Packets are bytes divided by the datagram size, because iperf3's packet counts are unreliable:
+// with a warm-up, the client of 3.12 includes the losses of the warm-up, and the other end's counts
+// wrap below zero. Its end.sum is the sender's (esnet/iperf#584). Reordering needs the receiver's
+// own output, because the receiver does not send that count to the other end.
 func (p Iperf3) Parse(out Output) (Measured, error) {
 	doc, err := decodeIperf3(out.Client)
 	server := p.server(out.Server)
@@ -177,7 +173,7 @@ func decodeIperf3(b []byte) (iperf3Doc, error) {
 	return doc, nil
 }
 
-// check refuses output that is too old, incomplete, impossible, or from another test.
+// check rejects output that is too old, incomplete, impossible or from another test.
 func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
 	if err := p.checkVersion(doc.Start.Version); err != nil {
 		return err
@@ -210,10 +206,9 @@ func (p Iperf3) check(doc iperf3Doc, server *iperf3Doc) error {
 	return nil
 }
 
-// early is how many bytes were sent in the warm-up but not received in it. Those that
-// were not lost count at the receiver only: buffers and queues of a slow path hold a
-// tenth of a second's worth and more. Only the other end's output says how many were
-// received then; without it, early is all bytes of the warm-up.
+// early returns the bytes sent but not received during the warm-up. Those that were not lost count
+// only at the receiver; a slow path can hold a tenth of a second of traffic and more. Without the
+// other end's output, early returns all bytes of the warm-up.
 func (p Iperf3) early(client, server *iperf3Doc) float64 {
 	switch {
 	case server == nil:
@@ -224,7 +219,6 @@ func (p Iperf3) early(client, server *iperf3Doc) float64 {
 	return client.omitted() - server.omitted()
 }
 
-// omitted is how many bytes an end counted in the warm-up.
 func (d *iperf3Doc) omitted() (bytes float64) {
 	for _, i := range d.Intervals {
 		if i.Sum.Omitted {
@@ -234,11 +228,11 @@ func (d *iperf3Doc) omitted() (bytes float64) {
 	return bytes
 }
 
-// uncounted is how many bytes the sender can have left out of both the warm-up and the
-// measurement. Two timers end the one and begin the other, and iperf3 forgets what it
-// sends in between (iperf_print_intermediate, iperf_reset_stats; iperf_api.c, 3.12). The
-// start of the first interval that counts is the time between them. Before 3.16, which
-// has a thread for each stream, iperf3 checks its timers after ten writes of each.
+// uncounted bounds the bytes that the sender counts neither in the warm-up nor in the measurement.
+// One timer ends the warm-up and another starts the measurement; iperf3 forgets what it sends in
+// between (iperf_print_intermediate, iperf_reset_stats; iperf_api.c, 3.12). The start of the first
+// counted interval is that gap. Before 3.16, which has a thread per stream, iperf3 checks its
+// timers only after ten writes per stream.
 func (p Iperf3) uncounted(client, server *iperf3Doc) float64 {
 	sender, test := client, client.Start.Test
 	if p.Reverse && server != nil {
@@ -266,14 +260,13 @@ func (s *iperf3Sum) check(name string) error {
 	return nil
 }
 
-// rate is bit/s, from bytes and seconds.
 func (s *iperf3Sum) rate() float64 { return *s.Bytes * 8 / *s.Seconds }
 
-// udpValues takes the output of the receiving end, or nil.
+// udpValues takes the receiving end's output, or nil.
 func (d iperf3Doc) udpValues(receiver *iperf3Doc) []record.Value {
 	received, t := d.End.Received, d.Start.Test
-	// All that was received had been sent, partly in the warm-up (see early). One time
-	// for both makes their difference the loss.
+	// Everything received was sent, some of it during the warm-up (see early). One duration for
+	// both counts makes their difference the loss.
 	sent := max(*d.End.Sent.Bytes, *received.Bytes)
 	delivered := received.rate() / 8 / t.Size
 	vs := []record.Value{
@@ -299,7 +292,6 @@ func (d iperf3Doc) udpValues(receiver *iperf3Doc) []record.Value {
 		record.Value{Name: "window", Unit: "s", Value: *received.Seconds})
 }
 
-// server returns what the server printed, or nil when that is incomplete.
 func (p Iperf3) server(b []byte) *iperf3Doc {
 	doc, err := decodeIperf3(b)
 	if err != nil || len(doc.End.Streams) == 0 {
@@ -308,7 +300,6 @@ func (p Iperf3) server(b []byte) *iperf3Doc {
 	return &doc
 }
 
-// receiver returns the output of the end that received.
 func (p Iperf3) receiver(client, server *iperf3Doc) *iperf3Doc {
 	if p.Reverse {
 		return client
@@ -318,8 +309,8 @@ func (p Iperf3) receiver(client, server *iperf3Doc) *iperf3Doc {
 
 var iperf3VersionRE = regexp.MustCompile(`^iperf ((\d{1,4})\.(\d{1,4})\S*)`)
 
-// checkVersion refuses versions without --connect-timeout (before 3.2) and, for UDP,
-// without end.sum_received (before 3.10).
+// checkVersion rejects versions without --connect-timeout (before 3.2) or, for UDP, without
+// end.sum_received (before 3.10).
 func (p Iperf3) checkVersion(s string) error {
 	least := 2
 	if p.UDP {

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// iperf3For returns the probe that made a recorded case.
 func iperf3For(name string) Iperf3 {
 	p := Iperf3{UDP: strings.Contains(name, "-udp"), Reverse: strings.HasSuffix(name, "-reverse"), GSO: strings.HasSuffix(name, "-gso")}
 	if strings.HasSuffix(name, "-bbr") {
@@ -100,14 +99,14 @@ func TestIperf3Refuses(t *testing.T) {
 	}
 }
 
-// Without a warm-up the receiver cannot count more bytes than the sender; with one, only
-// those in flight when it ended, and those that the sender forgot while it ended.
+// The receiver can count more bytes than the sender only after a warm-up: bytes in flight when it
+// ended, and bytes that the sender forgot at that moment.
 func TestIperf3MoreReceivedThanSent(t *testing.T) {
 	const doc = `{"start": {"version": "iperf 3.12", "test_start": {"protocol": "TCP", "omit": %d, "num_streams": 1, "blksize": 10}},
 		"intervals": [{"sum": {"start": 0, "bytes": %d, "omitted": true}}, {"sum": {"start": 0.25, "bytes": 1}}],
 		"end": {"streams": [{}], "sender_tcp_congestion": "cubic",
 		"sum_sent": {"seconds": 2, "bytes": 1000, "retransmits": 0}, "sum_received": {"seconds": 1, "bytes": %d}}}`
-	// In the 0.25 s between warm-up and measurement the sender sends 125 bytes, and ten writes.
+	// The sender sends 125 bytes in the 0.25 s between warm-up and measurement, plus ten writes.
 	for _, tc := range []struct {
 		omit, sent, received int // in the warm-up
 		total                int
@@ -137,7 +136,6 @@ func TestIperf3MoreReceivedThanSent(t *testing.T) {
 	}
 }
 
-// The server's output adds only the reordering.
 func TestIperf3WithoutServer(t *testing.T) {
 	out := readIperf3(t, "3.12-udp-reordered")
 	whole, err := Iperf3{UDP: true}.Parse(out)

@@ -15,31 +15,29 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// MPI measures messages between two ranks, one at each end, over the network:
-// half of a round trip, or bandwidth, at one message size.
+// MPI measures messages between two ranks, one at each end: half a round trip, or bandwidth, at one
+// message size.
 //
-// One mpirun at the client starts both ranks, the one at the server through
-// Window.Shell. The MPI library's own connections cross the network under test too:
-// they start the ranks and are idle during the measurement. These tools repeat a
-// number of messages instead of running for a time: the study's warm-up and window
-// do not apply, so their CPU time is unknown.
+// One mpirun at the client starts both ranks, the remote one through Window.Shell. The library's
+// control connections also cross the network under test; they are idle during the measurement.
+// These tools send a fixed number of messages: the study's warm-up and window do not apply, so the
+// CPU time is unknown.
 //
-// Between ranks that it considers neighbors, an MPI library uses shared memory
-// instead of the network, which makes all networks equally fast. The probe allows
-// TCP only, and only on the devices under test; and Measured says what must have
-// crossed the path, so that a trial is invalid if it did not.
+// MPI libraries use shared memory between ranks on one machine, which would make all networks
+// equally fast. The probe therefore allows only TCP on the devices under test, and Measured gives
+// the traffic that must have crossed the path for the trial to be valid.
 type MPI struct {
 	MPI       string `yaml:"mpi"`       // the library: openmpi or mpich; empty is openmpi
 	Tool      string `yaml:"tool"`      // netpipe, mpi4py (its pingpong, mpi4py 4.0 or later) or osu; empty is netpipe
-	Bandwidth bool   `yaml:"bandwidth"` // puts the bandwidth first instead of the time
+	Bandwidth bool   `yaml:"bandwidth"` // report bandwidth first instead of time
 	Size      int    `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
-	Program   string `yaml:"program"`   // path of the tool, when it is not in PATH: /opt/osu/osu_latency, /opt/venv/bin/python3
+	Program   string `yaml:"program"`   // path of a tool outside PATH: /opt/osu/osu_latency, /opt/venv/bin/python3
 }
 
 const (
 	mpiSize          = 8
 	mpiBandwidthSize = 1 << 20
-	// maxMPISize keeps both ends' buffers small compared with a machine's memory.
+	// maxMPISize keeps both ends' buffers small relative to a machine's memory.
 	maxMPISize = 1 << 28
 )
 
@@ -68,7 +66,8 @@ func (p MPI) size() int {
 
 func (p MPI) mpich() bool { return p.MPI == "mpich" }
 
-// launcher starts the ranks. It has its Debian name: there, mpirun is either.
+// launcher starts the ranks. It uses the Debian name, because Debian's mpirun can be either
+// library.
 func (p MPI) launcher() facts.ToolInfo {
 	if p.mpich() {
 		return facts.ToolInfo{Program: "mpiexec.hydra", Package: "mpich", VersionArgs: []string{"--version"}, Version: `Version: +(\S+)`}
@@ -76,10 +75,8 @@ func (p MPI) launcher() facts.ToolInfo {
 	return facts.ToolInfo{Program: "mpirun.openmpi", Package: "openmpi-bin", VersionArgs: []string{"--version"}, Version: `(?m)^mpirun\S* \([^)]+\) (\S+)`}
 }
 
-// osu says where OSU's programs come from.
 const osu = "of OSU's micro-benchmarks (no package has it: build them, mvapich.cse.ohio-state.edu/benchmarks)"
 
-// rank is the program of a rank: the tool itself.
 func (p MPI) rank() facts.ToolInfo {
 	switch {
 	case p.Program != "":
@@ -97,7 +94,7 @@ func (p MPI) rank() facts.ToolInfo {
 	return facts.ToolInfo{Program: "NPopenmpi", Package: "netpipe-openmpi"}
 }
 
-// A run takes a second or two, and many times that on shared CPUs: ranks spin.
+// A run takes one or two seconds, but many times that on shared CPUs, because ranks spin.
 const mpiTakes, mpiAtMost = 2 * time.Second, 30 * time.Second
 
 func (p MPI) Info() Info {
@@ -135,7 +132,6 @@ func (p MPI) Info() Info {
 	return i
 }
 
-// Commands implements Probe. The client starts the rank at the server.
 func (p MPI) Commands(w Window) (server, client []string) {
 	if len(w.Shell) == 0 {
 		w.Shell = []string{"ssh"}
@@ -146,12 +142,11 @@ func (p MPI) Commands(w Window) (server, client []string) {
 	return nil, append(p.openmpi(w), p.tool()...)
 }
 
-// openmpi starts two ranks of Open MPI 4. The two nodes can share a host name, so it
-// names them by address. The user of a lab is root in it. Without
-// --leave-session-attached the daemon at the server would leave the shell that
-// started it, and survive it. With few CPUs, spinning ranks would starve the
-// kernel's threads: they yield. They are not bound, because weir has already chosen
-// the nodes' processors.
+// openmpi starts two ranks of Open MPI 4. It identifies the nodes by address, because they can
+// share a host name. A lab's user is root inside it. Without --leave-session-attached, the daemon
+// at the server would detach from its shell and survive it. Ranks yield, because spinning on few
+// CPUs would starve the kernel's threads. They are not bound, because weir has already chosen the
+// nodes' CPUs.
 func (p MPI) openmpi(w Window) []string {
 	devices := strings.Join(w.Devices, ",")
 	argv := []string{p.launcher().Program, "--allow-run-as-root", "-np", "2",
@@ -170,9 +165,9 @@ func (p MPI) openmpi(w Window) []string {
 	return argv
 }
 
-// hydra starts two ranks of MPICH 4. Its launcher takes a program without arguments;
-// those go into the environment. UCX would detect that both ranks are on one machine,
-// whatever their namespaces, and use shared memory.
+// hydra starts two ranks of MPICH 4. Its launcher accepts no arguments, so they go into the
+// environment. UCX would detect that both ranks are on one machine despite their namespaces, and
+// use shared memory.
 func (p MPI) hydra(w Window) []string {
 	argv := []string{"env", "HYDRA_LAUNCHER_EXTRA_ARGS=" + strings.Join(w.Shell[1:], " "), p.launcher().Program,
 		"-launcher", "rsh", "-launcher-exec", w.Shell[0],
@@ -185,13 +180,13 @@ func (p MPI) hydra(w Window) []string {
 	return argv
 }
 
-// mpi4pyABI tells an mpi4py that was built for several MPI libraries (from PyPI, 4.1
-// and later) which one to load. With the wrong one each rank would be alone.
+// mpi4pyABI selects the MPI library of an mpi4py that supports several (from PyPI, 4.1 and later).
+// With the wrong one, each rank would run alone.
 const mpi4pyABI = "MPI4PY_MPIABI"
 
 func ends(w Window) string { return address(w.Client) + "," + address(w.Server.Addr()) }
 
-// address is "" for an invalid address: weir also prints command lines without running them.
+// address returns "" for an invalid address, which occurs in command lines that weir only prints.
 func address(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
@@ -199,16 +194,15 @@ func address(a netip.Addr) string {
 	return a.String()
 }
 
-// messages is how many of a size to measure: enough to outlast a disturbance of some
-// milliseconds, and to take some seconds at 100 Mbit/s or on a shared CPU. NetPIPE's
-// own choice is an estimate of 0.25 s, three times.
+// messages returns the number of messages to measure: enough to outlast a disturbance of some
+// milliseconds, and to last some seconds at 100 Mbit/s or on a shared CPU. NetPIPE would choose a
+// number that it expects to take 0.25 s, three times.
 func messages(size int) int { return max(10, min(2000, (32<<20)/size)) }
 
-// osuWindow is how many messages osu_bw has in flight (WINDOW_SIZE_LARGE in
-// osu_util.h); each of its iterations sends so many and waits for one answer.
+// osuWindow is the number of messages that osu_bw sends per iteration before it waits for an answer
+// (WINDOW_SIZE_LARGE in osu_util.h).
 const osuWindow = 64
 
-// iterations is the number of rounds of OSU's programs.
 func (p MPI) iterations() int {
 	if p.Bandwidth {
 		return max(2, messages(p.size())/osuWindow)
@@ -216,7 +210,6 @@ func (p MPI) iterations() int {
 	return messages(p.size())
 }
 
-// tool is the command line of a rank.
 func (p MPI) tool() []string {
 	size := strconv.Itoa(p.size())
 	switch p.Tool {
@@ -231,11 +224,10 @@ func (p MPI) tool() []string {
 	return append([]string{p.rank().Program}, netpipeArgs(p.size())...)
 }
 
-// Parse reads half.rtt (s, half a round trip, which MPI calls latency) and bandwidth
-// (bit/s of payload). NetPIPE and mpi4py have one message in flight and report both:
-// bandwidth is the size divided by half.rtt. osu_latency reports only the first and
-// osu_bw only the second, with 64 messages in flight. NetPIPE reports the best of
-// its trials, the others means.
+// Parse reads half.rtt (s, half a round trip, which MPI calls latency) and bandwidth (bit/s of
+// payload). NetPIPE and mpi4py report both, with one message in flight: bandwidth is the size
+// divided by half.rtt. osu_latency reports only the first; osu_bw only the second, with 64 messages
+// in flight. NetPIPE reports the best of its trials, the others a mean.
 func (p MPI) Parse(out Output) (Measured, error) {
 	var m Measured
 	var err error
@@ -253,23 +245,22 @@ func (p MPI) Parse(out Output) (Measured, error) {
 	return checked(p.rank().Program, m, err)
 }
 
-// mpi4pyRE is the table of mpi4py.bench pingpong (mpi4py 4.0 and later): bytes,
-// MB/s (10^6), the mean and the standard deviation of half a round trip, and the
-// number of samples. A rank that starts without the other measures messages to itself
-// and does not say so: the counters of the devices reveal it.
+// mpi4pyRE matches the table of mpi4py.bench pingpong (mpi4py 4.0 and later): bytes, MB/s (10^6),
+// mean and standard deviation of half a round trip, number of samples. A rank that runs alone
+// measures messages to itself without an error; only the devices' counters reveal it.
 //
 //	# Size [B]  Bandwidth [MB/s] | Time Mean [s] ± StdDev [s]  Samples
 //	        64              3.22 | 1.9871373e-05 ± 1.1808e-04    10000
 var mpi4pyRE = regexp.MustCompile(`(?m)^ *(\d{1,10}) +([0-9.]{1,20}) \| ([0-9.]{1,20}e[-+]\d{1,2}) ± \S{1,20} +(\d{1,10}) *\r?$`)
 
-// osuRE is the table of osu_latency and osu_bw: bytes, and µs or MB/s (10^6).
+// osuRE matches the table of osu_latency and osu_bw: bytes, then µs or MB/s (10^6).
 var (
 	osuRE   = regexp.MustCompile(`(?m)^(\d{1,10}) +([0-9.]{1,20}) *\r?$`)
 	osuHead = regexp.MustCompile(`(?m)^# OSU MPI\S* (Latency|Bandwidth) Test v(\S+) *\r?$`)
 )
 
-// parseOSU reads what the first rank printed. The first line names the program;
-// Program can be the wrong one.
+// parseOSU reads the first rank's output. It checks the first line, because Program can name the
+// wrong tool.
 func (p MPI) parseOSU(b []byte) (Measured, error) {
 	if len(b) == 0 {
 		return Measured{}, errNoOutput
@@ -301,8 +292,7 @@ func (p MPI) parseOSU(b []byte) (Measured, error) {
 
 var errNoOutput = errors.New("no output: the tool was killed, or refused its command line")
 
-// row returns the numbers of the only line that re matches. The first is the size of
-// a message, which must be size.
+// row returns the numbers of the only line that re matches. The first must be size, in bytes.
 func row(b []byte, re *regexp.Regexp, size int) ([]float64, error) {
 	if len(b) == 0 {
 		return nil, errNoOutput

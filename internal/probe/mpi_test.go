@@ -14,13 +14,11 @@ import (
 	"testing"
 )
 
-// mpiProbes maps the directories of recorded output to the probes.
 var mpiProbes = map[string]MPI{
 	"NPopenmpi": {}, "NPmpich2": {MPI: "mpich"}, "python3": {Tool: "mpi4py"},
 	"osu_latency": {Tool: "osu"}, "osu_bw": {Tool: "osu", Bandwidth: true},
 }
 
-// mpiFor returns the probe that made a recorded case.
 func mpiFor(name string) Probe {
 	p, ok := mpiProbes[filepath.Dir(name)]
 	if !ok {
@@ -57,9 +55,8 @@ func readMPI(t testing.TB, name string) Output {
 	return out
 }
 
-// TestMPIGolden parses what the tools printed; the command lines are in the .cmd
-// files next to them. A rank that is alone prints a result as well: only the devices
-// reveal that nothing crossed the network (see TestRun of package trial).
+// A rank that runs alone also prints a result: only the devices' counters reveal that nothing
+// crossed the network (see TestRun of package trial).
 func TestMPIGolden(t *testing.T) {
 	var b bytes.Buffer
 	for _, name := range mpiCases(t) {
@@ -120,7 +117,7 @@ func TestMPICommands(t *testing.T) {
 		}
 	}
 	if ts := (MPI{MPI: "mpich"}).Info().Tools; len(ts) != 2 || ts[0].Package != "mpich" || ts[1].Package != "netpipe-mpich2" {
-		t.Errorf("tools %+v: not those to install", ts)
+		t.Errorf("wrong tools %+v", ts)
 	}
 }
 
@@ -143,7 +140,6 @@ func TestMPICheck(t *testing.T) {
 	}
 }
 
-// TestMPIRefuses damages good output in one place each.
 func TestMPIRefuses(t *testing.T) {
 	const np, py, osu = "NPopenmpi/3.7.2-mpi-latency", "python3/4.1.2-mpi4py-latency", "osu_bw/7.4-osu-bandwidth"
 	for _, tc := range []struct{ from, old, new, want string }{

@@ -13,15 +13,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// The native probes run `weir engine`, this program's own traffic generator. The
-// zero value of every field is its default. They do not rely on the engine's
-// defaults: a command line shows all that a probe means.
+// Defaults of the native probes, which run `weir engine`, weir's own traffic generator. They pass
+// every setting explicitly instead of relying on the engine's defaults.
 const (
-	defaultWrite    = 128 << 10 // bytes: the write size of iperf3 for TCP
+	defaultWrite    = 128 << 10 // bytes; iperf3's write size for TCP
 	defaultDatagram = 1400      // bytes: with IPv4 and UDP headers 1428, below the 1450 of VXLAN on a 1500-byte underlay
 	smallDatagram   = 18        // bytes: fills the smallest Ethernet frame, 14 + 20 + 8 + 18 + 4 = 64
 	defaultMessage  = 64        // bytes
-	defaultCC       = "cubic"   // Linux's own default; machines are often set to another one
+	defaultCC       = "cubic"   // Linux's default, which distributions often change
 	defaultEcho     = 56        // bytes of data, as ping(8) sends
 	defaultInterval = 10 * time.Millisecond
 )
@@ -33,14 +32,13 @@ func engineRun(w Window, workload string, size int, flags ...string) (server, cl
 	return server, append(client, flags...)
 }
 
-// or returns v, or the default when v is zero.
 func or[T comparable](v, def T) T { return cmp.Or(v, def) }
 
-// A native collects the first thing that is wrong with a result of `weir engine`.
+// A native collects the first error in a result of `weir engine`.
 type native struct{ err error }
 
-// parseNative decodes the result of a workload into r, a pointer to a type of package
-// event. On an error r may be incomplete, and measured returns that error.
+// parseNative decodes a workload's result into r, a pointer to a type of package event. After an
+// error r can be incomplete; measured returns that error.
 func parseNative(out Output, workload string, r any) *native {
 	n := &native{}
 	if err := event.Read(out.Client, workload, r); err != nil {
@@ -55,15 +53,15 @@ func (n *native) fail(format string, args ...any) {
 	}
 }
 
-// require records that the result is impossible unless ok.
+// require records an impossible result unless ok.
 func (n *native) require(ok bool, format string, args ...any) {
 	if !ok {
 		n.fail("impossible: "+format, args...)
 	}
 }
 
-// measured returns the values and settings, unless something was wrong: err, or a
-// number that arithmetic made infinite.
+// measured returns the values and settings, or the first error; non-finite and negative values are
+// errors.
 func (n *native) measured(protocol string, h event.Head, values []record.Value, settings map[string]any) (Measured, error) {
 	n.require(h.Window > 0, "window is 0 s")
 	for _, v := range values {
@@ -86,7 +84,7 @@ func (n *native) measured(protocol string, h event.Head, values []record.Value, 
 	return m, nil
 }
 
-// histogram decodes a histogram; it returns nil and records why when there is none.
+// histogram decodes a histogram; it returns nil and records the error if that fails.
 func (n *native) histogram(name, encoded string) *hdrhistogram.Histogram {
 	h, err := event.DecodeHist(encoded)
 	switch {

@@ -10,7 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Parts that take longer than the whole are refused, however few they are.
+// A part that takes longer than the whole is rejected, even if it is only one.
 func TestNativeParts(t *testing.T) {
 	out := read(t, "testdata/native/1-udp-rr.out")
 	m, err := UDPRR{}.Parse(Output{Client: out})

@@ -13,15 +13,13 @@ import (
 	"time"
 )
 
-// nativeProbes maps the names of recorded outputs, after the version, to the probes.
 var nativeProbes = map[string]Probe{
 	"udp-gso":    UDPStream{Send: "gso"},
 	"tcp-stream": TCPStream{}, "udp-stream": UDPStream{}, "udp-rate": UDPRate{},
 	"tcp-rr": TCPRR{}, "udp-rr": UDPRR{}, "udp-open": UDPOpen{}, "tcp-crr": TCPCRR{}, "ping": Ping{}, "udp-capacity": UDPCapacity{},
 }
 
-// nativeProbe returns the probe whose output a file holds: 1-udp-rr-refused.out
-// belongs to udp-rr.
+// nativeProbe returns the probe of a recorded file: 1-udp-rr-refused.out belongs to udp-rr.
 func nativeProbe(t testing.TB, file string) Probe {
 	t.Helper()
 	_, name, _ := strings.Cut(filepath.Base(file), "-")
@@ -53,8 +51,7 @@ func read(t testing.TB, file string) []byte {
 	return b
 }
 
-// printed is what a golden file holds: the values one by one without their
-// histograms, or the error.
+// printed formats a golden file: one value per line without histogram, or the error.
 func printed(t *testing.T, m Measured, err error) []byte {
 	t.Helper()
 	if err != nil {
@@ -126,7 +123,7 @@ func TestNativeCommands(t *testing.T) {
 	}
 }
 
-// The probe refuses what the engine would refuse, before anything is built.
+// Probes reject what the engine would reject, before anything is built.
 func TestStreamChecks(t *testing.T) {
 	for _, tc := range []struct {
 		p    interface{ Check() error }
@@ -160,9 +157,8 @@ func TestStreamChecks(t *testing.T) {
 	}
 }
 
-// A datagram for a number of packets fills them: one byte more needs another packet. The
-// sizes over IPv4 and Ethernet come from A. Zismer, Performance of Docker overlay
-// networks, figure 13.
+// A datagram sized in packets fills them: one byte more needs another packet. The sizes over IPv4
+// and Ethernet come from A. Zismer, Performance of Docker overlay networks, figure 13.
 func TestPackets(t *testing.T) {
 	const v4, v6 = "10.64.1.1:5201", "[fd00::1]:5201"
 	for _, tc := range []struct {
@@ -189,7 +185,6 @@ func TestPackets(t *testing.T) {
 	}
 }
 
-// The first value of every probe is the one that it exists for.
 func TestNativeFirstValue(t *testing.T) {
 	for name, want := range map[string]string{
 		"tcp-stream": "throughput bit/s", "udp-stream": "throughput bit/s", "udp-rate": "packet.rate packet/s",
@@ -226,7 +221,6 @@ func TestNativePause(t *testing.T) {
 	}
 }
 
-// Parse refuses impossible results, and the error says what is wrong.
 func TestNativeRefuses(t *testing.T) {
 	for _, tc := range []struct{ file, from, to, want string }{
 		{"udp-stream", `{"event":"begin"}` + "\n", "", "unexpected line"},
@@ -305,7 +299,6 @@ func TestNativeRefuses(t *testing.T) {
 	}
 }
 
-// Output that is cut off anywhere has no result.
 func TestNativeTruncated(t *testing.T) {
 	for _, file := range recorded(t) {
 		out := bytes.TrimSpace(read(t, file))
@@ -320,7 +313,6 @@ func TestNativeTruncated(t *testing.T) {
 	}
 }
 
-// Any input yields an error or values, and the values are numbers.
 func FuzzNativeParse(f *testing.F) {
 	for _, file := range recorded(f) {
 		f.Add(read(f, file))

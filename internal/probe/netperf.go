@@ -10,20 +10,19 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Netperf measures bulk throughput with netperf 2.7 (TCP_STREAM, UDP_STREAM).
-// It counts what netserver received. Control is on the server's port and data ten
-// ports further.
+// Netperf measures bulk throughput with netperf 2.7 (TCP_STREAM, UDP_STREAM), as netserver received
+// it. Control uses the server's port, data a port ten above.
 type Netperf struct {
 	UDP  bool   `yaml:"udp"`
 	Size int    `yaml:"size"` // bytes per send; 0 is 131072 for TCP, 1400 for UDP
 	CC   string `yaml:"cc"`   // congestion control of TCP; empty is cubic
 }
 
-// NetperfRR measures response times with netperf 2.7 (TCP_RR, UDP_RR, TCP_CRR),
-// one request at a time. Its percentiles are in whole microseconds.
+// NetperfRR measures response times with netperf 2.7 (TCP_RR, UDP_RR, TCP_CRR), one request at a
+// time. Percentiles are in whole microseconds.
 type NetperfRR struct {
 	UDP     bool   `yaml:"udp"`
-	Connect bool   `yaml:"connect"` // a connection for every request (TCP_CRR)
+	Connect bool   `yaml:"connect"` // a new connection per request (TCP_CRR)
 	Size    int    `yaml:"size"`    // bytes of request and reply; default 64
 	CC      string `yaml:"cc"`      // congestion control of TCP; empty is cubic
 }
@@ -61,8 +60,7 @@ func (p NetperfRR) Check() error {
 	return checkStream("netperf", p.UDP, or(p.Size, defaultMessage), 1, 1)
 }
 
-// Commands implements Probe. Without -R 1, netperf sends UDP past the routing table
-// (SO_DONTROUTE).
+// Commands implements Probe. Without -R 1, netperf sends UDP past the routing table (SO_DONTROUTE).
 func (p Netperf) Commands(w Window) (server, client []string) {
 	test := []string{"-m", strconv.Itoa(bulkSize(p.UDP, p.Size))}
 	if p.UDP {
@@ -84,7 +82,7 @@ func (p NetperfRR) Commands(w Window) (server, client []string) {
 	return netperf(w, "TCP_RR", test, netperfRRKeys+",LOCAL_CONG_CONTROL")
 }
 
-// The output selectors of netperf's omni tests, which it prints as KEY=value.
+// Output selectors of netperf's omni tests, printed as KEY=value.
 const (
 	netperfStreamKeys = "PROTOCOL,DIRECTION,LOCAL_SEND_SIZE,ELAPSED_TIME,THROUGHPUT_UNITS,REMOTE_RECV_THROUGHPUT,LOCAL_BYTES_SENT,REMOTE_BYTES_RECVD"
 	netperfRRKeys     = "PROTOCOL,DIRECTION,REQUEST_SIZE,RESPONSE_SIZE,ELAPSED_TIME,THROUGHPUT_UNITS,THROUGHPUT,MEAN_LATENCY,P50_LATENCY,P99_LATENCY"
@@ -97,7 +95,6 @@ func netperf(w Window, test string, options []string, keys string) (server, clie
 	return server, append(append(client, options...), "-k", keys)
 }
 
-// parseNetperf reads KEY=value, and checks that netperf ran the requested test.
 func parseNetperf(b []byte, want map[string]string) *fields {
 	p := &fields{text: map[string]string{}}
 	for line := range strings.Lines(string(b)) {
@@ -116,9 +113,9 @@ func parseNetperf(b []byte, want map[string]string) *fields {
 	return p
 }
 
-// Parse reads throughput (received) and window; for TCP also retransmits, for UDP
-// packet.rate, sent, delivered and loss. Time is the received bytes divided by their
-// rate: netperf prints it in steps of 10 ms.
+// Parse reads received throughput and window; for TCP also retransmits; for UDP packet.rate, sent,
+// delivered and loss. window is bytes divided by rate, because netperf rounds its duration to 10
+// ms.
 func (p Netperf) Parse(out Output) (Measured, error) {
 	size := bulkSize(p.UDP, p.Size)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send", "THROUGHPUT_UNITS": "10^6bits/s", "LOCAL_SEND_SIZE": strconv.Itoa(size)}
@@ -127,7 +124,7 @@ func (p Netperf) Parse(out Output) (Measured, error) {
 		want["LOCAL_CONG_CONTROL"] = or(p.CC, defaultCC)
 	}
 	f := parseNetperf(out.Client, want)
-	// The end of the test interrupts a send; the receiver counts part of it.
+	// The end of the test interrupts a send, and the receiver counts part of it.
 	t := transfer{slack: float64(size), sent: f.number("LOCAL_BYTES_SENT"), received: f.number("REMOTE_BYTES_RECVD"), size: float64(size)}
 	if rate := f.number("REMOTE_RECV_THROUGHPUT"); rate > 0 {
 		t.seconds = t.received * 8 / (rate * 1e6)
@@ -140,8 +137,8 @@ func (p Netperf) Parse(out Output) (Measured, error) {
 	return checked("netperf", m, cmp.Or(f.err, t.check()))
 }
 
-// Parse reads rtt (s, the median), rtt.p99 (s, when at least ten response times lie
-// above it), rtt.mean (s), transactions (1/s) and window.
+// Parse reads rtt (s, median), rtt.p99 (s, if at least ten response times lie above it), rtt.mean
+// (s), transactions (1/s) and window.
 func (p NetperfRR) Parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
 	want := map[string]string{"PROTOCOL": strings.ToUpper(protocol(p.UDP)), "DIRECTION": "Send|Recv", "THROUGHPUT_UNITS": "Trans/s",
@@ -157,8 +154,7 @@ func (p NetperfRR) Parse(out Output) (Measured, error) {
 	f := parseNetperf(out.Client, want)
 	rate, seconds := f.number("THROUGHPUT"), f.number("ELAPSED_TIME")
 	p50, p99, mean := f.number("P50_LATENCY")/1e6, f.number("P99_LATENCY")/1e6, f.number("MEAN_LATENCY")/1e6
-	// One transaction follows another: together they fill the window, which netperf
-	// prints in steps of 10 ms, and cannot exceed it.
+	// Sequential transactions cannot take longer than the window, which netperf rounds to 10 ms.
 	if f.err == nil && (!(rate > 0 && seconds > 0 && mean > 0) || rate*mean > 1.02) {
 		f.err = fmt.Errorf("%v transactions/s of %v s each do not fit", rate, mean)
 	}

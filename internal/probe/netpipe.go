@@ -10,11 +10,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// NetPIPE measures round trips of messages over plain TCP with NPtcp (NetPIPE 3.7).
-// The difference to the same tool over MPI is what an MPI library adds. It repeats a
-// number of messages instead of running for a time: see MPI.
+// NetPIPE measures round trips over plain TCP with NPtcp (NetPIPE 3.7). Its difference to NetPIPE
+// over MPI is the cost of the MPI library. Like MPI, it sends a fixed number of messages.
 type NetPIPE struct {
-	Bandwidth bool `yaml:"bandwidth"` // puts the bandwidth first instead of the time
+	Bandwidth bool `yaml:"bandwidth"` // report bandwidth first instead of time
 	Size      int  `yaml:"size"`      // bytes of a message; 0 is 8, or 1 MiB for bandwidth
 }
 
@@ -41,14 +40,13 @@ func (p NetPIPE) Commands(w Window) (server, client []string) {
 	return args, append(args[:len(args):len(args)], "-h", address(w.Server.Addr()))
 }
 
-// Parse reads half.rtt and bandwidth, as MPI does.
 func (p NetPIPE) Parse(out Output) (Measured, error) {
 	m, err := parseNetPIPE(out.ClientErr, p.mpi().size(), p.Bandwidth)
 	return checked("NPtcp", m, err)
 }
 
-// netpipeArgs measure one size, without sizes around it (perturbation), and leave no
-// file behind.
+// netpipeArgs selects one size, without neighboring sizes (perturbation) and without an output
+// file.
 func netpipeArgs(size int) []string {
 	s := strconv.Itoa(size)
 	return []string{"-l", s, "-u", s, "-p", "0", "-n", strconv.Itoa(messages(size)), "-o", "/dev/null"}
@@ -59,9 +57,8 @@ func netpipeArgs(size int) []string {
 //	0:   65536 bytes    415 times -->   6926.94 Mbps in      72.18 usec
 var netpipeRE = regexp.MustCompile(`(?m)^ *\d+: +(\d{1,10}) bytes +(\d{1,10}) times --> +([0-9.]{1,20}) Mbps in +([0-9.]{1,20}) usec *\r?$`)
 
-// parseNetPIPE reads the table, which NetPIPE prints on its standard error. The time
-// is half a round trip, the lowest of the trials (netpipe.c 3.7.2); the table says
-// how many messages a trial has. Its Mbps are 2^20 bit/s.
+// parseNetPIPE reads the table, which NetPIPE prints on standard error: the number of messages per
+// trial, Mbps of 2^20 bit/s, and half a round trip, the lowest of the trials (netpipe.c 3.7.2).
 func parseNetPIPE(b []byte, size int, bandwidth bool) (Measured, error) {
 	f, err := row(b, netpipeRE, size)
 	if err != nil {
@@ -70,10 +67,9 @@ func parseNetPIPE(b []byte, size int, bandwidth bool) (Measured, error) {
 	return pingPong(f[3]/1e6, f[2]*(1<<20), f[0], f[1], bandwidth)
 }
 
-// pingPong measures n messages of size bytes to and fro, by the time of half a round
-// trip (s) and the bandwidth that the tool printed (bit/s), which must agree. The
-// printed bandwidth has too few digits for small messages, so the result computes it
-// from the time.
+// pingPong returns the measurement of n round trips of size bytes from half a round trip (s) and
+// the printed bandwidth (bit/s), which must agree. Bandwidth is computed from the time, because the
+// printed value has too few digits for small messages.
 func pingPong(half, printed, size, n float64, bandwidth bool) (Measured, error) {
 	if half <= 0 {
 		return Measured{}, fmt.Errorf("impossible: a message took %g s", half)

@@ -11,12 +11,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Nuttcp measures bulk throughput over TCP or UDP with nuttcp 6.1. It counts what the
-// receiver reports.
+// Nuttcp measures bulk TCP or UDP throughput with nuttcp 6.1, as the receiver reports it.
 //
-// Its server listens on every address: no option binds it to one. Control is on the
-// server's port and data ten ports further. No option sets the congestion control,
-// so both ends use the kernel's default.
+// Its server listens on every address. Control uses the server's port, data a port ten above.
+// nuttcp cannot set the congestion control, so both ends use the kernel's default.
 type Nuttcp struct {
 	UDP     bool    `yaml:"udp"`
 	Streams int     `yaml:"streams"` // in parallel, 1 to 128; 0 is 1
@@ -24,7 +22,7 @@ type Nuttcp struct {
 	Rate    Bitrate `yaml:"rate"`    // of payload, all streams together, at least 1 kbit/s; 0 is as fast as possible
 }
 
-// nuttcpMinUDP is the sequence number that begins its datagrams, bytes.
+// nuttcpMinUDP is the size of a datagram's sequence number in bytes.
 const nuttcpMinUDP = 8
 
 func (p Nuttcp) Info() Info {
@@ -41,9 +39,8 @@ func (p Nuttcp) Check() error {
 	return checkStream("nuttcp", p.UDP, bulkSize(p.UDP, p.Size), nuttcpMinUDP, or(p.Streams, 1))
 }
 
-// Commands implements Probe. The server serves one client, and stays in the
-// foreground (--nofork). The rate is in kbit/s; 0 is unlimited, whereas the default
-// for UDP is 1 Mbit/s.
+// Commands implements Probe. The server serves one client in the foreground (--nofork). The rate is
+// in kbit/s; 0 is unlimited, while the default for UDP is 1 Mbit/s.
 func (p Nuttcp) Commands(w Window) (server, client []string) {
 	server = []string{"nuttcp", "-1", "--nofork", "-P", port(w)}
 	client = []string{"nuttcp", "-P", port(w), "-p", dataPort(w), "-T", wholeSeconds(w.Duration),
@@ -65,8 +62,8 @@ var (
 	nuttcpVersionRE = regexp.MustCompile(`(?m)^nuttcp-t: v(\d\S*): `)
 )
 
-// nuttcpSide returns the key=value pairs of the lines that begin with prefix. Some
-// keys occur twice, with the same value.
+// nuttcpSide returns the key=value pairs of lines with this prefix. Repeated keys have equal
+// values.
 func nuttcpSide(b []byte, prefix string) *fields {
 	p := &fields{text: map[string]string{}}
 	for line := range strings.Lines(string(b)) {
@@ -79,13 +76,11 @@ func nuttcpSide(b []byte, prefix string) *fields {
 	return p
 }
 
-// Parse reads, for TCP, throughput, retransmits (of the sender; only with one stream)
-// and window; for UDP, throughput and packet.rate received, offered (only with a
-// rate), sent and delivered packets per second, loss (a share of 0..1) and window;
-// for both, cpu.tool.sender and cpu.tool.receiver (core): the time that nuttcp says
-// its two processes used, which excludes the kernel's work for them.
-//
-// Time is bytes divided by the rate: nuttcp prints it in steps of 10 ms.
+// Parse reads, for TCP, throughput, retransmits (sender's, with one stream only) and window; for
+// UDP, received throughput and packet.rate, offered (with a rate), sent and delivered (packet/s),
+// loss (0 to 1) and window; for both, cpu.tool.sender and cpu.tool.receiver (core): nuttcp's own
+// CPU time, without the kernel's work on its behalf. window is bytes divided by rate, because
+// nuttcp rounds its duration to 10 ms.
 func (p Nuttcp) Parse(out Output) (Measured, error) {
 	m, err := p.parse(out.Client)
 	return checked("nuttcp", m, err)
@@ -119,7 +114,7 @@ func (p Nuttcp) parse(b []byte) (Measured, error) {
 	if err := errors.Join(tx.err, rx.err); err != nil {
 		return m, err
 	}
-	// Megabytes have four decimals: the two may differ by 0.0001 for the same bytes.
+	// Megabytes have four decimals, so the two can differ by 0.0001 for the same bytes.
 	t.slack = mebi / 1e4
 	if err := t.check(); err != nil {
 		return m, err

@@ -63,7 +63,7 @@ func TestPace(t *testing.T) {
 		}
 	}
 	if _, _, err := (UDPStream{Packets: 2}).Capacity(); err == nil {
-		t.Error("datagrams of no known size have a capacity")
+		t.Error("datagrams of unknown size have a capacity")
 	}
 	if _, _, err := Capacity(&UDPRR{}); err == nil {
 		t.Error("requests have a capacity")
@@ -72,11 +72,10 @@ func TestPace(t *testing.T) {
 		t.Errorf("without loss it is the %s", kind)
 	}
 	if _, err := (TCPStream{}).Pace(1000); err == nil {
-		t.Error("TCP was paced below what it can be")
+		t.Error("TCP was paced below its minimum")
 	}
 }
 
-// Delivered is in the unit in which a server of the probe counts.
 func TestDelivered(t *testing.T) {
 	m := Measured{Values: []record.Value{{Name: "rtt", Unit: "s", Value: 1}, {Name: "throughput", Unit: "bit/s", Value: 2},
 		{Name: "packet.rate", Unit: "packet/s", Value: 3}, {Name: "offered", Unit: "packet/s", Value: 4}, {Name: "transactions", Unit: "1/s", Value: 5}, {Name: "loss", Unit: ""}}}

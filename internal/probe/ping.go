@@ -8,8 +8,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Ping measures the time of ICMP echoes, sent on a schedule. It needs
-// CAP_NET_RAW or a group in net.ipv4.ping_group_range, and no server.
+// Ping measures ICMP echo times on a fixed schedule. It needs no server, but CAP_NET_RAW or a group
+// in net.ipv4.ping_group_range.
 type Ping struct {
 	Size     int           `yaml:"size"`     // bytes of data; default 56
 	Interval time.Duration `yaml:"interval"` // from one request to the next; default 10 ms
@@ -31,7 +31,7 @@ func (p Ping) Commands(w Window) (server, client []string) {
 		"--size", strconv.Itoa(or(p.Size, defaultEcho)), "--interval", or(p.Interval, defaultInterval).String()}
 }
 
-// Parse reads rtt (s, the median, with its histogram), loss and window.
+// Parse reads rtt (s, median, with histogram), loss and window.
 func (p Ping) Parse(out Output) (Measured, error) {
 	var r event.Ping
 	n := parseNative(out, "ping", &r)

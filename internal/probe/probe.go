@@ -1,9 +1,8 @@
-// Package probe holds the measuring tools. One file per tool, or per native probe,
-// describes it, writes its command lines and reads its output.
+// Package probe describes the measuring tools: one file per foreign tool or native probe writes its
+// command lines and parses its output.
 //
-// A probe is a struct whose exported fields are its options, and the keys of its
-// YAML. It must not run anything, so it works in every place and is tested on
-// recorded output.
+// A probe is a struct whose exported fields are its options and YAML keys. It must not run
+// anything, so it works with every target and can be tested on recorded output.
 package probe
 
 import (
@@ -15,57 +14,52 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Probe knows one measuring tool and what it measures. If its options can be wrong, it
-// has a method Check() error, which names the option and its bound.
+// A Probe is a measuring tool with its options. If options can be invalid, it also has a method
+// Check() error that names the option and its bound.
 type Probe interface {
-	// Info describes the probe with the options that it has.
 	Info() Info
-	// Commands returns the argument vectors of server and client. The server binds
-	// w.Server and runs until SIGTERM; an empty vector means that the probe needs
-	// none. The program "weir" is this program, wherever the node keeps it.
+	// Commands returns the argument vectors. The server binds w.Server and runs until SIGTERM; it
+	// is empty if the probe needs none. The program name "weir" stands for this binary, wherever
+	// the node keeps it.
 	Commands(w Window) (server, client []string)
-	// Parse reads what they printed. It returns values or an error, never both and
-	// never neither; no value is NaN or infinite. The first value is the one that
-	// the probe exists for.
+	// Parse returns either values or an error. Values are finite; the first is the probe's main
+	// value.
 	Parse(Output) (Measured, error)
 }
 
-// Info is how a probe describes itself. Its words are stored with the results, so
-// that old reports keep them; how the tool is run is not.
+// Info describes a probe with its options. weir stores the fields with JSON keys with the results,
+// so old reports keep their wording.
 type Info struct {
-	Title  string `json:"title"`            // of a section: "TCP stream"
-	Short  string `json:"short"`            // in a sentence: "TCP"
-	About  string `json:"about"`            // a line for lists
-	Method string `json:"method,omitempty"` // how the number comes about, in sentences for a report
+	Title  string `json:"title"`            // section title: "TCP stream"
+	Short  string `json:"short"`            // name in sentences: "TCP"
+	About  string `json:"about"`            // one line for lists
+	Method string `json:"method,omitempty"` // how the number is measured, in full sentences
 	Unit   string `json:"unit"`             // of the first value
-	// Measures groups the probes that should find the same when they use the same
-	// sizes; empty when no other probe measures it.
+	// Measures groups probes that should agree at equal sizes; empty for a probe without peers.
 	Measures string `json:"measures,omitempty"`
-	// Differs says why the number can still differ within the group. System calls
-	// are as strace(1) counted them, for the versions in testdata.
+	// Differs says why numbers can still differ within the group. System calls are as strace(1)
+	// counted them, for the versions in testdata.
 	Differs string `json:"differs,omitempty"`
 
-	Tools []facts.ToolInfo `json:"-"` // the programs it needs besides weir, the client's last; none for a native probe
-	// DeliveryUnit is the unit in which the server counts its work as it goes on: bit/s
-	// of payload, packet/s, or 1/s of answered requests. It is empty for a probe without
-	// a server of weir's own, which cannot be a background load.
+	Tools []facts.ToolInfo `json:"-"` // programs it needs besides weir, the client's last
+	// DeliveryUnit is the unit of the server's running count: bit/s of payload, packet/s, or 1/s of
+	// answered requests. It is empty without a weir server; such a probe cannot be a background
+	// load.
 	DeliveryUnit string `json:"-"`
-	// NoWarmup marks a tool that cannot exclude a warm-up from its result. It gets
-	// none, so the result includes the start of its connections.
+	// NoWarmup marks a tool that cannot exclude a warm-up. It gets none, so its result includes
+	// connection start-up.
 	NoWarmup bool `json:"-"`
-	// ServerReports marks a server that ends by itself after its client and prints
-	// what it received only then, so it must not be stopped before.
+	// ServerReports marks a server that prints its counts when it exits after its client, so weir
+	// must not stop it earlier.
 	ServerReports bool `json:"-"`
-	// StartsLate marks traffic that begins some time after the program, which does
-	// not report when. No counters can be read around its window, so the CPU time is
-	// unknown.
+	// StartsLate marks a tool whose traffic starts at an unknown time after its process. The CPU
+	// time is unknown, because no counters can be read around the window.
 	StartsLate bool `json:"-"`
-	// Takes is about how long a run lasts, and AtMost its limit, when the tool decides
-	// that itself; 0 when it follows the window.
+	// Takes is the approximate duration and AtMost the limit of a tool that ignores the window;
+	// else 0.
 	Takes, AtMost time.Duration `json:"-"`
 }
 
-// What several tools measure.
 const (
 	tcpThroughput = "TCP throughput"
 	udpThroughput = "UDP throughput"
@@ -77,48 +71,43 @@ const (
 	mpiBandwidth  = "MPI bandwidth"
 )
 
-// A Window says when and against whom to measure.
+// A Window is the time and addresses of a measurement.
 type Window struct {
 	Server   netip.AddrPort
 	MTU      int           // of the path, as its ends see it, bytes
 	Warmup   time.Duration // traffic before the measurement, not counted
 	Duration time.Duration // of the measurement
 
-	// For tools whose client starts the other end itself.
+	// For tools whose client starts the other end.
 	Client  netip.Addr
-	Devices []string // that hold the two addresses, each once
-	// Shell is the argv prefix with which a program at the client runs a command at
-	// the server, as with rsh(1): HOST COMMAND… follow. Empty is ssh(1).
+	Devices []string // devices with the two addresses, without duplicates
+	// Shell is an rsh(1)-like argv prefix with which the client runs a command at the server: HOST
+	// COMMAND… follow. Empty means ssh(1).
 	Shell []string
-	// Dir is for the tools' files, where both ends see it; "" leaves it to them.
+	// Dir holds the tools' files and is visible to both ends; "" leaves the choice to them.
 	Dir string
 }
 
-// Output is what the two programs of a trial printed.
 type Output struct {
 	Client, Server       []byte // standard output
 	ClientErr, ServerErr []byte // standard error
 }
 
-// Measured is what a probe reads from a tool's output.
+// Measured is the result of parsing a tool's output.
 type Measured struct {
 	Values   []record.Value
-	Observed map[string]string // what the tool reports of itself: version, congestion control
-	// Protocol is tcp, udp or icmp: what the tool put on the wire.
+	Observed map[string]string // settings that the tool reports: version, congestion control
+	// Protocol is the transport on the wire: tcp, udp or icmp.
 	Protocol string
-	// Datagram is the payload of every UDP or ICMP packet, bytes; 0 for TCP,
-	// which cuts its stream to fit.
+	// Datagram is the payload of every UDP or ICMP packet in bytes; 0 for TCP.
 	Datagram int
-	// Moved and Messages are the least bytes and packets that the devices of the
-	// path must have moved in one direction, for tools whose values do not show it:
-	// the bytes they count may never have left the machine's memory.
+	// Moved and Messages are the minimum bytes and packets that the path's devices must have moved
+	// in one direction. Tools set them if the bytes they count could have stayed in memory.
 	Moved, Messages float64
-	// Pause is the longest time, s, that the sender's own schedule leaves between
-	// two sends; 0 is none.
+	// Pause is the longest scheduled gap between two sends, in s; 0 for none.
 	Pause float64
 }
 
-// Delivered returns what p measured in its DeliveryUnit; 0 when it has none.
 func Delivered(p Probe, m Measured) float64 {
 	unit := p.Info().DeliveryUnit
 	for _, v := range m.Values {
@@ -129,15 +118,15 @@ func Delivered(p Probe, m Measured) float64 {
 	return 0
 }
 
-// A Pacer can be held to a rate, and so be a background load at a share of what the
-// path carries. Requests cannot be paced: a closed loop sends what was answered.
+// A Pacer can run at a set rate, and so be a background load at a share of the path's capacity.
+// Closed request loops cannot be paced.
 type Pacer interface {
 	Pace(rate float64) (Probe, error)
 	Capacity() (by Probe, kind string, err error)
 }
 
-// Pace returns p at a rate in its DeliveryUnit; 0 is flat out. Nobody reads the jitter of a
-// background load, so its receiver polls as it does flat out.
+// Pace returns p at a rate in its DeliveryUnit; 0 is flat out. A paced receiver polls, because the
+// jitter of a background load is not reported.
 func Pace(p Probe, rate float64) (Probe, error) {
 	if pacer, ok := p.(Pacer); ok {
 		return pacer.Pace(rate)
@@ -145,10 +134,9 @@ func Pace(p Probe, rate float64) (Probe, error) {
 	return nil, fmt.Errorf("%s cannot be held to a rate", p.Info().Title)
 }
 
-// Capacity returns the probe that finds how much a path carries of p, and what to call
-// that. For datagrams it is the highest rate at which hardly any is lost: at higher rates
-// more can arrive, or less. TCP finds its rate by itself, so its capacity is what arrives
-// flat out.
+// Capacity returns the probe that measures a path's capacity for p, and the name of that capacity.
+// For datagrams it is the highest rate with hardly any loss, because faster streams can deliver
+// more or less. TCP finds its own rate, so its capacity is its flat-out throughput.
 func Capacity(p Probe) (by Probe, kind string, err error) {
 	if pacer, ok := p.(Pacer); ok {
 		return pacer.Capacity()

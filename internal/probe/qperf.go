@@ -12,21 +12,17 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Qperf measures throughput with qperf 0.4 (tcp_bw, udp_bw). It counts what the
-// receiver reports.
+// Qperf measures throughput with qperf 0.4 (tcp_bw, udp_bw), as the receiver reports it.
 //
-// Its server listens on every address: no option binds it to one. Control is on the
-// server's port and data ten ports further. No option sets the congestion control,
-// so both ends use the kernel's default.
+// Its server listens on every address. Control uses the server's port, data a port ten above. qperf
+// cannot set the congestion control, so both ends use the kernel's default.
 type Qperf struct {
 	UDP  bool `yaml:"udp"`
 	Size int  `yaml:"size"` // bytes per message or datagram; 0 is 131072 for TCP, 1400 for UDP
 }
 
-// QperfRR measures response times with qperf 0.4 (tcp_lat, udp_lat).
-//
-// qperf prints half of the mean round trip as latency; the probe doubles it. qperf
-// reports no median and no percentiles.
+// QperfRR measures mean response times with qperf 0.4 (tcp_lat, udp_lat). qperf prints half of the
+// mean round trip, which the probe doubles; it reports no median or percentiles.
 type QperfRR struct {
 	UDP  bool `yaml:"udp"`
 	Size int  `yaml:"size"` // bytes of request and reply; default 64
@@ -58,8 +54,8 @@ func (p QperfRR) Commands(w Window) (server, client []string) {
 	return qperf(w, protocol(p.UDP)+"_lat", or(p.Size, defaultMessage))
 }
 
-// qperf prints single units (-uu) with enough digits (-e), by local and remote end
-// (-un), with the counts (-vvs, -vvt) and settings (-vu) of each.
+// qperf requests single units (-uu) with enough digits (-e), by local and remote end (-un), with
+// counts (-vvs, -vvt) and settings (-vu).
 func qperf(w Window, test string, size int) (server, client []string) {
 	server = []string{"qperf", "-lp", port(w)}
 	return server, []string{"qperf", "-lp", port(w), "-ip", dataPort(w), "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size),
@@ -68,10 +64,10 @@ func qperf(w Window, test string, size int) (server, client []string) {
 
 var qperfLineRE = regexp.MustCompile(`(?m)^ +(\w+) += +(\S+) ?(\S*) *$`)
 
-// qperfUnits are those that remain with -uu. The parser skips others.
+// qperfUnits are the units that remain with -uu; the parser skips others.
 var qperfUnits = []string{"bytes", "bytes/sec", "ns", "/sec", "%", ""}
 
-// parseQperf reads "    name  =  number unit" below the name of the test.
+// parseQperf reads lines "    name  =  number unit" below the name of the test.
 func parseQperf(b []byte, test string, size int) *fields {
 	p := &fields{text: map[string]string{}}
 	rest, ok := strings.CutPrefix(string(b), test+":\n")
@@ -93,13 +89,12 @@ func parseQperf(b []byte, test string, size int) *fields {
 	return p
 }
 
-// Parse reads throughput (received), window; for UDP also packet.rate, sent,
-// delivered and loss.
+// Parse reads received throughput and window; for UDP also packet.rate, sent, delivered and loss.
 func (p Qperf) Parse(out Output) (Measured, error) {
 	size := bulkSize(p.UDP, p.Size)
 	m := carrier(p.UDP, size, kernelCC)
 	f := parseQperf(out.Client, m.Protocol+"_bw", size)
-	// The end of the test interrupts a send; the sender does not count it.
+	// The end of the test interrupts a send, which the sender does not count.
 	t := transfer{slack: float64(size), sent: f.number("loc_send_bytes"), received: f.number("rem_recv_bytes"),
 		seconds: f.number("rem_real_time") / 1e9, size: float64(size)}
 	if p.UDP {
@@ -115,7 +110,7 @@ func (p QperfRR) Parse(out Output) (Measured, error) {
 	size := or(p.Size, defaultMessage)
 	f := parseQperf(out.Client, protocol(p.UDP)+"_lat", size)
 	latency, n, seconds := f.number("latency")/1e9, f.number("loc_recv_msgs"), f.number("loc_real_time")/1e9
-	// Transactions of the mean time fill the window, within 2 % for the first and the last.
+	// Sequential transactions fill the window, within 2 % for the first and last.
 	if f.err == nil && (!(latency > 0 && seconds > 0 && n > 0) || 2*latency*(n-2) > seconds*1.02) {
 		f.err = fmt.Errorf("%.0f round trips of twice %v s do not fit %v s", n, latency, seconds)
 	}

@@ -16,14 +16,14 @@ import (
 	"time"
 )
 
-// A recording locates the output of one tool, and the probe that made each case.
+// A recording locates one tool's output and maps each case to its probe.
 type recording struct {
 	tool string
 	of   func(name string) Probe // name is VERSION-CASE
 }
 
-// recordings of foreign tools. The command lines are in the .cmd files next to the
-// output; truncated cases were cut by hand.
+// recordings of foreign tools. The command lines are in the .cmd files next to the output;
+// truncated cases were cut by hand.
 var recordings = []recording{
 	{"iperf3", func(n string) Probe { return iperf3For(n) }},
 	{"iperf", func(n string) Probe {
@@ -86,7 +86,6 @@ var recordings = []recording{
 
 func has(name, what string) bool { return strings.Contains(name, what) }
 
-// cases lists the recorded cases of a tool.
 func (r recording) cases(t testing.TB) []string {
 	t.Helper()
 	files, err := filepath.Glob(r.dir() + "*.cmd")
@@ -123,7 +122,6 @@ func (r recording) output(t testing.TB, name string) Output {
 	return Output{Client: client, Server: server}
 }
 
-// TestRecorded parses output of real versions of the tools.
 func TestRecorded(t *testing.T) {
 	for _, r := range recordings {
 		t.Run(r.tool, func(t *testing.T) {
@@ -155,7 +153,6 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// Half of the output is not a result.
 func TestRecordedCut(t *testing.T) {
 	for _, r := range recordings {
 		for _, name := range r.cases(t) {
@@ -169,7 +166,6 @@ func TestRecordedCut(t *testing.T) {
 	}
 }
 
-// The recorded command lines are those that the probe runs.
 func TestRecordedCommands(t *testing.T) {
 	w := Window{Server: netip.MustParseAddrPort("10.64.2.1:5201"), Duration: time.Second}
 	for _, r := range recordings {
@@ -190,7 +186,6 @@ func TestRecordedCommands(t *testing.T) {
 	}
 }
 
-// fuzzRecorded feeds mutated recordings to a tool's parsers.
 func fuzzRecorded(f *testing.F, tool string) {
 	i := slices.IndexFunc(recordings, func(r recording) bool { return r.tool == tool })
 	r := recordings[i]
@@ -213,8 +208,8 @@ func FuzzQperf(f *testing.F)    { fuzzRecorded(f, "qperf") }
 func FuzzNetperf(f *testing.F)  { fuzzRecorded(f, "netperf") }
 func FuzzFping(f *testing.F)    { fuzzRecorded(f, "fping") }
 
-// TestRecordedDamaged damages good output in one place each: the parser refuses what is
-// missing, not a number, from another test, or impossible, and says why.
+// TestRecordedDamaged damages good output in one place per case: missing, malformed, from another
+// test, or impossible.
 func TestRecordedDamaged(t *testing.T) {
 	for _, c := range []struct {
 		tool, from string

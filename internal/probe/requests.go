@@ -9,7 +9,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// loop adds the flag of a closed or open loop whose ends poll.
 func loop(spin bool, flags ...string) []string {
 	if spin {
 		flags = append(flags, "--spin")
@@ -17,11 +16,10 @@ func loop(spin bool, flags ...string) []string {
 	return flags
 }
 
-// responses returns the values that all probes of requests have: rtt (s, the median,
-// with its histogram), rtt.p99 and rtt.p999 (s, each when at least ten samples lie above
-// it), what parts returns (nil means native.parts), transactions (1/s) and loss (of the
-// requests). It also returns the distribution of response times, and only nils when the
-// result is wrong.
+// responses returns the values common to all request probes: rtt (s, median, with histogram),
+// rtt.p99 and rtt.p999 (s, if at least ten samples lie above them), those of parts (nil means
+// native.parts), transactions (1/s) and loss (share of requests). It also returns the distribution
+// of response times. Both are nil if the result is invalid.
 func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
 	if parts == nil {
 		parts = func(h *hdrhistogram.Histogram) []record.Value { return n.parts(r.Split, h) }
@@ -35,8 +33,8 @@ func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []rec
 		record.Value{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)}), h
 }
 
-// closed returns the values of a closed loop: responses and window. The window ends with
-// the last reply, to within the histogram's precision.
+// closed returns the values of a closed loop: responses and window. The window ends with the last
+// reply, to within the histogram's precision.
 func (n *native) closed(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) []record.Value {
 	values, h := n.responses(r, parts)
 	if h != nil {
@@ -45,7 +43,7 @@ func (n *native) closed(r event.RR, parts func(*hdrhistogram.Histogram) []record
 	return append(values, record.Value{Name: "window", Unit: "s", Value: r.Window})
 }
 
-// spinning adds to the settings of a run that polls the CPUs that it polls on.
+// spinning adds the polled CPUs to the settings of a run that polls.
 func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
 	switch {
 	case r.Wait != event.WaitSpinning:
@@ -57,19 +55,17 @@ func (n *native) spinning(r event.RR, settings map[string]any) map[string]any {
 	return settings
 }
 
-// beyond is how many samples must lie above a percentile for it to be reported: with
-// fewer it depends on the few slowest requests of one run.
+// beyond is the minimum number of samples above a reported percentile: with fewer, it depends on
+// the few slowest requests of one run.
 const beyond = 10
 
-// percentiles returns rtt and the percentiles for which there are enough samples.
 func percentiles(h *hdrhistogram.Histogram, encoded string) []record.Value {
 	n := float64(h.TotalCount())
 	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: encoded}},
 		tails(n, quantile(h, 99), quantile(h, 99.9))...)
 }
 
-// tails returns rtt.p99 and rtt.p999 of n response times, each when enough of them
-// lie above it (see beyond).
+// tails returns rtt.p99 and rtt.p999 of n response times, each if enough lie above it (see beyond).
 func tails(n float64, p99, p999 float64) []record.Value {
 	var vs []record.Value
 	if n*0.01 >= beyond {
@@ -81,8 +77,8 @@ func tails(n float64, p99, p999 float64) []record.Value {
 	return vs
 }
 
-// echoes returns the distribution of the response times of the answered requests. It is
-// valid only when n.err is nil, and then not empty.
+// echoes returns the distribution of response times. It is valid and not empty only if n.err is
+// nil.
 func (n *native) echoes(requests, answered, lost int64, hist string) *hdrhistogram.Histogram {
 	if n.err != nil {
 		return nil
@@ -95,17 +91,15 @@ func (n *native) echoes(requests, answered, lost int64, hist string) *hdrhistogr
 	return h
 }
 
-// quantile returns the q-th percentile in seconds.
 func quantile(h *hdrhistogram.Histogram, q float64) float64 {
 	return float64(h.ValueAtQuantile(q)) / 1e9
 }
 
-// parts returns what response times consist of, by the kernel's stamps of some
-// requests: rtt.path from the sender's first device to the receiver's namespace and
-// back; rtt.wake from there to the program, at both ends; rtt.app the rest, which is
-// the programs and sending down to the device, at both ends. rtt.stamped is the whole
-// of these requests, which the parts add up to (medians need not); the stamps make it
-// longer than rtt. parts returns nothing when the engine says why there are no stamps.
+// parts splits the response times of some requests by the kernel's timestamps: rtt.path runs from
+// the sender's first device to the receiver's namespace and back; rtt.wake from there to the
+// program, at both ends; rtt.app is the rest, the programs and sending down to the device.
+// rtt.stamped is the whole; the parts add up to it, although their medians need not. Timestamps
+// make it longer than rtt. parts returns nil if the engine reports why there are none.
 func (n *native) parts(r event.Split, whole *hdrhistogram.Histogram) []record.Value {
 	if strings.HasPrefix(r.Stamps, event.NoStamps) {
 		return nil
@@ -124,7 +118,6 @@ func (n *native) parts(r event.Split, whole *hdrhistogram.Histogram) []record.Va
 	return out
 }
 
-// connect returns rtt.connect, the time until a connection was made.
 func (n *native) connect(hist string, whole *hdrhistogram.Histogram) []record.Value {
 	h := n.part("connectHist", hist, whole)
 	if h == nil {
@@ -134,9 +127,8 @@ func (n *native) connect(hist string, whole *hdrhistogram.Histogram) []record.Va
 	return []record.Value{{Name: "rtt.connect", Unit: "s", Value: quantile(h, 50), Hist: hist}}
 }
 
-// part reads the distribution of a part of response times. Each part is that of a
-// request of the whole, and no longer than it, so for any time no more parts than
-// response times can be above it.
+// part reads the distribution of a part of response times. A part is never longer than its request,
+// so above any time there are no more parts than response times.
 func (n *native) part(field, encoded string, whole *hdrhistogram.Histogram) *hdrhistogram.Histogram {
 	h := n.histogram(field, encoded)
 	if h == nil {

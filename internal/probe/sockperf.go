@@ -11,20 +11,18 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// SockperfRR measures response times with sockperf's ping-pong: one request at a
-// time, the next as soon as the last is answered.
+// SockperfRR measures response times with sockperf's ping-pong, one request at a time.
 //
-// sockperf prints half of the round trip; the probe doubles every time. sockperf
-// excludes the first 400 ms and the last 50 ms of its run, so the window is shorter
-// than requested. Its throughput mode counts what was sent, so weir does not use it.
-// Version 3.7 supports IPv4 only.
+// sockperf prints half of the round trip, which the probe doubles. It excludes the first 400 ms and
+// the last 50 ms of its run, so the window is shorter than requested. weir does not use its
+// throughput mode, which counts what was sent. Version 3.7 supports only IPv4.
 type SockperfRR struct {
 	TCP  bool `yaml:"tcp"`  // default is UDP
 	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
 }
 
-// SockperfLoad measures response times under load with sockperf's under-load:
-// requests at a fixed rate, one in a hundred of them answered. See SockperfRR.
+// SockperfLoad measures response times with sockperf's under-load: requests at a fixed rate, one in
+// a hundred answered. See SockperfRR.
 type SockperfLoad struct {
 	TCP  bool `yaml:"tcp"`  // default is UDP
 	Size int  `yaml:"size"` // bytes of request and reply, at least 14; default 64
@@ -37,8 +35,8 @@ const (
 	sockperfEvery = 100    // requests per reply: the tool's own default
 )
 
-// sockperfInfo adds what both modes share. sockperf warms up by itself, for a time of its
-// own; and before that it calibrates the CPU's time stamp counter, for some two seconds.
+// sockperfInfo adds the common fields. Before its own warm-up, sockperf calibrates the CPU's time
+// stamp counter for about two seconds.
 func sockperfInfo(i Info) Info {
 	i.Tools = []facts.ToolInfo{{Program: "sockperf", Package: "sockperf", VersionArgs: []string{"--version"}, Version: `version (\S+)`}}
 	i.Unit, i.NoWarmup, i.StartsLate = "s", true, true
@@ -52,7 +50,7 @@ func (p SockperfRR) Info() Info {
 
 func (p SockperfLoad) Info() Info {
 	return sockperfInfo(Info{Title: "Requests under load (sockperf)", Short: "response time under load by sockperf",
-		About: "response time at a request rate of which few are answered, by sockperf's under-load"})
+		About: "response time at a request rate with few answers, by sockperf's under-load"})
 }
 
 func (p SockperfRR) Check() error {
@@ -83,19 +81,19 @@ func sockperf(w Window, mode string, tcp bool, size int) (server, client []strin
 	return server, append(client, "-t", wholeSeconds(w.Duration), "-m", strconv.Itoa(size))
 }
 
-// Parse reads rtt (s, the median), rtt.p99 and rtt.p999 (s, each when at least ten
-// response times lie above it), rtt.mean (s), transactions (1/s), loss, and window.
+// Parse reads rtt (s, median), rtt.p99 and rtt.p999 (s, if at least ten response times lie above
+// them), rtt.mean (s), transactions (1/s), loss and window.
 func (p SockperfRR) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), 1)
 }
 
-// Parse reads what SockperfRR reads. Transactions are the answered requests.
+// Parse reads the values of SockperfRR. Transactions count answered requests.
 func (p SockperfLoad) Parse(out Output) (Measured, error) {
 	return parseSockperf(out.Client, p.TCP, or(p.Size, defaultMessage), sockperfEvery)
 }
 
-// sockperfLines are lines of sockperf 3.7, and the names of their groups. Those that
-// include the warm-up say "Total Run".
+// sockperfLines match lines of sockperf 3.7 and name their groups. Lines with "Total Run" include
+// the warm-up.
 var sockperfLines = []struct {
 	re    *regexp.Regexp
 	names []string

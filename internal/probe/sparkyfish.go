@@ -11,10 +11,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Sparkyfish measures bulk throughput in both directions and the time of a TCP echo
-// with sparkyfish (chrissnell/sparkyfish, as of 2026). Its run has a fixed length:
-// 30 echoes, a tenth of a second apart, and 10 s in each direction. Its client draws
-// on a terminal of at least 60 × 24 and waits for a key; its server writes a log.
+// Sparkyfish measures bulk throughput in both directions and TCP echo times with sparkyfish
+// (chrissnell/sparkyfish, as of 2026). Its run has a fixed length: 30 echoes, a tenth of a second
+// apart, and 10 s per direction. The client draws on a terminal of at least 60 × 24 and waits for a
+// key; the server writes a log.
 type Sparkyfish struct{}
 
 func (Sparkyfish) Info() Info {
@@ -41,8 +41,8 @@ func (Sparkyfish) Commands(w Window) (server, client []string) {
 		[]string{"weir", "host", "pty", "100x40", "q", "[r]etest", "Press q to quit", "--", "sparkyfish", addr}
 }
 
-// The server's log lines about the two directions (throughput.go), and what the client
-// draws about the echo and about a failure (model.go).
+// The server's log lines about both directions (throughput.go), and the client's screen about
+// echoes and failures (model.go).
 var (
 	sparkyReceived = regexp.MustCompile(`(?m) msg=received addr=\S+ mb=([0-9.]{1,20}) duration=([0-9.]{1,20})s mbps=([0-9.]{1,20})$`)
 	sparkySent     = regexp.MustCompile(`(?m) msg=sent addr=\S+ mb=([0-9.]{1,20}) duration=([0-9.]{1,20})s mbps=([0-9.]{1,20})$`)
@@ -50,10 +50,9 @@ var (
 	sparkyError    = regexp.MustCompile(`Error: ([^\r\n\x1b]{1,300})`)
 )
 
-// Parse reads upload (bit/s), what the server received; download.sent (bit/s), what
-// the server handed to its kernel: only the client knows what arrived, and draws it
-// next to a similar line; rtt (s), the mean of the echoes, in steps of 10 µs, missing
-// when it is less.
+// Parse reads upload (bit/s, as the server received it), download.sent (bit/s, as the server handed
+// it to its kernel: the client alone knows what arrived, and draws it next to a similar line) and
+// rtt (s, mean of the echoes in steps of 10 µs; missing if it is shorter).
 func (Sparkyfish) Parse(out Output) (Measured, error) {
 	if m := sparkyError.FindSubmatch(out.Client); m != nil {
 		return Measured{}, fmt.Errorf("sparkyfish: %s", bytes.TrimSpace(m[1]))
@@ -78,8 +77,8 @@ func (Sparkyfish) Parse(out Output) (Measured, error) {
 	return m, nil
 }
 
-// sparkyRate returns bit/s, and bytes less half of the last printed digit. The
-// server's megabyte is 2^20 bytes, and its megabit 2^20 bits.
+// sparkyRate returns bit/s, and bytes less half of the last printed digit. The server's megabytes
+// and megabits are 2^20 bytes and bits.
 func sparkyRate(re *regexp.Regexp, log []byte) (rate, bytes float64, err error) {
 	lines := re.FindAllSubmatch(log, -1)
 	if len(lines) != 1 {

@@ -7,8 +7,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// TCPCRR measures the time of a transaction that makes a connection of its own:
-// connect, one request, one reply, close.
+// TCPCRR measures transactions over a new connection each: connect, one request, one reply, close.
 type TCPCRR struct {
 	Size int    `yaml:"size"` // bytes of request and reply; default 64
 	CC   string `yaml:"cc"`   // congestion control; default cubic
@@ -30,8 +29,7 @@ func (p TCPCRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-crr", or(p.Size, defaultMessage), "--cc", or(p.CC, defaultCC))
 }
 
-// Parse reads what closed lists, and rtt.connect (s, the median
-// time until the connection is made, with its histogram).
+// Parse reads the values of closed, and rtt.connect (s, median time to connect, with histogram).
 func (p TCPCRR) Parse(out Output) (Measured, error) {
 	var r event.CRR
 	n := parseNative(out, "tcp-crr", &r)

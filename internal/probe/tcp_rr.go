@@ -6,12 +6,12 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// TCPRR measures the time from a request to its reply on one connection.
+// TCPRR measures request-to-reply times on one connection.
 type TCPRR struct {
 	Size     int    `yaml:"size"`     // bytes of request and reply; default 64
 	CC       string `yaml:"cc"`       // congestion control; default cubic
-	Spin     bool   `yaml:"spin"`     // both ends poll, each on its own CPU, instead of being woken up
-	Inflight int    `yaml:"inflight"` // requests that are outstanding at once; default 1
+	Spin     bool   `yaml:"spin"`     // both ends poll, each on its own CPU, instead of blocking
+	Inflight int    `yaml:"inflight"` // requests outstanding at once; default 1
 }
 
 func (p TCPRR) Info() Info {
@@ -32,7 +32,6 @@ func (p TCPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)), "--cc", or(p.CC, defaultCC))...)
 }
 
-// Parse reads what closed and parts list.
 func (p TCPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "tcp-rr", &r)

@@ -9,14 +9,14 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// TCPStream measures the TCP payload that arrives per second.
+// TCPStream measures the rate at which TCP payload arrives.
 type TCPStream struct {
-	Streams  int     `yaml:"streams"`  // connections, a thread each at both ends; default 1
-	Rate     Bitrate `yaml:"rate"`     // bit/s of payload that the streams together are paced to; default as fast as they can
+	Streams  int     `yaml:"streams"`  // connections, each with a thread at both ends; default 1
+	Rate     Bitrate `yaml:"rate"`     // bit/s of payload, all streams together; default unlimited
 	Size     int     `yaml:"size"`     // bytes per write; default 128 KiB
 	CC       string  `yaml:"cc"`       // congestion control; default cubic
-	Discard  bool    `yaml:"discard"`  // the receiver drops the bytes in the kernel; default is to copy them, as every application must
-	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel copies all the same, at a higher cost
+	Discard  bool    `yaml:"discard"`  // the receiver drops bytes in the kernel instead of copying them, as applications must
+	Zerocopy bool    `yaml:"zerocopy"` // send with MSG_ZEROCOPY; on one machine the kernel still copies, at a higher cost
 	DSCP     int     `yaml:"dscp"`     // of the packets of both ends, 0 to 63
 }
 
@@ -34,14 +34,13 @@ func (p TCPStream) Check() error {
 	return cmp.Or(event.CheckPaced(float64(p.Rate), or(p.Streams, 1)), event.Within("dscp:", p.DSCP, 0, event.MaxDSCP, ""))
 }
 
-// Pace implements Pacer; rate is in bit/s.
 func (p TCPStream) Pace(rate float64) (Probe, error) {
 	p.Rate = Bitrate(rate)
 	return &p, p.Check()
 }
 
 func (p TCPStream) Capacity() (by Probe, kind string, err error) {
-	by, err = p.Pace(0) // it may have a rate of its own
+	by, err = p.Pace(0) // p can have a rate
 	return by, "flat out", err
 }
 
@@ -59,10 +58,9 @@ func (p TCPStream) Commands(w Window) (server, client []string) {
 	return engineRun(w, "tcp-stream", or(p.Size, defaultWrite), flags...)
 }
 
-// Parse reads throughput (bit/s), retransmits (segments), silence (s, the longest
-// time in which nothing of a stream arrived) and window. Throughput is 0 when a
-// retransmission timeout, 200 ms at least (net/ipv4/tcp.h, TCP_RTO_MIN), lasted
-// longer than the window.
+// Parse reads throughput (bit/s), retransmits (segments), silence (s, the longest time without data
+// on a stream) and window. Throughput is 0 if a retransmission timeout, at least 200 ms
+// (net/ipv4/tcp.h, TCP_RTO_MIN), outlasted the window.
 func (p TCPStream) Parse(out Output) (Measured, error) {
 	var r event.TCPStream
 	n := parseNative(out, "tcp-stream", &r)

@@ -10,27 +10,26 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// UDPCapacity measures how many datagrams per second a path carries while it loses
-// no more than a bound: the throughput of RFC 2544, section 26.1, when the bound is
-// 0, and otherwise a partial drop rate. A stream that is sent as fast as possible
-// (UDPRate) can deliver more, or less where the path collapses.
+// UDPCapacity measures the highest datagram rate that a path carries within a loss bound: the
+// throughput of RFC 2544, section 26.1, if the bound is 0, else a partial drop rate. Sending as
+// fast as possible (UDPRate) can deliver more, or less where the path collapses.
 type UDPCapacity struct {
 	Size  int    `yaml:"size"`  // bytes of payload per datagram; default 18
-	Loss  string `yaml:"loss"`  // largest loss to tolerate, as a share of what is offered; 0 is the no-drop rate; default 0.5%
-	Send  string `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int    `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
-	Recv  string `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+	Loss  string `yaml:"loss"`  // largest tolerated loss, as a share of offered; 0 is the no-drop rate; default 0.5%
+	Send  string `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
+	Batch int    `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
+	Recv  string `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
 }
 
 const (
-	// defaultLossRatio is the bound of the partial drop rate that FD.io CSIT publishes.
+	// defaultLossRatio is the bound of FD.io CSIT's partial drop rate.
 	defaultLossRatio = 0.005
-	// searchWidth is how close the two bounds of a capacity must be, and searchPhase
-	// how long the search offers one rate.
+	// searchWidth is the final distance of the search's two bounds, and searchPhase the duration of
+	// each rate.
 	searchWidth = "2%"
 	searchPhase = 100 * time.Millisecond
-	// searchTime is what a search gets at least, as a study's windows are shorter than
-	// some twenty phases; most end after searchTakes.
+	// searchTime is a search's minimum budget, because a study's window is too short for its
+	// roughly twenty phases; most searches end after searchTakes.
 	searchTime  = 5 * time.Second
 	searchTakes = 3 * time.Second
 )
@@ -47,7 +46,6 @@ func (p UDPCapacity) mode() event.Mode {
 	return event.Mode{Size: or(p.Size, smallDatagram), Send: p.Send, Batch: p.Batch, Recv: p.Recv}.Filled()
 }
 
-// ratio is the tolerated loss.
 func (p UDPCapacity) ratio() (float64, error) {
 	if p.Loss == "" {
 		return defaultLossRatio, nil
@@ -55,7 +53,7 @@ func (p UDPCapacity) ratio() (float64, error) {
 	return unit.ParsePercent(p.Loss)
 }
 
-// Kind names such a capacity: "NDR", or "PDR 0.5%".
+// Kind names the capacity: "NDR", or "PDR 0.5%".
 func (p UDPCapacity) Kind() string {
 	if ratio, _ := p.ratio(); ratio > 0 {
 		return "PDR " + percent(ratio)
@@ -84,18 +82,17 @@ func (p UDPCapacity) Commands(w Window) (server, client []string) {
 		"--phase", searchPhase.String()}, modeFlags(m, event.DefaultNap)...)...)
 }
 
-// Parse reads capacity (packet/s, the highest rate that the path carried, as measured
-// at arrival), goodput (bit/s of payload at that rate), loss (of what was offered at
-// it, in all phases), capacity.upper (packet/s, the lowest rate that lost more, if
-// there is one), and capacity.inverted (packet/s, a higher rate that lost less, if
-// there is one). Observed says which capacity it is, and what limited it: the path, the
-// sender, or the time of the search.
+// Parse reads capacity (packet/s, the highest carried rate, measured at arrival), goodput (bit/s of
+// payload at that rate), loss (at that rate, over all its phases), capacity.upper (packet/s, the
+// lowest rate that lost more, if any) and capacity.inverted (packet/s, a higher rate that lost
+// less, if any). Observed names the kind of capacity and its limit: the path, the sender or the
+// search time.
 func (p UDPCapacity) Parse(out Output) (Measured, error) {
 	var r event.UDPSearch
 	n := parseNative(out, "udp-search", &r)
 	var at event.Phase // all phases of the load together
 	var delivered float64
-	known := false // Lower is what one of them carried
+	known := false // a phase carried Lower
 	for i, t := range r.Phases {
 		n.require(t.Window > 0 && t.Queue >= 0 && t.Asked >= 0, "phase %d: %+v", i+1, t)
 		n.require(t.Refused >= 0 && t.Dropped >= 0 && t.Delivered >= 0 && t.Offered >= t.Tried() && t.Sent >= t.Delivered+t.Dropped,

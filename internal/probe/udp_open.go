@@ -8,13 +8,13 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// UDPOpen measures response times at a fixed rate of requests, whether or not
-// earlier ones were answered. Time counts from when a request was due, so a stall
-// shows in all the requests that it delayed.
+// UDPOpen measures response times at a fixed request rate, whether or not earlier requests were
+// answered. Time counts from when a request was due, so a stall shows in every request that it
+// delayed.
 type UDPOpen struct {
 	Rate int  `yaml:"rate"` // requests/s; default 2000
 	Size int  `yaml:"size"` // bytes of request and reply; default 64
-	Spin bool `yaml:"spin"` // both ends poll, each on its own CPU, instead of being woken up
+	Spin bool `yaml:"spin"` // both ends poll, each on its own CPU, instead of blocking
 }
 
 func (p UDPOpen) Info() Info {
@@ -34,9 +34,8 @@ func (p UDPOpen) Commands(w Window) (server, client []string) {
 	return engineRun(w, "udp-open", or(p.Size, defaultMessage), loop(p.Spin, "--rate", strconv.Itoa(or(p.Rate, event.DefaultRequests)))...)
 }
 
-// Parse reads what UDPRR reads, and before the window late (the share of requests
-// that left more than 1/rate after they were due) and stalls (1, how often response
-// times exceeded 50 ms).
+// Parse reads the values of UDPRR and, before the window, late (share of requests sent more than
+// 1/rate after they were due) and stalls (1, how often response times exceeded 50 ms).
 func (p UDPOpen) Parse(out Output) (Measured, error) {
 	var r event.Open
 	n := parseNative(out, "udp-open", &r)

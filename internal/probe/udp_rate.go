@@ -2,16 +2,16 @@ package probe
 
 import "github.com/weir-bench/weir/internal/engine/event"
 
-// UDPRate measures the datagrams that are delivered per second. It is UDPStream
-// with small datagrams, whose cost is nearly all per packet.
+// UDPRate measures delivered datagrams per second. It is UDPStream with small datagrams, whose cost
+// is nearly all per packet.
 type UDPRate struct {
 	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 18
-	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
-	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
-	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
+	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default unlimited
+	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
+	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
+	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
 
-	polls bool // its receiver polls although the stream is paced; see Pacer
+	polls bool // the receiver polls even if the stream is paced; see Pace
 }
 
 func (p UDPRate) Info() Info {
@@ -28,7 +28,6 @@ func (p UDPRate) mode() event.Mode {
 
 func (p UDPRate) Check() error { return p.mode().Check() }
 
-// Pace implements Pacer; rate is in packet/s.
 func (p UDPRate) Pace(rate float64) (Probe, error) {
 	p.Rate, p.polls = Bitrate(rate*8*float64(p.mode().Size)), true
 	return &p, nil

@@ -6,11 +6,11 @@ import (
 	"github.com/weir-bench/weir/internal/engine/event"
 )
 
-// UDPRR measures the time from a request to its reply over UDP.
+// UDPRR measures request-to-reply times over UDP.
 type UDPRR struct {
 	Size     int  `yaml:"size"`     // bytes of request and reply; default 64
-	Spin     bool `yaml:"spin"`     // both ends poll, each on its own CPU, instead of being woken up
-	Inflight int  `yaml:"inflight"` // requests that are outstanding at once; default 1
+	Spin     bool `yaml:"spin"`     // both ends poll, each on its own CPU, instead of blocking
+	Inflight int  `yaml:"inflight"` // requests outstanding at once; default 1
 }
 
 func (p UDPRR) Info() Info {
@@ -31,8 +31,6 @@ func (p UDPRR) Commands(w Window) (server, client []string) {
 	return engineRun(w, "udp-rr", or(p.Size, defaultMessage), loop(p.Spin, "--inflight", strconv.Itoa(or(p.Inflight, 1)))...)
 }
 
-// Parse reads what closed and parts list. A reply that takes longer than half a second
-// counts as lost.
 func (p UDPRR) Parse(out Output) (Measured, error) {
 	var r event.RR
 	n := parseNative(out, "udp-rr", &r)

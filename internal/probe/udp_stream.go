@@ -10,19 +10,18 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// UDPStream measures the UDP payload that is delivered per second, and where the
-// rest was lost.
+// UDPStream measures the rate of delivered UDP payload and where the rest was lost.
 type UDPStream struct {
-	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 1400, which every path with an MTU of 1450 carries whole
-	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default as fast as one thread can
-	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many, cut as late as possible)
-	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, and for gso as many as a buffer of 65507 bytes holds, 64 at most
-	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: what arrives in one buffer stays in it); default gro for gso, else mmsg
-	// Packets replaces Size and Batch: the number of full packets of the path's MTU that
-	// one call hands over, which for single is one datagram of so many fragments.
+	Size  int     `yaml:"size"`  // bytes of payload per datagram; default 1400, which fits an MTU of 1450
+	Rate  Bitrate `yaml:"rate"`  // bit/s of payload; default unlimited
+	Send  string  `yaml:"send"`  // single (one sendto per datagram, the default), mmsg (sendmmsg) or gso (UDP_SEGMENT: one buffer for many datagrams, split as late as possible)
+	Batch int     `yaml:"batch"` // datagrams per call; default 1 for single, 32 for mmsg, for gso as many as fit into 65507 bytes, at most 64
+	Recv  string  `yaml:"recv"`  // single (recvmsg), mmsg (recvmmsg) or gro (UDP_GRO: keeps coalesced datagrams in one buffer); default gro for gso, else mmsg
+	// Packets replaces Size and Batch: the number of full packets of the path's MTU per call. For
+	// single, it is the number of fragments of one datagram.
 	Packets int `yaml:"packets"`
 
-	polls bool // its receiver polls although the stream is paced; see Pacer
+	polls bool // the receiver polls even if the stream is paced; see Pace
 }
 
 func (p UDPStream) Info() Info {
@@ -51,9 +50,9 @@ func (p UDPStream) mode(w Window) event.Mode {
 	return event.Mode{Size: size, Send: p.Send, Batch: batch, Recv: p.Recv}.Filled()
 }
 
-// fullDatagram is the payload, in bytes, of the largest datagram that needs no more
-// than n packets on the path. All fragments except the last carry a multiple of 8
-// bytes (RFC 791, section 3.2; RFC 8200, section 4.5).
+// fullDatagram returns the payload in bytes of the largest datagram that needs at most n packets.
+// All fragments except the last carry a multiple of 8 bytes (RFC 791, section 3.2; RFC 8200,
+// section 4.5).
 func fullDatagram(w Window, n int) int {
 	const ipv4, ipv6, fragment, udp = 20, 40, 8, 8
 	room := min(w.MTU, 65535) - ipv4 // the loopback device's MTU exceeds the largest packet
@@ -66,12 +65,11 @@ func fullDatagram(w Window, n int) int {
 	return (n-1)*(room&^7) + room - udp
 }
 
-// leastMTU is the smallest that a path has (RFC 791: every host accepts so much).
+// leastMTU is the smallest MTU of a path (RFC 791: every host accepts packets of this size).
 const leastMTU = 576
 
-// Check returns an error that names the option and its bound. The size that Packets
-// means is known only on a path, where the engine refuses more than a datagram or
-// buffer holds.
+// Check returns an error that names the option and its bound. The size that Packets implies depends
+// on the path, so only the engine can reject one that is too large.
 func (p UDPStream) Check() error {
 	switch {
 	case p.Packets < 0:
@@ -86,7 +84,6 @@ func (p UDPStream) Check() error {
 	return err
 }
 
-// Pace implements Pacer; rate is in bit/s.
 func (p UDPStream) Pace(rate float64) (Probe, error) {
 	p.Rate, p.polls = Bitrate(rate), true
 	return &p, nil
@@ -106,14 +103,12 @@ func (p UDPStream) Commands(w Window) (server, client []string) {
 // Parse reads throughput first; see parseUDP.
 func (p UDPStream) Parse(out Output) (Measured, error) { return parseUDP(out, false) }
 
-// modeFlags are those of the send and the receive mode of datagrams.
 func modeFlags(m event.Mode, nap time.Duration) []string {
 	return []string{"--send", m.Send, "--batch", strconv.Itoa(m.Batch), "--recv", m.Recv, "--nap", nap.String()}
 }
 
-// udpStream returns the command lines of a udp-stream run. A receiver of a paced stream
-// waits in its socket unless it is told to poll: polling would add its interval to the
-// arrival times, and to jitter.
+// udpStream returns the command lines of a udp-stream run. The receiver of a paced stream blocks
+// unless polls is set, because polling adds its interval to arrival times and jitter.
 func udpStream(w Window, m event.Mode, rate Bitrate, polls bool) (server, client []string) {
 	nap := time.Duration(event.DefaultNap)
 	if rate > 0 && !polls {
@@ -122,18 +117,17 @@ func udpStream(w Window, m event.Mode, rate Bitrate, polls bool) (server, client
 	return engineRun(w, "udp-stream", m.Size, append([]string{"--rate", fmt.Sprint(float64(rate))}, modeFlags(m, nap)...)...)
 }
 
-// udpCapacity implements Capacity for what sends datagrams in mode m.
+// udpCapacity implements Capacity for datagrams in mode m.
 func udpCapacity(m event.Mode) (by Probe, kind string, err error) {
 	c := &UDPCapacity{Size: m.Size, Send: m.Send, Batch: m.Batch, Recv: m.Recv}
 	return c, c.Kind(), nil
 }
 
-// parseUDP reads throughput (bit/s of delivered payload), packet.rate (packet/s
-// delivered), the ladder offered, sent, received, delivered (packet/s), loss (of
-// what was sent), loss.socket (of what was sent, dropped at the receiving
-// socket's buffer), reordered (of what was delivered), jitter (s; when at least
-// two datagrams were delivered), silence (s, the longest time without an arrival)
-// and window. The packet rate comes first when rateFirst.
+// parseUDP reads throughput (bit/s of delivered payload), packet.rate (packet/s delivered), the
+// ladder offered, sent, received, delivered (packet/s), loss (share of sent), loss.socket (share of
+// sent, dropped at the receiving socket's buffer), reordered (share of delivered), jitter (s, if at
+// least two datagrams arrived), silence (s, the longest time without an arrival) and window. With
+// rateFirst, packet.rate comes first.
 func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	var r event.UDPStream
 	n := parseNative(out, "udp-stream", &r)
@@ -144,9 +138,8 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	n.require(r.Bytes == r.Delivered*int64(r.Size), "%d bytes in %d datagrams of %d", r.Bytes, r.Delivered, r.Size)
 	n.require(r.Reordered <= r.Delivered, "reordered %d of %d", r.Reordered, r.Delivered)
 	n.require(r.Silence <= max(r.Window, r.Span), "a silence of %g s in %g s", r.Silence, max(r.Window, r.Span))
-	// Datagrams that queued up while they were sent took longer to arrive: the longer
-	// of the two times is the one in which the path carried them. One time for all
-	// steps keeps the ladder a ladder.
+	// Queued datagrams can arrive after the sender's window: the longer of the two times is the one
+	// in which the path carried them. One time for all steps keeps the ladder consistent.
 	t := max(r.Window, r.Span)
 	perSecond := func(n int64) float64 { return float64(n) / t }
 	ofSent := func(n int64) float64 { return float64(n) / float64(max(r.Sent, 1)) }
@@ -170,7 +163,7 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	values = append(values,
 		record.Value{Name: "silence", Unit: "s", Value: r.Silence},
 		record.Value{Name: "window", Unit: "s", Value: r.Window})
-	// nap is the receiver's polling interval in seconds; 0 when it was woken up.
+	// nap is the receiver's polling interval in seconds; 0 if it blocks.
 	settings := map[string]any{"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP, "nap": r.Nap}
 	if r.Rate > 0 {
 		settings["rate"] = r.Rate

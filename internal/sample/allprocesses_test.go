@@ -9,7 +9,7 @@ import (
 func TestAllProcesses(t *testing.T) {
 	stat := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	root := fstest.MapFS{
-		// A name may hold spaces, parentheses and a newline.
+		// A name can contain spaces, parentheses and a newline.
 		"proc/1/stat":    stat("1 (we) ir)\n(x) S 0 1 1 0 -1 4194560 0 0 0 0 150 50 1000 300 20 0 8 0 17 0 0\n"),
 		"proc/27/stat":   stat("27 (engine) R 1 1 1 0 -1 4194560 0 0 0 0 7 93 0 0 20 0 8 0 17 0 0\n"),
 		"proc/self/stat": stat("nonsense"),
@@ -31,7 +31,7 @@ func TestAllProcesses(t *testing.T) {
 	}
 }
 
-// CPU time that this process uses is seen, in a /proc that shows it.
+// A /proc of this process's namespace shows the CPU time that it uses.
 func TestAllProcessesOfThisMachine(t *testing.T) {
 	read := func() float64 {
 		c, err := allProcesses(os.DirFS("/"))

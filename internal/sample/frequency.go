@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// frequency reads the mean clock frequency of all CPUs now, in Hz, as "frequency": what
-// cpufreq's scaling_cur_freq says (Documentation/admin-guide/pm/cpufreq.rst). It is a
-// level and no counter, so the caller does not subtract it. Most virtual machines do not
-// report it, and have none.
+// frequency reads the current mean clock frequency of all CPUs in Hz as "frequency", from cpufreq's
+// scaling_cur_freq (Documentation/admin-guide/pm/cpufreq.rst). It is a level, so the caller does
+// not subtract it. Most virtual machines do not report it.
 func frequency(root fs.FS) (Counters, error) {
 	files, err := fs.Glob(root, "sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq")
 	if err != nil || len(files) == 0 {

@@ -7,8 +7,7 @@ import (
 	"testing/fstest"
 )
 
-// fuzz feeds a sampler with junk: it must add counters or return
-// an error, never both, and every counter is a finite number.
+// fuzz feeds junk to a sampler, which must return either finite counters or an error.
 func fuzz(f *testing.F, source string, seeds []string, file string) {
 	b, err := os.ReadFile("testdata/linux-6.18/" + file)
 	if err != nil {

@@ -8,15 +8,13 @@ import (
 	"strings"
 )
 
-// states are those of a server's sockets in /proc/net/{tcp,udp}, LISTEN and CLOSE
-// (include/net/tcp_states.h). A UDP socket that is bound but not connected to a peer is
-// in state CLOSE (udp4_format_sock, net/ipv4/udp.c).
+// states of a server's sockets in /proc/net/{tcp,udp}: LISTEN and CLOSE (include/net/tcp_states.h).
+// A bound UDP socket without a peer is in state CLOSE (udp4_format_sock, net/ipv4/udp.c).
 var states = map[string]uint64{"tcp": 0x0a, "udp": 0x07}
 
-// Listening reports whether a server waits on port, on any IPv4 or IPv6 address: a
-// listening TCP socket, or a bound UDP socket without a peer. This detects readiness
-// without a connection, which a server that serves only once would take for its client.
-// proto is "tcp" or "udp".
+// Listening reports whether a server waits on port on any IPv4 or IPv6 address: a listening TCP
+// socket, or a bound UDP socket without a peer. Unlike a connection, this does not use up a server
+// that serves only one client. proto is "tcp" or "udp".
 func Listening(root fs.FS, proto string, port uint16) (bool, error) {
 	state, ok := states[proto]
 	if !ok {
@@ -43,9 +41,9 @@ func Listening(root fs.FS, proto string, port uint16) (bool, error) {
 	return false, nil
 }
 
-// hasSocket looks for a socket with this local port and state in the table of
-// tcp4_seq_show (net/ipv4/tcp_ipv4.c) and its relatives: a header, then
-// "sl local_address rem_address st …", addresses and ports in hexadecimal.
+// hasSocket looks for a socket with this local port and state in a table like that of tcp4_seq_show
+// (net/ipv4/tcp_ipv4.c): a header, then "sl local_address rem_address st …" with addresses and
+// ports in hexadecimal.
 func hasSocket(b []byte, port uint16, state uint64) (bool, error) {
 	ls := lines(b)
 	if !strings.Contains(ls[0], "local_address") {

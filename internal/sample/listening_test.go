@@ -58,7 +58,6 @@ func TestListeningErrors(t *testing.T) {
 	}
 }
 
-// TestListeningHere opens real sockets on loopback.
 func TestListeningHere(t *testing.T) {
 	root := os.DirFS("/")
 	if _, err := fs.Stat(root, "proc/net/tcp"); err != nil {

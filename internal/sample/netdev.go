@@ -6,7 +6,7 @@ import (
 )
 
 // netDevColumns names the columns to keep, of the 16 that dev_seq_printf_stats prints
-// (net/core/net-procfs.c). rx_dropped is drops and missed frames together.
+// (net/core/net-procfs.c). rx_dropped includes missed frames.
 var netDevColumns = map[int]string{
 	0: "rx_bytes", 1: "rx_packets", 2: "rx_errors", 3: "rx_dropped",
 	8: "tx_bytes", 9: "tx_packets", 10: "tx_errors", 11: "tx_dropped",
@@ -17,8 +17,8 @@ const (
 	netDevWidth  = 16 // columns
 )
 
-// parseNetDev reads the counters of every network device from /proc/net/dev:
-// dev.eth0.rx_bytes, rx_packets, rx_errors, rx_dropped, and tx_ likewise.
+// parseNetDev reads the counters of every network device from /proc/net/dev: dev.eth0.rx_bytes,
+// rx_packets, rx_errors, rx_dropped, and tx_ likewise.
 func parseNetDev(b []byte) (Counters, error) {
 	ls := lines(b)
 	if len(ls) < netDevHeader || !strings.Contains(ls[0], "Receive") {

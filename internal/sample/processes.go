@@ -10,13 +10,12 @@ import (
 	"syscall"
 )
 
-// processes reads the CPU time of every process of the node except the first, which only
-// holds the others together, and of their threads, in seconds.
+// processes reads the CPU time in seconds of every process of the node and its threads, except the
+// first process, which only holds the namespaces.
 //
-// Its names are process.PID.NAME, which counts threads that have ended, and
-// thread.PID.TID.NAME/THREAD for threads whose name differs from their process.
-// Numbers at the end of a thread's name are dropped: handler12 is one of the handlers.
-// CPUTime adds them up. The thread of a virtual CPU includes the guest's time.
+// Names are process.PID.NAME, which includes ended threads, and thread.PID.TID.NAME/THREAD for
+// threads whose name differs from their process. Trailing numbers of a thread's name are dropped,
+// so handler12 is one of the handlers. A virtual CPU's thread includes the guest's time.
 func processes(root fs.FS) (Counters, error) {
 	c := Counters{}
 	err := eachNumber(root, "proc", func(pid string) error {
@@ -42,13 +41,13 @@ func processes(root fs.FS) (Counters, error) {
 	return c, nil
 }
 
-// allProcesses reads the CPU time of all processes in /proc, including ended children that
-// their parents have waited for: proc.user and proc.system, in seconds.
+// allProcesses reads the CPU time in seconds of all processes in /proc, including ended children
+// that their parents have waited for, as proc.user and proc.system.
 //
-// In a PID namespace of its own, whose first process inherits all orphans, that is all CPU
-// time that its processes ever used; the difference to parseStat is the time of everything
-// else. It includes, as system time, softirqs that ran on top of a process
-// (account_process_tick, kernel/sched/cputime.c, without CONFIG_IRQ_TIME_ACCOUNTING).
+// In a PID namespace, whose first process inherits all orphans, that is all CPU time its processes
+// ever used; the rest of parseStat's time belongs to everything else. System time includes softirqs
+// that ran on top of a process (account_process_tick, kernel/sched/cputime.c, without
+// CONFIG_IRQ_TIME_ACCOUNTING).
 func allProcesses(root fs.FS) (Counters, error) {
 	user, system, seen := 0.0, 0.0, false
 	err := eachNumber(root, "proc", func(pid string) error {
@@ -67,9 +66,9 @@ func allProcesses(root fs.FS) (Counters, error) {
 	return Counters{"proc.user": user, "proc.system": system}, nil
 }
 
-// eachNumber calls do with the entries of dir that are numbers: processes or threads. One
-// that has ended is not an error: its directory is gone, or its open file cannot be read
-// (fs/proc/base.c, proc_single_show).
+// eachNumber calls do with the numeric entries of dir: processes or threads. One that has ended is
+// not an error: its directory is gone, or its open file cannot be read (fs/proc/base.c,
+// proc_single_show).
 func eachNumber(root fs.FS, dir string, do func(id string) error) error {
 	entries, err := fs.ReadDir(root, dir)
 	if err != nil {
@@ -86,11 +85,10 @@ func eachNumber(root fs.FS, dir string, do func(id string) error) error {
 	return nil
 }
 
-// times is the CPU time of a process and of its ended children, in ticks.
 type times struct{ user, system, childUser, childSystem float64 }
 
-// procStat reads "PID (NAME) STATE PPID …" (proc_pid_stat(5)). A name can contain
-// anything, even parentheses; no field after it does.
+// procStat reads "PID (NAME) STATE PPID …" (proc_pid_stat(5)). Only the name can contain
+// parentheses.
 func procStat(root fs.FS, file string) (name string, t times, err error) {
 	b, err := fs.ReadFile(root, file)
 	if err != nil {
@@ -113,7 +111,6 @@ func procStat(root fs.FS, file string) (name string, t times, err error) {
 	return word(string(b[from+1 : to])), t, nil
 }
 
-// word replaces everything in a name that would split a word.
 func word(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r > ' ' && r < 0x7f {
@@ -123,7 +120,6 @@ func word(s string) string {
 	}, s)
 }
 
-// unnumbered drops the numbers at the end of a name, unless nothing else is left.
 func unnumbered(s string) string {
 	if cut := strings.TrimRight(s, "0123456789-_/:"); cut != "" {
 		return cut
@@ -131,8 +127,8 @@ func unnumbered(s string) string {
 	return s
 }
 
-// CPUTime sums the counters of processes by name: process, or process/thread for
-// threads with a name of their own.
+// CPUTime sums the counters of processes by name: process, or process/thread for threads with other
+// names.
 func (c Counters) CPUTime() map[string]float64 {
 	sum := map[string]float64{}
 	for k, v := range c {

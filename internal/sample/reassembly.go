@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// sockstat parses how much of incomplete datagrams the IP stack holds: frag.inuse,
-// datagrams, and frag.memory, bytes; or frag6 likewise. These are current levels, not
-// counters. The line of proto looks like "FRAG: inuse 0 memory 0" (sockstat_seq_show,
-// net/ipv4/proc.c; sockstat6_seq_show, net/ipv6/proc.c).
+// sockstat parses the IP stack's incomplete datagrams: frag.inuse (datagrams) and frag.memory
+// (bytes), or frag6 likewise. They are levels, not counters. The line of proto looks like "FRAG:
+// inuse 0 memory 0" (sockstat_seq_show, net/ipv4/proc.c; sockstat6_seq_show, net/ipv6/proc.c).
 func sockstat(proto string) func([]byte) (Counters, error) {
 	return func(b []byte) (Counters, error) {
 		for i, line := range lines(b) {

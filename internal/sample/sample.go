@@ -1,11 +1,10 @@
-// Package sample holds one file per source of kernel counters.
+// Package sample reads kernel counters, one file per source.
 //
-// Samplers observe and never set; they run no program and need no privilege. They read
-// through an fs.FS, which decides whose network namespace "proc/net" shows. A target is
-// asked for sources by name, so that they can be read on another machine.
+// Samplers observe and never set; they run no program and need no privilege. They read through an
+// fs.FS, which determines whose network namespace "proc/net" shows. Sources have names, so a target
+// can read them on another machine.
 //
-// A file that a sampler does not understand is an error, never a guess: a sampler returns
-// all counters of its source or none.
+// A sampler returns all counters of its source, or an error if it does not understand a file.
 package sample
 
 import (
@@ -21,7 +20,6 @@ import (
 // Counters holds monotonic counters by name. The caller subtracts.
 type Counters map[string]float64
 
-// Names of the sources.
 const (
 	OfStat         = "stat"
 	OfSoftirqs     = "softirqs"
@@ -49,8 +47,8 @@ var sources = map[string]sampler{
 	OfProcesses:    processes,
 }
 
-// Named samples the sources called names. One that fails does not affect the others: it
-// adds one error and no counters.
+// Named samples the named sources. One that fails adds an error and no counters, and does not
+// affect the others.
 func Named(root fs.FS, names ...string) (Counters, []error) {
 	all := Counters{}
 	var errs []error
@@ -69,7 +67,6 @@ func Named(root fs.FS, names ...string) (Counters, []error) {
 	return all, errs
 }
 
-// file reads what parse finds in the file called name.
 func file(name string, parse func([]byte) (Counters, error)) sampler {
 	return func(root fs.FS) (Counters, error) {
 		b, err := fs.ReadFile(root, name)
@@ -84,8 +81,7 @@ func file(name string, parse func([]byte) (Counters, error)) sampler {
 	}
 }
 
-// both reads the counters of IPv4 and of IPv6. A node without IPv6 lacks the file of the
-// second.
+// both reads IPv4 and IPv6 counters. A node without IPv6 lacks the second file.
 func both(v4, v6 sampler) sampler {
 	return func(root fs.FS) (Counters, error) {
 		c, err := v4(root)
@@ -101,12 +97,11 @@ func both(v4, v6 sampler) sampler {
 	}
 }
 
-// Sub returns the growth from before to c, counter by counter. A counter that
-// before does not have counts from zero.
+// Sub returns the growth of each counter of c since before, where missing counters are zero.
 //
-// Growth can be negative: idle and iowait time may step back by some ticks
-// (Documentation/filesystems/proc.rst, 1.7), and the 32-bit counters of softirqs
-// and softnet_stat wrap, at the earliest after 71 minutes at a million per second.
+// Growth can be negative: idle and iowait time can step back by some ticks
+// (Documentation/filesystems/proc.rst, 1.7), and the 32-bit counters of softirqs and softnet_stat
+// wrap, at the earliest after 71 minutes at a million per second.
 func (c Counters) Sub(before Counters) Counters {
 	d := make(Counters, len(c))
 	for k, v := range c {
@@ -115,13 +110,12 @@ func (c Counters) Sub(before Counters) Counters {
 	return d
 }
 
-// lines splits b without a limit on the length of a line: "intr" of /proc/stat
-// is longer than bufio.Scanner allows on machines with many interrupts.
+// lines splits b without bufio.Scanner's limit, which "intr" of /proc/stat exceeds on machines with
+// many interrupts.
 func lines(b []byte) []string {
 	return strings.Split(string(bytes.TrimSuffix(b, []byte("\n"))), "\n")
 }
 
-// counter reads one unsigned decimal number, as the kernel prints a counter.
 func counter(s string) (float64, error) {
 	n, err := strconv.ParseUint(s, 10, 64)
 	if err != nil {

@@ -18,7 +18,6 @@ var update = flag.Bool("update", false, "write the golden files")
 
 var all = []string{OfStat, OfSoftirqs, OfNetDev, OfSNMP, OfReassembly, OfSoftnet, OfProcesses}
 
-// TestGolden reads the files of a real machine: two CPUs, Linux 6.18.
 func TestGolden(t *testing.T) {
 	c, errs := Named(os.DirFS("testdata/linux-6.18"), all...)
 	if len(errs) > 0 {
@@ -48,7 +47,6 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestThisMachine reads the kernel that runs the test, as weir does.
 func TestThisMachine(t *testing.T) {
 	c, errs := Named(os.DirFS("/"), all...)
 	for _, err := range errs {
@@ -193,7 +191,7 @@ func TestSNMP6(t *testing.T) {
 	}
 }
 
-// Names of threads are words without numbers, whatever a program calls them.
+// Thread names become words without numbers, whatever a program calls them.
 func TestProcesses(t *testing.T) {
 	stat := func(name string, user, system int) *fstest.MapFile {
 		return &fstest.MapFile{Data: fmt.Appendf(nil, "7 (%s) S 1 7 7 0 -1 0 0 0 0 0 %d %d 0 0 20 0 1\n", name, user, system)}

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// snmpSettings are the fields of /proc/net/snmp that are settings or gauges:
-// their difference means nothing. (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022.)
+// snmpSettings are settings and gauges in /proc/net/snmp; their difference means nothing
+// (snmp_seq_show, net/ipv4/proc.c; RFC 4293, RFC 4022).
 var snmpSettings = map[string]bool{
 	"ip.Forwarding": true, "ip.DefaultTTL": true,
 	"tcp.RtoAlgorithm": true, "tcp.RtoMin": true, "tcp.RtoMax": true, "tcp.MaxConn": true, "tcp.CurrEstab": true,
 }
 
-// parseSNMP reads the protocol counters of /proc/net/snmp as the protocol in
-// lower case and the kernel's name: ip.FragCreates, udp.RcvbufErrors, tcp.RetransSegs … The file
-// has pairs of lines: "Udp: InDatagrams NoPorts", "Udp: 85 0".
+// parseSNMP reads the counters of /proc/net/snmp, named by lower-case protocol and kernel name:
+// ip.FragCreates, udp.RcvbufErrors, tcp.RetransSegs … The file has pairs of lines: "Udp:
+// InDatagrams NoPorts", "Udp: 85 0".
 func parseSNMP(b []byte) (Counters, error) {
 	ls := lines(b)
 	c := Counters{}
@@ -46,9 +46,9 @@ func parseSNMP(b []byte) (Counters, error) {
 	return c, nil
 }
 
-// parseSNMP6 reads the counters of /proc/net/snmp6 likewise, as ip6.ReasmFails,
-// udp6.InErrors … from lines such as "Ip6FragCreates \t0" (snmp6_seq_show,
-// net/ipv6/proc.c). The protocol ends with the first 6: "Icmp6InType136".
+// parseSNMP6 reads the counters of /proc/net/snmp6 likewise, as ip6.ReasmFails, udp6.InErrors …
+// from lines such as "Ip6FragCreates \t0" (snmp6_seq_show, net/ipv6/proc.c). The protocol ends with
+// the first 6: "Icmp6InType136".
 func parseSNMP6(b []byte) (Counters, error) {
 	c := Counters{}
 	for i, line := range lines(b) {

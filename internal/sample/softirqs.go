@@ -9,11 +9,10 @@ import (
 // softirqNames holds the rows to keep (softirq_to_name, kernel/softirq.c).
 var softirqNames = map[string]string{"NET_RX:": "softirq.net_rx", "NET_TX:": "softirq.net_tx"}
 
-// parseSoftirqs reads how often network softirqs ran from /proc/softirqs, on all CPUs
-// together: softirq.net_rx and softirq.net_tx. How much of each CPU they took is in
-// parseStat. The kernel counts per CPU in 32 bits, which wrap (kstat_softirqs_cpu,
-// include/linux/kernel_stat.h). The table has a row of CPU names, then a row per softirq
-// (show_softirqs, fs/proc/softirqs.c).
+// parseSoftirqs reads how often network softirqs ran on all CPUs from /proc/softirqs:
+// softirq.net_rx and softirq.net_tx. parseStat has their CPU time. The 32-bit counters per CPU wrap
+// (kstat_softirqs_cpu, include/linux/kernel_stat.h). The table has a row of CPU names, then a row
+// per softirq (show_softirqs, fs/proc/softirqs.c).
 func parseSoftirqs(b []byte) (Counters, error) {
 	ls := lines(b)
 	cpus := strings.Fields(ls[0])

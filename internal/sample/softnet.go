@@ -7,19 +7,18 @@ import (
 	"strings"
 )
 
-// softnetWidths holds the layouts of softnet_seq_show (net/core/net-procfs.c, and
-// net/core/dev.c before 3.10): 9 columns in Linux 2.6.23, 10 with received_rps in
-// 2.6.39, 11 with flow_limit_count in 4.18, 13 with the length of the backlog and
-// the CPU in 5.14, 15 with both parts of that length in 6.18. The first three
-// columns are the same in all of them; an unknown layout could have moved them.
+// softnetWidths holds the known layouts of softnet_seq_show (net/core/net-procfs.c, and
+// net/core/dev.c before 3.10): 9 columns in Linux 2.6.23, 10 with received_rps in 2.6.39, 11 with
+// flow_limit_count in 4.18, 13 with the length of the backlog and the CPU in 5.14, 15 with both
+// parts of that length in 6.18. All share the first three columns; an unknown layout could have
+// moved them.
 var softnetWidths = []int{9, 10, 11, 13, 15}
 
-// parseSoftnet reads counters of the receive path, summed over all CPUs, from
-// /proc/net/softnet_stat: softnet.processed packets, softnet.dropped packets (the backlog
-// queue was full: net.core.netdev_max_backlog) and softnet.squeezed (how often a softirq
-// stopped with work left, its budget or time used up). The file is the same in every
-// network namespace. It has a line per online CPU, of hexadecimal numbers of 32 bits that
-// wrap.
+// parseSoftnet reads the receive path's counters, summed over all CPUs, from
+// /proc/net/softnet_stat: softnet.processed (packets), softnet.dropped (packets; the backlog queue
+// was full: net.core.netdev_max_backlog) and softnet.squeezed (softirqs that ran out of budget or
+// time with work left). The file is the same in every network namespace. It has a line of
+// hexadecimal 32-bit numbers, which wrap, per online CPU.
 func parseSoftnet(b []byte) (Counters, error) {
 	var sums [3]float64
 	for i, line := range lines(b) {

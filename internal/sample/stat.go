@@ -6,23 +6,21 @@ import (
 	"strings"
 )
 
-// userHZ is the unit of /proc/stat: ticks of 1/USER_HZ s. It is part of the ABI, whatever
+// userHZ is the number of ticks per second in /proc/stat, which is part of the ABI, whatever
 // CONFIG_HZ is: 100 on amd64 and arm64 (include/asm-generic/param.h; proc_stat(5)).
 const userHZ = 100
 
-// The columns of a cpu line, in the order of show_stat (fs/proc/stat.c). All
-// ten exist since Linux 2.6.33, which is older than any kernel that Go supports.
+// The columns of a cpu line, in the order of show_stat (fs/proc/stat.c). All ten exist since Linux
+// 2.6.33, which is older than any kernel that Go supports.
 var cpuColumns = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
 
-// parseStat reads CPU time from /proc/stat.
+// parseStat reads CPU time from /proc/stat: cpu.user, nice, system, idle, iowait, irq, softirq,
+// steal and guest in seconds, summed over all CPUs; the same per online CPU as cpu0.user …; and the
+// numbers of context switches (ctxt) and forks (processes).
 //
-// Its names are cpu.user, nice, system, idle, iowait, irq, softirq, steal and guest in
-// seconds, summed over all CPUs; the same per online CPU as cpu0.user …; and the numbers
-// of context switches (ctxt) and forks (processes).
-//
-// The nine are disjoint and add up to all time. The kernel counts time in a guest twice,
-// as user and guest or as nice and guest_nice (account_guest_time,
-// kernel/sched/cputime.c); parseStat subtracts it from user and nice, and guest is the sum of both.
+// The nine are disjoint and add up to all time. The kernel counts guest time twice, as user and
+// guest or as nice and guest_nice (account_guest_time, kernel/sched/cputime.c); parseStat subtracts
+// it from user and nice, and guest is the sum of both.
 func parseStat(b []byte) (Counters, error) {
 	c := Counters{}
 	for i, line := range lines(b) {
@@ -51,7 +49,6 @@ func parseStat(b []byte) (Counters, error) {
 	return c, nil
 }
 
-// cpuTimes adds the columns of one cpu line to c, in seconds.
 func cpuTimes(cpu string, columns []string, c Counters) error {
 	if len(columns) < len(cpuColumns) {
 		return fmt.Errorf("%s has %d columns: want at least %d", cpu, len(columns), len(cpuColumns))

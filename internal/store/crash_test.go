@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// small returns the lines of a run of three trials.
 func small(t *testing.T) (ids []string, b []byte) {
 	t.Helper()
 	d, dir := create(t)
@@ -28,7 +27,7 @@ func small(t *testing.T) (ids []string, b []byte) {
 	return ids, b
 }
 
-// A run that was killed at any byte can be read, and goes on to the same end.
+// A run killed at any byte can be read, and resumes to the same end.
 func TestKilledAtAnyByte(t *testing.T) {
 	ids, b := small(t)
 	dir := t.TempDir()
@@ -101,7 +100,6 @@ func TestReadWhatIsThere(t *testing.T) {
 	}
 }
 
-// full lets half of the next line onto the disk.
 func full(d *Dir) func([]byte) (int, error) {
 	return func(b []byte) (int, error) {
 		n, err := d.results.Write(b[:len(b)/2])
@@ -162,8 +160,7 @@ func TestFailedSync(t *testing.T) {
 	must(t)(d.Append(result("a")))
 }
 
-// When not even the partial line can be removed, nothing is appended to it, and
-// Open repairs it.
+// If even the partial line cannot be removed, nothing is appended to it, and Open repairs it.
 func TestFullDiskThatStaysBroken(t *testing.T) {
 	d, dir := create(t)
 	must(t)(d.File("study.yaml", nil))
@@ -188,7 +185,7 @@ func TestFullDiskThatStaysBroken(t *testing.T) {
 	}
 }
 
-// A write that fails leaves the old file and nothing else.
+// A write that fails leaves only the old file.
 func TestWriteFileFails(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "report.md")

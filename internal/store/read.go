@@ -12,19 +12,19 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Contents is what a results directory holds.
+// Contents is the content of a results directory.
 type Contents struct {
 	Study   []byte // study.yaml; nil when it is missing
 	Probes  []byte // probes.json; nil when it is missing, as in older runs
 	Results []record.Result
 	Hosts   map[string][]byte // by name
-	// Problems says what could not be read. The rest is complete.
+	// Problems lists what could not be read. The rest is complete.
 	Problems []error
 }
 
-// Read reads a results directory, even while a run is writing to it or after a run was
-// killed; an incomplete last line is then one of the Problems. It changes nothing. An
-// error means that dir is not a results directory.
+// Read reads a results directory without changing it, even during a run or after one was killed; an
+// incomplete last line is then one of the Problems. An error means that dir is not a results
+// directory.
 func Read(dir string) (Contents, error) {
 	c := Contents{}
 	study, studyErr := os.ReadFile(filepath.Join(dir, studyFile))
@@ -49,7 +49,6 @@ func Read(dir string) (Contents, error) {
 	return c, nil
 }
 
-// note adds those of errs that are not nil to the problems.
 func (c *Contents) note(errs ...error) {
 	for _, err := range errs {
 		if err != nil {
@@ -77,7 +76,7 @@ func (c *Contents) readHosts(dir string) {
 	}
 }
 
-// readResults reads lines. Of two with the same trial, the first one counts.
+// readResults reads lines. The first of two lines for one trial counts.
 func readResults(r io.Reader, file string) ([]record.Result, []error) {
 	var results []record.Result
 	var problems []error

@@ -11,8 +11,8 @@
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
 //
-// A run that is killed at any moment leaves a directory that Read reads and Open continues.
-// The package must not know what the files mean, except for the lines of results.jsonl.
+// A run that is killed at any moment leaves a directory that Read reads and Open continues. The
+// package must not know what the files mean, except for the lines of results.jsonl.
 package store
 
 import (
@@ -33,7 +33,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Names of files that this package writes.
 const (
 	studyFile   = "study.yaml"
 	probesFile  = "probes.json"
@@ -44,10 +43,9 @@ const (
 	logsDir     = "logs"
 )
 
-// A Dir is a results directory that a run writes to. No other run can open it
-// until Close. Several goroutines can call its methods.
+// A Dir is a results directory that a run writes to. It excludes other runs until Close. Its
+// methods are safe for concurrent use.
 type Dir struct {
-	// Log appends to weir.log.
 	Log io.Writer
 
 	path    string
@@ -64,9 +62,8 @@ type Dir struct {
 	sync  func() error              // results.Sync
 }
 
-// Create makes the directory dir for a new run, or uses an empty one. A directory
-// that a run left before its first trial counts as empty. Create fails at once when
-// dir cannot be written or locked.
+// Create makes the directory dir for a new run, or uses an empty one. A directory that a run left
+// before its first trial counts as empty. Create fails at once if dir cannot be written or locked.
 func Create(dir string) (*Dir, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
@@ -88,7 +85,6 @@ func Create(dir string) (*Dir, error) {
 	return d, nil
 }
 
-// vacant returns an error when dir holds results or something foreign.
 func vacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -125,8 +121,8 @@ func vacant(dir string) error {
 	return nil
 }
 
-// Open opens the directory of an earlier run to continue it. It moves an incomplete
-// last line to results.jsonl.cut. Other bad lines stay, and the log reports them; their trials count as not done.
+// Open opens an earlier run's directory to continue it. It moves an incomplete last line to
+// results.jsonl.cut. Other bad lines stay and are logged; their trials count as not done.
 func Open(dir string) (*Dir, error) {
 	if _, err := os.Stat(filepath.Join(dir, studyFile)); err != nil {
 		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
@@ -150,8 +146,7 @@ func open(dir string, flag int) (*Dir, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
 	}
-	// The lock is on the file, because NFS has none on directories, and ends with the
-	// process, however that ends.
+	// The lock is on the file, because NFS cannot lock directories. It ends with the process.
 	if err := unix.Flock(int(results.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		results.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
@@ -167,7 +162,6 @@ func open(dir string, flag int) (*Dir, error) {
 	return &Dir{Log: log, path: dir, results: results, log: log, done: map[string]bool{}, write: results.Write, sync: results.Sync}, nil
 }
 
-// load reads results.jsonl and repairs its end.
 func (d *Dir) load() error {
 	b, err := os.ReadFile(d.results.Name())
 	if err != nil {
@@ -215,8 +209,8 @@ func (d *Dir) Done() map[string]bool {
 	return maps.Clone(d.done)
 }
 
-// Results returns the recorded results in the order of the file. Their maps and slices
-// are shared and must not be changed.
+// Results returns the recorded results in file order. Callers must not change their maps and
+// slices, which are shared.
 func (d *Dir) Results() []record.Result {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -228,7 +222,6 @@ func (d *Dir) Close() error {
 	return errors.Join(d.log.Close(), d.results.Close()) // the lock goes with the file
 }
 
-// ReadFile returns a file that File wrote.
 func (d *Dir) ReadFile(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(d.path, name))
 }

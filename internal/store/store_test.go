@@ -25,7 +25,6 @@ func result(trial string) *record.Result {
 	return &record.Result{Format: record.Format, Trial: trial, Block: 1, Status: record.OK, Start: time.Unix(1e9, 0).UTC(), Elapsed: 1, Config: map[string]string{"network": "host"}}
 }
 
-// must returns a way to end the test at an error.
 func must(t *testing.T) func(error) {
 	return func(err error) {
 		t.Helper()
@@ -282,7 +281,6 @@ func TestNames(t *testing.T) {
 	must(t)(d.Raw("b001-a_b+c=1.5", strings.Repeat("x", 250), nil))
 }
 
-// list returns all paths below dir.
 func list(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
@@ -293,7 +291,7 @@ func list(t *testing.T, dir string) []string {
 	return all
 }
 
-// The logs of a network have a directory of their own, with a name that can be one.
+// Each network's logs have their own directory with a valid name.
 func TestLogs(t *testing.T) {
 	dir := t.TempDir()
 	d, err := Create(dir)
@@ -305,6 +303,6 @@ func TestLogs(t *testing.T) {
 		}
 	}
 	if _, err := d.Logs("../ovs"); err == nil {
-		t.Error("a name that leads elsewhere was taken")
+		t.Error("a name that leads elsewhere was accepted")
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Append records the result of a trial: one line, in one write, flushed to the
-// disk. After an error the trial is not recorded, and no part of its line is left.
+// Append records a trial's result: one line, in one write, flushed to the disk. After an error the
+// trial is not recorded and nothing of its line is left.
 func (d *Dir) Append(r *record.Result) error {
 	var line bytes.Buffer
 	if err := record.Write(&line, r); err != nil {
@@ -60,7 +60,7 @@ func (d *Dir) append(line []byte) error {
 	return err
 }
 
-// Logs makes the directory for the logs of a network's services, and returns its path.
+// Logs creates the directory for the logs of a network's services, and returns its path.
 func (d *Dir) Logs(network string) (string, error) {
 	if err := checkName(network); err != nil {
 		return "", fmt.Errorf("%s: logs of network %q: %w", d.path, network, err)
@@ -72,10 +72,9 @@ func (d *Dir) Logs(network string) (string, error) {
 	return dir, nil
 }
 
-// Raw keeps bytes of a trial in raw/<trial>/<name>. Callers call it before they parse
-// the bytes and before Append. It does not wait for the disk, which would take longer
-// than a short trial: a killed run loses nothing, a power cut can lose the raw bytes of
-// the last seconds.
+// Raw stores bytes of a trial in raw/<trial>/<name>. Call it before parsing the bytes and before
+// Append. It does not sync, which would take longer than a short trial: a killed run loses nothing,
+// but a power cut can lose the last seconds of raw bytes.
 func (d *Dir) Raw(trial, name string, b []byte) error {
 	for _, s := range []string{trial, name} {
 		if err := checkName(s); err != nil {
@@ -92,8 +91,8 @@ func (d *Dir) Raw(trial, name string, b []byte) error {
 	return nil
 }
 
-// File writes study.yaml, a report, hosts/<host>.json or plans/<network>.jsonl:
-// name has one part, or two with hosts or plans first. See WriteFile.
+// File writes study.yaml, a report, hosts/<host>.json or plans/<network>.jsonl: name is a file
+// name, optionally below hosts or plans. See WriteFile.
 func (d *Dir) File(name string, b []byte) error {
 	folder, base, ok := strings.Cut(name, "/")
 	switch {
@@ -116,7 +115,6 @@ func (d *Dir) File(name string, b []byte) error {
 	return WriteFile(filepath.Join(d.path, folder, base), b)
 }
 
-// JSON writes v to a file, as File does.
 func (d *Dir) JSON(name string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
@@ -125,8 +123,8 @@ func (d *Dir) JSON(name string, v any) error {
 	return d.File(name, append(b, '\n'))
 }
 
-// WriteFile replaces a file atomically: every reader of path sees the old bytes or the
-// new ones, even after a power cut. Only one writer at a time can use a path.
+// WriteFile replaces a file atomically: readers of path see either the old or the new bytes, even
+// after a power cut. Each path can have only one writer at a time.
 func WriteFile(path string, b []byte) error {
 	dir, base := filepath.Split(path)
 	temp := filepath.Join(dir, "."+base+".tmp")
@@ -156,7 +154,7 @@ func syncDir(dir string) error {
 // maxName is NAME_MAX less what WriteFile adds (include/uapi/linux/limits.h).
 const maxName = 255 - len(".") - len(".tmp")
 
-// checkName accepts names of one visible file on every file system.
+// checkName accepts names that are a single visible file on every file system.
 func checkName(s string) error {
 	switch {
 	case s == "":

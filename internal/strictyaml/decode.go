@@ -1,8 +1,6 @@
-// Package strictyaml decodes hand-written YAML strictly. Every key must be known and
-// appear once, text is never converted to something else (1.10 is not 1.1), and
-// anchors and tags are errors. One pass reports every mistake with its line.
-//
-// Package strictyaml must not know what the files contain.
+// Package strictyaml decodes hand-written YAML strictly: every key must be known and unique, text
+// is never converted (1.10 is not 1.1), and anchors and tags are errors. One pass reports every
+// mistake with its line. It must not know what the files contain.
 package strictyaml
 
 import (
@@ -15,19 +13,17 @@ import (
 	"strings"
 )
 
-// A Decoder fills Go values from nodes and collects all mistakes, so that a file
-// can be repaired in one pass.
+// A Decoder fills Go values from nodes and collects all mistakes.
 type Decoder struct {
 	File string // in every error; may be empty
 	Errs []*Error
 }
 
-// Fail adds an error at a line.
 func (d *Decoder) Fail(line int, format string, args ...any) {
 	d.Errs = append(d.Errs, &Error{d.File, line, fmt.Errorf(format, args...)})
 }
 
-// Err returns all errors, joined in the order of their lines; nil without any.
+// Err returns all errors, joined in the order of their lines, or nil.
 func (d *Decoder) Err() error {
 	slices.SortStableFunc(d.Errs, func(a, b *Error) int { return cmp.Compare(a.Line, b.Line) })
 	var all []error
@@ -37,10 +33,9 @@ func (d *Decoder) Err() error {
 	return errors.Join(all...)
 }
 
-// Decode reads src, one YAML document, into the struct that into points to. Every
-// key must name a field: its yaml tag, or its name in lower case. Keys that are
-// missing leave their fields as they are. name is the file's name in errors. The
-// error joins one *Error for each mistake.
+// Decode reads src, one YAML document, into the struct that into points to. Every key must name a
+// field: its yaml tag, or its name in lower case. Fields without a key keep their values. name is
+// the file's name in errors. The error joins one *Error per mistake.
 func Decode(src []byte, name string, into any) error {
 	n, bad := Parse(src)
 	if bad != nil {
@@ -55,14 +50,13 @@ func Decode(src []byte, name string, into any) error {
 	return d.Err()
 }
 
-// A Place is a position in a file. Decode sets a struct's field of this type to
-// where the struct's mapping begins; no key can set it.
+// A Place is a position in a file. Decode sets struct fields of this type to the start of the
+// struct's mapping; no key can set them.
 type Place struct {
 	File string
 	Line int
 }
 
-// Errorf returns an *Error at p.
 func (p Place) Errorf(format string, args ...any) *Error {
 	return &Error{p.File, p.Line, fmt.Errorf(format, args...)}
 }
@@ -137,7 +131,6 @@ func (d *Decoder) Want(n *Node, k Kind, what string) bool {
 	return false
 }
 
-// fields decodes a mapping into a struct.
 func (d *Decoder) fields(n *Node, v reflect.Value, what string) {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		if f.Type == placeType {
@@ -154,8 +147,8 @@ func (d *Decoder) fields(n *Node, v reflect.Value, what string) {
 	}
 }
 
-// field finds the exported field called key: by its yaml tag, or by its name in
-// lower case. Fields of embedded structs count as fields of v.
+// field finds the exported field called key, by its yaml tag or its name in lower case, including
+// fields of embedded structs.
 func field(v reflect.Value, key string) (reflect.Value, bool) {
 	for _, f := range reflect.VisibleFields(v.Type()) {
 		if name, ok := fieldName(f); ok && name == key {
@@ -176,7 +169,7 @@ func fieldName(f reflect.StructField) (string, bool) {
 	return strings.ToLower(f.Name), true
 }
 
-// Keys returns the keys of the struct that v points to, sorted.
+// Keys returns the sorted keys of the struct that v points to.
 func Keys(v any) []string { return fieldNames(reflect.TypeOf(v).Elem()) }
 
 func fieldNames(t reflect.Type) []string {
@@ -190,8 +183,8 @@ func fieldNames(t reflect.Type) []string {
 	return names
 }
 
-// Option sets the field key of the struct v from value, which is YAML on one
-// line. Errors are at line and call the struct what.
+// Option sets the field key of the struct v from value, which is YAML on one line. Errors are at
+// line and call the struct what.
 func (d *Decoder) Option(v reflect.Value, what, key, value string, line int) {
 	f, ok := field(v, key)
 	if !ok {

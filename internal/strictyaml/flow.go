@@ -20,8 +20,8 @@ func ParseFlow(s string) (*Node, error) {
 	return n.Items[0], nil
 }
 
-// Flow returns n on one line. It is canonical: equal nodes give equal text, and
-// ParseFlow reads the same node back.
+// Flow returns n on one line in canonical form: equal nodes give equal text, and ParseFlow reads
+// the same node back.
 func (n *Node) Flow() string {
 	var parts []string
 	switch n.Kind {
@@ -41,8 +41,7 @@ func (n *Node) Flow() string {
 	return "null"
 }
 
-// Quote returns s as one YAML scalar, without quotes when no YAML reader could
-// take it for anything else.
+// Quote returns s as one YAML scalar, unquoted if no YAML reader could misread it.
 func Quote(s string) string {
 	if plain(s) {
 		return s
@@ -66,8 +65,8 @@ func Quote(s string) string {
 	return b.String()
 }
 
-// plain reports whether s is letters, digits and . / _ + - between single
-// spaces, begins with a letter or digit, and is not null.
+// plain reports whether s is letters, digits and . / _ + - between single spaces, begins with a
+// letter or digit, and is not null.
 func plain(s string) bool {
 	if s == "" || strings.EqualFold(s, "null") {
 		return false

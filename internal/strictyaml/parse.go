@@ -11,14 +11,14 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Bounds of a file. They keep the recursive parser away from its limits.
+// Bounds of a file, within the recursive parser's limits.
 const (
 	MaxSource = 64 << 10 // bytes
 	maxDepth  = 50       // of nested lists and mappings
 )
 
-// A Node is YAML reduced to text, lists and mappings. The reader of a text decides
-// whether it is a number, so that 1.10 stays 1.10.
+// A Node is YAML reduced to text, lists and mappings. The reader decides whether a text is a
+// number, so 1.10 stays 1.10.
 type Node struct {
 	Line  int // counted from 1; 0 when the node does not come from a file
 	Kind  Kind
@@ -27,7 +27,6 @@ type Node struct {
 	Keys  []Entry // of a mapping, in the order of the file
 }
 
-// A Kind is what a node is, as an error calls it.
 type Kind string
 
 const (
@@ -37,14 +36,12 @@ const (
 	Mapping Kind = "a mapping"
 )
 
-// An Entry is a key of a mapping and its value.
 type Entry struct {
 	Key   string
 	Line  int
 	Value *Node
 }
 
-// Get returns the value of key, or nil.
 func (n *Node) Get(key string) *Node {
 	for _, e := range n.Keys {
 		if e.Key == key {
@@ -54,7 +51,6 @@ func (n *Node) Get(key string) *Node {
 	return nil
 }
 
-// An Error is a mistake in a file.
 type Error struct {
 	File string // empty when the text did not come from a file
 	Line int    // counted from 1; 0 when the mistake has no line
@@ -75,7 +71,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Parse reads the only document in src. It returns nil for a file without one.
+// Parse reads the only document in src, or nil if there is none.
 func Parse(src []byte) (*Node, *Error) {
 	if len(src) > MaxSource {
 		return nil, &Error{Err: fmt.Errorf("file has %d bytes: want at most %d", len(src), MaxSource)}

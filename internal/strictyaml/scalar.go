@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// scalar sets a bool, number, duration or string from its text.
 func scalar(s string, v reflect.Value) error {
 	if v.Type() == reflect.TypeFor[time.Duration]() {
 		x, err := time.ParseDuration(s)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// unknown returns the text of an error: what has no key or option (noun) of this
-// name. It suggests a similar one.
+// unknown returns an error text: what has no key or option (noun) called key. It suggests a similar
+// one.
 func unknown(what, noun, key string, known []string) string {
 	s := fmt.Sprintf("%s has no %s %q", what, noun, key)
 	if len(known) == 0 {
@@ -19,7 +19,7 @@ func unknown(what, noun, key string, known []string) string {
 	return s + " (known: " + strings.Join(known, ", ") + ")"
 }
 
-// closest returns the word most like s, or "" if more than a third of its letters differ.
+// closest returns the word most similar to s, or "" if more than a third of its letters differ.
 func closest(s string, words []string) string {
 	best, at := "", math.MaxInt
 	for _, w := range words {
@@ -30,8 +30,8 @@ func closest(s string, words []string) string {
 	return best
 }
 
-// distance returns the number of letters to insert, delete, replace or swap with
-// their neighbor to get from a to b (optimal string alignment).
+// distance returns the number of letters to insert, delete, replace or swap with their neighbor to
+// get from a to b (optimal string alignment).
 func distance(a, b string) int {
 	if len(a) > 2*len(b)+2 {
 		return len(a)

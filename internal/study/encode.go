@@ -11,8 +11,8 @@ import (
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
 
-// Encode writes s as YAML with every default filled in; Load reads the same study back. The
-// same study gives the same bytes. An invalid study is an error.
+// Encode writes s as YAML with all defaults filled in; Load reads the same study back. Equal
+// studies give equal bytes. An invalid study is an error.
 func (s Study) Encode() ([]byte, error) {
 	if err := s.Validate(); err != nil {
 		return nil, fmt.Errorf("study %s: %w", s.Name, err)
@@ -72,7 +72,7 @@ func (s Study) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// String returns u as a study would write it.
+// String returns u in the form of a study file.
 func (u Use) String() string {
 	if len(u.Options) == 0 && (u.Name == u.Kind || u.Name == "") {
 		return strictyaml.Quote(u.Kind)

@@ -12,7 +12,6 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// words are texts that a careless YAML writer breaks.
 var words = []string{
 	"a", "null", "Null", "~", "true", "on", "7", "1.10", "0x1f", "1_000", "1e5", "-5", ".5", "-.5", ".nan", "- a", "a: b", "a #b", "#a", "[", "]a", "{a}",
 	"'", `"`, `\`, "a\nb\n", " a", "a ", "a  b", "\t", "\r\n", "\x00", "\u2028", "\ufeff", "ä", "😀", "%", "@", "`", "&a", "*a", "!a", "|", ">", "?", "? a",

@@ -12,11 +12,10 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// plain is a Study without its methods, so that its fields can be decoded.
+// plain is a Study without its methods, so the decoder sees its fields.
 type plain Study
 
-// A file is a Study in the shape of its YAML: these keys are written otherwise than they
-// are stored.
+// A file is a Study in the shape of its YAML, for keys whose text differs from their stored form.
 type file struct {
 	plain
 	Precision percent
@@ -32,9 +31,8 @@ type file struct {
 	}
 }
 
-// Load reads and checks a study. name is the file's name: errors begin with it, and
-// it is the default name of the study. Missing keys get their defaults. The error
-// joins one *strictyaml.Error for each mistake.
+// Load reads and checks a study and fills in defaults. name is the file's name: errors begin with
+// it, and it is the study's default name. The error joins one *strictyaml.Error per mistake.
 func Load(src []byte, name string) (Study, error) {
 	base := path.Base(strings.ToValidUTF8(name, "_"))
 	s := Study{Name: strings.TrimSuffix(base, path.Ext(base))}
@@ -44,7 +42,6 @@ func Load(src []byte, name string) (Study, error) {
 	return s, nil
 }
 
-// DecodeNode reads and checks a study. The Name of s is the default.
 func (s *Study) DecodeNode(d *strictyaml.Decoder, n *strictyaml.Node) {
 	f := fileOf(Default())
 	f.Name = s.Name

@@ -30,7 +30,6 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// withoutPos forgets where in the file things were.
 func withoutPos(s Study) Study {
 	strip := func(uses []Use) []Use {
 		var out []Use
@@ -211,7 +210,7 @@ func levels(n int) string {
 	return "[" + strings.Join(l, ", ") + "]"
 }
 
-// A file is repaired in one pass: all errors are told, in the order of its lines.
+// One pass reports all errors in the order of their lines.
 func TestAllErrors(t *testing.T) {
 	_, err := Load([]byte("hosts: 0\nnetworks: [a, {use: b, name: a}]\nblocks: 0\nprobes: [p]\n"), "f")
 	want := "f:1: hosts 0 is outside 1..16383\nf:2: networks[1]: name \"a\" is taken by networks[0]\nf:3: blocks 0 is outside 1..100000"
@@ -231,7 +230,7 @@ func TestBoundsAreIn(t *testing.T) {
 	}
 }
 
-// The fast form has the study's cells, and a fixed number of blocks.
+// The fast form has the study's cells and a fixed number of blocks.
 func TestFaster(t *testing.T) {
 	s, err := Load([]byte(full), "full.yaml")
 	if err != nil {
@@ -249,7 +248,7 @@ func TestFaster(t *testing.T) {
 	}
 }
 
-// Other files than studies are decoded as strictly, and know their places.
+// Files other than studies are decoded as strictly, and know their places.
 func TestDecodeOther(t *testing.T) {
 	type part struct {
 		At   strictyaml.Place

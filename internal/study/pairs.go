@@ -8,20 +8,19 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// A Pair is two hosts, counted from 1, A before B: A's end is the client, unless
-// client and server have changed places.
+// A Pair is two hosts, counted from 1, A before B. A's end is the client unless the block is
+// swapped.
 type Pair struct{ A, B int }
 
-// String returns the names of both hosts, "h1-h2".
 func (p Pair) String() string { return topo.HostName(p.A) + "-" + topo.HostName(p.B) }
 
-// Rounds pairs each of n hosts with each other once. No host appears twice in a round, so
-// all pairs of a round can run at once. There are n-1 rounds when n is
-// even, and n of them, with another host idle in each, when it is odd.
+// Rounds pairs each of n hosts with every other once. No host appears twice in a round, so a
+// round's pairs can run at once. An even n has n-1 rounds; an odd n has n, each with another idle
+// host.
 //
-// It is the circle method of tournaments: one host, or the idle place, stays where it is
-// and the others move one place around a circle; opposite hosts form a pair (E. Lucas,
-// Récréations mathématiques II, 1883, after Walecki).
+// It is the circle method of tournaments: one host, or the idle place, stays fixed while the others
+// move one place around a circle; opposite hosts form a pair (E. Lucas, Récréations mathématiques
+// II, 1883, after Walecki).
 func Rounds(n int) [][]Pair {
 	circle := n - 1 // places on it; the last host is outside it
 	if n%2 == 1 {
@@ -43,12 +42,10 @@ func Rounds(n int) [][]Pair {
 	return rounds
 }
 
-// pairOf returns the pair of two hosts counted from 0.
 func pairOf(a, b int) Pair { return Pair{min(a, b) + 1, max(a, b) + 1} }
 
-// Schedule returns the trials of one block, counted from 1, in the order of Block. The
-// trials of one group run at once. With all pairs, the rounds of all cells are put in
-// random order.
+// Schedule returns the trials of one block, counted from 1, in Block's order. The trials of a group
+// run at once. With all pairs, the rounds of all cells are in random order.
 func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 	if !s.AllPairs {
 		return slices.Collect(slices.Chunk(Block(s.Seed, block, cells), 1))
@@ -83,7 +80,7 @@ func (s Study) Schedule(block int, cells []Cell) [][]Trial {
 	return groups
 }
 
-// pairLevel is the level that holds the pair of a trial in results.
+// pairLevel is the level that holds a trial's pair in results.
 const pairLevel = "pair"
 
 // Pairs returns the number of trials of a cell in a block.
@@ -94,7 +91,6 @@ func (s Study) Pairs() int {
 	return 1
 }
 
-// ParsePairs parses "one" or "all".
 func ParsePairs(s string) (all bool, err error) {
 	if s != "one" && s != "all" {
 		return false, fmt.Errorf("invalid value %q: want one or all", s)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Every two hosts meet once, nobody is in two places, and no round is wasted.
+// Every two hosts meet once, no host is in two pairs of a round, and no round is wasted.
 func TestRounds(t *testing.T) {
 	for n := range 65 {
 		rounds := Rounds(n)
@@ -28,7 +28,7 @@ func TestRounds(t *testing.T) {
 			busy := map[int]bool{}
 			for _, p := range round {
 				if p.A < 1 || p.A >= p.B || p.B > n || met[p] || busy[p.A] || busy[p.B] {
-					t.Errorf("%d hosts, round %d: %v is no pair of them, or there twice: %v", n, r+1, p, round)
+					t.Errorf("%d hosts, round %d: %v is not a pair, or occurs twice: %v", n, r+1, p, round)
 				}
 				met[p], busy[p.A], busy[p.B] = true, true, true
 			}
@@ -49,7 +49,6 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// pairsOf writes a schedule down: the trials of a group are joined by +.
 func pairsOf(groups [][]Trial) string {
 	var all []string
 	for _, g := range groups {
@@ -62,7 +61,7 @@ func pairsOf(groups [][]Trial) string {
 	return strings.Join(all, ", ")
 }
 
-// This order is a promise, as Block's is. One at a time is the same order.
+// This order must never change, like Block's. One at a time is the same order.
 func TestScheduleIsPinned(t *testing.T) {
 	s, err := Load([]byte("networks: [a, b]\nprobes: [p]\nhosts: 4\npairs: all\nseed: 42\n"), "f")
 	if err != nil {
@@ -84,8 +83,8 @@ func TestScheduleIsPinned(t *testing.T) {
 	}
 }
 
-// All pairs of a cell have names of their own, the same in every order, and the cell's
-// levels without the pair, which is no option of a probe.
+// All pairs of a cell have distinct names, the same in every order, and the cell's levels without
+// the pair, which is not a probe option.
 func TestScheduleIsWhole(t *testing.T) {
 	s, err := Load([]byte(design+"hosts: 5\npairs: all\n"), "f")
 	if err != nil {
@@ -100,7 +99,7 @@ func TestScheduleIsWhole(t *testing.T) {
 			for _, tr := range group {
 				what := fmt.Sprint(tr.Cell, tr.Pair)
 				if seen[what] || tr.Block != 7 || !reflect.DeepEqual(tr.Cell, group[0].Cell) || names[tr.ID] != "" && names[tr.ID] != what {
-					t.Fatalf("trial %+v is there twice, not of its group, or has the name of %s", tr, names[tr.ID])
+					t.Fatalf("trial %+v occurs twice, is in the wrong group, or has the name of %s", tr, names[tr.ID])
 				}
 				seen[what], names[tr.ID] = true, what
 			}
@@ -114,7 +113,6 @@ func TestScheduleIsWhole(t *testing.T) {
 	}
 }
 
-// Without all pairs a schedule is the block.
 func TestScheduleOfOne(t *testing.T) {
 	s, err := Load([]byte(design), "f")
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package study reads a study: the question of an experiment and its design, as YAML. It
-// expands the design into trials and puts them in a random order that anyone can repeat.
+// Package study reads a study: the question of an experiment and its design, as YAML. It expands
+// the design into trials and puts them in a random order that anyone can repeat.
 //
-// It knows no networks or probes: a Use is a name with options, and package catalog decides
-// whether it exists. Package study must not read files or the clock, or choose a seed.
+// It knows no networks or probes: a Use is a name with options, and package catalog decides whether
+// it exists. Package study must not read files or the clock, or choose a seed.
 //
 // A study is one YAML document:
 //
@@ -17,9 +17,9 @@
 //	factors:
 //	  mtu: [1500, 9000]
 //
-// Networks and probes are written in two forms: the kind alone, or a mapping with the kind
-// under "use", the name in results under "name" (default: the kind), and the options as
-// further keys. The second host of [host, host] is named host#2.
+// Networks and probes are written in two forms: the kind alone, or a mapping with the kind under
+// "use", the name in results under "name" (default: the kind), and the options as further keys. The
+// second host of [host, host] is named host#2.
 //
 // The other keys, with their defaults:
 //
@@ -62,12 +62,12 @@ type Study struct {
 	Description string
 	Networks    []Use
 	Probes      []Use
-	// Factors holds the levels of everything else that the study varies, in the
-	// order of the file; factors are taken in the order of their names.
+	// Factors holds the levels of everything else that varies, in file order; the factors
+	// themselves are ordered by name.
 	Factors  map[string][]string
 	Baseline string // the Name of one of Networks
-	// Blocks is the number of measurements per cell; when Precision is set, it is
-	// the size of the pilot from which the number of blocks is computed.
+	// Blocks is the number of measurements per cell; with Precision, the size of the pilot that
+	// determines that number.
 	Blocks    int
 	Precision float64       // target half-width of the interval, as a share: 0.02 is 2 %; 0 is none
 	MaxTime   time.Duration `yaml:"max-time"` // 0 is none
@@ -75,7 +75,7 @@ type Study struct {
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Swap          bool          // client and server change places in half of the blocks
 	AllPairs      bool          `yaml:"-"`             // every cell is measured between all pairs of hosts, see Rounds
-	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: pairs without a common host do not run at once either
+	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: never run pairs at the same time
 	Warmup        time.Duration // not counted
 	Duration      time.Duration // of each measurement
 	Fast          Fast          // the values of a quick look
@@ -85,23 +85,22 @@ type Study struct {
 	places map[string]string // "file:line" of the factors
 }
 
-// A Fast is the form of a study that takes seconds where the whole one takes
-// minutes: its intervals are wider, and it shows only larger differences. Eight
-// blocks bound up to six ratios that hold together at 95 %.
+// A Fast is the form of a study that takes seconds instead of minutes: its intervals are wider, so
+// it shows only larger differences. Eight blocks bound up to six ratios that hold together at 95 %.
 type Fast struct {
 	Blocks   int
 	Warmup   time.Duration
 	Duration time.Duration
 }
 
-// Faster returns the fast form of s: a fixed number of blocks.
+// Faster returns the fast form of s, with a fixed number of blocks.
 func (s Study) Faster() Study {
 	s.Blocks, s.Warmup, s.Duration = s.Fast.Blocks, s.Fast.Warmup, s.Fast.Duration
 	s.Precision, s.MaxTime = 0, 0
 	return s
 }
 
-// A Topology is the machinery that a study runs on, as in topo.Spec.
+// A Topology is the hosts and links that a study runs on, as in topo.Spec.
 type Topology struct {
 	Hosts    int
 	Pods     int      // per host
@@ -112,8 +111,7 @@ type Topology struct {
 	PodsIPv6 bool
 }
 
-// Default returns the study that a file without keys would be. It lacks
-// networks and probes.
+// Default returns the study of an empty file, without networks and probes.
 func Default() Study {
 	return Study{
 		Blocks:   10,
@@ -124,9 +122,8 @@ func Default() Study {
 	}
 }
 
-// Resolve names the networks and probes that have no name, and makes the first
-// network the baseline by default. Load calls it; a caller that assembles a
-// Study, or changes its Networks or Probes, must call it too.
+// Resolve names unnamed networks and probes and makes the first network the default baseline. Load
+// calls it; callers that assemble a Study or change its Networks or Probes must call it too.
 func (s Study) Resolve() Study {
 	s.Networks, s.Probes = label(s.Networks), label(s.Probes)
 	if s.Baseline == "" && len(s.Networks) > 0 {
@@ -135,9 +132,8 @@ func (s Study) Resolve() Study {
 	return s
 }
 
-// label returns uses with a name for each: its own, else its kind, else, when
-// another use of the kind has that, the kind with the next free number. A name
-// that belongs to another kind is not avoided: Validate reports that mistake.
+// label names each use: its own name, or its kind, or the kind with the next free number if another
+// use of the kind has that name. Validate reports a name that belongs to another kind.
 func label(uses []Use) []Use {
 	own, taken := map[string]bool{}, map[string]bool{}
 	for _, u := range uses {
@@ -158,13 +154,11 @@ func label(uses []Use) []Use {
 	return named
 }
 
-// Network returns the network called name.
 func (s Study) Network(name string) (Use, bool) { return find(s.Networks, name) }
 
-// Probe returns the probe called name.
 func (s Study) Probe(name string) (Use, bool) { return find(s.Probes, name) }
 
-// Vary gives the study a factor, in place of one of that name.
+// Vary adds or replaces a factor.
 func (s *Study) Vary(factor string, levels []string) {
 	s.Factors, s.places = maps.Clone(s.Factors), maps.Clone(s.places)
 	if s.Factors == nil {
@@ -174,7 +168,7 @@ func (s *Study) Vary(factor string, levels []string) {
 	delete(s.places, factor)
 }
 
-// FactorPos returns "file:line" of a factor, or "" when it did not come from a file.
+// FactorPos returns "file:line" of a factor, or "" if it is not from a file.
 func (s Study) FactorPos(factor string) string { return s.places[factor] }
 
 func find(uses []Use, name string) (Use, bool) {
@@ -185,7 +179,6 @@ func find(uses []Use, name string) (Use, bool) {
 	return uses[i], true
 }
 
-// Names returns the names of networks or probes.
 func Names(uses []Use) []string {
 	var names []string
 	for _, u := range uses {

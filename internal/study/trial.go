@@ -10,26 +10,23 @@ import (
 	"strings"
 )
 
-// A Cell is one combination of levels.
 type Cell struct {
 	Network string            // the Name of a network
 	Probe   string            // the Name of a probe
 	Levels  map[string]string // by factor; nil when no factor applies to the probe
 }
 
-// A Trial is one execution of one cell.
 type Trial struct {
 	ID    string // unique in a study, safe as a file name everywhere
 	Block int    // counted from 1
-	Pair  Pair   // of hosts; the zero Pair where the study does not choose them
+	Pair  Pair   // zero unless the study measures all pairs
 	Cell
 }
 
-// Cells returns the full factorial of s: networks in their order, within them
-// probes, within them the levels of the factors in the order of the factors'
-// names, the last one changing fastest. A factor that does not apply to a probe
-// (applies is asked with the probe's Kind) is omitted for it, so that no cell
-// appears twice. A nil applies means that all factors apply to all probes.
+// Cells returns the full factorial of s: networks in order, then probes, then factor levels in the
+// order of factor names, the last one changing fastest. A factor is omitted for probes to which it
+// does not apply (applies receives the probe's Kind), so no cell appears twice. With a nil applies,
+// all factors apply to all probes.
 func (s Study) Cells(applies func(probe, factor string) bool) []Cell {
 	var cells []Cell
 	factors := slices.Sorted(maps.Keys(s.Factors))
@@ -47,7 +44,6 @@ func (s Study) Cells(applies func(probe, factor string) bool) []Cell {
 	return cells
 }
 
-// cross returns every cell with every level of factor.
 func cross(cells []Cell, factor string, levels []string) []Cell {
 	var all []Cell
 	for _, c := range cells {
@@ -61,12 +57,12 @@ func cross(cells []Cell, factor string, levels []string) []Cell {
 	return all
 }
 
-// Block returns the trials of one block, counted from 1, in a random order that depends
-// only on seed and block: PCG-DXSM (math/rand/v2) seeded with the two, bounded by
-// multiplication, Fisher-Yates. Changing any of these breaks resumption: a resumed run
-// would finish in another order than it recorded. TestOrderIsPinned guards this.
+// Block returns the trials of one block, counted from 1, in a random order that depends only on
+// seed and block: PCG-DXSM (math/rand/v2) seeded with both, bounded by multiplication,
+// Fisher-Yates. Any change here breaks resumption, because a resumed run would continue in another
+// order. TestOrderIsPinned guards this.
 //
-// The IDs are the same for the same cells, whatever the seed.
+// The IDs of the same cells do not depend on the seed.
 func Block(seed uint64, block int, cells []Cell) []Trial {
 	trials := make([]Trial, len(cells))
 	for i, id := range ids(cells) {
@@ -84,18 +80,17 @@ func shuffle[T any](seed uint64, block int, list []T) {
 	}
 }
 
-// Swapped reports whether client and server change places in a block, counted from
-// 1: in one of every two consecutive blocks; the seed decides which. So half of any even
-// number of blocks are swapped, even when a run gets more blocks than planned.
+// Swapped reports whether client and server change places in a block, counted from 1. The seed
+// picks one of every two consecutive blocks, so half of any even number of blocks are swapped, even
+// if a run gets more blocks than planned.
 func (s Study) Swapped(block int) bool {
-	// Not a seed of Block's: pairs count down from the largest number.
+	// This seed differs from all of Block's: pairs count down from the largest number.
 	coin := rand.NewPCG(s.Seed, -uint64((block+1)/2)).Uint64()>>63 == 1
 	return s.Swap && coin == (block%2 == 1)
 }
 
-// below returns a number in [0,n), all equally likely (Lemire, Fast Random
-// Integer Generation in an Interval, 2019). It is written out because
-// math/rand/v2 promises its generators' output, but not that of its methods.
+// below returns a number in [0,n), all equally likely (Lemire, Fast Random Integer Generation in an
+// Interval, 2019). math/rand/v2 guarantees the output of its generators, but not of its methods.
 func below(src *rand.PCG, n uint64) uint64 {
 	for {
 		hi, lo := bits.Mul64(src.Uint64(), n)
@@ -105,13 +100,12 @@ func below(src *rand.PCG, n uint64) uint64 {
 	}
 }
 
-// maxID bounds an ID without its block; 143 bytes is the smallest limit on file
-// names among file systems in use (eCryptfs).
+// maxID bounds an ID without its block. The smallest file name limit among file systems in use is
+// 143 bytes (eCryptfs).
 const maxID = 110
 
-// ids returns a name for each cell, like "vxlan-overlay-udp-stream-size=1000".
-// Cells that would share a name, or have one too long, get a hash of
-// the whole cell as a suffix; some file systems ignore case.
+// ids returns a name for each cell, such as "vxlan-overlay-udp-stream-size=1000". Names that are
+// too long or not unique get a hash of the whole cell; some file systems ignore case.
 func ids(cells []Cell) []string {
 	out := make([]string, len(cells))
 	count := map[string]int{}
@@ -142,8 +136,8 @@ func (c Cell) hashed() string {
 	return fmt.Sprintf("%.*s-%x", maxID-17, c.name(), sum[:8])
 }
 
-// ID names a use of c that is not a trial, such as preparation: it is safe as a file
-// name, and no trial has it.
+// ID names a use of c other than a trial, such as preparation. It is safe as a file name and
+// differs from all trial IDs.
 func (c Cell) ID(purpose string) string { return purpose + "-" + c.hashed() }
 
 // safe keeps characters that need no escaping in file names and URLs.

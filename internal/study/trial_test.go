@@ -63,7 +63,7 @@ func TestCellsAreUnique(t *testing.T) {
 	}
 }
 
-// This order is a promise: see Block.
+// This order must never change: see Block.
 func TestOrderIsPinned(t *testing.T) {
 	var cells []Cell
 	for _, n := range []string{"a", "b", "c", "d"} {
@@ -103,7 +103,7 @@ func TestBlockIsAPermutation(t *testing.T) {
 		slices.Sort(keys)
 		slices.Sort(want)
 		if !slices.Equal(keys, want) {
-			t.Fatalf("block %d is no permutation of the cells", block)
+			t.Fatalf("block %d is not a permutation of the cells", block)
 		}
 	}
 	if !reflect.DeepEqual(cells, before) {
@@ -114,8 +114,8 @@ func TestBlockIsAPermutation(t *testing.T) {
 	}
 }
 
-// Every cell is equally often at every place, over blocks and over seeds. The
-// chi-square of the 5×5 table has 16 degrees of freedom: 39.25 is its 99.9 %.
+// Every cell is equally often at every place, over blocks and over seeds. The chi-square of the 5×5
+// table has 16 degrees of freedom: 39.25 is its 99.9 %.
 func TestOrderIsUniform(t *testing.T) {
 	const n, rounds = 5, 5000
 	var cells []Cell
@@ -164,8 +164,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// IDs that would be the same are told apart, in upper and lower case too, and
-// no ID is anything but a file name.
+// IDs are distinct even without regard to case, and are valid file names.
 func TestIDsAreUnique(t *testing.T) {
 	lv := func(s string) map[string]string { return map[string]string{"f": s} }
 	cells := []Cell{
@@ -178,11 +177,11 @@ func TestIDsAreUnique(t *testing.T) {
 	for _, tr := range Block(1, 1, cells) {
 		low := strings.ToLower(tr.ID)
 		if seen[low] {
-			t.Errorf("%s is there twice", tr.ID)
+			t.Errorf("%s occurs twice", tr.ID)
 		}
 		seen[low] = true
 		if !form.MatchString(tr.ID) || len(tr.ID) > 120 {
-			t.Errorf("%q is no safe file name", tr.ID)
+			t.Errorf("%q is not a safe file name", tr.ID)
 		}
 		if tr.Network == "plain" && tr.ID != "b001-plain-p" {
 			t.Errorf("%s has a hash that it does not need", tr.ID)
@@ -190,8 +189,8 @@ func TestIDsAreUnique(t *testing.T) {
 	}
 }
 
-// Half of the blocks are swapped, whatever their number, in an order that depends
-// on the seed and on nothing else; and none without the study's wish.
+// Half of the blocks are swapped, in an order that depends only on the seed; without swap, none
+// are.
 func TestSwapped(t *testing.T) {
 	orders := map[string]bool{}
 	for seed := range uint64(50) {
@@ -210,7 +209,7 @@ func TestSwapped(t *testing.T) {
 	if len(orders) < 45 {
 		t.Errorf("50 seeds give %d orders", len(orders))
 	}
-	// Pinned: a run that goes on must swap as it began.
+	// Pinned: a resumed run must swap as it began.
 	got := ""
 	for b := 1; b <= 8; b++ {
 		got += fmt.Sprint(Study{Seed: 7, Swap: true}.Swapped(b)) + " "

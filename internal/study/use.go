@@ -23,8 +23,8 @@ type Use struct {
 	lines map[string]int // of the options
 }
 
-// ParseUse reads one Use as it is written in a list of networks: "host" or "{use:
-// vxlan-overlay, vni: 7}". Command lines use it. The name is empty when src has none.
+// ParseUse reads one Use from a command line: "host" or "{use: vxlan-overlay, vni: 7}". Its name is
+// empty if src has none.
 func ParseUse(src string) (Use, error) {
 	n, err := strictyaml.Parse([]byte(src))
 	switch {
@@ -43,7 +43,7 @@ func ParseUse(src string) (Use, error) {
 	return u, u.check()
 }
 
-// Pos returns "file:line" of u, or "" when it does not come from a file.
+// Pos returns "file:line" of u, or "" if it is not from a file.
 func (u Use) Pos() string {
 	if u.line == 0 {
 		return ""
@@ -98,10 +98,9 @@ func withoutUse(n *strictyaml.Node) string {
 	return "a mapping without the key \"use\": write {use: kind, option: value}"
 }
 
-// Decode sets the exported fields of *into from the options of u; fields
-// without an option keep their values, the defaults. A field's option is its
-// yaml tag, or its name in lower case. An option without a field, or a value
-// that does not fit, is a *strictyaml.Error with the line in the file.
+// Decode sets the exported fields of *into from the options of u; other fields keep their defaults.
+// A field's option is its yaml tag, or its name in lower case. An unknown option or an invalid
+// value is a *strictyaml.Error with its line.
 func (u Use) Decode(into any) error {
 	v := reflect.ValueOf(into)
 	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
@@ -115,10 +114,9 @@ func (u Use) Decode(into any) error {
 	return d.Err()
 }
 
-// maxName bounds names: they become parts of file names.
+// maxName bounds names, which become parts of file names.
 const maxName = 64
 
-// check reports the mistakes in u itself.
 func (u Use) check() error {
 	var errs []error
 	if err := checkName(u.Kind, ""); err != nil {
@@ -140,8 +138,7 @@ func (u Use) check() error {
 	return errors.Join(errs...)
 }
 
-// checkName accepts letters, digits and - . _ + after a letter or digit, and
-// the characters in more.
+// checkName accepts letters, digits and, after the first character, - . _ + and those in more.
 func checkName(s, more string) error {
 	if s == "" {
 		return errors.New("the name is empty")

@@ -97,7 +97,6 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-// sizes reads one size or a list of them.
 type sizes []int
 
 func (s *sizes) UnmarshalText(b []byte) error {
@@ -106,7 +105,6 @@ func (s *sizes) UnmarshalText(b []byte) error {
 	return err
 }
 
-// A slice that reads text takes one value or a list.
 func TestDecodeOneOrList(t *testing.T) {
 	for options, want := range map[string]sizes{"sizes: 7": {7}, "sizes: [7, 8]": {7, 8}, "sizes: []": {}} {
 		var got struct{ Sizes sizes }

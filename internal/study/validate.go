@@ -14,7 +14,6 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// Bounds of a study.
 const (
 	MaxBlocks    = 100_000
 	MinDuration  = 10 * time.Millisecond
@@ -25,8 +24,8 @@ const (
 	maxLevel     = 256     // bytes
 )
 
-// Validate returns all mistakes in s, joined, or nil when s can be expanded and
-// run. It does not know which kinds of networks and probes exist.
+// Validate returns all mistakes in s, joined, or nil if s can run. It does not know which kinds of
+// networks and probes exist.
 func (s Study) Validate() error {
 	var errs []error
 	for _, p := range s.problems() {
@@ -42,7 +41,7 @@ type problem struct {
 	err  error
 }
 
-// at returns the line of p in the file, or 0 when the file lacks the key.
+// at returns the line of p in the file; 0 if the key is not there.
 func (p problem) at(n *strictyaml.Node) int {
 	if p.line > 0 {
 		return p.line
@@ -62,10 +61,9 @@ func (p problem) at(n *strictyaml.Node) int {
 	return line
 }
 
-// A checker collects problems.
 type checker []problem
 
-// that adds an error unless ok. The last of keys is the subject of the error.
+// that adds an error unless ok. The last key is the subject of the error.
 func (c *checker) that(ok bool, keys []string, format string, args ...any) {
 	if !ok {
 		err := fmt.Errorf("%s "+format, append([]any{strings.Join(keys, ".")}, args...)...)

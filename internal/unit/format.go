@@ -1,8 +1,6 @@
-// Package unit reads and prints quantities. Inside the program every number is
-// in a base unit (bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1);
-// numbers are scaled where a person reads or writes them, and nowhere else.
-//
-// It must not compute with quantities.
+// Package unit reads and prints quantities. Inside the program every number is in a base unit
+// (bit/s, packet/s, 1/s, s, s/bit, s/packet, core, byte, 1); only text for people is scaled. The
+// package must not compute with quantities.
 package unit
 
 import (
@@ -16,10 +14,10 @@ var (
 	small = []string{"", "m", "µ", "n", "p"}
 )
 
-// Format prints v, which is in a base unit: "20.7 Gbit/s", "3.52 µs", "25.1 ms/Gbit". It
-// keeps three significant digits, drops decimals that are all zero ("45 ms"), and never
-// drops a digit before the point ("1234 s"). Of cores and plain numbers it drops every
-// trailing zero ("1.2 cores", "0.98"). A value that is not finite is "n/a".
+// Format prints v, which is in a base unit: "20.7 Gbit/s", "3.52 µs", "25.1 ms/Gbit". It keeps
+// three significant digits, drops decimals that are all zero ("45 ms"), and keeps every digit
+// before the point ("1234 s"). Cores and plain numbers lose every trailing zero ("1.2 cores",
+// "0.98"). Non-finite values are "n/a".
 func Format(v float64, unit string) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "n/a"
@@ -40,9 +38,9 @@ func Format(v float64, unit string) string {
 	return number + " " + label
 }
 
-// Scale chooses the prefix for an axis or a column whose largest value is max:
-// value*factor is in label. CPU time per bit is shown per gigabit, because
-// nobody has a feeling for picoseconds per bit. The label of "1" is empty.
+// Scale chooses the prefix for an axis or column whose largest value is max: value*factor is in
+// label. CPU time per bit is per gigabit, because picoseconds per bit are hard to picture. The
+// label of "1" is empty.
 func Scale(max float64, unit string) (factor float64, label string) {
 	factor, label = 1, unit
 	switch unit {
@@ -71,8 +69,8 @@ func Scale(max float64, unit string) (factor float64, label string) {
 
 func clamp(i, n int) int { return max(0, min(i, n-1)) }
 
-// exponent returns the power of ten of the first digit of v, rounded to three
-// digits. It reads the printed number, since math.Log10(1000) is less than 3.
+// exponent returns the power of ten of the first digit of v, rounded to three digits. It reads the
+// printed number, because math.Log10(1000) is less than 3.
 func exponent(v float64) int {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0

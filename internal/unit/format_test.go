@@ -79,7 +79,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// What Format prints is the value again, to half of the third digit.
+// Format's output is the value again, to half of the third digit.
 func TestFormatKeepsThreeDigits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, unit := range []string{"bit/s", "packet/s", "1/s", "s", "s/bit", "s/packet", "core", "byte", "1"} {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// rates are the units of tc(8) that count bits. Those that count bytes are left
-// out on purpose: tc's "mbps" is a megabyte per second, which few people expect.
+// rates are the units of tc(8) that count bits. Units that count bytes are excluded, because few
+// people expect tc's "mbps" to be a megabyte per second.
 var rates = map[string]float64{
 	"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12,
 	"bit": 1, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9, "tbit": 1e12,
@@ -25,11 +25,11 @@ var sizes = map[string]float64{
 	"kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30,
 }
 
-// maxBytes bounds ParseBytes: a float64 holds every whole number up to here.
+// maxBytes bounds ParseBytes: a float64 holds every whole number up to it.
 const maxBytes = 1 << 53
 
-// ParseRate reads a rate in bit/s: "1gbit", "10Gbit/s", "950 kbit", "1e9",
-// "1.5mbit". Prefixes are decimal, as in tc(8), and case does not matter.
+// ParseRate reads a rate in bit/s: "1gbit", "10Gbit/s", "950 kbit", "1e9", "1.5mbit". Prefixes are
+// decimal, as in tc(8), and case does not matter.
 func ParseRate(s string) (float64, error) {
 	v, u, err := quantity(s)
 	if err != nil {
@@ -45,8 +45,8 @@ func ParseRate(s string) (float64, error) {
 	return v, nil
 }
 
-// ParseBytes reads a size in bytes: "1400", "1400B", "9k" (9000), "64KiB"
-// (65536). Case does not matter. The size must be a whole number, at most 2^53.
+// ParseBytes reads a size in bytes: "1400", "1400B", "9k" (9000), "64KiB" (65536). Case does not
+// matter. The size must be a whole number, at most 2^53.
 func ParseBytes(s string) (int, error) {
 	v, u, err := quantity(s)
 	if err != nil {
@@ -66,8 +66,8 @@ func ParseBytes(s string) (int, error) {
 	return int(n), nil
 }
 
-// ParsePercent reads a share: "2%" and "0.02" are 0.02. A bare number above 1
-// is an error, because "2" could mean either.
+// ParsePercent reads a share: "2%" and "0.02" are 0.02. A bare number above 1 is an error, because
+// "2" could mean either.
 func ParsePercent(s string) (float64, error) {
 	v, u, err := quantity(s)
 	switch {
@@ -86,7 +86,7 @@ func ParsePercent(s string) (float64, error) {
 // Only these characters, because strconv also reads "Inf", "NaN", "0x1p3" and "1_000".
 var quantityRE = regexp.MustCompile(`^\s*(-?)([0-9]*\.?[0-9]*(?:[eE][-+]?[0-9]+)?)\s*([a-zA-Z/%]*)\s*$`)
 
-// quantity splits s into a finite number that is not negative and a unit in lower case.
+// quantity splits s into a finite, non-negative number and a unit in lower case.
 func quantity(s string) (float64, string, error) {
 	m := quantityRE.FindStringSubmatch(s)
 	if m == nil {

@@ -107,7 +107,6 @@ func check(t *testing.T, in string, got, want float64, err error, message string
 	}
 }
 
-// seeds start the fuzzers where a bug would be.
 var seeds = []string{"1gbit", "10Gbit/s", "1e9", "64KiB", "2%", "inf", "NaN", "-1", "1e999", "0x1p-2", "1e308tbit", ".", "1e", "9223372036854775808"}
 
 func FuzzParse(f *testing.F) {
