@@ -129,7 +129,7 @@ func TestServerRefuses(t *testing.T) {
 		c := config{server: server, open: true, timeout: time.Second, Params: wire.Params{Weir: wire.Version, Workload: "tcp-stream", Run: 1, Streams: 1, Size: 100, Duration: time.Second}}
 		tc.change(&c.Params)
 		local := c
-		local.CC = "" // lest the client's own socket refuse first
+		local.CC = "" // else the client's own socket refuses first
 		conn, err := dialOnce(t.Context(), local)
 		if err != nil {
 			t.Fatal(err)

@@ -119,7 +119,7 @@ func atRate(c config) string {
 
 // A goal is the aim of a udp-search; its duration bounds the time.
 type goal struct {
-	loss  float64 // largest share of the offered datagrams to lose, 0..1
+	loss  float64 // largest loss to tolerate, share of the offered datagrams, 0..1
 	width float64 // how close the bounds of the rate are to be
 	phase time.Duration
 }

@@ -52,7 +52,7 @@ type UDPStream struct {
 	Received   int64            `json:"received"`
 	Delivered  int64            `json:"delivered"` // without duplicates
 	Bytes      int64            `json:"bytes"`     // of payload, delivered
-	Dropped    int64            `json:"dropped"`   // at the server's socket buffer; with gro an estimate, see tally.Ladder
+	Dropped    int64            `json:"dropped"`   // at the server's socket buffer; with gro an estimate, see tally.Received
 	Duplicates int64            `json:"duplicates"`
 	Reordered  int64            `json:"reordered"`
 	Jitter     float64          `json:"jitter"`     // s, RFC 3550, of the last datagram of every read

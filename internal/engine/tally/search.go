@@ -20,7 +20,7 @@ import (
 // Finally it tries both bounds again, because a stall of the machine can have made one, and
 // continues from any that has flipped.
 type Search struct {
-	Loss  float64 // largest share of the offered datagrams that can be lost
+	Loss  float64 // largest loss to tolerate, as a share of the offered datagrams
 	Width float64 // goal, above 0: upper/lower is at most 1+Width
 	Floor float64 // packet/s: lowest rate to try
 
