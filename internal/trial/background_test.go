@@ -17,7 +17,7 @@ type silent struct{}
 func (silent) Write(b []byte) (int, error) { return len(b), nil }
 func (silent) Close() error                { return nil }
 
-// What a background reports of its window counts only if it is possible.
+// A background's report counts only if it is possible.
 func TestCollect(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
@@ -65,7 +65,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// The datagrams of a load can be fragmented; the probe's own must not be.
+// A load's datagrams can be fragmented; the probe's must not be.
 func TestFragmentsOfALoad(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		s, _, _, _ := setup()
@@ -84,7 +84,7 @@ func TestFragmentsOfALoad(t *testing.T) {
 			t.Errorf("under load %v: %v", loaded, err)
 		}
 		var r record.Result
-		s.Plan.Path.MTU = 1400 // what has to be fragmented is counted
+		s.Plan.Path.MTU = 1400 // required fragmentation is counted
 		s.fragmented(&r, m, x)
 		if _, counted := r.Get("fragments.sent"); counted == loaded {
 			t.Errorf("under load %v: %+v", loaded, r.Values)

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/agent"
 )
 
-// An agent does steps, and checks states, in this process's own network namespace.
+// An agent applies steps and checks states in its process's own network namespace.
 func TestActor(t *testing.T) {
 	nstest.Need(t)
 	ours, theirs := net.Pipe()
@@ -45,8 +45,7 @@ func TestActor(t *testing.T) {
 	}
 }
 
-// A pod cannot be a guest of a host that runs no service, or whose service does not
-// answer.
+// A pod cannot be a guest of a host that runs no service or whose service does not answer.
 func TestNoGuest(t *testing.T) {
 	nstest.Need(t)
 	site, err := Open(t.Context(), []string{"h1", "p1"}, "")

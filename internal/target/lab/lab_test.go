@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 6 && os.Args[2] == "rsh" { // started by a program of a node, as /proc/PID/exe
+	if len(os.Args) > 6 && os.Args[2] == "rsh" { // a program of a node started this one as /proc/PID/exe
 		fmt.Fprintln(os.Stderr, Rsh(os.Args[3], os.Args[4], os.Args[6:]))
 		os.Exit(1)
 	}
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			}
 		case "daemon":
 			return daemon(args[1:])
-		case "hang": // until told to stop
+		case "hang": // until signaled
 			os.Stdout.WriteString("hanging\n")
 			hang()
 		case "devices":
@@ -45,7 +45,6 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// open makes a site that the test closes.
 func open(t *testing.T, names ...string) *target.Site {
 	t.Helper()
 	nstest.Need(t)
@@ -144,7 +143,7 @@ func TestRunStopsWhatItStarted(t *testing.T) {
 	// TestMain fails if the process is still there.
 }
 
-// What a program leaves in another process group and session is ended with it.
+// Run ends what a program leaves in another process group and session.
 func TestRunEndsWhatWasLeft(t *testing.T) {
 	s := open(t, "a")
 	var out bytes.Buffer
@@ -190,7 +189,7 @@ func TestOpenIsCanceled(t *testing.T) {
 	}
 }
 
-// BenchmarkOpenClose is what one host costs.
+// BenchmarkOpenClose measures the cost of one host.
 func BenchmarkOpenClose(b *testing.B) {
 	nstest.Need(b)
 	for b.Loop() {
