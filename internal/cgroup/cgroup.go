@@ -87,7 +87,6 @@ func Sweep(name string) error {
 	}
 }
 
-// alive returns an error when a process other than this one knows name.
 func alive(name string) error {
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {

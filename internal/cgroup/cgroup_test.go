@@ -35,8 +35,7 @@ func left(t *testing.T, root string) (dirs []string) {
 	return dirs
 }
 
-// The group and its descendants are removed from every hierarchy. Other groups stay, even with the
-// same name elsewhere.
+// The group and its descendants are removed from every hierarchy; other groups stay.
 func TestRemove(t *testing.T) {
 	for _, c := range []struct{ dirs, want []string }{
 		{[]string{"weir-a/x/y", "weir-a/z", "weir-b"}, []string{"weir-b"}},

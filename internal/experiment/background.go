@@ -62,8 +62,7 @@ func (r *run) start(ctx context.Context, t study.Trial, pr probe.Probe, c change
 	return background, nil
 }
 
-// startClients starts n-1 clients; the measured one is the nth. Each must first carry a packet,
-// like every link.
+// startClients starts n-1 clients; the measured one is the nth. Each must first carry a packet.
 func (r *run) startClients(ctx context.Context, n int, pr probe.Probe, c changed) ([]*trial.Background, error) {
 	clients, err := c.Plan.Clients(n, c.client, c.server)
 	if err != nil {
@@ -121,8 +120,7 @@ func CapacityTrials(by probe.Probe) int {
 	return 5
 }
 
-// A capacity is how much of one load a path carries without other background. Shares of a load
-// refer to it.
+// A capacity is how much of one load a path carries without other background.
 type capacity struct {
 	Kind    string            `json:"kind"` // see probe.Capacity
 	Network string            `json:"network"`
@@ -237,7 +235,6 @@ func median(vs []float64) float64 {
 	return sorted[(len(sorted)-1)/2] // the lower middle of an even number
 }
 
-// setup returns a trial of p on a path under conditions, without background.
 func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 	return trial.Setup{
 		Probe: p, Client: c.client, Server: c.server,

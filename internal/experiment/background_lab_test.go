@@ -77,8 +77,7 @@ func TestBesideInTheLab(t *testing.T) {
 	}
 }
 
-// The CPU time of stress belongs to the run; it does not count as programs outside the run, which
-// would disturb the trial.
+// Stress counts as the run's CPU time, not as disturbance by other programs.
 func TestStressIsOfTheRun(t *testing.T) {
 	nstest.Need(t)
 	c := loadConfig(t, map[string][]string{"stress": {"100%"}})

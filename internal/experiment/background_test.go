@@ -91,8 +91,7 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// The result contains what the background did in the trial's window. CPU cost is not split between
-// background and probe.
+// A background's counts are stored; CPU cost is not split between it and the probe.
 func TestBackgroundIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fakeStudy(1)

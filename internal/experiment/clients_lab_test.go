@@ -13,8 +13,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Three clients of one server do what one does, for every native probe, each from its own host,
-// with ends swapped too.
+// Three clients of one server, each on its own host, do what one does, for every native probe.
 func TestClientsInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()

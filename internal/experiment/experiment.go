@@ -37,8 +37,7 @@ type Network struct {
 type Config struct {
 	Study    study.Study
 	Networks map[string]Network // by name in the study
-	// Probe returns the named probe at these levels.
-	Probe func(name string, levels map[string]string) (probe.Probe, error)
+	Probe    func(name string, levels map[string]string) (probe.Probe, error)
 	// Load returns the probe behind a named load; nil when the study has no loads.
 	Load func(name string) (probe.Probe, error)
 	// Applies reports whether a factor affects a kind of probe.
@@ -61,8 +60,7 @@ type Event struct {
 	Left    time.Duration  // estimated from completed trials; 0 when unknown
 }
 
-// idleTime is how long idle hosts are watched. /proc/stat counts in units of 10 ms, which resolves
-// 0.01 core.
+// idleTime is how long idle hosts are watched; /proc/stat (10 ms units) resolves 0.01 core.
 const idleTime = time.Second
 
 // A run is a study in progress.
@@ -85,8 +83,7 @@ type found struct {
 	err     error  // why it cannot run
 }
 
-// Run completes the study and returns all its results. On error it returns the results stored so
-// far.
+// Run completes the study. On error it returns the results stored so far.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	r := &run{Config: c, paths: map[string]*path{}, found: map[[2]string]found{},
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
@@ -136,8 +133,7 @@ func (r *run) findPrograms(ctx context.Context, network string, site *target.Sit
 	return nil
 }
 
-// find returns an error when one of the tools cannot run on a host of site. It warns once about
-// each.
+// find returns an error when a tool cannot run on a host of site, and warns once about each.
 func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInfo) error {
 	var errs []error
 	for _, h := range site.Hosts() {
@@ -179,7 +175,6 @@ func (r *run) block(ctx context.Context, b int) error {
 	return nil
 }
 
-// keep stores the result of a trial unless it has one.
 func (r *run) keep(t study.Trial, res record.Result) error {
 	if r.done[t.ID] {
 		return nil
@@ -293,8 +288,7 @@ func skipped(r record.Result, why error) record.Result {
 	return r
 }
 
-// failed returns the result of a trial that failed before it measured anything, unless the run was
-// canceled.
+// failed returns the result of a trial that measured nothing, unless the run was canceled.
 func failed(r record.Result, ctx context.Context, why error) (record.Result, error) {
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
@@ -303,7 +297,6 @@ func failed(r record.Result, ctx context.Context, why error) (record.Result, err
 	return r, nil
 }
 
-// tell reports an event and the run's progress.
 func (r *run) tell(e Event) {
 	if r.Progress == nil {
 		return

@@ -23,8 +23,7 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, weir) }
 
-// A run interrupted in any trial returns the cause. The next run resumes it: every trial once, in
-// the study's order.
+// A run interrupted in any trial returns the cause; the next one resumes it in order.
 func TestResume(t *testing.T) {
 	why := errors.New("enough")
 	s := fakeStudy(3)

@@ -24,7 +24,6 @@ type decision struct {
 // maxBlocks ends a run that no number of blocks would make precise.
 const maxBlocks = 1000
 
-// extend sets the number of blocks after the pilot.
 func (r *run) extend() error {
 	if b, err := r.Dir.ReadFile(blocksFile); err == nil {
 		var d decision

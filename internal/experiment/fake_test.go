@@ -33,8 +33,7 @@ type machine struct {
 	networks []study.Use
 	sites    []*fakeSite
 
-	// measure runs the nth client (from 1) on a network and returns the throughput it prints,
-	// bit/s.
+	// measure runs the nth client (from 1) on a network and returns its throughput, bit/s.
 	measure func(ctx context.Context, network string, n int) (float64, error)
 	// These can return an error.
 	open  func(network string) error
@@ -152,8 +151,7 @@ func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"size":1,"server":"","window":1,"bytes":%.0f,"streamBytes":[],"zerocopySends":0,"zerocopyCopied":0,"sndbuf":1,"retransmits":0,"silence":0,"streams":1,` +
 	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}` + "\n"
 
-// background is an engine server, a hog, or a load client. It counts 1000 bytes and 0.5 s of CPU
-// time per second.
+// background is a server, a hog, or a load client: 1000 bytes and 0.5 s of CPU time per second.
 func (n fakeNode) background(ctx context.Context, c target.Cmd) error {
 	name := c.Argv[2]
 	if name != "serve" || c.Stdin != nil {
@@ -309,7 +307,6 @@ func ids(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// plannedIDs lists the trials of blocks 1 to n in order.
 func plannedIDs(s study.Study, n int) (list []string) {
 	for b := 1; b <= n; b++ {
 		for _, t := range study.Block(s.Seed, b, s.Cells(nil)) {

@@ -33,8 +33,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// weir is the program in the lab's namespaces: the engine, or a printer of the state of all
-// devices.
+// weir runs in the lab's namespaces: the engine, or a printer of all device states.
 func weir(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -98,8 +97,7 @@ func printState() error {
 	return nil
 }
 
-// A watch opens labs and inspects all their devices when a client starts and before the lab is
-// closed.
+// A watch inspects a lab's devices when a client starts and before the lab is closed.
 type watch struct {
 	mu             sync.Mutex
 	during, atEnd  []string
@@ -158,7 +156,6 @@ func (o orders) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// state returns the output of `weir state` on every node.
 func state(s *target.Site) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {
@@ -190,8 +187,7 @@ func labConfig(t *testing.T, s study.Study, d *store.Dir, spec topo.Spec) Config
 	}
 }
 
-// A condition is in force during its trial and undone afterwards, whether the trial succeeds, fails
-// or is canceled.
+// A condition is in force during its trial and undone however the trial ends.
 func TestConditionsInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()
@@ -267,8 +263,7 @@ func (d refused) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, err
 }
 
-// A step that the kernel refuses skips the trials of that network, with the step and the kernel's
-// reason. The others are measured.
+// A step that the kernel refuses skips only its network's trials, with the kernel's reason.
 func TestRefusedInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()

@@ -34,8 +34,7 @@ type link struct {
 	apart          error // why it carries no packets
 }
 
-// open builds one network and waits until it carries packets. When that fails, only the trials of
-// this network are skipped.
+// open builds one network and waits until it carries packets. Failure skips only its own trials.
 func (r *run) open(ctx context.Context, name string) error {
 	n, ok := r.Networks[name]
 	if !ok {
@@ -94,10 +93,8 @@ func (r *run) build(ctx context.Context, p *path) error {
 	return p.link(client, server).reach(ctx, p, p.plan)
 }
 
-// alive returns an error when a service of the network has ended.
 func (p *path) alive(ctx context.Context) error { return p.site.Verify(ctx, nil) }
 
-// link returns the link between two ends; it adds a missing one.
 func (p *path) link(client, server plan.End) *link {
 	nodes := [2]string{client.Node, server.Node}
 	if p.links[nodes] == nil {
@@ -132,8 +129,7 @@ func (l *link) connect(ctx context.Context, p *path) error {
 	return errors.Join(l.apart, l.stop())
 }
 
-// start starts the engines the first time, and again after a trial that one of them did not
-// survive.
+// start starts the engines, also after a trial that one of them did not survive.
 func (l *link) start(ctx context.Context, p *path) (err error) {
 	if !l.engines.Alive() {
 		l.engines, err = trial.StartEngines(ctx, p.site, l.client, l.server, l.n)
@@ -141,8 +137,7 @@ func (l *link) start(ctx context.Context, p *path) (err error) {
 	return err
 }
 
-// reach checks that full-size packets cross the link in both directions. pl is the plan in force,
-// with the link's path.
+// reach checks full-size packets in both directions. pl is the plan in force, with l's path.
 func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 	if err := l.start(ctx, p); err != nil {
 		return err
@@ -165,8 +160,7 @@ func (l *link) stop() error {
 func (p *path) close() error {
 	var errs []error
 	for _, l := range p.links {
-		// An engine that ended with its service needs no report: the trials of its network have
-		// failed.
+		// The failed trials already report an engine that ended with its service.
 		if err := l.stop(); err != nil && !errors.Is(p.alive(context.Background()), target.ErrService) {
 			errs = append(errs, err)
 		}

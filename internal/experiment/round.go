@@ -78,8 +78,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	if cs, err = still(ctx, cs, rs, func(c changed) error { return c.connect(ctx) }); err != nil {
 		return nil, err
 	}
-	// Undo a condition even when the run is canceled: later trials need the network as it was
-	// built.
+	// Undo a condition even when canceled: later trials need the network as built.
 	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
 	applied := p.site.Apply(ctx, change.Do)
 	cs, err = still(ctx, cs, rs, func(c changed) error {
@@ -132,8 +131,7 @@ func still(ctx context.Context, cs []changed, rs []record.Result, do func(change
 	return left, nil
 }
 
-// ends returns the ends that exchange traffic: the two hosts of pair, or the plan's ends without
-// one.
+// ends returns the two hosts of pair or, without one, the plan's ends.
 func ends(p plan.Plan, labels string, pair study.Pair, hosts []topo.Host) (client, server plan.End, err error) {
 	switch {
 	case pair == (study.Pair{}):
@@ -144,8 +142,7 @@ func ends(p plan.Plan, labels string, pair study.Pair, hosts []topo.Host) (clien
 	return p.BetweenHosts(labels, hosts[pair.A-1].Name, hosts[pair.B-1].Name)
 }
 
-// rest stops all engines: all pairs at once would need two processes per pair of hosts. The trials'
-// results hold their errors.
+// rest stops all engines: all pairs would need two processes each. The results hold their errors.
 func (p *path) rest() {
 	atOnce(slices.Collect(maps.Values(p.links)), (*link).stop)
 }

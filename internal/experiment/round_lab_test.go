@@ -71,7 +71,6 @@ func TestAllPairsInTheLab(t *testing.T) {
 	}
 }
 
-// engines counts the engine processes in this PID namespace.
 func engines(t *testing.T) (n int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -89,8 +89,7 @@ func TestAllPairs(t *testing.T) {
 	}
 }
 
-// A run killed while it recorded a round measures that round again, all pairs at once, and records
-// only the missing results.
+// A run killed while it recorded a round repeats all of it and records the missing results.
 func TestResumeRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")

@@ -51,8 +51,7 @@ func in(t *testing.T, h *Host, script string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// A host has its own name, processes, /sys, /run and look-ups, and keeps the machine's control
-// groups.
+// A host has its own name, processes, /sys, /run and look-ups, and the machine's control groups.
 func TestHost(t *testing.T) {
 	h := start(t)
 	for _, c := range []struct{ script, want string }{

@@ -15,8 +15,7 @@ const ready = "ready\n"
 
 const firstFD = 3
 
-// Main runs in the process that Start starts. args are the names of the host and its peers. It
-// returns at EOF on standard input.
+// Main runs in the process that Start starts, until EOF. args are the host's name and its peers'.
 func Main(args []string) error {
 	if len(args) == 0 || os.Getpid() != 1 {
 		return errors.New("weir host init is an internal command; weir starts it itself, as process 1 of a host")
@@ -88,16 +87,15 @@ func OwnSys() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("unshare mount namespace: %w", err)
 	}
-	// A container that hides parts of /sys cannot mount another one. Programs then see the
-	// machine's devices.
+	// A container that hides parts of /sys cannot mount another; programs see the machine's
+	// devices.
 	if err := mountSys(); err != nil && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("mount /sys: %w", err)
 	}
 	return nil
 }
 
-// mountSys mounts a /sys for this network namespace and keeps the control groups in it, which
-// dockerd needs to start.
+// mountSys mounts this network namespace's /sys with the control groups, which dockerd needs.
 func mountSys() error {
 	const cgroups = "/sys/fs/cgroup"
 	fd, treeErr := unix.OpenTree(unix.AT_FDCWD, cgroups, unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.OPEN_TREE_CLOEXEC)

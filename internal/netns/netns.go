@@ -147,8 +147,7 @@ func Exec(name string, prepare func() error, path string, argv, env []string) er
 	})
 }
 
-// onThread runs f on a new thread and destroys the thread, so that no other goroutine runs in the
-// wrong namespace.
+// onThread runs f on a new thread and destroys it: no other goroutine runs in the namespace.
 func onThread(f func() error) error {
 	errc := make(chan error, 1)
 	go func() {

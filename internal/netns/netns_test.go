@@ -28,7 +28,6 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// here returns the namespace of the calling thread.
 func here(t *testing.T) string {
 	t.Helper()
 	where, err := os.Readlink("/proc/thread-self/ns/net")
@@ -56,8 +55,7 @@ func do(t *testing.T, ns *netns.Namespace, f func() error) {
 	}
 }
 
-// However often a namespace is entered, no other goroutine wakes up in it, the main thread stays at
-// home, and threads do not accumulate.
+// No other goroutine wakes up in a namespace, and entering it does not accumulate threads.
 func TestNobodyElseIsInside(t *testing.T) {
 	ns := create(t)
 	home := here(t)

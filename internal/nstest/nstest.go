@@ -62,8 +62,7 @@ func Need(t testing.TB) {
 	}
 }
 
-// leaks lists other processes, and descriptors missing from before. Everything else in a namespace
-// dies with its last descriptor.
+// leaks lists other processes and new descriptors; all else in a namespace dies with its last one.
 func leaks(before map[string]string) (left []string) {
 	procs, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, p := range procs {

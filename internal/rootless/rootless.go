@@ -24,8 +24,7 @@ const mark = "WEIR_INSIDE"
 // Inside reports whether this is the second process.
 func Inside() bool { return os.Getenv(mark) != "" && os.Getpid() == 1 }
 
-// Unprivileged reports whether an ordinary user started the second process. Its root is then not
-// the machine's root.
+// Unprivileged reports whether this root is only an ordinary user outside.
 func Unprivileged() bool {
 	b, err := os.ReadFile("/proc/self/uid_map") // inside, outside, length
 	f := strings.Fields(string(b))
@@ -121,8 +120,7 @@ func attr() *syscall.SysProcAttr {
 	return a
 }
 
-// privileged reports whether this process can create namespaces without a user namespace. Root in a
-// container often cannot.
+// privileged reports whether a user namespace is unnecessary. Root in a container often needs one.
 func privileged() bool {
 	var caps [2]unix.CapUserData // 32 bits each
 	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}

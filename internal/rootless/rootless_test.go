@@ -54,7 +54,6 @@ func weir(args []string) int {
 	return code
 }
 
-// inside is the second process. The tests check its exit status.
 func inside(args []string) int {
 	if args[0] == "wait" {
 		// The first process passes on a signal now, which would end this one.

@@ -25,8 +25,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A request is a client's first line. It carries the client's standard input, output and error
-// (SCM_RIGHTS, unix(7)).
+// A request is a client's first line, with its standard streams attached (SCM_RIGHTS, unix(7)).
 type request struct {
 	Node string   `json:"node,omitempty"`
 	Argv []string `json:"argv,omitempty"` // empty: only list the nodes
@@ -42,8 +41,7 @@ type reply struct {
 
 var nameOK = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$`)
 
-// Socket returns the socket path of the topology called name, in a directory that only this user
-// can enter.
+// Socket returns a topology's socket path, in a directory that only this user can enter.
 func Socket(name string) (string, error) {
 	if !nameOK.MatchString(name) {
 		return "", fmt.Errorf("%w %q: use 1 to 64 letters, digits, '.', '_' and '-'", ErrName, name)
@@ -157,8 +155,7 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 
 func names(nodes map[string]target.Node) []string { return slices.Sorted(maps.Keys(nodes)) }
 
-// maxRequest, bytes, exceeds any command line that a person types. The kernel's own limit for a
-// message is higher.
+// maxRequest, bytes, exceeds any typed command line. The kernel's limit for a message is higher.
 const maxRequest = 128 << 10
 
 func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
@@ -225,8 +222,7 @@ func Nodes(socket string) ([]string, error) {
 	return rep.Nodes, err
 }
 
-// Exec runs argv on a node with this process's standard streams and returns its exit status. The
-// program ends with this process.
+// Exec runs argv on a node with this process's standard streams and returns its exit status.
 func Exec(socket, node string, argv []string) (int, error) {
 	rep, err := ask(socket, request{Node: node, Argv: argv}, []*os.File{os.Stdin, os.Stdout, os.Stderr})
 	return rep.Exit, err

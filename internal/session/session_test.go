@@ -166,8 +166,7 @@ func dial(t *testing.T, socket string) *net.UnixConn {
 	return c
 }
 
-// Invalid requests get an answer, and a silent client does not delay the topology's end, which
-// serve's cleanup awaits.
+// Invalid requests get an answer, and a silent client does not delay the topology's end.
 func TestOddClients(t *testing.T) {
 	socket, _ := serve(t, runs(func(context.Context, target.Cmd) error { return nil }))
 	silent := dial(t, socket)

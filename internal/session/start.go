@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// openLock opens the file that the first process of a session keeps locked for its lifetime, which
-// is longer than its socket's.
+// openLock opens the file that a session's first process keeps locked throughout its life.
 func openLock(socket string) (*os.File, error) {
 	return os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 }

@@ -41,8 +41,7 @@ type Site struct {
 	// their /proc. Only then can weir change kernel settings beyond the plan and attribute all
 	// counters to the run.
 	Private bool
-	// Token admits clients to the run's servers. "" leaves the servers open, which is only safe on
-	// networks that others cannot reach.
+	// Token admits clients to the run's servers. "" suits only networks that others cannot reach.
 	Token string
 	// Apply runs steps in order and names the one that fails.
 	Apply func(context.Context, []plan.Step) error
@@ -54,8 +53,7 @@ type Site struct {
 	// nodes see the directory dir, which vanishes with the site, however it ends; "" without one.
 	// Shell is nil where a site cannot do this.
 	Shell func(from, to string, cpus []int) (argv []string, dir string)
-	// Found holds what steps learned from programs and daemons (plan.Exec). It is stored with every
-	// result.
+	// Found holds what steps learned from programs (plan.Exec). It is stored with every result.
 	Found map[string]string
 	// Close undoes everything done to make and connect the nodes, and returns when it is gone.
 	Close func() error
@@ -124,8 +122,7 @@ type Host struct {
 
 // A Reading holds counters at one moment.
 type Reading struct {
-	// At is the host's monotonic clock, whose origin is arbitrary: differences between hosts are
-	// meaningless.
+	// At is the host's monotonic clock with an arbitrary origin: do not compare hosts.
 	At       time.Duration   `json:"at"`
 	Own      float64         `json:"own"` // weir's CPU time on the host, seconds
 	Counters sample.Counters `json:"counters"`

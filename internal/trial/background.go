@@ -122,8 +122,7 @@ func (c *Background) startTraffic(ctx context.Context, site *target.Site, client
 	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, port),
 		MTU: l.MTU, Warmup: max(l.Warmup, settle), Duration: endless})
 	c.driver.env, c.counter.env = admitted(site), admitted(site)
-	// Without an engine agent, --count makes the server answer questions, and --json makes the
-	// client print events.
+	// --count makes the server answer questions, and --json makes the client print events.
 	return c.start(ctx, srv, append(serving(site, serve), "--count"), cli, append(send, "--json"))
 }
 

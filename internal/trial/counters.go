@@ -45,8 +45,7 @@ func daemons(r *record.Result, from, to reading, seconds float64) {
 	}
 }
 
-// quiet is how many cores an idle machine can keep busy. More means another program, whose CPU
-// share during a trial is unknown.
+// quiet is the cores that an idle machine can keep busy. More means another program.
 const quiet = 0.1
 
 // surroundings adds the hosts' state outside the run, from before the client to after it: the mean
@@ -120,8 +119,8 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add(r, "softirq.net_tx", "1/s", perSecond(all, "softirq.net_tx"))
 
 	if background := s.background(); background != "" {
-		// The probe's CPU time cannot be separated, nor its packets under other traffic, so no
-		// packets and no cost per packet.
+		// The probe's CPU time and packets cannot be separated from other traffic's: omit their
+		// cost.
 		r.Observed["cpu.includes"] = background
 		return
 	}

@@ -55,8 +55,7 @@ func (e *Engines) Stop() error {
 // Alive reports whether both run; false for nil.
 func (e *Engines) Alive() bool { return e != nil && e.client.alive() && e.server.alive() }
 
-// tokenVariable holds the engine's token (package engine). The environment keeps it out of the list
-// of processes.
+// tokenVariable holds the engine's token (package engine), out of the list of processes.
 const tokenVariable = "WEIR_TOKEN"
 
 // admitted returns the environment that engines on site need to talk to each other.

@@ -67,7 +67,6 @@ func (s *Setup) native() []string {
 	return client
 }
 
-// serve starts a foreign tool's server, if any.
 func (s *Setup) serve(ctx context.Context, x *execution) {
 	if s.native() != nil {
 		return
@@ -118,8 +117,7 @@ func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 	return s.Probe.Commands(w)
 }
 
-// client runs a foreign client and reads counters when its window should begin and end by the
-// clock.
+// client runs a foreign client and reads counters at its window's edges by the clock.
 func (s *Setup) client(ctx context.Context, x *execution) error {
 	start := time.Now()
 	x.client.start(ctx, s.Site.Nodes[s.Client.Node], x.client.argv)
@@ -131,8 +129,7 @@ func (s *Setup) client(ctx context.Context, x *execution) error {
 	if x.client.runs(start.Add(begin)) {
 		s.ask()
 		x.readings.Begin = s.readCost(ctx, nil)
-		// Clocks differ slightly: a tool that ends when its window is nearly over has measured to
-		// its end.
+		// Clocks differ slightly: a tool that nearly finishes its window has measured it.
 		if x.client.runs(start.Add(end)) || time.Since(start) > end-wholeSeconds(s.Duration)/20 {
 			s.ask()
 			x.readings.End = s.readCost(ctx, nil)

@@ -17,8 +17,7 @@ const (
 	// and of IPv6 each (ipv4_frags_init_net, net/ipv4/ip_fragment.c; ipv6_frags_init_net,
 	// net/ipv6/reassembly.c).
 	fragmentMemory = 4 << 20
-	// maxFragmentMemory bounds a namespace's memory beyond what earlier trials still occupy. A
-	// trial has left up to 1 MB.
+	// maxFragmentMemory bounds a namespace's memory beyond leftovers. A trial has left up to 1 MB.
 	maxFragmentMemory = 64 << 20
 )
 

@@ -36,8 +36,7 @@ func (s *Setup) path(r *record.Result, m probe.Measured) {
 	}
 }
 
-// ceiling returns what the headers leave of the link for the probe's first value; 0 without a limit
-// or if the value is not a rate.
+// ceiling returns the headers' limit for the probe's first value; 0 without one or for a non-rate.
 func (s *Setup) ceiling(m probe.Measured) (float64, error) {
 	h := header.Stack{Path: s.Plan.Path, Protocol: header.Protocol(m.Protocol), Datagram: m.Datagram, IPv6: s.Server.Addr.Is6()}
 	switch {

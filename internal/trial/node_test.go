@@ -93,8 +93,7 @@ const devHead = `Inter-|   Receive                                              
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
 `
 
-// live is a node's current state without its daemons, which are outside the machine's PID
-// namespace.
+// live is a node's current state without daemons, which are outside the PID namespace.
 type live struct{ *node }
 
 func (l live) Open(name string) (fs.File, error) {

@@ -24,8 +24,7 @@ const (
 	clientsPort = 7001 // and up: the other clients, one each
 )
 
-// grace allows a program extra time to get ready, to round its warm-up up to seconds, and to
-// report.
+// grace is extra time for a program to get ready, round its warm-up to seconds, and report.
 const grace = 10 * time.Second
 
 // maxOutput bounds the kept output per stream, bytes.
@@ -49,14 +48,12 @@ type program struct {
 
 var errStopped = errors.New("stopped")
 
-// pipe returns a writer to the program's standard input. After the program has ended, writes fail
-// at once.
+// pipe returns a writer to standard input. After the program has ended, writes fail at once.
 func (p *program) pipe() (w io.WriteCloser) {
 	p.stdin, w = io.Pipe()
 	return w
 }
 
-// start runs argv on node until it exits, stop is called or ctx is done.
 func (p *program) start(ctx context.Context, node target.Node, argv []string) {
 	p.node, p.argv, p.done = node, argv, make(chan struct{})
 	ctx, p.cancel = context.WithCancelCause(ctx)
@@ -148,8 +145,7 @@ func (p *program) listens() bool {
 // saysReady reports whether our own server has announced that it listens.
 func (p *program) saysReady() bool { return p.stdout.said(event.MarkReady) }
 
-// runs waits until the given time and returns true; it returns false as soon as the program has
-// ended.
+// runs waits until at. It returns false as soon as the program has ended, otherwise true.
 func (p *program) runs(at time.Time) bool {
 	select {
 	case <-time.After(time.Until(at)):
@@ -220,7 +216,6 @@ func (o *output) saying(mark string) (lines []string) {
 	return lines
 }
 
-// Bytes returns a copy of the output.
 func (o *output) Bytes() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -34,8 +34,7 @@ var costSources = []string{sample.OfStat, sample.OfSoftirqs}
 // hosts returns the hosts of the trial's ends, whose use is the trial's cost.
 func (s *Setup) hosts() []*target.Host { return s.Site.Hosts(s.Client.Node, s.Server.Node) }
 
-// readAll reads the packet path of each trial and the users of its hosts. A host shared by trials
-// is read once.
+// readAll reads packet paths and the users of hosts. A host shared by trials is read once.
 func readAll(ctx context.Context, ss []Setup) []reading {
 	sources := append(slices.Clone(costSources), sample.OfSoftnet, sample.OfFrequency)
 	if ss[0].Site.Private { // elsewhere /proc also shows others' processes
@@ -123,8 +122,7 @@ type span struct {
 	own     float64 // weir's CPU time there, seconds
 }
 
-// spans returns the growth on each host, by ID; none if one is unknown, because a sum over the
-// others would be incomplete.
+// spans returns the growth per host ID; none if one is unknown, because a sum would be incomplete.
 func spans(hosts []*target.Host, from, to reading) map[string]span {
 	all := map[string]span{}
 	for _, h := range hosts {

@@ -17,8 +17,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// two returns trials of one network between h1 and h2, and h3 and h4; their clients are nodes[0]
-// and nodes[2].
+// two returns trials of one network between h1 and h2 (nodes[0], [1]), and h3 and h4 (nodes[2],
+// [3]).
 func two(t *testing.T) (ss []Setup, nodes [4]*node, raw [2]map[string]string) {
 	t.Helper()
 	a, h1, h2, rawA := setup()
@@ -40,8 +40,7 @@ func startAll(t *testing.T, ss []Setup) {
 	}
 }
 
-// Concurrent trials take the time of one, report no cost, because they share the host's counters,
-// and read only their own places.
+// Concurrent trials take the time of one, report no shared cost, and read only their own places.
 func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ss, _, raw := two(t)

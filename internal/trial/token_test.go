@@ -24,8 +24,7 @@ func (a asked) Run(ctx context.Context, c target.Cmd) error {
 	return a.node.Run(ctx, c)
 }
 
-// The site decides whether servers are open. A token is in the environment of both ends, and never
-// in the list of processes.
+// The site decides whether servers are open. A token never appears in the list of processes.
 func TestToken(t *testing.T) {
 	for _, token := range []string{"", "a-token-of-the-site"} {
 		s, cli, srv, _ := setup()

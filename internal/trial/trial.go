@@ -138,7 +138,6 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	}
 }
 
-// keep stores the commands, their output and the counters.
 func (s *Setup) keep(x *execution) error {
 	run := map[string]any{
 		"server": x.server.argv, "serverNode": s.Server.Node,

@@ -71,7 +71,6 @@ func send(cli, srv *node) func(context.Context, []string, io.Writer, io.Writer) 
 
 const rate = `{"event":"result","rate":8000}`
 
-// setup returns a trial that succeeds.
 func setup() (s Setup, cli, srv *node, raw map[string]string) {
 	cli, srv, raw = &node{name: "h1"}, &node{name: "h2", run: serve}, map[string]string{}
 	cli.run = send(cli, srv)

@@ -28,8 +28,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// An Actor changes and checks the agent's node. The agent's process provides it, so this package
-// depends on no implementation.
+// An Actor changes and checks the agent's node. The agent's process provides it.
 type Actor interface {
 	Step(context.Context, plan.Step) error
 	Check(plan.State) error
@@ -139,7 +138,6 @@ func (a *agent) greet(h hello) (answer, error) {
 	return answer{Host: a.host.ID, CPUs: local.CPUs()}, nil
 }
 
-// answer answers requests other than programs.
 func (a *agent) answer(m message) (r answer, err error) {
 	switch {
 	case m.Read != "":
@@ -235,7 +233,6 @@ func (a *agent) start(id int, c command) error {
 	return nil
 }
 
-// feed passes the coordinator's input to a program.
 func (p *running) feed(stdin io.WriteCloser) {
 	defer stdin.Close()
 	for range p.in.some {

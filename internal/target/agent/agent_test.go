@@ -13,8 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// connected returns a node whose agent is this process. lose breaks the connection from the agent's
-// side.
+// connected returns a node whose agent is this process. lose breaks the connection.
 func connected(t *testing.T) (n *Node, lose func()) {
 	t.Helper()
 	ours, theirs := net.Pipe()

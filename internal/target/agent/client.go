@@ -88,8 +88,7 @@ func (c *client) call(m message) (in *inbox, id int, forget func(), err error) {
 	return in, m.ID, forget, nil
 }
 
-// answerTime bounds every request except a running program. In an emulated machine a step can take
-// 1 s to load a module.
+// answerTime bounds all requests but programs. Loading a module under emulation can take 1 s.
 const answerTime = 30 * time.Second
 
 // ask sends a request that gets one answer.

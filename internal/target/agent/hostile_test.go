@@ -71,8 +71,7 @@ func TestBrokenStreams(t *testing.T) {
 	}
 }
 
-// A far end that is silent or never reads costs a caller a bounded time. Time in a bubble passes at
-// once.
+// A silent or blocked far end costs a caller a bounded time, which passes at once in a bubble.
 func TestStalledAgent(t *testing.T) {
 	for name, reads := range map[string]bool{"silent": true, "reads nothing": false} {
 		t.Run(name, func(t *testing.T) {
@@ -184,8 +183,7 @@ func TestBrokenCoordinator(t *testing.T) {
 	}
 }
 
-// The reader returns messages or an error, accepts any split of a line, and round-trips what it has
-// read.
+// The reader accepts any split of a line, and round-trips what it has read.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"id":1,"run":{"argv":["x"],"stdin":true}}` + "\n" + `{"id":1,"in":"eA=="}` + "\r\n\n" + `{"id":1,"eof":true}` + "\n"))
 	f.Add([]byte(`{"id":2,"answer":{"reading":{"at":1,"own":2,"counters":{"a":3}}}}` + "\n" + `{"id":2,"exit":256}`))

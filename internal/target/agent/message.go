@@ -49,8 +49,8 @@ type message struct {
 
 type hello struct {
 	Name string `json:"name"` // of the agent's node
-	// Env replaces the agent's environment; nil keeps it. A virtual machine that shares its host's
-	// files also shares its environment.
+	// Env replaces the agent's environment, as a guest that shares its host's files needs; nil
+	// keeps it.
 	Env []string `json:"env,omitempty"`
 }
 
@@ -97,8 +97,7 @@ func NewReader(conn io.Reader) Reader {
 	return Reader{lines}
 }
 
-// Read reads the next message into m. It returns io.EOF at the end, even within a line, and wraps
-// ErrMessage for an invalid message.
+// Read reads a message. It returns io.EOF even within a line, and wraps ErrMessage if invalid.
 func (r Reader) Read(m any) error {
 	for r.lines.Scan() {
 		line := bytes.TrimSpace(r.lines.Bytes())
@@ -120,8 +119,7 @@ func (r Reader) Read(m any) error {
 type sender struct {
 	mu   sync.Mutex
 	conn io.Writer
-	// stuck ends the connection when the other side accepts nothing for answerTime; nil waits
-	// forever.
+	// stuck ends the connection when it accepts nothing for answerTime; nil waits forever.
 	stuck func()
 }
 
@@ -144,8 +142,7 @@ func (s *sender) reply(id int, r answer, err error) {
 	_ = s.send(m)
 }
 
-// An inbox queues messages. put never blocks, because its goroutine reads for all other callers,
-// too.
+// An inbox queues messages. put never blocks: its goroutine reads for all callers.
 type inbox struct {
 	mu    sync.Mutex
 	queue []message

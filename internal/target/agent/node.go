@@ -121,8 +121,7 @@ func (e ended) Error() string {
 func (e ended) ExitCode() int { return syscall.WaitStatus(e).ExitStatus() }
 func (e ended) Sys() any      { return syscall.WaitStatus(e) }
 
-// NewSite returns a site of agents' nodes, which apply their own steps and check their own states.
-// Close closes the connections.
+// NewSite returns a site of agents' nodes. Steps and states go to their node's agent.
 func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	byName := map[string]*Node{}
 	s := &target.Site{Topology: t, Nodes: map[string]target.Node{}, Found: map[string]string{}}

@@ -11,13 +11,11 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// steady is a service that runs until stopped.
 func steady() *plan.Service {
 	return &plan.Service{Name: "d", Argv: weirDaemon("say=up", "hang"), Ready: plan.Ready{Line: "up"}}
 }
 
-// A pod gets a process's network: later steps and programs run there, even through a node obtained
-// earlier.
+// A pod gets a process's network, even through a node obtained earlier.
 func TestAdopt(t *testing.T) {
 	s, _ := openLogs(t, "h", "p")
 	pod := s.Nodes["p"]
@@ -62,8 +60,7 @@ func TestAdoptFails(t *testing.T) {
 	}
 }
 
-// The output of a command replaces its placeholder in later ones, in any place, but not text that
-// merely resembles it.
+// Output of a command replaces its placeholder in later ones, but not similar text.
 func TestKeep(t *testing.T) {
 	s, _ := openLogs(t, "a", "b")
 	err := s.Apply(t.Context(), []plan.Step{
@@ -75,8 +72,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Only its own place sees what a service or a command writes to a private directory. Both see the
-// previous content.
+// Only its own place sees writes to a private directory, above the previous content.
 func TestPrivate(t *testing.T) {
 	s, _ := openLogs(t, "a", "b")
 	dir := t.TempDir()

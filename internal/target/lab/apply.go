@@ -57,8 +57,7 @@ func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error)
 // most limits the steps of a batch, and so the memory for their requests.
 const most = 1 << 12
 
-// batch runs the leading steps that are plain netlink requests. Without an error, done is 0 when
-// the first step is not.
+// batch runs the leading netlink-only steps. Without an error, done is 0 when there are none.
 func (l *lab) batch(steps []plan.Step) (done int, err error) {
 	steps = steps[:min(len(steps), most)]
 	reqs := make([]*request, 0, len(steps))
@@ -117,7 +116,6 @@ func (l *lab) requests(s *plan.Step) ([]*request, error) {
 
 func one(r *request, err error) ([]*request, error) { return []*request{r}, err }
 
-// run executes requests unless their translation failed.
 func run(reqs []*request, err error) error {
 	if err == nil {
 		_, err = execute(reqs...)
@@ -125,7 +123,6 @@ func run(reqs []*request, err error) error {
 	return err
 }
 
-// alone runs a step that is not part of a batch.
 func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	p, err := l.at(s.In)
 	switch {

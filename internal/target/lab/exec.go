@@ -56,7 +56,6 @@ func (l *lab) environ(env []string) []string {
 	return append(append(os.Environ(), "TMPDIR="+hostns.Dir, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin"), plan.Expand(l.values, env...)...)
 }
 
-// bound limits the run time of a command.
 func bound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
 	limit := time.Duration(seconds) * time.Second
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("still running after %v", limit))
@@ -102,7 +101,6 @@ func (l *lab) makes(p *place, who string, devs []string) error {
 	return nil
 }
 
-// prints runs a command in p and checks its output.
 func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -117,8 +115,7 @@ func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
 	return nil
 }
 
-// await repeats a command until it prints what the plan expects. It fails when a service ends or
-// time is up.
+// await repeats a command until it prints the expected output, a service ends, or time is up.
 func (l *lab) await(ctx context.Context, p *place, a *plan.Await) error {
 	err := until(ctx, a.Seconds(), "condition not met", fmt.Errorf("%s is still running", a.Argv[0]), l.ended,
 		func(ctx context.Context) error { return l.prints(ctx, p, a.Output) })

@@ -175,7 +175,6 @@ func (l *lab) at(name string) (*place, error) {
 	return nil, fmt.Errorf("no place is called %q, there are %v", name, slices.Sorted(maps.Keys(l.places)))
 }
 
-// verify checks that every service runs and that the states hold.
 func (l *lab) verify(ctx context.Context, states []plan.State) error {
 	errs := []error{l.ended()}
 	for _, s := range states {

@@ -24,8 +24,7 @@ const (
 	loopback = 1 // ifindex of lo in every namespace (net/core/dev.c, LOOPBACK_IFINDEX)
 )
 
-// link returns the requests that create a device and set it up, or nil for a kind that needs more
-// than requests.
+// link returns the requests that create a device and set it up; nil for kinds that need more.
 func (l *lab) link(p *place, k *plan.Link) ([]*request, error) {
 	if k.Kind == "tap" || k.Kind == "wireguard" {
 		return nil, nil
@@ -54,8 +53,7 @@ func (l *lab) assemble(p *place, k *plan.Link) error {
 	return run(l.finish(p, k))
 }
 
-// finish returns the requests that give a new device its bridge and its name in another place, and
-// set it and its peer up.
+// finish returns the requests that set a new device's bridge, move it, and set it and its peer up.
 func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 	at := p
 	if k.To != "" {
@@ -85,8 +83,7 @@ func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 	return []*request{up, peer}, err
 }
 
-// device returns the request that creates a device. It chooses the ifindex for later requests of
-// the batch.
+// device returns the request that creates a device, with an ifindex that later requests can use.
 func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 	name, at := k.Name, p
 	if k.To != "" {
@@ -173,8 +170,7 @@ func (r *request) kind(k *plan.Link) (err error) {
 
 var ipvlanModes = map[string]uint16{"l2": 0, "l3": 1} // include/uapi/linux/if_link.h
 
-// tap creates a TAP device that persists while no program has it open. Netlink cannot
-// (drivers/net/tun.c, tun_validate).
+// tap creates a persistent TAP device. Netlink cannot (drivers/net/tun.c, tun_validate).
 func (p *place) tap(k *plan.Link) error {
 	if err := opens("/dev/net/tun"); err != nil { // a better error than that of the open below
 		return err
@@ -207,8 +203,7 @@ var errNoDevice = errors.New("no such device")
 // firstNumber is above the device numbers that the kernel chooses, which start at 1.
 const firstNumber = 1 << 10
 
-// number gives a new device an ifindex that is unique in the lab, so that it is free wherever the
-// device moves.
+// number gives a new device an ifindex unique in the lab, so that the device can move anywhere.
 func (l *lab) number(at *place, dev string) int32 {
 	l.devices++
 	at.known[dev] = firstNumber + l.devices
@@ -273,7 +268,6 @@ func (p *place) set(s *plan.Set) (*request, error) {
 	return r, err
 }
 
-// move moves a device to another place, renames it there and sets it up.
 func (l *lab) move(p *place, m *plan.Move) error {
 	to, err := l.at(m.To)
 	if err != nil {

@@ -28,8 +28,7 @@ func BenchmarkMesh(b *testing.B) {
 	building(b, &network.VXLAN{VNI: 1, Port: 4789}, 10, 30, 100, 250, 1000)
 }
 
-// BenchmarkRouted builds and removes hosts that each have a route to every other host's pods:
-// n·(n−1) routes.
+// BenchmarkRouted builds and removes hosts with routes to all others' pods: n·(n−1) routes.
 func BenchmarkRouted(b *testing.B) {
 	building(b, &network.Routed{}, 10, 30, 100, 250)
 }

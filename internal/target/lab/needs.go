@@ -32,8 +32,7 @@ func (p *place) needs(s *plan.Service) error {
 	return p.private(s.Private)
 }
 
-// has returns an error when the kernel lacks a feature that a service needs. The check loads the
-// module where it can.
+// has returns an error when the kernel lacks a feature. It loads the module where possible.
 func (p *place) has(feature string) error {
 	switch feature {
 	case "dummy", "ipip", "vxlan":
@@ -61,8 +60,7 @@ func (p *place) has(feature string) error {
 	return fmt.Errorf("unknown feature %q: want dummy, ipip, openvswitch or vxlan", feature)
 }
 
-// private mounts an overlay on each of dirs for what programs of p write there. It is in memory,
-// like all of /run in p.
+// private mounts an in-memory overlay on each of dirs for what programs of p write there.
 func (p *place) private(dirs []string) error {
 	for _, dir := range dirs {
 		layer := filepath.Join(hostns.Layers, dir)

@@ -23,7 +23,6 @@ var machine = sync.OnceValue(local.Host)
 // Host returns this machine, even for a pod that is a virtual machine.
 func (p *place) Host() *target.Host { return machine() }
 
-// inside returns the namespaces that programs of the place start in.
 func (p *place) inside() *netns.Namespace {
 	if p.host != nil {
 		return p.host.Namespace
@@ -85,8 +84,7 @@ func (p *place) Sample(ctx context.Context, sources ...string) (target.Reading, 
 	return local.Sample(p.FS(), sources...), nil
 }
 
-// FS returns the machine's file tree with the place's network, or the place's own tree if it has
-// one.
+// FS returns the place's own tree, or the machine's with the place's network.
 func (p *place) FS() fs.FS {
 	if p.guest != nil {
 		return p.guest.FS()

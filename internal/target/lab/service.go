@@ -46,7 +46,6 @@ func (l *lab) state(p *place) error {
 	return nil
 }
 
-// file writes a file to p's state directory.
 func (l *lab) file(p *place, f *plan.File) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -67,7 +66,6 @@ func (l *lab) file(p *place, f *plan.File) error {
 	})
 }
 
-// service starts a daemon and returns when it is ready.
 func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -219,7 +217,6 @@ const (
 	tailLines = 5
 )
 
-// tail quotes the end of the log.
 func (d *service) tail() string {
 	b, err := d.logged(tailBytes)
 	if err != nil {

@@ -70,7 +70,6 @@ func hang() { time.Sleep(time.Hour) }
 
 func weirDaemon(args ...string) []string { return append([]string{"weir", "daemon"}, args...) }
 
-// openLogs makes a site that logs to a directory.
 func openLogs(t *testing.T, names ...string) (s *target.Site, logs string) {
 	t.Helper()
 	nstest.Need(t)

@@ -16,8 +16,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// ours returns the path of a file in this process's /proc directory, which descendants can use for
-// its program and unnamed files.
+// ours returns a path in this process's /proc that reaches its program and unnamed files.
 func ours(elem ...string) string {
 	return path.Join(append([]string{"/proc", strconv.Itoa(os.Getpid())}, elem...)...)
 }

@@ -24,8 +24,7 @@ type Feature struct {
 // ErrUnsupported means that a step needs a feature the kernel lacks.
 var ErrUnsupported = errors.New("not supported by this kernel")
 
-// options maps each feature to its configuration option and, if it can be a module, the module's
-// name.
+// options maps each feature to its configuration option and its module's name, if any.
 var options = map[string][2]string{
 	"bridge":       {"CONFIG_BRIDGE", "bridge"},
 	"dummy":        {"CONFIG_DUMMY", "dummy"},
@@ -87,14 +86,12 @@ func ovsKernel() error {
 
 // Kernel detects the kernel features that plans depend on. It needs no privilege and no namespace.
 func Kernel() topo.Kernel {
-	// The module, loaded or built in, creates this directory in every network namespace
-	// (net/8021q/vlanproc.c).
+	// The module, even built in, creates this in every network namespace (net/8021q/vlanproc.c).
 	_, vlan := os.Stat("/proc/net/vlan")
 	return topo.Kernel{OVS: ovsKernel() == nil, VLAN: vlan == nil}
 }
 
-// Supports tests each feature by using it in temporary namespaces: versions and configuration files
-// are less reliable.
+// Supports tests features by use: versions and configuration files are less reliable.
 func Supports(ctx context.Context) (_ []Feature, err error) {
 	site, err := Open(ctx, []string{"a", "b"}, "")
 	if err != nil {

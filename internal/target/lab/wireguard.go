@@ -10,8 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// wireguard gives a device its key and its peers. A key is generated at its first use and lives as
-// long as the lab.
+// wireguard gives a device its peers and its key, which is generated once per lab.
 func (l *lab) wireguard(p *place, k *plan.Link) error {
 	key, err := l.key(p.name, k.Name)
 	if err != nil {

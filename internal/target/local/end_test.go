@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// End returns when a process is gone, even if another process must reap it: here one that is
-// stopped for a while.
+// End waits for a process that another process must reap: here one that is stopped for a while.
 func TestEndWaitsForTheReaper(t *testing.T) {
 	_, tag := Command(t.Context(), []string{"sleep"}, nil)
 	parent := exec.Command("sh", "-c", "env "+string(tag)+" setsid sleep 1000 >/dev/null & echo $!; wait")

@@ -65,8 +65,7 @@ func Sample(root fs.FS, sources ...string) target.Reading {
 	return r
 }
 
-// CPUs lists the processors that this process can use, sorted: a container can have fewer than the
-// machine.
+// CPUs lists this process's processors, sorted: a container can have fewer than the machine.
 func CPUs() []int {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -97,8 +96,7 @@ func Pin(cpus []int) error {
 	return nil
 }
 
-// Patience bounds both how long a program takes to end after SIGTERM, and how long its children
-// hold its output open afterwards.
+// Patience bounds a program's end after SIGTERM, and its children's hold on its output after that.
 const Patience = 2 * time.Second
 
 // Command prepares a program with its own process group, which ends when ctx does, and with env and

@@ -1,5 +1,4 @@
-// Package targettest tests the contract of package target, which every target must pass
-// (TestContract).
+// Package targettest tests the contract of package target on every target (TestContract).
 package targettest
 
 import (

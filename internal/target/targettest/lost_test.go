@@ -21,8 +21,7 @@ type torn struct {
 
 func (p torn) Close() error { return errors.Join(p.ReadCloser.Close(), p.WriteCloser.Close()) }
 
-// When a coordinator dies, its agent ends all programs, even if it is about to write: SIGPIPE would
-// end only the agent.
+// A dead coordinator's agent ends all programs; SIGPIPE would end only the agent.
 func TestCoordinatorDies(t *testing.T) {
 	nstest.Need(t)
 	cmd := exec.Command("/proc/self/exe")

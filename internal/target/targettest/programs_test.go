@@ -81,8 +81,7 @@ func cpus(t *testing.T, s subject) {
 	}
 }
 
-// A canceled program gets SIGTERM, and SIGKILL if it ignores that. Run returns the cause unless the
-// program succeeded.
+// A canceled program gets SIGTERM, then SIGKILL. Run returns the cause unless it succeeded.
 func cancel(t *testing.T, s subject) {
 	for _, c := range []struct {
 		script string

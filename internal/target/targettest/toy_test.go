@@ -53,8 +53,7 @@ func (toy) Open(ctx context.Context, want topo.Topology, _ string) (*target.Site
 	return agent.NewSite(found, nodes...), nil
 }
 
-// dial is the second part: it opens the pipe to an agent. For SSH the command is `ssh HOST weir
-// agent`.
+// dial is the second part: it opens the pipe to an agent. For SSH: `ssh HOST weir agent`.
 func dial(ctx context.Context, name string) (*agent.Node, error) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{"weir", "agent"}
@@ -125,7 +124,6 @@ func (actor) Check(s plan.State) error {
 	return err
 }
 
-// loopback sets up the loopback device of these namespaces.
 func loopback(t *testing.T) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)

@@ -17,7 +17,6 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, inside) }
 
-// inside is this test program in a guest.
 func inside(args []string) int {
 	if len(args) == 1 && args[0] == "guest" {
 		Init(nil)

@@ -44,8 +44,7 @@ func Checks() []facts.Check {
 // errPVM means that KVM cannot run an ordinary kernel.
 var errPVM = errors.New("KVM is PVM here, without hardware support (kvm_pvm): it only runs kernels built for PVM, and no distribution has one")
 
-// kvmErr returns why this process cannot use KVM. Inside a virtual machine KVM can fail even
-// without an error here.
+// kvmErr returns why KVM is unusable. Inside a virtual machine KVM can fail without an error here.
 func kvmErr() error {
 	if err := openErr("/dev/kvm"); err != nil {
 		return err

@@ -33,8 +33,7 @@ type Machine struct {
 	Kernel Kernel
 	CPUs   int
 	Memory int64 // bytes
-	// Write is the one host directory that the guest can change, absolute. Writes reach the host at
-	// once.
+	// Write is the one host directory that the guest can change, absolute, without delay.
 	Write string
 	Name  string // of QEMU's threads; "" leaves it to QEMU
 	NIC   *NIC   // nil: no network device
@@ -65,8 +64,7 @@ const signTime = 4 * time.Second
 // endTime bounds how long a command takes to end after a signal.
 const endTime = 30 * time.Second
 
-// killTime bounds the wait for QEMU's output after QEMU has ended, when something else holds it
-// open.
+// killTime bounds the wait for QEMU's output when something else holds it open.
 const killTime = time.Second
 
 // Boot starts a guest and waits until its agent can be greeted. It tries KVM and falls back to
@@ -203,8 +201,7 @@ func (g *Guest) Run(ctx context.Context, argv []string, dir string, stdout, stde
 	return status.ExitStatus(), nil
 }
 
-// kill ends the virtual machine and its wrapper's processes. The guest's writes are already on the
-// host.
+// kill ends QEMU and a wrapper's processes. The guest's writes are already on the host.
 func (g *Guest) kill() {
 	select {
 	case <-g.ended: // another process can have its ID

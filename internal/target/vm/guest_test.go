@@ -250,8 +250,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A guest that does not start returns the end of its console and leaves nothing behind (nstest
-// would fail).
+// A guest that does not start returns the end of its console and leaves nothing behind.
 func TestNoBoot(t *testing.T) {
 	m := need(t)
 	junk := filepath.Join(t.TempDir(), "vmlinuz")
@@ -270,8 +269,7 @@ func TestNoBoot(t *testing.T) {
 	}
 }
 
-// The wait for a guest that is never ready is bounded, even if QEMU ignores signals, and the client
-// gets the end of its console.
+// The wait for a guest is bounded even if QEMU ignores signals. The client gets the console's end.
 func TestNeverReady(t *testing.T) {
 	m := need(t)
 	times := maps.Clone(bootTimes)

@@ -16,8 +16,7 @@ const (
 	moduleDir = "modules" // file names sort in loading order
 )
 
-// writeImage writes a guest's initramfs: this program, the modules of k that it loads, and empty
-// mount points.
+// writeImage writes an initramfs: this program, the modules of k to load, and mount points.
 func writeImage(w io.Writer, k Kernel) error {
 	self, err := os.Executable()
 	if err != nil {

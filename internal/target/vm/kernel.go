@@ -21,12 +21,10 @@ type Kernel struct {
 	load    []string
 }
 
-// essential lists the modules that a guest needs to reach its host. The kernel loads others on
-// demand from the host's files.
+// essential lists the modules to reach the host; the kernel loads others from its files.
 var essential = []string{"virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "virtio_net"}
 
-// Places returns the default kernel directories: installed packages, and packages that are only
-// unpacked.
+// Places returns the default kernel directories: installed and unpacked packages.
 func Places() []string {
 	places := []string{"/"}
 	if cache, err := os.UserCacheDir(); err == nil {

@@ -22,8 +22,7 @@ type Node struct {
 	host  *target.Host
 }
 
-// Connect connects to the guest called name on host through the socket of ServePod, and returns
-// when the guest is ready.
+// Connect returns the guest called name on host, once ready, through the socket of ServePod.
 func Connect(ctx context.Context, name, socket string, host *target.Host) (*Node, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -69,8 +68,7 @@ func (n *Node) Run(ctx context.Context, c target.Cmd) error {
 	return n.Node.Run(ctx, c)
 }
 
-// A message is one line of JSON between a guest, or ServePod, and its user, before the guest's
-// agent takes over the connection.
+// A message is a line of JSON between a guest, or ServePod, and its user, before the agent's.
 type message struct {
 	Root   *root             `json:"root,omitempty"`  // to the guest, first
 	Ready  bool              `json:"ready,omitempty"` // the agent can be greeted
@@ -81,8 +79,7 @@ type message struct {
 // errGone means that a guest's connection has ended.
 var errGone = errors.New("the virtual machine ended")
 
-// next reads one message. Nothing follows it before the agent is greeted, so the reader buffers
-// nothing else.
+// next reads one message. Nothing follows it, so the reader buffers nothing else.
 func next(conn io.Reader) (m message, err error) {
 	if err = agent.NewReader(conn).Read(&m); err != nil && !errors.Is(err, agent.ErrMessage) {
 		err = errGone

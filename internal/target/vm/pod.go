@@ -29,7 +29,6 @@ type NIC struct {
 	VHost  string // VHostOn, VHostOff or VHostAuto
 }
 
-// vhost resolves VHostAuto.
 func (n NIC) vhost(accel string) string {
 	if n.VHost != VHostAuto {
 		return n.VHost
@@ -40,8 +39,7 @@ func (n NIC) vhost(accel string) string {
 	return VHostOn
 }
 
-// args returns QEMU's arguments. A multi-queue device needs an interrupt per queue, for its control
-// queue and for configuration changes.
+// args returns QEMU's arguments. Each queue, the control queue and reconfiguration need interrupts.
 func (n NIC) args(accel string) []string {
 	netdev := fmt.Sprintf("tap,id=net,ifname=%s,script=no,downscript=no,vhost=%s", n.Tap, n.vhost(accel))
 	device := "virtio-net-pci,netdev=net,romfile=,mac=" + n.MAC

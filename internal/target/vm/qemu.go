@@ -25,8 +25,7 @@ const (
 type arch struct {
 	program string // QEMU's
 	qemu    string // QEMU's package in Debian and Ubuntu
-	// kernel is the Debian package with the guest kernel. The smaller cloud kernels lack 9p, so
-	// they cannot see the host's files.
+	// kernel is the Debian package with the guest kernel. The smaller cloud kernels lack 9p.
 	kernel  string
 	machine string
 	console string
@@ -53,8 +52,7 @@ func findQEMU() (string, error) {
 	return path, nil
 }
 
-// args returns QEMU's arguments, with only necessary devices: each costs time at boot, which can be
-// emulated.
+// args returns QEMU's arguments: only necessary devices, because each costs boot time.
 func (m Machine) args(a arch, accel string) []string {
 	cpu, acc := "host", "kvm"
 	if accel == "tcg" {
@@ -79,8 +77,7 @@ func (m Machine) args(a arch, accel string) []string {
 	return args
 }
 
-// share gives the guest a directory over 9p. QEMU opens files as its own user, who owns new ones:
-// security_model=none.
+// share gives the guest a directory over 9p. Its files belong to QEMU's user: security_model=none.
 func share(tag, dir, more string) []string {
 	return []string{
 		"-fsdev", fmt.Sprintf("local,id=%s,path=%s,security_model=none,multidevs=remap%s", tag, strings.ReplaceAll(dir, ",", ",,"), more),
