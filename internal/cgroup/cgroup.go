@@ -58,7 +58,7 @@ func Guard() (sweep func() error, err error) {
 	return func() error {
 		stdin.Close()
 		if err := cmd.Wait(); err != nil { // it has already printed the reason
-			return fmt.Errorf("control groups are left: %w", err)
+			return fmt.Errorf("leftover control groups: %w", err)
 		}
 		return nil
 	}, nil

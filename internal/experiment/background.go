@@ -135,9 +135,9 @@ type capacity struct {
 func (c capacity) of() (float64, error) {
 	switch {
 	case c.Error != "":
-		return 0, fmt.Errorf("the capacity of the path is not known: %s", c.Error)
+		return 0, fmt.Errorf("the capacity of the path is unknown: %s", c.Error)
 	case c.Value <= 0:
-		return 0, errors.New("the capacity of the path is not known: most of its windows carried nothing")
+		return 0, errors.New("the capacity of the path is unknown: most of its windows carried nothing")
 	}
 	return c.Value, nil
 }

@@ -191,7 +191,7 @@ func TestNoCapacity(t *testing.T) {
 			t.Fatalf("%v, %v", counts(rs), err)
 		}
 		for _, r := range rs {
-			if r.Status == record.Failed && !strings.Contains(r.Reason, "the capacity of the path is not known: engine: no route") {
+			if r.Status == record.Failed && !strings.Contains(r.Reason, "the capacity of the path is unknown: engine: no route") {
 				t.Errorf("%s: %s", r.Trial, r.Reason)
 			}
 		}

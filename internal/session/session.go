@@ -125,7 +125,7 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 	case len(req.Argv) == 0:
 		rep.Nodes = names(nodes)
 	case nodes[req.Node] == nil:
-		rep.Error = fmt.Sprintf("no node is called %q; there are %s", req.Node, strings.Join(names(nodes), ", "))
+		rep.Error = fmt.Sprintf("unknown node %q: want one of %s", req.Node, strings.Join(names(nodes), ", "))
 	case len(files) != 3:
 		rep.Error = fmt.Sprintf("the request came with %d files, want 3", len(files))
 	default:
@@ -198,7 +198,7 @@ func ask(socket string, req request, files []*os.File) (rep reply, err error) {
 		return rep, err
 	}
 	if len(b) > maxRequest {
-		return rep, fmt.Errorf("the command line has %d bytes, at most %d are possible", len(b), maxRequest)
+		return rep, fmt.Errorf("the command line has %d bytes: want at most %d", len(b), maxRequest)
 	}
 	var fds []int
 	for _, f := range files {

@@ -94,7 +94,7 @@ func TestExec(t *testing.T) {
 		{"a", "sh", "exit 7", 7, ""},
 		{"b", "sh", "kill -9 $$", 128 + 9, ""}, // like a shell: -1 would become 255
 		{"a", "fail", "", 0, "no such program"},
-		{"c", "sh", "", 0, `no node is called "c"; there are a, b`},
+		{"c", "sh", "", 0, `unknown node "c": want one of a, b`},
 	} {
 		status, err := Exec(socket, c.node, []string{c.argv0, "-c", c.script})
 		if status != c.status || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

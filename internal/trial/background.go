@@ -62,7 +62,7 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 		if i > 0 {
 			name += ".server"
 		}
-		err := fmt.Errorf("stress of %s: the CPUs of %s are not known, so a share of them is not, either", share, node.Name())
+		err := fmt.Errorf("stress of %s: the CPUs of %s are unknown, so their share is, too", share, node.Name())
 		if len(cpus) > 0 {
 			b := &Background{name: "stress of " + share, values: func(from, to count) []record.Value {
 				taken := time.Duration(to.CPU-from.CPU).Seconds() / to.since(from) / float64(len(cpus))
@@ -185,7 +185,7 @@ func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
 	}
 	lines := c.counter.stdout.saying(event.MarkCount)
 	if len(lines) != 2 {
-		return nil, errors.New("the window of the trial is not known, so what was done in it is not, either")
+		return nil, errors.New("the window of the trial is unknown, so the background's counts in it are, too")
 	}
 	var from, to count
 	if err := errors.Join(json.Unmarshal([]byte(lines[0]), &from), json.Unmarshal([]byte(lines[1]), &to)); err != nil {

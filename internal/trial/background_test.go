@@ -28,7 +28,7 @@ func TestCollect(t *testing.T) {
 		{"none", `{"event":"count","at":1,"bytes":10}` + "\n" + `{"event":"count","at":3,"bytes":10}` + "\n", 0, "load x: work is 0 1/s: it did nothing in the window"},
 		{"less than before", `{"event":"count","at":1,"bytes":10}` + "\n" + `{"event":"count","at":3,"bytes":9}` + "\n", 0, "it did nothing in the window"},
 		{"no time", `{"event":"count","at":3,"bytes":10}` + "\n" + `{"event":"count","at":3,"bytes":11}` + "\n", 0, "impossible: a window from 3 to 3 ns"},
-		{"one answer too many", strings.Repeat(`{"event":"count","at":1,"bytes":10}`+"\n", 3), 0, "the window of the trial is not known"},
+		{"one answer too many", strings.Repeat(`{"event":"count","at":1,"bytes":10}`+"\n", 3), 0, "the window of the trial is unknown"},
 		{"no answer", "", 0, "did not report what it did within 10s"},
 		{"junk", strings.Repeat(`{"event":"count","at":"noon"}`+"\n", 2), 0, "load x: json: "},
 	} {

@@ -98,7 +98,7 @@ func (e *Engines) order(ctx context.Context, argv []string, on func(line string)
 		}
 	})
 	if _, err := e.orders.Write(append(line, '\n')); err != nil {
-		return errors.Join(fmt.Errorf("the engine takes no orders: %w", err), e.Stop())
+		return errors.Join(fmt.Errorf("send an order to the engine: %w", err), e.Stop())
 	}
 	select {
 	case ok := <-answered:

@@ -40,7 +40,7 @@ func startAll(t *testing.T, ss []Setup) {
 	}
 }
 
-// Concurrent trials take the time of one, report no shared cost, and read only their own places.
+// Concurrent trials take the time of one, report no cost, and read only their own places.
 func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ss, _, raw := two(t)

@@ -37,7 +37,7 @@ func newClient(conn io.ReadWriteCloser) *client {
 // maxUnread bounds a program's unread output, bytes.
 const maxUnread = 64 << 20
 
-var errUnread = fmt.Errorf("more than %d bytes of output wait to be read", maxUnread)
+var errUnread = fmt.Errorf("more than %d bytes of unread output", maxUnread)
 
 // listen distributes answers until the connection ends, then closes it.
 func (c *client) listen(answers Reader) {

@@ -49,9 +49,9 @@ func TestBrokenStreams(t *testing.T) {
 		said io.Reader
 		want string
 	}{
-		"a greeting of the login shell": {strings.NewReader("Welcome!\n"), `not a message: invalid character 'W' looking for beginning of value: "Welcome!"`},
+		"a greeting of the login shell": {strings.NewReader("Welcome!\n"), `invalid message: invalid character 'W' looking for beginning of value: "Welcome!"`},
 		"a closed pipe in mid-line":     {strings.NewReader(`{"id":1,"answer":{"file":"eA=="}}`), ErrLost.Error()},
-		"a line without end":            {endless, "not a message: a line has more than 16777216 bytes"},
+		"a line without end":            {endless, "invalid message: a line has more than 16777216 bytes"},
 		"an answer to nobody":           {strings.NewReader(`{"id":7,"answer":{}}` + "\n\n" + `{"id":1}` + "\n"), "the answer is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -84,7 +84,7 @@ const (
 )
 
 // ErrMessage means that the other side does not speak the protocol.
-var ErrMessage = errors.New("it sent something that is not a message")
+var ErrMessage = errors.New("the other side sent an invalid message")
 
 // A Reader reads messages.
 type Reader struct{ lines *bufio.Scanner }

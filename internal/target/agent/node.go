@@ -34,7 +34,7 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 	n := &Node{client: newClient(conn), name: name}
 	met, err := n.ask(ctx, message{Hello: &hello{name, env}})
 	if err == nil && met.Host == "" {
-		err = errors.New("it does not name its host")
+		err = errors.New("the agent does not name its host")
 	}
 	if err != nil {
 		_ = n.close() // the failure above matters more
@@ -131,7 +131,7 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	order := func(ctx context.Context, in string, m message) error {
 		n := byName[in]
 		if n == nil {
-			return fmt.Errorf("no node is called %q", in)
+			return fmt.Errorf("unknown node %q", in)
 		}
 		_, err := n.ask(ctx, m)
 		return err

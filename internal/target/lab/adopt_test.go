@@ -44,7 +44,7 @@ func TestAdoptFails(t *testing.T) {
 		adopt plan.Adopt
 		want  string
 	}{
-		{plan.Adopt{Pod: "none", PID: weirDaemon("say=1")}, `no place is called "none"`},
+		{plan.Adopt{Pod: "none", PID: weirDaemon("say=1")}, `unknown place "none"`},
 		{plan.Adopt{Pod: "p", PID: weirDaemon("exit")}, "exit status 3"},
 		{plan.Adopt{Pod: "p", PID: weirDaemon("say=0")}, `weir printed "0\n", want a process ID; last log lines of d: up`},
 		{plan.Adopt{Pod: "p", PID: weirDaemon("say=x")}, "want a process ID"},

@@ -77,7 +77,7 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	}()
 	for _, name := range names {
 		if l.places[name] != nil {
-			return nil, fmt.Errorf("lab: two places are called %s", name)
+			return nil, fmt.Errorf("lab: duplicate place %s", name)
 		}
 		l.places[name] = &place{name: name}
 	}
@@ -172,7 +172,7 @@ func (l *lab) at(name string) (*place, error) {
 	if p := l.places[name]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("no place is called %q, there are %v", name, slices.Sorted(maps.Keys(l.places)))
+	return nil, fmt.Errorf("unknown place %q: want one of %v", name, slices.Sorted(maps.Keys(l.places)))
 }
 
 func (l *lab) verify(ctx context.Context, states []plan.State) error {

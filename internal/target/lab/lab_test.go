@@ -102,7 +102,7 @@ func TestVerify(t *testing.T) {
 		{"offload holds", plan.State{In: "a", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, ""},
 		{"offload differs", plan.State{In: "b", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, "tx-tcp-segmentation of e0 is true, expected false"},
 		{"no device", plan.State{In: "a", Dev: "e1", MTU: 1400}, "device e1"},
-		{"no place", plan.State{In: "c", Dev: "e0", MTU: 1400}, `no place is called "c", there are [a b]`},
+		{"no place", plan.State{In: "c", Dev: "e0", MTU: 1400}, `unknown place "c": want one of [a b]`},
 	} {
 		err := s.Verify(t.Context(), []plan.State{c.state})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -118,7 +118,7 @@ func TestApplyNamesTheStep(t *testing.T) {
 		want string
 	}{
 		{plan.Step{In: "a"}, "step 1 of 1, in a: the step is empty"},
-		{plan.Step{In: "x", Set: &plan.Set{}}, `no place is called "x"`},
+		{plan.Step{In: "x", Set: &plan.Set{}}, `unknown place "x"`},
 		{plan.Step{In: "a", Link: &plan.Link{Name: "l", Kind: "token-ring"}}, `kind "token-ring" is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard`},
 		{plan.Step{In: "a", Set: &plan.Set{Dev: "none", MTU: 1400}}, "set MTU of none to 1400"},
 		{plan.Step{In: "a", Addr: &plan.Addr{Dev: "none", Prefix: netip.MustParsePrefix("198.18.0.1/24")}}, "address 198.18.0.1/24 on none"},

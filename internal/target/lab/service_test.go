@@ -199,7 +199,7 @@ func TestServiceFails(t *testing.T) {
 		{"a command fails", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("need=/none")}}, "in a: weir daemon need=/none: exit status 1: stat /none: no such file"},
 		{"a command does not end", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("hang"), Timeout: 1}}, "in a: weir daemon hang: still running after 1s"},
 		{"a command makes nothing", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"br9"}}}, "weir did not create device br9"},
-		{"a command makes nothing elsewhere", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"a/lo", "b/eth0"}}}, `no place is called "b"`},
+		{"a command makes nothing elsewhere", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"a/lo", "b/eth0"}}}, `unknown place "b"`},
 		{"a file elsewhere", plan.Step{File: &plan.File{Name: "../passwd"}}, `file "../passwd" is outside the state directory`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestMove(t *testing.T) {
 		t.Error("it is still where it was")
 	}
 	for want, m := range map[string]*plan.Move{
-		`no place is called "c"`:              {Dev: "x", To: "c", As: "y"},
+		`unknown place "c"`:                   {Dev: "x", To: "c", As: "y"},
 		"move none to b as y: no such device": {Dev: "none", To: "b", As: "y"},
 	} {
 		if err := s.Apply(t.Context(), []plan.Step{{In: "a", Move: m}}); err == nil || !strings.Contains(err.Error(), want) {
