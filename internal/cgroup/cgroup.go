@@ -1,9 +1,8 @@
-// Package cgroup removes the control groups that daemons of a network make. They are the
-// only thing that outlives its processes and namespaces, so a separate process waits
-// until weir has ended, however it ends, and then removes them.
+// Package cgroup removes the control groups that daemons of a network create: the only thing that
+// outlives a network's processes and namespaces. A separate process waits until weir has ended,
+// even by SIGKILL, and then removes them.
 //
-// It must not remove a group with any other name than the one that it was given, nor a
-// group with a process in it.
+// It must not remove a group of another name, nor one that contains a process.
 package cgroup
 
 import (
@@ -22,8 +21,7 @@ import (
 	"time"
 )
 
-// root holds the control groups of version 2, or a directory for each hierarchy of
-// version 1.
+// root holds the version 2 control groups, or one directory per version 1 hierarchy.
 const root = "/sys/fs/cgroup"
 
 const (
@@ -31,13 +29,13 @@ const (
 	prefix = "weir-"
 )
 
-// Name is the name of the group that Guard has promised to remove.
+// Name returns the name of the group that Guard removes.
 func Name() string { return os.Getenv(env) }
 
-// Guard chooses a name for a control group, which this process and those that it starts
-// get from Name, and starts a process that removes the group, in every hierarchy, once
-// all of them are gone. Call it before starting any of them, and sweep after they have
-// ended. Only root can make control groups; for other users Guard does nothing.
+// Guard chooses a control group name, which this process and its descendants read through Name, and
+// starts a process that removes the group from every hierarchy once they are gone. Call it before
+// starting any of them, and sweep after they have ended. Only root can create control groups; for
+// other users Guard does nothing.
 func Guard() (sweep func() error, err error) {
 	if os.Geteuid() != 0 {
 		return func() error { return nil }, nil
@@ -49,7 +47,7 @@ func Guard() (sweep func() error, err error) {
 	cmd := exec.Command("/proc/self/exe", "sweep", name)
 	cmd.Args[0] = "weir"
 	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // signals to the terminal's programs do not reach it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // keep terminal signals away from it
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -59,44 +57,43 @@ func Guard() (sweep func() error, err error) {
 	}
 	return func() error {
 		stdin.Close()
-		if err := cmd.Wait(); err != nil { // it has printed why
-			return fmt.Errorf("control groups are left: %w", err)
+		if err := cmd.Wait(); err != nil { // it has already printed the reason
+			return fmt.Errorf("leftover control groups: %w", err)
 		}
 		return nil
 	}, nil
 }
 
-// patience bounds how long the last process of a group can take to disappear.
+// patience bounds how long the last process of a group takes to disappear.
 const patience = 5 * time.Second
 
-// Sweep is the process that Guard starts. It waits for the end of its standard input and
-// removes the group called name, with everything below it.
+// Sweep runs in the process that Guard starts: it waits for EOF on its standard input, then removes
+// the group called name and everything below it.
 func Sweep(name string) error {
 	if !strings.HasPrefix(name, prefix) || strings.ContainsRune(name, '/') {
 		return errors.New("weir sweep is an internal command; weir starts it itself, with the name of a control group")
 	}
-	_, _ = io.Copy(io.Discard, os.Stdin) // only its end matters
+	_, _ = io.Copy(io.Discard, os.Stdin) // wait for EOF
 	deadline := time.Now().Add(patience)
 	for {
-		err := alive(name) // one of them could make the group again
+		err := alive(name) // a live process could recreate the group
 		if err == nil {
 			err = remove(root, name)
 		}
 		if err == nil || time.Now().After(deadline) {
 			return err
 		}
-		time.Sleep(10 * time.Millisecond) // the kernel takes its time to end processes
+		time.Sleep(10 * time.Millisecond) // the kernel needs time to end processes
 	}
 }
 
-// alive returns an error when a process other than this one knows name.
 func alive(name string) error {
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		b, _ := os.ReadFile(f) // the process may be gone by now
+		b, _ := os.ReadFile(f) // the process can be gone by now
 		if filepath.Dir(f) != fmt.Sprintf("/proc/%d", os.Getpid()) && bytes.Contains(b, []byte(env+"="+name+"\x00")) {
 			return fmt.Errorf("%s: a process that can use control group %s is still running", filepath.Dir(f), name)
 		}
@@ -104,8 +101,6 @@ func alive(name string) error {
 	return nil
 }
 
-// remove removes the groups called name below root, in one hierarchy or in a hierarchy
-// per directory.
 func remove(root, name string) error {
 	tops := []string{filepath.Join(root, name)}
 	each, err := filepath.Glob(filepath.Join(root, "*", name))
@@ -121,12 +116,12 @@ func remove(root, name string) error {
 			}
 			return err
 		})
-		if errors.Is(err, fs.ErrNotExist) { // there is none, or its daemon is removing it
+		if errors.Is(err, fs.ErrNotExist) { // no such group, or its daemon is removing it
 			err = nil
 		}
 		errs = append(errs, err)
 		for _, dir := range slices.Backward(dirs) { // children first
-			// Directories only: a group's files go with it, other files stay.
+			// Remove only directories: a group's files go with it, other files stay.
 			if err := syscall.Rmdir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, fmt.Errorf("remove control group %s: %w", dir, err))
 			}

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// tree makes directories that look like control groups.
 func tree(t *testing.T, dirs ...string) (root string) {
 	t.Helper()
 	root = t.TempDir()
@@ -22,7 +21,6 @@ func tree(t *testing.T, dirs ...string) (root string) {
 	return root
 }
 
-// left lists the directories below root.
 func left(t *testing.T, root string) (dirs []string) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
@@ -37,8 +35,7 @@ func left(t *testing.T, root string) (dirs []string) {
 	return dirs
 }
 
-// The group is removed with all below it, in one hierarchy or in each; others,
-// also one of the same name elsewhere, stay.
+// The group and its descendants are removed from every hierarchy; other groups stay.
 func TestRemove(t *testing.T) {
 	for _, c := range []struct{ dirs, want []string }{
 		{[]string{"weir-a/x/y", "weir-a/z", "weir-b"}, []string{"weir-b"}},
@@ -55,7 +52,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// What cannot be removed, as a group with a process in it, is named and stays.
+// A group that contains a process stays, and the error names it.
 func TestRemoveBusy(t *testing.T) {
 	root := tree(t, "weir-a/x", "weir-a/y")
 	if err := os.WriteFile(filepath.Join(root, "weir-a/x/file"), nil, 0o644); err != nil {
@@ -70,7 +67,7 @@ func TestRemoveBusy(t *testing.T) {
 	}
 }
 
-// Nothing is removed as long as a process runs that was told the name.
+// Nothing is removed while a process that knows the name runs.
 func TestAlive(t *testing.T) {
 	name := "weir-" + strings.ToLower(t.Name())
 	cmd := exec.Command("sleep", "1000")

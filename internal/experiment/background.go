@@ -16,8 +16,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// start starts the background that t's levels ask for, traffic last, so that its steady
-// state is the one under stress. pr is t's probe. Either all of it runs, or nothing.
+// start starts the background of t, traffic last so that it reaches its steady state under stress.
+// pr is t's probe. On error nothing is left running.
 func (r *run) start(ctx context.Context, t study.Trial, pr probe.Probe, c changed) (background []*trial.Background, err error) {
 	stress, load, err := condition.Background(t.Levels)
 	if err != nil {
@@ -62,8 +62,7 @@ func (r *run) start(ctx context.Context, t study.Trial, pr probe.Probe, c change
 	return background, nil
 }
 
-// startClients starts the clients other than the measured one; with it they are n. Like
-// every link, each must carry a packet once.
+// startClients starts n-1 clients; the measured one is the nth. Each must first carry a packet.
 func (r *run) startClients(ctx context.Context, n int, pr probe.Probe, c changed) ([]*trial.Background, error) {
 	clients, err := c.Plan.Clients(n, c.client, c.server)
 	if err != nil {
@@ -81,7 +80,6 @@ func (r *run) startClients(ctx context.Context, n int, pr probe.Probe, c changed
 	return trial.StartClients(ctx, c.site, clients[1:], c.server, pr, r.Study.Warmup)
 }
 
-// pace returns the load of a trial, paced to its share of what the path carries.
 func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error) {
 	l = trial.Load{Name: t.Levels["load"], Warmup: r.Study.Warmup}
 	if l.Probe, err = r.Load(load.Probe); err != nil || load.Share == 0 {
@@ -95,7 +93,7 @@ func (r *run) pace(t study.Trial, load condition.Load) (l trial.Load, err error)
 	return l, err
 }
 
-// shareOf names the capacity that the load of a trial is a share of; "" without one.
+// shareOf names the capacity that t's load is a share of, or "".
 func (r *run) shareOf(t study.Trial) string {
 	_, load, err := condition.Background(t.Levels)
 	if err != nil || load.Share == 0 {
@@ -104,19 +102,17 @@ func (r *run) shareOf(t study.Trial) string {
 	return r.capacity[capacityKey(t.Network, load.Probe, t.Levels)].Kind
 }
 
-// stop stops the newest first. How they ended is in the trial's result.
 func stop(background []*trial.Background) {
 	for _, c := range slices.Backward(background) {
 		_ = c.Stop()
 	}
 }
 
-// capacityFile holds what the paths carry, so that a resumed run uses the same rates.
+// capacityFile keeps capacities so that a resumed run uses the same rates.
 const capacityFile = "capacity.json"
 
-// CapacityTrials is how many trials by a probe a capacity is the median of, or of most
-// of them if some fail: windows flat out, or searches, each of which takes as long as
-// many windows.
+// CapacityTrials returns the number of trials whose median is a capacity; a few of them can fail.
+// They are flat-out windows or searches, and a search takes as long as many windows.
 func CapacityTrials(by probe.Probe) int {
 	if by.Info().Takes > 0 {
 		return 3
@@ -124,26 +120,24 @@ func CapacityTrials(by probe.Probe) int {
 	return 5
 }
 
-// A capacity is how much of one load a path carries with no other background. Shares of
-// a load refer to it.
+// A capacity is how much of one load a path carries without other background.
 type capacity struct {
 	Kind    string            `json:"kind"` // see probe.Capacity
 	Network string            `json:"network"`
-	Load    string            `json:"load"`             // the name of a probe
-	Levels  map[string]string `json:"levels,omitempty"` // of the conditions of the path
+	Load    string            `json:"load"`             // name of a probe
+	Levels  map[string]string `json:"levels,omitempty"` // conditions of the path
 	Unit    string            `json:"unit"`
 	Value   float64           `json:"value"`   // median of Windows
-	Windows []float64         `json:"windows"` // of the trials, in the order of time
-	Error   string            `json:"-"`       // why it is not known
+	Windows []float64         `json:"windows"` // in order of time
+	Error   string            `json:"-"`       // why it is unknown
 }
 
-// of returns the capacity, or why it is not known.
 func (c capacity) of() (float64, error) {
 	switch {
 	case c.Error != "":
-		return 0, fmt.Errorf("the capacity of the path is not known: %s", c.Error)
+		return 0, fmt.Errorf("the capacity of the path is unknown: %s", c.Error)
 	case c.Value <= 0:
-		return 0, errors.New("the capacity of the path is not known: most of its windows carried nothing")
+		return 0, errors.New("the capacity of the path is unknown: most of its windows carried nothing")
 	}
 	return c.Value, nil
 }
@@ -157,7 +151,7 @@ func capacityKey(network, load string, levels map[string]string) string {
 	return strings.Join(parts, " ")
 }
 
-// measureCapacities measures the capacities that the study needs and capacity.json lacks.
+// measureCapacities measures the capacities that capacity.json lacks.
 func (r *run) measureCapacities(ctx context.Context) error {
 	var known []capacity
 	if b, err := r.Dir.ReadFile(capacityFile); err == nil {
@@ -184,7 +178,7 @@ func (r *run) measureCapacities(ctx context.Context) error {
 		}
 		r.capacity[key] = c
 		if c.Error != "" {
-			continue // its trials fail; a resumed run tries again
+			continue // its trials fail; a resumed run retries
 		}
 		known = append(known, c)
 		if err := r.Dir.JSON(capacityFile, known); err != nil {
@@ -194,7 +188,7 @@ func (r *run) measureCapacities(ctx context.Context) error {
 	return nil
 }
 
-// measureCapacity finds out how much of the load the path carries. The error ends the run.
+// measureCapacity measures how much of the load the path carries. The error ends the run.
 func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string) (capacity, error) {
 	levels := condition.Network(cell.Levels)
 	c := capacity{Network: cell.Network, Load: load, Levels: levels}
@@ -238,10 +232,9 @@ func (r *run) measureCapacity(ctx context.Context, cell study.Cell, load string)
 
 func median(vs []float64) float64 {
 	sorted := slices.Sorted(slices.Values(vs))
-	return sorted[(len(sorted)-1)/2] // the lower one of an even number
+	return sorted[(len(sorted)-1)/2] // the lower middle of an even number
 }
 
-// setup is a trial of p on a path under conditions, without background.
 func (r *run) setup(c changed, id string, p probe.Probe) trial.Setup {
 	return trial.Setup{
 		Probe: p, Client: c.client, Server: c.server,

@@ -18,7 +18,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// loadConfig runs udp-rr over host and vxlan-overlay under load and stress.
 func loadConfig(t *testing.T, factors map[string][]string) Config {
 	t.Helper()
 	s := labStudy(1)
@@ -34,7 +33,7 @@ func loadConfig(t *testing.T, factors map[string][]string) Config {
 	return c
 }
 
-// Every load delivers, and every stress takes, while another probe measures.
+// Every load delivers and every stress uses CPU time while another probe measures.
 func TestBesideInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()
@@ -65,7 +64,7 @@ func TestBesideInTheLab(t *testing.T) {
 		if paced != strings.Contains(r.Config["load"], "@") || paced && asked.Unit != delivered.Unit {
 			t.Errorf("%s: asked for %+v, delivered %+v", r.Trial, asked, delivered)
 		}
-		// Of datagrams it is a share of what the path carries without loss.
+		// The share of a datagram load refers to what the path carries without loss.
 		capacity, _ := r.Get("load.capacity")
 		share := map[string]float64{"tcp-stream@50%": 0.5, "udp-stream@10%": 0.1}[r.Config["load"]]
 		of := map[string]string{"tcp-stream@50%": "of flat out", "udp-stream@10%": "of PDR 0.5%"}[r.Config["load"]]
@@ -78,12 +77,11 @@ func TestBesideInTheLab(t *testing.T) {
 	}
 }
 
-// What stress takes is the run's own CPU time: it is not that of programs outside the
-// run, which would disturb the trial.
+// Stress counts as the run's CPU time, not as disturbance by other programs.
 func TestStressIsOfTheRun(t *testing.T) {
 	nstest.Need(t)
 	c := loadConfig(t, map[string][]string{"stress": {"100%"}})
-	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.Ping{}, nil } // takes next to nothing itself
+	c.Probe = func(string, map[string]string) (probe.Probe, error) { return &probe.Ping{}, nil } // uses almost no CPU itself
 	rs, err := Run(t.Context(), c)
 	if err != nil || len(rs) != 2 {
 		t.Fatalf("%d results, %v", len(rs), err)
@@ -116,8 +114,7 @@ func TestStressIsOfTheRun(t *testing.T) {
 	}
 }
 
-// A load that is killed while the trial goes on makes it invalid. No other test runs
-// one at this time.
+// Killing a load during a trial invalidates the trial. No other test runs a load at this time.
 func TestLoadDiesInTheLab(t *testing.T) {
 	nstest.Need(t)
 	c := loadConfig(t, map[string][]string{"load": {"tcp-stream"}})
@@ -135,7 +132,7 @@ func TestLoadDiesInTheLab(t *testing.T) {
 	}
 }
 
-// kill ends the engines of this PID namespace whose command begins with these words.
+// kill ends the engines in this PID namespace whose command begins with words.
 func kill(t *testing.T, words ...string) {
 	t.Helper()
 	command := "weir\x00engine\x00" + strings.Join(words, "\x00") + "\x00"
@@ -147,7 +144,7 @@ func kill(t *testing.T, words ...string) {
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil || !bytes.HasPrefix(b, []byte(command)) {
-			continue // it has ended, or is another one
+			continue // it has ended, or does not match
 		}
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
 		if err == nil {

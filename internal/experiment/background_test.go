@@ -15,8 +15,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// The background of a trial runs from before it until after it, and is gone in the end,
-// whatever happens to the trial.
+// Background starts before its trial, ends after it, and is always cleaned up.
 func TestBackground(t *testing.T) {
 	why, refused := errors.New("enough"), errors.New("no")
 	whole := []string{"hog begins", "serve begins", "run begins", "trial", "run ends", "serve ends", "hog ends"}
@@ -29,7 +28,7 @@ func TestBackground(t *testing.T) {
 		cancel bool // in the first trial
 		status record.Status
 		reason string
-		want   []string // of each network
+		want   []string // per network
 	}{
 		{name: "ok", status: record.OK, want: whole},
 		{name: "the trial fails", m: machine{measure: func(context.Context, string, int) (float64, error) { return 0, refused }},
@@ -77,9 +76,9 @@ func TestBackground(t *testing.T) {
 				for _, site := range m.sites {
 					got, want := m.log.of(site.name), c.want
 					if c.cancel && len(got) == 0 {
-						continue // the other one was canceled
+						continue // the other network was canceled
 					}
-					if c.cancel || len(c.m.dies) > 0 { // what ends at once has no order
+					if c.cancel || len(c.m.dies) > 0 { // backgrounds that end at once have no order
 						slices.Sort(got)
 						want = slices.Sorted(slices.Values(want))
 					}
@@ -92,8 +91,7 @@ func TestBackground(t *testing.T) {
 	}
 }
 
-// The result contains what the background did in the trial's window, and no cost is split
-// between it and the probe.
+// A background's counts are stored; CPU cost is not split between it and the probe.
 func TestBackgroundIsRecorded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fakeStudy(1)
@@ -119,8 +117,8 @@ func TestBackgroundIsRecorded(t *testing.T) {
 	})
 }
 
-// A share refers to what the path carried at the start of the run, which is measured once
-// per condition of the path, and not again by a resumed run.
+// A share refers to the path's capacity at the start of the run. It is measured once per condition
+// of the path, and a resumed run does not measure it again.
 func TestCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fakeStudy(1)
@@ -177,14 +175,13 @@ func TestCapacity(t *testing.T) {
 	})
 }
 
-// When the capacity of a path cannot be measured, the trials that need it fail, and no
-// others.
+// If a path's capacity cannot be measured, only the trials that need it fail.
 func TestNoCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := fakeStudy(1)
 		s.Factors = map[string][]string{"load": {"idle", "tcp-stream@50%"}}
 		m := &machine{measure: func(_ context.Context, _ string, n int) (float64, error) {
-			if n <= 3 { // most of the windows of the capacity
+			if n <= 3 { // most of the capacity windows
 				return 0, errors.New("no route")
 			}
 			return 1e9, nil
@@ -194,7 +191,7 @@ func TestNoCapacity(t *testing.T) {
 			t.Fatalf("%v, %v", counts(rs), err)
 		}
 		for _, r := range rs {
-			if r.Status == record.Failed && !strings.Contains(r.Reason, "the capacity of the path is not known: engine: no route") {
+			if r.Status == record.Failed && !strings.Contains(r.Reason, "the capacity of the path is unknown: engine: no route") {
 				t.Errorf("%s: %s", r.Trial, r.Reason)
 			}
 		}

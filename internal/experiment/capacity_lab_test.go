@@ -14,9 +14,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Arithmetic gives a link's capacity. A search never finds more, although the link's queue
-// holds more than a phase; such a trial would be invalid. It does not find much less
-// either, but a busy machine can need several searches to come near.
+// The capacity of a shaped link is known by arithmetic. A search never finds more, although the
+// link's queue holds more than a phase; such a trial is invalid. It does not find much less,
+// although a busy machine can need several searches to come near.
 func TestCapacityOfALink(t *testing.T) {
 	nstest.Need(t)
 	const searches, enough, least = 8, 0.9, 0.5

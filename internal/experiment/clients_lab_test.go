@@ -13,8 +13,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// With each native probe three clients of one server do what one does, each from its own
-// host, also when client and server change places.
+// Three clients of one server, each on its own host, do what one does, for every native probe.
 func TestClientsInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()
@@ -48,7 +47,7 @@ func TestClientsInTheLab(t *testing.T) {
 			least.Value < 0 || least.Value > most.Value || most.Value > 1 {
 			t.Errorf("%s: %+v, of it %g to %g", r.Trial, all, least.Value, most.Value)
 		}
-		want := [3]string{"h1p1", "h2p1", "h3p1"} // and the server is h4p1
+		want := [3]string{"h1p1", "h2p1", "h3p1"} // the server is h4p1
 		if s.Swapped(r.Block) {
 			want[0] = "h4p1"
 		}

@@ -15,8 +15,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// The other clients run from before the trial until after it, and are gone in the end,
-// whatever happens to the trial and to them.
+// The other clients start before the trial, end after it, and are always cleaned up.
 func TestClients(t *testing.T) {
 	why, refused := errors.New("enough"), errors.New("no way")
 	begin := []string{"run begins", "run begins", "serve begins", "serve begins"}
@@ -24,7 +23,7 @@ func TestClients(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		dies   map[string]time.Duration
-		reach  error // of the other clients
+		reach  error // for the other clients
 		idle   bool
 		cancel bool // in the first trial
 		status record.Status
@@ -49,7 +48,7 @@ func TestClients(t *testing.T) {
 				m := &machine{dies: c.dies, idle: c.idle}
 				reached := 0
 				m.reach = func(string) error {
-					if reached++; reached > len(s.Networks) { // the measured clients are first
+					if reached++; reached > len(s.Networks) { // the measured clients come first
 						return c.reach
 					}
 					return nil
@@ -82,7 +81,7 @@ func TestClients(t *testing.T) {
 				for _, site := range m.sites {
 					did := m.log.of(site.name)
 					if c.cancel && len(did) == 0 {
-						continue // the other one was canceled
+						continue // the other network was canceled
 					}
 					at := slices.Index(did, "trial")
 					if at < 0 {

@@ -20,9 +20,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Every pair of ends has engines and a path of its own; in swapped blocks its ends
-// change places; a pair that exchanges no packets, in either direction, is skipped
-// and says so.
+// Every pair of ends has its own engines and path, and swapped blocks exchange the ends. A pair
+// that exchanges no packets in either direction is skipped with a reason.
 func TestEnds(t *testing.T) {
 	nstest.Need(t)
 	s := study.Default()
@@ -72,8 +71,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// In a line one network has the path over several segments and over each of them alone: a
-// trial says which hosts it crossed, and the counters of all of them agree.
+// In a line, one network has the path over several segments and over each segment alone: a trial
+// names the hosts it crossed, and the counters of all of them agree.
 func TestLine(t *testing.T) {
 	nstest.Need(t)
 	s := study.Default()

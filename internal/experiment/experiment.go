@@ -1,8 +1,8 @@
-// Package experiment runs a study: it brings up all networks at once, goes through the
-// blocks in their random order, changes conditions before a trial and undoes them after it,
-// starts and stops the trial's background, and stores every result as soon as it has one.
+// Package experiment runs a study: it builds all networks, runs the blocks in random order, applies
+// conditions before a trial and undoes them afterwards, starts and stops background, and stores
+// each result at once.
 //
-// It knows no network, no probe and no target by name: its caller provides them.
+// It must know no network, probe or target by name: its caller provides them.
 package experiment
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Network is one network under test and the hosts that it wants for itself.
+// A Network is one network under test.
 type Network struct {
 	Driver   network.Driver
 	Topology topo.Topology
@@ -36,59 +36,54 @@ type Network struct {
 // A Config is what a run needs.
 type Config struct {
 	Study    study.Study
-	Networks map[string]Network // by the study's name for it
-	// Probe returns the probe that the study calls name, at these levels.
-	Probe func(name string, levels map[string]string) (probe.Probe, error)
-	// Load returns the probe that a load calls name; nil when no study has one.
+	Networks map[string]Network // by name in the study
+	Probe    func(name string, levels map[string]string) (probe.Probe, error)
+	// Load returns the probe behind a named load; nil when the study has no loads.
 	Load func(name string) (probe.Probe, error)
-	// Applies reports whether a factor means anything to a kind of probe.
+	// Applies reports whether a factor affects a kind of probe.
 	Applies func(kind, factor string) bool
 	Target  target.Target // opens a site for each network
 	Dir     *store.Dir
-	// Guest is stored with every trial when the machine is one of weir's own virtual
-	// machines.
+	// Guest is stored with every trial when the machine is a weir virtual machine.
 	Guest string
-	// Progress is called with everything that happens; it must not block.
+	// Progress receives every event; it must not block.
 	Progress func(Event)
 }
 
-// An Event is one thing that happened.
+// An Event reports progress of a run.
 type Event struct {
-	Text    string         // what runs now
-	Warning string         // what the user should know before it is too late
-	Result  *record.Result // the trial that ended, if one did
-	Done    int            // trials that no longer need to run
+	Text    string         // current activity
+	Warning string         // shown to the user at once
+	Result  *record.Result // the trial that ended, if any
+	Done    int            // trials that need no further run
 	Total   int            // 0 while the networks are built
-	Left    time.Duration  // estimated from the trials so far; 0 when unknown
+	Left    time.Duration  // estimated from completed trials; 0 when unknown
 }
 
-// idleTime is how long the idle hosts are watched. /proc/stat counts in units of 10 ms,
-// so this resolves a hundredth of a core.
+// idleTime is how long idle hosts are watched; /proc/stat (10 ms units) resolves 0.01 core.
 const idleTime = time.Second
 
-// A run is a study under way.
+// A run is a study in progress.
 type run struct {
 	Config
 	cells    []study.Cell
 	paths    map[string]*path    // by network
-	found    map[[2]string]found // by the ID of a host and the name of a program that was looked for
+	found    map[[2]string]found // by host ID and program name
 	results  []record.Result
 	done     map[string]bool
 	idle     trial.Idle
-	capacity map[string]capacity // of the paths for loads, by capacityKey
+	capacity map[string]capacity // by capacityKey
 	started  time.Time
-	ran      int // trials that this process ran
-	blocks   int // that the run will have, as far as is known now
+	ran      int // trials run by this process
+	blocks   int // planned so far
 }
 
-// found is the result of looking for a tool.
 type found struct {
 	version string // "" when the tool does not report one
-	err     error  // why it cannot be run
+	err     error  // why it cannot run
 }
 
-// Run runs whatever is missing of the study and returns all its results. The error says
-// why it ended early; results up to then are stored.
+// Run completes the study. On error it returns the results stored so far.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	r := &run{Config: c, paths: map[string]*path{}, found: map[[2]string]found{},
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
@@ -110,7 +105,7 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	if err := r.measureCapacities(ctx); err != nil {
 		return r.results, err
 	}
-	r.started = time.Now() // what came before says nothing about how long a trial takes
+	r.started = time.Now() // stored results say nothing about how long trials take now
 	for b := 1; b <= r.blocks; b++ {
 		if err := r.block(ctx, b); err != nil {
 			return r.results, err
@@ -124,8 +119,7 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	return r.results, nil
 }
 
-// findPrograms reports which tools of the study's probes are missing on the hosts of a
-// network.
+// findPrograms reports which of the study's tools are missing on a network's hosts.
 func (r *run) findPrograms(ctx context.Context, network string, site *target.Site) error {
 	for _, c := range r.cells {
 		p, err := r.Probe(c.Probe, c.Levels)
@@ -133,14 +127,13 @@ func (r *run) findPrograms(ctx context.Context, network string, site *target.Sit
 			return err
 		}
 		if c.Network == network {
-			_ = r.find(ctx, site, p.Info().Tools) // skips trials, see lacks
+			_ = r.find(ctx, site, p.Info().Tools) // lacks skips the trials
 		}
 	}
 	return nil
 }
 
-// find returns an error when one of the tools cannot be run on a host of site, and warns
-// once about each.
+// find returns an error when a tool cannot run on a host of site, and warns once about each.
 func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInfo) error {
 	var errs []error
 	for _, h := range site.Hosts() {
@@ -149,7 +142,7 @@ func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInf
 			if _, known := r.found[at]; !known {
 				path, version, err := h.Tool(ctx, tool)
 				if path != "" {
-					err = nil // it is there; the version only matters to its user
+					err = nil // the tool exists; only its user cares about the version
 				}
 				r.found[at] = found{version, err}
 				if err != nil {
@@ -162,7 +155,7 @@ func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInf
 	return errors.Join(errs...)
 }
 
-// block runs the trials of block b that have no result yet.
+// block runs the trials of block b that lack a result.
 func (r *run) block(ctx context.Context, b int) error {
 	for _, ts := range r.Study.Schedule(b, r.cells) {
 		if !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] }) {
@@ -182,7 +175,6 @@ func (r *run) block(ctx context.Context, b int) error {
 	return nil
 }
 
-// keep stores the result of a trial that has none yet.
 func (r *run) keep(t study.Trial, res record.Result) error {
 	if r.done[t.ID] {
 		return nil
@@ -199,7 +191,7 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 		}
 		res.Observed["guest"] = r.Guest
 	}
-	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // of joined errors
+	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
 	if err := r.Dir.Append(&res); err != nil {
 		return err
 	}
@@ -210,11 +202,11 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 	return nil
 }
 
-// round runs trials of one cell at once. One that has a result already, from a run that
-// was killed, runs again so that the others are measured like all trials; its new
-// result is dropped. The error ends the run.
+// round runs trials of one cell at once. After a kill it repeats trials that already have a result,
+// so that the others run under the usual conditions, and drops the new result. The error ends the
+// run.
 func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, err error) {
-	now, t := record.Result{Start: time.Now()}, ts[0] // they differ only in their pair
+	now, t := record.Result{Start: time.Now()}, ts[0] // trials differ only in their pair
 	p := r.paths[t.Network]
 	if p.err != nil {
 		return alike(len(ts), skipped(now, p.err)), nil
@@ -270,8 +262,8 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 	return rs, err
 }
 
-// tools adds the versions of the tools that measured a trial. All hosts of a site are
-// expected to have the same; those of the first one are stored.
+// tools adds the versions of the tools that measured a trial. All hosts of a site should have the
+// same versions; those of the first one are stored.
 func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
 	ts := pr.Info().Tools
 	if res.Status != record.OK || len(ts) == 0 {
@@ -279,17 +271,16 @@ func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
 	}
 	version := func(program string) string { return r.found[[2]string{site.Hosts()[0].ID, program}].version }
 	client := ts[len(ts)-1].Program
-	if res.Observed["tool"] == "" { // its output does not contain its version
+	if res.Observed["tool"] == "" { // its output has no version
 		res.Observed["tool"] = strings.TrimSpace(client + " " + version(client))
 	}
-	for _, other := range ts[:len(ts)-1] { // the client's launcher, or its server
+	for _, other := range ts[:len(ts)-1] { // the client's launcher or its server
 		if v := version(other.Program); v != "" {
 			res.Observed["version."+other.Program] = v
 		}
 	}
 }
 
-// alike returns n copies of a result.
 func alike(n int, r record.Result) []record.Result { return slices.Repeat([]record.Result{r}, n) }
 
 func skipped(r record.Result, why error) record.Result {
@@ -297,8 +288,7 @@ func skipped(r record.Result, why error) record.Result {
 	return r
 }
 
-// failed is the result of a trial that failed before it measured anything, unless the
-// run was canceled.
+// failed returns the result of a trial that measured nothing, unless the run was canceled.
 func failed(r record.Result, ctx context.Context, why error) (record.Result, error) {
 	if ctx.Err() != nil {
 		return r, context.Cause(ctx)
@@ -307,7 +297,6 @@ func failed(r record.Result, ctx context.Context, why error) (record.Result, err
 	return r, nil
 }
 
-// tell reports an event, with how far the run is.
 func (r *run) tell(e Event) {
 	if r.Progress == nil {
 		return

@@ -23,8 +23,7 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, weir) }
 
-// A run that is interrupted in any trial returns the cause, and the next one resumes it:
-// no trial twice, none missing, all in the order of the study.
+// A run interrupted in any trial returns the cause; the next one resumes it in order.
 func TestResume(t *testing.T) {
 	why := errors.New("enough")
 	s := fakeStudy(3)
@@ -115,7 +114,7 @@ func only(network string, err error) func(string) error {
 	}
 }
 
-// A run that is canceled while it builds has measured nothing and says why.
+// A run canceled while it builds has measured nothing and reports why.
 func TestCanceledWhileBuilding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		why := errors.New("enough")
@@ -128,7 +127,7 @@ func TestCanceledWhileBuilding(t *testing.T) {
 	})
 }
 
-// A tool that is not installed skips its trials, and the others run.
+// A missing tool skips only its own trials.
 func TestMissingTool(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := os.Stat("/usr/sbin/iperf3"); err == nil {
@@ -158,14 +157,14 @@ func TestMissingTool(t *testing.T) {
 	})
 }
 
-// mtuStudy has every cell with the MTU as built, and with another one.
+// mtuStudy runs every cell with the MTU as built and with another one.
 func mtuStudy(blocks int) study.Study {
 	s := fakeStudy(blocks)
 	s.Factors = map[string][]string{"mtu": {"1500", "9000"}}
 	return s
 }
 
-// A condition is undone after its trial, whatever happens to the trial.
+// A condition is always undone after its trial.
 func TestConditionIsUndone(t *testing.T) {
 	refused, why := errors.New("no"), errors.New("enough")
 	on, off := "h1 mtu 9000, h2 mtu 9000", "h1 mtu 1500, h2 mtu 1500"
@@ -220,7 +219,6 @@ func TestConditionIsUndone(t *testing.T) {
 	}
 }
 
-// refuse is an apply that refuses to set an MTU.
 func refuse(mtu int, err error) func(string, []plan.Step) error {
 	return func(_ string, steps []plan.Step) error {
 		for _, s := range steps {
@@ -249,7 +247,7 @@ func TestConditionThatStays(t *testing.T) {
 	})
 }
 
-// A condition that a network cannot take skips its trials, and no others.
+// A condition that a network cannot take skips only its own trials.
 func TestConditionThatNeedsAnotherNetwork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := config(t, &machine{}, mtuStudy(1), filepath.Join(t.TempDir(), "out"))
@@ -267,7 +265,7 @@ func TestConditionThatNeedsAnotherNetwork(t *testing.T) {
 	})
 }
 
-// A result that cannot be recorded ends the run: the rest would be lost, too.
+// An unrecordable result ends the run: later results would be lost, too.
 func TestAppendFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
@@ -289,7 +287,7 @@ func TestAppendFails(t *testing.T) {
 	})
 }
 
-// A full disk ends the run, which keeps its results and can be resumed later.
+// A full disk ends the run, which keeps its results and can be resumed.
 func TestFullDisk(t *testing.T) {
 	nstest.Need(t)
 	disk := t.TempDir()

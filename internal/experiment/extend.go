@@ -10,22 +10,20 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// blocksFile holds the decision on the number of blocks, so that a resumed run does not
-// decide again.
+// blocksFile keeps the decision on the number of blocks, which a resumed run does not repeat.
 const blocksFile = "blocks.json"
 
-// A decision is how many blocks a run with a target precision gets. It is made once, from
-// the pilot: stopping as soon as an interval looks narrow enough would make it too narrow.
+// A decision sets the number of blocks of a run with a target precision. It is made once, from the
+// pilot: stopping as soon as an interval looks narrow enough would make it too narrow.
 type decision struct {
-	Pilot  int `json:"pilot"`  // blocks that the spread was estimated from
+	Pilot  int `json:"pilot"`  // blocks used to estimate the spread
 	Needed int `json:"needed"` // by Stein's procedure, for the widest comparison
-	Blocks int `json:"blocks"` // that the run gets: Needed, unless the time cap is lower
+	Blocks int `json:"blocks"` // blocks of the run: Needed, capped by time
 }
 
 // maxBlocks ends a run that no number of blocks would make precise.
 const maxBlocks = 1000
 
-// extend decides after the pilot how many blocks the run gets.
 func (r *run) extend() error {
 	if b, err := r.Dir.ReadFile(blocksFile); err == nil {
 		var d decision
@@ -50,8 +48,8 @@ func (r *run) extend() error {
 	return r.Dir.File(blocksFile, append(b, '\n'))
 }
 
-// blockTime estimates how long a block takes, from the trials of this process or, when it
-// resumes after the pilot, from the stored ones. It is 0 when all were skipped at once.
+// blockTime estimates the time of a block from the trials of this process or, when it resumes after
+// the pilot, from stored ones. It is 0 when all were skipped.
 func (r *run) blockTime() time.Duration {
 	seconds := 0.0
 	if r.ran > 0 {
@@ -60,12 +58,12 @@ func (r *run) blockTime() time.Duration {
 		for _, res := range r.results {
 			seconds += res.Elapsed / float64(len(r.results))
 		}
-		seconds *= float64(len(r.Study.Schedule(1, r.cells))) // trials that run at once take the time of one
+		seconds *= float64(len(r.Study.Schedule(1, r.cells))) // concurrent trials take the time of one
 	}
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// needed returns the number of blocks that the comparison with the largest spread needs.
+// needed returns how many blocks the comparison with the largest spread needs.
 func (r *run) needed() int {
 	pv := analysis.New(r.results, analysis.Options{Baseline: r.Study.Baseline, KeepDisturbed: r.Study.KeepDisturbed})
 	n := r.Study.Blocks

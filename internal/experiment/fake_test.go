@@ -28,29 +28,25 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A machine is a target of fake networks: programs are functions, and time is the
-// test's.
+// A machine is a target with fake networks: programs are functions, and the test controls time.
 type machine struct {
 	networks []study.Use
 	sites    []*fakeSite
 
-	// measure is the nth trial (from 1) on a network: what its client does and
-	// prints as its throughput, bit/s.
+	// measure runs the nth client (from 1) on a network and returns its throughput, bit/s.
 	measure func(ctx context.Context, network string, n int) (float64, error)
-	// open, apply and reach can refuse.
+	// These can return an error.
 	open  func(network string) error
 	apply func(network string, steps []plan.Step) error
 	reach func(network string) error
-	// dies is how long a background program runs before it ends by itself, by its
-	// command of the engine.
+	// dies maps an engine command to the time after which that background program ends by itself.
 	dies map[string]time.Duration
-	// idle makes the load deliver nothing.
 	idle bool
 
 	log *journal // of the last run
 }
 
-// A journal records when trials run, and when their background begins and ends.
+// A journal records when trials run and when their background begins and ends.
 type journal struct {
 	mu    sync.Mutex
 	lines []string
@@ -62,7 +58,6 @@ func (j *journal) add(format string, a ...any) {
 	j.lines = append(j.lines, fmt.Sprintf(format, a...))
 }
 
-// of is what happened on one network.
 func (j *journal) of(network string) (lines []string) {
 	for _, l := range j.lines {
 		if on, what, _ := strings.Cut(l, ": "); on == network {
@@ -81,7 +76,6 @@ type fakeSite struct {
 	closed  int
 }
 
-// Open opens the networks of the study in the order in which a run does.
 func (m *machine) Open(_ context.Context, want topo.Topology, _ string) (*target.Site, error) {
 	f := &fakeSite{machine: m, name: m.networks[len(m.sites)].Name}
 	m.sites = append(m.sites, f)
@@ -132,8 +126,7 @@ func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
 	return target.Reading{At: time.Duration(time.Now().UnixNano()), Counters: sample.Counters{}}, nil
 }
 
-// Run is the engine at either end: a server that waits, and an agent that takes
-// orders until its input ends.
+// Run is the engine at either end: a waiting server, or an agent that takes orders until EOF.
 func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 	if c.Argv[2] != "agent" {
 		return n.background(ctx, c)
@@ -154,12 +147,11 @@ func (n fakeNode) Run(ctx context.Context, c target.Cmd) error {
 	return context.Cause(ctx)
 }
 
-// result is what a tool prints, and the engine for a tcp-stream of a second.
+// result is the output of a tool, and of the engine for a tcp-stream of 1 s.
 const result = `{"event":"result","rate":%g,"workload":"tcp-stream","engine":1,"size":1,"server":"","window":1,"bytes":%.0f,"streamBytes":[],"zerocopySends":0,"zerocopyCopied":0,"sndbuf":1,"retransmits":0,"silence":0,"streams":1,` +
 	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}` + "\n"
 
-// background is a server of the engine, a hog, or the client of a load. It counts 1000
-// bytes and 0.5 s of CPU time per second.
+// background is a server, a hog, or a load client: 1000 bytes and 0.5 s of CPU time per second.
 func (n fakeNode) background(ctx context.Context, c target.Cmd) error {
 	name := c.Argv[2]
 	if name != "serve" || c.Stdin != nil {
@@ -185,7 +177,7 @@ func (n fakeNode) background(ctx context.Context, c target.Cmd) error {
 		}()
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // it dies before it can say anything
+		return context.Cause(ctx) // it dies before it prints anything
 	}
 	fmt.Fprintln(c.Stdout, map[bool]string{true: event.MarkBegin, false: event.MarkReady}[name == "run"])
 	<-ctx.Done()
@@ -217,7 +209,7 @@ func (node fakeNode) obey(ctx context.Context, out io.Writer, order string) (flo
 // A tool is a probe whose client prints its rate, bit/s.
 type tool struct{ argv0 string }
 
-// Info has the tool, unless it is weir itself.
+// Info lists the tool unless it is weir itself.
 func (t tool) Info() (i probe.Info) {
 	if t.argv0 != "weir" {
 		i.Tools = []facts.ToolInfo{{Program: t.argv0, Package: t.argv0}}
@@ -238,7 +230,6 @@ func (tool) Parse(o probe.Output) (probe.Measured, error) {
 	return probe.Measured{Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: result.Rate}}, Protocol: "tcp"}, nil
 }
 
-// fakeStudy compares networks a and b by one probe.
 func fakeStudy(blocks int) study.Study {
 	s := study.Default()
 	s.Name, s.Blocks, s.Seed, s.Warmup = "fake", blocks, 7, 0
@@ -247,7 +238,7 @@ func fakeStudy(blocks int) study.Study {
 	return s.Resolve()
 }
 
-// A plain network is the host network without what counters would have to show.
+// plain is the host network without the expectations on counters.
 type plain struct{}
 
 func (plain) Plan(t topo.Topology) (plan.Plan, error) {
@@ -256,7 +247,7 @@ func (plain) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, err
 }
 
-// A rigid network would have to be rebuilt for another MTU.
+// rigid must be rebuilt for another MTU.
 type rigid struct{}
 
 func (rigid) Plan(t topo.Topology) (plan.Plan, error) {
@@ -267,7 +258,6 @@ func (rigid) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, err
 }
 
-// config is the fake study on m, with its results in dir, which is new or holds some.
 func config(t *testing.T, m *machine, s study.Study, dir string) Config {
 	t.Helper()
 	d := results(t, dir)
@@ -290,7 +280,6 @@ func on(t *testing.T, d network.Driver, s topo.Spec) Network {
 	return Network{Driver: d, Topology: topology}
 }
 
-// results opens a results directory until the test ends.
 func results(t *testing.T, dir string) *store.Dir {
 	t.Helper()
 	d, err := store.Open(dir)
@@ -302,11 +291,10 @@ func results(t *testing.T, dir string) *store.Dir {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = d.Close() }) // a test may have done it
+	t.Cleanup(func() { _ = d.Close() }) // a test can have closed it
 	return d
 }
 
-// ids lists what is recorded in dir, in order.
 func ids(t *testing.T, dir string) (list []string) {
 	t.Helper()
 	c, err := store.Read(dir)
@@ -319,7 +307,6 @@ func ids(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// plannedIDs are the trials of blocks 1 to n, in their order.
 func plannedIDs(s study.Study, n int) (list []string) {
 	for b := 1; b <= n; b++ {
 		for _, t := range study.Block(s.Seed, b, s.Cells(nil)) {
@@ -329,7 +316,6 @@ func plannedIDs(s study.Study, n int) (list []string) {
 	return list
 }
 
-// counts says how many results have each status.
 func counts(rs []record.Result) map[record.Status]int {
 	n := map[record.Status]int{}
 	for _, r := range rs {

@@ -33,8 +33,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// weir is the program that runs in the lab's namespaces: the engine, or one that prints
-// the state of all devices.
+// weir runs in the lab's namespaces: the engine, or a printer of all device states.
 func weir(args []string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -54,8 +53,7 @@ func weir(args []string) int {
 	return 0
 }
 
-// printState prints everything that a condition can change, and what the kernel can change
-// with it.
+// printState prints everything that a condition can change, directly or through the kernel.
 func printState() error {
 	links, err := netlink.LinkList()
 	if err != nil {
@@ -99,8 +97,7 @@ func printState() error {
 	return nil
 }
 
-// A watch opens labs and looks at all their devices: when a client starts, and
-// before the lab is closed.
+// A watch inspects a lab's devices when a client starts and before the lab is closed.
 type watch struct {
 	mu             sync.Mutex
 	during, atEnd  []string
@@ -145,7 +142,7 @@ func (n watched) Run(ctx context.Context, c target.Cmd) error {
 	return n.Node.Run(ctx, c)
 }
 
-// orders calls look before an engine gets the order to run a trial.
+// orders calls look before an engine is told to run a trial.
 type orders struct {
 	io.Reader
 	look func()
@@ -159,7 +156,6 @@ func (o orders) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// state is what `weir state` prints on every node.
 func state(s *target.Site) string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s.Nodes)) {
@@ -171,7 +167,6 @@ func state(s *target.Site) string {
 	return b.String()
 }
 
-// labStudy runs udp-rr over host and vxlan-overlay.
 func labStudy(blocks int) study.Study {
 	s := study.Default()
 	s.Name, s.Blocks, s.Seed, s.Warmup, s.Duration = "lab", blocks, 7, 0, 20*time.Millisecond
@@ -192,12 +187,11 @@ func labConfig(t *testing.T, s study.Study, d *store.Dir, spec topo.Spec) Config
 	}
 }
 
-// After a trial under a condition every device is as it was, whether the trial
-// was ok, failed, or was ended; and during the trial the condition was there.
+// A condition is in force during its trial and undone however the trial ends.
 func TestConditionsInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()
-	why, six := errors.New("enough"), topo.Spec{IPv6: true, PodsIPv6: true} // IPv6 minds a small MTU
+	why, six := errors.New("enough"), topo.Spec{IPv6: true, PodsIPv6: true} // IPv6 restricts small MTUs
 	plain := &watch{}
 	c := labConfig(t, labStudy(1), results(t, filepath.Join(t.TempDir(), "out")), six)
 	c.Target = plain
@@ -253,7 +247,6 @@ func TestConditionsInTheLab(t *testing.T) {
 	}
 }
 
-// A failing probe has a client that cannot do what it is asked.
 type failing struct{ probe.UDPRR }
 
 func (f failing) Commands(w probe.Window) (server, client []string) {
@@ -261,7 +254,7 @@ func (f failing) Commands(w probe.Window) (server, client []string) {
 	return server, append(client, "--no-such-flag")
 }
 
-// A refused network has a step that no kernel takes.
+// A refused network has a step that every kernel rejects.
 type refused struct{ network.Host }
 
 func (d refused) Plan(t topo.Topology) (plan.Plan, error) {
@@ -270,8 +263,7 @@ func (d refused) Plan(t topo.Topology) (plan.Plan, error) {
 	return p, err
 }
 
-// What the kernel refuses skips the trials of that network, with the step and
-// the kernel's word for it; the others are measured.
+// A step that the kernel refuses skips only its network's trials, with the kernel's reason.
 func TestRefusedInTheLab(t *testing.T) {
 	nstest.Need(t)
 	t.Parallel()

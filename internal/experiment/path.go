@@ -14,29 +14,27 @@ import (
 	"github.com/weir-bench/weir/internal/trial"
 )
 
-// reachTime bounds how long a new path can take to carry its first packet.
+// reachTime bounds the wait for a new path's first packet.
 const reachTime = 5 * time.Second
 
-// A path is a network that is up, or the reason why it is not.
 type path struct {
-	Network // its topology is the one found, where a target finds one
+	Network // its topology is the one found, if the target finds one
 	site    *target.Site
 	plan    plan.Plan
-	links   map[[2]string]*link // by the nodes of client and server
+	links   map[[2]string]*link // by client and server node
 	err     error
 }
 
-// A link is two ends of a path that trials have asked for.
+// A link is two ends of a path.
 type link struct {
 	client, server plan.End
-	n              int // of the links of the path to this server's node, in their order
+	n              int // number among the links to this server's node
 	engines        *trial.Engines
-	carried        bool  // a packet, once
-	apart          error // why it carries none
+	carried        bool  // has carried a packet
+	apart          error // why it carries no packets
 }
 
-// open builds one network and waits until it carries packets. A network that cannot be
-// built does not stop the others: its trials are skipped.
+// open builds one network and waits until it carries packets. Failure skips only its own trials.
 func (r *run) open(ctx context.Context, name string) error {
 	n, ok := r.Networks[name]
 	if !ok {
@@ -61,7 +59,7 @@ func (r *run) open(ctx context.Context, name string) error {
 		p.plan, p.err = network.Build(n.Driver, p.Topology)
 	}
 	var steps bytes.Buffer
-	_ = p.plan.Encode(&steps) // a buffer takes everything
+	_ = p.plan.Encode(&steps) // a buffer never fails
 	if err := r.Dir.File("plans/"+name+".jsonl", steps.Bytes()); err != nil {
 		return err
 	}
@@ -77,7 +75,6 @@ func (r *run) open(ctx context.Context, name string) error {
 	return nil
 }
 
-// build returns why the site cannot have the network.
 func (r *run) build(ctx context.Context, p *path) error {
 	var tools []facts.ToolInfo
 	for _, program := range p.plan.Programs() {
@@ -96,10 +93,8 @@ func (r *run) build(ctx context.Context, p *path) error {
 	return p.link(client, server).reach(ctx, p, p.plan)
 }
 
-// alive returns an error when a service of the network has ended.
 func (p *path) alive(ctx context.Context) error { return p.site.Verify(ctx, nil) }
 
-// link returns the link between two ends, a new one the first time.
 func (p *path) link(client, server plan.End) *link {
 	nodes := [2]string{client.Node, server.Node}
 	if p.links[nodes] == nil {
@@ -114,11 +109,11 @@ func (p *path) link(client, server plan.End) *link {
 	return p.links[nodes]
 }
 
-// errApart is why trials between ends that exchange no packets are skipped.
+// errApart skips trials between ends that exchange no packets.
 var errApart = errors.New("the network does not connect these ends")
 
-// connect finds out whether a new link carries packets, in the network as it was built.
-// A link between ends that the network is not meant for need not: errApart.
+// connect checks that a new link carries packets in the unmodified network. Ends that the network
+// does not need to connect can fail with errApart.
 func (l *link) connect(ctx context.Context, p *path) error {
 	if l.carried || l.apart != nil {
 		return l.apart
@@ -134,8 +129,7 @@ func (l *link) connect(ctx context.Context, p *path) error {
 	return errors.Join(l.apart, l.stop())
 }
 
-// start starts the engines when they do not run: the first time, and after a trial that
-// one of them did not survive.
+// start starts the engines, also after a trial that one of them did not survive.
 func (l *link) start(ctx context.Context, p *path) (err error) {
 	if !l.engines.Alive() {
 		l.engines, err = trial.StartEngines(ctx, p.site, l.client, l.server, l.n)
@@ -143,8 +137,7 @@ func (l *link) start(ctx context.Context, p *path) (err error) {
 	return err
 }
 
-// reach proves that full-size packets cross the link in both directions. pl is the plan
-// in force, with the link's path.
+// reach checks full-size packets in both directions. pl is the plan in force, with l's path.
 func (l *link) reach(ctx context.Context, p *path, pl plan.Plan) error {
 	if err := l.start(ctx, p); err != nil {
 		return err
@@ -167,8 +160,7 @@ func (l *link) stop() error {
 func (p *path) close() error {
 	var errs []error
 	for _, l := range p.links {
-		// An engine that ended with a service, inside it, need not be reported: the
-		// trials of its network have failed.
+		// The failed trials already report an engine that ended with its service.
 		if err := l.stop(); err != nil && !errors.Is(p.alive(context.Background()), target.ErrService) {
 			errs = append(errs, err)
 		}

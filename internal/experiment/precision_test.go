@@ -16,7 +16,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// spread is a network b that is noisy against a: its ratio goes up and down.
+// spread makes network b noisy relative to a: its ratio oscillates.
 func spread(_ context.Context, network string, n int) (float64, error) {
 	if network == "a" {
 		return 1e9, nil
@@ -26,7 +26,6 @@ func spread(_ context.Context, network string, n int) (float64, error) {
 
 func noisy(n int) float64 { return 1e9 * (1 + 0.03*float64(1-2*(n%2))) }
 
-// decided reads blocks.json.
 func decided(t *testing.T, dir string) (d decision) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(dir, "blocks.json"))
@@ -57,7 +56,7 @@ func TestPrecision(t *testing.T) {
 	}{
 		{"extended", spread, 0, decision{pilot, needed, needed}},
 		{"no spread", nil, 0, decision{pilot, pilot, pilot}},
-		{"capped", spread, 10 * 2100 * time.Millisecond, decision{pilot, needed, 10}}, // a trial takes 1 s and a little
+		{"capped", spread, 10 * 2100 * time.Millisecond, decision{pilot, needed, 10}}, // a trial takes just over 1 s
 		{"cap below the pilot", spread, time.Second, decision{pilot, needed, pilot}},
 		{"cap far above", spread, time.Hour, decision{pilot, needed, needed}},
 	} {
@@ -81,7 +80,6 @@ func TestPrecision(t *testing.T) {
 	}
 }
 
-// The number of blocks is decided once: a resumed run does not decide again.
 func TestDecisionIsKept(t *testing.T) {
 	for _, c := range []struct {
 		file   string
@@ -115,7 +113,7 @@ func TestDecisionIsKept(t *testing.T) {
 	}
 }
 
-// A run that is resumed after its pilot has run no trial itself when it decides.
+// A run resumed after its pilot decides without having run a trial itself.
 func TestCapAfterResume(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")

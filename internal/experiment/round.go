@@ -16,17 +16,17 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A changed path is a link under the conditions of a trial.
+// A changed path is a link under a trial's conditions.
 type changed struct {
 	*path
 	*link
 	condition.Changed
-	back  *link // in the other direction, when the study swaps ends
+	back  *link // the reverse direction, when the study swaps ends
 	trial study.Trial
-	at    int // the trial's place in its round
+	at    int // index of the trial in its round
 }
 
-// under is underAll for the ends that the network itself names.
+// under is underAll for the network's own ends.
 func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed) (record.Result, error)) (record.Result, error) {
 	rs, err := r.underAll(ctx, []study.Trial{{Cell: c}}, swap, func(cs []changed) ([]record.Result, error) {
 		res, err := f(cs[0])
@@ -38,10 +38,10 @@ func (r *run) under(ctx context.Context, c study.Cell, swap bool, f func(changed
 	return rs[0], nil
 }
 
-// underAll brings the path of a cell under its conditions, calls f for the ends that the
-// trials ask for, client and server exchanged with swap, and brings the path back. The
-// trials differ only in their pair. f gets those that can be measured, at least one, and
-// returns as many results; the results of the others say why not. The error ends the run.
+// underAll applies the conditions of a cell, calls f for the ends of the trials (exchanged with
+// swap), and undoes the conditions. The trials differ only in their pair. f gets the measurable
+// ones, at least one, and returns one result each; the other results say why they were skipped. The
+// error ends the run.
 func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func([]changed) ([]record.Result, error)) (rs []record.Result, err error) {
 	now, p, levels := record.Result{Start: time.Now()}, r.paths[ts[0].Network], ts[0].Levels
 	change, err := condition.Change(p.Driver, p.Topology, condition.Of(levels))
@@ -78,8 +78,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	if cs, err = still(ctx, cs, rs, func(c changed) error { return c.connect(ctx) }); err != nil {
 		return nil, err
 	}
-	// A condition is undone even when the run is being canceled, because what follows
-	// in this process must find the network as it was built.
+	// Undo a condition even when canceled: later trials need the network as built.
 	defer func() { err = errors.Join(err, p.site.Apply(context.WithoutCancel(ctx), change.Undo)) }()
 	applied := p.site.Apply(ctx, change.Do)
 	cs, err = still(ctx, cs, rs, func(c changed) error {
@@ -104,7 +103,7 @@ func (r *run) underAll(ctx context.Context, ts []study.Trial, swap bool, f func(
 	return rs, nil
 }
 
-// connect finds out whether the link carries packets, in each direction needed.
+// connect checks that the link carries packets in each needed direction.
 func (c changed) connect(ctx context.Context) error {
 	err := c.link.connect(ctx, c.path)
 	if err == nil && c.back != nil {
@@ -113,8 +112,8 @@ func (c changed) connect(ctx context.Context) error {
 	return err
 }
 
-// still calls do with all of cs at once and returns those for which it succeeded. The
-// others get their result in rs. The error ends the run.
+// still calls do with all of cs concurrently and returns those that succeed. The others get their
+// result in rs. The error ends the run.
 func still(ctx context.Context, cs []changed, rs []record.Result, do func(changed) error) (left []changed, err error) {
 	now := record.Result{Start: time.Now()}
 	for i, err := range atOnce(cs, do) {
@@ -132,8 +131,7 @@ func still(ctx context.Context, cs []changed, rs []record.Result, do func(change
 	return left, nil
 }
 
-// ends returns the ends that exchange traffic: on the two hosts of pair or, without one,
-// where the plan says.
+// ends returns the two hosts of pair or, without one, the plan's ends.
 func ends(p plan.Plan, labels string, pair study.Pair, hosts []topo.Host) (client, server plan.End, err error) {
 	switch {
 	case pair == (study.Pair{}):
@@ -144,13 +142,12 @@ func ends(p plan.Plan, labels string, pair study.Pair, hosts []topo.Host) (clien
 	return p.BetweenHosts(labels, hosts[pair.A-1].Name, hosts[pair.B-1].Name)
 }
 
-// rest ends all engines. With all pairs there would be two processes for every two
-// hosts. How they ended is in the results of their trials.
+// rest stops all engines: all pairs would need two processes each. The results hold their errors.
 func (p *path) rest() {
 	atOnce(slices.Collect(maps.Values(p.links)), (*link).stop)
 }
 
-// atOnce calls f with every element, each in a goroutine, and returns their errors.
+// atOnce calls f concurrently with every element and returns the errors.
 func atOnce[T any](list []T, f func(T) error) []error {
 	errs := make([]error, len(list))
 	var wg sync.WaitGroup
@@ -161,7 +158,7 @@ func atOnce[T any](list []T, f func(T) error) []error {
 	return errs
 }
 
-// between names the pairs of hosts of trials, when the study chooses them.
+// between names the host pairs of trials when the study chooses them.
 func between(ts []study.Trial) string {
 	sep, names := ", ", ""
 	for _, t := range ts {

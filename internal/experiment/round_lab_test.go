@@ -17,8 +17,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Every two of four hosts exchange packets over the tunnel between them, in both
-// directions, and engines end with their round. No other test runs engines at this time.
+// Every two of four hosts exchange packets over their tunnel in both directions, and engines end
+// with their round. No other test runs engines at this time.
 func TestAllPairsInTheLab(t *testing.T) {
 	nstest.Need(t)
 	s := study.Default()
@@ -39,7 +39,7 @@ func TestAllPairsInTheLab(t *testing.T) {
 	if err != nil || len(rs) != 2*2*6 {
 		t.Fatalf("%d results, %v", len(rs), err)
 	}
-	// Two pairs, each both ways, and the one that showed that the network works.
+	// Two pairs, both directions, plus the link that showed that the network works.
 	if most == 0 || most > 2*(2*2+1) {
 		t.Errorf("%d engines ran at once", most)
 	}
@@ -71,7 +71,6 @@ func TestAllPairsInTheLab(t *testing.T) {
 	}
 }
 
-// engines counts the processes of this PID namespace that are engines.
 func engines(t *testing.T) (n int) {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/cmdline")

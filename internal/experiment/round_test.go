@@ -17,7 +17,6 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// pairsConfig is the fake study between all pairs of some hosts.
 func pairsConfig(t *testing.T, m *machine, s study.Study, hosts int, dir string) Config {
 	t.Helper()
 	s.AllPairs, s.Topology.Hosts = true, hosts
@@ -28,8 +27,8 @@ func pairsConfig(t *testing.T, m *machine, s study.Study, hosts int, dir string)
 	return c
 }
 
-// Pairs of a round run at once and have no host in common. One at a time they take the
-// time of all, report costs, and run in the same order.
+// Pairs of a round run concurrently and share no host. Run one at a time, they take the sum of the
+// times, report costs, and keep their order.
 func TestAllPairs(t *testing.T) {
 	for name, c := range map[string]struct {
 		hosts, atOnce int
@@ -90,8 +89,7 @@ func TestAllPairs(t *testing.T) {
 	}
 }
 
-// A run that was killed while it recorded a round measures that round as before, all pairs
-// at once, records what was missing, and leaves the rest alone.
+// A run killed while it recorded a round repeats all of it and records the missing results.
 func TestResumeRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
@@ -114,7 +112,7 @@ func TestResumeRound(t *testing.T) {
 		if err := os.WriteFile(file, []byte(strings.Join(lines[:len(rs)-1], "")), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		// The last two lines are of one round.
+		// The last two lines belong to one round.
 		kept := filepath.Join(dir, "raw", want[len(want)-2], "client.out")
 		if err := os.WriteFile(kept, []byte("as it was"), 0o666); err != nil {
 			t.Fatal(err)
@@ -137,7 +135,7 @@ func TestResumeRound(t *testing.T) {
 	})
 }
 
-// A run that is interrupted in a round has recorded none of it.
+// An interrupted round is not recorded at all.
 func TestInterruptedRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
@@ -168,7 +166,7 @@ func TestInterruptedRound(t *testing.T) {
 	})
 }
 
-// A condition is applied once for a round, and undone once.
+// A condition is applied and undone once per round.
 func TestConditionOfRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := mtuStudy(1)
@@ -186,7 +184,7 @@ func TestConditionOfRound(t *testing.T) {
 	})
 }
 
-// When a host lacks an end, its pairs are skipped, and no others.
+// Pairs that lack an end are skipped; the others run.
 func TestPairsWithoutEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := pairsConfig(t, &machine{}, fakeStudy(1), 4, filepath.Join(t.TempDir(), "out"))

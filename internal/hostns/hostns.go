@@ -1,12 +1,10 @@
-// Package hostns gives a place what else, besides a network, a machine of its own would
-// have: processes, a host name, /proc, /sys and /run. Daemons of several hosts then run
-// alongside each other, each with the fixed paths that it insists on, and cannot reach
-// the machine's own.
+// Package hostns gives a place the rest of a machine: its own processes, host name, /proc, /sys and
+// /run. Daemons of several hosts can then run side by side with their fixed paths, out of reach of
+// the machine's own daemons.
 //
-// A process of this program holds these namespaces as their process 1. When it ends,
-// however it ends, the kernel ends everything that was started in them, daemons
-// included, and frees /run with its content, so that there is nothing to remove. The
-// package does not know what the daemons are.
+// A process of this program is process 1 of these namespaces. However it ends, the kernel then ends
+// everything started in them and frees /run, so nothing is left to remove. The package must not
+// know which daemons run.
 package hostns
 
 import (
@@ -22,35 +20,34 @@ import (
 	"github.com/weir-bench/weir/internal/netns"
 )
 
-// Dir is the state directory that a host sees, on an in-memory file system of its own.
+// Dir is a host's state directory, on its own in-memory file system.
 const Dir = "/run/weir"
 
-// Program is this program as a host finds it: that of its process 1.
+// Program is the path of weir inside a host: the program of its process 1.
 const Program = "/proc/1/exe"
 
-// Peer is the network namespace of a peer as a host finds it.
+// Peer returns the path of a peer's network namespace inside a host.
 func Peer(name string) string { return filepath.Join(namesDir, name) }
 
-// Layers is the host's directory for layers over directories of the machine.
+// Layers holds a host's overlays over directories of the machine.
 const Layers = "/run/layers"
 
 // A Host is the process that holds the namespaces.
 type Host struct {
-	*netns.Namespace // all of them
+	*netns.Namespace // all namespaces of the host
 
 	cmd   *exec.Cmd
 	stdin io.Closer
 }
 
-// Start makes the namespaces of a host called name around the network namespace ns.
-// Inside, the network namespaces of peers are in /run/netns by their names, where
-// ip-netns(8) keeps them. The caller's own program runs Main, started as
-// `weir host init NAME PEER…`.
+// Start makes the namespaces of host name around the network namespace ns. Inside, the peers'
+// network namespaces are in /run/netns by name, as ip-netns(8) expects. The caller's own program
+// must call Main for `weir host init NAME PEER…`.
 func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err error) {
 	cmd := exec.Command("/proc/self/exe", "host", "init", name)
 	cmd.Args[0] = "weir"
 	for peer, fd := range peers {
-		dup, err := syscall.Dup(fd) // the original stays the caller's
+		dup, err := syscall.Dup(fd) // the caller keeps the original
 		if err != nil {
 			return nil, err
 		}
@@ -59,8 +56,8 @@ func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err
 		cmd.Args = append(cmd.Args, peer)
 		cmd.ExtraFiles = append(cmd.ExtraFiles, f)
 	}
-	// The parent-death signal would not do, because the thread that starts the process
-	// ends at once (see netns.Do). The end of its standard input ends it instead.
+	// EOF on standard input ends the process. The parent-death signal cannot, because the thread
+	// that starts the process ends at once (see netns.Do).
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWUTS | syscall.CLONE_NEWPID, Setpgid: true}
 	h := &Host{cmd: cmd}
@@ -86,16 +83,16 @@ func Start(ns *netns.Namespace, name string, peers map[string]int) (_ *Host, err
 	return h, nil
 }
 
-// PID is the process ID, as the caller sees it.
+// PID returns the process ID in the caller's namespace.
 func (h *Host) PID() int { return h.cmd.Process.Pid }
 
-// Close ends all processes of the host and returns when they are gone. The caller of Do
-// must wait for what it started, before Close or at the same time.
+// Close ends all processes of the host and returns when they are gone. The caller must wait for
+// what it started through Do, before or during Close.
 func (h *Host) Close() error { return errors.Join(h.Namespace.Close(), h.end()) }
 
 func (h *Host) end() error {
 	h.stdin.Close()
-	_ = h.cmd.Process.Kill() // it may have ended
+	_ = h.cmd.Process.Kill() // it can have ended
 	var exit *exec.ExitError
 	if err := h.cmd.Wait(); err != nil && !errors.As(err, &exit) {
 		return err

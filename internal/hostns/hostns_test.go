@@ -22,7 +22,6 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// start makes a host called h, with one peer.
 func start(t *testing.T) *Host {
 	t.Helper()
 	nstest.Need(t)
@@ -38,7 +37,6 @@ func start(t *testing.T) *Host {
 	return h
 }
 
-// in runs a shell script in h.
 func in(t *testing.T, h *Host, script string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", script)
@@ -53,8 +51,7 @@ func in(t *testing.T, h *Host, script string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// A host has a name, processes, /sys, /run and a look-up of its own, and keeps
-// the control groups of the machine.
+// A host has its own name, processes, /sys, /run and look-ups, and the machine's control groups.
 func TestHost(t *testing.T) {
 	h := start(t)
 	for _, c := range []struct{ script, want string }{
@@ -79,9 +76,8 @@ func TestHost(t *testing.T) {
 	}
 }
 
-// What has left its parent, its session and its process group ends with the
-// host, and what ends before leaves no zombie. The test's own leak check would
-// find either.
+// A process that has left its parent, session and process group ends with the host, and one that
+// ends earlier leaves no zombie. The test's leak check would find either.
 func TestDaemonsEnd(t *testing.T) {
 	h := start(t)
 	in(t, h, "setsid sh -c 'sleep 1000 & sleep 1000 & echo $$ > "+Dir+"/pid' </dev/null >/dev/null 2>&1 &")
@@ -93,7 +89,6 @@ func TestDaemonsEnd(t *testing.T) {
 	}
 }
 
-// A host that is killed is as gone as one that is closed.
 func TestKilled(t *testing.T) {
 	h := start(t)
 	cmd := exec.Command("sleep", "1000")
@@ -117,7 +112,6 @@ func TestMainRefuses(t *testing.T) {
 	}
 }
 
-// newNamespace creates an empty network namespace.
 func newNamespace() (ns *netns.Namespace, err error) {
 	err = netns.Create(1, func(_ int, made *netns.Namespace) error {
 		ns = made

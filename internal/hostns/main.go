@@ -13,11 +13,9 @@ import (
 
 const ready = "ready\n"
 
-// firstFD is the descriptor of the first peer's network namespace.
 const firstFD = 3
 
-// Main is the process that Start starts. args are the host's name and those of its
-// peers. It returns when its standard input ends.
+// Main runs in the process that Start starts, until EOF. args are the host's name and its peers'.
 func Main(args []string) error {
 	if len(args) == 0 || os.Getpid() != 1 {
 		return errors.New("weir host init is an internal command; weir starts it itself, as process 1 of a host")
@@ -44,7 +42,6 @@ func Main(args []string) error {
 	return err
 }
 
-// setup mounts the file systems that match this process's namespaces.
 func setup(name string, peers []string) error {
 	if err := unix.Sethostname([]byte(name)); err != nil {
 		return fmt.Errorf("host name %s: %w", name, err)
@@ -70,7 +67,7 @@ func setup(name string, peers []string) error {
 		}
 		unix.Close(firstFD + i)
 	}
-	// A lookup would ask the machine's resolver and wait for it in vain.
+	// A lookup would wait in vain for the machine's resolver.
 	if _, err := os.Stat("/etc/resolv.conf"); err != nil {
 		return nil
 	}
@@ -81,26 +78,24 @@ func setup(name string, peers []string) error {
 	return bindFile(none, "/etc/resolv.conf")
 }
 
-// namesDir is where ip-netns(8) keeps the names of network namespaces.
+// namesDir is where ip-netns(8) looks for network namespaces.
 const namesDir = "/run/netns"
 
-// OwnSys gives the calling thread, and everything that it starts, a mount namespace in
-// which /sys shows the devices of its network namespace, for a place that needs nothing
-// else of its own. The caller must throw the thread away.
+// OwnSys gives the calling thread and its children a mount namespace whose /sys shows the devices
+// of their network namespace. The caller must throw the thread away.
 func OwnSys() error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("unshare mount namespace: %w", err)
 	}
-	// A container that hides parts of /sys cannot mount another one. Programs then see
-	// the machine's devices.
+	// A container that hides parts of /sys cannot mount another; programs see the machine's
+	// devices.
 	if err := mountSys(); err != nil && !errors.Is(err, unix.EPERM) {
 		return fmt.Errorf("mount /sys: %w", err)
 	}
 	return nil
 }
 
-// mountSys mounts a /sys that shows the devices of this network namespace, and keeps the
-// control groups in it, without which dockerd does not start.
+// mountSys mounts this network namespace's /sys with the control groups, which dockerd needs.
 func mountSys() error {
 	const cgroups = "/sys/fs/cgroup"
 	fd, treeErr := unix.OpenTree(unix.AT_FDCWD, cgroups, unix.OPEN_TREE_CLONE|unix.AT_RECURSIVE|unix.OPEN_TREE_CLOEXEC)
@@ -108,7 +103,7 @@ func mountSys() error {
 		return err
 	}
 	if errors.Is(treeErr, unix.ENOENT) || errors.Is(treeErr, unix.ENOSYS) {
-		return nil // the kernel has no control groups, or is older than 5.2 and cannot keep them
+		return nil // no control groups, or Linux before 5.2, which cannot keep them
 	}
 	if treeErr != nil {
 		return fmt.Errorf("keep %s: %w", cgroups, treeErr)
@@ -120,7 +115,7 @@ func mountSys() error {
 	return nil
 }
 
-// bindFile makes file appear at the path at, creating that if necessary.
+// bindFile binds file at the path at, which it creates if necessary.
 func bindFile(file, at string) error {
 	f, err := os.OpenFile(at, os.O_RDONLY|os.O_CREATE, 0o444)
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	nstest.Main(m, func([]string) int { // says where it is, when asked
+	nstest.Main(m, func([]string) int { // it prints its namespace on request
 		_, _ = io.ReadAll(os.Stdin)
 		where, err := os.Readlink("/proc/self/ns/net")
 		if err != nil {
@@ -28,7 +28,6 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// here is the namespace of the calling thread.
 func here(t *testing.T) string {
 	t.Helper()
 	where, err := os.Readlink("/proc/thread-self/ns/net")
@@ -45,7 +44,7 @@ func create(t *testing.T) *netns.Namespace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { ns.Close() }) // a test may have done it
+	t.Cleanup(func() { ns.Close() }) // a test can have closed it
 	return ns
 }
 
@@ -56,8 +55,7 @@ func do(t *testing.T, ns *netns.Namespace, f func() error) {
 	}
 }
 
-// However often a namespace is entered, no other goroutine ever wakes up in it,
-// the main thread stays at home, and threads do not add up.
+// No other goroutine wakes up in a namespace, and entering it does not accumulate threads.
 func TestNobodyElseIsInside(t *testing.T) {
 	ns := create(t)
 	home := here(t)
@@ -118,7 +116,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What is made inside stays inside: programs, sockets and files of /proc/net.
+// Programs, sockets and /proc/net files stay in the namespace that they were made in.
 func TestWhatStaysInside(t *testing.T) {
 	ns, other := create(t), create(t)
 	var inside, inOther string
@@ -128,7 +126,7 @@ func TestWhatStaysInside(t *testing.T) {
 		t.Errorf("namespaces %s, %s and %s should differ", inside, inOther, here(t))
 	}
 
-	// A program starts there, and outlives the thread that started it.
+	// A program starts inside and outlives the thread that started it.
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args[0] = "weir"
 	in, err := cmd.StdinPipe()
@@ -146,7 +144,7 @@ func TestWhatStaysInside(t *testing.T) {
 		t.Errorf("the program was in %s, want %s: %v", out.String(), inside, err)
 	}
 
-	// A listener that was made there is served from anywhere, and not reached from home.
+	// A listener made inside works from any thread and is unreachable from home.
 	var l net.Listener
 	do(t, ns, func() (err error) { l, err = net.Listen("tcp4", "127.0.0.1:0"); return err })
 	defer l.Close()
@@ -155,14 +153,14 @@ func TestWhatStaysInside(t *testing.T) {
 		t.Error("a listener inside was reached from home")
 	}
 
-	// /proc/net is that of the namespace, for as long as the file is open.
+	// /proc/net belongs to the namespace for as long as the file is open.
 	f, err := ns.Open("/proc/net/tcp")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	if err != nil || strings.Count(string(b), "\n") != 2 { // the heading and the listener
+	if err != nil || strings.Count(string(b), "\n") != 2 { // heading and listener
 		t.Errorf("the socket table inside is %q, %v", b, err)
 	}
 	home, err := os.ReadFile("/proc/net/tcp")
@@ -188,8 +186,7 @@ func TestCloseKeepsNothing(t *testing.T) {
 	}
 }
 
-// Create makes different namespaces, DoEach enters them in order, and both stop at the
-// first error.
+// Create makes distinct namespaces, DoEach enters them in order, and both stop at the first error.
 func TestSeveral(t *testing.T) {
 	nstest.Need(t)
 	var made []*netns.Namespace
@@ -224,7 +221,6 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// newNamespace creates an empty network namespace.
 func newNamespace() (ns *netns.Namespace, err error) {
 	err = netns.Create(1, func(_ int, made *netns.Namespace) error {
 		ns = made

@@ -1,6 +1,5 @@
-// Package nstest runs the tests of a package inside fresh namespaces, where they can
-// build networks without privilege, and fails them when they leave something behind.
-// Only tests may import it.
+// Package nstest runs a package's tests inside fresh namespaces, where they build networks without
+// privilege, and fails them when they leave something behind. Only tests may import it.
 package nstest
 
 import (
@@ -17,22 +16,20 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
-// Tests in namespaces need what package main needs: a main thread that never runs a
-// function in a foreign namespace.
+// Tests in namespaces need what package netns requires of package main.
 func init() { runtime.LockOSThread() }
 
-// exitLeak is the exit status of a test binary that left something behind.
 const exitLeak = 99
 
 var forbidden error
 
-// Main is the body of a TestMain. A process started under the name weir runs the
-// function weir instead of the tests: in a lab the test binary stands in for weir.
+// Main is the body of a TestMain. A process started under the name weir runs the function weir
+// instead of the tests: in a lab the test binary stands in for weir.
 func Main(m *testing.M, weir func(args []string) int) {
 	if weir != nil && filepath.Base(os.Args[0]) == "weir" {
 		os.Exit(weir(os.Args[1:]))
 	}
-	if slices.Contains(os.Args, "-test.fuzzworker") { // it talks to its parent through inherited descriptors
+	if slices.Contains(os.Args, "-test.fuzzworker") { // it uses inherited descriptors
 		forbidden = errors.New("a fuzz worker stays in the namespaces of its parent")
 		os.Exit(m.Run())
 	}
@@ -65,8 +62,7 @@ func Need(t testing.TB) {
 	}
 }
 
-// leaks lists the other processes, and the descriptors that were not open before. All
-// else in a namespace dies with its last descriptor.
+// leaks lists other processes and new descriptors; all else in a namespace dies with its last one.
 func leaks(before map[string]string) (left []string) {
 	procs, _ := filepath.Glob("/proc/[0-9]*/comm")
 	for _, p := range procs {
@@ -76,7 +72,7 @@ func leaks(before map[string]string) (left []string) {
 		}
 	}
 	for fd, to := range descriptors() {
-		// The Go runtime keeps an eventpoll and an eventfd from their first use on.
+		// The Go runtime keeps an eventpoll and an eventfd once used.
 		if before[fd] != to && !strings.HasPrefix(to, "anon_inode:[event") {
 			left = append(left, "descriptor of "+to)
 		}
@@ -85,7 +81,6 @@ func leaks(before map[string]string) (left []string) {
 	return left
 }
 
-// descriptors maps every open descriptor to its target.
 func descriptors() map[string]string {
 	open := map[string]string{}
 	fds, _ := filepath.Glob("/proc/1/fd/*")

@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/netns"
 )
 
-// what says what TestLeak leaves behind, in the process that TestLeaks starts.
+// what selects what TestLeak leaves behind in the process that TestLeaks starts.
 const what = "NSTEST_LEAK"
 
 func TestMain(m *testing.M) {
@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// kept is what TestLeak opens: nothing closes it, not even the garbage collector.
+// kept holds what TestLeak opens, out of the garbage collector's reach.
 var kept []any
 
 func TestLeak(t *testing.T) {
@@ -33,7 +33,7 @@ func TestLeak(t *testing.T) {
 		kept = append(kept, v)
 	}
 	switch os.Getenv(what) {
-	case "", "nothing": // it is a part of TestLeaks
+	case "", "nothing": // only useful within TestLeaks
 	case "failure":
 		keep(net.Listen("tcp", "127.0.0.1:0"))
 		t.Error("as it should")
@@ -62,7 +62,7 @@ func TestLeak(t *testing.T) {
 	}
 }
 
-// A test binary that leaves something behind fails, also when its tests pass.
+// A test binary that leaves something behind fails even when its tests pass.
 func TestLeaks(t *testing.T) {
 	Need(t)
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestLeaks(t *testing.T) {
 		want   string
 	}{
 		{"nothing", 0, ""},
-		{"failure", 1, "as it should"}, // why the tests failed is what matters then
+		{"failure", 1, "as it should"}, // a test failure matters more than a leak
 		{"namespace", exitLeak, "the tests left behind: descriptor of net:["},
 		{"socket", exitLeak, "the tests left behind: descriptor of socket:["},
 		{"file", exitLeak, "the tests left behind: descriptor of /proc/"},
@@ -99,7 +99,6 @@ func TestLeaks(t *testing.T) {
 	}
 }
 
-// newNamespace creates an empty network namespace.
 func newNamespace() (ns *netns.Namespace, err error) {
 	err = netns.Create(1, func(_ int, made *netns.Namespace) error {
 		ns = made

@@ -1,11 +1,9 @@
-// Package rootless starts this program again inside fresh namespaces, so that labs
-// need no privilege, cannot touch the machine's own network, and leave nothing behind
-// however they end.
+// Package rootless restarts this program inside fresh namespaces. Labs then need no privilege,
+// cannot touch the machine's own network, and leave nothing behind however they end.
 //
-// The second process is process 1 of its PID namespace: when it ends, by whatever
-// signal, the kernel ends everything that it started, and the network namespaces
-// vanish with their last user. Only this package and hostns may clone namespaces other
-// than network namespaces.
+// The second process is process 1 of its PID namespace: when it ends, the kernel ends everything
+// that it started, and the network namespaces vanish with their last user. Only this package and
+// hostns may clone namespaces other than network namespaces.
 package rootless
 
 import (
@@ -23,11 +21,10 @@ import (
 
 const mark = "WEIR_INSIDE"
 
-// Inside reports whether this process is the second one.
+// Inside reports whether this is the second process.
 func Inside() bool { return os.Getenv(mark) != "" && os.Getpid() == 1 }
 
-// Unprivileged reports whether an ordinary user started the second process, whose
-// root is then not the machine's root.
+// Unprivileged reports whether this root is only an ordinary user outside.
 func Unprivileged() bool {
 	b, err := os.ReadFile("/proc/self/uid_map") // inside, outside, length
 	f := strings.Fields(string(b))
@@ -37,19 +34,17 @@ func Unprivileged() bool {
 // ErrForbidden means that the kernel does not let this user create namespaces.
 var ErrForbidden = errors.New("namespaces are forbidden")
 
-// readyFD is the descriptor that the second process closes when it is ready for
-// signals. Before that the kernel drops signals that process 1 does not handle, and
-// the Go runtime would end it with an exit status of its own.
+// readyFD is the descriptor that the second process closes when it handles signals. Before that the
+// kernel drops signals that process 1 does not handle, and the Go runtime would exit with its own
+// status.
 const readyFD = 3
 
-// Reexec runs this program again, with the same arguments, in new namespaces:
-// network, mount and PID, and without CAP_SYS_ADMIN also a user namespace in
-// which the user is root. It returns the second process's exit status.
+// Reexec restarts this program with the same arguments in new network, mount and PID namespaces,
+// and, without CAP_SYS_ADMIN, a user namespace in which the user is root. It returns the second
+// process's exit status. When ctx is done, it sends the signal that Ending returns.
 //
-// When ctx is done, the second process gets the signal that Ending returns.
-//
-// It must be called on the main thread: the kernel sends the parent-death
-// signal when the starting thread ends.
+// Call it on the main thread: the kernel sends the parent-death signal when the starting thread
+// ends.
 func Reexec(ctx context.Context) (int, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
@@ -64,12 +59,12 @@ func Reexec(ctx context.Context) (int, error) {
 	cmd.Env = append(os.Environ(), mark+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = []*os.File{readyEnd}
-	// The second process has its own process group, so that Ctrl-C reaches it once:
-	// through this process, as does a signal sent to this process alone.
+	// With a process group of its own, the second process gets Ctrl-C once: from this process,
+	// which also passes on signals sent to it alone.
 	cmd.SysProcAttr = attr()
 
 	quit := make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGQUIT) // the goroutines that the user asks for are those of the second process
+	signal.Notify(quit, syscall.SIGQUIT) // the user wants the goroutines of the second process
 	defer signal.Stop(quit)
 	err = cmd.Start()
 	readyEnd.Close()
@@ -101,8 +96,8 @@ func Reexec(ctx context.Context) (int, error) {
 	return 0, err
 }
 
-// Ending returns the signal that passes a context's end on to another process: that of
-// its cause if the cause has a method Signal() syscall.Signal, otherwise SIGTERM.
+// Ending returns the signal that ends another process for a canceled context: that of a cause with
+// a method Signal() syscall.Signal, otherwise SIGTERM.
 func Ending(cause error) syscall.Signal {
 	var s interface{ Signal() syscall.Signal }
 	if errors.As(cause, &s) {
@@ -125,8 +120,7 @@ func attr() *syscall.SysProcAttr {
 	return a
 }
 
-// privileged reports whether this process can create namespaces without a user
-// namespace. Root in a container often cannot.
+// privileged reports whether a user namespace is unnecessary. Root in a container often needs one.
 func privileged() bool {
 	var caps [2]unix.CapUserData // 32 bits each
 	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -155,9 +149,9 @@ func explain(err error) error {
 	return fmt.Errorf("%w: start in new user, network, mount and PID namespaces: %w; %s", ErrForbidden, err, fix)
 }
 
-// Setup completes the second process with mounts that match the new namespaces. The
-// process gets signals from then on, so it must handle them before. A /proc of the old
-// PID namespace would show a foreign process under this one's ID.
+// Setup completes the second process with mounts that match the new namespaces: the /proc of the
+// old PID namespace would show a foreign process under this ID. The process gets signals from then
+// on and must already handle them.
 func Setup() error {
 	defer os.NewFile(readyFD, "ready").Close()
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {

@@ -21,7 +21,6 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, weir) }
 
-// interrupted is the cause of a context that a signal ended.
 type interrupted struct{ signal syscall.Signal }
 
 func (i *interrupted) Error() string          { return "interrupted" }
@@ -29,7 +28,7 @@ func (i *interrupted) Signal() syscall.Signal { return i.signal }
 
 var errPlain = errors.New("enough")
 
-// weir is both processes: the first starts the second, which does what args say.
+// weir is both processes: the first starts the second with args.
 func weir(args []string) int {
 	if rootless.Inside() {
 		return inside(args)
@@ -55,11 +54,9 @@ func weir(args []string) int {
 	return code
 }
 
-// inside is the second process. Its exit status is what the tests look at.
 func inside(args []string) int {
 	if args[0] == "wait" {
-		// The first process is told to pass a signal on now, which would end
-		// this one.
+		// The first process passes on a signal now, which would end this one.
 		fmt.Println("started")
 		_, _ = os.Stdin.Read(make([]byte, 1))
 	}
@@ -77,7 +74,7 @@ func inside(args []string) int {
 			return int(s)
 		}
 	case "die":
-		// Process 1 of a namespace cannot kill itself: its parent has to.
+		// Process 1 of a namespace cannot kill itself: its parent must.
 		fmt.Println("ready")
 		select {}
 	case "look":
@@ -90,7 +87,6 @@ func inside(args []string) int {
 	return 102
 }
 
-// command is weir with args.
 func command(args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	cmd, out = exec.Command("/proc/self/exe", args...), &bytes.Buffer{}
 	cmd.Args[0] = "weir"
@@ -98,7 +94,6 @@ func command(args ...string) (cmd *exec.Cmd, out *bytes.Buffer) {
 	return cmd, out
 }
 
-// status is how a command ended.
 func status(t *testing.T, cmd *exec.Cmd, err error) int {
 	t.Helper()
 	var exit *exec.ExitError
@@ -120,7 +115,7 @@ func TestStatus(t *testing.T) {
 	}
 }
 
-// The second process is root, process 1 and alone; what it mounts is its own.
+// The second process is root, process 1 and alone, and owns its mounts.
 func TestInside(t *testing.T) {
 	nstest.Need(t)
 	dir := t.TempDir()
@@ -135,12 +130,12 @@ func TestInside(t *testing.T) {
 	}
 }
 
-// A signal that comes before the second process is ready waits until it is.
+// A signal sent before the second process is ready waits until it is.
 func TestSignalWaits(t *testing.T) {
 	nstest.Need(t)
 	for _, c := range []struct{ send, want syscall.Signal }{
-		{syscall.SIGUSR1, syscall.SIGHUP},  // the one that ended the context
-		{syscall.SIGUSR2, syscall.SIGTERM}, // none did
+		{syscall.SIGUSR1, syscall.SIGHUP},  // the signal that ended the context
+		{syscall.SIGUSR2, syscall.SIGTERM}, // no signal did
 	} {
 		cmd, out := command("wait")
 		in, err := cmd.StdinPipe()
@@ -160,7 +155,7 @@ func TestSignalWaits(t *testing.T) {
 		if err := cmd.Process.Signal(c.send); err != nil {
 			t.Fatal(err)
 		}
-		in.Close() // only now it gets ready
+		in.Close() // it becomes ready only now
 		if got := status(t, cmd, cmd.Wait()); got != int(c.want) {
 			t.Errorf("%v: status %d, want %d\n%s", c.send, got, c.want, out)
 		}
@@ -186,7 +181,7 @@ func TestSecondProcessKilled(t *testing.T) {
 	}
 	killed := 0
 	for _, f := range children {
-		b, _ := os.ReadFile(f) // the thread may be gone
+		b, _ := os.ReadFile(f) // the thread can be gone
 		for _, w := range strings.Fields(string(b)) {
 			var pid int
 			if _, err := fmt.Sscan(w, &pid); err == nil && syscall.Kill(pid, syscall.SIGKILL) == nil {

@@ -1,8 +1,8 @@
-// Package session keeps a topology up so that its user can look around in it: one
-// process holds the nodes and runs programs in them for anyone who can open its socket.
+// Package session keeps a topology up: one process holds the nodes and runs programs in them for
+// clients of its socket.
 //
-// The socket is a file that only its owner can reach; nothing listens on a network. The
-// package must not build or change a network.
+// Only the socket file's owner can reach it; nothing listens on a network. The package must not
+// build or change a network.
 package session
 
 import (
@@ -25,15 +25,14 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A request is the first line that a client sends, with its standard input, output and
-// error attached (SCM_RIGHTS, unix(7)).
+// A request is a client's first line, with its standard streams attached (SCM_RIGHTS, unix(7)).
 type request struct {
 	Node string   `json:"node,omitempty"`
 	Argv []string `json:"argv,omitempty"` // empty: only list the nodes
 	Down bool     `json:"down,omitempty"` // end the topology
 }
 
-// A reply is the only line of the answer.
+// A reply is the one-line answer.
 type reply struct {
 	Error string   `json:"error,omitempty"`
 	Exit  int      `json:"exit"`
@@ -42,8 +41,7 @@ type reply struct {
 
 var nameOK = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$`)
 
-// Socket returns the path of the socket of the topology called name, in a directory that
-// only this user can enter.
+// Socket returns a topology's socket path, in a directory that only this user can enter.
 func Socket(name string) (string, error) {
 	if !nameOK.MatchString(name) {
 		return "", fmt.Errorf("%w %q: use 1 to 64 letters, digits, '.', '_' and '-'", ErrName, name)
@@ -65,12 +63,11 @@ func Socket(name string) (string, error) {
 	return filepath.Join(dir, name+".sock"), nil
 }
 
-// errEnded is what the user of a program sees when the topology ends first.
+// errEnded is the error for a program whose topology ends first.
 var errEnded = errors.New("the topology ended")
 
-// Serve answers requests until ctx ends or a request asks for the end, and then ends
-// programs that still run. It replaces the socket of a process that was killed, but not
-// one that answers: the error is ErrUp.
+// Serve answers requests until ctx ends or a request ends the topology, and then ends running
+// programs. It replaces the socket of a killed process; if the socket answers, the error is ErrUp.
 func Serve(ctx context.Context, socket string, nodes map[string]target.Node) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -99,12 +96,12 @@ func Serve(ctx context.Context, socket string, nodes map[string]target.Node) err
 		}
 		wg.Go(func() {
 			defer c.Close()
-			// Do not wait for clients that have not asked for anything by the end.
+			// Do not wait for clients that have sent no request.
 			stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) })
 			defer stop()
 			answer(ctx, c, nodes, func() {
 				cancel(errEnded)
-				l.Close() // before the answer, so that the name is free by then
+				l.Close() // before the answer, to free the name
 			})
 		})
 	}
@@ -113,7 +110,7 @@ func Serve(ctx context.Context, socket string, nodes map[string]target.Node) err
 // answer serves one client. down ends the topology.
 func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, down func()) {
 	var rep reply
-	defer func() { _ = json.NewEncoder(c).Encode(rep) }() // a client that is gone needs no answer
+	defer func() { _ = json.NewEncoder(c).Encode(rep) }() // a disconnected client needs no answer
 	req, files, err := receive(c)
 	defer func() {
 		for _, f := range files {
@@ -128,11 +125,11 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 	case len(req.Argv) == 0:
 		rep.Nodes = names(nodes)
 	case nodes[req.Node] == nil:
-		rep.Error = fmt.Sprintf("no node is called %q; there are %s", req.Node, strings.Join(names(nodes), ", "))
+		rep.Error = fmt.Sprintf("unknown node %q: want one of %s", req.Node, strings.Join(names(nodes), ", "))
 	case len(files) != 3:
 		rep.Error = fmt.Sprintf("the request came with %d files, want 3", len(files))
 	default:
-		// The client sends nothing more. When it is gone, its program ends.
+		// The client sends nothing more. A disconnect ends its program.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		go func() {
@@ -148,7 +145,7 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 		case errors.As(err, &state):
 			rep.Exit = state.ExitCode()
 			if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-				rep.Exit = 128 + int(ws.Signal()) // as a shell reports it
+				rep.Exit = 128 + int(ws.Signal()) // like a shell
 			}
 		case err != nil:
 			rep.Error = err.Error()
@@ -158,8 +155,7 @@ func answer(ctx context.Context, c *net.UnixConn, nodes map[string]target.Node, 
 
 func names(nodes map[string]target.Node) []string { return slices.Sorted(maps.Keys(nodes)) }
 
-// maxRequest is more than any command line that a person types, bytes. The kernel's own
-// limit for a message is higher.
+// maxRequest, bytes, exceeds any typed command line. The kernel's limit for a message is higher.
 const maxRequest = 128 << 10
 
 func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
@@ -184,8 +180,7 @@ func receive(c *net.UnixConn) (req request, files []*os.File, err error) {
 	return req, files, json.Unmarshal(buf[:n], &req)
 }
 
-// ErrDown reports that no such topology is up, ErrUp that there is one already, ErrName
-// that the name is invalid.
+// ErrDown: no such topology is up. ErrUp: one already is. ErrName: the name is invalid.
 var (
 	ErrDown = errors.New("no topology of this name is up")
 	ErrUp   = errors.New("a topology of this name is up")
@@ -203,7 +198,7 @@ func ask(socket string, req request, files []*os.File) (rep reply, err error) {
 		return rep, err
 	}
 	if len(b) > maxRequest {
-		return rep, fmt.Errorf("the command line has %d bytes, at most %d are possible", len(b), maxRequest)
+		return rep, fmt.Errorf("the command line has %d bytes: want at most %d", len(b), maxRequest)
 	}
 	var fds []int
 	for _, f := range files {
@@ -227,8 +222,7 @@ func Nodes(socket string) ([]string, error) {
 	return rep.Nodes, err
 }
 
-// Exec runs argv on a node with this process's standard input, output and error, and
-// returns its exit status. The program ends when this process does.
+// Exec runs argv on a node with this process's standard streams and returns its exit status.
 func Exec(socket, node string, argv []string) (int, error) {
 	rep, err := ask(socket, request{Node: node, Argv: argv}, []*os.File{os.Stdin, os.Stdout, os.Stderr})
 	return rep.Exit, err

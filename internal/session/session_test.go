@@ -17,10 +17,9 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// patience is longer than anything here takes unless it is stuck.
+// patience bounds steps that are not stuck.
 const patience = 20 * time.Second
 
-// A node whose programs are functions.
 type node struct {
 	target.Node
 	run func(ctx context.Context, c target.Cmd) error
@@ -34,7 +33,7 @@ func runs(f func(context.Context, target.Cmd) error) nodeMap {
 
 type nodeMap = map[string]target.Node
 
-// serve keeps nodes up behind a socket until the test ends, and returns how Serve ended.
+// serve keeps nodes up behind a socket until the test ends. Serve's error goes to ended.
 func serve(t *testing.T, nodes nodeMap) (socket string, ended chan error) {
 	t.Helper()
 	socket, ended = filepath.Join(t.TempDir(), "s"), make(chan error, 1)
@@ -62,7 +61,6 @@ func serve(t *testing.T, nodes nodeMap) (socket string, ended chan error) {
 	return socket, ended
 }
 
-// wait receives from c, and sends the value again for the next caller.
 func wait[T any](t *testing.T, c chan T) T {
 	t.Helper()
 	select {
@@ -91,12 +89,12 @@ func TestExec(t *testing.T) {
 	for _, c := range []struct {
 		node, argv0, script string
 		status              int
-		want                string // part of the error
+		want                string // substring of the error
 	}{
 		{"a", "sh", "exit 7", 7, ""},
-		{"b", "sh", "kill -9 $$", 128 + 9, ""}, // as a shell reports it: -1 would become 255
+		{"b", "sh", "kill -9 $$", 128 + 9, ""}, // like a shell: -1 would become 255
 		{"a", "fail", "", 0, "no such program"},
-		{"c", "sh", "", 0, `no node is called "c"; there are a, b`},
+		{"c", "sh", "", 0, `unknown node "c": want one of a, b`},
 	} {
 		status, err := Exec(socket, c.node, []string{c.argv0, "-c", c.script})
 		if status != c.status || (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -108,7 +106,7 @@ func TestExec(t *testing.T) {
 	}
 }
 
-// A program ends with its topology, and its user learns why.
+// A program ends with its topology, and its user gets the reason.
 func TestDownEndsPrograms(t *testing.T) {
 	started, cause := make(chan bool, 1), make(chan error, 1)
 	socket, ended := serve(t, runs(func(ctx context.Context, _ target.Cmd) error {
@@ -141,7 +139,7 @@ func TestDownEndsPrograms(t *testing.T) {
 	}
 }
 
-// The program of a client that disconnects ends.
+// A client's program ends when the client disconnects.
 func TestClientGone(t *testing.T) {
 	started, ended := make(chan bool, 1), make(chan bool, 1)
 	socket, _ := serve(t, runs(func(ctx context.Context, _ target.Cmd) error {
@@ -168,8 +166,7 @@ func dial(t *testing.T, socket string) *net.UnixConn {
 	return c
 }
 
-// Invalid requests get an answer, and a silent client does not keep the topology from
-// ending: serve's cleanup waits for that.
+// Invalid requests get an answer, and a silent client does not delay the topology's end.
 func TestOddClients(t *testing.T) {
 	socket, _ := serve(t, runs(func(context.Context, target.Cmd) error { return nil }))
 	silent := dial(t, socket)
@@ -191,7 +188,7 @@ func TestOddClients(t *testing.T) {
 		odd.Close()
 	}
 	before := descriptors(t)
-	for range 20 { // files that come with nonsense are closed
+	for range 20 { // files attached to nonsense are closed
 		odd := dial(t, socket)
 		if _, _, err := odd.WriteMsgUnix([]byte("junk"), syscall.UnixRights(0, 1, 2), nil); err != nil {
 			t.Fatal(err)
@@ -202,7 +199,7 @@ func TestOddClients(t *testing.T) {
 		odd.Close()
 	}
 	deadline := time.Now().Add(patience)
-	for descriptors(t) > before { // the server closes its side in its own time
+	for descriptors(t) > before { // the server closes its side asynchronously
 		if time.Now().After(deadline) {
 			t.Fatalf("%d descriptors, there were %d", descriptors(t), before)
 		}
@@ -219,7 +216,7 @@ func descriptors(t *testing.T) int {
 	return len(fds)
 }
 
-// The socket of a killed process is replaced, that of a live one is not.
+// A killed process's socket is replaced, a live one's is not.
 func TestSocketInTheWay(t *testing.T) {
 	socket, _ := serve(t, runs(nil))
 	if err := Serve(t.Context(), socket, nil); !errors.Is(err, ErrUp) {
@@ -253,7 +250,7 @@ func TestSocketInTheWay(t *testing.T) {
 	}
 }
 
-// When two start the same name at the same moment, one gets it.
+// Of two concurrent starts of one name, one succeeds.
 func TestLock(t *testing.T) {
 	socket, _ := serve(t, runs(nil))
 	name, err := lock(t.Context(), socket)
@@ -294,7 +291,7 @@ func TestSocketName(t *testing.T) {
 			t.Errorf("%q is a name: %s, %v", name, s, err)
 		}
 	}
-	// Others could put a socket of theirs where they can write.
+	// Others could plant a socket in a directory that they can write to.
 	if err := os.Chmod(filepath.Join(run, "weir"), 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -12,16 +12,15 @@ import (
 	"time"
 )
 
-// openLock opens the file that stays locked as long as the first process of a session
-// lives: the name is taken from before its socket exists until after.
+// openLock opens the file that a session's first process keeps locked throughout its life.
 func openLock(socket string) (*os.File, error) {
 	return os.OpenFile(socket+".lock", os.O_RDWR|os.O_CREATE, 0o600)
 }
 
-// ending is how long a session that no longer answers can take to end.
+// ending bounds the end of a session that no longer answers.
 const ending = 5 * time.Second
 
-// lock takes the name of socket. The error is ErrUp when a topology has it.
+// lock locks the name of socket. The error is ErrUp when a topology has it.
 func lock(ctx context.Context, socket string) (*os.File, error) {
 	f, err := openLock(socket)
 	if err != nil {
@@ -50,15 +49,14 @@ func lock(ctx context.Context, socket string) (*os.File, error) {
 	}
 }
 
-// Start runs this program with args, detached from the terminal, and returns the nodes as
-// soon as it serves the socket. When the program ends before that, the error is what it
-// printed.
+// Start runs this program with args, detached from the terminal, and returns the nodes once it
+// serves the socket. If it ends earlier, the error is its output.
 func Start(ctx context.Context, socket string, args []string) ([]string, error) {
 	name, err := lock(ctx, socket)
 	if err != nil {
 		return nil, err
 	}
-	defer name.Close() // the session's process has a copy of its own
+	defer name.Close() // the session's process has a copy
 	cmd := exec.Command("/proc/self/exe", args...)
 	cmd.Args[0] = os.Args[0]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}

@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// A Mark asks for readings while a program runs. When a line on its standard output
-// begins with one of Lines, its host samples Sources there and then, by its own
-// clock, calls Take, and only then passes the line on to Stdout. So no time on the
-// way to a distant coordinator becomes part of a window.
+// A Mark takes readings while a program runs. When a line of its standard output begins with one of
+// Lines, its host samples Sources, calls Take, and only then passes the line to Stdout. The delay
+// to a distant coordinator is therefore not part of a window.
 type Mark struct {
 	Lines   []string
 	Sources []string // of package sample, as the host sees them
 	Take    func(Reading)
 }
 
-// maxMark is longer than any line that Mark.Lines can tell apart, bytes.
+// maxMark exceeds the length of every entry of Mark.Lines, bytes.
 const maxMark = 128
 
-// Writer returns what a node gives a program as its standard output to keep m: it
-// samples h and passes everything on to out. A nil Mark returns out.
+// Writer returns a program's standard output that implements m: it samples h and passes everything
+// on to out. For a nil Mark it returns out.
 func (m *Mark) Writer(ctx context.Context, h *Host, out io.Writer) io.Writer {
 	if m == nil {
 		return out
@@ -37,7 +36,7 @@ type marker struct {
 	mark   *Mark
 	out    io.Writer
 	sample func() Reading
-	line   []byte // beginning of the line that is not complete yet
+	line   []byte // start of the incomplete line
 }
 
 func (w *marker) Write(b []byte) (int, error) {

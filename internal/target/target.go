@@ -1,13 +1,13 @@
-// Package target is the seam between an experiment and the place that it measures.
+// Package target is the seam between an experiment and the place it measures.
 //
-// A Target opens a Site: nodes where programs run, each on a Host, and what can be
-// done to them. Everything that weir does or observes while it measures goes
-// through these types: no package above this one opens "/", starts a program for a
-// trial, or assumes one machine, one clock or one /proc.
+// A Target opens a Site: nodes where programs run, each on a Host, with the operations on them.
+// Everything that weir does or observes while it measures goes through these types: no package
+// above this one opens "/", starts a program for a trial, or assumes one machine, one clock or one
+// /proc.
 //
-// A target in which this process acts itself implements them directly (package
-// lab). One that is reached through a pipe needs a way to open the pipe, and takes
-// the rest from package agent. Both must pass TestContract (package targettest).
+// A target in whose nodes this process acts directly implements the types itself (package lab). One
+// behind a pipe only opens the pipe and takes the rest from package agent. Both must pass
+// TestContract (package targettest).
 package target
 
 import (
@@ -27,49 +27,43 @@ import (
 
 // A Target is a kind of place that networks are measured in.
 type Target interface {
-	// Open makes the hosts and pods of want, or finds some that stand for them; the
-	// site says which there are. Steps connect them later. Services of the network
-	// log to files in the directory logs, or where the target likes when it is "".
+	// Open makes or finds the hosts and pods of want; Site.Topology lists them. Steps connect them
+	// later. Services log to the directory logs, or where the target chooses when it is "".
 	Open(ctx context.Context, want topo.Topology, logs string) (*Site, error)
 }
 
-// A Site is what a target has opened: nodes, and what can be done to them.
+// A Site is an open target.
 type Site struct {
-	// Topology is what there is: what was asked for, or what was found. Plans are
-	// made for it, not for what was asked for.
+	// Topology is what exists. It can differ from the requested topology; plans are made for it.
 	Topology topo.Topology
 	Nodes    map[string]Node // by name of host or pod
-	// Private: the run has the nodes, their network namespaces and every process
-	// that /proc shows to itself. Only then are kernel settings changed beyond what
-	// a plan says, and only then does everything that they count belong to the run.
+	// Private means that the run owns the nodes, their network namespaces and every process in
+	// their /proc. Only then can weir change kernel settings beyond the plan and attribute all
+	// counters to the run.
 	Private bool
-	// Token admits clients to the servers that the run starts; "" leaves servers
-	// open to all who reach them, which only suits networks that others cannot reach.
+	// Token admits clients to the run's servers. "" suits only networks that others cannot reach.
 	Token string
 	// Apply runs steps in order and names the one that fails.
 	Apply func(context.Context, []plan.Step) error
-	// Verify returns an error that names every service that has ended, and wraps
-	// ErrService then, and every state that does not hold.
+	// Verify returns an error for every service that has ended, wrapping ErrService, and for every
+	// state that does not hold.
 	Verify func(context.Context, []plan.State) error
-	// Shell returns the rsh(1)-style prefix with which a program on node from runs a
-	// command on node to, on the given CPUs (none: any): what follows it is HOST
-	// COMMAND…, and no word of it holds a space. dir is a directory that both nodes
-	// see and that vanishes with the site, however that ends; "" when there is none.
-	// Shell is nil where a site has no such way.
+	// Shell returns the rsh(1)-style prefix, without spaces in its words, with which a program on
+	// node from runs a command on node to, on cpus (none: any); HOST COMMAND… follows it. Both
+	// nodes see the directory dir, which vanishes with the site, however it ends; "" without one.
+	// Shell is nil where a site cannot do this.
 	Shell func(from, to string, cpus []int) (argv []string, dir string)
-	// Found is what steps learned from programs and daemons (plan.Exec). It is stored
-	// with every result of the network.
+	// Found holds what steps learned from programs (plan.Exec). It is stored with every result.
 	Found map[string]string
-	// Close undoes everything that was done to make and connect the nodes, and
-	// returns when it is gone.
+	// Close undoes everything done to make and connect the nodes, and returns when it is gone.
 	Close func() error
 }
 
-// ErrService reports that a service of the network is no longer running.
+// ErrService means that a service of the network no longer runs.
 var ErrService = errors.New("a service of the network has ended")
 
-// Hosts returns the hosts of the named nodes, or of all nodes without a name: each
-// once, in the order of the names.
+// Hosts returns the hosts of the named nodes, or of all nodes without arguments, each once and in
+// the order of the names.
 func (s *Site) Hosts(nodes ...string) []*Host {
 	if len(nodes) == 0 {
 		nodes = slices.Sorted(maps.Keys(s.Nodes))
@@ -89,16 +83,15 @@ type Node interface {
 	Name() string
 	// Host is the machine whose CPUs and clock the node uses.
 	Host() *Host
-	// CPUs lists the processors that programs can be given, sorted; none when the
-	// node cannot choose. Equal numbers on two hosts are different processors.
+	// CPUs lists the processors available to programs, sorted; none when the node cannot choose.
+	// Equal numbers on two hosts are different processors.
 	CPUs() []int
-	// FS is what programs on the node see below /. /proc/net is that of the node's
-	// own network namespace. Directories need not be readable.
+	// FS is the node's / as its programs see it, with /proc/net of the node's own network
+	// namespace. Directories need not be readable.
 	FS() fs.FS
-	// Run runs c to its end. When ctx ends, the program gets SIGTERM and then
-	// SIGKILL, with everything that it started, and Run returns context.Cause(ctx)
-	// unless the program ended well. The error of a program that failed has a method
-	// ExitCode.
+	// Run runs c to its end. When ctx ends, the program and its descendants get SIGTERM and then
+	// SIGKILL, and Run returns context.Cause(ctx) unless the program succeeded. The error of a
+	// failed program has a method ExitCode.
 	Run(ctx context.Context, c Cmd) error
 	// Sample reads sources of package sample as the node sees them.
 	Sample(ctx context.Context, sources ...string) (Reading, error)
@@ -106,20 +99,19 @@ type Node interface {
 
 // A Cmd is a program to run, as in os/exec.
 type Cmd struct {
-	// Argv is never given to a shell. The program "weir" is this program, wherever
-	// the node keeps it; the node looks up others (facts.Find).
+	// Argv never passes through a shell. "weir" is this program, wherever the node keeps it; the
+	// node looks up others (facts.Find).
 	Argv []string
-	// Env is added to the node's environment. What others must not read in the list
-	// of processes belongs here.
+	// Env is added to the node's environment, and hides secrets from the list of processes.
 	Env            []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
-	CPUs           []int // processors that the program can use; none: any
+	CPUs           []int // available to the program; none: any
 	Mark           *Mark // readings to take while it runs; nil: none
 }
 
-// A Host is one machine: a kernel, its CPUs, its clock. Nodes share a host when its
-// IDs are equal, and only then are their readings comparable.
+// A Host is one machine: a kernel, its CPUs, its clock. Hosts with equal IDs are the same machine,
+// and only their readings are comparable.
 type Host struct {
 	ID     string // of this boot (boot_id, random(4)), never ""
 	FS     fs.FS  // what the machine itself sees below /
@@ -128,17 +120,16 @@ type Host struct {
 	Sample func(ctx context.Context, sources ...string) (Reading, error)
 }
 
-// A Reading is counters at one moment.
+// A Reading holds counters at one moment.
 type Reading struct {
-	// At is the host's own monotonic clock, from an origin of its own: a difference
-	// between two hosts means nothing.
+	// At is the host's monotonic clock with an arbitrary origin: do not compare hosts.
 	At       time.Duration   `json:"at"`
-	Own      float64         `json:"own"` // CPU time that weir's process on the host has used, seconds
+	Own      float64         `json:"own"` // weir's CPU time on the host, seconds
 	Counters sample.Counters `json:"counters"`
-	Missing  []string        `json:"missing,omitempty"` // why other counters were not read
+	Missing  []string        `json:"missing,omitempty"` // why other counters are missing
 }
 
-// Sampled makes an error a counter that is missing: it costs values, not the trial.
+// Sampled turns an error into missing counters: it costs values, not the trial.
 func Sampled(r Reading, err error) Reading {
 	if err != nil {
 		r.Missing = append(r.Missing, err.Error())

@@ -19,35 +19,33 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Background is traffic or CPU load that runs during a trial and is part of its
-// conditions: a program that counts what it does and reports it when asked, which is
-// when the trial's window begins and ends. It serves one trial, and the caller that
-// started it stops it.
+// A Background is traffic or CPU load that runs during a trial and is part of its conditions: a
+// program that reports its counts when asked, at the beginning and end of the window. It serves one
+// trial; its starter stops it.
 type Background struct {
 	name      string // in messages and in Observed
 	counter   program
-	driver    program // of a load: its client, whose server counts; otherwise never started
+	driver    program // a load's client, whose server counts; otherwise unused
 	questions io.WriteCloser
 	asked     int
 	values    func(from, to count) []record.Value
-	client    bool // does what the measured client does: it can be delivered nothing
+	client    bool // an extra client, which can be delivered nothing
 }
 
-// A count is what the engine prints when asked.
+// A count is the engine's answer to a question.
 type count struct{ event.Count }
 
 func (c count) since(from count) (seconds float64) { return time.Duration(c.At - from.At).Seconds() }
 
 const (
-	// settle is the least time in which a load reaches its rate.
+	// settle is the minimum time for a load to reach its rate.
 	settle = 100 * time.Millisecond
-	// endless is longer than any trial; the engine takes no more.
+	// endless is the engine's maximum, longer than any trial.
 	endless = time.Hour
 )
 
-// StartStress starts what takes CPU time from both ends, on all CPUs of each host that
-// has one of them. window is the trial's; a split stress divides it. When one does not
-// start, none runs.
+// StartStress starts CPU load on all CPUs of each host with an end. window is the trial's; a split
+// stress divides it. If one fails to start, none runs.
 func StartStress(ctx context.Context, site *target.Site, client, server plan.End, s condition.Stress, window time.Duration) ([]*Background, error) {
 	share := fmt.Sprintf("%g%%", 100*s.Share)
 	argv := []string{"weir", "engine", "hog", "--share", share}
@@ -64,7 +62,7 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 		if i > 0 {
 			name += ".server"
 		}
-		err := fmt.Errorf("stress of %s: the CPUs of %s are not known, so a share of them is not, either", share, node.Name())
+		err := fmt.Errorf("stress of %s: the CPUs of %s are unknown, so their share is, too", share, node.Name())
 		if len(cpus) > 0 {
 			b := &Background{name: "stress of " + share, values: func(from, to count) []record.Value {
 				taken := time.Duration(to.CPU-from.CPU).Seconds() / to.since(from) / float64(len(cpus))
@@ -75,7 +73,7 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 		}
 		if err != nil {
 			for _, b := range all {
-				_ = b.Stop() // why one did not start is what matters
+				_ = b.Stop() // the failed start matters more
 			}
 			return nil, err
 		}
@@ -87,14 +85,14 @@ func StartStress(ctx context.Context, site *target.Site, client, server plan.End
 type Load struct {
 	Name  string
 	Probe probe.Probe // already paced, if at all; its Info has a DeliveryUnit
-	Rate  float64     // that it was paced to, in that unit; 0: flat out
-	// Capacity is how much of it the path carries; Rate is a share of that. 0: flat out.
+	Rate  float64     // paced rate in that unit; 0: flat out
+	// Capacity is what the path carries in that unit; Rate is a share of it. 0: flat out.
 	Capacity float64
 	MTU      int // of the path, bytes
 	Warmup   time.Duration
 }
 
-// StartLoad starts l between the two ends and returns when it is in steady state.
+// StartLoad starts l between the two ends and returns in its steady state.
 func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, l Load) (*Background, error) {
 	c := &Background{name: "load " + l.Name, values: func(from, to count) []record.Value {
 		vs := []record.Value{to.delivered(from, "load.delivered", l.Probe)}
@@ -107,7 +105,7 @@ func StartLoad(ctx context.Context, site *target.Site, client, server plan.End, 
 	return c, c.startTraffic(ctx, site, client, server, loadPort, l)
 }
 
-// delivered is what a server of p has delivered per second since an earlier count.
+// delivered is a p server's delivery rate since an earlier count.
 func (c count) delivered(from count, name string, p probe.Probe) record.Value {
 	unit := p.Info().DeliveryUnit
 	work := float64(c.Messages - from.Messages)
@@ -117,21 +115,18 @@ func (c count) delivered(from count, name string, p probe.Probe) record.Value {
 	return record.Value{Name: name, Unit: unit, Value: work / c.since(from)}
 }
 
-// startTraffic starts l between two ends, with the server on port, and returns when it
-// is in steady state.
+// startTraffic starts l with the server on port and returns in its steady state.
 func (c *Background) startTraffic(ctx context.Context, site *target.Site, client, server plan.End, port uint16, l Load) error {
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
 	c.driver.cpus, c.counter.cpus = apart(cli, srv)
 	serve, send := l.Probe.Commands(probe.Window{Server: netip.AddrPortFrom(server.Addr, port),
 		MTU: l.MTU, Warmup: max(l.Warmup, settle), Duration: endless})
 	c.driver.env, c.counter.env = admitted(site), admitted(site)
-	// They run without an engine agent: --count lets the server be asked, and --json
-	// makes the client print events.
+	// --count makes the server answer questions, and --json makes the client print events.
 	return c.start(ctx, srv, append(serving(site, serve), "--count"), cli, append(send, "--json"))
 }
 
-// start starts the counter, then the driver if there is one. When it fails, neither
-// runs.
+// start starts the counter, then the driver, if any. On failure neither runs.
 func (c *Background) start(ctx context.Context, node target.Node, counter []string, drivers target.Node, driver []string) error {
 	c.questions = c.counter.pipe()
 	c.counter.start(ctx, node, counter)
@@ -141,20 +136,20 @@ func (c *Background) start(ctx context.Context, node target.Node, counter []stri
 		err = c.driver.await(ctx, "get under way", func() bool { return c.driver.stdout.said(event.MarkBegin) })
 	}
 	if err != nil {
-		_ = c.Stop() // why it did not start is what matters
+		_ = c.Stop() // the failed start matters more
 		return wrap(c.name, err)
 	}
 	return nil
 }
 
-// Stop ends it. The trial has judged how it did while it was needed.
+// Stop stops the programs. The trial has already checked how they ran.
 func (c *Background) Stop() error {
 	err := c.driver.stop()
 	c.questions.Close()
 	return errors.Join(err, c.counter.stop())
 }
 
-// ask makes the background report what it has done so far. collect reads the answers.
+// ask requests the background's counts; collect reads the answers.
 func (s *Setup) ask() {
 	for _, c := range s.Background {
 		c.asked++
@@ -162,8 +157,8 @@ func (s *Setup) ask() {
 	}
 }
 
-// collect returns what the background did in the trial's window, what each of the other
-// clients was delivered, and why it was not what the trial needed.
+// collect returns the background's values for the trial's window, the delivery of each other
+// client, and an error if the background did not run as required.
 func (s *Setup) collect(ctx context.Context) (vs []record.Value, others []float64, err error) {
 	for _, c := range s.Background {
 		more, e := c.collect(ctx)
@@ -190,7 +185,7 @@ func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
 	}
 	lines := c.counter.stdout.saying(event.MarkCount)
 	if len(lines) != 2 {
-		return nil, errors.New("the window of the trial is not known, so what was done in it is not, either")
+		return nil, errors.New("the window of the trial is unknown, so the background's counts in it are, too")
 	}
 	var from, to count
 	if err := errors.Join(json.Unmarshal([]byte(lines[0]), &from), json.Unmarshal([]byte(lines[1]), &to)); err != nil {
@@ -206,7 +201,7 @@ func (c *Background) collect(ctx context.Context) ([]record.Value, error) {
 	return vs, nil
 }
 
-// background names what ran beside the trial, "" for nothing.
+// background names the background, "" for none.
 func (s *Setup) background() string {
 	var names []string
 	clients := 0

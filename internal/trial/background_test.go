@@ -17,7 +17,7 @@ type silent struct{}
 func (silent) Write(b []byte) (int, error) { return len(b), nil }
 func (silent) Close() error                { return nil }
 
-// What a background reports of its window counts only if it is possible.
+// A background's report counts only if it is possible.
 func TestCollect(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
@@ -28,7 +28,7 @@ func TestCollect(t *testing.T) {
 		{"none", `{"event":"count","at":1,"bytes":10}` + "\n" + `{"event":"count","at":3,"bytes":10}` + "\n", 0, "load x: work is 0 1/s: it did nothing in the window"},
 		{"less than before", `{"event":"count","at":1,"bytes":10}` + "\n" + `{"event":"count","at":3,"bytes":9}` + "\n", 0, "it did nothing in the window"},
 		{"no time", `{"event":"count","at":3,"bytes":10}` + "\n" + `{"event":"count","at":3,"bytes":11}` + "\n", 0, "impossible: a window from 3 to 3 ns"},
-		{"one answer too many", strings.Repeat(`{"event":"count","at":1,"bytes":10}`+"\n", 3), 0, "the window of the trial is not known"},
+		{"one answer too many", strings.Repeat(`{"event":"count","at":1,"bytes":10}`+"\n", 3), 0, "the window of the trial is unknown"},
 		{"no answer", "", 0, "did not report what it did within 10s"},
 		{"junk", strings.Repeat(`{"event":"count","at":"noon"}`+"\n", 2), 0, "load x: json: "},
 	} {
@@ -65,7 +65,7 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-// The datagrams of a load can be fragmented; the probe's own must not be.
+// A load's datagrams can be fragmented; the probe's must not be.
 func TestFragmentsOfALoad(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		s, _, _, _ := setup()
@@ -84,7 +84,7 @@ func TestFragmentsOfALoad(t *testing.T) {
 			t.Errorf("under load %v: %v", loaded, err)
 		}
 		var r record.Result
-		s.Plan.Path.MTU = 1400 // what has to be fragmented is counted
+		s.Plan.Path.MTU = 1400 // required fragmentation is counted
 		s.fragmented(&r, m, x)
 		if _, counted := r.Get("fragments.sent"); counted == loaded {
 			t.Errorf("under load %v: %+v", loaded, r.Values)

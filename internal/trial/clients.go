@@ -12,10 +12,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// StartClients starts clients that run p against server as the measured one does, and
-// returns when all are in steady state. Like the measured one, each has a server
-// process of its own there: that of UDP counts one run at a time, so it is known what
-// each client was delivered. When one does not start, none runs.
+// StartClients starts clients that run p against server like the measured one, and returns when all
+// are in steady state. Each has its own server process there: a UDP server counts one run at a
+// time, so deliveries are known per client. If one fails to start, none runs.
 func StartClients(ctx context.Context, site *target.Site, clients []plan.End, server plan.End, p probe.Probe, warmup time.Duration) ([]*Background, error) {
 	started, errs := make([]*Background, len(clients)), make([]error, len(clients))
 	atOnce(len(clients), func(i int) {
@@ -27,16 +26,15 @@ func StartClients(ctx context.Context, site *target.Site, clients []plan.End, se
 	})
 	if err := errors.Join(errs...); err != nil {
 		for _, c := range started {
-			_ = c.Stop() // why one did not start is what matters
+			_ = c.Stop() // the failed start matters more
 		}
 		return nil, err
 	}
 	return started, nil
 }
 
-// shares is what all clients were delivered in the window, and the smallest and the
-// largest share of one of them. others is what the clients other than the measured one
-// were delivered; the trial is invalid when one is missing.
+// shares returns the total delivery of all clients and the smallest and largest share of it. others
+// holds the deliveries of all but the measured client; the trial is invalid when one is missing.
 func (s *Setup) shares(m probe.Measured, others []float64) []record.Value {
 	if s.Clients != 1+len(others) {
 		return nil

@@ -14,12 +14,12 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// streamed is what the engine prints for a tcp-stream of 8000 bit/s.
+// streamed is the engine's output for a tcp-stream of 8000 bit/s.
 const streamed = `{"event":"result","workload":"tcp-stream","engine":1,"size":1,"server":"","window":1,"bytes":1000,"streamBytes":[],"zerocopySends":0,"zerocopyCopied":0,"sndbuf":1,"retransmits":0,"silence":0,"streams":1,` +
 	`"mss":1,"congestion":"","serverCongestion":"","rcvbuf":1,"send":"","recv":"","dscp":0}`
 
-// The values are the sum over all clients and the shares of that sum. A client that is
-// delivered nothing has a share of 0; one that does not report makes the trial invalid.
+// The values are the sum over all clients and the shares of that sum. A client that is delivered
+// nothing has a share of 0; a missing report invalidates the trial.
 func TestClients(t *testing.T) {
 	const counted = `{"event":"count","at":1000000000,"bytes":0}` + "\n" + `{"event":"count","at":2000000000,"bytes":%d}` + "\n"
 	for _, c := range []struct {

@@ -9,10 +9,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// smallest returns the mean size of a packet, bytes with headers, on the device of
-// the path where packets were smallest, in the direction of the bulk and with the
-// warm-up. What was one packet there passed the whole path in one piece. It is 0
-// when no device of the path can say.
+// smallest returns the smallest mean packet size of the path's devices, bytes with headers, in the
+// direction of the bulk and including the warm-up. A packet that is whole there passed the path in
+// one piece. It is 0 when no device can tell.
 func (s *Setup) smallest(x *execution) (size float64) {
 	for _, e := range s.Plan.Expect {
 		if !e.MustCarry || e.Joined || !e.Concerns(s.Client, s.Server) {
@@ -30,8 +29,8 @@ func (s *Setup) smallest(x *execution) (size float64) {
 	return size
 }
 
-// daemons adds the CPU time that the processes of services used between two readings
-// that are seconds apart, on all nodes together. Threads that did not run are left out.
+// daemons adds the CPU time that the processes of services on all nodes used between two readings,
+// seconds apart. Threads that did not run are omitted.
 func daemons(r *record.Result, from, to reading, seconds float64) {
 	sum := map[string]float64{}
 	for node, c := range to.Nodes {
@@ -46,17 +45,14 @@ func daemons(r *record.Result, from, to reading, seconds float64) {
 	}
 }
 
-// quiet is how many cores an idle machine can keep busy. More means another program,
-// whose share of the CPU during a trial is unknown.
+// quiet is the cores that an idle machine can keep busy. More means another program.
 const quiet = 0.1
 
-// surroundings adds what the hosts did apart from the run: their mean clock
-// frequency, and how many cores programs outside the run used, in user mode and in
-// the kernel, from before the client to after it. The kernel counts the machine's
-// time in ticks and a process's by the clock, so that in a short trial either can be
-// off by some tenths of a core and negative; the sum over neighboring trials is
-// not. Softirqs count as system time of the process that they interrupt, so the
-// second value is a lower bound.
+// surroundings adds the hosts' state outside the run, from before the client to after it: the mean
+// clock frequency, and the cores that other programs used in user mode and in the kernel. The
+// kernel counts the machine's time in ticks and a process's by the clock, so in a short trial
+// either can be off by some tenths of a core and negative; the sum over neighboring trials is not.
+// Softirqs count as system time of the interrupted process, so the second value is a lower bound.
 func (s *Setup) surroundings(r *record.Result, x *execution) {
 	all := spans(s.hosts(), x.readings.First, x.readings.Last)
 	hz, known := 0.0, len(all) > 0
@@ -70,7 +66,7 @@ func (s *Setup) surroundings(r *record.Result, x *execution) {
 		add(r, "cpu.frequency", "Hz", hz)
 	}
 	if !known {
-		return // no source; counters.json says why
+		return // no source; counters.json has the reason
 	}
 	add(r, "others.user", "core", perSecond(all, "cpu.user", "cpu.nice")-perSecond(all, "proc.user"))
 	add(r, "others.system", "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
@@ -80,7 +76,7 @@ func add(r *record.Result, name, unit string, v float64) {
 	r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
 }
 
-// cost adds what the hosts of the ends spent during the measured window.
+// cost adds what the hosts of the ends spent in the measured window.
 func (s *Setup) cost(r *record.Result, x *execution) {
 	if s.others > 0 {
 		r.Observed["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
@@ -99,7 +95,7 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough", idle))
 	}
 	u := usage(all).plus(-1, s.idle())
-	if s.others > 0 { // only what the hypervisor took can be told apart
+	if s.others > 0 { // only steal can be separated
 		add(r, "cpu.steal", "core", u.Steal)
 		s.packets(r, x)
 		return
@@ -123,8 +119,8 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	add(r, "softirq.net_tx", "1/s", perSecond(all, "softirq.net_tx"))
 
 	if background := s.background(); background != "" {
-		// The probe's part of the CPU time cannot be told apart, nor its part of the
-		// packets under other traffic: no cost of a packet, and no packets.
+		// The probe's CPU time and packets cannot be separated from other traffic's: omit their
+		// cost.
 		r.Observed["cpu.includes"] = background
 		return
 	}
@@ -140,17 +136,17 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	}
 }
 
-// window is how long the measured window was by the clock of a node's host, seconds.
+// window returns the measured window by the clock of a node's host, seconds.
 func (s *Setup) window(all map[string]span, node string) float64 {
 	return all[s.Site.Nodes[node].Host().ID].seconds
 }
 
-// packets adds what the device of one end counted in the measured window.
+// packets adds what one end's device counted in the measured window.
 func (s *Setup) packets(r *record.Result, x *execution) {
 	from, to := x.readings.Begin, x.readings.End
 	at, dir := s.Server, "rx"
 	if s.Server.Node == s.Server.Host && s.Client.Host == s.Server.Host {
-		at, dir = s.Client, "tx" // what pods send to their own host does not pass its device
+		at, dir = s.Client, "tx" // packets from pods to their own host bypass its device
 	}
 	dev := to.Nodes[at.Node].Sub(from.Nodes[at.Node])
 	bytes, packets := dev["dev."+at.Dev+"."+dir+"_bytes"], dev["dev."+at.Dev+"."+dir+"_packets"]
@@ -162,8 +158,8 @@ func (s *Setup) packets(r *record.Result, x *execution) {
 	}
 	_, stream := r.Get("throughput")
 	if _, known := r.Get("packet.rate"); stream && !known && packets > 0 {
-		// TCP does not know its packets. These are what the device was handed, and
-		// segmentation offload can have made each of them of many.
+		// TCP does not know its packets. These are packets handed to the device, each of which
+		// segmentation offload can have made of many.
 		add(r, "packet.rate", "packet/s", packets/s.window(spans(s.hosts(), from, to), at.Node))
 	}
 }

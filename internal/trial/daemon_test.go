@@ -22,8 +22,7 @@ func dies(n int) func(context.Context, []plan.State) error {
 	}
 }
 
-// The CPU time of daemons is stored under their names, for both ends together, and the
-// result contains what the network consists of.
+// Daemons' CPU time is stored by name, summed over both ends, and the result describes the network.
 func TestDaemons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _, _ := setup()
@@ -36,7 +35,7 @@ func TestDaemons(t *testing.T) {
 		if err != nil || r.Status != record.OK {
 			t.Fatalf("%s %s, %v", r.Status, r.Reason, err)
 		}
-		// The client's node spent 30 ticks of 10 ms in a window of a second.
+		// The client's node spent 30 ticks of 10 ms in a window of 1 s.
 		for name, want := range map[string]float64{"cpu.relayd": 0.3, "cpu.relayd/worker": 0.3} {
 			if got, ok := r.Get(name); !ok || got.Unit != "core" || math.Abs(got.Value-want) > 1e-9 {
 				t.Errorf("%s = %+v, want %v", name, got, want)

@@ -18,19 +18,18 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Engines are the native engine at both ends of a path. They stay from one trial to
-// the next, so that a trial takes little more time than its window: many short
-// trials then fit where a few long ones would, and neighbors in time form pairs.
+// Engines are the native engine at both ends of a path. They persist between trials, so a trial
+// takes little longer than its window: many short trials fit in the time of a few long ones, and
+// neighbors in time form pairs.
 type Engines struct {
 	client, server program
 	orders         io.WriteCloser
 	addr           netip.AddrPort
-	marked         atomic.Pointer[target.Reading] // of the client's host, at the mark that is being passed on
+	marked         atomic.Pointer[target.Reading] // of the client's host, at the current mark
 }
 
-// StartEngines starts both and returns when the server listens. The caller stops
-// them. n tells engines apart: two that run at the same time with one server node
-// have different n.
+// StartEngines starts both engines and returns when the server listens. The caller stops them. n
+// distinguishes concurrent engines with the same server node.
 func StartEngines(ctx context.Context, site *target.Site, client, server plan.End, n int) (*Engines, error) {
 	e := &Engines{addr: netip.AddrPortFrom(server.Addr, uint16(enginePort+n))}
 	cli, srv := site.Nodes[client.Node], site.Nodes[server.Node]
@@ -47,20 +46,19 @@ func StartEngines(ctx context.Context, site *target.Site, client, server plan.En
 	return e, nil
 }
 
-// Stop ends both.
+// Stop stops both engines.
 func (e *Engines) Stop() error {
 	e.orders.Close()
 	return errors.Join(e.client.stop(), e.server.stop())
 }
 
-// Alive reports whether both run. None are not alive.
+// Alive reports whether both run; false for nil.
 func (e *Engines) Alive() bool { return e != nil && e.client.alive() && e.server.alive() }
 
-// tokenVariable is where the engine looks for a token (package engine). The
-// environment keeps it out of the list of processes.
+// tokenVariable holds the engine's token (package engine), out of the list of processes.
 const tokenVariable = "WEIR_TOKEN"
 
-// admitted is what engines need in their environment to talk to each other on site.
+// admitted returns the environment that engines on site need to talk to each other.
 func admitted(site *target.Site) []string {
 	if site.Token == "" {
 		return nil
@@ -68,7 +66,7 @@ func admitted(site *target.Site) []string {
 	return []string{tokenVariable + "=" + site.Token}
 }
 
-// serving is the command line of a server as site wants it: open, or with a token.
+// serving returns a server's command line for site: open, or with a token.
 func serving(site *target.Site, argv []string) []string {
 	if site.Token == "" {
 		return argv
@@ -76,13 +74,12 @@ func serving(site *target.Site, argv []string) []string {
 	return slices.DeleteFunc(slices.Clone(argv), func(word string) bool { return word == "--open" })
 }
 
-// isOrder reports whether argv is a command of the engine, which a running engine
-// can take as an order.
+// isOrder reports whether argv is an engine command, which a running engine accepts as an order.
 func isOrder(argv []string) bool { return len(argv) > 1 && argv[0] == "weir" && argv[1] == "engine" }
 
-// order gives the client argv, a command of `weir engine`, and returns when it has
-// answered. It calls on for every event line before the answer. It returns an error
-// that the engine reports; when ctx ends first, it stops both.
+// order sends the client argv, a command of `weir engine`, and returns when it has answered. It
+// calls on for every event line before the answer. It returns the engine's error; when ctx ends
+// first, it stops both engines.
 func (e *Engines) order(ctx context.Context, argv []string, on func(line string)) error {
 	line, err := json.Marshal(argv[2:])
 	if err != nil {
@@ -101,7 +98,7 @@ func (e *Engines) order(ctx context.Context, argv []string, on func(line string)
 		}
 	})
 	if _, err := e.orders.Write(append(line, '\n')); err != nil {
-		return errors.Join(fmt.Errorf("the engine takes no orders: %w", err), e.Stop())
+		return errors.Join(fmt.Errorf("send an order to the engine: %w", err), e.Stop())
 	}
 	select {
 	case ok := <-answered:
@@ -116,7 +113,7 @@ func (e *Engines) order(ctx context.Context, argv []string, on func(line string)
 	}
 }
 
-// said is the error that the engine reported last.
+// said returns the engine's last error.
 func (e *Engines) said() error {
 	lines := strings.Split(strings.TrimSpace(string(e.client.stdout.Bytes())), "\n")
 	var failed event.Error
@@ -126,19 +123,18 @@ func (e *Engines) said() error {
 	return errors.New(failed.Error)
 }
 
-// maxPacket is the size of the largest IPv4 packet; the MTU of the loopback device is
-// larger.
+// maxPacket is the maximum IPv4 packet size; the loopback MTU is larger.
 const maxPacket = 65535
 
-// Reach returns when a packet of size bytes, IP header included, has gone from client
-// to server and one of the same size has come back, unfragmented. A path is measured
-// only after it has carried such a packet.
+// Reach returns when a packet of size bytes, IP header included, has gone from client to server and
+// one of the same size has come back, unfragmented. Every path must carry such a packet before it
+// is measured.
 func (e *Engines) Reach(ctx context.Context, size int, timeout time.Duration) error {
 	return e.order(ctx, []string{"weir", "engine", "reach", e.addr.String(),
 		"--size", strconv.Itoa(min(size, maxPacket)), "--timeout", timeout.String()}, nil)
 }
 
-// execute runs a native probe once and reads the counters around its window.
+// execute runs a native probe and reads the counters around its window.
 func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *execution) {
 	x.client.argv, x.server.argv = client, e.server.argv
 	x.client.cpus, x.server.cpus = e.client.cpus, e.server.cpus
@@ -147,10 +143,10 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 		at := map[string]*reading{event.MarkBegin: &x.readings.Begin, event.MarkEnd: &x.readings.End}[line]
 		if at != nil {
 			s.ask()
-			*at = s.readCost(ctx, e.marked.Swap(nil)) // a reading is of one mark
+			*at = s.readCost(ctx, e.marked.Swap(nil)) // a reading belongs to one mark
 		}
 	})
-	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // an output takes everything
+	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // writes to an output never fail
 	_, _ = x.client.stderr.Write(e.client.stderr.Bytes())
 	x.err = wrap("engine", err)
 }

@@ -12,18 +12,17 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// An execution is what happened between the first and the last reading.
+// An execution holds everything between the first and the last reading.
 type execution struct {
 	server, client program
 	readings       readings
 	err            error          // of the client or the server
 	background     []record.Value // what the background did
-	clients        []float64      // what each of the other clients was delivered per second
-	backgroundErr  error          // why the background was not what the trial needed
+	clients        []float64      // deliveries per second of the other clients
+	backgroundErr  error          // why the background did not meet the trial's needs
 }
 
-// execute runs server and client of every setup once, all clients at the same time,
-// and reads counters around them.
+// execute runs server and client of all setups concurrently and reads counters around them.
 func execute(ctx context.Context, ss []Setup) []*execution {
 	xs := make([]*execution, len(ss))
 	window := time.Duration(0)
@@ -50,7 +49,7 @@ func execute(ctx context.Context, ss []Setup) []*execution {
 	return xs
 }
 
-// atOnce calls f with 0 to n-1, each in a goroutine, and returns when all have returned.
+// atOnce runs f(0) to f(n-1) concurrently and waits for all.
 func atOnce(n int, f func(i int)) {
 	var wg sync.WaitGroup
 	for i := range n {
@@ -59,8 +58,7 @@ func atOnce(n int, f func(i int)) {
 	wg.Wait()
 }
 
-// native returns the order to the engines that makes up the trial, nil for a foreign
-// tool.
+// native returns the trial's order to the engines, nil for a foreign tool.
 func (s *Setup) native() []string {
 	if _, client := s.commands(toolPort, nil); !isOrder(client) {
 		return nil
@@ -69,7 +67,6 @@ func (s *Setup) native() []string {
 	return client
 }
 
-// serve starts the server of a foreign tool, if it has one.
 func (s *Setup) serve(ctx context.Context, x *execution) {
 	if s.native() != nil {
 		return
@@ -83,11 +80,10 @@ func (s *Setup) serve(ctx context.Context, x *execution) {
 	x.server.start(ctx, s.Site.Nodes[s.Server.Node], server)
 	if err := x.server.await(ctx, fmt.Sprintf("listen on port %d", toolPort), x.server.listens); err != nil {
 		x.err = wrap("server", err)
-		_ = x.server.stop() // what matters is why it was not ready
+		_ = x.server.stop() // why it was not ready matters more
 	}
 }
 
-// run runs the client to its end.
 func (s *Setup) run(ctx context.Context, x *execution) {
 	if order := s.native(); order != nil {
 		s.Engines.execute(ctx, s, order, x)
@@ -96,7 +92,7 @@ func (s *Setup) run(ctx context.Context, x *execution) {
 	x.err = s.client(ctx, x)
 }
 
-// dismiss ends the server of a foreign tool when its client has ended.
+// dismiss ends a foreign tool's server after its client.
 func (s *Setup) dismiss(x *execution) {
 	if s.native() != nil || x.server.done == nil {
 		return
@@ -104,14 +100,13 @@ func (s *Setup) dismiss(x *execution) {
 	if x.err == nil && s.Probe.Info().ServerReports {
 		x.server.runs(time.Now().Add(farewell)) // or ends by itself
 	}
-	// A server's failure does not matter while the client is content: iperf3 answers
-	// SIGTERM with status 1.
+	// A server's failure only matters if the client failed: iperf3 answers SIGTERM with status 1.
 	if err := x.server.stop(); err != nil && x.err != nil {
 		x.err = fmt.Errorf("%w; server: %w", x.err, err)
 	}
 }
 
-// commands asks the probe; cpus are those of the server's programs.
+// commands asks the probe; cpus are the server's.
 func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 	w := probe.Window{
 		Server: netip.AddrPortFrom(s.Server.Addr, port), MTU: s.Plan.Path.MTU, Warmup: s.Warmup, Duration: s.Duration,
@@ -122,8 +117,7 @@ func (s *Setup) commands(port uint16, cpus []int) (server, client []string) {
 	return s.Probe.Commands(w)
 }
 
-// client runs a foreign client, and reads counters when its measured window should
-// begin and end by the clock.
+// client runs a foreign client and reads counters at its window's edges by the clock.
 func (s *Setup) client(ctx context.Context, x *execution) error {
 	start := time.Now()
 	x.client.start(ctx, s.Site.Nodes[s.Client.Node], x.client.argv)
@@ -135,8 +129,7 @@ func (s *Setup) client(ctx context.Context, x *execution) error {
 	if x.client.runs(start.Add(begin)) {
 		s.ask()
 		x.readings.Begin = s.readCost(ctx, nil)
-		// A tool's clock differs a little from ours: one that ends when its window is
-		// nearly over has been measured to its end.
+		// Clocks differ slightly: a tool that nearly finishes its window has measured it.
 		if x.client.runs(start.Add(end)) || time.Since(start) > end-wholeSeconds(s.Duration)/20 {
 			s.ask()
 			x.readings.End = s.readCost(ctx, nil)
@@ -145,7 +138,7 @@ func (s *Setup) client(ctx context.Context, x *execution) error {
 	return wrap("client", x.client.wait())
 }
 
-// wholeSeconds rounds up to seconds, as tools do that do not read fractions.
+// wholeSeconds rounds up to seconds, like tools that do not read fractions.
 func wholeSeconds(d time.Duration) time.Duration {
 	return (d + time.Second - 1).Truncate(time.Second)
 }

@@ -13,24 +13,21 @@ import (
 )
 
 const (
-	// fragmentMemory is the memory that a new network namespace has for incomplete
-	// datagrams, bytes, of IPv4 and of IPv6 each (ipv4_frags_init_net,
-	// net/ipv4/ip_fragment.c; ipv6_frags_init_net, net/ipv6/reassembly.c).
+	// fragmentMemory is a new network namespace's memory for incomplete datagrams, bytes, of IPv4
+	// and of IPv6 each (ipv4_frags_init_net, net/ipv4/ip_fragment.c; ipv6_frags_init_net,
+	// net/ipv6/reassembly.c).
 	fragmentMemory = 4 << 20
-	// maxFragmentMemory bounds what a namespace gets on top of what earlier trials
-	// left in it. A trial has left up to 1 MB.
+	// maxFragmentMemory bounds a namespace's memory beyond leftovers. A trial has left up to 1 MB.
 	maxFragmentMemory = 64 << 20
 )
 
-// keepFragmentMemory gives every place as much memory for incomplete datagrams as a
-// new network has, on top of what earlier trials left, which the kernel keeps for
-// 30 s. Without it a trial would measure which trials came before it, down to
-// nothing when they have left no memory. A trial that fills the memory itself still
-// shows it. As leftovers age away meanwhile, a trial has slightly more than a new
-// network.
+// keepFragmentMemory gives every place a new network's memory for incomplete datagrams, beyond what
+// earlier trials still occupy: the kernel keeps incomplete datagrams for 30 s. Otherwise the result
+// would depend on earlier trials, down to nothing when they have left no memory. A trial that fills
+// the memory itself still shows it. As leftovers expire, a trial has slightly more memory than in a
+// new network.
 //
-// It changes nothing on a site that is not the run's own. The returned function puts
-// the bounds back.
+// On a site that is not private it changes nothing. The returned function restores the bounds.
 func keepFragmentMemory(ctx context.Context, ss []Setup, rs []record.Result) (restore func()) {
 	site := ss[0].Site
 	if !site.Private {

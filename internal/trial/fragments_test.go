@@ -13,8 +13,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Datagrams that must be fragmented are counted where they are cut and where they are
-// reassembled; datagrams that fit have no such values.
+// Datagrams that must be fragmented are counted where they are cut and where they are reassembled;
+// datagrams that fit have no such values.
 func TestFragments(t *testing.T) {
 	for mtu, want := range map[int]map[string]float64{
 		1400: {"fragments.sent": 12, "fragments.received": 9, "fragments.failed": 3, "fragments.waiting": 4096},
@@ -48,8 +48,8 @@ func TestFragments(t *testing.T) {
 	}
 }
 
-// Incomplete datagrams of earlier trials get memory of their own while a trial runs. The
-// trial warns where that fails. Nothing is set on a site that is not the run's own.
+// A trial gets extra memory to make up for earlier trials' incomplete datagrams, and warns if that
+// fails. Nothing is set on a site that is not private.
 func TestFragmentMemory(t *testing.T) {
 	for _, c := range []struct {
 		waiting int

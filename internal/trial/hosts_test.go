@@ -16,8 +16,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// On two hosts the cost is what both spend, less what both do by themselves, and neither
-// end loses processors to the other, although their numbers are equal.
+// Across two hosts the cost is their sum minus each host's idle cost. Neither end loses processors
+// to the other, although their numbers are equal.
 func TestTwoHosts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, cli, srv, _ := setup()
@@ -43,9 +43,9 @@ func TestTwoHosts(t *testing.T) {
 	})
 }
 
-// The cost of a trial is that of all its hosts or none: an agent that takes no reading,
-// or whose clock stands, costs values and not the trial. A reading that came before its
-// mark, or from a host that takes none there, is not part of a window.
+// The cost of a trial covers all its hosts or is missing: an agent without readings or with a
+// stopped clock costs values, not the trial. A reading from before its mark, or from a host without
+// that mark, is not part of a window.
 func TestReadingsOfABrokenHost(t *testing.T) {
 	sample := func(r target.Reading, err error) func(context.Context, ...string) (target.Reading, error) {
 		return func(context.Context, ...string) (target.Reading, error) { return r, err }
@@ -80,7 +80,7 @@ func TestReadingsOfABrokenHost(t *testing.T) {
 	}
 }
 
-// inWindow does something when the measured window has begun.
+// inWindow calls a function once the measured window has begun.
 type inWindow struct {
 	io.Writer
 	do func()
@@ -94,7 +94,7 @@ func (w inWindow) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Stress is on every host that has an end.
+// Stress runs on every host with an end.
 func TestStressOfHosts(t *testing.T) {
 	for hosts, want := range map[int][]string{1: {"h1"}, 2: {"h1", "h2"}} {
 		s, cli, srv, _ := setup()

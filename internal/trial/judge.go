@@ -14,7 +14,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// path records what the path offers, and the arithmetic ceiling of a link.
+// path records the path's properties and the arithmetic ceiling of a link.
 func (s *Setup) path(r *record.Result, m probe.Measured) {
 	r.Observed["path.mtu"] = strconv.Itoa(s.Plan.Path.MTU)
 	r.Observed["path.overhead"] = strconv.Itoa(s.Plan.Path.Overhead + s.Plan.Path.Tag)
@@ -36,8 +36,7 @@ func (s *Setup) path(r *record.Result, m probe.Measured) {
 	}
 }
 
-// ceiling returns what the headers leave of the link for the probe's first value; 0
-// when there is no limit or the value is not a rate.
+// ceiling returns the headers' limit for the probe's first value; 0 without one or for a non-rate.
 func (s *Setup) ceiling(m probe.Measured) (float64, error) {
 	h := header.Stack{Path: s.Plan.Path, Protocol: header.Protocol(m.Protocol), Datagram: m.Datagram, IPv6: s.Server.Addr.Is6()}
 	switch {
@@ -76,20 +75,18 @@ func (s *Setup) judge(r *record.Result, m probe.Measured, x *execution) error {
 	return errors.Join(errs...)
 }
 
-// stall is a silence that no path explains, s: a processor was away, or TCP waited for
-// its retransmission timer of at least 200 ms. The engine counts response times by
-// the same bound.
+// stall is a silence, seconds, that no path explains: a processor was away, or TCP waited for its
+// retransmission timer of at least 200 ms. The engine counts response times by the same bound.
 const stall = 0.05
 
-// refused explains a trial in which fragments arrived and no datagram did. A lost
-// fragment fails one attempt, after the others have waited for it long enough. Most
-// attempts fail, and at once, only where the kernel has no memory to begin another
-// datagram (inet_frag_find, net/ipv4/inet_fragment.c).
+// refused explains a trial in which fragments but no datagrams arrived. A lost fragment fails one
+// attempt, after a timeout. Most attempts fail, and at once, only where the kernel lacks memory to
+// begin another datagram (inet_frag_find, net/ipv4/inet_fragment.c).
 const refused = "nothing arrived in the window: the server's kernel refused (fragments.failed) most fragments that reached it (fragments.received), " +
 	"because incomplete datagrams fill its reassembly memory for 30 s (fragments.waiting; " +
 	"net.ipv4.ipfrag_high_thresh and ipfrag_time, or those of IPv6)"
 
-// stalled describes what a stall did to the trial; "" when there was none.
+// stalled describes a stall's effect on the trial; "" without one.
 func stalled(r *record.Result, m probe.Measured) string {
 	silence, _ := r.Get("silence")
 	received, _ := r.Get("fragments.received")
@@ -113,12 +110,12 @@ func delivered(r *record.Result) (bytes, packets float64) {
 	return throughput.Value * window.Value / 8, math.Floor(transactions.Value * window.Value)
 }
 
-// rounding is how exact a probe's count is: some tools print a rate and a time with
-// few digits, and the count is their product. Traffic on another path lacks far more.
+// rounding allows for tools that print a rate and a time with few digits, whose product is the
+// count. Traffic on another path misses far more.
 const rounding = 0.99
 
-// carried proves that the device moved what the probe received. Either direction
-// counts, because which one carries the bulk depends on the probe.
+// carried checks that the device moved what the probe received. Either direction counts, because
+// the probe decides which one carries the bulk.
 func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 	name := "dev." + e.Dev + "."
 	b, p := max(d[name+"rx_bytes"], d[name+"tx_bytes"]), max(d[name+"rx_packets"], d[name+"tx_packets"])
@@ -132,8 +129,7 @@ func carried(e plan.Expect, d sample.Counters, bytes, packets float64) error {
 	return nil
 }
 
-// unfragmented proves that nothing was fragmented on the way out or reassembled on the
-// way in.
+// unfragmented checks that nothing was fragmented when sent or reassembled when received.
 func unfragmented(e plan.Expect, d sample.Counters) error {
 	for _, name := range []string{"ip.FragCreates", "ip.ReasmReqds", "ip6.FragCreates", "ip6.ReasmReqds"} {
 		if d[name] > 0 {
@@ -143,12 +139,11 @@ func unfragmented(e plan.Expect, d sample.Counters) error {
 	return nil
 }
 
-// fragmented adds, when the probe sends more than the path's MTU, what the IP stack of
-// the client cut and that of the server reassembled while the client ran, warm-up
-// included: fragments sent and received, and failed attempts to reassemble a datagram
-// (ip_fragment, ip_defrag, net/ipv4; RFC 4293).
+// If the probe sends more than the path's MTU, fragmented adds counts of fragments sent and
+// received, and of failed reassemblies, at the client's and the server's IP stack. They cover the
+// client's run, warm-up included (ip_fragment, ip_defrag, net/ipv4; RFC 4293).
 func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
-	if !s.fragments(m) || s.loaded() { // fragments of a load cannot be told apart
+	if !s.fragments(m) || s.loaded() { // a load's fragments cannot be separated
 		return
 	}
 	proto, waiting := "ip.", "frag.memory"
@@ -165,7 +160,7 @@ func (s *Setup) fragmented(r *record.Result, m probe.Measured, x *execution) {
 		record.Value{Name: "fragments.waiting", Unit: "byte", Value: x.readings.Last.Nodes[s.Server.Node][waiting]})
 }
 
-// fragments reports whether the probe sends packets that the path must fragment.
+// fragments reports whether the path must fragment the probe's packets.
 func (s *Setup) fragments(m probe.Measured) bool {
 	headers := 20 + 8 // IPv4; UDP or ICMP
 	if s.Server.Addr.Is6() {

@@ -33,7 +33,7 @@ func TestStalled(t *testing.T) {
 		want             string
 	}{
 		{10, 10, "the server's kernel refused"},
-		{10, 6, "the server's kernel refused"}, // those of the warm-up were taken
+		{10, 6, "the server's kernel refused"}, // the warm-up's were accepted
 		{10, 4, "a stall lasted longer"},
 		{0, 0, "a stall lasted longer"}, // none arrived either
 	} {
@@ -47,8 +47,7 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// A device has carried what it moved in either direction. Where packets are joined, only
-// their bytes count.
+// A device carries traffic in either direction. Where packets are merged, only bytes count.
 func TestCarried(t *testing.T) {
 	moved := sample.Counters{"dev.e.rx_bytes": 5000, "dev.e.tx_bytes": 100, "dev.e.rx_packets": 5, "dev.e.tx_packets": 2}
 	for _, c := range []struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// A node whose programs are functions and whose counters the test sets.
+// A node has functions as programs and test-set counters.
 type node struct {
 	name string
 	host *target.Host
@@ -38,7 +38,7 @@ func (n *node) Sample(_ context.Context, sources ...string) (target.Reading, err
 	return local.Sample(n.FS(), sources...), nil
 }
 
-// hostOf is a host whose counters are those of a node.
+// hostOf is a host with a node's counters.
 func hostOf(n *node) *target.Host {
 	return &target.Host{ID: n.name, Sample: func(_ context.Context, sources ...string) (target.Reading, error) {
 		return local.Sample(live{n}, sources...), nil
@@ -93,8 +93,7 @@ const devHead = `Inter-|   Receive                                              
  face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed
 `
 
-// live is what a node sees at any moment, without its daemons, which are not in the
-// machine's PID namespace.
+// live is a node's current state without daemons, which are outside the PID namespace.
 type live struct{ *node }
 
 func (l live) Open(name string) (fs.File, error) {

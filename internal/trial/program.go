@@ -16,23 +16,21 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Ports that servers listen on. A node is in one network only, so all networks use
-// the same numbers.
+// Server ports. A node is in one network only, so all networks use the same numbers.
 const (
 	toolPort    = 5201 // of a foreign tool
 	loadPort    = 5202 // of a load
-	enginePort  = 5203 // and up: of the engines that stay, one for each pair of ends with this server
-	clientsPort = 7001 // and up: of the other clients, one each
+	enginePort  = 5203 // and up: persistent engines, one for each pair of ends with this server
+	clientsPort = 7001 // and up: the other clients, one each
 )
 
-// grace is how much longer than asked a program can take: to get ready, to round its
-// warm-up up to seconds, to report.
+// grace is extra time for a program to get ready, round its warm-up to seconds, and report.
 const grace = 10 * time.Second
 
-// maxOutput bounds how much of one stream of a program's output is kept, bytes.
+// maxOutput bounds the kept output per stream, bytes.
 const maxOutput = 16 << 20
 
-// A program is one process and what it printed.
+// A program is one process and its output.
 type program struct {
 	node   target.Node
 	argv   []string
@@ -45,19 +43,17 @@ type program struct {
 
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when it has ended
-	err    error         // valid then
+	err    error         // valid once done is closed
 }
 
 var errStopped = errors.New("stopped")
 
-// pipe returns what writes to the program's standard input. Once the program has
-// ended, writing fails and does not wait.
+// pipe returns a writer to standard input. After the program has ended, writes fail at once.
 func (p *program) pipe() (w io.WriteCloser) {
 	p.stdin, w = io.Pipe()
 	return w
 }
 
-// start runs argv on node until it ends by itself, stop is called or ctx is done.
 func (p *program) start(ctx context.Context, node target.Node, argv []string) {
 	p.node, p.argv, p.done = node, argv, make(chan struct{})
 	ctx, p.cancel = context.WithCancelCause(ctx)
@@ -72,7 +68,7 @@ func (p *program) start(ctx context.Context, node target.Node, argv []string) {
 	}()
 }
 
-// wait returns how the program ended, with the end of its stderr.
+// wait returns the program's error with the end of its stderr.
 func (p *program) wait() error {
 	<-p.done
 	p.cancel(nil)
@@ -82,7 +78,6 @@ func (p *program) wait() error {
 	return p.saying(p.err)
 }
 
-// saying adds the end of the program's stderr to err.
 func (p *program) saying(err error) error { return withTail(err, p.stderr.Bytes()) }
 
 // withTail adds the end of an output to err, in one line.
@@ -93,11 +88,10 @@ func withTail(err error, b []byte) error {
 	return err
 }
 
-// farewell is how long a server can take to print its result after its client has
-// ended.
+// farewell bounds how long a server takes to print its result after its client has ended.
 const farewell = time.Second
 
-// alive reports whether the program, which was started, runs.
+// alive reports whether a started program still runs.
 func (p *program) alive() bool {
 	select {
 	case <-p.done:
@@ -107,7 +101,7 @@ func (p *program) alive() bool {
 	}
 }
 
-// stop ends the program and returns how it ended; nil when this call ended it.
+// stop ends the program and returns its error; nil when this call ended it.
 func (p *program) stop() error {
 	if p.done == nil {
 		return nil // never started
@@ -116,8 +110,7 @@ func (p *program) stop() error {
 	return p.wait()
 }
 
-// await returns when up reports that the program has done what is awaited. It asks
-// every two milliseconds, until the program ends or grace is over.
+// await polls up every 2 ms until it returns true, the program ends or grace is over.
 func (p *program) await(ctx context.Context, what string, up func() bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, grace, fmt.Errorf("did not %s within %v", what, grace))
 	defer cancel()
@@ -138,8 +131,8 @@ func (p *program) await(ctx context.Context, what string, up func() bool) error 
 	return nil
 }
 
-// listens reports whether a foreign server waits for its client. It looks at the
-// node's socket tables, because a connection could be taken for the client.
+// listens reports whether a foreign server waits for its client. It reads the node's socket tables,
+// because the server could take a connection for the client.
 func (p *program) listens() bool {
 	for _, proto := range []string{"tcp", "udp"} {
 		if ok, err := sample.Listening(p.node.FS(), proto, toolPort); err == nil && ok {
@@ -152,8 +145,7 @@ func (p *program) listens() bool {
 // saysReady reports whether our own server has announced that it listens.
 func (p *program) saysReady() bool { return p.stdout.said(event.MarkReady) }
 
-// runs returns true at the given time if the program still runs, and false as soon
-// as the program has ended.
+// runs waits until at. It returns false as soon as the program has ended, otherwise true.
 func (p *program) runs(at time.Time) bool {
 	select {
 	case <-time.After(time.Until(at)):
@@ -163,9 +155,9 @@ func (p *program) runs(at time.Time) bool {
 	}
 }
 
-// apart gives client and server processors of their own where they share a host that
-// has enough. On one processor a response does not wait for another to wake up, and
-// whether both ends share one would be the scheduler's choice, trial by trial.
+// apart gives client and server their own processors where they share a host with enough of them.
+// On one processor a response does not wait for another to wake up, and the scheduler would decide
+// anew in each trial whether the ends share one.
 func apart(client, server target.Node) (cli, srv []int) {
 	cpus := client.CPUs()
 	if client.Host().ID != server.Host().ID || len(cpus) < 2 || !slices.Equal(cpus, server.CPUs()) {
@@ -174,11 +166,10 @@ func apart(client, server target.Node) (cli, srv []int) {
 	return cpus[:len(cpus)/2], cpus[len(cpus)/2:]
 }
 
-// maxMark is longer than the beginning of any event line that is waited for, bytes.
+// maxMark exceeds the length of any awaited event prefix, bytes.
 const maxMark = 128
 
-// output keeps what a program prints, and calls back for every line that begins like
-// one of our events.
+// output keeps a program's output and calls back for each line that begins like one of our events.
 type output struct {
 	mu    sync.Mutex
 	buf   bytes.Buffer
@@ -187,7 +178,7 @@ type output struct {
 	on    func(line string) // called with the lock held: it must not block or use the output
 }
 
-// Write never fails: output beyond maxOutput is dropped, and the program not blocked.
+// Write never fails: output beyond maxOutput is dropped without blocking the program.
 func (o *output) Write(b []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -210,7 +201,7 @@ func (o *output) Write(b []byte) (int, error) {
 	}
 }
 
-// said reports whether an event line beginning with mark was printed.
+// said reports whether the output has an event line that begins with mark.
 func (o *output) said(mark string) bool { return len(o.saying(mark)) > 0 }
 
 // saying returns the event lines that begin with mark.
@@ -225,7 +216,6 @@ func (o *output) saying(mark string) (lines []string) {
 	return lines
 }
 
-// Bytes is a copy of what was printed.
 func (o *output) Bytes() []byte {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -12,10 +12,10 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A reading is counters at one moment, as far as several hosts have one. Each host's
-// counters come with its own clock; what is compared is always of one host.
+// A reading holds counters of several hosts at about one moment. Each host has its own clock, and
+// only readings of one host are compared.
 type reading struct {
-	Hosts   map[string]target.Reading  `json:"hosts"` // CPU, softirqs and processes, by ID of the host
+	Hosts   map[string]target.Reading  `json:"hosts"` // CPU, softirqs and processes, by host ID
 	Nodes   map[string]sample.Counters `json:"nodes"` // devices and protocols, by node
 	Missing []string                   `json:"missing,omitempty"`
 }
@@ -24,22 +24,20 @@ func newReading() reading {
 	return reading{Hosts: map[string]target.Reading{}, Nodes: map[string]sample.Counters{}}
 }
 
-// readings of a trial: First and Last are around the client and hold everything,
-// Begin and End around its measured window. Taking Begin costs the traffic CPU time,
-// so it reads little.
+// readings of a trial: First and Last are around the client and hold everything, Begin and End
+// around its measured window. Taking Begin costs the traffic CPU time, so it reads little.
 type readings struct{ First, Begin, End, Last reading }
 
-// costSources are what the CPU cost of a window is computed from.
+// costSources are the inputs of a window's CPU cost.
 var costSources = []string{sample.OfStat, sample.OfSoftirqs}
 
-// hosts are those of the trial's ends: what they spend is what it costs.
+// hosts returns the hosts of the trial's ends, whose use is the trial's cost.
 func (s *Setup) hosts() []*target.Host { return s.Site.Hosts(s.Client.Node, s.Server.Node) }
 
-// readAll reads where the packets of each trial went, and who used its hosts. A host
-// that several trials share is read once.
+// readAll reads packet paths and the users of hosts. A host shared by trials is read once.
 func readAll(ctx context.Context, ss []Setup) []reading {
 	sources := append(slices.Clone(costSources), sample.OfSoftnet, sample.OfFrequency)
-	if ss[0].Site.Private { // elsewhere /proc shows processes of others, too
+	if ss[0].Site.Private { // elsewhere /proc also shows others' processes
 		sources = append(sources, sample.OfAllProcesses)
 	}
 	shared := map[string]target.Reading{}
@@ -63,9 +61,8 @@ func readAll(ctx context.Context, ss []Setup) []reading {
 	return rs
 }
 
-// readCost reads what a window costs. Hosts come first, because they have to fit the
-// window. marked is what the client's host sampled itself as the window's edge
-// passed; nil when the edge is the coordinator's.
+// readCost reads a window's cost, hosts first because they must match the window. marked is the
+// client host's own sample at the window's edge; nil when the coordinator sets the edge.
 func (s *Setup) readCost(ctx context.Context, marked *target.Reading) reading {
 	r := newReading()
 	at := s.Site.Nodes[s.Client.Node].Host().ID
@@ -113,20 +110,19 @@ func (s *Setup) observed() []string {
 	return slices.Compact(names)
 }
 
-// alone reports whether this trial is the only one that uses a place.
+// alone reports whether only this trial uses a place.
 func (s *Setup) alone(place string) bool {
 	return s.others == 0 || slices.Contains([]string{s.Client.Node, s.Client.Host, s.Server.Node, s.Server.Host}, place)
 }
 
-// A span is what the counters of one host did between two readings.
+// A span is the growth of one host's counters between two readings.
 type span struct {
 	sample.Counters
 	seconds float64 // by the host's clock
-	own     float64 // CPU time of weir's process there, seconds
+	own     float64 // weir's CPU time there, seconds
 }
 
-// spans returns what happened on each of hosts, by ID; none when that of one is not
-// known, because a sum over the others would not be the whole.
+// spans returns the growth per host ID; none if one is unknown, because a sum would be incomplete.
 func spans(hosts []*target.Host, from, to reading) map[string]span {
 	all := map[string]span{}
 	for _, h := range hosts {
@@ -140,7 +136,7 @@ func spans(hosts []*target.Host, from, to reading) map[string]span {
 	return all
 }
 
-// perSecond is how much counters grew per second, summed over hosts.
+// perSecond returns the growth of counters per second, summed over hosts.
 func perSecond(spans map[string]span, names ...string) (sum float64) {
 	for _, s := range spans {
 		for _, name := range names {
@@ -150,8 +146,8 @@ func perSecond(spans map[string]span, names ...string) (sum float64) {
 	return sum
 }
 
-// busiest returns the softirq time of the CPU that had most of it, in cores. The kernel
-// processes the packets of one flow on one CPU, which can be the limit while others idle.
+// busiest returns the largest softirq time of a CPU, in cores. The kernel processes the packets of
+// one flow on one CPU, which can be the limit while others idle.
 func busiest(spans map[string]span) (most float64) {
 	for _, s := range spans {
 		for name, seconds := range s.Counters {
@@ -163,17 +159,17 @@ func busiest(spans map[string]span) (most float64) {
 	return most
 }
 
-// Usage is how many cores were busy, by mode; Steal is what the hypervisor took.
+// Usage counts busy cores by mode; Steal is the hypervisor's share.
 type Usage struct{ User, System, IRQ, Softirq, Steal, Guest float64 }
 
-// Busy is the machine's own work, its guests' included.
+// Busy is the machine's own work, including its guests'.
 func (u Usage) Busy() float64 { return u.User + u.System + u.IRQ + u.Softirq + u.Guest }
 
 func (u Usage) plus(sign float64, v Usage) Usage {
 	return Usage{u.User + sign*v.User, u.System + sign*v.System, u.IRQ + sign*v.IRQ, u.Softirq + sign*v.Softirq, u.Steal + sign*v.Steal, u.Guest + sign*v.Guest}
 }
 
-// usage is how many cores were busy on average, on all hosts together.
+// usage returns the mean busy cores of all hosts together.
 func usage(all map[string]span) Usage {
 	return Usage{
 		User:    perSecond(all, "cpu.user", "cpu.nice"),
@@ -185,10 +181,10 @@ func usage(all map[string]span) Usage {
 	}
 }
 
-// Idle is what hosts do by themselves, by ID.
+// Idle is the hosts' usage without the run, by ID.
 type Idle map[string]Usage
 
-// MeasureIdle watches hosts for d, while nothing of the run is active.
+// MeasureIdle watches hosts for d while nothing of the run is active.
 func MeasureIdle(ctx context.Context, hosts []*target.Host, d time.Duration) (Idle, error) {
 	read := func() (reading, error) {
 		r := newReading()
@@ -220,7 +216,7 @@ func MeasureIdle(ctx context.Context, hosts []*target.Host, d time.Duration) (Id
 	return idle, nil
 }
 
-// idle is what the hosts of the trial's ends do by themselves.
+// idle sums the idle usage of the hosts of the trial's ends.
 func (s *Setup) idle() (u Usage) {
 	for _, h := range s.hosts() {
 		u = u.plus(1, s.Idle[h.ID])

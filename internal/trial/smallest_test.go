@@ -7,8 +7,8 @@ import (
 	"github.com/weir-bench/weir/internal/sample"
 )
 
-// The size of packets is that on the device where they are smallest, in the direction of
-// the bulk. Devices without counters, or that join packets, do not count.
+// The packet size comes from the device where packets are smallest, in the direction of the bulk.
+// Devices without counters, or that merge packets, do not count.
 func TestSmallest(t *testing.T) {
 	node := func(dev string, rxBytes, rxPackets, txBytes, txPackets float64) sample.Counters {
 		name := "dev." + dev + "."
@@ -25,7 +25,7 @@ func TestSmallest(t *testing.T) {
 	x := &execution{}
 	x.readings.First.Nodes = map[string]sample.Counters{"c": node("e", 1e6, 1e6, 0, 0), "h2": {}}
 	x.readings.Last.Nodes = map[string]sample.Counters{
-		"c":  node("e", 1e6+600, 1e6+10, 64000, 1), // acknowledgements came back
+		"c":  node("e", 1e6+600, 1e6+10, 64000, 1), // returning acknowledgements
 		"s":  node("e", 64000, 1, 600, 10),
 		"h1": node("vx", 540, 9, 64000, 2),
 		"h2": node("relay", 64000, 64, 0, 0),

@@ -17,8 +17,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// two are trials of one network between h1 and h2, and between h3 and h4; their clients
-// are nodes[0] and nodes[2].
+// two returns trials of one network between h1 and h2 (nodes[0], [1]), and h3 and h4 (nodes[2],
+// [3]).
 func two(t *testing.T) (ss []Setup, nodes [4]*node, raw [2]map[string]string) {
 	t.Helper()
 	a, h1, h2, rawA := setup()
@@ -40,8 +40,7 @@ func startAll(t *testing.T, ss []Setup) {
 	}
 }
 
-// Trials that run at once take the time of one, report no cost, because the host's
-// counters are those of all, and look only at their own places.
+// Concurrent trials take the time of one, report no cost, and read only their own places.
 func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ss, _, raw := two(t)
@@ -87,7 +86,7 @@ func TestTogether(t *testing.T) {
 				}
 			}
 		}
-		for _, name := range []string{"others.user", "others.system"} { // are of the time of both
+		for _, name := range []string{"others.user", "others.system"} { // cover the time of both
 			a, _ := rs[0].Get(name)
 			if b, _ := rs[1].Get(name); a != b {
 				t.Errorf("%s is %v for one and %v for the other", name, a.Value, b.Value)
@@ -96,7 +95,7 @@ func TestTogether(t *testing.T) {
 	})
 }
 
-// A trial that fails does not affect the others; neither do its fragments.
+// A failing trial does not affect the others; neither do its fragments.
 func TestTogetherOneFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		run    func(nodes [4]*node) func(context.Context, []string, io.Writer, io.Writer) error
@@ -130,7 +129,7 @@ func TestTogetherOneFails(t *testing.T) {
 	}
 }
 
-// All output is kept when the run is canceled.
+// A canceled run keeps all output.
 func TestTogetherEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ss, nodes, raw := two(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// asked remembers the programs that a node was asked to run.
+// asked records the programs that a node runs.
 type asked struct {
 	*node
 	mu   *sync.Mutex
@@ -24,8 +24,7 @@ func (a asked) Run(ctx context.Context, c target.Cmd) error {
 	return a.node.Run(ctx, c)
 }
 
-// The site decides whether servers are open. A token is in the environment of both
-// ends, and never in the list of processes.
+// The site decides whether servers are open. A token never appears in the list of processes.
 func TestToken(t *testing.T) {
 	for _, token := range []string{"", "a-token-of-the-site"} {
 		s, cli, srv, _ := setup()

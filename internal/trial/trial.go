@@ -1,9 +1,9 @@
-// Package trial runs one measurement: it checks the state of the path, starts the
-// server, reads counters, runs the client, reads counters again, stores the raw
-// bytes, and only then parses and judges anything.
+// Package trial runs one measurement: it checks the path, starts the server, runs the client
+// between two readings of the counters, stores the raw bytes, and only then parses and judges
+// anything.
 //
-// It knows no tool, no network and no kind of target. It decides whether a trial's
-// numbers are worth keeping, not what they mean.
+// It must know no tool, network or kind of target. It decides whether a trial's numbers are worth
+// keeping, not what they mean.
 package trial
 
 import (
@@ -21,44 +21,41 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Setup is what one trial needs.
+// A Setup is the input of one trial.
 type Setup struct {
 	Probe          probe.Probe
 	Client, Server plan.End
 	Site           *target.Site
-	Engines        *Engines  // of these two ends, running; native probes are orders to them
-	Plan           plan.Plan // in force now: what must hold, and what the path is
+	Engines        *Engines  // running engines of these ends; native probes are orders to them
+	Plan           plan.Plan // in force now: required states and the path
 	LinkRate       float64   // bit/s on the wire of each host's link; 0 is unlimited
 	Warmup         time.Duration
 	Duration       time.Duration
 	Idle           Idle          // subtracted from the CPU time of the ends' hosts
-	Background     []*Background // runs during the trial and was started for it
-	Clients        int           // that do the same at once, with the measured one and those of Background; 0: the study does not ask
-	// Raw keeps bytes under a name before anything reads them. Its error ends the run.
+	Background     []*Background // runs during this trial only
+	Clients        int           // concurrent clients, with the measured one and those of Background; 0: not part of the study
+	// Raw stores bytes under a name before anything parses them. Its error ends the run.
 	Raw func(name string, b []byte) error
 
-	others int // trials that run at the same time
+	others int // concurrent trials
 }
 
 // ErrStore wraps an error of Setup.Raw.
 var ErrStore = errors.New("raw output cannot be stored")
 
-// Run measures once and fills in everything of the result but its identity.
-// The error is not nil only when the run as a whole cannot go on: ctx was
-// canceled, or the raw bytes could not be stored.
+// Run measures once and fills in the whole result except its identity. It returns an error only
+// when the run cannot continue: ctx was canceled, or raw bytes could not be stored.
 func Run(ctx context.Context, s Setup) (record.Result, error) {
 	rs, err := Together(ctx, []Setup{s})
 	return rs[0], err
 }
 
-// Together measures several trials of one network at once, as Run does, and returns
-// a result for each. No place is an end of two of them, and their plans differ only
-// in their Path. All windows begin together, as far as the programs start equally
-// fast.
+// Together is Run for several concurrent trials of one network, with a result for each. No place is
+// an end of two trials, and their plans differ only in Path. The windows begin together, as far as
+// programs start equally fast.
 //
-// The counters of a host hold what all trials did, so no trial gets a cost. The state
-// of the network, and what the hosts did from before the first client to after the
-// last, are the same for all.
+// A host's counters include all trials, so no trial gets a cost. They share the state of the
+// network and what the hosts did from before the first client to after the last.
 func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	ss = slices.Clone(ss)
 	rs := make([]record.Result, len(ss))
@@ -74,7 +71,7 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	site, states := ss[0].Site, ss[0].Plan.States()
 	if err := site.Verify(ctx, states); err != nil {
 		status := record.Invalid
-		if errors.Is(err, target.ErrService) { // without its daemon there is no network
+		if errors.Is(err, target.ErrService) { // without its daemon the network is gone
 			status = record.Failed
 		}
 		for i := range rs {
@@ -103,9 +100,9 @@ func Together(ctx context.Context, ss []Setup) ([]record.Result, error) {
 	return rs, nil
 }
 
-// finish fills in what the execution shows; after says how the path was afterwards.
+// finish completes r from the execution; after is the state of the path afterwards.
 func (s *Setup) finish(r *record.Result, x *execution, after error) {
-	if errors.Is(after, target.ErrService) { // which explains why programs failed, if they did
+	if errors.Is(after, target.ErrService) { // it explains why programs failed, if they did
 		x.err = errors.Join(after, x.err)
 	}
 	m, err := s.Probe.Parse(probe.Output{
@@ -113,14 +110,14 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 		Server: x.server.stdout.Bytes(), ServerErr: x.server.stderr.Bytes()})
 	if x.err != nil {
 		r.Status, r.Reason = record.Failed, errors.Join(x.err, x.backgroundErr).Error()
-		// Some tools give their reason on stdout.
+		// Some tools print their reason on stdout.
 		if err != nil && len(s.Probe.Info().Tools) > 0 && len(x.client.stdout.Bytes()) > 0 {
 			r.Reason += ": " + err.Error()
 		}
 		return
 	}
 	if err != nil {
-		// Several tools complain on stderr and end with status 0.
+		// Several tools complain on stderr and exit with status 0.
 		r.Status, r.Reason = record.Invalid, x.client.saying(err).Error()
 		return
 	}
@@ -141,7 +138,6 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	}
 }
 
-// keep stores the commands, their output and the counters.
 func (s *Setup) keep(x *execution) error {
 	run := map[string]any{
 		"server": x.server.argv, "serverNode": s.Server.Node,

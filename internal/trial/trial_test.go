@@ -21,10 +21,10 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A tool of the tests: what its client prints last is its throughput in bit/s.
+// A tool is a test probe: its client's last output is its throughput, bit/s.
 type tool struct{ argv0 string }
 
-// Info has the tool, unless it is weir itself.
+// Info lists the tool unless it is weir itself.
 func (t tool) Info() (i probe.Info) {
 	if t.argv0 != "weir" {
 		i.Tools = []facts.ToolInfo{{Program: t.argv0}}
@@ -56,7 +56,7 @@ func serve(ctx context.Context, _ []string, stdout, _ io.Writer) error {
 	return context.Cause(ctx)
 }
 
-// send is a client that measures 8000 bit/s for a second and uses 0.3 s of CPU.
+// send is a client that measures 8000 bit/s for 1 s and uses 0.3 s of CPU time.
 func send(cli, srv *node) func(context.Context, []string, io.Writer, io.Writer) error {
 	return func(_ context.Context, _ []string, stdout, _ io.Writer) error {
 		fmt.Fprintln(stdout, event.MarkBegin)
@@ -71,7 +71,6 @@ func send(cli, srv *node) func(context.Context, []string, io.Writer, io.Writer) 
 
 const rate = `{"event":"result","rate":8000}`
 
-// setup returns a trial that succeeds.
 func setup() (s Setup, cli, srv *node, raw map[string]string) {
 	cli, srv, raw = &node{name: "h1"}, &node{name: "h2", run: serve}, map[string]string{}
 	cli.run = send(cli, srv)
@@ -103,7 +102,7 @@ func start(t *testing.T, s *Setup) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = e.Stop() }) // some have ended badly
+	t.Cleanup(func() { _ = e.Stop() }) // some end with an error
 	s.Engines = e
 }
 

@@ -16,8 +16,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// slow is a node whose counters take time to read and on which a foreign server
-// listens.
+// slow is a node with a listening foreign server and counters that take time to read.
 type slow struct{ *node }
 
 func (n slow) FS() fs.FS {
@@ -32,8 +31,8 @@ func (n slow) Sample(_ context.Context, sources ...string) (target.Reading, erro
 	return local.Sample(n.FS(), sources...), nil
 }
 
-// The window of a tool that does not say when it begins is counted from the tool's start,
-// so that reading counters does not move its end past the tool's.
+// The window of a tool that does not announce it is timed from the tool's start, so that reading
+// counters does not move its end past the tool's.
 func TestWindowOfOtherTools(t *testing.T) {
 	for _, c := range []struct {
 		warmup, took time.Duration
@@ -41,8 +40,8 @@ func TestWindowOfOtherTools(t *testing.T) {
 	}{
 		{0, 1001 * time.Millisecond, true},
 		{time.Second, 2001 * time.Millisecond, true},
-		{200 * time.Millisecond, 2001 * time.Millisecond, true}, // rounded up, as the tool does
-		{0, 995 * time.Millisecond, true},                       // its second and ours are not quite the same
+		{200 * time.Millisecond, 2001 * time.Millisecond, true}, // rounded up, like the tool
+		{0, 995 * time.Millisecond, true},                       // clocks differ slightly
 		{0, 500 * time.Millisecond, false},
 		{time.Second, 1500 * time.Millisecond, false},
 		{time.Second, 500 * time.Millisecond, false},
@@ -71,7 +70,7 @@ func TestWindowOfOtherTools(t *testing.T) {
 	}
 }
 
-// A habit is a tool of the tests that describes itself.
+// A habit is a test tool that describes itself.
 type habit struct {
 	tool
 	info probe.Info
@@ -86,7 +85,7 @@ func (h habit) Parse(o probe.Output) (probe.Measured, error) {
 	return h.tool.Parse(o)
 }
 
-// The description of a tool decides how a trial runs it.
+// A tool's description decides how a trial runs it.
 func TestInfo(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -140,7 +139,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// A tool that decides itself how long it measures gets that time.
+// A tool that sets its own measuring time gets that time.
 func TestAtMost(t *testing.T) {
 	for lasts, want := range map[time.Duration]record.Status{0: record.Failed, 24 * time.Second: record.OK} {
 		synctest.Test(t, func(t *testing.T) {

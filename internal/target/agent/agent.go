@@ -1,12 +1,10 @@
-// Package agent is a node at the far end of a byte stream: Serve answers there,
-// Dial makes a target.Node of the near end. A new kind of target needs a way to
-// open the stream, and nothing else of its own.
+// Package agent puts a node at the far end of a byte stream: Serve answers there, Dial returns a
+// target.Node at the near end. A new kind of target only needs a way to open the stream.
 //
-// The protocol is lines of JSON, see message. An agent that does not answer, does not
-// read or does not end a line costs the coordinator a bounded time and memory. The
-// stream neither loses nor reorders bytes and ends when the other side is gone. A
-// transport that promises less (kubectl exec, a link without keep-alive) adds frames
-// with checksums and heartbeats below Serve and Dial.
+// The protocol is lines of JSON, see message. An agent that stops answering, reading or ending
+// lines costs the coordinator a bounded time and memory. The stream must neither lose nor reorder
+// bytes, and must end when the other side is gone. A transport that promises less (kubectl exec, a
+// link without keep-alive) adds frames with checksums and heartbeats below Serve and Dial.
 //
 // The package must not know what the stream runs over, or what is measured.
 package agent
@@ -30,15 +28,14 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// An Actor changes and checks the node that an agent is. The agent's process
-// provides it, so that package agent depends on no way of doing it.
+// An Actor changes and checks the agent's node. The agent's process provides it.
 type Actor interface {
 	Step(context.Context, plan.Step) error
 	Check(plan.State) error
 	Close() error
 }
 
-// An agent is the far side: it does what the coordinator asks.
+// An agent is the far side of a connection.
 type agent struct {
 	out   *sender
 	host  *target.Host
@@ -49,27 +46,26 @@ type agent struct {
 	programs map[int]*running
 	all      sync.WaitGroup // of requests
 
-	acting sync.Mutex // steps are done one after the other
+	acting sync.Mutex // serializes steps
 	node   string
 	act    Actor // nil until the first step or state
 }
 
-// A running program.
 type running struct {
 	pid int
-	in  *inbox // of its standard input
+	in  *inbox // its standard input
 }
 
-// Serve answers requests on conn until it ends, and ends every program that it runs
-// then. actor makes what does steps for the node that the coordinator names; nil
-// refuses steps. The error is nil when the coordinator has closed the connection.
+// Serve answers requests on conn until it ends, then ends all programs. actor returns the Actor of
+// the node that the coordinator names; nil refuses steps. The error is nil when the coordinator has
+// closed the connection.
 //
-// This process becomes the parent of its orphaned descendants, to reap them.
+// To reap them, this process becomes the parent of its orphaned descendants.
 func Serve(conn io.ReadWriter, actor func(node string) (Actor, error)) error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become the reaper of orphans: %w", err)
 	}
-	torn := make(chan os.Signal, 1) // else a write to a closed pipe ends this process, and not its programs
+	torn := make(chan os.Signal, 1) // else a write to a closed pipe ends this process but not its programs
 	signal.Notify(torn, syscall.SIGPIPE)
 	defer signal.Stop(torn)
 	life, end := context.WithCancel(context.Background())
@@ -91,12 +87,12 @@ func (a *agent) end(end func()) {
 	end()
 	a.mu.Lock()
 	for _, p := range a.programs {
-		_ = syscall.Kill(-p.pid, syscall.SIGKILL) // it may have ended
+		_ = syscall.Kill(-p.pid, syscall.SIGKILL) // it can have ended
 	}
 	a.mu.Unlock()
 	a.all.Wait()
 	if a.act != nil {
-		_ = a.act.Close() // nobody is left to hear of it
+		_ = a.act.Close() // the coordinator is gone
 	}
 }
 
@@ -113,11 +109,11 @@ func (a *agent) serve(m message) {
 		switch {
 		case p == nil: // it has ended
 		case m.Signal != 0:
-			_ = syscall.Kill(-p.pid, m.Signal) // it may have ended
+			_ = syscall.Kill(-p.pid, m.Signal) // it can have ended
 		default:
 			p.in.put(m)
 		}
-	case m.Hello != nil: // before anything else is
+	case m.Hello != nil: // before any other request
 		r, err := a.greet(*m.Hello)
 		a.out.reply(m.ID, r, err)
 	default:
@@ -142,7 +138,6 @@ func (a *agent) greet(h hello) (answer, error) {
 	return answer{Host: a.host.ID, CPUs: local.CPUs()}, nil
 }
 
-// answer does what is done at once.
 func (a *agent) answer(m message) (r answer, err error) {
 	switch {
 	case m.Read != "":
@@ -164,7 +159,6 @@ func (a *agent) answer(m message) (r answer, err error) {
 	return r, err
 }
 
-// readFile reads a file that fits a message.
 func readFile(name string) ([]byte, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -178,7 +172,6 @@ func readFile(name string) ([]byte, error) {
 	return b, err
 }
 
-// change applies a step or checks a state.
 func (a *agent) change(m message) (err error) {
 	a.acting.Lock()
 	defer a.acting.Unlock()
@@ -197,12 +190,12 @@ func (a *agent) change(m message) (err error) {
 	return a.act.Step(a.life, *m.Step)
 }
 
-// start starts a program in a process group that ends with it.
+// start starts a program in its own process group, which ends with it.
 func (a *agent) start(id int, c command) error {
 	if len(c.Argv) == 0 {
 		return errors.New("the command names no program")
 	}
-	cmd, tag := local.Command(context.Background(), c.Argv, c.Env) // signals are the coordinator's
+	cmd, tag := local.Command(context.Background(), c.Argv, c.Env) // the coordinator sends signals
 	cmd.Dir = cmp.Or(c.Dir, "/")
 	var mark *target.Mark
 	if len(c.Marks) > 0 {
@@ -228,26 +221,25 @@ func (a *agent) start(id int, c command) error {
 		go p.feed(stdin)
 	}
 	a.all.Go(func() {
-		_ = cmd.Wait() // how it ended is in its state
+		_ = cmd.Wait() // its status is in ProcessState
 		tag.End(p.pid)
 		a.mu.Lock()
 		delete(a.programs, id)
 		a.mu.Unlock()
 		p.in.end(io.EOF)
-		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // it always is
+		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus) // always of this type on Linux
 		_ = a.out.send(message{ID: id, Exit: &status})
 	})
 	return nil
 }
 
-// feed passes on what the coordinator sends for a program.
 func (p *running) feed(stdin io.WriteCloser) {
 	defer stdin.Close()
 	for range p.in.some {
 		ms, ended := p.in.take()
 		for _, m := range ms {
 			if _, err := stdin.Write(m.In); err != nil || m.EOF {
-				return // it reads no more
+				return // it no longer reads
 			}
 		}
 		if ended != nil {
@@ -256,7 +248,6 @@ func (p *running) feed(stdin io.WriteCloser) {
 	}
 }
 
-// A writer is a function that gets what is written.
 type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }

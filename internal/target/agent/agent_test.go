@@ -13,8 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// connected returns a node whose agent is this process. lose ends the connection at the
-// agent's end.
+// connected returns a node whose agent is this process. lose breaks the connection.
 func connected(t *testing.T) (n *Node, lose func()) {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -33,8 +32,7 @@ func connected(t *testing.T) (n *Node, lose func()) {
 	return n, func() { theirs.Close() }
 }
 
-// Whoever hears a program can read a file meanwhile: counters are read when an engine
-// announces that its window begins.
+// A Run callback can read a file: counters are read when an engine announces its window.
 func TestReadWhileListening(t *testing.T) {
 	n, _ := connected(t)
 	dir := t.TempDir()
@@ -54,7 +52,7 @@ func TestReadWhileListening(t *testing.T) {
 	}
 }
 
-// Whatever an agent sends, every caller gets an end.
+// Every call returns, whatever an agent sends.
 func FuzzClient(f *testing.F) {
 	f.Add([]byte(`{"id":1,"out":"b3V0"}` + "\n" + `{"id":1,"exit":0}` + "\n" + `{"id":2,"answer":{"file":"eA=="}}`))
 	f.Add([]byte(`{"id":1,"failed":"no","errno":2}` + "\n" + `{"id":2,"failed":"no"}`))
@@ -76,7 +74,7 @@ func FuzzClient(f *testing.F) {
 			})
 		}
 		go func() {
-			_, _ = start.Write(b) // as far as it is understood
+			_, _ = start.Write(b) // until the client rejects it
 			start.Close()
 		}()
 		wg.Wait()

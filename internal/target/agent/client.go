@@ -13,18 +13,18 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A client is the near side of one connection: any number of requests at a time.
+// A client is the near side of one connection. It handles concurrent requests.
 type client struct {
 	out   *sender
 	close func() error // the connection, once
 
 	mu    sync.Mutex
-	last  int            // ID given
+	last  int            // latest ID
 	calls map[int]*inbox // answers, by ID
-	err   error          // why none follow
+	err   error          // why no more answers arrive
 }
 
-// ErrLost reports that the agent can no longer be reached.
+// ErrLost means that the agent is unreachable.
 var ErrLost = errors.New("the connection to the agent was lost")
 
 func newClient(conn io.ReadWriteCloser) *client {
@@ -34,13 +34,12 @@ func newClient(conn io.ReadWriteCloser) *client {
 	return c
 }
 
-// maxUnread is how much a program can print before it is read, bytes.
+// maxUnread bounds a program's unread output, bytes.
 const maxUnread = 64 << 20
 
-// errUnread ends a call whose answers would fill the memory.
-var errUnread = fmt.Errorf("more than %d bytes of output wait to be read", maxUnread)
+var errUnread = fmt.Errorf("more than %d bytes of unread output", maxUnread)
 
-// listen hands out answers until the connection ends, which it then closes.
+// listen distributes answers until the connection ends, then closes it.
 func (c *client) listen(answers Reader) {
 	defer c.close() // Node.Close returns its error
 	for {
@@ -66,7 +65,7 @@ func (c *client) listen(answers Reader) {
 	}
 }
 
-// call sends a request, whose answers arrive in the inbox until forget is called.
+// call sends a request; answers arrive in the inbox until forget is called.
 func (c *client) call(m message) (in *inbox, id int, forget func(), err error) {
 	c.mu.Lock()
 	if c.err != nil {
@@ -89,8 +88,7 @@ func (c *client) call(m message) (in *inbox, id int, forget func(), err error) {
 	return in, m.ID, forget, nil
 }
 
-// answerTime bounds every request but a running program. A step in an emulated
-// machine can take a second to load a module.
+// answerTime bounds all requests but programs. Loading a module under emulation can take 1 s.
 const answerTime = 30 * time.Second
 
 // ask sends a request that gets one answer.
@@ -122,9 +120,8 @@ func (c *client) ask(ctx context.Context, m message) (answer, error) {
 	return *ms[0].Answer, nil
 }
 
-// Exec runs a program in the directory dir ("" is "/") to its end and returns how it
-// ended. When ctx ends, the program gets a signal (rootless.Ending), and SIGKILL when
-// it takes longer than patience.
+// Exec runs a program in dir ("" is "/") to its end and returns its status. When ctx ends, the
+// program gets the signal that rootless.Ending returns, and SIGKILL after patience.
 func (c *client) Exec(ctx context.Context, p target.Cmd, dir string, patience time.Duration) (syscall.WaitStatus, error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
@@ -186,7 +183,7 @@ func write(to io.Writer, b []byte) error {
 	return err
 }
 
-// feed sends a program its standard input, to the end of either.
+// feed copies stdin to a program until either ends.
 func (c *client) feed(id int, stdin io.Reader) {
 	b := make([]byte, 32<<10)
 	for {
@@ -201,7 +198,7 @@ func (c *client) feed(id int, stdin io.Reader) {
 	}
 }
 
-// failure is why the agent could not do something; the kernel's reason is kept.
+// failure returns the agent's error with the kernel's error number, if any.
 func failure(m message) error {
 	if m.Errno != 0 {
 		return &refused{m.Failed, m.Errno}

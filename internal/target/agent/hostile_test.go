@@ -17,26 +17,25 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A stream takes everything, and says what the test writes.
+// A stream discards writes and reads what the test says.
 type stream struct {
 	*io.PipeReader
 	io.Writer
 }
 
-// hostile returns a node whose far end is the test: it writes what an agent would say.
+// hostile returns a node whose far end is the test.
 func hostile() (*Node, *io.PipeWriter) {
 	said, say := io.Pipe()
 	return &Node{client: newClient(stream{said, io.Discard}), name: "n"}, say
 }
 
-// ask makes a request and returns its error.
 func ask(t *testing.T, n *Node) error {
 	t.Helper()
 	_, err := fs.ReadFile(n.FS(), "x")
 	return err
 }
 
-// repeated is a line that never ends.
+// repeated is an endless line.
 type repeated struct{ n atomic.Int64 }
 
 func (r *repeated) Read(b []byte) (int, error) {
@@ -50,16 +49,16 @@ func TestBrokenStreams(t *testing.T) {
 		said io.Reader
 		want string
 	}{
-		"a greeting of the login shell": {strings.NewReader("Welcome!\n"), `not a message: invalid character 'W' looking for beginning of value: "Welcome!"`},
+		"a greeting of the login shell": {strings.NewReader("Welcome!\n"), `invalid message: invalid character 'W' looking for beginning of value: "Welcome!"`},
 		"a closed pipe in mid-line":     {strings.NewReader(`{"id":1,"answer":{"file":"eA=="}}`), ErrLost.Error()},
-		"a line without end":            {endless, "not a message: a line has more than 16777216 bytes"},
+		"a line without end":            {endless, "invalid message: a line has more than 16777216 bytes"},
 		"an answer to nobody":           {strings.NewReader(`{"id":7,"answer":{}}` + "\n\n" + `{"id":1}` + "\n"), "the answer is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, say := hostile()
 			defer n.Close()
 			go func() {
-				_, _ = io.Copy(say, c.said) // to the end of either
+				_, _ = io.Copy(say, c.said) // until either ends
 				say.Close()
 			}()
 			if err := ask(t, n); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -72,15 +71,14 @@ func TestBrokenStreams(t *testing.T) {
 	}
 }
 
-// A far end that is silent, or reads nothing, costs a caller a bounded time. Time in a
-// bubble passes at once.
+// A silent or blocked far end costs a caller a bounded time, which passes at once in a bubble.
 func TestStalledAgent(t *testing.T) {
 	for name, reads := range map[string]bool{"silent": true, "reads nothing": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
 				if reads {
-					go func() { _, _ = io.Copy(io.Discard, theirs) }() // to its end
+					go func() { _, _ = io.Copy(io.Discard, theirs) }() // until closed
 				}
 				begin := time.Now()
 				if _, err := Dial(t.Context(), "n", ours, nil); err == nil {
@@ -102,8 +100,7 @@ func TestStalledAgent(t *testing.T) {
 	}
 }
 
-// A program whose output nobody reads is given up before it fills the memory. Others go
-// on.
+// A program whose output nobody reads is abandoned before it fills the memory. Others continue.
 func TestFlood(t *testing.T) {
 	n, say := hostile()
 	defer n.Close()
@@ -131,7 +128,7 @@ func TestFlood(t *testing.T) {
 			<-begun
 		}
 	}
-	go func() { _, _ = say.Write(answer) }() // it is read, or the test fails
+	go func() { _, _ = say.Write(answer) }() // a failed write fails the test
 	if err := ask(t, n); err != nil {
 		t.Errorf("another request: %v", err)
 	}
@@ -141,11 +138,10 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-// An agent that does not name its machine is refused: two of them would seem to share
-// one.
+// An agent that does not name its machine is refused: two of them would seem to share one.
 func TestNamelessHost(t *testing.T) {
 	said, say := io.Pipe()
-	go func() { _, _ = io.WriteString(say, `{"id":1,"answer":{}}`+"\n") }() // it is read, or Dial fails
+	go func() { _, _ = io.WriteString(say, `{"id":1,"answer":{}}`+"\n") }() // a failed write fails Dial
 	if _, err := Dial(t.Context(), "n", stream{said, io.Discard}, nil); err == nil || !strings.Contains(err.Error(), "name its host") {
 		t.Errorf("error %v", err)
 	}
@@ -166,7 +162,7 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-// A file that never ends is an error, and not the end of the agent's memory.
+// An endless file is an error and does not exhaust the agent's memory.
 func TestEndlessFile(t *testing.T) {
 	n, _ := connected(t)
 	if _, err := fs.ReadFile(n.FS(), "dev/zero"); err == nil || !strings.Contains(err.Error(), "/dev/zero has more than 8388608 bytes") {
@@ -174,7 +170,7 @@ func TestEndlessFile(t *testing.T) {
 	}
 }
 
-// An agent ends when it does not understand its coordinator.
+// An agent ends when it cannot parse a request.
 func TestBrokenCoordinator(t *testing.T) {
 	for _, said := range []string{"{\n", `{"id":[]}` + "\n", "GET / HTTP/1.1\r\n"} {
 		err := Serve(struct {
@@ -187,8 +183,7 @@ func TestBrokenCoordinator(t *testing.T) {
 	}
 }
 
-// The reader returns messages or an error, reads lines of any split, and says the same
-// of what it has read when that is sent again.
+// The reader accepts any split of a line, and round-trips what it has read.
 func FuzzReader(f *testing.F) {
 	f.Add([]byte(`{"id":1,"run":{"argv":["x"],"stdin":true}}` + "\n" + `{"id":1,"in":"eA=="}` + "\r\n\n" + `{"id":1,"eof":true}` + "\n"))
 	f.Add([]byte(`{"id":2,"answer":{"reading":{"at":1,"own":2,"counters":{"a":3}}}}` + "\n" + `{"id":2,"exit":256}`))

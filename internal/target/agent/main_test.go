@@ -6,5 +6,5 @@ import (
 	"github.com/weir-bench/weir/internal/nstest"
 )
 
-// The tests run as process 1 of namespaces, where nothing that they leave is missed.
+// Tests run as process 1 of namespaces, and fail when they leave something behind.
 func TestMain(m *testing.M) { nstest.Main(m, nil) }

@@ -17,19 +17,18 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A message is one line of JSON. The coordinator asks, the agent answers; both
-// sides send at any time, and ID says which request a message belongs to.
+// A message is one line of JSON. The coordinator sends requests, the agent answers. Both sides send
+// at any time, and ID connects an answer to its request.
 type message struct {
 	ID int `json:"id"` // chosen by the coordinator
 
-	// Requests. Hello is the first one: an agent is silent until it is greeted,
-	// because what it said before someone listened could be lost. After Run any
-	// number of In, EOF and Signal can follow with its ID.
+	// Requests. Hello comes first: the agent is silent until then, because output before someone
+	// listens could be lost. After Run, any number of In, EOF and Signal can follow with its ID.
 	Hello  *hello          `json:"hello,omitempty"`
 	Run    *command        `json:"run,omitempty"`
 	In     []byte          `json:"in,omitempty"` // standard input
 	EOF    bool            `json:"eof,omitempty"`
-	Signal syscall.Signal  `json:"signal,omitempty"` // for the program and its process group
+	Signal syscall.Signal  `json:"signal,omitempty"` // sent to the program's process group
 	Read   string          `json:"read,omitempty"`   // a file, without the leading slash
 	Sample []string        `json:"sample,omitempty"` // sources of package sample
 	Facts  bool            `json:"facts,omitempty"`
@@ -37,70 +36,68 @@ type message struct {
 	Step   *plan.Step      `json:"step,omitempty"`  // to apply
 	State  *plan.State     `json:"state,omitempty"` // to check
 
-	// Answers. A program sends Out, Err and readings at its marks, and then Exit;
-	// every other request gets one Answer. Failed replaces either.
+	// Answers. A program sends Out, Err and Readings, then Exit; every other request gets one
+	// Answer. Failed replaces Exit and Answer.
 	Out     []byte              `json:"out,omitempty"`
 	Err     []byte              `json:"err,omitempty"`
 	Reading *target.Reading     `json:"reading,omitempty"`
 	Exit    *syscall.WaitStatus `json:"exit,omitempty"`
 	Answer  *answer             `json:"answer,omitempty"`
 	Failed  string              `json:"failed,omitempty"`
-	Errno   syscall.Errno       `json:"errno,omitempty"` // of Failed, where the kernel gave one
+	Errno   syscall.Errno       `json:"errno,omitempty"` // of Failed, if the kernel gave one
 }
 
-// hello greets an agent.
 type hello struct {
-	Name string `json:"name"` // of the node that it is
-	// Env replaces the agent's environment; nil leaves it. A virtual machine that
-	// shares the files of its host shares its environment, too.
+	Name string `json:"name"` // of the agent's node
+	// Env replaces the agent's environment, as a guest that shares its host's files needs; nil
+	// keeps it.
 	Env []string `json:"env,omitempty"`
 }
 
-// A command is a program that an agent runs.
+// A command is a program for an agent to run.
 type command struct {
 	Argv    []string `json:"argv"`              // see target.Cmd
 	Env     []string `json:"env,omitempty"`     // added to the agent's
 	Dir     string   `json:"dir,omitempty"`     // absolute; "" is "/"
 	CPUs    []int    `json:"cpus,omitempty"`    // none: any
 	Marks   []string `json:"marks,omitempty"`   // see target.Mark
-	Sources []string `json:"sources,omitempty"` // likewise
-	Stdin   bool     `json:"stdin,omitempty"`   // it has one
+	Sources []string `json:"sources,omitempty"` // see target.Mark
+	Stdin   bool     `json:"stdin,omitempty"`   // has standard input
 }
 
-// An answer holds what was asked for.
+// An answer holds the requested data.
 type answer struct {
 	Host    string         `json:"host,omitempty"` // target.Host.ID; to hello
-	CPUs    []int          `json:"cpus,omitempty"` // likewise
+	CPUs    []int          `json:"cpus,omitempty"` // answers Hello, as Host does
 	File    []byte         `json:"file,omitempty"`
 	Reading target.Reading `json:"reading,omitzero"`
 	Facts   facts.Facts    `json:"facts,omitzero"`
 	Path    string         `json:"path,omitempty"` // of a tool
 	Version string         `json:"version,omitempty"`
-	Problem string         `json:"problem,omitempty"` // why the version is not known
+	Problem string         `json:"problem,omitempty"` // why the version is unknown
 }
 
-// Bounds on what the other side can make this one hold, bytes.
+// Bounds on the memory that the other side can occupy, bytes.
 const (
 	maxMessage = 16 << 20
 	maxFile    = maxMessage / 2 // base64 makes a file a third longer
 )
 
-// ErrMessage reports that the other side does not speak the protocol.
-var ErrMessage = errors.New("it sent something that is not a message")
+// ErrMessage means that the other side does not speak the protocol.
+var ErrMessage = errors.New("the other side sent an invalid message")
 
-// A Reader reads messages: lines of JSON.
+// A Reader reads messages.
 type Reader struct{ lines *bufio.Scanner }
 
-// NewReader returns a reader of conn. It can read more of conn than it returns.
+// NewReader returns a reader of conn. It can buffer more of conn than it returns.
 func NewReader(conn io.Reader) Reader {
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(nil, maxMessage)
-	lines.Split(func(b []byte, _ bool) (int, []byte, error) { return bufio.ScanLines(b, false) }) // the end is not the end of a line
+	lines.Split(func(b []byte, _ bool) (int, []byte, error) { return bufio.ScanLines(b, false) }) // EOF does not end a line
 	return Reader{lines}
 }
 
-// Read reads the next message into m. It returns io.EOF at the end, also in the middle
-// of a line, and wraps ErrMessage where there is none.
+// Read reads a message. It returns io.EOF even within a line, and wraps ErrMessage if invalid.
 func (r Reader) Read(m any) error {
 	for r.lines.Scan() {
 		line := bytes.TrimSpace(r.lines.Bytes())
@@ -118,16 +115,15 @@ func (r Reader) Read(m any) error {
 	return cmp.Or(r.lines.Err(), io.EOF)
 }
 
-// A sender sends messages from several goroutines.
+// A sender is safe for concurrent use.
 type sender struct {
 	mu   sync.Mutex
 	conn io.Writer
-	// stuck ends the connection when the other side accepts nothing for answerTime;
-	// nil waits for ever.
+	// stuck ends the connection when it accepts nothing for answerTime; nil waits forever.
 	stuck func()
 }
 
-// send sends m. Who can ignore its error ends with the connection anyway.
+// send sends m. Callers that end with the connection anyway can ignore the error.
 func (s *sender) send(m message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -137,7 +133,6 @@ func (s *sender) send(m message) error {
 	return json.NewEncoder(s.conn).Encode(m)
 }
 
-// reply answers a request.
 func (s *sender) reply(id int, r answer, err error) {
 	m := message{ID: id, Answer: &r}
 	if err != nil {
@@ -147,22 +142,21 @@ func (s *sender) reply(id int, r answer, err error) {
 	_ = s.send(m)
 }
 
-// An inbox holds messages until someone takes them. Putting one in never blocks,
-// because the goroutine that does so reads for all others, too.
+// An inbox queues messages. put never blocks: its goroutine reads for all callers.
 type inbox struct {
 	mu    sync.Mutex
 	queue []message
 	held  int           // size of queue, bytes
 	ended error         // why no message follows
-	some  chan struct{} // holds a value when there is something to take
+	some  chan struct{} // holds a value when take has something to return
 }
 
 func newInbox() *inbox { return &inbox{some: make(chan struct{}, 1)} }
 
-// emptyMessage is roughly what a message without content takes, bytes.
+// emptyMessage approximates the size of an empty message, bytes.
 const emptyMessage = 512
 
-// put returns how much is held then, bytes.
+// put returns the queue's size, bytes.
 func (b *inbox) put(m message) (held int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -172,7 +166,7 @@ func (b *inbox) put(m message) (held int) {
 	return b.held
 }
 
-// end announces that no message follows, and why.
+// end records why no more messages follow.
 func (b *inbox) end(why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -187,7 +181,7 @@ func (b *inbox) wake() {
 	}
 }
 
-// take returns what is there, and why nothing follows it, if so.
+// take empties the queue and returns the reason if nothing follows.
 func (b *inbox) take() (ms []message, ended error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

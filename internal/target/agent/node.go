@@ -20,7 +20,7 @@ import (
 
 var _ target.Node = (*Node)(nil)
 
-// A Node is whatever an agent serves, as a target.Node.
+// A Node is a target.Node served by an agent.
 type Node struct {
 	*client
 	name string
@@ -28,17 +28,16 @@ type Node struct {
 	host *target.Host
 }
 
-// Dial greets the agent at the other end of conn, which becomes the node's: it is
-// closed when Dial fails, and by Close. env replaces the agent's environment; nil
-// leaves it.
+// Dial greets the agent at the other end of conn. The node owns conn: Close and a failed Dial close
+// it. env replaces the agent's environment; nil keeps it.
 func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []string) (*Node, error) {
 	n := &Node{client: newClient(conn), name: name}
 	met, err := n.ask(ctx, message{Hello: &hello{name, env}})
 	if err == nil && met.Host == "" {
-		err = errors.New("it does not name its host")
+		err = errors.New("the agent does not name its host")
 	}
 	if err != nil {
-		_ = n.close() // why it cannot be used is what matters
+		_ = n.close() // the failure above matters more
 		return nil, fmt.Errorf("%s: greet the agent: %w", name, err)
 	}
 	n.cpus = met.CPUs
@@ -65,16 +64,16 @@ func Dial(ctx context.Context, name string, conn io.ReadWriteCloser, env []strin
 // Close ends the connection. The agent then ends all programs.
 func (n *Node) Close() error { return n.close() }
 
-// Name is the name that the node was dialed by.
+// Name returns the name passed to Dial.
 func (n *Node) Name() string { return n.name }
 
-// Host is the machine that the agent runs on.
+// Host returns the agent's machine.
 func (n *Node) Host() *target.Host { return n.host }
 
-// CPUs are the processors that the agent's programs can use.
+// CPUs lists the processors available to the agent's programs.
 func (n *Node) CPUs() []int { return n.cpus }
 
-// Sample takes a reading there.
+// Sample takes a reading on the node.
 func (n *Node) Sample(ctx context.Context, sources ...string) (target.Reading, error) {
 	a, err := n.ask(ctx, message{Sample: sources})
 	if err != nil {
@@ -83,19 +82,19 @@ func (n *Node) Sample(ctx context.Context, sources ...string) (target.Reading, e
 	return a.Reading, err
 }
 
-// Step applies one step of a plan there.
+// Step applies one step of a plan.
 func (n *Node) Step(ctx context.Context, s plan.Step) error {
 	_, err := n.ask(ctx, message{Step: &s})
 	return err
 }
 
-// Check returns an error when a state does not hold there.
+// Check returns an error when a state does not hold.
 func (n *Node) Check(ctx context.Context, s plan.State) error {
 	_, err := n.ask(ctx, message{State: &s})
 	return err
 }
 
-// Run runs c there.
+// Run runs c on the node.
 func (n *Node) Run(ctx context.Context, c target.Cmd) error {
 	status, err := n.Exec(ctx, c, "", local.Patience)
 	switch {
@@ -109,7 +108,7 @@ func (n *Node) Run(ctx context.Context, c target.Cmd) error {
 	return fmt.Errorf("%s: %s: %w", n.name, c.Argv[0], err)
 }
 
-// ended is the status of a program that failed, with the methods of exec.ExitError.
+// ended is the status of a failed program, with the methods of exec.ExitError.
 type ended syscall.WaitStatus
 
 func (e ended) Error() string {
@@ -122,8 +121,7 @@ func (e ended) Error() string {
 func (e ended) ExitCode() int { return syscall.WaitStatus(e).ExitStatus() }
 func (e ended) Sys() any      { return syscall.WaitStatus(e) }
 
-// NewSite returns a site of nodes behind agents, whose steps and states go to the
-// agent of their node. Closing it closes the connections.
+// NewSite returns a site of agents' nodes. Steps and states go to their node's agent.
 func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	byName := map[string]*Node{}
 	s := &target.Site{Topology: t, Nodes: map[string]target.Node{}, Found: map[string]string{}}
@@ -133,7 +131,7 @@ func NewSite(t topo.Topology, nodes ...*Node) *target.Site {
 	order := func(ctx context.Context, in string, m message) error {
 		n := byName[in]
 		if n == nil {
-			return fmt.Errorf("no node is called %q", in)
+			return fmt.Errorf("unknown node %q", in)
 		}
 		_, err := n.ask(ctx, m)
 		return err
@@ -168,7 +166,7 @@ func (n *Node) FS() fs.FS { return files{n.client} }
 
 type files struct{ *client }
 
-// Open reads the whole file, so that its content is of one moment.
+// Open reads the whole file for a consistent snapshot.
 func (f files) Open(name string) (fs.File, error) {
 	if !fs.ValidPath(name) {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
@@ -180,7 +178,7 @@ func (f files) Open(name string) (fs.File, error) {
 	return &file{bytes.NewReader(a.File), path.Base(name)}, nil
 }
 
-// A file is the content of one, and its own fs.FileInfo.
+// A file is a file's content and its own fs.FileInfo.
 type file struct {
 	*bytes.Reader
 	name string

@@ -10,8 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// An address can be bound as soon as its step has been applied. With accept_dad
-// 0 alone an IPv6 address is tentative until a worker of the kernel has looked.
+// An address can be bound as soon as its step is applied. With accept_dad 0 alone an IPv6 address
+// stays tentative until a kernel worker has processed it.
 func TestAddressIsUsableAtOnce(t *testing.T) {
 	s := open(t, "a", "b")
 	steps := append(wire(1500),

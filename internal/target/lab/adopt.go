@@ -15,8 +15,8 @@ import (
 	"github.com/weir-bench/weir/internal/target/vm"
 )
 
-// adopt replaces a pod's network namespace by that of a process on host p. In
-// /run/netns of hosts with daemons, the pod's name still leads to the old one.
+// adopt replaces a pod's network namespace by that of a process on host p. In /run/netns of hosts
+// with daemons, the pod's name still refers to the old one.
 func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -39,7 +39,7 @@ func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 		return fmt.Errorf("%s printed %.60q, want a process ID%s", a.PID[0], out, l.said(p.name))
 	}
 	var ns *netns.Namespace
-	err = p.host.Do(func() (err error) { // the ID is valid in the PID namespace of the host
+	err = p.host.Do(func() (err error) { // the PID is valid in the host's PID namespace
 		ns, err = netns.At(fmt.Sprintf("/proc/%d/ns/net", pid))
 		return err
 	})
@@ -55,14 +55,14 @@ func (l *lab) adopt(ctx context.Context, p *place, a *plan.Adopt) error {
 		return fmt.Errorf("network of process %d: %w", pid, err)
 	}
 	old := *pod
-	*pod = *adopted // the site has handed out pod
+	*pod = *adopted // callers of the site hold pod
 	if err := old.close(); err != nil {
 		return err
 	}
 	return l.makes(pod, a.PID[0], a.Makes)
 }
 
-// enter makes p the guest that a service runs.
+// enter turns p into the guest that a service runs.
 func (l *lab) enter(ctx context.Context, p *place, g *plan.Guest) error {
 	host, err := l.at(g.Host)
 	if err != nil {
@@ -86,15 +86,13 @@ func (l *lab) enter(ctx context.Context, p *place, g *plan.Guest) error {
 	return nil
 }
 
-// An actor acts in a whole guest: a lab of one place, the network namespace of its
-// process 1.
+// An actor acts in a whole guest: a lab with one place, the network namespace of process 1.
 type actor struct {
 	*lab
 	place *place
 }
 
-// Actor returns what does the steps of plans, and checks states, for the guest
-// called name. It runs in the guest's agent.
+// Actor applies steps and checks states in the guest called name. It runs in the guest's agent.
 func Actor(name string) (agent.Actor, error) {
 	ns, err := netns.Current()
 	if err != nil {

@@ -11,17 +11,15 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// steady is a service that runs until it is ended.
 func steady() *plan.Service {
 	return &plan.Service{Name: "d", Argv: weirDaemon("say=up", "hang"), Ready: plan.Ready{Line: "up"}}
 }
 
-// A pod gets the network of a process: what is done in it and what runs in it is
-// there from then on, also for who had the pod's node before.
+// A pod gets a process's network, even through a node obtained earlier.
 func TestAdopt(t *testing.T) {
 	s, _ := openLogs(t, "h", "p")
 	pod := s.Nodes["p"]
-	// Process 1 of h has the network of h: no other is needed to see what p gets.
+	// Process 1 of h shares h's network, so no other process is needed.
 	err := s.Apply(t.Context(), []plan.Step{
 		{In: "h", Link: &plan.Link{Name: "mark", Kind: "bridge", MTU: 1400}},
 		{In: "h", Adopt: &plan.Adopt{Pod: "p", PID: weirDaemon("say=1"), Makes: []string{"mark"}}},
@@ -46,7 +44,7 @@ func TestAdoptFails(t *testing.T) {
 		adopt plan.Adopt
 		want  string
 	}{
-		{plan.Adopt{Pod: "none", PID: weirDaemon("say=1")}, `no place is called "none"`},
+		{plan.Adopt{Pod: "none", PID: weirDaemon("say=1")}, `unknown place "none"`},
 		{plan.Adopt{Pod: "p", PID: weirDaemon("exit")}, "exit status 3"},
 		{plan.Adopt{Pod: "p", PID: weirDaemon("say=0")}, `weir printed "0\n", want a process ID; last log lines of d: up`},
 		{plan.Adopt{Pod: "p", PID: weirDaemon("say=x")}, "want a process ID"},
@@ -62,8 +60,7 @@ func TestAdoptFails(t *testing.T) {
 	}
 }
 
-// What a command prints is in the words of later ones, in any place, but not in
-// those that only look like it.
+// Output of a command replaces its placeholder in later ones, but not similar text.
 func TestKeep(t *testing.T) {
 	s, _ := openLogs(t, "a", "b")
 	err := s.Apply(t.Context(), []plan.Step{
@@ -75,15 +72,14 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// What a service or a command writes to a private directory is seen by its place and
-// by nobody else, who both see what was there before.
+// Only its own place sees writes to a private directory, above the previous content.
 func TestPrivate(t *testing.T) {
 	s, _ := openLogs(t, "a", "b")
 	dir := t.TempDir()
 	if err := os.WriteFile(dir+"/before", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"one", "two"} { // the second finds the layer of the first
+	for _, name := range []string{"one", "two"} { // the second service reuses the first one's layer
 		err := s.Apply(t.Context(), []plan.Step{{In: "a", Service: &plan.Service{Name: name, Private: []string{dir},
 			Argv: weirDaemon("need="+dir+"/before", "touch="+dir+"/"+name, "hang"), Ready: plan.Ready{File: dir + "/" + name}}}})
 		if err != nil {
@@ -111,7 +107,7 @@ func TestRemedy(t *testing.T) {
 	}
 }
 
-// A daemon that needs root is not started for another user, who is told why.
+// A daemon that needs root is refused to other users with a reason.
 func TestServiceNeedsRoot(t *testing.T) {
 	s, _ := openLogs(t, "a")
 	d := steady()

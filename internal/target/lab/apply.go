@@ -14,8 +14,8 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// apply runs the steps in order and names the one that fails. The kernel can have
-// executed some later steps in the same place by then.
+// apply runs the steps in order and names the one that fails. By then the kernel can have executed
+// some later steps in the same place.
 func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 	for done := 0; done < len(steps); {
 		if err := context.Cause(ctx); err != nil {
@@ -25,7 +25,7 @@ func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 		done += n
 		if err != nil {
 			err = fmt.Errorf("step %d of %d, in %s: %w", done+1, len(steps), steps[done].In, err)
-			if !errors.Is(err, target.ErrService) { // a service that ended can be why a later step fails
+			if !errors.Is(err, target.ErrService) { // a service that ended can explain a later failure
 				err = errors.Join(err, l.ended())
 			}
 			return err
@@ -34,8 +34,8 @@ func (l *lab) apply(ctx context.Context, steps []plan.Step) error {
 	return nil
 }
 
-// some runs the first step, with as many of the following as are cheaper together. It
-// returns how many succeeded; err belongs to the next one.
+// some runs the first step, together with following ones where that is cheaper. It returns how many
+// succeeded; err belongs to the next one.
 func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error) {
 	if steps[0].Sysctl != nil {
 		done, err = l.sysctls(steps)
@@ -57,8 +57,7 @@ func (l *lab) some(ctx context.Context, steps []plan.Step) (done int, err error)
 // most limits the steps of a batch, and so the memory for their requests.
 const most = 1 << 12
 
-// batch runs the leading steps that are only netlink requests. Without an error, done
-// is 0 when the first step is not.
+// batch runs the leading netlink-only steps. Without an error, done is 0 when there are none.
 func (l *lab) batch(steps []plan.Step) (done int, err error) {
 	steps = steps[:min(len(steps), most)]
 	reqs := make([]*request, 0, len(steps))
@@ -68,7 +67,7 @@ func (l *lab) batch(steps []plan.Step) (done int, err error) {
 			return 0, err
 		}
 		if err != nil || rs == nil {
-			break // perhaps for want of a device that this batch makes; the next call finds out
+			break // perhaps it needs a device from this batch; the next call decides
 		}
 		for _, r := range rs {
 			r.step = done
@@ -85,8 +84,7 @@ func (l *lab) batch(steps []plan.Step) (done int, err error) {
 	return done, nil
 }
 
-// requests translates a step into netlink requests, or nil if the step takes more than
-// that.
+// requests translates a step into netlink requests; nil if that is not possible.
 func (l *lab) requests(s *plan.Step) ([]*request, error) {
 	p, err := l.at(s.In)
 	switch {
@@ -118,7 +116,6 @@ func (l *lab) requests(s *plan.Step) ([]*request, error) {
 
 func one(r *request, err error) ([]*request, error) { return []*request{r}, err }
 
-// run executes requests that could be translated.
 func run(reqs []*request, err error) error {
 	if err == nil {
 		_, err = execute(reqs...)
@@ -126,7 +123,6 @@ func run(reqs []*request, err error) error {
 	return err
 }
 
-// alone runs a step that is not part of a batch.
 func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	p, err := l.at(s.In)
 	switch {
@@ -163,8 +159,7 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	return errors.New("the step is empty")
 }
 
-// explain adds to the error of a step what the step was to do and, if the kernel lacks
-// a feature, the remedy.
+// explain adds to a step's error what failed and, for a missing kernel feature, the remedy.
 func explain(s *plan.Step, err error) error {
 	what, feature := "", ""
 	switch {
@@ -200,12 +195,12 @@ func explain(s *plan.Step, err error) error {
 		return err
 	}
 	if errors.Is(err, unix.ENOENT) && (s.Rate != nil || s.Delay != nil) {
-		err = unix.EOPNOTSUPP // the kind is unknown and has no module (net/sched/sch_api.c, qdisc_create)
+		err = unix.EOPNOTSUPP // unknown kind without a module (net/sched/sch_api.c, qdisc_create)
 	}
 	return fmt.Errorf("%s: %w", what, unsupported(err, feature))
 }
 
-// sysctls runs the leading sysctl steps, in whatever places they are, on one thread.
+// sysctls runs the leading sysctl steps of all places on one thread.
 func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
 	var places []*netns.Namespace
 	for _, s := range steps {
@@ -219,7 +214,7 @@ func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
 		s := steps[i].Sysctl
 		err := os.WriteFile("/proc/sys/"+strings.ReplaceAll(s.Key, ".", "/"), []byte(s.Value), 0)
 		if errors.Is(err, os.ErrNotExist) && strings.HasPrefix(s.Key, "net.ipv6.conf.default.") {
-			err = nil // a kernel without IPv6 is as quiet as the plan wants it
+			err = nil // a kernel without IPv6 is as quiet as the plan wants
 		}
 		if err == nil {
 			done++

@@ -13,7 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// An Await is done when what it waits for has come, and not before.
+// An Await ends when its condition holds, not before.
 func TestAwait(t *testing.T) {
 	s, _ := openLogs(t, "a")
 	steps := []plan.Step{
@@ -22,7 +22,7 @@ func TestAwait(t *testing.T) {
 	}
 	time.AfterFunc(50*time.Millisecond, func() {
 		late := plan.Step{In: "a", Exec: &plan.Exec{Argv: weirDaemon("touch={dir}/late")}}
-		_ = s.Nodes["a"].Run(context.Background(), target.Cmd{Argv: plan.Expand(map[string]string{"dir": "/run/weir"}, late.Exec.Argv...)}) // Await fails otherwise
+		_ = s.Nodes["a"].Run(context.Background(), target.Cmd{Argv: plan.Expand(map[string]string{"dir": "/run/weir"}, late.Exec.Argv...)}) // Await reports the failure
 	})
 	if err := s.Apply(t.Context(), steps); err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestAwait(t *testing.T) {
 	}
 }
 
-// The error holds the last log lines of the daemons in the same place.
+// The error quotes the daemon logs of the same place.
 func TestAwaitFails(t *testing.T) {
 	up := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=my words", "hang"), Ready: plan.Ready{Line: "my"}}}
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestAwaitFails(t *testing.T) {
 		{"no program", `condition not met within 1s: a: exec: "no-such-program"`, []string{"no-such-program"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // each waits for a second
+			t.Parallel() // each test waits 1 s
 			s, _ := openLogs(t, "a")
 			err := s.Apply(t.Context(), []plan.Step{up,
 				{In: "a", Await: &plan.Await{Output: plan.Output{Argv: c.argv, Lines: []string{"yes"}}, Timeout: 1}}})
@@ -62,7 +62,7 @@ func TestAwaitFails(t *testing.T) {
 	}
 }
 
-// Waiting ends when a daemon of the place has ended or the context is done.
+// Await ends when a daemon of the place ends or the context is done.
 func TestAwaitEnds(t *testing.T) {
 	s, logs := openLogs(t, "a")
 	never := plan.Step{In: "a", Await: &plan.Await{Output: plan.Output{Argv: weirDaemon("say=no"), Lines: []string{"yes"}}, Timeout: 600}}

@@ -12,27 +12,25 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A request is a netlink message to the kernel (RFC 3549, section 2.2): a header,
-// a body of fixed size and attributes. Numbers are in the byte order of the machine.
+// A request is a netlink message to the kernel (RFC 3549, section 2.2): header, fixed-size body and
+// attributes, in the machine's byte order.
 type request struct {
-	at   *place // where execute sends it
-	step int    // index of its step in the batch
+	at   *place // destination
+	step int    // index in the batch
 	b    []byte
-	fine unix.Errno // an answer that means the same as success; 0 is none
+	fine unix.Errno // error to treat as success; 0: none
 }
 
 var native = binary.NativeEndian
 
-// request starts a message about a place with a structure of include/uapi/linux as
-// its body.
+// request starts a message about a place; body is a structure of include/uapi/linux.
 func (p *place) request(typ, flags uint16, body any) *request {
 	r := newRequest(typ, flags, body)
 	r.at = p
 	return r
 }
 
-// spare holds requests that have been executed, for reuse: a full mesh of 1,000 hosts
-// takes a million.
+// spare recycles executed requests: a full mesh of 1,000 hosts takes a million.
 var spare = sync.Pool{New: func() any { return &request{b: make([]byte, 0, 64)} }}
 
 func newRequest(typ, flags uint16, body any) *request {
@@ -43,17 +41,16 @@ func newRequest(typ, flags uint16, body any) *request {
 	return r.body(body)
 }
 
-// body appends a structure, which must have a fixed size that is a multiple of 4.
+// body appends a fixed-size structure whose size is a multiple of 4.
 func (r *request) body(s any) *request {
 	b, err := binary.Append(r.b, native, s)
 	if err != nil {
-		panic(err) // a mistake in this package: the structure has no fixed size
+		panic(err) // a mistake in this package: the size is not fixed
 	}
 	r.b = b
 	return r
 }
 
-// put appends an attribute.
 func (r *request) put(attr uint16, value []byte) {
 	r.b = native.AppendUint16(r.b, uint16(unix.SizeofRtAttr+len(value)))
 	r.b = native.AppendUint16(r.b, attr)
@@ -63,7 +60,7 @@ func (r *request) put(attr uint16, value []byte) {
 	}
 }
 
-// nest appends an attribute that holds what fill appends.
+// nest appends an attribute that contains what fill appends.
 func (r *request) nest(attr uint16, fill func()) {
 	start := len(r.b)
 	r.put(attr, nil)
@@ -86,7 +83,7 @@ func (r *request) some(attr uint16, v int) {
 	}
 }
 
-// either appends an address, which has an attribute for each family.
+// either appends an address under the attribute of its family.
 func (r *request) either(attr4, attr6 uint16, a netip.Addr) {
 	if a.Is6() {
 		attr4 = attr6
@@ -94,7 +91,6 @@ func (r *request) either(attr4, attr6 uint16, a netip.Addr) {
 	r.addr(attr4, a)
 }
 
-// family is the address family of a.
 func family(a netip.Addr) uint8 {
 	if a.Is6() {
 		return unix.AF_INET6
@@ -102,22 +98,22 @@ func family(a netip.Addr) uint8 {
 	return unix.AF_INET
 }
 
-// A socket talks netlink to the kernel about the namespace it was opened in, whatever
-// namespace its caller is in. It serves one caller at a time.
+// A socket talks netlink to the kernel about the namespace that it was opened in, whatever the
+// caller's namespace is. It serves one caller at a time.
 type socket struct {
 	fd  int
 	seq uint32 // of the last request
 }
 
-// openSocket opens a socket for a netlink protocol in the namespace of this thread.
+// openSocket opens a socket in this thread's namespace.
 func openSocket(protocol int) (*socket, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, protocol)
 	if err != nil {
 		return nil, fmt.Errorf("netlink: open socket: %w", err)
 	}
 	s := &socket{fd: fd}
-	// Errors come with the kernel's words (Linux 4.12) and without the request that
-	// they answer (4.2). An older kernel refuses, and its errors are numbers.
+	// Errors have the kernel's text (Linux 4.12) and no copy of the request (4.2). An older kernel
+	// refuses these options, and its errors are numbers.
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_NETLINK, unix.NETLINK_EXT_ACK, 1)
 	_ = unix.SetsockoptInt(s.fd, unix.SOL_NETLINK, unix.NETLINK_CAP_ACK, 1)
 	return s, nil
@@ -125,18 +121,17 @@ func openSocket(protocol int) (*socket, error) {
 
 func (s *socket) close() error { return unix.Close(s.fd) }
 
-// buffers hold requests, then their answers: too much for a stack.
+// buffers hold requests, then answers: too large for a stack.
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
 const bufferSize = batchSize + 4<<10
 
-// do makes the kernel execute requests, at most about batchSize bytes of them. It returns
-// the reply to a query, or the index of the first request that failed and its error.
+// do sends requests of up to about batchSize bytes. It returns the reply to a query, or the index
+// and the error of the first failed request.
 //
-// One write carries all requests. The kernel executes them in order before the write
-// returns, goes on after a failure, and answers only failures unless asked
-// (net/netlink/af_netlink.c, netlink_rcv_skb). The last request asks for an answer, so
-// that silence never counts as success.
+// One write carries all requests. Before it returns, the kernel executes them in order, continues
+// after a failure, and answers only failures unless asked (net/netlink/af_netlink.c,
+// netlink_rcv_skb). The last request asks for an answer, so silence never counts as success.
 func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
 	buf := buffers.Get().(*[bufferSize]byte)
 	defer buffers.Put(buf)
@@ -156,7 +151,7 @@ func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
 	for {
 		n, readErr := unix.Read(s.fd, buf[:])
 		switch {
-		case readErr == unix.ENOBUFS: // it had no room for more answers; the first ones are still there
+		case readErr == unix.ENOBUFS: // no room for more answers; the first ones are intact
 			continue
 		case readErr != nil && err != nil:
 			return nil, failed, err
@@ -169,7 +164,7 @@ func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
 		}
 		for _, m := range answers {
 			switch number := int(m.Header.Seq - first); {
-			case number >= len(reqs): // an answer to an earlier call that failed
+			case number >= len(reqs): // a failure in an earlier call
 			case m.Header.Type != unix.NLMSG_ERROR:
 				reply = bytes.Clone(m.Data)
 			default:
@@ -184,9 +179,8 @@ func (s *socket) do(reqs ...*request) (reply []byte, failed int, err error) {
 	}
 }
 
-// refusal reads struct nlmsgerr: an error number, the header of the request, and
-// attributes that may say why (include/uapi/linux/netlink.h). It returns nil when
-// the request succeeded.
+// refusal parses struct nlmsgerr: error number, request header, and optional attributes with the
+// reason (include/uapi/linux/netlink.h). It returns nil for success.
 func refusal(b []byte, flags uint16) error {
 	const head = 4 + unix.SizeofNlMsghdr
 	if len(b) < 4 {
@@ -204,7 +198,7 @@ func refusal(b []byte, flags uint16) error {
 	return errno
 }
 
-// attribute returns the value of the first attribute of a type; nil without one.
+// attribute returns the first attribute of a type; nil without one.
 func attribute(b []byte, attr uint16) []byte {
 	for len(b) >= unix.SizeofRtAttr {
 		size := int(native.Uint16(b))
@@ -219,12 +213,12 @@ func attribute(b []byte, attr uint16) []byte {
 	return nil
 }
 
-// batchSize is the size in bytes at which a write is full. The kernel refuses one that
-// exceeds the send buffer, by default 208 KiB (net/core/sock.c, sysctl_wmem_default).
+// batchSize is the size, bytes, at which a write is full. The kernel refuses writes above the send
+// buffer, by default 208 KiB (net/core/sock.c, sysctl_wmem_default).
 const batchSize = 64 << 10
 
-// execute runs requests in order, with one write for consecutive ones in the same
-// place. It returns the index of the first one that failed and its error.
+// execute runs requests in order, with one write per run of requests for one place. It returns the
+// index and the error of the first failure.
 func execute(reqs ...*request) (failed int, err error) {
 	for start := 0; start < len(reqs); {
 		end, size := start, 0

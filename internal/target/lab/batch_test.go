@@ -17,8 +17,7 @@ func routeTo(i int, via string) plan.Step {
 	return plan.Step{In: "a", Route: &plan.Route{Dst: dst, Via: netip.MustParseAddr(via)}}
 }
 
-// The error names the step that failed first, whatever else was in its batch, with
-// the kernel's reason.
+// The error names the first failed step of a batch, with the kernel's reason.
 func TestBatchNamesTheStep(t *testing.T) {
 	s := open(t, "a", "b")
 	good := append(wire(1500), routeTo(1<<8, "198.18.0.2"), routeTo(2<<8, "198.18.0.2"))
@@ -41,7 +40,7 @@ func TestBatchNamesTheStep(t *testing.T) {
 			t.Errorf("%s: error %v, want %s", c.name, err, c.want)
 		}
 	}
-	// A failed batch does not leave weir with wrong numbers of devices.
+	// A failed batch leaves no wrong device numbers in the cache.
 	if err := s.Apply(t.Context(), []plan.Step{{In: "a", Set: &plan.Set{Dev: "e0", MTU: 1400}}}); err != nil {
 		t.Error(err)
 	}
@@ -50,7 +49,7 @@ func TestBatchNamesTheStep(t *testing.T) {
 	}
 }
 
-// The first of more refusals than the socket has room for is the one that counts.
+// The first refusal is reported even if the socket has no room for all of them.
 func TestManyRefusals(t *testing.T) {
 	s := open(t, "a")
 	var steps []plan.Step
@@ -63,7 +62,7 @@ func TestManyRefusals(t *testing.T) {
 	}
 }
 
-// Steps find a device that a daemon made again, under another number.
+// Steps find a device that a daemon recreated under another number.
 func TestDeviceMadeAgain(t *testing.T) {
 	s := open(t, "a", "b")
 	if err := s.Apply(t.Context(), wire(1500)); err != nil {
@@ -74,7 +73,7 @@ func TestDeviceMadeAgain(t *testing.T) {
 	if err == nil {
 		err = nl.LinkDel(link)
 	}
-	if err == nil { // what a daemon does behind weir's back
+	if err == nil { // a daemon acts behind weir's back
 		err = s.Apply(t.Context(), []plan.Step{{In: "b", Link: &plan.Link{Name: "e0", Kind: "veth", Peer: "e1", PeerIn: "a"}}})
 	}
 	if err == nil {
@@ -87,13 +86,13 @@ func TestDeviceMadeAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := s.Apply(t.Context(), []plan.Step{
-		{In: "a", File: &plan.File{Name: "x"}}, // programs of a place can change devices from here on
+		{In: "a", File: &plan.File{Name: "x"}}, // from here on, programs of the place can change devices
 		{In: "a", Addr: &plan.Addr{Dev: "e0", Prefix: netip.MustParsePrefix("198.18.0.1/24")}}}); err != nil {
 		t.Error(err)
 	}
 }
 
-// An answer that the kernel would not give is an error or nothing, never a crash.
+// An impossible answer from the kernel never crashes.
 func FuzzRefusal(f *testing.F) {
 	f.Add([]byte{0xed, 0xff, 0xff, 0xff, 16: 0, 19: 0, 20: 8, 22: 1, 24: 'n', 25: 'o', 27: 0}, uint16(unix.NLM_F_ACK_TLVS))
 	f.Add([]byte{0, 0, 0, 0}, uint16(0))

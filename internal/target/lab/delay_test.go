@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// A delay is netem on the device, or the error names the module that this kernel lacks.
+// A delay is netem on the device, or the error names the missing kernel module.
 func TestDelay(t *testing.T) {
 	s := open(t, "a", "b")
 	err := s.Apply(t.Context(), []plan.Step{

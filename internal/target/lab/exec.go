@@ -16,7 +16,6 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// exec runs a command and waits for it.
 func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -35,7 +34,7 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 		if e.Remedy != "" {
 			err = fmt.Errorf("%w: %s", err, e.Remedy)
 		}
-		return fmt.Errorf("%w%s", err, l.said(p.name)) // the command may have asked a daemon
+		return fmt.Errorf("%w%s", err, l.said(p.name)) // the command can have queried a daemon
 	}
 	if err != nil {
 		return err
@@ -50,21 +49,20 @@ func (l *lab) exec(ctx context.Context, p *place, e *plan.Exec) error {
 	return nil
 }
 
-// environ is the environment of this program and the plan's env. Temporary files, such
-// as the stacks of containerd, vanish with the host. PATH includes the directories of
-// administration tools such as iptables, which Debian leaves out for ordinary users.
+// environ returns this program's environment plus the plan's env. Temporary files, such as
+// containerd's stacks, vanish with the host. PATH includes administration directories (iptables),
+// which Debian omits for ordinary users.
 func (l *lab) environ(env []string) []string {
 	return append(append(os.Environ(), "TMPDIR="+hostns.Dir, "PATH="+os.Getenv("PATH")+":/usr/sbin:/sbin"), plan.Expand(l.values, env...)...)
 }
 
-// bound limits the run time of a command.
 func bound(ctx context.Context, seconds int) (context.Context, context.CancelFunc) {
 	limit := time.Duration(seconds) * time.Second
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("still running after %v", limit))
 }
 
-// output runs a command, waits for it and returns its standard output, or standard
-// error if it prints nothing else. An error quotes the end of standard error.
+// output runs a command and returns its standard output, or its standard error if that is all it
+// prints. An error quotes the end of standard error.
 func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string, error) {
 	cmd, _ := local.Command(ctx, plan.Expand(l.values, argv...), nil)
 	cmd.Env = l.environ(env)
@@ -80,12 +78,12 @@ func (l *lab) output(ctx context.Context, p *place, env, argv []string) (string,
 		return "", fmt.Errorf("%s: %w%s", strings.Join(cmd.Args, " "), err, quoted(said.String()))
 	}
 	if out.Len() == 0 {
-		return said.String(), nil // as of bird --version
+		return said.String(), nil // as for bird --version
 	}
 	return out.String(), nil
 }
 
-// makes returns an error when one of devs, DEVICE in p or PLACE/DEVICE, does not exist.
+// makes returns an error when one of devs (DEVICE in p, or PLACE/DEVICE) does not exist.
 func (l *lab) makes(p *place, who string, devs []string) error {
 	for _, dev := range devs {
 		at, name := p, dev
@@ -103,7 +101,6 @@ func (l *lab) makes(p *place, who string, devs []string) error {
 	return nil
 }
 
-// prints runs a command in p and checks its output.
 func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -118,8 +115,7 @@ func (l *lab) prints(ctx context.Context, p *place, o plan.Output) error {
 	return nil
 }
 
-// await repeats a command until it prints what the plan expects. It fails when a
-// service ends meanwhile or the time is up.
+// await repeats a command until it prints the expected output, a service ends, or time is up.
 func (l *lab) await(ctx context.Context, p *place, a *plan.Await) error {
 	err := until(ctx, a.Seconds(), "condition not met", fmt.Errorf("%s is still running", a.Argv[0]), l.ended,
 		func(ctx context.Context) error { return l.prints(ctx, p, a.Output) })
@@ -129,8 +125,8 @@ func (l *lab) await(ctx context.Context, p *place, a *plan.Await) error {
 	return fmt.Errorf("%w%s", err, l.said(p.name))
 }
 
-// until checks a condition until it holds. It fails when ended does or the time is up;
-// then the error begins with late and has that of the last check, or last if none ended.
+// until polls a condition. It fails when ended does or time is up; the error then consists of late
+// and the last check's error, or last if no check finished.
 func until(ctx context.Context, seconds int, late string, last error, ended func() error, check func(context.Context) error) error {
 	limit := time.Duration(seconds) * time.Second
 	timed, cancel := context.WithTimeout(ctx, limit)
@@ -145,7 +141,7 @@ func until(ctx context.Context, seconds int, late string, last error, ended func
 		if err == nil {
 			return nil
 		}
-		if timed.Err() == nil { // otherwise err only says that the time is up
+		if timed.Err() == nil { // otherwise err only reports the timeout
 			last = err
 		}
 		select {
@@ -166,8 +162,8 @@ func until(ctx context.Context, seconds int, late string, last error, ended func
 // undoTime bounds all undo commands of a lab together.
 const undoTime = 10 * time.Second
 
-// undoLater records the command that undoes e, which ended with err. A command that
-// failed half-way is undone too; then the error of its undo command is dropped.
+// undoLater records the undo command of e, which ended with err. Commands that failed half-way are
+// undone too, but the error of their undo command is dropped.
 func (l *lab) undoLater(p *place, e *plan.Exec, err error) {
 	if len(e.Undo) == 0 {
 		return
@@ -181,7 +177,7 @@ func (l *lab) undoLater(p *place, e *plan.Exec, err error) {
 	})
 }
 
-// undoAll runs the recorded undo commands, the last one first.
+// undoAll runs the recorded undo commands in reverse order.
 func (l *lab) undoAll() error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), undoTime, fmt.Errorf("undo commands still running after %v", undoTime))
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/agent"
 )
 
-// An agent does steps, and checks states, in this process's own network namespace.
+// An agent applies steps and checks states in its process's own network namespace.
 func TestActor(t *testing.T) {
 	nstest.Need(t)
 	ours, theirs := net.Pipe()
@@ -31,7 +31,7 @@ func TestActor(t *testing.T) {
 		{mtu(1400), ""},
 		{mtu(1500), "g: MTU of br7 is 1400, expected 1500"},
 		{step(plan.Step{In: "g", Addr: &plan.Addr{Dev: "none", Prefix: netip.MustParsePrefix("10.64.1.1/10")}}), "address 10.64.1.1/10 on none: no such device"},
-		{step(plan.Step{In: "elsewhere", Set: &plan.Set{Dev: "br7", MTU: 1500}}), `set MTU of br7 to 1500: no place is called "elsewhere", there are [g]`},
+		{step(plan.Step{In: "elsewhere", Set: &plan.Set{Dev: "br7", MTU: 1500}}), `set MTU of br7 to 1500: unknown place "elsewhere": want one of [g]`},
 		{step(plan.Step{In: "g", Exec: &plan.Exec{Argv: []string{"true"}}}), "daemons in guests are not supported"},
 		{step(plan.Step{In: "g"}), "the step is empty"},
 	} {
@@ -45,8 +45,7 @@ func TestActor(t *testing.T) {
 	}
 }
 
-// A pod cannot be a guest of a host that runs no service, or whose service does not
-// answer.
+// A pod cannot be a guest of a host that runs no service or whose service does not answer.
 func TestNoGuest(t *testing.T) {
 	nstest.Need(t)
 	site, err := Open(t.Context(), []string{"h1", "p1"}, "")

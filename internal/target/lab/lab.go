@@ -1,10 +1,9 @@
-// Package lab is the target on this machine: hosts and pods are network namespaces,
-// and plans are applied through netlink, whose messages it builds itself. It is the
-// only importer of the ethtool and wgctrl packages. It decides nothing: a plan says
-// what to build.
+// Package lab is the target on this machine: hosts and pods are network namespaces, and plans are
+// applied through netlink messages that the package builds itself. Only it imports the ethtool and
+// wgctrl packages. It decides nothing: a plan says what to build.
 //
-// It must run in a process that package rootless started, so that a mistake cannot
-// reach the machine's own network.
+// It must run in a process that package rootless started, so that a mistake cannot reach the
+// machine's own network.
 package lab
 
 import (
@@ -33,13 +32,13 @@ import (
 type lab struct {
 	places   map[string]*place
 	logs     string     // directory of the services' logs; "" is each place's own
-	services []*service // in the order of their start
+	services []*service // in starting order
 	undo     []func(context.Context) error
 	found    map[string]string
-	values   map[string]string         // what names in braces stand for in a plan
-	keys     map[[2]string]wgtypes.Key // of wireguard devices, by place and device
-	devices  int32                     // how many devices have got a number (see number)
-	dir      *os.File                  // that places without a tree of their own share; nil when the kernel is too old
+	values   map[string]string         // replacements for names in braces
+	keys     map[[2]string]wgtypes.Key // WireGuard keys by place and device
+	devices  int32                     // number of numbered devices (see number)
+	dir      *os.File                  // shared by places without their own file tree; nil when the kernel is too old
 }
 
 // A place is one namespace: a host, a pod, or the switch between hosts.
@@ -48,17 +47,17 @@ type place struct {
 	ns    *netns.Namespace
 	nl    *socket          // NETLINK_ROUTE: devices, addresses, routes, neighbors, queues
 	eth   *ethtool.Ethtool // nil until a step needs it
-	host  *hostns.Host     // what else a place has of its own; nil until a step needs it
-	guest *vm.Node         // the pod is a virtual machine; nil until a step says so
-	known map[string]int32 // numbers of devices by name
+	host  *hostns.Host     // the place's other namespaces; nil until a step needs them
+	guest *vm.Node         // nil until a step makes the pod a virtual machine
+	known map[string]int32 // device numbers by name
 }
 
 // Target is this machine as a target.Target.
 type Target struct{}
 
-// Open makes a namespace for each host and pod of want, and for the switch between
-// hosts. Nothing connects them yet. Services log to files in the directory logs, or
-// to the state directory of their place when logs is "".
+// Open makes a namespace for each host and pod of want, and for the switch between hosts. Nothing
+// connects them yet. Services log to the directory logs, or to the state directory of their place
+// when logs is "".
 func (Target) Open(ctx context.Context, want topo.Topology, logs string) (*target.Site, error) {
 	s, err := Open(ctx, network.Places(want), logs)
 	if err == nil {
@@ -67,7 +66,7 @@ func (Target) Open(ctx context.Context, want topo.Topology, logs string) (*targe
 	return s, err
 }
 
-// Open is Target.Open for places that are only named.
+// Open is Target.Open for places given by name.
 func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err error) {
 	l := &lab{places: map[string]*place{}, logs: logs, found: map[string]string{}, keys: map[[2]string]wgtypes.Key{},
 		values: map[string]string{"dir": hostns.Dir, "cgroup": cgroup.Name()}}
@@ -78,7 +77,7 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	}()
 	for _, name := range names {
 		if l.places[name] != nil {
-			return nil, fmt.Errorf("lab: two places are called %s", name)
+			return nil, fmt.Errorf("lab: duplicate place %s", name)
 		}
 		l.places[name] = &place{name: name}
 	}
@@ -101,8 +100,7 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	return s, nil
 }
 
-// newPlace makes a place of ns, which the calling thread must be in. It closes ns when
-// it fails.
+// newPlace makes a place of ns, the calling thread's namespace. It closes ns on failure.
 func newPlace(name string, ns *netns.Namespace) (*place, error) {
 	p := &place{name: name}
 	if err := p.open(ns); err != nil {
@@ -111,7 +109,7 @@ func newPlace(name string, ns *netns.Namespace) (*place, error) {
 	return p, nil
 }
 
-// open gives p the namespace ns, which the calling thread must be in, and sets lo up.
+// open gives p the calling thread's namespace ns and sets lo up.
 func (p *place) open(ns *netns.Namespace) (err error) {
 	p.ns, p.known = ns, map[string]int32{"lo": loopback}
 	if p.nl, err = openSocket(unix.NETLINK_ROUTE); err != nil {
@@ -123,7 +121,7 @@ func (p *place) open(ns *netns.Namespace) (err error) {
 	return nil
 }
 
-// ethtool opens the socket for features of devices at its first use: few plans need it.
+// ethtool opens the socket at its first use: few plans need it.
 func (p *place) ethtool() (_ *ethtool.Ethtool, err error) {
 	if p.eth == nil {
 		err = p.ns.Do(func() (err error) {
@@ -170,15 +168,13 @@ func (l *lab) close() error {
 	return errors.Join(errs...)
 }
 
-// at finds a place by its name.
 func (l *lab) at(name string) (*place, error) {
 	if p := l.places[name]; p != nil {
 		return p, nil
 	}
-	return nil, fmt.Errorf("no place is called %q, there are %v", name, slices.Sorted(maps.Keys(l.places)))
+	return nil, fmt.Errorf("unknown place %q: want one of %v", name, slices.Sorted(maps.Keys(l.places)))
 }
 
-// verify checks that every service runs, and that states hold.
 func (l *lab) verify(ctx context.Context, states []plan.State) error {
 	errs := []error{l.ended()}
 	for _, s := range states {
@@ -198,7 +194,6 @@ func (l *lab) verify(ctx context.Context, states []plan.State) error {
 	return errors.Join(errs...)
 }
 
-// verify checks the MTU and the features of a device.
 func (p *place) verify(ctx context.Context, s plan.State) error {
 	if p.guest != nil {
 		return p.guest.Check(ctx, s)

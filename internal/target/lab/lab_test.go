@@ -18,7 +18,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 6 && os.Args[2] == "rsh" { // started by a program of a node, as /proc/PID/exe
+	if len(os.Args) > 6 && os.Args[2] == "rsh" { // a program of a node started this one as /proc/PID/exe
 		fmt.Fprintln(os.Stderr, Rsh(os.Args[3], os.Args[4], os.Args[6:]))
 		os.Exit(1)
 	}
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 			}
 		case "daemon":
 			return daemon(args[1:])
-		case "hang": // until told to stop
+		case "hang": // until signaled
 			os.Stdout.WriteString("hanging\n")
 			hang()
 		case "devices":
@@ -45,7 +45,6 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// open makes a site that the test closes.
 func open(t *testing.T, names ...string) *target.Site {
 	t.Helper()
 	nstest.Need(t)
@@ -103,7 +102,7 @@ func TestVerify(t *testing.T) {
 		{"offload holds", plan.State{In: "a", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, ""},
 		{"offload differs", plan.State{In: "b", Dev: "e0", Offload: map[string]bool{"tx-tcp-segmentation": false}}, "tx-tcp-segmentation of e0 is true, expected false"},
 		{"no device", plan.State{In: "a", Dev: "e1", MTU: 1400}, "device e1"},
-		{"no place", plan.State{In: "c", Dev: "e0", MTU: 1400}, `no place is called "c", there are [a b]`},
+		{"no place", plan.State{In: "c", Dev: "e0", MTU: 1400}, `unknown place "c": want one of [a b]`},
 	} {
 		err := s.Verify(t.Context(), []plan.State{c.state})
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -119,7 +118,7 @@ func TestApplyNamesTheStep(t *testing.T) {
 		want string
 	}{
 		{plan.Step{In: "a"}, "step 1 of 1, in a: the step is empty"},
-		{plan.Step{In: "x", Set: &plan.Set{}}, `no place is called "x"`},
+		{plan.Step{In: "x", Set: &plan.Set{}}, `unknown place "x"`},
 		{plan.Step{In: "a", Link: &plan.Link{Name: "l", Kind: "token-ring"}}, `kind "token-ring" is not one of bridge, geneve, ipip, ipvlan, macvlan, tap, veth, vlan, vxlan, wireguard`},
 		{plan.Step{In: "a", Set: &plan.Set{Dev: "none", MTU: 1400}}, "set MTU of none to 1400"},
 		{plan.Step{In: "a", Addr: &plan.Addr{Dev: "none", Prefix: netip.MustParsePrefix("198.18.0.1/24")}}, "address 198.18.0.1/24 on none"},
@@ -144,7 +143,7 @@ func TestRunStopsWhatItStarted(t *testing.T) {
 	// TestMain fails if the process is still there.
 }
 
-// What a program leaves in another process group and session is ended with it.
+// Run ends what a program leaves in another process group and session.
 func TestRunEndsWhatWasLeft(t *testing.T) {
 	s := open(t, "a")
 	var out bytes.Buffer
@@ -190,7 +189,7 @@ func TestOpenIsCanceled(t *testing.T) {
 	}
 }
 
-// BenchmarkOpenClose is what one host costs.
+// BenchmarkOpenClose measures the cost of one host.
 func BenchmarkOpenClose(b *testing.B) {
 	nstest.Need(b)
 	for b.Loop() {

@@ -9,7 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// Constants that package unix lacks.
+// Constants missing from package unix.
 const (
 	vethInfoPeer = 1 // include/uapi/linux/veth.h
 
@@ -21,11 +21,10 @@ const (
 	// include/uapi/linux/if_link.h
 	macvlanBridge = 4
 
-	loopback = 1 // the number of lo in every namespace (net/core/dev.c, LOOPBACK_IFINDEX)
+	loopback = 1 // ifindex of lo in every namespace (net/core/dev.c, LOOPBACK_IFINDEX)
 )
 
-// link returns the requests that create a device and set it up, or nil for a kind that
-// takes more than requests.
+// link returns the requests that create a device and set it up; nil for kinds that need more.
 func (l *lab) link(p *place, k *plan.Link) ([]*request, error) {
 	if k.Kind == "tap" || k.Kind == "wireguard" {
 		return nil, nil
@@ -38,7 +37,7 @@ func (l *lab) link(p *place, k *plan.Link) ([]*request, error) {
 	return append([]*request{add}, up...), err
 }
 
-// assemble creates the kinds of devices that link does not.
+// assemble creates the kinds of devices that link cannot.
 func (l *lab) assemble(p *place, k *plan.Link) error {
 	err := error(nil)
 	if k.Kind == "tap" {
@@ -54,8 +53,7 @@ func (l *lab) assemble(p *place, k *plan.Link) error {
 	return run(l.finish(p, k))
 }
 
-// finish returns the requests that give a new device its bridge and its name in another
-// place, and set it and its peer up.
+// finish returns the requests that set a new device's bridge, move it, and set it and its peer up.
 func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 	at := p
 	if k.To != "" {
@@ -85,14 +83,13 @@ func (l *lab) finish(p *place, k *plan.Link) ([]*request, error) {
 	return []*request{up, peer}, err
 }
 
-// device returns the request that creates a device. It chooses the device's number
-// (ifindex), so that later requests in the batch can use it.
+// device returns the request that creates a device, with an ifindex that later requests can use.
 func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 	name, at := k.Name, p
 	if k.To != "" {
-		// Before Linux 6.14 a name had to be free in the namespace of the request as
-		// well, where eth0 is the parent (7ca486d08a30, rtnetlink: Lookup device in
-		// target netns). finish renames the device.
+		// Before Linux 6.14 a name also had to be free in the request's namespace, where eth0 is
+		// the parent (7ca486d08a30, rtnetlink: Lookup device in target netns). finish renames the
+		// device.
 		var err error
 		if at, err = l.at(k.To); err != nil {
 			return nil, err
@@ -133,7 +130,7 @@ func (l *lab) device(p *place, k *plan.Link) (*request, error) {
 	return r, nil
 }
 
-// kind appends the kind of a device and its parameters, for all kinds but veth.
+// kind appends a device's kind and parameters, except for veth.
 func (r *request) kind(k *plan.Link) (err error) {
 	r.nest(unix.IFLA_LINKINFO, func() {
 		r.str(unix.IFLA_INFO_KIND, k.Kind)
@@ -173,10 +170,9 @@ func (r *request) kind(k *plan.Link) (err error) {
 
 var ipvlanModes = map[string]uint16{"l2": 0, "l3": 1} // include/uapi/linux/if_link.h
 
-// tap creates a TAP device that persists while no program has it open. Netlink cannot
-// create one (drivers/net/tun.c, tun_validate).
+// tap creates a persistent TAP device. Netlink cannot (drivers/net/tun.c, tun_validate).
 func (p *place) tap(k *plan.Link) error {
-	if err := opens("/dev/net/tun"); err != nil { // its error says more than that of the open below
+	if err := opens("/dev/net/tun"); err != nil { // a better error than that of the open below
 		return err
 	}
 	ifr, err := unix.NewIfreq(k.Name)
@@ -201,23 +197,19 @@ func (p *place) tap(k *plan.Link) error {
 	})
 }
 
-// errNoDevice differs from ENODEV, with which the kernel also reports that it lacks a
-// kind of device.
+// errNoDevice differs from ENODEV, which the kernel also returns for an unknown kind of device.
 var errNoDevice = errors.New("no such device")
 
-// firstNumber is above the device numbers that the kernel chooses by itself, which
-// start at 1.
+// firstNumber is above the device numbers that the kernel chooses, which start at 1.
 const firstNumber = 1 << 10
 
-// number gives a new device a number that is unique in the lab, so that it is free in
-// every place that the device moves to.
+// number gives a new device an ifindex unique in the lab, so that the device can move anywhere.
 func (l *lab) number(at *place, dev string) int32 {
 	l.devices++
 	at.known[dev] = firstNumber + l.devices
 	return at.known[dev]
 }
 
-// forget drops the cached numbers of devices.
 func (l *lab) forget() {
 	for _, p := range l.places {
 		clear(p.known)
@@ -236,7 +228,7 @@ func (p *place) index(dev string) (int32, error) {
 	return n, err
 }
 
-// lookup asks the kernel for the number of a device and its MTU in bytes.
+// lookup returns the kernel's number of a device and its MTU, bytes.
 func (p *place) lookup(dev string) (index int32, mtu int, err error) {
 	r := p.request(unix.RTM_GETLINK, 0, unix.IfInfomsg{})
 	r.str(unix.IFLA_IFNAME, dev)
@@ -276,7 +268,6 @@ func (p *place) set(s *plan.Set) (*request, error) {
 	return r, err
 }
 
-// move moves a device to another place, renames it there and sets it up.
 func (l *lab) move(p *place, m *plan.Move) error {
 	to, err := l.at(m.To)
 	if err != nil {

@@ -28,8 +28,7 @@ func BenchmarkMesh(b *testing.B) {
 	building(b, &network.VXLAN{VNI: 1, Port: 4789}, 10, 30, 100, 250, 1000)
 }
 
-// BenchmarkRouted builds and removes hosts that each have a route to the pods of
-// every other: n·(n−1) routes.
+// BenchmarkRouted builds and removes hosts with routes to all others' pods: n·(n−1) routes.
 func BenchmarkRouted(b *testing.B) {
 	building(b, &network.Routed{}, 10, 30, 100, 250)
 }
@@ -52,8 +51,8 @@ func building(b *testing.B, d network.Driver, hosts ...int) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			debug.FreeOSMemory()                                  // of the benchmarks before this one
-			os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // the peak starts again (proc(5))
+			debug.FreeOSMemory()                                  // of earlier benchmarks
+			os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // resets the peak (proc(5))
 			p, err := network.Build(d, t)
 			if err != nil {
 				b.Fatal(err)
@@ -104,7 +103,6 @@ func kernelMiB(b *testing.B) float64 {
 	return (kiB(b, "/proc/meminfo", "Slab") + kiB(b, "/proc/meminfo", "Percpu")) / 1024
 }
 
-// kiB reads a line "NAME: 123 kB" of a file.
 func kiB(b *testing.B, file, name string) float64 {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -123,8 +121,7 @@ func kiB(b *testing.B, file, name string) float64 {
 
 const mark = "mark0"
 
-// marked returns a place that shows when the kernel removes it: by the end of a
-// veth pair that is here.
+// marked returns a place whose removal by the kernel shows as the end of a veth pair here.
 func marked(b *testing.B) *lab {
 	b.Helper()
 	l := &lab{places: map[string]*place{}}
@@ -152,7 +149,6 @@ func exists(dev string) bool {
 	return err == nil
 }
 
-// newNamespace creates an empty network namespace.
 func newNamespace() (ns *netns.Namespace, err error) {
 	err = netns.Create(1, func(_ int, made *netns.Namespace) error {
 		ns = made

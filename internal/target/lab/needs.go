@@ -14,8 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 )
 
-// needs returns an error when s cannot run on this machine. It mounts the private
-// directories of s.
+// needs returns an error when s cannot run on this machine. It mounts the private directories of s.
 func (p *place) needs(s *plan.Service) error {
 	if s.Root && rootless.Unprivileged() {
 		return errors.New("needs root, not root of a user namespace: run weir as root")
@@ -33,8 +32,7 @@ func (p *place) needs(s *plan.Service) error {
 	return p.private(s.Private)
 }
 
-// has returns an error when the kernel lacks a feature that a service needs. Asking
-// makes the kernel load the module where it can.
+// has returns an error when the kernel lacks a feature. It loads the module where possible.
 func (p *place) has(feature string) error {
 	switch feature {
 	case "dummy", "ipip", "vxlan":
@@ -62,14 +60,13 @@ func (p *place) has(feature string) error {
 	return fmt.Errorf("unknown feature %q: want dummy, ipip, openvswitch or vxlan", feature)
 }
 
-// private mounts an overlay on each of dirs that holds what programs of p write
-// there. It is in memory, like all of /run in p.
+// private mounts an in-memory overlay on each of dirs for what programs of p write there.
 func (p *place) private(dirs []string) error {
 	for _, dir := range dirs {
 		layer := filepath.Join(hostns.Layers, dir)
 		err := p.host.Do(func() error {
 			if _, err := os.Stat(layer); err == nil {
-				return nil // another service mounted it
+				return nil // mounted by another service
 			}
 			upper, work := layer+"/upper", layer+"/work"
 			if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o755)); err != nil {

@@ -17,13 +17,12 @@ var _ target.Node = (*place)(nil)
 
 func (p *place) Name() string { return p.name }
 
-// machine is the one host of all places.
+// machine is the host of all places.
 var machine = sync.OnceValue(local.Host)
 
-// Host is this machine, also for a pod that is a virtual machine on it.
+// Host returns this machine, even for a pod that is a virtual machine.
 func (p *place) Host() *target.Host { return machine() }
 
-// inside returns the namespaces that programs of the place start in.
 func (p *place) inside() *netns.Namespace {
 	if p.host != nil {
 		return p.host.Namespace
@@ -31,8 +30,8 @@ func (p *place) inside() *netns.Namespace {
 	return p.ns
 }
 
-// Run starts c inside the namespaces of the place, in a process group that ends with
-// it. So does everything that has left the group and still has the program's tag.
+// Run runs c inside the namespaces of the place, in its own process group. When c ends, so does
+// everything in that group or with the program's tag.
 func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	if p.guest != nil {
 		return p.guest.Run(ctx, c)
@@ -42,8 +41,8 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	}
 	cmd, tag := local.Command(ctx, c.Argv, c.Env)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = c.Stdin, c.Mark.Writer(ctx, p.Host(), c.Stdout), c.Stderr
-	// Only Start is inside, because Wait must not hold the thread. The thread is
-	// thrown away, so its affinity, which the program inherits, reaches nothing else.
+	// Only Start is inside, because Wait must not hold the thread. The program inherits the
+	// thread's affinity; the thread is then thrown away.
 	err := p.inside().Do(func() error {
 		if p.host == nil { // UCX looks for its devices in /sys (uct_tcp_query_devices)
 			if err := hostns.OwnSys(); err != nil {
@@ -69,7 +68,7 @@ func (p *place) Run(ctx context.Context, c target.Cmd) error {
 	return fmt.Errorf("%s: %s: %w", p.name, c.Argv[0], err)
 }
 
-// CPUs are those of this process; a guest has none to choose from.
+// CPUs returns those of this process; a guest has no choice.
 func (p *place) CPUs() []int {
 	if p.guest != nil {
 		return p.guest.CPUs()
@@ -77,7 +76,7 @@ func (p *place) CPUs() []int {
 	return local.CPUs()
 }
 
-// Sample reads what the place sees.
+// Sample reads counters as the place sees them.
 func (p *place) Sample(ctx context.Context, sources ...string) (target.Reading, error) {
 	if p.guest != nil {
 		return p.guest.Sample(ctx, sources...)
@@ -85,8 +84,7 @@ func (p *place) Sample(ctx context.Context, sources ...string) (target.Reading, 
 	return local.Sample(p.FS(), sources...), nil
 }
 
-// FS is the machine's file tree with the network of the place, or the whole tree
-// of a place that has one of its own.
+// FS returns the place's own tree, or the machine's with the place's network.
 func (p *place) FS() fs.FS {
 	if p.guest != nil {
 		return p.guest.FS()
@@ -97,7 +95,7 @@ func (p *place) FS() fs.FS {
 	return nsFS{p.ns, "/"}
 }
 
-// nsFS is the file tree below root with /proc/net as the namespace sees it.
+// nsFS is the file tree below root with a namespace's /proc/net.
 type nsFS struct {
 	ns   *netns.Namespace
 	root string

@@ -8,7 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// Constants that package unix lacks.
+// Constants missing from package unix.
 const (
 	// include/uapi/linux/pkt_sched.h
 	tbfParms   = 1
@@ -17,7 +17,7 @@ const (
 	tbfBurst   = 6
 	tbfPBurst  = 7
 
-	tickShift = 6              // a tick of the packet scheduler is 64 ns (include/net/pkt_sched.h, PSCHED_SHIFT)
+	tickShift = 6              // a packet scheduler tick is 64 ns (include/net/pkt_sched.h, PSCHED_SHIFT)
 	handle1   = 1 << 16        // 1:0
 	root      = math.MaxUint32 // TC_H_ROOT
 )
@@ -31,7 +31,7 @@ type tbfSpec struct {
 	Rate               uint32
 }
 
-// rate returns the request that puts a token bucket on a device or removes it.
+// rate returns the request that sets or removes a device's token bucket.
 func (p *place) rate(x *plan.Rate) (*request, error) {
 	if x.Rate == 0 {
 		index, err := p.index(x.Dev)
@@ -64,7 +64,7 @@ func (p *place) rate(x *plan.Rate) (*request, error) {
 	return r, nil
 }
 
-// qdisc starts the request that replaces the queueing discipline of a device.
+// qdisc starts the request that replaces a device's queueing discipline.
 func (p *place) qdisc(dev, kind string) (*request, error) {
 	index, err := p.index(dev)
 	if err != nil {
@@ -84,7 +84,7 @@ func tcMsg(index int32) any {
 	}{Index: index, Handle: handle1, Parent: root}
 }
 
-// delay returns the request that delays the packets that leave a device.
+// delay returns the request that delays packets leaving a device.
 func (p *place) delay(d *plan.Delay) (*request, error) {
 	r, err := p.qdisc(d.Dev, "netem")
 	if err != nil {

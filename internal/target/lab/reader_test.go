@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// reader reads back what steps did in a place, through code that is not weir's.
+// reader reads the result of steps through code that is not weir's.
 func reader(t *testing.T, n target.Node) *netlink.Handle {
 	t.Helper()
 	nl, err := netlink.NewHandleAt(vnetns.NsHandle(n.(*place).ns.FD()), unix.NETLINK_ROUTE)

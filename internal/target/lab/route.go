@@ -41,7 +41,7 @@ func (p *place) route(x *plan.Route) (*request, error) {
 	case x.Table == 0:
 		msg.Table = unix.RT_TABLE_MAIN
 	case x.Table > 255:
-		msg.Table = unix.RT_TABLE_UNSPEC // it is in an attribute
+		msg.Table = unix.RT_TABLE_UNSPEC // an attribute holds it
 	}
 	if !x.Via.IsValid() {
 		msg.Scope = unix.RT_SCOPE_LINK
@@ -71,7 +71,7 @@ func (p *place) route(x *plan.Route) (*request, error) {
 func (p *place) rule(x *plan.Rule) *request {
 	msg := unix.RtMsg{Family: unix.AF_INET, Table: uint8(x.Table), Protocol: unix.RTPROT_BOOT, Type: unix.FR_ACT_TO_TBL}
 	if x.Table > 255 {
-		msg.Table = unix.RT_TABLE_UNSPEC // it is in an attribute
+		msg.Table = unix.RT_TABLE_UNSPEC // an attribute holds it
 	}
 	for _, prefix := range []netip.Prefix{x.From, x.To} {
 		if prefix.IsValid() {
@@ -112,6 +112,6 @@ func (p *place) fdb(f *plan.FDB) (*request, error) {
 	r := p.request(unix.RTM_NEWNEIGH, unix.NLM_F_CREATE|unix.NLM_F_APPEND,
 		unix.NdMsg{Family: unix.AF_BRIDGE, Ifindex: index, Flags: unix.NTF_SELF, State: unix.NUD_PERMANENT})
 	r.addr(unix.NDA_DST, f.Dst)
-	r.put(unix.NDA_LLADDR, make([]byte, 6)) // of unknown stations
+	r.put(unix.NDA_LLADDR, make([]byte, 6)) // for unknown stations
 	return r, nil
 }

@@ -19,19 +19,17 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// A service is a daemon that weir started.
 type service struct {
 	plan.Service
 	in   string
-	log  string // path of its log, which takes both output streams
-	from int64  // where its own output begins: a resumed run appends to the log of the earlier one
+	log  string // path; takes stdout and stderr
+	from int64  // offset of its own output: a resumed run appends to the earlier log
 	stop context.CancelFunc
 	done chan struct{} // closed when it has exited
-	err  error         // its exit error, valid once done is closed
+	err  error         // exit error, valid once done is closed
 }
 
-// state gives p, once, the namespaces that daemons need in addition to the network
-// (package hostns).
+// state gives p, once, the other namespaces that daemons need (package hostns).
 func (l *lab) state(p *place) error {
 	if p.host != nil {
 		return nil
@@ -48,7 +46,6 @@ func (l *lab) state(p *place) error {
 	return nil
 }
 
-// file writes a file to p's state directory.
 func (l *lab) file(p *place, f *plan.File) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -69,7 +66,6 @@ func (l *lab) file(p *place, f *plan.File) error {
 	})
 }
 
-// service starts a daemon and returns when it is ready.
 func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	if err := l.state(p); err != nil {
 		return err
@@ -83,7 +79,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 		return err
 	}
 	defer log.Close()
-	// Not derived from ctx, which ends with the step: the service outlives it.
+	// Not derived from ctx: the service outlives its step.
 	life, stop := context.WithCancel(context.Background())
 	d.stop = stop
 	cmd, _ := local.Command(life, plan.Expand(l.values, s.Argv...), nil)
@@ -96,7 +92,7 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	}
 	go func() {
 		d.err = cmd.Wait()
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its process group; usually nothing is left
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // its process group, usually empty
 		close(d.done)
 	}()
 	l.services = append(l.services, d)
@@ -106,10 +102,9 @@ func (l *lab) service(ctx context.Context, p *place, s *plan.Service) error {
 	return l.makes(p, s.Name, s.Makes)
 }
 
-// readyEvery is the interval between checks of a condition.
 const readyEvery = 20 * time.Millisecond
 
-// ready waits until d is ready. It fails when d exits or the time is up.
+// ready waits for d. It fails when d exits or time is up.
 func (l *lab) ready(ctx context.Context, p *place, d *service) error {
 	err := until(ctx, d.Ready.Seconds(), "not ready", nil, d.ended, func(ctx context.Context) error { return l.isReady(ctx, p, d) })
 	if err == nil || errors.Is(err, target.ErrService) {
@@ -118,7 +113,6 @@ func (l *lab) ready(ctx context.Context, p *place, d *service) error {
 	return fmt.Errorf("service %s: %w%s", d.Name, err, d.tail())
 }
 
-// isReady checks once.
 func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
 	r := d.Ready
 	switch {
@@ -141,7 +135,6 @@ func (l *lab) isReady(ctx context.Context, p *place, d *service) error {
 	return errors.New("the plan has no readiness check for it")
 }
 
-// ended returns an error if the service has exited.
 func (d *service) ended() error {
 	select {
 	case <-d.done:
@@ -155,7 +148,7 @@ func (d *service) ended() error {
 	return fmt.Errorf("%w: %s in %s: %s%s", target.ErrService, d.Name, d.in, how, d.tail())
 }
 
-// said returns the last log lines of the services of a place, for the end of an error.
+// said quotes the logs of a place's services for an error.
 func (l *lab) said(in string) string {
 	said := ""
 	for _, d := range l.services {
@@ -166,7 +159,7 @@ func (l *lab) said(in string) string {
 	return said
 }
 
-// ended returns an error about every service that has exited.
+// ended returns an error for every service that has exited.
 func (l *lab) ended() error {
 	var err error
 	for _, d := range l.services {
@@ -175,8 +168,7 @@ func (l *lab) ended() error {
 	return err
 }
 
-// stopServices ends the services, the last one first. Processes that they leave
-// behind end with the places.
+// stopServices ends the services in reverse order. Their leftover processes end with the places.
 func (l *lab) stopServices() {
 	for _, d := range slices.Backward(l.services) {
 		d.stop()
@@ -185,7 +177,6 @@ func (l *lab) stopServices() {
 	l.services = nil
 }
 
-// openLog creates the log file of d.
 func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
 	if l.logs == "" {
 		d.log = fmt.Sprintf("/proc/%d/root%s/%s.log", p.host.PID(), hostns.Dir, d.Name)
@@ -202,7 +193,7 @@ func (l *lab) openLog(p *place, d *service) (f *os.File, err error) {
 	return f, nil
 }
 
-// logged returns the log of d: its last most bytes, or all of it if most is 0.
+// logged returns the last most bytes of d's log, or all of it if most is 0.
 func (d *service) logged(most int64) ([]byte, error) {
 	f, err := os.Open(d.log)
 	if err != nil {
@@ -220,13 +211,12 @@ func (d *service) logged(most int64) ([]byte, error) {
 	return io.ReadAll(io.NewSectionReader(f, from, size-from))
 }
 
-// An error quotes this much of a log.
+// Limits on the part of a log that an error quotes.
 const (
 	tailBytes = 2000
 	tailLines = 5
 )
 
-// tail returns the last lines of the log, as quoted does.
 func (d *service) tail() string {
 	b, err := d.logged(tailBytes)
 	if err != nil {
@@ -235,7 +225,7 @@ func (d *service) tail() string {
 	return quoted(string(b))
 }
 
-// quoted returns the last lines of a program's output, for the end of an error.
+// quoted returns the last lines of a program's output for an error.
 func quoted(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	if lines[0] == "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// daemon is the programs of these tests: args are what to do, in order.
+// daemon stands in for programs: args are actions in order.
 func daemon(args []string) int {
 	for _, a := range args {
 		do, with, _ := strings.Cut(a, "=")
@@ -39,7 +39,7 @@ func daemon(args []string) int {
 				fmt.Fprintln(os.Stderr, err)
 				return 1
 			}
-		case "fork": // a daemon of another session, which outlives its parent
+		case "fork": // a daemon in another session, which outlives its parent
 			cmd := exec.Command("/proc/self/exe", "hang")
 			cmd.Args[0] = "weir"
 			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -65,13 +65,11 @@ func daemon(args []string) int {
 	return 0
 }
 
-// hang waits for a signal that ends it. A select without cases would end a program
-// that has no other goroutine.
+// hang waits for a fatal signal. An empty select would end a program without other goroutines.
 func hang() { time.Sleep(time.Hour) }
 
 func weirDaemon(args ...string) []string { return append([]string{"weir", "daemon"}, args...) }
 
-// openLogs makes a site whose services log to a directory.
 func openLogs(t *testing.T, names ...string) (s *target.Site, logs string) {
 	t.Helper()
 	nstest.Need(t)
@@ -88,9 +86,8 @@ func openLogs(t *testing.T, names ...string) (s *target.Site, logs string) {
 	return s, logs
 }
 
-// A service finds the files of its plan, is waited for in each of the three
-// ways, leaves a log, and is seen by commands that follow. What it started ends
-// with the site: the leak check of these tests would find it.
+// A service finds its files, is awaited by each readiness check, leaves a log, and is visible to
+// later commands. Its children end with the site, or the leak check would find them.
 func TestService(t *testing.T) {
 	s, logs := openLogs(t, "a", "b")
 	err := s.Apply(t.Context(), []plan.Step{
@@ -119,7 +116,7 @@ func TestService(t *testing.T) {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
 		}
 	}
-	// Hosts do not see each other's files, and programs see those of their host.
+	// A host's programs see its files and no other host's.
 	for node, names := range map[string][2]string{"a": {"here", "other"}, "b": {"other", "here"}} {
 		if _, err := fs.Stat(s.Nodes[node].FS(), "run/weir/"+names[0]); err != nil {
 			t.Errorf("%s: %v", node, err)
@@ -143,7 +140,7 @@ func TestService(t *testing.T) {
 	}
 }
 
-// Without a directory for them, logs are where the user of a topology looks.
+// Without a log directory, logs are in the place's state directory.
 func TestServiceLogsInPlace(t *testing.T) {
 	s := open(t, "a")
 	step := plan.Step{In: "a", Service: &plan.Service{Name: "d", Argv: weirDaemon("say=hello", "hang"), Ready: plan.Ready{Line: "hello"}}}
@@ -155,8 +152,7 @@ func TestServiceLogsInPlace(t *testing.T) {
 	}
 }
 
-// A daemon appends to the log of an earlier run, and lines of that run do not make it
-// ready.
+// A daemon appends to the log of an earlier run, whose lines do not make it ready.
 func TestServiceLogGoesOn(t *testing.T) {
 	s, logs := openLogs(t, "a")
 	log := filepath.Join(logs, "a-d.log")
@@ -173,7 +169,7 @@ func TestServiceLogGoesOn(t *testing.T) {
 	}
 }
 
-// The error about a daemon holds its last log lines.
+// A daemon's error quotes the end of its log.
 func TestServiceFails(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -203,11 +199,11 @@ func TestServiceFails(t *testing.T) {
 		{"a command fails", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("need=/none")}}, "in a: weir daemon need=/none: exit status 1: stat /none: no such file"},
 		{"a command does not end", plan.Step{Exec: &plan.Exec{Argv: weirDaemon("hang"), Timeout: 1}}, "in a: weir daemon hang: still running after 1s"},
 		{"a command makes nothing", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"br9"}}}, "weir did not create device br9"},
-		{"a command makes nothing elsewhere", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"a/lo", "b/eth0"}}}, `no place is called "b"`},
+		{"a command makes nothing elsewhere", plan.Step{Exec: &plan.Exec{Argv: weirDaemon(), Makes: []string{"a/lo", "b/eth0"}}}, `unknown place "b"`},
 		{"a file elsewhere", plan.Step{File: &plan.File{Name: "../passwd"}}, `file "../passwd" is outside the state directory`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel() // some wait for a second
+			t.Parallel() // some tests wait 1 s
 			s, _ := openLogs(t, "a")
 			c.step.In = "a"
 			err := s.Apply(t.Context(), []plan.Step{c.step})
@@ -218,7 +214,7 @@ func TestServiceFails(t *testing.T) {
 	}
 }
 
-// Verify reports a service that dies later, and so does a step that fails.
+// Verify and a failing step report a service that dies later.
 func TestServiceDies(t *testing.T) {
 	s, _ := openLogs(t, "a")
 	if err := s.Apply(t.Context(), []plan.Step{{In: "a", Service: &plan.Service{Name: "d",
@@ -255,7 +251,7 @@ func TestServiceDies(t *testing.T) {
 	}
 }
 
-// A service that is being waited for is no reason not to end.
+// Waiting for a service can be canceled.
 func TestServiceCanceled(t *testing.T) {
 	s, _ := openLogs(t, "a")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -267,7 +263,7 @@ func TestServiceCanceled(t *testing.T) {
 	}
 }
 
-// A device that is moved is gone where it was, and up where it is.
+// A moved device is gone from its old place and up in the new one.
 func TestMove(t *testing.T) {
 	s := open(t, "a", "b")
 	steps := []plan.Step{
@@ -284,7 +280,7 @@ func TestMove(t *testing.T) {
 		t.Error("it is still where it was")
 	}
 	for want, m := range map[string]*plan.Move{
-		`no place is called "c"`:              {Dev: "x", To: "c", As: "y"},
+		`unknown place "c"`:                   {Dev: "x", To: "c", As: "y"},
 		"move none to b as y: no such device": {Dev: "none", To: "b", As: "y"},
 	} {
 		if err := s.Apply(t.Context(), []plan.Step{{In: "a", Move: m}}); err == nil || !strings.Contains(err.Error(), want) {

@@ -16,15 +16,14 @@ import (
 	"github.com/weir-bench/weir/internal/target/local"
 )
 
-// ours is a file of this process as its descendants reach it, including its program
-// and files without a name.
+// ours returns a path in this process's /proc that reaches its program and unnamed files.
 func ours(elem ...string) string {
 	return path.Join(append([]string{"/proc", strconv.Itoa(os.Getpid())}, elem...)...)
 }
 
-// shell is the rsh of one machine: `weir host rsh`, which is Rsh in a process of its
-// own. Nothing listens: the calling process enters the network namespace itself and
-// keeps whatever else its place has of its own, such as the directory.
+// shell implements the rsh of one machine: `weir host rsh`, which calls Rsh. Nothing listens: the
+// calling process enters the network namespace and keeps everything else of its place, such as the
+// directory.
 func (l *lab) shell(from, to string, cpus []int) (argv []string, dir string) {
 	list := anyCPU
 	if len(cpus) > 0 {
@@ -37,19 +36,18 @@ func (l *lab) shell(from, to string, cpus []int) (argv []string, dir string) {
 	if l.places[from].host != nil { // this process is not visible there
 		program, ns, dir = hostns.Program, hostns.Peer(to), hostns.Dir
 	}
-	// The list is not last: Open MPI 4.1 loses a last word of one letter.
+	// The list is not last: Open MPI 4.1 loses a one-letter last word.
 	return []string{program, "host", "rsh", list, ns}, dir
 }
 
-// anyCPU stands for no restriction, because an empty word would be lost.
+// anyCPU stands for no restriction: an empty word would be lost.
 const anyCPU = "any"
 
-// Rsh becomes a shell that runs command in the network namespace of the file ns, on
-// the processors of the list cpus. It returns only with an error.
+// Rsh becomes a shell that runs command in the network namespace of the file ns, on the processors
+// of the list cpus. It returns only with an error.
 //
-// As with rsh(1) and ssh(1), the words of the command are joined by spaces and the
-// shell reads them. The shell keeps the process ID, so that ending this process ends
-// the command.
+// As with rsh(1) and ssh(1), the words of the command are joined by spaces and parsed by the shell.
+// The shell keeps the process ID, so ending this process ends the command.
 func Rsh(cpus, ns string, command []string) error {
 	var list []int
 	if cpus != anyCPU {
@@ -73,9 +71,9 @@ func Rsh(cpus, ns string, command []string) error {
 	}, sh, []string{"sh", "-c", strings.Join(command, " ")}, os.Environ())
 }
 
-// newDir makes a file system in memory that is mounted nowhere and reached through
-// its descriptor, so that it goes with this process even if that is killed. It
-// returns nil where the kernel has no such mounts (before Linux 5.2).
+// newDir makes an unmounted in-memory file system that is reached through its descriptor and
+// vanishes with this process, however it ends. It returns nil before Linux 5.2, which lacks such
+// mounts.
 func newDir() (*os.File, error) {
 	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
 	if errors.Is(err, unix.ENOSYS) {

@@ -14,9 +14,9 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A program on a runs a command on b, on the given processors, with the words
-// read by a shell, as the process that was started, and both see one directory;
-// also where a place has namespaces of its own, from which this process is not seen.
+// A program on a runs a command on b: on the given processors, with words parsed by a shell, as the
+// same process, with a shared directory. This also works where a place has its own namespaces, in
+// which this process is not visible.
 func TestShell(t *testing.T) {
 	for _, hosts := range []string{"", "a", "b", "ab"} {
 		t.Run("hosts="+hosts, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestShellRefuses(t *testing.T) {
 	}
 }
 
-// The directory that the places share is gone with the site.
+// The places' shared directory vanishes with the site.
 func TestDirVanishes(t *testing.T) {
 	nstest.Need(t)
 	s, err := Open(t.Context(), []string{"a", "b"}, "")

@@ -18,14 +18,13 @@ import (
 type Feature struct {
 	Name   string
 	Needed bool  // by the default study
-	Err    error // why it is missing; nil when the kernel has it
+	Err    error // why it is missing; nil when present
 }
 
-// ErrUnsupported is wrapped by errors of steps that need a feature the kernel lacks.
+// ErrUnsupported means that a step needs a feature the kernel lacks.
 var ErrUnsupported = errors.New("not supported by this kernel")
 
-// options holds the configuration option of each feature, and the name of its module
-// where it can be one.
+// options maps each feature to its configuration option and its module's name, if any.
 var options = map[string][2]string{
 	"bridge":       {"CONFIG_BRIDGE", "bridge"},
 	"dummy":        {"CONFIG_DUMMY", "dummy"},
@@ -72,8 +71,8 @@ func ovsKernel() error {
 		return err
 	}
 	defer s.close()
-	// The name is in include/uapi/linux/openvswitch.h. The question loads the module,
-	// where there is one (net/netlink/genetlink.c, ctrl_getfamily).
+	// The name is from include/uapi/linux/openvswitch.h. The request loads the module if there is
+	// one (net/netlink/genetlink.c, ctrl_getfamily).
 	r := newRequest(unix.GENL_ID_CTRL, 0, struct { // struct genlmsghdr
 		Command, Version uint8
 		_                uint16
@@ -85,17 +84,14 @@ func ovsKernel() error {
 	return nil
 }
 
-// Kernel detects the kernel features that plans depend on. It needs no privilege
-// and no namespace.
+// Kernel detects the kernel features that plans depend on. It needs no privilege and no namespace.
 func Kernel() topo.Kernel {
-	// The module, loaded or built in, creates this directory in every network
-	// namespace (net/8021q/vlanproc.c).
+	// The module, even built in, creates this in every network namespace (net/8021q/vlanproc.c).
 	_, vlan := os.Stat("/proc/net/vlan")
 	return topo.Kernel{OVS: ovsKernel() == nil, VLAN: vlan == nil}
 }
 
-// Supports tests each feature by using it, in namespaces that it then throws away.
-// Versions and configuration files are less reliable.
+// Supports tests features by use: versions and configuration files are less reliable.
 func Supports(ctx context.Context) (_ []Feature, err error) {
 	site, err := Open(ctx, []string{"a", "b"}, "")
 	if err != nil {
@@ -113,7 +109,7 @@ func Supports(ctx context.Context) (_ []Feature, err error) {
 		{"bridge", true, link(plan.Link{Name: "br0", Kind: "bridge"})},
 		{"vxlan", true, link(plan.Link{Name: "vx0", Kind: "vxlan", VNI: 1, Port: 4789, Local: netip.MustParseAddr("127.0.0.1")})},
 		{"macvlan", false, link(plan.Link{Name: "m0", Kind: "macvlan", Parent: "v0", To: "b"})},
-		{"ipvlan", false, link(plan.Link{Name: "i0", Kind: "ipvlan", Mode: "l2", Parent: "br0", To: "b"})}, // a device has macvlans or ipvlans
+		{"ipvlan", false, link(plan.Link{Name: "i0", Kind: "ipvlan", Mode: "l2", Parent: "br0", To: "b"})}, // a device has macvlans or ipvlans, not both
 		{"geneve", false, link(plan.Link{Name: "g0", Kind: "geneve", VNI: 1, Port: 6081, Remote: b})},
 		{"ipip", false, link(plan.Link{Name: "t0", Kind: "ipip", Local: a})},
 		{"wireguard", false, link(plan.Link{Name: "wg0", Kind: "wireguard", Port: 51820})},

@@ -10,8 +10,8 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// Close runs the undo commands, the last one first, while services still run. It
-// returns their errors, except those for commands that had failed themselves.
+// Close runs the undo commands in reverse order while services still run. It returns their errors,
+// except for commands that had failed themselves.
 func TestUndo(t *testing.T) {
 	nstest.Need(t)
 	dir := t.TempDir()
@@ -41,7 +41,7 @@ func TestUndo(t *testing.T) {
 	}
 }
 
-// A version may be told on stderr.
+// A version can come from stderr.
 func TestFoundOnStderr(t *testing.T) {
 	s := open(t, "a")
 	err := s.Apply(t.Context(), []plan.Step{{In: "a", Exec: &plan.Exec{Env: []string{"V=v1.2"}, Argv: weirDaemon("env=V"), Found: "d.version"}}})

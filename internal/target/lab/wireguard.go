@@ -10,8 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/plan"
 )
 
-// wireguard gives a device its key and its peers. A key is generated at its first
-// use and lives as long as the lab.
+// wireguard gives a device its peers and its key, which is generated once per lab.
 func (l *lab) wireguard(p *place, k *plan.Link) error {
 	key, err := l.key(p.name, k.Name)
 	if err != nil {
@@ -43,7 +42,6 @@ func (l *lab) wireguard(p *place, k *plan.Link) error {
 	return nil
 }
 
-// key returns the private key of a wireguard device.
 func (l *lab) key(in, dev string) (wgtypes.Key, error) {
 	at := [2]string{in, dev}
 	if key, ok := l.keys[at]; ok {

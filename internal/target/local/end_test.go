@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// End returns when a process is gone, even if another process must reap it: here one
-// that is stopped for a while.
+// End waits for a process that another process must reap: here one that is stopped for a while.
 func TestEndWaitsForTheReaper(t *testing.T) {
 	_, tag := Command(t.Context(), []string{"sleep"}, nil)
 	parent := exec.Command("sh", "-c", "env "+string(tag)+" setsid sleep 1000 >/dev/null & echo $!; wait")
@@ -39,7 +38,7 @@ func TestEndWaitsForTheReaper(t *testing.T) {
 		t.Fatal(err)
 	}
 	time.AfterFunc(100*time.Millisecond, func() { parent.Process.Signal(syscall.SIGCONT) })
-	tag.End(1 << 22) // no group
+	tag.End(1 << 22) // no such group
 	if _, err := os.Stat(proc); err == nil {
 		t.Errorf("%s is left", proc)
 	}

@@ -1,5 +1,5 @@
-// Package local is this machine, for the targets that act on it themselves: its
-// facts and counters, its processors, and the end of whatever a program started.
+// Package local is this machine for targets that act on it directly: facts, counters, processors,
+// and the end of everything that a program started.
 //
 // It must not know what is run, or why.
 package local
@@ -27,10 +27,10 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Host returns the machine that this process runs on.
+// Host returns this machine.
 func Host() *target.Host {
 	root := os.DirFS("/")
-	id := rand.Text() // without a boot ID every process counts as a machine
+	id := rand.Text() // without a boot ID every process counts as its own machine
 	if boot, err := fs.ReadFile(root, "proc/sys/kernel/random/boot_id"); err == nil {
 		id = strings.TrimSpace(string(boot))
 	}
@@ -47,10 +47,10 @@ func Host() *target.Host {
 	}
 }
 
-// origin is where the clock of readings begins.
+// origin is the zero of the readings' clock.
 var origin = time.Now()
 
-// Sample reads sources through root, as of the moment when it begins.
+// Sample reads sources through root. The reading's time is the start of the call.
 func Sample(root fs.FS, sources ...string) target.Reading {
 	r := target.Reading{At: time.Since(origin)}
 	var own syscall.Rusage
@@ -65,8 +65,7 @@ func Sample(root fs.FS, sources ...string) target.Reading {
 	return r
 }
 
-// CPUs lists the processors that this process can use, sorted: a container can have
-// fewer than the machine.
+// CPUs lists this process's processors, sorted: a container can have fewer than the machine.
 func CPUs() []int {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -81,8 +80,8 @@ func CPUs() []int {
 	return cpus
 }
 
-// Pin restricts the calling thread, and what it starts, to cpus; none is no
-// restriction. The caller has locked the thread and throws it away.
+// Pin restricts the calling thread and its children to cpus; none is no restriction. The caller
+// must have locked the thread and must throw it away.
 func Pin(cpus []int) error {
 	if len(cpus) == 0 {
 		return nil
@@ -97,13 +96,11 @@ func Pin(cpus []int) error {
 	return nil
 }
 
-// Patience is how long a program can take to end after SIGTERM, and how long what it
-// started can hold its output open after its end.
+// Patience bounds a program's end after SIGTERM, and its children's hold on its output after that.
 const Patience = 2 * time.Second
 
-// Command prepares a program that gets a process group of its own, which ends when ctx
-// does, and adds env and a tag to this process's environment. The program "weir" is
-// this one.
+// Command prepares a program with its own process group, which ends when ctx does, and with env and
+// a tag added to this process's environment. The program "weir" is this one.
 func Command(ctx context.Context, argv, env []string) (*exec.Cmd, Tag) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
 	if argv[0] == "weir" {
@@ -119,15 +116,14 @@ func Command(ctx context.Context, argv, env []string) (*exec.Cmd, Tag) {
 	return cmd, tag
 }
 
-// Start starts cmd on cpus, from a thread of its own, which ends with its affinity;
-// none is no restriction.
+// Start starts cmd on cpus from a temporary thread; none is no restriction.
 func Start(cmd *exec.Cmd, cpus []int) error {
 	if len(cpus) == 0 {
 		return cmd.Start()
 	}
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlock: the thread is thrown away
+		runtime.LockOSThread() // never unlocked: the thread is thrown away
 		err := Pin(cpus)
 		if err == nil {
 			err = cmd.Start()
@@ -137,21 +133,19 @@ func Start(cmd *exec.Cmd, cpus []int) error {
 	return <-started
 }
 
-// A Tag is an entry of a program's environment, which everything inherits that the
-// program starts.
+// A Tag is an environment entry that all descendants of a program inherit.
 type Tag string
 
-// End kills what is left of a program that has ended: the processes of its group, and
-// those with the tag, whatever group or session they have moved to, as the ranks that
-// mpirun starts do. It looks again until it finds none, because they can be starting
-// others.
+// End kills what is left of a program that has ended: the processes of its group, and those with
+// the tag in any group or session, such as the ranks that mpirun starts. It repeats until none is
+// left, because they can start others.
 func (t Tag) End(group int) {
 	end(-group)
 	for found := true; found; {
 		found = false
 		files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is a constant
 		for _, f := range files {
-			env, _ := os.ReadFile(f) // the process can be gone by now
+			env, _ := os.ReadFile(f) // the process can be gone
 			if !bytes.Contains(append([]byte{0}, env...), []byte("\x00"+string(t)+"\x00")) {
 				continue
 			}
@@ -163,15 +157,15 @@ func (t Tag) End(group int) {
 	}
 }
 
-// end kills a process, or a group if id is negative, and waits until it is reaped: here
-// if it is a child of this process, or else by its parent. Until then its ID is in use.
+// end kills a process, or a group if id is negative, and waits until this process or the parent
+// reaps it. Until then its ID is in use.
 func end(id int) {
 	for late := time.Now().Add(reapTime); syscall.Kill(id, syscall.SIGKILL) == nil && time.Now().Before(late); {
 		if pid, err := syscall.Wait4(id, nil, syscall.WNOHANG, nil); pid <= 0 && !errors.Is(err, syscall.EINTR) {
-			time.Sleep(time.Millisecond) // the kernel is still ending it, or a parent of its own reaps it
+			time.Sleep(time.Millisecond) // the kernel is still ending it, or its own parent reaps it
 		}
 	}
 }
 
-// reapTime bounds the wait for the dead that another process must reap.
+// reapTime bounds the wait for processes that another process must reap.
 const reapTime = time.Second

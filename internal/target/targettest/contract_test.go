@@ -1,5 +1,4 @@
-// Package targettest is the contract of package target as tests, which every target
-// passes (TestContract).
+// Package targettest tests the contract of package target on every target (TestContract).
 package targettest
 
 import (
@@ -19,17 +18,17 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A subject is a site under test, which the tests close.
+// A subject is a site under test; the tests close it.
 type subject struct {
 	*target.Site
-	name string // of the node to look at, which has sh(1)
+	name string // node under test, which has sh(1)
 	lose func() // breaks the connection to the node; nil where there is none
 }
 
-// patience is more than anything here takes that is not stuck.
+// patience bounds steps that are not stuck.
 const patience = 20 * time.Second
 
-// contract tests everything that package target promises. open is called for each test.
+// contract tests every promise of package target. open is called for each test.
 func contract(t *testing.T, open func(*testing.T) subject) {
 	for _, c := range []struct {
 		name string
@@ -42,11 +41,11 @@ func contract(t *testing.T, open func(*testing.T) subject) {
 		t.Run(c.name, func(t *testing.T) {
 			before := descriptors(t)
 			s := open(t)
-			defer func() { // also when the test skips
+			defer func() { // even when the test skips
 				if err := s.Close(); err != nil {
 					t.Errorf("close: %v", err)
 				}
-				// The other side of a connection takes a moment to close, too.
+				// The other side of a connection also takes a moment to close.
 				for deadline := time.Now().Add(patience); descriptors(t) > before; time.Sleep(time.Millisecond) {
 					if time.Now().After(deadline) {
 						t.Fatalf("%d descriptors are left, %d were open before", descriptors(t), before)
@@ -58,7 +57,7 @@ func contract(t *testing.T, open func(*testing.T) subject) {
 	}
 }
 
-// descriptors counts those that are open, without the runtime's own.
+// descriptors counts open descriptors, without the runtime's own.
 func descriptors(t *testing.T) (n int) {
 	t.Helper()
 	links, err := filepath.Glob("/proc/self/fd/*")
@@ -75,7 +74,6 @@ func descriptors(t *testing.T) (n int) {
 
 func (s subject) node() target.Node { return s.Nodes[s.name] }
 
-// sh runs a script and returns what it prints.
 func (s subject) sh(t *testing.T, script string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -99,7 +97,7 @@ func files(t *testing.T, s subject) {
 	}
 }
 
-// A program, a file and a reading are all of the node's own network.
+// Programs, files and readings belong to the node's own network.
 func ownNetwork(t *testing.T, s subject) {
 	const devices = "/proc/net/dev"
 	seen, err := s.sh(t, "cat "+devices)
@@ -144,7 +142,7 @@ func host(t *testing.T, s subject) {
 	}
 }
 
-// The clock of a host goes forward, about as fast as ours.
+// A host's clock advances at about our rate.
 func clock(t *testing.T, s subject) {
 	h := s.node().Host()
 	from, err := h.Sample(t.Context(), sample.OfStat)
@@ -165,8 +163,7 @@ func clock(t *testing.T, s subject) {
 	}
 }
 
-// A reading is taken where a mark passes, before its line is passed on, and at no
-// other line.
+// A mark takes a reading before its line is passed on, and at no other line.
 func mark(t *testing.T, s subject) {
 	h := s.node().Host()
 	before, err := h.Sample(t.Context(), sample.OfStat)
@@ -196,7 +193,7 @@ func mark(t *testing.T, s subject) {
 	}
 }
 
-// Steps are applied in order, and the one that fails is named.
+// Steps are applied in order, and the error names the failed one.
 func steps(t *testing.T, s subject) {
 	if err := s.Apply(t.Context(), nil); err != nil {
 		t.Errorf("nothing to do: %v", err)
@@ -218,8 +215,7 @@ func states(t *testing.T, s subject) {
 	}
 }
 
-// A connection that is lost ends everything that waits for it, and everything later,
-// with an error, soon.
+// A lost connection soon fails all pending and later calls.
 func lost(t *testing.T, s subject) {
 	if s.lose == nil {
 		return

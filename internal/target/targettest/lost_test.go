@@ -13,7 +13,7 @@ import (
 	"github.com/weir-bench/weir/internal/target/agent"
 )
 
-// A torn pipe loses what the other side says before that side can hear of it.
+// A torn pipe loses what the other side writes before it notices.
 type torn struct {
 	io.ReadCloser
 	io.WriteCloser
@@ -21,8 +21,7 @@ type torn struct {
 
 func (p torn) Close() error { return errors.Join(p.ReadCloser.Close(), p.WriteCloser.Close()) }
 
-// An agent whose coordinator dies ends its programs, also when it is about to write:
-// SIGPIPE would end the agent alone.
+// A dead coordinator's agent ends all programs; SIGPIPE would end only the agent.
 func TestCoordinatorDies(t *testing.T) {
 	nstest.Need(t)
 	cmd := exec.Command("/proc/self/exe")
@@ -58,7 +57,7 @@ func TestCoordinatorDies(t *testing.T) {
 			t.Errorf("a program ended with %v", err)
 		}
 	}
-	_ = cmd.Wait() // the agent can report that it could not write
+	_ = cmd.Wait() // the agent can fail because it could not write
 	if stat, err := os.ReadFile("/proc/" + string(sleeper) + "/stat"); err == nil && !bytes.Contains(stat, []byte(") Z ")) {
 		t.Errorf("a program is left: %s", stat)
 	}

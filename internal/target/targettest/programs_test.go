@@ -14,8 +14,7 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Programs get their arguments and input, several at a time; output of any size and
-// the exit status arrive.
+// Concurrent programs get their arguments and input; output of any size and the exit status arrive.
 func programs(t *testing.T, s subject) {
 	if got := s.node().Name(); got != s.name {
 		t.Errorf("the node is called %q", got)
@@ -27,7 +26,7 @@ func programs(t *testing.T, s subject) {
 		status               int
 	}{
 		{`echo out; echo "$0" >&2`, "", "out\n", "an argument\n", 0},
-		{"tr a-z A-Z", strings.Repeat("abc\n", 50000), strings.Repeat("ABC\n", 50000), "", 0}, // more than a pipe holds
+		{"tr a-z A-Z", strings.Repeat("abc\n", 50000), strings.Repeat("ABC\n", 50000), "", 0}, // exceeds a pipe's capacity
 		{"exit 7", "unread", "", "", 7},
 		{"kill -9 $$", "", "", "", -1},
 	} {
@@ -68,7 +67,7 @@ func environment(t *testing.T, s subject) {
 
 func cpus(t *testing.T, s subject) {
 	all := s.node().CPUs()
-	if len(all) == 0 { // the node cannot choose, and says so
+	if len(all) == 0 { // the node cannot choose
 		if err := s.node().Run(t.Context(), target.Cmd{Argv: []string{"true"}, CPUs: []int{0}}); err == nil {
 			t.Error("a program was pinned to a processor that nobody has")
 		}
@@ -82,8 +81,7 @@ func cpus(t *testing.T, s subject) {
 	}
 }
 
-// A program that is canceled gets SIGTERM, and SIGKILL when it ignores that. Run
-// returns the cause unless the program ended well.
+// A canceled program gets SIGTERM, then SIGKILL. Run returns the cause unless it succeeded.
 func cancel(t *testing.T, s subject) {
 	for _, c := range []struct {
 		script string
@@ -123,7 +121,7 @@ type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }
 
-// Everything that a program started ends with it, wherever it went.
+// All descendants of a program end with it.
 func leaves(t *testing.T, s subject) {
 	for _, script := range []string{"sleep 1000 & echo $!", "setsid sleep 1000 & echo $!"} {
 		pid, err := s.sh(t, script)

@@ -20,7 +20,7 @@ import (
 	"github.com/weir-bench/weir/internal/topo"
 )
 
-// The test program stands in for weir: where a target starts weir, it starts this.
+// The test binary stands in for weir.
 func TestMain(m *testing.M) {
 	nstest.Main(m, func(args []string) int {
 		switch args[0] {
@@ -59,7 +59,7 @@ func onLoopback(t *testing.T) subject {
 	return subject{site, "h1", nil}
 }
 
-// inLab opens two places with a wire between them, and takes more steps.
+// inLab opens two places with a wire between them and applies more steps.
 func inLab(more ...plan.Step) func(*testing.T) subject {
 	steps := append([]plan.Step{
 		{In: "a", Link: &plan.Link{Name: "e0", Kind: "veth", MTU: 1500, Peer: "e0", PeerIn: "b"}},
@@ -98,11 +98,11 @@ func behindPipe(t *testing.T) subject {
 	return subject{site, "g", func() { theirs.Close() }}
 }
 
-// inGuest boots a guest that serves all tests, because it takes seconds. A guest is a
-// node like any other, except that its processors and clock are this machine's.
+// inGuest boots one guest for all tests, because that takes seconds. It is a node like any other,
+// except that its processors and clock are this machine's.
 func inGuest(t *testing.T) func(*testing.T) subject {
 	for _, c := range vm.Checks() {
-		if !c.OK && c.Fix == "" { // others only make it slow, or poor in devices
+		if !c.OK && c.Fix == "" { // other checks only cost speed or devices
 			t.Skip(c.Name, c.Detail)
 		}
 	}

@@ -32,12 +32,12 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A toy is a target whose hosts exist: processes on this machine that talk over the
-// loopback device. It stands for machines behind SSH, and is the worked example of a
-// target. It has three parts, and the tests of them.
+// A toy is a target whose hosts exist: processes on this machine that talk over the loopback
+// device. It stands for machines behind SSH and is the worked example of a target in three parts,
+// with tests.
 type toy struct{}
 
-// Open is the first part: it dials the agents and says what it has found.
+// Open is the first part: it dials the agents and returns what it finds.
 func (toy) Open(ctx context.Context, want topo.Topology, _ string) (*target.Site, error) {
 	found := topo.Topology{Exists: true, MTU: 65536}
 	var nodes []*agent.Node
@@ -53,8 +53,7 @@ func (toy) Open(ctx context.Context, want topo.Topology, _ string) (*target.Site
 	return agent.NewSite(found, nodes...), nil
 }
 
-// dial is the second part: how the pipe to an agent opens. For SSH the command is
-// `ssh HOST weir agent`.
+// dial is the second part: it opens the pipe to an agent. For SSH: `ssh HOST weir agent`.
 func dial(ctx context.Context, name string) (*agent.Node, error) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Args = []string{"weir", "agent"}
@@ -82,7 +81,7 @@ type pipe struct {
 }
 
 func (p pipe) Close() error {
-	defer time.AfterFunc(patience/2, func() { _ = p.cmd.Process.Kill() }).Stop() // one that does not end by itself
+	defer time.AfterFunc(patience/2, func() { _ = p.cmd.Process.Kill() }).Stop() // a program that does not end by itself
 	return errors.Join(p.WriteCloser.Close(), p.cmd.Wait())
 }
 
@@ -109,7 +108,7 @@ func weir(args []string) int {
 	return 0
 }
 
-// An actor checks what is there and changes nothing.
+// An actor checks and never changes anything.
 type actor struct{}
 
 func (actor) Step(context.Context, plan.Step) error {
@@ -125,7 +124,6 @@ func (actor) Check(s plan.State) error {
 	return err
 }
 
-// loopback sets the loopback device of these namespaces up.
 func loopback(t *testing.T) {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
@@ -143,7 +141,7 @@ func loopback(t *testing.T) {
 	}
 }
 
-// An experiment needs nothing of a target but the seam.
+// An experiment needs only the interfaces of package target.
 func TestToyMeasures(t *testing.T) {
 	nstest.Need(t)
 	loopback(t)
@@ -166,7 +164,7 @@ func TestToyMeasures(t *testing.T) {
 		t.Fatalf("%+v, %v", rs, err)
 	}
 	for _, name := range []string{"throughput", "cpu.busy", "cpu.weir", "packet.size"} {
-		// Other work of the machine, taken for its idle state, can exceed what a trial used.
+		// Other load on the machine, subtracted as idle, can exceed what a trial used.
 		if v, ok := rs[0].Get(name); !ok || v.Value <= 0 && name != "cpu.busy" {
 			t.Errorf("%s is %v", name, v)
 		}
@@ -176,7 +174,7 @@ func TestToyMeasures(t *testing.T) {
 	}
 }
 
-// A target fits a head: this one, with its tests.
+// A target must stay small enough to understand: this one, with its tests.
 func TestToyIsSmall(t *testing.T) {
 	b, err := os.ReadFile("toy_test.go")
 	if n := bytes.Count(b, []byte("\n")); err != nil || n >= 200 {

@@ -17,7 +17,6 @@ import (
 
 func TestMain(m *testing.M) { nstest.Main(m, inside) }
 
-// inside is this test program in a guest.
 func inside(args []string) int {
 	if len(args) == 1 && args[0] == "guest" {
 		Init(nil)
@@ -32,7 +31,7 @@ func inside(args []string) int {
 		fmt.Println(err)
 		return 1
 	}
-	// The kernel loads what it needs for these from the host's files.
+	// The kernel loads the modules for these from the host's files.
 	for _, dev := range []string{
 		"link add v0 type veth peer name v1", "link add link v0 type ipvlan", "link add link v0 type vlan id 7",
 		"link add type wireguard", "link add type geneve id 1 remote 192.0.2.1", "link add type ipip remote 192.0.2.1",
@@ -55,7 +54,7 @@ func inside(args []string) int {
 	return 7
 }
 
-// need skips a test where no guest can be run.
+// need skips a test where no guest can run.
 func need(t *testing.T, programs ...string) Machine {
 	t.Helper()
 	nstest.Need(t)
@@ -74,13 +73,12 @@ func need(t *testing.T, programs ...string) Machine {
 	return Machine{Kernel: k, CPUs: 2, Memory: 512 << 20, Write: t.TempDir()}
 }
 
-// interrupted is a cause that says its signal.
 type interrupted struct{ error }
 
 func (interrupted) Signal() syscall.Signal { return syscall.SIGINT }
 
-// A guest makes devices that this kernel can lack, writes to the host, runs the host's
-// programs, gets a signal, and its exit status and output arrive.
+// A guest makes devices that this kernel can lack, writes to the host, runs the host's programs and
+// gets a signal. Its exit status and output arrive.
 func TestBoot(t *testing.T) {
 	m := need(t, "ip", "tc", "modprobe")
 	ctx, cancel := context.WithCancelCause(t.Context())

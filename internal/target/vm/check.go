@@ -10,7 +10,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 )
 
-// Checks looks at what a guest needs, always in the same order. It starts no guest.
+// Checks checks what a guest needs, in a fixed order. It starts no guest.
 func Checks() []facts.Check {
 	check := func(name, found string, err error) facts.Check {
 		if err != nil {
@@ -24,7 +24,7 @@ func Checks() []facts.Check {
 	if dynamic != nil {
 		dynamic = fmt.Errorf("this program %w", dynamic)
 	}
-	path, err := exec.LookPath("/sbin/modprobe") // where kernels look (CONFIG_MODPROBE_PATH)
+	path, err := exec.LookPath("/sbin/modprobe") // the path that kernels use (CONFIG_MODPROBE_PATH)
 	modprobe := check("modprobe", path, err)
 	if err != nil {
 		modprobe.Detail, modprobe.Fix = "not found: a guest has only the plainest devices", "install the package kmod"
@@ -41,11 +41,10 @@ func Checks() []facts.Check {
 		check("kernel", kernel.Image, noKernel), modprobe, kvm}
 }
 
-// errPVM is why KVM cannot run a guest with an ordinary kernel.
+// errPVM means that KVM cannot run an ordinary kernel.
 var errPVM = errors.New("KVM is PVM here, without hardware support (kvm_pvm): it only runs kernels built for PVM, and no distribution has one")
 
-// kvmErr returns why this process cannot use KVM. Even without an error KVM need not
-// work: inside a virtual machine it often does not.
+// kvmErr returns why KVM is unusable. Inside a virtual machine KVM can fail without an error here.
 func kvmErr() error {
 	if err := openErr("/dev/kvm"); err != nil {
 		return err
@@ -53,8 +52,8 @@ func kvmErr() error {
 	return pvm(os.DirFS("/"))
 }
 
-// pvm returns errPVM where a virtual machine has KVM although its hypervisor gives it no
-// hardware support. An ordinary kernel hangs under it soon after its start.
+// pvm returns errPVM where a virtual machine has KVM although its hypervisor provides no hardware
+// support. An ordinary kernel hangs under it soon after its start.
 func pvm(root fs.FS) error {
 	has := func(module string) bool {
 		_, err := fs.Stat(root, "sys/module/"+module)
@@ -66,7 +65,6 @@ func pvm(root fs.FS) error {
 	return nil
 }
 
-// openErr returns why a device file cannot be opened.
 func openErr(file string) error {
 	f, err := os.OpenFile(file, os.O_RDWR, 0)
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 	"testing/fstest"
 )
 
-// KVM by software alone is found out before a guest stands still under it.
+// Software-only KVM is detected before a guest hangs under it.
 func TestPVM(t *testing.T) {
 	for _, c := range []struct {
 		modules []string
 		want    error
 	}{
-		{nil, nil}, // what an arm64 kernel has built in
+		{nil, nil}, // built into an arm64 kernel
 		{[]string{"kvm", "kvm_intel"}, nil},
 		{[]string{"kvm", "kvm_pvm"}, errPVM},
 		{[]string{"kvm", "kvm_pvm", "kvm_amd"}, nil},

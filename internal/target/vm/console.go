@@ -6,15 +6,14 @@ import (
 	"sync"
 )
 
-// tailLines is how much of a console is kept, in lines: a kernel that panics prints
-// 35, with its reason.
+// tailLines is the number of console lines kept: a kernel panic prints 35, with its reason.
 const tailLines = 40
 
-// A tail keeps the last lines that were written to it.
+// A tail keeps the last lines written to it.
 type tail struct {
 	mu    sync.Mutex
 	lines []string
-	part  []byte // of a line
+	part  []byte // incomplete line
 }
 
 func (t *tail) Write(b []byte) (int, error) {
@@ -25,7 +24,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	for _, line := range lines[:len(lines)-1] {
 		t.add(line)
 	}
-	t.part = last[max(0, len(last)-4096):] // a console can end no line
+	t.part = last[max(0, len(last)-4096):] // a console can print an endless line
 	return len(b), nil
 }
 
@@ -49,7 +48,7 @@ func printable(b []byte) string {
 	}, strings.ToValidUTF8(string(b), "?"))
 }
 
-// String returns the lines, including an unfinished last one.
+// String includes an unfinished last line.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,7 +57,6 @@ func (t *tail) String() string {
 	return strings.Join(t.lines, "\n")
 }
 
-// A writer is a function that gets what is written.
 type writer func([]byte)
 
 func (w writer) Write(b []byte) (int, error) { w(b); return len(b), nil }

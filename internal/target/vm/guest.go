@@ -1,15 +1,13 @@
-// Package vm boots a virtual machine that runs this program, for what the kernel of
-// this machine does not have. QEMU boots a kernel of a Debian package with an
-// initramfs that holds this program as process 1 and the few modules that it needs
-// to reach the host. Everything else comes from the host's own file system, which
-// the guest sees below a layer of memory: whatever is installed on the host runs in
-// the guest, and no image is built.
+// Package vm boots a virtual machine that runs this program, for kernel features that this machine
+// lacks. QEMU boots a Debian kernel with an initramfs that holds this program as process 1 and the
+// few modules needed to reach the host. Everything else comes from the host's file system, which
+// the guest sees below an in-memory layer: programs installed on the host run in the guest, and no
+// image is built.
 //
-// A guest either has a whole lab inside it and no network device, or is one pod of
-// a lab, with a TAP device of its host. Process 1 is an agent (package agent), which
-// is reached through a virtio port and a pair of sockets that only this process and
-// QEMU have: never over the network under test. The package must not know what runs
-// in a guest.
+// A guest either contains a whole lab and has no network device, or is one pod of a lab, with a TAP
+// device of its host. Process 1 is an agent (package agent), reached through a virtio port and a
+// socket pair that only this process and QEMU have: never over the network under test. The package
+// must not know what runs in a guest.
 package vm
 
 import (
@@ -35,19 +33,18 @@ type Machine struct {
 	Kernel Kernel
 	CPUs   int
 	Memory int64 // bytes
-	// Write is the one directory of the host that the guest can change, absolute.
-	// Writes reach the host at once.
+	// Write is the one host directory that the guest can change, absolute, without delay.
 	Write string
 	Name  string // of QEMU's threads; "" leaves it to QEMU
 	NIC   *NIC   // nil: no network device
-	// Console also gets what the guest and QEMU print; nil: nothing does.
+	// Console also gets the output of the guest and QEMU; nil discards it.
 	Console io.Writer
 }
 
-// A Guest is a virtual machine that is up.
+// A Guest is a running virtual machine.
 type Guest struct {
 	Accel string // "kvm", or "tcg" when QEMU emulates every instruction
-	// Declined is why KVM, which is there, did not work.
+	// Declined is why an existing KVM did not work.
 	Declined error
 
 	qemu    *exec.Cmd
@@ -56,26 +53,22 @@ type Guest struct {
 	ended   chan struct{} // closed when QEMU has ended
 }
 
-// bootTimes bounds how long a guest takes to be ready. An emulated one uses 5 s of
-// CPU time.
+// bootTimes bounds the time until a guest is ready. An emulated one uses 5 s of CPU time.
 var bootTimes = map[string]time.Duration{"kvm": 30 * time.Second, "tcg": 2 * time.Minute}
 
-// signTime bounds how long a guest under KVM takes to print its first character on
-// the console: normally a fraction of a second. Where KVM is present and does not
-// work, as inside some virtual machines, the guest never gets past the kernel's
-// 16-bit code.
+// signTime bounds the wait for the first console character of a guest under KVM, normally a
+// fraction of a second. Where KVM is present but broken, as inside some virtual machines, the guest
+// never gets past the kernel's 16-bit code.
 const signTime = 4 * time.Second
 
-// endTime is how long a command can take to end after a signal.
+// endTime bounds how long a command takes to end after a signal.
 const endTime = 30 * time.Second
 
-// killTime bounds the wait for QEMU's output after QEMU has ended, when something
-// else holds it open.
+// killTime bounds the wait for QEMU's output when something else holds it open.
 const killTime = time.Second
 
-// Boot starts a guest and waits until its agent can be greeted. It tries KVM and
-// falls back to emulation. It must be called on the main thread, because the kernel
-// ends QEMU with the thread that started it.
+// Boot starts a guest and waits until its agent can be greeted. It tries KVM and falls back to
+// emulation. Call it on the main thread: the kernel ends QEMU with the thread that started it.
 func Boot(ctx context.Context, m Machine) (*Guest, error) {
 	declined := kvmErr()
 	if declined == nil {
@@ -112,7 +105,7 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.SetNonblock(pair[0], true); err != nil { // reads return when it is closed
+	if err := unix.SetNonblock(pair[0], true); err != nil { // Close unblocks reads
 		return nil, err
 	}
 	conn, theirs := os.NewFile(uintptr(pair[0]), "guest"), os.NewFile(uintptr(pair[1]), "qemu")
@@ -123,10 +116,10 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 		said = io.MultiWriter(g.console, m.Console)
 	}
 	var spoke atomic.Bool
-	g.qemu.Stdout = writer(func(b []byte) { spoke.Store(true); _, _ = said.Write(b) }) // the guest's console; writes to a tail do not fail
+	g.qemu.Stdout = writer(func(b []byte) { spoke.Store(true); _, _ = said.Write(b) }) // the guest's console; writes to a tail never fail
 	g.qemu.Stderr = said
 	g.qemu.ExtraFiles = []*os.File{theirs, initrd} // portFD, initrdFD
-	// A group of its own: Ctrl-C is for this process, which passes it to the guest.
+	// QEMU has its own group because this process passes Ctrl-C to the guest.
 	g.qemu.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	g.qemu.WaitDelay = killTime
 	err = g.qemu.Start()
@@ -179,9 +172,9 @@ func boot(ctx context.Context, m Machine, accel string) (_ *Guest, err error) {
 	return g, nil
 }
 
-// explain ends the guest and adds the last lines of its console to err.
+// explain ends the guest and adds the end of its console to err.
 func (g *Guest) explain(what string, err error) error {
-	g.Close() // the console is whole then
+	g.Close() // completes the console
 	err = fmt.Errorf("%s (%s, %s): %w", what, here.program, g.Accel, err)
 	if last := g.console.String(); last != "" {
 		err = fmt.Errorf("%w; the last lines of its console:\n%s", err, last)
@@ -189,9 +182,8 @@ func (g *Guest) explain(what string, err error) error {
 	return err
 }
 
-// Run runs argv in the directory dir, with this process's environment, and returns
-// its exit status. It can be called once. When ctx ends the command gets a signal;
-// see rootless.Ending.
+// Run runs argv in dir with this process's environment and returns its exit status. Call it once.
+// When ctx ends, the command gets the signal that rootless.Ending returns.
 func (g *Guest) Run(ctx context.Context, argv []string, dir string, stdout, stderr io.Writer) (int, error) {
 	n, err := g.Dial(ctx, "guest", nil)
 	if err != nil {
@@ -209,13 +201,12 @@ func (g *Guest) Run(ctx context.Context, argv []string, dir string, stdout, stde
 	return status.ExitStatus(), nil
 }
 
-// kill ends the virtual machine, and whatever a wrapper of QEMU started. There is
-// nothing to save: what a guest wrote is on the host already.
+// kill ends QEMU and a wrapper's processes. The guest's writes are already on the host.
 func (g *Guest) kill() {
 	select {
-	case <-g.ended: // its number can belong to another process
+	case <-g.ended: // another process can have its ID
 	default:
-		_ = syscall.Kill(-g.qemu.Process.Pid, syscall.SIGKILL) // it can end just now
+		_ = syscall.Kill(-g.qemu.Process.Pid, syscall.SIGKILL) // it can have just ended
 	}
 }
 

@@ -35,11 +35,11 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// The lists in testdata are lines of those of Debian's packages, by depmod -b.
+// The lists in testdata are excerpts of Debian's, made by depmod -b.
 func TestFindKernel(t *testing.T) {
 	kernels, cloud := filepath.Join("testdata", "kernels"), filepath.Join("testdata", "cloud")
 	empty := t.TempDir()
-	bare := t.TempDir() // a package that was unpacked and not seen by depmod
+	bare := t.TempDir() // an unpacked package without depmod's lists
 	for _, dir := range []string{"boot", "lib/modules/9.9"} {
 		if err := os.MkdirAll(filepath.Join(bare, dir), 0o755); err != nil {
 			t.Fatal(err)
@@ -91,7 +91,7 @@ func TestLoadOrder(t *testing.T) {
 	}
 }
 
-// Whatever the lists say, a module comes once, and what it needs before it.
+// Each module appears once, after the modules that it needs, whatever the lists contain.
 func FuzzLoadOrder(f *testing.F) {
 	f.Add([]byte("a/9p.ko: a/9pnet.ko a/netfs.ko\na/9pnet.ko:\n"), []byte("b/overlay.ko\n"))
 	f.Add([]byte("9p.ko.xz: 9p.ko.xz"), []byte(":"))
@@ -144,7 +144,7 @@ func TestNIC(t *testing.T) {
 	}
 }
 
-// A client of a pod that does not start learns why, with the last lines of its console.
+// A client of a pod that does not start gets the reason and the end of its console.
 func TestNoPod(t *testing.T) {
 	m := need(t)
 	dir := t.TempDir()
@@ -165,8 +165,7 @@ func TestNoPod(t *testing.T) {
 	}
 }
 
-// heard serves a pod that does not start, and returns the errors of its server and of its
-// client.
+// heard serves a pod that does not start and returns the errors of its server and its client.
 func heard(t *testing.T, m Machine, socket string) map[string]error {
 	t.Helper()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})
@@ -182,7 +181,7 @@ func heard(t *testing.T, m Machine, socket string) map[string]error {
 	return map[string]error{"the server": served, "the client": <-told}
 }
 
-// The image is read by the rules of the format, not of the writer.
+// The test parses the image by the format's specification.
 func TestImage(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.ko", "b.ko.xz"} {
@@ -251,8 +250,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// A guest that does not start is an error with the last lines of its console, and leaves
-// nothing behind (nstest would fail).
+// A guest that does not start returns the end of its console and leaves nothing behind.
 func TestNoBoot(t *testing.T) {
 	m := need(t)
 	junk := filepath.Join(t.TempDir(), "vmlinuz")
@@ -271,8 +269,7 @@ func TestNoBoot(t *testing.T) {
 	}
 }
 
-// A QEMU whose guest is never ready is not waited for longer than a guest can take,
-// whatever it does with signals, and its client gets its last words.
+// The wait for a guest is bounded even if QEMU ignores signals. The client gets the console's end.
 func TestNeverReady(t *testing.T) {
 	m := need(t)
 	times := maps.Clone(bootTimes)
@@ -280,7 +277,7 @@ func TestNeverReady(t *testing.T) {
 	bootTimes = map[string]time.Duration{"kvm": 100 * time.Millisecond, "tcg": 100 * time.Millisecond}
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	script := "#!/bin/sh\ntrap '' TERM INT HUP\necho 'my last words' >&2\nexec sleep 1000\n" // which does not hear them either
+	script := "#!/bin/sh\ntrap '' TERM INT HUP\necho 'my last words' >&2\nexec sleep 1000\n" // sleep ignores them, too
 	if err := os.WriteFile(filepath.Join(dir, here.program), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}

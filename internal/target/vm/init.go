@@ -14,19 +14,18 @@ import (
 	"github.com/weir-bench/weir/internal/target/agent"
 )
 
-// Directories of the initramfs. Programs see merged as their root: the host's files
-// in lower, below a layer in memory that takes all changes.
+// Directories of the initramfs. merged is the root of programs: the host's files in lower, below an
+// in-memory layer that takes all changes.
 const (
 	lower  = "lower"
 	layer  = "layer"
 	merged = "root"
 )
 
-// Init is process 1 of a guest. It enters its root, reports to the host that it is
-// ready, serves as the host's agent, with actor for steps, and stops the machine
-// when the host is gone. It does not return.
+// Init is process 1 of a guest. It enters its root, reports to the host that it is ready, serves as
+// the host's agent with actor, and stops the machine when the host is gone. It does not return.
 func Init(actor func(node string) (agent.Actor, error)) {
-	if _, err := os.Stat("/proc/self"); os.Getpid() != 1 || err == nil { // nothing is mounted yet; also containers have a process 1
+	if _, err := os.Stat("/proc/self"); os.Getpid() != 1 || err == nil { // nothing is mounted yet; containers have a process 1, too
 		fmt.Fprintln(os.Stderr, "weir: guest is process 1 of a virtual machine; weir starts it itself, see weir run --in-vm")
 		os.Exit(2)
 	}
@@ -34,7 +33,7 @@ func Init(actor func(node string) (agent.Actor, error)) {
 		fmt.Fprintln(os.Stderr, "weir:", err)
 	}
 	unix.Sync()
-	// -no-reboot turns it into the end of QEMU.
+	// -no-reboot makes it end QEMU.
 	_ = unix.Reboot(unix.LINUX_REBOOT_CMD_RESTART)
 	select {}
 }
@@ -73,7 +72,7 @@ func serve(actor func(node string) (agent.Actor, error)) error {
 	return agent.Serve(port, actor)
 }
 
-// loadModules loads every file of dir in the order of their names.
+// loadModules loads every file of dir in name order.
 func loadModules(dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -97,9 +96,8 @@ func loadModules(dir string) error {
 	return nil
 }
 
-// openPort opens the one virtio port.
 func openPort() (*os.File, error) {
-	ports, _ := filepath.Glob("/dev/vport*") // the pattern is right
+	ports, _ := filepath.Glob("/dev/vport*") // the pattern is a constant
 	if len(ports) != 1 {
 		return nil, fmt.Errorf("the guest has %d virtio ports and needs one", len(ports))
 	}

@@ -13,11 +13,10 @@ import (
 // Paths in the initramfs.
 const (
 	selfFile  = "weir"
-	moduleDir = "modules" // file names sort in the order of loading
+	moduleDir = "modules" // file names sort in loading order
 )
 
-// writeImage writes the initramfs of a guest: this program, the modules of k that it
-// loads, and empty directories to mount on.
+// writeImage writes an initramfs: this program, the modules of k to load, and mount points.
 func writeImage(w io.Writer, k Kernel) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -42,8 +41,7 @@ func writeImage(w io.Writer, k Kernel) error {
 	return nil
 }
 
-// checkStatic returns an error when a program needs a dynamic linker, which an initramfs
-// does not have.
+// checkStatic returns an error when a program needs a dynamic linker, which an initramfs lacks.
 func checkStatic(file string) error {
 	f, err := elf.Open(file)
 	if err != nil {
@@ -58,15 +56,15 @@ func checkStatic(file string) error {
 	return nil
 }
 
-// A cpio writes the newc format (Documentation/driver-api/early-userspace/
-// buffer-format.rst in the kernel's source). After the first error it does nothing.
+// A cpio writes the newc format (Documentation/driver-api/early-userspace/buffer-format.rst in the
+// kernel's source). After the first error it does nothing.
 type cpio struct {
 	w   io.Writer
 	ino int
 	err error
 }
 
-// Types of files (include/uapi/linux/stat.h).
+// File types (include/uapi/linux/stat.h).
 const (
 	typeDir  = 0o040000
 	typeFile = 0o100000
@@ -82,8 +80,8 @@ func (c *cpio) file(name, from string, perm uint32) {
 
 func (c *cpio) end() { c.entry("TRAILER!!!", 0, nil) }
 
-// entry writes a header, the name and content, padding the latter two to multiples of
-// four bytes. Eight hexadecimal digits hold sizes up to 4 GiB.
+// entry writes a header, the name and content, padding the latter two to multiples of 4 bytes.
+// Eight hexadecimal digits hold sizes up to 4 GiB.
 func (c *cpio) entry(name string, mode uint32, content []byte) {
 	if c.err != nil {
 		return

@@ -21,12 +21,10 @@ type Kernel struct {
 	load    []string
 }
 
-// essential are the modules that a guest needs to reach its host. The kernel loads others
-// from the host's files when it needs them.
+// essential lists the modules to reach the host; the kernel loads others from its files.
 var essential = []string{"virtio_pci", "virtio_console", "9pnet_virtio", "9p", "overlay", "virtio_net"}
 
-// Places returns the directories to search for a kernel when the user names none:
-// installed packages, and packages that are only unpacked.
+// Places returns the default kernel directories: installed and unpacked packages.
 func Places() []string {
 	places := []string{"/"}
 	if cache, err := os.UserCacheDir(); err == nil {
@@ -35,9 +33,9 @@ func Places() []string {
 	return places
 }
 
-// FindKernel returns the newest kernel that a guest can run, from the first of dirs that
-// has one. A directory is laid out like a Debian kernel package: boot/vmlinuz-VERSION,
-// and lib/modules/VERSION with the lists of depmod(8).
+// FindKernel returns the newest kernel that a guest can run, from the first of dirs that has one. A
+// directory has the layout of a Debian kernel package: boot/vmlinuz-VERSION, and
+// lib/modules/VERSION with the lists of depmod(8).
 func FindKernel(dirs ...string) (Kernel, error) {
 	var why []error
 	for _, dir := range dirs {
@@ -64,10 +62,10 @@ func FindKernel(dirs ...string) (Kernel, error) {
 		strings.ReplaceAll(errors.Join(why...).Error(), "\n", "; "), here.kernel)
 }
 
-// numbers returns the numbers in the name of a kernel: 6.12 is newer than 6.1.
+// numbers returns a kernel's version for sorting: 6.12 is newer than 6.1.
 func numbers(image string) (ns []int) {
 	for _, f := range strings.FieldsFunc(filepath.Base(image), func(r rune) bool { return !unicode.IsDigit(r) }) {
-		n, _ := strconv.Atoi(f) // one that is too large for a version can sort anywhere
+		n, _ := strconv.Atoi(f) // a number too large for a version can sort anywhere
 		ns = append(ns, n)
 	}
 	return ns
@@ -99,12 +97,11 @@ func kernel(dir, image string) (Kernel, error) {
 	return k, fmt.Errorf("no lib/modules/%s/modules.dep: /sbin/depmod -b %s %s (package kmod) makes it", k.Version, dir, k.Version)
 }
 
-// loadOrder returns the files to load for the named modules, in that order, from the
-// lists that depmod(8) and the kernel's build write. In a line of modules.dep a module
-// precedes the ones that it needs, and each of those precedes what it needs itself
-// (kmod, tools/depmod.c, output_deps).
+// loadOrder returns the files of the named modules in loading order, from the lists of depmod(8)
+// and the kernel's build. In a line of modules.dep a module precedes those it needs, each before
+// its own needs (kmod, tools/depmod.c, output_deps).
 func loadOrder(dep, builtin []byte, names []string) ([]string, error) {
-	lines := map[string][]string{} // by name: the file, then what it needs
+	lines := map[string][]string{} // by name: the file, then its dependencies
 	for line := range bytes.Lines(dep) {
 		file, needs, ok := strings.Cut(string(line), ":")
 		if !ok {
@@ -132,7 +129,7 @@ func loadOrder(dep, builtin []byte, names []string) ([]string, error) {
 	return order, nil
 }
 
-// moduleName returns the name of a file's module. The kernel treats - and _ alike.
+// moduleName returns the module name of a file. The kernel treats - and _ alike.
 func moduleName(file string) string {
 	name, _, _ := strings.Cut(filepath.Base(file), ".ko")
 	return strings.ReplaceAll(name, "-", "_")

@@ -14,17 +14,15 @@ import (
 
 var _ target.Node = (*Node)(nil)
 
-// A Node is a guest as a node whose processor time and clock are those of the host
-// below it.
+// A Node is a guest with the processor time and clock of its host.
 type Node struct {
 	*agent.Node
-	// About describes the guest, by the names under which results hold it.
+	// About describes the guest for results.
 	About map[string]string
 	host  *target.Host
 }
 
-// Connect reaches the guest called name on host through the socket of ServePod, and
-// returns when the guest can be used.
+// Connect returns the guest called name on host, once ready, through the socket of ServePod.
 func Connect(ctx context.Context, name, socket string, host *target.Host) (*Node, error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", socket)
 	if err != nil {
@@ -49,20 +47,19 @@ func Connect(ctx context.Context, name, socket string, host *target.Host) (*Node
 	return &Node{n, m.About, host}, nil
 }
 
-// Dial makes g a node called name on host. It can be called once.
+// Dial makes g a node called name on host. Call it once.
 func (g *Guest) Dial(ctx context.Context, name string, host *target.Host) (*Node, error) {
 	n, err := agent.Dial(ctx, name, g.conn, os.Environ())
 	return &Node{n, nil, host}, err
 }
 
-// Host is the machine that runs the guest.
+// Host returns the machine that runs the guest.
 func (n *Node) Host() *target.Host { return n.host }
 
-// CPUs are none: a guest's processors are threads of QEMU, which the scheduler of
-// the host places.
+// CPUs returns none: a guest's processors are QEMU threads, placed by the host's scheduler.
 func (n *Node) CPUs() []int { return nil }
 
-// Run runs c in the guest. Its marks are the host's to sample.
+// Run runs c in the guest. The host samples at its marks.
 func (n *Node) Run(ctx context.Context, c target.Cmd) error {
 	if len(c.CPUs) > 0 {
 		return fmt.Errorf("%s: %s: cannot pin programs in a guest to CPUs %v", n.Name(), c.Argv[0], c.CPUs)
@@ -71,20 +68,18 @@ func (n *Node) Run(ctx context.Context, c target.Cmd) error {
 	return n.Node.Run(ctx, c)
 }
 
-// A message is one line of JSON between a guest, or the daemon around it, and its
-// user, before the guest's agent takes over the connection.
+// A message is a line of JSON between a guest, or ServePod, and its user, before the agent's.
 type message struct {
 	Root   *root             `json:"root,omitempty"`  // to the guest, first
 	Ready  bool              `json:"ready,omitempty"` // the agent can be greeted
 	About  map[string]string `json:"about,omitempty"`
-	Failed string            `json:"failed,omitempty"` // why it cannot
+	Failed string            `json:"failed,omitempty"` // why the guest is not ready
 }
 
-// errGone reports that nothing more can be heard of a guest.
+// errGone means that a guest's connection has ended.
 var errGone = errors.New("the virtual machine ended")
 
-// next reads one message. Nothing follows it before the agent is greeted, so the
-// reader holds back nothing.
+// next reads one message. Nothing follows it, so the reader buffers nothing else.
 func next(conn io.Reader) (m message, err error) {
 	if err = agent.NewReader(conn).Read(&m); err != nil && !errors.Is(err, agent.ErrMessage) {
 		err = errGone

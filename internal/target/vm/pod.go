@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// How the packets of a guest's network device reach the host: through a thread of the
-// host's kernel (vhost), or through QEMU. Auto is vhost where the host has it and the
-// guest is not emulated.
+// Packets of a guest's network device reach the host through a host kernel thread (vhost) or
+// through QEMU. VHostAuto selects vhost where the host has it and the guest is not emulated.
 const (
 	VHostAuto = "auto"
 	VHostOn   = "on"
@@ -22,15 +21,14 @@ const (
 // vhostFile exists where the kernel has vhost for network devices.
 const vhostFile = "/dev/vhost-net"
 
-// A NIC is the network device of a guest that is a pod, called eth0 there.
+// A NIC is the network device of a pod guest, called eth0 there.
 type NIC struct {
-	Tap    string // device in the place where QEMU starts; it has several queues when Queues says so
+	Tap    string // device in QEMU's namespace; multi-queue if Queues > 1
 	MAC    string
-	Queues int    // pairs of queues, one for each direction: 1 to the number of the guest's CPUs
+	Queues int    // queue pairs: 1 to the guest's number of CPUs
 	VHost  string // VHostOn, VHostOff or VHostAuto
 }
 
-// vhost resolves VHostAuto.
 func (n NIC) vhost(accel string) string {
 	if n.VHost != VHostAuto {
 		return n.VHost
@@ -41,8 +39,7 @@ func (n NIC) vhost(accel string) string {
 	return VHostOn
 }
 
-// args returns QEMU's arguments. A device with several queues needs an interrupt for each
-// of them, for its control queue and for changes of its configuration.
+// args returns QEMU's arguments. Each queue, the control queue and reconfiguration need interrupts.
 func (n NIC) args(accel string) []string {
 	netdev := fmt.Sprintf("tap,id=net,ifname=%s,script=no,downscript=no,vhost=%s", n.Tap, n.vhost(accel))
 	device := "virtio-net-pci,netdev=net,romfile=,mac=" + n.MAC
@@ -53,11 +50,9 @@ func (n NIC) args(accel string) []string {
 	return []string{"-netdev", netdev, "-device", device}
 }
 
-// ServePod is the daemon around a guest that is a pod: it starts m and connects the one
-// client of the socket to the guest's agent, until the client disconnects or ctx ends.
-// The socket exists as soon as the guest starts, before it is ready, so that several
-// guests can start at the same time. ServePod must be called on the main thread, see
-// Boot.
+// ServePod starts m, the guest of a pod, and connects the one client of the socket to its agent
+// until the client disconnects or ctx ends. The socket exists before the guest is ready, so that
+// several guests can start concurrently. Call ServePod on the main thread, see Boot.
 func ServePod(ctx context.Context, m Machine, socket string) error {
 	if err := m.NIC.check(m.CPUs); err != nil {
 		return err
@@ -107,7 +102,7 @@ func servePod(ctx context.Context, m Machine, l *net.UnixListener) error {
 	return g.relay(ctx, conn)
 }
 
-// hear reports to the client that connects why there is no guest.
+// hear sends the next client the reason why the guest is missing.
 func hear(l *net.UnixListener, why error) error {
 	if conn, err := l.Accept(); err == nil {
 		_ = json.NewEncoder(conn).Encode(message{Failed: why.Error()}) // the log has it, too
@@ -116,7 +111,7 @@ func hear(l *net.UnixListener, why error) error {
 	return why
 }
 
-// relay copies bytes between conn and the guest until one of them ends.
+// relay copies bytes between conn and the guest until either ends.
 func (g *Guest) relay(ctx context.Context, conn net.Conn) error {
 	ended := make(chan error, 2)
 	go func() {
@@ -137,7 +132,7 @@ func (g *Guest) relay(ctx context.Context, conn net.Conn) error {
 	return nil
 }
 
-// check returns an error where QEMU would only say that it dislikes the device.
+// check explains errors that QEMU only rejects.
 func (n NIC) check(cpus int) error {
 	switch {
 	case n.Tap == "" || strings.ContainsAny(n.Tap, ",="):

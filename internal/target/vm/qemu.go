@@ -22,17 +22,15 @@ const (
 	writeTag = "write"
 )
 
-// An arch holds what differs between architectures.
 type arch struct {
-	program string // of QEMU
-	qemu    string // its package in Debian and Ubuntu
-	// kernel is the Debian package with the kernel for guests. The cloud kernels are
-	// smaller and lack 9p, so they cannot see the host's files.
+	program string // QEMU's
+	qemu    string // QEMU's package in Debian and Ubuntu
+	// kernel is the Debian package with the guest kernel. The smaller cloud kernels lack 9p.
 	kernel  string
 	machine string
 	console string
 	early   string // makes a kernel print from its first moment in 64-bit mode
-	steady  string // keeps an emulated kernel from taking a busy host for a broken machine
+	steady  string // keeps an emulated kernel from mistaking a busy host for a broken machine
 }
 
 var arches = map[string]arch{
@@ -40,8 +38,7 @@ var arches = map[string]arch{
 	"arm64": {"qemu-system-aarch64", "qemu-system-arm", "linux-image-arm64", "virt", "ttyAMA0", "earlycon", ""},
 }
 
-// here is the architecture of this program; its fields are empty when there are no guests
-// on it.
+// here is this program's architecture, empty if it does not support guests.
 var here = arches[runtime.GOARCH]
 
 func findQEMU() (string, error) {
@@ -55,12 +52,11 @@ func findQEMU() (string, error) {
 	return path, nil
 }
 
-// args returns QEMU's arguments. They only name necessary devices, because each costs time
-// at boot, which is emulated where there is no KVM.
+// args returns QEMU's arguments: only necessary devices, because each costs boot time.
 func (m Machine) args(a arch, accel string) []string {
 	cpu, acc := "host", "kvm"
 	if accel == "tcg" {
-		cpu, acc = "max", "tcg,thread=multi" // a thread of the host per CPU
+		cpu, acc = "max", "tcg,thread=multi" // a host thread per CPU
 	}
 	args := []string{
 		"-no-user-config", "-nodefaults", "-no-reboot", "-display", "none", "-serial", "stdio",
@@ -81,8 +77,7 @@ func (m Machine) args(a arch, accel string) []string {
 	return args
 }
 
-// share gives the guest a directory over the 9p protocol. QEMU opens its files as the user
-// who runs it, and new files belong to that user: security_model=none.
+// share gives the guest a directory over 9p. Its files belong to QEMU's user: security_model=none.
 func share(tag, dir, more string) []string {
 	return []string{
 		"-fsdev", fmt.Sprintf("local,id=%s,path=%s,security_model=none,multidevs=remap%s", tag, strings.ReplaceAll(dir, ",", ",,"), more),
@@ -90,11 +85,11 @@ func share(tag, dir, more string) []string {
 	}
 }
 
-// commandLine returns the kernel's command line. The arguments of process 1 follow "--".
-// Mitigations cost most where every instruction is emulated, and guard against
-// neighbors that a guest does not have. Linux panics when its timer does not seem to
-// tick at boot (check_timer, arch/x86/kernel/apic/io_apic.c), which happens when QEMU gets
-// no CPU; under KVM it does not check (paravirt_ops_setup, kvm.c).
+// commandLine returns the kernel's command line; the arguments of process 1 follow "--".
+// Mitigations are most expensive under emulation and guard against neighbors that a guest does not
+// have. Linux panics when its timer does not seem to tick at boot (check_timer,
+// arch/x86/kernel/apic/io_apic.c), which happens when QEMU gets no CPU; under KVM it does not check
+// (paravirt_ops_setup, kvm.c).
 func commandLine(a arch, accel string) string {
 	say := "quiet" + a.steady
 	if accel == "kvm" { // see signTime

@@ -9,24 +9,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A root describes what a guest makes its "/" of. Paths are the host's.
+// A root describes the sources of a guest's "/". Paths are the host's.
 type root struct {
 	Version string `json:"version"` // of the kernel
 	Modules string `json:"modules"` // its lib/modules/VERSION
 	Write   string `json:"write,omitempty"`
 }
 
-// 9p options. The host's files do not change under a guest, so they are cached. What the
-// guest writes is on the host when write(2) returns.
+// 9p options. The host's files do not change under a guest, so they are cached. A guest's write(2)
+// returns after the data is on the host.
 const (
 	p9          = "trans=virtio,version=9p2000.L,msize=512000"
 	p9ReadOnly  = p9 + ",cache=loose,ro"
 	p9WriteThru = p9 + ",cache=none,access=any"
 )
 
-// enter makes the host's files the root of this process and of the kernel: process 1
-// shares its root with the kernel's threads, which start modprobe(8) from there
-// (init/main.c, rest_init; kernel/umh.c).
+// enter makes the host's files the root of this process and of the kernel: process 1 shares its
+// root with kernel threads, which start modprobe(8) from there (init/main.c, rest_init;
+// kernel/umh.c).
 func (r root) enter() error {
 	const upper, work = "/" + layer + "/upper", "/" + layer + "/work"
 	at := func(dir string) string { return "/" + merged + dir }
@@ -40,7 +40,7 @@ func (r root) enter() error {
 		{"devtmpfs", at("/dev"), "devtmpfs", ""},
 		{"devpts", at("/dev/pts"), "devpts", "mode=620,ptmxmode=666"},
 		{"tmpfs", at("/dev/shm"), "tmpfs", "mode=1777"},
-		{"tmpfs", at("/run"), "tmpfs", "mode=755"}, // sockets and process IDs of the host's daemons do not belong to the guest
+		{"tmpfs", at("/run"), "tmpfs", "mode=755"}, // hides the sockets and process IDs of the host's daemons
 	}
 	// An installed kernel has its modules in place.
 	if place := "/lib/modules/" + r.Version; r.Modules != place && r.Modules != "/usr"+place {
@@ -59,7 +59,7 @@ func (r root) enter() error {
 			}
 		}
 	}
-	// Like switch_root(8): an initramfs cannot be pivoted away.
+	// Like switch_root(8): pivot_root(2) cannot replace an initramfs.
 	if err := os.Chdir("/" + merged); err != nil {
 		return err
 	}
