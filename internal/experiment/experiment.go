@@ -124,6 +124,23 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	return r.results, nil
 }
 
+// Finished reports whether d holds a result for every trial of a study.
+func Finished(s study.Study, applies func(kind, factor string) bool, d *store.Dir) (bool, error) {
+	r := &run{Config: Config{Study: s, Dir: d}, cells: s.Cells(applies), blocks: s.Blocks}
+	if s.Precision > 0 {
+		if _, err := d.ReadFile(blocksFile); err != nil {
+			return false, nil // the number of blocks is undecided
+		}
+		if err := r.extend(); err != nil {
+			return false, err
+		}
+	}
+	return len(d.Done()) >= r.trials(), nil
+}
+
+// trials returns the number of trials planned so far.
+func (r *run) trials() int { return r.blocks * len(r.cells) * r.Study.Pairs() }
+
 // findPrograms reports which of the study's tools are missing on a network's hosts.
 func (r *run) findPrograms(ctx context.Context, network string, site *target.Site) error {
 	for _, c := range r.cells {
@@ -313,7 +330,7 @@ func (r *run) tell(e Event) {
 	if r.Progress == nil {
 		return
 	}
-	e.Total = r.blocks * len(r.cells) * r.Study.Pairs()
+	e.Total = r.trials()
 	e.Done = len(r.done)
 	if r.ran > 0 {
 		e.Left = time.Since(r.started) / time.Duration(r.ran) * time.Duration(e.Total-e.Done)
