@@ -18,12 +18,12 @@ type typeBSource struct {
 // adjtimex(2)) are in no source: they are the same for both sides of a ratio and cancel.
 var typeBs = map[string]typeBSource{
 	// The engine reads a stream in pieces of up to 128 KiB, and a piece counts when it has been read.
-	"bit/s":    {count: 8 * 128 << 10, source: "edges of the window: one read of up to 128 KiB at each"},
-	"packet/s": {count: 1, source: "edges of the window: one datagram at each"},
-	"1/s":      {count: 1, source: "edges of the window: one transaction at each"},
+	"bit/s":    {count: 8 * 128 << 10, source: "window edges: one read of 128 KiB each"},
+	"packet/s": {count: 1, source: "window edges: one datagram each"},
+	"1/s":      {count: 1, source: "window edges: one transaction each"},
 	// CLOCK_MONOTONIC counts ns, but a read of it takes 20 to 60 ns (vdso(7)); histograms keep three
 	// significant digits (HdrHistogram): a bucket is at most 1/1000 of its value wide.
-	"s": {step: 60e-9, share: 1e-3, source: "clock: a read takes up to 60 ns; histogram: three digits"},
+	"s": {step: 60e-9, share: 1e-3, source: "clock 60 ns, histogram of 3 digits"},
 	// A tick is 1/USER_HZ (proc_stat(5)).
 	"s/bit":         {cpu: 0.010, source: ticks},
 	"s/packet":      {cpu: 0.010, source: ticks},
@@ -34,7 +34,7 @@ var typeBs = map[string]typeBSource{
 }
 
 const (
-	ticks = "tick accounting: 10 ms of CPU time at each edge of the window"
+	ticks = "window edges: one tick of 10 ms each"
 	// shortWindow stands for an unknown window: the shortest of the shipped studies, in s.
 	shortWindow = 0.050
 )
