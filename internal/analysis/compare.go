@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -104,26 +105,28 @@ func Compare(a, b []*Run, bound float64, known func(PooledCell) stat.Spread) Com
 	}
 	var costs, values []sides
 	for _, cell := range Pool(runs, c.Confidence).Cells {
-		s := sides{cell, cell, cell}
-		s.a.PerRun, s.b.PerRun = cell.PerRun[:len(a)], cell.PerRun[len(a):]
-		switch inA, inB := s.a.measured(), s.b.measured(); {
-		case !inB:
+		s := sides{cell, cell.PerRun[:len(a)], cell.PerRun[len(a):]}
+		switch {
+		case !measured(s.b):
 			c.OnlyA = append(c.OnlyA, cell.Cell)
 			continue
-		case !inA:
+		case !measured(s.a):
 			c.OnlyB = append(c.OnlyB, cell.Cell)
 			continue
 		}
-		if s.both(valueOfRun) {
-			values = append(values, s)
+		if reason := s.missing(valueOfRun); reason != "" {
+			c.Apart = append(c.Apart, Apart{cell.Cell, reason})
+			continue
 		}
-		switch {
-		case c.Baseline() == "" || cell.Baseline: // no ratio
-		case s.both(ratioOfRun):
-			costs = append(costs, s)
-		default:
-			c.Apart = append(c.Apart, Apart{cell.Cell, s.missing()})
+		values = append(values, s)
+		if c.Baseline() == "" || cell.Baseline {
+			continue
 		}
+		if reason := s.missing(ratioOfRun); reason != "" {
+			c.Apart = append(c.Apart, Apart{cell.Cell, reason})
+			continue
+		}
+		costs = append(costs, s)
 	}
 	c.Each = stat.Adjust(c.Confidence, len(costs))
 	for _, s := range costs {
@@ -153,39 +156,48 @@ func (r *Run) divisor() string {
 	return ""
 }
 
-// sides is a cell over all runs, and over those of each side.
-type sides struct{ all, a, b PooledCell }
-
-// both reports whether both sides have an interval.
-func (s sides) both(of func(CellRun) stat.Interval) bool {
-	return len(s.a.counted(of)) > 0 && len(s.b.counted(of)) > 0
+// sides is a cell and the runs of each side.
+type sides struct {
+	PooledCell
+	a, b []CellRun
 }
 
-// missing says why a side has no ratio.
-func (s sides) missing() string {
-	side, of := s.a, "A"
-	if len(side.counted(ratioOfRun)) > 0 {
-		side, of = s.b, "B"
-	}
-	for _, x := range side.PerRun {
-		if x.Missing != "" {
-			return x.Missing + ", in " + of
+// having returns one interval of each run that has it. A value counts even if its run has no ratio.
+func having(runs []CellRun, of func(CellRun) stat.Interval) (out []stat.Interval) {
+	for _, x := range runs {
+		if i := of(x); i.N > 0 {
+			out = append(out, i)
 		}
 	}
-	return "no ratio in " + of
+	return out
 }
 
-func (c PooledCell) measured() bool {
-	return slices.ContainsFunc(c.PerRun, func(x CellRun) bool { return x.Missing != notMeasured })
+// missing says why a side has no such interval, "" if both have one.
+func (s sides) missing(of func(CellRun) stat.Interval) string {
+	for i, side := range [][]CellRun{s.a, s.b} {
+		if len(having(side, of)) > 0 {
+			continue
+		}
+		reason := "no ratio"
+		for _, x := range side {
+			reason = cmp.Or(x.Missing, reason)
+		}
+		return reason + ", in " + []string{"A", "B"}[i]
+	}
+	return ""
+}
+
+func measured(runs []CellRun) bool {
+	return slices.ContainsFunc(runs, func(x CellRun) bool { return x.Missing != notMeasured })
 }
 
 // change compares one of the intervals of a cell.
 func (s sides) change(of func(CellRun) stat.Interval, confidence float64, known func(PooledCell) stat.Spread) Change {
-	a, b := s.a.counted(of), s.b.counted(of)
-	x := Change{Cell: s.all.Cell, Metric: s.all.Metric, Unit: s.all.Unit,
+	a, b := having(s.a, of), having(s.b, of)
+	x := Change{Cell: s.Cell, Metric: s.Metric, Unit: s.Unit,
 		A: stat.Pool(a, confidence), B: stat.Pool(b, confidence)}
 	if len(a)+len(b) == 2 && known != nil {
-		x.Known = known(s.all)
+		x.Known = known(s.PooledCell)
 	}
 	x.Ratio = stat.Change(a, b, x.Known, confidence)
 	x.Same = x.Ratio.Contains(1)

@@ -17,7 +17,7 @@ func Comparison(c analysis.Comparison) *Document {
 	if len(c.Absolute) > 0 {
 		d.Sections = append(d.Sections, Section{ID: "absolute", Title: "Absolute values",
 			About:  "Absolute values move with the machine: they get no verdict and never fail a comparison.",
-			Tables: []Table{table("values", changeColumns(c.Absolute, absolute)...)}})
+			Tables: []Table{table("values", valueColumns(c.Absolute)...)}})
 	}
 	d.Sections = append(d.Sections, Section{ID: "uncompared", Title: "Not compared", Notes: uncompared(c)},
 		Section{ID: "differ", Title: "What differs between the runs", Facts: differing(c)})
@@ -41,12 +41,12 @@ func costChanges(c analysis.Comparison) Section {
 		return x
 	}
 	x.About += fmt.Sprintf(" A and B are ratios to %s of the same run.", c.Baseline())
-	x.Tables = []Table{table("changes", changeColumns(c.Changes, ratio)...)}
+	x.Tables = []Table{table("changes", costColumns(c.Changes)...)}
 	x.Notes = append(x.Notes, unknown(c)...)
-	for _, change := range c.Changes {
-		for _, s := range change.Ratio.Warnings {
-			if change.Ratio.Bounded() {
-				x.Notes = append(x.Notes, change.String()+": "+s)
+	for _, one := range c.Changes {
+		for _, s := range one.Ratio.Warnings {
+			if one.Ratio.Bounded() {
+				x.Notes = append(x.Notes, one.String()+": "+s)
 			}
 		}
 	}
@@ -59,26 +59,37 @@ func costChanges(c analysis.Comparison) Section {
 }
 
 // unknown explains the cells whose spread between runs is unknown, and how many runs would do.
-func unknown(c analysis.Comparison) []string {
-	needed, cells, known := 0, 0, 0.0
+func unknown(c analysis.Comparison) (out []string) {
+	var needed []int
+	known := 0
 	for _, x := range c.Changes {
 		if x.Needed > 0 {
-			cells, needed = cells+1, max(needed, x.Needed)
+			needed = append(needed, x.Needed)
 		}
 		if x.Known.DF > 0 {
 			known++
 		}
 	}
-	var out []string
 	if known > 0 {
-		out = append(out, fmt.Sprintf("One run a side: %s rest on the spread between earlier runs of this machine.", count(int(known), "interval")))
+		out = append(out, fmt.Sprintf("One run a side: %s on the spread between earlier runs of this machine.", restOn(known)))
 	}
-	if cells > 0 {
-		out = append(out, fmt.Sprintf("One run a side: cannot tell a change from the difference between runs (%s of %d). "+
-			"%d runs a side would show a change of %s %% if runs differ by %s %%, as TCP throughput often does; weir does not know how much they differ here.",
-			count(cells, "cell"), len(c.Changes), needed, trim(100*analysis.PlannedChange), trim(100*analysis.GuessedTau)))
+	if needed != nil {
+		runs := fmt.Sprint(slices.Min(needed))
+		if most := slices.Max(needed); most > slices.Min(needed) {
+			runs += fmt.Sprintf(" to %d", most)
+		}
+		out = append(out, fmt.Sprintf("One run a side: cannot tell a change from the difference between runs (%d of %s). "+
+			"%s runs a side would show a change of %s %% if runs differ by %s %%, as TCP throughput often does; weir does not know by how much they differ here.",
+			len(needed), count(len(c.Changes), "cell"), runs, trim(100*analysis.PlannedChange), trim(100*analysis.GuessedTau)))
 	}
 	return out
+}
+
+func restOn(intervals int) string {
+	if intervals == 1 {
+		return "1 interval rests"
+	}
+	return fmt.Sprintf("%d intervals rest", intervals)
 }
 
 func baselines(c analysis.Comparison) (out []string) {
@@ -91,28 +102,48 @@ func baselines(c analysis.Comparison) (out []string) {
 	return out
 }
 
-func ratio(i stat.Interval, _ string) Cell { return ratioCell(i, ratioDigits(i)) }
-
-func absolute(i stat.Interval, base string) Cell {
-	return Cell{Text: unit.Format(i.Center, base), Value: number(i.Center)}
+func costColumns(cs []analysis.Change) []column {
+	own := func(head string, of func(analysis.Change) stat.Interval) column {
+		c := ratios(cs, head, func(x analysis.Change) (stat.Interval, bool) { return of(x), false })[0]
+		c.Keep = 8
+		return c
+	}
+	return []column{cellNames(cs),
+		own("A", func(x analysis.Change) stat.Interval { return x.A.Interval }),
+		own("B", func(x analysis.Change) stat.Interval { return x.B.Interval }),
+		change(cs)[0], change(cs)[1],
+		layout(Column{Left: true, Kind: "same", Keep: 9}, cs, func(x analysis.Change) Cell { return Cell{Text: verdict(x)} }),
+		layout(Column{Head: "detectable", Base: "1", Keep: 7}, cs, func(x analysis.Change) (c Cell) {
+			if x.Same {
+				c = Cell{Text: coarse(x.Detectable), Value: number(x.Detectable)}
+			}
+			return c
+		}),
+		runCounts(cs)}
 }
 
-func changeColumns(cs []analysis.Change, side func(stat.Interval, string) Cell) []column {
-	change := ratios(cs, "B ÷ A", func(x analysis.Change) (stat.Interval, bool) { return x.Ratio.Interval, false })
-	return []column{
-		layout(Column{Head: "cell", Left: true, Keep: 9}, cs, func(x analysis.Change) Cell { return Cell{Text: x.String()} }),
-		layout(Column{Head: "A", Keep: 8}, cs, func(x analysis.Change) Cell { return side(x.A.Interval, x.Unit) }),
-		layout(Column{Head: "B", Keep: 8}, cs, func(x analysis.Change) Cell { return side(x.B.Interval, x.Unit) }),
-		change[0], change[1],
-		layout(Column{Left: true, Kind: "same", Keep: 9}, cs, func(x analysis.Change) Cell { return Cell{Text: verdict(x)} }),
-		layout(Column{Head: "detectable", Base: "1", Keep: 7}, cs, func(x analysis.Change) (cell Cell) {
-			if x.Same {
-				cell = Cell{Text: coarse(x.Detectable), Value: number(x.Detectable)}
-			}
-			return cell
-		}),
-		layout(Column{Head: "runs", Keep: 6}, cs, func(x analysis.Change) Cell { return Cell{Text: fmt.Sprintf("%d, %d", x.A.N, x.B.N)} }),
+func valueColumns(cs []analysis.Change) []column {
+	value := func(head string, of func(analysis.Change) float64) column {
+		return layout(Column{Head: head, Keep: 8}, cs, func(x analysis.Change) Cell {
+			return Cell{Text: unit.Format(of(x), x.Unit), Value: number(of(x))}
+		})
 	}
+	return []column{cellNames(cs),
+		value("A", func(x analysis.Change) float64 { return x.A.Center }),
+		value("B", func(x analysis.Change) float64 { return x.B.Center }),
+		change(cs)[0], change(cs)[1], runCounts(cs)}
+}
+
+func cellNames(cs []analysis.Change) column {
+	return layout(Column{Head: "cell", Left: true, Keep: 9}, cs, func(x analysis.Change) Cell { return Cell{Text: x.String()} })
+}
+
+func change(cs []analysis.Change) []column {
+	return ratios(cs, "B ÷ A", func(x analysis.Change) (stat.Interval, bool) { return x.Ratio.Interval, false })
+}
+
+func runCounts(cs []analysis.Change) column {
+	return layout(Column{Head: "runs", Keep: 6}, cs, func(x analysis.Change) Cell { return Cell{Text: fmt.Sprintf("%d, %d", x.A.N, x.B.N)} })
 }
 
 func verdict(x analysis.Change) string {
@@ -150,7 +181,7 @@ func only(where string, cells []analysis.Cell) []string {
 func differing(c analysis.Comparison) (out []Fact) {
 	for _, d := range c.Differ {
 		a, b := distinct(d.Values[:c.RunsA]), distinct(d.Values[c.RunsA:])
-		out = append(out, Fact{d.Key, fmt.Sprintf("A %s; B %s", a, b)})
+		out = append(out, Fact{d.Key, fmt.Sprintf("%s → %s", a, b)})
 	}
 	return out
 }

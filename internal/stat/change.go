@@ -61,14 +61,15 @@ func Change(a, b []Interval, known Spread, confidence float64) Pooled {
 func commonTau(ya, sa, yb, sb []float64) float64 {
 	want := float64(len(ya) + len(yb) - 2)
 	q := func(tau2 float64) float64 { return heterogeneity(ya, sa, tau2) + heterogeneity(yb, sb, tau2) }
-	if min(sa[0], sb[0]) > 0 && q(0) <= want {
+	const least = 1e-18 // Tau of 1e-9 instead of 0: inverse variances must be finite
+	if q(least) <= want {
 		return 0
 	}
-	lo, hi := 0.0, 1e-18
+	lo, hi := 0.0, least
 	for q(hi) > want {
 		lo, hi = hi, 4*hi
 	}
-	for hi-lo > 1e-9*hi && hi > 1e-18 {
+	for hi-lo > 1e-9*hi {
 		if mid := lo/2 + hi/2; q(mid) > want {
 			lo = mid
 		} else {
