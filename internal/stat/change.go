@@ -5,13 +5,6 @@ import (
 	"slices"
 )
 
-// A Spread is a between-run standard deviation of log ratios (see Pooled.Tau) and its degrees of
-// freedom; DF 0 means that it is unknown.
-type Spread struct {
-	Tau float64 `json:"tau"`
-	DF  float64 `json:"df"`
-}
-
 // Change estimates how a ratio changed between two groups of runs: b ÷ a, a ratio of ratios, with the
 // run as a random effect. N counts the runs of both groups, and DF is N-2.
 //
@@ -22,9 +15,9 @@ type Spread struct {
 // both groups have the same size, and exceeds it when they do not: 12 intervals at 95 % together miss
 // in 8 % of comparisons of 5 runs with 2.
 //
-// One run a side says nothing about the spread between runs. The interval then needs a known one;
-// with more runs, known is not used.
-func Change(a, b []Interval, known Spread, confidence float64) Pooled {
+// One run a side says nothing about the spread between runs. The interval is then that of a tau of df
+// degrees of freedom that earlier runs have shown; with df 0 there is none. More runs do not use it.
+func Change(a, b []Interval, tau, df, confidence float64) Pooled {
 	ya, sa, pa := logEstimates(a)
 	yb, sb, pb := logEstimates(b)
 	c := Pooled{K: pa.K + pb.K}
@@ -33,13 +26,10 @@ func Change(a, b []Interval, known Spread, confidence float64) Pooled {
 		return c
 	}
 	c.N = pa.N + pb.N
-	own := Spread{DF: float64(c.N - 2)}
-	if own.DF > 0 {
-		own.Tau = commonTau(ya, sa, yb, sb)
-	} else {
-		own = known
+	if c.N > 2 {
+		tau, df = commonTau(ya, sa, yb, sb), float64(c.N-2)
 	}
-	c.Tau, pa.Tau, pb.Tau = own.Tau, own.Tau, own.Tau
+	c.Tau, pa.Tau, pb.Tau = tau, tau, tau
 	pa.mean(ya, sa)
 	pb.mean(yb, sb)
 	c.Center = pb.Center - pa.Center
@@ -47,10 +37,10 @@ func Change(a, b []Interval, known Spread, confidence float64) Pooled {
 	switch {
 	case !proper(confidence):
 		c.warn("no interval: confidence %g is not between 0 and 1", confidence)
-	case own.DF < 1:
+	case df < 1:
 		c.warn("1 run a side: the spread between runs is unknown")
 	default:
-		c.DF = own.DF
+		c.DF = df
 		c.bound(c.SE, c.DF, confidence)
 	}
 	c.Interval = c.exp()

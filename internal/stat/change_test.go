@@ -20,7 +20,7 @@ func alike(se float64, logs ...float64) (out []Interval) {
 func TestChangePublished(t *testing.T) {
 	first := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2}
 	second := []float64{1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}
-	c := Change(alike(0.1, second...), alike(0.1, first...), Spread{}, 0.95)
+	c := Change(alike(0.1, second...), alike(0.1, first...), 0, 0, 0.95)
 	if got := logInterval(c.Interval); math.Abs(got[0]+3.363874) > 1e-6 || math.Abs(got[1]+1.58) > 1e-9 || math.Abs(got[2]-0.203874) > 1e-6 {
 		t.Errorf("interval %v", got)
 	}
@@ -31,42 +31,42 @@ func TestChangePublished(t *testing.T) {
 
 func TestChange(t *testing.T) {
 	a, b := alike(0.02, 0.1, 0.2, 0.12), alike(0.02, -0.3, -0.2)
-	c := Change(a, b, Spread{Tau: 9, DF: 9}, 0.95)
+	c := Change(a, b, 9, 9, 0.95)
 	if c.N != 5 || c.DF != 3 || c.K != 5 || c.Tau > 1 {
 		t.Errorf("several runs must not use the known spread: %+v", c)
 	}
-	if back := Change(b, a, Spread{}, 0.95); !sameInterval(back.Interval, reciprocal(c.Interval)) {
+	if back := Change(b, a, 0, 0, 0.95); !sameInterval(back.Interval, reciprocal(c.Interval)) {
 		t.Errorf("swapped %+v of %+v", back, c)
 	}
 	if c.Shows() <= 0 || c.Shows() < c.Hi/c.Center-1 {
 		t.Errorf("shows %v, less than the half width of %+v", c.Shows(), c)
 	}
 
-	one := Change(a[:1], b[:1], Spread{}, 0.95)
+	one := Change(a[:1], b[:1], 0, 0, 0.95)
 	if one.Bounded() || one.Shows() != 0 || math.Abs(math.Log(one.Center)+0.4) > 1e-9 || !strings.Contains(strings.Join(one.Warnings, ""), "1 run a side") {
 		t.Errorf("one run a side: %+v", one)
 	}
-	one = Change(a[:1], b[:1], Spread{Tau: 0.05, DF: 4}, 0.95)
+	one = Change(a[:1], b[:1], 0.05, 4, 0.95)
 	want := math.Sqrt(2*0.05*0.05 + 2*0.02*0.02)
 	if !one.Bounded() || math.Abs(one.SE-want) > 1e-12 || one.DF != 4 || math.Abs(math.Log(one.Hi/one.Center)-2.776445*want) > 1e-6 {
 		t.Errorf("one run a side with a known spread: %+v, want a standard error of %v", one, want)
 	}
-	if c := Change(a, b[:1], Spread{}, 0.95); !c.Bounded() || c.DF != 2 {
+	if c := Change(a, b[:1], 0, 0, 0.95); !c.Bounded() || c.DF != 2 {
 		t.Errorf("three runs and one: %+v", c)
 	}
 
 	// Runs without spread, inside or between.
 	equal := alike(0, 0.1, 0.1)
-	if c := Change(equal, equal, Spread{}, 0.95); !c.Contains(1) || c.Lo != c.Hi {
+	if c := Change(equal, equal, 0, 0, 0.95); !c.Contains(1) || c.Lo != c.Hi {
 		t.Errorf("equal runs: %+v", c)
 	}
-	if c := Change(alike(0, 0.1, 0.3), alike(0, 0.1, 0.2), Spread{}, 0.95); !c.Bounded() || c.Hi < 1.5 {
+	if c := Change(alike(0, 0.1, 0.3), alike(0, 0.1, 0.2), 0, 0, 0.95); !c.Bounded() || c.Hi < 1.5 {
 		t.Errorf("runs without standard errors: %+v", c)
 	}
 	for name, c := range map[string]Pooled{
-		"no run":     Change(nil, b, Spread{}, 0.95),
-		"no ratio":   Change([]Interval{{}, {}}, b, Spread{}, 0.95),
-		"confidence": Change(a, b, Spread{}, 1),
+		"no run":     Change(nil, b, 0, 0, 0.95),
+		"no ratio":   Change([]Interval{{}, {}}, b, 0, 0, 0.95),
+		"confidence": Change(a, b, 0, 0, 1),
 	} {
 		if c.Bounded() || c.Shows() != 0 || (name == "confidence") != (c.N > 0) {
 			t.Errorf("%s: %+v", name, c)
@@ -107,7 +107,7 @@ func TestChangeKeepsItsErrorRate(t *testing.T) {
 							side[s] = append(side[s], i)
 						}
 					}
-					c := Change(side[0], side[1], Spread{}, Adjust(0.95, cells))
+					c := Change(side[0], side[1], 0, 0, Adjust(0.95, cells))
 					any, bad = any || !c.Contains(1), bad || c.Hi < 1
 				}
 				if any {
@@ -125,7 +125,7 @@ func TestChangeKeepsItsErrorRate(t *testing.T) {
 	}
 }
 
-// The table of docs/adr/0030-runs.md: runs a side for a change of 5, 10 and 20 % in one of 12 cells,
+// The table of docs/adr/0006-paired-ratios.md: runs a side for a change of 5, 10 and 20 % in one of 12 cells,
 // when a run's own standard error is 2 %. As many find it in 90 % of comparisons.
 func TestRunsFor(t *testing.T) {
 	const comparisons, own = 400, 0.02
@@ -144,7 +144,7 @@ func TestRunsFor(t *testing.T) {
 				for range k {
 					a, b = append(a, run(0)), append(b, run(math.Log1p(change)))
 				}
-				if Change(alike(own, a...), alike(own, b...), Spread{}, each).Lo > 1 {
+				if Change(alike(own, a...), alike(own, b...), 0, 0, each).Lo > 1 {
 					found += 1.0 / comparisons
 				}
 			}
