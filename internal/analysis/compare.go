@@ -59,9 +59,9 @@ type Change struct {
 	B stat.Pooled `json:"b"`
 	// Ratio is B ÷ A. It has no interval when nothing tells how much runs differ.
 	Ratio stat.Pooled `json:"ratio"`
-	// Known is the between-run spread of earlier runs, if the interval rests on it.
-	Known stat.Spread `json:"known,omitzero"`
-	Same  bool        `json:"same,omitempty"` // the interval contains 1
+	// Known means that the interval rests on the spread between earlier runs, Ratio.Tau.
+	Known bool `json:"known,omitempty"`
+	Same  bool `json:"same,omitempty"` // the interval contains 1
 	// Worse means that the whole interval is beyond the bound in the bad direction.
 	Worse  bool `json:"worse,omitempty"`
 	Better bool `json:"better,omitempty"` // likewise in the good direction
@@ -87,7 +87,7 @@ const (
 
 // Compare compares the cells with equal factors, metric and unit. Bound 0.05 accepts 5 %. known
 // returns the between-run spread of a cell that earlier runs have shown; it can be nil.
-func Compare(a, b []*Run, bound float64, known func(PooledCell) stat.Spread) Comparison {
+func Compare(a, b []*Run, bound float64, known func(PooledCell) (tau, df float64)) Comparison {
 	c := Comparison{Confidence: 0.95, Bound: bound, RunsA: len(a), RunsB: len(b)}
 	runs := slices.Concat(a, b)
 	for _, r := range runs {
@@ -192,14 +192,16 @@ func measured(runs []CellRun) bool {
 }
 
 // change compares one of the intervals of a cell.
-func (s sides) change(of func(CellRun) stat.Interval, confidence float64, known func(PooledCell) stat.Spread) Change {
+func (s sides) change(of func(CellRun) stat.Interval, confidence float64, known func(PooledCell) (tau, df float64)) Change {
 	a, b := having(s.a, of), having(s.b, of)
 	x := Change{Cell: s.Cell, Metric: s.Metric, Unit: s.Unit,
 		A: stat.Pool(a, confidence), B: stat.Pool(b, confidence)}
+	tau, df := 0.0, 0.0
 	if len(a)+len(b) == 2 && known != nil {
-		x.Known = known(s.PooledCell)
+		tau, df = known(s.PooledCell)
+		x.Known = df > 0
 	}
-	x.Ratio = stat.Change(a, b, x.Known, confidence)
+	x.Ratio = stat.Change(a, b, tau, df, confidence)
 	x.Same = x.Ratio.Contains(1)
 	x.Detectable = x.Ratio.Shows()
 	if !x.Ratio.Bounded() {

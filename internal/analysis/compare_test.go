@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -68,13 +67,13 @@ func TestCompareOneRunASide(t *testing.T) {
 	if x := got.Changes[0]; got.Worse() || x.Better || x.Same || x.Ratio.Bounded() || x.Needed < 5 || x.Needed > 12 || math.Abs(x.Ratio.Center-0.5) > 0.15 {
 		t.Errorf("%+v", x)
 	}
-	got = Compare(a, b, 0, func(c PooledCell) stat.Spread {
+	got = Compare(a, b, 0, func(c PooledCell) (tau, df float64) {
 		if c.String() != "vxlan, x" {
 			t.Errorf("asked for %s", c)
 		}
-		return stat.Spread{Tau: 0.05, DF: 9}
+		return 0.05, 9
 	})
-	if x := got.Changes[0]; !x.Worse || x.Known.DF != 9 || x.Needed != 0 {
+	if x := got.Changes[0]; !x.Worse || !x.Known || x.Ratio.DF != 9 || x.Needed != 0 {
 		t.Errorf("with a known spread: %+v", x)
 	}
 	if got.Absolute[0].Ratio.Bounded() {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
-	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -100,11 +99,11 @@ func TestCompareOneRunASide(t *testing.T) {
 	if c.Worse() {
 		t.Error("one run a side cannot tell")
 	}
-	known := analysis.Compare(sides[0], sides[1], 0, func(c analysis.PooledCell) (s stat.Spread) {
+	known := analysis.Compare(sides[0], sides[1], 0, func(c analysis.PooledCell) (tau, df float64) {
 		if c.Probe == "tcp-stream" {
-			s = stat.Spread{Tau: 0.05, DF: 9}
+			return 0.05, 9
 		}
-		return s
+		return 0, 0
 	})
 	for _, want := range []string{"WORSE", "cannot tell", "2 intervals rest on the spread between earlier runs"} {
 		if s := strings.Join(strings.Fields(string(text(t, known))), " "); !strings.Contains(s, want) {
