@@ -134,6 +134,7 @@ func (s source) notes(t analysis.Table) []string {
 			out.add(r.Network, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
 		}
 		out.add(r.Network, r.Ratio.Warnings...)
+		out.add(r.Network, cpuNotes(r)...)
 	}
 	return out.lines(t.Rows)
 }
