@@ -70,6 +70,17 @@ func (r Row) CostPer(name string) (c Cost, ok bool) {
 	return c, c.Interval.N > 0 && (has || c.Total <= 0)
 }
 
+// Accounted returns the share of all CPUs' time that the modes of /proc/stat add up to, which should
+// be 1; false if the trials did not store it.
+func (r Row) Accounted() (share stat.Interval, ok bool) {
+	if r.sample == nil {
+		return share, false
+	}
+	sums := r.sample.Values("cpu.accounted").perBlock(mean)
+	share = stat.Sums(sums, slices.Repeat([]float64{1}, len(sums)), single)
+	return share, share.N > 0
+}
+
 // time returns the cores that the machines of both ends used in the trials beyond what they use when
 // idle, that idle use, and how it was measured.
 func (s *Sample) time() (cores Series, baseline float64, byIdle bool) {

@@ -65,6 +65,9 @@ func costColumns(head string, keep int, rows []analysis.Row, get func(analysis.R
 		}
 		return c
 	})
+	if vs == nil {
+		return nil // the notes say that nothing is resolved
+	}
 	return []column{value, layout(Column{Head: "interval", Base: base, Kind: "interval", Keep: 1}, rows, func(r analysis.Row) Cell {
 		i, _, _ := get(r)
 		return intervalCell(i, factor, digits)

@@ -98,7 +98,7 @@ func (s *Setup) machine(r *record.Result, x *execution) {
 	}
 	idle := s.idle().Busy()
 	if idle > quiet {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough", idle))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough except those of the engine's own threads", idle))
 	}
 	gross := usage(all)
 	u := gross.plus(-1, s.idle())
