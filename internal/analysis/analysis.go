@@ -40,9 +40,12 @@ type Run struct {
 	Chains      []Chain  `json:"chains,omitempty"` // paths over several segments, and over each segment
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
-	// Disturbed counts disturbed trials. They count like the others only if Kept is set.
+	// Disturbed counts disturbed trials. All count like the others if Kept is set; otherwise only
+	// in comparisons that are marked Busy.
 	Disturbed int  `json:"disturbed,omitempty"`
 	Kept      bool `json:"kept,omitempty"`
+	// Busy is the disturbance of the whole run if disturbed trials count in any row.
+	Busy *Disturbance `json:"busy,omitempty"`
 
 	probes  []string // their order
 	trials  []trial  // by block, then by name
@@ -67,6 +70,12 @@ func New(results []record.Result, o Options) *Run {
 	compareRows(r.Tables, r.Each)
 	for _, c := range r.Chains {
 		c.compare(r.Each)
+	}
+	for _, row := range r.Rows() {
+		if row.Busy != nil && r.Busy == nil {
+			d := disturbance(r.samples)
+			r.Busy = &d
+		}
 	}
 	r.Residue = residue(r.Tables)
 	return r

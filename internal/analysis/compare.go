@@ -67,7 +67,7 @@ func Compare(a, b *Run, bound float64) Comparison {
 		switch {
 		case other == nil:
 			c.OnlyA = append(c.OnlyA, t.Cell(*r))
-		case r.OK > 0 && other.OK > 0:
+		case r.Counted() > 0 && other.Counted() > 0:
 			c.Changes = append(c.Changes, Change{Cell: t.Cell(*r), Metric: t.Metric, Unit: t.Unit, A: r.Value, B: other.Value})
 			as, bs = append(as, r.series.medians()), append(bs, other.series.medians())
 		}

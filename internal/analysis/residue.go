@@ -75,7 +75,7 @@ func residue(tables []Table) []Difference {
 func okTrials(tables []Table) iter.Seq[*record.Result] {
 	return func(yield func(*record.Result) bool) {
 		for _, r := range rowsOf(tables) {
-			for _, t := range r.sample.ok {
+			for _, t := range r.counted.ok {
 				if !yield(t) {
 					return
 				}
@@ -98,7 +98,7 @@ func scope(tables []Table, key string) Scope {
 	for _, t := range tables {
 		first := absent // of the rows
 		for _, r := range t.Rows {
-			ok := r.sample.ok
+			ok := r.counted.ok
 			if len(ok) == 0 {
 				continue
 			}

@@ -60,8 +60,8 @@ func TestRules(t *testing.T) {
 			return slices.DeleteFunc(rs, func(r record.Result) bool { return r.Config["network"] == "host" })
 		}, want: `no trial of the baseline "host"`},
 		{rule: "too-few-blocks", change: func(rs []record.Result) []record.Result { return rs[:10] }, want: "the run has 5, and 1 ratios that hold together at 95 % need at least 6"},
-		{rule: "disturbed", change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "no verdict: 12 of 12 blocks were disturbed; stop other programs on the machine",
-			also: []string{"trials-not-ok"}, cell: "vx, tcp-stream"},
+		{rule: "disturbed", change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed: others used 0.5 core, and all trials count; for narrower intervals, stop other programs on the machine",
+			cell: "vx, tcp-stream"},
 		{rule: "disturbed", name: "kept", keep: true, change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed 12 of 24 trials; they count"},
 		{rule: "trials-not-ok", change: vx(func(r *record.Result) { r.Status, r.Reason = record.Failed, "exit status 1" }), want: "12 failed: exit status 1",
 			cell: "vx, tcp-stream"},
@@ -139,9 +139,9 @@ func set(r *record.Result, name string, v float64) {
 	}
 }
 
-// A chain without a verdict is found like a row.
+// A disturbed chain is found like a row.
 func TestDisturbedChain(t *testing.T) {
-	run := analysis.Run{Chains: []analysis.Chain{{Probe: "ping", Network: "vx", Spans: []analysis.Span{{}, {Refused: "no verdict"}}}}}
+	run := analysis.Run{Chains: []analysis.Chain{{Probe: "ping", Network: "vx", Spans: []analysis.Span{{}, {Busy: &analysis.Disturbance{Blocks: 5, Of: 9}}}}}}
 	if fs := disturbed.Check(&run); len(fs) != 1 || fs[0].Cells[0].String() != "vx, ping" || fs[0].Remedy == "" {
 		t.Errorf("%+v", fs)
 	}
