@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -201,5 +202,34 @@ func TestBusyRatio(t *testing.T) {
 	}
 	if covered < runs*93/100 {
 		t.Errorf("%d of %d intervals cover the ratio", covered, runs)
+	}
+}
+
+// Only what a comparison lost is measured again, and only if that is worth its time.
+func TestAgain(t *testing.T) {
+	for _, c := range []struct {
+		blocks   int
+		disturb  func(i int) bool // a trial: two per block
+		baseline string
+		want     []int
+	}{
+		{20, func(int) bool { return false }, "host", nil},
+		{40, func(i int) bool { return i == 8 }, "host", nil}, // one of 40 blocks
+		{20, func(i int) bool { return i == 8 }, "host", []int{5}},
+		{20, func(i int) bool { return i == 8 || i == 12 || i == 13 }, "host", []int{7, 5}},
+		{20, func(i int) bool { return i == 8 || i == 13 }, "host", []int{5, 7}},
+		{20, func(i int) bool { return i == 8 || i == 13 }, "", []int{5}}, // nothing is compared
+	} {
+		rs := slicesOf(c.blocks, func(i int, r *record.Result) {
+			if c.disturb(i) {
+				r.Status = record.Disturbed
+			}
+		})
+		if got := Again(rs, c.baseline); !slices.Equal(got, c.want) {
+			t.Errorf("%d blocks: %v, want %v", c.blocks, got, c.want)
+		}
+		if share := DisturbedShare(rs, 7); share != map[bool]float64{true: 1, false: 0.5}[c.disturb(12)] && c.disturb(13) {
+			t.Errorf("share of block 7: %g", share)
+		}
 	}
 }

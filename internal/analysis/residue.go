@@ -40,8 +40,11 @@ var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link
 // swapped differs between blocks by design, equally often each way.
 const swapped = "swapped"
 
+// again names the block that a trial's block repeats.
+const again = "again"
+
 // designed lists keys that differ inside a cell by design: client and server follow the pair.
-var designed = []string{swapped, "client", "server"}
+var designed = []string{swapped, again, "client", "server"}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"

@@ -6,6 +6,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,8 +75,9 @@ type run struct {
 	idle     trial.Idle
 	capacity map[string]capacity // by capacityKey
 	started  time.Time
-	ran      int // trials run by this process
-	blocks   int // planned so far
+	ran      int         // trials run by this process
+	blocks   int         // planned so far
+	repeated map[int]int // the original of each block that is measured again
 }
 
 type found struct {
@@ -86,7 +88,8 @@ type found struct {
 // Run completes the study. On error it returns the results stored so far.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	r := &run{Config: c, paths: map[string]*path{}, found: map[[2]string]found{},
-		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
+		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks,
+		repeated: map[int]int{}}
 	defer func() { err = errors.Join(err, r.close()) }()
 
 	var hosts []*target.Host
@@ -116,7 +119,8 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 			}
 		}
 	}
-	return r.results, nil
+	err = r.again(ctx)
+	return r.results, err
 }
 
 // findPrograms reports which of the study's tools are missing on a network's hosts.
@@ -161,7 +165,11 @@ func (r *run) block(ctx context.Context, b int) error {
 		if !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] }) {
 			continue
 		}
-		r.tell(Event{Text: fmt.Sprintf("block %d: %s over %s%s", b, ts[0].Probe, ts[0].Network, between(ts))})
+		again := ""
+		if of := r.repeated[b]; of > 0 {
+			again = fmt.Sprintf(", again of block %d", of)
+		}
+		r.tell(Event{Text: fmt.Sprintf("block %d%s: %s over %s%s", b, again, ts[0].Probe, ts[0].Network, between(ts))})
 		rs, err := r.round(ctx, ts)
 		if err != nil {
 			return err
@@ -185,11 +193,17 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 	if r.Study.AllPairs {
 		res.Config["pair"] = t.Pair.String()
 	}
-	if r.Guest != "" {
+	observe := func(key, value string) {
 		if res.Observed == nil { // nothing was measured
 			res.Observed = map[string]string{}
 		}
-		res.Observed["guest"] = r.Guest
+		res.Observed[key] = value
+	}
+	if r.Guest != "" {
+		observe("guest", r.Guest)
+	}
+	if of := r.repeated[t.Block]; of > 0 {
+		observe("again", fmt.Sprintf("of block %d", of))
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
 	if err := r.Dir.Append(&res); err != nil {
@@ -222,7 +236,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 		res, err := failed(now, ctx, err)
 		return alike(len(ts), res), err
 	}
-	swap := r.Study.Swapped(t.Block)
+	swap := r.Study.Swapped(cmp.Or(r.repeated[t.Block], t.Block))
 	rs, err = r.underAll(ctx, ts, swap, func(cs []changed) ([]record.Result, error) {
 		var setups []trial.Setup
 		for _, c := range cs {
