@@ -25,6 +25,7 @@ type Options struct {
 	KeepDisturbed bool     // count disturbed trials
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
+	Others        *Others  // programs outside the run; nil if unknown
 }
 
 // A Run is indexed results. Its slices and maps are shared and must not be changed.
@@ -45,7 +46,8 @@ type Run struct {
 	Disturbed int  `json:"disturbed,omitempty"`
 	Kept      bool `json:"kept,omitempty"`
 	// Busy is the disturbance of the whole run if disturbed trials count in any row.
-	Busy *Disturbance `json:"busy,omitempty"`
+	Busy   *Disturbance `json:"busy,omitempty"`
+	Others *Others      `json:"others,omitempty"` // programs outside the run; nil if unknown
 
 	probes  []string // their order
 	trials  []trial  // by block, then by name
@@ -58,7 +60,7 @@ func New(results []record.Result, o Options) *Run {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed}
+	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others}
 	r.index(results)
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
 	r.probes = r.levels(Probe, o.Probes...)

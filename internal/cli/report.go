@@ -109,6 +109,12 @@ func load(dir string, keep bool) (report.Run, error) {
 			probes = stored
 		}
 	}
+	if c.Others != nil {
+		rep.Others = new(analysis.Others)
+		if err := json.Unmarshal(c.Others, rep.Others); err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("others.json: %v: other programs cannot be named", err))
+		}
+	}
 	rep.Words = map[string]probe.Info{}
 	for _, p := range probes {
 		rep.Words[p.Name] = p.Info

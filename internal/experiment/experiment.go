@@ -20,6 +20,7 @@ import (
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
@@ -45,6 +46,9 @@ type Config struct {
 	Applies func(kind, factor string) bool
 	Target  target.Target // opens a site for each network
 	Dir     *store.Dir
+	// Others returns the CPU time in seconds of each program outside the run, by PID and name with a
+	// space between (sample.Others); nil where nothing can tell.
+	Others func() (sample.Counters, error)
 	// Guest is stored with every trial when the machine is a weir virtual machine.
 	Guest string
 	// Progress receives every event; it must not block.
@@ -78,6 +82,7 @@ type run struct {
 	ran      int         // trials run by this process
 	blocks   int         // planned so far
 	repeated map[int]int // the original of each block that is measured again
+	others   observer
 }
 
 type found struct {
@@ -108,6 +113,10 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	if err := r.measureCapacities(ctx); err != nil {
 		return r.results, err
 	}
+	if err := r.watchOthers(); err != nil {
+		return r.results, err
+	}
+	defer func() { err = errors.Join(err, r.keepOthers()) }()
 	r.started = time.Now() // stored results say nothing about how long trials take now
 	for b := 1; b <= r.blocks; b++ {
 		if err := r.block(ctx, b); err != nil {
@@ -161,6 +170,7 @@ func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInf
 
 // block runs the trials of block b that lack a result.
 func (r *run) block(ctx context.Context, b int) error {
+	r.others.look(false)
 	for _, ts := range r.Study.Schedule(b, r.cells) {
 		if !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] }) {
 			continue

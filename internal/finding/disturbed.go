@@ -20,6 +20,14 @@ var disturbed = Rule{
 			out = append(out, Finding{Severity: Warning,
 				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; they count like the others", run.Disturbed, run.Trials())})
 		}
+		if o := run.Others; run.Disturbed > 0 && o != nil && len(o.Programs) > 0 {
+			f := Finding{Severity: Warning, Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; most CPU time went to %s",
+				run.Disturbed, run.Trials(), most(*o, 3)), Evidence: []string{"programs that ran only between two samples are missing"}}
+			if run.Kept {
+				f.Text, out = f.Text+"; disturbed trials count like the others", nil
+			}
+			out = append(out, f)
+		}
 		add := func(d *analysis.Disturbance, c analysis.Cell) {
 			if d != nil {
 				f := Busy(*d)
@@ -37,6 +45,15 @@ var disturbed = Rule{
 		}
 		return out
 	},
+}
+
+// most names the n programs that used most CPU time: "firefox (pid 4242) 0.61 core, …".
+func most(o analysis.Others, n int) string {
+	var parts []string
+	for _, p := range o.Programs[:min(n, len(o.Programs))] {
+		parts = append(parts, fmt.Sprintf("%s (pid %d) %.2f core", p.Name, p.PID, o.Cores(p)))
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Busy returns the finding for a row, chain or gap in which disturbed trials count.

@@ -146,3 +146,22 @@ func TestDisturbedChain(t *testing.T) {
 		t.Errorf("%+v", fs)
 	}
 }
+
+// The programs that used most CPU time are named.
+func TestDisturbersAreNamed(t *testing.T) {
+	rs := sound(12)
+	set(&rs[4], "others.user", 0.9)
+	o := &analysis.Others{}
+	o.Add(10, analysis.Program{PID: 7, Name: "make", CPU: 2}, analysis.Program{PID: 4242, Name: "firefox", CPU: 6.1}, analysis.Program{PID: 8, Name: "cc", CPU: 1})
+	o.Add(10, analysis.Program{PID: 4242, Name: "firefox", CPU: 6.1}, analysis.Program{PID: 9, Name: "idle", CPU: 0.1})
+	for _, keep := range []bool{false, true} {
+		fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: o, KeepDisturbed: keep}))
+		want := "disturbed 1 of 24 trials; most CPU time went to firefox (pid 4242) 0.61 core, make (pid 7) 0.10 core, cc (pid 8) 0.05 core"
+		if len(fs) != 1 || !strings.Contains(fs[0].Text, want) || strings.Contains(fs[0].Text, "count like the others") != keep {
+			t.Errorf("%+v, want %q", fs, want)
+		}
+	}
+	if fs := disturbed.Check(analysis.New(sound(12), analysis.Options{Baseline: "host", Others: o})); fs != nil {
+		t.Errorf("an undisturbed run: %+v", fs)
+	}
+}

@@ -37,6 +37,7 @@ import (
 const (
 	studyFile   = "study.yaml"
 	probesFile  = "probes.json"
+	othersFile  = "others.json"
 	resultsFile = "results.jsonl"
 	cutFile     = "results.jsonl.cut"
 	logFile     = "weir.log"
