@@ -1,5 +1,10 @@
 package analysis
 
+import (
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
 // A Cost is the CPU time of both ends per unit of work, split by CPU mode.
 type Cost struct {
 	Name  string  // cpu.per.packet, cpu.per.transaction or cpu.per.bit
@@ -75,4 +80,61 @@ func (r Row) modes() []Mode {
 		out[i].Share /= sum
 	}
 	return out
+}
+
+// An OwnCost is the CPU time of the workload's own threads at both ends per unit of work, by the
+// clock of each thread (ADR 10). Other programs do not add to it, so it uses disturbed trials too.
+type OwnCost struct {
+	Name  string        `json:"name"`           // cpu.own.per.packet, .transaction or .bit
+	Unit  string        `json:"unit"`           // s/packet, s/transaction, s/bit
+	Value stat.Interval `json:"value"`          // median over blocks; the interval holds by itself
+	Ratio stat.Interval `json:"ratio,omitzero"` // ÷ the baseline in the same block; N is 0 if there is none
+}
+
+// OwnCost returns the ratio of the row's own CPU cost to the baseline's, paired by block, with the
+// confidence of the row's Ratio. It does not need the row to have a verdict: a busy machine changes
+// a throughput, and hardly the time that a packet takes.
+func (r Row) OwnCost() (ratio stat.Interval, ok bool) { return r.Own.Ratio, r.Own.Ratio.N > 0 }
+
+// ownCost returns the name and unit of the sample's own cost, and its values by place in all trials
+// that ran to their end, disturbed or not.
+func (s *Sample) ownCost() (name named, costs Series) {
+	var usable []*record.Result
+	for _, t := range s.trials {
+		if t.status == record.OK || t.status == record.Disturbed {
+			usable = append(usable, t.Result)
+		}
+	}
+	for _, of := range []string{"packet", "transaction", "bit"} {
+		costs, n := seriesOf(usable, "cpu.own.per."+of)
+		if of == "packet" && !anyHas(usable, "delivered") {
+			continue // TCP does not choose its packets
+		}
+		if costs = costs.Positive(); costs.Len() > 0 {
+			return n, costs
+		}
+	}
+	return named{}, Series{}
+}
+
+func anyHas(results []*record.Result, name string) bool {
+	for _, r := range results {
+		if _, ok := r.Get(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// seriesOf returns one value of results, which are in the order of their places' blocks.
+func seriesOf(results []*record.Result, name string) (Series, named) {
+	places, at := placesOf(results)
+	m, n := newMeans(places, at), named{}
+	for i, r := range results {
+		if v, ok := r.Get(name); ok {
+			m.add(i, v.Value)
+			n = named{v.Name, v.Unit}
+		}
+	}
+	return m.series(), n
 }

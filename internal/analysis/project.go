@@ -128,6 +128,9 @@ func (t *Table) count(r *Row, confidence float64) {
 		base := chosen[1]
 		r.pairs = pair(base.Values(t.metricOf(base)), r.series)
 		r.paths = pair(base.Values(pathValue), r.counted.Values(pathValue))
+		if own, costs := base.ownCost(); own.name == r.Own.Name {
+			r.owns = pair(costs, r.costs)
+		}
 	}
 }
 
@@ -170,7 +173,12 @@ func compareRows(tables []Table, each float64) {
 		if r.base == nil {
 			continue
 		}
-		if t.count(r, each); len(r.pairs.blocks) > 0 {
+		t.count(r, each)
+		if len(r.owns.blocks) > 0 {
+			// As many as the rows with a Ratio at most, so that these intervals hold together too.
+			r.Own.Ratio, _, _, _ = stat.Paired(r.owns.base, r.owns.own, each)
+		}
+		if len(r.pairs.blocks) > 0 {
 			r.compare(each)
 		}
 	}

@@ -48,7 +48,7 @@ func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
 func shared(samples []*Sample) int {
 	var all []Series
 	for _, s := range samples {
-		places, _ := s.places()
+		places, _ := placesOf(s.ok)
 		all = append(all, Series{places, make([]float64, len(places))})
 	}
 	blocks, _ := Common(all...)

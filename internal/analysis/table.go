@@ -36,13 +36,15 @@ type Row struct {
 	Far []Far `json:"far,omitempty"`
 	// Path is the ratio of the network's part of response times; N is 0 if trials do not split
 	// them.
-	Path    stat.Interval `json:"path,omitzero"`
-	Values  []Summary     `json:"values,omitempty"` // in the order of the trials
-	Points  []Point       `json:"points"`           // every trial, by block
-	OK      int           `json:"ok"`
-	Invalid int           `json:"invalid,omitempty"`
-	Failed  int           `json:"failed,omitempty"`
-	Skipped int           `json:"skipped,omitempty"`
+	Path stat.Interval `json:"path,omitzero"`
+	// Own is the CPU cost by the clocks of the workload's threads; zero if trials did not read them.
+	Own     OwnCost   `json:"own,omitzero"`
+	Values  []Summary `json:"values,omitempty"` // in the order of the trials
+	Points  []Point   `json:"points"`           // every trial, by block
+	OK      int       `json:"ok"`
+	Invalid int       `json:"invalid,omitempty"`
+	Failed  int       `json:"failed,omitempty"`
+	Skipped int       `json:"skipped,omitempty"`
 	// Disturbed counts the trials during which something outside the run used the machine. They
 	// count like ok trials if Busy is set, because too few others remain.
 	Disturbed int          `json:"disturbed,omitempty"`
@@ -68,6 +70,8 @@ type Row struct {
 	series  Series // of the metric
 	pairs   pairs  // of the metric, with the baseline's
 	paths   pairs  // of the network's part of response times
+	costs   Series // of Own
+	owns    pairs  // of Own, with the baseline's
 }
 
 type Far struct {
@@ -136,6 +140,10 @@ func (r *Row) fill(metric, unit string) {
 		medians := vs.medians()
 		r.Values = append(r.Values, Summary{Name: v.name, Unit: v.unit,
 			Median: median(medians), Mean: mean(vs.perBlock(mean)), N: len(medians)})
+	}
+	var own named
+	if own, r.costs = s.ownCost(); r.costs.Len() > 0 {
+		r.Own = OwnCost{Name: own.name, Unit: own.unit, Value: stat.Median(r.costs.medians(), single)}
 	}
 	r.Observed = s.common()
 	r.Wire = wire(r.Observed)
