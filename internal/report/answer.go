@@ -12,7 +12,8 @@ import (
 
 // answerSection has a sentence per network, and a table of all ratios if conditions are few.
 func answerSection(s source) []Section {
-	x := Section{ID: "answer", Title: "Answer", About: s.busy(), Lines: s.answers(false), Box: true}
+	about, costs := s.busy()
+	x := Section{ID: "answer", Title: "Answer", About: about, Lines: s.answers(false), Box: true}
 	if t, ok := s.overview(); ok {
 		for i := range x.Lines {
 			x.Lines[i].In = []Medium{forTerminal, forMarkdown, forSummary}
@@ -23,6 +24,7 @@ func answerSection(s source) []Section {
 		}
 		x.Tables = []Table{t}
 	}
+	x.Lines = append(costs, x.Lines...)
 	if x.Lines == nil {
 		x.About = strings.TrimSpace(x.About + " Nothing was compared.")
 	}
