@@ -89,8 +89,8 @@ func (d *Disturbance) paired(base, other []float64, confidence float64) stat.Int
 }
 
 // shift is the largest relative change of a ratio when others use the whole machine. A load on a
-// CPU changes a ratio, not only its noise, and more blocks do not help: others that used 0.5 of 2
-// cores moved VXLAN's packet rate 3.6 % off (ADR 18), so a quarter of the machine is 3.75 % here.
+// CPU changes a ratio, not only its noise, and more blocks do not help: others that used a quarter
+// of the machine moved VXLAN's packet rate 3.6 % off (ADR 18), which this makes 3.75 %.
 const shift = 0.15
 
 // Widen adds to a ratio's interval what a disturbance can change that no number of blocks averages

@@ -72,7 +72,7 @@ func reportCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
-	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed")
+	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))
 	return c
 }
