@@ -181,7 +181,7 @@ func (c Chain) compare(confidence float64) {
 		if s.Refused = Refused(s.samples...); s.Refused != "" || len(s.pairs.blocks) == 0 {
 			continue
 		}
-		s.Ratio, _, _, _ = stat.Paired(s.pairs.base, s.pairs.own, confidence)
+		s.Ratio = stat.Ratio(s.pairs.base, s.pairs.own, confidence)
 		s.Same = s.Ratio.Contains(1)
 	}
 }

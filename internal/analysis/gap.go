@@ -139,15 +139,15 @@ func (g *Gap) compare(rows, base map[string]Row) {
 	if v, g.Refused = together(chain...); g.Refused == "" {
 		g.Blocks, g.Product = len(v[0]), 1
 		for i := range v[1:] {
-			g.Modes[i+1].Step, _, _, _ = stat.Paired(v[i], v[i+1], g.Each)
+			g.Modes[i+1].Step = stat.Ratio(v[i], v[i+1], g.Each)
 			g.Product *= g.Modes[i+1].Step.Center
 		}
-		g.Total, _, _, _ = stat.Paired(v[0], v[len(v)-1], g.Each)
+		g.Total = stat.Ratio(v[0], v[len(v)-1], g.Each)
 	}
 	for i := range g.Checks {
 		c := &g.Checks[i]
 		if v, refused := together(rows[c.to], rows[c.of]); refused == "" {
-			c.Ratio, _, _, _ = stat.Paired(v[0], v[1], g.Each)
+			c.Ratio = stat.Ratio(v[0], v[1], g.Each)
 		}
 	}
 	for i := range g.Extra {

@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 
@@ -161,11 +162,53 @@ func (r *Row) compare(each float64) {
 		r.Far = append(r.Far, Far{p.blocks[i], p.own[i] / p.base[i]})
 	}
 	r.Shared = len(p.blocks)
-	r.Ratio, _, _, _ = stat.Paired(p.base, p.own, each)
+	r.Ratio = stat.Ratio(p.base, p.own, each)
 	r.Same = r.Ratio.Contains(1)
 	r.Detectable = r.Ratio.Detectable()
 	if len(r.paths.blocks) > 0 {
 		r.Path = stat.Ratio(r.paths.base, r.paths.own, each)
+	}
+}
+
+// Ratios yields every ratio of the run's tables, chains and gaps, and its confidence, which one of
+// too few blocks does not have.
+func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
+	return func(yield func(stat.Interval, float64) bool) {
+		each := func(confidence float64, all ...stat.Interval) bool {
+			for _, i := range all {
+				if i.N > 0 && !yield(i, confidence) {
+					return false
+				}
+			}
+			return true
+		}
+		for _, row := range r.Rows() {
+			if !each(r.Each, row.Ratio, row.Path) {
+				return
+			}
+		}
+		for _, c := range r.Chains {
+			for _, s := range c.Spans {
+				if !each(r.Each, s.Ratio) {
+					return
+				}
+			}
+		}
+		for _, g := range r.Gaps() {
+			for _, m := range g.Modes {
+				if !each(g.Each, m.Step) {
+					return
+				}
+			}
+			for _, c := range g.Checks {
+				if !each(g.Each, c.Ratio) {
+					return
+				}
+			}
+			if !each(g.Each, g.Total) {
+				return
+			}
+		}
 	}
 }
 

@@ -110,8 +110,8 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 		if err := r.block(ctx, b); err != nil {
 			return r.results, err
 		}
-		if b == c.Study.Blocks && c.Study.Precision > 0 {
-			if err := r.extend(); err != nil {
+		if b == r.blocks && c.Study.Precision > 0 {
+			if err := r.plan(b); err != nil {
 				return r.results, err
 			}
 		}
