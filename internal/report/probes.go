@@ -134,6 +134,11 @@ func (s source) notes(t analysis.Table) []string {
 			out.add(r.Network, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
 		}
 		out.add(r.Network, r.Ratio.Warnings...)
+		for _, w := range r.Path.Warnings {
+			if !slices.Contains(r.Ratio.Warnings, w) {
+				out.add("the network path of "+r.Network, w)
+			}
+		}
 	}
 	return out.lines(t.Rows)
 }
