@@ -21,12 +21,19 @@ func methodSection(s source) []Section {
 	if p.Pairs > 0 {
 		x.Notes = append(x.Notes, pooled(p))
 	}
+	switch {
+	case p.Episodes > 1:
+		x.Notes = append(x.Notes, fmt.Sprintf("The run has %d episodes: each builds all networks, engines and connections anew, so that the blocks also show what differs from one build to the next.", p.Episodes))
+	case p.Episodes == 1:
+		x.Notes = append(x.Notes, "The run built its networks once: no interval covers what differs from one build to the next.")
+	}
 	if p.Comparisons > 0 {
 		x.Notes = append(x.Notes,
 			fmt.Sprintf("A ratio divides a network by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. Where much correlation remains, or where blocks are too few to show it, a note says so. No interval covers what differs between runs.", divisor(p)),
 			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
 			"~ means that the interval contains 1: this run shows no difference. It does not prove that there is none.")
 	}
+	x.Notes = append(x.Notes, cpuMethod(p)...)
 	x.Notes = append(x.Notes,
 		"Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. It omits one when fewer than ten responses lie beyond it.",
 		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 0.3 of a core or the hypervisor took more than 0.1, or when the clock frequency was below 90 % of the usual one. Disturbed trials are not counted either, and when they affect more than a third of the blocks, there is no verdict.")
