@@ -15,6 +15,11 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
+const (
+	mostForest = 30  // runs that a chart draws
+	mostLines  = 100 // of the table of every cell in every run, where readers cannot fold it
+)
+
 // forests draws, for each probe and condition, every run's ratio above the pooled one.
 func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 	var tables groups[string, analysis.PooledCell]
@@ -35,8 +40,11 @@ func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 		}
 		caption := s.words.under(c.Probe, c.Levels)
 		f.Alt = fmt.Sprintf("Ratio of each run and of all, %s: %s.", caption, strings.Join(alt, "; "))
-		out = append(out, Figure{ID: "forest " + k, Caption: caption, Chart: f,
-			Note: "■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected"})
+		note := "■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected"
+		if hidden := s.p.Runs - mostForest; hidden > 0 {
+			note += fmt.Sprintf(" · the first %s not drawn", count(hidden, "run"))
+		}
+		out = append(out, Figure{ID: "forest " + k, Caption: caption, Chart: f, Note: note})
 	}
 	return out
 }
@@ -66,6 +74,9 @@ func (s several) forest(c analysis.PooledCell) chart.ForestGroup {
 			continue
 		}
 		total += weight(x.Ratio)
+		if i < len(c.PerRun)-mostForest {
+			continue
+		}
 		g.Runs = append(g.Runs, chart.ForestRun{Row: chartRow(s.names[i], n, x.Ratio, 1, label(x.Ratio)), Weight: weight(x.Ratio)})
 	}
 	for i := range g.Runs {
@@ -129,7 +140,11 @@ func (s several) perRun() Section {
 		layout(Column{Head: "÷ " + s.p.Baseline, Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) Cell { return ratioCell(l.x.Ratio, d) }),
 		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, lines, func(l line) Cell { return intervalCell(l.x.Ratio, 1, d) }),
 		layout(Column{Head: "left out", Left: true, Keep: 7}, lines, func(l line) Cell { return Cell{Text: l.x.Missing, Bad: l.x.Missing != ""} }))
-	x.Parts = []Section{{ID: "each", Title: "every cell in every run", About: "Every interval covers its own run only.", Tables: []Table{each}, Fold: true}}
+	in := full
+	if len(lines) > mostLines {
+		in = []Medium{forPage}
+	}
+	x.Parts = []Section{{ID: "each", In: in, Title: "every cell in every run", About: "Every interval covers its own run only.", Tables: []Table{each}, Fold: true}}
 	return x
 }
 
