@@ -140,11 +140,11 @@ func (s several) perRun() Section {
 		layout(Column{Head: "÷ " + s.p.Baseline, Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) Cell { return ratioCell(l.x.Ratio, d) }),
 		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, lines, func(l line) Cell { return intervalCell(l.x.Ratio, 1, d) }),
 		layout(Column{Head: "left out", Left: true, Keep: 7}, lines, func(l line) Cell { return Cell{Text: l.x.Missing, Bad: l.x.Missing != ""} }))
-	in := full
+	media := full
 	if len(lines) > mostLines {
-		in = []Medium{forPage}
+		media = []Medium{forPage}
 	}
-	x.Parts = []Section{{ID: "each", In: in, Title: "every cell in every run", About: "Every interval covers its own run only.", Tables: []Table{each}, Fold: true}}
+	x.Parts = []Section{{ID: "each", In: media, Title: "every cell in every run", About: "Every interval covers its own run only.", Tables: []Table{each}, Fold: true}}
 	return x
 }
 

@@ -61,6 +61,34 @@ func TestPoolCoverage(t *testing.T) {
 	}
 }
 
+// One run covers the truth with the tau that earlier runs have shown, though not by itself.
+func TestPoolKnownCoverage(t *testing.T) {
+	const simulations = 2000
+	r := rand.New(rand.NewPCG(25, 26))
+	for _, k := range []int{3, 5, 8, 20} {
+		for _, tau := range []float64{0, 0.5, 1, 3} {
+			hits, alone := 0, 0
+			for range simulations {
+				earlier := Pool(runsOf(r, k, tau, false), 0.95)
+				one := runsOf(r, 1, tau, false)
+				if PoolKnown(one, earlier.Tau, float64(k-1), 0.95).Contains(1) {
+					hits++
+				}
+				if math.Abs(math.Log(one[0].Center)) <= one[0].SE*quantile(one[0].DF, 0.95) {
+					alone++
+				}
+			}
+			t.Logf("%d earlier runs, tau/se %v: %.3f, alone %.3f", k, tau, float64(hits)/simulations, float64(alone)/simulations)
+			if got := float64(hits) / simulations; got < 0.93 {
+				t.Errorf("%d earlier runs, tau/se %v: covers in %.3f, want 0.93", k, tau, got)
+			}
+			if got := float64(alone) / simulations; tau >= 1 && got > 0.87 {
+				t.Errorf("tau/se %v: a run by itself covers in %.3f: the simulation shows nothing", tau, got)
+			}
+		}
+	}
+}
+
 // The fixed-effect interval, which ignores the spread between runs, fails where Pool must not.
 func TestPoolIsNeededAndNeverNarrower(t *testing.T) {
 	r := rand.New(rand.NewPCG(23, 24))
