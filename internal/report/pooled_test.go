@@ -105,7 +105,7 @@ func TestPooledOfLittle(t *testing.T) {
 		"none":        {nil, "Nothing was compared"},
 		"one":         {all[:1], "One run cannot show how much runs differ"},
 		"no baseline": {[]Run{alone}, "Nothing was compared"},
-		"two":         {all[:2], "(2 runs over 20 min)"},
+		"two":         {all[:2], "(2 runs over 20 min). 2 runs show little of how much runs differ"},
 	} {
 		var text, page bytes.Buffer
 		d := pooledDocument(c.runs)
