@@ -154,18 +154,18 @@ func (s several) clause(cells []analysis.PooledCell, whose string) string {
 	if c.Metric == "throughput" {
 		what += " throughput"
 	}
-	of := "of " + whose + " " + what
+	of, verb := "of "+whose+" "+what, ""
 	if better(c.Unit) == "lower is better" {
-		of = "times " + whose + " " + what
+		of, verb = "times "+whose+" "+what, "takes "
 	}
 	if len(cells) == 1 {
 		switch c.Verdict {
 		case analysis.NoDifference:
 			return "no difference shown ~ in " + what + interval(c.Ratio.Interval, false)
 		case analysis.NoInterval:
-			return fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + " " + of + ", without an interval"
+			return verb + fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + " " + of + ", without an interval"
 		}
-		return fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + interval(c.Ratio.Interval, false) + " " + of
+		return verb + fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + interval(c.Ratio.Interval, false) + " " + of
 	}
 	lo, hi, same := c.Ratio.Center, c.Ratio.Center, 0
 	for _, c := range cells {
@@ -174,7 +174,7 @@ func (s several) clause(cells []analysis.PooledCell, whose string) string {
 			same++
 		}
 	}
-	text := fmt.Sprintf("%s to %s %s under %d conditions", fixed(lo, 2), fixed(hi, 2), of, len(cells))
+	text := fmt.Sprintf("%s%s to %s %s under %d conditions", verb, fixed(lo, 2), fixed(hi, 2), of, len(cells))
 	if same > 0 {
 		text += fmt.Sprintf(" (no difference shown ~ under %d)", same)
 	}

@@ -25,6 +25,7 @@ func runsOf(r *rand.Rand, k int, tau float64, mixed bool) (runs []Interval) {
 
 // Pooled intervals cover the truth of which every run sees another state.
 func TestPoolCoverage(t *testing.T) {
+	t.Parallel()
 	const simulations, confidence, cells = 2000, 0.95, 10
 	r := rand.New(rand.NewPCG(21, 22))
 	for _, mixed := range []bool{false, true} {
@@ -41,7 +42,7 @@ func TestPoolCoverage(t *testing.T) {
 						next++
 					}
 				}
-				for range simulations / 2 {
+				for range simulations / 4 {
 					all := true
 					for range cells {
 						all = all && Pool(runsOf(r, k, tau, mixed), Adjust(confidence, cells)).Contains(1)
@@ -50,7 +51,7 @@ func TestPoolCoverage(t *testing.T) {
 						together++
 					}
 				}
-				s, m, n := float64(single)/simulations, float64(together)/(simulations/2), float64(next)/simulations
+				s, m, n := float64(single)/simulations, float64(together)/(simulations/4), float64(next)/simulations
 				if s < 0.93 || m < 0.93 || n < 0.93 {
 					t.Errorf("%d runs, tau/se %v, mixed %v: a 95 %% interval covers in %.3f, ten together in %.3f, the next run in %.3f; want 0.93",
 						k, tau, mixed, s, m, n)
@@ -63,6 +64,7 @@ func TestPoolCoverage(t *testing.T) {
 
 // One run covers the truth with the tau that earlier runs have shown, though not by itself.
 func TestPoolKnownCoverage(t *testing.T) {
+	t.Parallel()
 	const simulations = 2000
 	r := rand.New(rand.NewPCG(25, 26))
 	for _, k := range []int{3, 5, 8, 20} {
