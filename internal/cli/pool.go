@@ -19,7 +19,7 @@ import (
 func poolCommand() *cobra.Command {
 	var format, out string
 	var keep bool
-	names := []string{"text", "html", "md", "json"}
+	names := []string{"text", "html", "md", "summary", "json"}
 	c := &cobra.Command{
 		Use:   "pool DIR…",
 		Short: "Pool several runs into one report whose intervals cover other runs too",
@@ -53,7 +53,7 @@ results directory, or a directory of several.`,
 			return errors.Join(formats[format](b, doc), b.Flush())
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables) or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))
