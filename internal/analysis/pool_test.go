@@ -148,3 +148,23 @@ func TestTypeB(t *testing.T) {
 		}
 	}
 }
+
+// A known spread widens the ratio beyond the run, and leaves the run's own.
+func TestLearn(t *testing.T) {
+	r := sessionOf(0.6)
+	before := row(t, r, 0, "bridge").Ratio
+	asked := 0
+	r.Learn(func(*Table, *Row) (Spread, bool) { asked++; return Spread{Tau: 0.06, Runs: 8}, true })
+	got := row(t, r, 0, "bridge")
+	if asked != 1 || got.Ratio.Lo != before.Lo || got.Ratio.Hi != before.Hi || got.Beyond == nil || got.Beyond.Runs != 8 {
+		t.Fatalf("asked %d times: %+v", asked, got.Beyond)
+	}
+	// t of 7 degrees of freedom at 95 % is 2.3646.
+	half := 2.3646 * math.Hypot(0.06, before.LogSE())
+	if i := got.Beyond.Interval; math.Abs(math.Log(i.Hi/i.Center)-half) > 1e-4 || math.Abs(math.Log(i.Center/i.Lo)-half) > 1e-4 || i.Center != before.Center {
+		t.Errorf("%+v, want ± %v", i, half)
+	}
+	if row(t, r, 0, "host").Beyond != nil {
+		t.Error("the baseline has a spread")
+	}
+}

@@ -122,6 +122,7 @@ func load(dir string, keep bool) (report.Run, error) {
 		return rep, err
 	}
 	rep.Analyze()
+	learn(rep)
 	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {
 		rep.Claims[i].From = dir

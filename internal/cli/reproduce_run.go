@@ -264,6 +264,7 @@ func (r *reproduction) one(ctx context.Context, one *runner) (err error) {
 	if err := errors.Join(err, d.Close()); err != nil {
 		return one.stopped(err)
 	}
+	remember(rep)
 	return nil
 }
 

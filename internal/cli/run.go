@@ -281,6 +281,7 @@ func (r *runner) report(d *store.Dir) error {
 	if err := writeReports(d, doc); err != nil {
 		return r.stopped(err)
 	}
+	remember(rep)
 	if !r.json {
 		fmt.Printf("\nreport: %s\n", filepath.Join(r.dir, "report.html"))
 	}

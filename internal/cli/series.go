@@ -169,6 +169,7 @@ func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, e
 	if err := writeReports(d, report.New(rep)); err != nil {
 		return "", r.stopped(err)
 	}
+	remember(rep)
 	s.say(fmt.Sprintf("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html")))
 	return r.dir, nil
 }

@@ -126,3 +126,23 @@ func TestRunNames(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// What earlier runs have shown stands beside the interval of a single run, which stays.
+func TestBeyondOneRun(t *testing.T) {
+	r := run(t)
+	r.Analyze()
+	plain := write(t, writers["text"], r)
+	r.Analysis.Learn(func(t *analysis.Table, row *analysis.Row) (analysis.Spread, bool) {
+		return analysis.Spread{Tau: 0.06, Runs: 8}, row.Network == "vxlan-overlay" && t.Probe == "tcp-stream"
+	})
+	var b bytes.Buffer
+	if err := Text(&b, New(r), 300); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"in this run, TCP 0.65× of host [0.64, 0.67] (over other runs [0.51, 0.83])",
+		"vxlan-overlay: 0.65 [0.64, 0.67] in this run; [0.51, 0.83] with the ±6.0 % by which 8 other runs on this machine differ"} {
+		if !strings.Contains(b.String(), want) || strings.Contains(plain, want) {
+			t.Errorf("want %q only with a history:\n%s", want, b.String())
+		}
+	}
+}
