@@ -92,7 +92,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 				n = len(p.Cells)
 				at[k] = n
 				p.Cells = append(p.Cells, PooledCell{Cell: t.Cell(*row), Config: t.Config, Baseline: row.Baseline,
-					PerRun: slices.Repeat([]CellRun{{Missing: "not measured"}}, len(runs))})
+					PerRun: slices.Repeat([]CellRun{{Missing: notMeasured}}, len(runs))})
 			}
 			p.Cells[n].add(i, t, row)
 		}

@@ -16,14 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 var formats = map[string]func(io.Writer, *report.Document) error{
@@ -41,6 +39,8 @@ func reportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of stored results again",
+		Long: `Write the report of stored results again. For a series of runs (weir run --runs),
+write the pooled report.`,
 		Example: `  weir report results
   weir report results --format html -o report.html
   weir report results --format csv > results.csv`,
@@ -48,6 +48,15 @@ func reportCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, as []string) (err error) {
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
+			}
+			runs, err := store.Runs(as[0])
+			if err != nil {
+				return usage("cannot read results from %w", err)
+			}
+			if series := runs[0] != as[0]; series && (format == "csv" || format == "summary") {
+				return usage("--format %s is of one run: choose one, such as %s", format, runs[0])
+			} else if series {
+				return writePooled(runs, keep, format, out)
 			}
 			rep, err := load(as[0], keep)
 			if err != nil {
@@ -147,54 +156,4 @@ func writeReports(d interface{ File(string, []byte) error }, doc *report.Documen
 		}
 	}
 	return nil
-}
-
-func compareCommand() *cobra.Command {
-	var bound string
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "compare BEFORE AFTER",
-		Short: "Compare two results directories; exit 1 on a regression",
-		Long: `Compare the measurements of two runs cell by cell: the ratio after/before, with
-intervals that hold for all cells together. A cell is a regression when its whole
-interval is worse than the bound; the exit status is then 1.`,
-		Args: args(cobra.ExactArgs(2)),
-		RunE: func(_ *cobra.Command, as []string) error {
-			most, err := unit.ParsePercent(bound)
-			if err != nil {
-				return usage("--max-regression: %w", err)
-			}
-			var runs [2]*analysis.Run
-			for i, dir := range as {
-				rep, err := load(dir, false)
-				if err != nil {
-					return err
-				}
-				warn(rep.Problems)
-				runs[i] = rep.Analysis
-			}
-			cmp := analysis.Compare(runs[0], runs[1], most)
-			if asJSON {
-				err = printJSON(os.Stdout, cmp)
-			} else {
-				err = report.Text(os.Stdout, report.Comparison(cmp), width())
-			}
-			if err != nil {
-				return err
-			}
-			var worse []string
-			for _, c := range cmp.Changes {
-				if c.Worse {
-					worse = append(worse, c.String())
-				}
-			}
-			if len(worse) > 0 {
-				return fmt.Errorf("worse by more than %s: %s", bound, strings.Join(worse, "; "))
-			}
-			return nil
-		},
-	}
-	c.Flags().StringVar(&bound, "max-regression", "0%", "largest regression to tolerate")
-	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
-	return c
 }
