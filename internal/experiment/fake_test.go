@@ -46,6 +46,8 @@ type machine struct {
 	idle bool
 	// exists makes the hosts ones that weir finds.
 	exists bool
+	// others returns the CPU time that programs outside the run have used at a moment; nil is none.
+	others func(time.Time) time.Duration
 
 	log *journal // of the last run
 }
@@ -134,7 +136,11 @@ func (n fakeNode) Host() *target.Host {
 }
 
 func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
-	return target.Reading{At: time.Duration(time.Now().UnixNano()), Counters: sample.Counters{}}, nil
+	r := target.Reading{At: time.Duration(time.Now().UnixNano()), Counters: sample.Counters{}}
+	if n.site.others != nil {
+		r.Counters = sample.Counters{"cpu.user": n.site.others(time.Now()).Seconds(), "proc.user": 0}
+	}
+	return r, nil
 }
 
 // Run is the engine at either end: a waiting server, or an agent that takes orders until EOF.
