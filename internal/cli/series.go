@@ -136,7 +136,12 @@ func (s *series) previous(todo []int) time.Time {
 	if len(todo) == 0 || todo[0] == 1 || started(store.RunDir(s.dir, todo[0])) {
 		return time.Time{}
 	}
-	c, err := store.Read(store.RunDir(s.dir, todo[0]-1))
+	return startOf(store.RunDir(s.dir, todo[0]-1))
+}
+
+// startOf returns when the first trial of a run began; zero if it has none.
+func startOf(dir string) time.Time {
+	c, err := store.Read(dir)
 	if err != nil || len(c.Results) == 0 {
 		return time.Time{}
 	}
