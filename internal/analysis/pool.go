@@ -52,6 +52,7 @@ type CellRun struct {
 
 	window float64 // s, median of the trials
 	base   float64 // value of the baseline
+	beyond *Beyond // as of the row
 }
 
 // A Verdict is what runs say about a ratio.
@@ -111,7 +112,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 // add sets the numbers of run i.
 func (c *PooledCell) add(i int, t *Table, row *Row) {
 	base, _ := t.baseline()
-	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, base: base.Value.Center}
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, base: base.Value.Center, beyond: row.Beyond}
 	if w, ok := row.Get("window"); ok {
 		x.window = w.Median
 	}

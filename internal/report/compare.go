@@ -66,7 +66,7 @@ func unknown(c analysis.Comparison) (out []string) {
 		if x.Needed > 0 {
 			needed = append(needed, x.Needed)
 		}
-		if x.Known {
+		if x.Known != nil {
 			known++
 		}
 	}
