@@ -134,7 +134,7 @@ func warn(problems []string) {
 	}
 }
 
-func writeReports(d *store.Dir, doc *report.Document) error {
+func writeReports(d interface{ File(string, []byte) error }, doc *report.Document) error {
 	for _, f := range []string{"html", "md"} {
 		var b bytes.Buffer
 		if err := formats[f](&b, doc); err != nil {

@@ -111,9 +111,15 @@ func CreateSeries(dir string, s Series) error {
 	return WriteFile(filepath.Join(dir, runsFile), append(b, '\n'))
 }
 
-// LockSeries excludes other processes from continuing the series in dir until unlock or the end of
-// this process.
-func LockSeries(dir string) (unlock func() error, _ error) {
+// A SeriesDir is the directory of a series while a process runs it. It excludes other processes
+// until Close.
+type SeriesDir struct {
+	path string
+	lock *os.File
+}
+
+// OpenSeries opens the directory of a series to start or continue it.
+func OpenSeries(dir string) (*SeriesDir, error) {
 	f, err := os.Open(filepath.Join(dir, runsFile))
 	if err != nil {
 		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
@@ -122,5 +128,15 @@ func LockSeries(dir string) (unlock func() error, _ error) {
 		f.Close()
 		return nil, fmt.Errorf("%s: another process is running this series: %w; wait until it ends, or use another -o", dir, err)
 	}
-	return f.Close, nil
+	return &SeriesDir{dir, f}, nil
 }
+
+// File writes a report of the series. See WriteFile.
+func (d *SeriesDir) File(name string, b []byte) error {
+	if err := checkName(name); err != nil {
+		return fmt.Errorf("%s: file: %w", d.path, err)
+	}
+	return WriteFile(filepath.Join(d.path, name), b)
+}
+
+func (d *SeriesDir) Close() error { return d.lock.Close() } // the lock goes with the file

@@ -78,18 +78,21 @@ func TestSeriesRefuses(t *testing.T) {
 	start(t, full)
 	fails(t, CreateSeries(full, Series{Runs: 2}), "is not empty", "another -o")
 
-	unlock, err := LockSeries(dir)
+	d, err := OpenSeries(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = LockSeries(dir)
+	_, err = OpenSeries(dir)
 	fails(t, err, "another process is running this series")
-	unlock()
-	if unlock, err = LockSeries(dir); err != nil {
-		t.Errorf("after unlock: %v", err)
-	} else {
-		unlock()
+	d.Close()
+	if d, err = OpenSeries(dir); err != nil {
+		t.Fatalf("after Close: %v", err)
 	}
+	defer d.Close()
+	if err := d.File("report.md", []byte("x")); err != nil {
+		t.Error(err)
+	}
+	fails(t, d.File("../x", nil), "file")
 }
 
 func fails(t *testing.T, err error, want ...string) {
