@@ -59,7 +59,8 @@ type Change struct {
 	B stat.Pooled `json:"b"`
 	// Ratio is B ÷ A. It has no interval when nothing tells how much runs differ.
 	Ratio stat.Pooled `json:"ratio"`
-	// Known is the spread between earlier runs on a machine of either run, if the interval rests on it.
+	// Known is the spread between earlier runs on a machine of either run. The interval rests on it when
+	// there is one run a side.
 	Known *Spread `json:"known,omitempty"`
 	Same  bool    `json:"same,omitempty"` // the interval contains 1
 	// Worse means that the whole interval is beyond the bound in the bad direction.
@@ -67,8 +68,8 @@ type Change struct {
 	Better bool `json:"better,omitempty"` // likewise in the good direction
 	// Detectable is the smallest relative change that these runs would have shown.
 	Detectable float64 `json:"detectable,omitempty"`
-	// Needed is how many runs a side would show a change of PlannedChange. It is set when there is
-	// no interval.
+	// Needed is how many runs a side would show a change of PlannedChange, when there is one run a
+	// side. It assumes the spread Known, or GuessedTau.
 	Needed int `json:"needed,omitempty"`
 }
 
@@ -200,12 +201,16 @@ func (s sides) change(of func(CellRun) stat.Interval, earlier Spread, confidence
 func (s sides) cost(confidence, bound float64) Change {
 	earlier := s.earlier()
 	x := s.change(ratioOfRun, earlier, confidence)
-	if !x.Ratio.Bounded() {
-		x.Needed = stat.RunsFor(math.Hypot(GuessedTau, x.Ratio.SE/math.Sqrt2), PlannedChange, confidence)
-		return x
-	}
 	if x.Ratio.N == 2 {
-		x.Known = &earlier
+		tau := GuessedTau
+		if earlier.Runs > 0 {
+			x.Known, tau = &earlier, earlier.Tau
+		}
+		own := x.Ratio.Within / math.Sqrt2 // of one run
+		x.Needed = stat.RunsFor(math.Hypot(tau, own), PlannedChange, confidence)
+	}
+	if !x.Ratio.Bounded() {
+		return x
 	}
 	x.Same, x.Detectable = x.Ratio.Contains(1), x.Ratio.Shows()
 	x.Worse, x.Better = x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
