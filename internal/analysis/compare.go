@@ -71,6 +71,8 @@ type Change struct {
 	// Needed is how many runs a side would show a change of PlannedChange, when there is one run a
 	// side. It assumes the spread Known, or GuessedTau.
 	Needed int `json:"needed,omitempty"`
+	// Busy counts the runs of both sides in which disturbed trials count, because too few others remain.
+	Busy int `json:"busy,omitempty"`
 }
 
 // Worse reports whether any change is worse.
@@ -201,6 +203,11 @@ func (s sides) change(of func(CellRun) stat.Interval, earlier Spread, confidence
 func (s sides) cost(confidence, bound float64) Change {
 	earlier := s.earlier()
 	x := s.change(ratioOfRun, earlier, confidence)
+	for _, r := range s.PerRun {
+		if r.busy {
+			x.Busy++
+		}
+	}
 	if x.Ratio.N == 2 {
 		tau := GuessedTau
 		if earlier.Runs > 0 {

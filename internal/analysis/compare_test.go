@@ -138,3 +138,19 @@ func TestCompareUnlike(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// Runs on a busy machine count, with a mark.
+func TestCompareBusy(t *testing.T) {
+	m := machine{rand.New(rand.NewPCG(7, 8)), "bit/s"}
+	b := m.runs(3, 0.6)
+	var rs []record.Result
+	for r := range b[2].Results() {
+		r.Elapsed, r.Values = 1, append(r.Values, record.Value{Name: "others.user", Unit: "core", Value: 1})
+		rs = append(rs, *r)
+	}
+	b[2] = New(rs, Options{Baseline: "host"})
+	got := Compare(m.runs(3, 0.6), b, 0)
+	if x := got.Changes[0]; x.Busy != 1 || x.B.N != 3 || !x.Same || len(got.Apart) != 0 {
+		t.Errorf("busy %d, %d runs, same %v, apart %v", x.Busy, x.B.N, x.Same, got.Apart)
+	}
+}

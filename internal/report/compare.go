@@ -118,7 +118,13 @@ func ratioColumns(cs []analysis.Change) []column {
 			}
 			return c
 		}),
-		runCounts(cs)}
+		runCounts(cs),
+		layout(Column{Left: true, Keep: 8}, cs, func(x analysis.Change) (c Cell) {
+			if x.Busy > 0 {
+				c = Cell{Text: fmt.Sprintf("%d disturbed", x.Busy), Value: number(float64(x.Busy))}
+			}
+			return c
+		})}
 }
 
 func valueColumns(cs []analysis.Change) []column {
