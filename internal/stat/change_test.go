@@ -104,7 +104,7 @@ func TestChangeKeepsItsErrorRate(t *testing.T) {
 					for range n {
 						state := (c.from + (c.tau-c.from)*place) * r.NormFloat64()
 						base, other := minuteOf(r, state, 0.3+0.25*place)
-						i, _, _, _ := Paired(base, other, 0.95)
+						i := Ratio(base, other, 0.95)
 						side[s] = append(side[s], i)
 					}
 				}
