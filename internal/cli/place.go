@@ -8,6 +8,7 @@ import (
 	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -26,6 +27,9 @@ var thisMachine = place{lab.Target{}, lab.Kernel, inLab}
 // waits for it.
 func inLab(ctx context.Context, f func() error) error {
 	if !rootless.Inside() {
+		if err := local.KeepSysctls(); err != nil {
+			return exit(exitEnvironment, err)
+		}
 		sweep, err := cgroup.Guard()
 		if err != nil {
 			return exit(exitEnvironment, err)
