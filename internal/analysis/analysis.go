@@ -37,8 +37,10 @@ type Run struct {
 	Blocks      int      `json:"blocks"`          // with at least one trial
 	Pairs       int      `json:"pairs,omitempty"` // of hosts per block
 	Networks    []string `json:"networks"`        // the baseline first
-	Tables      []Table  `json:"tables"`
-	Chains      []Chain  `json:"chains,omitempty"` // paths over several segments, and over each segment
+	// Episodes counts the builds of the networks; 0 if the run is too old to say.
+	Episodes int     `json:"episodes,omitempty"`
+	Tables   []Table `json:"tables"`
+	Chains   []Chain `json:"chains,omitempty"` // paths over several segments, and over each segment
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
 	// Disturbed counts disturbed trials. All count like the others if Kept is set; otherwise only
@@ -80,6 +82,7 @@ func New(results []record.Result, o Options) *Run {
 		}
 	}
 	r.Residue = residue(r.Tables)
+	r.Episodes = episodes(results)
 	return r
 }
 

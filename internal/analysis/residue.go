@@ -44,7 +44,7 @@ const swapped = "swapped"
 const again = "again"
 
 // designed lists keys that differ inside a cell by design: client and server follow the pair.
-var designed = []string{swapped, again, "client", "server"}
+var designed = []string{swapped, again, episode, "client", "server"}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"

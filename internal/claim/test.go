@@ -35,6 +35,7 @@ type Outcome struct {
 	Why      string    `json:"why,omitempty"`      // for undecided and untestable claims: what is missing
 	Measured []Measure `json:"measured,omitempty"` // in the order of the claim's tests
 	From     string    `json:"from,omitempty"`     // the results directory, which the caller fills in
+	Runs     int       `json:"runs,omitempty"`     // that the verdict rests on; 0 for untestable claims
 	// Busy is set if disturbed trials count. The verdict then describes this run, on a busy machine.
 	Busy *analysis.Disturbance `json:"busy,omitempty"`
 }
@@ -133,7 +134,7 @@ func (c Cell) String() string {
 }
 
 func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
-	o := Outcome{Claim: c, Verdict: Holds}
+	o := Outcome{Claim: c, Verdict: Holds, Runs: 1}
 	values := map[string]analysis.Series{}
 	confidence := stat.Adjust(Confidence, len(c.Tests))
 	samples, o.Busy = steady(samples, confidence)

@@ -82,6 +82,8 @@ type run struct {
 	blocks   int         // planned so far
 	repeated map[int]int // the original of each block that is measured again
 	others   observer
+	episode  episode
+	left     error // what earlier episodes could not close
 }
 
 // Run completes the study. On error it returns the results stored so far.
@@ -91,7 +93,9 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 		repeated: map[int]int{}}
 	defer func() { err = errors.Join(err, r.close()) }()
 
+	r.episode.number = r.nextEpisode()
 	var hosts []*target.Host
+	begin := time.Now()
 	for _, u := range c.Study.Networks {
 		if err := r.open(ctx, u.Name); err != nil {
 			return r.results, err
@@ -100,6 +104,7 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 			hosts = append(hosts, site.Hosts()...)
 		}
 	}
+	r.episode.rebuild = closing * time.Since(begin)
 	r.tell(Event{Text: "idle machine"})
 	if r.idle, err = trial.MeasureIdle(ctx, hosts, idleTime); err != nil {
 		return r.results, err
@@ -126,17 +131,40 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	return r.results, err
 }
 
+// Finished reports whether d holds a result for every trial of a study.
+func Finished(s study.Study, applies func(kind, factor string) bool, d *store.Dir) (bool, error) {
+	r := &run{Config: Config{Study: s, Dir: d}, cells: s.Cells(applies), blocks: s.Blocks}
+	if s.Precision > 0 {
+		if _, err := d.ReadFile(blocksFile); err != nil {
+			return false, nil // the number of blocks is undecided
+		}
+		if err := r.extend(); err != nil {
+			return false, err
+		}
+	}
+	return len(d.Done()) >= r.trials(), nil
+}
+
+// trials returns the number of trials planned so far.
+func (r *run) trials() int { return r.blocks * len(r.cells) * r.Study.Pairs() }
+
 // block runs the trials of block b that lack a result.
 func (r *run) block(ctx context.Context, b int) error {
+	rounds := slices.DeleteFunc(r.Study.Schedule(b, r.cells), func(ts []study.Trial) bool {
+		return !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] })
+	})
+	if len(rounds) == 0 {
+		return nil
+	}
+	if err := r.begin(ctx, b); err != nil {
+		return err
+	}
 	r.others.look(false)
-	for _, ts := range r.Study.Schedule(b, r.cells) {
-		if !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] }) {
-			continue
-		}
-		again := ""
-		if of := r.repeated[b]; of > 0 {
-			again = fmt.Sprintf(", again of block %d", of)
-		}
+	again := ""
+	if of := r.repeated[b]; of > 0 {
+		again = fmt.Sprintf(", again of block %d", of)
+	}
+	for _, ts := range rounds {
 		r.tell(Event{Text: fmt.Sprintf("block %d%s: %s over %s%s", b, again, ts[0].Probe, ts[0].Network, between(ts))})
 		rs, err := r.round(ctx, ts)
 		if err != nil {
@@ -161,17 +189,15 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 	if r.Study.AllPairs {
 		res.Config["pair"] = t.Pair.String()
 	}
-	observe := func(key, value string) {
-		if res.Observed == nil { // nothing was measured
-			res.Observed = map[string]string{}
-		}
-		res.Observed[key] = value
+	if res.Observed == nil { // nothing was measured
+		res.Observed = map[string]string{}
 	}
+	res.Observed[episodeKey] = strconv.Itoa(r.episode.number)
 	if r.Guest != "" {
-		observe("guest", r.Guest)
+		res.Observed["guest"] = r.Guest
 	}
 	if of := r.repeated[t.Block]; of > 0 {
-		observe("again", fmt.Sprintf("of block %d", of))
+		res.Observed["again"] = fmt.Sprintf("of block %d", of)
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
 	if err := r.Dir.Append(&res); err != nil {
@@ -264,7 +290,7 @@ func (r *run) tell(e Event) {
 	if r.Progress == nil {
 		return
 	}
-	e.Total = r.blocks * len(r.cells) * r.Study.Pairs()
+	e.Total = r.trials()
 	e.Done = len(r.done)
 	if r.ran > 0 {
 		e.Left = time.Since(r.started) / time.Duration(r.ran) * time.Duration(e.Total-e.Done)
@@ -273,7 +299,7 @@ func (r *run) tell(e Event) {
 }
 
 func (r *run) close() error {
-	var errs []error
+	errs := []error{r.left}
 	for _, p := range r.paths {
 		errs = append(errs, p.close())
 	}

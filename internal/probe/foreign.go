@@ -159,11 +159,26 @@ func digits(b []byte) float64 {
 	return v
 }
 
-func numbers(groups [][]byte) ([]float64, error) {
-	f := make([]float64, len(groups))
+// A rounded number is a tool's number as printed. The tool's own number is at most rounding, half a
+// unit of the last digit, away from it, so printed numbers that follow from each other agree only
+// within their roundings.
+type rounded struct{ value, rounding float64 }
+
+func (r rounded) times(unit float64) rounded { return rounded{r.value * unit, r.rounding * unit} }
+
+// parseRounded parses a number that a regular expression has already matched.
+func parseRounded(b []byte) (rounded, error) {
+	value, err := strconv.ParseFloat(string(b), 64)
+	mantissa, exponent, _ := strings.Cut(string(b), "e")
+	_, decimals, _ := strings.Cut(mantissa, ".")
+	return rounded{value, 0.5 * math.Pow(10, digits([]byte(exponent))-float64(len(decimals)))}, err
+}
+
+func numbers(groups [][]byte) ([]rounded, error) {
+	f := make([]rounded, len(groups))
 	for i, g := range groups {
 		var err error
-		if f[i], err = strconv.ParseFloat(string(g), 64); err != nil {
+		if f[i], err = parseRounded(g); err != nil {
 			return nil, err
 		}
 	}

@@ -233,9 +233,9 @@ func (p MPI) Parse(out Output) (Measured, error) {
 	var err error
 	switch p.Tool {
 	case "mpi4py":
-		var f []float64
+		var f []rounded
 		if f, err = row(out.Client, mpi4pyRE, p.size()); err == nil {
-			m, err = pingPong(f[2], f[1]*8e6, f[0], f[3], p.Bandwidth)
+			m, err = pingPong(f[2], f[1].times(8e6), f[0].value, f[3].value, p.Bandwidth)
 		}
 	case "osu":
 		m, err = p.parseOSU(out.Client)
@@ -276,7 +276,7 @@ func (p MPI) parseOSU(b []byte) (Measured, error) {
 	if err != nil {
 		return Measured{}, err
 	}
-	size, v, n := f[0], f[1], float64(p.iterations())
+	size, v, n := f[0].value, f[1].value, float64(p.iterations())
 	if v <= 0 {
 		return Measured{}, fmt.Errorf("%s of %g", asked, v)
 	}
@@ -293,7 +293,7 @@ func (p MPI) parseOSU(b []byte) (Measured, error) {
 var errNoOutput = errors.New("no output: the tool was killed, or refused its command line")
 
 // row returns the numbers of the only line that re matches. The first must be size, in bytes.
-func row(b []byte, re *regexp.Regexp, size int) ([]float64, error) {
+func row(b []byte, re *regexp.Regexp, size int) ([]rounded, error) {
 	if len(b) == 0 {
 		return nil, errNoOutput
 	}
@@ -305,8 +305,8 @@ func row(b []byte, re *regexp.Regexp, size int) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f[0] != float64(size) {
-		return nil, fmt.Errorf("measured messages of %.0f bytes, asked for %d", f[0], size)
+	if f[0].value != float64(size) {
+		return nil, fmt.Errorf("measured messages of %.0f bytes, asked for %d", f[0].value, size)
 	}
 	return f, nil
 }

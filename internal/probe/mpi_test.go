@@ -147,7 +147,7 @@ func TestMPIRefuses(t *testing.T) {
 		{np, "2000 times", "1999 times", "measured 1999 messages, asked for 2000"},
 		{np, " usec", " msec", "0 result lines, want 1"},
 		{np, "Mbps in", "Gbps in", "0 result lines, want 1"},
-		{np, "0.72 Mbps", "9.72 Mbps", "not 1.019e+07"},
+		{np, "0.72 Mbps", "9.72 Mbps", "not 1.01922e+07"},
 		{np, "in      84.77", "in       0.00", "a message took 0 s"},
 		{np, "84.77 usec\n", "84.77 usec\n  1:       8 bytes   2000 times -->      0.72 Mbps in      84.77 usec\n", "2 result lines, want 1"},
 		{py, "     2000", "       20", "measured 20 messages, asked for 2000"},
@@ -164,6 +164,38 @@ func TestMPIRefuses(t *testing.T) {
 		m, err := mpiFor(tc.from).Parse(Output{Client: client, ClientErr: stderr})
 		if err == nil || !strings.Contains(err.Error(), tc.want) || m.Values != nil {
 			t.Errorf("%s: %q for %q: %v, %v, want an error with %q", tc.from, tc.new, tc.old, m.Values, err, tc.want)
+		}
+	}
+}
+
+// The time of a fast message has two digits, so the bandwidth differs from that of the printed time.
+func TestMPIRounds(t *testing.T) {
+	const line, table = "  0: %7d bytes %6d times --> %9s Mbps in %10s usec\n", "%10d %17s | %s ± 1.4181e-02 %8d\n"
+	for _, tc := range []struct {
+		size       int
+		rate, half string
+		ok         bool
+	}{
+		{8, "176.40", "0.35", true}, // 0.346 µs, over shared memory
+		{8, "176.91", "0.35", true}, // 0.345 µs
+		{8, "176.93", "0.35", false},
+		{8, "171.93", "0.35", true}, // 0.355 µs
+		{8, "171.91", "0.35", false},
+		{8, "6103.52", "0.01", true},
+		{1, "0.00", "4926.81", true}, // 0.0015 Mbps
+		{1, "0.01", "4926.81", false},
+		{1 << 20, "1623.77", "4926.81", true},
+		{1 << 20, "1623.79", "4926.81", false},
+	} {
+		_, err := NetPIPE{Size: tc.size}.Parse(Output{ClientErr: fmt.Appendf(nil, line, tc.size, messages(tc.size), tc.rate, tc.half)})
+		if (err == nil) != tc.ok {
+			t.Errorf("NetPIPE: %d bytes at %s Mbps in %s µs: %v", tc.size, tc.rate, tc.half, err)
+		}
+	}
+	for rate, ok := range map[string]bool{"213.37": true, "213.36": false, "213.38": false} {
+		_, err := MPI{Tool: "mpi4py", Size: 1 << 20}.Parse(Output{Client: fmt.Appendf(nil, table, 1<<20, rate, "4.9144266e-03", 32)})
+		if (err == nil) != ok {
+			t.Errorf("mpi4py: 1 MiB at %s MB/s in 4.9 ms: %v", rate, err)
 		}
 	}
 }

@@ -88,7 +88,7 @@ func sparkyRate(re *regexp.Regexp, log []byte) (rate, bytes float64, err error) 
 	if err != nil {
 		return 0, 0, err
 	}
-	mb, seconds, mbps := f[0], f[1], f[2]
+	mb, seconds, mbps := f[0].value, f[1].value, f[2].value
 	if mb <= 0.05 || seconds <= 0.005 || mbps <= 0 {
 		return 0, 0, errors.New("nothing arrived")
 	}

@@ -49,6 +49,9 @@ func claimColumns(outcomes []claim.Outcome) []column {
 		if o.Verdict == claim.Untestable {
 			v, tests = "not testable", tests[:1] // the notes give the reason
 		}
+		if o.Runs > 0 { // another run can have another verdict
+			v += " (" + count(o.Runs, "run") + ")"
+		}
 		if o.Busy != nil && o.Verdict != claim.Untestable {
 			v += ", disturbed"
 		}
@@ -80,7 +83,7 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
-			out = append(out, fmt.Sprintf("%s does not hold here: %s (%s) %s", o.Claim.ID, o.Claim.Text, refuted(o), o.Claim.Note))
+			out = append(out, fmt.Sprintf("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), o.Claim.Text, refuted(o), o.Claim.Note))
 		case claim.Undecided:
 			if o.Busy != nil {
 				break // the next note gives the reason
@@ -110,9 +113,17 @@ func claimNotes(outcomes []claim.Outcome) []string {
 // busyNote marks a verdict on disturbed trials.
 func busyNote(o claim.Outcome) string {
 	if o.Verdict == claim.Undecided {
-		return fmt.Sprintf("%s: this run cannot tell, on a busy machine: %s; %s", o.Claim.ID, finding.Took(*o.Busy), o.Why)
+		return fmt.Sprintf("%s: cannot tell %s, on a busy machine: %s; %s", o.Claim.ID, inRuns(o.Runs), finding.Took(*o.Busy), o.Why)
 	}
-	return fmt.Sprintf("%s %s in this run, on a busy machine: %s", o.Claim.ID, o.Verdict, finding.Took(*o.Busy))
+	return fmt.Sprintf("%s %s %s, on a busy machine: %s", o.Claim.ID, o.Verdict, inRuns(o.Runs), finding.Took(*o.Busy))
+}
+
+// inRuns says on what a verdict rests.
+func inRuns(n int) string {
+	if n <= 1 {
+		return "in this run"
+	}
+	return "over " + count(n, "run")
 }
 
 // refuted lists the ratios outside their bounds.
@@ -138,6 +149,6 @@ func claimFootnote(outcomes []claim.Outcome) string {
 		}
 	}
 	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
-		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict.",
+		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. A verdict that rests on one run covers that run: another one can differ.",
 		count(len(outcomes), "claim"), strings.Join(parts, ", "), trim(100*claim.Confidence))
 }
