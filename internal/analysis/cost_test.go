@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"math"
 	"testing"
 
 	"github.com/weir-bench/weir/record"
@@ -57,5 +58,53 @@ func TestOwnCostOfAStream(t *testing.T) {
 	}
 	if _, ok := row(t, New(drifting(8), Options{Baseline: "host"}), 0, "bridge").OwnCost(); ok {
 		t.Error("a cost without a clock")
+	}
+}
+
+// ticked returns trials of a cell whose machine uses some cores beyond a baseline, and which old
+// programs stored as the sum of the modes only.
+func ticked(blocks int, used, baseline float64, old bool) (rs []record.Result) {
+	for b := 1; b <= blocks; b++ {
+		r := result(b, "host", "udp-rr", 1)
+		now := used + 0.1*float64(b%3-1) // by the steps of /proc/stat
+		values := map[string]float64{"transactions": 2e4, "cpu.per.transaction": 1, "cpu.busy": 0.6 * now, "cpu.idle-baseline": 0.8 * baseline,
+			"cpu.used": now + baseline, "cpu.used.baseline": baseline}
+		if old {
+			delete(values, "cpu.used")
+			delete(values, "cpu.used.baseline")
+		}
+		for name, v := range values {
+			r.Values = append(r.Values, record.Value{Name: name, Unit: "core", Value: v})
+		}
+		rs = append(rs, r)
+	}
+	return rs
+}
+
+func TestCostByIdle(t *testing.T) {
+	for _, tc := range []struct {
+		name           string
+		used, baseline float64
+		old            bool
+		want           float64
+		unresolved     bool
+	}{
+		{"new", 0.8, 0.1, false, 4e-5, false},
+		{"old", 0.8, 0.1, true, 2.4e-5, false},
+		{"nearly idle", 0.02, 0.1, false, 1e-6, true},
+		{"idle", -0.01, 0.1, false, -5e-7, true},
+		{"within the steps", 0.03, 0, false, 1.5e-6, true},
+	} {
+		r := row(t, New(ticked(12, tc.used, tc.baseline, tc.old), Options{}), 0, "host")
+		c, ok := r.CostPer("cpu.per.transaction")
+		if !ok || math.Abs(c.Total-tc.want) > 1e-12 || c.ByIdle == tc.old || c.Unresolved != tc.unresolved || c.Unit != "s/transaction" {
+			t.Errorf("%s: %+v, %v", tc.name, c, ok)
+		}
+		if !c.Interval.Bounded() || c.Interval.Lo < 0 || c.Interval.Hi < c.Total || c.Interval.N != 12 {
+			t.Errorf("%s: interval %+v", tc.name, c.Interval)
+		}
+		if _, _, printed := r.Per("cpu.per.transaction"); printed == tc.unresolved {
+			t.Errorf("%s: Per gives a number: %v", tc.name, printed)
+		}
 	}
 }

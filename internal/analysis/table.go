@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -94,6 +95,31 @@ type Summary struct {
 	// Mean serves values that add up, such as loss, which a median hides if few blocks have it.
 	Mean float64 `json:"mean"`
 	N    int     `json:"n"` // blocks
+}
+
+// BelowSteps is why a value is missing although a trial stored it.
+const BelowSteps = "below what the counters resolve"
+
+// Impossible reports whether a value is a CPU time below 0. Trials store such differences as they
+// come out, because only with them do sums over trials have no bias (ADR 10); no output has them.
+func Impossible(unit string, v float64) bool { return v < 0 && (unit == "core" || unit == "s") }
+
+// MarshalJSON leaves impossible numbers out and says so.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Name    string   `json:"name"`
+		Unit    string   `json:"unit"`
+		Median  *float64 `json:"median,omitempty"`
+		Mean    *float64 `json:"mean,omitempty"`
+		N       int      `json:"n"`
+		Missing string   `json:"missing,omitempty"`
+	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, N: s.N}
+	for _, v := range []**float64{&out.Median, &out.Mean} {
+		if Impossible(s.Unit, **v) {
+			*v, out.Missing = nil, BelowSteps
+		}
+	}
+	return json.Marshal(out)
 }
 
 type Point struct {

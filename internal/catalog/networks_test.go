@@ -107,6 +107,7 @@ func networksPage(t *testing.T) []byte {
 		row("MTU of pods", []string{fmt.Sprintf("%d of %d", p.Path.MTU, tp.MTU)})
 		row("IPv6", ipv6(n))
 		row("factor `offload`, level off", offloadsOff(n))
+		row("bridges pass packets to netfilter", bridgesNF(t, n))
 	}
 	fmt.Fprint(b, notIncluded)
 	return b.Bytes()
@@ -170,6 +171,27 @@ func tries(n Network, s topo.Spec, noOffload bool) []string {
 func ipv6(n Network) []string { return tries(n, topo.Spec{IPv6: true, PodsIPv6: true}, false) }
 
 func offloadsOff(n Network) []string { return tries(n, topo.Spec{}, true) }
+
+// bridgesNF describes what the bridges of hosts do without the factor bridge-nf; nothing without
+// bridges.
+func bridgesNF(t *testing.T, n Network) []string {
+	p, tp := defaultPlan(t, n)
+	state := ""
+	for _, s := range p.Steps {
+		if s.Sysctl != nil && strings.HasPrefix(s.Sysctl.Key, plan.BridgeNF) && s.In != network.Switch {
+			state = map[string]string{"0": "off", "1": "on, as in the product"}[s.Sysctl.Value]
+		}
+	}
+	tp.BridgeNF = topo.BridgeNFOff
+	if _, err := network.Build(n.New(), tp); state != "" && err != nil {
+		_, why, _ := strings.Cut(err.Error(), ": ")
+		return []string{state + "; off is not supported: " + why}
+	}
+	if state == "" {
+		return nil
+	}
+	return []string{state}
+}
 
 func daemons(p plan.Plan) []string {
 	var names []string

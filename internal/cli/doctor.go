@@ -47,7 +47,11 @@ type diagnosis struct {
 func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	var ds []diagnosis
 	here := local.Host()
-	for _, c := range facts.Checks(here.FS) {
+	f, err := here.Facts(ctx)
+	if err != nil {
+		return exit(exitEnvironment, err)
+	}
+	for _, c := range facts.Checks(here.FS, f) {
 		ds = append(ds, diagnosis{Check: c})
 	}
 	kernel, err := tryKernel(ctx, forbidden)

@@ -9,6 +9,7 @@ import (
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/lab"
+	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/topo"
 )
 
@@ -30,6 +31,9 @@ func others() (sample.Counters, error) { return sample.Others(rootless.Outside()
 // waits for it.
 func inLab(ctx context.Context, f func() error) error {
 	if !rootless.Inside() {
+		if err := local.KeepSysctls(); err != nil {
+			return exit(exitEnvironment, err)
+		}
 		sweep, err := cgroup.Guard()
 		if err != nil {
 			return exit(exitEnvironment, err)

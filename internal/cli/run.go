@@ -258,11 +258,15 @@ func (r *runner) newDir() string {
 }
 
 func (r *runner) describe(d *store.Dir, file string) error {
+	f, err := local.Host().Facts(context.Background()) // at once
+	if err != nil {
+		return err
+	}
 	return d.JSON("hosts/"+file, struct {
 		Weir     string `json:"weir"`     // version of this program
 		Rootless bool   `json:"rootless"` // started by an ordinary user
 		facts.Facts
-	}{r.version, rootless.Unprivileged(), facts.Collect(local.Host().FS)})
+	}{r.version, rootless.Unprivileged(), f})
 }
 
 // report prints and stores the report, and fails if trials are not ok.

@@ -1,5 +1,5 @@
 // Package condition holds what a study changes about a network between trials: MTU, link rate,
-// offloads. Such a condition is a changed topology whose steps are the difference between two
+// offloads, bridge-nf. Such a condition is a changed topology whose steps are the difference between two
 // plans, so every condition works with every network. Stress, load and clients are programs that
 // run in the background of a trial; they do not change the topology.
 //
@@ -38,14 +38,15 @@ const Ends = "ends"
 
 func table() map[string]condition {
 	return map[string]condition{
-		"clients": {noChange(ParseClients), "how many clients use one server at the same time, each on its own host: 1, 9 (9 need hosts: 10)"},
-		Ends:      {setEnds, "which ends exchange traffic: FROM-TO, each of them pod, host or another end of the network, such as pod-host; a number picks one of several, as in pod1-pod3"},
-		"link":    {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
-		"load":    {noChange(ParseLoad), "a probe that runs over the same path during the trial: idle, NAME, or NAME@50% for a share of its capacity on the path"},
-		"mtu":     {setMTU, "the MTU of the underlay in bytes"},
-		"nic":     {setNIC, "what the hosts' underlay devices segment in hardware: full, tso (nothing inside tunnels) or none"},
-		"offload": {setOffload, "whether any device of a host or pod segments: on or off"},
-		"stress":  {noChange(ParseStress), "the share of CPU time that a program on the CPUs of both ends uses: 0, 50%, or split-50% to use all of it in the first half of the window"},
+		"bridge-nf": {setBridgeNF, "whether bridges of hosts pass packets to netfilter, as iptables of Docker and Kubernetes needs: on or off; a network without this factor does what its product does"},
+		"clients":   {noChange(ParseClients), "how many clients use one server at the same time, each on its own host: 1, 9 (9 need hosts: 10)"},
+		Ends:        {setEnds, "which ends exchange traffic: FROM-TO, each of them pod, host or another end of the network, such as pod-host; a number picks one of several, as in pod1-pod3"},
+		"link":      {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},
+		"load":      {noChange(ParseLoad), "a probe that runs over the same path during the trial: idle, NAME, or NAME@50% for a share of its capacity on the path"},
+		"mtu":       {setMTU, "the MTU of the underlay in bytes"},
+		"nic":       {setNIC, "what the hosts' underlay devices segment in hardware: full, tso (nothing inside tunnels) or none"},
+		"offload":   {setOffload, "whether any device of a host or pod segments: on or off"},
+		"stress":    {noChange(ParseStress), "the share of CPU time that a program on the CPUs of both ends uses: 0, 50%, or split-50% to use all of it in the first half of the window"},
 	}
 }
 
@@ -111,6 +112,14 @@ func Change(d network.Driver, base topo.Topology, levels map[string]string) (Cha
 		c.Undo, err = plan.Diff(to, from)
 	}
 	return c, err
+}
+
+func setBridgeNF(level string, t *topo.Topology) error {
+	switch t.BridgeNF = topo.BridgeNF(level); t.BridgeNF {
+	case topo.BridgeNFOff, topo.BridgeNFOn:
+		return nil
+	}
+	return fmt.Errorf("level %q is unknown (known: off, on)", level)
 }
 
 // setEnds changes nothing: only the plan knows the ends.

@@ -42,6 +42,8 @@ func TestApply(t *testing.T) {
 		{"nic", "none", func(t *topo.Topology) { t.NIC = topo.NICNone }},
 		{"offload", "off", func(t *topo.Topology) { t.NoOffload = true }},
 		{"offload", "on", func(t *topo.Topology) { t.NoOffload = false }},
+		{"bridge-nf", "on", func(t *topo.Topology) { t.BridgeNF = topo.BridgeNFOn }},
+		{"bridge-nf", "off", func(t *topo.Topology) { t.BridgeNF = topo.BridgeNFOff }},
 	} {
 		// Start from neither the default nor the level.
 		from := base
@@ -61,7 +63,7 @@ func TestApplyErrors(t *testing.T) {
 		spec        topo.Spec
 		want        string
 	}{
-		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: clients, ends, link, load, mtu, nic, offload, stress)`},
+		{"speed", "1", topo.Spec{}, `condition "speed" is unknown (known: bridge-nf, clients, ends, link, load, mtu, nic, offload, stress)`},
 		{"mtu", "575", topo.Spec{}, `condition mtu: invalid MTU "575": want 576 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{PodsIPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
 		{"mtu", "1279", topo.Spec{IPv6: true}, `condition mtu: invalid MTU "1279": want 1280 to 65535 bytes`},
@@ -87,6 +89,7 @@ func TestApplyErrors(t *testing.T) {
 		{"clients", "two", topo.Spec{}, `condition clients: invalid number of clients "two"`},
 		{"ends", "pod", topo.Spec{}, `condition ends: invalid pair of ends "pod": write FROM-TO, such as pod-host`},
 		{"offload", "maybe", topo.Spec{}, `condition offload: level "maybe" is unknown (known: off, on)`},
+		{"bridge-nf", "", topo.Spec{}, `condition bridge-nf: level "" is unknown (known: off, on)`},
 	} {
 		got, err := Apply(c.name, c.level, topology(t, c.spec))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -137,7 +140,8 @@ func TestChangeGolden(t *testing.T) {
 		"link-mtu": {"link": "100mbit", "mtu": "9000"},
 		"nic":      {"nic": "tso"},
 		"offload":  {"offload": "off"},
-		"nothing":  {"mtu": "1500", "link": "none", "nic": "full", "offload": "on"},
+		"nothing":  {"mtu": "1500", "link": "none", "nic": "full", "offload": "on", "bridge-nf": "off"},
+		"bridge":   {"bridge-nf": "on"},
 		"mtu-low":  {"mtu": "600"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,6 +203,8 @@ func (m machine) apply(steps []plan.Step) {
 					m[key] = false
 				}
 			}
+		case s.Sysctl != nil:
+			m[s.In+" "+s.Sysctl.Key] = *s.Sysctl
 		default:
 			m[s.String()] = true
 		}
@@ -216,6 +222,8 @@ func TestDoAndUndo(t *testing.T) {
 		{"nic": "none"},
 		{"offload": "off"},
 		{"offload": "off", "nic": "tso", "link": "10mbit"},
+		{"bridge-nf": "on"},
+		{"bridge-nf": "off", "mtu": "2000"},
 	}
 	for _, d := range slices.Sorted(maps.Keys(drivers())) {
 		for _, spec := range []topo.Spec{{Hosts: 1, Pods: 2}, {}, {Hosts: 3, Pods: 2, IPv6: true, PodsIPv6: true}} {

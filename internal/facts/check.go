@@ -26,10 +26,9 @@ const (
 	quietSteal = 0.01 // share of CPU time since boot
 )
 
-// Checks examines the host whose "/" is root, always in the same order. It only reads; package lab
-// tests whether devices can be created.
-func Checks(root fs.FS) []Check {
-	f := Collect(root)
+// Checks examines the host whose "/" is root and whose facts are f, always in the same order. It
+// only reads; package lab tests whether devices can be created.
+func Checks(root fs.FS, f Facts) []Check {
 	cs := []Check{
 		userNamespaces(root, f),
 		// The mainline kernel lacks this switch.
@@ -37,6 +36,7 @@ func Checks(root fs.FS) []Check {
 		// Ubuntu's restriction: namespaces can be created, but grant no privileges.
 		restriction(root, f, "user namespaces under AppArmor", "kernel.apparmor_restrict_unprivileged_userns", "1"),
 		cpus(f), loadAverage(f), governor(f), steal(root), pageLists(root),
+		bridgeNetfilter(root), differing(f),
 	}
 	for i := range cs {
 		if cs[i].OK {
@@ -114,8 +114,13 @@ func loadAverage(f Facts) Check {
 		Fix:    fmt.Sprintf("stop other programs, or wait, until it is at most %.2f", bound)}
 }
 
+// governor names the frequency governors of all CPUs.
+func (f Facts) governor() string {
+	return strings.Join(slices.Sorted(maps.Keys(f.Governors)), ", ")
+}
+
 func governor(f Facts) Check {
-	names := strings.Join(slices.Sorted(maps.Keys(f.Governors)), ", ")
+	names := f.governor()
 	return Check{Name: "frequency governor", OK: names == "" || names == "performance",
 		Detail: cmp.Or(names, "none: the kernel does not set the frequency"),
 		Fix:    "sudo cpupower frequency-set -g performance (package linux-cpupower in Debian, linux-tools-common in Ubuntu)"}
@@ -156,6 +161,31 @@ func pageLists(root fs.FS) Check {
 			return Check{Name: c.Name, Detail: "the kernel resizes them at run time, which makes TCP throughput drift over seconds",
 				Fix: "to reduce the drift: sudo sysctl -w vm.percpu_pagelist_high_fraction=100; 0 undoes it"}
 		}
+	}
+	return c
+}
+
+// bridgeNetfilter checks whether bridges can pass packets to netfilter. Plans state whether they
+// do, so this is a note for networks that stand for Docker or Kubernetes.
+func bridgeNetfilter(root fs.FS) Check {
+	c := Check{Name: "br_netfilter", OK: true, Detail: "bridges can pass packets to netfilter: each plan states whether they do, and the factor bridge-nf varies it"}
+	if text(root, sysctlPath("net.bridge.bridge-nf-call-iptables")) == "" {
+		c.OK, c.Detail = false, "not in the kernel: bridges pass nothing to netfilter, not even those of Docker and Kubernetes, where they should"
+		c.Fix = "sudo modprobe br_netfilter"
+	}
+	return c
+}
+
+// differing lists the settings that are not the kernel's. None is wrong; two machines that differ
+// in them differ in results.
+func differing(f Facts) Check {
+	c := Check{Name: "settings", OK: true, Detail: "all that are known to move results are the kernel's defaults"}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(f.Settings)) {
+		all = append(all, fmt.Sprintf("%s is %s (default %s)", name, f.Settings[name].Value, f.Settings[name].Default))
+	}
+	if len(all) > 0 {
+		c.Detail = "not the kernel's defaults: " + strings.Join(all, "; ")
 	}
 	return c
 }

@@ -7,10 +7,11 @@ import (
 )
 
 var good = map[string]string{
-	"proc/sys/user/max_user_namespaces": "10000",
-	"proc/cpuinfo":                      "processor : 0\nprocessor : 1",
-	"proc/loadavg":                      "0.50 0.9 0.9 1/90 9",
-	"proc/stat":                         "cpu 900 0 0 90 0 0 0 10 0 0",
+	"proc/sys/net/bridge/bridge-nf-call-iptables": "0",
+	"proc/sys/user/max_user_namespaces":           "10000",
+	"proc/cpuinfo":                                "processor : 0\nprocessor : 1",
+	"proc/loadavg":                                "0.50 0.9 0.9 1/90 9",
+	"proc/stat":                                   "cpu 900 0 0 90 0 0 0 10 0 0",
 }
 
 func zone(low, high string) string {
@@ -48,13 +49,14 @@ func TestChecks(t *testing.T) {
 		"steal of a fresh machine":  {map[string]string{"proc/stat": "cpu 0 0 0 0 0 0 0 0 0 0"}, "", ""},
 		"page lists that grow":      {map[string]string{"proc/zoneinfo": zone("2029", "48307")}, "page lists", "sysctl -w vm.percpu_pagelist_high_fraction=100"},
 		"page lists that do not":    {map[string]string{"proc/zoneinfo": zone("2029", "2029")}, "", ""},
+		"no br_netfilter":           {map[string]string{"proc/sys/net/bridge/bridge-nf-call-iptables": ""}, "br_netfilter", "modprobe br_netfilter"},
 		"CPU time that is not read": {map[string]string{"proc/stat": "cpu 1 2"}, "steal", "/proc"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := maps.Clone(good)
 			maps.Copy(files, tc.change)
 			var failed []string
-			for _, c := range Checks(mapFS(files)) {
+			for _, c := range Checks(mapFS(files), Collect(mapFS(files))) {
 				if c.OK != (c.Fix == "") || c.Detail == "" {
 					t.Errorf("%+v: a check has a detail, and a fix when it is not OK", c)
 				}

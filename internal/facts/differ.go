@@ -40,6 +40,7 @@ func Differ(runs []map[string][]byte) (out []Difference) {
 			for _, k := range passing {
 				delete(v, k)
 			}
+			values(v)
 			flatten(sets[i], name, v)
 		}
 		for k := range sets[i] {
@@ -48,14 +49,45 @@ func Differ(runs []map[string][]byte) (out []Difference) {
 	}
 	for _, k := range slices.Sorted(maps.Keys(keys)) {
 		d := Difference{Key: k}
+		host, setting, isSetting := strings.Cut(k, settingsKey)
+		sysctlOf, _, isSysctl := strings.Cut(k, ".sysctls.")
+		older := false // sysctls, before there were settings
 		for _, s := range sets {
-			d.Values = append(d.Values, s[k])
+			v := s[k]
+			if isSetting && v == "" && s[host+settingsKey+recorded] != "" {
+				v = "default"
+			}
+			d.Values = append(d.Values, v)
+			older = older || isSysctl && s[sysctlOf+settingsKey+recorded] != ""
+		}
+		if older || setting == recorded {
+			continue
 		}
 		if len(slices.Compact(slices.Clone(d.Values))) > 1 {
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+const (
+	settingsKey = ".settings." // between a host and one of its settings
+	recorded    = "recorded"
+)
+
+// values replaces the settings of a host that differ from the kernel's defaults by their values, and
+// marks that they were recorded: one that is missing then has its default.
+func values(host map[string]any) {
+	settings, ok := host["settings"].(map[string]any)
+	if !ok {
+		return
+	}
+	for name, x := range settings {
+		if s, ok := x.(map[string]any); ok {
+			settings[name] = s["value"]
+		}
+	}
+	settings[recorded] = true
 }
 
 // flatten adds the scalars of v under keys with dots. A list is one value.

@@ -28,6 +28,12 @@ func TestDiffer(t *testing.T) {
 		{"in the middle", []map[string][]byte{run(`{"a":true}`, `{}`), run(`{"a":false}`, `{}`), run(`{"a":true}`, `{}`)}, []Difference{{"local.a", []string{"true", "false", "true"}}}},
 		{"a host more", []map[string][]byte{run(`{"a":1}`, `{}`), {"local": []byte(`{"a":1}`), "study": []byte(`{}`), "guest": []byte(`{"b":1}`)}},
 			[]Difference{{"guest", []string{"", "recorded"}}}},
+		{"settings", []map[string][]byte{
+			run(`{"settings":{"net.core.busy_poll":{"value":"50","default":"0"}},"sysctls":{"a":"1"}}`, `{}`), run(`{"settings":{},"sysctls":{"a":"2"}}`, `{}`),
+		}, []Difference{{"local.settings.net.core.busy_poll", []string{"50", "default"}}}},
+		{"settings that an older version did not record", []map[string][]byte{
+			run(`{"settings":{"net.core.busy_poll":{"value":"50","default":"0"}}}`, `{}`), run(`{"settings":null,"sysctls":{"a":"1"}}`, `{}`),
+		}, []Difference{{"local.settings.net.core.busy_poll", []string{"50", ""}}}},
 		{"unreadable", []map[string][]byte{run(`{"a":1}`, `{}`), run(`x`, `{}`)}, []Difference{{"local.a", []string{"1", ""}}}},
 	} {
 		if got := Differ(c.runs); !reflect.DeepEqual(got, c.want) {

@@ -33,6 +33,9 @@ type Facts struct {
 	Load          []float64         `json:"load,omitempty"`        // processes running or waiting, means over 1, 5 and 15 minutes
 	Mitigations   map[string]string `json:"mitigations,omitempty"` // of CPU vulnerabilities
 	Sysctls       map[string]string `json:"sysctls,omitempty"`
+	// Settings are those known to move results that differ from the kernel's defaults, by name:
+	// empty if none does, nil if a version of weir did not look.
+	Settings map[string]Setting `json:"settings"`
 }
 
 // GuestKey begins the word of the kernel command line that marks one of weir's virtual machines.
@@ -57,7 +60,11 @@ var sysctls = []string{
 
 // Collect reads the facts of the host whose "/" is root. Missing files leave their facts empty,
 // because no host has all of them.
-func Collect(root fs.FS) Facts {
+func Collect(root fs.FS) Facts { return CollectWith(root, root) }
+
+// CollectWith is Collect for a host whose trials run in other network namespaces: settings that
+// each namespace has are those of node.
+func CollectWith(root, node fs.FS) Facts {
 	f := Facts{
 		Kernel:        text(root, "proc/sys/kernel/osrelease"),
 		KernelVersion: text(root, "proc/sys/kernel/version"),
@@ -74,13 +81,14 @@ func Collect(root fs.FS) Facts {
 	}
 	f.cpuinfo(root)
 	for _, key := range sysctls {
-		if v := text(root, "proc/sys/"+strings.ReplaceAll(key, ".", "/")); v != "" {
+		if v := text(root, sysctlPath(key)); v != "" {
 			if f.Sysctls == nil {
 				f.Sysctls = map[string]string{}
 			}
 			f.Sysctls[key] = v
 		}
 	}
+	f.Settings = f.differing(root, node)
 	return f
 }
 
@@ -126,6 +134,11 @@ func text(root fs.FS, name string) string {
 	if err != nil {
 		return ""
 	}
+	return clean(b)
+}
+
+// clean returns a file's words, separated by single spaces.
+func clean(b []byte) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(b), "?")), " ")
 }
 

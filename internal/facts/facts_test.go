@@ -22,7 +22,7 @@ func mapFS(files map[string]string) fstest.MapFS {
 
 func TestGolden(t *testing.T) {
 	root := os.DirFS("testdata/vm")
-	got, err := json.MarshalIndent(map[string]any{"facts": Collect(root), "checks": Checks(root)}, "", "\t")
+	got, err := json.MarshalIndent(map[string]any{"facts": Collect(root), "checks": Checks(root, Collect(root))}, "", "\t")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,12 @@ func TestCollectOther(t *testing.T) {
 		"load cut off": {map[string]string{"proc/loadavg": "0.1 0.2"}, Facts{}},
 		"load":         {map[string]string{"proc/loadavg": "1.50 0.2 30 1/90 9768"}, Facts{Load: []float64{1.5, 0.2, 30}}},
 	} {
-		if got := Collect(mapFS(tc.files)); !reflect.DeepEqual(got, tc.want) {
+		root := mapFS(tc.files)
+		got := Collect(root)
+		if tc.want.Settings == nil {
+			tc.want.Settings = map[string]Setting{}
+		}
+		if !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", name, got, tc.want)
 		}
 	}
@@ -86,7 +91,7 @@ func TestNoSecrets(t *testing.T) {
 		"proc/cmdline": "password=hunter2", "proc/sys/kernel/hostname": "hunter2", "etc/machine-id": "hunter2",
 		"sys/class/dmi/id/product_serial": "hunter2", "sys/class/dmi/id/product_uuid": "hunter2", "etc/hostname": "hunter2",
 	})
-	b, err := json.Marshal([]any{Collect(root), Checks(root)})
+	b, err := json.Marshal([]any{Collect(root), Checks(root, Collect(root))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +119,7 @@ func FuzzCollect(f *testing.F) {
 		if _, err := json.Marshal(facts); err != nil { // NaN and infinity cannot be marshalled
 			t.Errorf("%+v: %v", facts, err)
 		}
-		for _, c := range Checks(root) {
+		for _, c := range Checks(root, facts) {
 			if c.Name == "" || c.Detail == "" || c.OK != (c.Fix == "") {
 				t.Errorf("incomplete: %+v", c)
 			}

@@ -3,6 +3,7 @@ package network
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/topo"
@@ -29,13 +30,15 @@ const (
 
 func podPort(n int) string { return fmt.Sprintf("p%d", n+1) }
 
-// attach gives h a bridge with every pod of h on it.
+// attach gives h a bridge with every pod of h on it. The bridge passes nothing to netfilter: these
+// networks are mechanisms, and what switches it on are products that filter or translate pods'
+// packets with iptables.
 func attach(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}}}
 	for i, pod := range h.Pods {
 		steps = append(steps, attachPod(h, i, pod, bridgeDev, mtu)...)
 	}
-	return append(steps, join(t, h, bridgeDev)...)
+	return slices.Concat(steps, bridgeNF(t, h.Name, nfOff), join(t, h, bridgeDev))
 }
 
 func attachPod(h topo.Host, i int, pod topo.Pod, bridge string, mtu int) []plan.Step {

@@ -153,6 +153,13 @@ func (l conflist) attach(t topo.Topology, h topo.Host, dir string) []plan.Step {
 	if dir != "" {
 		hostLocal, env = dir+"/host-local", []string{"CNI_PATH=" + dir}
 	}
+	if first["type"] == "bridge" {
+		// Kubernetes, which runs these plugins, leaves the keys to whoever connects containers to a
+		// Linux bridge and requires 1, without which its proxy sees no traffic between pods of a
+		// host (kubernetes#123464). kubeadm checked it up to 1.29; flanneld looks for the key since
+		// 0.26 (flannel#2082).
+		steps = append(steps, bridgeNF(t, h.Name, nfOn)...)
+	}
 	bridge, _ := first["bridge"].(string)
 	for i, pod := range h.Pods {
 		var makes []string

@@ -32,14 +32,18 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 		return plan.Plan{}, err
 	}
 	h, mtu, bridge := t.Hosts[0], strconv.Itoa(p.Path.MTU), dockerNet
+	// Up to 27.2, and so in Debian 12 and 13, dockerd with iptables loads br_netfilter (moby#48492),
+	// which sets the keys. Later versions do so for a network with icc=false only, and leave the
+	// bridges of a machine as they are.
+	p.Steps = bridgeNF(t, h.Name, nfOn)
 	if n.Bridge == BridgeDocker0 {
 		bridge = "bridge"
 		// It assigns the first free addresses of the range. The bridge gets the one that no pod
 		// has: it ends in 0, an ordinary address in a network this large.
 		bip := netip.PrefixFrom(h.PodNet.Addr(), t.PodAll.Bits())
-		p.Steps = startDocker(h, "--bip", bip.String(), "--fixed-cidr", h.PodNet.String(), "--mtu", mtu)
+		p.Steps = append(p.Steps, startDocker(h, "--bip", bip.String(), "--fixed-cidr", h.PodNet.String(), "--mtu", mtu)...)
 	} else {
-		p.Steps = append(startDocker(h), run(h, docker("network", "create", "--driver", "bridge",
+		p.Steps = append(append(p.Steps, startDocker(h)...), run(h, docker("network", "create", "--driver", "bridge",
 			"--subnet", t.PodAll.Masked().String(), "--gateway", h.Gateway().String(),
 			"--opt", "com.docker.network.bridge.name="+bridgeDev, "--opt", "com.docker.network.driver.mtu="+mtu, bridge)...))
 	}

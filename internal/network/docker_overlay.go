@@ -41,7 +41,17 @@ func (n DockerOverlay) Plan(t topo.Topology) (plan.Plan, error) {
 	if t.NoOffload {
 		return plan.Plan{}, fmt.Errorf("%s: cannot switch off segmentation: Docker's vxlan devices, which join segments, are in its own namespaces; use vxlan-overlay", name)
 	}
+	if t.BridgeNF == topo.BridgeNFOff {
+		return plan.Plan{}, fmt.Errorf("%s: cannot keep packets from netfilter: Docker's bridges are in its own namespaces, which have the kernel's default, on; use vxlan-overlay, or bridge-nf on", name)
+	}
 	first := t.Hosts[0]
+	for _, h := range t.Hosts {
+		// The overlay's bridge is in a namespace of the engine, where the keys are the kernel's
+		// default, 1, if they exist. The engine sets them in the host's namespace, too, for
+		// docker_gwbridge, which has icc=false (libnetwork, setup_bridgenetfiltering.go). So the
+		// host shows what holds for both.
+		p.Steps = append(p.Steps, bridgeNF(t, h.Name, nfOn)...)
+	}
 	if n.Encrypted {
 		for _, h := range t.Hosts {
 			p.Steps = append(p.Steps, encrypts(h, "an encrypted overlay would pass nothing")...)

@@ -38,10 +38,15 @@ func wired(t topo.Topology, ports []topo.Port) bool { return len(ports) == 2 && 
 // Underlay returns the steps that connect the hosts of t. They precede a driver's.
 func Underlay(t topo.Topology) []plan.Step {
 	var steps []plan.Step
-	for _, in := range Places(t) {
+	places := Places(t)
+	for _, in := range places {
 		// Devices generate no IPv6 link-local address (addr_gen_mode 1), so the kernel neither
 		// looks for routers nor announces itself.
 		steps = append(steps, sysctl(in, "net.ipv6.conf.default.addr_gen_mode", "1"))
+	}
+	if slices.Contains(places, Switch) {
+		// A switch filters nothing, whatever the topology wants of the hosts' bridges.
+		steps = append(steps, bridgeNF(topo.Topology{}, Switch, nfOff)...)
 	}
 	for n, ports := range t.Segments {
 		if wired(t, ports) {

@@ -47,6 +47,9 @@ func (n VMVLAN) Plan(t topo.Topology) (plan.Plan, error) {
 		p.Steps = append(p.Steps, v.machines(t, mtu, s.netdev)...)
 	} else {
 		for _, h := range t.Hosts {
+			// Hypervisors keep the frames of guests from the host's rules (libvirt's advice); clouds
+			// whose security groups use iptables on bridges do not.
+			p.Steps = append(p.Steps, bridgeNF(t, h.Name, nfOff)...)
 			trunk := fmt.Sprintf("%s.%d", h.Dev, n.Tag)
 			p.Steps = append(p.Steps,
 				plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}},

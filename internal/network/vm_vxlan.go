@@ -26,6 +26,7 @@ func (n VMVXLAN) Plan(t topo.Topology) (plan.Plan, error) {
 	entries := floodEntries(t)
 	p.Expect = v.expectTaps(t, mtu)
 	for _, h := range t.Hosts {
+		p.Steps = append(p.Steps, bridgeNF(t, h.Name, nfOff)...) // as in VMVLAN
 		p.Steps = append(p.Steps, plan.Step{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}})
 		for i := range h.Pods {
 			p.Steps = append(p.Steps, v.tap(h, i, mtu, bridgeDev))

@@ -66,6 +66,9 @@ func (n Weave) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	mtu := p.Path.MTU
 	for i, h := range t.Hosts {
+		// Weave's launch script for Kubernetes sets the keys for its policies (weave#2581,
+		// prog/weave-kube/launch.sh).
+		p.Steps = append(p.Steps, bridgeNF(t, h.Name, nfOn)...)
 		p.Steps = append(p.Steps,
 			find(h, "iptables.version", "iptables", "--version"), // which the router calls, as in every installation
 			find(h, "weave.version", "weaver", "--version"),

@@ -6,15 +6,16 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // ErrRebuild means that the existing network cannot be changed into the requested one.
 var ErrRebuild = errors.New("the network would have to be rebuilt; give it an entry of its own in the study")
 
 // Diff returns the steps that change the network that from built into the one that to would build.
-// They can change a link's MTU, and a device's rate and offloads. Diff removes a rate that to
-// lacks, and returns a feature that to does not name to its default (see Offload). Any other
-// difference is an ErrRebuild, as is the MTU of a moved device: the daemon that made it no longer
+// They can change a link's MTU, a device's rate and offloads, and what bridges pass to netfilter.
+// Diff removes a rate that to lacks, and returns a feature that to does not name to its default
+// (see Offload). Any other difference is an ErrRebuild, as is the MTU of a moved device: the daemon that made it no longer
 // sees it. Diff ignores expectations: they follow from the rest.
 func Diff(from, to Plan) ([]Step, error) {
 	if err := sameShape(from, to); err != nil {
@@ -41,8 +42,15 @@ func Diff(from, to Plan) ([]Step, error) {
 			steps = append(steps, Step{In: d.in, Offload: &Offload{Dev: d.dev, Features: change}})
 		}
 	}
+	for _, s := range to.Steps {
+		if s.bridgeNF() && f.bridgeNF[key{s.In, s.Sysctl.Key}] != *s.Sysctl {
+			steps = append(steps, s)
+		}
+	}
 	return steps, nil
 }
+
+func (s Step) bridgeNF() bool { return s.Sysctl != nil && strings.HasPrefix(s.Sysctl.Key, BridgeNF) }
 
 // sameShape returns an error unless two plans differ only in what Diff can change.
 func sameShape(from, to Plan) error {
@@ -56,7 +64,7 @@ func sameShape(from, to Plan) error {
 		case a[i].stateful() && b[i].stateful() && !reflect.DeepEqual(a[i], b[i]):
 			return fmt.Errorf("a daemon would run or be configured differently: %s, %s", a[i], b[i])
 		case !reflect.DeepEqual(a[i], b[i]):
-			return fmt.Errorf("more than MTU, rate and offloads differs: %s, %s", a[i], b[i])
+			return fmt.Errorf("more than MTU, rate, offloads and bridge-nf differs: %s, %s", a[i], b[i])
 		}
 	}
 	if !slices.Equal(from.Ends, to.Ends) {
@@ -75,6 +83,8 @@ func shape(p Plan) []Step {
 			l := *s.Link
 			l.MTU = 0
 			s.Link = &l
+		case s.bridgeNF():
+			s.Sysctl = &Sysctl{Key: s.Sysctl.Key}
 		}
 		kept = append(kept, s)
 	}
@@ -84,17 +94,21 @@ func shape(p Plan) []Step {
 // A device is a network device in a host or pod.
 type device struct{ in, dev string }
 
+// A key is a sysctl of a host or pod.
+type key struct{ in, sysctl string }
+
 // A state is the part of a plan's result that Diff can change, in the order of the steps.
 type state struct {
 	links, rates, offloads []device
 
-	mtu     map[device]int
-	rate    map[device]Rate
-	offload map[device]map[string]bool
+	mtu      map[device]int
+	rate     map[device]Rate
+	offload  map[device]map[string]bool
+	bridgeNF map[key]Sysctl
 }
 
 func stateOf(p Plan) state {
-	st := state{mtu: map[device]int{}, rate: map[device]Rate{}, offload: map[device]map[string]bool{}}
+	st := state{mtu: map[device]int{}, rate: map[device]Rate{}, offload: map[device]map[string]bool{}, bridgeNF: map[key]Sysctl{}}
 	for _, s := range p.Steps {
 		switch {
 		case s.Link != nil:
@@ -120,6 +134,8 @@ func stateOf(p Plan) state {
 				st.offload[d] = map[string]bool{}
 			}
 			maps.Copy(st.offload[d], s.Offload.Features)
+		case s.bridgeNF():
+			st.bridgeNF[key{s.In, s.Sysctl.Key}] = *s.Sysctl
 		}
 	}
 	return st

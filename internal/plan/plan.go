@@ -131,9 +131,16 @@ type FDB struct {
 
 // A Sysctl is a kernel setting of one network namespace.
 type Sysctl struct {
-	Key   string `json:"key"` // with dots, as sysctl(8) prints it
-	Value string `json:"value"`
+	Key      string `json:"key"` // with dots, as sysctl(8) prints it
+	Value    string `json:"value"`
+	Optional bool   `json:"optional,omitempty"` // a kernel without Key stays as it is
 }
+
+// BridgeNF begins the keys that decide whether the bridges of a network namespace pass packets to
+// netfilter, as if they were routed: iptables, ip6tables or arptables follows. The module
+// br_netfilter adds the keys to every namespace, set to 1; since Linux 5.3 each namespace has its
+// own (net/bridge/br_netfilter_hooks.c, brnf_init_net).
+const BridgeNF = "net.bridge.bridge-nf-call-"
 
 // Offload switches features of a device, by the kernel's names (net/ethtool/common.c,
 // netdev_features_strings): only those whose kernel default is the opposite, so Diff can switch

@@ -37,6 +37,8 @@ var steps = map[string]Step{
 	"direct":  {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("10.64.1.1/32"), Dev: "p1"}},
 	"set":     {In: "h1", Set: &Set{Dev: "eth0", MTU: 9000}},
 	"sysctl":  {In: "h1", Sysctl: &Sysctl{Key: "net.ipv4.ip_forward", Value: "1"}},
+	"nf-off":  {In: "h1", Sysctl: &Sysctl{Key: BridgeNF + "iptables", Value: "0", Optional: true}},
+	"nf-on":   {In: "h1", Sysctl: &Sysctl{Key: BridgeNF + "iptables", Value: "1"}},
 	"veth":    {In: "h1", Link: &Link{Name: "p1", Kind: "veth", MTU: 1500, Master: "br0", Peer: "eth0", PeerIn: "h1p1"}},
 	"gone":    {In: "h1", Addr: &Addr{Dev: "eth0", Prefix: netip.MustParsePrefix("2001:2::1/64"), Gone: true}},
 	"setup":   {In: "h1", Set: &Set{Dev: "br-ex", MTU: 1500, Up: true}},
@@ -98,6 +100,8 @@ ip -n h1 link set wg0 up
 		"route":  "ip -n h1 route add 10.64.2.0/24 via 198.18.0.2\n",
 		"set":    "ip -n h1 link set eth0 mtu 9000\n",
 		"sysctl": "ip netns exec h1 sysctl -qw net.ipv4.ip_forward=1\n",
+		"nf-off": "ip netns exec h1 sysctl -eqw net.bridge.bridge-nf-call-iptables=0\n",
+		"nf-on":  "ip netns exec h1 sysctl -qw net.bridge.bridge-nf-call-iptables=1\n",
 		"veth":   "ip -n h1 link add name p1 mtu 1500 type veth peer name eth0 mtu 1500 netns h1p1\nip -n h1 link set p1 master br0 up\nip -n h1p1 link set eth0 up\n",
 		"vxlan":  "ip -n h1 link add name vx0 mtu 1450 type vxlan id 1 dstport 4789 local 198.18.0.1\nip -n h1 link set vx0 up\n",
 	} {
@@ -230,6 +234,7 @@ func TestDiff(t *testing.T) {
 		{"offload gone", base, without(5), []string{`{"in":"h1","offload":{"dev":"eth0","features":{"a":true,"b":false}}}`}},
 		{"offload new", without(5), base, []string{`{"in":"h1","offload":{"dev":"eth0","features":{"a":false,"b":true}}}`}},
 		{"no rate twice", without(4), Plan{Steps: append(without(4).Steps, steps["rate0"])}, nil},
+		{"bridge-nf", Plan{Steps: []Step{steps["nf-off"]}}, Plan{Steps: []Step{steps["nf-on"]}}, []string{`{"in":"h1","sysctl":{"key":"net.bridge.bridge-nf-call-iptables","value":"1"}}`}},
 		{"set", base, Plan{Steps: append(slices.Clone(base.Steps), steps["set"])}, []string{`{"in":"h1","set":{"dev":"eth0","mtu":9000}}`}},
 	} {
 		got, err := Diff(c.from, c.to)
@@ -256,11 +261,13 @@ func TestDiffRefuses(t *testing.T) {
 	}{
 		{"more", Plan{}, addr, "only one plan has this step: " + steps["addr"].String()},
 		{"less", addr, Plan{}, "only one plan has this step: " + steps["addr"].String()},
-		{"moved", Plan{Steps: []Step{steps["move"]}}, Plan{Steps: []Step{{In: "h1", Move: &Move{Dev: "p1", To: "h1p1", As: "eth0", MTU: 9000}}}}, "more than MTU, rate and offloads differs"},
+		{"moved", Plan{Steps: []Step{steps["move"]}}, Plan{Steps: []Step{{In: "h1", Move: &Move{Dev: "p1", To: "h1p1", As: "eth0", MTU: 9000}}}}, "more than MTU, rate, offloads and bridge-nf differs"},
 		{"a daemon", Plan{Steps: []Step{steps["service"]}}, Plan{Steps: []Step{steps["waits"]}}, "a daemon would run or be configured differently: "},
 		{"a file of it", Plan{Steps: []Step{steps["file"]}}, Plan{Steps: []Step{{In: "h1", File: &File{Name: "etc/a b"}}}}, "a daemon would run or be configured differently: "},
-		{"other", addr, Plan{Steps: []Step{steps["route"]}}, "more than MTU, rate and offloads differs"},
+		{"other", addr, Plan{Steps: []Step{steps["route"]}}, "more than MTU, rate, offloads and bridge-nf differs"},
 		{"ends", Plan{}, Plan{Ends: []End{{Node: "h1"}}}, "the ends differ"},
+		{"bridge-nf gone", Plan{Steps: []Step{steps["nf-off"]}}, Plan{}, "only one plan has this step: "},
+		{"another sysctl", Plan{Steps: []Step{steps["sysctl"]}}, Plan{Steps: []Step{steps["nf-on"]}}, "more than MTU, rate, offloads and bridge-nf differs"},
 		{"mtu unknown", Plan{Steps: []Step{steps["bridge"]}}, noMTU, "the MTU of br0 in h1 is 1500 in one plan and unset in the other"},
 	} {
 		if got, err := Diff(c.from, c.to); !errors.Is(err, ErrRebuild) || !strings.Contains(err.Error(), c.want) {

@@ -80,7 +80,11 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.FDB != nil:
 		return one("bridge", "-n", s.In, "fdb", "append", "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
 	case s.Sysctl != nil:
-		return one("ip", "netns", "exec", s.In, "sysctl", "-qw", s.Sysctl.Key+"="+s.Sysctl.Value)
+		flags := "-qw"
+		if s.Sysctl.Optional {
+			flags = "-eqw"
+		}
+		return one("ip", "netns", "exec", s.In, "sysctl", flags, s.Sysctl.Key+"="+s.Sysctl.Value)
 	case s.Offload != nil:
 		return one(s.Offload.shell(s.In)...)
 	case s.Rate != nil:

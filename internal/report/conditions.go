@@ -56,6 +56,7 @@ func hosts(m map[string][]byte) (out []Section) {
 		if err := d.Decode(&v); err != nil {
 			h.About = fmt.Sprintf("cannot read the facts: %v", err)
 		}
+		settings := settingsPart(name, v)
 		facts := flatten("", v)
 		var parts []string
 		for _, key := range telling {
@@ -68,12 +69,37 @@ func hosts(m map[string][]byte) (out []Section) {
 		if parts != nil {
 			h.About = strings.Join(parts, ", ")
 		}
+		h.Parts = settings
 		if facts != nil {
-			h.Parts = []Section{{ID: "host " + name + " facts", Title: "all facts", Facts: facts, Fold: true}}
+			h.Parts = append(h.Parts, Section{ID: "host " + name + " facts", Title: "all facts", Facts: facts, Fold: true})
 		}
 		out = append(out, h)
 	}
 	return out
+}
+
+// settingsPart lists the settings in a host's facts that differ from the kernel's defaults, and
+// takes them from v. Facts of older versions have none.
+func settingsPart(name string, v any) []Section {
+	host, _ := v.(map[string]any)
+	settings, looked := host["settings"].(map[string]any)
+	delete(host, "settings")
+	if !looked {
+		return nil
+	}
+	x := Section{ID: "host " + name + " settings", Title: "Settings that differ from the kernel's defaults",
+		About: "Of those known to move results. Other machines are comparable if they have the same."}
+	if len(settings) == 0 {
+		x.About = "None of those known to move results."
+		return []Section{x}
+	}
+	t := Table{ID: "settings " + name, Prose: true, Columns: []Column{{Head: "setting"}, {Head: "value"}, {Head: "default"}}}
+	for _, key := range slices.SortedFunc(maps.Keys(settings), analysis.Natural) {
+		s, _ := settings[key].(map[string]any)
+		t.Rows = append(t.Rows, Row{Cells: texts(key, fmt.Sprint(s["value"]), fmt.Sprint(s["default"]))})
+	}
+	x.Tables = []Table{t}
+	return []Section{x}
 }
 
 // flatten turns JSON into sorted keys with dots.

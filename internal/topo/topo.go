@@ -69,6 +69,7 @@ type Topology struct {
 	NIC      NIC     // hardware segmentation of the hosts' underlay devices
 	// NoOffload switches segmentation off on every device, NIC or veth, of hosts and pods.
 	NoOffload bool
+	BridgeNF  BridgeNF
 	Kernel    Kernel       // of the hosts
 	PodAll    netip.Prefix // the range of all pods
 	// Exists: a target found these hosts, and weir does not change them. Segments is then empty.
@@ -83,6 +84,19 @@ const (
 	NICTSO  NIC = "tso"  // plain TCP only: a NIC without VXLAN offload
 	NICNone NIC = "none" // nothing
 )
+
+// A BridgeNF says whether the bridges of hosts pass packets to netfilter, whose rules and hooks
+// otherwise see only routed packets.
+type BridgeNF string
+
+const (
+	BridgeNFUsual BridgeNF = ""    // as the product does that a network stands for
+	BridgeNFOn    BridgeNF = "on"  // the kernel must be able to: it has br_netfilter
+	BridgeNFOff   BridgeNF = "off" // also in a kernel without br_netfilter
+)
+
+// BridgeNFTables ends the kernel's keys for it, one per protocol: IPv4, IPv6 and ARP.
+var BridgeNFTables = []string{"iptables", "ip6tables", "arptables"}
 
 // A Kernel lists what plans depend on in the hosts' kernels. It is detected but passed in like a
 // choice, so one topology gives the same plan everywhere.

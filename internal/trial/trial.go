@@ -133,7 +133,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 		r.Warnings = append(r.Warnings, s)
 	}
 	r.Values = append(append(r.Values, x.background...), s.shares(m, x.clients)...)
-	if err := errors.Join(after, s.judge(r, m, x), x.backgroundErr); err != nil {
+	if err := errors.Join(after, s.judge(r, m, x), s.bridges(r), x.backgroundErr); err != nil {
 		r.Status, r.Reason = record.Invalid, err.Error()
 	}
 }

@@ -181,7 +181,10 @@ func explain(s *plan.Step, err error) error {
 	case s.FDB != nil:
 		what = fmt.Sprintf("forwarding entry for %v on %s", s.FDB.Dst, s.FDB.Dev)
 	case s.Sysctl != nil:
-		what = fmt.Sprintf("sysctl %s=%s", s.Sysctl.Key, s.Sysctl.Value)
+		what, feature = fmt.Sprintf("sysctl %s=%s", s.Sysctl.Key, s.Sysctl.Value), s.Sysctl.Key
+		if strings.HasPrefix(feature, plan.BridgeNF) {
+			feature = "br_netfilter"
+		}
 	case s.Offload != nil:
 		what = "offload of " + s.Offload.Dev
 	case s.Rate != nil:
@@ -194,8 +197,8 @@ func explain(s *plan.Step, err error) error {
 	if err == nil || what == "" {
 		return err
 	}
-	if errors.Is(err, unix.ENOENT) && (s.Rate != nil || s.Delay != nil) {
-		err = unix.EOPNOTSUPP // unknown kind without a module (net/sched/sch_api.c, qdisc_create)
+	if errors.Is(err, unix.ENOENT) && (s.Rate != nil || s.Delay != nil || feature == "br_netfilter") {
+		err = unix.EOPNOTSUPP // unknown kind without a module (net/sched/sch_api.c, qdisc_create); no such file
 	}
 	return fmt.Errorf("%s: %w", what, unsupported(err, feature))
 }
@@ -213,7 +216,7 @@ func (l *lab) sysctls(steps []plan.Step) (done int, err error) {
 	err = netns.DoEach(places, func(i int) error {
 		s := steps[i].Sysctl
 		err := os.WriteFile("/proc/sys/"+strings.ReplaceAll(s.Key, ".", "/"), []byte(s.Value), 0)
-		if errors.Is(err, os.ErrNotExist) && strings.HasPrefix(s.Key, "net.ipv6.conf.default.") {
+		if errors.Is(err, os.ErrNotExist) && (s.Optional || strings.HasPrefix(s.Key, "net.ipv6.conf.default.")) {
 			err = nil // a kernel without IPv6 is as quiet as the plan wants
 		}
 		if err == nil {

@@ -26,6 +26,7 @@ var ErrUnsupported = errors.New("not supported by this kernel")
 
 // options maps each feature to its configuration option and its module's name, if any.
 var options = map[string][2]string{
+	"br_netfilter": {"CONFIG_BRIDGE_NETFILTER", "br_netfilter"},
 	"bridge":       {"CONFIG_BRIDGE", "bridge"},
 	"dummy":        {"CONFIG_DUMMY", "dummy"},
 	"geneve":       {"CONFIG_GENEVE", "geneve"},

@@ -27,22 +27,24 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// Host returns this machine.
+// Host returns this machine. Its facts have the settings of the network namespace of this process,
+// which stands for those that it makes.
 func Host() *target.Host {
-	root := os.DirFS("/")
+	node := os.DirFS("/")
+	root := first{node}
 	id := rand.Text() // without a boot ID every process counts as its own machine
-	if boot, err := fs.ReadFile(root, "proc/sys/kernel/random/boot_id"); err == nil {
+	if boot, err := fs.ReadFile(node, "proc/sys/kernel/random/boot_id"); err == nil {
 		id = strings.TrimSpace(string(boot))
 	}
 	return &target.Host{
 		ID:    id,
 		FS:    root,
-		Facts: func(context.Context) (facts.Facts, error) { return facts.Collect(root), nil },
+		Facts: func(context.Context) (facts.Facts, error) { return facts.CollectWith(root, node), nil },
 		Tool: func(ctx context.Context, t facts.ToolInfo) (path, version string, err error) {
 			return t.Find(ctx)
 		},
 		Sample: func(_ context.Context, sources ...string) (target.Reading, error) {
-			return Sample(root, sources...), nil
+			return Sample(node, sources...), nil
 		},
 	}
 }

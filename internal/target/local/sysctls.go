@@ -1,0 +1,59 @@
+package local
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weir-bench/weir/internal/facts"
+)
+
+// sysctlsEnv passes on what KeepSysctls read.
+const sysctlsEnv = "WEIR_SYSCTLS"
+
+// KeepSysctls reads the network's settings for the processes that this one starts in other network
+// namespaces, where many are hidden or have other values (net/core/sysctl_net_core.c,
+// netns_core_table). The Host of those processes then shows what this namespace has.
+func KeepSysctls() error {
+	b, err := json.Marshal(facts.NetSysctls(os.DirFS("/")))
+	if err != nil {
+		return err
+	}
+	return os.Setenv(sysctlsEnv, string(b))
+}
+
+// kept returns the files that KeepSysctls read in a parent process; none without one.
+var kept = sync.OnceValue(func() map[string]string {
+	var m map[string]string
+	_ = json.Unmarshal([]byte(os.Getenv(sysctlsEnv)), &m) // "" in the first process
+	_ = os.Unsetenv(sysctlsEnv)                           // no business of the programs of a trial
+	return m
+})
+
+// first is a file tree with the kept files in place of this namespace's.
+type first struct{ fs.FS }
+
+func (f first) Open(name string) (fs.File, error) {
+	if v, ok := kept()[name]; ok {
+		return &file{strings.NewReader(v + "\n"), path.Base(name)}, nil
+	}
+	return f.FS.Open(name)
+}
+
+// A file is a file's content and its own fs.FileInfo.
+type file struct {
+	*strings.Reader
+	name string
+}
+
+func (f *file) Stat() (fs.FileInfo, error) { return f, nil }
+func (f *file) Close() error               { return nil }
+func (f *file) Name() string               { return f.name }
+func (f *file) Mode() fs.FileMode          { return 0o444 }
+func (f *file) ModTime() time.Time         { return time.Time{} }
+func (f *file) IsDir() bool                { return false }
+func (f *file) Sys() any                   { return nil }

@@ -1,0 +1,74 @@
+package trial
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/topo"
+	"github.com/weir-bench/weir/record"
+)
+
+// bridges records what the bridges of the trial's hosts pass to netfilter, as the kernel says now:
+// bridge.nf is on, off, or absent without br_netfilter. It returns an error if a bridge on the way
+// does not do what the plan says, because loading br_netfilter, as dockerd does, switches it on in
+// every namespace of the machine.
+func (s *Setup) bridges(r *record.Result) error {
+	want := map[string]map[string]string{} // keys and values by place
+	for _, step := range s.Plan.Steps {
+		if step.Sysctl != nil && strings.HasPrefix(step.Sysctl.Key, plan.BridgeNF) {
+			if want[step.In] == nil {
+				want[step.In] = map[string]string{}
+			}
+			want[step.In][step.Sysctl.Key] = step.Sysctl.Value
+		}
+	}
+	crossed := slices.Concat([]string{s.Client.Host, s.Server.Host}, s.Plan.Crossed(s.Client, s.Server))
+	slices.Sort(crossed)
+	var states []string
+	for _, host := range slices.Compact(crossed) {
+		if s.Site.Nodes[host] == nil || want[host] == nil && !s.Site.Topology.Exists {
+			continue
+		}
+		is := bridgeNF(s.Site.Nodes[host].FS())
+		for key, v := range is {
+			if w, stated := want[host][key]; stated && w != v {
+				return fmt.Errorf("bridges in %s: %s is %s, the plan has %s: something else set it, perhaps by loading br_netfilter; load the module before the run (sudo modprobe br_netfilter)", host, key, v, w)
+			}
+		}
+		states = append(states, nfState(is))
+	}
+	if len(states) > 0 {
+		r.Observed["bridge.nf"] = strings.Join(slices.Compact(states), ", ")
+	}
+	return nil
+}
+
+// bridgeNF reads the keys of a network namespace that exist.
+func bridgeNF(node fs.FS) map[string]string {
+	is := map[string]string{}
+	for _, table := range topo.BridgeNFTables {
+		key := plan.BridgeNF + table
+		if b, err := fs.ReadFile(node, "proc/sys/"+strings.ReplaceAll(key, ".", "/")); err == nil {
+			is[key] = strings.TrimSpace(string(b))
+		}
+	}
+	return is
+}
+
+// nfState names the state of the keys, in which that of ARP does not count: nothing measures ARP.
+func nfState(is map[string]string) string {
+	v4, known := is[plan.BridgeNF+"iptables"]
+	v6 := is[plan.BridgeNF+"ip6tables"]
+	switch {
+	case !known:
+		return "absent"
+	case v4 != v6:
+		return fmt.Sprintf("iptables %s and ip6tables %s", v4, v6)
+	case v4 == "0":
+		return string(topo.BridgeNFOff)
+	}
+	return string(topo.BridgeNFOn)
+}
