@@ -49,6 +49,8 @@ type CellRun struct {
 	// Missing says why the run does not count in the pooled ratio, or in the value if the cell is the
 	// baseline's; "" if it counts.
 	Missing string `json:"missing,omitempty"`
+	// Busy is set if disturbed trials count in the run.
+	Busy *Disturbance `json:"busy,omitempty"`
 
 	window float64 // s, median of the trials
 	base   float64 // value of the baseline
@@ -111,7 +113,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 // add sets the numbers of run i.
 func (c *PooledCell) add(i int, t *Table, row *Row) {
 	base, _ := t.baseline()
-	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, base: base.Value.Center}
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center}
 	if w, ok := row.Get("window"); ok {
 		x.window = w.Median
 	}
