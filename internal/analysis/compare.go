@@ -204,7 +204,7 @@ func (s sides) cost(confidence, bound float64) Change {
 	earlier := s.earlier()
 	x := s.change(ratioOfRun, earlier, confidence)
 	for _, r := range s.PerRun {
-		if r.busy {
+		if r.Busy != nil {
 			x.Busy++
 		}
 	}

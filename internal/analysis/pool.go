@@ -49,11 +49,12 @@ type CellRun struct {
 	// Missing says why the run does not count in the pooled ratio, or in the value if the cell is the
 	// baseline's; "" if it counts.
 	Missing string `json:"missing,omitempty"`
+	// Busy is set if disturbed trials count in the run.
+	Busy *Disturbance `json:"busy,omitempty"`
 
 	window float64 // s, median of the trials
 	base   float64 // value of the baseline
 	beyond *Beyond // as of the row
-	busy   bool    // disturbed trials count
 }
 
 // A Verdict is what runs say about a ratio.
@@ -113,7 +114,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 // add sets the numbers of run i.
 func (c *PooledCell) add(i int, t *Table, row *Row) {
 	base, _ := t.baseline()
-	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, base: base.Value.Center, beyond: row.Beyond, busy: row.Busy != nil}
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, beyond: row.Beyond}
 	if w, ok := row.Get("window"); ok {
 		x.window = w.Median
 	}
