@@ -17,13 +17,13 @@ import (
 )
 
 // weir returns a command that runs this test binary as weir, with an environment mark that
-// identifies everything it starts.
+// identifies everything it starts, and without a history of runs.
 func weir(mark string, args ...string) *exec.Cmd {
 	exe, err := os.Executable()
 	if err != nil {
 		panic(err)
 	}
-	return &exec.Cmd{Path: exe, Args: append([]string{"weir"}, args...), Env: append(os.Environ(), mark)}
+	return &exec.Cmd{Path: exe, Args: append([]string{"weir"}, args...), Env: append(os.Environ(), mark, "XDG_STATE_HOME="+os.DevNull)}
 }
 
 // withEnv lists the other processes that have an entry in their environment, with their command

@@ -74,6 +74,7 @@ func scripts(t *testing.T, pattern string) testscript.Params {
 				}
 			})
 			e.Setenv("RECORDED", recorded) // recorded output of tools
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, "state"))
 			if cache, err := os.UserCacheDir(); err == nil {
 				e.Setenv("XDG_CACHE_HOME", cache) // holds what make has built, and perhaps a guest's kernel; HOME is unset
 			}

@@ -36,8 +36,10 @@ type Run struct {
 	Blocks      int      `json:"blocks"`          // with at least one trial
 	Pairs       int      `json:"pairs,omitempty"` // of hosts per block
 	Networks    []string `json:"networks"`        // the baseline first
-	Tables      []Table  `json:"tables"`
-	Chains      []Chain  `json:"chains,omitempty"` // paths over several segments, and over each segment
+	// Episodes counts the builds of the networks; 0 if the run is too old to say.
+	Episodes int     `json:"episodes,omitempty"`
+	Tables   []Table `json:"tables"`
+	Chains   []Chain `json:"chains,omitempty"` // paths over several segments, and over each segment
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
 	// Disturbed counts disturbed trials. They count like the others only if Kept is set.
@@ -69,6 +71,7 @@ func New(results []record.Result, o Options) *Run {
 		c.compare(r.Each)
 	}
 	r.Residue = residue(r.Tables)
+	r.Episodes = episodes(results)
 	return r
 }
 

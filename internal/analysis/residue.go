@@ -41,7 +41,7 @@ var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link
 const swapped = "swapped"
 
 // designed lists keys that differ inside a cell by design: client and server follow the pair.
-var designed = []string{swapped, "client", "server"}
+var designed = []string{swapped, episode, "client", "server"}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"

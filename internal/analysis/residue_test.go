@@ -11,7 +11,7 @@ import (
 func TestResidue(t *testing.T) {
 	rs := drifting(4)
 	for i := range rs {
-		rs[i].Observed = map[string]string{"kernel": "6.12", "path.mtu": "1500", "gro": "on", "tool": "a", "swapped": strconv.FormatBool(i%2 == 0)}
+		rs[i].Observed = map[string]string{"kernel": "6.12", "path.mtu": "1500", "gro": "on", "tool": "a", "swapped": strconv.FormatBool(i%2 == 0), "episode": strconv.Itoa(i / 4)}
 		if rs[i].Config[Network] == "bridge" {
 			rs[i].Observed["path.mtu"], rs[i].Observed["tool"] = "1450", "b"
 			rs[i].Observed["docker.version"] = "28.2.2" // of a component that only this network has
@@ -23,6 +23,9 @@ func TestResidue(t *testing.T) {
 	broken := result(1, "host", "udp-rr", 1)
 	broken.Status, broken.Observed = record.Failed, map[string]string{"kernel": "5.15"}
 	p := New(append(rs, udp, broken), Options{Baseline: "host"})
+	if p.Episodes != len(rs)/4 {
+		t.Errorf("%d episodes, want %d", p.Episodes, len(rs)/4)
+	}
 	var got []string
 	for _, d := range p.Residue {
 		got = append(got, d.Key+" "+string(d.Scope))

@@ -181,7 +181,7 @@ func numbersOf(t *testing.T, rs []record.Result, s study.Study) []byte {
 		w.path = v.name
 		run := analysis.New(v.rs, o)
 		w.run(run)
-		w.halves(v.rs, o)
+		w.compare(v.rs, o)
 		w.claims(t, s, run)
 	}
 	return w.b.Bytes()
@@ -301,15 +301,19 @@ func (w *lines) row(r analysis.Row) {
 	}
 }
 
-func (w *lines) halves(rs []record.Result, o analysis.Options) {
-	var half [2][]record.Result
+// compare splits a run into four, and compares two with two.
+func (w *lines) compare(rs []record.Result, o analysis.Options) {
+	var part [4][]record.Result
 	for _, r := range rs {
-		half[r.Block%2] = append(half[r.Block%2], r)
+		part[r.Block%4] = append(part[r.Block%4], r)
 	}
-	c := analysis.Compare(analysis.New(half[1], o), analysis.New(half[0], o), 0.05)
-	w.put("compare", c.Confidence, c.Each, c.Bound, len(c.OnlyA), len(c.OnlyB), c.Worse())
-	for _, x := range c.Changes {
-		w.put("change", x.Cell, x.Metric, x.Unit, x.A, x.B, x.Ratio, x.Same, x.Worse, x.Better)
+	runs := func(a, b int) []*analysis.Run {
+		return []*analysis.Run{analysis.New(part[a], o), analysis.New(part[b], o)}
+	}
+	c := analysis.Compare(runs(1, 3), runs(0, 2), 0.05, nil)
+	w.put("compare", c.Confidence, c.Each, c.Bound, len(c.OnlyA), len(c.OnlyB), len(c.Apart), c.Worse())
+	for _, x := range slices.Concat(c.Changes, c.Absolute) {
+		w.put("change", x.Cell, x.Metric, x.Unit, x.A.Interval, x.B.Interval, x.Ratio.Interval, x.Same, x.Worse, x.Better)
 	}
 }
 

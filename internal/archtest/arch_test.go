@@ -29,7 +29,7 @@ var layers = [][]string{
 	{"internal/target/agent"},
 	// Effects and their orchestration.
 	{"internal/target/vm", "internal/engine", "internal/finding"},
-	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report"},
+	{"internal/target/lab", "internal/session", "internal/nstest", "internal/trial", "internal/store", "internal/report", "internal/history"},
 	{"internal/experiment"},
 	{"internal/catalog"},
 	{"internal/cli"},

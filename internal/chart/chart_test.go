@@ -58,6 +58,16 @@ var falls = []Fall{
 		Row{Name: "TCP ÷ UDP", Color: 2, Value: 0.41, Label: "0.41×"}, "Waterfall that leads back."},
 }
 
+var forest = []ForestGroup{
+	{Name: "bridge", Color: 1, Pooled: Row{Name: "1 run", Value: 0.97, Label: "0.97×"}, Missing: 2,
+		Runs: []ForestRun{{Row{Name: "001", Value: 0.97, Lo: 0.93, Hi: 1.01, Bounded: true, Label: "0.97×"}, 1}}},
+	{Name: "vxlan-overlay", Color: 2, Pooled: Row{Name: "3 runs", Value: 0.63, Lo: 0.52, Hi: 0.76, Bounded: true, Label: "0.63×"}, NextLo: 0.44, NextHi: 0.88,
+		Runs: []ForestRun{
+			{Row{Name: "001", Value: 0.58, Lo: 0.56, Hi: 0.6, Bounded: true, Label: "0.58×"}, 0.4},
+			{Row{Name: "002", Value: 0.68, Lo: 0.65, Hi: 0.71, Bounded: true, Label: "0.68×"}, 0.4},
+			{Row{Name: "a-directory-with-a-very-long-name-one", Value: 0.64, Label: "0.64×"}, 0.2}}},
+}
+
 type drawing interface{ SVG() (string, error) }
 
 var names = []string{"host", "shared", "a-network-with-a-very-long-name"}
@@ -76,6 +86,7 @@ var charts = map[string]drawing{
 		{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},
 		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
 	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep."},
+	"forest":         Forest{forest, "host", "throughput ÷ host (right is better)", "Forest."},
 	"waterfall":      Waterfall{falls[0], falls, "× UDP with one send per datagram"},
 	"waterfall-back": Waterfall{falls[1], falls, "× UDP with one send per datagram"},
 	"cost": Cost{[]Bar{{"host", []float64{0.2, 0.9, 0.4}}, {"bridge", []float64{0.2, 1, 0.7, 0.1}}},

@@ -35,6 +35,7 @@ type Outcome struct {
 	Why      string    `json:"why,omitempty"`      // for undecided and untestable claims: what is missing
 	Measured []Measure `json:"measured,omitempty"` // in the order of the claim's tests
 	From     string    `json:"from,omitempty"`     // the results directory, which the caller fills in
+	Runs     int       `json:"runs,omitempty"`     // that the verdict rests on; 0 for untestable claims
 }
 
 type Measure struct {
@@ -131,7 +132,7 @@ func (c Cell) String() string {
 }
 
 func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
-	o := Outcome{Claim: c, Verdict: Holds}
+	o := Outcome{Claim: c, Verdict: Holds, Runs: 1}
 	values := map[string]analysis.Series{}
 	for _, cell := range c.Cells() {
 		v, why := valuesOf(samples[cell.String()], cell.Metric)

@@ -70,6 +70,7 @@ func doctor(ctx context.Context, asJSON bool, forbidden error) error {
 	for _, c := range vm.Checks() {
 		ds = append(ds, diagnosis{Check: c})
 	}
+	ds = append(ds, checkHistory())
 	if asJSON {
 		err = printJSON(os.Stdout, ds)
 	} else {

@@ -21,6 +21,9 @@ type progress struct {
 	width int
 	text  string
 	block int
+	// In a series: the name of the run, and the time left for all runs from that for this one.
+	name   string
+	series func(time.Duration) time.Duration
 }
 
 func newProgress(log io.Writer) *progress {
@@ -51,7 +54,7 @@ func (p *progress) event(e experiment.Event) {
 		}
 		if !p.live && r.Block != p.block && e.Done > 0 {
 			p.block = r.Block
-			fmt.Fprintf(os.Stderr, "block %d: %d of %d trials done%s\n", r.Block, e.Done, e.Total, left(e.Left))
+			fmt.Fprintf(os.Stderr, "%sblock %d: %d of %d trials done%s\n", p.prefix(), r.Block, e.Done, e.Total, p.left(e.Left))
 		}
 	}
 	if !p.live {
@@ -61,7 +64,7 @@ func (p *progress) event(e experiment.Event) {
 		}
 		return
 	}
-	line := fmt.Sprintf("%s %d/%d%s  %s", bar(e.Done, e.Total), e.Done, e.Total, left(e.Left), p.text)
+	line := fmt.Sprintf("%s%s %d/%d%s  %s", p.prefix(), bar(e.Done, e.Total), e.Done, e.Total, p.left(e.Left), p.text)
 	if r := []rune(line); len(r) >= p.width {
 		line = string(r[:p.width-1])
 	}
@@ -79,11 +82,22 @@ func (p *progress) end() {
 	}
 }
 
-func left(d time.Duration) string {
+func (p *progress) prefix() string {
+	if p.name == "" {
+		return ""
+	}
+	return p.name + ", "
+}
+
+func (p *progress) left(d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %v left", d.Round(time.Second))
+	text := fmt.Sprintf(", %v left", d.Round(time.Second))
+	if p.series != nil {
+		text += fmt.Sprintf(", %v for all runs", p.series(d).Round(time.Second))
+	}
+	return text
 }
 
 func bar(done, total int) string {
@@ -94,3 +108,6 @@ func bar(done, total int) string {
 	}
 	return strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 }
+
+// say prints a line about the whole command.
+func say(line string) { fmt.Fprintln(os.Stderr, line) }

@@ -16,14 +16,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 var formats = map[string]func(io.Writer, *report.Document) error{
@@ -122,6 +120,7 @@ func load(dir string, keep bool) (report.Run, error) {
 		return rep, err
 	}
 	rep.Analyze()
+	learn(rep)
 	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {
 		rep.Claims[i].From = dir
@@ -135,7 +134,7 @@ func warn(problems []string) {
 	}
 }
 
-func writeReports(d *store.Dir, doc *report.Document) error {
+func writeReports(d interface{ File(string, []byte) error }, doc *report.Document) error {
 	for _, f := range []string{"html", "md"} {
 		var b bytes.Buffer
 		if err := formats[f](&b, doc); err != nil {
@@ -146,54 +145,4 @@ func writeReports(d *store.Dir, doc *report.Document) error {
 		}
 	}
 	return nil
-}
-
-func compareCommand() *cobra.Command {
-	var bound string
-	var asJSON bool
-	c := &cobra.Command{
-		Use:   "compare BEFORE AFTER",
-		Short: "Compare two results directories; exit 1 on a regression",
-		Long: `Compare the measurements of two runs cell by cell: the ratio after/before, with
-intervals that hold for all cells together. A cell is a regression when its whole
-interval is worse than the bound; the exit status is then 1.`,
-		Args: args(cobra.ExactArgs(2)),
-		RunE: func(_ *cobra.Command, as []string) error {
-			most, err := unit.ParsePercent(bound)
-			if err != nil {
-				return usage("--max-regression: %w", err)
-			}
-			var runs [2]*analysis.Run
-			for i, dir := range as {
-				rep, err := load(dir, false)
-				if err != nil {
-					return err
-				}
-				warn(rep.Problems)
-				runs[i] = rep.Analysis
-			}
-			cmp := analysis.Compare(runs[0], runs[1], most)
-			if asJSON {
-				err = printJSON(os.Stdout, cmp)
-			} else {
-				err = report.Text(os.Stdout, report.Comparison(cmp), width())
-			}
-			if err != nil {
-				return err
-			}
-			var worse []string
-			for _, c := range cmp.Changes {
-				if c.Worse {
-					worse = append(worse, c.String())
-				}
-			}
-			if len(worse) > 0 {
-				return fmt.Errorf("worse by more than %s: %s", bound, strings.Join(worse, "; "))
-			}
-			return nil
-		},
-	}
-	c.Flags().StringVar(&bound, "max-regression", "0%", "largest regression to tolerate")
-	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output")
-	return c
 }

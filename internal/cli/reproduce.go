@@ -244,6 +244,7 @@ func (r *reproduction) measure(ctx context.Context, studies []study.Study, claim
 		if err := errors.Join(err, d.Close()); err != nil {
 			return nil, nil, one.stopped(err)
 		}
+		remember(rep)
 		all = append(all, rep.Results...)
 		for _, o := range rep.Claims {
 			// The run can also contain another claim's cells, but that claim's own study runs too.

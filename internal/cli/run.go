@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -29,6 +30,7 @@ import (
 func runCommand(version string) *cobra.Command {
 	var f studyFlags
 	var vm vmFlags
+	var many seriesFlags
 	var dir, resume string
 	var asJSON bool
 	c := &cobra.Command{
@@ -36,24 +38,40 @@ func runCommand(version string) *cobra.Command {
 		Short: "Build the networks, measure them, and report",
 		Long: `Run a study: a YAML file, or the name of a shipped one (weir list studies).
 Without a study and without -n it runs the default one: plain hosts, a bridge and
-a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
+a VXLAN overlay on this machine, in about a minute. Flags change the study.
+
+The interval of one run covers only that run. --runs 5 --every 10m runs the study
+five times, ten minutes from start to start, and pools the runs: the pooled
+intervals also cover what differs between them. Each run is an ordinary results
+directory below -o: 001, 002 and so on.`,
 		Example: `  weir run
   weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results
   weir run -n host,routed,vxlan-overlay -p tcp-stream -f mtu=1500,9000
   weir run --in-vm -n host,ipvlan,geneve-overlay
+  weir run --runs 5 --every 10m
   weir run --resume results`,
 		Args:              args(cobra.MaximumNArgs(1)),
 		ValidArgsFunction: complete(studyNames()),
 		RunE: func(c *cobra.Command, as []string) error {
-			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c)) {
-				return usage("--resume continues the study in %s unchanged; it cannot be combined with a study, -o or study flags", resume)
+			if resume != "" && (len(as) > 0 || dir != "" || f.changed(c) || c.Flags().Changed("runs") || c.Flags().Changed("every")) {
+				return usage("--resume continues the study in %s unchanged; it cannot be combined with a study, -o, --runs, --every or study flags", resume)
 			}
-			if vm.in && resume != "" && !ranInVM(resume) {
+			if err := many.check(c); err != nil {
+				return err
+			}
+			plan, first := store.Series{Runs: many.runs, Every: many.every}, "" // the first run to resume
+			if resume != "" {
+				var err error
+				if plan, first, err = resumable(resume); err != nil {
+					return err
+				}
+			}
+			if vm.in && resume != "" && !ranInVM(first) {
 				return usage("--in-vm: the run in %s was started on this machine itself; resume it without --in-vm", resume)
 			}
 			s, err := f.study(c, as)
 			if resume != "" {
-				s, err = storedStudy(resume)
+				s, err = storedStudy(first)
 			}
 			if err != nil {
 				return err
@@ -62,20 +80,45 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.`,
 				return err
 			}
 			r := runner{version: version, study: s, dir: dir, resume: resume, json: asJSON, guest: inGuest()}
-			if r.guest == "" && (vm.in || ranInVM(resume)) {
-				return r.runInVM(c.Context(), vm)
+			if r.guest == "" && (vm.in || ranInVM(first)) {
+				r.vm = &vm
 			}
-			return thisMachine.enter(c.Context(), func() error { return r.run(c.Context()) })
+			run := r.run
+			if plan.Runs > 1 || resume != first {
+				s := series{r, newSchedule(plan, say)}
+				run = s.run
+			}
+			if r.vm != nil {
+				return run(c.Context())
+			}
+			return thisMachine.enter(c.Context(), func() error { return run(c.Context()) })
 		},
 	}
 	f.register(c)
 	vm.register(c)
+	many.register(c)
 	c.Flags().StringVarP(&dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
 	c.Flags().StringVar(&resume, "resume", "", "results directory of a run to finish")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tables as JSON")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")
 	return c
+}
+
+// resumable returns the series in dir and its first run, or a series of one run if dir is a run.
+func resumable(dir string) (s store.Series, first string, err error) {
+	s, err = store.ReadSeries(dir)
+	if started(dir) || errors.Is(err, fs.ErrNotExist) {
+		return store.Series{Runs: 1}, dir, nil
+	}
+	if err != nil {
+		return s, "", exit(exitUsage, err)
+	}
+	runs, err := store.Runs(dir)
+	if err != nil {
+		return s, "", usage("nothing to resume: %w", err)
+	}
+	return s, runs[0], nil
 }
 
 func storedStudy(dir string) (study.Study, error) {
@@ -104,8 +147,11 @@ type runner struct {
 	study       study.Study
 	dir, resume string
 	json        bool
-	resumeCmd   string // the command that resumes; empty: weir run --resume DIR
-	guest       string // facts.Facts.Guest: set in a guest of weir's own, whose host reports
+	resumeCmd   string                            // the command that resumes; empty: weir run --resume DIR
+	guest       string                            // facts.Facts.Guest: set in a guest of weir's own, whose host reports
+	vm          *vmFlags                          // of the virtual machine for the trials; nil to run them here
+	name        string                            // of a run in a series
+	ofSeries    func(time.Duration) time.Duration // from the time left for this run to that for the series
 }
 
 func (r *runner) run(ctx context.Context) error {
@@ -120,7 +166,15 @@ func (r *runner) run(ctx context.Context) error {
 	return r.report(d)
 }
 
-func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
+// measure runs the trials that lack a result. The caller closes the directory.
+func (r *runner) measure(ctx context.Context) (*store.Dir, error) {
+	if r.vm != nil {
+		return r.measureInVM(ctx)
+	}
+	return r.measureHere(ctx)
+}
+
+func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	d, err := r.open()
 	if err != nil {
 		return nil, err
@@ -138,6 +192,7 @@ func (r *runner) measure(ctx context.Context) (_ *store.Dir, err error) {
 		return nil, r.stopped(err)
 	}
 	p := newProgress(d.Log)
+	p.name, p.series = r.name, r.ofSeries
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
 		Target: thisMachine, Dir: d, Progress: p.event, Guest: r.guest,
@@ -178,9 +233,7 @@ func (r *runner) open() (*store.Dir, error) {
 	if r.study.Seed == 0 {
 		r.study.Seed = rand.Uint64()>>1 + 1
 	}
-	if r.dir == "" {
-		r.dir = filepath.Join("weir-results", r.study.Name+"-"+time.Now().Format("20060102-150405"))
-	}
+	r.dir = r.newDir()
 	d, err := store.Create(r.dir)
 	if err != nil {
 		return nil, exit(exitEnvironment, err)
@@ -197,6 +250,11 @@ func (r *runner) open() (*store.Dir, error) {
 		return nil, exit(exitEnvironment, fmt.Errorf("%w: make room, or use another -o", err))
 	}
 	return d, nil
+}
+
+// newDir returns the directory for the results: the chosen one, or one named after study and time.
+func (r *runner) newDir() string {
+	return cmp.Or(r.dir, filepath.Join("weir-results", r.study.Name+"-"+time.Now().Format("20060102-150405")))
 }
 
 func (r *runner) describe(d *store.Dir, file string) error {
@@ -227,6 +285,7 @@ func (r *runner) report(d *store.Dir) error {
 	if err := writeReports(d, doc); err != nil {
 		return r.stopped(err)
 	}
+	remember(rep)
 	if !r.json {
 		fmt.Printf("\nreport: %s\n", filepath.Join(r.dir, "report.html"))
 	}

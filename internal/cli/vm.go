@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/target/local"
 	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/unit"
@@ -70,53 +71,57 @@ func ranInVM(dir string) bool {
 	return err == nil
 }
 
-// runInVM runs the trials in a virtual machine, and reports. This process creates the directory and
-// the study; the guest resumes that run.
-func (r *runner) runInVM(ctx context.Context, f vmFlags) error {
-	m, err := f.machine()
+// measureInVM runs the trials in a virtual machine. This process creates the directory and the study;
+// the guest resumes that run.
+func (r *runner) measureInVM(ctx context.Context) (_ *store.Dir, err error) {
+	m, err := r.vm.machine()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d, err := r.open()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer d.Close()
+	defer func() {
+		if err != nil {
+			d.Close()
+		}
+	}()
 	if err := r.describe(d, hostOfVM); err != nil {
-		return r.stopped(err)
+		return nil, r.stopped(err)
 	}
 	// The guest sees this directory, but not the targets of symbolic links.
 	if m.Write, err = filepath.Abs(r.dir); err == nil {
 		m.Write, err = filepath.EvalSymlinks(m.Write)
 	}
 	if err != nil {
-		return r.stopped(err)
+		return nil, r.stopped(err)
 	}
 	cwd, err := os.Getwd()
 	if err != nil {
-		return r.stopped(err)
+		return nil, r.stopped(err)
 	}
 	fmt.Fprintf(os.Stderr, "starting a virtual machine with Linux %s\n", m.Kernel.Version)
 	g, err := vm.Boot(ctx, m)
 	if err != nil {
-		return r.lost(ctx, err)
+		return nil, r.lost(ctx, err)
 	}
 	defer g.Close()
 	fmt.Fprintln(os.Stderr, aboutGuest(g))
 	status, err := g.Run(ctx, []string{"weir", "run", "--resume", r.dir}, cwd, os.Stdout, os.Stderr)
 	if err != nil {
-		return r.lost(ctx, err)
+		return nil, r.lost(ctx, err)
 	}
 	if status != 0 {
-		return ended(status)
+		return nil, ended(status)
 	}
-	return r.report(d)
+	return d, nil
 }
 
 // lost reports that the virtual machine has ended, and how to resume the run.
 func (r *runner) lost(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		fmt.Fprintf(os.Stderr, "weir: continue with: weir run --resume %s\n", r.dir)
+		fmt.Fprintf(os.Stderr, "weir: %s\n", r.resumeHint())
 		return context.Cause(ctx)
 	}
 	return r.stopped(err)

@@ -100,7 +100,7 @@ func TestMiddle(t *testing.T) {
 		for _, ways := range [][]string{{"--send", "single", "--recv", "single"}, {"--send", "mmsg", "--batch", "8", "--recv", "mmsg"}, {"--send", "gso", "--batch", "4"}} {
 			addr, _ := serve(t, loopbacks[0])
 			m := &middle{drop: m.drop, twice: m.twice, swap: m.swap}
-			var r event.UDPStream // of 396 datagrams: the last is one to swap, with nothing
+			var r event.UDPStream // of 396 datagrams; "swaps" harms the last
 			measure(t, &r, append([]string{"run", "udp-stream", m.between(t, addr), "--size", "100", "--rate", "1.6e6", "--duration", "198ms"}, ways...)...)
 			dropped, doubled, swapped := m.dropped.Load(), m.doubled.Load(), m.swapped.Load()
 			if r.Sent < 20 || r.Received != r.Delivered || r.Delivered != r.Sent-dropped || r.Duplicates != doubled || r.Reordered != swapped || r.Dropped != 0 {

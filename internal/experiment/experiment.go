@@ -76,6 +76,8 @@ type run struct {
 	started  time.Time
 	ran      int // trials run by this process
 	blocks   int // planned so far
+	episode  episode
+	left     error // what earlier episodes could not close
 }
 
 type found struct {
@@ -89,7 +91,9 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
 	defer func() { err = errors.Join(err, r.close()) }()
 
+	r.episode.number = r.nextEpisode()
 	var hosts []*target.Host
+	begin := time.Now()
 	for _, u := range c.Study.Networks {
 		if err := r.open(ctx, u.Name); err != nil {
 			return r.results, err
@@ -98,6 +102,7 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 			hosts = append(hosts, site.Hosts()...)
 		}
 	}
+	r.episode.rebuild = closing * time.Since(begin)
 	r.tell(Event{Text: "idle machine"})
 	if r.idle, err = trial.MeasureIdle(ctx, hosts, idleTime); err != nil {
 		return r.results, err
@@ -118,6 +123,23 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	}
 	return r.results, nil
 }
+
+// Finished reports whether d holds a result for every trial of a study.
+func Finished(s study.Study, applies func(kind, factor string) bool, d *store.Dir) (bool, error) {
+	r := &run{Config: Config{Study: s, Dir: d}, cells: s.Cells(applies), blocks: s.Blocks}
+	if s.Precision > 0 {
+		if _, err := d.ReadFile(blocksFile); err != nil {
+			return false, nil // the number of blocks is undecided
+		}
+		if err := r.extend(); err != nil {
+			return false, err
+		}
+	}
+	return len(d.Done()) >= r.trials(), nil
+}
+
+// trials returns the number of trials planned so far.
+func (r *run) trials() int { return r.blocks * len(r.cells) * r.Study.Pairs() }
 
 // findPrograms reports which of the study's tools are missing on a network's hosts.
 func (r *run) findPrograms(ctx context.Context, network string, site *target.Site) error {
@@ -157,10 +179,16 @@ func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInf
 
 // block runs the trials of block b that lack a result.
 func (r *run) block(ctx context.Context, b int) error {
-	for _, ts := range r.Study.Schedule(b, r.cells) {
-		if !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] }) {
-			continue
-		}
+	rounds := slices.DeleteFunc(r.Study.Schedule(b, r.cells), func(ts []study.Trial) bool {
+		return !slices.ContainsFunc(ts, func(t study.Trial) bool { return !r.done[t.ID] })
+	})
+	if len(rounds) == 0 {
+		return nil
+	}
+	if err := r.begin(ctx, b); err != nil {
+		return err
+	}
+	for _, ts := range rounds {
 		r.tell(Event{Text: fmt.Sprintf("block %d: %s over %s%s", b, ts[0].Probe, ts[0].Network, between(ts))})
 		rs, err := r.round(ctx, ts)
 		if err != nil {
@@ -185,10 +213,11 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 	if r.Study.AllPairs {
 		res.Config["pair"] = t.Pair.String()
 	}
+	if res.Observed == nil { // nothing was measured
+		res.Observed = map[string]string{}
+	}
+	res.Observed[episodeKey] = strconv.Itoa(r.episode.number)
 	if r.Guest != "" {
-		if res.Observed == nil { // nothing was measured
-			res.Observed = map[string]string{}
-		}
 		res.Observed["guest"] = r.Guest
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
@@ -301,7 +330,7 @@ func (r *run) tell(e Event) {
 	if r.Progress == nil {
 		return
 	}
-	e.Total = r.blocks * len(r.cells) * r.Study.Pairs()
+	e.Total = r.trials()
 	e.Done = len(r.done)
 	if r.ran > 0 {
 		e.Left = time.Since(r.started) / time.Duration(r.ran) * time.Duration(e.Total-e.Done)
@@ -310,7 +339,7 @@ func (r *run) tell(e Event) {
 }
 
 func (r *run) close() error {
-	var errs []error
+	errs := []error{r.left}
 	for _, p := range r.paths {
 		errs = append(errs, p.close())
 	}

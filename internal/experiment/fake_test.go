@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -39,6 +40,7 @@ type machine struct {
 	open  func(network string) error
 	apply func(network string, steps []plan.Step) error
 	reach func(network string) error
+	close func(nth int) error // nth site, from 0
 	// dies maps an engine command to the time after which that background program ends by itself.
 	dies map[string]time.Duration
 	idle bool
@@ -77,7 +79,7 @@ type fakeSite struct {
 }
 
 func (m *machine) Open(_ context.Context, want topo.Topology, _ string) (*target.Site, error) {
-	f := &fakeSite{machine: m, name: m.networks[len(m.sites)].Name}
+	f := &fakeSite{machine: m, name: m.networks[len(m.sites)%len(m.networks)].Name}
 	m.sites = append(m.sites, f)
 	if m.open != nil {
 		if err := m.open(f.name); err != nil {
@@ -86,7 +88,13 @@ func (m *machine) Open(_ context.Context, want topo.Topology, _ string) (*target
 	}
 	site := &target.Site{Topology: want, Nodes: map[string]target.Node{}, Private: true, Apply: f.change,
 		Verify: func(context.Context, []plan.State) error { return nil },
-		Close:  func() error { f.closed++; return nil }}
+		Close: func() error {
+			f.closed++
+			if m.close != nil {
+				return m.close(slices.Index(m.sites, f))
+			}
+			return nil
+		}}
 	for _, p := range network.Places(want) {
 		site.Nodes[p] = fakeNode{f, p}
 	}
@@ -232,7 +240,7 @@ func (tool) Parse(o probe.Output) (probe.Measured, error) {
 
 func fakeStudy(blocks int) study.Study {
 	s := study.Default()
-	s.Name, s.Blocks, s.Seed, s.Warmup = "fake", blocks, 7, 0
+	s.Name, s.Blocks, s.Seed, s.Warmup, s.Episodes = "fake", blocks, 7, 0, 1
 	s.Networks = []study.Use{{Name: "a", Kind: "host"}, {Name: "b", Kind: "host"}}
 	s.Probes = []study.Use{{Name: "tool", Kind: "tool"}}
 	return s.Resolve()

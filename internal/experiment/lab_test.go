@@ -198,6 +198,9 @@ func TestConditionsInTheLab(t *testing.T) {
 	if _, err := Run(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
+	if len(plain.atEnd) != 2 {
+		t.Fatalf("%d networks were built, want 2", len(plain.atEnd))
+	}
 	built := slices.Sorted(slices.Values(plain.atEnd))
 	for _, c := range []struct{ factor, level, sign string }{
 		{"mtu", "9000", "eth0 mtu 9000"},
@@ -231,6 +234,9 @@ func TestConditionsInTheLab(t *testing.T) {
 				if end == "canceled" != errors.Is(err, why) || end != "canceled" && err != nil {
 					t.Fatalf("error %v", err)
 				}
+				if err != nil && strings.Contains(err.Error(), "step ") {
+					t.Errorf("the condition was not undone: %v", err) // joined to the reason of the cancellation
+				}
 				if len(w.during) == 0 {
 					t.Fatal("no client was started")
 				}
@@ -240,11 +246,40 @@ func TestConditionsInTheLab(t *testing.T) {
 					}
 				}
 				if after := slices.Sorted(slices.Values(w.atEnd)); !slices.Equal(after, built) {
-					t.Errorf("after the trial:\n%s\nas built:\n%s", after, built)
+					t.Errorf("%d networks after the trial, %d as built; not the same:\n%s", len(after), len(built), changes(after, built))
 				}
 			})
 		}
 	}
+}
+
+// changes returns the lines that only one of two lists of states has, with their places.
+func changes(after, built []string) string {
+	lines := func(states []string) (all []string) {
+		for _, s := range states {
+			place := ""
+			for line := range strings.Lines(s) {
+				if line = strings.TrimSpace(line); strings.HasSuffix(line, ":") {
+					place = line
+				}
+				all = append(all, place+" "+line)
+			}
+		}
+		return all
+	}
+	var b strings.Builder
+	a, z := lines(after), lines(built)
+	for _, l := range a {
+		if !slices.Contains(z, l) {
+			fmt.Fprintln(&b, "after the trial:", l)
+		}
+	}
+	for _, l := range z {
+		if !slices.Contains(a, l) {
+			fmt.Fprintln(&b, "as built:", l)
+		}
+	}
+	return b.String()
 }
 
 type failing struct{ probe.UDPRR }

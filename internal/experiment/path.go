@@ -21,8 +21,10 @@ type path struct {
 	Network // its topology is the one found, if the target finds one
 	site    *target.Site
 	plan    plan.Plan
+	logs    string              // directory for its services; "" without any
 	links   map[[2]string]*link // by client and server node
-	err     error
+	built   bool                // has carried packets
+	err     error               // why it cannot be measured now
 }
 
 // A link is two ends of a path.
@@ -48,13 +50,12 @@ func (r *run) open(ctx context.Context, name string) error {
 		p.err = err
 		return fmt.Errorf("%s: %w", name, err) // the study is wrong, not the machine
 	}
-	logs := ""
 	if len(p.plan.Daemons()) > 0 {
-		if logs, err = r.Dir.Logs(name); err != nil {
+		if p.logs, err = r.Dir.Logs(name); err != nil {
 			return err
 		}
 	}
-	if p.site, p.err = r.Target.Open(ctx, n.Topology, logs); p.err == nil && p.site.Topology.Exists {
+	if p.site, p.err = r.Target.Open(ctx, n.Topology, p.logs); p.err == nil && p.site.Topology.Exists {
 		p.Topology = p.site.Topology
 		p.plan, p.err = network.Build(n.Driver, p.Topology)
 	}
@@ -68,6 +69,7 @@ func (r *run) open(ctx context.Context, name string) error {
 			return err
 		}
 		p.err = r.build(ctx, p)
+		p.built = p.err == nil
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -158,15 +160,9 @@ func (l *link) stop() error {
 }
 
 func (p *path) close() error {
-	var errs []error
-	for _, l := range p.links {
-		// The failed trials already report an engine that ended with its service.
-		if err := l.stop(); err != nil && !errors.Is(p.alive(context.Background()), target.ErrService) {
-			errs = append(errs, err)
-		}
-	}
+	err := p.stop()
 	if p.site != nil {
-		errs = append(errs, p.site.Close())
+		err = errors.Join(err, p.site.Close())
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -190,61 +189,4 @@ func NetSysctls(root fs.FS) map[string]string {
 		add(sysctlPath(key))
 	}
 	return m
-}
-
-// A Difference is a fact that two hosts do not share and that can move results.
-type Difference struct {
-	Name string `json:"name"`
-	A    string `json:"a"`
-	B    string `json:"b"`
-}
-
-// Differences compares two hosts, or one at two times: the kernel, CPUs, mitigations, and settings,
-// sorted by name within each kind. A fact that either lacks is no difference, because older
-// versions recorded fewer; a setting that only one of them has changed is "default" in the other.
-func Differences(a, b Facts) []Difference {
-	var ds []Difference
-	add := func(name, x, y string) {
-		if x != y && x != "" && y != "" {
-			ds = append(ds, Difference{name, x, y})
-		}
-	}
-	add("kernel", a.Kernel, b.Kernel)
-	add("kernel build", a.KernelVersion, b.KernelVersion)
-	add("machine", a.Machine, b.Machine)
-	add("product", a.Product, b.Product)
-	add("CPU", a.CPU, b.CPU)
-	if a.CPUs > 0 && b.CPUs > 0 {
-		add("CPUs", strconv.Itoa(a.CPUs), strconv.Itoa(b.CPUs))
-		add("hypervisor", strconv.FormatBool(a.Hypervisor), strconv.FormatBool(b.Hypervisor))
-	}
-	add("SMT", a.SMT, b.SMT)
-	add("guest", a.Guest, b.Guest)
-	add("frequency governor", a.governor(), b.governor())
-	add("clocksource", a.Clocksource, b.Clocksource)
-	for _, k := range both(a.Mitigations, b.Mitigations) {
-		add("mitigation of "+k, a.Mitigations[k], b.Mitigations[k])
-	}
-	if a.Settings == nil || b.Settings == nil {
-		for _, k := range both(a.Sysctls, b.Sysctls) {
-			add(k, a.Sysctls[k], b.Sysctls[k])
-		}
-		return ds
-	}
-	for _, k := range both(a.Settings, b.Settings) {
-		if k != "clocksource" {
-			add(k, cmp.Or(a.Settings[k].Value, "default"), cmp.Or(b.Settings[k].Value, "default"))
-		}
-	}
-	return ds
-}
-
-// both returns the keys of two maps, sorted.
-func both[T any](a, b map[string]T) []string {
-	all := maps.Clone(a)
-	if all == nil {
-		all = map[string]T{}
-	}
-	maps.Copy(all, b)
-	return slices.Sorted(maps.Keys(all))
 }

@@ -55,31 +55,6 @@ func TestNetSysctls(t *testing.T) {
 	}
 }
 
-func TestDifferences(t *testing.T) {
-	base := Facts{Kernel: "6.1", CPUs: 2, Governors: map[string]int{"performance": 2}, Load: []float64{0, 0, 0},
-		Mitigations: map[string]string{"mds": "Not affected"}, Settings: map[string]Setting{"net.core.busy_poll": {"50", "0"}}}
-	other := base
-	other.Load, other.Memory, other.Kernel, other.Governors = []float64{9, 9, 9}, 5, "6.12", map[string]int{"powersave": 2}
-	other.Mitigations = map[string]string{"mds": "Vulnerable", "newer": "Not affected"}
-	other.Settings = map[string]Setting{"vm.percpu_pagelist_high_fraction": {"100", "0"}}
-	older := Facts{Kernel: "6.1", Sysctls: map[string]string{"net.core.rmem_max": "1"}}
-	old2 := Facts{Sysctls: map[string]string{"net.core.rmem_max": "2", "net.core.wmem_max": "2"}}
-	for name, c := range map[string]struct {
-		a, b Facts
-		want []Difference
-	}{
-		"none": {base, base, nil},
-		"all kinds": {base, other, []Difference{{"kernel", "6.1", "6.12"}, {"frequency governor", "performance", "powersave"}, {"mitigation of mds", "Not affected", "Vulnerable"},
-			{"net.core.busy_poll", "50", "default"}, {"vm.percpu_pagelist_high_fraction", "default", "100"}}},
-		"an older version of weir": {base, older, nil},
-		"two of them":              {older, old2, []Difference{{"net.core.rmem_max", "1", "2"}}},
-	} {
-		if got := Differences(c.a, c.b); !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: got %v, want %v", name, got, c.want)
-		}
-	}
-}
-
 // Whatever a setting's file holds, it is one line of valid text, and every setting that is listed
 // differs from its default.
 func FuzzSettings(f *testing.F) {
@@ -96,9 +71,6 @@ func FuzzSettings(f *testing.F) {
 			if s.Value == s.Default || strings.ToValidUTF8(s.Value, "") != s.Value || strings.ContainsAny(s.Value, "\n\t") {
 				t.Errorf("%s: %+v", name, s)
 			}
-		}
-		if ds := Differences(got, got); ds != nil {
-			t.Errorf("differs from itself: %v", ds)
 		}
 	})
 }

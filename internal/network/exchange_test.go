@@ -80,8 +80,9 @@ func echo(addr string) error {
 	return errors.Join(err, conn.Close())
 }
 
-// ask sends one packet of size bytes including headers, waits for its echo, and checks that the
-// network refuses a larger one.
+// ask sends packets of size bytes including headers until an echo comes back, and checks that the
+// network refuses a larger one. A new network can lose the first packets: its routers do not answer
+// before their IPv6 addresses have passed duplicate address detection (RFC 4862, section 5.4).
 func ask(addr, size string) error {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil {
@@ -104,7 +105,27 @@ func ask(addr, size string) error {
 		return err
 	}
 	msg := make([]byte, min(mtu-headers, 65507))
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	begin, next := time.Now(), time.Tick(askEvery)
+	for err := echoed(conn, msg); err != nil; err = echoed(conn, msg) {
+		if errors.Is(err, syscall.EMSGSIZE) || time.Since(begin) > askTime {
+			return err
+		}
+		<-next // a network refuses at once while a neighbor does not answer
+	}
+	if _, err := conn.Write(append(msg, 0)); !errors.Is(err, syscall.EMSGSIZE) {
+		return fmt.Errorf("sent a packet larger than MTU %d: %v", mtu, err)
+	}
+	return nil
+}
+
+const (
+	askEvery = 500 * time.Millisecond
+	askTime  = 30 * time.Second // for duplicate address detection on a busy machine
+)
+
+// echoed sends msg and waits for its echo.
+func echoed(conn *net.UDPConn, msg []byte) error {
+	if err := conn.SetDeadline(time.Now().Add(askEvery)); err != nil {
 		return err
 	}
 	if _, err := conn.Write(msg); err != nil {
@@ -112,9 +133,6 @@ func ask(addr, size string) error {
 	}
 	if n, err := conn.Read(make([]byte, 1<<16)); err != nil || n != len(msg) {
 		return fmt.Errorf("sent %d bytes, got %d back: %w", len(msg), n, err)
-	}
-	if _, err := conn.Write(append(msg, 0)); !errors.Is(err, syscall.EMSGSIZE) {
-		return fmt.Errorf("sent a packet larger than MTU %d: %v", mtu, err)
 	}
 	return nil
 }

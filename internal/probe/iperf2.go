@@ -3,7 +3,6 @@ package probe
 import (
 	"errors"
 	"fmt"
-	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -126,7 +125,7 @@ var (
 	iperf2PeerRE      = regexp.MustCompile(`\(peer (\d[^) ]*)`)
 	iperf2CCRE        = regexp.MustCompile(`(?m)^TCP congestion control set to (\S+)`)
 	iperf2SizeRE      = regexp.MustCompile(`(?m)^Sending (\d+) byte datagrams`)
-	iperf2BounceRE    = regexp.MustCompile(`(?m)^\[ *\d+\] +0\.0+-(\d+\.\d+) sec +\d+ Bytes +\d+ bits/sec +(\d+)=(\d+\.\d+)/\S+ ms +\d+ .* (\d+) rps`)
+	iperf2BounceRE    = regexp.MustCompile(`(?m)^\[ *\d+\] +0\.0+-(\d+\.\d+) sec +\d+ Bytes +\d+ bits/sec +(\d+)=(\d+\.\d+)/\S+ ms +\d+ .* (\d+(?:\.\d)?) rps`)
 )
 
 type iperf2Side struct {
@@ -220,18 +219,27 @@ func iperf2CC(client []byte, asked string) error {
 	return nil
 }
 
-// Parse reads rtt.mean (s), transactions (1/s) and window. iperf rounds the mean to 1 µs, so
-// rtt.mean is the inverse of its request rate ("rps").
+// Parse reads rtt.mean (s), transactions (1/s) and window. iperf rounds the mean to 1 µs, and its
+// inverse ("rps") to 1/s or, below 10/s in some versions, 0.1/s (tcp_output_write_bb,
+// ReportOutputs.c). rtt.mean is the one with more digits: the inverse below 1 ms.
 func (p Iperf2Bounceback) Parse(out Output) (Measured, error) {
 	all := iperf2BounceRE.FindAllSubmatch(out.Client, -1)
 	if len(all) == 0 {
 		return Measured{}, errors.New("iperf: no line of a complete bounceback; it needs 2.1.8 or later")
 	}
-	last := all[len(all)-1]
-	seconds, n, ms, rps := digits(last[1]), digits(last[2]), digits(last[3]), digits(last[4])
-	mean := 1 / rps
-	if !(seconds > 0 && n > 0) || math.Abs(mean-ms/1e3) > 2e-6 || mean*n > seconds*1.01 {
-		return Measured{}, fmt.Errorf("iperf: %.0f requests of %v ms at %.0f/s do not fit %v s", n, ms, rps, seconds)
+	f, err := numbers(all[len(all)-1][1:])
+	if err != nil {
+		return Measured{}, fmt.Errorf("iperf: %w", err)
+	}
+	seconds, n, ms, rps := f[0].value, f[1].value, f[2], f[3]
+	least, most := (ms.value-ms.rounding)/1e3, (ms.value+ms.rounding)/1e3
+	fits := rps.value+rps.rounding >= 1/most && rps.value-rps.rounding <= 1/max(least, 1e-9)
+	if !(seconds > 0 && n > 0 && most > 0) || !fits || least*n > seconds*1.01 {
+		return Measured{}, fmt.Errorf("iperf: %.0f requests of %v ms at %.0f/s do not fit %v s", n, ms.value, rps.value, seconds)
+	}
+	mean := ms.value / 1e3
+	if mean < 1e-3 {
+		mean = 1 / rps.value
 	}
 	return checked("iperf", Measured{Protocol: "tcp", Observed: map[string]string{"congestion": or(p.CC, defaultCC)}, Values: []record.Value{
 		{Name: "rtt.mean", Unit: "s", Value: mean},

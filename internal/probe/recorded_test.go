@@ -208,6 +208,26 @@ func FuzzQperf(f *testing.F)    { fuzzRecorded(f, "qperf") }
 func FuzzNetperf(f *testing.F)  { fuzzRecorded(f, "netperf") }
 func FuzzFping(f *testing.F)    { fuzzRecorded(f, "fping") }
 
+// A slow network leaves the request rate few digits.
+func TestBouncebackRounds(t *testing.T) {
+	out := recordings[slices.IndexFunc(recordings, func(r recording) bool { return r.tool == "iperf" })].output(t, "2.1.8-bounceback")
+	for _, tc := range []struct {
+		mean, rps string
+		want      float64 // s; 0: they do not agree
+	}{
+		{"0.058", "17306", 1. / 17306}, {"0.058", "17093", 0}, {"0.058", "17391", 1. / 17391}, {"0.058", "17393", 0},
+		{"0.999", "1001", 1. / 1001}, {"150.000", "7", 0.15}, {"150.000", "6.7", 0.15}, {"150.000", "8", 0}, {"2500.000", "0", 2.5}, {"0.000", "9", 0},
+	} {
+		client := bytes.Replace(out.Client, []byte("17107=0.058/"), []byte("6="+tc.mean+"/"), 1)
+		client = bytes.Replace(client, []byte("17306 rps"), []byte(tc.rps+" rps"), 1)
+		client = bytes.Replace(client, []byte("0.0000-1.0017"), []byte("0.0000-15.0017"), 1)
+		m, err := Iperf2Bounceback{}.Parse(Output{Client: client})
+		if tc.want == 0 != (err != nil) || err == nil && m.Values[0].Value != tc.want {
+			t.Errorf("%s ms at %s/s: %v, %v, want %g s", tc.mean, tc.rps, m.Values, err, tc.want)
+		}
+	}
+}
+
 // TestRecordedDamaged damages good output in one place per case: missing, malformed, from another
 // test, or impossible.
 func TestRecordedDamaged(t *testing.T) {

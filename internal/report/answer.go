@@ -49,7 +49,11 @@ func (s source) answers(brief bool) []Line {
 	for _, n := range s.p.Networks {
 		text := s.hopClause(n)
 		if n != s.p.Baseline {
-			text = strings.TrimSpace(s.clauses(n, brief) + " " + text)
+			clauses := s.clauses(n, brief)
+			if clauses != "" {
+				clauses = "in this run, " + clauses // another run can show something else
+			}
+			text = strings.TrimSpace(clauses + " " + text)
 		}
 		if text == "" && len(s.p.Networks) == 1 {
 			text = s.spans()
@@ -151,7 +155,7 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 		if r.Same {
 			s = "no difference shown ~"
 		}
-		return s + interval(r.Ratio, brief) + pathClause(r, brief)
+		return s + interval(r.Ratio, brief) + beyond(r, brief) + pathClause(r, brief)
 	}
 	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
 	for _, r := range rows {
@@ -172,4 +176,13 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 		s += fmt.Sprintf(" (no difference shown ~ under %d)", same)
 	}
 	return s
+}
+
+// beyond returns the interval that covers other runs on the machine, if earlier ones have shown how much
+// they differ.
+func beyond(r analysis.Row, brief bool) string {
+	if brief || r.Beyond == nil || !r.Beyond.Interval.Bounded() {
+		return ""
+	}
+	return " (over other runs" + interval(r.Beyond.Interval, false) + ")"
 }

@@ -48,6 +48,9 @@ func claimColumns(outcomes []claim.Outcome) []column {
 		if o.Verdict == claim.Untestable {
 			v, tests = "not testable", tests[:1] // the notes give the reason
 		}
+		if o.Runs > 0 { // another run can have another verdict
+			v += " (" + count(o.Runs, "run") + ")"
+		}
 		if times[id] > 1 { // distinguishes the runs
 			where = o.From
 		}
@@ -76,7 +79,7 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
-			out = append(out, fmt.Sprintf("%s does not hold here: %s (%s) %s", o.Claim.ID, o.Claim.Text, refuted(o), o.Claim.Note))
+			out = append(out, fmt.Sprintf("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), o.Claim.Text, refuted(o), o.Claim.Note))
 		case claim.Undecided:
 			undecided = append(undecided, fmt.Sprintf("%s (%s)", o.Claim.ID, o.Why))
 		case claim.Untestable:
@@ -95,6 +98,14 @@ func claimNotes(outcomes []claim.Outcome) []string {
 		out = append(out, fmt.Sprintf("cannot be tested here: %s: %s", why, strings.Join(missing.of[why], ", ")))
 	}
 	return out
+}
+
+// inRuns says on what a verdict rests.
+func inRuns(n int) string {
+	if n <= 1 {
+		return "in this run"
+	}
+	return "over " + count(n, "run")
 }
 
 // refuted lists the ratios outside their bounds.
@@ -120,6 +131,6 @@ func claimFootnote(outcomes []claim.Outcome) string {
 		}
 	}
 	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
-		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict.",
+		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. A verdict that rests on one run covers that run: another one can differ.",
 		count(len(outcomes), "claim"), strings.Join(parts, ", "), trim(100*claim.Confidence))
 }

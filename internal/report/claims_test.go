@@ -25,13 +25,13 @@ func outcomes() []claim.Outcome {
 		return claim.Claim{ID: id, Text: "Somebody claims " + id + ".", Note: "A veth is no NIC.", Tests: tests}
 	}
 	return []claim.Outcome{
-		{Claim: text("overlay-halves-udp", between(0.25, 0.71, 0.5)), Verdict: claim.Holds, Measured: []claim.Measure{measured(claim.Holds, 0.47, 0.45, 0.49)}, From: "a"},
+		{Claim: text("overlay-halves-udp", between(0.25, 0.71, 0.5)), Verdict: claim.Holds, Measured: []claim.Measure{measured(claim.Holds, 0.47, 0.45, 0.49)}, From: "a", Runs: 1},
 		{Claim: text("overlay-order", between(0, 1, 0), between(0.9, 1.1, 0.985)), Verdict: claim.Fails,
-			Measured: []claim.Measure{measured(claim.Holds, 0.47, 0.45, 0.49), measured(claim.Fails, 0.47, 0.455, 0.482, "1 of 8 pairs dropped: a ratio needs finite numbers above 0")}, From: "a"},
+			Measured: []claim.Measure{measured(claim.Holds, 0.47, 0.45, 0.49), measured(claim.Fails, 0.47, 0.455, 0.482, "1 of 8 pairs dropped: a ratio needs finite numbers above 0")}, From: "a", Runs: 1},
 		{Claim: text("udp-loses-more-than-tcp", double), Verdict: claim.Undecided, Why: "about 34 more blocks would decide",
-			Measured: []claim.Measure{measured(claim.Undecided, 0.93, 0.85, 1.02)}, From: "a"},
+			Measured: []claim.Measure{measured(claim.Undecided, 0.93, 0.85, 1.02)}, From: "a", Runs: 1},
 		{Claim: text("no-interval", between(1, 0, 0)), Verdict: claim.Undecided, Why: "about 4 more blocks would decide",
-			Measured: []claim.Measure{{Verdict: claim.Undecided, Ratio: stat.Interval{Center: 1.2, N: 2}}}, From: "a"},
+			Measured: []claim.Measure{{Verdict: claim.Undecided, Ratio: stat.Interval{Center: 1.2, N: 2}}}, From: "a", Runs: 1},
 		text("calico-30", between(0.49, 0.84, 0.7)).Cannot(`this version has no network "calico"`),
 		text("canal-as-flannel", between(0.95, 1.05, 0)).Cannot(`this version has no network "calico"`),
 	}
@@ -62,7 +62,7 @@ func TestClaimsOfSeveralRuns(t *testing.T) {
 	if err := Text(&b, Claims(os), 120); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(b.String(), "holds          a\n") || !strings.Contains(b.String(), "holds          b\n") || !strings.Contains(b.String(), "does not hold\n") {
+	if !strings.Contains(b.String(), "holds (1 run)          a\n") || !strings.Contains(b.String(), "holds (1 run)          b\n") || !strings.Contains(b.String(), "does not hold (1 run)\n") {
 		t.Errorf("the results are not told apart:\n%s", b.String())
 	}
 }

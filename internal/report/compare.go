@@ -1,7 +1,9 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -9,40 +11,139 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// Comparison is the report of a comparison of two runs.
+// Comparison is the report of a comparison of runs A with runs B.
 func Comparison(c analysis.Comparison) *Document {
-	x := Section{ID: "compare"}
-	if len(c.Changes) == 0 {
-		x.About = "The two runs share no cell with an ok trial."
-	} else {
-		x.Tables = []Table{table("changes", compareColumns(c)...)}
+	d := &Document{Analysis: c, Sections: []Section{costChanges(c)}}
+	if len(c.Absolute) > 0 {
+		d.Sections = append(d.Sections, Section{ID: "absolute", Title: "Absolute values",
+			About:  "Absolute values move with the machine: they get no verdict and never fail a comparison.",
+			Tables: []Table{table("values", valueColumns(c.Absolute)...)}})
 	}
-	for _, change := range c.Changes {
-		for _, s := range change.Ratio.Warnings {
-			x.Notes = append(x.Notes, change.String()+": "+s)
-		}
-	}
-	x.Notes = append(append(x.Notes, only("only in A", c.OnlyA)...), only("only in B", c.OnlyB)...)
-	if len(c.Changes) > 0 {
-		x.Notes = append(x.Notes, fmt.Sprintf("B ÷ A is unpaired; [ ] is its interval. All %d intervals hold together with %s %% confidence. "+
-			"~ means no difference was shown. Worse and better: the whole interval is beyond %s %%.",
-			len(c.Changes), trim(100*c.Confidence), trim(100*c.Bound)))
-	}
-	return &Document{Sections: []Section{x}}
+	d.Sections = append(d.Sections, Section{ID: "uncompared", Title: "Not compared", Notes: uncompared(c)},
+		Section{ID: "differ", Title: "What differs between the runs", Facts: differing(c)})
+	d.Sections = slices.DeleteFunc(d.Sections, func(s Section) bool { return s.About == "" && len(s.Notes)+len(s.Tables)+len(s.Facts) == 0 })
+	identify(d.Sections, "section", map[string]bool{})
+	return d
 }
 
-func compareColumns(c analysis.Comparison) []column {
-	value := func(i stat.Interval, base string) Cell {
-		return Cell{Text: unit.Format(i.Center, base), Value: number(i.Center)}
+// costChanges compares the ratios to the baseline; only its rows have a verdict.
+func costChanges(c analysis.Comparison) Section {
+	x := Section{ID: "compare", Title: "What networks cost", About: fmt.Sprintf("%s (A), %s (B).", count(c.RunsA, "run"), count(c.RunsB, "run"))}
+	switch {
+	case len(c.Absolute)+len(c.Apart) == 0:
+		x.About += " They share no cell with an ok trial."
+		return x
+	case c.Baseline() == "":
+		x.About += fmt.Sprintf(" The runs have no common baseline (%s): there is no ratio to compare, and no verdict.", strings.Join(baselines(c), ", "))
+		return x
+	case len(c.Changes) == 0:
+		x.About += fmt.Sprintf(" No cell has a ratio to %s on both sides.", c.Baseline())
+		return x
 	}
-	ratio := ratios(c.Changes, "B ÷ A", func(x analysis.Change) (stat.Interval, bool) { return x.Ratio, false })
-	return []column{
-		layout(Column{Head: "cell", Left: true, Keep: 9}, c.Changes, func(x analysis.Change) Cell { return Cell{Text: x.String()} }),
-		layout(Column{Head: "A", Keep: 8}, c.Changes, func(x analysis.Change) Cell { return value(x.A, x.Unit) }),
-		layout(Column{Head: "B", Keep: 8}, c.Changes, func(x analysis.Change) Cell { return value(x.B, x.Unit) }),
-		ratio[0], ratio[1],
-		layout(Column{Left: true, Kind: "same", Keep: 9}, c.Changes, func(x analysis.Change) Cell { return Cell{Text: verdict(x)} }),
+	x.About += fmt.Sprintf(" A and B are ratios to %s of the same run.", c.Baseline())
+	x.Tables = []Table{table("changes", costColumns(c.Changes)...)}
+	x.Notes = append(x.Notes, unknown(c)...)
+	for _, one := range c.Changes {
+		for _, s := range one.Ratio.Warnings {
+			if one.Ratio.Bounded() {
+				x.Notes = append(x.Notes, one.String()+": "+s)
+			}
+		}
 	}
+	if slices.ContainsFunc(c.Changes, func(x analysis.Change) bool { return x.Ratio.Bounded() }) {
+		x.Notes = append(x.Notes, fmt.Sprintf("[ ] is the interval of B ÷ A with the run as a random effect; all %d hold together with %s %% confidence. "+
+			"~ means no difference was shown; detectable is the smallest change that these runs would have shown. Worse and better: the whole interval is beyond %s %%.",
+			len(c.Changes), trim(100*c.Confidence), trim(100*c.Bound)))
+	}
+	return x
+}
+
+// unknown explains the cells whose spread between runs is unknown, and how many runs would do.
+func unknown(c analysis.Comparison) (out []string) {
+	var needed []int
+	known := 0
+	for _, x := range c.Changes {
+		if x.Needed > 0 {
+			needed = append(needed, x.Needed)
+		}
+		if x.Known {
+			known++
+		}
+	}
+	if known > 0 {
+		out = append(out, fmt.Sprintf("One run a side: %s on the spread between earlier runs of this machine.", restOn(known)))
+	}
+	if needed != nil {
+		runs := fmt.Sprint(slices.Min(needed))
+		if most := slices.Max(needed); most > slices.Min(needed) {
+			runs += fmt.Sprintf(" to %d", most)
+		}
+		out = append(out, fmt.Sprintf("One run a side: cannot tell a change from the difference between runs (%d of %s). "+
+			"%s runs a side would show a change of %s %% if runs differ by %s %%, as TCP throughput often does; weir does not know by how much they differ here.",
+			len(needed), count(len(c.Changes), "cell"), runs, trim(100*analysis.PlannedChange), trim(100*analysis.GuessedTau)))
+	}
+	return out
+}
+
+func restOn(intervals int) string {
+	if intervals == 1 {
+		return "1 interval rests"
+	}
+	return fmt.Sprintf("%d intervals rest", intervals)
+}
+
+func baselines(c analysis.Comparison) (out []string) {
+	for _, b := range c.Baselines {
+		if b == "" {
+			b = "none"
+		}
+		out = append(out, b)
+	}
+	return out
+}
+
+func costColumns(cs []analysis.Change) []column {
+	own := func(head string, of func(analysis.Change) stat.Interval) column {
+		c := ratios(cs, head, func(x analysis.Change) (stat.Interval, bool) { return of(x), false })[0]
+		c.Keep = 8
+		return c
+	}
+	return []column{cellNames(cs),
+		own("A", func(x analysis.Change) stat.Interval { return x.A.Interval }),
+		own("B", func(x analysis.Change) stat.Interval { return x.B.Interval }),
+		change(cs)[0], change(cs)[1],
+		layout(Column{Left: true, Kind: "same", Keep: 9}, cs, func(x analysis.Change) Cell { return Cell{Text: verdict(x)} }),
+		layout(Column{Head: "detectable", Base: "1", Keep: 7}, cs, func(x analysis.Change) (c Cell) {
+			if x.Same {
+				c = Cell{Text: coarse(x.Detectable), Value: number(x.Detectable)}
+			}
+			return c
+		}),
+		runCounts(cs)}
+}
+
+func valueColumns(cs []analysis.Change) []column {
+	value := func(head string, of func(analysis.Change) float64) column {
+		return layout(Column{Head: head, Keep: 8}, cs, func(x analysis.Change) Cell {
+			return Cell{Text: unit.Format(of(x), x.Unit), Value: number(of(x))}
+		})
+	}
+	return []column{cellNames(cs),
+		value("A", func(x analysis.Change) float64 { return x.A.Center }),
+		value("B", func(x analysis.Change) float64 { return x.B.Center }),
+		change(cs)[0], change(cs)[1], runCounts(cs)}
+}
+
+func cellNames(cs []analysis.Change) column {
+	return layout(Column{Head: "cell", Left: true, Keep: 9}, cs, func(x analysis.Change) Cell { return Cell{Text: x.String()} })
+}
+
+func change(cs []analysis.Change) []column {
+	return ratios(cs, "B ÷ A", func(x analysis.Change) (stat.Interval, bool) { return x.Ratio.Interval, false })
+}
+
+func runCounts(cs []analysis.Change) column {
+	return layout(Column{Head: "runs", Keep: 6}, cs, func(x analysis.Change) Cell { return Cell{Text: fmt.Sprintf("%d, %d", x.A.N, x.B.N)} })
 }
 
 func verdict(x analysis.Change) string {
@@ -51,8 +152,18 @@ func verdict(x analysis.Change) string {
 		return "WORSE"
 	case x.Better:
 		return "better"
+	case x.Needed > 0:
+		return "cannot tell"
 	}
 	return mark(x.Same)
+}
+
+func uncompared(c analysis.Comparison) []string {
+	var out []string
+	for _, x := range c.Apart {
+		out = append(out, x.String()+": "+x.Reason)
+	}
+	return append(append(out, only("only in A", c.OnlyA)...), only("only in B", c.OnlyB)...)
 }
 
 func only(where string, cells []analysis.Cell) []string {
@@ -64,4 +175,29 @@ func only(where string, cells []analysis.Cell) []string {
 		names = append(names, c.String())
 	}
 	return []string{where + ": " + strings.Join(names, "; ")}
+}
+
+// differing lists the facts that differ, with the values of each side.
+func differing(c analysis.Comparison) (out []Fact) {
+	for _, d := range c.Differ {
+		a, b := distinct(d.Values[:c.RunsA]), distinct(d.Values[c.RunsA:])
+		out = append(out, Fact{d.Key, fmt.Sprintf("%s → %s", a, b)})
+	}
+	return out
+}
+
+// distinct lists the different values in order of first use, with their number of runs if there are
+// several.
+func distinct(values []string) string {
+	var g groups[string, bool]
+	for _, v := range values {
+		g.add(cmp.Or(v, "(not recorded)"), true)
+	}
+	if len(g.keys) == 1 {
+		return g.keys[0]
+	}
+	for i, v := range g.keys {
+		g.keys[i] = fmt.Sprintf("%s (%s)", v, count(len(g.of[v]), "run"))
+	}
+	return strings.Join(g.keys, ", ")
 }

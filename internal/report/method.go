@@ -21,6 +21,12 @@ func methodSection(s source) []Section {
 	if p.Pairs > 0 {
 		x.Notes = append(x.Notes, pooled(p))
 	}
+	switch {
+	case p.Episodes > 1:
+		x.Notes = append(x.Notes, fmt.Sprintf("The run has %d episodes: each builds all networks, engines and connections anew, so that the blocks also show what differs from one build to the next.", p.Episodes))
+	case p.Episodes == 1:
+		x.Notes = append(x.Notes, "The run built its networks once: no interval covers what differs from one build to the next.")
+	}
 	if p.Comparisons > 0 {
 		x.Notes = append(x.Notes,
 			fmt.Sprintf("A ratio divides a network by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios are symmetric around their center, but not that they are normally distributed. Where neighboring blocks are correlated, weir averages them first, and a note says so.", divisor(p)),

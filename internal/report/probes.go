@@ -133,6 +133,11 @@ func (s source) notes(t analysis.Table) []string {
 		if r.Same && r.Detectable > 0 {
 			out.add(r.Network, fmt.Sprintf("~ a difference of %s or more would have shown", coarse(r.Detectable)))
 		}
+		if b := r.Beyond; b != nil && b.Interval.Bounded() {
+			d := ratioDigits(r.Ratio)
+			out.add(r.Network, fmt.Sprintf("%s%s in this run; %s with the ±%s by which %d other runs on this machine differ",
+				fixed(r.Ratio.Center, d), interval(r.Ratio, false), bracket(b.Interval, d), percent(b.Tau), b.Runs))
+		}
 		out.add(r.Network, r.Ratio.Warnings...)
 	}
 	return out.lines(t.Rows)

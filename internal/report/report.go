@@ -106,9 +106,8 @@ func (s source) census() string {
 	return strings.TrimSuffix(text+": "+strings.Join(parts, ", "), ": ")
 }
 
-// span returns when the trials ran.
-func (r Run) span() string {
-	var first, last time.Time
+// times returns when the first trial began and the last one ended; zero without a trial.
+func (r Run) times() (first, last time.Time) {
 	for _, x := range r.Results {
 		if x.Start.IsZero() {
 			continue
@@ -120,6 +119,12 @@ func (r Run) span() string {
 			last = end
 		}
 	}
+	return first, last
+}
+
+// span returns when the trials ran.
+func (r Run) span() string {
+	first, last := r.times()
 	if first.IsZero() {
 		return ""
 	}

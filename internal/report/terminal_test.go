@@ -8,7 +8,6 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -94,45 +93,5 @@ func TestScheduleColumns(t *testing.T) {
 		if strings.Contains(s, "| late | stalls |") != bad || strings.Contains(s, "| 25.0 % | 1.0") != bad {
 			t.Errorf("with late requests %v:\n%s", bad, s)
 		}
-	}
-}
-
-func TestCompare(t *testing.T) {
-	a, b := run(t), run(t)
-	for i, r := range b.Results {
-		if r.Config["network"] == "bridge" && len(r.Values) > 0 {
-			r.Values = slices.Clone(r.Values)
-			if r.Config["probe"] == "tcp-stream" {
-				r.Values[0].Value *= 0.7
-			}
-			if r.Config["probe"] == "udp-rr" {
-				r.Values[0].Value *= 0.7
-			}
-			b.Results[i] = r
-		}
-	}
-	b.Results = slices.DeleteFunc(b.Results, func(r record.Result) bool {
-		return r.Config["network"] == "vxlan-overlay" && r.Config["probe"] == "udp-rate"
-	})
-	c := analysis.Compare(analyzed(a).Analysis, analyzed(b).Analysis, 0.05)
-	if !c.Worse() {
-		t.Error("a throughput of 0.7 is not worse")
-	}
-	for _, x := range c.Changes {
-		if x.Worse != (x.String() == "bridge, tcp-stream") || x.Better != (x.String() == "bridge, udp-rr") {
-			t.Errorf("%s: worse %v, better %v", x, x.Worse, x.Better)
-		}
-	}
-	var text bytes.Buffer
-	if err := Text(&text, Comparison(c), 100); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "compare.txt", text.Bytes())
-	if analysis.Compare(analyzed(a).Analysis, analyzed(a).Analysis, 0).Worse() {
-		t.Error("a run is worse than itself")
-	}
-	var none bytes.Buffer
-	if err := Text(&none, Comparison(analysis.Compare(analyzed(a).Analysis, analyzed(Run{}).Analysis, 0.05)), 80); err != nil || !strings.Contains(none.String(), "no cell") {
-		t.Errorf("comparing with nothing: %v, %s", err, none.String())
 	}
 }

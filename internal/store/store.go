@@ -11,6 +11,9 @@
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any
 //
+// A series of runs is a directory with runs.json, its plan, and a results directory 001, 002, … per
+// run.
+//
 // A run that is killed at any moment leaves a directory that Read reads and Open continues. The
 // package must not know what the files mean, except for the lines of results.jsonl.
 package store

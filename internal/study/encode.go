@@ -54,6 +54,7 @@ func (s Study) Encode() ([]byte, error) {
 	lineIfSet("swap", f.Swap)
 	lineIfSet("pairs", f.Pairs)
 	lineIfSet("one-at-a-time", f.OneAtATime)
+	lineIfSet("episodes", f.Episodes)
 	line("warmup", f.Warmup)
 	line("duration", f.Duration)
 	fmt.Fprintf(&b, "fast: {blocks: %d, warmup: %v, duration: %v}\n", f.Fast.Blocks, f.Fast.Warmup, f.Fast.Duration)

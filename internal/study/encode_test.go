@@ -49,6 +49,7 @@ func randomStudy(r *rand.Rand) Study {
 	}
 	s.MaxTime, s.Warmup = time.Duration(r.Int64N(1e15)), time.Duration(r.Int64N(1e12))
 	s.Swap = r.IntN(2) == 0
+	s.Episodes = r.IntN(3)
 	s.AllPairs = r.IntN(2) == 0
 	s.OneAtATime = s.AllPairs && r.IntN(2) == 0
 	s.Duration, s.Seed = MinDuration+time.Duration(r.Int64N(1e12)), r.Uint64()

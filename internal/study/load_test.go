@@ -172,6 +172,7 @@ func TestErrors(t *testing.T) {
 		"duration short":    {minimal + "duration: 9ms\n", "f:3: duration 9ms is outside 10ms..1h0m0s"},
 		"duration long":     {minimal + "duration: 61m\n", "f:3: duration 1h1m0s is outside"},
 		"warmup negative":   {minimal + "warmup: -1s\n", "f:3: warmup -1s is outside"},
+		"episodes negative": {minimal + "episodes: -1\n", "f:3: episodes -1 is outside 0..100000"},
 		"max-time negative": {minimal + "max-time: -1s\n", "f:3: max-time -1s is negative"},
 		"factor name":       {minimal + "factors: {a b: [1]}\n", `f:3: factors.a b cannot be a factor: invalid name "a b"`},
 		"reserved factor":   {minimal + "factors:\n  network: [1]\n", "f:4: factors.network always varies"},

@@ -29,6 +29,8 @@
 //	blocks       10: every cell is measured once per block
 //	precision    none; with 2%, blocks is a pilot whose spread determines the number of blocks
 //	max-time     none: when a run stops early
+//	episodes     0: the networks are rebuilt about 8 times during a run if that costs at most 5 % of
+//	             its time; 1: never; more: as often, whatever it costs
 //	warmup       200ms of traffic before each measurement
 //	duration     1s of each measurement
 //	fast         {blocks: 8, warmup: 20ms, duration: 100ms}: the values that --fast uses
@@ -76,6 +78,7 @@ type Study struct {
 	Swap          bool          // client and server change places in half of the blocks
 	AllPairs      bool          `yaml:"-"`             // every cell is measured between all pairs of hosts, see Rounds
 	OneAtATime    bool          `yaml:"one-at-a-time"` // with AllPairs: never run pairs at the same time
+	Episodes      int           // builds of the networks in a run; 0: automatic
 	Warmup        time.Duration // not counted
 	Duration      time.Duration // of each measurement
 	Fast          Fast          // the values of a quick look

@@ -90,6 +90,7 @@ func (s Study) checkDesign(c *checker) {
 	c.that(s.Blocks >= 1 && s.Blocks <= MaxBlocks, key("blocks"), "%d is outside 1..%d", s.Blocks, MaxBlocks)
 	c.that(s.Precision == 0 || s.Precision >= MinPrecision && s.Precision <= MaxPrecision,
 		key("precision"), "%s is outside %s..%s", percent(s.Precision), percent(MinPrecision), percent(MaxPrecision))
+	c.that(s.Episodes >= 0 && s.Episodes <= MaxBlocks, key("episodes"), "%d is outside 0..%d", s.Episodes, MaxBlocks)
 	c.that(s.Duration >= MinDuration && s.Duration <= MaxDuration, key("duration"), "%v is outside %v..%v", s.Duration, MinDuration, MaxDuration)
 	c.that(s.Warmup >= 0 && s.Warmup <= MaxDuration, key("warmup"), "%v is outside 0s..%v", s.Warmup, MaxDuration)
 	c.that(s.Fast.Blocks >= 1 && s.Fast.Blocks <= MaxBlocks, key("fast", "blocks"), "%d is outside 1..%d", s.Fast.Blocks, MaxBlocks)

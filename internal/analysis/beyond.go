@@ -1,0 +1,31 @@
+package analysis
+
+import "github.com/weir-bench/weir/internal/stat"
+
+// A Spread is how much a cell's ratio differs between the runs of one machine.
+type Spread struct {
+	Tau  float64 `json:"tau"`  // standard deviation of the log ratio between runs: 0.06 is about 6 %
+	Runs int     `json:"runs"` // that show it, at least MinSpread
+}
+
+// MinSpread is the fewest runs that show a Spread.
+const MinSpread = 3
+
+// A Beyond is what a ratio of a single run says about other runs on this machine.
+type Beyond struct {
+	Spread
+	Interval stat.Interval `json:"interval"` // of the long-run ratio
+}
+
+// Learn widens the ratio of every cell whose spread is known, in Row.Beyond. The ratio itself stays.
+func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool)) {
+	for t, row := range r.Rows() {
+		if row.Ratio.N == 0 {
+			continue
+		}
+		if s, ok := spread(t, row); ok {
+			p := stat.PoolKnown([]stat.Interval{row.Ratio}, s.Tau, float64(s.Runs-1), r.Each)
+			row.Beyond = &Beyond{s, p.Interval}
+		}
+	}
+}

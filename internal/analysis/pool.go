@@ -1,0 +1,253 @@
+package analysis
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+// A Pooled is several runs, cell by cell, with the run as a random effect: its intervals cover what
+// differs between the runs, which no single run can show.
+type Pooled struct {
+	Baseline   string       `json:"baseline"`
+	Confidence float64      `json:"confidence"` // of all ratios together
+	Each       float64      `json:"each"`       // confidence of each ratio
+	Runs       int          `json:"runs"`
+	Networks   []string     `json:"networks"` // the baseline first
+	Cells      []PooledCell `json:"cells"`    // in the order of the tables of the runs
+}
+
+// A PooledCell is one cell over all runs.
+type PooledCell struct {
+	Cell
+	Config   map[string]string `json:"asked,omitempty"` // all factors but network and probe
+	Metric   string            `json:"metric"`
+	Unit     string            `json:"unit"`
+	Baseline bool              `json:"baseline,omitempty"` // has no ratio
+	// Ratio pools the ratios of the runs to their own baselines; K is 0 for the baseline.
+	Ratio stat.Pooled `json:"ratio,omitzero"`
+	Path  stat.Pooled `json:"path,omitzero"` // of the network's part of response times
+	// Value pools the medians of the runs as logarithms: its center is a geometric mean. The interval
+	// holds by itself.
+	Value   stat.Pooled `json:"value"`
+	Budget  Budget      `json:"budget,omitzero"` // of Ratio; of Value for the baseline
+	Verdict Verdict     `json:"verdict,omitempty"`
+	PerRun  []CellRun   `json:"perRun"` // one per run, in their order
+}
+
+// A CellRun is a cell in one run.
+type CellRun struct {
+	Value stat.Interval `json:"value"`
+	Ratio stat.Interval `json:"ratio,omitzero"`
+	Path  stat.Interval `json:"path,omitzero"`
+	// Missing says why the run does not count in the pooled ratio, or in the value if the cell is the
+	// baseline's; "" if it counts.
+	Missing string `json:"missing,omitempty"`
+
+	window float64 // s, median of the trials
+	base   float64 // value of the baseline
+}
+
+// A Verdict is what runs say about a ratio.
+type Verdict string
+
+const (
+	Slower       Verdict = "slower"
+	Faster       Verdict = "faster"
+	NoDifference Verdict = "no difference shown" // the interval contains 1
+	NoInterval   Verdict = "too few runs for an interval"
+)
+
+// judge returns the verdict on a ratio of values in a unit.
+func judge(ratio stat.Interval, unit string) Verdict {
+	switch {
+	case !ratio.Bounded():
+		return NoInterval
+	case ratio.Contains(1):
+		return NoDifference
+	case (ratio.Center < 1) == record.LowerIsBetter(unit):
+		return Faster
+	}
+	return Slower
+}
+
+// Pool aligns the cells of runs by probe, all factors, network, metric and unit, and pools the ratios of
+// each cell to the baseline of its own run. confidence is that of all ratios together; 0 means 0.95.
+// A run that lacks a cell or its baseline stays in PerRun, with the reason.
+func Pool(runs []*Run, confidence float64) *Pooled {
+	p := &Pooled{Confidence: cmp.Or(confidence, 0.95), Runs: len(runs)}
+	at := map[string]int{}
+	for i, r := range runs {
+		p.Baseline = cmp.Or(p.Baseline, r.Baseline)
+		for t, row := range r.Rows() {
+			k := strings.Join([]string{t.Probe, key(t.Config), row.Network, r.Baseline}, "\x00")
+			n, ok := at[k]
+			if !ok {
+				n = len(p.Cells)
+				at[k] = n
+				p.Cells = append(p.Cells, PooledCell{Cell: t.Cell(*row), Config: t.Config, Baseline: row.Baseline,
+					PerRun: slices.Repeat([]CellRun{{Missing: notMeasured}}, len(runs))})
+			}
+			p.Cells[n].add(i, t, row)
+		}
+		for _, n := range r.Networks {
+			if !slices.Contains(p.Networks, n) {
+				p.Networks = append(p.Networks, n)
+			}
+		}
+	}
+	p.sort(runs)
+	p.vary()
+	p.compare()
+	return p
+}
+
+// add sets the numbers of run i.
+func (c *PooledCell) add(i int, t *Table, row *Row) {
+	base, _ := t.baseline()
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, base: base.Value.Center}
+	if w, ok := row.Get("window"); ok {
+		x.window = w.Median
+	}
+	metric := c.Metric == "" || c.Metric == t.Metric && c.Unit == t.Unit
+	switch {
+	case row.OK == 0:
+		x.Missing = "no ok trial"
+	case !metric:
+		x = CellRun{Missing: fmt.Sprintf("measures %s in %s", t.Metric, t.Unit)}
+	case row.Baseline:
+	case row.Refused != "":
+		x.Missing = row.Refused
+	case x.Ratio.N == 0 && base.OK == 0:
+		x.Missing = "the baseline has no ok trial"
+	case x.Ratio.N == 0:
+		x.Missing = "shares no block with the baseline"
+	}
+	if metric && t.Metric != "" {
+		c.Metric, c.Unit = t.Metric, t.Unit
+	}
+	c.PerRun[i] = x
+}
+
+func (t *Table) baseline() (Row, bool) {
+	for _, r := range t.Rows {
+		if r.Baseline {
+			return r, true
+		}
+	}
+	return Row{}, false
+}
+
+// sort orders the cells as tables are: by probe, levels, network.
+func (p *Pooled) sort(runs []*Run) {
+	var names []string // of probes
+	for _, r := range runs {
+		names = append(names, r.probes...)
+	}
+	probe, network := places(names), places(p.Networks)
+	slices.SortStableFunc(p.Cells, func(a, b PooledCell) int {
+		return cmp.Or(cmp.Compare(probe(a.Probe), probe(b.Probe)), compareLevels(a.Config, b.Config), cmp.Compare(network(a.Network), network(b.Network)))
+	})
+}
+
+// vary sets Levels to the factors that vary between cells of one probe.
+func (p *Pooled) vary() {
+	type level struct{ probe, factor, level string }
+	cells, count := map[string]int{}, map[level]int{}
+	for _, c := range p.Cells {
+		cells[c.Probe]++
+		for k, v := range c.Config {
+			count[level{c.Probe, k, v}]++
+		}
+	}
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		c.Levels = maps.Clone(c.Config)
+		maps.DeleteFunc(c.Levels, func(k, v string) bool { return count[level{c.Probe, k, v}] == cells[c.Probe] })
+	}
+}
+
+// compare pools every cell. All ratios hold together.
+func (p *Pooled) compare() {
+	comparisons := 0
+	for _, c := range p.Cells {
+		for _, of := range [][]stat.Interval{c.counted(ratioOfRun), c.counted(pathOfRun)} {
+			if !c.Baseline && len(of) > 0 {
+				comparisons++
+			}
+		}
+	}
+	p.Each = stat.Adjust(p.Confidence, max(1, comparisons))
+	for i := range p.Cells {
+		c := &p.Cells[i]
+		c.Value = stat.Pool(c.counted(valueOfRun), single)
+		if c.Baseline {
+			c.Budget = c.budget(c.Value)
+			continue
+		}
+		c.Ratio = stat.Pool(c.counted(ratioOfRun), p.Each)
+		c.Path = stat.Pool(c.counted(pathOfRun), p.Each)
+		if c.Ratio.N > 0 {
+			c.Verdict = judge(c.Ratio.Interval, c.Unit)
+			c.Budget = c.budget(c.Ratio)
+		}
+	}
+}
+
+func ratioOfRun(x CellRun) stat.Interval { return x.Ratio }
+func pathOfRun(x CellRun) stat.Interval  { return x.Path }
+
+// valueOfRun returns the median with its standard error relative to it, as that of a logarithm.
+func valueOfRun(x CellRun) stat.Interval {
+	v := x.Value
+	if v.Center > 0 {
+		v.SE /= v.Center
+	}
+	return v
+}
+
+// counted returns one interval of each run that counts and has it.
+func (c *PooledCell) counted(of func(CellRun) stat.Interval) (out []stat.Interval) {
+	for _, x := range c.PerRun {
+		if i := of(x); x.Missing == "" && i.N > 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Counted returns how many runs count.
+func (c *PooledCell) Counted() int { return len(c.counted(valueOfRun)) }
+
+// A Budget lists the standard uncertainties of a pooled number, relative to it (GUM, JCGM 100:2008:
+// type A is evaluated from repetition, type B from other knowledge).
+type Budget struct {
+	Within   float64 `json:"within"`   // type A, from the blocks of the runs
+	Between  float64 `json:"between"`  // type A, from the runs
+	TypeB    float64 `json:"typeB"`    // what repetition cannot show
+	Source   string  `json:"source"`   // of TypeB
+	Combined float64 `json:"combined"` // root of the sum of squares
+}
+
+func (c *PooledCell) budget(of stat.Pooled) Budget {
+	b := Budget{Within: of.Within, Between: of.Between}
+	var own, base float64 // of all runs alike: type B does not average out
+	b.Source = cmp.Or(typeBs[c.Unit].source, "none known for this unit")
+	for _, x := range c.PerRun {
+		if x.Missing == "" {
+			own = max(own, typeB(c.Unit, x.Value.Center, x.window))
+			if !c.Baseline {
+				base = max(base, typeB(c.Unit, x.base, x.window))
+			}
+		}
+	}
+	b.TypeB = math.Hypot(own, base)
+	b.Combined = math.Hypot(math.Hypot(b.Within, b.Between), b.TypeB)
+	return b
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+func compareCommand() *cobra.Command {
+	var bound, format string
+	var asJSON bool
+	names := []string{"text", "md", "json"}
+	c := &cobra.Command{
+		Use:   "compare BEFORE AFTER | compare BEFORE... -- AFTER...",
+		Short: "Compare runs before and after a change; exit 1 on a regression",
+		Long: `Compare what networks cost before and after a change. BEFORE and AFTER are results
+directories, or directories of several runs (weir run --runs); with --, each side can
+list several of both.
+
+Each cell is divided by the baseline of its own run, and the ratios are pooled over
+the runs of a side. The spread between runs decides what counts as a change: the
+intervals hold for all cells together. A cell is a regression when its whole interval
+is worse than the bound; the exit status is then 1. Absolute values are in a second
+table, which never fails: they move with the machine.
+
+One run a side cannot tell a change from the difference between runs, unless weir
+knows the spread between runs of this machine. It then says how many runs would do,
+and the exit status is 0.`,
+		Example: `  weir run -o before --runs 5 --every 10m
+  weir run -o after --runs 5 --every 10m
+  weir compare before after --max-regression 5%
+  weir compare old-1 old-2 old-3 -- new-1 new-2 new-3`,
+		Args: args(cobra.MinimumNArgs(2)),
+		RunE: func(cmd *cobra.Command, as []string) error {
+			if asJSON {
+				format = "json"
+			}
+			if !slices.Contains(names, format) {
+				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
+			}
+			most, err := unit.ParsePercent(bound)
+			if err != nil {
+				return usage("--max-regression: %w", err)
+			}
+			cut := cmd.ArgsLenAtDash()
+			if cut < 0 && len(as) == 2 {
+				cut = 1
+			}
+			if cut < 1 || cut == len(as) {
+				return usage("cannot tell %d directories before and after apart: separate them by --, as in: weir compare old-1 old-2 -- new-1 new-2", len(as))
+			}
+			a, err := loadSide(as[:cut])
+			if err != nil {
+				return err
+			}
+			b, err := loadSide(as[cut:])
+			if err != nil {
+				return err
+			}
+			cmp := analysis.Compare(a.runs, b.runs, most, nil)
+			cmp.Differ = facts.Differ(append(a.facts, b.facts...))
+			if format == "json" {
+				err = printJSON(os.Stdout, cmp)
+			} else {
+				err = formats[format](os.Stdout, report.Comparison(cmp))
+			}
+			if err != nil {
+				return err
+			}
+			var worse []string
+			for _, c := range cmp.Changes {
+				if c.Worse {
+					worse = append(worse, c.String())
+				}
+			}
+			if len(worse) > 0 {
+				return fmt.Errorf("worse by more than %s: %s", bound, strings.Join(worse, "; "))
+			}
+			return nil
+		},
+	}
+	c.Flags().StringVar(&bound, "max-regression", "0%", "largest regression to tolerate")
+	c.Flags().StringVar(&format, "format", "text", "text, md or json")
+	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output (--format json)")
+	_ = c.RegisterFlagCompletionFunc("format", complete(names))
+	return c
+}
+
+// A side is the runs before, or those after.
+type side struct {
+	runs  []*analysis.Run
+	facts []map[string][]byte // of each run
+}
+
+// loadSide reads the runs that dirs stand for. A run that is given twice would count as two, and make
+// the spread between runs look smaller than it is.
+func loadSide(dirs []string) (s side, err error) {
+	seen := map[string]string{}
+	for _, dir := range dirs {
+		runs, err := store.Runs(dir)
+		if err != nil {
+			return s, usage("cannot read results from %s: %w", dir, err)
+		}
+		for _, run := range runs {
+			path, err := filepath.EvalSymlinks(run)
+			if err == nil {
+				path, err = filepath.Abs(path)
+			}
+			if err != nil {
+				return s, usage("cannot read results from %s: %w", run, err)
+			}
+			if seen[path] != "" {
+				return s, usage("%s and %s are the same run; name every run once", seen[path], run)
+			}
+			seen[path] = run
+			rep, err := load(run, false)
+			if err != nil {
+				return s, err
+			}
+			warn(rep.Problems)
+			s.runs = append(s.runs, rep.Analysis)
+			conditions := maps.Clone(rep.Hosts)
+			conditions["study"] = settings(rep.Study)
+			s.facts = append(s.facts, conditions)
+		}
+	}
+	return s, nil
+}
+
+// settings returns, as JSON, the settings of a study that change its numbers.
+func settings(yaml []byte) []byte {
+	s, err := study.Load(yaml, "study.yaml")
+	if err != nil {
+		return nil
+	}
+	options := map[string]map[string]string{}
+	for _, u := range slices.Concat(s.Networks, s.Probes) {
+		options[u.Name] = u.Options
+	}
+	b, err := json.Marshal(map[string]any{
+		"duration": s.Duration.String(), "warmup": s.Warmup.String(), "swap": s.Swap, "pairs": s.AllPairs,
+		"one-at-a-time": s.OneAtATime, "options": options, "topology": s.Topology,
+	})
+	if err != nil {
+		return nil
+	}
+	return b
+}

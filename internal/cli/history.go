@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/history"
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/target/local"
+)
+
+// machineOf returns the machine that a history belongs to.
+func machineOf(f facts.Facts) history.Machine {
+	return history.Machine{CPU: f.CPU, CPUs: f.CPUs, Kernel: f.Kernel, Guest: f.Guest}
+}
+
+// pastRun returns how the history names a run, and its cells. It returns false for a run without
+// trials or without facts of its machine.
+func pastRun(rep report.Run) (run history.Run, cell func(*analysis.Table, *analysis.Row) history.Cell, ok bool) {
+	var host struct {
+		Weir string `json:"weir"`
+		facts.Facts
+	}
+	s, err := study.Load(rep.Study, "study.yaml")
+	if err != nil || len(rep.Results) == 0 || json.Unmarshal(rep.Hosts["local"], &host) != nil {
+		return run, nil, false
+	}
+	first := rep.Results[0].Start
+	for _, r := range rep.Results {
+		if r.Start.Before(first) {
+			first = r.Start
+		}
+	}
+	run = history.Run{ID: fmt.Sprintf("%s %s", first.UTC().Format("20060102T150405.000000"), rep.Seed), Time: first, Machine: machineOf(host.Facts), Weir: host.Weir}
+	return run, func(t *analysis.Table, row *analysis.Row) history.Cell {
+		return history.Cell{Probe: t.Probe, Network: row.Network, Baseline: s.Baseline, Levels: t.Config, Metric: t.Metric, Setup: setup(s, t.Probe, row.Network)}
+	}, true
+}
+
+// setup returns a digest of what a study says about a cell and what its names hide: the options of
+// probe and networks, and the topology.
+func setup(s study.Study, probe, network string) string {
+	t := s.Topology
+	of := []string{fmt.Sprint(t.Hosts, t.Pods, t.MTU, t.Link, t.NIC, t.IPv6, t.PodsIPv6, s.AllPairs, s.OneAtATime)}
+	p, _ := s.Probe(probe)
+	n, _ := s.Network(network)
+	b, _ := s.Network(s.Baseline)
+	for _, u := range []study.Use{p, n, b} {
+		of = append(of, u.Kind)
+		for _, k := range slices.Sorted(maps.Keys(u.Options)) {
+			of = append(of, k, u.Options[k])
+		}
+	}
+	return history.Digest(of...)
+}
+
+// learn adds to a run's ratios what other runs on its machine have shown. A history that cannot be read
+// changes nothing; weir doctor names it.
+func learn(rep report.Run) {
+	run, cell, ok := pastRun(rep)
+	file, err := history.File()
+	if !ok || err != nil {
+		return
+	}
+	entries, _, err := history.Read(file)
+	if err != nil {
+		return
+	}
+	spreads := history.Spreads(entries, run.Machine.ID(), run.ID)
+	rep.Analysis.Learn(func(t *analysis.Table, row *analysis.Row) (analysis.Spread, bool) {
+		s, ok := spreads[cell(t, row).Key()]
+		return s, ok
+	})
+}
+
+// remember adds a completed run to the history. It never fails a run.
+func remember(rep report.Run) {
+	run, cell, ok := pastRun(rep)
+	if !ok {
+		return
+	}
+	file, err := history.File()
+	if err == nil {
+		err = history.Append(file, history.Entries(run, rep.Analysis, cell))
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "weir: note: %v; later runs cannot use this one to judge how much runs differ\n", err)
+	}
+}
+
+// checkHistory describes the history for weir doctor.
+func checkHistory() diagnosis {
+	c := facts.Check{Name: "history of runs"}
+	file, err := history.File()
+	if err != nil {
+		c.Detail = err.Error()
+		return diagnosis{Check: c}
+	}
+	entries, bad, err := history.Read(file)
+	if err != nil {
+		c.Detail, c.Fix = err.Error(), "make it readable, or set XDG_STATE_HOME to another directory"
+		return diagnosis{Check: c}
+	}
+	here := machineOf(facts.Collect(local.Host().FS)).ID()
+	runs, cells := map[string]bool{}, map[string]bool{}
+	for _, e := range entries {
+		if e.ID == here {
+			runs[e.Run], cells[e.Key()] = true, true
+		}
+	}
+	known := len(history.Spreads(entries, here, ""))
+	c.OK = true
+	c.Detail = fmt.Sprintf("%s: runs on this machine: %d, cells: %d, in at least %d runs: %d; to forget them, delete the file",
+		file, len(runs), len(cells), analysis.MinSpread, known)
+	if bad > 0 {
+		c.Detail += fmt.Sprintf("; unreadable lines skipped: %d", bad)
+	}
+	return diagnosis{Check: c}
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/store"
+)
+
+func poolCommand() *cobra.Command {
+	var format, out string
+	var keep bool
+	names := []string{"text", "html", "md", "json"}
+	c := &cobra.Command{
+		Use:   "pool DIR…",
+		Short: "Pool several runs into one report whose intervals cover other runs too",
+		Long: `Pool runs of one study, cell by cell. The interval of a single run covers only that
+run: whatever lasts longer than the run is invisible to it. A pooled interval also
+covers what differs between the runs, and is wide when they are few. Each DIR is a
+results directory, or a directory of several.`,
+		Example: `  weir pool monday tuesday wednesday
+  weir pool results --format html -o pooled.html`,
+		Args: args(cobra.MinimumNArgs(1)),
+		RunE: func(_ *cobra.Command, as []string) (err error) {
+			if !slices.Contains(names, format) {
+				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
+			}
+			dirs, err := runDirs(as)
+			if err != nil {
+				return err
+			}
+			doc, err := pool(dirs, keep)
+			if err != nil {
+				return err
+			}
+			to := os.Stdout
+			if out != "" && out != "-" {
+				if to, err = os.Create(out); err != nil {
+					return err
+				}
+				defer func() { err = errors.Join(err, to.Close()) }()
+			}
+			b := bufio.NewWriter(to)
+			return errors.Join(formats[format](b, doc), b.Flush())
+		},
+	}
+	c.Flags().StringVar(&format, "format", "text", "text, html, md or json")
+	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
+	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed")
+	_ = c.RegisterFlagCompletionFunc("format", complete(names))
+	return c
+}
+
+// runDirs returns the run directories that these directories stand for. None may occur twice: a run
+// would count as two.
+func runDirs(dirs []string) (all []string, _ error) {
+	seen := map[string]string{}
+	for _, dir := range dirs {
+		runs, err := store.Runs(dir)
+		if err != nil {
+			return nil, usage("cannot read results from %w", err)
+		}
+		for _, run := range runs {
+			real, err := filepath.EvalSymlinks(run)
+			if err != nil {
+				return nil, exit(exitEnvironment, err)
+			}
+			if real, err = filepath.Abs(real); err != nil {
+				return nil, exit(exitEnvironment, err)
+			}
+			if other, ok := seen[real]; ok {
+				return nil, usage("%s and %s are the same run; name it once", other, run)
+			}
+			seen[real] = run
+			all = append(all, run)
+		}
+	}
+	return all, nil
+}
+
+// pool returns the pooled report of runs, complete or not. With keep, disturbed trials count even if
+// the study excludes them.
+func pool(dirs []string, keep bool) (*report.Document, error) {
+	var runs []report.Run
+	var as []*analysis.Run
+	for _, dir := range dirs {
+		rep, err := load(dir, keep)
+		if err != nil {
+			return nil, err
+		}
+		runs, as = append(runs, rep), append(as, rep.Analysis)
+	}
+	p := analysis.Pool(as, 0)
+	if len(runs) > 1 && !slices.ContainsFunc(p.Cells, func(c analysis.PooledCell) bool { return c.Counted() > 1 }) {
+		var each []string
+		for _, r := range runs {
+			each = append(each, fmt.Sprintf("%s measures %s on %s", r.Dir, strings.Join(r.Probes, ", "), strings.Join(r.Networks, ", ")))
+		}
+		return nil, usage("no cell has results in more than one run: %s; pool runs of one study", strings.Join(each, "; "))
+	}
+	return report.Pooled(runs, p), nil
+}

@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weir-bench/weir/internal/store"
+)
+
+// seriesFlags ask for several runs.
+type seriesFlags struct {
+	runs  int
+	every time.Duration
+}
+
+func (f *seriesFlags) register(c *cobra.Command) {
+	c.Flags().IntVar(&f.runs, "runs", 1, "number of complete runs, each with networks, engines and a random order of its own; the report pools them")
+	c.Flags().DurationVar(&f.every, "every", 0, "with --runs: time from the start of one run to the start of the next, idle in between; 0: back to back")
+}
+
+func (f *seriesFlags) check(c *cobra.Command) error {
+	switch {
+	case f.runs < 1 || f.runs > store.MaxRuns:
+		return usage("invalid --runs %d: want 1 to %d", f.runs, store.MaxRuns)
+	case f.every < 0:
+		return usage("invalid --every %v: want 0 (back to back) or more", f.every)
+	case c.Flags().Changed("every") && !c.Flags().Changed("runs"):
+		return usage("--every %v is the time between the starts of several runs; add --runs N", f.every)
+	}
+	return nil
+}
+
+// A schedule starts the runs of a series. Tests replace its clock.
+type schedule struct {
+	store.Series
+	now  func() time.Time
+	wait func(context.Context, time.Duration) error // until then, or the end of the context
+	say  func(string)
+}
+
+func newSchedule(s store.Series, say func(string)) schedule {
+	return schedule{s, time.Now, wait, say}
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// each calls run for every number in todo, in this order, and starts each Every after the one before
+// it, or at once if that took longer. previous is the start of the run before the first of todo;
+// zero to start at once. The first error ends the series.
+func (s schedule) each(ctx context.Context, todo []int, previous time.Time, run func(n int, begun time.Time) error) error {
+	ended := previous
+	for _, n := range todo {
+		if !previous.IsZero() {
+			if err := s.until(ctx, n, previous, ended); err != nil {
+				return err
+			}
+		}
+		previous = s.now()
+		line := fmt.Sprintf("run %d of %d", n, s.Runs)
+		if s.Every > 0 && n < s.Runs {
+			line += ", next at " + clock(previous.Add(s.Every), previous)
+		}
+		s.say(line)
+		if err := run(n, previous); err != nil {
+			return err
+		}
+		ended = s.now()
+	}
+	return nil
+}
+
+// until waits for the start of run n. The run before it began at previous and ended at ended.
+func (s schedule) until(ctx context.Context, n int, previous, ended time.Time) error {
+	now, next := s.now(), previous.Add(s.Every)
+	if next.After(now) {
+		s.say(fmt.Sprintf("run %d of %d starts at %s", n, s.Runs, clock(next, now)))
+		return s.wait(ctx, next.Sub(now))
+	}
+	if took := ended.Sub(previous); s.Every > 0 && took > s.Every {
+		s.say(fmt.Sprintf("run %d took %v, longer than --every %v: run %d starts at once", n-1, took.Round(time.Second), s.Every, n))
+	}
+	return nil
+}
+
+// left estimates the time to the end of the last run, from that to the end of run n, which began at
+// begun. It is 0 when that is unknown.
+func (s schedule) left(n int, begun time.Time, ofRun time.Duration) time.Duration {
+	if ofRun <= 0 {
+		return 0
+	}
+	run := s.now().Sub(begun) + ofRun
+	return ofRun + time.Duration(s.Runs-n)*max(run, s.Every)
+}
+
+// total estimates the time of all runs if each takes as long as one.
+func (s schedule) total(one time.Duration) time.Duration {
+	return one + time.Duration(s.Runs-1)*max(one, s.Every)
+}
+
+// clock prints a time of day, with the date unless it is that of now.
+func clock(t, now time.Time) string {
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format(time.DateTime)
+}

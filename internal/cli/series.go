@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"time"
+
+	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/experiment"
+	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/store"
+	"github.com/weir-bench/weir/record"
+)
+
+// A series is several complete runs of one study. Between them nothing of weir runs but the waiting
+// process itself.
+type series struct {
+	runner // of each run; its dir and resume are those of the series
+	schedule
+}
+
+// run runs the series, or what is left of it, and reports. On an error it still reports the finished
+// runs.
+func (s *series) run(ctx context.Context) error {
+	todo, err := s.prepare()
+	if err != nil {
+		return err
+	}
+	d, err := store.OpenSeries(s.dir)
+	if err != nil {
+		return exit(exitEnvironment, err)
+	}
+	defer d.Close()
+	var finished []string
+	for n := 1; n <= s.Runs-len(todo); n++ {
+		finished = append(finished, store.RunDir(s.dir, n))
+	}
+	ended := s.each(ctx, todo, s.previous(todo), func(n int, begun time.Time) error {
+		dir, err := s.one(ctx, n, begun)
+		if err == nil {
+			finished = append(finished, dir)
+		}
+		return err
+	})
+	if ended != nil {
+		fmt.Fprintf(os.Stderr, "weir: %d of %d runs are finished in %s; %s\n", len(finished), s.Runs, s.dir, s.resumeHint())
+		if len(finished) == 0 {
+			return ended
+		}
+	}
+	err = s.report(d, finished)
+	if ended != nil {
+		return ended
+	}
+	return err
+}
+
+// prepare makes the directory of the series, or opens it, and returns the numbers of the runs that
+// are not finished, in order.
+func (s *series) prepare() (todo []int, err error) {
+	if s.study.Seed == 0 {
+		s.study.Seed = rand.Uint64()>>1 + 1
+	}
+	if s.resume == "" {
+		s.dir = s.newDir()
+		if err := store.CreateSeries(s.dir, s.Series); err != nil {
+			return nil, exit(exitEnvironment, err)
+		}
+		one, many := catalog.Estimate(s.study), ""
+		if s.Every > 0 {
+			many = fmt.Sprintf(", %v apart", s.Every)
+		}
+		s.say(fmt.Sprintf("%d runs%s, each %s: %s in all", s.Runs, many, about(one), about(s.total(one))))
+	} else {
+		s.dir = s.resume
+	}
+	s.resumeCmd = "weir run --resume " + s.dir
+	for n := 1; n <= s.Runs; n++ {
+		done, err := s.nth(n).finished()
+		if err != nil {
+			return nil, exit(exitEnvironment, err)
+		}
+		if !done {
+			todo = append(todo, n)
+		} else if len(todo) > 0 {
+			return nil, exit(exitEnvironment, fmt.Errorf("%s: run %d is finished and run %d is not; finish that one with weir run --resume %s", s.dir, n, todo[0], store.RunDir(s.dir, todo[0])))
+		}
+	}
+	return todo, nil
+}
+
+// nth returns the runner of run n, from 1. Every run has the seed after that of the run before it,
+// so that the first one's repeats all of them.
+func (s *series) nth(n int) *runner {
+	r := s.runner
+	r.dir, r.resume = store.RunDir(s.dir, n), ""
+	r.study.Seed += uint64(n - 1)
+	if started(r.dir) {
+		r.resume = r.dir
+	}
+	return &r
+}
+
+// started reports whether dir holds a run that can be resumed.
+func started(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "study.yaml"))
+	return err == nil
+}
+
+// finished reports whether the run has all its results and its report.
+func (r *runner) finished() (bool, error) {
+	if _, err := os.Stat(filepath.Join(r.dir, "report.html")); err != nil || r.resume == "" {
+		return false, nil
+	}
+	d, err := store.Open(r.dir)
+	if err != nil {
+		return false, err
+	}
+	defer d.Close()
+	s, err := storedStudy(r.dir)
+	if err != nil {
+		return false, err
+	}
+	return experiment.Finished(s, catalog.Applies, d)
+}
+
+// previous returns when the run before the first of todo began, as far as its results say; zero if
+// that one has begun already.
+func (s *series) previous(todo []int) time.Time {
+	if len(todo) == 0 || todo[0] == 1 || started(store.RunDir(s.dir, todo[0])) {
+		return time.Time{}
+	}
+	c, err := store.Read(store.RunDir(s.dir, todo[0]-1))
+	if err != nil || len(c.Results) == 0 {
+		return time.Time{}
+	}
+	return c.Results[0].Start
+}
+
+// one runs run n, stores its report and prints a line about it.
+func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, err error) {
+	// The report of the run before has left garbage and its own pace of the collector (see load), but
+	// every run must begin alike.
+	debug.SetGCPercent(100)
+	debug.FreeOSMemory()
+	r := s.nth(n)
+	r.name = fmt.Sprintf("run %d of %d", n, s.Runs)
+	r.ofSeries = func(run time.Duration) time.Duration { return s.left(n, begun, run) }
+	d, err := r.measure(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	rep, err := load(r.dir, false)
+	if err != nil {
+		return "", exit(exitEnvironment, err)
+	}
+	if err := writeReports(d, report.New(rep)); err != nil {
+		return "", r.stopped(err)
+	}
+	s.say(fmt.Sprintf("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html")))
+	return r.dir, nil
+}
+
+// census counts trials: "12 trials, 11 ok".
+func census(results []record.Result) string {
+	ok := 0
+	for _, r := range results {
+		if r.Status == record.OK {
+			ok++
+		}
+	}
+	return fmt.Sprintf("%d trials, %d ok", len(results), ok)
+}
+
+// report prints and stores the pooled report of runs, and fails if trials are not ok.
+func (s *series) report(d *store.SeriesDir, dirs []string) error {
+	var all []record.Result
+	for _, dir := range dirs {
+		c, err := store.Read(dir)
+		if err != nil {
+			return exit(exitEnvironment, err)
+		}
+		all = append(all, c.Results...)
+	}
+	doc, err := pool(dirs, false)
+	if err != nil { // no result to pool, for which the trials have the reasons
+		return cmp.Or(verdict(all), err)
+	}
+	format := "text"
+	if s.json {
+		format = "json"
+	}
+	if err := formats[format](os.Stdout, doc); err != nil {
+		return err
+	}
+	if err := writeReports(d, doc); err != nil {
+		return s.stopped(err)
+	}
+	if !s.json {
+		fmt.Printf("\nreport: %s\n", filepath.Join(s.dir, "report.html"))
+	}
+	return verdict(all)
+}

@@ -1,0 +1,106 @@
+package facts
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// A Difference is a fact that differs between runs.
+type Difference struct {
+	Key    string   `json:"key"`    // name of the host and of the fact: local.sysctls.net.core.rmem_max
+	Values []string `json:"values"` // by run; "" where the run did not record it
+}
+
+// passing lists the facts that differ from run to run on one machine.
+var passing = []string{"load"}
+
+// Differ compares the facts that runs stored, as JSON by name, such as that of the host. It knows no
+// key, so that it compares whatever a version of weir records. It skips what cannot be read, and the
+// facts of a host that some runs lack: the host itself is then the difference.
+func Differ(runs []map[string][]byte) (out []Difference) {
+	sets := make([]map[string]string, len(runs))
+	keys := map[string]bool{}
+	for i, hosts := range runs {
+		sets[i] = map[string]string{}
+		for name, b := range hosts {
+			if slices.ContainsFunc(runs, func(other map[string][]byte) bool { return other[name] == nil }) {
+				sets[i][name] = "recorded"
+				continue
+			}
+			d := json.NewDecoder(bytes.NewReader(b))
+			d.UseNumber()
+			var v map[string]any
+			if d.Decode(&v) != nil {
+				continue
+			}
+			for _, k := range passing {
+				delete(v, k)
+			}
+			values(v)
+			flatten(sets[i], name, v)
+		}
+		for k := range sets[i] {
+			keys[k] = true
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		d := Difference{Key: k}
+		host, setting, isSetting := strings.Cut(k, settingsKey)
+		sysctlOf, _, isSysctl := strings.Cut(k, ".sysctls.")
+		older := false // sysctls, before there were settings
+		for _, s := range sets {
+			v := s[k]
+			if isSetting && v == "" && s[host+settingsKey+recorded] != "" {
+				v = "default"
+			}
+			d.Values = append(d.Values, v)
+			older = older || isSysctl && s[sysctlOf+settingsKey+recorded] != ""
+		}
+		if older || setting == recorded {
+			continue
+		}
+		if len(slices.Compact(slices.Clone(d.Values))) > 1 {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+const (
+	settingsKey = ".settings." // between a host and one of its settings
+	recorded    = "recorded"
+)
+
+// values replaces the settings of a host that differ from the kernel's defaults by their values, and
+// marks that they were recorded: one that is missing then has its default.
+func values(host map[string]any) {
+	settings, ok := host["settings"].(map[string]any)
+	if !ok {
+		return
+	}
+	for name, x := range settings {
+		if s, ok := x.(map[string]any); ok {
+			settings[name] = s["value"]
+		}
+	}
+	settings[recorded] = true
+}
+
+// flatten adds the scalars of v under keys with dots. A list is one value.
+func flatten(to map[string]string, key string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			flatten(to, key+"."+k, x)
+		}
+	case []any:
+		to[key] = strings.Trim(fmt.Sprint(v), "[]")
+	case nil:
+	default:
+		to[key] = fmt.Sprint(v)
+	}
+}

@@ -1,0 +1,134 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+const (
+	// maxRuns bounds the file: 200 runs of 20 cells are 2 MB.
+	maxRuns = 200
+	// maxBytes bounds what Read takes into memory, should something else have filled the file.
+	maxBytes = 64 << 20
+	maxLine  = 64 << 10 // bytes
+)
+
+// Read returns the entries of a file, and how many of its lines it cannot read. A missing file is an
+// empty history.
+func Read(file string) (entries []Entry, bad int, _ error) {
+	f, err := os.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot read the history: %w", err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxBytes))
+	if err != nil {
+		return nil, 0, fmt.Errorf("cannot read the history: %w", err)
+	}
+	entries, bad = Parse(b)
+	return entries, bad, nil
+}
+
+// Parse reads lines and counts those that it cannot read. Empty lines do not count.
+func Parse(b []byte) (entries []Entry, bad int) {
+	for line := range bytes.Lines(b) {
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var e Entry
+		if len(line) > maxLine || json.Unmarshal(line, &e) != nil || e.check() != nil {
+			bad++
+			continue
+		}
+		entries = append(entries, e)
+	}
+	return entries, bad
+}
+
+// Append adds entries in one write, and forgets all but the newest 200 runs. Processes that append at
+// the same time wait for each other; where the file system cannot lock, the write itself is atomic
+// (O_APPEND, open(2)) and only forgetting can lose a run.
+func Append(file string, entries []Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var b bytes.Buffer
+	for _, e := range entries {
+		if err := e.check(); err != nil {
+			return fmt.Errorf("cannot remember %s: %w", e.Key(), err)
+		}
+		line, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		b.Write(append(line, '\n'))
+	}
+	dir := filepath.Dir(file)
+	if err := os.MkdirAll(dir, 0o700); err != nil { // 0700: XDG
+		return fmt.Errorf("cannot remember the run: %w", err)
+	}
+	if lock, err := os.Open(dir); err == nil { // the directory, because forgetting replaces the file
+		defer lock.Close() // and the lock with it
+		_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
+	}
+	if err := appendTo(file, b.Bytes()); err != nil {
+		return fmt.Errorf("cannot remember the run: %w", err)
+	}
+	if err := forget(file); err != nil {
+		return fmt.Errorf("cannot shorten the history: %w; delete %s", err, file)
+	}
+	return nil
+}
+
+func appendTo(file string, lines []byte) (err error) {
+	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if info, err := f.Stat(); err == nil && info.Size() > 0 {
+		last := []byte{'\n'}
+		if _, err := f.ReadAt(last, info.Size()-1); err == nil && last[0] != '\n' {
+			lines = append([]byte{'\n'}, lines...) // a writer was killed in the middle of a line
+		}
+	}
+	_, err = f.Write(lines)
+	return err
+}
+
+// forget keeps the newest runs, if there are too many. Readers see the old file or the new one.
+func forget(file string) error {
+	entries, _, err := Read(file)
+	if err != nil {
+		return err
+	}
+	kept := newest(entries, maxRuns)
+	if len(kept) == len(entries) {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(file), ".spread-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // in vain after the rename
+	enc := json.NewEncoder(f)
+	for _, e := range kept {
+		if err := enc.Encode(e); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}

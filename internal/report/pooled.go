@@ -1,0 +1,310 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+)
+
+// several is what the sections of a pooled report are made from.
+type several struct {
+	runs  []Run
+	names []string // of the runs, short and different
+	p     *analysis.Pooled
+	words Run // the descriptions of all probes
+}
+
+// Pooled is the report of several analyzed runs; p pools their analyses in the same order.
+func Pooled(runs []Run, p *analysis.Pooled) *Document {
+	s := several{runs: runs, p: p, names: runNames(runs), words: Run{Words: map[string]probe.Info{}}}
+	d := &Document{Title: "weir", Baseline: p.Baseline, Networks: p.Networks, Analysis: p}
+	trials := 0
+	for i, r := range runs {
+		if i == 0 {
+			d.Title, d.Question = cmp.Or(r.Name, d.Title), r.Question
+		}
+		trials += len(r.Results)
+		for name, w := range r.Words {
+			s.words.Words[name] = w
+		}
+		for _, problem := range r.Problems {
+			d.Warnings = append(d.Warnings, s.names[i]+": "+problem)
+		}
+	}
+	d.Census = fmt.Sprintf("%s pooled, %s", s.over(p.Runs), count(trials, "trial"))
+	d.Sections = append(d.Sections, s.answer(), s.ratios(), s.budget(), s.perRun(), s.conditions(), s.method())
+	identify(d.Sections, "section", map[string]bool{})
+	return d
+}
+
+// runNames returns the last part of each directory, or the whole where those are equal.
+func runNames(runs []Run) []string {
+	var names []string
+	taken := map[string]int{}
+	for i, r := range runs {
+		names = append(names, cmp.Or(filepath.Base(filepath.Clean(r.Dir)), fmt.Sprint(i+1)))
+		taken[names[i]]++
+	}
+	for i, r := range runs {
+		if taken[names[i]] > 1 {
+			names[i] = r.Dir
+		}
+	}
+	return names
+}
+
+// over says how many runs there are, and how long they took from the first to the last.
+func (s several) over(n int) string {
+	var first, last time.Time
+	for _, r := range s.runs {
+		from, to := r.times()
+		if !from.IsZero() && (first.IsZero() || from.Before(first)) {
+			first = from
+		}
+		if to.After(last) {
+			last = to
+		}
+	}
+	if first.IsZero() {
+		return count(n, "run")
+	}
+	return fmt.Sprintf("%s over %s", count(n, "run"), roughly(last.Sub(first)))
+}
+
+// roughly prints a duration in its largest fitting unit: "40 min".
+func roughly(d time.Duration) string {
+	switch {
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%.0f min", d.Minutes())
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%.0f h", d.Hours())
+	}
+	return fmt.Sprintf("%.0f days", d.Hours()/24)
+}
+
+// answer has a sentence per network, with every pooled ratio.
+func (s several) answer() Section {
+	x := Section{ID: "answer", Title: "Answer", Box: true}
+	for _, n := range s.p.Networks {
+		if text := s.clauses(n); text != "" {
+			x.Lines = append(x.Lines, Line{Network: n, Text: text})
+		}
+	}
+	switch {
+	case x.Lines == nil:
+		x.About = "Nothing was compared: the runs share no ratio to a baseline."
+	case s.p.Runs == 1:
+		x.Notes = append(x.Notes, "One run cannot show how much runs differ, so a pooled ratio has no interval. Repeat the run.")
+	}
+	if len(s.runs) > 0 {
+		x.Parts = []Section{{ID: "datapath", Notes: s.runs[0].datapath(), In: full, Box: true}}
+	}
+	return x
+}
+
+// clauses describes a network's cost over all runs: "carries 0.61 [0.55, 0.68] of host's TCP
+// throughput, 0.45 [0.44, 0.47] of its UDP throughput (5 runs over 40 min)".
+func (s several) clauses(network string) string {
+	var parts []string
+	var probes groups[string, analysis.PooledCell]
+	least := s.p.Runs
+	for _, c := range s.p.Cells {
+		if c.Network == network && c.Ratio.N > 0 {
+			probes.add(c.Probe, c)
+			least = min(least, c.Ratio.N)
+		}
+	}
+	whose := s.p.Baseline + "'s"
+	for _, p := range probes.keys {
+		parts = append(parts, s.clause(probes.of[p], whose))
+		whose = "its"
+	}
+	if parts == nil {
+		return ""
+	}
+	if c := probes.of[probes.keys[0]][0]; better(c.Unit) != "lower is better" && c.Verdict != analysis.NoDifference {
+		parts[0] = "carries " + parts[0]
+	}
+	runs := s.over(s.p.Runs)
+	if least < s.p.Runs {
+		runs += fmt.Sprintf("; some ratios rest on only %d", least)
+	}
+	return strings.Join(parts, ", ") + " (" + runs + ")."
+}
+
+// clause sums up the cells of one probe: one ratio, or the range over several conditions.
+func (s several) clause(cells []analysis.PooledCell, whose string) string {
+	c := cells[0]
+	what := s.words.short(c.Probe)
+	if c.Metric == "throughput" {
+		what += " throughput"
+	}
+	of := "of " + whose + " " + what
+	if better(c.Unit) == "lower is better" {
+		of = "times " + whose + " " + what
+	}
+	if len(cells) == 1 {
+		switch c.Verdict {
+		case analysis.NoDifference:
+			return "no difference shown ~ in " + what + interval(c.Ratio.Interval, false)
+		case analysis.NoInterval:
+			return fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + " " + of + ", without an interval"
+		}
+		return fixed(c.Ratio.Center, ratioDigits(c.Ratio.Interval)) + interval(c.Ratio.Interval, false) + " " + of
+	}
+	lo, hi, same := c.Ratio.Center, c.Ratio.Center, 0
+	for _, c := range cells {
+		lo, hi = min(lo, c.Ratio.Center), max(hi, c.Ratio.Center)
+		if c.Verdict == analysis.NoDifference {
+			same++
+		}
+	}
+	text := fmt.Sprintf("%s to %s %s under %d conditions", fixed(lo, 2), fixed(hi, 2), of, len(cells))
+	if same > 0 {
+		text += fmt.Sprintf(" (no difference shown ~ under %d)", same)
+	}
+	return text
+}
+
+// compared returns the cells with a ratio, or all cells if there is none.
+func (s several) compared() (out []analysis.PooledCell) {
+	for _, c := range s.p.Cells {
+		if c.Ratio.N > 0 {
+			out = append(out, c)
+		}
+	}
+	if out == nil {
+		return s.p.Cells
+	}
+	return out
+}
+
+// name names a cell: its network, then the probe and the levels that vary.
+func (s several) name(c analysis.PooledCell) string {
+	return c.Network + ", " + comma(s.words.short(c.Probe), levelText(c.Levels))
+}
+
+func (s several) cells(of []analysis.PooledCell) column {
+	x := names("cell", of, s.name)
+	x.Whole = true
+	return x
+}
+
+// ratios has the table of all pooled ratios and a forest chart per probe and condition.
+func (s several) ratios() Section {
+	x := Section{ID: "pooled", Title: "Ratios over all runs", Label: "Ratios"}
+	of := s.compared()
+	if len(of) == 0 {
+		x.About = "The runs hold no results."
+		return x
+	}
+	get := func(f func(analysis.PooledCell) (string, float64)) func(analysis.PooledCell) Cell {
+		return func(c analysis.PooledCell) Cell {
+			text, v := f(c)
+			if text == "" {
+				return Cell{}
+			}
+			return Cell{Text: text, Value: number(v)}
+		}
+	}
+	cs := []column{s.cells(of)}
+	cs = append(cs, ratios(of, "÷ "+s.p.Baseline, func(c analysis.PooledCell) (stat.Interval, bool) {
+		return c.Ratio.Interval, c.Verdict == analysis.NoDifference
+	})...)
+	cs = append(cs,
+		layout(Column{Head: "over", Left: true, Keep: 8}, of, func(c analysis.PooledCell) Cell {
+			if c.Ratio.N == 0 {
+				return Cell{}
+			}
+			return Cell{Text: count(c.Ratio.N, "run"), Value: number(float64(c.Ratio.N))}
+		}),
+		layout(Column{Head: "verdict", Left: true, Keep: 4}, of, func(c analysis.PooledCell) Cell { return Cell{Text: string(c.Verdict)} }),
+		layout(Column{Head: "next run", Base: "1", Keep: 7}, of, func(c analysis.PooledCell) Cell {
+			return intervalCell(c.Ratio.Next, 1, ratioDigits(c.Ratio.Next))
+		}),
+		layout(Column{Head: "runs differ by", Base: "1", Keep: 8}, of, get(func(c analysis.PooledCell) (string, float64) {
+			if c.Ratio.N < 2 {
+				return "", 0
+			}
+			return "±" + percent(c.Ratio.Tau), c.Ratio.Tau
+		})),
+		layout(Column{Head: "path ÷ " + s.p.Baseline, Base: "1", Keep: 3}, of, func(c analysis.PooledCell) Cell {
+			return ratioCell(c.Path.Interval, ratioDigits(c.Path.Interval))
+		}),
+		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 3}, of, func(c analysis.PooledCell) Cell {
+			return intervalCell(c.Path.Interval, 1, ratioDigits(c.Path.Interval))
+		}),
+		layout(Column{Head: "value", Keep: 5}, of, get(func(c analysis.PooledCell) (string, float64) {
+			if c.Value.N == 0 {
+				return "", 0
+			}
+			return unit.Format(c.Value.Center, c.Unit), c.Value.Center
+		})))
+	x.Tables = []Table{table("pooled-ratios", cs...)}
+	for i, c := range of {
+		x.Tables[0].Rows[i].Network = c.Network
+	}
+	x.Figures = s.forests(of)
+	for _, c := range of {
+		for _, w := range c.Ratio.Warnings {
+			x.Notes = append(x.Notes, s.name(c)+": "+w)
+		}
+	}
+	return x
+}
+
+// budget lists the standard uncertainties of every pooled number.
+func (s several) budget() Section {
+	x := Section{ID: "budget", Title: "Uncertainty budget", In: full,
+		About: "Standard uncertainties relative to each ratio. Type A comes from repetition: within is what the blocks of the runs leave, between what the runs leave. " +
+			"Type B is what repetition cannot show. Combined is the root of the sum of squares; the interval of a ratio is type A times the quantile of t."}
+	of := s.compared()
+	share := func(head string, keep int, get func(analysis.Budget) float64) column {
+		return layout(Column{Head: head, Base: "1", Keep: keep}, of, func(c analysis.PooledCell) Cell {
+			if c.Counted() == 0 {
+				return Cell{}
+			}
+			v := get(c.Budget)
+			return Cell{Text: percent(v), Value: number(v)}
+		})
+	}
+	if len(of) > 0 {
+		x.Tables = []Table{table("budget-table", s.cells(of),
+			share("within runs", 8, func(b analysis.Budget) float64 { return b.Within }),
+			share("between runs", 8, func(b analysis.Budget) float64 { return b.Between }),
+			share("type B", 8, func(b analysis.Budget) float64 { return b.TypeB }),
+			share("combined", 9, func(b analysis.Budget) float64 { return b.Combined }),
+			layout(Column{Head: "source of type B", Left: true, Keep: 2}, of, func(c analysis.PooledCell) Cell { return Cell{Text: c.Budget.Source} }))}
+	}
+	return x
+}
+
+// method explains the numbers.
+func (s several) method() Section {
+	return Section{ID: "method", Title: "Method", Notes: []string{
+		fmt.Sprintf("Each run divides every block by %s of the same block. A pooled ratio takes the logarithms of the runs' ratios as one random sample: what differs between runs, and not within one, counts as uncertainty.", s.p.Baseline),
+		fmt.Sprintf("The spread between runs is Paule and Mandel's estimate; the interval is Hartung and Knapp's, with t of one degree of freedom less than runs. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", trim(100*s.p.Confidence), trim(100*s.p.Each)),
+		"The next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs.",
+		"~ means that the interval contains 1: these runs show no difference. A value is the geometric mean of the medians of the runs.",
+		"Runs that follow each other at once can share a state of the machine. Runs spaced over hours cover more.",
+	}}
+}
+
+// sortedNames lists the names of the runs with these indices.
+func (s several) sortedNames(at []int) string {
+	var out []string
+	for _, i := range slices.Sorted(slices.Values(at)) {
+		out = append(out, s.names[i])
+	}
+	return strings.Join(out, ", ")
+}

@@ -1,0 +1,142 @@
+package store
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// runsFile makes a directory that of a series of runs: complete runs of one study, in the
+// subdirectories 001, 002, …
+const runsFile = "runs.json"
+
+// MaxRuns is the largest number of runs in a series.
+const MaxRuns = 1000
+
+// A Series is the content of runs.json: the plan of a series.
+type Series struct {
+	Runs  int           // 1 to MaxRuns
+	Every time.Duration // from one start to the next; 0 means back to back
+}
+
+// seriesJSON is the form of a Series in the file. Its every is a string such as "10m0s".
+type seriesJSON struct {
+	Runs  int    `json:"runs"`
+	Every string `json:"every"`
+}
+
+// RunDir returns the directory of run n of the series in dir, n from 1.
+func RunDir(dir string, n int) string { return filepath.Join(dir, fmt.Sprintf("%03d", n)) }
+
+// Runs returns the run directories that dir stands for: dir itself if it holds a run, or those of
+// its runs that have started if it holds a series, in order.
+func Runs(dir string) ([]string, error) {
+	if holdsRun(dir) {
+		return []string{dir}, nil
+	}
+	s, err := ReadSeries(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: not a results directory: it holds neither a run (%s, %s) nor a series of runs (%s)", dir, studyFile, resultsFile, runsFile)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var runs []string
+	for n := range s.Runs {
+		if run := RunDir(dir, n+1); holdsRun(run) {
+			runs = append(runs, run)
+		}
+	}
+	if runs == nil {
+		return nil, fmt.Errorf("%s: none of its %d runs has started; start them with weir run --resume %s", dir, s.Runs, dir)
+	}
+	return runs, nil
+}
+
+func holdsRun(dir string) bool {
+	for _, file := range []string{studyFile, resultsFile} {
+		if _, err := os.Stat(filepath.Join(dir, file)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadSeries reads the plan of the series in dir. Without one, the error is fs.ErrNotExist.
+func ReadSeries(dir string) (s Series, err error) {
+	file := filepath.Join(dir, runsFile)
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return s, err
+	}
+	var j seriesJSON
+	if err := json.Unmarshal(b, &j); err != nil {
+		return s, fmt.Errorf("%s: %w", file, err)
+	}
+	s.Runs = j.Runs
+	if s.Runs < 1 || s.Runs > MaxRuns {
+		return s, fmt.Errorf("%s: invalid runs %d: want 1 to %d", file, s.Runs, MaxRuns)
+	}
+	if s.Every, err = time.ParseDuration(j.Every); err != nil || s.Every < 0 {
+		return s, fmt.Errorf("%s: invalid every %q: want a duration such as 10m, or 0s", file, j.Every)
+	}
+	return s, nil
+}
+
+// CreateSeries makes dir, which must be new or empty, the directory of a series.
+func CreateSeries(dir string, s Series) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("%s: cannot hold results: %w; use another -o", dir, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, runsFile)); err == nil {
+		return fmt.Errorf("%s: already holds a series of runs; continue with --resume %s, or use another -o", dir, dir)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		if err == nil {
+			err = fmt.Errorf("is not empty (%s)", strconv.Quote(entries[0].Name()))
+		}
+		return fmt.Errorf("%s: %w; use another -o", dir, err)
+	}
+	b, err := json.Marshal(seriesJSON{s.Runs, s.Every.String()})
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(dir, runsFile), append(b, '\n'))
+}
+
+// A SeriesDir is the directory of a series while a process runs it. It excludes other processes
+// until Close.
+type SeriesDir struct {
+	path string
+	lock *os.File
+}
+
+// OpenSeries opens the directory of a series to start or continue it.
+func OpenSeries(dir string) (*SeriesDir, error) {
+	f, err := os.Open(filepath.Join(dir, runsFile))
+	if err != nil {
+		return nil, fmt.Errorf("%s: nothing to resume: %w", dir, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: another process is running this series: %w; wait until it ends, or use another -o", dir, err)
+	}
+	return &SeriesDir{dir, f}, nil
+}
+
+// File writes a report of the series. See WriteFile.
+func (d *SeriesDir) File(name string, b []byte) error {
+	if err := checkName(name); err != nil {
+		return fmt.Errorf("%s: file: %w", d.path, err)
+	}
+	return WriteFile(filepath.Join(d.path, name), b)
+}
+
+func (d *SeriesDir) Close() error { return d.lock.Close() } // the lock goes with the file

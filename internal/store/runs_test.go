@@ -1,0 +1,105 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func start(t *testing.T, dir string) {
+	t.Helper()
+	d, err := Create(dir)
+	if err == nil {
+		err = d.File(studyFile, []byte("name: x\n"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
+}
+
+func TestRuns(t *testing.T) {
+	dir := t.TempDir()
+	_, err := Runs(dir)
+	fails(t, err, "neither a run", "nor a series")
+
+	one := filepath.Join(dir, "one")
+	start(t, one)
+	if runs, err := Runs(one); err != nil || !slices.Equal(runs, []string{one}) {
+		t.Errorf("a run stands for %v, %v", runs, err)
+	}
+
+	many := filepath.Join(dir, "many")
+	want := Series{Runs: 1000, Every: 90 * time.Second}
+	if err := CreateSeries(many, want); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := ReadSeries(many); err != nil || s != want {
+		t.Errorf("read %+v, %v; want %+v", s, err, want)
+	}
+	_, err = Runs(many)
+	fails(t, err, "none of its 1000 runs has started", "--resume "+many)
+	for _, n := range []int{1000, 2, 999, 1} {
+		start(t, RunDir(many, n))
+	}
+	if err := os.Mkdir(RunDir(many, 3), 0o777); err != nil { // nothing in it
+		t.Fatal(err)
+	}
+	var names []string
+	runs, err := Runs(many)
+	for _, r := range runs {
+		names = append(names, filepath.Base(r))
+	}
+	if err != nil || strings.Join(names, " ") != "001 002 999 1000" {
+		t.Errorf("a series stands for %v, %v", names, err)
+	}
+}
+
+func TestSeriesRefuses(t *testing.T) {
+	dir := t.TempDir()
+	for content, want := range map[string]string{
+		`{"runs": 0, "every": "0s"}`:    "invalid runs 0: want 1 to 1000",
+		`{"runs": 1001, "every": "0s"}`: "invalid runs 1001",
+		`{"runs": 2, "every": "soon"}`:  `invalid every "soon"`,
+		`{"runs": 2, "every": "-1s"}`:   `invalid every "-1s"`,
+		`{"runs": 2`:                    runsFile,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, runsFile), []byte(content), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ReadSeries(dir)
+		fails(t, err, want)
+	}
+	fails(t, CreateSeries(dir, Series{Runs: 2}), "already holds a series", "--resume "+dir)
+	full := t.TempDir()
+	start(t, full)
+	fails(t, CreateSeries(full, Series{Runs: 2}), "is not empty", "another -o")
+
+	d, err := OpenSeries(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = OpenSeries(dir)
+	fails(t, err, "another process is running this series")
+	d.Close()
+	if d, err = OpenSeries(dir); err != nil {
+		t.Fatalf("after Close: %v", err)
+	}
+	defer d.Close()
+	if err := d.File("report.md", []byte("x")); err != nil {
+		t.Error(err)
+	}
+	fails(t, d.File("../x", nil), "file")
+}
+
+func fails(t *testing.T, err error, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if err == nil || !strings.Contains(err.Error(), w) {
+			t.Errorf("got error %v, want one with %q", err, w)
+		}
+	}
+}
