@@ -160,7 +160,7 @@ func (c *Chain) values(paths map[string]*Sample) map[string]Series {
 
 // means returns the means of the histograms, false if a trial has none.
 func (s *Sample) means(name string) (Series, bool) {
-	m := newMeans(s.places())
+	m := newMeans(placesOf(s.ok))
 	for i, t := range s.ok {
 		v, ok := t.Get(name)
 		if !ok {

@@ -1,11 +1,28 @@
 package analysis
 
-// A Cost is the CPU time of both ends per unit of work, split by CPU mode.
+import (
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+// A Cost is the CPU time of both ends' machines per unit of work, split by CPU mode.
 type Cost struct {
 	Name  string  // cpu.per.packet, cpu.per.transaction or cpu.per.bit
 	Unit  string  // s/packet, s/transaction, s/bit
-	Total float64 // in Unit
-	Modes []Mode  // sum to Total; empty if unknown
+	Total float64 // in Unit: the time of all ok trials divided by their work
+	// Interval is around Total and holds by itself. It covers the blocks' differences, with the steps
+	// of 10 ms in which /proc/stat counts.
+	Interval stat.Interval
+	// ByIdle means that the time is the complement of idle. Results of older programs have the sum of
+	// the busy modes, which misses work in pieces shorter than a tick.
+	ByIdle bool
+	// Unresolved means that the counters cannot resolve this little work: Total is not a number to
+	// print.
+	Unresolved bool
+	Modes      []Mode // sum to Total; empty if unknown
 }
 
 // A Mode is the part of a cost spent in one CPU mode.
@@ -23,18 +40,69 @@ var costs = []struct{ name, of string }{
 	{"cpu.per.packet", "packet.rate"}, {"cpu.per.transaction", "transactions"}, {"cpu.per.bit", "throughput"},
 }
 
-// Per returns the CPU time of all ok trials divided by their work. /proc/stat counts in steps of 10
-// ms, a large part of a short trial, but its errors cancel in the sum.
+// leastErrors is how many standard errors a cost is above 0 if the counters resolve it.
+const leastErrors = 2
+
+// Per returns a cost's total by its name, false if the counters do not resolve it.
 func (r Row) Per(name string) (v float64, unit string, ok bool) {
-	for _, c := range costs {
-		s, has := r.Get(name)
-		busy, _ := r.Get("cpu.busy")
-		work, _ := r.Get(c.of)
-		if c.name == name && has && busy.Mean > 0 && work.Mean > 0 {
-			return busy.Mean / work.Mean, s.Unit, true
-		}
+	c, ok := r.CostPer(name)
+	return c.Total, c.Unit, ok && !c.Unresolved
+}
+
+// CostPer returns the cost called name; false if the trials have none.
+func (r Row) CostPer(name string) (c Cost, ok bool) {
+	i := slices.IndexFunc(costs, func(c struct{ name, of string }) bool { return c.name == name })
+	if i < 0 || r.sample == nil {
+		return c, false
 	}
-	return 0, "", false
+	_, has := r.Get(name)
+	time, baseline, byIdle := r.sample.time()
+	blocks, v := blockMeans(time, r.sample.Values(costs[i].of))
+	if len(blocks) == 0 {
+		return c, false
+	}
+	c = Cost{Name: name, Unit: "s/" + strings.TrimPrefix(name, "cpu.per."), Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle, Modes: r.modes()}
+	c.Total = c.Interval.Center
+	// The baseline was measured once, before the run: its error is in every block, and in no interval.
+	c.Unresolved = c.Total <= 0 || c.Total < leastErrors*c.Interval.SE || mean(v[0]) < baseline
+	c.Interval.Lo = max(0, c.Interval.Lo) // no work costs less
+	// Without the value, the time includes a background, unless it is below 0 in every trial.
+	return c, c.Interval.N > 0 && (has || c.Total <= 0)
+}
+
+// Accounted returns the share of all CPUs' time that the modes of /proc/stat add up to, which should
+// be 1; false if the trials did not store it.
+func (r Row) Accounted() (share stat.Interval, ok bool) {
+	if r.sample == nil {
+		return share, false
+	}
+	sums := r.sample.Values("cpu.accounted").perBlock(mean)
+	share = stat.Sums(sums, slices.Repeat([]float64{1}, len(sums)), single)
+	return share, share.N > 0
+}
+
+// time returns the cores that the machines of both ends used in the trials beyond what they use when
+// idle, that idle use, and how it was measured.
+func (s *Sample) time() (cores Series, baseline float64, byIdle bool) {
+	if used, idle := s.Values("cpu.used"), s.Values("cpu.used.baseline"); used.Len() > 0 && used.Len() == idle.Len() {
+		cores = Series{used.places, slices.Clone(used.v)}
+		for i := range cores.v {
+			cores.v[i] -= idle.v[i]
+		}
+		return cores, mean(idle.v), true
+	}
+	return s.Values("cpu.busy"), mean(s.Values("cpu.idle-baseline").v), false
+}
+
+// blockMeans returns the blocks in which both series share a place, and the means over the shared
+// ones.
+func blockMeans(a, b Series) (blocks []int, values [2][]float64) {
+	a = a.at(b.places)
+	b = b.at(a.places)
+	for _, p := range a.places {
+		blocks = append(blocks, p.block)
+	}
+	return slices.Compact(blocks), [2][]float64{a.perBlock(mean), b.perBlock(mean)}
 }
 
 // Loss returns the fraction of packets sent in ok trials that was not delivered.
@@ -52,8 +120,8 @@ func (r Row) Loss() (float64, bool) {
 func (r Row) Cost() (Cost, bool) {
 	_, datagrams := r.Get("delivered")
 	for _, c := range costs {
-		if v, unit, ok := r.Per(c.name); ok && (datagrams || c.name != "cpu.per.packet") {
-			return Cost{Name: c.name, Unit: unit, Total: v, Modes: r.modes()}, true
+		if c, ok := r.CostPer(c.name); ok && !c.Unresolved && (datagrams || c.Name != "cpu.per.packet") {
+			return c, true
 		}
 	}
 	return Cost{}, false
@@ -75,4 +143,61 @@ func (r Row) modes() []Mode {
 		out[i].Share /= sum
 	}
 	return out
+}
+
+// An OwnCost is the CPU time of the workload's own threads at both ends per unit of work, by the
+// clock of each thread (ADR 10). Other programs do not add to it, so it uses disturbed trials too.
+type OwnCost struct {
+	Name  string        `json:"name"`           // cpu.own.per.packet, .transaction or .bit
+	Unit  string        `json:"unit"`           // s/packet, s/transaction, s/bit
+	Value stat.Interval `json:"value"`          // median over blocks; the interval holds by itself
+	Ratio stat.Interval `json:"ratio,omitzero"` // ÷ the baseline in the same block; N is 0 if there is none
+}
+
+// OwnCost returns the ratio of the row's own CPU cost to the baseline's, paired by block, with the
+// confidence of the row's Ratio. It does not need the row to have a verdict: a busy machine changes
+// a throughput, and hardly the time that a packet takes.
+func (r Row) OwnCost() (ratio stat.Interval, ok bool) { return r.Own.Ratio, r.Own.Ratio.N > 0 }
+
+// ownCost returns the name and unit of the sample's own cost, and its values by place in all trials
+// that ran to their end, disturbed or not.
+func (s *Sample) ownCost() (name named, costs Series) {
+	var usable []*record.Result
+	for _, t := range s.trials {
+		if t.status == record.OK || t.status == record.Disturbed {
+			usable = append(usable, t.Result)
+		}
+	}
+	for _, of := range []string{"packet", "transaction", "bit"} {
+		costs, n := seriesOf(usable, "cpu.own.per."+of)
+		if of == "packet" && !anyHas(usable, "delivered") {
+			continue // TCP does not choose its packets
+		}
+		if costs = costs.Positive(); costs.Len() > 0 {
+			return n, costs
+		}
+	}
+	return named{}, Series{}
+}
+
+func anyHas(results []*record.Result, name string) bool {
+	for _, r := range results {
+		if _, ok := r.Get(name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// seriesOf returns one value of results, which are in the order of their places' blocks.
+func seriesOf(results []*record.Result, name string) (Series, named) {
+	places, at := placesOf(results)
+	m, n := newMeans(places, at), named{}
+	for i, r := range results {
+		if v, ok := r.Get(name); ok {
+			m.add(i, v.Value)
+			n = named{v.Name, v.Unit}
+		}
+	}
+	return m.series(), n
 }

@@ -109,6 +109,9 @@ func (t *Table) fill(baseline string) {
 			r.Refused = Refused(base, r.sample)
 			r.pairs = pair(base.Values(t.metricOf(base)), r.series)
 			r.paths = pair(base.Values(pathValue), r.sample.Values(pathValue))
+			if own, costs := base.ownCost(); own.name == r.Own.Name {
+				r.owns = pair(costs, r.costs)
+			}
 		}
 	}
 }
@@ -149,6 +152,10 @@ func comparisons(tables []Table, chains []Chain) int {
 
 func compareRows(tables []Table, each float64) {
 	for _, r := range rowsOf(tables) {
+		if len(r.owns.blocks) > 0 {
+			// As many as the rows with a Ratio at most, so that these intervals hold together too.
+			r.Own.Ratio, _, _, _ = stat.Paired(r.owns.base, r.owns.own, each)
+		}
 		if r.Refused == "" && len(r.pairs.blocks) > 0 {
 			r.compare(each)
 		}

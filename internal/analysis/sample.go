@@ -85,7 +85,7 @@ func (s *Sample) fill() {
 			s.ok = append(s.ok, t.Result)
 		}
 	}
-	places, at := s.places()
+	places, at := placesOf(s.ok)
 	type sum struct {
 		means
 		last int // trial that gave a value: the first of a name counts
@@ -114,16 +114,16 @@ func (s *Sample) fill() {
 	}
 }
 
-// places returns the sorted places of the ok trials, and the index of each trial's place.
-func (s *Sample) places() (places []place, at []int) {
-	for _, t := range s.ok {
+// placesOf returns the sorted places of results, and the index of each result's place.
+func placesOf(results []*record.Result) (places []place, at []int) {
+	for _, t := range results {
 		if p := placeOf(t); len(places) == 0 || places[len(places)-1] != p {
 			places = append(places, p)
 		}
 	}
 	slices.SortFunc(places, place.compare) // sorted already where there are no pairs
 	places = slices.Compact(places)
-	for _, t := range s.ok {
+	for _, t := range results {
 		n, _ := slices.BinarySearchFunc(places, placeOf(t), place.compare)
 		at = append(at, n)
 	}

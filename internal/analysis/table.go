@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 
@@ -37,13 +38,15 @@ type Row struct {
 	Far []Far `json:"far,omitempty"`
 	// Path is the ratio of the network's part of response times; N is 0 if trials do not split
 	// them.
-	Path    stat.Interval `json:"path,omitzero"`
-	Values  []Summary     `json:"values,omitempty"` // in the order of the trials
-	Points  []Point       `json:"points"`           // every trial, by block
-	OK      int           `json:"ok"`
-	Invalid int           `json:"invalid,omitempty"`
-	Failed  int           `json:"failed,omitempty"`
-	Skipped int           `json:"skipped,omitempty"`
+	Path stat.Interval `json:"path,omitzero"`
+	// Own is the CPU cost by the clocks of the workload's threads; zero if trials did not read them.
+	Own     OwnCost   `json:"own,omitzero"`
+	Values  []Summary `json:"values,omitempty"` // in the order of the trials
+	Points  []Point   `json:"points"`           // every trial, by block
+	OK      int       `json:"ok"`
+	Invalid int       `json:"invalid,omitempty"`
+	Failed  int       `json:"failed,omitempty"`
+	Skipped int       `json:"skipped,omitempty"`
 	// Disturbed counts the trials left out because something outside the run used the machine.
 	Disturbed int    `json:"disturbed,omitempty"`
 	Refused   string `json:"refused,omitempty"` // why there is no verdict
@@ -65,6 +68,8 @@ type Row struct {
 	series Series // of the metric
 	pairs  pairs  // of the metric, with the baseline's
 	paths  pairs  // of the network's part of response times
+	costs  Series // of Own
+	owns   pairs  // of Own, with the baseline's
 }
 
 type Far struct {
@@ -86,6 +91,31 @@ type Summary struct {
 	// Mean serves values that add up, such as loss, which a median hides if few blocks have it.
 	Mean float64 `json:"mean"`
 	N    int     `json:"n"` // blocks
+}
+
+// BelowSteps is why a value is missing although a trial stored it.
+const BelowSteps = "below what the counters resolve"
+
+// Impossible reports whether a value is a CPU time below 0. Trials store such differences as they
+// come out, because only with them do sums over trials have no bias (ADR 10); no output has them.
+func Impossible(unit string, v float64) bool { return v < 0 && (unit == "core" || unit == "s") }
+
+// MarshalJSON leaves impossible numbers out and says so.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Name    string   `json:"name"`
+		Unit    string   `json:"unit"`
+		Median  *float64 `json:"median,omitempty"`
+		Mean    *float64 `json:"mean,omitempty"`
+		N       int      `json:"n"`
+		Missing string   `json:"missing,omitempty"`
+	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, N: s.N}
+	for _, v := range []**float64{&out.Median, &out.Mean} {
+		if Impossible(s.Unit, **v) {
+			*v, out.Missing = nil, BelowSteps
+		}
+	}
+	return json.Marshal(out)
 }
 
 type Point struct {
@@ -133,6 +163,10 @@ func (r *Row) fill(metric, unit string) {
 		medians := vs.medians()
 		r.Values = append(r.Values, Summary{Name: v.name, Unit: v.unit,
 			Median: median(medians), Mean: mean(vs.perBlock(mean)), N: len(medians)})
+	}
+	var own named
+	if own, r.costs = s.ownCost(); r.costs.Len() > 0 {
+		r.Own = OwnCost{Name: own.name, Unit: own.unit, Value: stat.Median(r.costs.medians(), single)}
 	}
 	r.Observed = s.common()
 	r.Wire = wire(r.Observed)

@@ -45,6 +45,11 @@ type asker struct {
 	board   *tally.Board  // nil without a console
 	began   int64         // start of the measured window
 	places  [2]wire.Place // where client and server spin
+	busy    int64         // CPU time of this thread in the measured window, ns
+	farBusy []int64       // of the server's thread so far, at the marks
+
+	// mark makes the server read its CPU clock at the beginning or end of the measured window.
+	mark func(end bool) error
 
 	// send sends the request of a slot. Its response time counts from start.
 	send func(slot int, start int64, measured bool) error
@@ -166,12 +171,16 @@ func (a *asker) perform(far *wire.Place, measure func() error, fetch func() ([]t
 		}
 		return measure()
 	})
-	var samples []tally.FarSample
-	if err == nil && a.every > 0 {
-		samples, err = fetch()
-	}
 	if err != nil {
 		return err
+	}
+	samples, err := fetch()
+	if err != nil {
+		return err
+	}
+	r.ClientTime = seconds(a.busy)
+	if len(a.farBusy) == 2 {
+		r.ServerTime = seconds(a.farBusy[1] - a.farBusy[0])
 	}
 	return a.split(r, samples)
 }
@@ -183,6 +192,9 @@ func (a *asker) closed(out events) (r event.RR, err error) {
 		a.free = append(a.free, i)
 	}
 	window, err := a.measure(out, a.keepBusy)
+	if err == nil {
+		err = a.mark(true)
+	}
 	if err != nil {
 		return r, err
 	}
@@ -198,15 +210,18 @@ func (a *asker) measure(out events, traffic func(d time.Duration, measured bool)
 	for end := sock.Now() + int64(stampPatience); err == nil && a.every > 0 && !a.sock.Live && sock.Now() < end; {
 		err = traffic(time.Millisecond, false)
 	}
+	if err == nil {
+		err = a.mark(false)
+	}
 	if err != nil {
 		return 0, err
 	}
 	out.begin()
-	a.began = sock.Now()
+	a.began, a.busy = sock.Now(), sock.CPU()
 	if err := traffic(a.c.Duration, true); err != nil {
 		return 0, err
 	}
-	window = sock.Now() - a.began
+	window, a.busy = sock.Now()-a.began, sock.CPU()-a.busy
 	a.board.Close(a.tally(sock.Now()))
 	out.end()
 	return window, nil

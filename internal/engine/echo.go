@@ -27,6 +27,7 @@ type echoer struct {
 	restore  func()      // leaves that CPU
 	marked   bool        // the last message was marked, so the next can be a sample
 	noStamps string      // why it takes none although it was asked to
+	busy     [2]int64    // CPU time of this thread at the last two requests for it, over TCP
 }
 
 // newEchoer prepares this thread and a socket for p.
@@ -182,8 +183,11 @@ func (u *udpClient) fetchStamps(ctx context.Context) ([]tally.FarSample, error) 
 	}
 }
 
-// echo answers every message with itself until the client shuts down its side, then sends the
-// samples.
+// clockSize is the size of the CPU time that the server of a tcp-rr run sends at its end.
+const clockSize = 8
+
+// echo answers every message with itself until the client shuts down its side, then sends the CPU
+// time of this thread in the client's window, ns, and the samples.
 func (s *server) echo(e *echoer) {
 	b := make([]byte, e.Size)
 	sent := uint32(0)
@@ -196,7 +200,10 @@ func (s *server) echo(e *echoer) {
 			return
 		}
 		rest := b
-		e.marked = b[0] == markStamped
+		e.marked = b[0]&markStamped != 0
+		if b[0]&markClock != 0 {
+			e.busy = [2]int64{e.busy[1], sock.CPU()}
+		}
 		if e.marked && e.stamping() {
 			// All bytes so far are acknowledged: stamps are numbered from here.
 			e.ids = sent + uint32(len(b)) - 1
@@ -217,10 +224,11 @@ func (s *server) echo(e *echoer) {
 			e.samples.Collect(e.sock)
 		}
 	}
+	end := binary.BigEndian.AppendUint64(nil, uint64(e.busy[1]-e.busy[0]))
 	if e.sock.On {
-		b := e.samples.Encode(nil, 0, tally.MaxSamples)
-		_ = sock.WriteFull(e.sock.FD, b, sock.Now()+int64(helloTimeout), s.stop) // a client that is gone needs none
+		end = e.samples.Encode(end, 0, tally.MaxSamples)
 	}
+	_ = sock.WriteFull(e.sock.FD, end, sock.Now()+int64(helloTimeout), s.stop) // a client that is gone needs none
 }
 
 var errTooLong = errors.New("the client kept sending long after the measured window")

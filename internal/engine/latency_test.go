@@ -135,6 +135,8 @@ func fakeServer(t *testing.T, answer func(seq uint64) int) string {
 			case h.Kind == wire.KindHello:
 				j, _ := json.Marshal(wire.Accepted{Weir: wire.Version})
 				n = wire.HeaderSize + copy(b[wire.HeaderSize:], j)
+			case h.Kind == wire.KindClock:
+				n = wire.HeaderSize + copy(b[wire.HeaderSize:], `{"cpu":1}`)
 			case h.Kind == wire.KindStamps:
 				n = len(new(tally.Samples).Encode(b[:wire.HeaderSize], 0, tally.FarMost))
 			default:

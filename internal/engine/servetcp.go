@@ -119,7 +119,7 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 			tell(r)
 		}
 	}
-	var begin, end, heard int64
+	var begin, end, heard, busy int64
 	for {
 		n, errno := sock.RecvFlags(fd, buf, flags)
 		t := sock.Now()
@@ -135,7 +135,11 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 			heard = begin
 			idle = end + int64(s.patience)
 		}
-		if end != 0 && t > end {
+		if busy == 0 && begin != 0 && t > begin {
+			busy = sock.CPU()
+		}
+		if end != 0 && t > end && !told {
+			r.CPU = sock.CPU() - busy
 			r.Silence = max(r.Silence, end-heard)
 			say(r) // even for a stream whose first byte never came because others left it no room
 		}

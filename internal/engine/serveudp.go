@@ -43,6 +43,7 @@ type udpServer struct {
 	greeted bool
 	begun   bool
 	began   int64   // when
+	busy    int64   // CPU time of this thread then, ns
 	from    uint64  // number of the first datagram that counts; lower ones are late, from an earlier phase
 	echo    *echoer // during a run of requests and replies, else nil
 	base    uint32  // drops of the socket when the run began
@@ -125,11 +126,13 @@ func (u *udpServer) control(h wire.Header, n int) {
 			u.begun, u.from, u.base, u.counts = true, h.Sent, u.drops, tally.Receiver{Next: h.Sent}
 		}
 		if u.counts.Delivered == 0 {
-			u.began = sock.Now() // a client that asks again has not begun
+			u.began, u.busy = sock.Now(), sock.CPU() // a client that asks again has not begun
 		}
 		u.answer(h, nil)
 	case wire.KindReport:
 		u.answer(h, u.report(h))
+	case wire.KindClock:
+		u.answer(h, wire.Clock{CPU: sock.CPU()})
 	}
 }
 
@@ -178,6 +181,7 @@ func (u *udpServer) report(h wire.Header) wire.UDPReport {
 		return wire.UDPReport{Error: fmt.Sprintf("the server does not count run %d: another client has replaced it", h.Run)}
 	}
 	u.drain(sock.Now() + int64(drainTimeout))
+	u.counts.CPU = sock.CPU() - u.busy
 	u.counts.Dropped = int64(u.drops - u.base) // modulo 2^32, as the kernel counts
 	if u.counts.Delivered > 0 {
 		u.counts.Wait = u.counts.First - u.began

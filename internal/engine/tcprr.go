@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +14,11 @@ import (
 	"github.com/weir-bench/weir/internal/engine/tally"
 )
 
-// markStamped is the first byte of a TCP message whose time stamps the server keeps. All other
-// bytes are 0.
-const markStamped = 1
+// Bits of the first byte of a TCP message. All other bytes are 0.
+const (
+	markStamped = 1 << iota // the server keeps the message's time stamps
+	markClock               // the server reads its CPU clock
+)
 
 // A tcpAsker sends requests over one connection, where replies come in order.
 type tcpAsker struct {
@@ -29,6 +32,7 @@ type tcpAsker struct {
 	waiting int
 	freed   []int
 	stampID uint32 // number of the last byte sent, which identifies its stamp
+	clock   byte   // markClock if it goes with the next request, else 0
 }
 
 func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, error) {
@@ -41,6 +45,13 @@ func runTCPRR(ctx context.Context, c config, s *sock.Stopper, out events) (any, 
 	a := &tcpAsker{asker: newAsker(c, s, t.fd, n), tcpConn: t, message: make([]byte, c.Size),
 		in: make([]byte, max(c.Size, event.MaxPipeline)), slots: make([]int, n), freed: make([]int, 0, n)}
 	a.asker.send, a.asker.receive = a.send, a.receive
+	a.mark = func(end bool) error {
+		a.clock = markClock
+		if end {
+			return a.keepBusy(0, false)
+		}
+		return nil // the first measured request takes it
+	}
 	a.asker.stamp(a.whyNot())
 	out.say("%s to %s (%v): requests: %d bytes, %d in flight; %s\n", c.Workload, c.name, c.server, c.Size, n, t.describe(c))
 	a.board = out.board()
@@ -78,9 +89,9 @@ func (a *tcpAsker) whyNot() string {
 
 func (a *tcpAsker) send(i int, start int64, measured bool) error {
 	x, marked := a.request(start, measured)
-	a.message[0] = 0
+	a.message[0], a.clock = a.clock, 0
 	if marked {
-		a.message[0] = markStamped
+		a.message[0] |= markStamped
 	}
 	b, deadline := a.message, start+int64(a.c.timeout)
 	if x.Sample >= 0 {
@@ -131,16 +142,24 @@ func (a *tcpAsker) receive(flags int) ([]int, error) {
 	return a.freed, nil
 }
 
-// fetchStamps shuts down the sending side, upon which the server sends its samples and closes.
+// fetchStamps shuts down the sending side, upon which the server sends its CPU time and its samples,
+// if it has any, and closes.
 func (a *tcpAsker) fetchStamps() ([]tally.FarSample, error) {
 	if err := unix.Shutdown(a.fd, unix.SHUT_WR); err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	b, err := sock.ReadAll(a.fd, make([]byte, tally.FarHeader+tally.MaxSamples*tally.FarSize+1), sock.Now()+int64(a.c.timeout), a.stop)
+	b, err := sock.ReadAll(a.fd, make([]byte, clockSize+tally.FarHeader+tally.MaxSamples*tally.FarSize+1), sock.Now()+int64(a.c.timeout), a.stop)
 	if err != nil {
 		return nil, fmt.Errorf("the server's stamps: %w", err)
 	}
-	list, from, total, err := tally.DecodeFar(b)
+	if len(b) < clockSize {
+		return nil, fmt.Errorf("the server's CPU time: %d bytes, want %d", len(b), clockSize)
+	}
+	a.farBusy = []int64{0, int64(binary.BigEndian.Uint64(b))}
+	if a.every == 0 {
+		return nil, nil
+	}
+	list, from, total, err := tally.DecodeFar(b[clockSize:])
 	if err == nil && (from != 0 || len(list) != total) {
 		err = fmt.Errorf("%w: %d of %d", tally.ErrFar, len(list), total)
 	}

@@ -39,7 +39,7 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 		}
 	}
 	out.say("%s to %s (%v): streams: %d, writes: %d bytes; %s\n", c.Workload, c.name, c.server, c.Streams, c.Size, conns[0].describe(c))
-	retransmits, err := sendStreams(ctx, c, conns, s, out)
+	retransmits, busy, err := sendStreams(ctx, c, conns, s, out)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +59,13 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: the server's count: %s", c.server, i+1, report.Error)
 		case report.Bytes < 0 || report.Window != int64(c.Duration):
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: %d bytes in %d ns, asked for %d ns", c.server, i+1, report.Bytes, report.Window, c.Duration)
+		case report.CPU < 0:
+			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: %d ns of CPU time at the server", c.server, i+1, report.CPU)
 		case report.Silence < 0 || report.Silence > report.Window:
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: a silence of %d ns in %d ns", c.server, i+1, report.Silence, report.Window)
 		}
 		r.Bytes += report.Bytes
+		r.ServerTime += seconds(report.CPU)
 		r.Silence = max(r.Silence, seconds(report.Silence))
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)
 		r.Rate += t.paced
@@ -83,38 +86,62 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 	if err := conns[0].finish(); err != nil {
 		return nil, fmt.Errorf("engine: tcp %v: %w", c.server, err)
 	}
+	r.ClientTime = seconds(busy)
 	r.MSS, r.SndBuf = int(info.Snd_mss), conns[0].sndBuf
 	r.Head = event.NewHead(c.Workload, c.server.String(), c.Size, time.Duration(int64(c.Duration)))
 	return r, nil
 }
 
 // sendStreams sends on every connection until the server's window must have passed, and marks the
-// window on out. It returns the retransmissions between the marks, after all senders have ended.
-func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper, out events) (int64, error) {
-	var first atomic.Int64
+// window on out. It returns the retransmissions and the senders' CPU time, ns, between the marks,
+// after all senders have ended.
+func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper, out events) (retransmits, busy int64, err error) {
+	var first, marks atomic.Int64
 	var over sock.Stopper
+	clocks := make([]marked, len(conns))
 	started := make(chan error, len(conns))
 	failed := make(chan error, len(conns))
 	var senders []<-chan error
 	for i, t := range conns {
 		senders = append(senders, sock.OnThread(func() error {
-			err := sendStream(t, c, &first, started, &over, s)
+			clocks[i].marks = &marks
+			err := sendStream(t, c, &first, &clocks[i], started, &over, s)
 			if err != nil {
 				failed <- fmt.Errorf("engine: tcp %v: stream %d: send: %w", c.server, i+1, err)
 			}
 			return nil
 		}))
 	}
-	retransmits, err := watchStreams(ctx, c, conns, &first, started, failed, out)
+	retransmits, err = watchStreams(ctx, c, conns, &first, &marks, started, failed, out)
 	over.Stop()
 	for _, done := range senders {
 		err = cmp.Or(err, <-done)
 	}
-	return retransmits, err
+	for _, k := range clocks {
+		if k.at[1] == 0 || k.at[2] == 0 {
+			return retransmits, 0, err // a stall lasted over a mark
+		}
+		busy += k.at[2] - k.at[1]
+	}
+	return retransmits, busy, err
+}
+
+// A marked is the CPU clock of one thread at marks that another sets.
+type marked struct {
+	marks *atomic.Int64 // set so far
+	seen  int64
+	at    [3]int64 // CPU time of the thread after each mark, ns; 0: not read
+}
+
+// look costs the load of a counter, and reads the clock only after a mark.
+func (m *marked) look() {
+	if n := m.marks.Load(); n != m.seen {
+		m.seen, m.at[n] = n, sock.CPU()
+	}
 }
 
 // watchStreams keeps the time while the senders send.
-func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.Int64, started, failed <-chan error, out events) (int64, error) {
+func watchStreams(ctx context.Context, c config, conns []tcpConn, first, marks *atomic.Int64, started, failed <-chan error, out events) (int64, error) {
 	select {
 	case <-started:
 	case err := <-failed:
@@ -131,11 +158,13 @@ func watchStreams(ctx context.Context, c config, conns []tcpConn, first *atomic.
 		return 0, err
 	}
 	watchAcks(conns, out)
+	marks.Store(1)
 	out.begin()
 	end := begin + int64(c.Duration)
 	if err := sock.SleepUntil(ctx, end, failed); err != nil {
 		return 0, err
 	}
+	marks.Store(2)
 	out.end()
 	after, err := readInfo(conns)
 	if err != nil {
@@ -189,12 +218,13 @@ func watchAcks(conns []tcpConn, out events) {
 // sendStream writes until over is set, then shuts down its side. The kernel sends the rest of the
 // queue, which is read after the window. A path on which nothing moves for the timeout ends the
 // stream.
-func sendStream(t tcpConn, c config, first *atomic.Int64, started chan<- error, over, s *sock.Stopper) error {
+func sendStream(t tcpConn, c config, first *atomic.Int64, clock *marked, started chan<- error, over, s *sock.Stopper) error {
 	b := make([]byte, c.Size)
 	first.CompareAndSwap(0, sock.Now())
 	stalled := 0 // consecutive sends that took nothing within a Tick
 	for told := false; !over.Stopped(); {
 		_, errno := t.send(b)
+		clock.look()
 		switch {
 		case s.Stopped():
 			return sock.ErrStopped

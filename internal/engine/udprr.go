@@ -43,6 +43,14 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 	a := &udpAsker{asker: newAsker(c, u.stop, u.fd, n), udpClient: u, message: make([]byte, c.Size)}
 	a.book.Timeout = int64(event.ReplyTimeout)
 	a.asker.send, a.asker.receive = a.send, a.receive
+	a.mark = func(bool) error {
+		var clock wire.Clock
+		if err := u.ask(ctx, wire.KindClock, nil, &clock); err != nil {
+			return fmt.Errorf("the server's CPU clock: %w", err)
+		}
+		a.farBusy = append(a.farBusy, clock.CPU)
+		return nil
+	}
 	a.asker.stamp(u.far.NoStamps)
 	out.say("%s to %s (%v): requests: %d bytes, %s; %v after %v of warm-up\n", c.Workload, c.name, c.server, c.Size, requests, c.Duration, c.Warmup)
 	a.board = out.board()
@@ -54,7 +62,12 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 			r.RR, err = a.closed(out)
 		}
 		return err
-	}, func() ([]tally.FarSample, error) { return u.fetchStamps(ctx) }, &r.RR)
+	}, func() ([]tally.FarSample, error) {
+		if a.every == 0 {
+			return nil, nil
+		}
+		return u.fetchStamps(ctx)
+	}, &r.RR)
 	if err != nil {
 		return nil, fmt.Errorf("engine: udp %v: %w", c.server, err)
 	}
@@ -159,6 +172,9 @@ func (a *udpAsker) open(out events) (r event.Open, err error) {
 		if err := a.listen(sock.Now() + int64(askEvery)); err != nil {
 			return r, err
 		}
+	}
+	if err := a.mark(true); err != nil { // every reply has come: reading the answer skips none
+		return r, err
 	}
 	if r.RR, err = a.result(window); err != nil {
 		return r, err

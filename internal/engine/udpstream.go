@@ -73,17 +73,19 @@ func (u *udpClient) stream(ctx context.Context, c config, out events) (any, erro
 		out.watch(u.count, delivery)
 	}
 	out.begin()
-	begin := sock.Now()
+	begin, busy := sock.Now(), sock.CPU()
 	if err := send(c, tx, wire.KindMeasure, c.Duration); err != nil {
 		return nil, err
 	}
-	window := sock.Now() - begin
+	window, busy := sock.Now()-begin, sock.CPU()-busy
 	out.end()
 	var r wire.UDPReport
 	if err := u.ask(ctx, wire.KindReport, nil, &r); err != nil {
 		return nil, fmt.Errorf("the server's count: %w", err)
 	}
-	return u.ladder(c, tx, r, window)
+	l, err := u.ladder(c, tx, r, window)
+	l.Own = event.Own{ClientTime: seconds(busy), ServerTime: seconds(r.CPU)}
+	return l, err
 }
 
 // ladder joins the counts of both ends, and refuses impossible ones.
@@ -93,6 +95,8 @@ func (u *udpClient) ladder(c config, tx *sock.Sender, r wire.UDPReport, window i
 		return l, fmt.Errorf("no datagram of %d bytes could be sent: %v", c.Size, tx.Errors())
 	case window <= 0:
 		return l, fmt.Errorf("impossible: window %d ns", window)
+	case r.CPU < 0:
+		return l, fmt.Errorf("impossible: %d ns of CPU time at the server", r.CPU)
 	case r.Silence < 0 || r.Silence > r.Span || r.Wait < 0:
 		return l, fmt.Errorf("impossible: a silence of %d ns between arrivals over %d ns, the first after %d ns", r.Silence, r.Span, r.Wait)
 	}

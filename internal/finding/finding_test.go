@@ -23,7 +23,8 @@ func sound(blocks int) (rs []record.Result) {
 				Config:   map[string]string{"network": n, "probe": "tcp-stream"},
 				Observed: map[string]string{"tool": "weir engine"},
 				Values: []record.Value{{Name: "throughput", Unit: "bit/s", Value: speed / float64(i+1) * (1 + 0.001*float64((7*b+3*i*b)%5))},
-					{Name: "others.user", Unit: "core"}, {Name: "cpu.softirq.busiest", Unit: "core", Value: 0.5}}})
+					{Name: "others.user", Unit: "core"}, {Name: "cpu.softirq.busiest", Unit: "core", Value: 0.5},
+					{Name: "cpu.accounted", Unit: "1", Value: 0.99}, {Name: "cpu.used", Unit: "core", Value: 1.5}, {Name: "cpu.own", Unit: "core", Value: 1.2}}})
 		}
 	}
 	return rs
@@ -66,6 +67,12 @@ func TestRules(t *testing.T) {
 		{rule: "trials-not-ok", change: vx(func(r *record.Result) { r.Status, r.Reason = record.Failed, "exit status 1" }), want: "12 failed: exit status 1",
 			cell: "vx, tcp-stream"},
 		{rule: "link-limited", change: vx(func(r *record.Result) { r.Observed["ceiling"] = "5e8" }), want: "at the ceiling", cell: "vx, tcp-stream"},
+		{rule: "cpu-accounting", change: vx(func(r *record.Result) { set(r, "cpu.accounted", 0.87) }), want: "add up to 87 % of the time of all CPUs", cell: "vx, tcp-stream"},
+		{rule: "", name: "modes that add up but for ticks", change: vx(func(r *record.Result) { set(r, "cpu.accounted", 0.97+0.2*float64(r.Block%2-r.Block/2%2)) })},
+		{rule: "cpu-accounting", name: "impossible", change: vx(func(r *record.Result) {
+			set(r, "cpu.used", 1)
+			set(r, "cpu.own", 1.1)
+		}), want: "report 1.10 cores, all programs together 1.00", cell: "vx, tcp-stream"},
 		{rule: "one-cpu", change: vx(func(r *record.Result) { set(r, "cpu.softirq.busiest", 0.97) }), want: "softirqs filled 97 % of one CPU", cell: "vx, tcp-stream"},
 		{rule: "mixed-metrics", change: func(rs []record.Result) []record.Result {
 			rs[1].Values = nil

@@ -84,6 +84,17 @@ func (n *native) measured(protocol string, h event.Head, values []record.Value, 
 	return m, nil
 }
 
+// own returns the CPU time of the engine's threads in a window of seconds as cores, at both ends and
+// together; none if a clock is missing.
+func own(window float64, o event.Own) []record.Value {
+	if o.ClientTime == 0 || o.ServerTime == 0 || window == 0 {
+		return nil
+	}
+	client, server := o.ClientTime/window, o.ServerTime/window
+	return []record.Value{{Name: "cpu.own", Unit: "core", Value: client + server},
+		{Name: "cpu.own.client", Unit: "core", Value: client}, {Name: "cpu.own.server", Unit: "core", Value: server}}
+}
+
 // histogram decodes a histogram; it returns nil and records the error if that fails.
 func (n *native) histogram(name, encoded string) *hdrhistogram.Histogram {
 	h, err := event.DecodeHist(encoded)

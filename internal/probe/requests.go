@@ -18,7 +18,7 @@ func loop(spin bool, flags ...string) []string {
 
 // responses returns the values common to all request probes: rtt (s, median, with histogram),
 // rtt.p99 and rtt.p999 (s, if at least ten samples lie above them), those of parts (nil means
-// native.parts), transactions (1/s) and loss (share of requests). It also returns the distribution
+// native.parts), own, transactions (1/s) and loss (share of requests). It also returns the distribution
 // of response times. Both are nil if the result is invalid.
 func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
 	if parts == nil {
@@ -28,7 +28,7 @@ func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []rec
 	if n.require(r.Window > 0, "window is 0 s"); n.err != nil {
 		return nil, nil
 	}
-	return append(append(percentiles(h, r.Hist), parts(h)...),
+	return append(append(append(percentiles(h, r.Hist), parts(h)...), own(r.Window, r.Own)...),
 		record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window},
 		record.Value{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)}), h
 }

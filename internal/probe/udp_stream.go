@@ -126,8 +126,8 @@ func udpCapacity(m event.Mode) (by Probe, kind string, err error) {
 // parseUDP reads throughput (bit/s of delivered payload), packet.rate (packet/s delivered), the
 // ladder offered, sent, received, delivered (packet/s), loss (share of sent), loss.socket (share of
 // sent, dropped at the receiving socket's buffer), reordered (share of delivered), jitter (s, if at
-// least two datagrams arrived), silence (s, the longest time without an arrival) and window. With
-// rateFirst, packet.rate comes first.
+// least two datagrams arrived), silence (s, the longest time without an arrival), window, and own.
+// With rateFirst, packet.rate comes first.
 func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	var r event.UDPStream
 	n := parseNative(out, "udp-stream", &r)
@@ -163,6 +163,7 @@ func parseUDP(out Output, rateFirst bool) (Measured, error) {
 	values = append(values,
 		record.Value{Name: "silence", Unit: "s", Value: r.Silence},
 		record.Value{Name: "window", Unit: "s", Value: r.Window})
+	values = append(values, own(t, r.Own)...)
 	// nap is the receiver's polling interval in seconds; 0 if it blocks.
 	settings := map[string]any{"sndbuf": r.SndBuf, "rcvbuf": r.RcvBuf, "send": r.Send, "batch": r.Batch, "recv": r.Recv, "dscp": r.DSCP, "nap": r.Nap}
 	if r.Rate > 0 {

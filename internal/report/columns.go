@@ -34,9 +34,7 @@ func columns(t analysis.Table, baseline string) []column {
 			return r.Value.Center / max(c, 1), c > 0 && r.Value.N > 0
 		}))
 	}
-	for i, name := range []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"} {
-		out = append(out, cost(5-i, rows, name))
-	}
+	out = append(out, cpuColumns(rows, baseline)...)
 	out = append(out, numbers("packet", "byte", 2, rows, middle("packet.size")))
 	// The background load took a share of the CPUs, and delivered a rate.
 	out = append(out, share("CPU taken", 6, rows, middle("stress.taken")),
@@ -102,20 +100,6 @@ func (c *Cell) bounds(i stat.Interval) {
 	if i.Bounded() {
 		c.Low, c.High = number(i.Lo), number(i.Hi)
 	}
-}
-
-// cost is the column of CPU time per unit of work, in the unit of the value called name.
-func cost(keep int, rows []analysis.Row, name string) column {
-	base := ""
-	for _, r := range rows {
-		if _, u, ok := r.Per(name); ok {
-			base = u
-		}
-	}
-	return numbers("CPU", base, keep, rows, func(r analysis.Row) (float64, bool) {
-		v, _, ok := r.Per(name)
-		return v, ok
-	})
 }
 
 func share(head string, keep int, rows []analysis.Row, get func(analysis.Row) (float64, bool)) column {

@@ -41,7 +41,7 @@ func costChanges(c analysis.Comparison) Section {
 		return x
 	}
 	x.About += fmt.Sprintf(" A and B are ratios to %s of the same run.", c.Baseline())
-	x.Tables = []Table{table("changes", costColumns(c.Changes)...)}
+	x.Tables = []Table{table("changes", ratioColumns(c.Changes)...)}
 	x.Notes = append(x.Notes, unknown(c)...)
 	for _, one := range c.Changes {
 		for _, s := range one.Ratio.Warnings {
@@ -102,7 +102,7 @@ func baselines(c analysis.Comparison) (out []string) {
 	return out
 }
 
-func costColumns(cs []analysis.Change) []column {
+func ratioColumns(cs []analysis.Change) []column {
 	own := func(head string, of func(analysis.Change) stat.Interval) column {
 		c := ratios(cs, head, func(x analysis.Change) (stat.Interval, bool) { return of(x), false })[0]
 		c.Keep = 8

@@ -13,7 +13,8 @@ import (
 )
 
 // CSV writes one line per trial and value, in base units, for statistics programs. A trial without
-// values has one line. Every factor except network and probe adds a column.
+// values has one line. Every factor except network and probe adds a column. A time below 0 has no
+// number, and the last column says why.
 func CSV(w io.Writer, results []record.Result) error {
 	factors := map[string]bool{}
 	for _, x := range results {
@@ -29,7 +30,7 @@ func CSV(w io.Writer, results []record.Result) error {
 	for _, k := range more {
 		head = append(head, "asked."+k)
 	}
-	_ = out.Write(append(head, "name", "unit", "value")) // Flush reports errors
+	_ = out.Write(append(head, "name", "unit", "value", "missing")) // Flush reports errors
 	for _, x := range results {
 		line := []string{x.Trial, strconv.Itoa(x.Block), string(x.Status), x.Reason, x.Config[analysis.Network], x.Config[analysis.Probe]}
 		for _, k := range more {
@@ -40,11 +41,15 @@ func CSV(w io.Writer, results []record.Result) error {
 			values = []record.Value{{}}
 		}
 		for _, v := range values {
-			number := ""
-			if v.Name != "" {
+			number, missing := "", ""
+			switch {
+			case v.Name == "":
+			case analysis.Impossible(v.Unit, v.Value):
+				missing = analysis.BelowSteps
+			default:
 				number = strconv.FormatFloat(v.Value, 'g', -1, 64)
 			}
-			_ = out.Write(append(slices.Clone(line), v.Name, v.Unit, number))
+			_ = out.Write(append(slices.Clone(line), v.Name, v.Unit, number, missing))
 		}
 	}
 	out.Flush()

@@ -33,6 +33,7 @@ func methodSection(s source) []Section {
 			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
 			"~ means that the interval contains 1: this run shows no difference. It does not prove that there is none.")
 	}
+	x.Notes = append(x.Notes, cpuMethod(p)...)
 	x.Notes = append(x.Notes,
 		"Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. It omits one when fewer than ten responses lie beyond it.",
 		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 0.3 of a core or the hypervisor took more than 0.1, or when the clock frequency was below 90 % of the usual one. Disturbed trials are not counted either, and when they affect more than a third of the blocks, there is no verdict.")

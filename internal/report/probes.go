@@ -139,6 +139,7 @@ func (s source) notes(t analysis.Table) []string {
 				fixed(r.Ratio.Center, d), interval(r.Ratio, false), bracket(b.Interval, d), percent(b.Tau), b.Runs))
 		}
 		out.add(r.Network, r.Ratio.Warnings...)
+		out.add(r.Network, cpuNotes(r)...)
 	}
 	return out.lines(t.Rows)
 }

@@ -76,8 +76,14 @@ func add(r *record.Result, name, unit string, v float64) {
 	r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
 }
 
-// cost adds what the hosts of the ends spent in the measured window.
+// cost adds what the hosts of the ends and the engine's own threads spent in the measured window.
 func (s *Setup) cost(r *record.Result, x *execution) {
+	s.machine(r, x)
+	s.own(r, x)
+}
+
+// machine adds what the hosts of the ends spent in the measured window.
+func (s *Setup) machine(r *record.Result, x *execution) {
 	if s.others > 0 {
 		r.Observed["cost"] = fmt.Sprintf("not measured: %d pairs at once", s.others+1)
 	}
@@ -92,9 +98,10 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	}
 	idle := s.idle().Busy()
 	if idle > quiet {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough", idle))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f cores were busy before the run began: other programs disturb it, and CPU times are rough except those of the engine's own threads", idle))
 	}
-	u := usage(all).plus(-1, s.idle())
+	gross := usage(all)
+	u := gross.plus(-1, s.idle())
 	if s.others > 0 { // only steal can be separated
 		add(r, "cpu.steal", "core", u.Steal)
 		s.packets(r, x)
@@ -114,6 +121,14 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 	}
 	add(r, "cpu.weir", "core", own)
 	add(r, "cpu.idle-baseline", "core", idle)
+	busy := u.Busy()
+	if cpus := capacity(all); cpus > 0 {
+		// Both parts of the difference, because it can be below zero by the steps of /proc/stat.
+		add(r, "cpu.used", "core", gross.Used)
+		add(r, "cpu.used.baseline", "core", s.idle().Used)
+		add(r, "cpu.accounted", "1", 1+(gross.Busy()-gross.Used)/cpus)
+		busy = u.Used
+	}
 	daemons(r, from, to, s.window(all, s.Server.Node))
 	add(r, "softirq.net_rx", "1/s", perSecond(all, "softirq.net_rx"))
 	add(r, "softirq.net_tx", "1/s", perSecond(all, "softirq.net_tx"))
@@ -125,13 +140,15 @@ func (s *Setup) cost(r *record.Result, x *execution) {
 		return
 	}
 	s.packets(r, x)
-	for _, per := range []struct{ of, name, unit string }{
-		{"throughput", "cpu.per.bit", "s/bit"},
-		{"packet.rate", "cpu.per.packet", "s/packet"},
-		{"transactions", "cpu.per.transaction", "s/transaction"},
-	} {
-		if v, ok := r.Get(per.of); ok && v.Value > 0 && u.Busy() > 0 {
-			add(r, per.name, per.unit, u.Busy()/v.Value)
+	perWork(r, "cpu.per.", busy)
+}
+
+// perWork adds cores divided by the rates of work that r has. Time that is not above 0 is below what
+// the counters resolve, and has no cost.
+func perWork(r *record.Result, prefix string, cores float64) {
+	for _, per := range []struct{ of, name string }{{"throughput", "bit"}, {"packet.rate", "packet"}, {"transactions", "transaction"}} {
+		if v, ok := r.Get(per.of); ok && v.Value > 0 && cores > 0 {
+			add(r, prefix+per.name, "s/"+per.name, cores/v.Value)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing/fstest"
+	"time"
 
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -72,6 +73,8 @@ func (n *node) FS() fs.FS {
 	text := func(format string, a ...any) *fstest.MapFile {
 		return &fstest.MapFile{Data: fmt.Appendf(nil, format, a...)}
 	}
+	// The CPU is idle by the clock; of every 4 ticks that it works, the kernel sees 3.
+	idle := time.Now().UnixMilli()/10 - int64(n.ticks)*4/3
 	return fstest.MapFS{
 		"proc/1/stat":           text("1 (weir) S 0 1 1 0 -1 0 0 0 0 0 %d 0 0 0 20 0\n", n.ticks/3),
 		"proc/7/stat":           text("7 (relayd) S 1 7 7 0 -1 0 0 0 0 0 %d 0 0 0\n", n.ticks),
@@ -84,7 +87,7 @@ func (n *node) FS() fs.FS {
 		"proc/net/softnet_stat": text("%s\n", strings.Repeat("00000000 ", 15)),
 		"proc/net/tcp":          text("  sl  local_address rem_address   st\n   0: 00000000:%04X 00000000:0000 0A\n", n.port),
 		"proc/softirqs":         text("                    CPU0\n      NET_TX:       1\n      NET_RX:       1\n"),
-		"proc/stat":             text("cpu  %d 0 0 0 0 0 0 0 0 0\ncpu0 %d 0 0 0 0 0 0 0 0 0\nctxt 1\nprocesses 1\n", n.ticks, n.ticks),
+		"proc/stat":             text("cpu  %d 0 0 %d 0 0 0 0 0 0\ncpu0 %d 0 0 %d 0 0 0 0 0 0\nctxt 1\nprocesses 1\n", n.ticks, idle, n.ticks, idle),
 		"sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq": text("2300000\n"),
 	}
 }

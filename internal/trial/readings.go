@@ -120,6 +120,7 @@ type span struct {
 	sample.Counters
 	seconds float64 // by the host's clock
 	own     float64 // weir's CPU time there, seconds
+	cpus    int     // online at both readings; 0 if unknown, or if their number changed
 }
 
 // spans returns the growth per host ID; none if one is unknown, because a sum would be incomplete.
@@ -131,7 +132,11 @@ func spans(hosts []*target.Host, from, to reading) map[string]span {
 		if !begun || !ended || end.At <= begin.At {
 			return nil
 		}
-		all[h.ID] = span{end.Counters.Sub(begin.Counters), (end.At - begin.At).Seconds(), end.Own - begin.Own}
+		s := span{end.Counters.Sub(begin.Counters), (end.At - begin.At).Seconds(), end.Own - begin.Own, end.Counters.CPUs()}
+		if begin.Counters.CPUs() != s.cpus {
+			s.cpus = 0
+		}
+		all[h.ID] = s
 	}
 	return all
 }
@@ -159,19 +164,44 @@ func busiest(spans map[string]span) (most float64) {
 	return most
 }
 
-// Usage counts busy cores by mode; Steal is the hypervisor's share.
-type Usage struct{ User, System, IRQ, Softirq, Steal, Guest float64 }
+// capacity returns the number of CPUs of all hosts together; 0 if it is unknown.
+func capacity(all map[string]span) (cpus float64) {
+	for _, s := range all {
+		if s.cpus == 0 {
+			return 0
+		}
+		cpus += float64(s.cpus)
+	}
+	return cpus
+}
 
-// Busy is the machine's own work, including its guests'.
+// Usage counts busy cores by mode; Steal is the hypervisor's share.
+type Usage struct {
+	User, System, IRQ, Softirq, Steal, Guest float64
+
+	// Used is the complement of idle: all CPUs minus idle, iowait and steal time, which the kernel
+	// takes by the clock. It is 0 if the number of CPUs is unknown.
+	Used float64
+}
+
+// Busy is the machine's own work, including its guests', as the sum of the modes. Where the kernel
+// samples them at ticks it misses work in short pieces: up to 15 % of all time in a request-response
+// workload.
 func (u Usage) Busy() float64 { return u.User + u.System + u.IRQ + u.Softirq + u.Guest }
 
 func (u Usage) plus(sign float64, v Usage) Usage {
-	return Usage{u.User + sign*v.User, u.System + sign*v.System, u.IRQ + sign*v.IRQ, u.Softirq + sign*v.Softirq, u.Steal + sign*v.Steal, u.Guest + sign*v.Guest}
+	return Usage{u.User + sign*v.User, u.System + sign*v.System, u.IRQ + sign*v.IRQ, u.Softirq + sign*v.Softirq, u.Steal + sign*v.Steal, u.Guest + sign*v.Guest,
+		u.Used + sign*v.Used}
 }
 
 // usage returns the mean busy cores of all hosts together.
 func usage(all map[string]span) Usage {
+	used := 0.0
+	if cpus := capacity(all); cpus > 0 {
+		used = cpus - perSecond(all, "cpu.idle", "cpu.iowait", "cpu.steal")
+	}
 	return Usage{
+		Used:    used,
 		User:    perSecond(all, "cpu.user", "cpu.nice"),
 		System:  perSecond(all, "cpu.system"),
 		IRQ:     perSecond(all, "cpu.irq"),

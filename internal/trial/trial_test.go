@@ -245,17 +245,18 @@ func TestRun(t *testing.T) {
 func TestCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _, _, raw := setup()
-		s.Idle = Idle{"h1": {User: 0.1}}
+		s.Idle = Idle{"h1": {User: 0.1, Used: 0.15}}
 		start(t, &s)
 		r, err := Run(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for name, want := range map[string]float64{
-			"cpu.busy": 0.2, "cpu.idle-baseline": 0.1, "cpu.per.bit": 0.2 / 8000, "packet.size": 1000,
+			"cpu.busy": 0.2, "cpu.idle-baseline": 0.1, "packet.size": 1000,
+			"cpu.used": 0.4, "cpu.used.baseline": 0.15, "cpu.accounted": 0.9, "cpu.per.bit": 0.25 / 8000,
 			"others.user": 0.2, "others.system": 0, "cpu.frequency": 2.3e9,
 		} {
-			if got, ok := r.Get(name); !ok || math.Abs(got.Value-want) > 1e-9 {
+			if got, ok := r.Get(name); !ok || math.Abs(got.Value-want) > 1e-7 { // idle time counts from 1970
 				t.Errorf("%s = %v, want %v", name, got.Value, want)
 			}
 		}

@@ -15,7 +15,7 @@ func TestRoundTrip(t *testing.T) {
 	cpu := 0
 	head := func(workload string) Head { return NewHead(workload, "10.0.0.1:5202", 64, time.Second) }
 	for _, r := range []any{
-		&TCPStream{Head: head("tcp-stream"), StreamBytes: []int64{1}, Bytes: 1},
+		&TCPStream{Head: head("tcp-stream"), StreamBytes: []int64{1}, Bytes: 1, Own: Own{0.5, 0.25}},
 		&UDPStream{Head: head("udp-stream"), SendErrors: map[string]int64{"EAGAIN": 2}},
 		&UDPSearch{Head: head("udp-search"), Found: Found{Lower: 1, Limit: LimitPath}, Phases: []Phase{{Sent: 1}}},
 		&RR{Head: head("udp-rr"), CPU: &cpu, Split: Split{Stamps: NoStamps + "why", PathHist: "HIST"}},

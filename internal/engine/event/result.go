@@ -21,6 +21,16 @@ func NewHead(workload, server string, size int, window time.Duration) Head {
 	return Head{Event: KindResult, Workload: workload, Engine: Version, Server: server, Size: size, Window: float64(window) / 1e9}
 }
 
+// Own is the CPU time, s, of the threads that carry the workload, by their own clocks
+// (CLOCK_THREAD_CPUTIME_ID) at the edges of the window. It holds what these threads did in user mode
+// and in the kernel, and what softirqs did on top of them: on one machine, most of the datapath. It
+// does not hold kernel threads such as ksoftirqd, or other threads. It is 0 if a thread could not
+// read its clock at both edges, as after a stall, and for workloads without such clocks.
+type Own struct {
+	ClientTime float64 `json:"cpuTime,omitempty"`
+	ServerTime float64 `json:"serverCPUTime,omitempty"`
+}
+
 // TCPStream is the result of tcp-stream. The window is the server's.
 type TCPStream struct {
 	Head
@@ -40,6 +50,7 @@ type TCPStream struct {
 	DSCP          int     `json:"dscp"`           // in effect at the sender
 	SndBuf        int     `json:"sndbuf"`         // bytes in effect, of the first stream, at the end
 	RcvBuf        int     `json:"rcvbuf"`         // bytes in effect at the server, at the beginning
+	Own                   // the sums of all streams
 }
 
 // UDPStream is the result of udp-stream. Its counts form a ladder, offered ≥ sent ≥ received ≥
@@ -68,6 +79,7 @@ type UDPStream struct {
 	DSCP       int              `json:"dscp"`       // in effect
 	SndBuf     int              `json:"sndbuf"`     // bytes in effect
 	RcvBuf     int              `json:"rcvbuf"`     // bytes in effect
+	Own
 }
 
 // UDPSearch is the result of udp-search, and the phases, in order, that it follows from.
@@ -154,6 +166,7 @@ type RR struct {
 	FarCongestion string `json:"serverCongestion,omitempty"`
 	SndBuf        int    `json:"sndbuf"` // bytes in effect
 	RcvBuf        int    `json:"rcvbuf"` // bytes in effect
+	Own                  // not of tcp-crr, whose connections have threads of their own
 }
 
 const (

@@ -51,7 +51,8 @@ const (
 	KindStamped                 // KindEcho whose time stamps the server keeps
 	KindStamps                  // a sample's number; answered with the server's samples from there on
 	KindConnect                 // the request of tcp-crr; answered with the same bytes
-	kindLast    = KindConnect
+	KindClock                   // answered with a JSON Clock
+	kindLast    = KindClock
 	KindAnswer  = Kind(0x80)
 )
 

@@ -1,0 +1,110 @@
+package analysis
+
+import (
+	"math"
+	"testing"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// owned returns a run on a machine that a neighbor keeps busy: packet rates vary by 2, and the
+// packets of the bridge cost 1.4 times those of the host by the clock of the threads.
+func owned(blocks int) (rs []record.Result) {
+	for b := 1; b <= blocks; b++ {
+		for network, cost := range map[string]float64{"host": 2e-6, "bridge": 2.8e-6} {
+			r := result(b, network, "udp-stream", 1e9/float64(1+b%2))
+			r.Elapsed = 0.05
+			for name, v := range map[string]float64{"delivered": 1, "others.user": 1, "cpu.own.per.packet": cost * (1 + 0.01*float64(b%3)), "cpu.own.per.bit": 1} {
+				r.Values = append(r.Values, record.Value{Name: name, Unit: "s/packet", Value: v})
+			}
+			rs = append(rs, r)
+		}
+	}
+	return rs
+}
+
+// The threads' own clocks compare networks where every trial was disturbed.
+func TestOwnCostOfABusyMachine(t *testing.T) {
+	p := New(owned(12), Options{Baseline: "host"})
+	r := row(t, p, 0, "bridge")
+	if r.Ratio.N != 0 || r.Disturbed != 12 {
+		t.Fatalf("%d disturbed trials, ratio %+v: the machine is not busy", r.Disturbed, r.Ratio)
+	}
+	if i, ok := r.OwnCost(); !ok || i.N != 12 || !i.Bounded() || i.Lo < 1.37 || i.Hi > 1.43 || i.Confidence != p.Each {
+		t.Errorf("ratio %+v, %v", i, ok)
+	}
+	if r.Own.Name != "cpu.own.per.packet" || r.Own.Unit != "s/packet" || r.Own.Value.Center < 2.8e-6 || r.Own.Value.Center > 2.86e-6 {
+		t.Errorf("cost %+v", r.Own)
+	}
+	if _, ok := row(t, p, 0, "host").OwnCost(); ok {
+		t.Error("the baseline has a ratio")
+	}
+}
+
+// TCP does not choose its packets, and impossible costs are none.
+func TestOwnCostOfAStream(t *testing.T) {
+	rs := drifting(8)
+	for i := range rs {
+		cost := 1e-10
+		if rs[i].Block == 3 {
+			cost = -1
+		}
+		rs[i].Values = append(rs[i].Values, record.Value{Name: "cpu.own.per.packet", Unit: "s/packet", Value: 1e-6},
+			record.Value{Name: "cpu.own.per.bit", Unit: "s/bit", Value: cost})
+	}
+	r := row(t, New(rs, Options{Baseline: "host"}), 0, "bridge")
+	if i, ok := r.OwnCost(); !ok || i.N != 7 || r.Own.Name != "cpu.own.per.bit" {
+		t.Errorf("%s: %+v, %v", r.Own.Name, i, ok)
+	}
+	if _, ok := row(t, New(drifting(8), Options{Baseline: "host"}), 0, "bridge").OwnCost(); ok {
+		t.Error("a cost without a clock")
+	}
+}
+
+// ticked returns trials of a cell whose machine uses some cores beyond a baseline, and which old
+// programs stored as the sum of the modes only.
+func ticked(blocks int, used, baseline float64, old bool) (rs []record.Result) {
+	for b := 1; b <= blocks; b++ {
+		r := result(b, "host", "udp-rr", 1)
+		now := used + 0.1*float64(b%3-1) // by the steps of /proc/stat
+		values := map[string]float64{"transactions": 2e4, "cpu.per.transaction": 1, "cpu.busy": 0.6 * now, "cpu.idle-baseline": 0.8 * baseline,
+			"cpu.used": now + baseline, "cpu.used.baseline": baseline}
+		if old {
+			delete(values, "cpu.used")
+			delete(values, "cpu.used.baseline")
+		}
+		for name, v := range values {
+			r.Values = append(r.Values, record.Value{Name: name, Unit: "core", Value: v})
+		}
+		rs = append(rs, r)
+	}
+	return rs
+}
+
+func TestCostByIdle(t *testing.T) {
+	for _, tc := range []struct {
+		name           string
+		used, baseline float64
+		old            bool
+		want           float64
+		unresolved     bool
+	}{
+		{"new", 0.8, 0.1, false, 4e-5, false},
+		{"old", 0.8, 0.1, true, 2.4e-5, false},
+		{"nearly idle", 0.02, 0.1, false, 1e-6, true},
+		{"idle", -0.01, 0.1, false, -5e-7, true},
+		{"within the steps", 0.03, 0, false, 1.5e-6, true},
+	} {
+		r := row(t, New(ticked(12, tc.used, tc.baseline, tc.old), Options{}), 0, "host")
+		c, ok := r.CostPer("cpu.per.transaction")
+		if !ok || math.Abs(c.Total-tc.want) > 1e-12 || c.ByIdle == tc.old || c.Unresolved != tc.unresolved || c.Unit != "s/transaction" {
+			t.Errorf("%s: %+v, %v", tc.name, c, ok)
+		}
+		if !c.Interval.Bounded() || c.Interval.Lo < 0 || c.Interval.Hi < c.Total || c.Interval.N != 12 {
+			t.Errorf("%s: interval %+v", tc.name, c.Interval)
+		}
+		if _, _, printed := r.Per("cpu.per.transaction"); printed == tc.unresolved {
+			t.Errorf("%s: Per gives a number: %v", tc.name, printed)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// leastBlocks is the fewest blocks for which Sums has an interval: of two, the spread is a guess.
+const leastBlocks = 3
+
+// Sums returns the ratio of two sums over blocks in the order of time, such as CPU time and packets,
+// and its interval. The ratio of sums suits quantities that are counted in coarse steps, whose errors
+// cancel from block to block: a median of ratios would keep them. over can have values below 0.
+//
+// The standard error is that of the jackknife, once without each block and once without each of a few
+// groups of neighbors, whichever is larger: groups keep the correlation between neighbors (H. R.
+// Künsch, The jackknife and the bootstrap for general stationary observations, Annals of Statistics
+// 17, 1989). The interval is Student's. Center is 0 and N is 0 unless the sum of under is above 0.
+func Sums(over, under []float64, confidence float64) Interval {
+	n := min(len(over), len(under))
+	whole := ratioWithout(over[:n], under[:n], 0, 0)
+	if !finite(whole) {
+		return Interval{Warnings: []string{"no ratio: the sum below is not above 0"}}
+	}
+	i := Interval{Center: whole, N: n}
+	if !proper(confidence) || n < leastBlocks {
+		i.warn("%s: an interval needs at least %d", plural(n, "block"), leastBlocks)
+		return i
+	}
+	half := 0.0
+	for _, groups := range []int{n, sumGroups} {
+		se := jackknife(over[:n], under[:n], min(groups, n))
+		df := float64(min(groups, n) - 1)
+		if h := se * (distuv.StudentsT{Sigma: 1, Nu: df}).Quantile(1-tail(confidence)); !(h < half) {
+			half, i.SE, i.DF = h, se, df
+		}
+	}
+	if !finite(half) {
+		i.SE, i.DF = 0, 0
+		i.warn("no interval: without some blocks, the sum below is not above 0")
+		return i
+	}
+	i.Lo, i.Hi, i.Confidence = whole-half, whole+half, confidence
+	return i
+}
+
+// sumGroups is the number of groups of neighboring blocks: fewer would make Student's quantile
+// large, more would cut correlated neighbors apart.
+const sumGroups = 8
+
+// jackknife returns the standard error of the ratio of sums by deleting one of several groups of
+// neighbors at a time.
+func jackknife(over, under []float64, groups int) float64 {
+	n, mean := len(over), 0.0
+	left := make([]float64, groups)
+	for g := range left {
+		left[g] = ratioWithout(over, under, g*n/groups, (g+1)*n/groups)
+		mean += left[g] / float64(groups)
+	}
+	sum := 0.0
+	for _, x := range left {
+		sum += (x - mean) * (x - mean)
+	}
+	return math.Sqrt(sum * float64(groups-1) / float64(groups))
+}
+
+// ratioWithout returns the ratio of the sums without the blocks from..to-1; NaN if there is none.
+func ratioWithout(over, under []float64, from, to int) float64 {
+	var a, b float64
+	for i := range over {
+		if i < from || i >= to {
+			a, b = a+over[i], b+under[i]
+		}
+	}
+	if !(b > 0) {
+		return math.NaN()
+	}
+	return a / b
+}

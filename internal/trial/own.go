@@ -1,0 +1,48 @@
+package trial
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// ownValue is the CPU time of the engine's threads at both ends, in cores, which native probes
+// report by the clocks of these threads. Other programs do not add to it, so concurrent trials and
+// background have it too.
+const ownValue = "cpu.own"
+
+const (
+	// step is the unit of /proc/stat, s. Idle, iowait and steal time are rounded down to it, at both
+	// edges of a window.
+	step = 0.01
+	// late is how much of a window a busy thread can be late to read its clock at an edge.
+	late = 0.05
+)
+
+// own adds the cost by the threads' own clocks. It removes a value that cannot be, because a part of
+// the machine's work cannot exceed all of it, and says so.
+func (s *Setup) own(r *record.Result, x *execution) {
+	own, ok := r.Get(ownValue)
+	if !ok {
+		return
+	}
+	all := spans(s.hosts(), x.readings.Begin, x.readings.End)
+	if cpus := capacity(all); cpus > 0 {
+		// A thread's clock includes stolen time, unless the kernel has CONFIG_PARAVIRT_TIME_ACCOUNTING.
+		u := usage(all)
+		most, unsure := u.Used+u.Steal, 0.0
+		for _, h := range all {
+			unsure += 3 * step / h.seconds
+		}
+		if own.Value > most*(1+late)+unsure {
+			r.Values = slices.DeleteFunc(r.Values, func(v record.Value) bool {
+				return v.Name == ownValue || strings.HasPrefix(v.Name, ownValue+".")
+			})
+			r.Warnings = append(r.Warnings, fmt.Sprintf("%s is left out: the engine's threads report %.2f cores, but all programs together used %.2f", ownValue, own.Value, most))
+			return
+		}
+	}
+	perWork(r, ownValue+".per.", own.Value)
+}
