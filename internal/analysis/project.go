@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 
@@ -176,7 +177,7 @@ func compareRows(tables []Table, each float64) {
 		t.count(r, each)
 		if len(r.owns.blocks) > 0 {
 			// As many as the rows with a Ratio at most, so that these intervals hold together too.
-			r.Own.Ratio, _, _, _ = stat.Paired(r.owns.base, r.owns.own, each)
+			r.Own.Ratio = stat.Ratio(r.owns.base, r.owns.own, each)
 		}
 		if len(r.pairs.blocks) > 0 {
 			r.compare(each)
@@ -195,6 +196,48 @@ func (r *Row) compare(each float64) {
 	r.Detectable = r.Ratio.Detectable()
 	if len(r.paths.blocks) > 0 {
 		r.Path = r.Busy.Widen(stat.Ratio(r.paths.base, r.paths.own, each))
+	}
+}
+
+// Ratios yields every ratio of the run's tables, chains and gaps, and its confidence, which one of
+// too few blocks does not have.
+func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
+	return func(yield func(stat.Interval, float64) bool) {
+		each := func(confidence float64, all ...stat.Interval) bool {
+			for _, i := range all {
+				if i.N > 0 && !yield(i, confidence) {
+					return false
+				}
+			}
+			return true
+		}
+		for _, row := range r.Rows() {
+			if !each(r.Each, row.Ratio, row.Path) {
+				return
+			}
+		}
+		for _, c := range r.Chains {
+			for _, s := range c.Spans {
+				if !each(r.Each, s.Ratio) {
+					return
+				}
+			}
+		}
+		for _, g := range r.Gaps() {
+			for _, m := range g.Modes {
+				if !each(g.Each, m.Step) {
+					return
+				}
+			}
+			for _, c := range g.Checks {
+				if !each(g.Each, c.Ratio) {
+					return
+				}
+			}
+			if !each(g.Each, g.Total) {
+				return
+			}
+		}
 	}
 }
 

@@ -82,9 +82,9 @@ func disturbance(samples []*Sample) (d Disturbance) {
 	return d
 }
 
-// paired is stat.Paired with the interval widened.
+// paired is stat.Ratio with the interval widened.
 func (d *Disturbance) paired(base, other []float64, confidence float64) stat.Interval {
-	i, _, _, _ := stat.Paired(base, other, confidence)
+	i := stat.Ratio(base, other, confidence)
 	return d.Widen(i)
 }
 

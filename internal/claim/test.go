@@ -215,10 +215,9 @@ func (t Test) measure(values map[string]analysis.Series, confidence float64, bus
 	}
 	_, v := analysis.Common(all...)
 	base, other := t.quotients(v)
-	ratio, base, other, group := stat.Paired(base, other, confidence)
-	m := Measure{Ratio: busy.Widen(ratio)}
+	m := Measure{Ratio: busy.Widen(stat.Ratio(base, other, confidence))}
 	if m.Verdict = t.verdict(m.Ratio); m.Verdict == Undecided {
-		m.More = t.more(base, other, m.Ratio, confidence, group)
+		m.More = t.more(m.Ratio, confidence)
 	}
 	return m
 }
@@ -240,16 +239,16 @@ func (t Test) quotients(v [][]float64) (base, other []float64) {
 
 // more estimates how many additional blocks would shrink the interval to the distance between the
 // estimate and the nearest bound.
-func (t Test) more(base, other []float64, i stat.Interval, confidence float64, group int) int {
+func (t Test) more(i stat.Interval, confidence float64) int {
 	distance := math.Inf(1)
 	for _, bound := range []float64{t.Least, t.Most} {
 		if bound > 0 && i.Center > 0 {
 			distance = min(distance, math.Abs(math.Log(i.Center/bound)))
 		}
 	}
-	needed := stat.SteinPairs(base, other, math.Expm1(distance), confidence)
+	needed := i.Needed(math.Expm1(distance), confidence)
 	if needed > study.MaxBlocks {
 		return -1
 	}
-	return group * (max(needed, len(base)+1) - len(base))
+	return max(needed, i.N+1) - i.N
 }

@@ -121,8 +121,8 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 		if err := r.block(ctx, b); err != nil {
 			return r.results, err
 		}
-		if b == c.Study.Blocks && c.Study.Precision > 0 {
-			if err := r.extend(); err != nil {
+		if b == r.blocks && c.Study.Precision > 0 {
+			if err := r.plan(b); err != nil {
 				return r.results, err
 			}
 		}
@@ -135,12 +135,11 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 func Finished(s study.Study, applies func(kind, factor string) bool, d *store.Dir) (bool, error) {
 	r := &run{Config: Config{Study: s, Dir: d}, cells: s.Cells(applies), blocks: s.Blocks}
 	if s.Precision > 0 {
-		if _, err := d.ReadFile(blocksFile); err != nil {
-			return false, nil // the number of blocks is undecided
-		}
-		if err := r.extend(); err != nil {
+		made, err := r.decided()
+		if err != nil || made == nil || !made.final(made.Blocks) {
 			return false, err
 		}
+		r.blocks = made.Blocks
 	}
 	return len(d.Done()) >= r.trials(), nil
 }

@@ -3,49 +3,95 @@ package experiment
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
+	"math"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/internal/stat"
 )
 
 // blocksFile keeps the decision on the number of blocks, which a resumed run does not repeat.
 const blocksFile = "blocks.json"
 
-// A decision sets the number of blocks of a run with a target precision. It is made once, from the
-// pilot: stopping as soon as an interval looks narrow enough would make it too narrow.
+// A decision sets the number of blocks of a run with a target precision. It is made from the pilot
+// and, because a pilot is small, once more at the planned end. Stopping as soon as an interval looks
+// narrow enough would make it too narrow; one more look costs little (ADR 31).
 type decision struct {
 	Pilot  int `json:"pilot"`  // blocks used to estimate the spread
-	Needed int `json:"needed"` // by Stein's procedure, for the widest comparison
+	Needed int `json:"needed"` // for the widest ratio of the report
 	Blocks int `json:"blocks"` // blocks of the run: Needed, capped by time
+	// Looks counts the times that the run looked at its intervals, 1 or 2. Older versions looked once
+	// and wrote nothing: 0 is final.
+	Looks int `json:"looks,omitempty"`
 }
 
-// maxBlocks ends a run that no number of blocks would make precise.
-const maxBlocks = 1000
+const (
+	// maxBlocks ends a run that no number of blocks would make precise.
+	maxBlocks = 1000
+	// margin multiplies the blocks that a look finds missing: otherwise half of the runs would end
+	// just short of their precision, and those that end early would be the luckiest.
+	margin = 1.25
+)
 
-func (r *run) extend() error {
-	if b, err := r.Dir.ReadFile(blocksFile); err == nil {
-		var d decision
-		if err := json.Unmarshal(b, &d); err != nil || d.Blocks < r.Study.Blocks {
-			return fmt.Errorf("%s does not hold a decision on the number of blocks: %q", blocksFile, b)
-		}
-		r.blocks = d.Blocks
-		return nil
+// final reports whether the run ends after block b without another look.
+func (d decision) final(b int) bool { return d.Looks != 1 || b == d.Pilot }
+
+// look decides after block b, from the blocks needed for the precision and the most that fit into
+// the time, without limit if it is 0.
+func (d decision) look(b, needed, fit int) decision {
+	d.Looks++
+	if d.Needed = needed; needed > b {
+		d.Needed = int(math.Ceil(margin * float64(needed)))
 	}
-	d := decision{Pilot: r.Study.Blocks, Needed: r.needed()}
 	d.Blocks = min(d.Needed, maxBlocks)
-	if t := r.blockTime(); r.Study.MaxTime > 0 && t > 0 {
-		d.Blocks = max(d.Pilot, min(d.Blocks, int(r.Study.MaxTime/t)))
+	if fit > 0 {
+		d.Blocks = min(d.Blocks, fit)
 	}
-	b, err := json.Marshal(d)
+	d.Blocks = max(d.Blocks, b)
+	return d
+}
+
+// plan decides after block b, the last one planned, how many blocks the run has.
+func (r *run) plan(b int) error {
+	d := decision{Pilot: r.Study.Blocks}
+	made, err := r.decided()
+	if err != nil {
+		return err
+	}
+	if made != nil {
+		d = *made
+		if r.blocks = max(b, d.Blocks); d.Blocks > b || d.final(b) {
+			return nil // decided before
+		}
+	}
+	fit := 0
+	if t := r.blockTime(); r.Study.MaxTime > 0 && t > 0 {
+		fit = max(1, int(r.Study.MaxTime/t))
+	}
+	d = d.look(b, r.needed(), fit)
+	text, err := json.Marshal(d)
 	if err != nil {
 		return err
 	}
 	r.blocks = d.Blocks
-	r.tell(Event{Text: fmt.Sprintf("pilot of %d blocks: %d are needed for ±%.3g %%, %d will be run",
-		d.Pilot, d.Needed, r.Study.Precision*100, d.Blocks)})
-	return r.Dir.File(blocksFile, append(b, '\n'))
+	at := fmt.Sprintf("pilot of %d blocks", d.Pilot)
+	if d.Looks == 2 {
+		at = fmt.Sprintf("second look at %d blocks", b)
+	}
+	r.tell(Event{Text: fmt.Sprintf("%s: %d are needed for ±%.3g %%, %d will be run", at, d.Needed, r.Study.Precision*100, d.Blocks)})
+	return r.Dir.File(blocksFile, append(text, '\n'))
+}
+
+// decided returns the stored decision, nil if there is none.
+func (r *run) decided() (*decision, error) {
+	text, err := r.Dir.ReadFile(blocksFile)
+	if err != nil {
+		return nil, nil
+	}
+	var d decision
+	if err := json.Unmarshal(text, &d); err != nil || d.Blocks < r.Study.Blocks {
+		return nil, fmt.Errorf("%s does not hold a decision on the number of blocks: %q", blocksFile, text)
+	}
+	return &d, nil
 }
 
 // blockTime estimates the time of a block from the trials of this process or, when it resumes after
@@ -63,18 +109,14 @@ func (r *run) blockTime() time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// needed returns how many blocks the comparison with the largest spread needs.
+// needed returns how many blocks the widest ratio of the report needs.
 func (r *run) needed() int {
 	pv := analysis.New(r.results, analysis.Options{Baseline: r.Study.Baseline, KeepDisturbed: r.Study.KeepDisturbed})
-	n := r.Study.Blocks
-	for _, t := range pv.Tables {
-		base := slices.IndexFunc(t.Rows, func(r analysis.Row) bool { return r.Baseline })
-		for i, row := range t.Rows {
-			if base >= 0 && i != base {
-				a, b := analysis.Pair(t.Rows[base], row)
-				n = max(n, stat.SteinPairs(a, b, r.Study.Precision, pv.Each))
-			}
-		}
+	n := 0
+	for ratio, confidence := range pv.Ratios() {
+		// Blocks without a pair, as after a failure, will be as frequent among those to come.
+		pairs := ratio.Needed(r.Study.Precision, confidence)
+		n = max(n, int(math.Ceil(float64(pairs)*float64(pv.Blocks)/float64(ratio.N))))
 	}
 	return n
 }

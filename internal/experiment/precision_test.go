@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,21 +46,26 @@ func TestPrecision(t *testing.T) {
 	for n := range pilot {
 		a, b = append(a, 1e9), append(b, noisy(n+1))
 	}
-	needed := stat.SteinPairs(a, b, 0.02, 0.95)
-	if needed <= pilot {
-		t.Fatalf("%d blocks are needed: the pilot would do", needed)
+	first := decision{Pilot: pilot}.look(pilot, stat.Ratio(a, b, 0.95).Needed(0.02, 0.95), 0)
+	for n := range first.Blocks - pilot {
+		a, b = append(a, 1e9), append(b, noisy(pilot+n+1))
 	}
+	second := first.look(first.Blocks, stat.Ratio(a, b, 0.95).Needed(0.02, 0.95), 0)
+	if first.Blocks <= pilot {
+		t.Fatalf("%+v: the pilot would do", first)
+	}
+	capped := first.look(10, stat.Ratio(a[:10], b[:10], 0.95).Needed(0.02, 0.95), 10)
 	for _, c := range []struct {
 		name    string
 		measure func(context.Context, string, int) (float64, error)
 		max     time.Duration
 		want    decision
 	}{
-		{"extended", spread, 0, decision{pilot, needed, needed}},
-		{"no spread", nil, 0, decision{pilot, pilot, pilot}},
-		{"capped", spread, 10 * 2100 * time.Millisecond, decision{pilot, needed, 10}}, // a trial takes just over 1 s
-		{"cap below the pilot", spread, time.Second, decision{pilot, needed, pilot}},
-		{"cap far above", spread, time.Hour, decision{pilot, needed, needed}},
+		{"extended", spread, 0, second},
+		{"no spread", nil, 0, decision{pilot, pilot, pilot, 1}},
+		{"capped", spread, 10 * 2100 * time.Millisecond, capped}, // a trial takes just over 1 s
+		{"cap below the pilot", spread, time.Second, decision{pilot, first.Needed, pilot, 1}},
+		{"cap far above", spread, time.Hour, second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -86,6 +93,7 @@ func TestDecisionIsKept(t *testing.T) {
 		blocks int // 0: an error
 	}{
 		{`{"pilot":6,"needed":9,"blocks":9}`, 9},
+		{`{"pilot":6,"needed":9,"blocks":9,"looks":2}`, 9},
 		{`{"pilot":6,"needed":6,"blocks":6}`, 6},
 		{`{"pilot":6,"needed":3,"blocks":3}`, 0},
 		{`{}`, 0},
@@ -147,4 +155,62 @@ func TestCapOfNothing(t *testing.T) {
 			t.Errorf("%v, %v", counts(rs), err)
 		}
 	})
+}
+
+// The second look happens at the planned end of a run that the first one extended, never after it.
+func TestLooks(t *testing.T) {
+	first := decision{Pilot: 10}.look(10, 40, 0)
+	if want := (decision{10, 50, 50, 1}); first != want || first.final(50) {
+		t.Errorf("first look: %+v, want %+v", first, want)
+	}
+	if got, want := first.look(50, 60, 0), (decision{10, 75, 75, 2}); got != want || !got.final(75) {
+		t.Errorf("second look, too wide: %+v, want %+v", got, want)
+	}
+	if got, want := first.look(50, 45, 0), (decision{10, 45, 50, 2}); got != want || !got.final(50) {
+		t.Errorf("second look, precise: %+v, want %+v", got, want)
+	}
+	if got, want := first.look(50, 60, 55), (decision{10, 75, 55, 2}); got != want {
+		t.Errorf("second look, out of time: %+v, want %+v", got, want)
+	}
+	if d := (decision{Pilot: 10}).look(10, 10, 0); !d.final(10) {
+		t.Errorf("a pilot that is enough is looked at again: %+v", d)
+	}
+	if d := (decision{Pilot: 10, Needed: 40, Blocks: 40}); !d.final(40) {
+		t.Error("a decision of an older version is not final")
+	}
+}
+
+// Most runs reach the precision that they ask for, and cover the truth as often as others do.
+func TestPrecisionIsReached(t *testing.T) {
+	const runs, confidence, spread = 60, 0.95, 0.05
+	width := math.Expm1(2 * spread / math.Sqrt(40)) // of some 40 independent blocks
+	for _, rho := range []float64{0, 0.3} {
+		for _, pilot := range []int{8, 20} {
+			r := rand.New(rand.NewPCG(23, uint64(pilot)))
+			reached, covered := 0, 0
+			for range runs {
+				base, other := make([]float64, 2*maxBlocks), make([]float64, 2*maxBlocks)
+				x := r.NormFloat64()
+				for i := range base {
+					base[i], other[i] = 1, math.Exp(spread*x)
+					x = rho*x + math.Sqrt(1-rho*rho)*r.NormFloat64()
+				}
+				ratio := func(n int) stat.Interval { return stat.Ratio(base[:n], other[:n], confidence) }
+				d := decision{Pilot: pilot}.look(pilot, ratio(pilot).Needed(width, confidence), 0)
+				if b := d.Blocks; !d.final(b) {
+					d = d.look(b, ratio(b).Needed(width, confidence), 0)
+				}
+				i := ratio(d.Blocks)
+				if i.Needed(width, confidence) <= d.Blocks {
+					reached++
+				}
+				if i.Contains(1) {
+					covered++
+				}
+			}
+			if reached < 49 || covered < 50 { // 90 % and 93 %, less twice the noise of 60 runs
+				t.Errorf("correlation %g, pilot of %d: of %d runs, %d reached the precision, %d covered the truth", rho, pilot, runs, reached, covered)
+			}
+		}
+	}
 }

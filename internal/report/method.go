@@ -16,7 +16,7 @@ func methodSection(s source) []Section {
 	}
 	x.Notes = []string{
 		"A trial is one measurement of one network. A block is one pass through all of them in random order. Blocks are the samples; requests and packets inside a trial are not.",
-		"A value is the median over blocks. Its own interval has 95 % confidence.",
+		"A value is the median over blocks. Its own interval has 95 % confidence and allows for correlation between neighboring blocks, too.",
 	}
 	if p.Pairs > 0 {
 		x.Notes = append(x.Notes, pooled(p))
@@ -29,7 +29,7 @@ func methodSection(s source) []Section {
 	}
 	if p.Comparisons > 0 {
 		x.Notes = append(x.Notes,
-			fmt.Sprintf("A ratio divides a network by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks with the exact interval of the Wilcoxon signed-rank test. It assumes that blocks are independent and that their log ratios are symmetric around their center, but not that they are normally distributed. Where neighboring blocks are correlated, weir averages them first, and a note says so.", divisor(p)),
+			fmt.Sprintf("A ratio divides a network by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. Where much correlation remains, or where blocks are too few to show it, a note says so. No interval covers what differs between runs.", divisor(p)),
 			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
 			"~ means that the interval contains 1: this run shows no difference. It does not prove that there is none.")
 	}

@@ -140,6 +140,11 @@ func (s source) notes(t analysis.Table) []string {
 		}
 		out.add(r.Network, r.Ratio.Warnings...)
 		out.add(r.Network, cpuNotes(r)...)
+		for _, w := range r.Path.Warnings {
+			if !slices.Contains(r.Ratio.Warnings, w) {
+				out.add("the network path of "+r.Network, w)
+			}
+		}
 	}
 	return out.lines(t.Rows)
 }

@@ -103,7 +103,7 @@ func TestChangeKeepsItsErrorRate(t *testing.T) {
 					for s, n := range runs {
 						for range n {
 							base, other := minuteOf(r, tau(cell)*r.NormFloat64(), 0.3+0.25*float64(cell)/(cells-1))
-							i, _, _, _ := Paired(base, other, 0.95)
+							i := Ratio(base, other, 0.95)
 							side[s] = append(side[s], i)
 						}
 					}

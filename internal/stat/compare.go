@@ -6,25 +6,31 @@ import (
 	"slices"
 )
 
-// Ratio estimates the paired ratio other/base: the Hodges-Lehmann estimate (pseudo-median) of the
-// log ratios with the exact interval of the Wilcoxon signed-rank test, exponentiated. Swapping the
+// Ratio estimates the paired ratio other/base of pairs in time order: the Hodges-Lehmann estimate
+// (pseudo-median) of the log ratios with the exact interval of the Wilcoxon signed-rank test,
+// exponentiated, and widened for correlation between neighbors (see correlate). Swapping the
 // arguments gives the reciprocals.
 //
-// It assumes independent pairs and log ratios that are symmetric around their median, not normal.
-// Ties only widen the interval. It drops pairs with values not above 0 and warns.
+// It assumes log ratios that are symmetric around their median, not normal. Ties only widen the
+// interval. It drops pairs with values not above 0 and warns.
 //
 // Source: Hollander, Wolfe, Chicken, Nonparametric Statistical Methods, 3rd ed., sections 3.2, 3.3.
 func Ratio(base, other []float64, confidence float64) Interval {
 	d, _, warnings := logRatios(base, other)
-	slices.Sort(d)
+	i := independentCenter(d, confidence)
+	i.Warnings = warnings
+	i.warnUnbounded(confidence, "pair")
+	i.correlate(d, independentCenter(d, likely))
+	return i.exp()
+}
+
+// independentCenter is the Hodges-Lehmann estimate with the signed-rank interval.
+func independentCenter(d []float64, confidence float64) Interval {
 	rank := 0
 	if proper(confidence) {
 		rank = signedRank(len(d), confidence)
 	}
-	i := walsh(d).interval(len(d), rank, confidence).exp()
-	i.Warnings = warnings
-	i.warnUnbounded(confidence, "pair")
-	return i
+	return walsh(slices.Sorted(slices.Values(d))).interval(len(d), rank, confidence)
 }
 
 // Shift estimates the unpaired ratio b/a, to compare two runs: the two-sample Hodges-Lehmann
@@ -56,21 +62,31 @@ func Shift(a, b []float64, confidence float64) Interval {
 	return i
 }
 
-// Median estimates the median of one cell with the order-statistic interval. It assumes only
-// independent, identically distributed values. It drops values that are not finite and warns.
-// Source: as Ratio, section 3.6 (the interval of the sign test).
+// Median estimates the median of one cell from values in time order: the order-statistic interval,
+// widened for correlation between neighbors (see correlate). It assumes nothing about the shape of
+// the distribution. If no value is negative, neither is the interval. It drops values that are not
+// finite and warns. Source: as Ratio, section 3.6 (the interval of the sign test).
 func Median(v []float64, confidence float64) Interval {
 	kept := slices.DeleteFunc(slices.Clone(v), func(x float64) bool { return !finite(x) })
-	rank := 0
-	if proper(confidence) {
-		rank = binomialRank(len(kept), confidence)
-	}
-	i := values(kept).interval(len(kept), rank, confidence)
+	i := independentMedian(kept, confidence)
 	if dropped := len(v) - len(kept); dropped > 0 {
 		i.warn("%d of %s dropped: not finite", dropped, plural(len(v), "value"))
 	}
 	i.warnUnbounded(confidence, "value")
+	i.correlate(kept, independentMedian(kept, likely))
+	if len(kept) > 0 && slices.Min(kept) >= 0 {
+		i.Lo = math.Max(0, i.Lo)
+	}
 	return i
+}
+
+// independentMedian is the median with the order-statistic interval.
+func independentMedian(v []float64, confidence float64) Interval {
+	rank := 0
+	if proper(confidence) {
+		rank = binomialRank(len(v), confidence)
+	}
+	return values(v).interval(len(v), rank, confidence)
 }
 
 // Outliers returns the indices of pairs whose log ratio is more than five median absolute

@@ -23,7 +23,8 @@ func sample(r *rand.Rand, n int, ratio float64, draw func(*rand.Rand) float64) (
 	return base, other
 }
 
-// Intervals cover the truth as often as the null distribution says, neither less nor more.
+// Without the widening for correlation, intervals cover the truth as often as the null distribution
+// says, neither less nor more; with it, they cover more.
 func TestCoverage(t *testing.T) {
 	const simulations, n, confidence, ratio = 2000, 12, 0.95, 0.8
 	sum := func(pmf []float64, rank int) (s float64) {
@@ -36,11 +37,15 @@ func TestCoverage(t *testing.T) {
 	unpaired := sum(rankSumPMF(n, n-2), rankSum(n, n-2, confidence))
 	for name, draw := range noise {
 		r := rand.New(rand.NewPCG(9, 10))
-		var ratios, shifts float64
+		var ratios, widened, shifts float64
 		for range simulations {
 			base, other := sample(r, n, ratio, draw)
-			if Ratio(base, other, confidence).Contains(ratio) {
+			d, _, _ := logRatios(base, other)
+			if independentCenter(d, confidence).Contains(math.Log(ratio)) {
 				ratios++
+			}
+			if Ratio(base, other, confidence).Contains(ratio) {
+				widened++
 			}
 			var a, b []float64
 			for i := range n {
@@ -53,7 +58,10 @@ func TestCoverage(t *testing.T) {
 				shifts++
 			}
 		}
-		for what, c := range map[string][2]float64{"Ratio": {ratios / simulations, paired}, "Shift": {shifts / simulations, unpaired}} {
+		if widened < ratios {
+			t.Errorf("%s: Ratio covers in %v, its signed-rank interval in %v", name, widened/simulations, ratios/simulations)
+		}
+		for what, c := range map[string][2]float64{"signed rank": {ratios / simulations, paired}, "Shift": {shifts / simulations, unpaired}} {
 			if got, exact := c[0], c[1]; exact < confidence || math.Abs(got-exact) > 4*math.Sqrt(exact*(1-exact)/simulations) {
 				t.Errorf("%s, %s: covers in %.4f, exactly %.4f, nominal %.2f", what, name, got, exact, confidence)
 			}
@@ -101,15 +109,16 @@ func TestDetectableHasItsPower(t *testing.T) {
 }
 
 func TestDetectable(t *testing.T) {
-	// Log ratios ±s: their averages are -s, 0 and s, and the interval is [-s, s]. The t quantiles
-	// of nine degrees of freedom are 2.262 and 0.883 (any t table).
+	// Log ratios ±s: their averages are -s, 0 and s, and the signed-rank interval at 80 % is [-s, s],
+	// for nine degrees of freedom. The correlation is negative, so four remain. The t quantiles are
+	// 1.383 for nine, and 2.776 and 0.941 for four (any t table).
 	const s = 0.02
 	base, other := make([]float64, 10), make([]float64, 10)
 	for i := range base {
 		base[i], other[i] = 1, math.Exp(s*float64(1-2*(i%2)))
 	}
-	want := math.Expm1(s * (1 + 0.883/2.262))
-	if got := Ratio(base, other, 0.95).Detectable(); math.Abs(got-want) > 1e-5 {
+	want := math.Expm1(s / 1.383 * (2.776 + 0.941))
+	if got := Ratio(base, other, 0.95).Detectable(); math.Abs(got-want) > 2e-5 {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	for name, got := range map[string]float64{
@@ -125,19 +134,18 @@ func TestDetectable(t *testing.T) {
 	}
 }
 
-func TestSteinPairs(t *testing.T) {
+func TestNeeded(t *testing.T) {
 	base, other := make([]float64, 10), make([]float64, 10)
 	for i := range base {
 		base[i], other[i] = 1, math.Exp(0.1*float64(1-2*(i%2)))
 	}
-	times := 0.1 / math.Log(1.05) // the pilot's half width ÷ the requested one
 	for _, c := range []struct {
 		name                  string
 		base, other           []float64
 		halfWidth, confidence float64
 		want                  int
 	}{
-		{"5 %", base, other, 0.05, 0.95, int(math.Ceil(10 * times * times))},
+		{"5 %", base, other, 0.05, 0.95, 90}, // 0.1/1.383 √(10/90) 2.015, with t of 44 degrees, is just below log 1.05
 		{"the pilot is enough", base, other, 10, 0.95, 10},
 		{"no spread", base[:3], base[:3], 0.01, 0.95, 6},
 		{"one pair", base[:1], other[:1], 0.01, 0.99, 8},
@@ -146,27 +154,8 @@ func TestSteinPairs(t *testing.T) {
 		{"no width", base, other, 0, 0.95, maxPairs},
 		{"certainty", base, other, 0.1, 1, maxPairs},
 	} {
-		if got := SteinPairs(c.base, c.other, c.halfWidth, c.confidence); got != c.want {
+		if got := Ratio(c.base, c.other, c.confidence).Needed(c.halfWidth, c.confidence); got != c.want {
 			t.Errorf("%s: got %d, want %d", c.name, got, c.want)
 		}
-	}
-}
-
-// A run sized by its own pilot is within the half width of the truth as often as requested.
-func TestSteinPairsKeepTheirPromise(t *testing.T) {
-	const runs, half, confidence = 600, 0.025, 0.95
-	r := rand.New(rand.NewPCG(15, 16))
-	hits := 0.0
-	for range runs {
-		base, other := sample(r, 8, 1, noise["normal"])
-		n := SteinPairs(base, other, half, confidence)
-		b, o := sample(r, n-8, 1, noise["normal"])
-		i := Ratio(append(base, b...), append(other, o...), 0) // the estimate alone
-		if math.Abs(math.Log(i.Center)) <= math.Log1p(half) {
-			hits++
-		}
-	}
-	if least := confidence - 3*math.Sqrt(confidence*(1-confidence)/runs); hits/runs < least {
-		t.Errorf("%.3f of runs are as precise as asked, want %.3f", hits/runs, least)
 	}
 }

@@ -2,6 +2,7 @@ package stat
 
 import (
 	"math"
+	"sort"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -9,55 +10,45 @@ import (
 // power is the probability of showing Detectable's difference.
 const power = 0.8
 
-// maxPairs bounds SteinPairs; more are not practical.
+// maxPairs bounds Needed; more are not practical.
 const maxPairs = math.MaxInt32
 
-// halfWidth returns half a ratio's interval on the log scale, 0 without an interval. Unlike a
-// standard deviation, it does not follow a single stall.
-func (i Interval) halfWidth() float64 {
-	if !i.Bounded() || i.Lo <= 0 {
-		return 0
-	}
-	return (math.Log(i.Hi) - math.Log(i.Lo)) / 2
-}
-
-// Detectable returns the smallest relative difference that a ratio's pairs, with their number and
-// spread, could have shown with a power of 80 %: 0.05 is 5 %. It qualifies every "no difference".
+// Detectable returns the smallest relative difference that a ratio's pairs, with their number,
+// spread and correlation, could have shown with a power of 80 %: 0.05 is 5 %. It qualifies every
+// "no difference".
 //
 // A difference shows when the interval excludes 1. Detectable is therefore the interval's half
 // width plus the error of the estimate towards 1 that 20 % of runs exceed, by the t approximation.
 // It returns 0 for fewer than MinPairs pairs or pairs without spread.
 func (i Interval) Detectable() float64 {
-	half := i.halfWidth()
-	if half == 0 || i.N < 2 {
+	if i.SE == 0 {
 		return 0
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: float64(i.N - 1)}
-	delta := half * (1 + t.Quantile(power)/t.Quantile(1-tail(i.Confidence)))
-	return math.Min(math.Expm1(delta), math.MaxFloat64)
+	t := distuv.StudentsT{Sigma: 1, Nu: i.DF}
+	return math.Min(math.Expm1(i.SE*(i.quantile(i.DF)+t.Quantile(power))), math.MaxFloat64)
 }
 
-// SteinPairs returns how many pairs, including the pilot's, give an interval of a relative half
-// width: 0.02 is ±2 %. Deciding once from a pilot keeps the confidence; stopping as soon as the
-// interval is narrow does not.
+// Needed returns how many pairs, including those of this ratio, are likely to give an interval of a
+// relative half width: 0.02 is ±2 %. confidence is the one of the ratio, which one of too few pairs
+// does not have.
 //
-// It is the two-stage procedure of C. Stein (A two-sample test for a linear hypothesis whose power
-// is independent of the variance, Annals of Mathematical Statistics 16, 1945) with the pilot's
-// signed-rank interval instead of its t interval: the width shrinks with the square root of the
-// number. The few pairs of a pilot make its interval wide, which errs on the safe side.
+// It assumes that spread and correlation stay as estimated; the standard error then shrinks with the
+// square root of the number of pairs, and DF grows with it. A few pairs estimate both roughly:
+// whoever plans with Needed looks again at the planned end.
 //
-// The result is at least MinPairs and the pilot, and at most 2^31-1, which can also mean that no
-// number is enough.
-func SteinPairs(base, other []float64, width, confidence float64) int {
+// The result is at least MinPairs and the pairs so far, and at most 2^31-1, which can also mean that
+// no number is enough.
+func (i Interval) Needed(width, confidence float64) int {
 	if !proper(confidence) || !(width > 0) {
 		return maxPairs
 	}
-	d, _, _ := logRatios(base, other)
-	least := min(maxPairs, max(MinPairs(confidence), len(base), len(other)))
-	times := Ratio(base, other, confidence).halfWidth() / math.Log1p(width)
-	n := math.Ceil(float64(len(d)) * times * times)
-	if !(n < maxPairs) {
-		return maxPairs
+	least := max(i.N, MinPairs(confidence))
+	if i.SE == 0 {
+		return min(maxPairs, least)
 	}
-	return max(least, int(n))
+	enough := func(n float64) bool {
+		more := n / float64(i.N)
+		return i.SE*i.quantile((i.DF+1)*more-1) <= math.Log1p(width)*math.Sqrt(more)
+	}
+	return least + sort.Search(max(0, maxPairs-least), func(k int) bool { return enough(float64(least + k)) })
 }
