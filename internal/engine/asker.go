@@ -88,7 +88,7 @@ func (a *asker) request(start int64, measured bool) (x tally.Slot, marked bool) 
 	if a.burst == 0 && measured && a.every > 0 && start >= a.next && !a.samples.Full() {
 		a.burst, a.next = stampBurst+1, start+a.every
 	}
-	if a.burst == 0 {
+	if a.burst == 0 || !measured { // the last request, with the mark, can follow half a burst
 		a.heed = max(a.heed-1, 0)
 		return x, false
 	}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/internal/engine/sock"
 	"github.com/weir-bench/weir/internal/engine/tally"
 	"github.com/weir-bench/weir/internal/engine/wire"
 )
@@ -78,6 +79,18 @@ func TestLatencyWorkloads(t *testing.T) {
 					t.Errorf("%+v", r)
 				}
 			})
+		}
+	}
+}
+
+// Only measured requests are samples: the histogram of the response times has no others.
+func TestSamplesAreMeasured(t *testing.T) {
+	a := newAsker(config{}, new(sock.Stopper), -1, 1)
+	a.every = int64(time.Hour)
+	for i, measured := range []bool{false, true, true, false, true} { // the first of a burst is no sample
+		x, marked := a.request(1, measured)
+		if sample := i == 2 || i == 4; marked != measured || (x.Sample >= 0) != sample {
+			t.Errorf("request %d: marked %v, sample %d", i, marked, x.Sample)
 		}
 	}
 }
