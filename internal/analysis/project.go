@@ -212,7 +212,7 @@ func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
 			return true
 		}
 		for _, row := range r.Rows() {
-			if !each(r.Each, row.Ratio, row.Path) {
+			if !each(r.Each, row.Ratio, row.Path, row.Own.Ratio) {
 				return
 			}
 		}

@@ -160,16 +160,16 @@ func TestCapOfNothing(t *testing.T) {
 // The second look happens at the planned end of a run that the first one extended, never after it.
 func TestLooks(t *testing.T) {
 	first := decision{Pilot: 10}.look(10, 40, 0)
-	if want := (decision{10, 50, 50, 1}); first != want || first.final(50) {
+	if want := (decision{10, 54, 54, 1}); first != want || first.final(54) {
 		t.Errorf("first look: %+v, want %+v", first, want)
 	}
-	if got, want := first.look(50, 60, 0), (decision{10, 75, 75, 2}); got != want || !got.final(75) {
+	if got, want := first.look(54, 60, 0), (decision{10, 81, 81, 2}); got != want || !got.final(81) {
 		t.Errorf("second look, too wide: %+v, want %+v", got, want)
 	}
-	if got, want := first.look(50, 45, 0), (decision{10, 45, 50, 2}); got != want || !got.final(50) {
+	if got, want := first.look(54, 45, 0), (decision{10, 45, 54, 2}); got != want || !got.final(54) {
 		t.Errorf("second look, precise: %+v, want %+v", got, want)
 	}
-	if got, want := first.look(50, 60, 55), (decision{10, 75, 55, 2}); got != want {
+	if got, want := first.look(54, 60, 55), (decision{10, 81, 55, 2}); got != want {
 		t.Errorf("second look, out of time: %+v, want %+v", got, want)
 	}
 	if d := (decision{Pilot: 10}).look(10, 10, 0); !d.final(10) {

@@ -3,8 +3,6 @@ package stat
 import (
 	"math"
 	"slices"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 const (
@@ -48,8 +46,8 @@ func (i *Interval) correlate(v []float64, narrow Interval) {
 	rho := math.Min(maxCorrelation, math.Max(0, unbiased))
 	independent := n * (1 - rho) / (1 + rho)
 	i.DF = math.Min(n-1, math.Max(minFreedom, independent/2-1))
-	i.SE = bounded(math.Sqrt(n/independent) * (narrow.Hi/2 - narrow.Lo/2) / narrow.quantile(n-1))
-	reach := i.SE * i.quantile(i.DF)
+	i.SE = bounded(math.Sqrt(n/independent) * (narrow.Hi/2 - narrow.Lo/2) / quantile(n-1, narrow.Confidence))
+	reach := i.SE * quantile(i.DF, i.Confidence)
 	i.Lo, i.Hi = math.Min(i.Lo, bounded(i.Center-reach)), math.Max(i.Hi, bounded(i.Center+reach))
 
 	switch {
@@ -58,11 +56,6 @@ func (i *Interval) correlate(v []float64, narrow Interval) {
 	case independent < fewIndependent || (n*r+1)/math.Sqrt(n) > 1.645: // which independent values exceed in 1 case of 20
 		i.warn("neighboring blocks remain correlated: %d count as %.0f independent ones", i.N, independent)
 	}
-}
-
-// quantile returns Student's t that the interval's tail exceeds.
-func (i Interval) quantile(freedom float64) float64 {
-	return distuv.StudentsT{Sigma: 1, Nu: freedom}.Quantile(1 - tail(i.Confidence))
 }
 
 // neighbors returns the correlation of the ranks of neighbors, and whether there is any spread.

@@ -222,7 +222,7 @@ func TestStandardError(t *testing.T) {
 		v := autoregressive(0.5)(r, 9+r.IntN(60))
 		base, other := exponential(v)
 		i, wide := Ratio(base, other, 0.95), Ratio(base, other, 0.99)
-		reach := i.SE * i.quantile(i.DF)
+		reach := i.SE * quantile(i.DF, i.Confidence)
 		alone := independentCenter(v, 0.95)
 		if lo, hi := math.Min(0.05*alone.Lo, math.Log(i.Center)-reach), math.Max(0.05*alone.Hi, math.Log(i.Center)+reach); math.Abs(lo-math.Log(i.Lo)) > 1e-9 || math.Abs(hi-math.Log(i.Hi)) > 1e-9 {
 			t.Errorf("%+v, want %v to %v", i, math.Exp(lo), math.Exp(hi))

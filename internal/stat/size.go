@@ -13,6 +13,14 @@ const power = 0.8
 // maxPairs bounds Needed; more are not practical.
 const maxPairs = math.MaxInt32
 
+// halfWidth returns half a ratio's interval on the log scale, 0 without an interval.
+func (i Interval) halfWidth() float64 {
+	if !i.Bounded() || i.Lo <= 0 {
+		return 0
+	}
+	return (math.Log(i.Hi) - math.Log(i.Lo)) / 2
+}
+
 // Detectable returns the smallest relative difference that a ratio's pairs, with their number,
 // spread and correlation, could have shown with a power of 80 %: 0.05 is 5 %. It qualifies every
 // "no difference".
@@ -25,7 +33,7 @@ func (i Interval) Detectable() float64 {
 		return 0
 	}
 	t := distuv.StudentsT{Sigma: 1, Nu: i.DF}
-	return math.Min(math.Expm1(i.SE*(i.quantile(i.DF)+t.Quantile(power))), math.MaxFloat64)
+	return math.Min(math.Expm1(i.SE*(quantile(i.DF, i.Confidence)+t.Quantile(power))), math.MaxFloat64)
 }
 
 // Needed returns how many pairs, including those of this ratio, are likely to give an interval of a
@@ -48,7 +56,7 @@ func (i Interval) Needed(width, confidence float64) int {
 	}
 	enough := func(n float64) bool {
 		more := n / float64(i.N)
-		return i.SE*i.quantile((i.DF+1)*more-1) <= math.Log1p(width)*math.Sqrt(more)
+		return i.SE*quantile((i.DF+1)*more-1, i.Confidence) <= math.Log1p(width)*math.Sqrt(more)
 	}
 	return least + sort.Search(max(0, maxPairs-least), func(k int) bool { return enough(float64(least + k)) })
 }
