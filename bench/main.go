@@ -4,6 +4,7 @@
 //
 //	go run ./bench [-blocks 20] [-o DIR] > docs/benchmarks.md
 //	go run ./bench -coverage 70 [-o DIR] > docs/coverage.md
+//	go run ./bench -busy 0.5 [-busy-runs 3] [-o DIR] [FLAGS OF WEIR RUN]
 //
 // It is an ordinary study that compares probes instead of networks. With -startup it measures the
 // time until each network is ready:
@@ -59,8 +60,18 @@ func main() {
 	flag.StringVar(&o.newIperf3, "iperf3", "", "`path` of a newer iperf3, to add to the comparison")
 	flag.StringVar(&o.neper, "neper", "", "`directory` of neper's programs, to add to the comparison")
 	only := flag.String("only", "", "run only the contests whose name matches this regular expression")
+	cores := flag.Float64("busy", 0, "instead, run the default study alongside a program that uses so many `CPUs`, and compare with quiet runs")
+	each := flag.Int("busy-runs", 3, "with -busy: quiet runs, and as many busy ones; arguments after the flags are added to weir run")
+	hog := flag.Float64("compute", 0, "internal: use so many `CPUs` until the end of standard input")
 	dir := flag.String("o", "", "new directory for the results (default: a temporary one)")
 	flag.Parse()
+	switch {
+	case *hog > 0:
+		compute(*hog, os.Stdin)
+		return
+	case *cores > 0:
+		exit(busy(ctx, *cores, *each, flag.Args(), *dir, os.Stdout))
+	}
 	if !rootless.Inside() {
 		code, err := rootless.Reexec(ctx)
 		if err != nil {

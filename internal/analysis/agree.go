@@ -67,7 +67,7 @@ func (r *Run) Agreements(measures map[string]string) []Agreement {
 func oneTool(tables []Table) bool {
 	tools := map[string]bool{}
 	for _, r := range rowsOf(tables) {
-		if r.OK > 0 {
+		if r.Counted() > 0 {
 			tools[r.Observed["tool"]] = true
 		}
 	}
@@ -76,7 +76,7 @@ func oneTool(tables []Table) bool {
 
 // datagram returns the size that all ok trials of the first row observed, "" if they differ.
 func (t Table) datagram() string {
-	if i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.OK > 0 }); i >= 0 {
+	if i := slices.IndexFunc(t.Rows, func(r Row) bool { return r.Counted() > 0 }); i >= 0 {
 		return t.Rows[i].Observed["datagram"]
 	}
 	return ""

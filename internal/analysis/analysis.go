@@ -25,6 +25,7 @@ type Options struct {
 	KeepDisturbed bool     // count disturbed trials
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
+	Others        *Others  // programs outside the run; nil if unknown
 }
 
 // A Run is indexed results. Its slices and maps are shared and must not be changed.
@@ -42,9 +43,13 @@ type Run struct {
 	Chains   []Chain `json:"chains,omitempty"` // paths over several segments, and over each segment
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
-	// Disturbed counts disturbed trials. They count like the others only if Kept is set.
+	// Disturbed counts disturbed trials. All count like the others if Kept is set; otherwise only
+	// in comparisons that are marked Busy.
 	Disturbed int  `json:"disturbed,omitempty"`
 	Kept      bool `json:"kept,omitempty"`
+	// Busy is the disturbance of the whole run if disturbed trials count in any row.
+	Busy   *Disturbance `json:"busy,omitempty"`
+	Others *Others      `json:"others,omitempty"` // programs outside the run; nil if unknown
 
 	probes  []string // their order
 	trials  []trial  // by block, then by name
@@ -57,7 +62,7 @@ func New(results []record.Result, o Options) *Run {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed}
+	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others}
 	r.index(results)
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
 	r.probes = r.levels(Probe, o.Probes...)
@@ -69,6 +74,12 @@ func New(results []record.Result, o Options) *Run {
 	compareRows(r.Tables, r.Each)
 	for _, c := range r.Chains {
 		c.compare(r.Each)
+	}
+	for _, row := range r.Rows() {
+		if row.Busy != nil && r.Busy == nil {
+			d := disturbance(r.samples)
+			r.Busy = &d
+		}
 	}
 	r.Residue = residue(r.Tables)
 	r.Episodes = episodes(results)

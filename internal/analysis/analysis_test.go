@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )

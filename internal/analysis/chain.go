@@ -39,10 +39,11 @@ type Span struct {
 	Parts    stat.Interval `json:"parts,omitzero"` // what Value is compared with; N is 0 for the first segment
 	Ratio    stat.Interval `json:"ratio,omitzero"` // Value ÷ Parts in the same block
 	Same     bool          `json:"same,omitempty"` // the interval of Ratio contains 1
-	Refused  string        `json:"refused,omitempty"`
+	Busy     *Disturbance  `json:"busy,omitempty"` // set if disturbed trials count
 
-	pairs   pairs // Parts and Value of the complete blocks
-	samples []*Sample
+	pairs   pairs     // Parts and Value of the complete blocks
+	samples []*Sample // of the span, then of its segments
+	values  map[*Sample]Series
 }
 
 // chains finds the chains of the run. compare adds their ratios later, when their number is known.
@@ -115,40 +116,56 @@ func (c *Chain) fill(first string, paths map[string]*Sample) int {
 		if hosts[0] != first || len(hosts) == 1 {
 			continue
 		}
-		all, samples := []Series{values[name]}, []*Sample{paths[name]} // the span, then its segments
+		s := Span{Segments: len(hosts) - 1, Hosts: name, samples: []*Sample{paths[name]}, values: values}
 		for i := range hosts[1:] {
-			if segment := hosts[i] + " " + hosts[i+1]; c.Adds || i == 0 {
-				all, samples = append(all, values[segment]), append(samples, paths[segment])
+			if segment := hosts[i] + " " + hosts[i+1]; s.Segments > 1 && (c.Adds || i == 0) {
+				s.samples = append(s.samples, paths[segment])
 			}
 		}
-		if slices.ContainsFunc(all, func(s Series) bool { return s.Len() == 0 }) {
-			continue
+		if !slices.Contains(s.samples, nil) && s.count(0) {
+			c.Spans = append(c.Spans, s)
 		}
-		s := Span{Segments: len(hosts) - 1, Hosts: name, Value: stat.Median(values[name].medians(), single)}
-		if s.Segments > 1 {
-			blocks, v := Common(all...)
-			parts := v[1]
-			for _, segment := range v[2:] {
-				for i := range parts {
-					parts[i] += segment[i]
-				}
-			}
-			s.Parts = stat.Median(parts, single)
-			s.pairs, s.samples = pairs{blocks, parts, v[0]}, samples
-		}
-		c.Spans = append(c.Spans, s)
 	}
 	return len(c.Spans)
 }
 
+// count fills in the span from the trials that count in a comparison at this confidence. It returns
+// false if the span or a segment has none.
+func (s *Span) count(confidence float64) bool {
+	samples, busy := Steady(confidence, s.samples...)
+	var all []Series
+	for _, x := range samples {
+		all = append(all, s.values[x])
+	}
+	if slices.ContainsFunc(all, func(s Series) bool { return s.Len() == 0 }) {
+		return false
+	}
+	s.Busy, s.Value = busy, stat.Median(all[0].medians(), single)
+	if s.Segments == 1 {
+		return true
+	}
+	blocks, v := Common(all...)
+	parts := v[1]
+	for _, segment := range v[2:] {
+		for i := range parts {
+			parts[i] += segment[i]
+		}
+	}
+	s.Parts = stat.Median(parts, single)
+	s.pairs = pairs{blocks, parts, v[0]}
+	return true
+}
+
 // values returns means over requests if all trials have histograms, otherwise the values.
-func (c *Chain) values(paths map[string]*Sample) map[string]Series {
-	means, values := map[string]Series{}, map[string]Series{}
+func (c *Chain) values(paths map[string]*Sample) map[*Sample]Series {
+	means, values := map[*Sample]Series{}, map[*Sample]Series{}
 	all := c.Adds
-	for p, s := range paths {
-		values[p] = s.Values(c.Metric)
-		if all {
-			means[p], all = s.means(c.Metric)
+	for _, path := range paths {
+		for s := path; s != nil; s = s.all {
+			values[s] = s.Values(c.Metric)
+			if all {
+				means[s], all = s.means(c.Metric)
+			}
 		}
 	}
 	c.Mean = all || c.Metric == meanValue
@@ -178,10 +195,10 @@ func (s *Sample) means(name string) (Series, bool) {
 func (c Chain) compare(confidence float64) {
 	for i := range c.Spans {
 		s := &c.Spans[i]
-		if s.Refused = Refused(s.samples...); s.Refused != "" || len(s.pairs.blocks) == 0 {
+		if s.Segments == 1 || !s.count(confidence) || len(s.pairs.blocks) == 0 {
 			continue
 		}
-		s.Ratio = stat.Ratio(s.pairs.base, s.pairs.own, confidence)
+		s.Ratio = s.Busy.paired(s.pairs.base, s.pairs.own, confidence)
 		s.Same = s.Ratio.Contains(1)
 	}
 }

@@ -97,7 +97,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// A chain needs all segments and one kind of ends. Too many disturbed blocks give no verdict.
+// A chain needs all segments and one kind of ends. Too many disturbed blocks mark the ratio.
 func TestNoChain(t *testing.T) {
 	var rs []record.Result
 	rtt := record.Value{Name: "rtt", Unit: "s", Value: 1e-6}
@@ -147,8 +147,8 @@ func TestNoChain(t *testing.T) {
 			rs[i].Status = record.Disturbed
 		}
 	}
-	if s := New(rs, Options{Baseline: "n"}).Chains[0].Spans[1]; s.Refused == "" || s.Ratio.N != 0 {
-		t.Errorf("half of the blocks were disturbed: %+v", s)
+	if s := New(rs, Options{Baseline: "n"}).Chains[0].Spans[1]; s.Busy == nil || s.Busy.Blocks != 3 || s.Ratio.N != 6 {
+		t.Errorf("half of the blocks were disturbed, and all count: %+v", s)
 	}
 	slices.Reverse(rs)
 	if len(New(rs, Options{}).Chains) != 1 {

@@ -13,14 +13,30 @@ import (
 // judged together with its neighbors in time.
 const (
 	neighborhood = 0.3 // s, to either side of a trial's middle
-	mostOthers   = 0.3 // cores that programs outside the run may use
-	mostSteal    = 0.1 // cores that the hypervisor may take
 	leastClock   = 0.9 // of the cell's median clock frequency
 )
 
-// disturbed returns for each trial how something outside the run disturbed it, "" if nothing did or
-// the trial is not ok. trials are sorted by time; keys names their cells. Leaving disturbed trials
-// out favors no network, because the disturbance comes from outside.
+// tolerated returns the cores that programs outside the run and the hypervisor can use before a
+// trial counts as disturbed. A program meets the trial's two ends less often where there are more
+// CPUs, so both bounds are shares of the machine: 15 % and 5 %. Neither goes below what ticks
+// resolve. Neither exceeds what any number of CPUs shares: caches, memory and turbo frequencies
+// notice a core's worth of work, and a trial waits for each of its own two CPUs that is taken.
+func tolerated(cpus float64) (others, steal float64) {
+	return min(1, max(0.3, 0.15*cpus)), min(0.3, max(0.1, 0.05*cpus))
+}
+
+// A load is what others took during a trial and its neighbors in time.
+type load struct {
+	others float64 // cores used by programs outside the run
+	steal  float64 // cores taken by the hypervisor
+	cpus   float64 // of the hosts; 0 in results of versions that did not record it
+	slow   bool    // the clock frequency was low
+}
+
+// disturbed finds each trial's load, and returns how something outside the run disturbed the trial,
+// "" if nothing did or the trial is not ok. trials are sorted by time; keys names their cells. The
+// disturbance comes from outside and the values play no part, so neither counting disturbed trials
+// nor leaving them out favors a network.
 //
 // Programs outside the run show in user mode. Their kernel time counts only where it exceeds the
 // cell's median, because the kernel charges some of the traffic's softirq time to the task that it
@@ -30,8 +46,8 @@ func disturbed(trials []trial, keys []string) []string {
 	if len(trials) == 0 {
 		return nil
 	}
-	type load struct{ middle, weight, others, steal float64 }
-	var loads []load
+	type moment struct{ middle, weight, others, steal float64 }
+	var moments []moment
 	last := trials[len(trials)-1].Start
 	middle := func(t trial) float64 { return t.Start.Sub(last).Seconds() + t.Elapsed/2 }
 	system, clock := usual(trials, keys, "others.system"), usual(trials, keys, "cpu.frequency")
@@ -39,30 +55,38 @@ func disturbed(trials []trial, keys []string) []string {
 		if user, ok := t.Get("others.user"); ok {
 			kernel, _ := t.Get("others.system")
 			steal, _ := t.Get("cpu.steal")
-			loads = append(loads, load{middle(t), t.Elapsed, user.Value + max(0, kernel.Value-system[keys[i]]), steal.Value})
+			moments = append(moments, moment{middle(t), t.Elapsed, user.Value + max(0, kernel.Value-system[keys[i]]), steal.Value})
 		}
 	}
-	slices.SortStableFunc(loads, func(a, b load) int { return cmp.Compare(a.middle, b.middle) })
-	sums := make([]load, len(loads)+1) // prefix sums: a neighborhood is a difference
-	for i, l := range loads {
+	slices.SortStableFunc(moments, func(a, b moment) int { return cmp.Compare(a.middle, b.middle) })
+	sums := make([]moment, len(moments)+1) // prefix sums: a neighborhood is a difference
+	for i, l := range moments {
 		s := sums[i]
-		sums[i+1] = load{0, s.weight + l.weight, s.others + l.others*l.weight, s.steal + l.steal*l.weight}
+		sums[i+1] = moment{0, s.weight + l.weight, s.others + l.others*l.weight, s.steal + l.steal*l.weight}
 	}
 	for i, t := range trials {
 		if t.status != record.OK {
 			continue
 		}
 		own := middle(t)
-		from := sums[sort.Search(len(loads), func(j int) bool { return loads[j].middle >= own-neighborhood })]
-		to := sums[sort.Search(len(loads), func(j int) bool { return loads[j].middle > own+neighborhood })]
-		weight := to.weight - from.weight
+		from := sums[sort.Search(len(moments), func(j int) bool { return moments[j].middle >= own-neighborhood })]
+		to := sums[sort.Search(len(moments), func(j int) bool { return moments[j].middle > own+neighborhood })]
+		l := &trials[i].load
+		if weight := to.weight - from.weight; weight > 0 {
+			l.others, l.steal = (to.others-from.others)/weight, (to.steal-from.steal)/weight
+		}
+		if cpus, ok := t.Get("cpus"); ok {
+			l.cpus = cpus.Value
+		}
 		frequency, ok := t.Get("cpu.frequency")
+		l.slow = ok && frequency.Value < leastClock*clock[keys[i]]
+		mostOthers, mostSteal := tolerated(l.cpus)
 		switch {
-		case weight > 0 && (to.others-from.others)/weight > mostOthers:
-			reasons[i] = fmt.Sprintf("programs outside the run used more than %g of a core", mostOthers)
-		case weight > 0 && (to.steal-from.steal)/weight > mostSteal:
-			reasons[i] = fmt.Sprintf("the hypervisor took more than %g of a core", mostSteal)
-		case ok && frequency.Value < leastClock*clock[keys[i]]:
+		case l.others > mostOthers:
+			reasons[i] = fmt.Sprintf("programs outside the run used more than %.2g of a core", mostOthers)
+		case l.steal > mostSteal:
+			reasons[i] = fmt.Sprintf("the hypervisor took more than %.2g of a core", mostSteal)
+		case l.slow:
 			reasons[i] = fmt.Sprintf("the CPUs ran at less than %g of their usual clock frequency", leastClock)
 		}
 	}
@@ -80,32 +104,4 @@ func usual(trials []trial, keys []string, name string) map[string]float64 {
 		out[k] = median(v)
 	}
 	return out
-}
-
-// mostDisturbed is the largest share of disturbed blocks, or of pairs in all blocks, in a
-// comparison. Beyond it, the rest does not represent the time measured.
-const mostDisturbed = 1.0 / 3
-
-// Refused says why a comparison of these samples gets no verdict; "" if it gets one.
-func Refused(samples ...*Sample) string {
-	all, dirty := map[place]bool{}, map[place]bool{}
-	noun := "blocks"
-	for _, s := range samples {
-		for _, t := range s.trials {
-			p := placeOf(t.Result)
-			if p.pair != "" {
-				noun = "pairs of hosts in all blocks"
-			}
-			switch t.status {
-			case record.Disturbed:
-				all[p], dirty[p] = true, true
-			case record.OK:
-				all[p] = true
-			}
-		}
-	}
-	if float64(len(dirty)) <= mostDisturbed*float64(len(all)) {
-		return ""
-	}
-	return fmt.Sprintf("no verdict: %d of %d %s were disturbed", len(dirty), len(all), noun)
 }

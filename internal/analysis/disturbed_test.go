@@ -2,6 +2,9 @@ package analysis
 
 import (
 	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -103,8 +106,8 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// Disturbed trials are shown and left out. Too many give no verdict.
-func TestDisturbedAreLeftOut(t *testing.T) {
+// A few disturbed trials are shown and left out. If too few others remain, all count, with a mark.
+func TestDisturbedCount(t *testing.T) {
 	hog := func(from, to int) func(int, *record.Result) {
 		return func(i int, r *record.Result) {
 			if i >= from && i < to {
@@ -117,18 +120,116 @@ func TestDisturbedAreLeftOut(t *testing.T) {
 	}
 	clean := New(slicesOf(50, hog(0, 0)), Options{Baseline: "host"}).Tables[0].Rows[1]
 	some := New(slicesOf(50, hog(10, 20)), Options{Baseline: "host"}).Tables[0].Rows[1]
-	if some.Disturbed == 0 || some.OK+some.Disturbed != 50 || some.Refused != "" || len(some.Points) != 50 || some.Trials() != 50 {
-		t.Errorf("%d ok, %d disturbed, %d points, refused %q", some.OK, some.Disturbed, len(some.Points), some.Refused)
+	if some.Disturbed == 0 || some.OK+some.Disturbed != 50 || some.Busy != nil || some.Counted() != some.OK || len(some.Points) != 50 || some.Trials() != 50 {
+		t.Errorf("%d ok, %d disturbed, %d points, busy %+v", some.OK, some.Disturbed, len(some.Points), some.Busy)
 	}
 	if r := some.Ratio; r.Lo > clean.Ratio.Center || r.Hi < clean.Ratio.Center {
 		t.Errorf("ratio %v, without the hog %v", r, clean.Ratio)
 	}
-	much := New(slicesOf(50, hog(10, 70)), Options{Baseline: "host"}).Tables[0].Rows[1]
+	busy := New(slicesOf(50, hog(10, 70)), Options{Baseline: "host"})
 	kept := New(slicesOf(50, hog(10, 70)), Options{Baseline: "host", KeepDisturbed: true})
 	if row := kept.Tables[0].Rows[1]; row.Ratio.N == 0 || row.OK != 50 || !kept.Kept || kept.Disturbed < 60 {
 		t.Errorf("kept: ratio of %d blocks, %d ok, %d disturbed", row.Ratio.N, row.OK, kept.Disturbed)
 	}
-	if much.Ratio.N > 0 || !strings.Contains(much.Refused, "of 50 blocks were disturbed") {
-		t.Errorf("ratio %v, refused %q; want no verdict", much.Ratio, much.Refused)
+	much := busy.Tables[0].Rows[1]
+	if d := much.Busy; d == nil || d.Blocks < 30 || d.Of != 50 || d.Others < 0.5 || d.Others > 0.6 || much.Shared != 50 || much.Counted() != 50 {
+		t.Fatalf("%+v, ratio of %d blocks, %d trials; want all 50 blocks, and the load", d, much.Shared, much.Counted())
+	}
+	if busy.Busy == nil || busy.Kept {
+		t.Errorf("the run is not marked: %+v", busy.Busy)
+	}
+	plain := kept.Tables[0].Rows[1].Ratio
+	if r := much.Ratio; r.Center != plain.Center || r.Lo >= plain.Lo || r.Hi <= plain.Hi {
+		t.Errorf("%v, and %v without an allowance: want the same center in a wider interval", r, plain)
+	}
+}
+
+// Disturbed blocks are left out only while enough others remain for an interval.
+func TestSteady(t *testing.T) {
+	for _, c := range []struct {
+		blocks, disturbed int
+		confidence        float64
+		counted           int
+	}{
+		{10, 0, 0.95, 10},
+		{10, 3, 0.95, 7},   // 7 suffice for an interval
+		{10, 3, 0.99, 10},  // 7 do not, 10 do
+		{10, 3, 0.999, 7},  // nor do 10
+		{10, 4, 0.95, 10},  // 6 suffice, but are fewer than two thirds
+		{60, 20, 0.95, 40}, // exactly a third
+		{60, 21, 0.95, 60},
+		{1, 1, 0, 1},
+	} {
+		rs := slicesOf(c.blocks, func(i int, r *record.Result) {
+			if i%2 == 1 && i/2 < c.disturbed {
+				r.Status = record.Disturbed
+			}
+		})
+		samples, busy := Steady(c.confidence, New(rs, Options{}).samples...)
+		if got := shared(samples); got != c.counted || (busy != nil) != (got == c.blocks && c.disturbed > 0) {
+			t.Errorf("%+v: %d blocks count, %+v", c, got, busy)
+		}
+	}
+}
+
+// The bounds grow with the machine, from what ticks resolve to what any machine shares.
+func TestTolerated(t *testing.T) {
+	for cpus, want := range map[float64][2]float64{0: {0.3, 0.1}, 1: {0.3, 0.1}, 2: {0.3, 0.1}, 4: {0.6, 0.2}, 64: {1, 0.3}} {
+		if others, steal := tolerated(cpus); math.Abs(others-want[0]) > 1e-9 || math.Abs(steal-want[1]) > 1e-9 {
+			t.Errorf("%g CPUs: %g and %g, want %v", cpus, others, steal, want)
+		}
+	}
+}
+
+// A load that slows both networks by a random factor leaves the ratio unbiased and widens its
+// interval. The choice of the trials depends on the load alone.
+func TestBusyRatio(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	covered := 0
+	const runs = 200
+	for range runs {
+		rs := slicesOf(30, func(i int, r *record.Result) {
+			set(r, "others.user", 0.8)
+			r.Values[0].Value = []float64{100, 50}[i%2] * math.Exp(0.3*random.NormFloat64())
+		})
+		row := New(rs, Options{Baseline: "host"}).Tables[0].Rows[1]
+		if row.Busy == nil || !row.Ratio.Bounded() {
+			t.Fatalf("%+v", row.Ratio)
+		}
+		if row.Ratio.Contains(0.5) {
+			covered++
+		}
+	}
+	if covered < runs*93/100 {
+		t.Errorf("%d of %d intervals cover the ratio", covered, runs)
+	}
+}
+
+// Only what a comparison lost is measured again, and only if that is worth its time.
+func TestAgain(t *testing.T) {
+	for _, c := range []struct {
+		blocks   int
+		disturb  func(i int) bool // a trial: two per block
+		baseline string
+		want     []int
+	}{
+		{20, func(int) bool { return false }, "host", nil},
+		{40, func(i int) bool { return i == 8 }, "host", nil}, // one of 40 blocks
+		{20, func(i int) bool { return i == 8 }, "host", []int{5}},
+		{20, func(i int) bool { return i == 8 || i == 12 || i == 13 }, "host", []int{7, 5}},
+		{20, func(i int) bool { return i == 8 || i == 13 }, "host", []int{5, 7}},
+		{20, func(i int) bool { return i == 8 || i == 13 }, "", []int{5}}, // nothing is compared
+	} {
+		rs := slicesOf(c.blocks, func(i int, r *record.Result) {
+			if c.disturb(i) {
+				r.Status = record.Disturbed
+			}
+		})
+		if got := Again(rs, c.baseline); !slices.Equal(got, c.want) {
+			t.Errorf("%d blocks: %v, want %v", c.blocks, got, c.want)
+		}
+		if share := DisturbedShare(rs, 7); share != map[bool]float64{true: 1, false: 0.5}[c.disturb(12)] && c.disturb(13) {
+			t.Errorf("share of block 7: %g", share)
+		}
 	}
 }

@@ -22,8 +22,9 @@ type Gap struct {
 	// All intervals of this gap hold together with the run's confidence, each with Each.
 	Intervals int     `json:"intervals"`
 	Each      float64 `json:"each"`
-	Blocks    int     `json:"blocks"`            // with data for every mode
-	Refused   string  `json:"refused,omitempty"` // why there are no ratios
+	Blocks    int     `json:"blocks"` // with data for every mode
+	// Busy is set if disturbed trials count in the steps and the total.
+	Busy *Disturbance `json:"busy,omitempty"`
 }
 
 // A SendMode is a row of a gap.
@@ -135,20 +136,17 @@ func (g *Gap) compare(rows, base map[string]Row) {
 	for _, w := range g.Modes {
 		chain = append(chain, rows[w.Kind])
 	}
-	var v [][]float64
-	if v, g.Refused = together(chain...); g.Refused == "" {
-		g.Blocks, g.Product = len(v[0]), 1
-		for i := range v[1:] {
-			g.Modes[i+1].Step = stat.Ratio(v[i], v[i+1], g.Each)
-			g.Product *= g.Modes[i+1].Step.Center
-		}
-		g.Total = stat.Ratio(v[0], v[len(v)-1], g.Each)
+	v, busy := together(g.Each, chain...)
+	g.Blocks, g.Product, g.Busy = len(v[0]), 1, busy
+	for i := range v[1:] {
+		g.Modes[i+1].Step = busy.paired(v[i], v[i+1], g.Each)
+		g.Product *= g.Modes[i+1].Step.Center
 	}
+	g.Total = busy.paired(v[0], v[len(v)-1], g.Each)
 	for i := range g.Checks {
 		c := &g.Checks[i]
-		if v, refused := together(rows[c.to], rows[c.of]); refused == "" {
-			c.Ratio = stat.Ratio(v[0], v[1], g.Each)
-		}
+		v, busy := together(g.Each, rows[c.to], rows[c.of])
+		c.Ratio = busy.paired(v[0], v[1], g.Each)
 	}
 	for i := range g.Extra {
 		g.extra(&g.Extra[i], base[g.Extra[i].Kind], rows[g.Extra[i].Kind])
@@ -156,10 +154,7 @@ func (g *Gap) compare(rows, base map[string]Row) {
 }
 
 func (g Gap) extra(e *Extra, there, here Row) {
-	v, refused := together(there, here)
-	if refused != "" {
-		return
-	}
+	v, _ := together(g.Each, there, here)
 	var more []float64
 	for i := range v[0] {
 		more = append(more, 8*g.Datagram/v[1][i]-8*g.Datagram/v[0][i])
@@ -171,14 +166,18 @@ func (g Gap) extra(e *Extra, there, here Row) {
 	}
 }
 
-// together returns the values of each row in the blocks where all rows are ok and none is 0, as
-// after a stall; or why there is no verdict.
-func together(rows ...Row) (values [][]float64, refused string) {
+// together returns the values of each row in the blocks where all rows have trials that count and
+// none is 0, as after a stall.
+func together(confidence float64, rows ...Row) (values [][]float64, busy *Disturbance) {
 	var samples []*Sample
-	var series []Series
 	for _, r := range rows {
-		samples, series = append(samples, r.sample), append(series, r.series.Positive())
+		samples = append(samples, r.sample)
+	}
+	samples, busy = Steady(confidence, samples...)
+	var series []Series
+	for i, s := range samples {
+		series = append(series, s.Values(rows[i].metric).Positive())
 	}
 	_, values = Common(series...)
-	return values, Refused(samples...)
+	return values, busy
 }

@@ -122,8 +122,6 @@ func (c *PooledCell) add(i int, t *Table, row *Row) {
 	case !metric:
 		x = CellRun{Missing: fmt.Sprintf("measures %s in %s", t.Metric, t.Unit)}
 	case row.Baseline:
-	case row.Refused != "":
-		x.Missing = row.Refused
 	case x.Ratio.N == 0 && base.OK == 0:
 		x.Missing = "the baseline has no ok trial"
 	case x.Ratio.N == 0:

@@ -90,7 +90,11 @@ func (t *Table) fill(baseline string) {
 	firsts := map[named]int{}
 	var base *Sample
 	for _, r := range t.Rows {
-		for f, n := range r.sample.firsts {
+		s := r.sample
+		if s.all != nil {
+			s = s.all
+		}
+		for f, n := range s.firsts {
 			firsts[f] += n
 		}
 		if r.Level == baseline && baseline != "" {
@@ -101,18 +105,32 @@ func (t *Table) fill(baseline string) {
 	t.Metric, t.Unit = m.name, m.unit
 	for i := range t.Rows {
 		r := &t.Rows[i]
-		r.fill(t.metricOf(r.sample), t.Unit)
-		if r.Baseline = r.sample == base; r.Baseline {
-			continue
+		if r.Baseline = r.sample == base; !r.Baseline {
+			r.base = base
 		}
-		r.Refused = Refused(r.sample)
-		if base != nil {
-			r.Refused = Refused(base, r.sample)
-			r.pairs = pair(base.Values(t.metricOf(base)), r.series)
-			r.paths = pair(base.Values(pathValue), r.sample.Values(pathValue))
-			if own, costs := base.ownCost(); own.name == r.Own.Name {
-				r.owns = pair(costs, r.costs)
-			}
+		t.count(r, 0)
+	}
+}
+
+// count fills in a row from the trials that count in a comparison at this confidence. It can be
+// called again with a higher one.
+func (t *Table) count(r *Row, confidence float64) {
+	samples := []*Sample{r.sample}
+	if r.base != nil {
+		samples = append(samples, r.base)
+	}
+	chosen, busy := Steady(confidence, samples...)
+	if r.counted != nil && (busy == nil) == (r.Busy == nil) {
+		return
+	}
+	*r = Row{Network: r.Network, Level: r.Level, Baseline: r.Baseline, sample: r.sample, base: r.base, counted: chosen[0], Busy: busy}
+	r.fill(t.metricOf(r.counted), t.Unit)
+	if r.base != nil {
+		base := chosen[1]
+		r.pairs = pair(base.Values(t.metricOf(base)), r.series)
+		r.paths = pair(base.Values(pathValue), r.counted.Values(pathValue))
+		if own, costs := base.ownCost(); own.name == r.Own.Name {
+			r.owns = pair(costs, r.costs)
 		}
 	}
 }
@@ -152,12 +170,16 @@ func comparisons(tables []Table, chains []Chain) int {
 }
 
 func compareRows(tables []Table, each float64) {
-	for _, r := range rowsOf(tables) {
+	for t, r := range rowsOf(tables) {
+		if r.base == nil {
+			continue
+		}
+		t.count(r, each)
 		if len(r.owns.blocks) > 0 {
 			// As many as the rows with a Ratio at most, so that these intervals hold together too.
 			r.Own.Ratio = stat.Ratio(r.owns.base, r.owns.own, each)
 		}
-		if r.Refused == "" && len(r.pairs.blocks) > 0 {
+		if len(r.pairs.blocks) > 0 {
 			r.compare(each)
 		}
 	}
@@ -169,11 +191,11 @@ func (r *Row) compare(each float64) {
 		r.Far = append(r.Far, Far{p.blocks[i], p.own[i] / p.base[i]})
 	}
 	r.Shared = len(p.blocks)
-	r.Ratio = stat.Ratio(p.base, p.own, each)
+	r.Ratio = r.Busy.paired(p.base, p.own, each)
 	r.Same = r.Ratio.Contains(1)
 	r.Detectable = r.Ratio.Detectable()
 	if len(r.paths.blocks) > 0 {
-		r.Path = stat.Ratio(r.paths.base, r.paths.own, each)
+		r.Path = r.Busy.Widen(stat.Ratio(r.paths.base, r.paths.own, each))
 	}
 }
 

@@ -40,8 +40,11 @@ var known = []string{"path.mtu", "path.overhead", "path.hosts", "ceiling", "link
 // swapped differs between blocks by design, equally often each way.
 const swapped = "swapped"
 
+// again names the block that a trial's block repeats.
+const again = "again"
+
 // designed lists keys that differ inside a cell by design: client and server follow the pair.
-var designed = []string{swapped, episode, "client", "server"}
+var designed = []string{swapped, again, episode, "client", "server"}
 
 // absent stands for a key that a trial did not observe.
 const absent = "(not found)"
@@ -75,7 +78,7 @@ func residue(tables []Table) []Difference {
 func okTrials(tables []Table) iter.Seq[*record.Result] {
 	return func(yield func(*record.Result) bool) {
 		for _, r := range rowsOf(tables) {
-			for _, t := range r.sample.ok {
+			for _, t := range r.counted.ok {
 				if !yield(t) {
 					return
 				}
@@ -98,7 +101,7 @@ func scope(tables []Table, key string) Scope {
 	for _, t := range tables {
 		first := absent // of the rows
 		for _, r := range t.Rows {
-			ok := r.sample.ok
+			ok := r.counted.ok
 			if len(ok) == 0 {
 				continue
 			}

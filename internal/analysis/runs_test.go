@@ -223,7 +223,7 @@ func (w *lines) run(p *analysis.Run) {
 	for _, c := range p.Chains {
 		w.put("chain", c.Probe, c.Network, c.Levels, c.Metric, c.Unit, c.Adds, c.Mean)
 		for _, s := range c.Spans {
-			w.put("span", s.Segments, s.Hosts, s.Value, s.Parts, s.Ratio, s.Same, s.Refused != "")
+			w.put("span", s.Segments, s.Hosts, s.Value, s.Parts, s.Ratio, s.Same, s.Busy != nil)
 		}
 	}
 	for _, d := range p.Residue {
@@ -233,7 +233,7 @@ func (w *lines) run(p *analysis.Run) {
 		}
 	}
 	for _, g := range p.Gaps() {
-		w.put("gap", g.Network, g.Levels, g.Datagram, g.Segment, g.Total, g.Product, g.Intervals, g.Each, g.Blocks, g.Refused != "")
+		w.put("gap", g.Network, g.Levels, g.Datagram, g.Segment, g.Total, g.Product, g.Intervals, g.Each, g.Blocks, g.Busy != nil)
 		for _, x := range g.Modes {
 			w.put("way", x.Kind, x.Rate, x.Time, x.Size, x.Together, x.Step)
 		}
@@ -267,7 +267,7 @@ func (w *lines) row(r analysis.Row) {
 			sum += p.Value
 		}
 	}
-	w.put("row", r.Network, r.Baseline, r.Value, r.Ratio, r.Detectable, r.Same, r.Path, r.Refused != "",
+	w.put("row", r.Network, r.Baseline, r.Value, r.Ratio, r.Detectable, r.Same, r.Path, r.Busy != nil,
 		r.OK, r.Invalid, r.Failed, r.Skipped, r.Disturbed, len(r.Points), sum, len(r.Observed), r.Wire.Ceiling)
 	for _, s := range r.Values {
 		if w.path == "stored" {

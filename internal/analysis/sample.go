@@ -17,6 +17,7 @@ type trial struct {
 	*record.Result
 	status record.Status
 	reason string
+	load   load
 }
 
 // A Sample is the trials of one cell: all factors are equal except the pair of hosts.
@@ -24,7 +25,9 @@ type Sample struct {
 	config         map[string]string // without the pair
 	probe, network string
 	trials         []trial          // by block, then by trial name
-	ok             []*record.Result // of those
+	ok             []*record.Result // those that count
+	busy           bool             // disturbed trials count
+	all            *Sample          // the same trials, busy; nil if none is disturbed
 	firsts         map[named]int
 	names          []named // of ok trials' values, in order
 	values         map[string]Series
@@ -36,7 +39,7 @@ type named struct{ name, unit string }
 func (r *Run) index(results []record.Result) {
 	r.trials = make([]trial, len(results))
 	for i := range results {
-		r.trials[i] = trial{&results[i], results[i].Status, results[i].Reason}
+		r.trials[i] = trial{Result: &results[i], status: results[i].Status, reason: results[i].Reason}
 	}
 	slices.SortStableFunc(r.trials, func(a, b trial) int { return a.Start.Compare(b.Start) })
 	keys := make([]string, len(r.trials)) // by time
@@ -75,13 +78,17 @@ func (r *Run) index(results []record.Result) {
 		s := r.byKey[k]
 		slices.SortStableFunc(s.trials, byName)
 		s.fill()
+		if slices.ContainsFunc(s.trials, func(t trial) bool { return t.status == record.Disturbed }) {
+			s.all = &Sample{config: s.config, probe: s.probe, network: s.network, trials: s.trials, busy: true}
+			s.all.fill()
+		}
 		r.samples = append(r.samples, s)
 	}
 }
 
 func (s *Sample) fill() {
 	for _, t := range s.trials {
-		if t.status == record.OK {
+		if s.counts(t) {
 			s.ok = append(s.ok, t.Result)
 		}
 	}
@@ -175,10 +182,14 @@ func mostFrequent(count map[named]int) (best named) {
 // Values returns the value called name of all ok trials.
 func (s *Sample) Values(name string) Series { return s.values[name] }
 
-// Status returns the status and reason of the first trial that is not ok, OK if all are.
+func (s *Sample) counts(t trial) bool {
+	return t.status == record.OK || s.busy && t.status == record.Disturbed
+}
+
+// Status returns the status and reason of the first trial that does not count, OK if all do.
 func (s *Sample) Status() (record.Status, string) {
 	for _, t := range s.trials {
-		if t.status != record.OK {
+		if !s.counts(t) {
 			return t.status, t.reason
 		}
 	}

@@ -81,8 +81,11 @@ func Common(all ...Series) (blocks []int, values [][]float64) {
 	return slices.Compact(blocks), values
 }
 
-// Pair returns the values of two rows in the blocks where both have an ok trial.
+// Pair returns the values of two rows in the blocks where both have a trial that counts.
 func Pair(base, other Row) (a, b []float64) {
+	if other.base == base.sample { // disturbed trials count in both or in neither
+		return other.pairs.base, other.pairs.own
+	}
 	_, v := Common(base.series, other.series)
 	return v[0], v[1]
 }
@@ -100,7 +103,7 @@ func (r Row) Hosts() (hosts []string, medians map[[2]string]float64) {
 		if p.Swapped {
 			from, to = to, from
 		}
-		if p.Has && p.Status == record.OK {
+		if p.Has && r.Counts(p.Status) {
 			all[[2]string{from, to}] = append(all[[2]string{from, to}], p.Value)
 		}
 	}

@@ -91,18 +91,18 @@ func TestHosts(t *testing.T) {
 }
 
 // One disturbed pair does not disturb the whole block.
-func TestRefusedPairs(t *testing.T) {
+func TestDisturbedPairs(t *testing.T) {
 	rs := matrixRun(6)
 	for i, r := range rs {
 		if r.Config["pair"] == "h1-h2" {
 			rs[i].Status = record.Disturbed
 		}
 	}
-	if why := Refused(New(rs, Options{}).samples...); why != "" {
-		t.Errorf("a third of the trials: %s", why)
+	if _, busy := Steady(0, New(rs, Options{}).samples...); busy != nil {
+		t.Errorf("a third of the trials: %+v", busy)
 	}
 	rs[slices.IndexFunc(rs, func(r record.Result) bool { return r.Status == record.OK })].Status = record.Disturbed
-	if why := Refused(New(rs, Options{}).samples...); why != "no verdict: 7 of 18 pairs of hosts in all blocks were disturbed" {
-		t.Errorf("more than a third: %q", why)
+	if _, busy := Steady(0, New(rs, Options{}).samples...); busy == nil || busy.Blocks != 7 || busy.Of != 18 || !busy.Pairs {
+		t.Errorf("more than a third: %+v, want 7 of 18 pairs", busy)
 	}
 }

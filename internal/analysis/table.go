@@ -47,9 +47,10 @@ type Row struct {
 	Invalid int       `json:"invalid,omitempty"`
 	Failed  int       `json:"failed,omitempty"`
 	Skipped int       `json:"skipped,omitempty"`
-	// Disturbed counts the trials left out because something outside the run used the machine.
-	Disturbed int    `json:"disturbed,omitempty"`
-	Refused   string `json:"refused,omitempty"` // why there is no verdict
+	// Disturbed counts the trials during which something outside the run used the machine. They
+	// count like ok trials if Busy is set, because too few others remain.
+	Disturbed int          `json:"disturbed,omitempty"`
+	Busy      *Disturbance `json:"busy,omitempty"`
 	// Observed is the values that all ok trials share; Wire is its numbers.
 	Observed map[string]string `json:"found,omitempty"`
 	Wire     Wire              `json:"-"`
@@ -61,15 +62,18 @@ type Row struct {
 	Hist       *hdrhistogram.Histogram `json:"-"`
 	Unreadable int                     `json:"-"`
 	TooLong    int64                   `json:"-"`
-	// Unlike counts the ok trials without the table's metric and unit.
+	// Unlike counts the counted trials without the table's metric and unit.
 	Unlike int `json:"-"`
 
-	sample *Sample
-	series Series // of the metric
-	pairs  pairs  // of the metric, with the baseline's
-	paths  pairs  // of the network's part of response times
-	costs  Series // of Own
-	owns   pairs  // of Own, with the baseline's
+	sample  *Sample
+	base    *Sample // the baseline's; nil without one
+	counted *Sample // sample, or sample.all
+	metric  string
+	series  Series // of the metric
+	pairs   pairs  // of the metric, with the baseline's
+	paths   pairs  // of the network's part of response times
+	costs   Series // of Own
+	owns    pairs  // of Own, with the baseline's
 }
 
 type Far struct {
@@ -133,18 +137,18 @@ type Point struct {
 const single = 0.95
 
 func (r *Row) fill(metric, unit string) {
-	s := r.sample
-	r.series, r.Points = s.Values(metric), make([]Point, 0, len(s.trials))
+	s := r.counted
+	r.metric, r.series, r.Points = metric, s.Values(metric), make([]Point, 0, len(s.trials))
 	for _, t := range s.trials {
 		v, has := t.Get(metric)
 		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[hostPair], Swapped: t.Observed[swapped] == "true",
 			Status: t.status, Reason: t.reason, Value: v.Value, Has: has})
+		if s.counts(t) && (!has || v.Unit != unit) {
+			r.Unlike++
+		}
 		switch t.status {
 		case record.OK:
 			r.OK++
-			if !has || v.Unit != unit {
-				r.Unlike++
-			}
 		case record.Invalid:
 			r.Invalid++
 		case record.Skipped:
@@ -155,7 +159,7 @@ func (r *Row) fill(metric, unit string) {
 			r.Failed++
 		}
 	}
-	if r.OK > 0 {
+	if len(s.ok) > 0 {
 		r.Value = stat.Median(r.series.medians(), single)
 	}
 	for _, v := range s.names {
@@ -201,6 +205,19 @@ func (s *Sample) warnings() (out []Warning) {
 
 // Trials returns the number of all trials of the row.
 func (r Row) Trials() int { return r.OK + r.Invalid + r.Failed + r.Skipped + r.Disturbed }
+
+// Counts reports whether trials of the row with this status count.
+func (r Row) Counts(s record.Status) bool {
+	return s == record.OK || s == record.Disturbed && r.Busy != nil
+}
+
+// Counted returns the number of trials that count.
+func (r Row) Counted() int {
+	if r.Busy != nil {
+		return r.OK + r.Disturbed
+	}
+	return r.OK
+}
 
 func (r Row) Get(name string) (Summary, bool) {
 	if i := slices.IndexFunc(r.Values, func(s Summary) bool { return s.Name == name }); i >= 0 {

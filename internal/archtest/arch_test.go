@@ -39,7 +39,6 @@ var layers = [][]string{
 var only = map[string][]string{
 	"github.com/vishvananda/netlink":            nil, // tests read back with it
 	"github.com/vishvananda/netns":              nil,
-	"github.com/safchain/ethtool":               {"internal/target/lab"},
 	"golang.zx2c4.com/wireguard/wgctrl":         {"internal/target/lab"},
 	"golang.org/x/sys/unix":                     {"internal/target/lab", "internal/netns", "internal/rootless", "internal/hostns", "internal/engine", "internal/engine/sock", "internal/relay", "internal/store", "internal/target/vm", "internal/target/agent", "internal/target/local"},
 	"os/exec":                                   {"internal/target/lab", "internal/rootless", "internal/hostns", "internal/facts", "internal/session", "internal/cgroup", "internal/target/vm", "internal/target/local", "internal/terminal", "bench"},

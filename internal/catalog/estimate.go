@@ -27,7 +27,7 @@ const (
 )
 
 // Estimate returns the approximate duration of s with its blocks if no network or tool is missing.
-// A study with a precision can take longer.
+// A study with a precision can take longer, and so can any on a busy machine, by a quarter.
 func Estimate(s study.Study) time.Duration {
 	around, block, guests := time.Duration(0), time.Duration(0), map[string]bool{} // by network
 	for _, u := range s.Networks {

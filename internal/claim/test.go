@@ -36,6 +36,8 @@ type Outcome struct {
 	Measured []Measure `json:"measured,omitempty"` // in the order of the claim's tests
 	From     string    `json:"from,omitempty"`     // the results directory, which the caller fills in
 	Runs     int       `json:"runs,omitempty"`     // that the verdict rests on; 0 for untestable claims
+	// Busy is set if disturbed trials count. The verdict then describes this run, on a busy machine.
+	Busy *analysis.Disturbance `json:"busy,omitempty"`
 }
 
 type Measure struct {
@@ -134,6 +136,8 @@ func (c Cell) String() string {
 func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 	o := Outcome{Claim: c, Verdict: Holds, Runs: 1}
 	values := map[string]analysis.Series{}
+	confidence := stat.Adjust(Confidence, len(c.Tests))
+	samples, o.Busy = steady(samples, confidence)
 	for _, cell := range c.Cells() {
 		v, why := valuesOf(samples[cell.String()], cell.Metric)
 		if why != "" {
@@ -141,13 +145,9 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 		}
 		values[cell.String()] = v
 	}
-	if why := analysis.Refused(slices.Collect(maps.Values(samples))...); why != "" {
-		o.Verdict, o.Why = Undecided, why
-		return o
-	}
 	more := 0
 	for _, t := range c.Tests {
-		m := t.measure(values, stat.Adjust(Confidence, len(c.Tests)))
+		m := t.measure(values, confidence, o.Busy)
 		o.Measured = append(o.Measured, m)
 		o.Verdict = worse(o.Verdict, m.Verdict)
 		if m.More < 0 || more >= 0 && m.More > more {
@@ -164,6 +164,21 @@ func (c Claim) judge(samples map[string]*analysis.Sample) Outcome {
 		o.Why = fmt.Sprintf("about %d more blocks would decide", more)
 	}
 	return o
+}
+
+// steady returns the trials that count, by the cell's name.
+func steady(samples map[string]*analysis.Sample, confidence float64) (map[string]*analysis.Sample, *analysis.Disturbance) {
+	names := slices.Sorted(maps.Keys(samples))
+	var all []*analysis.Sample
+	for _, n := range names {
+		all = append(all, samples[n])
+	}
+	all, busy := analysis.Steady(confidence, all...)
+	counted := map[string]*analysis.Sample{}
+	for i, n := range names {
+		counted[n] = all[i]
+	}
+	return counted, busy
 }
 
 // worse combines the verdicts of two tests: one failed test refutes the claim.
@@ -186,8 +201,6 @@ func valuesOf(s *analysis.Sample, metric string) (analysis.Series, string) {
 	switch status, reason := s.Status(); status {
 	case record.OK:
 		return v, strings.TrimSpace("no trial has a value " + metric)
-	case record.Disturbed:
-		return v, "all trials were disturbed"
 	default:
 		return v, string(status) + ": " + reason
 	}
@@ -195,14 +208,14 @@ func valuesOf(s *analysis.Sample, metric string) (analysis.Series, string) {
 
 // measure pairs the cells of t within blocks in which all have a value above 0, because others have
 // no ratio.
-func (t Test) measure(values map[string]analysis.Series, confidence float64) Measure {
+func (t Test) measure(values map[string]analysis.Series, confidence float64, busy *analysis.Disturbance) Measure {
 	var all []analysis.Series
 	for _, c := range t.Cells() {
 		all = append(all, values[c.String()].Positive())
 	}
 	_, v := analysis.Common(all...)
 	base, other := t.quotients(v)
-	m := Measure{Ratio: stat.Ratio(base, other, confidence)}
+	m := Measure{Ratio: busy.Widen(stat.Ratio(base, other, confidence))}
 	if m.Verdict = t.verdict(m.Ratio); m.Verdict == Undecided {
 		m.More = t.more(m.Ratio, confidence)
 	}

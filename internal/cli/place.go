@@ -6,6 +6,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/cgroup"
 	"github.com/weir-bench/weir/internal/rootless"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/local"
@@ -17,11 +18,14 @@ type place struct {
 	target.Target
 	kernel func() topo.Kernel                        // which plans need before Open
 	enter  func(context.Context, func() error) error // calls f where Open works
+	others func() (sample.Counters, error)           // see experiment.Config
 }
 
 // thisMachine is where every command builds and measures. Other kinds of targets become other
 // values here.
-var thisMachine = place{lab.Target{}, lab.Kernel, inLab}
+var thisMachine = place{lab.Target{}, lab.Kernel, inLab, others}
+
+func others() (sample.Counters, error) { return sample.Others(rootless.Outside()) }
 
 // inLab runs f in a second process with its own namespaces. The first process starts that one and
 // waits for it.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/probe"
@@ -70,7 +71,7 @@ func reportCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
-	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed")
+	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))
 	return c
 }
@@ -105,6 +106,12 @@ func load(dir string, keep bool) (report.Run, error) {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("probes.json: %v: using the words of this version", err))
 		} else {
 			probes = stored
+		}
+	}
+	if c.Others != nil {
+		rep.Others = new(analysis.Others)
+		if err := json.Unmarshal(c.Others, rep.Others); err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("others.json: %v: other programs cannot be named", err))
 		}
 	}
 	rep.Words = map[string]probe.Info{}

@@ -72,7 +72,7 @@ again.`,
 	c.Flags().BoolVar(&r.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
 	c.Flags().StringArrayVar(&from, "from", nil, "results directory to test claims on instead of measuring; repeatable")
 	c.Flags().StringVarP(&r.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
-	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count the trials that programs outside the run disturbed")
+	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&r.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&r.md, "md", false, "print the verdicts as Markdown")
 	_ = c.MarkFlagDirname("output")

@@ -195,7 +195,7 @@ func (r *runner) measureHere(ctx context.Context) (_ *store.Dir, err error) {
 	p.name, p.series = r.name, r.ofSeries
 	results, err := experiment.Run(ctx, experiment.Config{
 		Study: r.study, Networks: prepared.Networks, Probe: prepared.Probe, Load: prepared.Load, Applies: catalog.Applies,
-		Target: thisMachine, Dir: d, Progress: p.event, Guest: r.guest,
+		Target: thisMachine, Dir: d, Progress: p.event, Guest: r.guest, Others: thisMachine.others,
 	})
 	p.end()
 	if ctx.Err() != nil {

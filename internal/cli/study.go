@@ -34,7 +34,7 @@ func bind(s *study.Study) *pflag.FlagSet {
 	fl.StringVar(&s.Baseline, "baseline", s.Baseline, "network to compare the others with (default: the first)")
 	fl.IntVar(&s.Blocks, "blocks", s.Blocks, "passes through all cells; with --precision, in the pilot")
 	fl.DurationVar(&s.MaxTime, "max-time", s.MaxTime, "time limit for --precision")
-	fl.BoolVar(&s.KeepDisturbed, "keep-disturbed", s.KeepDisturbed, "include trials that programs outside the run disturbed")
+	fl.BoolVar(&s.KeepDisturbed, "keep-disturbed", s.KeepDisturbed, "count trials that programs outside the run disturbed like all others, and measure no block again")
 	fl.BoolVar(&s.Swap, "swap", s.Swap, "swap client and server in half of the blocks")
 	fl.BoolVar(&s.OneAtATime, "one-at-a-time", s.OneAtATime, "with --pairs all: measure the pairs of a round one after another, each with the whole machine")
 	fl.IntVar(&s.Episodes, "episodes", s.Episodes, "builds of the networks in a run; 1: never rebuild (default: about 8 if that costs at most 5 % of the time)")

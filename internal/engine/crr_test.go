@@ -48,6 +48,7 @@ func TestConnectRequestResponse(t *testing.T) {
 // timeWait counts sockets in TIME-WAIT by the end that has the port.
 func timeWait(t *testing.T, port string) (own, remote int) {
 	t.Helper()
+	seen := map[string]bool{} // a table that changes meanwhile lists some sockets twice
 	for _, file := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -59,10 +60,12 @@ func timeWait(t *testing.T, port string) (own, remote int) {
 		for s := bufio.NewScanner(bytes.NewReader(b)); s.Scan(); {
 			f := strings.Fields(s.Text())
 			switch {
-			case len(f) < 4 || f[3] != "06": // TCP_TIME_WAIT, include/net/tcp_states.h
+			case len(f) < 4 || f[3] != "06" || seen[f[1]+f[2]]: // TCP_TIME_WAIT, include/net/tcp_states.h
 			case strings.HasSuffix(f[1], hex):
+				seen[f[1]+f[2]] = true
 				own++
 			case strings.HasSuffix(f[2], hex):
+				seen[f[1]+f[2]] = true
 				remote++
 			}
 		}

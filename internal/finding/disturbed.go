@@ -1,7 +1,9 @@
 package finding
 
 import (
+	"cmp"
 	"fmt"
+	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 )
@@ -9,34 +11,77 @@ import (
 var disturbed = Rule{
 	ID:    "disturbed",
 	Title: "Something outside the run used the machine",
-	Doc: "A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 0.3 of a core, the hypervisor took more than 0.1, " +
-		"or the CPUs were clocked lower than usual. A comparison gets no verdict when more than a third of its blocks are disturbed: the rest does not represent the time measured.",
+	Doc: "A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 15 % of the CPUs (0.3 to 1 core), the hypervisor took more than 5 % (0.1 to 0.3 of a core), " +
+		"or the CPUs were clocked lower than usual. Disturbed trials do not count if at least two thirds of a comparison's blocks remain and suffice for an interval. Otherwise all count: " +
+		"networks are measured in random order within each block, so the disturbance strikes them alike. Its noise widens the interval, and so does an allowance for the change that a constant load makes to the ratio itself.",
 	Check: func(run *analysis.Run) []Finding {
 		var out []Finding
 		if run.Kept && run.Disturbed > 0 {
 			out = append(out, Finding{Severity: Warning,
 				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; they count like the others", run.Disturbed, run.Trials())})
 		}
-		add := func(refused string, c analysis.Cell) {
-			if refused != "" {
-				f := NoVerdict(refused)
+		if o := run.Others; run.Disturbed > 0 && o != nil && len(o.Programs) > 0 {
+			f := Finding{Severity: Warning, Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; most CPU time went to %s",
+				run.Disturbed, run.Trials(), most(*o, 3)), Evidence: []string{"programs that ran only between two samples are missing"}}
+			if run.Kept {
+				f.Text, out = f.Text+"; disturbed trials count like the others", nil
+			}
+			out = append(out, f)
+		}
+		add := func(d *analysis.Disturbance, c analysis.Cell) {
+			if d != nil {
+				f := Busy(*d)
 				f.Cells = []analysis.Cell{c}
 				out = append(out, f)
 			}
 		}
 		for t, r := range run.Rows() {
-			add(r.Refused, t.Cell(*r))
+			add(r.Busy, t.Cell(*r))
 		}
 		for _, c := range run.Chains {
 			for _, s := range c.Spans {
-				add(s.Refused, analysis.Cell{Probe: c.Probe, Network: c.Network, Levels: c.Levels})
+				add(s.Busy, analysis.Cell{Probe: c.Probe, Network: c.Network, Levels: c.Levels})
 			}
 		}
 		return out
 	},
 }
 
-// NoVerdict returns the finding for a row, chain or gap with too much disturbance.
-func NoVerdict(refused string) Finding {
-	return Finding{Severity: Serious, Text: refused, Remedy: "stop other programs on the machine, or count these trials with --keep-disturbed"}
+// most names the n programs that used most CPU time: "firefox (pid 4242) 0.61 core, …".
+func most(o analysis.Others, n int) string {
+	var parts []string
+	for _, p := range o.Programs[:min(n, len(o.Programs))] {
+		parts = append(parts, fmt.Sprintf("%s (pid %d) %.2f core", p.Name, p.PID, o.Cores(p)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Busy returns the finding for a row, chain or gap in which disturbed trials count.
+func Busy(d analysis.Disturbance) Finding {
+	noun := "blocks"
+	if d.Pairs {
+		noun = "pairs of hosts in all blocks"
+	}
+	return Finding{Severity: Warning, Text: "disturbed: " + Took(d) + ", and all trials count",
+		Evidence: []string{fmt.Sprintf("%d of %d %s were disturbed", d.Blocks, d.Of, noun)},
+		Remedy:   "for narrower intervals, stop other programs on the machine"}
+}
+
+// Took says what others took from the run: "others used 0.8 of 2 cores".
+func Took(d analysis.Disturbance) string {
+	of := " core"
+	if d.CPUs > 0 {
+		of = fmt.Sprintf(" of %g cores", d.CPUs)
+	}
+	var parts []string
+	if d.Others >= 0.05 {
+		parts = append(parts, fmt.Sprintf("others used %.1f%s", d.Others, of))
+	}
+	if d.Steal >= 0.05 {
+		parts = append(parts, fmt.Sprintf("the hypervisor took %.1f%s", d.Steal, of))
+	}
+	if d.Slow > 0 {
+		parts = append(parts, "the CPUs ran slower than usual")
+	}
+	return cmp.Or(strings.Join(parts, " and "), "others used the machine")
 }

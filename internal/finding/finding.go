@@ -35,7 +35,7 @@ type Severity string
 const (
 	Note    Severity = "note"    // the numbers stand; this helps to read them
 	Warning Severity = "warning" // the numbers mean less than they seem to
-	Serious Severity = "serious" // no number, or no verdict
+	Serious Severity = "serious" // no number
 )
 
 // A Rule finds one kind of problem.

@@ -61,8 +61,8 @@ func TestRules(t *testing.T) {
 			return slices.DeleteFunc(rs, func(r record.Result) bool { return r.Config["network"] == "host" })
 		}, want: `no trial of the baseline "host"`},
 		{rule: "too-few-blocks", change: func(rs []record.Result) []record.Result { return rs[:10] }, want: "the run has 5, and 1 ratios that hold together at 95 % need at least 6"},
-		{rule: "disturbed", change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "no verdict: 12 of 12 blocks were disturbed; stop other programs on the machine",
-			also: []string{"trials-not-ok"}, cell: "vx, tcp-stream"},
+		{rule: "disturbed", change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed: others used 0.5 core, and all trials count; for narrower intervals, stop other programs on the machine",
+			cell: "vx, tcp-stream"},
 		{rule: "disturbed", name: "kept", keep: true, change: vx(func(r *record.Result) { set(r, "others.user", 0.9) }), want: "disturbed 12 of 24 trials; they count"},
 		{rule: "trials-not-ok", change: vx(func(r *record.Result) { r.Status, r.Reason = record.Failed, "exit status 1" }), want: "12 failed: exit status 1",
 			cell: "vx, tcp-stream"},
@@ -146,10 +146,29 @@ func set(r *record.Result, name string, v float64) {
 	}
 }
 
-// A chain without a verdict is found like a row.
+// A disturbed chain is found like a row.
 func TestDisturbedChain(t *testing.T) {
-	run := analysis.Run{Chains: []analysis.Chain{{Probe: "ping", Network: "vx", Spans: []analysis.Span{{}, {Refused: "no verdict"}}}}}
+	run := analysis.Run{Chains: []analysis.Chain{{Probe: "ping", Network: "vx", Spans: []analysis.Span{{}, {Busy: &analysis.Disturbance{Blocks: 5, Of: 9}}}}}}
 	if fs := disturbed.Check(&run); len(fs) != 1 || fs[0].Cells[0].String() != "vx, ping" || fs[0].Remedy == "" {
 		t.Errorf("%+v", fs)
+	}
+}
+
+// The programs that used most CPU time are named.
+func TestDisturbersAreNamed(t *testing.T) {
+	rs := sound(12)
+	set(&rs[4], "others.user", 0.9)
+	o := &analysis.Others{}
+	o.Add(10, analysis.Program{PID: 7, Name: "make", CPU: 2}, analysis.Program{PID: 4242, Name: "firefox", CPU: 6.1}, analysis.Program{PID: 8, Name: "cc", CPU: 1})
+	o.Add(10, analysis.Program{PID: 4242, Name: "firefox", CPU: 6.1}, analysis.Program{PID: 9, Name: "idle", CPU: 0.1})
+	for _, keep := range []bool{false, true} {
+		fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: o, KeepDisturbed: keep}))
+		want := "disturbed 1 of 24 trials; most CPU time went to firefox (pid 4242) 0.61 core, make (pid 7) 0.10 core, cc (pid 8) 0.05 core"
+		if len(fs) != 1 || !strings.Contains(fs[0].Text, want) || strings.Contains(fs[0].Text, "count like the others") != keep {
+			t.Errorf("%+v, want %q", fs, want)
+		}
+	}
+	if fs := disturbed.Check(analysis.New(sound(12), analysis.Options{Baseline: "host", Others: o})); fs != nil {
+		t.Errorf("an undisturbed run: %+v", fs)
 	}
 }

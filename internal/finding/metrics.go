@@ -14,6 +14,6 @@ var mixedMetrics = Rule{
 		if r.Unlike == 0 {
 			return nil
 		}
-		return []Finding{{Severity: Warning, Text: fmt.Sprintf("%d of %d ok trials have no %s in %s", r.Unlike, r.OK, t.Metric, t.Unit)}}
+		return []Finding{{Severity: Warning, Text: fmt.Sprintf("%d of %d ok trials have no %s in %s", r.Unlike, r.Counted(), t.Metric, t.Unit)}}
 	}),
 }

@@ -4,20 +4,19 @@ import (
 	"fmt"
 
 	"github.com/weir-bench/weir/internal/analysis"
-	"github.com/weir-bench/weir/record"
 )
 
 var notOK = Rule{
 	ID:    "trials-not-ok",
 	Title: "Trials that do not count",
-	Doc: "A trial counts only when its programs succeeded, its packets took the intended path, its value is possible, and nothing outside the run disturbed it. " +
+	Doc: "A trial counts only when its programs succeeded, its packets took the intended path, its value is possible, and nothing outside the run disturbed it (unless too few others remain). " +
 		"Other trials are kept and shown, but left out of every number.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) []Finding {
 		var out []Finding
 		at := map[string]int{}
 		var trials []int
 		for _, p := range r.Points {
-			if p.Status == record.OK {
+			if r.Counts(p.Status) {
 				continue
 			}
 			s := string(p.Status)
@@ -39,7 +38,7 @@ var notOK = Rule{
 		}
 		const most = 6
 		out = few(out, most, "reasons")
-		if r.OK == 0 {
+		if r.Counted() == 0 {
 			out = append([]Finding{{Severity: Serious, Text: "no trial is ok"}}, out...)
 		}
 		return out

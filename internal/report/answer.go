@@ -12,7 +12,8 @@ import (
 
 // answerSection has a sentence per network, and a table of all ratios if conditions are few.
 func answerSection(s source) []Section {
-	x := Section{ID: "answer", Title: "Answer", Lines: s.answers(false), Box: true}
+	about, costs := s.busy()
+	x := Section{ID: "answer", Title: "Answer", About: about, Lines: s.answers(false), Box: true}
 	if t, ok := s.overview(); ok {
 		for i := range x.Lines {
 			x.Lines[i].In = []Medium{forTerminal, forMarkdown, forSummary}
@@ -23,8 +24,9 @@ func answerSection(s source) []Section {
 		}
 		x.Tables = []Table{t}
 	}
+	x.Lines = append(costs, x.Lines...)
 	if x.Lines == nil {
-		x.About = "Nothing was compared."
+		x.About = strings.TrimSpace(x.About + " Nothing was compared.")
 	}
 	x.Parts = []Section{{ID: "datapath", Notes: s.datapath(), In: full, Box: true}}
 	return []Section{x}
@@ -111,22 +113,16 @@ func (s source) clauses(network string, brief bool) string {
 	var parts []string
 	named, compared, bounded := false, false, false // name the baseline once
 	for _, tables := range byProbe(s.p.Tables) {
-		name, refused := s.short(tables[0].Probe), 0
+		name := s.short(tables[0].Probe)
 		var rows []analysis.Row
 		for _, t := range tables {
 			r, _ := t.Row(network) // a row without trials has no ratio
-			if r.Refused != "" {
-				refused++
-			}
 			if r.Ratio.N > 0 {
 				rows = append(rows, r)
 				bounded = bounded || r.Ratio.Bounded()
 			}
 		}
 		if len(rows) == 0 {
-			if refused > 0 {
-				parts = append(parts, name+" no verdict (disturbed)")
-			}
 			continue
 		}
 		of := ""
@@ -134,11 +130,7 @@ func (s source) clauses(network string, brief bool) string {
 		if !named && !(len(rows) == 1 && rows[0].Same) {
 			of, named = " of "+s.p.Baseline, true
 		}
-		part := name + " " + clause(rows, of, brief)
-		if refused > 0 {
-			part += fmt.Sprintf(" (no verdict under %d more: disturbed)", refused)
-		}
-		parts = append(parts, part)
+		parts = append(parts, name+" "+clause(rows, of, brief))
 	}
 	text := sentence(parts)
 	if compared && !bounded {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/finding"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
@@ -51,6 +52,9 @@ func claimColumns(outcomes []claim.Outcome) []column {
 		if o.Runs > 0 { // another run can have another verdict
 			v += " (" + count(o.Runs, "run") + ")"
 		}
+		if o.Busy != nil && o.Verdict != claim.Untestable {
+			v += ", disturbed"
+		}
 		if times[id] > 1 { // distinguishes the runs
 			where = o.From
 		}
@@ -81,9 +85,15 @@ func claimNotes(outcomes []claim.Outcome) []string {
 		case claim.Fails:
 			out = append(out, fmt.Sprintf("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), o.Claim.Text, refuted(o), o.Claim.Note))
 		case claim.Undecided:
+			if o.Busy != nil {
+				break // the next note gives the reason
+			}
 			undecided = append(undecided, fmt.Sprintf("%s (%s)", o.Claim.ID, o.Why))
 		case claim.Untestable:
 			missing.add(o.Why, o.Claim.ID)
+		}
+		if o.Busy != nil && o.Verdict != claim.Untestable {
+			out = append(out, busyNote(o))
 		}
 		for i, m := range o.Measured {
 			for _, s := range m.Ratio.Warnings {
@@ -106,6 +116,14 @@ func inRuns(n int) string {
 		return "in this run"
 	}
 	return "over " + count(n, "run")
+}
+
+// busyNote marks a verdict on disturbed trials.
+func busyNote(o claim.Outcome) string {
+	if o.Verdict == claim.Undecided {
+		return fmt.Sprintf("%s: this run cannot tell, on a busy machine: %s; %s", o.Claim.ID, finding.Took(*o.Busy), o.Why)
+	}
+	return fmt.Sprintf("%s %s in this run, on a busy machine: %s", o.Claim.ID, o.Verdict, finding.Took(*o.Busy))
 }
 
 // refuted lists the ratios outside their bounds.

@@ -20,6 +20,12 @@ func columns(t analysis.Table, baseline string) []column {
 	}
 	out := []column{names("network", rows, func(r analysis.Row) string { return r.Network }), value}
 	out = append(out, ratios(rows, "÷ "+baseline, ratioOf)...)
+	out = append(out, layout(Column{Left: true, Keep: 8}, rows, func(r analysis.Row) Cell {
+		if r.Busy != nil {
+			return Cell{Text: "disturbed"}
+		}
+		return Cell{}
+	}))
 	out = append(out, splitColumns(rows, baseline)...)
 	if slices.ContainsFunc(rows, func(r analysis.Row) bool { return r.Hist != nil }) {
 		for i, p := range []float64{0.5, 0.99, 0.999} {
@@ -41,7 +47,7 @@ func columns(t analysis.Table, baseline string) []column {
 		numbers("load", unitOf(rows, "load.delivered"), 6, rows, middle("load.delivered")))
 	out = append(out, clientColumns(rows)...)
 	return append(out, layout(Column{Head: "ok", Kind: "blocks", Keep: 8}, rows, func(r analysis.Row) Cell {
-		return Cell{Text: fmt.Sprintf("%d/%d", r.OK, r.Trials()), Value: number(float64(r.OK))}
+		return Cell{Text: fmt.Sprintf("%d/%d", r.Counted(), r.Trials()), Value: number(float64(r.Counted()))}
 	}))
 }
 

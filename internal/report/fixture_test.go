@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/record"

@@ -106,9 +106,6 @@ func changes(g analysis.Gap, i int) string {
 }
 
 func gapAnswer(g analysis.Gap) string {
-	if g.Refused != "" {
-		return finding.NoVerdict(g.Refused).String() + "."
-	}
 	if g.Total.N == 0 {
 		return "no block has data for every send mode."
 	}
@@ -126,6 +123,9 @@ func gapNotes(g analysis.Gap, baseline string) (out []string) {
 	if g.Total.N > 0 && math.Abs(g.Product/g.Total.Center-1) > inexact {
 		out = append(out, fmt.Sprintf("The steps multiply to %s instead of %s: in every block they multiply to the total, but blocks differ too much for the estimates to do so.",
 			times(stat.Interval{Center: g.Product}), times(g.Total)))
+	}
+	if g.Busy != nil {
+		out = append(out, capital(finding.Busy(*g.Busy).String())+".")
 	}
 	out = append(out, together(g))
 	for _, c := range g.Checks {

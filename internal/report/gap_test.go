@@ -143,7 +143,7 @@ func TestGapSays(t *testing.T) {
 				x.Values = append(slices.Clip(x.Values), record.Value{Name: "others.user", Unit: "core", Value: 1})
 				x.Start, x.Elapsed = x.Start.AddDate(len(x.Trial), x.Block, 0), 1
 			}
-		}, []string{"no verdict: 5 of 12 blocks were disturbed; stop other programs on the machine"}},
+		}, []string{"TCP with segmentation offload carries", "Disturbed: others used 0.1 core, and all trials count; for narrower intervals"}},
 		{"stalled", 12, scale("gso", "on", 0), []string{"no block has data for every send mode"}},
 		{"noise", 12, func(x *record.Result) {
 			switch x.Block % 3 { // shifts some blocks of each kind

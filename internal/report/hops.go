@@ -132,8 +132,8 @@ func hopNotes(g []analysis.Chain) []string {
 	for _, c := range g {
 		for _, s := range c.Spans {
 			warnings := s.Ratio.Warnings
-			if s.Refused != "" {
-				warnings = []string{finding.NoVerdict(s.Refused).String()} // instead of the ratio's
+			if s.Busy != nil {
+				warnings = append([]string{finding.Busy(*s.Busy).String()}, warnings...)
 			}
 			notes.add(fmt.Sprintf("%s over %s", c.Network, count(s.Segments, "hop")), warnings...)
 		}

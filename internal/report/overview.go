@@ -91,10 +91,7 @@ func (s source) byNetwork(tables []analysis.Table, head func(analysis.Table) str
 }
 
 func overviewCell(t analysis.Table, r analysis.Row) Cell {
-	switch {
-	case r.Refused != "":
-		return Cell{Text: "no verdict", Small: "disturbed"}
-	case r.Ratio.N == 0:
+	if r.Ratio.N == 0 {
 		return Cell{Text: "–"}
 	}
 	d := ratioDigits(r.Ratio)
@@ -106,6 +103,9 @@ func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	}
 	if r.Same {
 		c.Text = "~ " + c.Text
+	}
+	if r.Busy != nil {
+		c.Small += ", disturbed"
 	}
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -39,6 +40,13 @@ var ErrForbidden = errors.New("namespaces are forbidden")
 // status.
 const readyFD = 3
 
+// outsideFD is the /proc of the first process, open.
+const outsideFD = 4
+
+// Outside returns the /proc of the first process, which shows the processes outside the new PID
+// namespace. Only the second process has it, after Setup.
+func Outside() fs.FS { return os.DirFS(fmt.Sprintf("/proc/self/fd/%d", outsideFD)) }
+
 // Reexec restarts this program with the same arguments in new network, mount and PID namespaces,
 // and, without CAP_SYS_ADMIN, a user namespace in which the user is root. It returns the second
 // process's exit status. When ctx is done, it sends the signal that Ending returns.
@@ -54,11 +62,17 @@ func Reexec(ctx context.Context) (int, error) {
 		return 0, err
 	}
 	defer ready.Close()
+	outside, err := os.Open("/proc")
+	if err != nil {
+		readyEnd.Close()
+		return 0, err
+	}
+	defer outside.Close()
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), mark+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.ExtraFiles = []*os.File{readyEnd}
+	cmd.ExtraFiles = []*os.File{readyEnd, outside}
 	// With a process group of its own, the second process gets Ctrl-C once: from this process,
 	// which also passes on signals sent to it alone.
 	cmd.SysProcAttr = attr()
@@ -154,6 +168,7 @@ func explain(err error) error {
 // on and must already handle them.
 func Setup() error {
 	defer os.NewFile(readyFD, "ready").Close()
+	unix.CloseOnExec(outsideFD) // programs of the run see only their own processes
 	if err := unix.Mount("", "/", "", unix.MS_PRIVATE|unix.MS_REC, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
 	}

@@ -85,7 +85,11 @@ func eachNumber(root fs.FS, dir string, do func(id string) error) error {
 	return nil
 }
 
-type times struct{ user, system, childUser, childSystem float64 }
+type times struct {
+	user, system, childUser, childSystem float64 // ticks
+	parent                               string  // process ID
+	kernel                               bool    // a thread of the kernel
+}
 
 // procStat reads "PID (NAME) STATE PPID …" (proc_pid_stat(5)). Only the name can contain
 // parentheses.
@@ -98,11 +102,16 @@ func procStat(root fs.FS, file string) (name string, t times, err error) {
 	if from < 0 || to < from {
 		return "", t, fmt.Errorf("%s: %.40q has no name in parentheses", file, b)
 	}
-	const utime, last = 11, 14 // utime, stime, cutime, cstime, counted from 0 after the name
+	const ppid, flags, utime, last = 1, 6, 11, 14 // utime, stime, cutime, cstime, counted from 0 after the name
 	f := strings.Fields(string(b[to+1:]))
 	if len(f) <= last {
 		return "", t, fmt.Errorf("%s: %d fields after the name: want more than %d", file, len(f), last)
 	}
+	bits, err := counter(f[flags])
+	if err != nil {
+		return "", t, fmt.Errorf("%s: %w", file, err)
+	}
+	t.parent, t.kernel = f[ppid], uint64(bits)&kernelThread != 0
 	for i, ticks := range []*float64{&t.user, &t.system, &t.childUser, &t.childSystem} {
 		if *ticks, err = counter(f[utime+i]); err != nil {
 			return "", t, fmt.Errorf("%s: %w", file, err)
@@ -110,6 +119,9 @@ func procStat(root fs.FS, file string) (name string, t times, err error) {
 	}
 	return word(string(b[from+1 : to])), t, nil
 }
+
+// kernelThread is PF_KTHREAD (include/linux/sched.h).
+const kernelThread = 0x00200000
 
 func word(s string) string {
 	return strings.Map(func(r rune) rune {

@@ -86,14 +86,10 @@ func PoolKnown(runs []Interval, tau, df, confidence float64) Pooled {
 	return p
 }
 
-// LogSE returns the standard error of the logarithm of a ratio: SE, or for an interval without one
-// (of an older result) its half width divided by that of t; 0 if unknown.
+// LogSE returns the standard error of the logarithm of a ratio, 0 if unknown.
 func (i Interval) LogSE() float64 {
 	if i.SE > 0 && finite(i.SE) {
 		return i.SE
-	}
-	if half := i.halfWidth(); half > 0 && i.N > 1 {
-		return half / quantile(float64(i.N-1), i.Confidence)
 	}
 	return 0
 }

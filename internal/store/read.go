@@ -16,6 +16,7 @@ import (
 type Contents struct {
 	Study   []byte // study.yaml; nil when it is missing
 	Probes  []byte // probes.json; nil when it is missing, as in older runs
+	Others  []byte // others.json; nil when it is missing
 	Results []record.Result
 	Hosts   map[string][]byte // by name
 	// Problems lists what could not be read. The rest is complete.
@@ -37,8 +38,12 @@ func Read(dir string) (Contents, error) {
 	if errors.Is(probesErr, fs.ErrNotExist) {
 		probesErr = nil
 	}
-	c.Probes = probes
-	c.note(studyErr, probesErr, err)
+	others, othersErr := os.ReadFile(filepath.Join(dir, othersFile))
+	if errors.Is(othersErr, fs.ErrNotExist) {
+		othersErr = nil
+	}
+	c.Probes, c.Others = probes, others
+	c.note(studyErr, probesErr, othersErr, err)
 	if err == nil {
 		defer f.Close()
 		results, problems := readResults(f, f.Name())

@@ -2,7 +2,8 @@
 //
 //	study.yaml           the study, resolved
 //	probes.json          the descriptions of its probes
-//	blocks.json, capacity.json  decisions and measurements made once per run
+//	blocks.json, again.json, capacity.json  decisions and measurements made once per run
+//	others.json          programs outside the run that used the machine
 //	hosts/<host>.json    facts of each host
 //	plans/<network>.jsonl  the steps that built each network
 //	results.jsonl        one line per trial, in the order of time
@@ -39,6 +40,7 @@ import (
 const (
 	studyFile   = "study.yaml"
 	probesFile  = "probes.json"
+	othersFile  = "others.json"
 	resultsFile = "results.jsonl"
 	cutFile     = "results.jsonl.cut"
 	logFile     = "weir.log"

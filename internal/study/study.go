@@ -38,7 +38,8 @@
 //	pairs        one: the ends that a network names; all: every pair of hosts, in rounds of
 //	             simultaneous pairs without a common host
 //	one-at-a-time  false; with true, the pairs of a round are measured in turn
-//	keep-disturbed  false: trials that other programs disturbed are not counted
+//	keep-disturbed  false: trials that other programs disturbed count only, with a mark, if too few
+//	             others remain; true: they count, and no block is measured again
 //	seed         0: the caller chooses one and records it
 //	hosts        2
 //	pods         1 per host
@@ -73,7 +74,7 @@ type Study struct {
 	Blocks    int
 	Precision float64       // target half-width of the interval, as a share: 0.02 is 2 %; 0 is none
 	MaxTime   time.Duration `yaml:"max-time"` // 0 is none
-	// KeepDisturbed counts trials that something outside the run disturbed.
+	// KeepDisturbed counts trials that something outside the run disturbed like all others.
 	KeepDisturbed bool          `yaml:"keep-disturbed"`
 	Swap          bool          // client and server change places in half of the blocks
 	AllPairs      bool          `yaml:"-"`             // every cell is measured between all pairs of hosts, see Rounds

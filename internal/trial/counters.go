@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -55,21 +56,35 @@ const quiet = 0.1
 // Softirqs count as system time of the interrupted process, so the second value is a lower bound.
 func (s *Setup) surroundings(r *record.Result, x *execution) {
 	all := spans(s.hosts(), x.readings.First, x.readings.Last)
-	hz, known := 0.0, len(all) > 0
+	hz, known, cpus := 0.0, len(all) > 0, 0
 	for id := range all {
 		from, to := x.readings.First.Hosts[id].Counters, x.readings.Last.Hosts[id].Counters
 		hz += (from["frequency"] + to["frequency"]) / 2 / float64(len(all))
 		_, ok := to["proc.user"]
 		known = known && ok
+		cpus += processors(to)
 	}
 	if hz > 0 {
 		add(r, "cpu.frequency", "Hz", hz)
+	}
+	if cpus > 0 {
+		add(r, "cpus", "core", float64(cpus))
 	}
 	if !known {
 		return // no source; counters.json has the reason
 	}
 	add(r, "others.user", "core", perSecond(all, "cpu.user", "cpu.nice")-perSecond(all, "proc.user"))
 	add(r, "others.system", "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
+}
+
+// processors counts the CPUs that /proc/stat lists.
+func processors(c sample.Counters) (n int) {
+	for name := range c {
+		if cpu, ok := strings.CutSuffix(name, ".softirq"); ok && cpu != "cpu" {
+			n++
+		}
+	}
+	return n
 }
 
 func add(r *record.Result, name, unit string, v float64) {

@@ -63,7 +63,7 @@ func TestTogether(t *testing.T) {
 				t.Errorf("trial %d is %s: %s, %v", i, r.Status, r.Reason, r.Observed)
 			}
 			for _, v := range r.Values {
-				if !slices.Contains([]string{"throughput", "window", "packet.size", "packet.size.path", "packet.rate", "cpu.steal", "cpu.frequency", "others.user", "others.system"}, v.Name) {
+				if !slices.Contains([]string{"throughput", "window", "packet.size", "packet.size.path", "packet.rate", "cpu.steal", "cpu.frequency", "cpus", "others.user", "others.system"}, v.Name) {
 					t.Errorf("trial %d has %s, which is not its own", i, v.Name)
 				}
 			}

@@ -59,7 +59,7 @@ func FuzzClient(f *testing.F) {
 	f.Add([]byte(`{"id":1,"exit":-1}{"id":9}{"id":2,"reading":{"at":1}}`))
 	f.Add([]byte(`{"id":"1"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		n, start := hostile()
+		n, start, _ := hostile()
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {

@@ -17,16 +17,32 @@ import (
 	"github.com/weir-bench/weir/internal/target"
 )
 
-// A stream discards writes and reads what the test says.
+// A stream reads what the test says.
 type stream struct {
 	*io.PipeReader
 	io.Writer
 }
 
+// requests returns a writer that reports the first messages written to it. An answer must not come
+// before its request: it would be an answer to nobody.
+func requests() (io.Writer, <-chan bool) {
+	asked := make(chan bool, 8)
+	return writer(func(b []byte) {
+		if !bytes.HasSuffix(b, []byte("\n")) {
+			return
+		}
+		select {
+		case asked <- true:
+		default:
+		}
+	}), asked
+}
+
 // hostile returns a node whose far end is the test.
-func hostile() (*Node, *io.PipeWriter) {
+func hostile() (n *Node, say *io.PipeWriter, asked <-chan bool) {
 	said, say := io.Pipe()
-	return &Node{client: newClient(stream{said, io.Discard}), name: "n"}, say
+	to, asked := requests()
+	return &Node{client: newClient(stream{said, to}), name: "n"}, say, asked
 }
 
 func ask(t *testing.T, n *Node) error {
@@ -55,9 +71,10 @@ func TestBrokenStreams(t *testing.T) {
 		"an answer to nobody":           {strings.NewReader(`{"id":7,"answer":{}}` + "\n\n" + `{"id":1}` + "\n"), "the answer is empty"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			n, say := hostile()
+			n, say, asked := hostile()
 			defer n.Close()
 			go func() {
+				<-asked
 				_, _ = io.Copy(say, c.said) // until either ends
 				say.Close()
 			}()
@@ -102,7 +119,7 @@ func TestStalledAgent(t *testing.T) {
 
 // A program whose output nobody reads is abandoned before it fills the memory. Others continue.
 func TestFlood(t *testing.T) {
-	n, say := hostile()
+	n, say, asked := hostile()
 	defer n.Close()
 	line, err := json.Marshal(message{ID: 1, Out: make([]byte, 1<<20)})
 	if err != nil {
@@ -120,6 +137,7 @@ func TestFlood(t *testing.T) {
 	ended := make(chan error)
 	begun := first
 	go func() { ended <- n.Run(t.Context(), target.Cmd{Argv: []string{"x"}, Stdout: out}) }()
+	<-asked
 	for i := range 2*maxUnread>>20 + 1 {
 		if _, err := say.Write(append(line, '\n')); err != nil {
 			t.Fatal(err)
@@ -128,7 +146,10 @@ func TestFlood(t *testing.T) {
 			<-begun
 		}
 	}
-	go func() { _, _ = say.Write(answer) }() // a failed write fails the test
+	go func() {
+		<-asked
+		_, _ = say.Write(answer) // a failed write fails the test
+	}()
 	if err := ask(t, n); err != nil {
 		t.Errorf("another request: %v", err)
 	}
@@ -141,8 +162,12 @@ func TestFlood(t *testing.T) {
 // An agent that does not name its machine is refused: two of them would seem to share one.
 func TestNamelessHost(t *testing.T) {
 	said, say := io.Pipe()
-	go func() { _, _ = io.WriteString(say, `{"id":1,"answer":{}}`+"\n") }() // a failed write fails Dial
-	if _, err := Dial(t.Context(), "n", stream{said, io.Discard}, nil); err == nil || !strings.Contains(err.Error(), "name its host") {
+	to, asked := requests()
+	go func() {
+		<-asked
+		_, _ = io.WriteString(say, `{"id":1,"answer":{}}`+"\n") // a failed write fails Dial
+	}()
+	if _, err := Dial(t.Context(), "n", stream{said, to}, nil); err == nil || !strings.Contains(err.Error(), "name its host") {
 		t.Errorf("error %v", err)
 	}
 }

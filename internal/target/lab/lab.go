@@ -1,6 +1,6 @@
 // Package lab is the target on this machine: hosts and pods are network namespaces, and plans are
-// applied through netlink messages that the package builds itself. Only it imports the ethtool and
-// wgctrl packages. It decides nothing: a plan says what to build.
+// applied through netlink messages and ethtool calls that the package builds itself. Only it imports
+// the wgctrl packages. It decides nothing: a plan says what to build.
 //
 // It must run in a process that package rootless started, so that a mistake cannot reach the
 // machine's own network.
@@ -14,7 +14,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/safchain/ethtool"
 	"golang.org/x/sys/unix"
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
@@ -46,7 +45,7 @@ type place struct {
 	name  string
 	ns    *netns.Namespace
 	nl    *socket          // NETLINK_ROUTE: devices, addresses, routes, neighbors, queues
-	eth   *ethtool.Ethtool // nil until a step needs it
+	eth   ethtool          // 0 until a step needs it
 	host  *hostns.Host     // the place's other namespaces; nil until a step needs them
 	guest *vm.Node         // nil until a step makes the pod a virtual machine
 	known map[string]int32 // device numbers by name
@@ -122,10 +121,10 @@ func (p *place) open(ns *netns.Namespace) (err error) {
 }
 
 // ethtool opens the socket at its first use: few plans need it.
-func (p *place) ethtool() (_ *ethtool.Ethtool, err error) {
-	if p.eth == nil {
+func (p *place) ethtool() (_ ethtool, err error) {
+	if p.eth == 0 {
 		err = p.ns.Do(func() (err error) {
-			p.eth, err = ethtool.NewEthtool()
+			p.eth, err = openEthtool()
 			return err
 		})
 	}
@@ -137,8 +136,8 @@ func (p *place) close() error {
 	if p.nl != nil {
 		errs = append(errs, p.nl.close())
 	}
-	if p.eth != nil {
-		p.eth.Close()
+	if p.eth != 0 {
+		errs = append(errs, p.eth.close())
 	}
 	if p.host != nil {
 		errs = append(errs, p.host.Close())
@@ -212,7 +211,7 @@ func (p *place) verify(ctx context.Context, s plan.State) error {
 	if err != nil {
 		return fmt.Errorf("%s: ethtool: %w", p.name, err)
 	}
-	have, err := eth.Features(s.Dev)
+	have, err := eth.features(s.Dev)
 	if err != nil {
 		return fmt.Errorf("%s: features of %s: %w", p.name, s.Dev, err)
 	}

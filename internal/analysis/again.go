@@ -1,0 +1,63 @@
+package analysis
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/weir-bench/weir/record"
+)
+
+// Again returns the blocks to measure again so that every comparison with the baseline gets the
+// undisturbed blocks that it lost: of the disturbed blocks those with the most disturbed trials
+// first, as many as the comparison with the largest loss lost. It returns none while that is less
+// than 5 % of the blocks, which costs an interval 2.5 % of its width.
+func Again(results []record.Result, baseline string) []int {
+	r := &Run{}
+	r.index(results)
+	dirty := map[int]int{} // disturbed trials by block
+	for _, t := range r.trials {
+		if t.status == record.Disturbed {
+			dirty[t.Block]++
+		}
+	}
+	lost := 0
+	for _, s := range r.samples {
+		blocks := map[int]bool{}
+		base := without(s.config, Network)
+		base[Network] = baseline
+		for _, x := range []*Sample{s, r.byKey[key(base)]} {
+			if x == nil {
+				continue
+			}
+			for _, t := range x.trials {
+				if t.status == record.Disturbed {
+					blocks[t.Block] = true
+				}
+			}
+		}
+		lost = max(lost, len(blocks))
+	}
+	const little = 20 // one in
+	if lost*little < r.Blocks {
+		return nil
+	}
+	blocks := slices.SortedFunc(maps.Keys(dirty), func(a, b int) int { return cmp.Or(cmp.Compare(dirty[b], dirty[a]), cmp.Compare(a, b)) })
+	return blocks[:min(lost, len(blocks))]
+}
+
+// DisturbedShare returns the fraction of a block's ok trials that were disturbed.
+func DisturbedShare(results []record.Result, block int) float64 {
+	r := &Run{}
+	r.index(results)
+	disturbed, all := 0.0, 0.0
+	for _, t := range r.trials {
+		if t.Block != block || t.status != record.OK && t.status != record.Disturbed {
+			continue
+		}
+		if all++; t.status == record.Disturbed {
+			disturbed++
+		}
+	}
+	return disturbed / max(1, all)
+}

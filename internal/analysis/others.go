@@ -1,0 +1,35 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Others is the CPU time of programs outside the run. Programs that started and ended between two
+// samples are missing.
+type Others struct {
+	Seconds  float64   `json:"seconds"`  // that were watched
+	Programs []Program `json:"programs"` // by CPU time, the longest first
+}
+
+type Program struct {
+	PID  int     `json:"pid"`
+	Name string  `json:"name"`
+	CPU  float64 `json:"cpu"` // s
+}
+
+// Add adds the time of another watch.
+func (o *Others) Add(seconds float64, programs ...Program) {
+	o.Seconds += seconds
+	for _, p := range programs {
+		if i := slices.IndexFunc(o.Programs, func(q Program) bool { return q.PID == p.PID && q.Name == p.Name }); i >= 0 {
+			o.Programs[i].CPU += p.CPU
+		} else {
+			o.Programs = append(o.Programs, p)
+		}
+	}
+	slices.SortStableFunc(o.Programs, func(a, b Program) int { return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(a.PID, b.PID)) })
+}
+
+// Cores returns the cores that a program used on average while programs were watched.
+func (o Others) Cores(p Program) float64 { return p.CPU / max(o.Seconds, 1e-9) }

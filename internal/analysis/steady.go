@@ -1,0 +1,112 @@
+package analysis
+
+import (
+	"math"
+
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/record"
+)
+
+// A Disturbance is what others did to a comparison in which disturbed trials count.
+type Disturbance struct {
+	Blocks int     `json:"blocks"`          // disturbed
+	Of     int     `json:"of"`              // blocks
+	Pairs  bool    `json:"pairs,omitempty"` // both numbers are pairs of hosts in all blocks
+	Others float64 `json:"others"`          // cores that programs outside the run used, the mean over the trials
+	Steal  float64 `json:"steal,omitempty"` // cores that the hypervisor took, likewise
+	Slow   int     `json:"slow,omitempty"`  // trials with a low clock frequency
+	CPUs   float64 `json:"cpus,omitempty"`  // of the hosts; 0 means unknown
+}
+
+// mostDisturbed is the largest share of disturbed blocks, or of pairs in all blocks, that a
+// comparison leaves out. Beyond it, the rest does not represent the time measured.
+const mostDisturbed = 1.0 / 3
+
+// Steady returns the trials of a comparison that count. Disturbed trials do not count if at least
+// two thirds of the blocks remain, and enough for an interval at the confidence (or no fewer blocks
+// would do). Otherwise all count, for every sample alike, and the Disturbance says so. Values play no
+// part in the choice.
+func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
+	all, disturbed := make([]*Sample, len(samples)), false
+	for i, s := range samples {
+		if all[i] = s; s.all != nil {
+			all[i], disturbed = s.all, true
+		}
+	}
+	if !disturbed {
+		return samples, nil
+	}
+	d := disturbance(samples)
+	least := stat.MinPairs(confidence)
+	if float64(d.Blocks) <= mostDisturbed*float64(d.Of) && (shared(samples) >= least || shared(all) < least) {
+		return samples, nil
+	}
+	return all, &d
+}
+
+// shared counts the blocks in which all samples have a trial that counts.
+func shared(samples []*Sample) int {
+	var all []Series
+	for _, s := range samples {
+		places, _ := placesOf(s.ok)
+		all = append(all, Series{places, make([]float64, len(places))})
+	}
+	blocks, _ := Common(all...)
+	return len(blocks)
+}
+
+func disturbance(samples []*Sample) (d Disturbance) {
+	all, dirty := map[place]bool{}, map[place]bool{}
+	trials := 0.0
+	for _, s := range samples {
+		for _, t := range s.trials {
+			if t.status != record.OK && t.status != record.Disturbed {
+				continue
+			}
+			p := placeOf(t.Result)
+			d.Pairs = d.Pairs || p.pair != ""
+			all[p] = true
+			if t.status == record.Disturbed {
+				dirty[p] = true
+			}
+			if t.load.slow {
+				d.Slow++
+			}
+			trials++
+			d.Others += (t.load.others - d.Others) / trials
+			d.Steal += (t.load.steal - d.Steal) / trials
+			d.CPUs = max(d.CPUs, t.load.cpus)
+		}
+	}
+	d.Blocks, d.Of, d.Others, d.Steal = len(dirty), len(all), max(0, d.Others), max(0, d.Steal)
+	return d
+}
+
+// paired is stat.Ratio with the interval widened.
+func (d *Disturbance) paired(base, other []float64, confidence float64) stat.Interval {
+	i := stat.Ratio(base, other, confidence)
+	return d.Widen(i)
+}
+
+// shift is the largest relative change of a ratio when others use the whole machine. A load on a
+// CPU changes a ratio, not only its noise, and more blocks do not help: others that used a quarter
+// of the machine moved VXLAN's packet rate 3.6 % off (ADR 18), which this makes 3.75 %.
+const shift = 0.15
+
+// Widen adds to a ratio's interval what a disturbance can change that no number of blocks averages
+// out. A nil Disturbance adds nothing.
+func (d *Disturbance) Widen(i stat.Interval) stat.Interval {
+	if d == nil || !i.Bounded() {
+		return i
+	}
+	cpus := d.CPUs
+	if cpus == 0 {
+		cpus = 2 // the fewest on which two ends do not share one
+	}
+	by := 1 + shift*min(1, (d.Others+d.Steal)/cpus)
+	i.Lo, i.Hi = i.Lo/by, i.Hi*by
+	if i.SE > 0 {
+		i.SE = math.Hypot(i.SE, math.Log(by)/2) // its bound is two standard errors
+	}
+	return i
+}

@@ -1,0 +1,83 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/weir-bench/weir/internal/analysis"
+)
+
+// againFile keeps the blocks that a run measures again, which a resumed run does not choose anew.
+const againFile = "again.json"
+
+// A repetition lists the disturbed blocks to measure again. The first one becomes block Planned+1.
+type repetition struct {
+	Planned int   `json:"planned"`
+	Of      []int `json:"of"`
+}
+
+const (
+	mostAgain = 4       // a run repeats at most one of so many blocks, and takes so little of its time limit
+	stillBusy = 1.0 / 3 // the share of a repetition's trials whose disturbance ends the repetitions
+)
+
+// again repeats disturbed blocks after the planned ones: whole blocks, because ratios pair values
+// within a block. It stops when a repetition is disturbed too: the machine is then busy, and the
+// disturbance not a passing event. Neither the choice nor the end depends on what was measured.
+func (r *run) again(ctx context.Context) error {
+	if r.Study.KeepDisturbed {
+		return nil
+	}
+	planned := r.blocks
+	d, err := r.repetition()
+	if err != nil {
+		return err
+	}
+	r.blocks += len(d.Of)
+	for i, of := range d.Of {
+		b := planned + 1 + i
+		r.repeated[b] = of
+		if err := r.block(ctx, b); err != nil {
+			return err
+		}
+		if analysis.DisturbedShare(r.results, b) > stillBusy {
+			r.tell(Event{Text: fmt.Sprintf("block %d, again of block %d, was disturbed too: no more repetitions", b, of)})
+			return nil
+		}
+	}
+	return nil
+}
+
+// repetition decides once what to repeat, and stores the decision if there is anything.
+func (r *run) repetition() (d repetition, err error) {
+	if b, err := r.Dir.ReadFile(againFile); err == nil {
+		if err := json.Unmarshal(b, &d); err != nil || d.Planned != r.blocks {
+			return d, fmt.Errorf("%s does not hold the blocks to measure again after %d: %q", againFile, r.blocks, b)
+		}
+		return d, nil
+	}
+	d = repetition{Planned: r.blocks, Of: analysis.Again(r.results, r.Study.Baseline)}
+	d.Of = d.Of[:min(len(d.Of), r.room())]
+	if len(d.Of) == 0 {
+		return d, nil
+	}
+	b, err := json.Marshal(d)
+	if err != nil {
+		return d, err
+	}
+	r.tell(Event{Text: fmt.Sprintf("%d disturbed blocks will be measured again", len(d.Of))})
+	return d, r.Dir.File(againFile, append(b, '\n'))
+}
+
+// room returns how many blocks can be repeated: a quarter of the planned ones, in at most a quarter
+// of the time limit and what the planned ones left of it.
+func (r *run) room() int {
+	n := r.blocks / mostAgain
+	if t := r.blockTime(); r.Study.MaxTime > 0 && t > 0 {
+		left := r.Study.MaxTime - time.Duration(r.blocks)*t
+		n = min(n, int(r.Study.MaxTime/mostAgain/t), int(max(0, left)/t))
+	}
+	return n
+}

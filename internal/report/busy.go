@@ -1,0 +1,52 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// busy leads the answer of a run on a busy machine with the numbers that do not mind: the CPU time
+// of the engine's threads. It is empty if disturbed trials do not count.
+func (s source) busy() (about string, costs []Line) {
+	if s.p.Busy == nil {
+		return "", nil
+	}
+	about = fmt.Sprintf("The machine was busy (%s): ratios of throughput and response time are wide, and mean this run alone.", finding.Took(*s.p.Busy))
+	for _, n := range s.p.Networks {
+		if text := s.ownCosts(n); text != "" {
+			costs = append(costs, Line{Network: n, Text: "CPU time " + text})
+		}
+	}
+	if costs != nil {
+		about += " CPU time, which the clock of the engine's own threads counts, hardly depends on other programs."
+	}
+	return about, costs
+}
+
+// ownCosts compares a network's CPU time with the baseline's under each probe; "" if the trials did
+// not read the threads' clocks.
+func (s source) ownCosts(network string) string {
+	var parts []string
+	of := " of " + s.p.Baseline
+	for _, tables := range byProbe(s.p.Tables) {
+		var rows []analysis.Row
+		for _, t := range tables {
+			r, _ := t.Row(network)
+			if ratio, ok := r.OwnCost(); ok {
+				r.Ratio, r.Same, r.Path = ratio, ratio.Contains(1), stat.Interval{}
+				rows = append(rows, r)
+			}
+		}
+		if rows == nil {
+			continue
+		}
+		unit := strings.TrimPrefix(rows[0].Own.Name, "cpu.own.per.")
+		parts = append(parts, fmt.Sprintf("per %s (%s) %s", unit, s.short(tables[0].Probe), clause(rows, of, false)))
+		of = ""
+	}
+	return sentence(parts)
+}
