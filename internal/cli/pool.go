@@ -19,7 +19,7 @@ import (
 func poolCommand() *cobra.Command {
 	var format, out string
 	var keep bool
-	names := []string{"text", "html", "md", "json"}
+	names := []string{"text", "html", "md", "summary", "json"}
 	c := &cobra.Command{
 		Use:   "pool DIR…",
 		Short: "Pool several runs into one report whose intervals cover other runs too",
@@ -38,22 +38,10 @@ results directory, or a directory of several.`,
 			if err != nil {
 				return err
 			}
-			doc, err := pool(dirs, keep)
-			if err != nil {
-				return err
-			}
-			to := os.Stdout
-			if out != "" && out != "-" {
-				if to, err = os.Create(out); err != nil {
-					return err
-				}
-				defer func() { err = errors.Join(err, to.Close()) }()
-			}
-			b := bufio.NewWriter(to)
-			return errors.Join(formats[format](b, doc), b.Flush())
+			return writePooled(dirs, keep, format, out)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables) or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))
@@ -85,6 +73,23 @@ func runDirs(dirs []string) (all []string, _ error) {
 		}
 	}
 	return all, nil
+}
+
+// writePooled writes the pooled report of runs to the file out, or to stdout if that is "" or "-".
+func writePooled(dirs []string, keep bool, format, out string) (err error) {
+	doc, err := pool(dirs, keep)
+	if err != nil {
+		return err
+	}
+	to := os.Stdout
+	if out != "" && out != "-" {
+		if to, err = os.Create(out); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, to.Close()) }()
+	}
+	b := bufio.NewWriter(to)
+	return errors.Join(formats[format](b, doc), b.Flush())
 }
 
 // pool returns the pooled report of runs, complete or not. With keep, disturbed trials count even if

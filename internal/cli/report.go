@@ -40,6 +40,8 @@ func reportCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of stored results again",
+		Long: `Write the report of stored results again. For a series of runs (weir run --runs),
+write the pooled report.`,
 		Example: `  weir report results
   weir report results --format html -o report.html
   weir report results --format csv > results.csv`,
@@ -47,6 +49,15 @@ func reportCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, as []string) (err error) {
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
+			}
+			runs, err := store.Runs(as[0])
+			if err != nil {
+				return usage("cannot read results from %w", err)
+			}
+			if series := runs[0] != as[0]; series && (format == "csv" || format == "summary") {
+				return usage("--format %s is of one run: choose one, such as %s", format, runs[0])
+			} else if series {
+				return writePooled(runs, keep, format, out)
 			}
 			rep, err := load(as[0], keep)
 			if err != nil {

@@ -2,22 +2,17 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -25,6 +20,7 @@ func reproduceCommand(version string) *cobra.Command {
 	r := reproduction{version: version}
 	var all bool
 	var from []string
+	var many seriesFlags
 	c := &cobra.Command{
 		Use:   "reproduce [CLAIM…]",
 		Short: "Test published figures on this machine",
@@ -34,10 +30,15 @@ within which a measurement agrees. Without arguments, list the claims.
 A claim that does not hold is a finding, and the exit status is 0. It is 1 if
 trials failed, and 3 if no claim could be tested. Each study stores its results in
 a subdirectory of -o; to continue an interrupted reproduction, give the same -o
-again.`,
+again.
+
+With --runs 5 --every 1h it runs all studies five times, an hour from start to
+start, and judges the ratios pooled over the runs. Their intervals also cover what
+differs between runs, which no single run can show.`,
 		Example: `  weir reproduce
   weir reproduce tso-doubles-tcp udp-loses-more-than-tcp --fast
   weir reproduce --all -o reproduced
+  weir reproduce vxlan-86 --runs 5 --every 10m
   weir reproduce --from results      # without measuring`,
 		ValidArgsFunction: func(c *cobra.Command, as []string, toComplete string) ([]string, cobra.ShellCompDirective) {
 			return complete(claimNames())(c, as, toComplete) // lazily, not whenever weir starts
@@ -52,8 +53,8 @@ again.`,
 				return usage("--json and --md cannot be combined")
 			case all && len(as) > 0:
 				return usage("--all tests every claim; it cannot be combined with names of claims")
-			case from != nil && (r.dir != "" || r.fast):
-				return usage("--from tests existing results; it cannot be combined with -o or --fast")
+			case from != nil && (r.dir != "" || r.fast || c.Flags().Changed("runs") || c.Flags().Changed("every")):
+				return usage("--from tests existing results; it cannot be combined with -o, --fast, --runs or --every")
 			case len(as) == 0 && !all && from == nil:
 				return listClaims(shipped, r.json)
 			}
@@ -65,16 +66,21 @@ again.`,
 			if from != nil {
 				return r.existing(shipped, from, len(as) > 0)
 			}
+			if err := many.check(c); err != nil {
+				return err
+			}
+			r.Series = store.Series{Runs: many.runs, Every: many.every}
 			return r.run(c.Context(), shipped)
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "test every claim")
 	c.Flags().BoolVar(&r.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
-	c.Flags().StringArrayVar(&from, "from", nil, "results directory to test claims on instead of measuring; repeatable")
+	c.Flags().StringArrayVar(&from, "from", nil, "results directory, or directory of several, to test claims on instead of measuring; repeatable")
 	c.Flags().StringVarP(&r.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
 	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&r.json, "json", false, "print JSON")
 	c.Flags().BoolVar(&r.md, "md", false, "print the verdicts as Markdown")
+	many.register(c)
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("from")
 	return c
@@ -134,154 +140,7 @@ type reproduction struct {
 	version              string
 	dir                  string
 	fast, keep, json, md bool
-}
-
-// existing tests claims on existing results. A claim can have an outcome per run. With asked,
-// claims that no run tests get one as well.
-func (r *reproduction) existing(claims []claim.Claim, dirs []string, asked bool) error {
-	var outcomes []claim.Outcome
-	for _, dir := range dirs {
-		for _, one := range runsIn(dir) {
-			rep, err := load(one, r.keep)
-			if err != nil {
-				return err
-			}
-			warn(rep.Problems)
-			for _, o := range rep.Claims {
-				if index(claims, o.Claim.ID) >= 0 {
-					outcomes = append(outcomes, o)
-				}
-			}
-		}
-	}
-	if asked {
-		outcomes = append(outcomes, untested(claims, outcomes, "these results do not test it")...)
-	}
-	return r.print(claims, outcomes, nil)
-}
-
-// runsIn returns dir, or the results directories below it if dir is that of a reproduction.
-func runsIn(dir string) []string {
-	below, _ := filepath.Glob(filepath.Join(dir, "*", "results.jsonl")) // a bad pattern matches nothing
-	if _, err := os.Stat(filepath.Join(dir, "study.yaml")); err == nil || len(below) == 0 {
-		return []string{dir}
-	}
-	for i, file := range below {
-		below[i] = filepath.Dir(file)
-	}
-	return below
-}
-
-// run runs each study that tests claims once.
-func (r *reproduction) run(ctx context.Context, claims []claim.Claim) error {
-	var outcomes []claim.Outcome
-	var studies []study.Study
-	for _, c := range claims {
-		if err := missing(c); err != nil {
-			outcomes = append(outcomes, c.Cannot(err.Error()))
-			continue
-		}
-		if slices.ContainsFunc(studies, func(s study.Study) bool { return s.Name == c.Study.Name }) {
-			continue
-		}
-		s := catalog.Available(c.Study)
-		if r.fast {
-			s = s.Faster()
-		}
-		s.KeepDisturbed = s.KeepDisturbed || r.keep
-		if err := check(s); err != nil {
-			return err
-		}
-		studies = append(studies, s)
-	}
-	if len(studies) == 0 {
-		return r.print(claims, outcomes, nil)
-	}
-	return inLab(ctx, func() error {
-		results, measured, err := r.measure(ctx, studies, claims)
-		if err != nil {
-			return err
-		}
-		outcomes = append(outcomes, measured...)
-		outcomes = append(outcomes, untested(claims, outcomes, "the existing results are from another form of the study")...)
-		return r.print(claims, outcomes, results)
-	})
-}
-
-func missing(c claim.Claim) error {
-	for _, cell := range c.Cells() {
-		if err := catalog.Missing(c.Study, study.Cell{Network: cell.Network, Probe: cell.Probe, Levels: cell.Levels}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// measure runs the missing trials of each study, and returns all trials and the outcomes of their
-// claims.
-func (r *reproduction) measure(ctx context.Context, studies []study.Study, claims []claim.Claim) (all []record.Result, outcomes []claim.Outcome, _ error) {
-	if r.dir == "" {
-		r.dir = filepath.Join("weir-results", "reproduce-"+time.Now().Format("20060102-150405"))
-	}
-	for i, s := range studies {
-		fmt.Fprintf(os.Stderr, "study %d of %d: %s\n", i+1, len(studies), s.Name)
-		one := runner{version: r.version, study: s, dir: filepath.Join(r.dir, s.Name), resumeCmd: r.again(claims)}
-		if _, err := os.Stat(filepath.Join(one.dir, "results.jsonl")); err == nil {
-			fmt.Fprintf(os.Stderr, "%s holds results; completing them with their own study\n", one.dir)
-			one.resume = one.dir
-			if one.study, err = storedStudy(one.dir); err != nil {
-				return nil, nil, err
-			}
-		}
-		d, err := one.measure(ctx)
-		if err != nil {
-			return nil, nil, err
-		}
-		rep, err := load(one.dir, r.keep)
-		if err == nil {
-			err = writeReports(d, report.New(rep))
-		}
-		if err := errors.Join(err, d.Close()); err != nil {
-			return nil, nil, one.stopped(err)
-		}
-		remember(rep)
-		all = append(all, rep.Results...)
-		for _, o := range rep.Claims {
-			// The run can also contain another claim's cells, but that claim's own study runs too.
-			if i := index(claims, o.Claim.ID); i >= 0 && claims[i].Study.Name == s.Name {
-				outcomes = append(outcomes, o)
-			}
-		}
-	}
-	return all, outcomes, nil
-}
-
-// again returns the command that continues after an interruption.
-func (r *reproduction) again(claims []claim.Claim) string {
-	argv := []string{"weir", "reproduce", "-o", r.dir}
-	if r.fast {
-		argv = append(argv, "--fast")
-	}
-	if r.keep {
-		argv = append(argv, "--keep-disturbed")
-	}
-	if len(claims) == len(claimNames()) {
-		return strings.Join(append(argv, "--all"), " ")
-	}
-	for _, c := range claims {
-		argv = append(argv, c.ID)
-	}
-	return strings.Join(argv, " ")
-}
-
-// untested returns an outcome for each claim without one.
-func untested(claims []claim.Claim, outcomes []claim.Outcome, why string) (more []claim.Outcome) {
-	for _, c := range claims {
-		if !slices.ContainsFunc(outcomes, func(o claim.Outcome) bool { return o.Claim.ID == c.ID }) {
-			more = append(more, c.Cannot(why))
-		}
-	}
-	return more
+	store.Series         // of every study
 }
 
 // print prints the outcomes in claim order and determines the exit status.

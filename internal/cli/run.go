@@ -98,7 +98,7 @@ directory below -o: 001, 002 and so on.`,
 	vm.register(c)
 	many.register(c)
 	c.Flags().StringVarP(&dir, "output", "o", "", "new directory for the results (default weir-results/STUDY-TIME)")
-	c.Flags().StringVar(&resume, "resume", "", "results directory of a run to finish")
+	c.Flags().StringVar(&resume, "resume", "", "results directory of a run, or of several, to finish")
 	c.Flags().BoolVar(&asJSON, "json", false, "print the tables as JSON")
 	_ = c.MarkFlagDirname("output")
 	_ = c.MarkFlagDirname("resume")

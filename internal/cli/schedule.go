@@ -72,7 +72,9 @@ func (s schedule) each(ctx context.Context, todo []int, previous time.Time, run 
 		if s.Every > 0 && n < s.Runs {
 			line += ", next at " + clock(previous.Add(s.Every), previous)
 		}
-		s.say(line)
+		if s.Runs > 1 {
+			s.say(line)
+		}
 		if err := run(n, previous); err != nil {
 			return err
 		}

@@ -136,7 +136,12 @@ func (s *series) previous(todo []int) time.Time {
 	if len(todo) == 0 || todo[0] == 1 || started(store.RunDir(s.dir, todo[0])) {
 		return time.Time{}
 	}
-	c, err := store.Read(store.RunDir(s.dir, todo[0]-1))
+	return startOf(store.RunDir(s.dir, todo[0]-1))
+}
+
+// startOf returns when the first trial of a run began; zero if it has none.
+func startOf(dir string) time.Time {
+	c, err := store.Read(dir)
 	if err != nil || len(c.Results) == 0 {
 		return time.Time{}
 	}
@@ -164,6 +169,7 @@ func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, e
 	if err := writeReports(d, report.New(rep)); err != nil {
 		return "", r.stopped(err)
 	}
+	remember(rep)
 	s.say(fmt.Sprintf("%s: %v, %s: %s", r.name, s.now().Sub(begun).Round(time.Second), census(rep.Results), filepath.Join(r.dir, "report.html")))
 	return r.dir, nil
 }

@@ -124,6 +124,20 @@ func TestRebuildIsTooDear(t *testing.T) {
 	})
 }
 
+// weir never takes down what it has not built.
+func TestFoundHostsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := fakeStudy(4)
+		s.Episodes = 4
+		m := &machine{exists: true}
+		rs, err := Run(t.Context(), config(t, m, s, filepath.Join(t.TempDir(), "out")))
+		if err != nil || len(rs) != 8 {
+			t.Fatalf("%d results, error %v", len(rs), err)
+		}
+		closedOnce(t, m, 2)
+	})
+}
+
 // A network that an episode cannot build loses that episode's trials only.
 func TestRebuildFails(t *testing.T) {
 	refused := errors.New("no more devices")

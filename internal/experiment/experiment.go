@@ -135,11 +135,11 @@ func Run(ctx context.Context, c Config) (_ []record.Result, err error) {
 func Finished(s study.Study, applies func(kind, factor string) bool, d *store.Dir) (bool, error) {
 	r := &run{Config: Config{Study: s, Dir: d}, cells: s.Cells(applies), blocks: s.Blocks}
 	if s.Precision > 0 {
-		made, err := r.decided()
-		if err != nil || made == nil || !made.final(made.Blocks) {
-			return false, err
+		last, known, err := r.decided()
+		if err != nil || !known || !last.final(last.Blocks) {
+			return false, err // the number of blocks is undecided
 		}
-		r.blocks = made.Blocks
+		r.blocks = last.Blocks
 	}
 	return len(d.Done()) >= r.trials(), nil
 }

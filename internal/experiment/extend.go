@@ -50,17 +50,28 @@ func (d decision) look(b, needed, fit int) decision {
 	return d
 }
 
+// decided returns the stored decision, if there is one.
+func (r *run) decided() (d decision, known bool, err error) {
+	d.Pilot = r.Study.Blocks
+	text, err := r.Dir.ReadFile(blocksFile)
+	if err != nil {
+		return d, false, nil
+	}
+	if err := json.Unmarshal(text, &d); err != nil || d.Blocks < r.Study.Blocks {
+		return d, false, fmt.Errorf("%s does not hold a decision on the number of blocks: %q", blocksFile, text)
+	}
+	return d, true, nil
+}
+
 // plan decides after block b, the last one planned, how many blocks the run has.
 func (r *run) plan(b int) error {
-	d := decision{Pilot: r.Study.Blocks}
-	made, err := r.decided()
+	d, known, err := r.decided()
 	if err != nil {
 		return err
 	}
-	if made != nil {
-		d = *made
+	if known {
 		if r.blocks = max(b, d.Blocks); d.Blocks > b || d.final(b) {
-			return nil // decided before
+			return nil
 		}
 	}
 	fit := 0
@@ -79,19 +90,6 @@ func (r *run) plan(b int) error {
 	}
 	r.tell(Event{Text: fmt.Sprintf("%s: %d are needed for ±%.3g %%, %d will be run", at, d.Needed, r.Study.Precision*100, d.Blocks)})
 	return r.Dir.File(blocksFile, append(text, '\n'))
-}
-
-// decided returns the stored decision, nil if there is none.
-func (r *run) decided() (*decision, error) {
-	text, err := r.Dir.ReadFile(blocksFile)
-	if err != nil {
-		return nil, nil
-	}
-	var d decision
-	if err := json.Unmarshal(text, &d); err != nil || d.Blocks < r.Study.Blocks {
-		return nil, fmt.Errorf("%s does not hold a decision on the number of blocks: %q", blocksFile, text)
-	}
-	return &d, nil
 }
 
 // blockTime estimates the time of a block from the trials of this process or, when it resumes after

@@ -44,6 +44,8 @@ type machine struct {
 	// dies maps an engine command to the time after which that background program ends by itself.
 	dies map[string]time.Duration
 	idle bool
+	// exists makes the hosts ones that weir finds.
+	exists bool
 	// others returns the CPU time that programs outside the run have used at a moment; nil is none.
 	others func(time.Time) time.Duration
 
@@ -83,6 +85,7 @@ type fakeSite struct {
 func (m *machine) Open(_ context.Context, want topo.Topology, _ string) (*target.Site, error) {
 	f := &fakeSite{machine: m, name: m.networks[len(m.sites)%len(m.networks)].Name}
 	m.sites = append(m.sites, f)
+	want.Exists = m.exists
 	if m.open != nil {
 		if err := m.open(f.name); err != nil {
 			return nil, err

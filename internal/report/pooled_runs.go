@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,9 +11,15 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/chart"
+	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 	"github.com/weir-bench/weir/record"
+)
+
+const (
+	mostForest = 30  // runs that a chart draws
+	mostLines  = 100 // of the table of every cell in every run, where readers cannot fold it
 )
 
 // forests draws, for each probe and condition, every run's ratio above the pooled one.
@@ -35,8 +42,11 @@ func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 		}
 		caption := s.words.under(c.Probe, c.Levels)
 		f.Alt = fmt.Sprintf("Ratio of each run and of all, %s: %s.", caption, strings.Join(alt, "; "))
-		out = append(out, Figure{ID: "forest " + k, Caption: caption, Chart: f,
-			Note: "■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected"})
+		note := "■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected"
+		if hidden := s.p.Runs - mostForest; hidden > 0 {
+			note += fmt.Sprintf(" · the first %s not drawn", count(hidden, "run"))
+		}
+		out = append(out, Figure{ID: "forest " + k, Caption: caption, Chart: f, Note: note})
 	}
 	return out
 }
@@ -66,6 +76,9 @@ func (s several) forest(c analysis.PooledCell) chart.ForestGroup {
 			continue
 		}
 		total += weight(x.Ratio)
+		if i < len(c.PerRun)-mostForest {
+			continue
+		}
 		g.Runs = append(g.Runs, chart.ForestRun{Row: chartRow(s.names[i], n, x.Ratio, 1, label(x.Ratio)), Weight: weight(x.Ratio)})
 	}
 	for i := range g.Runs {
@@ -129,82 +142,58 @@ func (s several) perRun() Section {
 		layout(Column{Head: "÷ " + s.p.Baseline, Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) Cell { return ratioCell(l.x.Ratio, d) }),
 		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, lines, func(l line) Cell { return intervalCell(l.x.Ratio, 1, d) }),
 		layout(Column{Head: "left out", Left: true, Keep: 7}, lines, func(l line) Cell { return Cell{Text: l.x.Missing, Bad: l.x.Missing != ""} }))
-	x.Parts = []Section{{ID: "each", Title: "every cell in every run", About: "Every interval covers its own run only.", Tables: []Table{each}, Fold: true}}
-	return x
-}
-
-// facts returns the facts of the hosts of run i, by key; load differs by nature.
-func (s several) facts(i int) map[string]string {
-	out := map[string]string{}
-	for name, b := range s.runs[i].Hosts {
-		var v any
-		if json.Unmarshal(b, &v) != nil {
-			continue
-		}
-		for _, f := range flatten("", v) {
-			if f.Key != "load" && f.Value != "" {
-				out[name+" "+f.Key] = f.Value
-			}
-		}
+	media := full
+	if len(lines) > mostLines {
+		media = []Medium{forPage}
 	}
-	return out
+	x.Parts = []Section{{ID: "each", In: media, Title: "every cell in every run", About: "Every interval covers its own run only.", Tables: []Table{each}, Fold: true}}
+	return x
 }
 
 // fact returns a fact of a run's hosts, joined where they differ.
 func (s several) fact(i int, key string) string {
 	var out []string
-	facts := s.facts(i)
-	for _, k := range slices.Sorted(maps.Keys(facts)) {
-		if strings.HasSuffix(k, " "+key) && !slices.Contains(out, facts[k]) {
-			out = append(out, facts[k])
+	for _, name := range slices.Sorted(maps.Keys(s.runs[i].Hosts)) {
+		var host map[string]any
+		if json.Unmarshal(s.runs[i].Hosts[name], &host) != nil {
+			continue // the run's own report says so
+		}
+		if v, ok := host[key].(string); ok && !slices.Contains(out, v) {
+			out = append(out, v)
 		}
 	}
 	return strings.Join(out, ", ")
 }
 
-// conditions lists the facts in which the runs differ.
+// conditions lists the facts in which the runs differ: a row for each value.
 func (s several) conditions() Section {
 	x := Section{ID: "conditions", Title: "What differs between the runs"}
-	values := map[string]map[string][]int{} // key, value, runs
-	for i := range s.runs {
-		for k, v := range s.facts(i) {
-			if values[k] == nil {
-				values[k] = map[string][]int{}
-			}
-			values[k][v] = append(values[k][v], i)
-		}
-	}
-	var keys []string
-	for k, of := range values {
-		known := 0
-		for _, at := range of {
-			known += len(at)
-		}
-		if len(of) > 1 || known < len(s.runs) {
-			keys = append(keys, k)
-		}
-	}
-	slices.SortFunc(keys, analysis.Natural)
-	if keys == nil {
-		x.About = "Nothing that the runs recorded about their machines."
-		if len(values) == 0 {
-			x.About = "The runs recorded no facts about their machines."
-		}
-		return x
+	var all []map[string][]byte
+	recorded := false
+	for _, r := range s.runs {
+		all = append(all, r.Hosts)
+		recorded = recorded || len(r.Hosts) > 0
 	}
 	t := Table{ID: "differences", Prose: true, Columns: []Column{{Head: "fact", Left: true, Keep: 9}, {Head: "value", Left: true, Keep: 9}, {Head: "runs", Left: true, Keep: 8}}}
-	for _, k := range keys {
-		first, missing := k, len(s.runs)
-		for _, v := range slices.SortedFunc(maps.Keys(values[k]), analysis.Natural) {
-			missing -= len(values[k][v])
-			t.Rows = append(t.Rows, Row{Cells: texts(first, v, s.sortedNames(values[k][v]))})
-			first = ""
+	for _, d := range facts.Differ(all) {
+		var values groups[string, string] // names of runs by value
+		for i, v := range d.Values {
+			values.add(cmp.Or(v, "(not recorded)"), s.names[i])
 		}
-		if missing > 0 {
-			t.Rows = append(t.Rows, Row{Cells: texts(first, "(not recorded)", count(missing, "run"))})
+		key := d.Key
+		for _, v := range slices.SortedFunc(slices.Values(values.keys), analysis.Natural) {
+			t.Rows = append(t.Rows, Row{Cells: texts(key, v, strings.Join(values.of[v], ", "))})
+			key = "" // only in the first row
 		}
 	}
-	x.Tables = []Table{t}
-	x.Notes = []string{"The spread between the runs includes the effect of these differences."}
+	switch {
+	case !recorded:
+		x.About = "The runs recorded no facts about their machines."
+	case t.Rows == nil:
+		x.About = "Nothing that the runs recorded about their machines."
+	default:
+		x.Tables = []Table{t}
+		x.Notes = []string{"The spread between the runs includes the effect of these differences."}
+	}
 	return x
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -104,7 +105,7 @@ func TestPooledOfLittle(t *testing.T) {
 		"none":        {nil, "Nothing was compared"},
 		"one":         {all[:1], "One run cannot show how much runs differ"},
 		"no baseline": {[]Run{alone}, "Nothing was compared"},
-		"two":         {all[:2], "(2 runs over 20 min)"},
+		"two":         {all[:2], "(2 runs over 20 min). 2 runs show little of how much runs differ"},
 	} {
 		var text, page bytes.Buffer
 		d := pooledDocument(c.runs)
@@ -144,5 +145,30 @@ func TestBeyondOneRun(t *testing.T) {
 		if !strings.Contains(b.String(), want) || strings.Contains(plain, want) {
 			t.Errorf("want %q only with a history:\n%s", want, b.String())
 		}
+	}
+}
+
+// A long series gives a report of readable length, which says what it leaves out.
+func TestPooledOfMany(t *testing.T) {
+	var runs []Run
+	for range 20 {
+		runs = append(runs, repeated(t)[:2]...)
+	}
+	for i := range runs {
+		runs[i].Dir = fmt.Sprintf("results/%03d", i+1)
+	}
+	d := pooledDocument(runs)
+	var text, page bytes.Buffer
+	if err := Text(&text, d, 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := HTML(&page, d); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(text.String(), "\n"); n > 150 {
+		t.Errorf("%d lines on a terminal", n)
+	}
+	if !strings.Contains(page.String(), "the first 10 runs not drawn") || strings.Contains(page.String(), "not drawn: ") {
+		t.Error("the page does not say which runs it does not draw")
 	}
 }

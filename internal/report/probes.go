@@ -139,12 +139,12 @@ func (s source) notes(t analysis.Table) []string {
 				fixed(r.Ratio.Center, d), interval(r.Ratio, false), bracket(b.Interval, d), percent(b.Tau), b.Runs))
 		}
 		out.add(r.Network, r.Ratio.Warnings...)
-		out.add(r.Network, cpuNotes(r)...)
 		for _, w := range r.Path.Warnings {
 			if !slices.Contains(r.Ratio.Warnings, w) {
 				out.add("the network path of "+r.Network, w)
 			}
 		}
+		out.add(r.Network, cpuNotes(r)...)
 	}
 	return out.lines(t.Rows)
 }

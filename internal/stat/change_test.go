@@ -103,8 +103,7 @@ func TestChangeKeepsItsErrorRate(t *testing.T) {
 					for s, n := range runs {
 						for range n {
 							base, other := minuteOf(r, tau(cell)*r.NormFloat64(), 0.3+0.25*float64(cell)/(cells-1))
-							i := Ratio(base, other, 0.95)
-							side[s] = append(side[s], i)
+							side[s] = append(side[s], Ratio(base, other, 0.95))
 						}
 					}
 					c := Change(side[0], side[1], 0, 0, Adjust(0.95, cells))

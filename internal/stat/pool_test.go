@@ -25,6 +25,7 @@ func runsOf(r *rand.Rand, k int, tau float64, mixed bool) (runs []Interval) {
 
 // Pooled intervals cover the truth of which every run sees another state.
 func TestPoolCoverage(t *testing.T) {
+	t.Parallel()
 	const simulations, confidence, cells = 2000, 0.95, 10
 	r := rand.New(rand.NewPCG(21, 22))
 	for _, mixed := range []bool{false, true} {
@@ -41,7 +42,7 @@ func TestPoolCoverage(t *testing.T) {
 						next++
 					}
 				}
-				for range simulations / 2 {
+				for range simulations / 4 {
 					all := true
 					for range cells {
 						all = all && Pool(runsOf(r, k, tau, mixed), Adjust(confidence, cells)).Contains(1)
@@ -50,12 +51,41 @@ func TestPoolCoverage(t *testing.T) {
 						together++
 					}
 				}
-				s, m, n := float64(single)/simulations, float64(together)/(simulations/2), float64(next)/simulations
+				s, m, n := float64(single)/simulations, float64(together)/(simulations/4), float64(next)/simulations
 				if s < 0.93 || m < 0.93 || n < 0.93 {
 					t.Errorf("%d runs, tau/se %v, mixed %v: a 95 %% interval covers in %.3f, ten together in %.3f, the next run in %.3f; want 0.93",
 						k, tau, mixed, s, m, n)
 				}
 				t.Logf("%d runs, tau/se %v, mixed %v: %.3f %.3f %.3f", k, tau, mixed, s, m, n)
+			}
+		}
+	}
+}
+
+// One run covers the truth with the tau that earlier runs have shown, though not by itself.
+func TestPoolKnownCoverage(t *testing.T) {
+	t.Parallel()
+	const simulations = 2000
+	r := rand.New(rand.NewPCG(25, 26))
+	for _, k := range []int{3, 5, 8, 20} {
+		for _, tau := range []float64{0, 0.5, 1, 3} {
+			hits, alone := 0, 0
+			for range simulations {
+				earlier := Pool(runsOf(r, k, tau, false), 0.95)
+				one := runsOf(r, 1, tau, false)
+				if PoolKnown(one, earlier.Tau, float64(k-1), 0.95).Contains(1) {
+					hits++
+				}
+				if math.Abs(math.Log(one[0].Center)) <= one[0].SE*quantile(one[0].DF, 0.95) {
+					alone++
+				}
+			}
+			t.Logf("%d earlier runs, tau/se %v: %.3f, alone %.3f", k, tau, float64(hits)/simulations, float64(alone)/simulations)
+			if got := float64(hits) / simulations; got < 0.93 {
+				t.Errorf("%d earlier runs, tau/se %v: covers in %.3f, want 0.93", k, tau, got)
+			}
+			if got := float64(alone) / simulations; tau >= 1 && got > 0.87 {
+				t.Errorf("tau/se %v: a run by itself covers in %.3f: the simulation shows nothing", tau, got)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func Runs(dir string) ([]string, error) {
 		}
 	}
 	if runs == nil {
-		return nil, fmt.Errorf("%s: none of its %d runs has started; start them with weir run --resume %s", dir, s.Runs, dir)
+		return nil, fmt.Errorf("%s: none of its %d runs has started; remove the directory and start the series again", dir, s.Runs)
 	}
 	return runs, nil
 }

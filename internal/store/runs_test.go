@@ -41,7 +41,7 @@ func TestRuns(t *testing.T) {
 		t.Errorf("read %+v, %v; want %+v", s, err, want)
 	}
 	_, err = Runs(many)
-	fails(t, err, "none of its 1000 runs has started", "--resume "+many)
+	fails(t, err, "none of its 1000 runs has started", "remove the directory")
 	for _, n := range []int{1000, 2, 999, 1} {
 		start(t, RunDir(many, n))
 	}
