@@ -280,7 +280,7 @@ func FuzzNew(f *testing.F) {
 		if _, err := json.Marshal(p); err != nil { // refuses NaN and Inf
 			t.Error(err)
 		}
-		if Compare([]*Run{p}, []*Run{p, p}, 0, nil).Worse() {
+		if Compare([]*Run{p}, []*Run{p, p}, 0).Worse() {
 			t.Error("a run is worse than itself")
 		}
 	})

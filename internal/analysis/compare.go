@@ -59,17 +59,20 @@ type Change struct {
 	B stat.Pooled `json:"b"`
 	// Ratio is B ÷ A. It has no interval when nothing tells how much runs differ.
 	Ratio stat.Pooled `json:"ratio"`
-	// Known means that the interval rests on the spread between earlier runs, Ratio.Tau.
-	Known bool `json:"known,omitempty"`
-	Same  bool `json:"same,omitempty"` // the interval contains 1
+	// Known is the spread between earlier runs on a machine of either run. The interval rests on it when
+	// there is one run a side.
+	Known *Spread `json:"known,omitempty"`
+	Same  bool    `json:"same,omitempty"` // the interval contains 1
 	// Worse means that the whole interval is beyond the bound in the bad direction.
 	Worse  bool `json:"worse,omitempty"`
 	Better bool `json:"better,omitempty"` // likewise in the good direction
 	// Detectable is the smallest relative change that these runs would have shown.
 	Detectable float64 `json:"detectable,omitempty"`
-	// Needed is how many runs a side would show a change of PlannedChange. It is set when there is
-	// no interval.
+	// Needed is how many runs a side would show a change of PlannedChange, when there is one run a
+	// side. It assumes the spread Known, or GuessedTau.
 	Needed int `json:"needed,omitempty"`
+	// Busy counts the runs of both sides in which disturbed trials count, because too few others remain.
+	Busy int `json:"busy,omitempty"`
 }
 
 // Worse reports whether any change is worse.
@@ -85,9 +88,9 @@ const (
 	GuessedTau = 0.05
 )
 
-// Compare compares the cells with equal factors, metric and unit. Bound 0.05 accepts 5 %. known
-// returns the between-run spread of a cell that earlier runs have shown; it can be nil.
-func Compare(a, b []*Run, bound float64, known func(PooledCell) (tau, df float64)) Comparison {
+// Compare compares the cells with equal factors, metric and unit. Bound 0.05 accepts 5 %. With one run
+// a side, it uses the spread that the runs have learned (see Learn).
+func Compare(a, b []*Run, bound float64) Comparison {
 	c := Comparison{Confidence: 0.95, Bound: bound, RunsA: len(a), RunsB: len(b)}
 	runs := slices.Concat(a, b)
 	for _, r := range runs {
@@ -130,12 +133,10 @@ func Compare(a, b []*Run, bound float64, known func(PooledCell) (tau, df float64
 	}
 	c.Each = stat.Adjust(c.Confidence, len(costs))
 	for _, s := range costs {
-		x := s.change(ratioOfRun, c.Each, known)
-		x.judge(bound)
-		c.Changes = append(c.Changes, x)
+		c.Changes = append(c.Changes, s.cost(c.Each, bound))
 	}
 	for _, s := range values {
-		c.Absolute = append(c.Absolute, s.change(valueOfRun, stat.Adjust(c.Confidence, len(values)), nil))
+		c.Absolute = append(c.Absolute, s.change(valueOfRun, Spread{}, stat.Adjust(c.Confidence, len(values))))
 	}
 	return c
 }
@@ -191,33 +192,50 @@ func measured(runs []CellRun) bool {
 	return slices.ContainsFunc(runs, func(x CellRun) bool { return x.Missing != notMeasured })
 }
 
-// change compares one of the intervals of a cell.
-func (s sides) change(of func(CellRun) stat.Interval, confidence float64, known func(PooledCell) (tau, df float64)) Change {
+// change compares the intervals of all runs. earlier is the spread for one run a side.
+func (s sides) change(of func(CellRun) stat.Interval, earlier Spread, confidence float64) Change {
 	a, b := having(s.a, of), having(s.b, of)
-	x := Change{Cell: s.Cell, Metric: s.Metric, Unit: s.Unit,
-		A: stat.Pool(a, confidence), B: stat.Pool(b, confidence)}
-	tau, df := 0.0, 0.0
-	if len(a)+len(b) == 2 && known != nil {
-		tau, df = known(s.PooledCell)
-		x.Known = df > 0
-	}
-	x.Ratio = stat.Change(a, b, tau, df, confidence)
-	x.Same = x.Ratio.Contains(1)
-	x.Detectable = x.Ratio.Shows()
-	if !x.Ratio.Bounded() {
-		x.Needed = stat.RunsFor(math.Hypot(GuessedTau, x.Ratio.SE/math.Sqrt2), PlannedChange, confidence)
-	}
-	return x
+	return Change{Cell: s.Cell, Metric: s.Metric, Unit: s.Unit, A: stat.Pool(a, confidence), B: stat.Pool(b, confidence),
+		Ratio: stat.Change(a, b, earlier.Tau, float64(earlier.Runs-1), confidence)}
 }
 
-func (x *Change) judge(bound float64) {
-	if !x.Ratio.Bounded() {
-		return
+// cost compares the ratios and judges the change.
+func (s sides) cost(confidence, bound float64) Change {
+	earlier := s.earlier()
+	x := s.change(ratioOfRun, earlier, confidence)
+	for _, r := range s.PerRun {
+		if r.Busy != nil {
+			x.Busy++
+		}
 	}
+	if x.Ratio.N == 2 {
+		tau := GuessedTau
+		if earlier.Runs > 0 {
+			x.Known, tau = &earlier, earlier.Tau
+		}
+		own := x.Ratio.Within / math.Sqrt2 // of one run
+		x.Needed = stat.RunsFor(math.Hypot(tau, own), PlannedChange, confidence)
+	}
+	if !x.Ratio.Bounded() {
+		return x
+	}
+	x.Same, x.Detectable = x.Ratio.Contains(1), x.Ratio.Shows()
 	x.Worse, x.Better = x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
 	if record.LowerIsBetter(x.Unit) {
 		x.Worse, x.Better = x.Better, x.Worse
 	}
+	return x
+}
+
+// earlier returns the larger of the spreads that the runs have learned. A new kernel has no history of
+// its own; like Change, it then has the spread of the other side.
+func (s sides) earlier() (most Spread) {
+	for _, x := range s.PerRun {
+		if x.beyond != nil && (most.Runs == 0 || x.beyond.Tau > most.Tau) {
+			most = x.beyond.Spread
+		}
+	}
+	return most
 }
 
 // String returns network, probe, and the levels that vary.

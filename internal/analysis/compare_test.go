@@ -45,7 +45,7 @@ func TestCompare(t *testing.T) {
 		{0.4, "s", false, true}, {0.9, "s", true, false}, {0.6, "s", false, false},
 	} {
 		m := machine{rand.New(rand.NewPCG(1, 2)), c.unit}
-		got := Compare(m.runs(5, 0.6), m.runs(5, c.cost), 0.05, nil)
+		got := Compare(m.runs(5, 0.6), m.runs(5, c.cost), 0.05)
 		if len(got.Changes) != 1 || got.Baseline() != "host" || got.Worse() != c.worse {
 			t.Fatalf("%v %s: %+v", c.cost, c.unit, got)
 		}
@@ -63,17 +63,14 @@ func TestCompare(t *testing.T) {
 func TestCompareOneRunASide(t *testing.T) {
 	m := machine{rand.New(rand.NewPCG(3, 4)), "bit/s"}
 	a, b := m.runs(1, 0.6), m.runs(1, 0.3)
-	got := Compare(a, b, 0, nil)
+	got := Compare(a, b, 0)
 	if x := got.Changes[0]; got.Worse() || x.Better || x.Same || x.Ratio.Bounded() || x.Needed < 5 || x.Needed > 12 || math.Abs(x.Ratio.Center-0.5) > 0.15 {
 		t.Errorf("%+v", x)
 	}
-	got = Compare(a, b, 0, func(c PooledCell) (tau, df float64) {
-		if c.String() != "vxlan, x" {
-			t.Errorf("asked for %s", c)
-		}
-		return 0.05, 9
-	})
-	if x := got.Changes[0]; !x.Worse || !x.Known || x.Ratio.DF != 9 || x.Needed != 0 {
+	a[0].Learn(func(_ *Table, row *Row) (Spread, bool) { return Spread{Tau: 0.05, Runs: 10}, row.Network == "vxlan" })
+	b[0].Learn(func(*Table, *Row) (Spread, bool) { return Spread{Tau: 0.01, Runs: 20}, true })
+	got = Compare(a, b, 0)
+	if x := got.Changes[0]; !x.Worse || x.Known == nil || x.Ratio.DF != 9 || x.Ratio.Tau != 0.05 || x.Needed < 5 || x.Needed > 12 {
 		t.Errorf("with a known spread: %+v", x)
 	}
 	if got.Absolute[0].Ratio.Bounded() {
@@ -125,7 +122,7 @@ func TestCompareUnlike(t *testing.T) {
 		}, host), "[] [] [vxlan, x: no ok trial, in B] [host]", 1},
 		{"nothing", []*Run{New(nil, host)}, "[host, x vxlan, x] [] [] [host ]", 0},
 	} {
-		got := Compare(a, c.b, 0, nil)
+		got := Compare(a, c.b, 0)
 		reasons := []string{}
 		for _, x := range got.Apart {
 			reasons = append(reasons, x.String()+": "+x.Reason)
@@ -134,10 +131,26 @@ func TestCompareUnlike(t *testing.T) {
 			t.Errorf("%s:\n got %s and %d values, %d changes\nwant %s and %d", c.name, s, len(got.Absolute), len(got.Changes), c.want, c.absolut)
 		}
 	}
-	if got := Compare(nil, nil, 0, nil); got.Worse() || got.Baseline() != "" {
+	if got := Compare(nil, nil, 0); got.Worse() || got.Baseline() != "" {
 		t.Errorf("nothing: %+v", got)
 	}
 	if s := fmt.Sprint(Cell{Network: "a", Probe: "b", Levels: map[string]string{"mtu": "9000"}}); !strings.Contains(s, "mtu 9000") {
 		t.Error(s)
+	}
+}
+
+// Runs on a busy machine count, with a mark.
+func TestCompareBusy(t *testing.T) {
+	m := machine{rand.New(rand.NewPCG(7, 8)), "bit/s"}
+	b := m.runs(3, 0.6)
+	var rs []record.Result
+	for r := range b[2].Results() {
+		r.Elapsed, r.Values = 1, append(r.Values, record.Value{Name: "others.user", Unit: "core", Value: 1})
+		rs = append(rs, *r)
+	}
+	b[2] = New(rs, Options{Baseline: "host"})
+	got := Compare(m.runs(3, 0.6), b, 0)
+	if x := got.Changes[0]; x.Busy != 1 || x.B.N != 3 || !x.Same || len(got.Apart) != 0 {
+		t.Errorf("busy %d, %d runs, same %v, apart %v", x.Busy, x.B.N, x.Same, got.Apart)
 	}
 }

@@ -49,9 +49,12 @@ type CellRun struct {
 	// Missing says why the run does not count in the pooled ratio, or in the value if the cell is the
 	// baseline's; "" if it counts.
 	Missing string `json:"missing,omitempty"`
+	// Busy is set if disturbed trials count in the run.
+	Busy *Disturbance `json:"busy,omitempty"`
 
 	window float64 // s, median of the trials
 	base   float64 // value of the baseline
+	beyond *Beyond // as of the row
 }
 
 // A Verdict is what runs say about a ratio.
@@ -111,18 +114,18 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 // add sets the numbers of run i.
 func (c *PooledCell) add(i int, t *Table, row *Row) {
 	base, _ := t.baseline()
-	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, base: base.Value.Center}
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, beyond: row.Beyond}
 	if w, ok := row.Get("window"); ok {
 		x.window = w.Median
 	}
 	metric := c.Metric == "" || c.Metric == t.Metric && c.Unit == t.Unit
 	switch {
-	case row.OK == 0:
+	case row.Counted() == 0:
 		x.Missing = "no ok trial"
 	case !metric:
 		x = CellRun{Missing: fmt.Sprintf("measures %s in %s", t.Metric, t.Unit)}
 	case row.Baseline:
-	case x.Ratio.N == 0 && base.OK == 0:
+	case x.Ratio.N == 0 && base.Counted() == 0:
 		x.Missing = "the baseline has no ok trial"
 	case x.Ratio.N == 0:
 		x.Missing = "shares no block with the baseline"

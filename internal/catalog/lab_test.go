@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -68,6 +70,65 @@ func TestNetworksInTheLab(t *testing.T) {
 				inLab(t, d, tp, p)
 			})
 		}
+	}
+}
+
+// Bridges in the lab pass packets to netfilter if the plan says so, under the factor bridge-nf, too,
+// and a trial notices if something else changes that.
+func TestBridgeNFInTheLab(t *testing.T) {
+	nstest.Need(t)
+	if _, err := os.Stat("/proc/sys/net/bridge/bridge-nf-call-iptables"); err != nil {
+		t.Skip("the kernel has no br_netfilter")
+	}
+	d := network.VXLANOverlay{VNI: 1, Port: 4789}
+	tp, err := topo.New(topo.Spec{Hosts: 3}) // with a switch, which is a bridge, too
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := network.Build(d, tp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	site, e := up(t, tp, p)
+	client, server, err := p.Between("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(p plan.Plan) record.Result {
+		r, err := trial.Run(t.Context(), trial.Setup{Probe: &probe.UDPRR{}, Client: client, Server: server, Site: site, Engines: e, Plan: p,
+			Duration: 20 * time.Millisecond, Raw: func(string, []byte) error { return nil }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	apply := func(steps ...plan.Step) {
+		if err := site.Apply(t.Context(), steps); err != nil {
+			t.Fatal(err)
+		}
+	}
+	key := func(node string) string {
+		b, _ := fs.ReadFile(site.Nodes[node].FS(), "proc/sys/net/bridge/bridge-nf-call-iptables") // "" differs from what is wanted
+		return strings.TrimSpace(string(b))
+	}
+	change, err := condition.Change(d, tp, map[string]string{"bridge-nf": "on"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := run(p); r.Observed["bridge.nf"] != "off" || r.Status != record.OK || key("h1") != "0" || key(network.Switch) != "0" {
+		t.Errorf("as built: %s %s, %v; the keys are %q and %q", r.Status, r.Reason, r.Observed, key("h1"), key(network.Switch))
+	}
+	apply(change.Do...)
+	if r := run(change.Plan); r.Observed["bridge.nf"] != "on" || r.Status != record.OK || key("h2") != "1" || key(network.Switch) != "0" {
+		t.Errorf("on: %s %s, %v; the keys are %q and %q", r.Status, r.Reason, r.Observed, key("h2"), key(network.Switch))
+	}
+	apply(change.Undo...)
+	if r := run(p); r.Observed["bridge.nf"] != "off" || r.Status != record.OK {
+		t.Errorf("off again: %s %s, %v", r.Status, r.Reason, r.Observed)
+	}
+	apply(plan.Step{In: server.Host, Sysctl: &plan.Sysctl{Key: plan.BridgeNF + "iptables", Value: "1"}})
+	if r := run(p); r.Status != record.Invalid || !strings.Contains(r.Reason, "net.bridge.bridge-nf-call-iptables is 1, the plan has 0") {
+		t.Errorf("changed by something else: %s, %s", r.Status, r.Reason)
 	}
 }
 

@@ -70,7 +70,7 @@ and the exit status is 0.`,
 			if err != nil {
 				return err
 			}
-			cmp := analysis.Compare(a.runs, b.runs, most, nil)
+			cmp := analysis.Compare(a.runs, b.runs, most)
 			cmp.Differ = facts.Differ(append(a.facts, b.facts...))
 			if format == "json" {
 				err = printJSON(os.Stdout, cmp)

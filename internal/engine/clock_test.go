@@ -20,20 +20,28 @@ func TestOwnTime(t *testing.T) {
 		{"tcp-rr", 1, nil}, {"tcp-rr", 1, []string{"--inflight", "8"}}, {"tcp-rr", 1, []string{"--stamp-every", "0"}},
 		{"udp-rr", 1, nil}, {"udp-rr", 1, []string{"--stamp-every", "0"}}, {"udp-open", 1, nil},
 	} {
-		lines, err := run(t, short(tc.workload, addr, append(tc.args, "--duration", "100ms")...)...)
-		if err != nil {
-			t.Fatal(err)
+		read := false
+		for tries := 0; tries < 20 && !read && !t.Failed(); tries++ { // a stall over a mark leaves no time
+			lines, err := run(t, short(tc.workload, addr, append(tc.args, "--duration", "100ms")...)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r struct {
+				Window, CPUTime, ServerCPUTime float64
+			}
+			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
+				t.Fatal(err)
+			}
+			// A stream can send one buffer between the mark and the look at it, and a server of datagrams
+			// works until it is asked for its report.
+			most := tc.threads * (r.Window + 0.05)
+			if r.CPUTime < 0 || r.CPUTime > most || r.ServerCPUTime < 0 || r.ServerCPUTime > most {
+				t.Errorf("%s %v: %g s and %g s of CPU time in a window of %g s", tc.workload, tc.args, r.CPUTime, r.ServerCPUTime, r.Window)
+			}
+			read = r.CPUTime > 0 && r.ServerCPUTime > 0
 		}
-		var r struct {
-			Window, CPUTime, ServerCPUTime float64
-		}
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
-			t.Fatal(err)
-		}
-		// A stream can send one buffer between the mark and the look at it.
-		most := tc.threads * (r.Window + 0.01)
-		if r.CPUTime <= 0 || r.CPUTime > most || r.ServerCPUTime <= 0 || r.ServerCPUTime > most {
-			t.Errorf("%s %v: %g s and %g s of CPU time in a window of %g s", tc.workload, tc.args, r.CPUTime, r.ServerCPUTime, r.Window)
+		if !read {
+			t.Errorf("%s %v: no CPU time", tc.workload, tc.args)
 		}
 	}
 }

@@ -135,11 +135,13 @@ func (s *server) receive(fd int, run *serverRun, tell func(wire.StreamReport)) {
 			heard = begin
 			idle = end + int64(s.patience)
 		}
-		if busy == 0 && begin != 0 && t > begin {
+		if busy == 0 && t > begin && t <= end {
 			busy = sock.CPU()
 		}
 		if end != 0 && t > end && !told {
-			r.CPU = sock.CPU() - busy
+			if busy != 0 { // else a stall outlasted the window
+				r.CPU = sock.CPU() - busy
+			}
 			r.Silence = max(r.Silence, end-heard)
 			say(r) // even for a stream whose first byte never came because others left it no room
 		}

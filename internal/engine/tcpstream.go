@@ -65,6 +65,9 @@ func runTCPStream(ctx context.Context, c config, s *sock.Stopper, out events) (a
 			return nil, fmt.Errorf("engine: tcp %v: stream %d: impossible: a silence of %d ns in %d ns", c.server, i+1, report.Silence, report.Window)
 		}
 		r.Bytes += report.Bytes
+		if report.CPU == 0 {
+			busy = 0 // the sum would be incomplete
+		}
 		r.ServerTime += seconds(report.CPU)
 		r.Silence = max(r.Silence, seconds(report.Silence))
 		r.StreamBytes = append(r.StreamBytes, report.Bytes)

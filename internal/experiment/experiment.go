@@ -145,9 +145,7 @@ func Finished(s study.Study, applies func(kind, factor string) bool, d *store.Di
 }
 
 // trials returns the number of trials planned so far.
-func (r *run) trials() int {
-	return r.blocks * len(r.cells) * r.Study.Pairs()
-}
+func (r *run) trials() int { return r.blocks * len(r.cells) * r.Study.Pairs() }
 
 // block runs the trials of block b that lack a result.
 func (r *run) block(ctx context.Context, b int) error {

@@ -15,7 +15,7 @@ func (s source) busy() (about string, costs []Line) {
 	if s.p.Busy == nil {
 		return "", nil
 	}
-	about = fmt.Sprintf("The machine was busy (%s): ratios of throughput and response time are wide, and mean this run alone.", finding.Took(*s.p.Busy))
+	about = fmt.Sprintf("The machine was busy (%s): ratios of throughput and response time are wide.", finding.Took(*s.p.Busy))
 	for _, n := range s.p.Networks {
 		if text := s.ownCosts(n); text != "" {
 			costs = append(costs, Line{Network: n, Text: "CPU time " + text})

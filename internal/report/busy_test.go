@@ -44,7 +44,7 @@ func TestBusy(t *testing.T) {
 		"most CPU time went to firefox (pid 4242) 0.61 core",
 		"The machine was busy (others used 0.9 of 2 cores): ratios of throughput and response time are wide",
 		"vxlan-overlay: CPU time per packet (UDP) 2.300× of host [2.300",
-		"vxlan-overlay: in this run, TCP",
+		"vxlan-overlay: in this run, TCP 0.65× of host",
 		"disturbed: others used 0.9 of 2 cores, and all trials count",
 	} {
 		at := strings.Index(text, want)

@@ -110,20 +110,20 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	return out
 }
 
+// busyNote marks a verdict on disturbed trials.
+func busyNote(o claim.Outcome) string {
+	if o.Verdict == claim.Undecided {
+		return fmt.Sprintf("%s: cannot tell %s, on a busy machine: %s; %s", o.Claim.ID, inRuns(o.Runs), finding.Took(*o.Busy), o.Why)
+	}
+	return fmt.Sprintf("%s %s %s, on a busy machine: %s", o.Claim.ID, o.Verdict, inRuns(o.Runs), finding.Took(*o.Busy))
+}
+
 // inRuns says on what a verdict rests.
 func inRuns(n int) string {
 	if n <= 1 {
 		return "in this run"
 	}
 	return "over " + count(n, "run")
-}
-
-// busyNote marks a verdict on disturbed trials.
-func busyNote(o claim.Outcome) string {
-	if o.Verdict == claim.Undecided {
-		return fmt.Sprintf("%s: this run cannot tell, on a busy machine: %s; %s", o.Claim.ID, finding.Took(*o.Busy), o.Why)
-	}
-	return fmt.Sprintf("%s %s in this run, on a busy machine: %s", o.Claim.ID, o.Verdict, finding.Took(*o.Busy))
 }
 
 // refuted lists the ratios outside their bounds.

@@ -42,7 +42,7 @@ func costChanges(c analysis.Comparison) Section {
 	}
 	x.About += fmt.Sprintf(" A and B are ratios to %s of the same run.", c.Baseline())
 	x.Tables = []Table{table("changes", ratioColumns(c.Changes)...)}
-	x.Notes = append(x.Notes, unknown(c)...)
+	x.Notes = append(x.Notes, single(c)...)
 	for _, one := range c.Changes {
 		for _, s := range one.Ratio.Warnings {
 			if one.Ratio.Bounded() {
@@ -58,38 +58,34 @@ func costChanges(c analysis.Comparison) Section {
 	return x
 }
 
-// unknown explains the cells whose spread between runs is unknown, and how many runs would do.
-func unknown(c analysis.Comparison) (out []string) {
-	var needed []int
-	known := 0
+// single explains the cells with one run a side, and how many runs would do.
+func single(c analysis.Comparison) (out []string) {
+	guessed, known := []int{}, []int{} // runs needed
 	for _, x := range c.Changes {
-		if x.Needed > 0 {
-			needed = append(needed, x.Needed)
-		}
-		if x.Known {
-			known++
+		switch {
+		case x.Needed > 0 && x.Known != nil:
+			known = append(known, x.Needed)
+		case x.Needed > 0:
+			guessed = append(guessed, x.Needed)
 		}
 	}
-	if known > 0 {
-		out = append(out, fmt.Sprintf("One run a side: %s on the spread between earlier runs of this machine.", restOn(known)))
-	}
-	if needed != nil {
+	would := func(needed []int) string {
 		runs := fmt.Sprint(slices.Min(needed))
 		if most := slices.Max(needed); most > slices.Min(needed) {
 			runs += fmt.Sprintf(" to %d", most)
 		}
+		return fmt.Sprintf("%s runs a side would show a change of %s %%", runs, trim(100*analysis.PlannedChange))
+	}
+	of := count(len(c.Changes), "cell")
+	if len(known) > 0 {
+		out = append(out, fmt.Sprintf("One run a side: the spread between earlier runs of this machine judges %d of %s. %s.", len(known), of, would(known)))
+	}
+	if len(guessed) > 0 {
 		out = append(out, fmt.Sprintf("One run a side: cannot tell a change from the difference between runs (%d of %s). "+
-			"%s runs a side would show a change of %s %% if runs differ by %s %%, as TCP throughput often does; weir does not know by how much they differ here.",
-			len(needed), count(len(c.Changes), "cell"), runs, trim(100*analysis.PlannedChange), trim(100*analysis.GuessedTau)))
+			"%s if runs differ by %s %%, as TCP throughput often does; weir does not know by how much they differ here.",
+			len(guessed), of, would(guessed), trim(100*analysis.GuessedTau)))
 	}
 	return out
-}
-
-func restOn(intervals int) string {
-	if intervals == 1 {
-		return "1 interval rests"
-	}
-	return fmt.Sprintf("%d intervals rest", intervals)
 }
 
 func baselines(c analysis.Comparison) (out []string) {
@@ -116,10 +112,19 @@ func ratioColumns(cs []analysis.Change) []column {
 		layout(Column{Head: "detectable", Base: "1", Keep: 7}, cs, func(x analysis.Change) (c Cell) {
 			if x.Same {
 				c = Cell{Text: coarse(x.Detectable), Value: number(x.Detectable)}
+				if x.Detectable > 1 {
+					c.Text = ">100 %"
+				}
 			}
 			return c
 		}),
-		runCounts(cs)}
+		runCounts(cs),
+		layout(Column{Left: true, Keep: 8}, cs, func(x analysis.Change) (c Cell) {
+			if x.Busy > 0 {
+				c = Cell{Text: fmt.Sprintf("%d disturbed", x.Busy), Value: number(float64(x.Busy))}
+			}
+			return c
+		})}
 }
 
 func valueColumns(cs []analysis.Change) []column {
@@ -152,7 +157,7 @@ func verdict(x analysis.Change) string {
 		return "WORSE"
 	case x.Better:
 		return "better"
-	case x.Needed > 0:
+	case !x.Ratio.Bounded():
 		return "cannot tell"
 	}
 	return mark(x.Same)

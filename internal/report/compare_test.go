@@ -58,7 +58,7 @@ func TestCompare(t *testing.T) {
 		}
 		b[i] = analysis.New(rs, run(t).Options)
 	}
-	c := analysis.Compare(a, b, 0.05, nil)
+	c := analysis.Compare(a, b, 0.05)
 	for _, x := range c.Changes {
 		if x.Worse != (x.String() == "bridge, tcp-stream") || x.Better != (x.String() == "bridge, udp-rr") {
 			t.Errorf("%s: worse %v, better %v", x, x.Worse, x.Better)
@@ -94,18 +94,16 @@ func TestCompareOneRunASide(t *testing.T) {
 		return 1
 	})
 	sides := [2][]*analysis.Run{{a}, {b}}
-	c := analysis.Compare(sides[0], sides[1], 0, nil)
+	c := analysis.Compare(sides[0], sides[1], 0)
 	golden(t, "compare-one.txt", text(t, c))
 	if c.Worse() {
 		t.Error("one run a side cannot tell")
 	}
-	known := analysis.Compare(sides[0], sides[1], 0, func(c analysis.PooledCell) (tau, df float64) {
-		if c.Probe == "tcp-stream" {
-			return 0.05, 9
-		}
-		return 0, 0
+	b.Learn(func(t *analysis.Table, _ *analysis.Row) (analysis.Spread, bool) {
+		return analysis.Spread{Tau: 0.05, Runs: 10}, t.Probe == "tcp-stream"
 	})
-	for _, want := range []string{"WORSE", "cannot tell", "2 intervals rest on the spread between earlier runs"} {
+	known := analysis.Compare(sides[0], sides[1], 0)
+	for _, want := range []string{"WORSE", "cannot tell", "earlier runs of this machine judges 2 of 8 cells"} {
 		if s := strings.Join(strings.Fields(string(text(t, known))), " "); !strings.Contains(s, want) {
 			t.Errorf("with a known spread, no %q:\n%s", want, s)
 		}
@@ -117,7 +115,7 @@ func TestCompareOneRunASide(t *testing.T) {
 		"share no cell":                     analyzed(Run{}).Analysis,
 		"no common baseline (host, bridge)": analyzed(other).Analysis,
 	} {
-		if s := string(text(t, analysis.Compare(sides[0], []*analysis.Run{b}, 0, nil))); !strings.Contains(s, want) || strings.Contains(s, "WORSE") {
+		if s := string(text(t, analysis.Compare(sides[0], []*analysis.Run{b}, 0))); !strings.Contains(s, want) || strings.Contains(s, "WORSE") {
 			t.Errorf("no %q:\n%s", want, s)
 		}
 	}

@@ -20,7 +20,7 @@ const unresolvedNote = "CPU " + unresolved + ": this cost is within the error of
 // each with its interval, and the latter's ratio to the baseline.
 func cpuColumns(rows []analysis.Row, baseline string) (out []column) {
 	for i, name := range cpuNames {
-		out = append(out, costColumns("CPU", 5-i, rows, func(r analysis.Row) (stat.Interval, string, bool) {
+		out = append(out, costAndInterval("CPU", 5-i, rows, func(r analysis.Row) (stat.Interval, string, bool) {
 			c, ok := r.CostPer(name)
 			if c.Unresolved {
 				c.Interval = stat.Interval{}
@@ -28,7 +28,7 @@ func cpuColumns(rows []analysis.Row, baseline string) (out []column) {
 			return c.Interval, c.Unit, ok
 		})...)
 	}
-	out = append(out, costColumns("own CPU", 5, rows, func(r analysis.Row) (stat.Interval, string, bool) {
+	out = append(out, costAndInterval("own CPU", 5, rows, func(r analysis.Row) (stat.Interval, string, bool) {
 		return r.Own.Value, r.Own.Unit, r.Own.Value.N > 0
 	})...)
 	ratio := ratios(rows, "÷ "+baseline, func(r analysis.Row) (stat.Interval, bool) { return r.Own.Ratio, r.Own.Ratio.Contains(1) })
@@ -38,8 +38,8 @@ func cpuColumns(rows []analysis.Row, baseline string) (out []column) {
 	return append(out, ratio...)
 }
 
-// costColumns are a cost and its interval. The digits are those that the narrowest interval supports.
-func costColumns(head string, keep int, rows []analysis.Row, get func(analysis.Row) (i stat.Interval, unit string, ok bool)) []column {
+// costAndInterval are a cost and its interval. The digits are those that the narrowest interval supports.
+func costAndInterval(head string, keep int, rows []analysis.Row, get func(analysis.Row) (i stat.Interval, unit string, ok bool)) []column {
 	base, vs, narrowest := "", []float64(nil), math.Inf(1)
 	for _, r := range rows {
 		i, u, ok := get(r)

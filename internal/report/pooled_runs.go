@@ -141,6 +141,12 @@ func (s several) perRun() Section {
 		}),
 		layout(Column{Head: "÷ " + s.p.Baseline, Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) Cell { return ratioCell(l.x.Ratio, d) }),
 		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, lines, func(l line) Cell { return intervalCell(l.x.Ratio, 1, d) }),
+		layout(Column{Left: true, Keep: 7}, lines, func(l line) Cell {
+			if l.x.Busy != nil {
+				return Cell{Text: "disturbed"}
+			}
+			return Cell{}
+		}),
 		layout(Column{Head: "left out", Left: true, Keep: 7}, lines, func(l line) Cell { return Cell{Text: l.x.Missing, Bad: l.x.Missing != ""} }))
 	media := full
 	if len(lines) > mostLines {

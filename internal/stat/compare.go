@@ -33,35 +33,6 @@ func independentCenter(d []float64, confidence float64) Interval {
 	return walsh(slices.Sorted(slices.Values(d))).interval(len(d), rank, confidence)
 }
 
-// Shift estimates the unpaired ratio b/a, to compare two runs: the two-sample Hodges-Lehmann
-// estimate on logarithms with the exact interval of the Mann-Whitney test, exponentiated.
-//
-// It assumes independent values, and logarithms with distributions of the same shape. It drops
-// values not above 0 and warns. Source: as Ratio, sections 4.2 and 4.3.
-func Shift(a, b []float64, confidence float64) Interval {
-	la, lb := logs(a), logs(b)
-	n := len(la) + len(lb)
-	if len(la) == 0 || len(lb) == 0 {
-		n = 0
-	}
-	rank := 0
-	if proper(confidence) && n > 0 {
-		rank = rankSum(len(la), len(lb), confidence)
-	}
-	i := differences(la, lb).interval(n, rank, confidence).exp()
-	if dropped := len(a) + len(b) - len(la) - len(lb); dropped > 0 {
-		i.warn("%d of %s dropped: a ratio needs finite numbers above 0", dropped, plural(len(a)+len(b), "value"))
-	}
-	if i.Bounded() || !proper(confidence) {
-		i.warnUnbounded(confidence, "value")
-	} else {
-		k := minBalanced(confidence)
-		i.warn("%d and %s: an interval at %s needs more, at least %d and %d when both are equal",
-			len(la), plural(len(lb), "value"), percent(confidence), k, k)
-	}
-	return i
-}
-
 // Median estimates the median of one cell from values in time order: the order-statistic interval,
 // widened for correlation between neighbors (see correlate). It assumes nothing about the shape of
 // the distribution. If no value is negative, neither is the interval. It drops values that are not
@@ -123,17 +94,6 @@ func (i *Interval) warnUnbounded(confidence float64, noun string) {
 	}
 }
 
-// minBalanced returns the smallest k for which two samples of k have an interval: 1/C(2k,k) <=
-// tail.
-func minBalanced(confidence float64) int {
-	k, p := 1, 0.5
-	for !within(p, tail(confidence)) {
-		k++
-		p *= float64(k) / float64(2*(2*k-1)) // C(2k,k) = C(2k-2,k-1) * 2(2k-1)/k
-	}
-	return k
-}
-
 // logRatios returns log(other/base) of all pairs that have one, and their indices.
 func logRatios(base, other []float64) (d []float64, index []int, warnings []string) {
 	if len(base) != len(other) {
@@ -150,17 +110,6 @@ func logRatios(base, other []float64) (d []float64, index []int, warnings []stri
 			dropped, plural(len(base), "pair")))
 	}
 	return d, index, warnings
-}
-
-// logs returns the sorted logarithms of values that have one.
-func logs(v []float64) (l []float64) {
-	for _, x := range v {
-		if positive(x) {
-			l = append(l, math.Log(x))
-		}
-	}
-	slices.Sort(l)
-	return l
 }
 
 func positive(v float64) bool { return v > 0 && finite(v) }

@@ -46,20 +46,6 @@ func TestRatioPublished(t *testing.T) {
 	}
 }
 
-// Hollander, Wolfe, Chicken, example 4.1 (permeability of the chorioamnion): estimate -0.305,
-// interval (-0.76, 0.15).
-func TestShiftPublished(t *testing.T) {
-	term := []float64{0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}
-	early := []float64{1.15, 0.88, 0.90, 0.74, 1.21}
-	got := Shift(expAll(term), expAll(early), 0.95)
-	if want := [3]float64{-0.76, -0.305, 0.15}; !close3(logInterval(got), want) {
-		t.Errorf("got %v, want %v", logInterval(got), want)
-	}
-	if got.N != 15 || !got.Contains(1) {
-		t.Errorf("got %+v", got)
-	}
-}
-
 func TestMedian(t *testing.T) {
 	v := []float64{9, 1, 8, 2, 7, 3, 6, 4, 5, 10}
 	alone := independentMedian(v, 0.95) // the critical value of 10 is 1: the second from both ends
@@ -101,10 +87,6 @@ func TestWarnings(t *testing.T) {
 		{"no confidence", Ratio(up(9), up(9), nan), 9, "confidence NaN is not between 0 and 1"},
 		{"few values", Median(up(5), 0.95), 5, "5 values: an interval at 95 % needs at least 6"},
 		{"improper", Median([]float64{1, nan, inf}, 0.95), 1, "2 of 3 values dropped"},
-		{"two runs", Shift(up(3), up(3), 0.95), 6, "3 and 3 values: an interval at 95 % needs more, at least 4 and 4"},
-		{"one run", Shift(up(3), nil, 0.95), 0, "3 and 0 values: an interval at 95 %"},
-		{"improper", Shift([]float64{1, 0}, up(1), 0.95), 2, "1 of 3 values dropped"},
-		{"certainty", Shift(up(9), up(9), 1), 18, "confidence 1 is not between 0 and 1"},
 	} {
 		i := c.got
 		if i.N != c.n || !strings.Contains(strings.Join(i.Warnings, "\n"), c.want) {
@@ -131,10 +113,6 @@ func TestMinPairs(t *testing.T) {
 		if !Median(v, confidence).Bounded() || Median(v[1:], confidence).Bounded() {
 			t.Errorf("at %g, %d values are not the fewest", confidence, n)
 		}
-		k := minBalanced(confidence)
-		if !Shift(v[:k], v[:k], confidence).Bounded() || Shift(v[1:k], v[1:k], confidence).Bounded() {
-			t.Errorf("at %g, %d and %d values are not the fewest", confidence, k, k)
-		}
 	}
 }
 
@@ -149,26 +127,18 @@ func TestAdjust(t *testing.T) {
 func TestRanked(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200 {
-		a, b := make([]float64, 1+r.IntN(8)), make([]float64, 1+r.IntN(8))
+		a := make([]float64, 1+r.IntN(8))
 		for i := range a {
 			a[i] = math.Round(r.NormFloat64()*4) / 8 // with ties and zeros
 		}
-		for i := range b {
-			b[i] = r.NormFloat64()
-		}
 		slices.Sort(a)
-		slices.Sort(b)
-		var means, diffs []float64
+		var means []float64
 		for i, x := range a {
 			for _, y := range a[i:] {
 				means = append(means, (x+y)/2)
 			}
-			for _, y := range b {
-				diffs = append(diffs, y-x)
-			}
 		}
 		sameRanks(t, walsh(a), means)
-		sameRanks(t, differences(a, b), diffs)
 	}
 }
 

@@ -7,13 +7,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// Up to these sizes the null distributions are exact, which takes n³ and m²n² steps. Beyond them,
-// the normal approximation with continuity correction differs by less than one rank in a hundred,
-// on the wide side (TestNormalApproximation).
-const (
-	exactPairs   = 200   // pairs
-	exactProduct = 10000 // values of one sample times values of the other
-)
+// Up to exactPairs pairs the null distribution is exact, which takes n³ steps. Beyond, the normal
+// approximation with continuity correction differs by less than one rank in a hundred, on the wide
+// side (TestNormalApproximation).
+const exactPairs = 200
 
 // signedRank returns the rank c among the Walsh averages of n pairs for which [c-th smallest, c-th
 // largest] has at least the given confidence: the largest c with P(T < c) <= tail, where T is
@@ -39,42 +36,6 @@ func signedRankPMF(n int) []float64 {
 		}
 	}
 	return p
-}
-
-// rankSum is signedRank for the m*n differences of two samples, with the Mann-Whitney statistic U.
-func rankSum(m, n int, confidence float64) int {
-	if m*n > exactProduct {
-		product := float64(m) * float64(n)
-		return normalRank(product/2, product*float64(m+n+1)/12, confidence)
-	}
-	return lowerRank(rankSumPMF(m, n), tail(confidence))
-}
-
-// rankSumPMF returns P(U = u) up to the middle of the range, by the recursion of Mann and Whitney
-// (1947): the largest of i+j values belongs to the first sample with probability i/(i+j), and then
-// exceeds all j of the other.
-func rankSumPMF(m, n int) []float64 {
-	if n > m {
-		m, n = n, m // U is symmetric; n is the number of rows below
-	}
-	row := make([][]float64, n+1) // row[j] is the distribution for i and j
-	for j := range row {
-		row[j] = make([]float64, m*n/2+1)
-		row[j][0] = 1
-	}
-	for i := 1; i <= m; i++ {
-		for j := 1; j <= n; j++ {
-			mine, other := float64(i)/float64(i+j), float64(j)/float64(i+j)
-			for u := min(len(row[j])-1, i*j); u >= 0; u-- { // U is not larger yet
-				p := other * row[j-1][u]
-				if u >= j {
-					p += mine * row[j][u-j] // still of i-1
-				}
-				row[j][u] = p
-			}
-		}
-	}
-	return row[n]
 }
 
 // binomialRank is signedRank for one sample around its median, with probability 1/2 per value.

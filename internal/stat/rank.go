@@ -25,23 +25,6 @@ func walsh(d []float64) ranked {
 	return ranked{n * (n + 1) / 2, func(k int) float64 { return kth(k, d[0], d[n-1], count) }}
 }
 
-// differences ranks b[j]-a[i] of a sorted a and b.
-func differences(a, b []float64) ranked {
-	count := func(t float64) int {
-		c, j := 0, 0
-		for _, x := range a {
-			for j < len(b) && b[j]-x <= t {
-				j++
-			}
-			c += j
-		}
-		return c
-	}
-	return ranked{len(a) * len(b), func(k int) float64 {
-		return kth(k, b[0]-a[len(a)-1], b[len(b)-1]-a[0], count)
-	}}
-}
-
 func values(v []float64) ranked {
 	v = slices.Sorted(slices.Values(v))
 	return ranked{len(v), func(k int) float64 { return v[k-1] }}

@@ -19,7 +19,8 @@ const leastBlocks = 3
 // 17, 1989). The interval is Student's. Center is 0 and N is 0 unless the sum of under is above 0.
 func Sums(over, under []float64, confidence float64) Interval {
 	n := min(len(over), len(under))
-	whole := ratioWithout(over[:n], under[:n], 0, 0)
+	over, under = over[:n], under[:n]
+	whole := quotient(total(over), total(under))
 	if !finite(whole) {
 		return Interval{Warnings: []string{"no ratio: the sum below is not above 0"}}
 	}
@@ -30,7 +31,7 @@ func Sums(over, under []float64, confidence float64) Interval {
 	}
 	half := 0.0
 	for _, groups := range []int{n, sumGroups} {
-		se := jackknife(over[:n], under[:n], min(groups, n))
+		se := jackknife(over, under, min(groups, n))
 		df := float64(min(groups, n) - 1)
 		if h := se * (distuv.StudentsT{Sigma: 1, Nu: df}).Quantile(1-tail(confidence)); !(h < half) {
 			half, i.SE, i.DF = h, se, df
@@ -53,9 +54,11 @@ const sumGroups = 8
 // neighbors at a time.
 func jackknife(over, under []float64, groups int) float64 {
 	n, mean := len(over), 0.0
+	a, b := total(over), total(under)
 	left := make([]float64, groups)
 	for g := range left {
-		left[g] = ratioWithout(over, under, g*n/groups, (g+1)*n/groups)
+		from, to := g*n/groups, (g+1)*n/groups
+		left[g] = quotient(a-total(over[from:to]), b-total(under[from:to]))
 		mean += left[g] / float64(groups)
 	}
 	sum := 0.0
@@ -65,14 +68,15 @@ func jackknife(over, under []float64, groups int) float64 {
 	return math.Sqrt(sum * float64(groups-1) / float64(groups))
 }
 
-// ratioWithout returns the ratio of the sums without the blocks from..to-1; NaN if there is none.
-func ratioWithout(over, under []float64, from, to int) float64 {
-	var a, b float64
-	for i := range over {
-		if i < from || i >= to {
-			a, b = a+over[i], b+under[i]
-		}
+func total(v []float64) (sum float64) {
+	for _, x := range v {
+		sum += x
 	}
+	return sum
+}
+
+// quotient is NaN unless b is above 0.
+func quotient(a, b float64) float64 {
 	if !(b > 0) {
 		return math.NaN()
 	}
