@@ -13,14 +13,6 @@ const power = 0.8
 // maxPairs bounds Needed; more are not practical.
 const maxPairs = math.MaxInt32
 
-// halfWidth returns half a ratio's interval on the log scale, 0 without an interval.
-func (i Interval) halfWidth() float64 {
-	if !i.Bounded() || i.Lo <= 0 {
-		return 0
-	}
-	return (math.Log(i.Hi) - math.Log(i.Lo)) / 2
-}
-
 // Detectable returns the smallest relative difference that a ratio's pairs, with their number,
 // spread and correlation, could have shown with a power of 80 %: 0.05 is 5 %. It qualifies every
 // "no difference".
