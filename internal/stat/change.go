@@ -75,15 +75,6 @@ const shown = 0.9
 // maxRuns bounds RunsFor; more are not practical.
 const maxRuns = 1000
 
-// Shows returns the smallest relative change that the runs of a Change, with their number and spread,
-// could have shown with a power of 80 %: 0.05 is 5 %; 0 without an interval. It is Detectable for runs.
-func (p Pooled) Shows() float64 {
-	if !p.Bounded() {
-		return 0
-	}
-	return math.Min(math.Expm1(p.SE*reach(p.DF, p.Confidence, power)), math.MaxFloat64)
-}
-
 // RunsFor returns how many runs a side show a relative change (0.1 is 10 %, up or down) with a power
 // of 90 %, if single runs of one side differ by sd, a standard deviation of log ratios that includes
 // their own standard errors. The result is 2 to 1000, which can also mean that no number is enough.

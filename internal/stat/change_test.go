@@ -38,12 +38,12 @@ func TestChange(t *testing.T) {
 	if back := Change(b, a, 0, 0, 0.95); !sameInterval(back.Interval, reciprocal(c.Interval)) {
 		t.Errorf("swapped %+v of %+v", back, c)
 	}
-	if c.Shows() <= 0 || c.Shows() < c.Hi/c.Center-1 {
-		t.Errorf("shows %v, less than the half width of %+v", c.Shows(), c)
+	if c.Detectable() <= 0 || c.Detectable() < c.Hi/c.Center-1 {
+		t.Errorf("detectable %v, less than the half width of %+v", c.Detectable(), c)
 	}
 
 	one := Change(a[:1], b[:1], 0, 0, 0.95)
-	if one.Bounded() || one.Shows() != 0 || math.Abs(math.Log(one.Center)+0.4) > 1e-9 || !strings.Contains(strings.Join(one.Warnings, ""), "1 run a side") {
+	if one.Bounded() || one.Detectable() != 0 || math.Abs(math.Log(one.Center)+0.4) > 1e-9 || !strings.Contains(strings.Join(one.Warnings, ""), "1 run a side") {
 		t.Errorf("one run a side: %+v", one)
 	}
 	one = Change(a[:1], b[:1], 0.05, 4, 0.95)
@@ -68,7 +68,7 @@ func TestChange(t *testing.T) {
 		"no ratio":   Change([]Interval{{}, {}}, b, 0, 0, 0.95),
 		"confidence": Change(a, b, 0, 0, 1),
 	} {
-		if c.Bounded() || c.Shows() != 0 || (name == "confidence") != (c.N > 0) {
+		if c.Bounded() || c.Detectable() != 0 || (name == "confidence") != (c.N > 0) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}

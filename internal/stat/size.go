@@ -3,8 +3,6 @@ package stat
 import (
 	"math"
 	"sort"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // power is the probability of showing Detectable's difference.
@@ -21,11 +19,10 @@ const maxPairs = math.MaxInt32
 // width plus the error of the estimate towards 1 that 20 % of runs exceed, by the t approximation.
 // It returns 0 for fewer than MinPairs pairs or pairs without spread.
 func (i Interval) Detectable() float64 {
-	if i.SE == 0 {
+	if !i.Bounded() || i.SE == 0 {
 		return 0
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: i.DF}
-	return math.Min(math.Expm1(i.SE*(quantile(i.DF, i.Confidence)+t.Quantile(power))), math.MaxFloat64)
+	return math.Min(math.Expm1(i.SE*reach(i.DF, i.Confidence, power)), math.MaxFloat64)
 }
 
 // Needed returns how many pairs, including those of this ratio, are likely to give an interval of a
