@@ -113,12 +113,12 @@ func claimNotes(outcomes []claim.Outcome) []string {
 // busyNote marks a verdict on disturbed trials.
 func busyNote(o claim.Outcome) string {
 	if o.Verdict == claim.Undecided {
-		return fmt.Sprintf("%s: cannot tell %s, on a busy machine: %s; %s", o.Claim.ID, inRuns(o.Runs), finding.Took(*o.Busy), o.Why)
+		return fmt.Sprintf("%s: cannot tell %s, on a busy machine (%s): %s", o.Claim.ID, inRuns(o.Runs), finding.Took(*o.Busy), o.Why)
 	}
 	return fmt.Sprintf("%s %s %s, on a busy machine: %s", o.Claim.ID, o.Verdict, inRuns(o.Runs), finding.Took(*o.Busy))
 }
 
-// inRuns says on what a verdict rests.
+// inRuns names the runs that a verdict rests on.
 func inRuns(n int) string {
 	if n <= 1 {
 		return "in this run"
@@ -149,6 +149,6 @@ func claimFootnote(outcomes []claim.Outcome) string {
 		}
 	}
 	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
-		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. A verdict that rests on one run covers that run: another one can differ.",
+		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. A verdict from one run covers only that run; another run can differ.",
 		count(len(outcomes), "claim"), strings.Join(parts, ", "), trim(100*claim.Confidence))
 }
