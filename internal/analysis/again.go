@@ -8,10 +8,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// Again returns the blocks to measure again so that every comparison with the baseline gets the
-// undisturbed blocks that it lost: of the disturbed blocks those with the most disturbed trials
-// first, as many as the comparison with the largest loss lost. It returns none while that is less
-// than 5 % of the blocks, which costs an interval 2.5 % of its width.
+// Again returns the blocks to measure again, those with the most disturbed trials first: as many as
+// the comparison with the baseline that lost the most blocks to disturbances. It returns none if that
+// is less than 5 % of the blocks, which costs an interval 2.5 % of its width.
 func Again(results []record.Result, baseline string) []int {
 	r := &Run{}
 	r.index(results)

@@ -5,10 +5,10 @@ import "github.com/weir-bench/weir/internal/stat"
 // A Spread is how much a cell's ratio differs between the runs of one machine.
 type Spread struct {
 	Tau  float64 `json:"tau"`  // standard deviation of the log ratio between runs: 0.06 is about 6 %
-	Runs int     `json:"runs"` // that show it, at least MinSpread
+	Runs int     `json:"runs"` // behind Tau, at least MinSpread
 }
 
-// MinSpread is the fewest runs that show a Spread.
+// MinSpread is the fewest runs from which a Spread is estimated.
 const MinSpread = 3
 
 // A Beyond is what a ratio of a single run says about other runs on this machine.
@@ -17,7 +17,7 @@ type Beyond struct {
 	Interval stat.Interval `json:"interval"` // of the long-run ratio
 }
 
-// Learn widens the ratio of every cell whose spread is known, in Row.Beyond. The ratio itself stays.
+// Learn sets Row.Beyond for every row whose spread is known. Row.Ratio stays as it is.
 func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool)) {
 	for t, row := range r.Rows() {
 		if row.Ratio.N == 0 {

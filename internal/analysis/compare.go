@@ -18,7 +18,7 @@ type Comparison struct {
 	Bound      float64 `json:"bound"`      // largest regression to tolerate, a fraction
 	RunsA      int     `json:"runsA"`
 	RunsB      int     `json:"runsB"`
-	// Baselines are those of the runs, "" for a run without one. Changes needs a common one.
+	// Baselines lists the runs' different baselines, "" for a run without one. Changes needs a common one.
 	Baselines []string `json:"baselines"`
 	// Changes compares what networks cost: ratios to the baseline of the same run. Only they get
 	// verdicts.
@@ -59,8 +59,8 @@ type Change struct {
 	B stat.Pooled `json:"b"`
 	// Ratio is B ÷ A. It has no interval when nothing tells how much runs differ.
 	Ratio stat.Pooled `json:"ratio"`
-	// Known is the spread between earlier runs on a machine of either run. The interval rests on it when
-	// there is one run a side.
+	// Known is the spread between earlier runs on the machine of either run. With one run a side, the
+	// interval rests on it.
 	Known *Spread `json:"known,omitempty"`
 	Same  bool    `json:"same,omitempty"` // the interval contains 1
 	// Worse means that the whole interval is beyond the bound in the bad direction.
@@ -68,10 +68,10 @@ type Change struct {
 	Better bool `json:"better,omitempty"` // likewise in the good direction
 	// Detectable is the smallest relative change that these runs would have shown.
 	Detectable float64 `json:"detectable,omitempty"`
-	// Needed is how many runs a side would show a change of PlannedChange, when there is one run a
-	// side. It assumes the spread Known, or GuessedTau.
+	// Needed is set with one run a side: how many runs a side would show a change of PlannedChange. It
+	// assumes the spread Known, or GuessedTau.
 	Needed int `json:"needed,omitempty"`
-	// Busy counts the runs of both sides in which disturbed trials count, because too few others remain.
+	// Busy counts the runs of both sides in which disturbed trials count.
 	Busy int `json:"busy,omitempty"`
 }
 
@@ -88,8 +88,8 @@ const (
 	GuessedTau = 0.05
 )
 
-// Compare compares the cells with equal factors, metric and unit. Bound 0.05 accepts 5 %. With one run
-// a side, it uses the spread that the runs have learned (see Learn).
+// Compare compares the cells with equal factors, metric and unit. A bound of 0.05 tolerates 5 %. With
+// one run a side, Compare uses the spread that the runs have learned (see Learn).
 func Compare(a, b []*Run, bound float64) Comparison {
 	c := Comparison{Confidence: 0.95, Bound: bound, RunsA: len(a), RunsB: len(b)}
 	runs := slices.Concat(a, b)

@@ -13,8 +13,8 @@ type Cost struct {
 	Name  string  // cpu.per.packet, cpu.per.transaction or cpu.per.bit
 	Unit  string  // s/packet, s/transaction, s/bit
 	Total float64 // in Unit: the time of all ok trials divided by their work
-	// Interval is around Total and holds by itself. It covers the blocks' differences, with the steps
-	// of 10 ms in which /proc/stat counts.
+	// Interval is around Total and holds by itself. It covers how blocks differ, including the 10 ms
+	// steps in which /proc/stat counts.
 	Interval stat.Interval
 	// ByIdle means that the time is the complement of idle. Results of older programs have the sum of
 	// the busy modes, which misses work in pieces shorter than a tick.
@@ -40,7 +40,7 @@ var costs = []struct{ name, of string }{
 	{"cpu.per.packet", "packet.rate"}, {"cpu.per.transaction", "transactions"}, {"cpu.per.bit", "throughput"},
 }
 
-// leastErrors is how many standard errors a cost is above 0 if the counters resolve it.
+// leastErrors is the least distance of a resolved cost from 0, in standard errors.
 const leastErrors = 2
 
 // Per returns a cost's total by its name, false if the counters do not resolve it.
@@ -63,15 +63,16 @@ func (r Row) CostPer(name string) (c Cost, ok bool) {
 	}
 	c = Cost{Name: name, Unit: "s/" + strings.TrimPrefix(name, "cpu.per."), Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle, Modes: r.modes()}
 	c.Total = c.Interval.Center
-	// The baseline was measured once, before the run: its error is in every block, and in no interval.
+	// The idle baseline was measured once, before the run: its error is in every block, and no interval
+	// shows it.
 	c.Unresolved = c.Total <= 0 || c.Total < leastErrors*c.Interval.SE || mean(v[0]) < baseline
 	c.Interval.Lo = max(0, c.Interval.Lo) // no work costs less
-	// Without the value, the time includes a background, unless it is below 0 in every trial.
+	// Trials without the value had a background, whose time counts too, or a time that is never above 0.
 	return c, c.Interval.N > 0 && (has || c.Total <= 0)
 }
 
-// Accounted returns the share of all CPUs' time that the modes of /proc/stat add up to, which should
-// be 1; false if the trials did not store it.
+// Accounted returns the sum of the modes of /proc/stat as a share of the time of all CPUs, which
+// should be 1; false if the trials did not store it.
 func (r Row) Accounted() (share stat.Interval, ok bool) {
 	if r.sample == nil {
 		return share, false
@@ -81,8 +82,8 @@ func (r Row) Accounted() (share stat.Interval, ok bool) {
 	return share, share.N > 0
 }
 
-// time returns the cores that the machines of both ends used in the trials beyond what they use when
-// idle, that idle use, and how it was measured.
+// time returns the cores that both ends' machines used beyond their idle use, the idle use, and
+// whether the complement of idle time measured them.
 func (s *Sample) time() (cores Series, baseline float64, byIdle bool) {
 	if used, idle := s.Values("cpu.used"), s.Values("cpu.used.baseline"); used.Len() > 0 && used.Len() == idle.Len() {
 		cores = Series{used.places, slices.Clone(used.v)}
@@ -155,8 +156,8 @@ type OwnCost struct {
 }
 
 // OwnCost returns the ratio of the row's own CPU cost to the baseline's, paired by block, with the
-// confidence of the row's Ratio. It does not need the row to have a verdict: a busy machine changes
-// a throughput, and hardly the time that a packet takes.
+// confidence of the row's Ratio. A busy machine changes throughput, but hardly the CPU time of a
+// packet.
 func (r Row) OwnCost() (ratio stat.Interval, ok bool) { return r.Own.Ratio, r.Own.Ratio.N > 0 }
 
 // ownCost returns the name and unit of the sample's own cost, and its values by place in all trials
@@ -189,7 +190,7 @@ func anyHas(results []*record.Result, name string) bool {
 	return false
 }
 
-// seriesOf returns one value of results, which are in the order of their places' blocks.
+// seriesOf returns the value called name of results, which must be sorted by block.
 func seriesOf(results []*record.Result, name string) (Series, named) {
 	places, at := placesOf(results)
 	m, n := newMeans(places, at), named{}

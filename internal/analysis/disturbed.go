@@ -17,15 +17,15 @@ const (
 )
 
 // tolerated returns the cores that programs outside the run and the hypervisor can use before a
-// trial counts as disturbed. A program meets the trial's two ends less often where there are more
-// CPUs, so both bounds are shares of the machine: 15 % and 5 %. Neither goes below what ticks
-// resolve. Neither exceeds what any number of CPUs shares: caches, memory and turbo frequencies
-// notice a core's worth of work, and a trial waits for each of its own two CPUs that is taken.
+// trial is disturbed. On more CPUs, a program meets the trial's two ends less often, so both bounds
+// are shares of the machine: 15 % and 5 %. Neither falls below what ticks resolve. Both stop growing,
+// because all CPUs share caches, memory and turbo frequencies, and a trial waits for each of its two
+// CPUs that something else takes.
 func tolerated(cpus float64) (others, steal float64) {
 	return min(1, max(0.3, 0.15*cpus)), min(0.3, max(0.1, 0.05*cpus))
 }
 
-// A load is what others took during a trial and its neighbors in time.
+// A load is how others used the machine during a trial and its neighbors in time.
 type load struct {
 	others float64 // cores used by programs outside the run
 	steal  float64 // cores taken by the hypervisor
@@ -33,10 +33,10 @@ type load struct {
 	slow   bool    // the clock frequency was low
 }
 
-// disturbed finds each trial's load, and returns how something outside the run disturbed the trial,
+// disturbed sets each trial's load, and returns how something outside the run disturbed the trial,
 // "" if nothing did or the trial is not ok. trials are sorted by time; keys names their cells. The
-// disturbance comes from outside and the values play no part, so neither counting disturbed trials
-// nor leaving them out favors a network.
+// disturbance comes from outside and the decision ignores values, so neither counting disturbed
+// trials nor leaving them out favors a network.
 //
 // Programs outside the run show in user mode. Their kernel time counts only where it exceeds the
 // cell's median, because the kernel charges some of the traffic's softirq time to the task that it

@@ -2,7 +2,7 @@ package analysis
 
 import "github.com/weir-bench/weir/record"
 
-// episode is the key of the number of a trial's episode: the part of a run between two builds of its
+// episode is the key of the number of a trial's episode, the part of a run between two builds of its
 // networks. Older runs lack it.
 const episode = "episode"
 

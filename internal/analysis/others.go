@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Others is the CPU time of programs outside the run. Programs that started and ended between two
-// samples are missing.
+// Others is the CPU time of programs outside the run. It lacks programs that started and ended
+// between two samples.
 type Others struct {
-	Seconds  float64   `json:"seconds"`  // that were watched
+	Seconds  float64   `json:"seconds"`  // of watching
 	Programs []Program `json:"programs"` // by CPU time, the longest first
 }
 
@@ -18,7 +18,7 @@ type Program struct {
 	CPU  float64 `json:"cpu"` // s
 }
 
-// Add adds the time of another watch.
+// Add adds the CPU time of programs during another period, in seconds.
 func (o *Others) Add(seconds float64, programs ...Program) {
 	o.Seconds += seconds
 	for _, p := range programs {
@@ -31,5 +31,5 @@ func (o *Others) Add(seconds float64, programs ...Program) {
 	slices.SortStableFunc(o.Programs, func(a, b Program) int { return cmp.Or(cmp.Compare(b.CPU, a.CPU), cmp.Compare(a.PID, b.PID)) })
 }
 
-// Cores returns the cores that a program used on average while programs were watched.
+// Cores returns the cores that a program used on average.
 func (o Others) Cores(p Program) float64 { return p.CPU / max(o.Seconds, 1e-9) }

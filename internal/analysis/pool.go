@@ -12,8 +12,8 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Pooled is several runs, cell by cell, with the run as a random effect: its intervals cover what
-// differs between the runs, which no single run can show.
+// A Pooled is several runs, cell by cell, with the run as a random effect: its intervals cover
+// differences between runs, which no single run can show.
 type Pooled struct {
 	Baseline   string       `json:"baseline"`
 	Confidence float64      `json:"confidence"` // of all ratios together
@@ -54,10 +54,10 @@ type CellRun struct {
 
 	window float64 // s, median of the trials
 	base   float64 // value of the baseline
-	beyond *Beyond // as of the row
+	beyond *Beyond // of the row
 }
 
-// A Verdict is what runs say about a ratio.
+// A Verdict says how a network compares with the baseline over several runs.
 type Verdict string
 
 const (
@@ -80,9 +80,9 @@ func judge(ratio stat.Interval, unit string) Verdict {
 	return Slower
 }
 
-// Pool aligns the cells of runs by probe, all factors, network, metric and unit, and pools the ratios of
-// each cell to the baseline of its own run. confidence is that of all ratios together; 0 means 0.95.
-// A run that lacks a cell or its baseline stays in PerRun, with the reason.
+// Pool aligns the cells of runs by probe, all factors and network, and pools the ratios of each cell to
+// the baseline of its own run. confidence is that of all ratios together; 0 means 0.95. A run that
+// lacks a cell, its baseline, or the metric and unit of the other runs stays in PerRun, with the reason.
 func Pool(runs []*Run, confidence float64) *Pooled {
 	p := &Pooled{Confidence: cmp.Or(confidence, 0.95), Runs: len(runs)}
 	at := map[string]int{}
@@ -204,7 +204,7 @@ func (p *Pooled) compare() {
 func ratioOfRun(x CellRun) stat.Interval { return x.Ratio }
 func pathOfRun(x CellRun) stat.Interval  { return x.Path }
 
-// valueOfRun returns the median with its standard error relative to it, as that of a logarithm.
+// valueOfRun returns the median with its relative standard error, which is that of its logarithm.
 func valueOfRun(x CellRun) stat.Interval {
 	v := x.Value
 	if v.Center > 0 {
@@ -238,7 +238,7 @@ type Budget struct {
 
 func (c *PooledCell) budget(of stat.Pooled) Budget {
 	b := Budget{Within: of.Within, Between: of.Between}
-	var own, base float64 // of all runs alike: type B does not average out
+	var own, base float64 // the largest of all runs: type B does not average out
 	b.Source = cmp.Or(typeBs[c.Unit].source, "none known for this unit")
 	for _, x := range c.PerRun {
 		if x.Missing == "" {

@@ -199,8 +199,8 @@ func (r *Row) compare(each float64) {
 	}
 }
 
-// Ratios yields every ratio of the run's tables, chains and gaps, and its confidence, which one of
-// too few blocks does not have.
+// Ratios yields every ratio of the run's tables, chains and gaps with its intended confidence, which
+// the ratio itself lacks if it has too few blocks.
 func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
 	return func(yield func(stat.Interval, float64) bool) {
 		each := func(confidence float64, all ...stat.Interval) bool {

@@ -7,7 +7,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Disturbance is what others did to a comparison in which disturbed trials count.
+// A Disturbance says how others used the machine during a comparison in which disturbed trials count.
 type Disturbance struct {
 	Blocks int     `json:"blocks"`          // disturbed
 	Of     int     `json:"of"`              // blocks
@@ -22,10 +22,10 @@ type Disturbance struct {
 // comparison leaves out. Beyond it, the rest does not represent the time measured.
 const mostDisturbed = 1.0 / 3
 
-// Steady returns the trials of a comparison that count. Disturbed trials do not count if at least
-// two thirds of the blocks remain, and enough for an interval at the confidence (or no fewer blocks
-// would do). Otherwise all count, for every sample alike, and the Disturbance says so. Values play no
-// part in the choice.
+// Steady returns the trials of a comparison that count. It leaves disturbed trials out if at least two
+// thirds of the blocks remain and they suffice for an interval at the confidence (or even all blocks
+// would not). Otherwise all count, in every sample alike, and the Disturbance says so. The choice does
+// not depend on values.
 func Steady(confidence float64, samples ...*Sample) ([]*Sample, *Disturbance) {
 	all, disturbed := make([]*Sample, len(samples)), false
 	for i, s := range samples {
@@ -84,8 +84,7 @@ func disturbance(samples []*Sample) (d Disturbance) {
 
 // paired is stat.Ratio with the interval widened.
 func (d *Disturbance) paired(base, other []float64, confidence float64) stat.Interval {
-	i := stat.Ratio(base, other, confidence)
-	return d.Widen(i)
+	return d.Widen(stat.Ratio(base, other, confidence))
 }
 
 // shift is the largest relative change of a ratio when others use the whole machine. A load on a
@@ -93,8 +92,8 @@ func (d *Disturbance) paired(base, other []float64, confidence float64) stat.Int
 // of the machine moved VXLAN's packet rate 3.6 % off (ADR 18), which this makes 3.75 %.
 const shift = 0.15
 
-// Widen adds to a ratio's interval what a disturbance can change that no number of blocks averages
-// out. A nil Disturbance adds nothing.
+// Widen adds to a ratio's interval the part of a disturbance that does not average out over blocks. A
+// nil Disturbance adds nothing.
 func (d *Disturbance) Widen(i stat.Interval) stat.Interval {
 	if d == nil || !i.Bounded() {
 		return i
@@ -106,7 +105,7 @@ func (d *Disturbance) Widen(i stat.Interval) stat.Interval {
 	by := 1 + shift*min(1, (d.Others+d.Steal)/cpus)
 	i.Lo, i.Hi = i.Lo/by, i.Hi*by
 	if i.SE > 0 {
-		i.SE = math.Hypot(i.SE, math.Log(by)/2) // its bound is two standard errors
+		i.SE = math.Hypot(i.SE, math.Log(by)/2) // takes the bound as two standard errors
 	}
 	return i
 }

@@ -100,8 +100,8 @@ type Summary struct {
 // BelowSteps is why a value is missing although a trial stored it.
 const BelowSteps = "below what the counters resolve"
 
-// Impossible reports whether a value is a CPU time below 0. Trials store such differences as they
-// come out, because only with them do sums over trials have no bias (ADR 10); no output has them.
+// Impossible reports whether a value is a CPU time below 0. Trials store such differences, because
+// sums over trials would be biased without them (ADR 10), but no report shows them.
 func Impossible(unit string, v float64) bool { return v < 0 && (unit == "core" || unit == "s") }
 
 // MarshalJSON leaves impossible numbers out and says so.

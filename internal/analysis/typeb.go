@@ -5,7 +5,7 @@ import "math"
 // A typeBSource gives the standard uncertainty of one value that repetition cannot show, because it is
 // the same in every repetition or is hidden by rounding. Each resolution is the width of a rectangular
 // distribution, whose standard deviation is width/√12 (GUM, JCGM 100:2008, 4.3.7). It is an upper bound:
-// what of it varies from trial to trial is in type A too.
+// the part that varies from trial to trial is in type A too.
 type typeBSource struct {
 	step   float64 // resolution of the value, in its unit
 	count  float64 // units of work that can fall on either side of each edge of the window
@@ -15,7 +15,7 @@ type typeBSource struct {
 }
 
 // typeBs maps units to their sources. Errors of the clock's frequency (an NTP slew is at most 500 ppm,
-// adjtimex(2)) are in no source: they are the same for both sides of a ratio and cancel.
+// adjtimex(2)) are missing: they are the same for both sides of a ratio and cancel.
 var typeBs = map[string]typeBSource{
 	// The engine reads a stream in pieces of up to 128 KiB, and a piece counts when it has been read.
 	"bit/s":    {count: 8 * 128 << 10, source: "window edges: one read of 128 KiB each"},
@@ -29,7 +29,7 @@ var typeBs = map[string]typeBSource{
 	"s/packet":      {cpu: 0.010, source: ticks},
 	"s/transaction": {cpu: 0.010, source: ticks},
 	"core":          {count: 0.010, source: ticks},
-	// 0 is argued: a share of counts, which are exact.
+	// 0, because a share of counts is exact.
 	"1": {source: "none: counts are exact"},
 }
 

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Forest has a group per network: each run's ratio as a square whose area is its weight, with its
+// Forest has a group per network: each run's ratio as a square, larger with more weight, with its
 // interval, and below them the pooled ratio as a diamond as wide as its interval, with the prediction
 // of the next run as a bar through it. The axis is logarithmic, with a line at 1. (Lewis and Clarke,
-// Forest plots: trying to see the wood and the trees, BMJ 322, 2001; the bar as Riley, Higgins and
+// Forest plots: trying to see the wood and the trees, BMJ 322, 2001; for the bar, Riley, Higgins and
 // Deeks, BMJ 342, 2011.)
 type Forest struct {
 	Groups   []ForestGroup
@@ -22,7 +22,7 @@ type ForestGroup struct {
 	Name    string
 	Color   int
 	Runs    []ForestRun
-	Pooled  Row     // its Name is that of the diamond's row
+	Pooled  Row     // Name labels the diamond
 	NextLo  float64 // of the next run, 0 if unknown
 	NextHi  float64
 	Missing int // runs that do not count

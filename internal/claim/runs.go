@@ -9,8 +9,8 @@ import (
 )
 
 // JudgeRuns is Judge for several runs of s. A verdict rests on the ratio pooled over the runs, whose
-// interval also covers what differs between them. Runs without a ratio, such as disturbed ones, do not
-// count; if no run or only one has one, the outcome is that run's.
+// interval also covers differences between runs. Runs without a ratio do not count. If only one run
+// has a ratio, its outcome counts; if none has, the first run's.
 func JudgeRuns(claims []Claim, s study.Study, runs []*analysis.Run) []Outcome {
 	var out []Outcome
 	for _, c := range claims {
@@ -35,8 +35,7 @@ func JudgeRuns(claims []Claim, s study.Study, runs []*analysis.Run) []Outcome {
 	return out
 }
 
-// pool returns the outcome of runs that measured c; of is their number together with those that
-// could not.
+// pool returns the outcome of the runs that measured c; of counts all runs.
 func (c Claim) pool(runs []Outcome, of int) Outcome {
 	o := Outcome{Claim: c, Verdict: Holds, Runs: len(runs)}
 	for i, t := range c.Tests {

@@ -25,14 +25,14 @@ func compareCommand() *cobra.Command {
 		Use:   "compare BEFORE AFTER | compare BEFORE... -- AFTER...",
 		Short: "Compare runs before and after a change; exit 1 on a regression",
 		Long: `Compare what networks cost before and after a change. BEFORE and AFTER are results
-directories, or directories of several runs (weir run --runs); with --, each side can
-list several of both.
+directories, or directories of several runs (weir run --runs). With --, each side can
+list several of either kind.
 
 Each cell is divided by the baseline of its own run, and the ratios are pooled over
-the runs of a side. The spread between runs decides what counts as a change: the
-intervals hold for all cells together. A cell is a regression when its whole interval
-is worse than the bound; the exit status is then 1. Absolute values are in a second
-table, which never fails: they move with the machine.
+the runs of a side. The spread between runs decides what counts as a change. The
+intervals of all cells hold together. A cell is a regression when its whole interval
+is worse than the bound; the exit status is then 1. A second table compares absolute
+values. It never fails, because absolute values move with the machine.
 
 One run a side cannot tell a change from the difference between runs, unless weir
 knows the spread between runs of this machine. It then says how many runs would do,

@@ -20,8 +20,8 @@ func machineOf(f facts.Facts) history.Machine {
 	return history.Machine{CPU: f.CPU, CPUs: f.CPUs, Kernel: f.Kernel, Guest: f.Guest}
 }
 
-// pastRun returns how the history names a run, and its cells. It returns false for a run without
-// trials or without facts of its machine.
+// pastRun returns the identity of a run in the history, and that of its cells. It returns false for a
+// run without trials or without facts about its machine.
 func pastRun(rep report.Run) (run history.Run, cell func(*analysis.Table, *analysis.Row) history.Cell, ok bool) {
 	var host struct {
 		Weir string `json:"weir"`
@@ -43,8 +43,8 @@ func pastRun(rep report.Run) (run history.Run, cell func(*analysis.Table, *analy
 	}, true
 }
 
-// setup returns a digest of what a study says about a cell and what its names hide: the options of
-// probe and networks, and the topology.
+// setup returns a digest of the parts of a study that change a cell but not its name: the topology,
+// and the options of its probe, network and baseline.
 func setup(s study.Study, probe, network string) string {
 	t := s.Topology
 	of := []string{fmt.Sprint(t.Hosts, t.Pods, t.MTU, t.Link, t.NIC, t.IPv6, t.PodsIPv6, s.AllPairs, s.OneAtATime)}
@@ -60,8 +60,8 @@ func setup(s study.Study, probe, network string) string {
 	return history.Digest(of...)
 }
 
-// learn adds to a run's ratios what other runs on its machine have shown. A history that cannot be read
-// changes nothing; weir doctor names it.
+// learn tells a run's analysis how much other runs on its machine have differed. It ignores a history
+// that cannot be read; weir doctor reports it.
 func learn(rep report.Run) {
 	run, cell, ok := pastRun(rep)
 	file, err := history.File()

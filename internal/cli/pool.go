@@ -20,11 +20,11 @@ func poolCommand() *cobra.Command {
 	names := []string{"text", "html", "md", "summary", "json"}
 	c := &cobra.Command{
 		Use:   "pool DIR…",
-		Short: "Pool several runs into one report whose intervals cover other runs too",
+		Short: "Pool several runs into one report, whose intervals cover other runs too",
 		Long: `Pool runs of one study, cell by cell. The interval of a single run covers only that
-run: whatever lasts longer than the run is invisible to it. A pooled interval also
-covers what differs between the runs, and is wide when they are few. Each DIR is a
-results directory, or a directory of several.`,
+run; effects that outlast the run are invisible to it. A pooled interval also covers
+differences between runs, and is wide when they are few. Each DIR is a results
+directory or a directory of several runs (weir run --runs).`,
 		Example: `  weir pool monday tuesday wednesday
   weir pool results --format html -o pooled.html`,
 		Args: args(cobra.MinimumNArgs(1)),
@@ -41,7 +41,7 @@ results directory, or a directory of several.`,
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables) or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
-	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed")
+	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))
 	return c
 }
@@ -82,8 +82,8 @@ func writePooled(dirs []string, keep bool, format, out string) error {
 	return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
 }
 
-// pool returns the pooled report of runs, complete or not. With keep, disturbed trials count even if
-// the study excludes them.
+// pool returns the pooled report of runs, complete or not. With keep, disturbed trials count like all
+// others.
 func pool(dirs []string, keep bool) (*report.Document, error) {
 	var runs []report.Run
 	var as []*analysis.Run

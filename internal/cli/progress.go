@@ -21,7 +21,7 @@ type progress struct {
 	width int
 	text  string
 	block int
-	// In a series: the name of the run, and the time left for all runs from that for this one.
+	// In a series: the name of the run, and a function from the time left for this run to that for all.
 	name   string
 	series func(time.Duration) time.Duration
 }

@@ -32,9 +32,9 @@ trials failed, and 3 if no claim could be tested. Each study stores its results 
 a subdirectory of -o; to continue an interrupted reproduction, give the same -o
 again.
 
-With --runs 5 --every 1h it runs all studies five times, an hour from start to
-start, and judges the ratios pooled over the runs. Their intervals also cover what
-differs between runs, which no single run can show.`,
+--runs 5 --every 1h runs all studies five times, one hour from start to start, and
+judges the ratios pooled over the runs. Their intervals also cover differences
+between runs, which no single run can show.`,
 		Example: `  weir reproduce
   weir reproduce tso-doubles-tcp udp-loses-more-than-tcp --fast
   weir reproduce --all -o reproduced
@@ -75,7 +75,7 @@ differs between runs, which no single run can show.`,
 	}
 	c.Flags().BoolVar(&all, "all", false, "test every claim")
 	c.Flags().BoolVar(&r.fast, "fast", false, "use the fast form of each study: few blocks, short windows, wide intervals")
-	c.Flags().StringArrayVar(&from, "from", nil, "results directory, or directory of several, to test claims on instead of measuring; repeatable")
+	c.Flags().StringArrayVar(&from, "from", nil, "results directory, or directory of several runs, to test claims on instead of measuring; repeatable")
 	c.Flags().StringVarP(&r.dir, "output", "o", "", "directory for the results of each study (default weir-results/reproduce-TIME)")
 	c.Flags().BoolVar(&r.keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	c.Flags().BoolVar(&r.json, "json", false, "print JSON")

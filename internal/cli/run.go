@@ -42,7 +42,7 @@ a VXLAN overlay on this machine, in about a minute. Flags change the study.
 
 The interval of one run covers only that run. --runs 5 --every 10m runs the study
 five times, ten minutes from start to start, and pools the runs: the pooled
-intervals also cover what differs between them. Each run is an ordinary results
+intervals also cover differences between runs. Each run is an ordinary results
 directory below -o: 001, 002 and so on.`,
 		Example: `  weir run
   weir run -n host,vxlan-overlay -p tcp-stream,udp-stream --blocks 10 --duration 1s -o results

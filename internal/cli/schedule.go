@@ -10,14 +10,14 @@ import (
 	"github.com/weir-bench/weir/internal/store"
 )
 
-// seriesFlags ask for several runs.
+// seriesFlags are the flags of a series of runs.
 type seriesFlags struct {
 	runs  int
 	every time.Duration
 }
 
 func (f *seriesFlags) register(c *cobra.Command) {
-	c.Flags().IntVar(&f.runs, "runs", 1, "number of complete runs, each with networks, engines and a random order of its own; the report pools them")
+	c.Flags().IntVar(&f.runs, "runs", 1, "number of complete runs, each with its own networks, engines and random order; the report pools them")
 	c.Flags().DurationVar(&f.every, "every", 0, "with --runs: time from the start of one run to the start of the next, idle in between; 0: back to back")
 }
 
@@ -37,7 +37,7 @@ func (f *seriesFlags) check(c *cobra.Command) error {
 type schedule struct {
 	store.Series
 	now  func() time.Time
-	wait func(context.Context, time.Duration) error // until then, or the end of the context
+	wait func(context.Context, time.Duration) error // returns early when the context ends
 	say  func(string)
 }
 
@@ -56,9 +56,9 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// each calls run for every number in todo, in this order, and starts each Every after the one before
-// it, or at once if that took longer. previous is the start of the run before the first of todo;
-// zero to start at once. The first error ends the series.
+// each calls run for every number in todo, in order. It starts each run Every after the start of the
+// one before it, or at once if that one took longer. previous is the start of the run before the first
+// of todo; zero to start at once. The first error ends the series.
 func (s schedule) each(ctx context.Context, todo []int, previous time.Time, run func(n int, begun time.Time) error) error {
 	ended := previous
 	for _, n := range todo {
@@ -96,8 +96,8 @@ func (s schedule) until(ctx context.Context, n int, previous, ended time.Time) e
 	return nil
 }
 
-// left estimates the time to the end of the last run, from that to the end of run n, which began at
-// begun. It is 0 when that is unknown.
+// left estimates the time to the end of the last run. Run n began at begun and has ofRun left; 0 means
+// unknown.
 func (s schedule) left(n int, begun time.Time, ofRun time.Duration) time.Duration {
 	if ofRun <= 0 {
 		return 0

@@ -18,8 +18,7 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A series is several complete runs of one study. Between them nothing of weir runs but the waiting
-// process itself.
+// A series is several complete runs of one study. Between runs, only the waiting process remains.
 type series struct {
 	runner // of each run; its dir and resume are those of the series
 	schedule
@@ -98,8 +97,8 @@ func (s *series) prepare() (todo []int, err error) {
 	return todo, nil
 }
 
-// nth returns the runner of run n, from 1. Every run has the seed after that of the run before it,
-// so that the first one's repeats all of them.
+// nth returns the runner of run n, from 1. Each run's seed is the previous one plus 1, so that the
+// first seed repeats the whole series.
 func (s *series) nth(n int) *runner {
 	r := s.runner
 	r.dir, r.resume = store.RunDir(s.dir, n), ""
@@ -133,8 +132,8 @@ func (r *runner) finished() (bool, error) {
 	return experiment.Finished(s, catalog.Applies, d)
 }
 
-// previous returns when the run before the first of todo began, as far as its results say; zero if
-// that one has begun already.
+// previous returns when the run before the first of todo began, by its results; zero if the first of
+// todo has begun itself.
 func (s *series) previous(todo []int) time.Time {
 	if len(todo) == 0 || todo[0] == 1 || started(store.RunDir(s.dir, todo[0])) {
 		return time.Time{}
@@ -153,8 +152,8 @@ func startOf(dir string) time.Time {
 
 // one runs run n, stores its report and prints a line about it.
 func (s *series) one(ctx context.Context, n int, begun time.Time) (dir string, err error) {
-	// The report of the run before has left garbage and its own pace of the collector (see load), but
-	// every run must begin alike.
+	// The report of the previous run left garbage and a different GC target (see load), but every run
+	// must begin alike.
 	debug.SetGCPercent(100)
 	debug.FreeOSMemory()
 	r := s.nth(n)

@@ -1,6 +1,6 @@
 // Package condition holds what a study changes about a network between trials: MTU, link rate,
-// offloads, bridge-nf. Such a condition is a changed topology whose steps are the difference between two
-// plans, so every condition works with every network. Stress, load and clients are programs that
+// offloads, bridge-nf. Such a condition is a changed topology whose steps are the difference between
+// two plans, so every condition works with every network. Stress, load and clients are programs that
 // run in the background of a trial; they do not change the topology.
 //
 // It must not act, and it knows no network by name.
@@ -38,7 +38,7 @@ const Ends = "ends"
 
 func table() map[string]condition {
 	return map[string]condition{
-		"bridge-nf": {setBridgeNF, "whether bridges of hosts pass packets to netfilter, as iptables of Docker and Kubernetes needs: on or off; a network without this factor does what its product does"},
+		"bridge-nf": {setBridgeNF, "whether bridges of hosts pass packets to netfilter, as the iptables rules of Docker and Kubernetes need: on or off; without this factor, a network does what its product does"},
 		"clients":   {noChange(ParseClients), "how many clients use one server at the same time, each on its own host: 1, 9 (9 need hosts: 10)"},
 		Ends:        {setEnds, "which ends exchange traffic: FROM-TO, each of them pod, host or another end of the network, such as pod-host; a number picks one of several, as in pod1-pod3"},
 		"link":      {setLink, "the rate of every host's link, such as 1gbit, or none for no limit"},

@@ -129,14 +129,14 @@ func sendStreams(ctx context.Context, c config, conns []tcpConn, s *sock.Stopper
 	return retransmits, busy, err
 }
 
-// A marked is the CPU clock of one thread at marks that another sets.
+// A marked reads the CPU clock of its thread at marks that another thread sets.
 type marked struct {
 	marks *atomic.Int64 // set so far
 	seen  int64
 	at    [3]int64 // CPU time of the thread after each mark, ns; 0: not read
 }
 
-// look costs the load of a counter, and reads the clock only after a mark.
+// look reads the clock after a new mark; otherwise it only loads a counter.
 func (m *marked) look() {
 	if n := m.marks.Load(); n != m.seen {
 		m.seen, m.at[n] = n, sock.CPU()

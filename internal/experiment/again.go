@@ -12,7 +12,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
-// againFile keeps the blocks that a run measures again, which a resumed run does not choose anew.
+// againFile keeps the choice of blocks to measure again for a resumed run.
 const againFile = "again.json"
 
 // A repetition lists the disturbed blocks to measure again. The first one becomes block Planned+1.
@@ -22,13 +22,13 @@ type repetition struct {
 }
 
 const (
-	mostAgain = 4       // a run repeats at most one of so many blocks, and takes so little of its time limit
-	stillBusy = 1.0 / 3 // the share of a repetition's trials whose disturbance ends the repetitions
+	mostAgain = 4       // repetitions take at most one part in so many of the blocks and of the time limit
+	stillBusy = 1.0 / 3 // share of disturbed trials in a repetition that ends the repetitions
 )
 
 // again repeats disturbed blocks after the planned ones: whole blocks, because ratios pair values
-// within a block. It stops when a repetition is disturbed too: the machine is then busy, and the
-// disturbance not a passing event. Neither the choice nor the end depends on what was measured.
+// within a block. It stops when a repetition is disturbed too: then the machine is busy, and the
+// disturbance is not a passing event. Neither the choice nor the end depends on measured values.
 func (r *run) again(ctx context.Context) error {
 	if r.Study.KeepDisturbed {
 		return nil
@@ -46,7 +46,7 @@ func (r *run) again(ctx context.Context) error {
 			return err
 		}
 		if analysis.DisturbedShare(r.results, b) > stillBusy {
-			r.tell(Event{Text: fmt.Sprintf("block %d, again of block %d, was disturbed too: no more repetitions", b, of)})
+			r.tell(Event{Text: fmt.Sprintf("block %d (repeats block %d) was disturbed too: no more repetitions", b, of)})
 			return nil
 		}
 	}

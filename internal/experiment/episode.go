@@ -28,8 +28,8 @@ const (
 	// rebuildShare is the largest share of an episode's time that the rebuild after it can cost. It
 	// leaves networks that take seconds to build as they are, unless the run is long.
 	rebuildShare = 0.05
-	// closing is how many times as long closing and building take as building, until a rebuild has
-	// shown it.
+	// closing is the time to close and build the networks, as a multiple of the time to build them. It
+	// is an assumption until the first rebuild.
 	closing = 2
 	// episodeKey is the key of Observed with the number of a trial's episode.
 	episodeKey = "episode"

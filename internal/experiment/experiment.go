@@ -161,7 +161,7 @@ func (r *run) block(ctx context.Context, b int) error {
 	r.others.look(false)
 	again := ""
 	if of := r.repeated[b]; of > 0 {
-		again = fmt.Sprintf(", again of block %d", of)
+		again = fmt.Sprintf(" (repeats block %d)", of)
 	}
 	for _, ts := range rounds {
 		r.tell(Event{Text: fmt.Sprintf("block %d%s: %s over %s%s", b, again, ts[0].Probe, ts[0].Network, between(ts))})

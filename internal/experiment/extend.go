@@ -27,16 +27,16 @@ type decision struct {
 const (
 	// maxBlocks ends a run that no number of blocks would make precise.
 	maxBlocks = 1000
-	// margin multiplies the blocks that a look finds missing: otherwise half of the runs would end
-	// just short of their precision, and those that end early would be the luckiest.
+	// margin multiplies the needed blocks if they are more than the run has: otherwise half of the runs
+	// would end just short of their precision, and those that end early would be the luckiest.
 	margin = 1.35
 )
 
 // final reports whether the run ends after block b without another look.
 func (d decision) final(b int) bool { return d.Looks != 1 || b == d.Pilot }
 
-// look decides after block b, from the blocks needed for the precision and the most that fit into
-// the time, without limit if it is 0.
+// look decides after block b, from the blocks that the precision needs and the most that fit into the
+// time limit; 0 means no limit.
 func (d decision) look(b, needed, fit int) decision {
 	d.Looks++
 	if d.Needed = needed; needed > b {

@@ -16,8 +16,8 @@ const othersFile = "others.json"
 
 const (
 	mostOthers = 20              // programs to keep
-	watchEvery = 5 * time.Second // between samples, which find programs that run for longer
-	watchShare = 100             // a sample takes at most one part of so many
+	watchEvery = 5 * time.Second // between samples; shorter programs can be missed
+	watchShare = 100             // samples take at most one part in so many of the time
 )
 
 // An observer adds up the CPU time of programs outside the run, between blocks: a sample reads a file
@@ -31,7 +31,7 @@ type observer struct {
 	err   error
 }
 
-// look takes a sample if the last one is long ago, or in any case with now.
+// look takes a sample if one is due, or if now is set.
 func (w *observer) look(now bool) {
 	begin := time.Now()
 	if w.read == nil || w.err != nil || !now && begin.Before(w.next) {
@@ -56,7 +56,7 @@ func (w *observer) look(now bool) {
 	w.next = begin.Add(max(watchEvery, watchShare*time.Since(begin)))
 }
 
-// watchOthers takes the first sample, and adds to what an interrupted run has stored.
+// watchOthers takes the first sample. It adds to the times that an interrupted run has stored.
 func (r *run) watchOthers() error {
 	r.others = observer{read: r.Others}
 	b, err := r.stored(othersFile)

@@ -168,16 +168,16 @@ func pageLists(root fs.FS) Check {
 // bridgeNetfilter checks whether bridges can pass packets to netfilter. Plans state whether they
 // do, so this is a note for networks that stand for Docker or Kubernetes.
 func bridgeNetfilter(root fs.FS) Check {
-	c := Check{Name: "br_netfilter", OK: true, Detail: "bridges can pass packets to netfilter: each plan states whether they do, and the factor bridge-nf varies it"}
+	c := Check{Name: "br_netfilter", OK: true, Detail: "bridges can pass packets to netfilter: each plan states whether its bridges do, and the factor bridge-nf varies it"}
 	if text(root, sysctlPath("net.bridge.bridge-nf-call-iptables")) == "" {
-		c.OK, c.Detail = false, "not in the kernel: bridges pass nothing to netfilter, not even those of Docker and Kubernetes, where they should"
+		c.OK, c.Detail = false, "not in the kernel: no bridge passes packets to netfilter, not even in networks of Docker and Kubernetes, which rely on it"
 		c.Fix = "sudo modprobe br_netfilter"
 	}
 	return c
 }
 
-// differing lists the settings that are not the kernel's. None is wrong; two machines that differ
-// in them differ in results.
+// differing lists the settings that are not the kernel's defaults. None is wrong, but two machines that
+// differ in them differ in results.
 func differing(f Facts) Check {
 	c := Check{Name: "settings", OK: true, Detail: "all that are known to move results are the kernel's defaults"}
 	var all []string

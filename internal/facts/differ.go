@@ -15,12 +15,12 @@ type Difference struct {
 	Values []string `json:"values"` // by run; "" where the run did not record it
 }
 
-// passing lists the facts that differ from run to run on one machine.
+// passing lists the facts that always differ between runs, even on one machine.
 var passing = []string{"load"}
 
-// Differ compares the facts that runs stored, as JSON by name, such as that of the host. It knows no
-// key, so that it compares whatever a version of weir records. It skips what cannot be read, and the
-// facts of a host that some runs lack: the host itself is then the difference.
+// Differ compares the facts that runs stored: JSON by name, such as a host's. It compares all keys, so
+// that it works with every version of weir. It skips facts that it cannot read, and those of a host
+// that some runs lack: then the host itself is the difference.
 func Differ(runs []map[string][]byte) (out []Difference) {
 	sets := make([]map[string]string, len(runs))
 	keys := map[string]bool{}
@@ -75,8 +75,8 @@ const (
 	recorded    = "recorded"
 )
 
-// values replaces the settings of a host that differ from the kernel's defaults by their values, and
-// marks that they were recorded: one that is missing then has its default.
+// values replaces each setting of a host by its value, and marks that settings were recorded: one that
+// is missing then has its default.
 func values(host map[string]any) {
 	settings, ok := host["settings"].(map[string]any)
 	if !ok {

@@ -33,8 +33,8 @@ type Facts struct {
 	Load          []float64         `json:"load,omitempty"`        // processes running or waiting, means over 1, 5 and 15 minutes
 	Mitigations   map[string]string `json:"mitigations,omitempty"` // of CPU vulnerabilities
 	Sysctls       map[string]string `json:"sysctls,omitempty"`
-	// Settings are those known to move results that differ from the kernel's defaults, by name:
-	// empty if none does, nil if a version of weir did not look.
+	// Settings holds by name the settings known to move results that differ from the kernel's
+	// defaults: empty if none does, nil in facts of older versions.
 	Settings map[string]Setting `json:"settings"`
 }
 
@@ -62,8 +62,8 @@ var sysctls = []string{
 // because no host has all of them.
 func Collect(root fs.FS) Facts { return CollectWith(root, root) }
 
-// CollectWith is Collect for a host whose trials run in other network namespaces: settings that
-// each namespace has are those of node.
+// CollectWith is Collect for a host whose trials run in other network namespaces: it reads settings
+// that each namespace has from node.
 func CollectWith(root, node fs.FS) Facts {
 	f := Facts{
 		Kernel:        text(root, "proc/sys/kernel/osrelease"),

@@ -16,10 +16,10 @@ type Setting struct {
 }
 
 // A known setting moves results when it changes, and has a default that does not depend on the
-// machine. The list is short on purpose: everything in it is a question to whoever reads it.
+// machine. The list is short on purpose: readers have to think about everything on it.
 type known struct {
 	name string
-	file string // where name is no sysctl
+	file string // if name is not a sysctl
 	// node: each network namespace has its own. A new one gets the kernel's default, except for
 	// tcp_rmem, tcp_wmem, tcp_congestion_control and IPv4's conf, which it inherits from the first
 	// one (net/ipv4/tcp_ipv4.c, tcp_sk_init; net/ipv4/devinet.c, devinet_init_net).
@@ -75,7 +75,7 @@ var settings = []known{
 	{name: "net.ipv4.tcp_tso_win_divisor", node: true, defaults: []string{"3"}},
 	{name: "net.ipv4.tcp_window_scaling", node: true, defaults: []string{"1"}},
 	{name: "net.ipv4.tcp_wmem", node: true, defaults: []string{"4096 16384 4194304"}},
-	// The way of a packet through IP: net/ipv4/fib_frontend.c, ip_input.c.
+	// The path of a packet through IP: net/ipv4/fib_frontend.c, ip_input.c.
 	{name: "net.ipv4.conf.all.rp_filter", node: true, defaults: []string{"0"}}, // systemd sets 2
 	{name: "net.ipv4.conf.default.rp_filter", node: true, defaults: []string{"0"}},
 	{name: "net.ipv4.ip_early_demux", node: true, defaults: []string{"1"}},
@@ -140,8 +140,8 @@ func (f *Facts) differing(host, node fs.FS) map[string]Setting {
 	return m
 }
 
-// clocksource returns the current clock source and the best one, which the kernel uses unless it
-// was told otherwise or found it unstable.
+// clocksource returns the current clock source and the best one, which the kernel uses unless someone
+// chose another or the kernel found it unstable.
 func (f *Facts) clocksource(host fs.FS) (current, best string) {
 	best, _, _ = strings.Cut(text(host, "sys/devices/system/clocksource/clocksource0/available_clocksource"), " ")
 	return f.Clocksource, cmp.Or(best, f.Clocksource)
@@ -172,9 +172,8 @@ func chosen(v string) string {
 	return v
 }
 
-// NetSysctls returns the contents of the files in which Collect looks for settings of the network,
-// by path, as this network namespace shows them. Most are only in the machine's first one, or
-// differ there.
+// NetSysctls returns by path the contents of the network settings that Collect reads, as this network
+// namespace shows them. Most exist only in the machine's first network namespace, or differ there.
 func NetSysctls(root fs.FS) map[string]string {
 	m := map[string]string{}
 	add := func(name string) {

@@ -10,8 +10,8 @@ import (
 var fewBlocks = Rule{
 	ID:    "too-few-blocks",
 	Title: "Too few blocks for intervals",
-	Doc: "The signed-rank test gives an interval only with enough blocks, and all ratios hold together, so more ratios need more blocks. " +
-		"With fewer blocks a ratio is an estimate of unknown precision. An interval of fewer than 12 blocks exists, but warns: they are too few to show whether neighbors are correlated.",
+	Doc: "A ratio has an interval only with enough blocks for the signed-rank test that it starts from, and all ratios hold together, so more ratios need more blocks. " +
+		"With fewer blocks a ratio is an estimate of unknown precision. With enough for an interval but fewer than 12, a warning says that the blocks are too few to show whether neighbors are correlated.",
 	Check: func(run *analysis.Run) []Finding {
 		need := stat.MinPairs(run.Each)
 		if run.Comparisons == 0 || run.Blocks >= need {

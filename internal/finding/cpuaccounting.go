@@ -7,19 +7,19 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 )
 
-// unaccounted is the share of all CPUs' time by which the modes of /proc/stat can miss it.
+// unaccounted is the tolerated error of the sum of CPU modes, as a share of the time of all CPUs.
 const unaccounted = 0.02
 
 var cpuAccounting = Rule{
 	ID:    "cpu-accounting",
 	Title: "The modes of CPU time do not add up",
 	Doc: "The modes of /proc/stat should add up to the time of all CPUs. A kernel that takes idle time by the clock but samples the other modes at ticks misses " +
-		"work in pieces shorter than a tick, which many packets are. The complement of idle does not miss it. The time of the engine's own threads is a part of the machine's and cannot exceed it.",
+		"work in pieces shorter than a tick, such as many packets. The complement of idle does not miss it. The time of the engine's own threads is part of the machine's and cannot exceed it.",
 	Check: rows(func(t *analysis.Table, r *analysis.Row) (out []Finding) {
-		// A tick more or less moves a short trial by several per cent: the interval must exclude 1.
+		// A tick more or less moves a short trial by several percent: the interval must exclude 1.
 		if sum, ok := r.Accounted(); ok && math.Abs(1-sum.Center) > unaccounted && sum.Bounded() && !sum.Contains(1) {
 			f := Finding{Severity: Warning,
-				Text:     "the modes of CPU time do not add up to the time of all CPUs: trust CPU cost, which is the time that was not idle, and not its split into modes",
+				Text:     "the modes of CPU time do not add up to the time of all CPUs: trust CPU cost, which is the time that was not idle, but not its split into modes",
 				Evidence: []string{fmt.Sprintf("cpu.accounted: mean %.3f [%.3f, %.3f] of %d blocks", sum.Center, sum.Lo, sum.Hi, sum.N)}}
 			used, known := r.Get("cpu.used")
 			busy, has := r.Get("cpu.busy")

@@ -13,7 +13,7 @@ var disturbed = Rule{
 	Title: "Something outside the run used the machine",
 	Doc: "A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 15 % of the CPUs (0.3 to 1 core), the hypervisor took more than 5 % (0.1 to 0.3 of a core), " +
 		"or the CPUs were clocked lower than usual. Disturbed trials do not count if at least two thirds of a comparison's blocks remain and suffice for an interval. Otherwise all count: " +
-		"networks are measured in random order within each block, so the disturbance strikes them alike. Its noise widens the interval, and so does an allowance for the change that a constant load makes to the ratio itself.",
+		"networks are measured in random order within each block, so the disturbance strikes them alike. Its noise widens the interval, and so does an allowance for the effect of a constant load on the ratio itself.",
 	Check: func(run *analysis.Run) []Finding {
 		var out []Finding
 		if run.Kept && run.Disturbed > 0 {
@@ -67,7 +67,7 @@ func Busy(d analysis.Disturbance) Finding {
 		Remedy:   "for narrower intervals, stop other programs on the machine"}
 }
 
-// Took says what others took from the run: "others used 0.8 of 2 cores".
+// Took describes how others used the machine: "others used 0.8 of 2 cores".
 func Took(d analysis.Disturbance) string {
 	of := " core"
 	if d.CPUs > 0 {

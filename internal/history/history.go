@@ -1,4 +1,4 @@
-// Package history remembers the ratios of the runs on this machine, to know how much runs differ: an
+// Package history remembers the ratios of the runs on this machine, to know how much runs differ: the
 // interval of one run covers only that run, and the spread between earlier runs is the best guess of
 // what it leaves out.
 //
@@ -26,7 +26,7 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// format is that of the lines. Readers skip lines of a newer one.
+// format is the version of the lines. Readers skip lines of other versions.
 const format = 1
 
 // A Machine is what must be equal for two runs to have the same spread.
@@ -110,8 +110,8 @@ func Entries(run Run, a *analysis.Run, cell func(*analysis.Table, *analysis.Row)
 	return out
 }
 
-// Spreads returns the spread of every cell of which at least analysis.MinSpread runs on a machine are
-// known, by the cell's key. It leaves out one run, whose interval is to be widened.
+// Spreads returns by key the spread of every cell that at least analysis.MinSpread runs on a machine
+// have measured. It leaves out the run called without, whose interval is to be widened.
 func Spreads(entries []Entry, machine, without string) map[string]analysis.Spread {
 	byCell := map[string]map[string]stat.Interval{} // by run: the last line of a run and cell counts
 	for _, e := range entries {

@@ -30,9 +30,9 @@ const (
 
 func podPort(n int) string { return fmt.Sprintf("p%d", n+1) }
 
-// attach gives h a bridge with every pod of h on it. The bridge passes nothing to netfilter: these
-// networks are mechanisms, and what switches it on are products that filter or translate pods'
-// packets with iptables.
+// attach gives h a bridge with every pod of h on it. The bridge passes nothing to netfilter: only
+// products that filter or translate pods' packets with iptables switch that on, and these networks
+// are mechanisms.
 func attach(t topo.Topology, h topo.Host, mtu int) []plan.Step {
 	steps := []plan.Step{{In: h.Name, Link: &plan.Link{Name: bridgeDev, Kind: "bridge", MTU: mtu}}}
 	for i, pod := range h.Pods {

@@ -13,14 +13,14 @@ const (
 
 // bridgeNF returns the steps that state whether the bridges in a host pass packets to netfilter:
 // as usual, unless the topology asks for something else. Every plan with a bridge in the host's
-// network namespace has them. The kernel's own default is no answer: 1 wherever anything has ever
-// loaded br_netfilter, absent elsewhere, and it costs about a third of what an overlay adds.
+// network namespace has them. The kernel's own default depends on the machine's past: 1 if anything
+// has ever loaded br_netfilter, absent otherwise; and 1 costs about a third of what an overlay adds.
 //
 // A bridge passes packets if either the namespace's key or its own attribute nf_call_iptables is
 // set (net/bridge/br_netfilter_hooks.c, br_nf_pre_routing); the attribute of a new bridge is 0.
 //
-// A kernel without br_netfilter passes nothing. It cannot do what nfOn asks for; results record
-// this as bridge.nf=absent. Only a topology that asks for it fails there.
+// A kernel without br_netfilter passes nothing, even if the product would switch it on; results then
+// record bridge.nf=absent. Only a topology that asks for it fails there.
 func bridgeNF(t topo.Topology, host string, usual topo.BridgeNF) []plan.Step {
 	if t.Exists { // weir does not change these hosts; results record what they do
 		return nil

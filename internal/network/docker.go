@@ -33,8 +33,8 @@ func (n DockerBridge) Plan(t topo.Topology) (plan.Plan, error) {
 	}
 	h, mtu, bridge := t.Hosts[0], strconv.Itoa(p.Path.MTU), dockerNet
 	// Up to 27.2, and so in Debian 12 and 13, dockerd with iptables loads br_netfilter (moby#48492),
-	// which sets the keys. Later versions do so for a network with icc=false only, and leave the
-	// bridges of a machine as they are.
+	// which sets the keys. Later versions do so only for a network with icc=false, and otherwise leave
+	// a machine's bridges as they are.
 	p.Steps = bridgeNF(t, h.Name, nfOn)
 	if n.Bridge == BridgeDocker0 {
 		bridge = "bridge"

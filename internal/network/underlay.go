@@ -45,7 +45,7 @@ func Underlay(t topo.Topology) []plan.Step {
 		steps = append(steps, sysctl(in, "net.ipv6.conf.default.addr_gen_mode", "1"))
 	}
 	if slices.Contains(places, Switch) {
-		// A switch filters nothing, whatever the topology wants of the hosts' bridges.
+		// A switch filters nothing, whatever the topology asks of the hosts' bridges.
 		steps = append(steps, bridgeNF(topo.Topology{}, Switch, nfOff)...)
 	}
 	for n, ports := range t.Segments {

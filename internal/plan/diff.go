@@ -15,8 +15,8 @@ var ErrRebuild = errors.New("the network would have to be rebuilt; give it an en
 // Diff returns the steps that change the network that from built into the one that to would build.
 // They can change a link's MTU, a device's rate and offloads, and what bridges pass to netfilter.
 // Diff removes a rate that to lacks, and returns a feature that to does not name to its default
-// (see Offload). Any other difference is an ErrRebuild, as is the MTU of a moved device: the daemon that made it no longer
-// sees it. Diff ignores expectations: they follow from the rest.
+// (see Offload). Any other difference is an ErrRebuild, as is the MTU of a moved device: the daemon
+// that made it no longer sees it. Diff ignores expectations: they follow from the rest.
 func Diff(from, to Plan) ([]Step, error) {
 	if err := sameShape(from, to); err != nil {
 		return nil, fmt.Errorf("plan: %w: %w", ErrRebuild, err)

@@ -159,9 +159,9 @@ func digits(b []byte) float64 {
 	return v
 }
 
-// A rounded number is a tool's number as printed. The tool's own number is at most rounding, half a
-// unit of the last digit, away from it, so printed numbers that follow from each other agree only
-// within their roundings.
+// A rounded number is a number as a tool printed it. The exact number is at most rounding away, half a
+// unit of the last digit, so printed numbers that follow from each other agree only within their
+// roundings.
 type rounded struct{ value, rounding float64 }
 
 func (r rounded) times(unit float64) rounded { return rounded{r.value * unit, r.rounding * unit} }

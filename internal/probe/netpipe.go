@@ -79,7 +79,7 @@ func pingPong(half, rate rounded, size, n float64, bandwidth bool) (Measured, er
 	bits := size * 8
 	// A message lasts at least half a unit of the last digit, or it would be printed as 0.
 	least, most := bits/(half.value+half.rounding), bits/(half.value-half.rounding)
-	const exact = 1e-9 // floating-point numbers on the bound of rounding
+	const exact = 1e-9 // relative floating-point error
 	if rate.value < least*(1-exact)-rate.rounding || rate.value > most*(1+exact)+rate.rounding {
 		return Measured{}, fmt.Errorf("%.0f bytes in %g s are %.6g bit/s, not %.6g", size, half.value, bits/half.value, rate.value)
 	}

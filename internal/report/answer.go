@@ -170,8 +170,8 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 	return s
 }
 
-// beyond returns the interval that covers other runs on the machine, if earlier ones have shown how much
-// they differ.
+// beyond returns the interval that covers other runs on the machine, if earlier runs have shown how
+// much they differ.
 func beyond(r analysis.Row, brief bool) string {
 	if brief || r.Beyond == nil || !r.Beyond.Interval.Bounded() {
 		return ""

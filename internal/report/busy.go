@@ -9,8 +9,8 @@ import (
 	"github.com/weir-bench/weir/internal/stat"
 )
 
-// busy leads the answer of a run on a busy machine with the numbers that do not mind: the CPU time
-// of the engine's threads. It is empty if disturbed trials do not count.
+// busy returns what leads the answer of a run on a busy machine: the CPU time of the engine's threads,
+// which other programs hardly affect. It is empty if disturbed trials do not count.
 func (s source) busy() (about string, costs []Line) {
 	if s.p.Busy == nil {
 		return "", nil
@@ -22,7 +22,7 @@ func (s source) busy() (about string, costs []Line) {
 		}
 	}
 	if costs != nil {
-		about += " CPU time, which the clock of the engine's own threads counts, hardly depends on other programs."
+		about += " CPU time, by the clocks of the engine's own threads, hardly depends on other programs."
 	}
 	return about, costs
 }

@@ -110,7 +110,7 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	return out
 }
 
-// inRuns says on what a verdict rests.
+// inRuns names the runs that a verdict rests on.
 func inRuns(n int) string {
 	if n <= 1 {
 		return "in this run"
@@ -141,6 +141,6 @@ func claimFootnote(outcomes []claim.Outcome) string {
 		}
 	}
 	return fmt.Sprintf("%s: %s. A claim holds when the whole interval of the measured ratio is within the accepted bounds, and does not hold when all of it is outside. "+
-		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. A verdict that rests on one run covers that run: another one can differ.",
+		"Each claim is judged by itself with %s %% confidence: of twenty that lie on a bound, one gets a wrong verdict. A verdict from one run covers only that run; another run can differ.",
 		count(len(outcomes), "claim"), strings.Join(parts, ", "), trim(100*claim.Confidence))
 }

@@ -58,7 +58,7 @@ func costChanges(c analysis.Comparison) Section {
 	return x
 }
 
-// single explains the cells with one run a side, and how many runs would do.
+// single explains the cells with one run a side, and says how many runs would be enough.
 func single(c analysis.Comparison) (out []string) {
 	guessed, known := []int{}, []int{} // runs needed
 	for _, x := range c.Changes {
@@ -78,11 +78,11 @@ func single(c analysis.Comparison) (out []string) {
 	}
 	of := count(len(c.Changes), "cell")
 	if len(known) > 0 {
-		out = append(out, fmt.Sprintf("One run a side: the spread between earlier runs of this machine judges %d of %s. %s.", len(known), of, would(known)))
+		out = append(out, fmt.Sprintf("One run a side: the spread between earlier runs on this machine judges %d of %s. %s.", len(known), of, would(known)))
 	}
 	if len(guessed) > 0 {
-		out = append(out, fmt.Sprintf("One run a side: cannot tell a change from the difference between runs (%d of %s). "+
-			"%s if runs differ by %s %%, as TCP throughput often does; weir does not know by how much they differ here.",
+		out = append(out, fmt.Sprintf("One run a side cannot tell a change from the difference between runs (%d of %s). "+
+			"%s if runs differ by %s %%, as TCP throughput often does; weir does not know how much they differ here.",
 			len(guessed), of, would(guessed), trim(100*analysis.GuessedTau)))
 	}
 	return out
@@ -191,8 +191,8 @@ func differing(c analysis.Comparison) (out []Fact) {
 	return out
 }
 
-// distinct lists the different values in order of first use, with their number of runs if there are
-// several.
+// distinct lists the different values in order of first use; if there are several, with how many runs
+// have each.
 func distinct(values []string) string {
 	var g groups[string, bool]
 	for _, v := range values {

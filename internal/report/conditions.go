@@ -78,8 +78,8 @@ func hosts(m map[string][]byte) (out []Section) {
 	return out
 }
 
-// settingsPart lists the settings in a host's facts that differ from the kernel's defaults, and
-// takes them from v. Facts of older versions have none.
+// settingsPart lists the settings in a host's facts v that differ from the kernel's defaults, and
+// removes them from v. Facts of older versions have none.
 func settingsPart(name string, v any) []Section {
 	host, _ := v.(map[string]any)
 	settings, looked := host["settings"].(map[string]any)
@@ -88,9 +88,9 @@ func settingsPart(name string, v any) []Section {
 		return nil
 	}
 	x := Section{ID: "host " + name + " settings", Title: "Settings that differ from the kernel's defaults",
-		About: "Of those known to move results. Other machines are comparable if they have the same."}
+		About: "Only settings that are known to move results. Machines with the same settings are comparable."}
 	if len(settings) == 0 {
-		x.About = "None of those known to move results."
+		x.About = "None of the settings that are known to move results."
 		return []Section{x}
 	}
 	t := Table{ID: "settings " + name, Prose: true, Columns: []Column{{Head: "setting"}, {Head: "value"}, {Head: "default"}}}

@@ -9,7 +9,7 @@ import (
 func TestSettings(t *testing.T) {
 	for _, c := range []struct{ name, facts, want string }{
 		{"some", `{"cpus":2,"settings":{"vm.b":{"value":"7","default":"0"},"net.a":{"value":"x","default":"y or z"}}}`, "net.a x y or z; vm.b 7 0"},
-		{"none", `{"cpus":2,"settings":{}}`, "None of those known to move results."},
+		{"none", `{"cpus":2,"settings":{}}`, "None of the settings that are known to move results."},
 		{"an older version", `{"cpus":2}`, ""},
 		{"nothing recorded", `{"cpus":2,"settings":null}`, ""},
 		{"odd", `{"cpus":2,"settings":{"a":1}}`, "a <nil> <nil>"},

@@ -11,13 +11,13 @@ import (
 // cpuNames are the machine's costs, in the order of their columns.
 var cpuNames = []string{"cpu.per.packet", "cpu.per.transaction", "cpu.per.bit"}
 
-// unresolved stands for a cost below what the counters can tell from nothing.
+// unresolved stands for a cost that the counters cannot distinguish from 0.
 const unresolved = "unresolved"
 
 const unresolvedNote = "CPU " + unresolved + ": this cost is within the error of /proc/stat, or below what the idle machine uses"
 
-// cpuColumns are the CPU time of the machines per unit of work and that of the engine's own threads,
-// each with its interval, and the latter's ratio to the baseline.
+// cpuColumns returns the CPU time per unit of work of the machines and of the engine's own threads,
+// each with its interval, and the ratio of the latter to the baseline.
 func cpuColumns(rows []analysis.Row, baseline string) (out []column) {
 	for i, name := range cpuNames {
 		out = append(out, costAndInterval("CPU", 5-i, rows, func(r analysis.Row) (stat.Interval, string, bool) {
@@ -38,7 +38,7 @@ func cpuColumns(rows []analysis.Row, baseline string) (out []column) {
 	return append(out, ratio...)
 }
 
-// costAndInterval are a cost and its interval. The digits are those that the narrowest interval supports.
+// costAndInterval returns a cost and its interval, with the digits that the narrowest interval supports.
 func costAndInterval(head string, keep int, rows []analysis.Row, get func(analysis.Row) (i stat.Interval, unit string, ok bool)) []column {
 	base, vs, narrowest := "", []float64(nil), math.Inf(1)
 	for _, r := range rows {
@@ -74,8 +74,8 @@ func costAndInterval(head string, keep int, rows []analysis.Row, get func(analys
 	})}
 }
 
-// supported returns the decimals that half the width of an interval supports: one digit of it, two if
-// the first is a 1 or 2.
+// supported returns the decimals that an interval's half width supports: its first digit, or its first
+// two if the first is a 1 or 2.
 func supported(half float64) int {
 	if !(half > 0) || math.IsInf(half, 1) {
 		return math.MaxInt
@@ -92,13 +92,13 @@ func cpuNotes(r analysis.Row) []string {
 }
 
 const (
-	byIdleMethod  = "CPU is the time of all CPUs that was neither idle nor stolen, less the same before the run, divided by the work, over all blocks. The kernel takes idle and stolen time by the clock."
-	byModesMethod = "CPU is the sum of the busy modes of /proc/stat, less the same before the run, divided by the work, over all blocks. The trials did not store idle time. Where the kernel samples modes at ticks, the sum misses work in short pieces: 3 to 6 % of all time in streams, 11 to 15 % in request-response workloads (docs/adr/0010)."
+	byIdleMethod  = "CPU is the time of all CPUs that was neither idle nor stolen, minus the same on the idle machine before the run, divided by the work, over all blocks. The kernel measures idle and stolen time by the clock."
+	byModesMethod = "CPU is the sum of the busy modes of /proc/stat, minus the same on the idle machine before the run, divided by the work, over all blocks. The trials did not store idle time. Where the kernel samples modes at ticks, the sum misses work in short pieces: 3 to 6 % of all time in streams, 11 to 15 % in request-response workloads (docs/adr/0010)."
 	cpuInterval   = "Its interval is that of the jackknife over groups of neighboring blocks, with 95 % confidence."
-	ownMethod     = "Own CPU is the time of the engine's sending and receiving threads by their own clocks, with the softirqs that ran on top of them, but without ksoftirqd and other threads. Other programs do not add to it, so disturbed trials count. Its ratio is paired by block; these intervals hold together like the others."
+	ownMethod     = "Own CPU is the time of the engine's sending and receiving threads by their own clocks, including the softirqs that ran on top of them but not ksoftirqd and other threads. Other programs do not add to it, so disturbed trials count. Its ratio is paired by block; these intervals hold together like the others."
 )
 
-// cpuMethod says how the CPU times of a run came about. Runs that an older program began have both
+// cpuMethod explains how the run's CPU times were measured. A run that an older version began has both
 // kinds.
 func cpuMethod(p *analysis.Run) (notes []string) {
 	var byIdle, byModes, own bool

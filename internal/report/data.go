@@ -13,8 +13,8 @@ import (
 )
 
 // CSV writes one line per trial and value, in base units, for statistics programs. A trial without
-// values has one line. Every factor except network and probe adds a column. A time below 0 has no
-// number, and the last column says why.
+// values has one line. Every factor except network and probe adds a column. The last column says why a
+// CPU time below 0 has no number.
 func CSV(w io.Writer, results []record.Result) error {
 	factors := map[string]bool{}
 	for _, x := range results {

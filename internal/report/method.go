@@ -16,27 +16,27 @@ func methodSection(s source) []Section {
 	}
 	x.Notes = []string{
 		"A trial is one measurement of one network. A block is one pass through all of them in random order. Blocks are the samples; requests and packets inside a trial are not.",
-		"A value is the median over blocks. Its own interval has 95 % confidence and allows for correlation between neighboring blocks, too.",
+		"A value is the median over blocks. Its own interval has 95 % confidence and also allows for correlation between neighboring blocks.",
 	}
 	if p.Pairs > 0 {
 		x.Notes = append(x.Notes, pooled(p))
 	}
 	switch {
 	case p.Episodes > 1:
-		x.Notes = append(x.Notes, fmt.Sprintf("The run has %d episodes: each builds all networks, engines and connections anew, so that the blocks also show what differs from one build to the next.", p.Episodes))
+		x.Notes = append(x.Notes, fmt.Sprintf("The run has %d episodes: each builds all networks, engines and connections anew, so that the blocks also show how builds differ.", p.Episodes))
 	case p.Episodes == 1:
-		x.Notes = append(x.Notes, "The run built its networks once: no interval covers what differs from one build to the next.")
+		x.Notes = append(x.Notes, "The run built its networks once: no interval covers how builds differ.")
 	}
 	if p.Comparisons > 0 {
 		x.Notes = append(x.Notes,
-			fmt.Sprintf("A ratio divides a network by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. Where much correlation remains, or where blocks are too few to show it, a note says so. No interval covers what differs between runs.", divisor(p)),
+			fmt.Sprintf("A ratio divides a network by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. A note says so where neighboring blocks are correlated, or too few to show it. No interval covers differences between runs.", divisor(p)),
 			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
 			"~ means that the interval contains 1: this run shows no difference. It does not prove that there is none.")
 	}
 	x.Notes = append(x.Notes, cpuMethod(p)...)
 	x.Notes = append(x.Notes,
-		"Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. They cover the requests without time stamps, because stamps lengthen the slowest requests most; the median over blocks covers all requests, and so do the percentiles of trials that do not tell the two apart. weir omits a percentile when fewer than ten responses lie beyond it.",
-		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 15 % of the CPUs (0.3 to 1 core) or the hypervisor took more than 5 % (0.1 to 0.3 of a core), or when the clock frequency was below 90 % of the usual one. Disturbed trials are not counted either, unless they affect more than a third of a comparison's blocks or leave too few for an interval: then all count, a mark says so, and the interval includes 15 % of the share of the machine that others used, because a constant load changes a ratio as well as its noise.")
+		"Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. They cover the requests without time stamps, because stamps lengthen the slowest requests most; the median over blocks covers all requests, and so do the percentiles of trials that do not separate the two. weir omits a percentile when fewer than ten responses lie beyond it.",
+		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 15 % of the CPUs (0.3 to 1 core) or the hypervisor took more than 5 % (0.1 to 0.3 of a core), or when the clock frequency was below 90 % of the usual one. Disturbed trials are not counted either, unless they affect more than a third of a comparison's blocks or leave too few for an interval: then all count, with a mark, and the interval grows on both sides by 15 % of the share of the machine that others used, because a constant load also changes the ratio itself.")
 	return []Section{x}
 }
 

@@ -91,8 +91,8 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }
 
-// fewRuns is the number of runs from which the quantile of t falls slowly: at 99.5 % it is 127, 14 and
-// 7.5 for two to four runs, and 5.6 for five.
+// fewRuns is the number of runs beyond which the quantile of t falls slowly: at 99.5 % it is 127, 14
+// and 7.5 for two to four runs, and 5.6 for five.
 const fewRuns = 5
 
 // answer has a sentence per network, with every pooled ratio.
@@ -109,7 +109,7 @@ func (s several) answer() Section {
 	case s.p.Runs == 1:
 		x.Notes = append(x.Notes, "One run cannot show how much runs differ, so a pooled ratio has no interval. Repeat the run.")
 	case s.p.Runs < fewRuns:
-		x.Notes = append(x.Notes, fmt.Sprintf("%d runs show little of how much runs differ, so these intervals are wide. %d runs or more narrow them.", s.p.Runs, fewRuns))
+		x.Notes = append(x.Notes, fmt.Sprintf("%d runs say little about how much runs differ, so these intervals are wide. %d or more runs narrow them.", s.p.Runs, fewRuns))
 	}
 	if len(s.runs) > 0 {
 		x.Parts = []Section{{ID: "datapath", Notes: s.runs[0].datapath(), In: full, Box: true}}
@@ -271,7 +271,7 @@ func (s several) ratios() Section {
 // budget lists the standard uncertainties of every pooled number.
 func (s several) budget() Section {
 	x := Section{ID: "budget", Title: "Uncertainty budget", In: full,
-		About: "Standard uncertainties relative to each ratio. Type A comes from repetition: within is what the blocks of the runs leave, between what the runs leave. " +
+		About: "Standard uncertainties relative to each ratio. Type A comes from repetition: the blocks within the runs, and the runs. " +
 			"Type B is what repetition cannot show. Combined is the root of the sum of squares; the interval of a ratio is type A times the quantile of t."}
 	of := s.compared()
 	share := func(head string, keep int, get func(analysis.Budget) float64) column {
@@ -297,9 +297,9 @@ func (s several) budget() Section {
 // method explains the numbers.
 func (s several) method() Section {
 	return Section{ID: "method", Title: "Method", Notes: []string{
-		fmt.Sprintf("Each run divides every block by %s of the same block. A pooled ratio takes the logarithms of the runs' ratios as one random sample: what differs between runs, and not within one, counts as uncertainty.", s.p.Baseline),
-		fmt.Sprintf("The spread between runs is Paule and Mandel's estimate; the interval is Hartung and Knapp's, with t of one degree of freedom less than runs. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", trim(100*s.p.Confidence), trim(100*s.p.Each)),
-		"The next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs.",
+		fmt.Sprintf("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.p.Baseline),
+		fmt.Sprintf("The spread between runs is Paule and Mandel's estimate; the interval is Hartung and Knapp's, with t of one degree of freedom fewer than runs. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", trim(100*s.p.Confidence), trim(100*s.p.Each)),
+		"Next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs.",
 		"~ means that the interval contains 1: these runs show no difference. A value is the geometric mean of the medians of the runs.",
 		"Runs that follow each other at once can share a state of the machine. Runs spaced over hours cover more.",
 	}}

@@ -19,7 +19,7 @@ import (
 
 const (
 	mostForest = 30  // runs that a chart draws
-	mostLines  = 100 // of the table of every cell in every run, where readers cannot fold it
+	mostLines  = 100 // rows of cells in every run, where readers cannot fold the table
 )
 
 // forests draws, for each probe and condition, every run's ratio above the pooled one.
@@ -156,7 +156,7 @@ func (s several) perRun() Section {
 	return x
 }
 
-// fact returns a fact of a run's hosts, joined where they differ.
+// fact returns a fact of a run's hosts, with all values if hosts differ.
 func (s several) fact(i int, key string) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(s.runs[i].Hosts)) {
@@ -196,7 +196,7 @@ func (s several) conditions() Section {
 	case !recorded:
 		x.About = "The runs recorded no facts about their machines."
 	case t.Rows == nil:
-		x.About = "Nothing that the runs recorded about their machines."
+		x.About = "The runs recorded no difference between their machines."
 	default:
 		x.Tables = []Table{t}
 		x.Notes = []string{"The spread between the runs includes the effect of these differences."}

@@ -105,7 +105,7 @@ func TestPooledOfLittle(t *testing.T) {
 		"none":        {nil, "Nothing was compared"},
 		"one":         {all[:1], "One run cannot show how much runs differ"},
 		"no baseline": {[]Run{alone}, "Nothing was compared"},
-		"two":         {all[:2], "(2 runs over 20 min). 2 runs show little of how much runs differ"},
+		"two":         {all[:2], "(2 runs over 20 min). 2 runs say little about how much runs differ"},
 	} {
 		var text, page bytes.Buffer
 		d := pooledDocument(c.runs)
@@ -141,7 +141,7 @@ func TestBeyondOneRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"in this run, TCP 0.65× of host [0.62, 0.68] (over other runs [0.51, 0.83])",
-		"vxlan-overlay: 0.65 [0.62, 0.68] in this run; [0.51, 0.83] with the ±6.0 % by which 8 other runs on this machine differ"} {
+		"vxlan-overlay: 0.65 [0.62, 0.68] in this run; [0.51, 0.83] over other runs (8 on this machine differ by ±6.0 %)"} {
 		if !strings.Contains(b.String(), want) || strings.Contains(plain, want) {
 			t.Errorf("want %q only with a history:\n%s", want, b.String())
 		}

@@ -7,10 +7,10 @@ import (
 )
 
 // Others reads the CPU time in seconds of every process in a /proc outside this program's PID
-// namespace, except this program, its parent and all that they started. Names are PID NAME.
+// namespace, except this program, its parent and their descendants. Names are PID NAME.
 //
-// Kernel threads are left out: they work for the run's traffic, too. A process that has ended is
-// missing, and so is one that this /proc does not show, as outside a container.
+// It leaves kernel threads out, because they work for the run's traffic too. Processes that have ended
+// are missing, and so are those that this /proc does not show, such as those outside a container.
 func Others(proc fs.FS) (Counters, error) {
 	self, err := fs.ReadFile(proc, "self/stat") // with the IDs of that namespace
 	if err != nil {
@@ -49,7 +49,7 @@ func Others(proc fs.FS) (Counters, error) {
 }
 
 // descends reports whether a process is in own or has an ancestor there, and adds it. Parents can
-// form a circle when an ID is used again during the reading.
+// form a cycle when an ID is reused during the reading.
 func descends(pid string, own map[string]bool, parents map[string]string) bool {
 	for at, n := pid, 0; n <= len(parents); n++ {
 		if own[at] {

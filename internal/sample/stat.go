@@ -14,7 +14,7 @@ const userHZ = 100
 // 2.6.33, which is older than any kernel that Go supports.
 var cpuColumns = []string{"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "guest", "guest_nice"}
 
-// CPUs returns the number of online CPUs that the counters of OfStat are about.
+// CPUs returns the number of online CPUs in the counters of /proc/stat.
 func (c Counters) CPUs() (n int) {
 	for name := range c {
 		if cpu, ok := strings.CutSuffix(name, ".idle"); ok && cpu != "cpu" && strings.HasPrefix(cpu, "cpu") {
@@ -28,13 +28,14 @@ func (c Counters) CPUs() (n int) {
 // steal and guest in seconds, summed over all CPUs; the same per online CPU as cpu0.user …; and the
 // numbers of context switches (ctxt) and forks (processes).
 //
-// The nine are disjoint. They add up to all time only if the kernel takes all of them by the clock.
-// Most kernels take idle, iowait and steal by the clock (get_idle_time, fs/proc/stat.c;
-// steal_account_process_time), and sample the others at ticks, so that a CPU that works for less
-// than a tick at a time looks less busy than it is (account_process_tick, kernel/sched/cputime.c).
-// The kernel counts guest time twice, as user and
-// guest or as nice and guest_nice (account_guest_time, kernel/sched/cputime.c); parseStat subtracts
-// it from user and nice, and guest is the sum of both.
+// The nine are disjoint. They add up to all time only if the kernel measures all of them by the clock.
+// Most kernels measure idle, iowait and steal by the clock (get_idle_time, fs/proc/stat.c;
+// steal_account_process_time) and sample the others at ticks, so that a CPU that works for less than
+// a tick at a time looks less busy than it is (account_process_tick, kernel/sched/cputime.c).
+//
+// The kernel counts guest time twice, as user and guest or as nice and guest_nice
+// (account_guest_time, kernel/sched/cputime.c); parseStat subtracts it from user and nice, and guest
+// is the sum of both.
 func parseStat(b []byte) (Counters, error) {
 	c := Counters{}
 	for i, line := range lines(b) {

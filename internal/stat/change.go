@@ -13,12 +13,12 @@ import (
 // It is the mixed-effects regression of log ratios on the group, with one Tau for both groups by
 // Paule and Mandel's estimate and t of N-2 degrees of freedom (Knapp, Hartung, Statistics in Medicine
 // 22, 2003; the factor q is again at most 1: see Pool). For runs of equal precision it is Student's
-// test on their log ratios. Welch's, with a Tau for each group, keeps the error rate no better when
-// both groups have the same size, and exceeds it when they do not: 12 intervals at 95 % together miss
+// test on their log ratios. Welch's test, with a Tau for each group, is no better for groups of equal
+// size and exceeds the error rate for others: 12 intervals at 95 % together miss
 // in 8 % of comparisons of 5 runs with 2.
 //
-// One run a side says nothing about the spread between runs. The interval is then that of a tau of df
-// degrees of freedom that earlier runs have shown; with df 0 there is none. More runs do not use it.
+// One run a side says nothing about the spread between runs. The interval then rests on tau, with df
+// degrees of freedom, from earlier runs; with df 0 there is no interval. More runs ignore tau and df.
 func Change(a, b []Interval, tau, df, confidence float64) Pooled {
 	ya, sa, pa := logEstimates(a)
 	yb, sb, pb := logEstimates(b)

@@ -16,8 +16,8 @@ const (
 	fewIndependent = 10
 )
 
-// likely is the confidence of the interval that shows the spread: a standard error times Student's t
-// on both sides. Half of the values are outside of it, so that a stall does not set its width.
+// likely is the confidence of the interval whose width gives the standard error, by Student's t. It
+// leaves many values outside, so that a stall does not set its width.
 const likely = 0.8
 
 // correlate widens an interval that assumes independent values, for the correlation of v in time

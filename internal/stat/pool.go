@@ -18,7 +18,7 @@ type Pooled struct {
 	// Next is the prediction interval: what one more run of the same kind will show, with 95 %
 	// confidence by itself. It needs four runs.
 	Next Interval `json:"next,omitzero"`
-	K    int      `json:"k"` // runs given; N of them have a ratio
+	K    int      `json:"k"` // all runs; N of them have a ratio
 }
 
 // nextConfidence is the confidence of Next, which is never compared.

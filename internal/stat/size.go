@@ -26,12 +26,11 @@ func (i Interval) Detectable() float64 {
 }
 
 // Needed returns how many pairs, including those of this ratio, are likely to give an interval of a
-// relative half width: 0.02 is ±2 %. confidence is the one of the ratio, which one of too few pairs
-// does not have.
+// relative half width: 0.02 is ±2 %. confidence is the intended one: a ratio of too few pairs has none.
 //
 // It assumes that spread and correlation stay as estimated; the standard error then shrinks with the
 // square root of the number of pairs, and DF grows with it. A few pairs estimate both roughly:
-// whoever plans with Needed looks again at the planned end.
+// a caller that plans with Needed must look again at the planned end.
 //
 // The result is at least MinPairs and the pairs so far, and at most 2^31-1, which can also mean that
 // no number is enough.

@@ -6,12 +6,12 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// leastBlocks is the fewest blocks for which Sums has an interval: of two, the spread is a guess.
+// leastBlocks is the fewest blocks for which Sums has an interval: two say too little about the spread.
 const leastBlocks = 3
 
-// Sums returns the ratio of two sums over blocks in the order of time, such as CPU time and packets,
-// and its interval. The ratio of sums suits quantities that are counted in coarse steps, whose errors
-// cancel from block to block: a median of ratios would keep them. over can have values below 0.
+// Sums returns the ratio of two sums over blocks in time order, such as CPU time and packets, and its
+// interval. The ratio of sums suits quantities that are counted in coarse steps, whose errors cancel
+// from block to block: a median of ratios would keep them. over can have values below 0.
 //
 // The standard error is that of the jackknife, once without each block and once without each of a few
 // groups of neighbors, whichever is larger: groups keep the correlation between neighbors (H. R.

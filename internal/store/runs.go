@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runsFile makes a directory that of a series of runs: complete runs of one study, in the
-// subdirectories 001, 002, …
+// runsFile marks the directory of a series: complete runs of one study, in the subdirectories 001,
+// 002, …
 const runsFile = "runs.json"
 
 // MaxRuns is the largest number of runs in a series.

@@ -29,8 +29,8 @@
 //	blocks       10: every cell is measured once per block
 //	precision    none; with 2%, blocks is a pilot whose spread determines the number of blocks
 //	max-time     none: when a run stops early
-//	episodes     0: the networks are rebuilt about 8 times during a run if that costs at most 5 % of
-//	             its time; 1: never; more: as often, whatever it costs
+//	episodes     how many times a run builds its networks; 0: about 8 times if that costs at most 5 %
+//	             of its time; 1: it never rebuilds them; more: whatever that costs
 //	warmup       200ms of traffic before each measurement
 //	duration     1s of each measurement
 //	fast         {blocks: 8, warmup: 20ms, duration: 100ms}: the values that --fast uses
@@ -38,8 +38,8 @@
 //	pairs        one: the ends that a network names; all: every pair of hosts, in rounds of
 //	             simultaneous pairs without a common host
 //	one-at-a-time  false; with true, the pairs of a round are measured in turn
-//	keep-disturbed  false: trials that other programs disturbed count only, with a mark, if too few
-//	             others remain; true: they count, and no block is measured again
+//	keep-disturbed  false: trials that other programs disturbed count only if too few others remain,
+//	             with a mark; true: they count like all others, and no block is measured again
 //	seed         0: the caller chooses one and records it
 //	hosts        2
 //	pods         1 per host

@@ -90,12 +90,12 @@ const (
 type BridgeNF string
 
 const (
-	BridgeNFUsual BridgeNF = ""    // as the product does that a network stands for
+	BridgeNFUsual BridgeNF = ""    // like the product that a network stands for
 	BridgeNFOn    BridgeNF = "on"  // the kernel must be able to: it has br_netfilter
 	BridgeNFOff   BridgeNF = "off" // also in a kernel without br_netfilter
 )
 
-// BridgeNFTables ends the kernel's keys for it, one per protocol: IPv4, IPv6 and ARP.
+// BridgeNFTables lists the last parts of the kernel's keys for it: IPv4, IPv6 and ARP.
 var BridgeNFTables = []string{"iptables", "ip6tables", "arptables"}
 
 // A Kernel lists what plans depend on in the hosts' kernels. It is detected but passed in like a

@@ -11,10 +11,9 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// bridges records what the bridges of the trial's hosts pass to netfilter, as the kernel says now:
-// bridge.nf is on, off, or absent without br_netfilter. It returns an error if a bridge on the way
-// does not do what the plan says, because loading br_netfilter, as dockerd does, switches it on in
-// every namespace of the machine.
+// bridges records in bridge.nf whether the bridges of the trial's hosts pass packets to netfilter now:
+// on, off, or absent without br_netfilter. It returns an error if a bridge on the path differs from
+// the plan: loading br_netfilter, as dockerd does, switches it on in every namespace of the machine.
 func (s *Setup) bridges(r *record.Result) error {
 	want := map[string]map[string]string{} // keys and values by place
 	for _, step := range s.Plan.Steps {
@@ -58,7 +57,7 @@ func bridgeNF(node fs.FS) map[string]string {
 	return is
 }
 
-// nfState names the state of the keys, in which that of ARP does not count: nothing measures ARP.
+// nfState names the state of the keys. It ignores the key of ARP, because no probe measures ARP.
 func nfState(is map[string]string) string {
 	v4, known := is[plan.BridgeNF+"iptables"]
 	v6 := is[plan.BridgeNF+"ip6tables"]

@@ -147,8 +147,8 @@ func (s *Setup) machine(r *record.Result, x *execution) {
 	perWork(r, "cpu.per.", busy)
 }
 
-// perWork adds cores divided by the rates of work that r has. Time that is not above 0 is below what
-// the counters resolve, and has no cost.
+// perWork adds cores divided by the rates of work that r has. It adds no cost for a time that is not
+// above 0, which the counters cannot resolve.
 func perWork(r *record.Result, prefix string, cores float64) {
 	for _, per := range []struct{ of, name string }{{"throughput", "bit"}, {"packet.rate", "packet"}, {"transactions", "transaction"}} {
 		if v, ok := r.Get(per.of); ok && v.Value > 0 && cores > 0 {

@@ -17,12 +17,12 @@ const (
 	// step is the unit of /proc/stat, s. Idle, iowait and steal time are rounded down to it, at both
 	// edges of a window.
 	step = 0.01
-	// late is how much of a window a busy thread can be late to read its clock at an edge.
+	// late is the largest delay of a busy thread in reading its clock at an edge, as a share of the window.
 	late = 0.05
 )
 
-// own adds the cost by the threads' own clocks. It removes a value that cannot be, because a part of
-// the machine's work cannot exceed all of it, and says so.
+// own adds the cost by the threads' own clocks. It removes an impossible value, with a warning: a part
+// of the machine's work cannot exceed all of it.
 func (s *Setup) own(r *record.Result, x *execution) {
 	own, ok := r.Get(ownValue)
 	if !ok {

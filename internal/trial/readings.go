@@ -120,7 +120,7 @@ type span struct {
 	sample.Counters
 	seconds float64 // by the host's clock
 	own     float64 // weir's CPU time there, seconds
-	cpus    int     // online at both readings; 0 if unknown, or if their number changed
+	cpus    int     // online at both readings; 0 if unknown or changed
 }
 
 // spans returns the growth per host ID; none if one is unknown, because a sum would be incomplete.
@@ -180,7 +180,7 @@ type Usage struct {
 	User, System, IRQ, Softirq, Steal, Guest float64
 
 	// Used is the complement of idle: all CPUs minus idle, iowait and steal time, which the kernel
-	// takes by the clock. It is 0 if the number of CPUs is unknown.
+	// measures by the clock. It is 0 if the number of CPUs is unknown.
 	Used float64
 }
 

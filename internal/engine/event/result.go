@@ -22,10 +22,10 @@ func NewHead(workload, server string, size int, window time.Duration) Head {
 }
 
 // Own is the CPU time, s, of the threads that carry the workload, by their own clocks
-// (CLOCK_THREAD_CPUTIME_ID) at the edges of the window. It holds what these threads did in user mode
-// and in the kernel, and what softirqs did on top of them: on one machine, most of the datapath. It
-// does not hold kernel threads such as ksoftirqd, or other threads. It is 0 if a thread could not
-// read its clock at both edges, as after a stall, and for workloads without such clocks.
+// (CLOCK_THREAD_CPUTIME_ID) at the edges of the window. It includes these threads' user and kernel
+// time and the softirqs that ran on top of them: on one machine, most of the datapath. It excludes
+// other threads, and kernel threads such as ksoftirqd. It is 0 if a thread could not read its clock
+// at both edges, as after a stall, and for workloads without such clocks.
 type Own struct {
 	ClientTime float64 `json:"cpuTime,omitempty"`
 	ServerTime float64 `json:"serverCPUTime,omitempty"`
@@ -168,7 +168,7 @@ type RR struct {
 	FarCongestion string `json:"serverCongestion,omitempty"`
 	SndBuf        int    `json:"sndbuf"` // bytes in effect
 	RcvBuf        int    `json:"rcvbuf"` // bytes in effect
-	Own                  // not of tcp-crr, whose connections have threads of their own
+	Own                  // not for tcp-crr, whose connections have their own threads
 }
 
 const (

@@ -25,9 +25,9 @@ var epoch = time.Now()
 // Now returns monotonic nanoseconds. It is a vDSO call and does not allocate.
 func Now() int64 { return int64(time.Since(epoch)) }
 
-// CPU returns the CPU time of this thread so far, ns, which takes about 1 µs: CLOCK_THREAD_CPUTIME_ID
-// of clock_gettime(2). It holds what ran on top of the thread too, such as the softirqs that carry
-// its packets across a veth, unless the kernel accounts interrupts by themselves
+// CPU returns the CPU time of this thread so far in ns (CLOCK_THREAD_CPUTIME_ID, clock_gettime(2)). The
+// call takes about 1 µs. The time includes softirqs that ran on top of the thread, such as those that
+// carry its packets across a veth, unless the kernel accounts for interrupts separately
 // (CONFIG_IRQ_TIME_ACCOUNTING: update_rq_clock_task, kernel/sched/core.c).
 func CPU() int64 {
 	var t unix.Timespec

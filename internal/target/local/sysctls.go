@@ -26,11 +26,11 @@ func KeepSysctls() error {
 	return os.Setenv(sysctlsEnv, string(b))
 }
 
-// kept returns the files that KeepSysctls read in a parent process; none without one.
+// kept returns the files that KeepSysctls read in a parent process, if any.
 var kept = sync.OnceValue(func() map[string]string {
 	var m map[string]string
 	_ = json.Unmarshal([]byte(os.Getenv(sysctlsEnv)), &m) // "" in the first process
-	_ = os.Unsetenv(sysctlsEnv)                           // no business of the programs of a trial
+	_ = os.Unsetenv(sysctlsEnv)                           // programs of a trial do not need it
 	return m
 })
 
