@@ -28,17 +28,33 @@ func (r Row) Percentile(p float64) (float64, bool) {
 	return float64(r.Hist.ValueAtQuantile(100*p)) / 1e9, true
 }
 
-// merged merges each ok trial's first histogram. It counts the damaged ones, and times above
+// plainValue is the response time of the requests without time stamps (package probe). Trials have
+// it if they stamped some, and it then stands for the others too: stamps lengthen the tail.
+const plainValue = "rtt.plain"
+
+// distribution returns the histogram that percentiles come from, "" without one: that of plainValue
+// or else the first.
+func distribution(t *record.Result) string {
+	if v, ok := t.Get(plainValue); ok && v.Hist != "" {
+		return v.Hist
+	}
+	if i := slices.IndexFunc(t.Values, func(v record.Value) bool { return v.Hist != "" }); i >= 0 {
+		return t.Values[i].Hist
+	}
+	return ""
+}
+
+// merged merges each ok trial's distribution. It counts the damaged ones, and times above
 // LongestTime.
 func (s *Sample) merged() (all *hdrhistogram.Histogram, unreadable int, tooLong int64) {
 	var sum counts
 	var rest []*hdrhistogram.PackedHistogram
 	for _, t := range s.ok {
-		i := slices.IndexFunc(t.Values, func(v record.Value) bool { return v.Hist != "" })
-		if i < 0 || sum.add(t.Values[i].Hist) {
+		hist := distribution(t)
+		if hist == "" || sum.add(hist) {
 			continue
 		}
-		if h, err := hdrhistogram.DecodePacked([]byte(t.Values[i].Hist)); err != nil {
+		if h, err := hdrhistogram.DecodePacked([]byte(hist)); err != nil {
 			unreadable++
 		} else {
 			rest = append(rest, h)

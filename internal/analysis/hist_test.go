@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/record"
 )
 
 func checkCounts(t *testing.T, hist string) (own bool) {
@@ -56,6 +58,22 @@ func TestMerged(t *testing.T) {
 	i := slices.IndexFunc(r, func(r Row) bool { return r.Hist != nil })
 	if h := r[i].Hist; h.TotalCount() != 2 || h.Min() != 100 || h.Max() < 495_000 || h.Max() > 505_000 || r[i].TooLong != 7 || r[i].Unreadable != 1 {
 		t.Errorf("%d responses from %d to %d, %d too long, %d unreadable", h.TotalCount(), h.Min(), h.Max(), r[i].TooLong, r[i].Unreadable)
+	}
+}
+
+// Percentiles come from the requests without stamps where a trial tells them apart.
+func TestMergedPlain(t *testing.T) {
+	rs := drifting(5)
+	for i := range rs {
+		rs[i].Values[0].Hist = histogram(t, 100, 9000)
+		if i >= 4 { // an older version measured the others
+			rs[i].Values = append(rs[i].Values, record.Value{Name: plainValue, Unit: "s", Hist: histogram(t, 100)})
+		}
+	}
+	for _, r := range New(rs, Options{}).Tables[0].Rows {
+		if n := r.Hist.TotalCount(); n != 2*2+3 {
+			t.Errorf("%s: %d responses", r.Network, n)
+		}
 	}
 }
 

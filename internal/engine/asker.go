@@ -80,24 +80,25 @@ func (a *asker) stamp(not string) {
 	a.stamps = fmt.Sprintf("SCHED and RX_SOFTWARE, %d requests every %v", stampBurst, time.Duration(a.every).Round(time.Microsecond))
 }
 
-// request returns the next request, and whether to mark it so that its reply is stamped too. The
-// first of a burst is not a sample: it makes the server read the stamp of the next.
-func (a *asker) request(start int64, measured bool) (x tally.Slot, marked bool) {
-	x = tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
+// request returns the next request. A marked one tells the server to stamp the reply. The first of a
+// burst is not a sample: it makes the server read the stamp of the next.
+func (a *asker) request(start int64, measured bool) tally.Slot {
+	x := tally.Slot{Seq: a.seq, Start: start, Sent: start, Measured: measured, Sample: -1}
 	a.seq++
 	if a.burst == 0 && measured && a.every > 0 && start >= a.next && !a.samples.Full() {
 		a.burst, a.next = stampBurst+1, start+a.every
 	}
 	if a.burst == 0 || !measured { // the last request, with the mark, can follow half a burst
 		a.heed = max(a.heed-1, 0)
-		return x, false
+		return x
 	}
 	a.burst--
+	x.Marked = true
 	a.heed = len(a.book.Slots)
 	if a.burst < stampBurst && !a.samples.Full() {
 		x.Sample = len(a.samples.List)
 	}
-	return x, true
+	return x
 }
 
 // heeds reports whether to read the stamp of the next reply, which can answer a sample or show for
@@ -304,6 +305,11 @@ func (a *asker) result(window int64) (r event.RR, err error) {
 	r.Inflight, r.Wait = len(a.book.Slots), "blocking"
 	if a.c.Spin {
 		r.Wait, r.CPU, r.FarCPU = "spinning", &a.places[0].CPU, &a.places[1].CPU
+	}
+	if n := a.book.Plain.TotalCount(); n > 0 && n < a.book.Answered {
+		if r.PlainHist, err = event.EncodeHist(a.book.Plain); err != nil {
+			return r, err
+		}
 	}
 	r.Hist, err = event.EncodeHist(a.book.Hist)
 	return r, err

@@ -214,7 +214,9 @@ func lost(n, of int64, how string) string {
 func summarizeRR(r event.RR, b *strings.Builder) {
 	entry(b, "transactions", "%s: %d in %s, %d lost", unit.Format(float64(r.Transactions)/r.Window, "transaction/s"),
 		r.Transactions, unit.Format(r.Window, "s"), r.Lost)
-	quantiles(b, "response time", r.Hist)
+	if quantiles(b, "response time", r.Hist); r.PlainHist != "" {
+		quantiles(b, "  unstamped", r.PlainHist)
+	}
 	if r.PathHist == "" {
 		entry(b, "not split", "%s", strings.TrimPrefix(r.Stamps, event.NoStamps))
 		return

@@ -54,6 +54,20 @@ func wholeSplit(t *testing.T, r event.RR) {
 	}
 }
 
+// unstamped checks that every answered request is in the histogram of those without stamps, or had
+// one. A window can end before the first request without.
+func unstamped(t *testing.T, r event.RR) {
+	t.Helper()
+	if r.PlainHist == "" {
+		return
+	}
+	all, plain := decoded(t, "rtt", r.Hist), decoded(t, "plain", r.PlainHist)
+	stamped := all.TotalCount() - plain.TotalCount()
+	if first := r.Stamped/8 + 2; stamped < r.Stamped-r.Incomplete-r.Impossible || stamped > r.Stamped+first || plain.Max() > all.Max() {
+		t.Errorf("%d of %d requests are not plain, %d stamped", stamped, all.TotalCount(), r.Stamped)
+	}
+}
+
 func TestLatencyWorkloads(t *testing.T) {
 	for _, loopback := range loopbacks {
 		for _, args := range []string{
@@ -72,7 +86,8 @@ func TestLatencyWorkloads(t *testing.T) {
 				}
 				if stamped {
 					wholeSplit(t, r.RR)
-				} else if !strings.HasPrefix(r.Stamps, "none: ") || r.PathHist != "" || r.Stamped != 0 {
+					unstamped(t, r.RR)
+				} else if !strings.HasPrefix(r.Stamps, "none: ") || r.PathHist != "" || r.PlainHist != "" || r.Stamped != 0 {
 					t.Errorf("stamps %q of %d requests", r.Stamps, r.Stamped)
 				}
 				if f[0] == "udp-open" && (r.Offered == 0 || r.Offered%int64(r.Rate*0.03) != 0 || r.Requests > r.Offered || r.LateSends < r.Offered-r.Requests || r.Inflight != 0) {
@@ -88,9 +103,9 @@ func TestSamplesAreMeasured(t *testing.T) {
 	a := newAsker(config{}, new(sock.Stopper), -1, 1)
 	a.every = int64(time.Hour)
 	for i, measured := range []bool{false, true, true, false, true} { // the first of a burst is no sample
-		x, marked := a.request(1, measured)
-		if sample := i == 2 || i == 4; marked != measured || (x.Sample >= 0) != sample {
-			t.Errorf("request %d: marked %v, sample %d", i, marked, x.Sample)
+		x := a.request(1, measured)
+		if sample := i == 2 || i == 4; x.Marked != measured || (x.Sample >= 0) != sample {
+			t.Errorf("request %d: marked %v, sample %d", i, x.Marked, x.Sample)
 		}
 	}
 }

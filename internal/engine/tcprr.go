@@ -88,9 +88,9 @@ func (a *tcpAsker) whyNot() string {
 }
 
 func (a *tcpAsker) send(i int, start int64, measured bool) error {
-	x, marked := a.request(start, measured)
+	x := a.request(start, measured)
 	a.message[0], a.clock = a.clock, 0
-	if marked {
+	if x.Marked {
 		a.message[0] |= markStamped
 	}
 	b, deadline := a.message, start+int64(a.c.timeout)

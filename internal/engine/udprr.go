@@ -81,9 +81,9 @@ func runUDP(ctx context.Context, c config, s *sock.Stopper, out events) (any, er
 // send sends one request. The slot travels in the header's time field, and the reply brings it
 // back.
 func (a *udpAsker) send(i int, start int64, measured bool) error {
-	x, marked := a.request(start, measured)
+	x := a.request(start, measured)
 	h := wire.Header{Kind: wire.KindEcho, Run: a.run, Seq: x.Seq, Sent: uint64(i)}
-	if marked {
+	if x.Marked {
 		h.Kind = wire.KindStamped
 	}
 	h.Put(a.message)

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/weir-bench/weir/internal/engine/event"
+	"github.com/weir-bench/weir/record"
 )
 
 // A part that takes longer than the whole is rejected, even if it is only one.
@@ -77,6 +80,66 @@ func TestNativeCheck(t *testing.T) {
 	} {
 		if err := tc.p.Check(); (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%+v: %v, want %q", tc.p, err, tc.want)
+		}
+	}
+}
+
+// Tails come from the requests without stamps, the median from all.
+func TestNativePlain(t *testing.T) {
+	out := read(t, "testdata/native/1-udp-rr.out")
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	var r event.RR
+	if err := json.Unmarshal(lines[2], &r); err != nil {
+		t.Fatal(err)
+	}
+	old, err := UDPRR{}.Parse(Output{Client: out})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := event.DecodeHist(r.Hist)
+	if err != nil {
+		t.Fatal(err)
+	}
+	parse := func(plain *hdrhistogram.Histogram) (Measured, error) {
+		h, err := event.EncodeHist(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return UDPRR{}.Parse(Output{Client: bytes.Replace(out, []byte(`"hist":`), []byte(`"plainHist":"`+h+`","hist":`), 1)})
+	}
+	// The slowest requests are those with stamps.
+	plain := event.NewHist()
+	left := all.TotalCount() - r.Stamped
+	for _, b := range all.Distribution() {
+		n := min(b.Count, left)
+		_ = plain.RecordValues(b.From, n)
+		left -= n
+	}
+	m, err := parse(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range old.Values {
+		at := slices.IndexFunc(m.Values, func(w record.Value) bool { return w.Name == v.Name })
+		if at < 0 || (m.Values[at] == v) == (v.Name == "rtt.p99" || v.Name == "rtt.p999") {
+			t.Errorf("%s: %v, %v without the stamped requests", v.Name, v.Value, m.Values)
+		}
+	}
+	if i := slices.IndexFunc(m.Values, func(v record.Value) bool { return v.Name == "rtt.plain" }); i < 0 || m.Values[i].Value != quantile(plain, 50) {
+		t.Errorf("%v", m.Values)
+	}
+	for want, bad := range map[string]func(h *hdrhistogram.Histogram){
+		"had all stamps": func(h *hdrhistogram.Histogram) { _ = h.RecordValue(h.Min()) },
+		"more requests of 2999": func(h *hdrhistogram.Histogram) {
+			h.Reset()
+			_ = h.RecordValue(30_000_000_000)
+		},
+		"plainHist of 0": func(h *hdrhistogram.Histogram) { h.Reset() },
+	} {
+		h := hdrhistogram.Import(plain.Export())
+		bad(h)
+		if _, err := parse(h); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }

@@ -17,8 +17,8 @@ func loop(spin bool, flags ...string) []string {
 }
 
 // responses returns the values common to all request probes: rtt (s, median, with histogram),
-// rtt.p99 and rtt.p999 (s, if at least ten samples lie above them), those of parts (nil means
-// native.parts), own, transactions (1/s) and loss (share of requests). It also returns the distribution
+// rtt.p99 and rtt.p999 (s, if at least ten samples lie above them), rtt.plain, those of parts (nil
+// means native.parts), own, transactions (1/s) and loss (share of requests). It also returns the distribution
 // of response times. Both are nil if the result is invalid.
 func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []record.Value) ([]record.Value, *hdrhistogram.Histogram) {
 	if parts == nil {
@@ -28,7 +28,7 @@ func (n *native) responses(r event.RR, parts func(*hdrhistogram.Histogram) []rec
 	if n.require(r.Window > 0, "window is 0 s"); n.err != nil {
 		return nil, nil
 	}
-	return append(append(append(percentiles(h, r.Hist), parts(h)...), own(r.Window, r.Own)...),
+	return append(append(append(n.percentiles(h, r), parts(h)...), own(r.Window, r.Own)...),
 		record.Value{Name: "transactions", Unit: "1/s", Value: float64(r.Transactions) / r.Window},
 		record.Value{Name: "loss", Unit: "1", Value: float64(r.Lost) / float64(r.Requests)}), h
 }
@@ -63,6 +63,36 @@ func percentiles(h *hdrhistogram.Histogram, encoded string) []record.Value {
 	n := float64(h.TotalCount())
 	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: encoded}},
 		tails(n, quantile(h, 99), quantile(h, 99.9))...)
+}
+
+// percentiles returns rtt of all requests. If some had stamps, it also returns rtt.plain, the same
+// of the others, and takes the tails from these: stamps lengthen a request by microseconds, and
+// its slowest cases by more. The median hardly moves, and stays comparable with results
+// of older versions.
+func (n *native) percentiles(h *hdrhistogram.Histogram, r event.RR) []record.Value {
+	if r.PlainHist == "" {
+		return percentiles(h, r.Hist)
+	}
+	plain := n.histogram("plainHist", r.PlainHist)
+	if plain == nil {
+		return nil
+	}
+	// Requests with stamps are in one histogram only.
+	n.require(plain.TotalCount() > 0 && plain.TotalCount()+r.Stamped-r.Incomplete-r.Impossible <= h.TotalCount(),
+		"plainHist of %d requests, of %d, where %d had all stamps", plain.TotalCount(), h.TotalCount(), r.Stamped-r.Incomplete-r.Impossible)
+	all := h.Distribution() // begins at 0, and ends at the longest time
+	for i, b := range plain.Distribution() {
+		if b.Count > 0 && (i >= len(all) || b.Count > all[i].Count) {
+			n.fail("impossible: plainHist has more requests of %d ns than hist", b.From)
+			return nil
+		}
+	}
+	if n.err != nil {
+		return nil
+	}
+	of := percentiles(plain, r.PlainHist)
+	of[0].Name = "rtt.plain"
+	return append([]record.Value{{Name: "rtt", Unit: "s", Value: quantile(h, 50), Hist: r.Hist}}, of...)
 }
 
 // tails returns rtt.p99 and rtt.p999 of n response times, each if enough lie above it (see beyond).

@@ -129,8 +129,8 @@ func TestChangeKeepsItsErrorRate(t *testing.T) {
 func TestRunsFor(t *testing.T) {
 	const comparisons, own = 400, 0.02
 	each := Adjust(0.95, 12)
-	r := rand.New(rand.NewPCG(19, 20))
-	for tau, want := range map[float64][3]int{0.01: {10, 4, 3}, 0.02: {14, 6, 3}, 0.05: {44, 13, 6}} {
+	for tau, want := range map[float64][3]int{0.01: {10, 5, 3}, 0.02: {14, 6, 4}, 0.05: {45, 14, 6}} {
+		r := rand.New(rand.NewPCG(19, uint64(1000*tau)))
 		for n, change := range []float64{0.05, 0.1, 0.2} {
 			k := RunsFor(math.Hypot(tau, own), change, each)
 			if k != want[n] {

@@ -22,7 +22,7 @@ func (i Interval) Detectable() float64 {
 	if !i.Bounded() || i.SE == 0 {
 		return 0
 	}
-	return math.Min(math.Expm1(i.SE*reach(i.DF, i.Confidence, power)), math.MaxFloat64)
+	return math.Min(math.Expm1(i.SE*(quantile(i.DF, i.Confidence)+quantile(i.DF, 2*power-1))), math.MaxFloat64)
 }
 
 // Needed returns how many pairs, including those of this ratio, are likely to give an interval of a

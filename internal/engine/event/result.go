@@ -161,6 +161,8 @@ type RR struct {
 	Lost         int64  `json:"lost"`         // requests without an answer within ReplyTimeout
 	Late         int64  `json:"late"`         // replies after it, and duplicates, warm-up included; not counted
 	Hist         string `json:"hist"`         // response times, see NewHist
+	// PlainHist is those of the requests that were sent without stamps; absent if all were.
+	PlainHist string `json:"plainHist,omitempty"`
 	Split
 	Congestion    string `json:"congestion,omitempty"`
 	FarCongestion string `json:"serverCongestion,omitempty"`

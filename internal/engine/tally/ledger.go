@@ -24,6 +24,7 @@ type Ledger struct {
 	Pending int   // measured requests that are outstanding
 
 	Hist     *hdrhistogram.Histogram // of response times, ns
+	Plain    *hdrhistogram.Histogram // of those of unmarked requests
 	Requests int64                   // measured
 	Answered int64
 	Lost     int64
@@ -37,11 +38,12 @@ type Slot struct {
 	Seq            uint64
 	Start          int64 // of its response time
 	Sent           int64 // of its timeout
-	Sample         int   // its index among the samples, -1 if it is not stamped
+	Marked         bool  // at least the reply is stamped, which takes time
+	Sample         int   // its index among the samples, -1 if it is none
 }
 
 func NewLedger(slots int, timeout time.Duration) Ledger {
-	return Ledger{Slots: make([]Slot, slots), Timeout: int64(timeout), Hist: event.NewHist()}
+	return Ledger{Slots: make([]Slot, slots), Timeout: int64(timeout), Hist: event.NewHist(), Plain: event.NewHist()}
 }
 
 // Open enters a request. A request still in the slot is lost.
@@ -96,6 +98,9 @@ func (l *Ledger) Record(x Slot, t int64) error {
 			l.Stalls++
 		}
 		l.stalled = t
+	}
+	if !x.Marked {
+		_ = l.Plain.RecordValue(rtt) // fails only as Hist does
 	}
 	return l.Hist.RecordValue(rtt)
 }

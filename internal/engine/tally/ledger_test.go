@@ -20,6 +20,19 @@ func (l *Ledger) answer(i int, seq uint64, t int64) (ok bool, err error) {
 	return ok, err
 }
 
+// A marked request is in the histogram of all, and not in that of the plain ones.
+func TestPlain(t *testing.T) {
+	l := NewLedger(1, 0)
+	for i := range int64(20) {
+		if err := l.Enter(Slot{Measured: i > 0, Marked: i%4 == 0, Sample: -1}, 1000+i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all, plain := l.Hist.TotalCount(), l.Plain.TotalCount(); all != 19 || plain != 15 {
+		t.Errorf("%d requests, %d of them plain", all, plain)
+	}
+}
+
 func TestLedger(t *testing.T) {
 	l := NewLedger(2, 500*time.Millisecond)
 	reply := func(i int, seq uint64, at int64, want bool) {
