@@ -40,6 +40,9 @@ func compute(cores float64, in io.Reader) {
 // program that uses cores CPUs, in turn, and writes what the busy runs show of the quiet ones. It
 // starts weir as a user does, outside the lab.
 func busy(ctx context.Context, cores float64, runs int, flags []string, dir string, w io.Writer) (err error) {
+	if runs < 1 {
+		return fmt.Errorf("-busy-runs %d: want at least 1", runs)
+	}
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "weir-busy"); err != nil {
 			return err

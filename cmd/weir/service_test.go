@@ -44,7 +44,7 @@ func tunErr() error {
 }
 
 func withDaemons(network, dir, blocks string) []string {
-	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "-o", dir}
+	return []string{"run", "-n", "host," + network, "-p", "udp-rr", "--blocks", blocks, "--duration", "10ms", "--warmup", "0s", "--keep-disturbed", "-o", dir}
 }
 
 func (p *process) daemon(t *testing.T, name string) (pid int) {

@@ -219,7 +219,7 @@ func (s sides) cost(confidence, bound float64) Change {
 	if !x.Ratio.Bounded() {
 		return x
 	}
-	x.Same, x.Detectable = x.Ratio.Contains(1), x.Ratio.Shows()
+	x.Same, x.Detectable = x.Ratio.Contains(1), x.Ratio.Detectable()
 	x.Worse, x.Better = x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
 	if record.LowerIsBetter(x.Unit) {
 		x.Worse, x.Better = x.Better, x.Worse

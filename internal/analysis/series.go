@@ -81,15 +81,6 @@ func Common(all ...Series) (blocks []int, values [][]float64) {
 	return slices.Compact(blocks), values
 }
 
-// Pair returns the values of two rows in the blocks where both have a trial that counts.
-func Pair(base, other Row) (a, b []float64) {
-	if other.base == base.sample { // disturbed trials count in both or in neither
-		return other.pairs.base, other.pairs.own
-	}
-	_, v := Common(base.series, other.series)
-	return v[0], v[1]
-}
-
 // Hosts returns the medians over blocks of the row's metric by client and server host, if any.
 func (r Row) Hosts() (hosts []string, medians map[[2]string]float64) {
 	all := map[[2]string][]float64{}

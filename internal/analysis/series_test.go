@@ -39,7 +39,7 @@ func TestPairsArePooled(t *testing.T) {
 	if b.Ratio.N != 12 || math.Abs(b.Ratio.Center-0.5) > 1e-9 {
 		t.Errorf("ratio %+v: want one of each block", b.Ratio)
 	}
-	if x, y := Pair(a, b); len(x) != 12 || y[0] != x[0]/2 {
+	if x, y := b.pairs.base, b.pairs.own; len(x) != 12 || y[0] != x[0]/2 {
 		t.Errorf("pairs of blocks %v and %v", x, y)
 	}
 	if m, _ := a.Get("throughput"); m.N != 12 || m.Mean < 37 || m.Mean > 37.1 {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,7 +13,6 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/facts"
 	"github.com/weir-bench/weir/internal/report"
-	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -60,7 +58,7 @@ and the exit status is 0.`,
 				cut = 1
 			}
 			if cut < 1 || cut == len(as) {
-				return usage("cannot tell %d directories before and after apart: separate them by --, as in: weir compare old-1 old-2 -- new-1 new-2", len(as))
+				return usage("cannot tell which of %d directories are before and which after: separate them with --, as in: weir compare old-1 old-2 -- new-1 new-2", len(as))
 			}
 			a, err := loadSide(as[:cut])
 			if err != nil {
@@ -105,37 +103,22 @@ type side struct {
 	facts []map[string][]byte // of each run
 }
 
-// loadSide reads the runs that dirs stand for. A run that is given twice would count as two, and make
-// the spread between runs look smaller than it is.
+// loadSide reads the runs that dirs stand for.
 func loadSide(dirs []string) (s side, err error) {
-	seen := map[string]string{}
-	for _, dir := range dirs {
-		runs, err := store.Runs(dir)
+	runs, err := runDirs(dirs)
+	if err != nil {
+		return s, err
+	}
+	for _, run := range runs {
+		rep, err := load(run, false)
 		if err != nil {
-			return s, usage("cannot read results from %s: %w", dir, err)
+			return s, err
 		}
-		for _, run := range runs {
-			path, err := filepath.EvalSymlinks(run)
-			if err == nil {
-				path, err = filepath.Abs(path)
-			}
-			if err != nil {
-				return s, usage("cannot read results from %s: %w", run, err)
-			}
-			if seen[path] != "" {
-				return s, usage("%s and %s are the same run; name every run once", seen[path], run)
-			}
-			seen[path] = run
-			rep, err := load(run, false)
-			if err != nil {
-				return s, err
-			}
-			warn(rep.Problems)
-			s.runs = append(s.runs, rep.Analysis)
-			conditions := maps.Clone(rep.Hosts)
-			conditions["study"] = settings(rep.Study)
-			s.facts = append(s.facts, conditions)
-		}
+		warn(rep.Problems)
+		s.runs = append(s.runs, rep.Analysis)
+		conditions := map[string][]byte{"study": settings(rep.Study)}
+		maps.Copy(conditions, rep.Hosts)
+		s.facts = append(s.facts, conditions)
 	}
 	return s, nil
 }

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
-	"os"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +28,7 @@ results directory, or a directory of several.`,
 		Example: `  weir pool monday tuesday wednesday
   weir pool results --format html -o pooled.html`,
 		Args: args(cobra.MinimumNArgs(1)),
-		RunE: func(_ *cobra.Command, as []string) (err error) {
+		RunE: func(_ *cobra.Command, as []string) error {
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
 			}
@@ -48,8 +46,8 @@ results directory, or a directory of several.`,
 	return c
 }
 
-// runDirs returns the run directories that these directories stand for. None may occur twice: a run
-// would count as two.
+// runDirs returns the run directories that these directories stand for. It refuses a run that occurs
+// twice: it would count as two, and make the spread between runs look smaller than it is.
 func runDirs(dirs []string) (all []string, _ error) {
 	seen := map[string]string{}
 	for _, dir := range dirs {
@@ -75,21 +73,13 @@ func runDirs(dirs []string) (all []string, _ error) {
 	return all, nil
 }
 
-// writePooled writes the pooled report of runs to the file out, or to stdout if that is "" or "-".
-func writePooled(dirs []string, keep bool, format, out string) (err error) {
+// writePooled writes the pooled report of runs. See writeTo.
+func writePooled(dirs []string, keep bool, format, out string) error {
 	doc, err := pool(dirs, keep)
 	if err != nil {
 		return err
 	}
-	to := os.Stdout
-	if out != "" && out != "-" {
-		if to, err = os.Create(out); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, to.Close()) }()
-	}
-	b := bufio.NewWriter(to)
-	return errors.Join(formats[format](b, doc), b.Flush())
+	return writeTo(out, func(w io.Writer) error { return formats[format](w, doc) })
 }
 
 // pool returns the pooled report of runs, complete or not. With keep, disturbed trials count even if

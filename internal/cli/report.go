@@ -46,7 +46,7 @@ write the pooled report.`,
   weir report results --format html -o report.html
   weir report results --format csv > results.csv`,
 		Args: args(cobra.ExactArgs(1)),
-		RunE: func(_ *cobra.Command, as []string) (err error) {
+		RunE: func(_ *cobra.Command, as []string) error {
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
 			}
@@ -54,8 +54,8 @@ write the pooled report.`,
 			if err != nil {
 				return usage("cannot read results from %w", err)
 			}
-			if series := runs[0] != as[0]; series && (format == "csv" || format == "summary") {
-				return usage("--format %s is of one run: choose one, such as %s", format, runs[0])
+			if series := runs[0] != as[0]; series && format == "csv" {
+				return usage("--format csv needs a single run, such as %s", runs[0])
 			} else if series {
 				return writePooled(runs, keep, format, out)
 			}
@@ -64,20 +64,12 @@ write the pooled report.`,
 				return err
 			}
 			warn(rep.Problems)
-			to := os.Stdout
-			if out != "" && out != "-" {
-				if to, err = os.Create(out); err != nil {
-					return err
+			return writeTo(out, func(w io.Writer) error {
+				if format == "csv" { // trials, without any analysis
+					return report.CSV(w, rep.Results)
 				}
-				defer func() { err = errors.Join(err, to.Close()) }()
-			}
-			b := bufio.NewWriter(to)
-			if format == "csv" { // trials, without any analysis
-				err = report.CSV(b, rep.Results)
-			} else {
-				err = formats[format](b, report.New(rep))
-			}
-			return errors.Join(err, b.Flush())
+				return formats[format](w, report.New(rep))
+			})
 		},
 	}
 	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv or json")
@@ -150,6 +142,19 @@ func warn(problems []string) {
 	for _, p := range problems {
 		fmt.Fprintln(os.Stderr, "weir:", p)
 	}
+}
+
+// writeTo writes to the file out, or to stdout if that is "" or "-".
+func writeTo(out string, write func(io.Writer) error) (err error) {
+	to := os.Stdout
+	if out != "" && out != "-" {
+		if to, err = os.Create(out); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, to.Close()) }()
+	}
+	b := bufio.NewWriter(to)
+	return errors.Join(write(b), b.Flush())
 }
 
 func writeReports(d interface{ File(string, []byte) error }, doc *report.Document) error {

@@ -56,6 +56,9 @@ func (s *series) run(ctx context.Context) error {
 	}
 	err = s.report(d, finished)
 	if ended != nil {
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "weir: the finished runs: %v\n", err)
+		}
 		return ended
 	}
 	return err

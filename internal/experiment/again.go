@@ -3,7 +3,10 @@ package experiment
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -52,8 +55,13 @@ func (r *run) again(ctx context.Context) error {
 
 // repetition decides once what to repeat, and stores the decision if there is anything.
 func (r *run) repetition() (d repetition, err error) {
-	if b, err := r.Dir.ReadFile(againFile); err == nil {
-		if err := json.Unmarshal(b, &d); err != nil || d.Planned != r.blocks {
+	b, err := r.stored(againFile)
+	if err != nil {
+		return d, err
+	}
+	if b != nil {
+		unplanned := func(of int) bool { return of < 1 || of > r.blocks }
+		if err := json.Unmarshal(b, &d); err != nil || d.Planned != r.blocks || len(d.Of) > r.blocks || slices.ContainsFunc(d.Of, unplanned) {
 			return d, fmt.Errorf("%s does not hold the blocks to measure again after %d: %q", againFile, r.blocks, b)
 		}
 		return d, nil
@@ -63,12 +71,24 @@ func (r *run) repetition() (d repetition, err error) {
 	if len(d.Of) == 0 {
 		return d, nil
 	}
-	b, err := json.Marshal(d)
-	if err != nil {
+	if b, err = json.Marshal(d); err != nil {
 		return d, err
 	}
 	r.tell(Event{Text: fmt.Sprintf("%d disturbed blocks will be measured again", len(d.Of))})
 	return d, r.Dir.File(againFile, append(b, '\n'))
+}
+
+// stored returns a file of the run's directory that keeps a decision or a measurement; nil if there is
+// none yet.
+func (r *run) stored(file string) ([]byte, error) {
+	b, err := r.Dir.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot continue without %s: %w", file, err)
+	}
+	return b, nil
 }
 
 // room returns how many blocks can be repeated: a quarter of the planned ones, in at most a quarter

@@ -3,8 +3,10 @@ package experiment
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,4 +98,30 @@ func TestAgainAfterResume(t *testing.T) {
 			t.Errorf("%d trials, want 10 blocks of 2", len(got))
 		}
 	})
+}
+
+// A choice that cannot be read, or cannot be one, must not be replaced by another.
+func TestAgainUnreadable(t *testing.T) {
+	for name, text := range map[string]string{
+		"no file": "", "no JSON": "{", "another plan": `{"planned":9,"of":[1]}`,
+		"no such block": `{"planned":8,"of":[9]}`, "block 0": `{"planned":8,"of":[0]}`, "too many": `{"planned":8,"of":[1,2,3,4,5,6,7,8,1]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), "out")
+				c := config(t, &machine{}, fakeStudy(8), dir)
+				file := filepath.Join(dir, againFile)
+				err := os.WriteFile(file, []byte(text), 0o600)
+				if text == "" {
+					err = errors.Join(os.Remove(file), os.Mkdir(file, 0o700))
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				if rs, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), againFile) || len(rs) != 16 {
+					t.Errorf("%d trials, error %v: want 16, and an error that names %s", len(rs), err, againFile)
+				}
+			})
+		})
+	}
 }

@@ -53,9 +53,9 @@ func (d decision) look(b, needed, fit int) decision {
 // decided returns the stored decision, if there is one.
 func (r *run) decided() (d decision, known bool, err error) {
 	d.Pilot = r.Study.Blocks
-	text, err := r.Dir.ReadFile(blocksFile)
-	if err != nil {
-		return d, false, nil
+	text, err := r.stored(blocksFile)
+	if text == nil || err != nil {
+		return d, false, err
 	}
 	if err := json.Unmarshal(text, &d); err != nil || d.Blocks < r.Study.Blocks {
 		return d, false, fmt.Errorf("%s does not hold a decision on the number of blocks: %q", blocksFile, text)

@@ -59,7 +59,11 @@ func (w *observer) look(now bool) {
 // watchOthers takes the first sample, and adds to what an interrupted run has stored.
 func (r *run) watchOthers() error {
 	r.others = observer{read: r.Others}
-	if b, err := r.Dir.ReadFile(othersFile); err == nil {
+	b, err := r.stored(othersFile)
+	if err != nil {
+		return err
+	}
+	if b != nil {
 		if err := json.Unmarshal(b, &r.others.total); err != nil {
 			return fmt.Errorf("%s: %w", othersFile, err)
 		}

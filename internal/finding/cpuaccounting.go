@@ -19,7 +19,7 @@ var cpuAccounting = Rule{
 		// A tick more or less moves a short trial by several per cent: the interval must exclude 1.
 		if sum, ok := r.Accounted(); ok && math.Abs(1-sum.Center) > unaccounted && sum.Bounded() && !sum.Contains(1) {
 			f := Finding{Severity: Warning,
-				Text:     fmt.Sprintf("the modes of CPU time add up to %.0f %% of the time of all CPUs: trust CPU cost, which is the time that was not idle, and not its split into modes", 100*sum.Center),
+				Text:     "the modes of CPU time do not add up to the time of all CPUs: trust CPU cost, which is the time that was not idle, and not its split into modes",
 				Evidence: []string{fmt.Sprintf("cpu.accounted: mean %.3f [%.3f, %.3f] of %d blocks", sum.Center, sum.Lo, sum.Hi, sum.N)}}
 			used, known := r.Get("cpu.used")
 			busy, has := r.Get("cpu.busy")

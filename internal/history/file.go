@@ -15,7 +15,7 @@ import (
 const (
 	// maxRuns bounds the file: 200 runs of 20 cells are 2 MB.
 	maxRuns = 200
-	// maxBytes bounds what Read takes into memory, should something else have filled the file.
+	// maxBytes bounds what Read takes into memory if something else has filled the file.
 	maxBytes = 64 << 20
 	maxLine  = 64 << 10 // bytes
 )
@@ -31,6 +31,9 @@ func Read(file string) (entries []Entry, bad int, _ error) {
 		return nil, 0, fmt.Errorf("cannot read the history: %w", err)
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxBytes {
+		_, _ = f.Seek(-maxBytes, io.SeekEnd) // the newest lines are at the end
+	}
 	b, err := io.ReadAll(io.LimitReader(f, maxBytes))
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot read the history: %w", err)
@@ -77,8 +80,8 @@ func Append(file string, entries []Entry) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil { // 0700: XDG
 		return fmt.Errorf("cannot remember the run: %w", err)
 	}
-	if lock, err := os.Open(dir); err == nil { // the directory, because forgetting replaces the file
-		defer lock.Close() // and the lock with it
+	if lock, err := os.Open(dir); err == nil { // the directory: forgetting replaces the file
+		defer lock.Close()
 		_ = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX)
 	}
 	if err := appendTo(file, b.Bytes()); err != nil {
@@ -106,14 +109,19 @@ func appendTo(file string, lines []byte) (err error) {
 	return err
 }
 
-// forget keeps the newest runs, if there are too many. Readers see the old file or the new one.
+// forget keeps the newest runs if there are too many, or too many bytes. Readers see the old file or
+// the new one.
 func forget(file string) error {
 	entries, _, err := Read(file)
 	if err != nil {
 		return err
 	}
 	kept := newest(entries, maxRuns)
-	if len(kept) == len(entries) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err
+	}
+	if len(kept) == len(entries) && info.Size() <= maxBytes {
 		return nil
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".spread-")

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -133,6 +134,21 @@ func TestOldRunsAreForgotten(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(file), ".*")); left != nil {
 		t.Errorf("left %v", left)
+	}
+}
+
+// Even in a file that something else has filled, the newest lines count, and the file shrinks again.
+func TestOversizedFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "spread.jsonl")
+	if err := errors.Join(os.WriteFile(file, nil, 0o600), os.Truncate(file, maxBytes+1<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Append(file, []Entry{entry(1, "bridge", 0)}); err != nil {
+		t.Fatal(err)
+	}
+	es, bad, err := Read(file)
+	if info, _ := os.Stat(file); len(es) != 1 || bad != 0 || err != nil || info.Size() > maxLine {
+		t.Errorf("%d entries, %d bad, %v; %d bytes", len(es), bad, err, info.Size())
 	}
 }
 

@@ -79,21 +79,18 @@ func claimColumns(outcomes []claim.Outcome) []column {
 // claimNotes explains every unsettled claim: why it can fail here, or what is missing.
 func claimNotes(outcomes []claim.Outcome) []string {
 	var out, undecided []string
-	var missing groups[string, string] // claims by missing requirement
+	var missing, busy groups[string, string] // claims by missing requirement, and by disturbance
 	for _, o := range outcomes {
 		switch o.Verdict {
 		case claim.Fails:
 			out = append(out, fmt.Sprintf("%s does not hold %s: %s (%s) %s", o.Claim.ID, inRuns(o.Runs), o.Claim.Text, refuted(o), o.Claim.Note))
 		case claim.Undecided:
-			if o.Busy != nil {
-				break // the next note gives the reason
-			}
 			undecided = append(undecided, fmt.Sprintf("%s (%s)", o.Claim.ID, o.Why))
 		case claim.Untestable:
 			missing.add(o.Why, o.Claim.ID)
 		}
 		if o.Busy != nil && o.Verdict != claim.Untestable {
-			out = append(out, busyNote(o))
+			busy.add(finding.Took(*o.Busy), o.Claim.ID)
 		}
 		for i, m := range o.Measured {
 			for _, s := range m.Ratio.Warnings {
@@ -104,18 +101,13 @@ func claimNotes(outcomes []claim.Outcome) []string {
 	if undecided != nil {
 		out = append(out, "undecided: "+strings.Join(undecided, ", "))
 	}
+	for _, took := range busy.keys {
+		out = append(out, fmt.Sprintf("on a busy machine (%s), where all trials count: %s", took, strings.Join(busy.of[took], ", ")))
+	}
 	for _, why := range missing.keys {
 		out = append(out, fmt.Sprintf("cannot be tested here: %s: %s", why, strings.Join(missing.of[why], ", ")))
 	}
 	return out
-}
-
-// busyNote marks a verdict on disturbed trials.
-func busyNote(o claim.Outcome) string {
-	if o.Verdict == claim.Undecided {
-		return fmt.Sprintf("%s: cannot tell %s, on a busy machine: %s; %s", o.Claim.ID, inRuns(o.Runs), finding.Took(*o.Busy), o.Why)
-	}
-	return fmt.Sprintf("%s %s %s, on a busy machine: %s", o.Claim.ID, o.Verdict, inRuns(o.Runs), finding.Took(*o.Busy))
 }
 
 // inRuns says on what a verdict rests.

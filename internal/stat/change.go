@@ -3,6 +3,8 @@ package stat
 import (
 	"math"
 	"slices"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Change estimates how a ratio changed between two groups of runs: b ÷ a, a ratio of ratios, with the
@@ -75,30 +77,21 @@ const shown = 0.9
 // maxRuns bounds RunsFor; more are not practical.
 const maxRuns = 1000
 
-// Shows returns the smallest relative change that the runs of a Change, with their number and spread,
-// could have shown with a power of 80 %: 0.05 is 5 %; 0 without an interval. It is Detectable for runs.
-func (p Pooled) Shows() float64 {
-	if !p.Bounded() {
-		return 0
-	}
-	return math.Min(math.Expm1(p.SE*reach(p.DF, p.Confidence, power)), math.MaxFloat64)
-}
-
 // RunsFor returns how many runs a side show a relative change (0.1 is 10 %, up or down) with a power
 // of 90 %, if single runs of one side differ by sd, a standard deviation of log ratios that includes
 // their own standard errors. The result is 2 to 1000, which can also mean that no number is enough.
+//
+// It approximates the noncentral t by a normal distribution of variance 1+t²/2ν (Johnson, Welch,
+// Biometrika 31, 1940), because with few runs the estimated spread varies as much as the difference.
 func RunsFor(sd, change, confidence float64) int {
 	k := 2
 	for ; k < maxRuns; k++ {
-		if math.Sqrt(2/float64(k))*sd*reach(float64(2*k-2), confidence, shown) <= math.Log1p(change) {
+		df := float64(2*k - 2)
+		t := quantile(df, confidence)
+		reach := t + distuv.UnitNormal.Quantile(shown)*math.Sqrt(1+t*t/(2*df))
+		if math.Sqrt(2/float64(k))*sd*reach <= math.Log1p(change) {
 			break
 		}
 	}
 	return k
-}
-
-// reach returns how many standard errors a difference needs to show with a power, by the t
-// approximation.
-func reach(df, confidence, power float64) float64 {
-	return quantile(df, confidence) + quantile(df, 2*power-1)
 }

@@ -3,8 +3,6 @@ package stat
 import (
 	"math"
 	"sort"
-
-	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // power is the probability of showing Detectable's difference.
@@ -12,14 +10,6 @@ const power = 0.8
 
 // maxPairs bounds Needed; more are not practical.
 const maxPairs = math.MaxInt32
-
-// halfWidth returns half a ratio's interval on the log scale, 0 without an interval.
-func (i Interval) halfWidth() float64 {
-	if !i.Bounded() || i.Lo <= 0 {
-		return 0
-	}
-	return (math.Log(i.Hi) - math.Log(i.Lo)) / 2
-}
 
 // Detectable returns the smallest relative difference that a ratio's pairs, with their number,
 // spread and correlation, could have shown with a power of 80 %: 0.05 is 5 %. It qualifies every
@@ -29,11 +19,10 @@ func (i Interval) halfWidth() float64 {
 // width plus the error of the estimate towards 1 that 20 % of runs exceed, by the t approximation.
 // It returns 0 for fewer than MinPairs pairs or pairs without spread.
 func (i Interval) Detectable() float64 {
-	if i.SE == 0 {
+	if !i.Bounded() || i.SE == 0 {
 		return 0
 	}
-	t := distuv.StudentsT{Sigma: 1, Nu: i.DF}
-	return math.Min(math.Expm1(i.SE*(quantile(i.DF, i.Confidence)+t.Quantile(power))), math.MaxFloat64)
+	return math.Min(math.Expm1(i.SE*(quantile(i.DF, i.Confidence)+quantile(i.DF, 2*power-1))), math.MaxFloat64)
 }
 
 // Needed returns how many pairs, including those of this ratio, are likely to give an interval of a

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -62,7 +61,7 @@ func (s *Setup) surroundings(r *record.Result, x *execution) {
 		hz += (from["frequency"] + to["frequency"]) / 2 / float64(len(all))
 		_, ok := to["proc.user"]
 		known = known && ok
-		cpus += processors(to)
+		cpus += to.CPUs()
 	}
 	if hz > 0 {
 		add(r, "cpu.frequency", "Hz", hz)
@@ -75,16 +74,6 @@ func (s *Setup) surroundings(r *record.Result, x *execution) {
 	}
 	add(r, "others.user", "core", perSecond(all, "cpu.user", "cpu.nice")-perSecond(all, "proc.user"))
 	add(r, "others.system", "core", perSecond(all, "cpu.system")-perSecond(all, "proc.system"))
-}
-
-// processors counts the CPUs that /proc/stat lists.
-func processors(c sample.Counters) (n int) {
-	for name := range c {
-		if cpu, ok := strings.CutSuffix(name, ".softirq"); ok && cpu != "cpu" {
-			n++
-		}
-	}
-	return n
 }
 
 func add(r *record.Result, name, unit string, v float64) {
