@@ -2,6 +2,8 @@ package analysis
 
 import (
 	"encoding/base64"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -74,6 +76,63 @@ func TestMergedPlain(t *testing.T) {
 		if n := r.Hist.TotalCount(); n != 2*2+3 {
 			t.Errorf("%s: %d responses", r.Network, n)
 		}
+	}
+}
+
+// The interval of a percentile covers the one that more blocks would show, for independent and
+// correlated blocks, and is far wider where few blocks hold the tail.
+func TestPercentileIntervals(t *testing.T) {
+	const blocks, requests, runs = 24, 400, 150
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, rho := range []float64{0, 0.5} {
+		covered := 0
+		for range runs {
+			r, level := Row{}, rng.NormFloat64()
+			all, bs := hdrhistogram.New(1, LongestTime, 3), []block(nil)
+			for b := range blocks {
+				h := hdrhistogram.New(1, 1e6, 3)
+				for range requests { // log-normal, with a level of its own for each block
+					_ = h.RecordValue(int64(20_000 * math.Exp(0.1*level+0.3*rng.NormFloat64())))
+				}
+				level = rho*level + math.Sqrt(1-rho*rho)*rng.NormFloat64()
+				all.Merge(h)
+				bs = append(bs, block{b, (&counts{next: h.Export().Counts}).nonzero(nil)})
+			}
+			r.Hist = all
+			r.tails(bs)
+			truth := 20_000e-9 * math.Exp(math.Hypot(0.1, 0.3)*2.3263)
+			i := r.PercentileInterval(0.99)
+			if i.Contains(truth) {
+				covered++
+			}
+			if !i.Contains(i.Center) || r.PercentileInterval(0.999).N != 0 { // 9.6 responses exceed it
+				t.Fatalf("%+v", r.Percentiles)
+			}
+		}
+		t.Logf("correlation %g: %d of %d", rho, covered, runs)
+		if share := float64(covered) / runs; share < 0.88 || share == 1 {
+			t.Errorf("correlation %g: %.3f of the intervals cover p99", rho, share)
+		}
+	}
+}
+
+func TestPercentileOfFewBlocks(t *testing.T) {
+	var rs []record.Result
+	for b := range 12 {
+		r := result(b+1, "host", "udp-rr", 1)
+		ns := slices.Repeat([]int64{10_000}, 1000)
+		if b == 3 || b == 8 { // hold the tail
+			copy(ns, slices.Repeat([]int64{1_000_000}, 150))
+		}
+		r.Values[0].Hist = histogram(t, ns...)
+		rs = append(rs, r)
+	}
+	r := row(t, New(rs, Options{}), 0, "host")
+	if i := r.PercentileInterval(0.99); i.Center < 1e-3 || !i.Bounded() || i.Lo > 11e-6 || i.N != 12 {
+		t.Errorf("%+v", i)
+	}
+	if i := row(t, New(rs[:5], Options{}), 0, "host").PercentileInterval(0.99); i.N != 5 || i.Bounded() {
+		t.Errorf("five blocks: %+v", i)
 	}
 }
 

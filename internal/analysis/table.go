@@ -51,6 +51,9 @@ type Row struct {
 	// count like ok trials if Busy is set, because too few others remain.
 	Disturbed int          `json:"disturbed,omitempty"`
 	Busy      *Disturbance `json:"busy,omitempty"`
+	// Percentiles have intervals over the blocks that hold each by itself; a percentile is missing if
+	// too few responses exceed it.
+	Percentiles []Percentile `json:"percentiles,omitempty"`
 	// Observed is the values that all ok trials share; Wire is its numbers.
 	Observed map[string]string `json:"found,omitempty"`
 	Wire     Wire              `json:"-"`
@@ -174,7 +177,9 @@ func (r *Row) fill(metric, unit string) {
 	}
 	r.Observed = s.common()
 	r.Wire = wire(r.Observed)
-	r.Hist, r.Unreadable, r.TooLong = s.merged()
+	var blocks []block
+	r.Hist, blocks, r.Unreadable, r.TooLong = s.merged()
+	r.tails(blocks)
 	r.Warnings = s.warnings()
 }
 

@@ -29,7 +29,7 @@ func columns(t analysis.Table, baseline string) []column {
 	out = append(out, splitColumns(rows, baseline)...)
 	if slices.ContainsFunc(rows, func(r analysis.Row) bool { return r.Hist != nil }) {
 		for i, p := range []float64{0.5, 0.99, 0.999} {
-			out = append(out, numbers("p"+[]string{"50", "99", "99.9"}[i], "s", 6-i%2, rows, func(r analysis.Row) (float64, bool) { return r.Percentile(p) }))
+			out = append(out, percentile("p"+[]string{"50", "99", "99.9"}[i], 6-i%2, rows, p)...)
 		}
 	}
 	out = append(out, share("loss", 7, rows, analysis.Row.Loss))
@@ -49,6 +49,21 @@ func columns(t analysis.Table, baseline string) []column {
 	return append(out, layout(Column{Head: "ok", Kind: "blocks", Keep: 8}, rows, func(r analysis.Row) Cell {
 		return Cell{Text: fmt.Sprintf("%d/%d", r.Counted(), r.Trials()), Value: number(float64(r.Counted()))}
 	}))
+}
+
+// percentile returns a percentile of response times and, of a tail, its interval. The median over
+// blocks has an interval already.
+func percentile(head string, keep int, rows []analysis.Row, p float64) []column {
+	value := numbers(head, "s", keep, rows, func(r analysis.Row) (float64, bool) { return r.Percentile(p) })
+	for i, r := range rows {
+		value.cells[i].bounds(r.PercentileInterval(p))
+	}
+	out := []column{value}
+	if interval := intervals("s", rows, func(r analysis.Row) stat.Interval { return r.PercentileInterval(p) }); p > 0.5 {
+		interval.Keep = 3
+		out = append(out, interval)
+	}
+	return out
 }
 
 // middle gets the median over blocks of a named value.

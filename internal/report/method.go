@@ -35,7 +35,7 @@ func methodSection(s source) []Section {
 	}
 	x.Notes = append(x.Notes, cpuMethod(p)...)
 	x.Notes = append(x.Notes,
-		"Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. They cover the requests without time stamps, because stamps lengthen the slowest requests most; the median over blocks covers all requests, and so do the percentiles of trials that do not separate the two. weir omits a percentile when fewer than ten responses lie beyond it.",
+		"Percentiles come from the merged histograms of all ok trials; weir never averages percentiles. They cover the requests without time stamps, because stamps lengthen the slowest requests most; the median over blocks covers all requests, and so do the percentiles of trials that do not separate the two. weir omits a percentile when fewer than ten responses lie beyond it. Its interval has 95 % confidence by itself, and rests on how much the share of responses beyond it differs from block to block, so a tail that few blocks make up is uncertain however many responses it has.",
 		"Invalid, failed and skipped trials are shown and not counted. A trial is disturbed when, together with its neighbors in time, programs outside the run used more than 15 % of the CPUs (0.3 to 1 core) or the hypervisor took more than 5 % (0.1 to 0.3 of a core), or when the clock frequency was below 90 % of the usual one. Disturbed trials are not counted either, unless they affect more than a third of a comparison's blocks or leave too few for an interval: then all count, with a mark, and the interval grows on both sides by 15 % of the share of the machine that others used, because a constant load also changes the ratio itself.")
 	return []Section{x}
 }

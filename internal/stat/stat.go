@@ -2,7 +2,8 @@
 //
 // All intervals start from distribution-free ones: throughput has heavy tails, and a mean with a
 // normal interval would follow one stalled trial. Ratio and Median then widen them for correlation
-// between neighbors in time. The package must not know what the numbers measure, and never draws a
+// between neighbors in time. Share is the exception: a tail is made of its worst blocks, and a robust
+// spread would not see them. The package must not know what the numbers measure, and never draws a
 // random number.
 package stat
 
