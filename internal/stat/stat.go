@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // An Interval is an estimate and the interval around it. N is 0 without an estimate. Lo, Hi and
@@ -17,7 +19,11 @@ type Interval struct {
 	Center, Lo, Hi float64
 	Confidence     float64 // requested, in 0..1; the interval has at least this
 	N              int     // pairs or values used
-	Warnings       []string
+	// SE is the long-run standard error of Center: of its logarithm for ratios, in the values' unit
+	// for medians. DF is its effective degrees of freedom. Both are 0 without an interval.
+	SE       float64 `json:"se,omitempty"`
+	DF       float64 `json:"df,omitempty"`
+	Warnings []string
 }
 
 // Bounded reports whether there is an interval.
@@ -75,8 +81,19 @@ func (r ranked) interval(n, rank int, confidence float64) Interval {
 	}
 	if rank >= 1 {
 		i.Lo, i.Hi, i.Confidence = r.at(rank), r.at(r.len+1-rank), confidence
+		i.standardError()
 	}
 	return i
+}
+
+// standardError derives SE and DF from the width of the interval, by the t approximation.
+func (i *Interval) standardError() {
+	if i.N < 2 {
+		return
+	}
+	i.DF = float64(i.N - 1)
+	t := distuv.StudentsT{Sigma: 1, Nu: i.DF}.Quantile(1 - tail(i.Confidence))
+	i.SE = math.Min((i.Hi/2-i.Lo/2)/t, math.MaxFloat64)
 }
 
 // exp turns an interval of logarithms into one of values.

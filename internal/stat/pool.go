@@ -1,0 +1,223 @@
+package stat
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// A Pooled is the ratio behind several runs. Interval is that of the long-run ratio: N is the number
+// of runs in it, DF is N-1, SE is of its logarithm and has two parts, Within and Between.
+type Pooled struct {
+	Interval
+	// Tau is the between-run standard deviation of log ratios, beyond what the runs' own standard
+	// errors explain; 0.05 is about 5 %.
+	Tau     float64 `json:"tau"`
+	Within  float64 `json:"within"`  // what the spread inside the runs contributes to SE
+	Between float64 `json:"between"` // what the spread between the runs contributes to SE
+	// Next is the prediction interval: what one more run of the same kind will show, with 95 %
+	// confidence by itself. It needs four runs.
+	Next Interval `json:"next,omitzero"`
+	K    int      `json:"k"` // runs given; N of them have a ratio
+}
+
+// nextConfidence is the confidence of Next, which is never compared.
+const nextConfidence = 0.95
+
+// minNext is the fewest runs for Next: with three, t has one degree of freedom and the interval says
+// nothing.
+const minNext = 4
+
+// Pool estimates the ratio behind the ratios of several runs, with the run as a random effect: what
+// differs between runs but not within them (memory layout, the state of the host) belongs to the
+// uncertainty. It assumes that the runs' log ratios are about normal around one mean.
+//
+// Tau is Paule and Mandel's estimate: the one at which the weighted sum of squares equals its
+// expectation, k-1 (NBS J. Res. 87, 1982; Veroniki et al., Research Synthesis Methods 7, 2016,
+// recommend it). The interval is that of Hartung and Knapp (Statistics in Medicine 20, 2001) and Sidik
+// and Jonkman (ibid. 21, 2002), with the factor q modified to max(1, q), so that it is never narrower
+// than the fixed-effect one (Röver, Knapp, Friede, BMC Medical Research Methodology 15, 2015). At
+// Paule and Mandel's Tau, q is 1, or less than 1 if Tau is 0, so max(1, q) is always 1: the interval is
+// the inverse-variance one with t of k-1 degrees of freedom. Next is from Higgins, Thompson,
+// Spiegelhalter (JRSS A 172, 2009), with the error of the new run itself added.
+//
+// Pool drops runs without a ratio and warns. A single run has no interval: see PoolKnown.
+func Pool(runs []Interval, confidence float64) Pooled {
+	y, se, p := logEstimates(runs)
+	if len(y) == 0 {
+		return p
+	}
+	p.Tau = pauleMandel(y, se)
+	p.mean(y, se)
+	p.DF = float64(len(y) - 1)
+	switch {
+	case !proper(confidence):
+		p.warn("no interval: confidence %g is not between 0 and 1", confidence)
+	case len(y) < 2:
+		p.warn("1 run: the spread between runs is unknown; repeat the run")
+	default:
+		p.bound(p.SE, p.DF, confidence)
+	}
+	if len(y) >= minNext {
+		p.Next = Interval{Center: p.Center, N: p.N, DF: p.DF - 1, SE: math.Sqrt(p.Tau*p.Tau + p.SE*p.SE + meanSquare(se))}
+		p.Next.bound(p.Next.SE, p.Next.DF, nextConfidence)
+		p.Next = p.Next.exp()
+	}
+	p.Interval = p.Interval.exp()
+	return p
+}
+
+// PoolKnown is Pool with a tau of df degrees of freedom that earlier runs have shown. It gives even a
+// single run an interval that covers other runs.
+func PoolKnown(runs []Interval, tau, df, confidence float64) Pooled {
+	y, se, p := logEstimates(runs)
+	if len(y) == 0 {
+		return p
+	}
+	p.Tau = tau
+	p.mean(y, se)
+	p.DF = df
+	if !proper(confidence) || !(df >= 1) || !(tau >= 0) {
+		p.warn("no interval: confidence %g, tau %g with %g degrees of freedom", confidence, tau, df)
+	} else {
+		p.bound(p.SE, df, confidence)
+	}
+	p.Interval = p.Interval.exp()
+	return p
+}
+
+// LogSE returns the standard error of the logarithm of a ratio: SE, or for an interval without one
+// (of an older result) its half width divided by that of t; 0 if unknown.
+func (i Interval) LogSE() float64 {
+	if i.SE > 0 && finite(i.SE) {
+		return i.SE
+	}
+	if half := i.halfWidth(); half > 0 && i.N > 1 {
+		return half / quantile(float64(i.N-1), i.Confidence)
+	}
+	return 0
+}
+
+// logEstimates returns the logarithms of the runs' ratios and their standard errors. Those are
+// estimates too: a run whose own is small by chance would weigh too much, and the mean's error would be
+// underestimated. So each variance is moved towards the mean of all, as far as its degrees of freedom
+// are few (as Smyth does for genes, Statistical Applications in Genetics 3, 2004, with a fixed prior). A
+// run without a standard error gets that mean.
+func logEstimates(runs []Interval) (y, se []float64, p Pooled) {
+	p.K = len(runs)
+	var of []Interval
+	mean, known := 0.0, 0.0 // variance
+	for _, r := range runs {
+		if r.N == 0 || !positive(r.Center) {
+			continue
+		}
+		of = append(of, r)
+		if own := r.LogSE(); own > 0 {
+			known++
+			mean += (own*own - mean) / known
+		}
+	}
+	for _, r := range of {
+		own := r.LogSE()
+		y = append(y, math.Log(r.Center))
+		switch {
+		case own == 0:
+			own = math.Sqrt(mean)
+		case r.DF > 0:
+			own = math.Sqrt((r.DF*own*own + priorDF*mean) / (r.DF + priorDF))
+		}
+		se = append(se, own)
+	}
+	p.N = len(y)
+	if dropped := p.K - p.N; dropped > 0 {
+		p.warn("%d of %s dropped: no ratio", dropped, plural(p.K, "run"))
+	}
+	return y, se, p
+}
+
+// priorDF is the weight, in degrees of freedom, of the mean variance of all runs. Runs of one study
+// have the same blocks, so their true standard errors are much alike.
+const priorDF = 10
+
+// mean sets the estimate, its standard error and the parts of that from Tau.
+func (p *Pooled) mean(y, se []float64) {
+	w, sum := weights(se, p.Tau*p.Tau), 0.0
+	for i := range y {
+		sum += w[i]
+		p.Center += w[i] * y[i]
+	}
+	p.Center /= sum
+	var within, between float64 // variances
+	for i, s := range se {
+		share := w[i] / sum
+		within += share * share * s * s
+		between += share * share * p.Tau * p.Tau
+	}
+	p.Within, p.Between, p.SE = math.Sqrt(within), math.Sqrt(between), math.Sqrt(within+between)
+}
+
+// weights returns inverse variances, equal ones if all variances are 0.
+func weights(se []float64, tau2 float64) []float64 {
+	w := make([]float64, len(se))
+	for i, s := range se {
+		w[i] = 1
+		if v := s*s + tau2; v > 0 {
+			w[i] = 1 / v
+		}
+	}
+	return w
+}
+
+// pauleMandel returns tau: the root of Q(tau²) = k-1, 0 if Q(0) is smaller. Q falls with tau².
+func pauleMandel(y, se []float64) float64 {
+	want := float64(len(y) - 1)
+	lo, hi := 0.0, 0.0 // of tau²
+	for _, a := range y {
+		hi = max(hi, 4*(a-y[0])*(a-y[0])) // the range is at most twice the largest distance: Q <= k·range²/tau²
+	}
+	hi *= float64(len(y))
+	if want < 1 || hi == 0 || se[0] > 0 && heterogeneity(y, se, 0) <= want {
+		return 0
+	}
+	for hi-lo > 1e-9*hi {
+		mid := lo/2 + hi/2
+		if heterogeneity(y, se, mid) > want {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	return math.Sqrt(hi)
+}
+
+// heterogeneity is Cochran's Q with tau² added to every variance.
+func heterogeneity(y, se []float64, tau2 float64) (q float64) {
+	w, sum, mean := weights(se, tau2), 0.0, 0.0
+	for i := range y {
+		sum += w[i]
+		mean += w[i] * y[i]
+	}
+	mean /= sum
+	for i := range y {
+		q += w[i] * (y[i] - mean) * (y[i] - mean)
+	}
+	return q
+}
+
+// bound sets the t interval of an estimate that is still a logarithm.
+func (i *Interval) bound(se, df, confidence float64) {
+	half := se * quantile(df, confidence)
+	i.Lo, i.Hi, i.Confidence = i.Center-half, i.Center+half, confidence
+}
+
+// quantile returns the two-sided quantile of t.
+func quantile(df, confidence float64) float64 {
+	return distuv.StudentsT{Sigma: 1, Nu: df}.Quantile(1 - tail(confidence))
+}
+
+func meanSquare(v []float64) (m float64) {
+	for _, x := range v {
+		m += x * x / float64(len(v))
+	}
+	return m
+}
