@@ -55,8 +55,8 @@ bench: ## compare the engine with other tools and a minimal C program, B blocks 
 	go run ./bench -blocks $(B) $(PEERS) > docs/benchmarks.md.new
 	mv docs/benchmarks.md.new docs/benchmarks.md
 
-R ?= 70
-coverage: ## how often the intervals cover the truth, in R runs of 15 s; needs an idle machine
+R ?= 60
+coverage: ## how often the intervals cover the truth, in R separate runs of 10 s; needs an idle machine
 	go run ./bench -coverage $(R) > docs/coverage.md.new
 	mv docs/coverage.md.new docs/coverage.md
 

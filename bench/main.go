@@ -3,8 +3,9 @@
 // divided by it with an interval.
 //
 //	go run ./bench [-blocks 20] [-o DIR] > docs/benchmarks.md
-//	go run ./bench -coverage 70 [-o DIR] > docs/coverage.md
+//	go run ./bench -coverage 60 [-o DIR] > docs/coverage.md
 //	go run ./bench -busy 0.5 [-busy-runs 3] [-o DIR] [FLAGS OF WEIR RUN]
+//	go run ./bench -states 5m [-o DIR]
 //
 // It is an ordinary study that compares probes instead of networks. With -startup it measures the
 // time until each network is ready:
@@ -53,6 +54,7 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	stateTime := flag.Duration("states", 0, "instead, look for `time` for what makes the states of throughput")
 	starts := flag.Bool("startup", false, "measure the time until each network is ready, and print CSV")
 	blocks := flag.Int("blocks", 20, "rounds")
 	runs := flag.Int("coverage", 0, "instead, `runs` of two equal networks, to count how often the intervals cover the truth")
@@ -86,7 +88,7 @@ func main() {
 	if err != nil {
 		exit(fmt.Errorf("-only: %w", err))
 	}
-	exit(bench(ctx, o, chosen, *blocks, *runs, *dir, os.Stdout))
+	exit(bench(ctx, o, chosen, *blocks, *runs, *stateTime, *dir, os.Stdout))
 }
 
 func exit(err error) {
@@ -97,7 +99,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int, dir string, w io.Writer) (err error) {
+func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int, stateTime time.Duration, dir string, w io.Writer) (err error) {
 	if err := rootless.Setup(); err != nil {
 		return err
 	}
@@ -108,6 +110,9 @@ func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int,
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	if dir == "" {
 		dir = filepath.Join(tmp, "results")
+	}
+	if stateTime > 0 {
+		return states(ctx, stateTime, dir, w)
 	}
 	if runs > 0 {
 		return coverage(ctx, runs, dir, w)
@@ -148,6 +153,11 @@ func benchStudy(contests []contest, blocks int) (study.Study, map[string]probe.P
 
 // run measures s with probes by name, on the two kinds of networks that this program compares.
 func run(ctx context.Context, s study.Study, probes map[string]probe.Probe, dir string) ([]record.Result, error) {
+	return runThen(ctx, s, probes, dir, func(record.Result) {})
+}
+
+// runThen is run, and calls then after every trial.
+func runThen(ctx context.Context, s study.Study, probes map[string]probe.Probe, dir string, then func(record.Result)) ([]record.Result, error) {
 	d, err := store.Create(dir)
 	if err != nil {
 		return nil, err
@@ -172,6 +182,9 @@ func run(ctx context.Context, s study.Study, probes map[string]probe.Probe, dir 
 		Applies: func(string, string) bool { return false },
 		Probe:   func(name string, _ map[string]string) (probe.Probe, error) { return probes[name], nil },
 		Progress: func(e experiment.Event) {
+			if e.Result != nil {
+				then(*e.Result)
+			}
 			if e.Result != nil && e.Result.Status != record.OK && e.Result.Status != record.Skipped {
 				fmt.Fprintf(os.Stderr, "%s: %s\n", e.Result.Trial, e.Result.Reason)
 			}
