@@ -159,8 +159,8 @@ func TestLearn(t *testing.T) {
 	if asked != 1 || got.Ratio.Lo != before.Lo || got.Ratio.Hi != before.Hi || got.Beyond == nil || got.Beyond.Runs != 8 {
 		t.Fatalf("asked %d times: %+v", asked, got.Beyond)
 	}
-	// t of 7 degrees of freedom at 95 % is 2.3646.
-	half := 2.3646 * math.Hypot(0.06, before.LogSE())
+	// t of 5 degrees of freedom, the run's own, at 95 % is 2.5706; the spread has 7.
+	half := 2.5706 * math.Hypot(0.06, before.LogSE())
 	if i := got.Beyond.Interval; math.Abs(math.Log(i.Hi/i.Center)-half) > 1e-4 || math.Abs(math.Log(i.Center/i.Lo)-half) > 1e-4 || i.Center != before.Center {
 		t.Errorf("%+v, want ± %v", i, half)
 	}

@@ -20,7 +20,7 @@ var disturbed = Rule{
 			out = append(out, Finding{Severity: Warning,
 				Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; they count like the others", run.Disturbed, run.Trials())})
 		}
-		if o := run.Others; run.Disturbed > 0 && o != nil && len(o.Programs) > 0 {
+		if o := run.Others; run.Disturbed > 0 && o != nil && most(*o, 3) != "" {
 			f := Finding{Severity: Warning, Text: fmt.Sprintf("something outside the run disturbed %d of %d trials; most CPU time went to %s",
 				run.Disturbed, run.Trials(), most(*o, 3)), Evidence: []string{"programs that ran only between two samples are missing"}}
 			if run.Kept {
@@ -47,10 +47,14 @@ var disturbed = Rule{
 	},
 }
 
-// most names the n programs that used most CPU time: "firefox (pid 4242) 0.61 core, …".
+// most names the n programs that used most CPU time, of those that used at least 0.01 core: "firefox
+// (pid 4242) 0.61 core, …".
 func most(o analysis.Others, n int) string {
 	var parts []string
 	for _, p := range o.Programs[:min(n, len(o.Programs))] {
+		if o.Cores(p) < 0.01 {
+			break
+		}
 		parts = append(parts, fmt.Sprintf("%s (pid %d) %.2f core", p.Name, p.PID, o.Cores(p)))
 	}
 	return strings.Join(parts, ", ")

@@ -159,7 +159,7 @@ func TestDisturbersAreNamed(t *testing.T) {
 	rs := sound(12)
 	set(&rs[4], "others.user", 0.9)
 	o := &analysis.Others{}
-	o.Add(10, analysis.Program{PID: 7, Name: "make", CPU: 2}, analysis.Program{PID: 4242, Name: "firefox", CPU: 6.1}, analysis.Program{PID: 8, Name: "cc", CPU: 1})
+	o.Add(10, analysis.Program{PID: 7, Name: "make", CPU: 2}, analysis.Program{PID: 4242, Name: "firefox", CPU: 6.1}, analysis.Program{PID: 8, Name: "cc", CPU: 1}, analysis.Program{PID: 10, Name: "rest", CPU: 0.1})
 	o.Add(10, analysis.Program{PID: 4242, Name: "firefox", CPU: 6.1}, analysis.Program{PID: 9, Name: "idle", CPU: 0.1})
 	for _, keep := range []bool{false, true} {
 		fs := disturbed.Check(analysis.New(rs, analysis.Options{Baseline: "host", Others: o, KeepDisturbed: keep}))

@@ -68,7 +68,9 @@ func Pool(runs []Interval, confidence float64) Pooled {
 }
 
 // PoolKnown is Pool with a tau of df degrees of freedom that earlier runs have shown. It gives even a
-// single run an interval that covers other runs.
+// single run an interval that covers other runs. Its degrees of freedom are then the fewer of tau's and
+// the run's own (Satterthwaite's mean of both covers too rarely), and the interval is never narrower
+// than the run's own.
 func PoolKnown(runs []Interval, tau, df, confidence float64) Pooled {
 	y, se, p := logEstimates(runs)
 	if len(y) == 0 {
@@ -80,9 +82,15 @@ func PoolKnown(runs []Interval, tau, df, confidence float64) Pooled {
 	if !proper(confidence) || !(df >= 1) || !(tau >= 0) {
 		p.warn("no interval: confidence %g, tau %g with %g degrees of freedom", confidence, tau, df)
 	} else {
-		p.bound(p.SE, df, confidence)
+		if own := runs[0]; len(runs) == 1 && own.DF > 0 {
+			p.DF = min(df, own.DF)
+		}
+		p.bound(p.SE, p.DF, confidence)
 	}
 	p.Interval = p.Interval.exp()
+	if own := runs[0]; len(runs) == 1 && p.Bounded() && own.Bounded() {
+		p.Lo, p.Hi = min(p.Lo, own.Lo), max(p.Hi, own.Hi)
+	}
 	return p
 }
 

@@ -168,4 +168,9 @@ func TestPoolEdges(t *testing.T) {
 	if p := PoolKnown([]Interval{run}, 0.04, 7, 0.95); math.Abs(math.Log(p.Hi/0.5)-2.3646*0.05) > 1e-4 {
 		t.Errorf("known tau: %+v", p)
 	}
+	// A tau of 0, however well known, does not make the run's own error better known.
+	own := Interval{Center: 0.5, Lo: 0.44, Hi: 0.56, N: 12, Confidence: 0.95, SE: 0.05, DF: 5}
+	if p := PoolKnown([]Interval{own}, 0, 100, 0.95); p.Lo > own.Lo || p.Hi < own.Hi || p.DF != 5 {
+		t.Errorf("known tau of 0: %+v", p)
+	}
 }
