@@ -5,11 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"strings"
 	"sync"
-	"time"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/target"
 )
 
 // sysctlsEnv passes on what KeepSysctls read.
@@ -39,21 +38,7 @@ type first struct{ fs.FS }
 
 func (f first) Open(name string) (fs.File, error) {
 	if v, ok := kept()[name]; ok {
-		return &file{strings.NewReader(v + "\n"), path.Base(name)}, nil
+		return target.File(path.Base(name), []byte(v+"\n")), nil
 	}
 	return f.FS.Open(name)
 }
-
-// A file is a file's content and its own fs.FileInfo.
-type file struct {
-	*strings.Reader
-	name string
-}
-
-func (f *file) Stat() (fs.FileInfo, error) { return f, nil }
-func (f *file) Close() error               { return nil }
-func (f *file) Name() string               { return f.name }
-func (f *file) Mode() fs.FileMode          { return 0o444 }
-func (f *file) ModTime() time.Time         { return time.Time{} }
-func (f *file) IsDir() bool                { return false }
-func (f *file) Sys() any                   { return nil }
