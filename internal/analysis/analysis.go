@@ -26,6 +26,9 @@ type Options struct {
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 	Others        *Others  // programs outside the run; nil if unknown
+	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
+	// compares networks.
+	Contrasts []Contrast
 }
 
 // A Run is indexed results. Its slices and maps are shared and must not be changed.
@@ -41,6 +44,8 @@ type Run struct {
 	Episodes int     `json:"episodes,omitempty"`
 	Tables   []Table `json:"tables"`
 	Chains   []Chain `json:"chains,omitempty"` // paths over several segments, and over each segment
+	// Contrasts holds the comparisons that the study states, in its order.
+	Contrasts []Contrasted `json:"contrasts,omitempty"`
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
 	// Disturbed counts disturbed trials. All count like the others if Kept is set; otherwise only

@@ -69,6 +69,8 @@ type Study struct {
 	// themselves are ordered by name.
 	Factors  map[string][]string
 	Baseline string // the Name of one of Networks
+	// Compare states the comparisons; empty means every network ÷ Baseline.
+	Compare []Contrast `yaml:"-"`
 	// Blocks is the number of measurements per cell; with Precision, the size of the pilot that
 	// determines that number.
 	Blocks    int
