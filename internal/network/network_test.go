@@ -117,6 +117,8 @@ func TestBuildGolden(t *testing.T) {
 	vlan := topology(t, topo.Spec{Hosts: 2, Kernel: topo.Kernel{VLAN: true}})
 	vlan.NoOffload = true
 	line := topology(t, topo.Spec{Hosts: 3, Shape: topo.Line})
+	steered, some := topology(t, topo.Spec{Hosts: 3}), vlan
+	steered.RPS, some.RPS = topo.RPSAll, "fffffffff" // 36 CPUs
 	delay := network.Delays{1500 * time.Microsecond, 0}
 	for name, c := range map[string]struct {
 		d network.Driver
@@ -136,6 +138,8 @@ func TestBuildGolden(t *testing.T) {
 		"build.relay-far":      {&network.Relay{Hops: 2, Port: 6783, Delay: delay}, line},
 		"build.vxlan-hops-far": {&network.VXLANHops{Hops: 2, VNI: 1, Port: 4789, Delay: delay}, line},
 		"build.vm-vxlan":       {drivers["vm-vxlan"], plain},
+		"build.routed-rps":     {drivers["routed"], steered},
+		"build.vm-vlan-rps":    {drivers["vm-vlan"], some},
 		"build.vm-vlan":        {drivers["vm-vlan"], vlan},
 	} {
 		t.Run(name, func(t *testing.T) {

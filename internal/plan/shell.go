@@ -80,6 +80,10 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 	case s.FDB != nil:
 		return one("bridge", "-n", s.In, "fdb", "append", "00:00:00:00:00:00", "dev", s.FDB.Dev, "dst", s.FDB.Dst.String(), "self", "permanent")
 	case s.Sysctl != nil:
+		if s.Sysctl.Value == AllCPUs { // of up to 32; see Mask
+			return []fmt.Stringer{text("cpus=$(printf %x $(((1 << $(nproc)) - 1)))"),
+				text(fmt.Sprintf("%s %s=$cpus", command{"ip", "netns", "exec", s.In, "sysctl", "-qw"}, s.Sysctl.Key))}, nil
+		}
 		flags := "-qw"
 		if s.Sysctl.Optional {
 			flags = "-eqw"
