@@ -71,7 +71,7 @@ const idleTime = time.Second
 type run struct {
 	Config
 	cells    []study.Cell
-	paths    map[string]*path    // by buildName
+	paths    map[string]*path    // by BuildName
 	built    []*path             // the same, in the order of building
 	found    map[[2]string]found // by host ID and program name
 	results  []record.Result
@@ -217,7 +217,7 @@ func (r *run) keep(t study.Trial, res record.Result) error {
 // run.
 func (r *run) round(ctx context.Context, ts []study.Trial) (rs []record.Result, err error) {
 	now, t := record.Result{Start: time.Now()}, ts[0] // trials differ only in their pair
-	p := r.paths[buildName(t.Cell)]
+	p := r.paths[BuildName(t.Cell)]
 	if p.err != nil {
 		return alike(len(ts), skipped(now, p.err)), nil
 	}

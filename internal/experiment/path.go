@@ -41,8 +41,8 @@ type link struct {
 	apart          error // why it carries no packets
 }
 
-// buildName names the network that a cell needs, with the levels that it is built with.
-func buildName(c study.Cell) string {
+// BuildName names the network that a cell needs, with the levels that it is built with.
+func BuildName(c study.Cell) string {
 	name, at := c.Network, condition.AtBuild(c.Levels)
 	for _, f := range slices.Sorted(maps.Keys(at)) {
 		name += "-" + f + "=" + at[f]
@@ -53,7 +53,7 @@ func buildName(c study.Cell) string {
 // open builds the network that a cell needs, unless it exists, and waits until it carries packets.
 // Failure skips only its own trials.
 func (r *run) open(ctx context.Context, c study.Cell) error {
-	name := buildName(c)
+	name := BuildName(c)
 	if r.paths[name] != nil {
 		return nil
 	}
