@@ -138,6 +138,7 @@ func TestBuildGolden(t *testing.T) {
 		"build.relay-far":      {&network.Relay{Hops: 2, Port: 6783, Delay: delay}, line},
 		"build.vxlan-hops-far": {&network.VXLANHops{Hops: 2, VNI: 1, Port: 4789, Delay: delay}, line},
 		"build.vm-vxlan":       {drivers["vm-vxlan"], plain},
+		"build.vm-overlay":     {drivers["vm-overlay"], topology(t, topo.Spec{Hosts: 2, Pods: 2, Rate: 1e9, Shape: topo.Guests})},
 		"build.routed-rps":     {drivers["routed"], steered},
 		"build.vm-vlan-rps":    {drivers["vm-vlan"], some},
 		"build.vm-vlan":        {drivers["vm-vlan"], vlan},

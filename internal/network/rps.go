@@ -31,7 +31,7 @@ func rps(t topo.Topology, p plan.Plan) ([]plan.Step, error) {
 		switch {
 		case s.Adopt != nil:
 			return nil, errAdopted
-		case s.Guest != nil:
+		case s.Guest != nil || s.Inside != nil:
 			skip = append(skip, s.In)
 		}
 	}

@@ -45,6 +45,7 @@ type Step struct {
 	Service *Service `json:"service,omitempty"`
 	Await   *Await   `json:"await,omitempty"`
 	Guest   *Guest   `json:"guest,omitempty"`
+	Inside  *Inside  `json:"inside,omitempty"`
 }
 
 // A Link is a new device, which comes up at once. Unset properties have the kernel's defaults: a

@@ -41,7 +41,7 @@ func (p Plan) Shell(w io.Writer, places []string) error {
 			}
 			fmt.Fprintln(b, line)
 		}
-		guests[s.In] = guests[s.In] || s.Guest != nil
+		guests[s.In] = guests[s.In] || s.Guest != nil || s.Inside != nil
 	}
 	return b.Flush()
 }
@@ -109,6 +109,9 @@ func (s Step) shell() ([]fmt.Stringer, error) {
 		return s.Await.shell(s.In), nil
 	case s.Guest != nil:
 		return []fmt.Stringer{text(fmt.Sprintf("# %s is a guest from here on; weir reaches it through %s", s.In, Expand(shellValues(s.Guest.Host), s.Guest.Socket)[0]))}, nil
+	}
+	if s.Inside != nil {
+		return []fmt.Stringer{text(fmt.Sprintf("# %s is a network namespace inside the guest %s from here on", s.In, s.Inside.Guest))}, nil
 	}
 	return nil, fmt.Errorf("the step is empty")
 }

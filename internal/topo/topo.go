@@ -52,6 +52,7 @@ const (
 	Line     Shape = "line"      // a segment for every two neighbors; they forward to all other hosts
 	HostNICs Shape = "host-nics" // Flat, and a second device of every host on a segment with pod addresses
 	PodNICs  Shape = "pod-nics"  // Flat, and a device in every pod on a segment with pod addresses
+	Guests   Shape = "guests"    // Flat, and every host is a virtual machine on a switch
 	VPC      Shape = "vpc"       // one segment with all hosts, a second device of each, and a device in the last pod of each
 )
 

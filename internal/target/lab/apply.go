@@ -128,6 +128,8 @@ func (l *lab) alone(ctx context.Context, s *plan.Step) error {
 	switch {
 	case err != nil:
 		return err
+	case s.Inside != nil:
+		return l.inside(ctx, p, s)
 	case p.guest != nil:
 		return p.guest.Step(ctx, *s)
 	case s.Link != nil:
