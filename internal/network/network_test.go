@@ -295,7 +295,7 @@ func TestPlansAreSound(t *testing.T) {
 func fields(s plan.Step) int {
 	n := 0
 	for _, set := range []bool{s.Link != nil, s.Set != nil, s.Addr != nil, s.Route != nil, s.Rule != nil, s.Proxy != nil, s.FDB != nil, s.Sysctl != nil, s.Offload != nil, s.Rate != nil, s.Delay != nil,
-		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Await != nil, s.Adopt != nil, s.Guest != nil} {
+		s.Move != nil, s.File != nil, s.Exec != nil, s.Service != nil, s.Await != nil, s.Adopt != nil, s.Guest != nil, s.Inside != nil} {
 		if set {
 			n++
 		}
