@@ -230,15 +230,16 @@ func counting(samples []*Sample, value string, confidence float64) ([]*Sample, *
 // metrics returns the name and unit of the value of each sample. Without a value, samples of one probe
 // share the value that most trials put first, as in tables; those of several have one each.
 func metrics(samples []*Sample, value string) (of []named) {
-	firsts := map[named]int{}
+	firsts, one := map[named]int{}, true
 	for _, s := range samples {
 		for f, n := range s.whole().firsts {
 			firsts[f] += n
 		}
+		one = one && s.probe == samples[0].probe
 	}
 	for _, s := range samples {
 		n := named{name: cmp.Or(value, mostFrequent(firsts).name)}
-		if value == "" && s.probe != samples[0].probe {
+		if value == "" && !one {
 			n.name = s.whole().Metric()
 		}
 		for _, has := range s.whole().names {
