@@ -21,6 +21,8 @@ type Pooled struct {
 	Runs       int          `json:"runs"`
 	Networks   []string     `json:"networks"` // the baseline first
 	Cells      []PooledCell `json:"cells"`    // in the order of the tables of the runs
+	// Contrasts holds the comparisons that the studies state, as Run.Contrasts does.
+	Contrasts []PooledContrast `json:"contrasts,omitempty"`
 }
 
 // A PooledCell is one cell over all runs.
@@ -81,7 +83,7 @@ func judge(ratio stat.Interval, unit string) Verdict {
 }
 
 // Pool aligns the cells of runs by probe, all factors and network, and pools the ratios of each cell to
-// the baseline of its own run. confidence is that of all ratios together; 0 means 0.95. A run that
+// the baseline of its own run, and those of contrasts likewise. confidence is that of all ratios together; 0 means 0.95. A run that
 // lacks a cell, its baseline, or the metric and unit of the other runs stays in PerRun, with the reason.
 func Pool(runs []*Run, confidence float64) *Pooled {
 	p := &Pooled{Confidence: cmp.Or(confidence, 0.95), Runs: len(runs)}
@@ -105,6 +107,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 			}
 		}
 	}
+	p.contrasts(runs)
 	p.sort(runs)
 	p.vary()
 	p.compare()
@@ -155,6 +158,7 @@ func (p *Pooled) sort(runs []*Run) {
 	slices.SortStableFunc(p.Cells, func(a, b PooledCell) int {
 		return cmp.Or(cmp.Compare(probe(a.Probe), probe(b.Probe)), compareLevels(a.Config, b.Config), cmp.Compare(network(a.Network), network(b.Network)))
 	})
+	p.sortRows(probe, network)
 }
 
 // vary sets Levels to the factors that vary between cells of one probe.
@@ -177,7 +181,7 @@ func (p *Pooled) vary() {
 // compare pools every cell. All ratios hold together.
 func (p *Pooled) compare() {
 	comparisons := 0
-	for _, c := range p.Cells {
+	for _, c := range p.all() {
 		for _, of := range [][]stat.Interval{c.counted(ratioOfRun), c.counted(pathOfRun)} {
 			if !c.Baseline && len(of) > 0 {
 				comparisons++
@@ -185,8 +189,7 @@ func (p *Pooled) compare() {
 		}
 	}
 	p.Each = stat.Adjust(p.Confidence, max(1, comparisons))
-	for i := range p.Cells {
-		c := &p.Cells[i]
+	for _, c := range p.all() {
 		c.Value = stat.Pool(c.counted(valueOfRun), single)
 		if c.Baseline {
 			c.Budget = c.budget(c.Value)
