@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -291,6 +292,37 @@ udp udp.rate map[packets:7]  2
 `
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestRecordedContrasts checks every number of comparisons that studies state, on recorded runs.
+func TestRecordedContrasts(t *testing.T) {
+	files, err := filepath.Glob("testdata/contrasts/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no studies: %v", err)
+	}
+	for _, file := range files {
+		name := filepath.Base(strings.TrimSuffix(file, ".yaml"))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rs, o := recorded(t, "testdata/runs/"+name+".jsonl.gz"), experiment.Reading(studyOf(t, file))
+			w := &lines{path: "stored"}
+			w.contrasts(analysis.New(rs, o))
+			w.path = "many"
+			many := manyBlocks(rs, 24)
+			w.contrasts(analysis.New(many, o))
+			w.compare(many, o)
+			compareNumbers(t, strings.TrimSuffix(file, ".yaml")+".golden.gz", w.b.Bytes())
+		})
+	}
+}
+
+func (w *lines) contrasts(r *analysis.Run) {
+	for _, c := range r.Contrasts {
+		w.put("contrast", c.To, "|", c.Per, "|", c.Value, r.Baseline, r.Comparisons, r.Each)
+		for _, x := range c.Rows {
+			w.put("row", x.Probe, x.Network, x.Levels, "|", x.Of, "|", x.Metric, x.Unit, x.Value, x.Base, x.Ratio, x.Difference, x.Path, x.Same, x.Detectable, len(x.Far), x.Busy != nil, x.Missing)
+		}
 	}
 }
 

@@ -49,13 +49,14 @@ type CellRun struct {
 	Ratio stat.Interval `json:"ratio,omitzero"`
 	Path  stat.Interval `json:"path,omitzero"`
 	// Missing says why the run does not count in the pooled ratio, or in the value if the cell is the
-	// baseline's; "" if it counts.
+	// baseline's or nothing divides it; "" if it counts.
 	Missing string `json:"missing,omitempty"`
 	// Busy is set if disturbed trials count in the run.
 	Busy *Disturbance `json:"busy,omitempty"`
 
 	window float64 // s, median of the trials
 	base   float64 // value of the baseline
+	per    bool    // the ratio is divided by another
 	beyond *Beyond // of the row
 }
 
@@ -99,7 +100,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 				p.Cells = append(p.Cells, PooledCell{Cell: t.Cell(*row), Config: t.Config, Baseline: row.Baseline,
 					PerRun: slices.Repeat([]CellRun{{Missing: notMeasured}}, len(runs))})
 			}
-			p.Cells[n].add(i, t, row)
+			p.Cells[n].add(i, t, row, r.Baseline != "")
 		}
 		for _, n := range r.Networks {
 			if !slices.Contains(p.Networks, n) {
@@ -114,8 +115,8 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 	return p
 }
 
-// add sets the numbers of run i.
-func (c *PooledCell) add(i int, t *Table, row *Row) {
+// add sets the numbers of run i, which divides its rows by a baseline or not.
+func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	base, _ := t.baseline()
 	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, beyond: row.Beyond}
 	if w, ok := row.Get("window"); ok {
@@ -127,7 +128,7 @@ func (c *PooledCell) add(i int, t *Table, row *Row) {
 		x.Missing = "no ok trial"
 	case !metric:
 		x = CellRun{Missing: fmt.Sprintf("measures %s in %s", t.Metric, t.Unit)}
-	case row.Baseline:
+	case row.Baseline || !divided:
 	case x.Ratio.N == 0 && base.Counted() == 0:
 		x.Missing = "the baseline has no ok trial"
 	case x.Ratio.N == 0:
@@ -191,7 +192,7 @@ func (p *Pooled) compare() {
 	p.Each = stat.Adjust(p.Confidence, max(1, comparisons))
 	for _, c := range p.all() {
 		c.Value = stat.Pool(c.counted(valueOfRun), single)
-		if c.Baseline {
+		if c.Baseline || p.Baseline == "" && len(c.counted(ratioOfRun)) == 0 {
 			c.Budget = c.budget(c.Value)
 			continue
 		}
@@ -251,7 +252,9 @@ func (c *PooledCell) budget(of stat.Pooled) Budget {
 			}
 		}
 	}
-	b.TypeB = math.Hypot(own, base)
+	if b.TypeB = math.Hypot(own, base); slices.ContainsFunc(c.PerRun, func(x CellRun) bool { return x.per }) {
+		b.TypeB *= math.Sqrt2 // the other ratio resolves about as much
+	}
 	b.Combined = math.Hypot(math.Hypot(b.Within, b.Between), b.TypeB)
 	return b
 }
