@@ -62,6 +62,8 @@ type Run struct {
 	trials  []trial  // by block, then by name
 	samples []*Sample
 	byKey   map[string]*Sample
+	// measured holds the levels of each factor of a probe's cells; nil without contrasts.
+	measured map[probeFactor]map[string]bool
 }
 
 // New indexes results and keeps references to them.

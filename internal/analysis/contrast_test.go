@@ -182,13 +182,18 @@ func TestContrastIsPaired(t *testing.T) {
 	}
 }
 
-// The contrast that is the baseline is in the tables only, and counts once.
+// The contrast that is the baseline is in the tables only, and counts once. One with another network is
+// a contrast.
 func TestBaselineContrast(t *testing.T) {
 	rs := factorial(12, interacting)
 	plain := analysis.New(rs, analysis.Options{Baseline: "a"})
 	r := analysis.New(rs, analysis.Options{Baseline: "a", Contrasts: []analysis.Contrast{{To: map[string]string{"network": "a"}, Text: "networks"}}})
 	if len(r.Contrasts) != 0 || r.Comparisons != plain.Comparisons || !reflect.DeepEqual(r.Tables[0].Rows[1].Ratio, plain.Tables[0].Rows[1].Ratio) {
 		t.Errorf("%d contrasts, %d comparisons, want %d", len(r.Contrasts), r.Comparisons, plain.Comparisons)
+	}
+	r = analysis.New(rs, analysis.Options{Baseline: "a", Contrasts: []analysis.Contrast{{To: map[string]string{"network": "a"}}, {To: map[string]string{"network": "b"}}}})
+	if len(r.Contrasts) != 1 || len(r.Contrasts[0].Rows) != 6 || r.Comparisons != 2*plain.Comparisons {
+		t.Errorf("%d contrasts, %d comparisons, want 1 and %d", len(r.Contrasts), r.Comparisons, 2*plain.Comparisons)
 	}
 }
 
