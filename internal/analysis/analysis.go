@@ -1,5 +1,5 @@
 // Package analysis reads the results of a run once and lays them out: tables with a row per
-// network, chains of hosts, the gap between UDP and TCP, tools compared, runs pooled and compared. All
+// network, the contrasts that a study states, chains of hosts, the gap between UDP and TCP, tools compared, runs pooled and compared. All
 // of them pair values within blocks through Common.
 //
 // It must not format numbers, draw, read anything except its arguments, or judge causes (package

@@ -179,7 +179,7 @@ func (r *Run) sortRows(rows []ContrastRow) {
 }
 
 // divisors names the samples of a row in a reason.
-var divisors = []string{"the cell", "what divides it", "what the ratio is divided by", "what the ratio is divided by"}
+var divisors = []string{"the cell", "its divisor", "the reference ratio", "the reference ratio"}
 
 // count fills in the row from the trials that count in a comparison at this confidence. value is that
 // of the contrast. It can be called again with a higher confidence.
@@ -211,7 +211,7 @@ func (x *ContrastRow) count(value string, confidence float64) {
 		return
 	}
 	if x.pairs = quotients(all); len(x.pairs.blocks) == 0 {
-		x.Missing = "shares no block with what divides it"
+		x.Missing = "shares no block with its divisor"
 	}
 	if len(all) == 2 {
 		for i, v := range x.pairs.own {

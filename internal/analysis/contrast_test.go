@@ -211,18 +211,18 @@ func TestContrastMissing(t *testing.T) {
 		want     string
 	}{
 		"failed":       {to, func(r *record.Result) bool { r.Status = status(is(*r, "b", "busy")); return true }, "no ok trial"},
-		"base failed":  {to, func(r *record.Result) bool { r.Status = status(is(*r, "b", "idle")); return true }, "what divides it has no ok trial"},
-		"base absent":  {to, func(r *record.Result) bool { return !is(*r, "b", "idle") }, "the run did not measure what divides it"},
-		"per absent":   {per, func(r *record.Result) bool { return !is(*r, "a", "idle") }, "the run did not measure what the ratio is divided by"},
-		"per failed":   {per, func(r *record.Result) bool { r.Status = status(is(*r, "a", "busy")); return true }, "what the ratio is divided by has no ok trial"},
-		"other blocks": {to, func(r *record.Result) bool { return is(*r, "b", "idle") == (r.Block%2 == 0) }, "shares no block with what divides it"},
+		"base failed":  {to, func(r *record.Result) bool { r.Status = status(is(*r, "b", "idle")); return true }, "its divisor has no ok trial"},
+		"base absent":  {to, func(r *record.Result) bool { return !is(*r, "b", "idle") }, "the run did not measure its divisor"},
+		"per absent":   {per, func(r *record.Result) bool { return !is(*r, "a", "idle") }, "the run did not measure the reference ratio"},
+		"per failed":   {per, func(r *record.Result) bool { r.Status = status(is(*r, "a", "busy")); return true }, "the reference ratio has no ok trial"},
+		"other blocks": {to, func(r *record.Result) bool { return is(*r, "b", "idle") == (r.Block%2 == 0) }, "shares no block with its divisor"},
 		"value":        {value, func(*record.Result) bool { return true }, "no trial of the cell reports jitter"},
 		"base value": {value, func(r *record.Result) bool {
 			if is(*r, "b", "busy") {
 				r.Values = append(r.Values, record.Value{Name: "jitter", Unit: "s", Value: 1})
 			}
 			return true
-		}, "no trial of what divides it reports jitter"},
+		}, "no trial of its divisor reports jitter"},
 		"zero": {to, func(r *record.Result) bool {
 			if is(*r, "b", "idle") {
 				r.Values = []record.Value{{Name: "rtt", Unit: "s"}}
@@ -235,7 +235,7 @@ func TestContrastMissing(t *testing.T) {
 				r.Values = []record.Value{{Name: "throughput", Unit: "bit/s", Value: 1e9}}
 			}
 			return true
-		}, "measures rtt in s, what divides it throughput in bit/s"},
+		}, "measures rtt in s, its divisor throughput in bit/s"},
 	} {
 		var rs []record.Result
 		for _, r := range factorial(12, interacting) {
