@@ -26,6 +26,7 @@ type Options struct {
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 	Others        *Others  // programs outside the run; nil if unknown
+	Unpaired      bool     // every result is a sample of its own: there are no blocks, as for imported results
 	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
 	// compares networks.
 	Contrasts []Contrast
@@ -33,13 +34,15 @@ type Options struct {
 
 // A Run is indexed results. Its slices and maps are shared and must not be changed.
 type Run struct {
-	Baseline    string   `json:"baseline"`
-	Confidence  float64  `json:"confidence"`      // of all ratios together
-	Comparisons int      `json:"comparisons"`     // number of ratios
-	Each        float64  `json:"each"`            // confidence of each ratio
-	Blocks      int      `json:"blocks"`          // with at least one trial
-	Pairs       int      `json:"pairs,omitempty"` // of hosts per block
-	Networks    []string `json:"networks"`        // the baseline first
+	Baseline    string  `json:"baseline"`
+	Confidence  float64 `json:"confidence"`  // of all ratios together
+	Comparisons int     `json:"comparisons"` // number of ratios
+	Each        float64 `json:"each"`        // confidence of each ratio
+	Blocks      int     `json:"blocks"`      // with at least one trial
+	// Unpaired means that no block pairs results. Value is then a geometric mean, and Ratio a ratio of two.
+	Unpaired bool     `json:"unpaired,omitempty"`
+	Pairs    int      `json:"pairs,omitempty"` // of hosts per block
+	Networks []string `json:"networks"`        // the baseline first
 	// Episodes counts the builds of the networks; 0 if the run is too old to say.
 	Episodes int     `json:"episodes,omitempty"`
 	Tables   []Table `json:"tables"`
@@ -67,12 +70,17 @@ func New(results []record.Result, o Options) *Run {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others}
+	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, Unpaired: o.Unpaired}
 	r.index(results)
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
 	r.probes = r.levels(Probe, o.Probes...)
 
 	r.Tables = r.layout(Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks})
+	if r.Unpaired {
+		r.compareUnpaired()
+		r.Residue = residue(r.Tables)
+		return r
+	}
 	r.Chains = chains(r.Tables)
 	r.Comparisons = comparisons(r.Tables, r.Chains)
 	r.Each = stat.Adjust(o.Confidence, max(1, r.Comparisons))

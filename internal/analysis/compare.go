@@ -18,6 +18,9 @@ type Comparison struct {
 	Bound      float64 `json:"bound"`      // largest regression to tolerate, a fraction
 	RunsA      int     `json:"runsA"`
 	RunsB      int     `json:"runsB"`
+	// Unpaired means that both sides are one set of results that are samples of their own. Intervals then
+	// rest on how results differ, not on how runs do.
+	Unpaired bool `json:"unpaired,omitempty"`
 	// Baselines lists the runs' different baselines, "" for a run without one. Changes needs a common one.
 	Baselines []string `json:"baselines"`
 	// Changes compares what networks cost: ratios to the baseline of the same run. Only they get
@@ -93,6 +96,7 @@ const (
 func Compare(a, b []*Run, bound float64) Comparison {
 	c := Comparison{Confidence: 0.95, Bound: bound, RunsA: len(a), RunsB: len(b)}
 	runs := slices.Concat(a, b)
+	c.Unpaired = len(a) == 1 && len(b) == 1 && a[0].Unpaired && b[0].Unpaired
 	for _, r := range runs {
 		c.Confidence = r.Confidence
 		if base := r.divisor(); !slices.Contains(c.Baselines, base) {
@@ -133,9 +137,13 @@ func Compare(a, b []*Run, bound float64) Comparison {
 	}
 	c.Each = stat.Adjust(c.Confidence, len(costs))
 	for _, s := range costs {
-		c.Changes = append(c.Changes, s.cost(c.Each, bound))
+		c.Changes = append(c.Changes, s.cost(c.Each, bound, c.Unpaired))
 	}
 	for _, s := range values {
+		if c.Unpaired {
+			c.Absolute = append(c.Absolute, s.unpaired(valueOfRun, stat.Adjust(c.Confidence, len(values))))
+			continue
+		}
 		c.Absolute = append(c.Absolute, s.change(valueOfRun, Spread{}, stat.Adjust(c.Confidence, len(values))))
 	}
 	return c
@@ -200,9 +208,14 @@ func (s sides) change(of func(CellRun) stat.Interval, earlier Spread, confidence
 }
 
 // cost compares the ratios and judges the change.
-func (s sides) cost(confidence, bound float64) Change {
+func (s sides) cost(confidence, bound float64, unpaired bool) Change {
 	earlier := s.earlier()
-	x := s.change(ratioOfRun, earlier, confidence)
+	var x Change
+	if unpaired {
+		x = s.unpaired(ratioOfRun, confidence)
+	} else {
+		x = s.change(ratioOfRun, earlier, confidence)
+	}
 	for _, r := range s.PerRun {
 		if r.Busy != nil {
 			x.Busy++

@@ -100,6 +100,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	s.KeepDisturbed = s.KeepDisturbed || keep
 	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
 	rep.KeepDisturbed = s.KeepDisturbed
+	rep.Unpaired = c.Imported != nil
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = study.Names(s.Networks), study.Names(s.Probes)
 	probes := catalog.Describe(s)
@@ -125,11 +126,14 @@ func load(dir string, keep bool) (report.Run, error) {
 	if ranInVM(dir) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}
+	if rep.Analyze(); rep.Unpaired { // a claim is about a run of weir, and so is the history
+		rep.Command, err = lastImport(c.Imported)
+		return rep, err
+	}
 	shipped, err := claim.Shipped()
 	if err != nil {
 		return rep, err
 	}
-	rep.Analyze()
 	learn(rep)
 	rep.Claims = claim.Judge(shipped, s, rep.Analysis)
 	for i := range rep.Claims {

@@ -30,6 +30,9 @@ type Reading struct {
 	Warnings []string
 }
 
+// Datagram is the key of Observed for a datagram's size in bytes that the network could have chosen.
+const Datagram = "datagram"
+
 // A reader reads the output of one tool.
 type reader struct {
 	tool   string

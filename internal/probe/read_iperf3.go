@@ -106,15 +106,13 @@ func readIperf3Doc(b []byte) (Reading, error) {
 	}
 	if p.UDP {
 		r.Levels["rate"] = rateLevel(test.TargetBitrate * max(1, test.Streams))
-		// iperf3 takes the MSS of its control connection unless -l asks for another size
-		// (iperf_connect, iperf_client_api.c): the path chose this size, not the user.
-		if doc.Start.MSS != nil && *doc.Start.MSS == test.Size {
-			r.Levels["size"] = "mss"
-		}
+		// Without -l, the size is the MSS of the control connection (iperf_connect, iperf_client_api.c):
+		// the network chose it, not the user. The output does not tell the two apart.
+		delete(r.Levels, "size")
 		if received.Jitter == nil {
 			return r, errors.New("output has no end.sum_received.jitter_ms")
 		}
-		r.Observed["datagram"] = whole(test.Size)
+		r.Observed[Datagram] = whole(test.Size)
 		r.Datagram, r.Values = int(test.Size), doc.udpValues(p.receiver(&doc, nil))
 	} else {
 		if doc.End.Congestion != "" {

@@ -134,6 +134,9 @@ func TestReadCut(t *testing.T) {
 				t.Fatalf("%s: neither a reading nor an error of %d bytes", name, n)
 			}
 			for _, r := range cut {
+				if strings.HasPrefix(name, "read/iperf-2.1.8-tcp-streams") && bytes.Count(b[:n], []byte("[SUM]")) == 1 {
+					continue // the first interval of iperf 2 looks like a whole test of one second, and is right for it
+				}
 				if !known[key(r)] && !strings.Contains(name, "fping") { // fewer samples of the same
 					t.Errorf("%s: %s from the first %d of %d bytes, not in the whole output", name, key(r), n, len(b))
 				}

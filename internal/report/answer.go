@@ -34,6 +34,10 @@ func answerSection(s source) []Section {
 
 // datapath explains what a run on one machine measures.
 func (r Run) datapath() []string {
+	if r.Unpaired {
+		return []string{"These results are imported: weir did not measure them, and knows of their machines, networks and order only what the files say. " +
+			"Nothing proves which path the packets took."}
+	}
 	out := []string{"One machine is a datapath bench: both ends share its CPUs and no NIC is involved. " +
 		"These numbers are datapath cost, not network throughput."}
 	for _, x := range r.Results {
