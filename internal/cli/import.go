@@ -124,7 +124,7 @@ func (x *importer) run(ctx context.Context, paths []string) error {
 			return exit(exitEnvironment, err)
 		}
 	}
-	return x.summarize(set)
+	return x.summarize(set, len(earlier)+len(set.Results))
 }
 
 // open reads the results of an earlier import, if there are some.
@@ -297,7 +297,7 @@ func (x *importer) write(set *imported.Set) (err error) {
 	return nil
 }
 
-func (x *importer) summarize(set *imported.Set) error {
+func (x *importer) summarize(set *imported.Set, results int) error {
 	line := fmt.Sprintf("%d files: %d imported, %d refused", x.files, len(x.inputs), x.refused)
 	if x.other > 0 {
 		line += fmt.Sprintf("; %d more do not fit --as", x.other)
@@ -305,7 +305,7 @@ func (x *importer) summarize(set *imported.Set) error {
 	fmt.Println(line)
 	if len(x.inputs) > 0 {
 		fmt.Printf("%d results of %d networks in %s, divided by %s; read them with: weir report %s\n",
-			len(set.Results), len(set.Study.Networks), shown(x.dir), set.Study.Baseline, shown(x.dir))
+			results, len(set.Study.Networks), shown(x.dir), set.Study.Baseline, shown(x.dir))
 	}
 	switch {
 	case x.files == 0:

@@ -59,7 +59,7 @@ type Place struct {
 	Factors []string
 }
 
-// A Set is all results of a directory, those that it had and those that are new.
+// A Set describes all results of a directory, and holds those that are new.
 type Set struct {
 	Manifest
 	Study   study.Study

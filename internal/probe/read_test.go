@@ -127,7 +127,10 @@ func TestReadCut(t *testing.T) {
 		for _, r := range whole {
 			known[key(r)] = true
 		}
-		step := max(1, len(b)/1500) // every byte of a text
+		step := max(1, len(b)/2000) // every byte of a short output
+		if strings.HasSuffix(name, ".json") {
+			step = max(1, len(b)/60) // the JSON parser refuses any
+		}
 		for n := 0; n < len(b) && !t.Failed(); n += step {
 			cut, err := Read(b[:n], stated(name))
 			if err == nil && len(cut) == 0 {
@@ -136,6 +139,12 @@ func TestReadCut(t *testing.T) {
 			for _, r := range cut {
 				if strings.HasPrefix(name, "read/iperf-2.1.8-tcp-streams") && bytes.Count(b[:n], []byte("[SUM]")) == 1 {
 					continue // the first interval of iperf 2 looks like a whole test of one second, and is right for it
+				}
+				if strings.Contains(name, "csv-tcp-streams") {
+					continue // -y C of 2.1 prints no sum of its streams
+				}
+				if strings.Contains(name, "netperf") && r.Values[0].Name == "rtt.mean" {
+					continue // nothing marks the end of KEY=value lines: without its own, the mean is the inverse of the rate
 				}
 				if !known[key(r)] && !strings.Contains(name, "fping") { // fewer samples of the same
 					t.Errorf("%s: %s from the first %d of %d bytes, not in the whole output", name, key(r), n, len(b))
