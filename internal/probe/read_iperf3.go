@@ -166,7 +166,7 @@ func rateLevel(rate float64) string {
 //	[SUM]   0.00-10.00  sec  1.25 MBytes  1.05 Mbits/sec  0.012 ms  0/906 (0%)  receiver
 var (
 	iperf3TextRE = regexp.MustCompile(`(?m)^(?:iperf 3\.\d|Connecting to host .*, port \d+|\[(?:SUM| *\d+)\] .* (?:sender|receiver) *$|iperf3: error - )`)
-	iperf3RowRE  = regexp.MustCompile(`(?m)^\[(SUM| *\d+)\](?:\[[TR]X-[CS]\])? +(\d+\.\d+)- *(\d+\.\d+) +sec +(\d+(?:\.\d+)?) ([KMGT]?)Bytes +(\d+(?:\.\d+)?) ([KMGT]?)bits/sec +(?:(\d+\.\d+) ms +)?(?:(\d+)(?:/(\d+) \([^)]*\))? +)?(sender|receiver) *$`)
+	iperf3RowRE  = regexp.MustCompile(`(?m)^\[(SUM| *\d+)\](?:\[[TR]X-[CS]\])? +(\d+\.\d+)- *(\d+\.\d+) +sec +(\d+(?:\.\d+)?) ([KMGT]?)Bytes +(\d+(?:\.\d+)?) ([KMGT]?)(bits|Bytes)/sec +(?:(\d+\.\d+) ms +)?(?:(\d+)(?:/(\d+) \([^)]*\))? +)?(sender|receiver) *$`)
 	iperf3ErrRE  = regexp.MustCompile(`(?m)^iperf3: error - (.*)$`)
 	iperf3VerRE  = regexp.MustCompile(`(?m)^iperf (3\.\d\S*)`)
 	iperf3PeerRE = regexp.MustCompile(`(?m)^\[ *\d+\] local \S+ port \d+ connected to `)
@@ -180,7 +180,7 @@ func readIperf3Text(b []byte) ([]Reading, error) {
 	}
 	rows := map[string][][][]byte{} // by the end that reports
 	for _, m := range iperf3RowRE.FindAllSubmatch(b, -1) {
-		rows[string(m[11])] = append(rows[string(m[11])], m)
+		rows[string(m[12])] = append(rows[string(m[12])], m)
 	}
 	streams := max(1, len(iperf3PeerRE.FindAll(b, -1)))
 	received, n := total(rows["receiver"])
@@ -198,11 +198,15 @@ func readIperf3Text(b []byte) ([]Reading, error) {
 	}
 	seconds := rounded{f[1].value - f[0].value, f[0].rounding + f[1].rounding}
 	bits := f[2].times(8 * prefixed(string(received[5]), 1024)).over(seconds)
-	rate, err := finer("throughput", bits, f[3].times(prefixed(string(received[7]), 1000)))
+	per := prefixed(string(received[7]), 1000)
+	if string(received[8]) == "Bytes" { // -f K, M, G
+		per = 8 * prefixed(string(received[7]), 1024)
+	}
+	rate, err := finer("throughput", bits, f[3].times(per))
 	if err != nil {
 		return nil, err
 	}
-	udp := len(received[8]) > 0
+	udp := len(received[9]) > 0
 	r := reading("iperf3-"+protocol(udp), Iperf3{UDP: udp}, protocol(udp))
 	r.Levels["streams"] = strconv.Itoa(streams)
 	r.Levels["reverse"] = strconv.FormatBool(bytes.Contains(b, []byte("\nReverse mode, remote host ")))
@@ -211,14 +215,14 @@ func readIperf3Text(b []byte) ([]Reading, error) {
 	}
 	r.add("throughput", "bit/s", rate)
 	if udp {
-		lost, all := digits(received[9]), digits(received[10])
+		lost, all := digits(received[10]), digits(received[11])
 		if !(all > 0) || lost > all {
 			return nil, fmt.Errorf("impossible: %.0f of %.0f packets were lost", lost, all)
 		}
 		r.Values = append(r.Values, packets(lost, all, seconds.value)...)
-		r.add("jitter", "s", digits(received[8])/1e3)
-	} else if s, _ := total(rows["sender"]); s != nil && len(s[9]) > 0 {
-		r.add("retransmits", "1", digits(s[9]))
+		r.add("jitter", "s", digits(received[9])/1e3)
+	} else if s, _ := total(rows["sender"]); s != nil && len(s[10]) > 0 {
+		r.add("retransmits", "1", digits(s[10]))
 	}
 	r.add("window", "s", seconds.value)
 	return []Reading{r}, nil

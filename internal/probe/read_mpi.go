@@ -11,6 +11,9 @@ import (
 // The first lines and the rows of OSU's tables: bytes, then µs or MB/s of 10^6 bytes (osu_bw.c), then
 // columns of -f and the validation.
 var (
+	osuLatencyRE   = regexp.MustCompile(`^MPI\S* Latency Test$`)
+	osuBandwidthRE = regexp.MustCompile(`^MPI\S* Bandwidth Test$`)
+
 	osuTitleRE = regexp.MustCompile(`(?m)^# OSU (.* Test)(?: v(\S+))? *$`)
 	osuRowRE   = regexp.MustCompile(`^(\d{1,10}) +(\d+\.\d+)((?: +\d+(?:\.\d+)?)*)(?: +Pass)? *$`)
 
@@ -24,8 +27,8 @@ func readOSU(b []byte) (out []Reading, _ error) {
 		p := MPI{Tool: "osu"}
 		kind, name, unit, scale := "osu-latency", "half.rtt", "s", 1e-6
 		switch title := string(m[1]); {
-		case strings.HasPrefix(title, "MPI") && strings.HasSuffix(title, " Latency Test") && !strings.Contains(title, "Multi"):
-		case strings.HasPrefix(title, "MPI") && strings.HasSuffix(title, " Bandwidth Test") && !strings.Contains(title, "Bi-Directional"):
+		case osuLatencyRE.MatchString(title): // not of Broadcast, Multi, … Latency
+		case osuBandwidthRE.MatchString(title):
 			kind, name, unit, scale, p.Bandwidth = "osu-bandwidth", "bandwidth", "bit/s", 8e6, true
 		default:
 			return nil, fmt.Errorf("%.60q is not osu_latency or osu_bw", title)
