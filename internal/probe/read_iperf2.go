@@ -90,6 +90,10 @@ func readIperf2Test(b []byte) (Reading, error) {
 		r.add("jitter", "s", jitter)
 		if m := iperf2SizeRE.FindSubmatch(b); m != nil {
 			r.Levels["size"], r.Datagram = string(m[1]), int(digits(m[1]))
+			// Datagrams that arrive twice, as from bonded links, count as received: 3 digits are enough to tell.
+			if got, sent := bits*seconds/8, all*digits(m[1]); got > 1.05*sent {
+				return r, fmt.Errorf("impossible: %.0f bytes were received and only %.0f sent; datagrams arrived twice", got, sent)
+			}
 		}
 	default:
 		if m := iperf2CCRE.FindSubmatch(b); m != nil {
