@@ -100,7 +100,6 @@ func load(dir string, keep bool) (report.Run, error) {
 	s.KeepDisturbed = s.KeepDisturbed || keep
 	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
 	rep.KeepDisturbed = s.KeepDisturbed
-	rep.Unpaired = c.Imported != nil
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
 	rep.Networks, rep.Probes = study.Names(s.Networks), study.Names(s.Probes)
 	probes := catalog.Describe(s)
@@ -126,6 +125,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	if ranInVM(dir) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}
+	rep.Unpaired = c.Imported != nil
 	if rep.Analyze(); rep.Unpaired { // a claim is about a run of weir, and so is the history
 		rep.Command, err = lastImport(c.Imported)
 		return rep, err

@@ -56,7 +56,7 @@ func (s source) answers(brief bool) []Line {
 		text := s.hopClause(n)
 		if n != s.p.Baseline {
 			clauses := s.clauses(n, brief)
-			if clauses != "" {
+			if clauses != "" && !s.p.Unpaired {
 				clauses = "in this run, " + clauses // another run can show something else
 			}
 			text = strings.TrimSpace(clauses + " " + text)
@@ -137,7 +137,11 @@ func (s source) clauses(network string, brief bool) string {
 		parts = append(parts, name+" "+clause(rows, of, brief))
 	}
 	text := sentence(parts)
-	if compared && !bounded {
+	switch {
+	case bounded || !compared:
+	case s.p.Unpaired:
+		text += " There are too few results for intervals."
+	default:
 		text += " There are too few blocks for intervals."
 	}
 	return text
