@@ -23,10 +23,10 @@ type Options struct {
 	Baseline      string   // network that divides the others; "" for none
 	Confidence    float64  // of all ratios together, in 0..1; 0 means 0.95
 	KeepDisturbed bool     // count disturbed trials
+	Unpaired      bool     // there are no blocks: every result is a sample of its own, as of imported files
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 	Others        *Others  // programs outside the run; nil if unknown
-	Unpaired      bool     // every result is a sample of its own: there are no blocks, as for imported results
 	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
 	// compares networks.
 	Contrasts []Contrast
@@ -70,8 +70,9 @@ func New(results []record.Result, o Options) *Run {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, Unpaired: o.Unpaired}
+	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others}
 	r.index(results)
+	r.Unpaired = o.Unpaired
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
 	r.probes = r.levels(Probe, o.Probes...)
 

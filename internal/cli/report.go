@@ -117,6 +117,7 @@ func load(dir string, keep bool) (report.Run, error) {
 			rep.Problems = append(rep.Problems, fmt.Sprintf("others.json: %v: other programs cannot be named", err))
 		}
 	}
+	rep.Unpaired = c.Imported != nil
 	rep.Words = map[string]probe.Info{}
 	for _, p := range probes {
 		rep.Words[p.Name] = p.Info
@@ -125,13 +126,13 @@ func load(dir string, keep bool) (report.Run, error) {
 	if ranInVM(dir) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}
-	rep.Unpaired = c.Imported != nil
-	if rep.Analyze(); rep.Unpaired { // a claim is about a run of weir, and so is the history
-		rep.Command, err = lastImport(c.Imported)
-		return rep, err
-	}
 	shipped, err := claim.Shipped()
 	if err != nil {
+		return rep, err
+	}
+	rep.Analyze()
+	if rep.Unpaired { // a claim is about a run of weir, and so is the history
+		rep.Command, err = lastImport(c.Imported)
 		return rep, err
 	}
 	learn(rep)

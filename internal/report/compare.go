@@ -42,9 +42,6 @@ func costChanges(c analysis.Comparison) Section {
 		return x
 	}
 	x.About += fmt.Sprintf(" A and B are ratios to %s of the same run.", c.Baseline())
-	if c.Unpaired {
-		x.Notes = append(x.Notes, unpairedComparison)
-	}
 	x.Tables = []Table{table("changes", ratioColumns(c.Changes)...)}
 	x.Notes = append(x.Notes, single(c)...)
 	for _, one := range c.Changes {
@@ -83,6 +80,9 @@ func randomEffect(c analysis.Comparison) string {
 
 // single explains the cells with one run a side, and says how many runs would be enough.
 func single(c analysis.Comparison) (out []string) {
+	if c.Unpaired {
+		return []string{unpairedComparison}
+	}
 	guessed, known := []int{}, []int{} // runs needed
 	for _, x := range c.Changes {
 		switch {
