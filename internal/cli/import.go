@@ -101,7 +101,7 @@ func (x *importer) run(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	all, err := x.list(paths)
+	all, err := x.list(set, paths)
 	if err != nil {
 		return err
 	}
@@ -152,8 +152,9 @@ func (x *importer) open() (_ *imported.Set, earlier []record.Result, _ error) {
 	return imported.NewSet(m, s, described, c.Results), c.Results, nil
 }
 
-// list returns the files that the arguments stand for.
-func (x *importer) list(paths []string) (all []string, _ error) {
+// list returns the files that the arguments stand for. Below a directory it takes regular files only: a pipe
+// would wait for a writer.
+func (x *importer) list(set *imported.Set, paths []string) (all []string, _ error) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if path == "-" || err != nil || !info.IsDir() { // add reports the error
@@ -172,6 +173,10 @@ func (x *importer) list(paths []string) (all []string, _ error) {
 			}
 			if _, ok := x.place(name); !ok {
 				x.other++
+				return nil
+			}
+			if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+				x.refuse(set, name, errors.New("not a regular file"))
 				return nil
 			}
 			all = append(all, name)
@@ -200,16 +205,20 @@ func (x *importer) place(path string) (p imported.Place, ok bool) {
 
 // add imports one file, or names it with the reason.
 func (x *importer) add(set *imported.Set, path string) {
-	x.files++
 	in := input{path: path}
-	err := x.read(set, &in)
-	if err != nil {
-		x.refused++
-		set.Refuse(path, err)
-		fmt.Fprintf(os.Stderr, "weir: %s: %s\n", shown(path), imported.Clean(err.Error()))
+	if err := x.read(set, &in); err != nil {
+		x.refuse(set, path, err)
 		return
 	}
+	x.files++
 	x.inputs = append(x.inputs, in)
+}
+
+func (x *importer) refuse(set *imported.Set, path string, reason error) {
+	x.files++
+	x.refused++
+	set.Refuse(path, reason)
+	fmt.Fprintf(os.Stderr, "weir: %s: %s\n", shown(path), imported.Clean(reason.Error()))
 }
 
 func (x *importer) read(set *imported.Set, in *input) error {

@@ -37,16 +37,45 @@ type iperf3Stated struct {
 	} `json:"end"`
 }
 
-// readIperf3JSON reads one or several JSON documents of a client.
+// An iperf3Event is a line of --json-stream (JSONStream_Output, iperf_api.c, 3.17).
+type iperf3Event struct {
+	Event string          `json:"event"`
+	Data  json.RawMessage `json:"data"`
+}
+
+// readIperf3JSON reads one or several JSON documents of a client, or the events of one test.
 func readIperf3JSON(b []byte) (out []Reading, _ error) {
+	var events map[string]any // the document that they make
 	for dec := json.NewDecoder(bytes.NewReader(b)); ; {
 		var raw json.RawMessage
+		var e iperf3Event
 		err := dec.Decode(&raw)
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && events == nil {
 			return out, nil
+		}
+		if errors.Is(err, io.EOF) {
+			return nil, errors.New("cut off: the event \"end\" is missing")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("not JSON, or cut off: %w", err)
+		}
+		if json.Unmarshal(raw, &e) == nil && e.Event != "" {
+			if events == nil {
+				events = map[string]any{}
+			}
+			if e.Event == "interval" {
+				list, _ := events["intervals"].([]any)
+				events["intervals"] = append(list, e.Data)
+			} else if e.Event != "server_output_text" && e.Event != "server_output_json" {
+				events[e.Event] = e.Data
+			}
+			if e.Event != "end" && e.Event != "error" {
+				continue
+			}
+			if raw, err = json.Marshal(events); err != nil {
+				return nil, err
+			}
+			events = nil
 		}
 		r, err := readIperf3Doc(raw)
 		if err != nil {

@@ -2,6 +2,7 @@ package probe
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -180,4 +181,42 @@ func FuzzRead(f *testing.F) {
 			}
 		}
 	})
+}
+
+// --json-stream prints the parts of the document as events, a line each.
+func TestReadEvents(t *testing.T) {
+	whole := outputs(t)["iperf3/3.21-tcp.json"]
+	var doc struct {
+		Start, End json.RawMessage
+		Intervals  []json.RawMessage
+	}
+	if err := json.Unmarshal(whole, &doc); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	event := func(name string, data json.RawMessage) {
+		var line bytes.Buffer
+		if err := json.Compact(&line, data); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&b, "{\"event\":%q,\"data\":%s}\n", name, line.Bytes())
+	}
+	event("start", doc.Start)
+	for _, i := range doc.Intervals {
+		event("interval", i)
+	}
+	if _, err := Read(b.Bytes(), ""); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("without its end: %v", err)
+	}
+	event("end", doc.End)
+	want, err := Read(whole, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := Read(b.Bytes(), ""); err != nil || describe(got, nil) != describe(want, nil) {
+		t.Errorf("%v\n%s\nwant\n%s", err, describe(got, nil), describe(want, nil))
+	}
+	if _, err := Read([]byte(`{"event":"error","data":"unable to connect to server"}`), ""); err == nil || !strings.Contains(err.Error(), "unable to connect") {
+		t.Errorf("an error: %v", err)
+	}
 }
