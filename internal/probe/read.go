@@ -43,15 +43,15 @@ type reader struct {
 // readers lists the tools in the order in which Read tries them.
 func readers() []reader {
 	return []reader{
-		{"iperf3", regexp.MustCompile(`^\s*\{`), readIperf3JSON},
+		{"iperf3", iperf3JSONRE, readIperf3JSON},
 		{"iperf3", iperf3TextRE, readIperf3Text},
 		{"iperf", iperf2CSVLineRE, readIperf2CSV},
 		{"iperf", iperf2HeadRE, readIperf2},
-		{"sockperf", regexp.MustCompile(`(?m)^sockperf[:\[]`), readSockperf},
+		{"sockperf", sockperfHeadRE, readSockperf},
 		{"netperf", netperfHeadRE, readNetperf},
 		{"nuttcp", nuttcpHeadRE, readNuttcp},
 		{"qperf", qperfTestRE, readQperf},
-		{"OSU micro-benchmarks", regexp.MustCompile(`(?m)^# OSU `), readOSU},
+		{"OSU micro-benchmarks", osuHeadRE, readOSU},
 		{"NetPIPE", netpipeHeadRE, readNetPIPE},
 		{"fping", fpingHeadRE, readFping},
 	}

@@ -43,6 +43,8 @@ type iperf3Event struct {
 	Data  json.RawMessage `json:"data"`
 }
 
+var iperf3JSONRE = regexp.MustCompile(`^\s*\{`)
+
 // readIperf3JSON reads one or several JSON documents of a client, or the events of one test.
 func readIperf3JSON(b []byte) (out []Reading, _ error) {
 	var events map[string]any // the document that they make

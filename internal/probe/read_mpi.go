@@ -14,6 +14,7 @@ var (
 	osuLatencyRE   = regexp.MustCompile(`^MPI\S* Latency Test$`)
 	osuBandwidthRE = regexp.MustCompile(`^MPI\S* Bandwidth Test$`)
 
+	osuHeadRE  = regexp.MustCompile(`(?m)^# OSU `)
 	osuTitleRE = regexp.MustCompile(`(?m)^# OSU (.* Test)(?: v(\S+))? *$`)
 	osuRowRE   = regexp.MustCompile(`^(\d{1,10}) +(\d+\.\d+)((?: +\d+(?:\.\d+)?)*)(?: +Pass)? *$`)
 

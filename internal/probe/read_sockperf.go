@@ -11,6 +11,8 @@ import (
 // Lines of sockperf. --full-rtt prints whole round trips and calls them rtt. MBps and Mbps have
 // binary prefixes; GBps is MBps/1000 (client.cpp: client_statistics, stream_statistics).
 var (
+	sockperfHeadRE  = regexp.MustCompile(`(?m)^sockperf[:\[]`)
+	sockperfTestRE  = regexp.MustCompile(`(?m)^sockperf: .*== version #`)
 	sockperfStartRE = regexp.MustCompile(`(?m)^sockperf: .*== version #|^sockperf\[CLIENT\] `)
 	sockperfProtoRE = regexp.MustCompile(`PORT = *\d+ # (TCP|UDP)`)
 	sockperfMeanRE  = regexp.MustCompile(`====> avg-(latency|rtt)= *(\d+\.\d+) `)
@@ -26,7 +28,7 @@ func readSockperf(b []byte) ([]Reading, error) {
 		return nil, errors.New(string(m[1]))
 	}
 	// A test prints both lines in that order; older versions only the second.
-	parts := sections(b, regexp.MustCompile(`(?m)^sockperf: .*== version #`))
+	parts := sections(b, sockperfTestRE)
 	if parts == nil {
 		parts = sections(b, sockperfStartRE)
 	}
