@@ -109,17 +109,17 @@ func (s *Set) Add(path string, b []byte, at Place, kind string) ([]record.Result
 	if err != nil {
 		return nil, err
 	}
-	readings, err := probe.Read(text, kind)
+	statements, err := probe.Read(text, kind)
 	if err != nil {
 		return nil, err
 	}
-	if s.blocks+len(readings) > MaxResults {
+	if s.blocks+len(statements) > MaxResults {
 		return nil, fmt.Errorf("more than %d results in one directory; use another -o", MaxResults)
 	}
 	next, described := s.Study, slices.Clone(s.Probes)
 	var results []record.Result
 	f := File{Path: path, SHA256: hash}
-	for i, r := range readings {
+	for i, r := range statements {
 		if other, ok := s.recorded[mark(hash, i+1)]; ok {
 			if f.Reason = "the same bytes as " + other + ", which is imported already: one measurement cannot count twice"; other == Clean(path) {
 				f.Reason = "imported already: one measurement cannot count twice"
@@ -162,9 +162,9 @@ func (s *Set) Add(path string, b []byte, at Place, kind string) ([]record.Result
 	return results, nil
 }
 
-// extend adds the network and the probe of a reading to a study. Factors stay in the results: a study would
+// extend adds the network and the probe of a statement to a study. Factors stay in the results: a study would
 // list every combination of them.
-func extend(s study.Study, described []Described, at Place, name string, r probe.Reading) (study.Study, []Described, error) {
+func extend(s study.Study, described []Described, at Place, name string, r probe.Statement) (study.Study, []Described, error) {
 	if _, ok := s.Network(at.Network); !ok {
 		s.Networks = append(slices.Clip(s.Networks), study.Use{Kind: at.Network, Name: at.Network})
 	}
@@ -189,13 +189,13 @@ func extend(s study.Study, described []Described, at Place, name string, r probe
 	return s, described, nil
 }
 
-func levels(r probe.Reading, at Place) map[string]string {
+func levels(r probe.Statement, at Place) map[string]string {
 	out := maps.Clone(r.Levels)
 	maps.Copy(out, at.Levels)
 	return out
 }
 
-func result(r probe.Reading, at Place, name string) record.Result {
+func result(r probe.Statement, at Place, name string) record.Result {
 	config := levels(r, at)
 	config["network"], config["probe"] = at.Network, name
 	observed := map[string]string{}

@@ -14,16 +14,16 @@ import (
 	"github.com/weir-bench/weir/record"
 )
 
-// A Reading is one result as a tool's output states it: weir did not run the tool, and does not know
+// A Statement is one result as a tool's output states it: weir did not run the tool, and does not know
 // its command line.
-type Reading struct {
+type Statement struct {
 	// Kind is the probe's name in the catalog, or a name of its own if weir never runs the tool like
 	// this.
 	Kind  string
 	maybe string // the kind if only the user can tell
 	Info  Info
 	// Levels holds the options that the output states, by the names of the probe's options: size,
-	// streams, reverse. Readings with other levels are other cells.
+	// streams, reverse. Statements with other levels are other cells.
 	Levels map[string]string
 	Start  time.Time // zero if the output does not say
 	Measured
@@ -37,7 +37,7 @@ const Datagram = "datagram"
 type reader struct {
 	tool   string
 	prints *regexp.Regexp // a line, or the beginning, that only this tool prints
-	read   func([]byte) ([]Reading, error)
+	read   func([]byte) ([]Statement, error)
 }
 
 // readers lists the tools in the order in which Read tries them.
@@ -60,7 +60,7 @@ func readers() []reader {
 // Read finds the tool that printed b and reads its results, at least one. b is text with lines that end
 // in "\n". kind, which can be "", names the probe where the output does not say what was measured; Read
 // refuses the output of any other probe.
-func Read(b []byte, kind string) ([]Reading, error) {
+func Read(b []byte, kind string) ([]Statement, error) {
 	if len(bytes.TrimSpace(b)) == 0 {
 		return nil, errors.New("empty: the tool printed nothing, or was killed")
 	}
@@ -94,8 +94,8 @@ func readable() (names []string) {
 	return slices.Compact(names)
 }
 
-// settle gives a reading without a kind the one that the user states, and checks the numbers.
-func (r *Reading) settle(kind string) error {
+// settle gives a statement without a kind the one that the user states, and checks the numbers.
+func (r *Statement) settle(kind string) error {
 	switch {
 	case r.Kind == "" && kind == "":
 		return fmt.Errorf("the output does not say what it measured; if it is %s, add --probe %s", r.maybe, r.maybe)
@@ -120,12 +120,12 @@ func (r *Reading) settle(kind string) error {
 	return nil
 }
 
-// reading starts a reading of a probe.
-func reading(kind string, p Probe, proto string) Reading {
-	return Reading{Kind: kind, Info: p.Info(), Levels: map[string]string{}, Measured: Measured{Protocol: proto, Observed: map[string]string{}}}
+// statement starts a statement of a probe.
+func statement(kind string, p Probe, proto string) Statement {
+	return Statement{Kind: kind, Info: p.Info(), Levels: map[string]string{}, Measured: Measured{Protocol: proto, Observed: map[string]string{}}}
 }
 
-func (r *Reading) add(name, unit string, v float64) {
+func (r *Statement) add(name, unit string, v float64) {
 	r.Values = append(r.Values, record.Value{Name: name, Unit: unit, Value: v})
 }
 
@@ -143,7 +143,7 @@ func sections(b []byte, head *regexp.Regexp) (out [][]byte) {
 }
 
 // each reads every section, and names the section of an error if there are several.
-func each(parts [][]byte, read func([]byte) (Reading, error)) (out []Reading, _ error) {
+func each(parts [][]byte, read func([]byte) (Statement, error)) (out []Statement, _ error) {
 	for i, part := range parts {
 		r, err := read(part)
 		if err != nil && len(parts) > 1 {

@@ -22,7 +22,7 @@ var (
 )
 
 // readFping reads the times of one target. Without a summary, nothing marks the end of the output.
-func readFping(b []byte) ([]Reading, error) {
+func readFping(b []byte) ([]Statement, error) {
 	h := hdrhistogram.New(1, fpingLongest, 3)
 	targets, requests := map[string]bool{}, 0
 	var summary [][]byte
@@ -44,7 +44,7 @@ func readFping(b []byte) ([]Reading, error) {
 			return nil, fmt.Errorf("%.80q is not a line of fping -c, or is cut off", text)
 		}
 	}
-	r := reading("fping", Fping{}, "icmp")
+	r := statement("fping", Fping{}, "icmp")
 	answers := int(h.TotalCount())
 	switch {
 	case len(targets) > 1:
@@ -60,7 +60,7 @@ func readFping(b []byte) ([]Reading, error) {
 		}
 		r.add("rtt.mean", "s", digits(summary[4])/1e3)
 		r.add("loss", "1", 1-got/sent)
-		return []Reading{r}, nil
+		return []Statement{r}, nil
 	}
 	encoded, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
@@ -68,5 +68,5 @@ func readFping(b []byte) ([]Reading, error) {
 	}
 	r.Values = percentiles(h, string(encoded))
 	r.add("loss", "1", 1-float64(answers)/float64(requests))
-	return []Reading{r}, nil
+	return []Statement{r}, nil
 }

@@ -28,7 +28,7 @@ var (
 )
 
 // readIperf2 reads the text of a client or server, one test or several after each other.
-func readIperf2(b []byte) ([]Reading, error) {
+func readIperf2(b []byte) ([]Statement, error) {
 	parts := sections(b, iperf2HeadRE)
 	if len(parts) == 1 {
 		parts[0] = b // with several streams, some connect before the client prints its head
@@ -36,13 +36,13 @@ func readIperf2(b []byte) ([]Reading, error) {
 	return each(parts, readIperf2Test)
 }
 
-func readIperf2Test(b []byte) (Reading, error) {
+func readIperf2Test(b []byte) (Statement, error) {
 	head := iperf2HeadRE.FindSubmatch(b)
 	if m := iperf2BounceHeadRE.FindSubmatch(b); m != nil {
 		return readBounceback(b, m[1])
 	}
 	client, udp := strings.HasPrefix(string(head[1]), "Client"), string(head[2]) == "UDP"
-	r := reading("iperf2-"+protocol(udp), Iperf2{UDP: udp}, protocol(udp))
+	r := statement("iperf2-"+protocol(udp), Iperf2{UDP: udp}, protocol(udp))
 	streams := len(iperf2StreamRE.FindAll(b, -1))
 	rows, err := iperf2Totals(b, client && udp)
 	switch {
@@ -114,10 +114,10 @@ func readIperf2Test(b []byte) (Reading, error) {
 }
 
 // readBounceback reads response times of size bytes.
-func readBounceback(b, size []byte) (Reading, error) {
+func readBounceback(b, size []byte) (Statement, error) {
 	p := Iperf2Bounceback{CC: string(submatch(iperf2CCRE, b))}
 	m, err := p.Parse(Output{Client: b})
-	r := reading("iperf2-bounceback", p, "tcp")
+	r := statement("iperf2-bounceback", p, "tcp")
 	r.Measured, r.Levels["size"] = m, string(size)
 	return r, err
 }
@@ -187,7 +187,7 @@ type csvStream struct {
 }
 
 // readIperf2CSV reads one test. A UDP client prints its own lines and those of the server's report.
-func readIperf2CSV(b []byte) ([]Reading, error) {
+func readIperf2CSV(b []byte) ([]Statement, error) {
 	sent, got := map[string]*csvStream{}, map[string]*csvStream{}
 	if !bytes.HasSuffix(b, []byte("\n")) {
 		return nil, errors.New("cut off: the last line does not end")
@@ -239,7 +239,7 @@ func readIperf2CSV(b []byte) ([]Reading, error) {
 		return nil, errors.New("no line of a stream")
 	}
 	// The lines of a UDP sender of 2.0 look like those of TCP.
-	r := reading("", Iperf2{UDP: udp}, protocol(udp))
+	r := statement("", Iperf2{UDP: udp}, protocol(udp))
 	r.maybe = "iperf2-tcp"
 	r.Levels["streams"] = strconv.Itoa(streams)
 	r.add("throughput", "bit/s", 8*sum.bytes/sum.end)
@@ -254,5 +254,5 @@ func readIperf2CSV(b []byte) ([]Reading, error) {
 		r.Warnings = append(r.Warnings, "-y C does not say which end wrote it; a sender's throughput includes bytes that were still in its socket buffer")
 	}
 	r.add("window", "s", sum.end)
-	return []Reading{r}, nil
+	return []Statement{r}, nil
 }

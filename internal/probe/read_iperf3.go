@@ -46,7 +46,7 @@ type iperf3Event struct {
 var iperf3JSONRE = regexp.MustCompile(`^\s*\{`)
 
 // readIperf3JSON reads one or several JSON documents of a client, or the events of one test.
-func readIperf3JSON(b []byte) (out []Reading, _ error) {
+func readIperf3JSON(b []byte) (out []Statement, _ error) {
 	var events map[string]any // the document that they make
 	for dec := json.NewDecoder(bytes.NewReader(b)); ; {
 		var raw json.RawMessage
@@ -89,44 +89,44 @@ func readIperf3JSON(b []byte) (out []Reading, _ error) {
 
 // readIperf3Doc reads what arrived. It accepts what Iperf3.Parse refuses because weir would not have
 // asked for it: any congestion control, clients that cannot count retransmits, and older versions.
-func readIperf3Doc(b []byte) (Reading, error) {
+func readIperf3Doc(b []byte) (Statement, error) {
 	var s iperf3Stated
 	doc, err := decodeIperf3(b)
 	if err == nil {
 		err = json.Unmarshal(b, &s)
 	}
 	if err != nil {
-		return Reading{}, err
+		return Statement{}, err
 	}
 	version, test := iperf3VersionRE.FindStringSubmatch(doc.Start.Version), doc.Start.Test
 	p := Iperf3{UDP: test.Protocol == "UDP", Reverse: s.Start.Test.Reverse != 0}
 	switch {
 	case version == nil:
-		return Reading{}, fmt.Errorf("unknown version %.40q", doc.Start.Version)
+		return Statement{}, fmt.Errorf("unknown version %.40q", doc.Start.Version)
 	case s.Start.Connecting == nil:
-		return Reading{}, errors.New("this is the server's output; import the client's, which has both ends")
+		return Statement{}, errors.New("this is the server's output; import the client's, which has both ends")
 	case s.Start.Test.Bidirectional != 0:
-		return Reading{}, errors.New("both directions at once (--bidir): no probe of weir measures that; run each direction by itself")
+		return Statement{}, errors.New("both directions at once (--bidir): no probe of weir measures that; run each direction by itself")
 	case test.Protocol != "TCP" && test.Protocol != "UDP":
-		return Reading{}, fmt.Errorf("measured %.40q, not TCP or UDP", test.Protocol)
+		return Statement{}, fmt.Errorf("measured %.40q, not TCP or UDP", test.Protocol)
 	case p.UDP && test.Size <= 0:
-		return Reading{}, fmt.Errorf("datagrams of %v bytes", test.Size)
+		return Statement{}, fmt.Errorf("datagrams of %v bytes", test.Size)
 	}
 	var warnings []string
 	if p.UDP && doc.End.Received == nil {
 		if warnings, err = s.arrived(&doc); err != nil {
-			return Reading{}, err
+			return Statement{}, err
 		}
 	}
 	sent, received := doc.End.Sent, doc.End.Received
 	if err := cmp.Or(sent.check("sum_sent"), received.check("sum_received")); err != nil {
-		return Reading{}, err
+		return Statement{}, err
 	}
 	// All of a warm-up that the receiver got late can count as received and not as sent: see early.
 	if *received.Bytes > *sent.Bytes+p.early(&doc, nil)+p.uncounted(&doc, nil) {
-		return Reading{}, fmt.Errorf("%.0f bytes were received and only %.0f sent", *received.Bytes, *sent.Bytes)
+		return Statement{}, fmt.Errorf("%.0f bytes were received and only %.0f sent", *received.Bytes, *sent.Bytes)
 	}
-	r := reading("iperf3-"+protocol(p.UDP), p, protocol(p.UDP))
+	r := statement("iperf3-"+protocol(p.UDP), p, protocol(p.UDP))
 	r.Warnings = warnings
 	r.Levels["streams"] = whole(max(1, test.Streams))
 	r.Levels["size"] = whole(test.Size)
@@ -205,7 +205,7 @@ var (
 
 // readIperf3Text reads the report of a client at the end of its text. It needs the receiver's line: the
 // sender's rate is not what arrived.
-func readIperf3Text(b []byte) ([]Reading, error) {
+func readIperf3Text(b []byte) ([]Statement, error) {
 	if m := iperf3ErrRE.FindSubmatch(b); m != nil {
 		return nil, errors.New(string(m[1]))
 	}
@@ -238,7 +238,7 @@ func readIperf3Text(b []byte) ([]Reading, error) {
 		return nil, err
 	}
 	udp := len(received[9]) > 0
-	r := reading("iperf3-"+protocol(udp), Iperf3{UDP: udp}, protocol(udp))
+	r := statement("iperf3-"+protocol(udp), Iperf3{UDP: udp}, protocol(udp))
 	r.Levels["streams"] = strconv.Itoa(streams)
 	r.Levels["reverse"] = strconv.FormatBool(bytes.Contains(b, []byte("\nReverse mode, remote host ")))
 	if v := iperf3VerRE.FindSubmatch(b); v != nil {
@@ -256,7 +256,7 @@ func readIperf3Text(b []byte) ([]Reading, error) {
 		r.add("retransmits", "1", digits(s[10]))
 	}
 	r.add("window", "s", seconds.value)
-	return []Reading{r}, nil
+	return []Statement{r}, nil
 }
 
 // total returns the line of all streams, and how many streams have one.

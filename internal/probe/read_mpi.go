@@ -22,7 +22,7 @@ var (
 )
 
 // readOSU reads every row of osu_latency's and osu_bw's tables, one or several. A table has no end mark.
-func readOSU(b []byte) (out []Reading, _ error) {
+func readOSU(b []byte) (out []Statement, _ error) {
 	for _, part := range sections(b, osuTitleRE) {
 		m := osuTitleRE.FindSubmatch(part)
 		p := MPI{Tool: "osu"}
@@ -45,7 +45,7 @@ func readOSU(b []byte) (out []Reading, _ error) {
 			case !bytes.HasSuffix(line, []byte("\n")):
 				return nil, errors.New("cut off: the last row does not end")
 			}
-			r := reading(kind, p, "")
+			r := statement(kind, p, "")
 			r.Levels["size"] = string(row[1])
 			r.Observed["tool"] = strings.TrimSpace("OSU micro-benchmarks " + string(m[2]))
 			r.add(name, unit, digits(row[2])*scale)
@@ -60,7 +60,7 @@ func readOSU(b []byte) (out []Reading, _ error) {
 
 // readNetPIPE reads every row of NetPIPE's table. Only NPtcp prints the sizes of its socket buffers; the
 // tables of its other programs look alike.
-func readNetPIPE(b []byte) (out []Reading, _ error) {
+func readNetPIPE(b []byte) (out []Statement, _ error) {
 	for line := range bytes.Lines(b) {
 		if !netpipeHeadRE.Match(line) {
 			continue
@@ -77,7 +77,7 @@ func readNetPIPE(b []byte) (out []Reading, _ error) {
 		if half.value <= 0 || !near(rounded{bits, 0}.over(half), rate) {
 			return nil, fmt.Errorf("%.0f bytes in %g s are not %.6g bit/s", f[0].value, half.value, rate.value)
 		}
-		r := reading("", NetPIPE{}, "")
+		r := statement("", NetPIPE{}, "")
 		if r.maybe = "netpipe-tcp"; bytes.Contains(b, []byte("Send and receive buffers are ")) {
 			r.Kind = r.maybe
 		}

@@ -38,7 +38,7 @@ var netperfColumns = map[string]string{
 }
 
 // readNetperf reads classic tables, and omni's -k and -o, one test or several after each other.
-func readNetperf(b []byte) ([]Reading, error) {
+func readNetperf(b []byte) ([]Statement, error) {
 	parts := sections(b, netperfTitleRE)
 	if parts == nil { // without the title, as with -P 0
 		parts = [][]byte{b}
@@ -46,7 +46,7 @@ func readNetperf(b []byte) ([]Reading, error) {
 	return each(parts, readNetperfTest)
 }
 
-func readNetperfTest(b []byte) (r Reading, err error) {
+func readNetperfTest(b []byte) (r Statement, err error) {
 	title := ""
 	if m := netperfTitleRE.FindSubmatch(b); m != nil {
 		title = string(m[1])
@@ -105,7 +105,7 @@ func only(re *regexp.Regexp, b []byte) ([][]byte, error) {
 
 // netperfStream reads a table whose throughput is what the receiver got (send_omni_inner,
 // nettest_omni.c).
-func netperfStream(b []byte, title string) (r Reading, _ error) {
+func netperfStream(b []byte, title string) (r Statement, _ error) {
 	unit, err := netperfUnit(b)
 	if err != nil {
 		return r, err
@@ -114,7 +114,7 @@ func netperfStream(b []byte, title string) (r Reading, _ error) {
 	if err != nil {
 		return r, err
 	}
-	r = reading("netperf-tcp", Netperf{}, "tcp")
+	r = statement("netperf-tcp", Netperf{}, "tcp")
 	r.Levels["size"], r.Levels["reverse"] = string(m[1]), strconv.FormatBool(title == "TCP MAERTS")
 	if title == "TCP SENDFILE" {
 		r.Levels["send"] = "sendfile"
@@ -124,7 +124,7 @@ func netperfStream(b []byte, title string) (r Reading, _ error) {
 	return r, nil
 }
 
-func netperfDatagrams(b []byte) (r Reading, _ error) {
+func netperfDatagrams(b []byte) (r Statement, _ error) {
 	unit, err := netperfUnit(b)
 	if err != nil {
 		return r, err
@@ -141,7 +141,7 @@ func netperfDatagrams(b []byte) (r Reading, _ error) {
 	if arrived > all || !(seconds > 0) {
 		return r, fmt.Errorf("impossible: %.0f of %.0f messages arrived in %v s", arrived, all, seconds)
 	}
-	r = reading("netperf-udp", Netperf{UDP: true}, "udp")
+	r = statement("netperf-udp", Netperf{UDP: true}, "udp")
 	r.Datagram, r.Levels["size"] = int(size), string(sent[1])
 	r.add("throughput", "bit/s", digits(got[3])*unit)
 	r.Values = append(r.Values, packets(all-arrived, all, seconds)...)
@@ -150,7 +150,7 @@ func netperfDatagrams(b []byte) (r Reading, _ error) {
 }
 
 // netperfTimes reads a table of transactions, one at a time: their mean time is the inverse of the rate.
-func netperfTimes(b []byte, title string) (r Reading, _ error) {
+func netperfTimes(b []byte, title string) (r Statement, _ error) {
 	if !bytes.Contains(b, []byte("per sec")) {
 		return r, errors.New("the table is not of transactions per second: run netperf without -f, or import -k of omni")
 	}
@@ -169,12 +169,12 @@ func netperfTimes(b []byte, title string) (r Reading, _ error) {
 	return r, nil
 }
 
-func netperfResponse(udp, connect bool, request, response string) Reading {
+func netperfResponse(udp, connect bool, request, response string) Statement {
 	kind := "netperf-" + protocol(udp) + "-rr"
 	if connect {
 		kind = "netperf-crr"
 	}
-	r := reading(kind, NetperfRR{UDP: udp, Connect: connect}, protocol(udp))
+	r := statement(kind, NetperfRR{UDP: udp, Connect: connect}, protocol(udp))
 	switch {
 	case request == "" || response == "":
 	case request == response:
@@ -213,7 +213,7 @@ func netperfKeys(b []byte) (map[string]string, error) {
 	return keys, nil
 }
 
-func netperfOmni(title string, keys map[string]string) (r Reading, _ error) {
+func netperfOmni(title string, keys map[string]string) (r Statement, _ error) {
 	f := fields{text: keys}
 	proto := cmp.Or(keys["PROTOCOL"], strings.Fields(title + " ?")[0])
 	direction := keys["DIRECTION"]
@@ -270,7 +270,7 @@ func netperfOmni(title string, keys map[string]string) (r Reading, _ error) {
 		if err != nil {
 			return r, fmt.Errorf("THROUGHPUT_UNITS is %.20q, not of bits or bytes: cut off, or not asked for", units)
 		}
-		r = reading("netperf-"+protocol(udp), Netperf{UDP: udp}, protocol(udp))
+		r = statement("netperf-"+protocol(udp), Netperf{UDP: udp}, protocol(udp))
 		r.Levels["reverse"] = strconv.FormatBool(direction == "Recv")
 		if size := keys["LOCAL_SEND_SIZE"]; size != "" && direction == "Send" {
 			r.Levels["size"] = size

@@ -28,14 +28,14 @@ var (
 )
 
 // readNuttcp reads the brief lines, or the verbose text of one or several tests.
-func readNuttcp(b []byte) (out []Reading, _ error) {
+func readNuttcp(b []byte) (out []Statement, _ error) {
 	if parts := sections(b, nuttcpStartRE); parts != nil {
 		return each(parts, readNuttcpVerbose)
 	}
 	lines := append(nuttcpBriefRE.FindAllSubmatch(b, -1), nuttcpParseRE.FindAllSubmatch(b, -1)...)
 	for _, m := range lines {
 		udp := len(m[6]) > 0
-		r := reading("nuttcp-"+protocol(udp), Nuttcp{UDP: udp}, protocol(udp))
+		r := statement("nuttcp-"+protocol(udp), Nuttcp{UDP: udp}, protocol(udp))
 		if err := r.nuttcp(m[1], m[2], m[3]); err != nil {
 			return nil, err
 		}
@@ -67,13 +67,13 @@ func nuttcpEnds(b []byte) bool {
 	return nuttcpBriefRE.Match(line)
 }
 
-func readNuttcpVerbose(b []byte) (Reading, error) {
+func readNuttcpVerbose(b []byte) (Statement, error) {
 	mode := nuttcpModeRE.FindSubmatch(b)
 	if mode == nil {
-		return Reading{}, fmt.Errorf("no line with buflen, nstream and the protocol: cut off%s", quoted(nuttcpFailRE.Find(b)))
+		return Statement{}, fmt.Errorf("no line with buflen, nstream and the protocol: cut off%s", quoted(nuttcpFailRE.Find(b)))
 	}
 	udp := string(mode[3]) == "udp"
-	r := reading("nuttcp-"+protocol(udp), Nuttcp{UDP: udp}, protocol(udp))
+	r := statement("nuttcp-"+protocol(udp), Nuttcp{UDP: udp}, protocol(udp))
 	var tx, rx [][]byte
 	for _, m := range nuttcpSideRE.FindAllSubmatch(b, -1) {
 		if len(m[5]) > 0 {
@@ -118,7 +118,7 @@ func readNuttcpVerbose(b []byte) (Reading, error) {
 }
 
 // nuttcp adds the throughput, which must agree with the bytes and seconds.
-func (r *Reading) nuttcp(mega, seconds, mbit []byte) error {
+func (r *Statement) nuttcp(mega, seconds, mbit []byte) error {
 	f, err := numbers([][]byte{mega, seconds, mbit})
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (r *Reading) nuttcp(mega, seconds, mbit []byte) error {
 	return nil
 }
 
-func (r *Reading) nuttcpLoss(dropped, sent []byte, seconds float64) error {
+func (r *Statement) nuttcpLoss(dropped, sent []byte, seconds float64) error {
 	lost, all := digits(dropped), digits(sent)
 	if !(all > 0) || lost > all || !(seconds > 0) {
 		return fmt.Errorf("impossible: %.0f of %.0f packets were dropped in %g s", lost, all, seconds)

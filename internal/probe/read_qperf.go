@@ -31,7 +31,7 @@ var qperfScale = map[string]float64{
 }
 
 // readQperf reads tcp_bw, udp_bw, tcp_lat and udp_lat, one or several; conf gives facts.
-func readQperf(b []byte) (out []Reading, _ error) {
+func readQperf(b []byte) (out []Statement, _ error) {
 	conf := map[string]string{}
 	for _, part := range sections(b, qperfTestRE) {
 		test, _, _ := strings.Cut(string(part), ":")
@@ -63,7 +63,7 @@ func readQperf(b []byte) (out []Reading, _ error) {
 	return out, nil
 }
 
-func readQperfTest(test string, b []byte) (r Reading, _ error) {
+func readQperfTest(test string, b []byte) (r Statement, _ error) {
 	proto, what, _ := strings.Cut(test, "_")
 	if proto != "tcp" && proto != "udp" || what != "bw" && what != "lat" {
 		return r, errors.New("not one of tcp_bw, udp_bw, tcp_lat, udp_lat")
@@ -81,11 +81,11 @@ func readQperfTest(test string, b []byte) (r Reading, _ error) {
 	}
 	udp := proto == "udp"
 	if what == "lat" {
-		r = reading("qperf-"+proto+"-rr", QperfRR{UDP: udp}, proto)
+		r = statement("qperf-"+proto+"-rr", QperfRR{UDP: udp}, proto)
 		r.Observed["rtt"] = "twice what qperf prints, which is half of the round trip"
 		r.add("rtt.mean", "s", 2*get("latency").value)
 	} else {
-		r = reading("qperf-"+proto, Qperf{UDP: udp}, proto)
+		r = statement("qperf-"+proto, Qperf{UDP: udp}, proto)
 		bw := "bw"
 		if udp {
 			bw = "recv_bw"
@@ -109,7 +109,7 @@ func readQperfTest(test string, b []byte) (r Reading, _ error) {
 
 // qperfLoss adds the loss: of the bytes if qperf printed them (-vvs), otherwise of the rates, if they have
 // digits enough to show one.
-func (r *Reading) qperfLoss(sent, got rounded, values map[string]rounded) {
+func (r *Statement) qperfLoss(sent, got rounded, values map[string]rounded) {
 	if s, ok := values["loc_send_bytes"]; ok {
 		if g, ok := values["rem_recv_bytes"]; ok {
 			sent, got = s, g

@@ -23,7 +23,7 @@ var (
 )
 
 // readSockperf reads ping-pong, under-load and throughput.
-func readSockperf(b []byte) ([]Reading, error) {
+func readSockperf(b []byte) ([]Statement, error) {
 	if m := sockperfErrorRE.FindSubmatch(b); m != nil {
 		return nil, errors.New(string(m[1]))
 	}
@@ -38,7 +38,7 @@ func readSockperf(b []byte) ([]Reading, error) {
 	return each(parts, readSockperfTest)
 }
 
-func readSockperfTest(b []byte) (r Reading, _ error) {
+func readSockperfTest(b []byte) (r Statement, _ error) {
 	proto := sockperfProtoRE.FindSubmatch(b)
 	if proto == nil {
 		return r, errors.New("the output does not say whether it measured TCP or UDP: its line \"[ 0] IP = …\" is missing")
@@ -66,7 +66,7 @@ func readSockperfTest(b []byte) (r Reading, _ error) {
 
 // sockperfTimes reads response times. Which client it was shows in the answers: ping-pong gets one for
 // every request.
-func sockperfTimes(b []byte, f *fields, udp bool) (r Reading, _ error) {
+func sockperfTimes(b []byte, f *fields, udp bool) (r Statement, _ error) {
 	mean := sockperfMeanRE.FindSubmatch(b)
 	switch {
 	case sockperfBurstRE.Match(b):
@@ -95,7 +95,7 @@ func sockperfTimes(b []byte, f *fields, udp bool) (r Reading, _ error) {
 	if n+dropped < 0.9*sent {
 		kind, info = "sockperf-load", SockperfLoad{TCP: !udp}.Info()
 	}
-	r = reading(kind, SockperfRR{TCP: !udp}, protocol(udp))
+	r = statement(kind, SockperfRR{TCP: !udp}, protocol(udp))
 	r.Info, r.Levels["tcp"] = info, strconv.FormatBool(!udp)
 	if scale == 2e-6 {
 		r.Observed["rtt"] = "twice what sockperf prints, which is half of the round trip"
@@ -111,7 +111,7 @@ func sockperfTimes(b []byte, f *fields, udp bool) (r Reading, _ error) {
 
 // sockperfStream reads what the sender sent. Over TCP that arrives, but for a socket buffer; over UDP
 // nothing says what arrived.
-func sockperfStream(b []byte, band [][]byte, udp bool) (r Reading, _ error) {
+func sockperfStream(b []byte, band [][]byte, udp bool) (r Statement, _ error) {
 	rate, all := sockperfRateRE.FindSubmatch(b), sockperfSentRE.FindSubmatch(b)
 	if rate == nil || all == nil || !bytes.Contains(b, []byte("Mbps)\n")) && !bytes.Contains(b, []byte("Gbps)\n")) {
 		return r, errors.New("cut off: a summary of the messages is missing")
@@ -124,7 +124,7 @@ func sockperfStream(b []byte, band [][]byte, udp bool) (r Reading, _ error) {
 	if count, s := digits(all[1]), digits(all[2]); !(s > 0) || count/s < 0.9*perSecond || count/s > 1.1*perSecond {
 		return r, fmt.Errorf("%.0f messages in %v s are not %.0f/s", count, s, perSecond)
 	}
-	r = reading("sockperf-throughput", SockperfRR{TCP: !udp}, protocol(udp))
+	r = statement("sockperf-throughput", SockperfRR{TCP: !udp}, protocol(udp))
 	r.Info = Info{Title: "TCP stream (sockperf)", Short: "TCP by sockperf", About: "TCP throughput at the sender, by sockperf", Unit: "bit/s", Measures: tcpThroughput,
 		Differs: "counted by the sender, with what was still in its socket buffer; no warm-up"}
 	r.Levels["size"] = strconv.FormatFloat(mebi*(1<<20)/perSecond, 'f', 0, 64)

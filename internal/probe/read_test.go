@@ -44,7 +44,7 @@ func stated(name string) string {
 	return ""
 }
 
-func describe(all []Reading, err error) string {
+func describe(all []Statement, err error) string {
 	var b strings.Builder
 	if err != nil {
 		fmt.Fprintf(&b, "  error: %v\n", err)
@@ -81,7 +81,7 @@ func TestRead(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		read, err := Read(all[name], stated(name))
 		if err == nil && len(read) == 0 {
-			t.Errorf("%s: neither a reading nor an error", name)
+			t.Errorf("%s: neither a statement nor an error", name)
 		}
 		fmt.Fprintf(&b, "%s\n%s", name, describe(read, err))
 	}
@@ -138,7 +138,7 @@ func TestReadCut(t *testing.T) {
 		for n := 0; n < len(b) && !t.Failed(); n += step {
 			cut, err := Read(b[:n], stated(name))
 			if err == nil && len(cut) == 0 {
-				t.Fatalf("%s: neither a reading nor an error of %d bytes", name, n)
+				t.Fatalf("%s: neither a statement nor an error of %d bytes", name, n)
 			}
 			for _, r := range cut {
 				if strings.HasPrefix(name, "read/iperf-2.1.8-tcp-streams") && bytes.Count(b[:n], []byte("[SUM]")) == 1 {
@@ -161,8 +161,8 @@ func TestReadCut(t *testing.T) {
 	}
 }
 
-// key names the first value of a reading. A cut can also remove a level, such as qperf's size.
-func key(r Reading) string {
+// key names the first value of a statement. A cut can also remove a level, such as qperf's size.
+func key(r Statement) string {
 	return fmt.Sprint(r.Kind, " ", r.Values[0].Name, " ", r.Values[0].Value)
 }
 
@@ -175,12 +175,12 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte, kind string) {
 		all, err := Read(b, kind)
 		if (err == nil) != (len(all) > 0) {
-			t.Fatalf("%d readings, error %v", len(all), err)
+			t.Fatalf("%d statements, error %v", len(all), err)
 		}
 		for _, r := range all {
 			checkMeasured(t, r.Measured, nil)
 			if r.Kind == "" {
-				t.Errorf("a reading of no probe: %+v", r)
+				t.Errorf("a statement of no probe: %+v", r)
 			}
 		}
 	})
