@@ -94,8 +94,11 @@ func mark(hash string, n int) string { return fmt.Sprintf("%s-%04d", hash[:12], 
 
 const markSize = len("0123456789ab-0001")
 
-// Refuse records that a file was not imported. A file that was refused before is listed once.
+// Refuse records that a file was not imported, once. A file that was imported before stays so.
 func (s *Set) Refuse(path string, reason error) {
+	if slices.ContainsFunc(s.Files, func(f File) bool { return f.Path == path && f.Reason == "" }) {
+		return
+	}
 	s.Files = slices.DeleteFunc(s.Files, func(f File) bool { return f.Path == path && f.Reason != "" })
 	s.Files = append(s.Files, File{Path: path, Reason: Clean(reason.Error())})
 }
