@@ -1,7 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -20,7 +23,7 @@ func (s source) contrastFigures(c comparison, id string, rows []contrasted) (out
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool {
 		return r.Ratio.N == 0 || r.Ratio.Center <= 0 || r.Ratio.Bounded() && r.Ratio.Lo <= 0
 	})
-	if rows == nil || len(rows) == 0 {
+	if len(rows) == 0 {
 		return nil
 	}
 	alt := func(what string) string {
@@ -34,9 +37,25 @@ func (s source) contrastFigures(c comparison, id string, rows []contrasted) (out
 		f.ID = id + " values"
 		out = append(out, *f)
 	}
-	f := s.contrastRatios(c, rows, alt)
-	f.ID = id + " ratios"
-	return append(out, *f)
+	a := c.numeric(rows)
+	if a != nil {
+		f := Figure{ID: id + " curve", Caption: "Ratio by " + a.factor}
+		curves := s.contrastCurves(c, rows, a, 1, func(r contrasted) stat.Interval { return r.Ratio })
+		if x, _, ok := coordinate(rows[0].by.To[a.factor]); ok { // divided by itself
+			for i, k := range curves {
+				n, _ := slices.BinarySearchFunc(k.Points, x, func(p chart.CurvePoint, x float64) int { return cmp.Compare(p.X, x) })
+				curves[i].Points = slices.Insert(k.Points, n, chart.CurvePoint{X: x, Y: 1})
+			}
+		}
+		f.Chart = chart.Sweep{Curves: curves, Reference: 1, X: a.axis, Y: c.quotient(rows[0]), Alt: alt(f.Caption)}
+		out = append(out, f)
+	}
+	if a == nil || !a.all {
+		f := s.contrastRatios(c, rows, alt)
+		f.ID = id + " ratios"
+		out = append(out, *f)
+	}
+	return out
 }
 
 // quotient names the ratio on an axis: "response time, load ÷ idle (lower is better)".
@@ -50,17 +69,9 @@ func (c comparison) quotient(r contrasted) string {
 	return text
 }
 
-// contrastRatios draws the ratios along a numeric factor if there is one, and else as rows, in groups
-// by network if both networks and levels vary.
+// contrastRatios draws a row per ratio, in groups by network if both networks and levels vary.
 func (s source) contrastRatios(c comparison, rows []contrasted, alt func(string) string) *Figure {
 	out := &Figure{Caption: "Ratio"}
-	one := c.divisor(rows)
-	if k, x, name := c.numeric(rows); x != nil {
-		curves := s.contrastCurves(c, rows, k, x, 1, func(r contrasted) stat.Interval { return r.Ratio })
-		out.Caption += " by " + k
-		out.Chart = chart.Sweep{Curves: curves, Reference: 1, X: name, Y: c.quotient(rows[0]), Alt: alt(out.Caption)}
-		return out
-	}
 	row := func(r contrasted, name string) chart.Row {
 		label := fixed(r.Ratio.Center, ratioDigits(r.Ratio)) + "×"
 		if r.Same {
@@ -73,33 +84,26 @@ func (s source) contrastRatios(c comparison, rows []contrasted, alt func(string)
 		networks.add(r.Network, r)
 	}
 	if len(networks.keys) == 1 || len(networks.keys) == len(rows) {
-		name := c.name
-		if len(networks.keys) == 1 {
-			name = c.level
-		}
 		var all []chart.Row
 		for _, r := range rows {
-			label := name(r)
-			if label == "" || len(networks.keys) == 1 && c.within(r) != "" {
-				label = strings.Trim(c.within(r)+", "+c.level(r), ", ")
+			name := r.Network // alone, or the only one
+			if inside := c.inside(r); len(networks.keys) == 1 && inside != "" {
+				name = inside
 			}
-			if label == "" {
-				label = r.Network
-			}
-			all = append(all, row(r, label))
+			all = append(all, row(r, name))
 		}
-		out.Chart = chart.Ratios{Rows: all, Baseline: one, Axis: c.quotient(rows[0]), Alt: alt(out.Caption)}
+		out.Chart = chart.Ratios{Rows: all, Baseline: c.divisor(rows), Axis: c.quotient(rows[0]), Alt: alt(out.Caption)}
 		return out
 	}
 	var gs []chart.RowGroup
 	for _, n := range networks.keys {
 		g := chart.RowGroup{Name: n}
 		for _, r := range networks.of[n] {
-			g.Rows = append(g.Rows, row(r, strings.Trim(c.within(r)+", "+c.level(r), ", ")))
+			g.Rows = append(g.Rows, row(r, c.inside(r)))
 		}
 		gs = append(gs, g)
 	}
-	out.Chart = chart.Grouped{Groups: gs, One: one, Axis: c.quotient(rows[0]), Alt: alt(out.Caption)}
+	out.Chart = chart.Grouped{Groups: gs, One: c.divisor(rows), Axis: c.quotient(rows[0]), Alt: alt(out.Caption)}
 	return out
 }
 
@@ -114,69 +118,90 @@ func (c comparison) divisor(rows []contrasted) string {
 	return divided(rows[0].by.To, rows[0].by.To, false, true)
 }
 
-// within is where without the network.
-func (c comparison) within(r contrasted) string {
-	one := c
-	one.many = false
-	if r.by.To[analysis.Network] == "" {
-		return one.where(r)
-	}
-	return strings.TrimPrefix(strings.TrimPrefix(one.where(r), r.Network), ", ")
+// inside names a row among those of its network.
+func (c comparison) inside(r contrasted) string {
+	return strings.TrimPrefix(strings.TrimPrefix(c.name(r), r.Network), ", ")
+}
+
+// An along is a numeric factor and the place of each row on its axis.
+type along struct {
+	factor, axis string
+	x            []float64 // NaN: not on the axis
+	kind         []string  // of the level, "udp-rate" in "udp-rate@50%"
+	all          bool      // every row is on it
 }
 
 // numeric finds the factor along which the rows make a curve: the compared one if its levels are
-// numbers, or else another one. It returns the factor, each row's place, and the title of the axis.
-func (c comparison) numeric(rows []contrasted) (factor string, x []float64, axis string) {
-	try := func(k string, level func(contrasted) string) bool {
-		x = nil
+// numbers, or else another one.
+func (c comparison) numeric(rows []contrasted) *along {
+	try := func(factor string, level func(contrasted) string) *along {
+		a := along{factor: factor, axis: factor, all: true}
 		seen := map[float64]bool{}
-		percent := false
 		for _, r := range rows {
-			v, ok := analysis.Quantity(level(r))
-			if !ok {
-				return false
+			x, kind, ok := coordinate(level(r))
+			if a.all = a.all && ok; ok {
+				seen[x] = true
 			}
-			x, seen[v] = append(x, v), true
-			percent = percent || strings.HasSuffix(level(r), "%")
+			if strings.HasSuffix(level(r), "%") {
+				a.axis = factor + ", %"
+			}
+			a.x, a.kind = append(a.x, x), append(a.kind, kind)
 		}
-		factor, axis = k, k
-		if percent {
-			axis += ", %"
+		if _, _, ok := coordinate(rows[0].by.To[factor]); ok {
+			seen[math.Inf(1)] = true // the divisor's place
 		}
-		return len(seen) >= minCurve
+		if len(seen) < minCurve {
+			return nil
+		}
+		return &a
 	}
 	if c.toVaries() {
-		return "", nil, ""
+		return nil
 	}
 	for k := range rows[0].by.To {
-		if len(rows[0].by.To) == 1 && try(k, func(r contrasted) string { return r.Of[k] }) {
-			return factor, x, axis
+		if a := try(k, func(r contrasted) string { return r.Of[k] }); len(rows[0].by.To) == 1 && a != nil {
+			return a
 		}
 	}
-	for k := range c.varies {
-		if !strings.Contains(k, " ") && try(k, func(r contrasted) string { return r.Levels[k] }) {
-			return factor, x, axis
+	for _, k := range slices.Sorted(maps.Keys(c.varies)) {
+		if a := try(k, func(r contrasted) string { return r.Levels[k] }); a != nil && a.all {
+			return a
 		}
 	}
-	return "", nil, ""
+	return nil
+}
+
+// coordinate returns the place of a level on an axis: 1473, 50 of "50%", 50 of "udp-rate@50%".
+func coordinate(level string) (x float64, kind string, ok bool) {
+	if x, ok := analysis.Quantity(level); ok {
+		return x, "", true
+	}
+	kind, share, ok := strings.Cut(level, "@")
+	if x, number := analysis.Quantity(share); ok && number && strings.HasSuffix(share, "%") {
+		return x, kind, true
+	}
+	return math.NaN(), "", false
 }
 
 // contrastCurves has a curve per network and per combination of the levels that are not along.
-func (s source) contrastCurves(c comparison, rows []contrasted, along string, x []float64, factor float64, get func(contrasted) stat.Interval) (out []chart.Curve) {
+func (s source) contrastCurves(c comparison, rows []contrasted, a *along, factor float64, get func(contrasted) stat.Interval) (out []chart.Curve) {
 	at := map[string]int{}
-	rest := c.without(along)
+	rest := c.without(a.factor)
 	for i, r := range rows {
-		name := rest.name(r)
+		if math.IsNaN(a.x[i]) {
+			continue
+		}
+		name := strings.TrimSpace(rest.name(r) + " " + a.kind[i])
 		n, ok := at[name]
 		if !ok {
 			n = len(out)
 			at[name] = n
-			out = append(out, chart.Curve{Name: name, Color: s.color(r.Network)})
+			out = append(out, chart.Curve{Name: name, Color: s.color(r.Network), Dashed: a.kind[i] != "" && a.kind[i] != a.kind[slices.IndexFunc(a.kind, func(k string) bool { return k != "" })]})
 		}
-		out[n].Points = append(out[n].Points, curvePoint(x[i], get(r), factor))
+		out[n].Points = append(out[n].Points, curvePoint(a.x[i], get(r), factor))
 	}
 	for i := range out {
-		slices.SortFunc(out[i].Points, func(a, b chart.CurvePoint) int { return int(a.X - b.X) })
+		slices.SortFunc(out[i].Points, func(a, b chart.CurvePoint) int { return cmp.Compare(a.X, b.X) })
 	}
 	return out
 }
@@ -209,16 +234,15 @@ func (s source) pairedValues(c comparison, rows []contrasted, alt func(string) s
 	out := &Figure{Caption: capital(comma(of+" and "+to, metricName(rows[0].Metric)))}
 	value := func(r contrasted) stat.Interval { return r.Value }
 	base := func(r contrasted) stat.Interval { return r.Base }
-	if k, x, name := c.numeric(rows); x != nil {
-		above := s.contrastCurves(c, rows, k, x, factor, value)
-		below := s.contrastCurves(c, rows, k, x, factor, base)
+	if a := c.numeric(rows); a != nil {
+		above, below := s.contrastCurves(c, rows, a, factor, value), s.contrastCurves(c, rows, a, factor, base)
 		for i := range above {
 			above[i].Name += " " + of
 			below[i].Name += " " + to
 			below[i].Dashed = true
 		}
-		out.Caption += " by " + k
-		out.Chart = chart.Sweep{Curves: append(above, below...), X: name, Y: axis, Alt: alt(out.Caption)}
+		out.Caption += " by " + a.factor
+		out.Chart = chart.Sweep{Curves: append(above, below...), X: a.axis, Y: axis, Alt: alt(out.Caption)}
 		return out
 	}
 	var gs []chart.RowGroup

@@ -140,6 +140,19 @@ var contrastRuns = map[string]factorial{
 			return 20e9 / by
 		},
 		compare: []analysis.Contrast{{To: one("ends", "host-host")}}},
+	"shares": {question: "How much longer does a ping take under a share of the load?", networks: []string{"host", "vxlan-overlay"}, probes: []string{"ping"},
+		factors: map[string][]string{"load": {"idle", "udp-rate@10%", "udp-rate@50%", "udp-rate@90%", "udp-rate", "tcp-stream@10%", "tcp-stream@50%", "tcp-stream@90%", "tcp-stream"}},
+		spread:  0.04, blocks: 14,
+		value: func(c map[string]string) float64 {
+			v := map[string]float64{"host": 30e-6, "vxlan-overlay": 39e-6}[c["network"]]
+			by := map[string]float64{"idle": 1, "udp-rate@10%": 0.7, "udp-rate@50%": 1.1, "udp-rate@90%": 1.8, "udp-rate": 9,
+				"tcp-stream@10%": 0.9, "tcp-stream@50%": 1.4, "tcp-stream@90%": 2.6, "tcp-stream": 12}[c["load"]]
+			if c["network"] == "vxlan-overlay" && by > 1 {
+				by *= 1.3
+			}
+			return v * by
+		},
+		compare: []analysis.Contrast{{To: one("load", "idle")}, {To: one("load", "idle"), Per: one("network", "host")}}},
 	"stress": {question: "How much throughput remains when others need the CPU?", networks: []string{"host", "vxlan-overlay"}, probes: []string{"tcp-stream"},
 		factors: map[string][]string{"stress": {"0", "25%", "50%", "75%"}}, spread: 0.03, blocks: 14,
 		value: func(c map[string]string) float64 {

@@ -180,7 +180,7 @@ func (c comparison) amounts(rows []contrasted) string {
 func extremes(rows []contrasted) (lo, hi contrasted, same int) {
 	order := func(a, b contrasted) int { return cmp.Compare(a.Ratio.Center, b.Ratio.Center) }
 	known := slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Ratio.N == 0 })
-	if known == nil || len(known) == 0 {
+	if len(known) == 0 {
 		known = rows
 	}
 	for _, r := range rows {

@@ -57,6 +57,7 @@ func newSource(r Run) source {
 var sections = []func(source) []Section{
 	answerSection,
 	contrastSections,
+	contrastSummary,
 	summarySection,
 	gapSection,
 	probeSections,
