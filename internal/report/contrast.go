@@ -27,13 +27,17 @@ type contrasted struct {
 }
 
 func (s source) comparisons() []comparison {
+	return comparisonsOf(s.p.Contrasts, len(s.p.Networks) > 1)
+}
+
+func comparisonsOf(stated []analysis.Contrasted, many bool) []comparison {
 	var out []comparison
-	for i := range s.p.Contrasts {
-		c := &s.p.Contrasts[i]
+	for i := range stated {
+		c := &stated[i]
 		n := slices.IndexFunc(out, func(x comparison) bool { return c.Text != "" && x.text == c.Text && len(x.of[0].Per) == len(c.Per) })
 		if n < 0 {
 			n = len(out)
-			out = append(out, comparison{text: c.Text, first: i, many: len(s.p.Networks) > 1})
+			out = append(out, comparison{text: c.Text, first: i, many: many})
 		}
 		out[n].of = append(out[n].of, c.Contrast)
 		for _, r := range c.Rows {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/internal/unit"
 )
@@ -21,7 +22,9 @@ func contrastSections(s source) (out []Section) {
 			x.Parts = append(x.Parts, s.contrastPart(c, p, probes.of[p]))
 		}
 		if one := x.Parts; len(one) == 1 {
-			x.About = strings.TrimSpace(s.title(probes.keys[0]) + ". " + x.About)
+			if c.of[0].To[analysis.Probe] == "" {
+				x.About = strings.TrimSpace(s.title(probes.keys[0]) + ". " + x.About)
+			}
 			x.Figures, x.Tables, x.Notes, x.Parts = one[0].Figures, one[0].Tables, one[0].Notes, nil
 		}
 		out = append(out, x)
@@ -90,6 +93,9 @@ func differences(base string, rows []contrasted) []column {
 		layout(Column{Head: "difference", Unit: label, Base: base, Keep: 7}, rows, func(r contrasted) (cell Cell) {
 			if v, ok := center(r.Difference); ok {
 				cell = Cell{Text: fixed(v*factor, d), Value: number(v)}
+				if zero := fixed(0, d); cell.Text == "-"+zero {
+					cell.Text = zero
+				}
 			}
 			return cell
 		}),

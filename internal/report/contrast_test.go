@@ -1,7 +1,9 @@
 package report
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"math/rand/v2"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -173,10 +176,84 @@ var contrastRuns = map[string]factorial{
 func levels(factor string, of ...string) map[string][]string { return map[string][]string{factor: of} }
 func one(factor, level string) map[string]string             { return map[string]string{factor: level} }
 
-func TestLook(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(contrastRuns)) {
-		r := contrastRuns[name].run()
-		fmt.Printf("\n=== %s\n%s", name, write(t, writers["text"], r))
-		golden(t, "contrast-"+name+".html", []byte(write(t, writers["html"], r)))
+// compared is the part of a report that answers the stated comparisons.
+func compared(f factorial) *Document {
+	d := New(analyzed(f.run()))
+	d.Title = ""
+	d.Sections = slices.DeleteFunc(d.Sections, func(s Section) bool {
+		return s.ID != "answer" && s.ID != "reading" && !strings.HasPrefix(s.ID, "contrast") && s.ID != "summary-comparisons"
+	})
+	return d
+}
+
+func TestComparisons(t *testing.T) {
+	for _, f := range []struct {
+		name  string
+		write func(io.Writer, *Document) error
+		of    []string
+	}{
+		{"contrasts.txt", func(w io.Writer, d *Document) error { return Text(w, d, 100) }, slices.Sorted(maps.Keys(contrastRuns))},
+		{"contrasts.md", Markdown, []string{"size", "load"}},
+		{"contrasts-summary.md", Summary, []string{"offload", "size"}},
+		{"contrasts-values.html", HTML, []string{"offload"}},
+		{"contrasts-matrix.html", HTML, []string{"direction"}},
+		{"contrasts-load.html", HTML, []string{"shares"}},
+	} {
+		var b bytes.Buffer
+		for _, name := range f.of {
+			if len(f.of) > 1 {
+				fmt.Fprintf(&b, "--- %s\n", name)
+			}
+			if err := f.write(&b, compared(contrastRuns[name])); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if strings.Contains(b.String(), "not drawn") || strings.Contains(b.String(), "othing was compared") {
+			t.Errorf("%s: %s", f.name, b.String())
+		}
+		golden(t, f.name, b.Bytes())
+	}
+}
+
+// Values of networks that are not compared have no column of ratios.
+func TestValuesWithoutRatios(t *testing.T) {
+	d := New(analyzed(contrastRuns["offload"].run()))
+	for _, s := range d.Sections {
+		if !strings.HasPrefix(s.ID, "probe") {
+			continue
+		}
+		for _, p := range s.Parts {
+			for _, c := range p.Tables[0].Columns {
+				if c.Kind == "ratio" || c.Kind == "interval" || strings.Contains(c.Head, "÷") {
+					t.Errorf("%s: a column %q", p.Title, c.Head)
+				}
+			}
+		}
+	}
+}
+
+// A comparison of which nothing was measured says why.
+func TestNoRatio(t *testing.T) {
+	f := contrastRuns["stress"]
+	value := f.value
+	f.value = func(c map[string]string) float64 {
+		if c["stress"] == "0" {
+			return 0
+		}
+		return value(c)
+	}
+	got := compared(f).Sections[0].Lines
+	if len(got) != 1 || got[0].Text != "In this run, stress ÷ 0: no ratio (the run did not measure what divides it)." {
+		t.Errorf("%v", got)
+	}
+}
+
+// Zeros leave a difference where there is no ratio.
+func TestDifferenceWithoutRatio(t *testing.T) {
+	r := contrasted{ContrastRow: analysis.ContrastRow{Cell: analysis.Cell{Probe: "ping", Network: "host"}, Metric: "loss", Unit: "1",
+		Difference: stat.Interval{Center: 0.03, Lo: 0.021, Hi: 0.039, N: 12, Confidence: 0.95}}, by: &analysis.Contrast{To: one("load", "idle")}}
+	c := comparison{text: "a busy path", of: []analysis.Contrast{*r.by}, rows: []contrasted{r}}
+	if got := (Run{}).sentence(c); got != "a busy path has loss, 3.00 % more [2.10, 3.90]." {
+		t.Error(got)
 	}
 }

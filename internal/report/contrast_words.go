@@ -26,49 +26,45 @@ func (s source) sentences() (out []Line) {
 		case c.text != "":
 			text = capital(text)
 		}
+		if c.answered() && !c.bounded() {
+			text += " There are too few blocks for intervals."
+		}
 		out = append(out, Line{Text: text})
 	}
 	return out
 }
 
+// answered reports whether a comparison has a ratio, bounded whether one has an interval.
+func (c comparison) answered() bool { return slices.ContainsFunc(c.rows, contrasted.known) }
+func (c comparison) bounded() bool {
+	return slices.ContainsFunc(c.rows, func(r contrasted) bool { return r.Ratio.Bounded() || r.Difference.Bounded() })
+}
+
+// known reports whether a row has something to say.
+func (r contrasted) known() bool { return r.Ratio.N > 0 || r.Difference.Bounded() }
+
 // sentence answers a comparison. Each ratio has its interval.
-func (s source) sentence(c comparison) string {
-	var rows []contrasted
-	bounded := false
-	for _, r := range c.rows {
-		if r.Ratio.N > 0 || r.Difference.Bounded() {
-			rows = append(rows, r)
-			bounded = bounded || r.Ratio.Bounded() || r.Difference.Bounded()
-		}
-	}
-	if rows == nil {
+func (r Run) sentence(c comparison) string {
+	if !c.answered() {
 		return c.nothing()
 	}
-	answered := c
-	answered.rows = rows
-	probes := answered.byProbe()
-	text := c.subject()
+	c.rows = slices.DeleteFunc(slices.Clone(c.rows), func(r contrasted) bool { return !r.known() })
+	rows, probes, text := c.rows, c.byProbe(), c.subject()
 	switch {
-	case len(c.of[0].Per) > 0 && len(rows) == 1 && rows[0].Ratio.Bounded() && c.of[0].Per["network"] != "":
-		text += fmt.Sprintf(" is %s as large on %s as on %s (%s)", factorOf(rows[0]), rows[0].Network, c.relative(), s.short(rows[0].Probe))
+	case len(c.of[0].Per) > 0 && len(rows) == 1 && rows[0].Ratio.Bounded() && c.of[0].Per[analysis.Network] != "":
+		return fmt.Sprintf("%s is %s as large on %s as on %s (%s).", text, factorOf(rows[0]), rows[0].Network, c.relative(), r.short(rows[0].Probe))
 	case c.text != "" && len(probes.keys) == 1 && len(c.of[0].Per) == 0:
-		text += " " + answered.verbs(rows)
-	default:
-		var parts []string
-		for _, p := range probes.keys {
-			amounts := answered.amounts(probes.of[p])
-			if rows[0].by.To[analysis.Probe] == "" {
-				amounts = s.short(p) + " " + amounts
-			}
-			parts = append(parts, amounts)
+		return text + " " + c.verbs(rows) + "."
+	}
+	var parts []string
+	for _, p := range probes.keys {
+		amounts := c.amounts(probes.of[p])
+		if rows[0].by.To[analysis.Probe] == "" {
+			amounts = r.short(p) + " " + amounts
 		}
-		text = comma(text, c.relativeText()) + ": " + strings.Join(parts, "; ")
+		parts = append(parts, amounts)
 	}
-	text += "."
-	if !bounded {
-		text += " There are too few blocks for intervals."
-	}
-	return text
+	return comma(text, c.relativeText()) + ": " + strings.Join(parts, "; ") + "."
 }
 
 // nothing says why a comparison has no ratio.
@@ -273,7 +269,7 @@ func amountOf(verb string, r contrasted) (amount, tail string) {
 func (c comparison) span(rows []contrasted) string {
 	lo, hi, same := extremes(rows)
 	if same == len(rows) {
-		return "shows " + noDifference(rows)
+		return "shows " + strings.Replace(noDifference(rows), " shown", "", 1)
 	}
 	verb := verbOf(hi)
 	switch {
