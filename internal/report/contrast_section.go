@@ -61,10 +61,13 @@ func (s source) contrastPart(c comparison, probe string, rows []contrasted) Sect
 	return x
 }
 
-// notes returns the warnings of the ratios, each once.
+// notes returns why ratios are missing and the warnings of the others, each once.
 func (c comparison) notes(rows []contrasted) (out []string) {
 	var said groups[string, string]
 	for _, r := range rows {
+		if r.Missing != "" {
+			said.add("no ratio, "+r.Missing, c.name(r))
+		}
 		for _, w := range r.Ratio.Warnings {
 			said.add(w, c.name(r))
 		}
@@ -161,8 +164,7 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 				return Cell{Text: "disturbed"}
 			}
 			return Cell{}
-		}),
-		layout(Column{Head: "no ratio", Left: true, Keep: 7}, rows, func(r contrasted) Cell { return Cell{Text: r.Missing} }))...)
+		}))...)
 }
 
 // contrastSummary has a line per stated ratio, for a page about several runs.

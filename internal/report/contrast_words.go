@@ -219,7 +219,11 @@ func (c comparison) verbs(rows []contrasted) string {
 	}
 	var parts []string
 	for _, verb := range said.keys {
-		parts = append(parts, verb+" "+strings.Join(said.of[verb], ", "))
+		text := strings.Join(said.of[verb], ", ")
+		if verb == shows {
+			text = "no difference " + text
+		}
+		parts = append(parts, verb+" "+text)
 	}
 	return strings.Join(parts, "; ")
 }
@@ -252,7 +256,7 @@ func verbOf(r contrasted) string {
 func amountOf(verb string, r contrasted) (amount, tail string) {
 	switch verb {
 	case shows:
-		return "no difference ~" + interval(r.Ratio, false), ""
+		return "~" + interval(r.Ratio, false), ""
 	case takes:
 		return factorOf(r), " as long"
 	case costs:
