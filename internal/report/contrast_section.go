@@ -2,12 +2,10 @@ package report
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
-	"github.com/weir-bench/weir/internal/unit"
 )
 
 // contrastSections has a section per stated comparison, with a part per probe.
@@ -61,12 +59,20 @@ func (s source) contrastPart(c comparison, probe string, rows []contrasted) Sect
 	return x
 }
 
-// notes returns why ratios are missing and the warnings of the others, each once.
+// notes returns why ratios are missing, and remarks about the others, each once.
 func (c comparison) notes(rows []contrasted) (out []string) {
 	var said groups[string, string]
 	for _, r := range rows {
 		if r.Missing != "" {
 			said.add("no ratio, "+r.Missing, c.name(r))
+		}
+		if len(r.Far) > 0 {
+			said.add(farText(r.Far), c.name(r))
+		}
+		if b := r.Beyond; b != nil && b.Interval.Bounded() {
+			d := ratioDigits(r.Ratio)
+			said.add(fmt.Sprintf("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
+				fixed(r.Ratio.Center, d), interval(r.Ratio, false), bracket(b.Interval, d), b.Runs, percent(b.Tau)), c.name(r))
 		}
 		for _, w := range r.Ratio.Warnings {
 			said.add(w, c.name(r))
@@ -84,28 +90,33 @@ func (c comparison) notes(rows []contrasted) (out []string) {
 	return out
 }
 
-// differences returns the differences in the unit of the largest, and their intervals.
-func differences(base string, rows []contrasted) []column {
-	top := 0.0
-	for _, r := range rows {
-		top = max(top, math.Abs(r.Difference.Center))
+// farText names the blocks that are far from the others.
+func farText(far []analysis.Far) string {
+	var each []string
+	for _, f := range far[:min(len(far), 3)] {
+		each = append(each, fmt.Sprintf("%d (%.2f×)", f.Block, f.Ratio))
 	}
-	factor, label := unit.Scale(top, base)
-	d := decimals(factor, top)
-	return []column{
-		layout(Column{Head: "difference", Unit: label, Base: base, Keep: 7}, rows, func(r contrasted) (cell Cell) {
-			if v, ok := center(r.Difference); ok {
-				cell = Cell{Text: fixed(v*factor, d), Value: number(v)}
-				if zero := fixed(0, d); cell.Text == "-"+zero {
-					cell.Text = zero
-				}
-			}
-			return cell
-		}),
-		layout(Column{Head: "interval", Base: base, Kind: "interval", Keep: 6}, rows, func(r contrasted) Cell {
-			return intervalCell(r.Difference, factor, d)
-		}),
+	text := "blocks far from the others: " + strings.Join(each, ", ")
+	if more := len(far) - len(each); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
+	return text
+}
+
+// difference returns the differences, each in its own unit with its interval.
+func difference(base string, rows []contrasted) column {
+	keep := 6
+	if base == "s" { // the times that a program waits longer
+		keep = 8
+	}
+	return layout(Column{Head: "difference", Base: base, Keep: keep}, rows, func(r contrasted) (cell Cell) {
+		if i := r.Difference; i.N > 0 {
+			amount, within := inUnit(i, r.Unit)
+			cell = Cell{Text: strings.TrimSpace(amount + " " + within), Value: number(i.Center)}
+			cell.bounds(i)
+		}
+		return cell
+	})
 }
 
 // contrastTable has a row per ratio: both values, ratio, difference.
@@ -123,8 +134,8 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 		all = append(all, r.Value.Center, r.Base.Center)
 	}
 	factor, label, d := inOneUnit(base, all)
-	value := func(head string, get func(contrasted) stat.Interval) column {
-		return layout(Column{Head: head, Unit: label, Base: base, Kind: "value", Keep: 8}, rows, func(r contrasted) (cell Cell) {
+	value := func(head string, keep int, get func(contrasted) stat.Interval) column {
+		return layout(Column{Head: head, Unit: label, Base: base, Kind: "value", Keep: keep}, rows, func(r contrasted) (cell Cell) {
 			if i := get(r); i.N > 0 {
 				cell = Cell{Text: fixed(i.Center*factor, d), Value: number(i.Center)}
 				cell.bounds(i)
@@ -134,13 +145,13 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 	}
 	name := names("cell", rows, c.name)
 	name.Whole = true
-	cs := []column{name, value(to, func(r contrasted) stat.Interval { return r.Base }), value(of, func(r contrasted) stat.Interval { return r.Value })}
+	cs := []column{name, value(to, 7, func(r contrasted) stat.Interval { return r.Base }), value(of, 8, func(r contrasted) stat.Interval { return r.Value })}
 	head := "÷ " + to
 	if r := c.relative(); r != "" {
 		head += " ÷ " + r
 	}
 	cs = append(cs, ratios(rows, head, func(r contrasted) (stat.Interval, bool) { return r.Ratio, r.Same })...)
-	cs = append(cs, differences(base, rows)...)
+	cs = append(cs, difference(base, rows))
 	path := ratios(rows, "path ÷ "+to, func(r contrasted) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
 	for i := range path {
 		path[i].Keep = 3
@@ -159,7 +170,7 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 			}
 			return cell
 		}),
-		layout(Column{Left: true, Keep: 7}, rows, func(r contrasted) Cell {
+		layout(Column{Left: true, Keep: 8}, rows, func(r contrasted) Cell {
 			if r.Busy != nil {
 				return Cell{Text: "disturbed"}
 			}

@@ -142,13 +142,18 @@ func more(r contrasted) string {
 	if i.Center < 0 {
 		word, i.Center, i.Lo, i.Hi = "less", -i.Center, -i.Hi, -i.Lo
 	}
-	factor, label := unit.Scale(i.Center, r.Unit)
-	if r.Unit == "1" {
+	amount, within := inUnit(i, r.Unit)
+	return amount + " " + word + " " + within
+}
+
+// inUnit formats a difference and its interval, if any, in the unit that suits it: "120 µs", "[110, 131]".
+func inUnit(i stat.Interval, base string) (amount, within string) {
+	factor, label := unit.Scale(i.Center, base)
+	if base == "1" {
 		factor, label = 100, "%"
 	}
 	d := decimals(factor, i.Center)
-	i.Lo, i.Hi = i.Lo*factor, i.Hi*factor
-	return strings.TrimSpace(fixed(i.Center*factor, d)+" "+label) + " " + word + " " + bracket(i, d)
+	return strings.TrimSpace(fixed(i.Center*factor, d) + " " + label), intervalCell(i, factor, d).Text
 }
 
 // withMore joins a ratio and a difference.
