@@ -146,11 +146,11 @@ func contrastTable(c comparison, id string, rows []contrasted) Table {
 	name := names("cell", rows, c.name)
 	name.Whole = true
 	cs := []column{name, value(to, 7, func(r contrasted) stat.Interval { return r.Base }), value(of, 8, func(r contrasted) stat.Interval { return r.Value })}
-	head := "÷ " + to
+	ratio := ratios(rows, "÷ "+to, func(r contrasted) (stat.Interval, bool) { return r.Ratio, r.Same })
 	if r := c.relative(); r != "" {
-		head += " ÷ " + r
+		ratio[0].Unit = "÷ " + r
 	}
-	cs = append(cs, ratios(rows, head, func(r contrasted) (stat.Interval, bool) { return r.Ratio, r.Same })...)
+	cs = append(cs, ratio...)
 	cs = append(cs, difference(base, rows))
 	path := ratios(rows, "path ÷ "+to, func(r contrasted) (stat.Interval, bool) { return r.Path, r.Path.Contains(1) })
 	for i := range path {
