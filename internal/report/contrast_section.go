@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -121,7 +122,8 @@ func difference(base string, rows []contrasted) column {
 
 // contrastTable has a row per ratio: both values, ratio, difference.
 func contrastTable(c comparison, id string, rows []contrasted) Table {
-	metric, base := metricName(rows[0].Metric), rows[0].Unit
+	measured := rows[max(0, slices.IndexFunc(rows, func(r contrasted) bool { return r.Metric != "" }))]
+	metric, base := metricName(measured.Metric), measured.Unit
 	of, to := metric, "divisor"
 	if !c.toVaries() {
 		to = divided(rows[0].by.To, rows[0].by.To, false, true)
