@@ -3,6 +3,7 @@ package analysis
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -111,6 +112,15 @@ func mean(v []float64) float64 {
 		m += (x - m) / float64(i+1) // a sum could overflow
 	}
 	return m
+}
+
+// deviation returns the standard deviation of a sample, 0 for fewer than two values.
+func deviation(v []float64) float64 {
+	m, root := mean(v), 0.0
+	for _, x := range v {
+		root = math.Hypot(root, x-m) // a sum of squares could overflow
+	}
+	return min(root/math.Sqrt(float64(max(1, len(v)-1))), math.MaxFloat64)
 }
 
 func median(v []float64) float64 {

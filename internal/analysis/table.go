@@ -97,7 +97,9 @@ type Summary struct {
 	Median float64 `json:"median"`
 	// Mean serves values that add up, such as loss, which a median hides if few blocks have it.
 	Mean float64 `json:"mean"`
-	N    int     `json:"n"` // blocks
+	// SD is the standard deviation over blocks around Mean, with N-1 in the denominator; 0 for one block.
+	SD float64 `json:"sd"`
+	N  int     `json:"n"` // blocks
 }
 
 // BelowSteps is why a value is missing although a trial stored it.
@@ -114,9 +116,10 @@ func (s Summary) MarshalJSON() ([]byte, error) {
 		Unit    string   `json:"unit"`
 		Median  *float64 `json:"median,omitempty"`
 		Mean    *float64 `json:"mean,omitempty"`
+		SD      float64  `json:"sd"`
 		N       int      `json:"n"`
 		Missing string   `json:"missing,omitempty"`
-	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, N: s.N}
+	}{Name: s.Name, Unit: s.Unit, Median: &s.Median, Mean: &s.Mean, SD: s.SD, N: s.N}
 	for _, v := range []**float64{&out.Median, &out.Mean} {
 		if Impossible(s.Unit, **v) {
 			*v, out.Missing = nil, BelowSteps
@@ -167,9 +170,9 @@ func (r *Row) fill(metric, unit string) {
 	}
 	for _, v := range s.names {
 		vs := s.values[v.name]
-		medians := vs.medians()
+		medians, means := vs.medians(), vs.perBlock(mean)
 		r.Values = append(r.Values, Summary{Name: v.name, Unit: v.unit,
-			Median: median(medians), Mean: mean(vs.perBlock(mean)), N: len(medians)})
+			Median: median(medians), Mean: mean(means), SD: deviation(means), N: len(medians)})
 	}
 	var own named
 	if own, r.costs = s.ownCost(); r.costs.Len() > 0 {
