@@ -20,7 +20,7 @@ type Beyond struct {
 // Learn sets Row.Beyond for every row whose spread is known. Row.Ratio stays as it is.
 func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool)) {
 	for t, row := range r.Rows() {
-		if row.Ratio.N == 0 {
+		if row.Ratio.N == 0 || row.Ratio.Center == 0 {
 			continue
 		}
 		if s, ok := spread(t, row); ok {

@@ -32,7 +32,7 @@ type Series struct {
 // Len returns the number of places with a value.
 func (s Series) Len() int { return len(s.v) }
 
-// Positive omits values that are not above 0, as after a stall: they have no ratio.
+// Positive omits values that are not above 0.
 func (s Series) Positive() (out Series) {
 	for i, v := range s.v {
 		if v > 0 {
