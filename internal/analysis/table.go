@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
@@ -161,8 +160,6 @@ type Point struct {
 // single is the confidence of the intervals of medians, which are not compared.
 const single = 0.95
 
-func isRate(unit string) bool { return strings.HasSuffix(unit, "/s") }
-
 func (r *Row) fill(metric, unit string) {
 	s := r.counted
 	r.metric, r.unit, r.series, r.Points = metric, unit, s.Values(metric), make([]Point, 0, len(s.trials))
@@ -170,10 +167,9 @@ func (r *Row) fill(metric, unit string) {
 		v, has := t.Get(metric)
 		r.Points = append(r.Points, Point{Trial: t.Trial, Block: t.Block, Pair: t.Config[hostPair], Swapped: t.Observed[swapped] == "true",
 			Status: t.status, Reason: t.reason, Value: v.Value, Has: has})
-		stalled := has && v.Value == 0 && isRate(v.Unit) || !has && unanswered(t.Result)
 		switch {
 		case !s.counts(t):
-		case stalled:
+		case stalled(t.Result, metric):
 			r.Stalled++
 		case !has || v.Unit != unit:
 			r.Unlike++
