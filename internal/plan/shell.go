@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Shell writes p as commands to paste as root or run with `sh -e`: it makes the network namespaces
@@ -207,18 +208,36 @@ func (o Offload) shell(in string) command {
 }
 
 func (r Rate) shell(in string) command {
-	if r.Rate == 0 {
-		return command{"tc", "-n", in, "qdisc", "del", "dev", r.Dev, "root"}
+	at := command{"root"}
+	if r.Delayed {
+		at = command{"parent", "1:1"}
 	}
-	return command{"tc", "-n", in, "qdisc", "replace", "dev", r.Dev, "root", "tbf",
+	if r.Rate == 0 {
+		return append(command{"tc", "-n", in, "qdisc", "del", "dev", r.Dev}, at...)
+	}
+	return append(append(command{"tc", "-n", in, "qdisc", "replace", "dev", r.Dev}, at...), "tbf",
 		"rate", bits(r.Rate), "burst", strconv.Itoa(r.Burst()), "limit", strconv.Itoa(r.Limit()),
 		"peakrate", bits(r.Peak()), "mtu", strconv.Itoa(r.Frame()), "overhead", strconv.Itoa(WireOverhead),
-		"mpu", strconv.Itoa(WireMinimum)}
+		"mpu", strconv.Itoa(WireMinimum))
 }
 
 func (d Delay) shell(in string) command {
-	return command{"tc", "-n", in, "qdisc", "replace", "dev", d.Dev, "root", "netem",
-		"delay", fmt.Sprintf("%dus", d.Delay.Microseconds()), "limit", strconv.Itoa(DelayLimit)}
+	us := func(d time.Duration) string { return fmt.Sprintf("%dus", d.Microseconds()) }
+	c := command{"tc", "-n", in, "qdisc", "replace", "dev", d.Dev, "root"}
+	if d.Bridge != "" {
+		c = append(c, "handle", "1:")
+	}
+	c = append(c, "netem", "delay", us(d.Delay))
+	if d.Jitter > 0 {
+		c = append(c, us(d.Jitter))
+	}
+	if d.Loss > 0 {
+		c = append(c, "loss", strconv.FormatFloat(100*d.Loss, 'g', -1, 64)+"%")
+	}
+	if d.Jitter > 0 { // with a rate, netem keeps packets in order (net/sched/sch_netem.c, netem_enqueue)
+		c = append(c, "rate", "1000tbit")
+	}
+	return append(c, "limit", strconv.Itoa(DelayLimit))
 }
 
 // bits formats a rate in the largest unit of tc(8) that represents it exactly.

@@ -178,7 +178,7 @@ func TestRelay(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			site, p, e := up(t, c.n, c.s)
-			if err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
+			if _, err := e.Reach(t.Context(), p.Path.MTU, 5*time.Second); err != nil {
 				t.Fatal(err)
 			}
 			client, server, err := p.Between("")
@@ -231,7 +231,7 @@ func TestMTUChanges(t *testing.T) {
 		if err := site.Apply(t.Context(), steps); err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Reach(t.Context(), to.Path.MTU, 5*time.Second); err != nil {
+		if _, err := e.Reach(t.Context(), to.Path.MTU, 5*time.Second); err != nil {
 			t.Errorf("MTU %d: %v", mtu, err)
 		}
 		p = to

@@ -66,6 +66,9 @@ func (s Study) Encode() ([]byte, error) {
 	line("  mtu", f.Underlay.MTU)
 	line("  link", f.Underlay.Link)
 	line("  nic", f.Underlay.NIC)
+	lineIfSet("  delay", f.Underlay.Delay)
+	lineIfSet("  jitter", f.Underlay.Jitter)
+	lineIfSet("  loss", f.Underlay.Loss)
 	line("  ipv6", f.Underlay.IPv6)
 	if b.Len() > strictyaml.MaxSource {
 		return nil, fmt.Errorf("study %s has %d bytes: want at most %d", s.Name, b.Len(), strictyaml.MaxSource)

@@ -1,0 +1,355 @@
+package distance
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"golang.org/x/sys/unix"
+)
+
+// Constants of include/uapi/linux/netfilter/nfnetlink_queue.h.
+const (
+	msgPacket, msgVerdict, msgConfig, msgVerdicts = 0, 1, 2, 3
+
+	packetHeader, packetVerdict, packetTime, packetOut, packetPhysOut = 1, 2, 4, 6, 8
+
+	configCommand, configParams, configLength, configMask, configFlags = 1, 2, 3, 4, 5
+
+	commandBind = 1
+	copyMeta    = 1
+	flagGSO     = 1 << 2 // pass packets on before segmentation
+)
+
+const (
+	// most is how many packets can wait: as many as in netem (plan.DelayLimit).
+	most = 1 << 15
+	// receiveBuffer is the memory for packets that the program has not read yet: about 800 bytes
+	// each. net.core.rmem_max limits it for programs that are not root.
+	receiveBuffer = 32 << 20
+	// readsAtOnce bounds the reads before packets that are due go on.
+	readsAtOnce = 64
+)
+
+// A queue holds the packets of all ports. Its thread is the only one that uses the socket.
+type queue struct {
+	*conn
+	settings atomic.Pointer[map[uint32]Setting] // by the index of the port's device; replaced, never changed
+	closed   atomic.Bool
+	started  bool
+	ended    chan struct{} // closed when run has ended
+	thread   atomic.Int32
+
+	ports  map[uint32]*port
+	buf    []byte
+	due    []uint32 // numbers to release
+	orders []byte   // verdicts to send
+
+	mu   sync.Mutex
+	done Count
+	late *hdrhistogram.Histogram
+	// As of the last count:
+	counted int64 // the time
+	cpu     int64 // of the thread, ns
+	dropped uint64
+}
+
+// A port holds its packets in order.
+type port struct {
+	waiting []packet
+	last    int64 // when the last one is due
+}
+
+// A packet waits under its number until it is due, by CLOCK_MONOTONIC in ns.
+type packet struct {
+	id  uint32
+	due int64
+}
+
+// newLate returns a histogram of ns up to 10 s.
+func newLate() *hdrhistogram.Histogram { return hdrhistogram.New(1, 10e9, 2) }
+
+func newQueue() (*queue, error) {
+	c, err := dial()
+	if err != nil {
+		return nil, err
+	}
+	q := &queue{conn: c, ports: map[uint32]*port{}, ended: make(chan struct{}), buf: make([]byte, 4096), late: newLate()}
+	q.settings.Store(&map[uint32]Setting{})
+	config := func(fill func(m *message)) {
+		if err == nil {
+			m := newMessage(subsysQueue, msgConfig, unix.NLM_F_ACK, unix.AF_UNSPEC, 0)
+			fill(m)
+			if err = unix.Send(c.fd, m.done(), 0); err == nil {
+				err = c.acknowledged()
+			}
+		}
+	}
+	config(func(m *message) { m.put(configCommand, []byte{commandBind, 0, 0, 0}) })
+	config(func(m *message) { m.put(configParams, []byte{0, 0, 0, 0, copyMeta}) })
+	config(func(m *message) {
+		m.be32(configLength, most)
+		m.be32(configFlags, flagGSO)
+		m.be32(configMask, flagGSO)
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("netfilter queue: %w; the kernel needs CONFIG_NETFILTER_NETLINK_QUEUE", err), c.close())
+	}
+	// Packets that find no room are counted by the kernel; it need not report them here as well.
+	err = errors.Join(
+		unix.SetsockoptInt(c.fd, unix.SOL_NETLINK, unix.NETLINK_NO_ENOBUFS, 1),
+		// The kernel stamps packets on arrival while a socket asks for it (net/core/dev.c,
+		// net_timestamp_check), so a packet's time does not depend on when the program reads it.
+		unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_TIMESTAMP, 1),
+		unix.SetNonblock(c.fd, true))
+	if unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, receiveBuffer) != nil {
+		err = errors.Join(err, unix.SetsockoptInt(c.fd, unix.SOL_SOCKET, unix.SO_RCVBUF, receiveBuffer))
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return q, nil
+}
+
+// set changes what the packets of a device meet from now on. It serves one caller at a time.
+func (q *queue) set(index uint32, s Setting) {
+	settings := maps.Clone(*q.settings.Load())
+	settings[index] = s
+	q.settings.Store(&settings)
+}
+
+// close ends the queue; the kernel drops the packets in it.
+func (q *queue) close() error {
+	q.closed.Store(true)
+	if q.started {
+		<-q.ended
+	}
+	return q.conn.close()
+}
+
+// look is how often an idle queue notices that it was closed.
+const look = 100 * time.Millisecond
+
+// run holds and releases packets until the queue is closed.
+func (q *queue) run() error {
+	defer close(q.ended)
+	runtime.LockOSThread()
+	q.thread.Store(int32(unix.Gettid()))
+	// Timers of ordinary threads fire up to 50 µs late, to save power (prctl(2)).
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
+		return os.NewSyscallError("prctl", err)
+	}
+	poll := []unix.PollFd{{Fd: int32(q.fd), Events: unix.POLLIN}}
+	for !q.closed.Load() {
+		wait, now := int64(look), monotonic()
+		for _, p := range q.ports {
+			if len(p.waiting) > 0 {
+				wait = min(wait, max(p.waiting[0].due-now, 0))
+			}
+		}
+		timeout := unix.NsecToTimespec(wait)
+		if _, err := unix.Ppoll(poll, &timeout, nil); err != nil && err != unix.EINTR {
+			return os.NewSyscallError("ppoll", err)
+		}
+		if err := q.read(); err != nil {
+			return err
+		}
+		if err := q.release(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func clock(id int32) int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(id, &t) // these clocks exist in every kernel
+	return t.Nano()
+}
+
+func monotonic() int64 { return clock(unix.CLOCK_MONOTONIC) }
+
+// read takes the packets that arrived since the last read.
+func (q *queue) read() error {
+	now, wall := monotonic(), clock(unix.CLOCK_REALTIME)
+	settings := *q.settings.Load()
+	for range readsAtOnce {
+		n, err := unix.Read(q.fd, q.buf)
+		switch {
+		case err == unix.EAGAIN:
+			return nil
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return os.NewSyscallError("read", err)
+		}
+		a, ok := parsePacket(q.buf[:n])
+		if !ok {
+			continue // an answer
+		}
+		if a.at == 0 || a.at > wall { // not stamped, or a step of the clock
+			a.at = wall
+		}
+		q.take(a.out, a.id, now-(wall-a.at), settings[a.out])
+	}
+	return nil
+}
+
+// take decides about a packet that arrived at a time of CLOCK_MONOTONIC.
+func (q *queue) take(out, id uint32, at int64, s Setting) {
+	if s.Loss > 0 && rand.Float64() < s.Loss {
+		q.mu.Lock()
+		q.done.Lost++
+		q.mu.Unlock()
+		q.order(msgVerdict, id, nfDrop)
+		return
+	}
+	p := q.ports[out]
+	if p == nil {
+		p = &port{}
+		q.ports[out] = p
+	}
+	p.last = due(p.last, at, s, rand.Float64())
+	p.waiting = append(p.waiting, packet{id, p.last})
+}
+
+// due returns when a packet goes on that arrived at a time: not before the last one. chance is
+// uniform in 0 to 1.
+func due(last, at int64, s Setting, chance float64) int64 {
+	return max(last, at+int64(s.Delay)+int64((2*chance-1)*float64(s.Jitter)))
+}
+
+// release lets the packets that are due go on: with one verdict if they are the oldest of all.
+func (q *queue) release() error {
+	now, oldest, newest := monotonic(), uint32(math.MaxUint32), uint32(0)
+	q.mu.Lock()
+	q.due = q.due[:0]
+	for _, p := range q.ports {
+		n := 0
+		for ; n < len(p.waiting) && p.waiting[n].due <= now; n++ {
+			_ = q.late.RecordValue(now - p.waiting[n].due) // what exceeds the histogram is no delay any more
+			q.due = append(q.due, p.waiting[n].id)
+		}
+		if n > 0 {
+			newest = max(newest, p.waiting[n-1].id)
+			p.waiting = p.waiting[:copy(p.waiting, p.waiting[n:])]
+		}
+		if len(p.waiting) > 0 {
+			oldest = min(oldest, p.waiting[0].id)
+		}
+	}
+	q.done.Packets += uint64(len(q.due))
+	q.mu.Unlock()
+	switch {
+	case len(q.due) == 0:
+	case newest < oldest:
+		q.order(msgVerdicts, newest, nfAccept)
+	default:
+		for _, id := range q.due {
+			q.order(msgVerdict, id, nfAccept)
+		}
+	}
+	return q.send()
+}
+
+// order adds a verdict about packet id or, as msgVerdicts, about all up to it.
+func (q *queue) order(typ uint16, id, verdict uint32) {
+	m := newMessage(subsysQueue, typ, 0, unix.AF_UNSPEC, 0)
+	m.put(packetVerdict, binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, verdict), id))
+	q.orders = append(q.orders, m.done()...)
+}
+
+// send sends the verdicts. The kernel answers only those that fail, because the packet has gone with
+// its port; read ignores that.
+func (q *queue) send() error {
+	if len(q.orders) == 0 {
+		return nil
+	}
+	err := os.NewSyscallError("send", unix.Send(q.fd, q.orders, 0))
+	q.orders = q.orders[:0]
+	return err
+}
+
+// An arrival is what the kernel says about a packet.
+type arrival struct {
+	id, out uint32 // its number; the index of the port that it is about to leave
+	at      int64  // by CLOCK_REALTIME, ns; 0: unknown
+}
+
+// parsePacket reports false unless b is about a packet.
+func parsePacket(b []byte) (a arrival, ok bool) {
+	const head = unix.SizeofNlMsghdr + 4 // and struct nfgenmsg
+	if len(b) < head || binary.NativeEndian.Uint16(b[4:]) != subsysQueue<<8|msgPacket {
+		return a, false
+	}
+	for b = b[head:]; len(b) >= unix.SizeofRtAttr; {
+		size := int(binary.NativeEndian.Uint16(b))
+		if size < unix.SizeofRtAttr || size > len(b) {
+			break
+		}
+		v := b[unix.SizeofRtAttr:size]
+		switch typ := binary.NativeEndian.Uint16(b[2:]) &^ nested; {
+		case typ == packetHeader && len(v) >= 4:
+			a.id, ok = binary.BigEndian.Uint32(v), true
+		case typ == packetTime && len(v) >= 16: // seconds, microseconds
+			a.at = int64(binary.BigEndian.Uint64(v))*1e9 + int64(binary.BigEndian.Uint64(v[8:]))*1e3
+		// The bridge is the device, and the port the physical one, if the kernel has bridge-nf.
+		case typ == packetPhysOut && len(v) >= 4, typ == packetOut && len(v) >= 4 && a.out == 0:
+			a.out = binary.BigEndian.Uint32(v)
+		}
+		b = b[min((size+3)&^3, len(b)):]
+	}
+	return a, ok
+}
+
+// count returns and forgets what the queue did. It serves one caller at a time.
+func (q *queue) count() (Count, error) {
+	q.mu.Lock()
+	c := q.done
+	c.Late99, c.LateMax = float64(q.late.ValueAtPercentile(99))/1e9, float64(q.late.Max())/1e9
+	q.done = Count{}
+	q.late.Reset()
+	q.mu.Unlock()
+	// The CPU-time clock of a thread by its number (kernel/time/posix-cpu-timers.c, CPUCLOCK_SCHED).
+	cpu := clock(^q.thread.Load()<<3 | 6)
+	now := monotonic()
+	c.Busy = float64(cpu-q.cpu) / float64(now-q.counted)
+	q.cpu, q.counted = cpu, now
+	dropped, err := droppedPackets()
+	c.Dropped = dropped - q.dropped
+	q.dropped = dropped
+	return c, err
+}
+
+// droppedPackets returns how many packets have found no room since the queue began.
+func droppedPackets() (uint64, error) {
+	const file = "/proc/thread-self/net/netfilter/nfnetlink_queue"
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return 0, err
+	}
+	dropped, err := parseDropped(string(b))
+	if err != nil {
+		err = fmt.Errorf("%s: %w", file, err)
+	}
+	return dropped, err
+}
+
+// parseDropped reads a line of queue number, owner, length, mode, range, dropped by a full queue,
+// dropped by a full socket, … (net/netfilter/nfnetlink_queue.c, seq_show).
+func parseDropped(line string) (uint64, error) {
+	var number, owner, length, mode, size, full, unread uint64
+	if _, err := fmt.Sscan(line, &number, &owner, &length, &mode, &size, &full, &unread); err != nil {
+		return 0, fmt.Errorf("%.100q: %w", line, err)
+	}
+	return full + unread, nil
+}
