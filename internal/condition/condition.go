@@ -134,11 +134,13 @@ func setBridgeNF(level string, t *topo.Topology) error {
 }
 
 func setDelay(level string, t *topo.Topology) (err error) {
+	t.Far = true
 	t.Distance.Delay, err = parseDelay(level)
 	return err
 }
 
 func setJitter(level string, t *topo.Topology) (err error) {
+	t.Far = true
 	t.Distance.Jitter, err = parseDelay(level)
 	return err
 }
@@ -153,6 +155,7 @@ func parseDelay(level string) (time.Duration, error) {
 }
 
 func setLoss(level string, t *topo.Topology) (err error) {
+	t.Far = true
 	if t.Distance.Loss, err = unit.ParsePercent(level); err != nil {
 		return err
 	}

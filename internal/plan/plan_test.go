@@ -28,6 +28,9 @@ var steps = map[string]Step{
 	"onlink":  {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("0.0.0.0/0"), Via: netip.MustParseAddr("169.254.1.1"), Dev: "eth0"}},
 	"proxy":   {In: "h1", Proxy: &Proxy{Dev: "eth1", Addr: netip.MustParseAddr("10.64.1.1")}},
 	"delay":   {In: "h1", Delay: &Delay{Dev: "vx0", Delay: 1500 * time.Microsecond}},
+	"port":    {In: "switch", Delay: &Delay{Dev: "h1", Delay: 500 * time.Microsecond, Bridge: "sw0"}},
+	"jitter":  {In: "switch", Delay: &Delay{Dev: "h1", Delay: 500 * time.Microsecond, Jitter: 50 * time.Microsecond, Loss: 0.001, Bridge: "sw0"}},
+	"below":   {In: "switch", Rate: &Rate{Dev: "h1", Rate: 1e9, MTU: 1500, Delayed: true}},
 	"rate":    {In: "h1", Rate: &Rate{Dev: "eth0", Rate: 1e9, MTU: 1500}},
 	"rate0":   {In: "h1", Rate: &Rate{Dev: "eth0"}},
 	"route":   {In: "h1", Route: &Route{Dst: netip.MustParsePrefix("10.64.2.0/24"), Via: netip.MustParseAddr("198.18.0.2")}},
@@ -235,6 +238,10 @@ func TestDiff(t *testing.T) {
 		{"offload new", without(5), base, []string{`{"in":"h1","offload":{"dev":"eth0","features":{"a":false,"b":true}}}`}},
 		{"no rate twice", without(4), Plan{Steps: append(without(4).Steps, steps["rate0"])}, nil},
 		{"bridge-nf", Plan{Steps: []Step{steps["nf-off"]}}, Plan{Steps: []Step{steps["nf-on"]}}, []string{`{"in":"h1","sysctl":{"key":"net.bridge.bridge-nf-call-iptables","value":"1"}}`}},
+		{"delay", Plan{Steps: []Step{steps["port"]}}, Plan{Steps: []Step{steps["jitter"]}},
+			[]string{`{"in":"switch","delay":{"dev":"h1","delay":500000,"jitter":50000,"loss":0.001,"bridge":"sw0"}}`}},
+		{"rate below a delay", Plan{Steps: []Step{steps["port"], steps["below"]}}, Plan{Steps: []Step{steps["port"]}},
+			[]string{`{"in":"switch","rate":{"dev":"h1","rate":0,"delayed":true}}`}},
 		{"set", base, Plan{Steps: append(slices.Clone(base.Steps), steps["set"])}, []string{`{"in":"h1","set":{"dev":"eth0","mtu":9000}}`}},
 	} {
 		got, err := Diff(c.from, c.to)
@@ -261,13 +268,15 @@ func TestDiffRefuses(t *testing.T) {
 	}{
 		{"more", Plan{}, addr, "only one plan has this step: " + steps["addr"].String()},
 		{"less", addr, Plan{}, "only one plan has this step: " + steps["addr"].String()},
-		{"moved", Plan{Steps: []Step{steps["move"]}}, Plan{Steps: []Step{{In: "h1", Move: &Move{Dev: "p1", To: "h1p1", As: "eth0", MTU: 9000}}}}, "more than MTU, rate, offloads and bridge-nf differs"},
+		{"moved", Plan{Steps: []Step{steps["move"]}}, Plan{Steps: []Step{{In: "h1", Move: &Move{Dev: "p1", To: "h1p1", As: "eth0", MTU: 9000}}}}, "more than MTU, rate, offloads, delay and bridge-nf differs"},
 		{"a daemon", Plan{Steps: []Step{steps["service"]}}, Plan{Steps: []Step{steps["waits"]}}, "a daemon would run or be configured differently: "},
 		{"a file of it", Plan{Steps: []Step{steps["file"]}}, Plan{Steps: []Step{{In: "h1", File: &File{Name: "etc/a b"}}}}, "a daemon would run or be configured differently: "},
-		{"other", addr, Plan{Steps: []Step{steps["route"]}}, "more than MTU, rate, offloads and bridge-nf differs"},
+		{"other", addr, Plan{Steps: []Step{steps["route"]}}, "more than MTU, rate, offloads, delay and bridge-nf differs"},
+		{"a delay without a bridge", Plan{Steps: []Step{steps["delay"]}}, Plan{Steps: []Step{{In: "h1", Delay: &Delay{Dev: "vx0"}}}}, "more than MTU, rate, offloads, delay and bridge-nf differs"},
+		{"a delay on another port", Plan{Steps: []Step{steps["port"]}}, Plan{Steps: []Step{{In: "switch", Delay: &Delay{Dev: "h2", Bridge: "sw0"}}}}, "more than MTU, rate, offloads, delay and bridge-nf differs"},
 		{"ends", Plan{}, Plan{Ends: []End{{Node: "h1"}}}, "the ends differ"},
 		{"bridge-nf gone", Plan{Steps: []Step{steps["nf-off"]}}, Plan{}, "only one plan has this step: "},
-		{"another sysctl", Plan{Steps: []Step{steps["sysctl"]}}, Plan{Steps: []Step{steps["nf-on"]}}, "more than MTU, rate, offloads and bridge-nf differs"},
+		{"another sysctl", Plan{Steps: []Step{steps["sysctl"]}}, Plan{Steps: []Step{steps["nf-on"]}}, "more than MTU, rate, offloads, delay and bridge-nf differs"},
 		{"mtu unknown", Plan{Steps: []Step{steps["bridge"]}}, noMTU, "the MTU of br0 in h1 is 1500 in one plan and unset in the other"},
 	} {
 		if got, err := Diff(c.from, c.to); !errors.Is(err, ErrRebuild) || !strings.Contains(err.Error(), c.want) {

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/weir-bench/weir/internal/strictyaml"
 )
@@ -66,8 +67,10 @@ func (s Study) Encode() ([]byte, error) {
 	line("  mtu", f.Underlay.MTU)
 	line("  link", f.Underlay.Link)
 	line("  nic", f.Underlay.NIC)
-	lineIfSet("  delay", f.Underlay.Delay)
-	lineIfSet("  jitter", f.Underlay.Jitter)
+	if f.Underlay.Delay > 0 { // otherwise there is no jitter
+		line("  delay", ascii(f.Underlay.Delay))
+		line("  jitter", ascii(f.Underlay.Jitter))
+	}
 	lineIfSet("  loss", f.Underlay.Loss)
 	line("  ipv6", f.Underlay.IPv6)
 	if b.Len() > strictyaml.MaxSource {
@@ -75,6 +78,9 @@ func (s Study) Encode() ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
+
+// ascii formats a time with "us", which needs no quotes.
+func ascii(d time.Duration) string { return strings.Replace(d.String(), "µ", "u", 1) }
 
 // String returns u in the form of a study file.
 func (u Use) String() string {
