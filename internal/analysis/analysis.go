@@ -8,6 +8,7 @@ package analysis
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
@@ -27,7 +28,7 @@ type Options struct {
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 	Others        *Others  // programs outside the run; nil if unknown
 	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
-	// compares networks.
+	// is it (see Contrast.Baseline).
 	Contrasts []Contrast
 }
 
@@ -44,7 +45,8 @@ type Run struct {
 	Episodes int     `json:"episodes,omitempty"`
 	Tables   []Table `json:"tables"`
 	Chains   []Chain `json:"chains,omitempty"` // paths over several segments, and over each segment
-	// Contrasts holds the comparisons that the study states, in its order.
+	// Contrasts holds the comparisons that the study states, in its order, without the one that is
+	// Baseline: Tables has its ratios.
 	Contrasts []Contrasted `json:"contrasts,omitempty"`
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
@@ -74,17 +76,24 @@ func New(results []record.Result, o Options) *Run {
 
 	r.Tables = r.layout(Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks})
 	r.Chains = chains(r.Tables)
-	r.Comparisons = comparisons(r.Tables, r.Chains)
+	r.Contrasts = r.contrasts(o.Contrasts)
+	r.Comparisons = comparisons(r.Tables, r.Chains, r.Contrasts)
 	r.Each = stat.Adjust(o.Confidence, max(1, r.Comparisons))
 	compareRows(r.Tables, r.Each)
 	for _, c := range r.Chains {
 		c.compare(r.Each)
 	}
+	busy := false
+	for _, c := range r.Contrasts {
+		c.compare(r.Each)
+		busy = busy || slices.ContainsFunc(c.Rows, func(x ContrastRow) bool { return x.Busy != nil })
+	}
 	for _, row := range r.Rows() {
-		if row.Busy != nil && r.Busy == nil {
-			d := disturbance(r.samples)
-			r.Busy = &d
-		}
+		busy = busy || row.Busy != nil
+	}
+	if busy {
+		d := disturbance(r.samples)
+		r.Busy = &d
 	}
 	r.Residue = residue(r.Tables)
 	r.Episodes = episodes(results)

@@ -20,8 +20,8 @@ type Comparison struct {
 	RunsB      int     `json:"runsB"`
 	// Baselines lists the runs' different baselines, "" for a run without one. Changes needs a common one.
 	Baselines []string `json:"baselines"`
-	// Changes compares what networks cost: ratios to the baseline of the same run. Only they get
-	// verdicts.
+	// Changes compares ratios: those to the baseline of the same run, which are what networks cost, and
+	// those of the contrasts that both sides state. Only they get verdicts.
 	Changes []Change `json:"changes"`
 	// Absolute compares values. They move with the machine, and get no verdict.
 	Absolute []Change `json:"absolute"`
@@ -37,6 +37,9 @@ type Cell struct {
 	Probe   string            `json:"probe"`
 	Network string            `json:"network"`
 	Levels  map[string]string `json:"levels,omitempty"`
+	// Compared names the ratio of a contrast in a Comparison: "load tcp-stream ÷ idle". It is "" for
+	// every other cell.
+	Compared string `json:"compared,omitempty"`
 }
 
 func (t Table) Cell(r Row) Cell {
@@ -107,7 +110,8 @@ func Compare(a, b []*Run, bound float64) Comparison {
 		}
 	}
 	var costs, values []sides
-	for _, cell := range Pool(runs, c.Confidence).Cells {
+	pooled := Pool(runs, c.Confidence)
+	for _, cell := range pooled.Cells {
 		s := sides{cell, cell.PerRun[:len(a)], cell.PerRun[len(a):]}
 		switch {
 		case !measured(s.b):
@@ -130,6 +134,17 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			continue
 		}
 		costs = append(costs, s)
+	}
+	for _, x := range pooled.Contrasts {
+		for _, row := range x.Rows {
+			s := sides{row.PooledCell, row.PerRun[:len(a)], row.PerRun[len(a):]}
+			s.Compared = x.Name(row.Of)
+			if reason := s.missing(ratioOfRun); reason != "" {
+				c.Apart = append(c.Apart, Apart{s.Cell, reason})
+			} else {
+				costs = append(costs, s)
+			}
+		}
 	}
 	c.Each = stat.Adjust(c.Confidence, len(costs))
 	for _, s := range costs {
@@ -238,11 +253,14 @@ func (s sides) earlier() (most Spread) {
 	return most
 }
 
-// String returns network, probe, and the levels that vary.
+// String returns network, probe, the levels that vary, and the levels compared.
 func (c Cell) String() string {
 	s := c.Network + ", " + c.Probe
 	for _, k := range slices.Sorted(maps.Keys(c.Levels)) {
 		s += ", " + k + " " + c.Levels[k]
+	}
+	if c.Compared != "" {
+		s += ", " + c.Compared
 	}
 	return s
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/store"
@@ -98,10 +99,8 @@ func load(dir string, keep bool) (report.Run, error) {
 		return rep, exit(exitUsage, err)
 	}
 	s.KeepDisturbed = s.KeepDisturbed || keep
-	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
-	rep.KeepDisturbed = s.KeepDisturbed
+	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
-	rep.Networks, rep.Probes = study.Names(s.Networks), study.Names(s.Probes)
 	probes := catalog.Describe(s)
 	if c.Probes != nil { // stored by the run
 		var stored []catalog.Described
