@@ -182,4 +182,3 @@ func TestLoss(t *testing.T) {
 		t.Errorf("%g of the pings were lost, want 0.75", loss.Value)
 	}
 }
-

@@ -60,11 +60,11 @@ func (s *Setup) distance(r *record.Result, delays sample.Counters, err error) {
 	// What limits the tool must not be read as a limit of the network.
 	switch {
 	case delays["dropped"] > 0:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("limited by the delay program: it dropped %.0f packets for lack of room, besides the %.0f that it released", delays["dropped"], delays["packets"]))
+		r.Warnings = append(r.Warnings, "limited by the delay program, not by the network: it dropped packets for lack of room (delay.dropped)")
 	case delays["busy"] > fullyBusy:
-		r.Warnings = append(r.Warnings, fmt.Sprintf("limited by the delay program: its thread used %.0f %% of a CPU", 100*delays["busy"]))
+		r.Warnings = append(r.Warnings, "limited by the delay program, not by the network: its thread used more than 90 % of a CPU (delay.busy)")
 	}
-	if late := delays["late99"]; late > d.Delay.Seconds()/4 && d.Delay > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the delay is inexact: 1 %% of the packets left %.0f µs or more after their time, for a delay of %v", 1e6*late, d.Delay))
+	if delays["late99"] > d.Delay.Seconds()/4 && d.Delay > 0 {
+		r.Warnings = append(r.Warnings, "the delay is inexact: 1 % of the packets or more left late by a quarter of it (delay.late)")
 	}
 }
