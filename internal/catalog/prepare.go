@@ -84,7 +84,7 @@ func prepareNetwork(u study.Use, s topo.Spec) (n experiment.Network, err error) 
 		return n, err
 	}
 	if n.Topology, err = topo.New(entry.Spec(n.Driver, s)); err != nil {
-		return n, err
+		return n, fmt.Errorf("%s: %w", u.Name, err)
 	}
 	_, err = network.Build(n.Driver, n.Topology)
 	return n, err
