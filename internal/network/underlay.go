@@ -91,8 +91,8 @@ func delays(t topo.Topology) []plan.Step {
 	var steps []plan.Step
 	for n, ports := range t.Segments {
 		for _, p := range ports {
-			steps = append(steps, plan.Step{In: Switch, Delay: &plan.Delay{Dev: switchPort(n, p), Bridge: switchBridge(n),
-				Delay: t.Distance.Delay, Jitter: t.Distance.Jitter, Loss: t.Distance.Loss}})
+			d := t.Segment(n)
+			steps = append(steps, plan.Step{In: Switch, Delay: &plan.Delay{Dev: switchPort(n, p), Bridge: switchBridge(n), Delay: d.Delay, Jitter: d.Jitter, Loss: d.Loss}})
 		}
 	}
 	return steps

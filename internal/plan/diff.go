@@ -38,7 +38,7 @@ func Diff(from, to Plan) ([]Step, error) {
 		}
 	}
 	for _, s := range to.Steps {
-		if s.portDelay() && f.delay[device{s.In, s.Delay.Dev}] != *s.Delay {
+		if s.Delay != nil && f.delay[device{s.In, s.Delay.Dev}] != *s.Delay {
 			steps = append(steps, s)
 		}
 	}
@@ -54,9 +54,6 @@ func Diff(from, to Plan) ([]Step, error) {
 	}
 	return steps, nil
 }
-
-// portDelay reports whether s delays a bridge's port.
-func (s Step) portDelay() bool { return s.Delay != nil && s.Delay.Bridge != "" }
 
 func (s Step) bridgeNF() bool { return s.Sysctl != nil && strings.HasPrefix(s.Sysctl.Key, BridgeNF) }
 
@@ -93,7 +90,7 @@ func shape(p Plan) []Step {
 			s.Link = &l
 		case s.bridgeNF():
 			s.Sysctl = &Sysctl{Key: s.Sysctl.Key}
-		case s.portDelay():
+		case s.Delay != nil:
 			s.Delay = &Delay{Dev: s.Delay.Dev, Bridge: s.Delay.Bridge}
 		}
 		kept = append(kept, s)
@@ -138,7 +135,7 @@ func stateOf(p Plan) state {
 			if s.Rate.Rate == 0 {
 				delete(st.rate, d)
 			}
-		case s.portDelay():
+		case s.Delay != nil:
 			st.delay[device{s.In, s.Delay.Dev}] = *s.Delay
 		case s.Offload != nil:
 			d := device{s.In, s.Offload.Dev}

@@ -160,17 +160,16 @@ type Rate struct {
 	Delayed bool `json:"delayed,omitempty"`
 }
 
-// Delay delays and drops packets that leave Dev, as a long wire would: they stay in order (netem). A
-// Rate of Dev must say that it has a Delay.
+// Delay delays and drops packets that leave Dev, a port of Bridge, as a long wire would: they stay in
+// order. netem does that, or a program in a kernel without it (package distance). A Rate of Dev must
+// say that it has a Delay.
 type Delay struct {
 	Dev   string        `json:"dev"`
 	Delay time.Duration `json:"delay"` // ns
 	// Jitter makes the delay of each packet uniform in Delay ± Jitter, ns.
 	Jitter time.Duration `json:"jitter,omitempty"`
 	Loss   float64       `json:"loss,omitempty"` // share of packets, 0 to 1
-	// Bridge is the bridge that has Dev as a port, if any. Diff can change such a Delay, and a
-	// kernel without netem can do it by a program (package distance).
-	Bridge string `json:"bridge,omitempty"`
+	Bridge string        `json:"bridge"`
 }
 
 // DelayLimit is how many packets can wait in a Delay: 16 ms at 2 million packets/s. netem's default

@@ -25,11 +25,7 @@ func (r Rate) shell(in string) command {
 
 func (d Delay) shell(in string) command {
 	us := func(d time.Duration) string { return fmt.Sprintf("%dus", d.Microseconds()) }
-	c := command{"tc", "-n", in, "qdisc", "replace", "dev", d.Dev, "root"}
-	if d.Bridge != "" {
-		c = append(c, "handle", "1:")
-	}
-	c = append(c, "netem", "delay", us(d.Delay))
+	c := command{"tc", "-n", in, "qdisc", "replace", "dev", d.Dev, "root", "handle", "1:", "netem", "delay", us(d.Delay)}
 	if d.Jitter > 0 {
 		c = append(c, us(d.Jitter))
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/distance"
 	"github.com/weir-bench/weir/internal/engine"
 	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/network"
@@ -44,6 +45,8 @@ func weir(args []string) int {
 		if err = engine.Main(ctx, args[1:], nil, os.Stdout); args[1] == "agent" {
 			err = engine.Agent(ctx, os.Stdin, os.Stdout, os.Stderr)
 		}
+	case "distance":
+		err = distance.Run(ctx, os.Stdout)
 	case "relay":
 		err = runRelay(ctx, args[1:])
 	case "garbage":

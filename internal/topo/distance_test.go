@@ -40,3 +40,37 @@ func TestDistance(t *testing.T) {
 		t.Errorf("one host: %v", err)
 	}
 }
+
+// On a line, distances add up over the segments between two hosts. A host is not away from itself.
+func TestBetween(t *testing.T) {
+	ms := time.Millisecond
+	line, err := New(Spec{Hosts: 4, Shape: Line, Distance: Distance{Delay: 10 * ms, Jitter: ms, Loss: 0.5}, Delays: []time.Duration{ms, 0, 3 * ms}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	flat, err := New(Spec{Hosts: 3, Distance: Distance{Delay: ms}, Delays: []time.Duration{ms}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		t    Topology
+		a, b string
+		want Distance
+	}{
+		{line, "h1", "h2", Distance{11 * ms, ms, 0.5}},
+		{line, "h4", "h1", Distance{34 * ms, 3 * ms, 0.875}},
+		{line, "h2", "h2", Distance{}},
+		{flat, "h3", "h1", Distance{Delay: ms}},
+		{flat, "h1", "h1", Distance{}},
+	} {
+		if got := c.t.Between(c.a, c.b); got != c.want {
+			t.Errorf("%s to %s: %+v, want %+v", c.a, c.b, got, c.want)
+		}
+	}
+	if _, err := New(Spec{Shape: Line, Delays: []time.Duration{2 * time.Second}}); err == nil || !strings.Contains(err.Error(), "segment of the line: invalid delay 2s") {
+		t.Errorf("a delay of 2 s: %v", err)
+	}
+	if tp, err := New(Spec{Shape: Line, Delays: []time.Duration{0}}); err != nil || tp.Far {
+		t.Errorf("delays of 0: %+v, %v", tp, err)
+	}
+}

@@ -71,6 +71,8 @@ type Topology struct {
 	Rate     float64 // of each host's link, bit/s on the wire; 0 is unlimited
 	NIC      NIC     // hardware segmentation of the hosts' underlay devices
 	Distance Distance
+	// Delays are added to Distance.Delay on each segment of a line; nil for other shapes.
+	Delays []time.Duration
 	// Far: every segment passes through a switch whose ports can delay and drop packets, even if
 	// Distance is zero now. Only then can a condition change Distance.
 	Far bool
@@ -143,9 +145,10 @@ type Spec struct {
 	Rate     float64 // bit/s; default unlimited
 	NIC      NIC
 	Distance Distance
-	Far      bool // see Topology; a Distance implies it
-	IPv6     bool // IPv6 addresses on the underlay
-	PodsIPv6 bool // IPv6 addresses for pods
+	Delays   []time.Duration // of the segments of a line; fewer than there are: the others have none
+	Far      bool            // see Topology; a Distance and Delays imply it
+	IPv6     bool            // IPv6 addresses on the underlay
+	PodsIPv6 bool            // IPv6 addresses for pods
 	Shape    Shape
 	Kernel   Kernel
 }
@@ -176,7 +179,15 @@ func New(s Spec) (Topology, error) {
 	if err := s.Distance.Check(); err != nil {
 		return Topology{}, err
 	}
-	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Distance: s.Distance, Far: s.Far || s.Distance != Distance{}, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
+	if s.Shape != Line || !slices.ContainsFunc(s.Delays, func(d time.Duration) bool { return d != 0 }) {
+		s.Delays = nil
+	}
+	for _, d := range s.Delays {
+		if err := (Distance{Delay: s.Distance.Delay + d}).Check(); err != nil {
+			return Topology{}, fmt.Errorf("segment of the line: %w", err)
+		}
+	}
+	t := Topology{Shape: s.Shape, MTU: s.MTU, Rate: s.Rate, NIC: s.NIC, Distance: s.Distance, Delays: s.Delays, Far: s.Far || s.Delays != nil || s.Distance != Distance{}, Kernel: s.Kernel, PodAll: podRange(s.PodsIPv6)}
 	for h := 1; h <= s.Hosts; h++ {
 		host := Host{Name: HostName(h), Dev: "eth0", PodNet: podNet(h, s.PodsIPv6)}
 		for p := 1; p <= s.Pods; p++ {
@@ -189,6 +200,34 @@ func New(s Spec) (Topology, error) {
 	}
 	t.connect(s)
 	return t, nil
+}
+
+// Segment returns the distance of segment n.
+func (t Topology) Segment(n int) Distance {
+	d := t.Distance
+	if n < len(t.Delays) {
+		d.Delay += t.Delays[n]
+	}
+	return d
+}
+
+// Between returns what packets meet between two hosts: on a line, the sum of the segments in between.
+func (t Topology) Between(a, b string) (sum Distance) {
+	index := func(name string) int { return slices.IndexFunc(t.Hosts, func(h Host) bool { return h.Name == name }) }
+	from, to := min(index(a), index(b)), max(index(a), index(b))
+	if from == to {
+		return Distance{}
+	}
+	if t.Shape != Line {
+		return t.Distance
+	}
+	passed := 1.0
+	for n := from; n < to; n++ {
+		s := t.Segment(n)
+		sum.Delay, sum.Jitter, passed = sum.Delay+s.Delay, sum.Jitter+s.Jitter, passed*(1-s.Loss)
+	}
+	sum.Loss = 1 - passed
+	return sum
 }
 
 // HostName returns the name of host n in every topology, counting from 1.

@@ -112,8 +112,6 @@ func (l *lab) requests(s *plan.Step) ([]*request, error) {
 			at = belowDelay
 		}
 		return one(p.rate(s.Rate, at))
-	case s.Delay != nil && s.Delay.Bridge == "":
-		return one(p.delay(s.Delay))
 	}
 	return nil, nil
 }

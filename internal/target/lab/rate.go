@@ -105,9 +105,6 @@ func (p *place) delay(d *plan.Delay) (*request, error) {
 	r.nest(unix.TCA_OPTIONS, func() {
 		r.body(struct{ Latency, Limit, Loss, Gap, Duplicate, Jitter uint32 }{ // struct tc_netem_qopt
 			Latency: ticks(d.Delay), Jitter: ticks(d.Jitter), Loss: uint32(d.Loss * math.MaxUint32), Limit: plan.DelayLimit})
-		if d.Bridge == "" {
-			return
-		}
 		// With a rate, however large, packets stay in order (net/sched/sch_netem.c, netem_enqueue).
 		rate, rate64 := uint32(0), uint64(0)
 		if d.Jitter > 0 {
