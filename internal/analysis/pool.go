@@ -41,6 +41,8 @@ type PooledCell struct {
 	Budget  Budget      `json:"budget,omitzero"` // of Ratio; of Value for the baseline
 	Verdict Verdict     `json:"verdict,omitempty"`
 	PerRun  []CellRun   `json:"perRun"` // one per run, in their order
+
+	own named // name and unit of the own CPU cost
 }
 
 // A CellRun is a cell in one run.
@@ -54,10 +56,11 @@ type CellRun struct {
 	// Busy is set if disturbed trials count in the run.
 	Busy *Disturbance `json:"busy,omitempty"`
 
-	window float64 // s, median of the trials
-	base   float64 // value of the baseline
-	per    bool    // the ratio is divided by another
-	beyond *Beyond // of the row
+	window float64       // s, median of the trials
+	base   float64       // value of the baseline
+	per    bool          // the ratio is divided by another
+	own    stat.Interval // ratio of the own CPU cost
+	beyond *Beyond       // of the row
 }
 
 // A Verdict says how a network compares with the baseline over several runs.
@@ -118,7 +121,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 // add sets the numbers of run i, which divides its rows by a baseline or not.
 func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	base, _ := t.baseline()
-	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, beyond: row.Beyond}
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, own: row.Own.Ratio, beyond: row.Beyond}
 	if w, ok := row.Get("window"); ok {
 		x.window = w.Median
 	}
@@ -133,6 +136,11 @@ func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 		x.Missing = "the baseline has no ok trial"
 	case x.Ratio.N == 0:
 		x.Missing = "shares no block with the baseline"
+	}
+	if own := (named{row.Own.Name, row.Own.Unit}); c.own.name == "" {
+		c.own = own
+	} else if c.own != own {
+		x.own = stat.Interval{}
 	}
 	if metric && t.Metric != "" {
 		c.Metric, c.Unit = t.Metric, t.Unit
@@ -207,6 +215,7 @@ func (p *Pooled) compare() {
 
 func ratioOfRun(x CellRun) stat.Interval { return x.Ratio }
 func pathOfRun(x CellRun) stat.Interval  { return x.Path }
+func ownOfRun(x CellRun) stat.Interval   { return x.own }
 
 // valueOfRun returns the median with its relative standard error, which is that of its logarithm.
 func valueOfRun(x CellRun) stat.Interval {

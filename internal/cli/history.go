@@ -99,7 +99,9 @@ func learn(rep report.Run) {
 		return s, ok
 	}
 	rep.Analysis.Learn(func(t *analysis.Table, row *analysis.Row) (analysis.Spread, bool) { return known(run.cell(t, row)) },
-		func(c analysis.Contrast, row analysis.ContrastRow) (analysis.Spread, bool) { return known(run.ofContrast(c, row)) })
+		func(c analysis.Contrast, row analysis.ContrastRow) (analysis.Spread, bool) {
+			return known(run.ofContrast(c, row))
+		})
 }
 
 // remember adds a completed run to the history. It never fails a run.

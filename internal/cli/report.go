@@ -31,13 +31,14 @@ var formats = map[string]func(io.Writer, *report.Document) error{
 	"html":    report.HTML,
 	"md":      report.Markdown,
 	"summary": report.Summary,
+	"ratios":  report.Ratios,
 	"json":    report.JSON,
 }
 
 func reportCommand() *cobra.Command {
 	var format, out string
 	var keep bool
-	names := []string{"text", "html", "md", "summary", "csv", "json"}
+	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json"}
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of stored results again",
@@ -45,7 +46,8 @@ func reportCommand() *cobra.Command {
 write the pooled report.`,
 		Example: `  weir report results
   weir report results --format html -o report.html
-  weir report results --format csv > results.csv`,
+  weir report results --format csv > results.csv
+  weir report results --format ratios > ratios.csv`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, as []string) error {
 			if !slices.Contains(names, format) {
@@ -73,7 +75,7 @@ write the pooled report.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV) or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))

@@ -14,6 +14,12 @@ import (
 // Comparison is the report of a comparison of runs A with runs B.
 func Comparison(c analysis.Comparison) *Document {
 	d := &Document{Analysis: c, Sections: []Section{costChanges(c)}}
+	if len(c.Parts) > 0 {
+		d.Sections = append(d.Sections, Section{ID: "parts", Title: "Parts of the cost",
+			About: "The same ratios for the network's part of response times, and for the CPU time of the workload's own threads. " +
+				"They show where a change is; their intervals hold together among themselves, and they never fail a comparison.",
+			Tables: []Table{table("parts-table", ratioColumns(c.Parts)...)}})
+	}
 	if len(c.Absolute) > 0 {
 		d.Sections = append(d.Sections, Section{ID: "absolute", Title: "Absolute values",
 			About:  "Absolute values move with the machine: they get no verdict and never fail a comparison.",
@@ -40,7 +46,7 @@ func costChanges(c analysis.Comparison) Section {
 		x.About += fmt.Sprintf(" No cell has a ratio to %s on both sides.", c.Baseline())
 		return x
 	}
-	stated := func(x analysis.Change) bool { return x.Compared != "" }
+	stated := func(x analysis.Change) bool { return x.Compared != "" } // Changes holds no parts
 	switch {
 	case !slices.ContainsFunc(c.Changes, stated):
 		x.About += fmt.Sprintf(" A and B are ratios to %s of the same run.", c.Baseline())
