@@ -37,8 +37,8 @@ func (s *Setup) distance(r *record.Result, delays sample.Counters, err error) {
 	}
 	d := s.Distance
 	if d != (topo.Distance{}) {
-		r.Observed["delay"], r.Observed["jitter"] = d.Delay.String(), d.Jitter.String()
-		r.Observed["loss"] = strconv.FormatFloat(100*d.Loss, 'g', 6, 64) + "%"
+		r.Observed["path.delay"], r.Observed["path.jitter"] = d.Delay.String(), d.Jitter.String()
+		r.Observed["path.loss"] = strconv.FormatFloat(100*d.Loss, 'g', 6, 64) + "%"
 	}
 	if s.RTT > 0 {
 		r.Values = append(r.Values, record.Value{Name: "delay.rtt", Unit: "s", Value: s.RTT.Seconds()})

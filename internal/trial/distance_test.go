@@ -52,7 +52,7 @@ func TestDistance(t *testing.T) {
 			if said := strings.Join(append(r.Warnings, r.Reason), "; "); !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "delay") {
 				t.Errorf("says %q, want %q", said, c.says)
 			}
-			if got, ok := r.Observed["delay"]; ok != (c.distance != topo.Distance{}) || ok && got != c.distance.Delay.String() {
+			if got, ok := r.Observed["path.delay"]; ok != (c.distance != topo.Distance{}) || ok && got != c.distance.Delay.String() {
 				t.Errorf("delay %q is recorded", got)
 			}
 			if v, _ := r.Get("delay.rtt"); v.Value != c.rtt.Seconds() {
