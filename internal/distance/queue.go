@@ -62,8 +62,11 @@ type packet struct {
 	due int64
 }
 
-// newLate returns a histogram of ns up to 10 s.
-func newLate() *hdrhistogram.Histogram { return hdrhistogram.New(1, 10e9, 2) }
+// maxLate is more than the scheduler keeps a thread waiting.
+const maxLate = 10 * time.Second
+
+// newLate returns a histogram of ns.
+func newLate() *hdrhistogram.Histogram { return hdrhistogram.New(1, int64(maxLate), 2) }
 
 func newQueue() (*queue, error) {
 	c, err := dial()
@@ -167,7 +170,7 @@ func monotonic() int64 { return clock(unix.CLOCK_MONOTONIC) }
 
 // read takes the packets that arrived since the last read.
 func (q *queue) read() error {
-	now, wall := monotonic(), clock(unix.CLOCK_REALTIME)
+	ahead := monotonic() - clock(unix.CLOCK_REALTIME)
 	settings := *q.settings.Load()
 	for range readsAtOnce {
 		n, err := unix.Read(q.fd, q.buf)
@@ -183,12 +186,18 @@ func (q *queue) read() error {
 		if !ok {
 			continue // an answer
 		}
-		if a.at == 0 || a.at > wall { // not stamped, or a step of the clock
-			a.at = wall
-		}
-		q.take(a.out, a.id, now-(wall-a.at), settings[a.out])
+		q.take(a.out, a.id, arrived(a.at+ahead, monotonic()), settings[a.out])
 	}
 	return nil
+}
+
+// arrived returns when a packet arrived, by CLOCK_MONOTONIC: at its stamp, or now if it has none or
+// the wall clock was set meanwhile. A packet can arrive after now was read.
+func arrived(stamp, now int64) int64 {
+	if stamp < now-int64(maxLate) || stamp > now+int64(time.Second) {
+		return now
+	}
+	return stamp
 }
 
 // take decides about a packet that arrived at a time of CLOCK_MONOTONIC.

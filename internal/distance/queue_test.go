@@ -30,6 +30,18 @@ func TestDue(t *testing.T) {
 	}
 }
 
+func TestArrived(t *testing.T) {
+	const now = int64(time.Hour)
+	for _, c := range []struct{ stamp, want int64 }{
+		{now, now}, {now - 5e6, now - 5e6}, {now + 5e6, now + 5e6}, // read late; arrived while others were read
+		{0, now}, {now - 11e9, now}, {now + 2e9, now}, // no stamp; a step of the clock
+	} {
+		if got := arrived(c.stamp, now); got != c.want {
+			t.Errorf("stamp %d: arrived at %d, want %d", c.stamp, got, c.want)
+		}
+	}
+}
+
 // packetMessage is what the kernel sends about a packet.
 func packetMessage(id, bridge, port uint32, at time.Duration) []byte {
 	m := newMessage(subsysQueue, msgPacket, 0, 7, 0)
