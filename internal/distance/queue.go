@@ -20,9 +20,11 @@ import (
 const (
 	// most is how many packets can wait: as many as in netem (plan.DelayLimit).
 	most = 1 << 15
-	// receiveBuffer is the memory for packets that the program has not read yet: about 800 bytes
-	// each. net.core.rmem_max limits it for programs that are not root.
-	receiveBuffer = 32 << 20
+	// receiveBuffer is the memory for packets that the program has not read yet: the kernel doubles
+	// it and needs about 800 bytes each, so it is enough for a few milliseconds. With more, a program
+	// that is too slow would delay packets instead of dropping them. net.core.rmem_max limits it
+	// further, except for root.
+	receiveBuffer = 1 << 20
 	// readsAtOnce bounds the reads before packets that are due go on.
 	readsAtOnce = 64
 )

@@ -66,7 +66,11 @@ func (s *Setup) distance(r *record.Result, delays sample.Counters, err error) {
 	case delays["busy"] > fullyBusy:
 		r.Warnings = append(r.Warnings, "limited by the delay program, not by the network: its thread used more than 90 % of a CPU (delay.busy)")
 	}
-	if delays["late99"] > d.Delay.Seconds()/4 && d.Delay > 0 {
-		r.Warnings = append(r.Warnings, "the delay is inexact: 1 % of the packets or more left late by a quarter of it (delay.late)")
+	tolerable := d.Delay.Seconds() / 4
+	if d.Delay == 0 {
+		tolerable = 1e-3
+	}
+	if delays["late99"] > tolerable {
+		r.Warnings = append(r.Warnings, "the delay is inexact: 1 % of the packets or more left late by a quarter of it, or by 1 ms where it is 0 (delay.late)")
 	}
 }

@@ -31,7 +31,8 @@ func TestDistance(t *testing.T) {
 		{"exact", far, 10 * time.Millisecond, sample.Counters{"packets": 100, "late99": 1e-3, "busy": 0.5}, nil, record.OK, ""},
 		{"late", far, 10 * time.Millisecond, sample.Counters{"packets": 100, "late99": 1.3e-3}, nil, record.OK, "the delay is inexact"},
 		{"no room", far, 10 * time.Millisecond, sample.Counters{"packets": 100, "dropped": 1}, nil, record.OK, "limited by the delay program, not by the network: it dropped"},
-		{"busy", topo.Distance{}, time.Millisecond, sample.Counters{"busy": 0.95, "late99": 1}, nil, record.OK, "limited by the delay program, not by the network: its thread"},
+		{"late without a delay", topo.Distance{}, time.Millisecond, sample.Counters{"late99": 1.1e-3}, nil, record.OK, "or by 1 ms where it is 0"},
+		{"busy", topo.Distance{}, time.Millisecond, sample.Counters{"busy": 0.95}, nil, record.OK, "limited by the delay program, not by the network: its thread"},
 		{"no counts", far, 10 * time.Millisecond, nil, errors.New("gone"), record.OK, "counts of the delayed packets are missing: gone"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
