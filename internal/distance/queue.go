@@ -220,8 +220,8 @@ func (q *queue) take(out, id uint32, at int64, s Setting) {
 	p.waiting = append(p.waiting, packet{id, p.last})
 }
 
-// due returns when a packet goes on that arrived at a time: not before the last one. chance is
-// uniform in 0 to 1.
+// due returns when a packet that arrived at a time goes on: not before the last one. chance is uniform
+// in 0 to 1.
 func due(last, at int64, s Setting, chance float64) int64 {
 	return max(last, at+int64(s.Delay)+int64((2*chance-1)*float64(s.Jitter)))
 }
@@ -234,12 +234,12 @@ func (q *queue) release() error {
 	for _, p := range q.ports {
 		n := 0
 		for ; n < len(p.waiting) && p.waiting[n].due <= now; n++ {
-			_ = q.late.RecordValue(now - p.waiting[n].due) // what exceeds the histogram is no delay any more
+			_ = q.late.RecordValue(now - p.waiting[n].due) // fails above maxLate
 			q.due = append(q.due, p.waiting[n].id)
 		}
 		if n > 0 {
 			newest = max(newest, p.waiting[n-1].id)
-			p.waiting = p.waiting[:copy(p.waiting, p.waiting[n:])]
+			p.waiting = p.waiting[n:] // append moves the rest when the array is used up
 		}
 		if len(p.waiting) > 0 {
 			oldest = min(oldest, p.waiting[0].id)
