@@ -53,6 +53,9 @@ type Site struct {
 	// nodes see the directory dir, which vanishes with the site, however it ends; "" without one.
 	// Shell is nil where a site cannot do this.
 	Shell func(from, to string, cpus []int) (argv []string, dir string)
+	// Delays returns what the program that delays packets between the hosts counted since the last
+	// call; nil counters where no program does. Delays itself can be nil.
+	Delays func(context.Context) (sample.Counters, error)
 	// Found holds what steps learned from programs (plan.Exec). It is stored with every result.
 	Found map[string]string
 	// Close undoes everything done to make and connect the nodes, and returns when it is gone.
