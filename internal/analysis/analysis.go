@@ -1,5 +1,5 @@
 // Package analysis reads the results of a run once and lays them out: tables with a row per
-// network, chains of hosts, the gap between UDP and TCP, tools compared, runs pooled and compared. All
+// network, the contrasts that a study states, chains of hosts, the gap between UDP and TCP, tools compared, runs pooled and compared. All
 // of them pair values within blocks through Common.
 //
 // It must not format numbers, draw, read anything except its arguments, or judge causes (package
@@ -8,6 +8,7 @@ package analysis
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
@@ -24,30 +25,34 @@ type Options struct {
 	Baseline      string   // network that divides the others; "" for none
 	Confidence    float64  // of all ratios together, in 0..1; 0 means 0.95
 	KeepDisturbed bool     // count disturbed trials
+	Unpaired      bool     // there are no blocks: every result is a sample of its own, as of imported files
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 	Others        *Others  // programs outside the run; nil if unknown
 	// Inside is what trials sampled inside their windows, by trial.
 	Inside map[string][]sample.Series
 	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
-	// compares networks.
+	// is it (see Contrast.Baseline).
 	Contrasts []Contrast
 }
 
 // A Run is indexed results. Its slices and maps are shared and must not be changed.
 type Run struct {
-	Baseline    string   `json:"baseline"`
-	Confidence  float64  `json:"confidence"`      // of all ratios together
-	Comparisons int      `json:"comparisons"`     // number of ratios
-	Each        float64  `json:"each"`            // confidence of each ratio
-	Blocks      int      `json:"blocks"`          // with at least one trial
-	Pairs       int      `json:"pairs,omitempty"` // of hosts per block
-	Networks    []string `json:"networks"`        // the baseline first
+	Baseline    string  `json:"baseline"`
+	Confidence  float64 `json:"confidence"`  // of all ratios together
+	Comparisons int     `json:"comparisons"` // number of ratios
+	Each        float64 `json:"each"`        // confidence of each ratio
+	Blocks      int     `json:"blocks"`      // with at least one trial
+	// Unpaired means that no block pairs results. Value is then a geometric mean, and Ratio a ratio of two.
+	Unpaired bool     `json:"unpaired,omitempty"`
+	Pairs    int      `json:"pairs,omitempty"` // of hosts per block
+	Networks []string `json:"networks"`        // the baseline first
 	// Episodes counts the builds of the networks; 0 if the run is too old to say.
 	Episodes int     `json:"episodes,omitempty"`
 	Tables   []Table `json:"tables"`
 	Chains   []Chain `json:"chains,omitempty"` // paths over several segments, and over each segment
-	// Contrasts holds the comparisons that the study states, in its order.
+	// Contrasts holds the comparisons that the study states, in its order, without the one that is
+	// Baseline: Tables has its ratios.
 	Contrasts []Contrasted `json:"contrasts,omitempty"`
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
@@ -64,6 +69,8 @@ type Run struct {
 	trials  []trial // by block, then by name
 	samples []*Sample
 	byKey   map[string]*Sample
+	// measured holds the levels of each factor of a probe's cells; nil without contrasts.
+	measured map[probeFactor]map[string]bool
 }
 
 // New indexes results and keeps references to them.
@@ -73,22 +80,35 @@ func New(results []record.Result, o Options) *Run {
 	}
 	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, inside: o.Inside}
 	r.index(results)
+	r.Unpaired = o.Unpaired
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
 	r.probes = r.levels(Probe, o.Probes...)
 
 	r.Tables = r.layout(Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks})
+	if r.Unpaired {
+		r.compareUnpaired()
+		r.Residue = residue(r.Tables)
+		return r
+	}
 	r.Chains = chains(r.Tables)
-	r.Comparisons = comparisons(r.Tables, r.Chains)
+	r.Contrasts = r.contrasts(o.Contrasts)
+	r.Comparisons = comparisons(r.Tables, r.Chains, r.Contrasts)
 	r.Each = stat.Adjust(o.Confidence, max(1, r.Comparisons))
 	compareRows(r.Tables, r.Each)
 	for _, c := range r.Chains {
 		c.compare(r.Each)
 	}
+	busy := false
+	for _, c := range r.Contrasts {
+		c.compare(r.Each)
+		busy = busy || slices.ContainsFunc(c.Rows, func(x ContrastRow) bool { return x.Busy != nil })
+	}
 	for _, row := range r.Rows() {
-		if row.Busy != nil && r.Busy == nil {
-			d := disturbance(r.samples)
-			r.Busy = &d
-		}
+		busy = busy || row.Busy != nil
+	}
+	if busy {
+		d := disturbance(r.samples)
+		r.Busy = &d
 	}
 	r.Residue = residue(r.Tables)
 	r.Episodes = episodes(results)

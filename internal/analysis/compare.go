@@ -18,11 +18,18 @@ type Comparison struct {
 	Bound      float64 `json:"bound"`      // largest regression to tolerate, a fraction
 	RunsA      int     `json:"runsA"`
 	RunsB      int     `json:"runsB"`
+	// Unpaired means that both sides are one set of results that are samples of their own. Intervals then
+	// rest on how results differ, not on how runs do.
+	Unpaired bool `json:"unpaired,omitempty"`
 	// Baselines lists the runs' different baselines, "" for a run without one. Changes needs a common one.
 	Baselines []string `json:"baselines"`
-	// Changes compares what networks cost: ratios to the baseline of the same run. Only they get
-	// verdicts.
+	// Changes compares ratios: those to the baseline of the same run, which are what networks cost, and
+	// those of the contrasts that both sides state. Only they get verdicts.
 	Changes []Change `json:"changes"`
+	// Parts compares what lies behind the ratios: those of the network's part of response times, and of
+	// own CPU cost to the baseline's. They hold together among themselves, show where a change is, and get
+	// no verdict.
+	Parts []Change `json:"parts,omitempty"`
 	// Absolute compares values. They move with the machine, and get no verdict.
 	Absolute []Change `json:"absolute"`
 	OnlyA    []Cell   `json:"onlyA,omitempty"`
@@ -37,6 +44,9 @@ type Cell struct {
 	Probe   string            `json:"probe"`
 	Network string            `json:"network"`
 	Levels  map[string]string `json:"levels,omitempty"`
+	// Compared names, in a Comparison, the ratio of a contrast ("load tcp-stream ÷ idle") or a part of a
+	// ratio ("network path"). It is "" for every other cell.
+	Compared string `json:"compared,omitempty"`
 }
 
 func (t Table) Cell(r Row) Cell {
@@ -93,21 +103,27 @@ const (
 func Compare(a, b []*Run, bound float64) Comparison {
 	c := Comparison{Confidence: 0.95, Bound: bound, RunsA: len(a), RunsB: len(b)}
 	runs := slices.Concat(a, b)
+	c.Unpaired = len(a) == 1 && len(b) == 1 && a[0].Unpaired && b[0].Unpaired
 	for _, r := range runs {
 		c.Confidence = r.Confidence
 		if base := r.divisor(); !slices.Contains(c.Baselines, base) {
 			c.Baselines = append(c.Baselines, base)
 		}
 	}
-	if c.Baseline() == "" {
-		for i, r := range runs { // so that Pool aligns their values
-			plain := *r
-			plain.Baseline = ""
-			runs[i] = &plain
+	for i, r := range runs {
+		like := *r // so that Pool aligns their values, and ratios of studies that restrict a contrast differently
+		if c.Baseline() == "" {
+			like.Baseline = ""
 		}
+		like.Contrasts = slices.Clone(r.Contrasts)
+		for j := range like.Contrasts {
+			like.Contrasts[j].Of, like.Contrasts[j].In = nil, nil
+		}
+		runs[i] = &like
 	}
-	var costs, values []sides
-	for _, cell := range Pool(runs, c.Confidence).Cells {
+	var costs, values, paths, owns []sides
+	pooled := Pool(runs, c.Confidence)
+	for _, cell := range pooled.Cells {
 		s := sides{cell, cell.PerRun[:len(a)], cell.PerRun[len(a):]}
 		switch {
 		case !measured(s.b):
@@ -130,12 +146,48 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			continue
 		}
 		costs = append(costs, s)
+		if s.missing(pathOfRun) == "" {
+			x := s
+			x.Metric, x.Unit, x.Compared = pathValue, "s", "network path"
+			paths = append(paths, x)
+		}
+		if s.missing(ownOfRun) == "" {
+			x := s
+			x.Metric, x.Unit, x.Compared = s.own.name, s.own.unit, "own CPU cost"
+			owns = append(owns, x)
+		}
+	}
+	for _, x := range pooled.Contrasts {
+		for _, row := range x.Rows {
+			s := sides{row.PooledCell, row.PerRun[:len(a)], row.PerRun[len(a):]}
+			s.Compared = x.Name(row.Of)
+			if reason := s.missing(ratioOfRun); reason != "" {
+				c.Apart = append(c.Apart, Apart{s.Cell, reason})
+				continue
+			}
+			costs = append(costs, s)
+			if s.missing(pathOfRun) == "" {
+				s.Metric, s.Unit, s.Compared = pathValue, "s", s.Compared+", network path"
+				paths = append(paths, s)
+			}
+		}
 	}
 	c.Each = stat.Adjust(c.Confidence, len(costs))
 	for _, s := range costs {
-		c.Changes = append(c.Changes, s.cost(c.Each, bound))
+		c.Changes = append(c.Changes, s.cost(c.Each, bound, c.Unpaired))
+	}
+	parts := stat.Adjust(c.Confidence, len(paths)+len(owns))
+	for _, s := range paths {
+		c.Parts = append(c.Parts, s.change(pathOfRun, Spread{}, parts).same())
+	}
+	for _, s := range owns {
+		c.Parts = append(c.Parts, s.change(ownOfRun, Spread{}, parts).same())
 	}
 	for _, s := range values {
+		if c.Unpaired {
+			c.Absolute = append(c.Absolute, s.unpaired(valueOfRun, stat.Adjust(c.Confidence, len(values))))
+			continue
+		}
 		c.Absolute = append(c.Absolute, s.change(valueOfRun, Spread{}, stat.Adjust(c.Confidence, len(values))))
 	}
 	return c
@@ -200,9 +252,14 @@ func (s sides) change(of func(CellRun) stat.Interval, earlier Spread, confidence
 }
 
 // cost compares the ratios and judges the change.
-func (s sides) cost(confidence, bound float64) Change {
+func (s sides) cost(confidence, bound float64, unpaired bool) Change {
 	earlier := s.earlier()
-	x := s.change(ratioOfRun, earlier, confidence)
+	var x Change
+	if unpaired {
+		x = s.unpaired(ratioOfRun, confidence)
+	} else {
+		x = s.change(ratioOfRun, earlier, confidence)
+	}
 	for _, r := range s.PerRun {
 		if r.Busy != nil {
 			x.Busy++
@@ -216,15 +273,21 @@ func (s sides) cost(confidence, bound float64) Change {
 		own := x.Ratio.Within / math.Sqrt2 // of one run
 		x.Needed = stat.RunsFor(math.Hypot(tau, own), PlannedChange, confidence)
 	}
+	x = x.same()
 	if !x.Ratio.Bounded() {
 		return x
 	}
-	x.Same, x.Detectable = x.Ratio.Contains(1), x.Ratio.Detectable()
 	x.Worse, x.Better = x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
 	if record.LowerIsBetter(x.Unit) {
 		x.Worse, x.Better = x.Better, x.Worse
 	}
 	return x
+}
+
+// same sets whether no change is shown.
+func (c Change) same() Change {
+	c.Same, c.Detectable = c.Ratio.Contains(1), c.Ratio.Detectable()
+	return c
 }
 
 // earlier returns the larger of the spreads that the runs have learned. A new kernel has no history of
@@ -238,11 +301,14 @@ func (s sides) earlier() (most Spread) {
 	return most
 }
 
-// String returns network, probe, and the levels that vary.
+// String returns network, probe, the levels that vary, and the levels compared.
 func (c Cell) String() string {
 	s := c.Network + ", " + c.Probe
 	for _, k := range slices.Sorted(maps.Keys(c.Levels)) {
 		s += ", " + k + " " + c.Levels[k]
+	}
+	if c.Compared != "" {
+		s += ", " + c.Compared
 	}
 	return s
 }
