@@ -302,8 +302,7 @@ const (
 )
 
 // threads adds the share of one CPU that each thread used in the window: of threads with one name in one
-// place, the busiest. The engine's workload threads end with the window, before a short one is read; their
-// own clocks stand for them.
+// place, the busiest. The engine's workload threads end with the window, so their own clocks are better.
 func (s *Setup) threads(r *record.Result, all []sample.Series) {
 	shares := map[string]float64{}
 	for _, x := range all {
@@ -318,7 +317,7 @@ func (s *Setup) threads(r *record.Result, all []sample.Series) {
 		for value, name := range map[string]string{
 			ownValue + ".client": "thread." + s.Client.Node + ".weir-engine-agent",
 			ownValue + ".server": "thread." + s.Server.Node + ".weir-engine-serve"} {
-			if own, ok := r.Get(value); ok && s.sampling() == 0 {
+			if own, ok := r.Get(value); ok {
 				shares[name] = own.Value
 			}
 		}
