@@ -43,6 +43,25 @@ var costs = []struct{ name, of string }{
 // leastErrors is the least distance of a resolved cost from 0, in standard errors.
 const leastErrors = 2
 
+// clockStep is the unit in which /proc/stat counts, s (proc_stat(5)).
+const clockStep = 0.01
+
+// Resolved reports whether the number of a trial's value can be printed. It cannot if it is a CPU time below
+// 0, or a cost from less CPU time in the window than the step in which the kernel counts. Trials store such
+// numbers, because sums over trials would be biased without them (ADR 10).
+func Resolved(t *record.Result, v record.Value) bool {
+	if Impossible(v.Unit, v.Value) {
+		return false
+	}
+	i := slices.IndexFunc(costs, func(c struct{ name, of string }) bool { return c.name == v.Name })
+	if i < 0 {
+		return true
+	}
+	rate, ok := t.Get(costs[i].of)
+	window, timed := t.Get("window")
+	return !ok || !timed || v.Value*rate.Value*window.Value >= clockStep
+}
+
 // Per returns a cost's total by its name, false if the counters do not resolve it.
 func (r Row) Per(name string) (v float64, unit string, ok bool) {
 	c, ok := r.CostPer(name)
@@ -56,19 +75,39 @@ func (r Row) CostPer(name string) (c Cost, ok bool) {
 		return c, false
 	}
 	_, has := r.Get(name)
-	time, baseline, byIdle := r.sample.time()
-	blocks, v := blockMeans(time, r.sample.Values(costs[i].of))
+	if c, ok = r.sample.costPer(name, costs[i].of); !ok {
+		return c, false
+	}
+	c.Modes = r.modes()
+	// Trials without the value had a background, whose time counts too, or a time that is never above 0.
+	return c, has || c.Total <= 0
+}
+
+// costPer returns the cost called name per unit of the work whose rate is called of, without its modes.
+func (s *Sample) costPer(name, of string) (c Cost, ok bool) {
+	time, baseline, byIdle := s.time()
+	blocks, v := blockMeans(time, s.Values(of))
 	if len(blocks) == 0 {
 		return c, false
 	}
-	c = Cost{Name: name, Unit: "s/" + strings.TrimPrefix(name, "cpu.per."), Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle, Modes: r.modes()}
+	c = Cost{Name: name, Unit: "s/" + strings.TrimPrefix(name, "cpu.per."), Interval: stat.Sums(v[0], v[1], single), ByIdle: byIdle}
 	c.Total = c.Interval.Center
 	// The idle baseline was measured once, before the run: its error is in every block, and no interval
 	// shows it.
 	c.Unresolved = c.Total <= 0 || c.Total < leastErrors*c.Interval.SE || mean(v[0]) < baseline
 	c.Interval.Lo = max(0, c.Interval.Lo) // no work costs less
-	// Trials without the value had a background, whose time counts too, or a time that is never above 0.
-	return c, c.Interval.N > 0 && (has || c.Total <= 0)
+	return c, c.Interval.N > 0
+}
+
+// unresolved reports whether a value is a cost that the counters do not resolve.
+func (s *Sample) unresolved(name string) bool {
+	for _, of := range costs {
+		if of.name == name {
+			c, ok := s.costPer(name, of.of)
+			return ok && c.Unresolved
+		}
+	}
+	return false
 }
 
 // Accounted returns the sum of the modes of /proc/stat as a share of the time of all CPUs, which
@@ -104,16 +143,6 @@ func blockMeans(a, b Series) (blocks []int, values [2][]float64) {
 		blocks = append(blocks, p.block)
 	}
 	return slices.Compact(blocks), [2][]float64{a.perBlock(mean), b.perBlock(mean)}
-}
-
-// Loss returns the fraction of packets sent in ok trials that was not delivered.
-func (r Row) Loss() (float64, bool) {
-	sent, ok := r.Get("sent")
-	if delivered, has := r.Get("delivered"); ok && has && sent.Mean > 0 {
-		return 1 - delivered.Mean/sent.Mean, true
-	}
-	loss, ok := r.Get("loss")
-	return loss.Mean, ok
 }
 
 // Cost returns the cost per packet, else per transaction, else per bit, as for TCP, which does not

@@ -102,6 +102,11 @@ func oneTime(y ...float64) Over {
 	return Over{Times: []float64{0, 1}, Window: 1, Panels: []Panel{{Lines: []TimeLine{{Name: "x", Y: y}}}}}
 }
 
+var twoGroups = []RowGroup{
+	{"host", []Row{{Name: "on", Value: 24, Lo: 22, Hi: 26, Bounded: true, Label: "24.0"}, {Name: "off", Value: 12.6, Lo: 12, Hi: 13, Bounded: true, Label: "12.6"}}},
+	{"a-network-with-a-very-long-name-one", []Row{{Name: "on", Color: 2, Value: 16, Label: "16.0"}, {Name: "off", Value: 5.3, Lo: 5, Hi: 5.6, Bounded: true, Label: "5.3"}}},
+}
+
 type drawing interface{ SVG() (string, error) }
 
 var names = []string{"host", "shared", "a-network-with-a-very-long-name"}
@@ -120,7 +125,11 @@ var charts = map[string]drawing{
 		{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},
 		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
 	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep."},
-	"over":           over(),
+	"over":          over(),
+	"grouped":       Grouped{twoGroups, "", "throughput, Gbit/s", "Grouped."},
+	"grouped-ratio": Grouped{twoGroups, "idle", "response time ÷ idle", "Grouped ratios."},
+	"heat-lines": Heat{names[:2], names[:2], [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
+		"throughput, Gbit/s", "Lines."},
 	"forest":         Forest{forest, "host", "throughput ÷ host (right is better)", "Forest."},
 	"waterfall":      Waterfall{falls[0], falls, "× UDP with one send per datagram"},
 	"waterfall-back": Waterfall{falls[1], falls, "× UDP with one send per datagram"},
@@ -223,13 +232,13 @@ func TestNoNumberNoChart(t *testing.T) {
 	nan := math.NaN()
 	for name, c := range map[string]drawing{
 		"ratio":               Ratios{Rows: []Row{{Name: "x", Value: nan}}},
-		"ratio 0":             Ratios{Rows: []Row{{Name: "x"}}},
+		"ratio below 0":       Ratios{Rows: []Row{{Name: "x", Value: -1}}},
 		"value":               Values{Rows: []Row{{Name: "x", Value: math.Inf(1)}}},
 		"trial":               Values{Rows: []Row{{Name: "x", Trials: []Trial{{nan, true}}}}},
 		"latency":             Latency{Lines: []Curve{{Name: "x", Points: []CurvePoint{{X: 0.5, Y: nan}}}}},
 		"ladder":              Ladder{Groups: []Group{{Name: "x", Steps: []Step{{"sent", nan}}}}},
 		"waterfall":           Waterfall{Fall: Fall{"x", []Row{{Name: "y", Value: nan}}, Row{Value: 1}, ""}},
-		"waterfall 0":         Waterfall{Fall: Fall{"x", nil, Row{}, ""}},
+		"waterfall below 0":   Waterfall{Fall: Fall{"x", nil, Row{Value: -1}, ""}},
 		"waterfall's product": Waterfall{Fall: Fall{"x", []Row{{Value: 1e99}, {Value: 1e99}}, Row{Value: 1}, ""}},
 		"cost":                Cost{Bars: []Bar{{"x", []float64{nan}}}, Names: []string{"user"}},
 		"cost unnamed":        Cost{Bars: []Bar{{"x", []float64{1, 2}}}, Names: []string{"user"}},
@@ -244,6 +253,16 @@ func TestNoNumberNoChart(t *testing.T) {
 	} {
 		if svg, err := c.SVG(); err == nil || svg != "" {
 			t.Errorf("%s: %d bytes and error %v", name, len(svg), err)
+		}
+	}
+}
+
+// A network that stalls has an interval from 0, or a ratio of 0: it stays in the chart, at its edge.
+func TestRatioOfZero(t *testing.T) {
+	for _, r := range []Row{{Name: "x", Value: 0.9, Hi: 0.95, Bounded: true}, {Name: "x", Hi: 0.5, Bounded: true}} {
+		svg, err := Ratios{Rows: []Row{{Name: "y", Value: 0.8, Lo: 0.7, Hi: 0.9, Bounded: true}, r}}.SVG()
+		if err != nil || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+			t.Errorf("%+v: %v\n%s", r, err, svg)
 		}
 	}
 }

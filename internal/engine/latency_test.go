@@ -100,7 +100,7 @@ func TestLatencyWorkloads(t *testing.T) {
 
 // Only measured requests are samples: the histogram of the response times has no others.
 func TestSamplesAreMeasured(t *testing.T) {
-	a := newAsker(config{}, new(sock.Stopper), -1, 1)
+	a := newAsker(config{}, new(sock.Stopper), -1, 1, 1)
 	a.every = int64(time.Hour)
 	for i, measured := range []bool{false, true, true, false, true} { // the first of a burst is no sample
 		x := a.request(1, measured)
@@ -200,7 +200,7 @@ func TestLostAndLate(t *testing.T) {
 	}
 }
 
-// A server that stalls for 100 ms delays all requests of that time. A closed loop would show one.
+// A server that stalls for 100 ms delays all requests of that time. A closed loop would show a few.
 func TestNoCoordinatedOmission(t *testing.T) {
 	addr := fakeServer(t, func(seq uint64) int {
 		if seq == 100 {

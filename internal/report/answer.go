@@ -10,10 +10,12 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// answerSection has a sentence per network, and a table of all ratios if conditions are few.
+// answerSection has a sentence per comparison that the study states and per network that is compared, and a
+// table of all ratios to the baseline if conditions are few.
 func answerSection(s source) []Section {
 	about, costs := s.busy()
 	x := Section{ID: "answer", Title: "Answer", About: about, Lines: s.answers(false), Box: true}
+	stated := s.sentences()
 	if t, ok := s.overview(); ok {
 		for i := range x.Lines {
 			x.Lines[i].In = []Medium{forTerminal, forMarkdown, forSummary}
@@ -24,7 +26,11 @@ func answerSection(s source) []Section {
 		}
 		x.Tables = []Table{t}
 	}
-	x.Lines = append(costs, x.Lines...)
+	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" { // the study asks about networks first
+		x.Lines = slices.Concat(costs, x.Lines, stated)
+	} else {
+		x.Lines = slices.Concat(stated, costs, x.Lines)
+	}
 	if x.Lines == nil {
 		x.About = strings.TrimSpace(x.About + " Nothing was compared.")
 	}
@@ -61,7 +67,7 @@ func (s source) answers(brief bool) []Line {
 			}
 			text = strings.TrimSpace(clauses + " " + text)
 		}
-		if text == "" && len(s.p.Networks) == 1 {
+		if text == "" && len(s.p.Networks) == 1 && len(s.p.Contrasts) == 0 {
 			text = s.spans()
 		}
 		if text != "" {
@@ -155,7 +161,7 @@ func clause(rows []analysis.Row, of string, brief bool) string {
 		if r.Same {
 			s = "no difference shown ~"
 		}
-		return s + interval(r.Ratio, brief) + beyond(r, brief) + pathClause(r, brief)
+		return s + interval(r.Ratio, brief) + beyond(r, brief) + stalls(r) + pathClause(r, brief)
 	}
 	lo, hi, same := rows[0].Ratio.Center, rows[0].Ratio.Center, 0
 	for _, r := range rows {

@@ -13,7 +13,7 @@ import (
 // overview returns all ratios of a run, networks by probes. It returns false if a probe has several
 // tables or nothing is compared.
 func (s source) overview() (Table, bool) {
-	if s.p.Comparisons == 0 {
+	if s.p.Comparisons == 0 || s.p.Baseline == "" {
 		return Table{}, false
 	}
 	out := Table{ID: "overview", Heat: true, In: []Medium{forPage}, Columns: []Column{{}}}
@@ -104,9 +104,7 @@ func overviewCell(t analysis.Table, r analysis.Row) Cell {
 	if r.Same {
 		c.Text = "~ " + c.Text
 	}
-	if r.Busy != nil {
-		c.Small += ", disturbed"
-	}
+	c.Small = strings.Join(append([]string{c.Small}, marks(r)...), ", ")
 	return c
 }
 

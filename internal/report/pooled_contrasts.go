@@ -1,10 +1,6 @@
 package report
 
 import (
-	"cmp"
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/weir-bench/weir/internal/analysis"
@@ -21,57 +17,28 @@ func (s several) contrastCells() (out []analysis.PooledCell) {
 	return out
 }
 
-// contrastLines has a line for each stated comparison, with the range of its ratios under each probe.
+// contrastLines answers each stated comparison.
 func (s several) contrastLines() (out []Line) {
+	var stated []analysis.Contrasted
 	for _, c := range s.p.Contrasts {
-		var probes groups[string, analysis.PooledRow]
+		x := analysis.Contrasted{Contrast: c.Contrast}
 		for _, row := range c.Rows {
-			if row.Ratio.N > 0 {
-				probes.add(row.Probe, row)
-			}
+			x.Rows = append(x.Rows, analysis.ContrastRow{Cell: row.Cell, Of: row.Of, Metric: row.Metric, Unit: row.Unit,
+				Ratio: row.Ratio.Interval, Same: row.Verdict == analysis.NoDifference})
 		}
-		var parts []string
-		for _, p := range probes.keys {
-			rows := probes.of[p]
-			parts = append(parts, comma(s.words.short(p), c.Value)+" "+s.ratioRange(c.Contrast, rows))
+		stated = append(stated, x)
+	}
+	for _, c := range comparisonsOf(stated, len(s.p.Networks) > 1) {
+		if !c.answered() {
+			continue
 		}
-		if parts != nil {
-			levels := strings.Join(slices.Sorted(maps.Keys(c.To)), ", ")
-			out = append(out, Line{Title: cmp.Or(c.Text, levels), Text: strings.Join(parts, "; ") + "."})
+		text := strings.TrimSuffix(s.words.sentence(c), ".")
+		if c.text != "" {
+			text = capital(text)
 		}
+		out = append(out, Line{Text: text + " (" + s.over(s.p.Runs) + ")."})
 	}
 	return out
-}
-
-// ratioRange sums up the ratios of one contrast and probe: a ratio, or the range of several.
-func (s several) ratioRange(c analysis.Contrast, rows []analysis.PooledRow) string {
-	lo, hi, same := rows[0], rows[0], 0
-	for _, r := range rows {
-		if r.Ratio.Center < lo.Ratio.Center {
-			lo = r
-		}
-		if r.Ratio.Center > hi.Ratio.Center {
-			hi = r
-		}
-		if r.Verdict == analysis.NoDifference {
-			same++
-		}
-	}
-	one := func(r analysis.PooledRow) string {
-		return fixed(r.Ratio.Center, ratioDigits(r.Ratio.Interval)) + "×" + interval(r.Ratio.Interval, false) +
-			" (" + comma(r.Network, comma(c.Name(r.Of), levelText(r.Levels))) + ")"
-	}
-	switch {
-	case len(rows) == 1 && same == 1:
-		return "no difference shown ~ " + one(lo)
-	case len(rows) == 1:
-		return one(lo)
-	}
-	text := one(lo) + " to " + one(hi)
-	if same > 0 {
-		text += fmt.Sprintf(", no difference shown ~ in %d of %d", same, len(rows))
-	}
-	return text
 }
 
 // divisor heads a column of ratios.

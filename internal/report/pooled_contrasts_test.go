@@ -45,7 +45,7 @@ func underLoad(t *testing.T, contrasts ...analysis.Contrast) (runs []Run) {
 }
 
 func TestPooledContrasts(t *testing.T) {
-	runs := underLoad(t, analysis.Contrast{To: map[string]string{"load": "idle"}, Text: "under load"},
+	runs := underLoad(t, analysis.Contrast{To: map[string]string{"load": "idle"}, Text: "a busy path"},
 		analysis.Contrast{To: map[string]string{"load": "idle"}, Per: map[string]string{"network": "host"}, In: map[string][]string{"network": {"vxlan-overlay"}}})
 	var b bytes.Buffer
 	d := pooledDocument(runs)
@@ -53,7 +53,7 @@ func TestPooledContrasts(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := strings.Join(strings.Fields(b.String()), " ")
-	for _, want := range []string{"under load: UDP response time 2.01", "(vxlan-overlay, load tcp-stream ÷ idle). load: UDP response time 1.10",
+	for _, want := range []string{"A busy path takes 2.01", "2.22× [2.14, 2.30] (vxlan-overlay) (3 runs over", "load ÷ idle is 1.100× [1.100, 1.100] as large on vxlan-overlay as on host (UDP response time) (3 runs",
 		"host, UDP response time, load tcp-stream ÷ idle 2.01", "vxlan-overlay, UDP response time, load tcp-stream ÷ idle, per network host 1.10",
 		"Each run divides every block by the cell after ÷ of the same block"} {
 		if !strings.Contains(got, want) {

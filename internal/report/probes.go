@@ -19,7 +19,9 @@ func probeSections(s source) (out []Section) {
 		across[w.Probe] = append(across[w.Probe], s.sweeps(w)...)
 	}
 	for _, m := range s.p.Matrices() {
-		across[m.Probe] = append(across[m.Probe], s.matrices(m)...)
+		if m.Contrast < 0 { // the others stand with their comparison
+			across[m.Probe] = append(across[m.Probe], s.matrices(m)...)
+		}
 	}
 	for _, tables := range byProbe(s.p.Tables) {
 		out = append(out, s.probe(tables, across[tables[0].Probe]))
@@ -138,6 +140,7 @@ func (s source) notes(t analysis.Table) []string {
 			out.add(r.Network, fmt.Sprintf("%s%s in this run; %s over other runs (%d on this machine differ by ±%s)",
 				fixed(r.Ratio.Center, d), interval(r.Ratio, false), bracket(b.Interval, d), b.Runs, percent(b.Tau)))
 		}
+		out.add(r.Network, stallNotes(r, s.p.Baseline)...)
 		out.add(r.Network, r.Ratio.Warnings...)
 		for _, w := range r.Path.Warnings {
 			if !slices.Contains(r.Ratio.Warnings, w) {
