@@ -13,9 +13,6 @@ import (
 	"testing/fstest"
 )
 
-// The main goroutine keeps the first thread, which would not end with another's goroutine.
-func init() { runtime.LockOSThread() }
-
 // tree is a /proc with processes that are busy for some ns.
 func tree(busy map[string]int) fstest.MapFS {
 	text := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
@@ -173,9 +170,15 @@ func TestThreadsOfThisMachine(t *testing.T) {
 	th := WatchThreads(os.DirFS("/"), nil)
 	defer th.Forget()
 	tid, stop, ended := make(chan int), make(chan bool), make(chan bool)
-	go func() {
-		defer close(ended)
+	var compute func()
+	compute = func() {
 		runtime.LockOSThread() // never unlocked: the thread ends
+		if syscall.Gettid() == os.Getpid() {
+			go compute() // the first thread never ends
+			<-ended
+			return
+		}
+		defer close(ended)
 		tid <- syscall.Gettid()
 		for {
 			select {
@@ -184,7 +187,8 @@ func TestThreadsOfThisMachine(t *testing.T) {
 			default:
 			}
 		}
-	}()
+	}
+	go compute()
 	mine := fmt.Sprintf("task.%d.%d.", os.Getpid(), <-tid)
 	used := func() (seconds float64, ok bool) {
 		for key, v := range th.Read() {
