@@ -68,6 +68,40 @@ var forest = []ForestGroup{
 			{Row{Name: "a-directory-with-a-very-long-name-one", Value: 0.64, Label: "0.64×"}, 0.2}}},
 }
 
+// over has a slow start, a band, names to keep apart, and a time after the window.
+func over() Over {
+	v := Over{Window: 3, Alt: "Over time.", Panels: []Panel{
+		{Axis: "arrived at eth0 of h2p1, Gbit/s", Lines: []TimeLine{{Color: 2}}},
+		{Axis: "CPUs in use by mode, cores of 2", Top: 2, Stack: true, Lines: []TimeLine{{Name: "user"}, {Name: "softirq", Color: 2}}},
+		{Axis: "threads, % of a CPU", Top: 100, Lines: []TimeLine{{Name: "h1p1 engine client", Color: 1}, {Name: "ksoftirqd/1", Color: 2}, {Name: "a/thread/with/a/very/long/name", Color: 3}}}}}
+	for i := range 36 {
+		t := float64(i-3)/10 + 0.05
+		v.Times = append(v.Times, t)
+		on := 0.0
+		if 0 < t && t < 3 {
+			on = 1 - math.Exp(-3*t)
+		}
+		add := func(l *TimeLine, y, spread float64) {
+			l.Y = append(l.Y, on*y)
+			if spread > 0 {
+				l.Lo, l.Hi = append(l.Lo, on*(y-spread)), append(l.Hi, on*(y+spread))
+			}
+		}
+		add(&v.Panels[0].Lines[0], 14+math.Sin(3*t), 2)
+		add(&v.Panels[1].Lines[0], 0.4, 0)
+		add(&v.Panels[1].Lines[1], 1.1, 0)
+		for n := range v.Panels[2].Lines {
+			add(&v.Panels[2].Lines[n], 97-float64(n), 3)
+		}
+	}
+	return v
+}
+
+// oneTime is an Over of two times and a line.
+func oneTime(y ...float64) Over {
+	return Over{Times: []float64{0, 1}, Window: 1, Panels: []Panel{{Lines: []TimeLine{{Name: "x", Y: y}}}}}
+}
+
 var twoGroups = []RowGroup{
 	{"host", []Row{{Name: "on", Value: 24, Lo: 22, Hi: 26, Bounded: true, Label: "24.0"}, {Name: "off", Value: 12.6, Lo: 12, Hi: 13, Bounded: true, Label: "12.6"}}},
 	{"a-network-with-a-very-long-name-one", []Row{{Name: "on", Color: 2, Value: 16, Label: "16.0"}, {Name: "off", Value: 5.3, Lo: 5, Hi: 5.6, Bounded: true, Label: "5.3"}}},
@@ -91,6 +125,7 @@ var charts = map[string]drawing{
 		{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},
 		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
 	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep."},
+	"over":          over(),
 	"grouped":       Grouped{twoGroups, "", "throughput, Gbit/s", "Grouped."},
 	"grouped-ratio": Grouped{twoGroups, "idle", "response time ÷ idle", "Grouped ratios."},
 	"heat-lines": Heat{names[:2], names[:2], [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
@@ -179,13 +214,17 @@ func TestPageDecides(t *testing.T) {
 
 func TestHostileNames(t *testing.T) {
 	const name = "</text><script>\"&style=\x00\x1b\xff"
-	svg, err := Ratios{[]Row{{Name: name, Color: 1, Value: 0.5, Label: name}}, name, name, name}.SVG()
-	if err != nil {
-		t.Fatal(err)
-	}
-	wellFormed(t, svg)
-	if strings.Contains(svg, "<script") {
-		t.Error("a name became markup")
+	foreign := oneTime(1, 2)
+	foreign.Alt, foreign.Panels[0].Axis, foreign.Panels[0].Lines[0].Name = name, name, name
+	for _, c := range []drawing{Ratios{[]Row{{Name: name, Color: 1, Value: 0.5, Label: name}}, name, name, name}, foreign} {
+		svg, err := c.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		wellFormed(t, svg)
+		if strings.Contains(svg, "<script") {
+			t.Error("a name became markup")
+		}
 	}
 }
 
@@ -205,6 +244,11 @@ func TestNoNumberNoChart(t *testing.T) {
 		"cost unnamed":        Cost{Bars: []Bar{{"x", []float64{1, 2}}}, Names: []string{"user"}},
 		"sweep":               Sweep{Curves: []Curve{{Name: "x", Points: []CurvePoint{{X: nan}}}}},
 		"heat":                Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{nan, "x"}}}},
+		"over":                oneTime(1, nan),
+		"over too short":      oneTime(1),
+		"over nothing":        Over{Times: []float64{0, 1}},
+		"over back in time":   Over{Times: []float64{1, 0}, Panels: oneTime(1, 2).Panels},
+		"over a color":        Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Color: 6, Y: []float64{1, 2}}}}}},
 		"heat's shape":        Heat{Rows: []string{"x"}, Columns: []string{"y", "z"}, Cells: [][]Cell{{{1, "x"}}}},
 	} {
 		if svg, err := c.SVG(); err == nil || svg != "" {
@@ -240,6 +284,8 @@ func FuzzAxes(f *testing.F) {
 			"waterfall": Waterfall{Fall: Fall{"x", rows, rows[1], ""}},
 			"cost":      Cost{Bars: []Bar{{"x", []float64{a, b, c}}}, Names: []string{"", "", ""}},
 			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{a, "x"}}}},
+			"over":      Over{Times: []float64{a, b}, Window: c, Panels: []Panel{{Top: a, Lines: []TimeLine{{Y: []float64{b, c}, Lo: []float64{a, a}, Hi: []float64{c, b}}}}}},
+			"stack":     Over{Times: []float64{0, 1}, Panels: []Panel{{Stack: true, Lines: []TimeLine{{Y: []float64{a, b}}, {Y: []float64{b, c}}}}}},
 		} {
 			svg, err := d.SVG()
 			if (svg == "") == (err == nil) {

@@ -64,6 +64,8 @@ var sections = []func(source) []Section{
 	claimSection,
 	hopSection,
 	toolSection,
+	threadSection,
+	overTimeSection,
 	pathSection,
 	conditionSection,
 	notCountedSection,
