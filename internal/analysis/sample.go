@@ -182,6 +182,16 @@ func mostFrequent(count map[named]int) (best named) {
 // Values returns the value called name of all ok trials.
 func (s *Sample) Values(name string) Series { return s.values[name] }
 
+// Unit returns the unit of the value called name, "" if no ok trial has it.
+func (s *Sample) Unit(name string) string {
+	for _, n := range s.names {
+		if n.name == name {
+			return n.unit
+		}
+	}
+	return ""
+}
+
 func (s *Sample) counts(t trial) bool {
 	return t.status == record.OK || s.busy && t.status == record.Disturbed
 }

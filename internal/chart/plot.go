@@ -10,7 +10,9 @@ type Curve struct {
 	Name   string
 	Color  int
 	Points []CurvePoint // by ascending X
-	Dashed bool         // computed from others
+	Dashed bool         // computed from others, or the other of two curves of a network
+	// Published holds numbers of somebody else's by X, drawn as open marks.
+	Published []CurvePoint
 }
 
 // A CurvePoint is one estimate on a Curve.
@@ -61,6 +63,11 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 		p.path(in, width, dash, xy...)
 		last := xy[len(xy)-1]
 		tags = append(tags, tag{p.names[i], in, last[0], last[1]})
+	}
+	for _, k := range curves {
+		for _, m := range k.Published {
+			p.published(x.pos(m.X), y.pos(m.Y))
+		}
 	}
 	p.tags(tags, y)
 }
