@@ -75,7 +75,7 @@ func figureTable(r figure.Result) Table {
 		})}
 	if len(r.To) > 0 {
 		ratios := values(func(p figure.Point) stat.Interval { return p.Ratio })
-		cs = append(cs, layout(Column{Head: "÷ " + r.ToName(), Base: "1", Kind: "ratio", Keep: 9}, ratios, func(i stat.Interval) Cell {
+		cs = append(cs, layout(Column{Head: "ratio", Base: "1", Kind: "ratio", Keep: 9}, ratios, func(i stat.Interval) Cell {
 			if i.N == 0 {
 				return Cell{}
 			}
@@ -98,7 +98,11 @@ func figureTable(r figure.Result) Table {
 	}), layout(Column{Head: "blocks", Kind: "blocks", Keep: 3}, values(func(p figure.Point) stat.Interval { return p.Value }), func(i stat.Interval) Cell {
 		return Cell{Text: trim(float64(i.N)), Value: number(float64(i.N))}
 	}))
-	return table(r.ID+" table", cs...)
+	t := table(r.ID+" table", cs...)
+	if len(r.To) > 0 {
+		t.Title = "Ratios are to " + r.ToName() + ", in the same block"
+	}
+	return t
 }
 
 func figureHops(r figure.Result) Table {
