@@ -9,6 +9,7 @@ package analysis
 import (
 	"iter"
 
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
 	"github.com/weir-bench/weir/record"
 )
@@ -26,6 +27,8 @@ type Options struct {
 	Networks      []string // order of the rows; unnamed networks follow, sorted
 	Probes        []string // order of the tables; unnamed probes follow, sorted
 	Others        *Others  // programs outside the run; nil if unknown
+	// Inside is what trials sampled inside their windows, by trial.
+	Inside map[string][]sample.Series
 	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
 	// compares networks.
 	Contrasts []Contrast
@@ -57,7 +60,8 @@ type Run struct {
 	Others *Others      `json:"others,omitempty"` // programs outside the run; nil if unknown
 
 	probes  []string // their order
-	trials  []trial  // by block, then by name
+	inside  map[string][]sample.Series
+	trials  []trial // by block, then by name
 	samples []*Sample
 	byKey   map[string]*Sample
 }
@@ -67,7 +71,7 @@ func New(results []record.Result, o Options) *Run {
 	if o.Confidence == 0 {
 		o.Confidence = 0.95
 	}
-	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others}
+	r := &Run{Baseline: o.Baseline, Confidence: o.Confidence, Kept: o.KeepDisturbed, Others: o.Others, inside: o.Inside}
 	r.index(results)
 	r.Networks = r.levels(Network, append([]string{o.Baseline}, o.Networks...)...)
 	r.probes = r.levels(Probe, o.Probes...)

@@ -21,6 +21,7 @@ import (
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/store"
 	"github.com/weir-bench/weir/internal/study"
 )
@@ -125,6 +126,7 @@ func load(dir string, keep bool) (report.Run, error) {
 	if ranInVM(dir) {
 		rep.Command = append(rep.Command, "--in-vm")
 	}
+	rep.Inside = inside(dir, &rep)
 	shipped, err := claim.Shipped()
 	if err != nil {
 		return rep, err
@@ -136,6 +138,24 @@ func load(dir string, keep bool) (report.Run, error) {
 		rep.Claims[i].From = dir
 	}
 	return rep, nil
+}
+
+// inside reads what the trials sampled inside their windows. Shorter trials have no such window.
+func inside(dir string, rep *report.Run) map[string][]sample.Series {
+	all := map[string][]sample.Series{}
+	for _, r := range rep.Results {
+		if r.Elapsed < 1 {
+			continue
+		}
+		b, err := store.Inside(dir, r.Trial)
+		if err == nil && b != nil {
+			all[r.Trial], err = sample.ParseSeries(b)
+		}
+		if err != nil {
+			rep.Problems = append(rep.Problems, fmt.Sprintf("%s of %s: %v", store.InsideFile, r.Trial, err))
+		}
+	}
+	return all
 }
 
 func warn(problems []string) {

@@ -99,3 +99,18 @@ func readResults(r io.Reader, file string) ([]record.Result, []error) {
 	}
 	return results, problems
 }
+
+// InsideFile is what a trial sampled inside its window, in its directory of raw files.
+const InsideFile = "inside.jsonl"
+
+// Inside reads the InsideFile of a trial in dir; nil without one, as in older runs.
+func Inside(dir, trial string) ([]byte, error) {
+	if err := checkName(trial); err != nil { // a results file can come from elsewhere
+		return nil, fmt.Errorf("%s: trial: %w", dir, err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, rawDir, trial, InsideFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}

@@ -7,7 +7,8 @@
 //	hosts/<host>.json    facts of each host
 //	plans/<network>.jsonl  the steps that built each network
 //	results.jsonl        one line per trial, in the order of time
-//	raw/<trial>/<file>   bytes that the tools of a trial printed
+//	raw/<trial>/<file>   bytes that the tools of a trial printed, counters, and inside.jsonl: CPUs, threads and
+//	                     devices inside its window (sample.Series)
 //	logs/<network>/<host>-<service>.log  output of the daemons of a network
 //	report.html, report.md, weir.log
 //	results.jsonl.cut    incomplete lines that a killed run left, if any

@@ -53,6 +53,10 @@ type Site struct {
 	// nodes see the directory dir, which vanishes with the site, however it ends; "" without one.
 	// Shell is nil where a site cannot do this.
 	Shell func(from, to string, cpus []int) (argv []string, dir string)
+	// Spaces returns the nodes by the inode of their network namespace, to which processes belong
+	// (sample.Threads). Nodes with a kernel of their own are missing. It is nil where every node is a
+	// machine.
+	Spaces func() map[string]string
 	// Found holds what steps learned from programs (plan.Exec). It is stored with every result.
 	Found map[string]string
 	// Close undoes everything done to make and connect the nodes, and returns when it is gone.
@@ -113,10 +117,12 @@ type Cmd struct {
 // A Host is one machine: a kernel, its CPUs, its clock. Hosts with equal IDs are the same machine,
 // and only their readings are comparable.
 type Host struct {
-	ID     string // of this boot (boot_id, random(4)), never ""
-	FS     fs.FS  // what the machine itself sees below /
-	Facts  func(context.Context) (facts.Facts, error)
-	Tool   func(context.Context, facts.ToolInfo) (path, version string, err error) // see facts.ToolInfo.Find
+	ID    string // of this boot (boot_id, random(4)), never ""
+	FS    fs.FS  // what the machine itself sees below /
+	Facts func(context.Context) (facts.Facts, error)
+	Tool  func(context.Context, facts.ToolInfo) (path, version string, err error) // see facts.ToolInfo.Find
+	// Sample reads sources of package sample, also those of a sample.Threads. sample.ForgetThreads must
+	// follow the others.
 	Sample func(ctx context.Context, sources ...string) (Reading, error)
 }
 

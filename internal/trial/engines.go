@@ -144,6 +144,7 @@ func (e *Engines) execute(ctx context.Context, s *Setup, client []string, x *exe
 		if at != nil {
 			s.ask()
 			*at = s.readCost(ctx, e.marked.Swap(nil)) // a reading belongs to one mark
+			x.watch.edge(ctx, *at)
 		}
 	})
 	_, _ = x.client.stdout.Write(e.client.stdout.Bytes()) // writes to an output never fail

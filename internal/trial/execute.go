@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/record"
 )
 
@@ -16,10 +17,12 @@ import (
 type execution struct {
 	server, client program
 	readings       readings
-	err            error          // of the client or the server
-	background     []record.Value // what the background did
-	clients        []float64      // deliveries per second of the other clients
-	backgroundErr  error          // why the background did not meet the trial's needs
+	err            error           // of the client or the server
+	background     []record.Value  // what the background did
+	watch          *watch          // nil: none
+	inside         []sample.Series // of watch, by host
+	clients        []float64       // deliveries per second of the other clients
+	backgroundErr  error           // why the background did not meet the trial's needs
 }
 
 // execute runs server and client of all setups concurrently and reads counters around them.
@@ -39,7 +42,9 @@ func execute(ctx context.Context, ss []Setup) []*execution {
 	}
 	atOnce(len(ss), func(i int) {
 		if xs[i].err == nil {
+			xs[i].watch = ss[i].watch(context.WithoutCancel(ctx))
 			ss[i].run(ctx, xs[i])
+			xs[i].inside = xs[i].watch.finish(context.WithoutCancel(ctx), &ss[i])
 		}
 	})
 	for i, r := range readAll(context.WithoutCancel(ctx), ss) {
@@ -129,10 +134,12 @@ func (s *Setup) client(ctx context.Context, x *execution) error {
 	if x.client.runs(start.Add(begin)) {
 		s.ask()
 		x.readings.Begin = s.readCost(ctx, nil)
+		x.watch.edge(ctx, x.readings.Begin)
 		// Clocks differ slightly: a tool that nearly finishes its window has measured it.
 		if x.client.runs(start.Add(end)) || time.Since(start) > end-wholeSeconds(s.Duration)/20 {
 			s.ask()
 			x.readings.End = s.readCost(ctx, nil)
+			x.watch.edge(ctx, x.readings.End)
 		}
 	}
 	return wrap("client", x.client.wait())

@@ -17,6 +17,7 @@ import (
 
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/probe"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/record"
 )
@@ -127,6 +128,7 @@ func (s *Setup) finish(r *record.Result, x *execution, after error) {
 	s.path(r, m)
 	r.Observed["cpus"] = fmt.Sprintf("client %v, server %v", x.client.cpus, x.server.cpus)
 	s.cost(r, x)
+	s.threads(r, x.inside)
 	s.surroundings(r, x)
 	s.fragmented(r, m, x)
 	if s := stalled(r, m); s != "" {
@@ -157,9 +159,10 @@ func (s *Setup) keep(x *execution) error {
 		output(name, &c.counter)
 		output(name+".client", &c.driver)
 	}
-	var errs [2]error
+	var errs [3]error
 	files["commands.json"], errs[0] = json.MarshalIndent(run, "", "  ")
 	files["counters.json"], errs[1] = json.Marshal(x.readings)
+	files["inside.jsonl"], errs[2] = sample.FormatSeries(x.inside)
 	err := errors.Join(errs[:]...)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err == nil && len(files[name]) > 0 {

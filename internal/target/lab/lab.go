@@ -22,6 +22,7 @@ import (
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/network"
 	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 	"github.com/weir-bench/weir/internal/target/vm"
 	"github.com/weir-bench/weir/internal/topo"
@@ -92,11 +93,22 @@ func Open(ctx context.Context, names []string, logs string) (_ *target.Site, err
 	if l.dir, err = newDir(); err != nil {
 		return nil, fmt.Errorf("lab: directory of the nodes: %w", err)
 	}
-	s := &target.Site{Nodes: map[string]target.Node{}, Private: true, Apply: l.apply, Verify: l.verify, Shell: l.shell, Found: l.found, Close: l.close}
+	s := &target.Site{Nodes: map[string]target.Node{}, Private: true, Apply: l.apply, Verify: l.verify, Shell: l.shell, Spaces: l.spaces, Found: l.found, Close: l.close}
 	for name, p := range l.places {
 		s.Nodes[name] = p
 	}
 	return s, nil
+}
+
+// spaces returns the places by the inode of their network namespace, without guests.
+func (l *lab) spaces() map[string]string {
+	spaces := map[string]string{}
+	for name, p := range l.places {
+		if link, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", p.ns.FD())); err == nil && p.guest == nil {
+			spaces[sample.Inode(link)] = name
+		}
+	}
+	return spaces
 }
 
 // newPlace makes a place of ns, the calling thread's namespace. It closes ns on failure.

@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,6 +25,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weir-bench/weir/internal/facts"
+	"github.com/weir-bench/weir/internal/rootless"
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/target"
 )
@@ -36,6 +39,11 @@ func Host() *target.Host {
 	if boot, err := fs.ReadFile(node, "proc/sys/kernel/random/boot_id"); err == nil {
 		id = strings.TrimSpace(string(boot))
 	}
+	var kernel fs.FS
+	if rootless.Inside() {
+		kernel = rootless.Outside() // this PID namespace hides the kernel's threads
+	}
+	threads := sample.NewThreads(node, kernel)
 	return &target.Host{
 		ID:    id,
 		FS:    root,
@@ -44,9 +52,39 @@ func Host() *target.Host {
 			return t.Find(ctx)
 		},
 		Sample: func(_ context.Context, sources ...string) (target.Reading, error) {
-			return Sample(node, sources...), nil
+			return sampleThreads(threads, node, sources), nil
 		},
 	}
+}
+
+// sampleThreads is Sample with the sources of threads. It reads them first: many files take longer than
+// one, and At must be theirs.
+func sampleThreads(threads *sample.Threads, root fs.FS, sources []string) target.Reading {
+	var found error
+	if slices.Contains(sources, sample.FindThreads) {
+		found = threads.Find()
+	}
+	at, c := time.Since(origin), sample.Counters(nil)
+	var others []string
+	for _, name := range sources {
+		switch name {
+		case sample.FindThreads, sample.OfThreads:
+			c = threads.Read()
+		case sample.ForgetThreads:
+			threads.Forget()
+		default:
+			others = append(others, name)
+		}
+	}
+	r := Sample(root, others...)
+	if c != nil {
+		r.At = at
+		maps.Copy(r.Counters, c)
+	}
+	if found != nil {
+		r.Missing = append(r.Missing, found.Error())
+	}
+	return r
 }
 
 // origin is the zero of the readings' clock.

@@ -1,0 +1,102 @@
+package analysis
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+// A Thread is a thread that used CPU time in the measured windows of a cell. Threads of one name in one
+// place count as one: in each trial, the busiest of them.
+type Thread struct {
+	Place string        `json:"place,omitempty"` // host, pod or end whose network namespace it is in; "" is the machine's own
+	Name  string        `json:"name"`            // process, or process/thread
+	Share stat.Interval `json:"share"`           // of one CPU, the median over blocks; holds by itself
+	// Full means that the thread uses a whole CPU: the interval, or the estimate without one, is at least FullShare.
+	Full bool `json:"full,omitempty"`
+	// Unresolved means that the share is above 1 by more than the counters resolve: no number to print.
+	Unresolved bool `json:"unresolved,omitempty"`
+}
+
+const (
+	// FullShare is the share of one CPU from which a thread is at 100 %: interrupts, other threads, and a
+	// tick at each edge of the window take the rest.
+	FullShare = 0.95
+	// threadStep is the error of a share at both edges of a window together, s: the kernel updates the time of
+	// a running thread at ticks of 1 to 10 ms.
+	threadStep = 0.02
+	// threadValue begins the names of the values that trials store, which go on with place and name.
+	threadValue = "thread."
+	noPlace     = "machine" // stands for the place of the kernel's threads
+)
+
+// engineThreads are the engine's workload threads by their own clocks, for trials of versions that did not
+// watch others.
+var engineThreads = map[string]Thread{
+	"cpu.own.client": {Place: "client", Name: "weir-engine-agent"},
+	"cpu.own.server": {Place: "server", Name: "weir-engine-serve"},
+}
+
+// Threads returns the threads of the row's counted trials, the busiest first; nil if the trials did not
+// record them.
+func (r Row) Threads() (out []Thread) {
+	if r.counted == nil {
+		return nil
+	}
+	var blocks []int // that recorded threads
+	for _, n := range r.counted.names {
+		if strings.HasPrefix(n.name, threadValue) {
+			known, _ := Common(r.counted.values[n.name])
+			blocks = append(blocks, known...)
+		}
+	}
+	slices.Sort(blocks)
+	blocks = slices.Compact(blocks)
+	for _, n := range r.counted.names {
+		t, own := engineThreads[n.name]
+		if stored, ok := strings.CutPrefix(n.name, threadValue); ok {
+			t.Place, t.Name, _ = strings.Cut(stored, ".")
+			if t.Place == noPlace {
+				t.Place = ""
+			}
+		} else if !own || blocks != nil {
+			continue
+		}
+		known, v := Common(r.counted.values[n.name])
+		shares := v[0]
+		if blocks != nil {
+			shares = make([]float64, len(blocks)) // trials leave threads out that hardly ran
+			for i, b := range known {
+				at, _ := slices.BinarySearch(blocks, b)
+				shares[at] = v[0][i]
+			}
+		}
+		t.judge(stat.Median(shares, single), r.shortest())
+		out = append(out, t)
+	}
+	slices.SortStableFunc(out, func(a, b Thread) int {
+		return cmp.Or(cmp.Compare(b.Share.Center, a.Share.Center), cmp.Compare(a.Place, b.Place), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// judge sets the share and what it means in windows of a length in seconds.
+func (t *Thread) judge(share stat.Interval, window float64) {
+	if t.Unresolved = share.Center > 1+threadStep/window; !t.Unresolved {
+		for _, v := range []*float64{&share.Center, &share.Lo, &share.Hi} {
+			*v = min(*v, 1)
+		}
+	}
+	t.Share = share
+	t.Full = !t.Unresolved && (share.Bounded() && share.Lo >= FullShare || !share.Bounded() && share.Center >= FullShare)
+}
+
+// shortest returns the length of the row's windows, s; 1 if the trials do not say.
+func (r Row) shortest() float64 {
+	if w, ok := r.Get("window"); ok && w.Median > 0 {
+		return w.Median
+	}
+	return 1
+}

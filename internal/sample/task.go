@@ -1,0 +1,94 @@
+package sample
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// threadTime parses "RUN WAIT SLICES" in ns (sched-stats(5)) or, with ticks, a line of stat.
+func threadTime(b []byte, ticks bool) (float64, error) {
+	if ticks {
+		const utime = 11 // counted from 0 after the name
+		f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+		if len(f) <= utime+1 {
+			return 0, fmt.Errorf("%.40q: %d fields after the name: want more than %d", b, len(f), utime+1)
+		}
+		user, err1 := counter(f[utime])
+		system, err2 := counter(f[utime+1])
+		return (user + system) / userHZ, errors.Join(err1, err2)
+	}
+	run, _, ok := bytes.Cut(b, []byte(" "))
+	ns, err := strconv.ParseUint(string(run), 10, 64)
+	if err != nil || !ok {
+		return 0, fmt.Errorf("invalid times of a thread %.40q: want three numbers", b)
+	}
+	return float64(ns) / 1e9, nil
+}
+
+func comm(root fs.FS, file string) (string, error) {
+	b, err := fs.ReadFile(root, file)
+	return word(strings.TrimSuffix(string(b), "\n")), err
+}
+
+// program names a process by its arguments: programs that run as /proc/self/exe are called exe. For weir,
+// the command matters, too.
+func program(args []byte, comm string) string {
+	argv := strings.Split(string(args), "\x00")
+	name := path.Base(strings.TrimPrefix(argv[0], "-"))
+	name, _, _ = strings.Cut(name, " ") // a program that changed its arguments
+	name = strings.TrimSuffix(name, ":")
+	if name == "" || name == "." || name == "/" || name == "exe" {
+		return comm
+	}
+	for _, a := range argv[1:min(3, len(argv))] {
+		if name != "weir" && !strings.HasPrefix(name, "weir-") || a == "" || strings.HasPrefix(a, "-") {
+			break
+		}
+		name += "-" + a
+	}
+	return word(name)
+}
+
+// inode returns the number in a link such as net:[4026531840].
+func inode(root fs.FS, link string) string {
+	to, err := fs.ReadLink(root, link)
+	if err != nil {
+		return "0" // of another user
+	}
+	return Inode(to)
+}
+
+// Inode returns the number in the text of a namespace's link, "0" without one.
+func Inode(link string) string {
+	_, n, _ := strings.Cut(link, "[")
+	n = strings.TrimSuffix(n, "]")
+	if _, err := strconv.ParseUint(n, 10, 64); err != nil {
+		return "0"
+	}
+	return n
+}
+
+func limited(name string) string { return name[:min(len(name), maxThreadName)] }
+
+// A Task is a thread in the name of a counter of Threads.
+type Task struct {
+	PID, TID int
+	NS       string
+	Name     string
+}
+
+// ParseTask parses the name of a counter of Threads.
+func ParseTask(key string) (t Task, ok bool) {
+	f := strings.SplitN(key, ".", 5)
+	if len(f) != 5 || f[0] != "task" {
+		return t, false
+	}
+	pid, err1 := strconv.Atoi(f[1])
+	tid, err2 := strconv.Atoi(f[2])
+	return Task{pid, tid, f[3], f[4]}, err1 == nil && err2 == nil
+}

@@ -1,0 +1,302 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/weir-bench/weir/internal/plan"
+	"github.com/weir-bench/weir/internal/sample"
+	"github.com/weir-bench/weir/internal/target"
+	"github.com/weir-bench/weir/record"
+)
+
+const (
+	// longWindow is the shortest window that is sampled inside: with 20 samples or more it has a shape, and
+	// the 10 ms steps of /proc/stat are a tenth of a sample and 0.5 % of the window.
+	longWindow = 2 * time.Second
+	samplesPer = 10  // second
+	mostInside = 600 // samples of a window: longer windows are sampled less often
+	// few samples suffice to know the threads of a window from findWindow on, in which some can begin and end.
+	findWindow = time.Second
+	fewInside  = 5
+)
+
+// A watch samples the hosts of one trial while its client runs: modes of the CPUs, threads, and the
+// devices of the ends. In short windows it only reads their edges.
+type watch struct {
+	hosts   []*target.Host
+	devices []watched
+	every   time.Duration // 0: only the edges
+
+	mu      sync.Mutex
+	samples map[string][]sampled // by host ID
+	edges   []reading            // of the window: begin and end
+	stop    chan struct{}
+	done    sync.WaitGroup
+}
+
+// A watched device belongs to an end. Guests are expensive to ask: their host's side of the path stands for
+// them.
+type watched struct {
+	end  string // client or server
+	node target.Node
+	dev  string
+}
+
+type sampled struct {
+	target.Reading
+	devices []sample.Counters // in the order of watch.devices; nil for those of other hosts
+}
+
+// watch begins to watch s; nil if other trials use its hosts, too.
+func (s *Setup) watch(ctx context.Context) *watch {
+	if s.others > 0 {
+		return nil
+	}
+	w := &watch{hosts: s.hosts(), every: s.sampling(), samples: map[string][]sampled{}, stop: make(chan struct{})}
+	for _, e := range []struct {
+		name string
+		plan.End
+	}{{"client", s.Client}, {"server", s.Server}} {
+		if node, dev := s.deviceOf(e.End); node != nil {
+			w.devices = append(w.devices, watched{e.name, node, dev})
+		}
+	}
+	w.take(ctx, true)
+	if w.every > 0 {
+		w.done.Go(func() { w.repeat(ctx) })
+	}
+	return w
+}
+
+// sampling returns the time between samples inside the window of s, 0 for none.
+func (s *Setup) sampling() time.Duration {
+	d := s.Duration
+	if s.native() == nil {
+		d = wholeSeconds(d)
+	}
+	switch {
+	case d >= longWindow:
+		return max(time.Second/samplesPer, d/mostInside)
+	case d >= findWindow:
+		return d / fewInside
+	}
+	return 0
+}
+
+// deviceOf returns the device whose counters stand for an end's, nil if nothing does.
+func (s *Setup) deviceOf(e plan.End) (target.Node, string) {
+	if s.Site.Spaces == nil {
+		return s.Site.Nodes[e.Node], e.Dev
+	}
+	for _, place := range s.Site.Spaces() {
+		if place == e.Node {
+			return s.Site.Nodes[e.Node], e.Dev
+		}
+	}
+	for _, x := range s.Plan.Expect { // the end is a guest
+		if x.In == e.Host && x.MustCarry && x.Concerns(s.Client, s.Server) {
+			return s.Site.Nodes[e.Host], x.Dev
+		}
+	}
+	return nil, ""
+}
+
+func (w *watch) repeat(ctx context.Context) {
+	tick := time.NewTicker(w.every)
+	defer tick.Stop()
+	for n := 1; ; n++ {
+		select {
+		case <-tick.C:
+			w.take(ctx, n%samplesPer == 0) // about once a second, threads that have begun since
+		case <-w.stop:
+			return
+		}
+	}
+}
+
+// take samples all hosts. With find, it looks for new threads first.
+func (w *watch) take(ctx context.Context, find bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	source := sample.OfThreads
+	if find {
+		source = sample.FindThreads
+	}
+	for _, h := range w.hosts {
+		r := sampled{Reading: target.Sampled(h.Sample(ctx, source, sample.OfStat)), devices: make([]sample.Counters, len(w.devices))}
+		for i, d := range w.devices {
+			if d.node.Host().ID == h.ID {
+				r.devices[i] = target.Sampled(d.node.Sample(ctx, sample.OfNetDev)).Counters
+			}
+		}
+		if have := w.samples[h.ID]; len(have) == 0 || r.At > have[len(have)-1].At {
+			w.samples[h.ID] = append(have, r)
+		}
+	}
+}
+
+// edge samples at the next edge of the window, whose reading is r.
+func (w *watch) edge(ctx context.Context, r reading) {
+	if w != nil {
+		w.take(ctx, w.every > 0)
+		w.edges = append(w.edges, r)
+	}
+}
+
+// finish takes the last sample and returns what was sampled.
+func (w *watch) finish(ctx context.Context, s *Setup) []sample.Series {
+	if w == nil {
+		return nil
+	}
+	close(w.stop)
+	w.done.Wait()
+	w.take(ctx, false)
+	var all []sample.Series
+	for _, h := range w.hosts {
+		_, _ = h.Sample(ctx, sample.ForgetThreads) // it has no counters
+		if x, ok := w.series(h, s); ok {
+			all = append(all, x)
+		}
+	}
+	return all
+}
+
+// series lays the samples of a host out in columns; false without a window.
+func (w *watch) series(h *target.Host, s *Setup) (x sample.Series, ok bool) {
+	samples := w.samples[h.ID]
+	if len(w.edges) != 2 || len(samples) < 2 {
+		return x, false
+	}
+	begin, begun := w.edges[0].Hosts[h.ID]
+	end, ended := w.edges[1].Hosts[h.ID]
+	zero := samples[0].At
+	if !begun || !ended || begin.At < zero || end.At <= begin.At {
+		return x, false
+	}
+	x = sample.Series{Format: sample.SeriesFormat, Host: h.ID, Begin: int64(begin.At - zero), End: int64(end.At - zero), CPUs: samples[0].Counters.CPUs()}
+	keys := map[string]bool{}
+	for _, r := range samples {
+		x.At = append(x.At, int64(r.At-zero))
+		if r.Counters.CPUs() != x.CPUs {
+			x.CPUs = 0
+		}
+		for k := range r.Counters {
+			keys[k] = true
+		}
+	}
+	place := s.placing(h)
+	for k := range keys {
+		of := func(scale float64) []int {
+			return growth(samples, func(r sampled) (float64, bool) { v, ok := r.Counters[k]; return v, ok }, scale)
+		}
+		if task, ok := sample.ParseTask(k); ok {
+			if used := of(1e6); total(used) > 0 {
+				x.Threads = append(x.Threads, sample.Thread{PID: task.PID, TID: task.TID, Place: place(task), Name: task.Name, Used: used})
+			}
+		} else if cpu, mode, _ := strings.Cut(k, "."); cpu != "cpu" && strings.HasPrefix(cpu, "cpu") && x.CPUs > 0 {
+			if ticks := of(sample.UserHZ); total(ticks) > 0 {
+				x.Modes = append(x.Modes, sample.Mode{CPU: cpu, Mode: mode, Ticks: ticks})
+			}
+		}
+	}
+	for i, d := range w.devices {
+		for _, dir := range []string{"rx", "tx"} {
+			of := func(what string) []int {
+				return growth(samples, func(r sampled) (float64, bool) { v, ok := r.devices[i]["dev."+d.dev+"."+dir+what]; return v, ok }, 1)
+			}
+			if bytes := of("_bytes"); total(bytes) > 0 {
+				x.Devices = append(x.Devices, sample.Device{End: d.end, Place: d.node.Name(), Dev: d.dev, Dir: dir, Bytes: bytes, Packets: of("_packets")})
+			}
+		}
+	}
+	slices.SortFunc(x.Modes, func(a, b sample.Mode) int {
+		return cmp.Or(cmp.Compare(len(a.CPU), len(b.CPU)), cmp.Compare(a.CPU, b.CPU), cmp.Compare(a.Mode, b.Mode))
+	})
+	slices.SortFunc(x.Threads, func(a, b sample.Thread) int {
+		return cmp.Or(cmp.Compare(total(b.Used), total(a.Used)), cmp.Compare(a.TID, b.TID))
+	})
+	return x, true
+}
+
+// placing returns a function that finds the place of a thread on h.
+func (s *Setup) placing(h *target.Host) func(sample.Task) string {
+	if s.Site.Spaces != nil {
+		spaces := s.Site.Spaces()
+		return func(t sample.Task) string { return spaces[t.NS] }
+	}
+	for _, name := range []string{s.Client.Node, s.Server.Node} {
+		if s.Site.Nodes[name].Host().ID == h.ID { // the node is the machine
+			return func(sample.Task) string { return name }
+		}
+	}
+	return func(sample.Task) string { return "" }
+}
+
+// growth returns the differences of a counter times scale, rounded without accumulating errors. It is
+// unknown (-1) where the counter is missing at either side or was reset.
+func growth(samples []sampled, get func(sampled) (float64, bool), scale float64) []int {
+	out := make([]int, len(samples)-1)
+	for i := range out {
+		from, known := get(samples[i])
+		to, still := get(samples[i+1])
+		if out[i] = -1; known && still {
+			out[i] = max(-1, int(math.Round(to*scale)-math.Round(from*scale)))
+		}
+	}
+	return out
+}
+
+// total sums the known entries of a column.
+func total(column []int) (sum int) {
+	for _, n := range column {
+		sum += max(n, 0)
+	}
+	return sum
+}
+
+// leastShare is the smallest share of a CPU that makes a thread a value of the trial, and mostThreads the
+// largest number of such values.
+const (
+	leastShare  = 0.01
+	mostThreads = 12
+)
+
+// threads adds the share of one CPU that each thread used in the window: of threads with one name in one
+// place, the busiest. The engine's workload threads end with the window, before a short one is read; their
+// own clocks stand for them.
+func (s *Setup) threads(r *record.Result, all []sample.Series) {
+	shares := map[string]float64{}
+	for _, x := range all {
+		for _, t := range x.Threads {
+			name := "thread." + cmp.Or(t.Place, "machine") + "." + t.Name
+			if share, ok := x.Share(t); ok {
+				shares[name] = max(shares[name], share)
+			}
+		}
+	}
+	if s.native() != nil && all != nil {
+		for value, name := range map[string]string{
+			ownValue + ".client": "thread." + s.Client.Node + ".weir-engine-agent",
+			ownValue + ".server": "thread." + s.Server.Node + ".weir-engine-serve"} {
+			// Several threads can share the work, but the busiest has no more than all.
+			if own, ok := r.Get(value); ok && s.sampling() == 0 {
+				shares[name] = own.Value
+			}
+		}
+	}
+	names := slices.SortedFunc(maps.Keys(shares), func(a, b string) int {
+		return cmp.Or(cmp.Compare(shares[b], shares[a]), cmp.Compare(a, b))
+	})
+	for _, name := range names[:min(len(names), mostThreads)] {
+		if shares[name] >= leastShare {
+			add(r, name, "core", shares[name])
+		}
+	}
+}
