@@ -10,6 +10,7 @@ import (
 type Sweep struct {
 	Curves    []Curve
 	Reference float64 // draws a line at this value; 0 draws none
+	Plain     bool    // lines without a dot at every point
 	X, Y      string  // titles of the axes
 	Alt       string  // text alternative
 }
@@ -50,7 +51,7 @@ func (v Sweep) SVG() (string, error) {
 	if v.Reference > 0 {
 		p.line(inkFG, 1, p.left, y.pos(v.Reference), p.right, y.pos(v.Reference))
 	}
-	p.curves(v.Curves, x, y, 1.6, true)
+	p.curves(v.Curves, x, y, 1.6, !v.Plain)
 	return p.svg(v.Alt), nil
 }
 

@@ -21,8 +21,8 @@ type Look struct {
 func (r Result) Picture(look Look) (chart.Sheet, error) {
 	look.Absolute = look.Absolute || len(r.To) == 0
 	s := chart.Sheet{
-		Title:    capital(r.Place) + ": " + r.Caption,
-		Subtitle: r.Source + ", section " + r.Section,
+		Title:    r.Caption,
+		Subtitle: capital(r.Place) + ", section " + r.Section + ", of " + r.Source,
 		Measured: "weir, median with its interval (all ratios together 95 %)",
 	}
 	if look.Absolute {
@@ -34,6 +34,10 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	switch r.Chart {
 	case Hops:
 		s.Panels = r.hopPanels()
+	case Over:
+		s.Panels, s.Measured = r.overPanels(), "weir, median over trials at each time"
+	case Threads:
+		s.Panels, s.Measured = r.threadPanels(), "weir, the busiest threads of each network"
 	default:
 		for _, g := range r.panels() {
 			p := chart.Panel{Title: r.panelTitle(g)}
@@ -50,6 +54,15 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	}
 	if len(s.Panels) == 0 {
 		return s, fmt.Errorf("figure %s has nothing to draw", r.ID)
+	}
+	if r.Chart == Curve && len(r.levels(r.Bars)) > 1 {
+		s.Notes = append(s.Notes, "Line and dashes: "+r.Bars+" "+strings.Join(r.levels(r.Bars), ", ")+".")
+	}
+	if r.Chart == Matrix {
+		s.Measured = strings.Replace(s.Measured, "weir, median", "weir, median ratio", 1)
+	}
+	if r.Chart == Over && slices.ContainsFunc(r.Published, func(p Published) bool { return p.Seconds != nil }) {
+		s.Published = "published"
 	}
 	if slices.ContainsFunc(r.Points, func(p Point) bool { return len(p.Marks) > 0 }) {
 		s.Published = "published"
@@ -81,6 +94,9 @@ func (r Result) panels() (out [][]Point) {
 	at := map[string][]Point{}
 	for _, p := range r.Points {
 		k := p.Levels[r.Panels]
+		if r.lacks(p) {
+			continue
+		}
 		if at[k] == nil {
 			order = append(order, k)
 		}
@@ -194,8 +210,8 @@ func (r Result) bars(g []Point, look Look) chart.Bars {
 		}
 		group.Bars = append(group.Bars, b)
 	}
-	for i := range c.Groups { // a name that says nothing
-		if len(c.Groups[i].Bars) == 1 && len(r.levels(r.Bars)) < 2 {
+	if !slices.ContainsFunc(c.Groups, func(g chart.BarGroup) bool { return len(g.Bars) > 1 }) {
+		for i := range c.Groups {
 			c.Groups[i].Bars[0].Name = ""
 		}
 	}
@@ -207,11 +223,10 @@ func (r Result) color(p Point) int {
 	if len(r.levels(r.Bars)) > 1 {
 		return slices.Index(r.levels(r.Bars), p.Levels[r.Bars]) + 1
 	}
-	n := slices.Index(r.levels(r.Rows), p.Levels[r.Rows])
-	if r.Rows == analysis.Network && r.levels(r.Rows)[0] != r.Study.Baseline {
-		return n + 1
+	if r.Rows == analysis.Network {
+		return r.networkColor(p.Levels[r.Rows])
 	}
-	return n
+	return slices.Index(r.levels(r.Rows), p.Levels[r.Rows])
 }
 
 func (r Result) curves(g []Point, look Look) chart.Sweep {
@@ -224,7 +239,7 @@ func (r Result) curves(g []Point, look Look) chart.Sweep {
 		name := p.Levels[r.Rows]
 		dashed := false
 		if bars := r.levels(r.Bars); len(bars) > 1 {
-			name += ", " + r.Bars + " " + p.Levels[r.Bars]
+			name += ", " + p.Levels[r.Bars]
 			dashed = p.Levels[r.Bars] != bars[0]
 		}
 		if n := len(c.Curves); n == 0 || c.Curves[n-1].Name != name {
@@ -328,7 +343,7 @@ func (r Result) hopPanels() (out []chart.Panel) {
 			c.Curves[i].Points = append(c.Curves[i].Points, p)
 		}
 		for _, h := range hops {
-			color := slices.Index(r.levels(analysis.Network), h.Network) + 1
+			color := r.networkColor(h.Network) + 1
 			v := h.Value
 			add(h.Network, color, false, chart.CurvePoint{X: float64(h.Segments), Y: v.Center * factor, Lo: v.Lo * factor, Hi: v.Hi * factor, Bounded: v.Bounded()})
 			if h.Adds && h.Parts.N > 0 {

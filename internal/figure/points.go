@@ -91,8 +91,13 @@ type cells struct {
 // Of takes a figure's values from a run of its study. An error means that the run does not fit.
 func (f Figure) Of(run *analysis.Run) (Result, error) {
 	r := Result{Figure: f}
-	if f.Chart == Hops {
+	switch f.Chart {
+	case Hops:
 		return r, r.hops(run)
+	case Over:
+		return r, r.overTime(run)
+	case Threads:
+		return r, r.threads(run)
 	}
 	c := cells{f, run, Confidence}
 	all := c.list()
@@ -291,12 +296,16 @@ func (r *Result) gaps(all []map[string]string) {
 		}
 	}
 	for _, p := range r.Points {
-		// A probe need not have every value of the figure.
-		if p.Missing != "" && !(len(r.Values) > 1 && strings.HasPrefix(p.Missing, "no trial has a value")) {
+		if p.Missing != "" && !r.lacks(p) {
 			add(cmp.Or(p.Levels[analysis.Network], r.Name(p.Levels)), p.Missing)
 		}
 	}
 	for _, why := range order {
 		r.Missing = append(r.Missing, strings.Join(reasons[why], ", ")+": "+why)
 	}
+}
+
+// lacks reports whether a point is missing because its probe does not have all values of the figure.
+func (r Result) lacks(p Point) bool {
+	return len(r.Values) > 1 && strings.HasPrefix(p.Missing, "no trial has a value")
 }

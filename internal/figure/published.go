@@ -19,6 +19,8 @@ type Published struct {
 	Value Quantity          `json:"value,omitzero"` // of that machine
 	Ratio claim.Figure      `json:"ratio,omitzero"` // to the cell that differs in To
 	To    map[string]string `json:"to,omitempty"`   // empty: the figure's
+	// Seconds are the values of each second of a trial, instead of Value or Ratio.
+	Seconds []Quantity `json:"seconds,omitempty"`
 }
 
 // Levels are levels of one factor. In YAML, one level needs no list.
@@ -58,8 +60,14 @@ func (q *Quantity) UnmarshalText(b []byte) error {
 }
 
 func (f Figure) checkPublished(p Published) error {
-	if (p.Value.Value > 0) == (p.Ratio.Value > 0) {
-		return errors.New("published: want either value or ratio")
+	given := 0
+	for _, has := range []bool{p.Value.Value > 0, p.Ratio.Value > 0, p.Seconds != nil} {
+		if has {
+			given++
+		}
+	}
+	if given != 1 || p.Seconds != nil && f.Chart != Over {
+		return errors.New("published: want either value or ratio, or seconds of a chart over")
 	}
 	if p.Ratio.Value > 0 && len(p.To) == 0 && len(f.To) == 0 {
 		return errors.New("published: a ratio needs to, here or in the figure")
