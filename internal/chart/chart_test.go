@@ -85,7 +85,7 @@ var charts = map[string]drawing{
 	"sweep": Sweep{[]Curve{
 		{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},
 		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
-	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep."},
+	}, 0, false, "datagram, byte", "throughput, Gbit/s", "Sweep."},
 	"forest":         Forest{forest, "host", "throughput ÷ host (right is better)", "Forest."},
 	"waterfall":      Waterfall{falls[0], falls, "× UDP with one send per datagram"},
 	"waterfall-back": Waterfall{falls[1], falls, "× UDP with one send per datagram"},

@@ -1,22 +1,30 @@
 package figure
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 
-	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/stat"
 )
 
 // mark places the published numbers at the points, and compares their ratios with the run's.
 func (r *Result) mark(c cells) {
 	for _, p := range r.Published {
+		found := false
 		for i := range r.Points {
 			if p.about(r.Points[i].Levels) {
 				r.place(c, p, &r.Points[i])
+				found = true
 			}
+		}
+		if !found && p.Ratio.Value > 0 {
+			of := map[string]string{}
+			for k, l := range p.At {
+				of[k] = strings.Join(l, " or ")
+			}
+			r.Comparisons = append(r.Comparisons, Comparison{Of: r.Name(of), To: r.Name(p.To), Published: p.Ratio.Value, Missing: "the run does not have it"})
 		}
 	}
 }
@@ -80,52 +88,3 @@ func (r *Result) at(levels map[string]string) *Point {
 	return &r.Points[i]
 }
 
-// A Hop is a path over the first segments of a line of hosts.
-type Hop struct {
-	Network  string        `json:"network"`
-	Probe    string        `json:"probe"`
-	Metric   string        `json:"metric"`
-	Unit     string        `json:"unit"`
-	Adds     bool          `json:"adds"` // Parts is the sum of the segments; else the value over the first
-	Segments int           `json:"segments"`
-	Value    stat.Interval `json:"value"`
-	Parts    stat.Interval `json:"parts,omitzero"`
-	Ratio    stat.Interval `json:"ratio,omitzero"`
-}
-
-// hops takes the chains of a run that the figure is about.
-func (r *Result) hops(run *analysis.Run) error {
-	for _, c := range run.Chains {
-		if !slices.Contains(r.levels(analysis.Network), c.Network) || !slices.Contains(r.levels(analysis.Probe), c.Probe) ||
-			r.Values == nil && c.Metric == "rtt.path" || r.Values != nil && !slices.Contains(r.Values, c.Metric) {
-			continue
-		}
-		for _, s := range c.Spans {
-			r.Chains = append(r.Chains, Hop{c.Network, c.Probe, c.Metric, c.Unit, c.Adds, s.Segments, s.Value, s.Parts, s.Ratio})
-		}
-	}
-	if r.Chains == nil {
-		return fmt.Errorf("these results hold no path over several segments, as figure %s needs", r.ID)
-	}
-	for _, n := range r.levels(analysis.Network) {
-		if !slices.ContainsFunc(r.Chains, func(h Hop) bool { return h.Network == n }) {
-			r.Missing = append(r.Missing, n+": "+missing(run, n))
-		}
-	}
-	return nil
-}
-
-// missing says why a network has no value in a run.
-func missing(run *analysis.Run, network string) string {
-	for _, row := range run.Rows() {
-		if row.Network != network {
-			continue
-		}
-		for _, p := range row.Points {
-			if p.Reason != "" {
-				return string(p.Status) + ": " + p.Reason
-			}
-		}
-	}
-	return "the run does not have it"
-}

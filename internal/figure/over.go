@@ -17,8 +17,10 @@ type Pane struct {
 	Threads []analysis.Thread  `json:"threads,omitempty"` // of chart threads, the busiest first
 }
 
-// threadsShown is how many threads a cell shows.
-const threadsShown = 4
+const (
+	threadsShown = 4    // of a cell
+	leastShare   = 0.01 // of a CPU, that is drawn
+)
 
 // overTime takes what trials sampled inside their windows.
 func (r *Result) overTime(run *analysis.Run) error {
@@ -145,6 +147,9 @@ func (r Result) threadPanels() (out []chart.Panel) {
 			}
 			g := chart.BarGroup{Name: p.Network}
 			for _, t := range p.Threads {
+				if t.Share.Center < leastShare {
+					continue
+				}
 				name := t.Name
 				if t.Place != "" {
 					name = t.Place + " " + t.Name

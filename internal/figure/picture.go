@@ -33,7 +33,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	}
 	switch r.Chart {
 	case Hops:
-		s.Panels = r.hopPanels()
+		s.Panels = r.hopPanels(look)
 	case Over:
 		s.Panels, s.Measured = r.overPanels(), "weir, median over trials at each time"
 	case Threads:
@@ -71,7 +71,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 		}
 	}
 	for _, m := range r.Missing {
-		s.Notes = append(s.Notes, "Not measured: "+m+".")
+		s.Notes = append(s.Notes, "Not measured: "+cut(m, 90)+".")
 	}
 	if r.Note != "" {
 		s.Notes = append(s.Notes, r.Note)
@@ -213,6 +213,9 @@ func (r Result) bars(g []Point, look Look) chart.Bars {
 	if !slices.ContainsFunc(c.Groups, func(g chart.BarGroup) bool { return len(g.Bars) > 1 }) {
 		for i := range c.Groups {
 			c.Groups[i].Bars[0].Name = ""
+			if r.Rows == analysis.Network {
+				c.Groups[i].Bars[0].Color = r.networkColor(c.Groups[i].Name)
+			}
 		}
 	}
 	return c
@@ -315,42 +318,3 @@ func (r Result) endPlace(name string) int {
 	return slices.IndexFunc(r.levels(ends), func(l string) bool { a, b, _ := strings.Cut(l, "-"); return a == name || b == name })
 }
 
-// hopPanels has a chart for each probe and value.
-func (r Result) hopPanels() (out []chart.Panel) {
-	var keys []string
-	of := map[string][]Hop{}
-	for _, h := range r.Chains {
-		k := h.Probe + ": " + quantity(h.Metric)
-		if of[k] == nil {
-			keys = append(keys, k)
-		}
-		of[k] = append(of[k], h)
-	}
-	for _, k := range keys {
-		hops := of[k]
-		top := 0.0
-		for _, h := range hops {
-			top = max(top, h.Value.Center, h.Parts.Center)
-		}
-		factor, label := unit.Scale(top, hops[0].Unit)
-		c := chart.Sweep{X: "hops", Y: quantity(hops[0].Metric) + ", " + label, Alt: r.Caption}
-		add := func(name string, color int, dashed bool, p chart.CurvePoint) {
-			i := slices.IndexFunc(c.Curves, func(k chart.Curve) bool { return k.Name == name })
-			if i < 0 {
-				i = len(c.Curves)
-				c.Curves = append(c.Curves, chart.Curve{Name: name, Color: color, Dashed: dashed})
-			}
-			c.Curves[i].Points = append(c.Curves[i].Points, p)
-		}
-		for _, h := range hops {
-			color := r.networkColor(h.Network) + 1
-			v := h.Value
-			add(h.Network, color, false, chart.CurvePoint{X: float64(h.Segments), Y: v.Center * factor, Lo: v.Lo * factor, Hi: v.Hi * factor, Bounded: v.Bounded()})
-			if h.Adds && h.Parts.N > 0 {
-				add(h.Network+", sum", color, true, chart.CurvePoint{X: float64(h.Segments), Y: h.Parts.Center * factor})
-			}
-		}
-		out = append(out, chart.Panel{Title: k, Chart: c})
-	}
-	return out
-}

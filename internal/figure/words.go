@@ -87,6 +87,17 @@ func scaled(r chart.Row, by float64) chart.Row {
 	return r
 }
 
+// cut shortens a text at a space.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	if i := strings.LastIndexByte(s[:n], ' '); i > 0 {
+		n = i
+	}
+	return strings.TrimRight(s[:n], " ,;:") + " …"
+}
+
 // digits gives the largest value three significant digits and the smallest two.
 func (r Result) digits(g []Point, look Look, factor float64) int {
 	lo, hi := math.Inf(1), 0.0
