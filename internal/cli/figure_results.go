@@ -120,14 +120,13 @@ func (r *results) figure(f figure.Figure) (figure.Result, error) {
 		}
 		got, err := f.Of(rep.Analysis)
 		if err != nil {
-			warn([]string{one.dir + ": " + err.Error()})
+			best.Missing = append(best.Missing, one.dir+": "+err.Error())
 			continue
 		}
 		if got.Size() >= max(1, best.Size()) {
 			best, best.From = got, one.dir
-		}
-		if best.From == "" { // says why nothing was measured
-			best.Missing = got.Missing
+		} else if best.From == "" { // says why nothing was measured
+			best.Missing = append(best.Missing, got.Missing...)
 		}
 	}
 	if len(f.Claims) == 0 || len(r.runs) == 0 {

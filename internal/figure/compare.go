@@ -5,8 +5,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-
-	"github.com/weir-bench/weir/internal/stat"
 )
 
 // mark places the published numbers at the points, and compares their ratios with the run's.
@@ -87,4 +85,3 @@ func (r *Result) at(levels map[string]string) *Point {
 	}
 	return &r.Points[i]
 }
-

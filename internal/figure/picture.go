@@ -19,7 +19,7 @@ type Look struct {
 
 // Picture returns the drawing of a figure; an error if nothing was measured.
 func (r Result) Picture(look Look) (chart.Sheet, error) {
-	look.Absolute = look.Absolute || len(r.To) == 0
+	look.Absolute = look.Absolute || len(r.To) == 0 && r.Chart != Hops
 	s := chart.Sheet{
 		Title:    r.Caption,
 		Subtitle: capital(r.Place) + ", section " + r.Section + ", of " + r.Source,
@@ -317,4 +317,3 @@ func (r Result) squares(g []Point, look Look) chart.Squares {
 func (r Result) endPlace(name string) int {
 	return slices.IndexFunc(r.levels(ends), func(l string) bool { a, b, _ := strings.Cut(l, "-"); return a == name || b == name })
 }
-
