@@ -14,7 +14,7 @@ export CGO_ENABLED := 0
 BUILT := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/weir/bin
 FLANNEL := $(shell sed -n 's|.*flannel-io/flannel \(v[^ ]*\).*|\1|p' tools/flanneld/go.mod)
 
-.PHONY: run build test tools flanneld check golden bench coverage results startup fuzz clean
+.PHONY: run build test tools flanneld check golden bench coverage results documents startup fuzz clean
 
 run: build ## measure the cost of a bridge and a VXLAN overlay on this machine; needs no root
 	./bin/weir run
@@ -65,6 +65,11 @@ results: build ## test every claim and run every shipped study, in their fast fo
 	./scripts/install-tools $(PACKAGES)
 	./scripts/results $(D) > docs/results.md.new
 	mv docs/results.md.new docs/results.md
+
+documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine
+	./scripts/install-tools $(PACKAGES)
+	./scripts/documents $(D) > docs/documents.md.new
+	mv docs/documents.md.new docs/documents.md
 
 startup: ## time until each network is ready, in 10 rounds; needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)

@@ -217,7 +217,7 @@ func (d *drawing) measure(ctx context.Context, groups map[string][]figure.Figure
 		total += catalog.Estimate(s)
 		todo = append(todo, one)
 	}
-	fmt.Fprintf(os.Stderr, "%d studies to measure, %s\n", len(todo), about(total))
+	fmt.Fprintf(os.Stderr, "studies to measure: %d, %s\n", len(todo), about(total))
 	for i, one := range todo {
 		fmt.Fprintf(os.Stderr, "study %d of %d: %s\n", i+1, len(todo), one.study.Name)
 		if err := d.one(ctx, one); err != nil {
@@ -248,7 +248,7 @@ func (d *drawing) draw(from *results) error {
 		if err != nil {
 			return err
 		}
-		measured = measured || r.Measured() && (len(r.Points)+len(r.Chains)+len(r.Panes) > 0) || !f.Measured()
+		measured = measured || r.Size() > 0 || !f.Measured()
 		out = append(out, r)
 	}
 	drawn, err := d.pictures(out)
@@ -256,6 +256,7 @@ func (d *drawing) draw(from *results) error {
 		return err
 	}
 	switch {
+	case d.out == "-": // the picture is the output
 	case d.json:
 		err = printJSON(os.Stdout, out)
 	case d.md:
@@ -286,7 +287,7 @@ func (d *drawing) draw(from *results) error {
 func (d *drawing) pictures(rs []figure.Result) (map[string]string, error) {
 	drawn := map[string]string{}
 	for _, r := range rs {
-		if len(r.Points)+len(r.Chains)+len(r.Panes) == 0 {
+		if r.Size() == 0 || d.out == "" && (d.json || d.md) {
 			continue
 		}
 		svg, err := r.SVG(d.look)

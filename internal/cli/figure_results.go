@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
 	"github.com/weir-bench/weir/internal/figure"
 	"github.com/weir-bench/weir/internal/report"
@@ -74,7 +75,7 @@ func (r *results) holds(f figure.Figure) bool {
 // covers reports whether a stored study has all cells that figures need, except networks and probes
 // that this version lacked.
 func covers(stored study.Study, fs []figure.Figure) bool {
-	need := figure.Needed(fs)
+	need := catalog.Available(figure.Needed(fs))
 	for factor, levels := range need.Factors {
 		for _, l := range levels {
 			if !slices.Contains(stored.Factors[factor], l) {

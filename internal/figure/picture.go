@@ -71,7 +71,7 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 		}
 	}
 	for _, m := range r.Missing {
-		s.Notes = append(s.Notes, "Not measured: "+cut(m, 90)+".")
+		s.Notes = append(s.Notes, "Not measured: "+Cut(m, 90)+".")
 	}
 	if r.Note != "" {
 		s.Notes = append(s.Notes, r.Note)

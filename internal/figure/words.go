@@ -87,8 +87,8 @@ func scaled(r chart.Row, by float64) chart.Row {
 	return r
 }
 
-// cut shortens a text at a space.
-func cut(s string, n int) string {
+// Cut shortens a text at a space.
+func Cut(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

@@ -38,13 +38,13 @@ func pagePlace(r figure.Result, picture string) string {
 		dir, file := filepath.Split(picture)
 		name = fmt.Sprintf("[%s](%s)", r.ID, filepath.ToSlash(filepath.Join(filepath.Base(filepath.Clean(dir)), file)))
 	}
-	return fmt.Sprintf("%s: %s, %s", name, mdText(r.Place), mdText(r.Section))
+	return fmt.Sprintf("%s: %s (section %s)", name, mdText(r.Place), mdText(r.Section))
 }
 
 func pageCommand(r figure.Result) string {
 	var parts []string
 	if r.Measured() {
-		parts = append(parts, "`weir figure "+r.ID+"`")
+		parts = append(parts, "`weir figure "+r.ID+"` (study "+r.Study.Name+")")
 	}
 	for _, one := range strings.Split(r.Instead, "; ") {
 		switch {
@@ -81,7 +81,7 @@ func pageHere(r figure.Result) string {
 		parts = append(parts, "in the picture")
 	}
 	for _, m := range r.Missing {
-		parts = append(parts, "not measured: "+m)
+		parts = append(parts, "not measured: "+figure.Cut(m, 120))
 	}
 	if r.Cannot != "" {
 		parts = append(parts, r.Cannot)

@@ -60,7 +60,9 @@ func figureTable(r figure.Result) Table {
 		}
 		return out
 	}
-	cs := []column{names("cell", ps, func(p figure.Point) string { return r.Name(p.Levels) }),
+	cell := names("cell", ps, func(p figure.Point) string { return r.Name(p.Levels) })
+	cell.Whole = true
+	cs := []column{cell,
 		layout(Column{Head: "median", Keep: 9}, ps, func(p figure.Point) Cell {
 			if p.Value.N == 0 {
 				return Cell{Text: "–"}
