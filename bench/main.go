@@ -4,6 +4,7 @@
 //
 //	go run ./bench [-blocks 20] [-o DIR] > docs/benchmarks.md
 //	go run ./bench -coverage 60 [-o DIR] > docs/coverage.md
+//	go run ./bench -changes 10 [-o DIR]
 //	go run ./bench -busy 0.5 [-busy-runs 3] [-o DIR] [FLAGS OF WEIR RUN]
 //	go run ./bench -states 5m [-o DIR]
 //
@@ -58,6 +59,7 @@ func main() {
 	starts := flag.Bool("startup", false, "measure the time until each network is ready, and print CSV")
 	blocks := flag.Int("blocks", 20, "rounds")
 	runs := flag.Int("coverage", 0, "instead, `runs` of two equal networks, to count how often the intervals cover the truth")
+	changed := flag.Int("changes", 0, "instead, `runs` of each of several networks before and after a change, to count how often a comparison shows it")
 	var o others
 	flag.StringVar(&o.newIperf3, "iperf3", "", "`path` of a newer iperf3, to add to the comparison")
 	flag.StringVar(&o.neper, "neper", "", "`directory` of neper's programs, to add to the comparison")
@@ -88,7 +90,7 @@ func main() {
 	if err != nil {
 		exit(fmt.Errorf("-only: %w", err))
 	}
-	exit(bench(ctx, o, chosen, *blocks, *runs, *stateTime, *dir, os.Stdout))
+	exit(bench(ctx, o, chosen, *blocks, *runs, *changed, *stateTime, *dir, os.Stdout))
 }
 
 func exit(err error) {
@@ -99,7 +101,7 @@ func exit(err error) {
 	os.Exit(0)
 }
 
-func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int, stateTime time.Duration, dir string, w io.Writer) (err error) {
+func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs, changed int, stateTime time.Duration, dir string, w io.Writer) (err error) {
 	if err := rootless.Setup(); err != nil {
 		return err
 	}
@@ -116,6 +118,9 @@ func bench(ctx context.Context, o others, only *regexp.Regexp, blocks, runs int,
 	}
 	if runs > 0 {
 		return coverage(ctx, runs, dir, w)
+	}
+	if changed > 0 {
+		return changes(ctx, changed, dir, w)
 	}
 	limit := filepath.Join(tmp, "limit")
 	if out, err := exec.CommandContext(ctx, "cc", "-O2", "-o", limit, "bench/c/limit.c").CombinedOutput(); err != nil {
@@ -158,11 +163,6 @@ func run(ctx context.Context, s study.Study, probes map[string]probe.Probe, dir 
 
 // runThen is run, and calls then after every trial.
 func runThen(ctx context.Context, s study.Study, probes map[string]probe.Probe, dir string, then func(record.Result)) ([]record.Result, error) {
-	d, err := store.Create(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close()
 	hosts, err := topo.New(topo.Spec{})
 	if err != nil {
 		return nil, err
@@ -177,8 +177,18 @@ func runThen(ctx context.Context, s study.Study, probes map[string]probe.Probe, 
 	for _, n := range s.Networks {
 		networks[n.Name] = experiment.Network{Driver: drivers[n.Kind], Topology: hosts}
 	}
+	return measure(ctx, s, networks, probes, dir, then)
+}
+
+// measure runs s on networks and with probes by name.
+func measure(ctx context.Context, s study.Study, networks map[string]experiment.Network, probes map[string]probe.Probe, dir string, then func(record.Result)) ([]record.Result, error) {
+	d, err := store.Create(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
 	return experiment.Run(ctx, experiment.Config{
-		Study: s, Dir: d, Target: lab.Target{}, Networks: networks,
+		Study: s.Resolve(), Dir: d, Target: lab.Target{}, Networks: networks,
 		Applies: func(string, string) bool { return false },
 		Probe:   func(name string, _ map[string]string) (probe.Probe, error) { return probes[name], nil },
 		Progress: func(e experiment.Event) {
