@@ -22,8 +22,8 @@ type OverTime struct {
 	// Times are the middles of the steps, s since the window began; negative during the warm-up. Every
 	// Course has one point per time.
 	Times []float64 `json:"times"`
-	// Modes are the busy cores of the machine by mode, in the order of CourseModes: they stack. The kernel
-	// counts most of them at ticks, in steps of 10 ms.
+	// Modes are the busy cores of the machine by mode, in the order of CourseModes. They stack: all but
+	// steal add up to Used, because the kernel counts most of them at ticks and misses short pieces.
 	Modes []Course `json:"modes"`
 	// Used is the complement of idle, which the kernel measures by the clock: cores in use.
 	Used *Course `json:"used,omitempty"`
@@ -58,6 +58,7 @@ const (
 	linesAtMost = 6    // threads of an OverTime
 	leastLine   = 0.05 // share of a CPU of the least busy of them
 	mostPoints  = 1200 // of a course
+	reversed    = 2    // times as many bytes go to the client when it receives the bulk
 )
 
 // OverTime returns the values inside trials for every cell whose trials were sampled, in the order of
@@ -131,10 +132,44 @@ func (o *OverTime) fill(all []sample.Series) bool {
 		idle := o.course("in use", "", "core", all, func(s sample.Series) []float64 { return modeColumn(s, "idle", "iowait", "steal") }, 1.0/sample.UserHZ)
 		idle.complement(float64(o.CPUs))
 		o.Used = &idle
+		o.share()
 	}
 	o.threads(all)
 	o.traffic(all)
 	return true
+}
+
+// share divides Used among the modes in proportion.
+func (o *OverTime) share() {
+	for i, used := range o.Used.Median {
+		sum := 0.0
+		for _, m := range o.Modes {
+			if m.Name != "steal" {
+				sum += m.Median[i]
+			}
+		}
+		for _, m := range o.Modes {
+			if m.Name != "steal" && sum > 0 {
+				for _, v := range [][]float64{m.Median, m.Low, m.High} {
+					v[i] *= used / sum
+				}
+			}
+		}
+	}
+	for i := range o.Modes {
+		o.Modes[i].Mean = o.meanInside(o.Modes[i].Median)
+	}
+}
+
+// meanInside returns the mean of a course inside the window.
+func (o *OverTime) meanInside(v []float64) float64 {
+	var inside []float64
+	for i, at := range o.Times {
+		if 0 < at && at < o.Window {
+			inside = append(inside, v[i])
+		}
+	}
+	return mean(inside)
 }
 
 // threads adds the courses of the busiest threads: in each trial, of those with one name in one place the
@@ -174,21 +209,22 @@ func (o *OverTime) threads(all []sample.Series) {
 // traffic adds what the receiving end's device counted. The direction of the bulk decides which end
 // receives; packets from a pod to its own host bypass the host's device.
 func (o *OverTime) traffic(all []sample.Series) {
-	var chosen sample.Device
-	pick := func(s sample.Series) (d sample.Device) {
-		for _, x := range s.Devices {
-			if x.Dir == "rx" && sum(x.Bytes) > sum(d.Bytes) {
-				d = x
-			}
+	pick := func(s sample.Series) sample.Device {
+		by := map[string]sample.Device{}
+		for _, d := range s.Devices {
+			by[d.End+" "+d.Dir] = d
 		}
-		for _, x := range s.Devices {
-			if d.Dir == "" && x.End == "client" {
-				d = x
-			}
+		server, client := by["server rx"], by["client rx"]
+		switch {
+		case sum(client.Bytes) > reversed*sum(server.Bytes) && sum(client.Bytes) > sum(by["client tx"].Bytes):
+			return client
+		case sum(server.Bytes) == 0:
+			return by["client tx"]
 		}
-		return d
+		return server
 	}
-	if chosen = pick(all[0]); chosen.Dir == "" {
+	chosen := pick(all[0])
+	if chosen.Dir == "" {
 		return
 	}
 	of := func(unit string, column func(sample.Device) []int, scale float64) *Course {
@@ -207,8 +243,7 @@ func (o *OverTime) course(name, place, unit string, all []sample.Series, column 
 	for i, s := range all {
 		trials[i] = o.resample(s, column(s), scale)
 	}
-	inside := []float64(nil)
-	for i, at := range o.Times {
+	for i := range o.Times {
 		var v []float64
 		for _, t := range trials {
 			if !math.IsNaN(t[i]) {
@@ -217,11 +252,8 @@ func (o *OverTime) course(name, place, unit string, all []sample.Series, column 
 		}
 		slices.Sort(v)
 		c.Median, c.Low, c.High = append(c.Median, median(v)), append(c.Low, quantile(v, 0.25)), append(c.High, quantile(v, 0.75))
-		if 0 < at && at < o.Window {
-			inside = append(inside, c.Median[i])
-		}
 	}
-	c.Mean = mean(inside)
+	c.Mean = o.meanInside(c.Median)
 	return c
 }
 

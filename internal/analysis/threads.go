@@ -61,8 +61,8 @@ func (r Row) Threads() (out []Thread) {
 			if t.Place == noPlace {
 				t.Place = ""
 			}
-		} else if !own || blocks != nil {
-			continue
+		} else if !own || blocks != nil || r.Observed["streams"] != "" && r.Observed["streams"] != "1" {
+			continue // or several threads
 		}
 		known, v := Common(r.counted.values[n.name])
 		shares := v[0]
@@ -86,7 +86,7 @@ func (r Row) Threads() (out []Thread) {
 func (t *Thread) judge(share stat.Interval, window float64) {
 	if t.Unresolved = share.Center > 1+threadStep/window; !t.Unresolved {
 		for _, v := range []*float64{&share.Center, &share.Lo, &share.Hi} {
-			*v = min(*v, 1)
+			*v = max(0, min(*v, 1))
 		}
 	}
 	t.Share = share
@@ -99,4 +99,21 @@ func (r Row) shortest() float64 {
 		return w.Median
 	}
 	return 1
+}
+
+// InUse returns the cores that all programs on the hosts of the trial's ends used in the window, as top(1)
+// shows them, and the number of their CPUs; false if the trials did not record both.
+func (r Row) InUse() (cores stat.Interval, cpus float64, ok bool) {
+	if r.counted == nil {
+		return cores, 0, false
+	}
+	used, all := r.counted.Values("cpu.used"), r.counted.Values("cpus")
+	if used.Len() == 0 || all.Len() == 0 {
+		return cores, 0, false
+	}
+	cores, cpus = stat.Median(used.medians(), single), median(all.medians())
+	for _, v := range []*float64{&cores.Center, &cores.Lo, &cores.Hi} {
+		*v = max(0, min(*v, cpus)) // idle time has steps
+	}
+	return cores, cpus, true
 }

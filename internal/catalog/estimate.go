@@ -22,6 +22,8 @@ const (
 	aroundClient = 70 * time.Millisecond  // starting and ending each additional client
 	aroundStress = 30 * time.Millisecond  // starting the program that uses the CPUs
 	aroundTool   = 200 * time.Millisecond // starting it and its server
+	longWindow   = 2 * time.Second        // from which trials are sampled inside
+	beforeLong   = 300 * time.Millisecond // sampled before their clients start
 	toBuild      = time.Second            // a network, or less without daemons
 	toBoot       = 10 * time.Second       // its emulated guests, concurrently
 )
@@ -60,6 +62,9 @@ func cell(s study.Study, c study.Cell) time.Duration {
 		return 0
 	}
 	t := runs(s, p)
+	if s.Duration >= longWindow {
+		t += beforeLong
+	}
 	stress, load, err := condition.Background(c.Levels)
 	if err == nil && load.Probe != "" {
 		t += aroundLoad + max(s.Warmup, loadSettles)

@@ -30,6 +30,11 @@ func sound(blocks int) (rs []record.Result) {
 	return rs
 }
 
+// used adds the share of a CPU that a thread used.
+func used(r *record.Result, thread string, share float64) {
+	r.Values = append(r.Values, record.Value{Name: thread, Unit: "core", Value: share})
+}
+
 // Every rule finds its own problem and no other. A sound run has no findings.
 func TestRules(t *testing.T) {
 	vx := func(change func(r *record.Result)) func([]record.Result) []record.Result {
@@ -74,6 +79,18 @@ func TestRules(t *testing.T) {
 			set(r, "cpu.own", 1.1)
 		}), want: "report 1.10 cores, all programs together 1.00", cell: "vx, tcp-stream"},
 		{rule: "one-cpu", change: vx(func(r *record.Result) { set(r, "cpu.softirq.busiest", 0.97) }), want: "softirqs filled 97 % of one CPU", cell: "vx, tcp-stream"},
+		{rule: "full-thread", change: vx(func(r *record.Result) { used(r, "thread.h2.qemu-system-x86_64/CPU_0/KVM", 0.99) }),
+			want: "vCPU 0 in h2 at 99 % of a CPU [99, 99]: that thread is the limit", cell: "vx, tcp-stream"},
+		{rule: "full-thread", name: "two", change: vx(func(r *record.Result) {
+			used(r, "thread.machine.ksoftirqd/1", 0.96)
+			used(r, "thread.h1.vhost", 0.97)
+		}), want: "vhost in h1 at 97 % of a CPU [97, 97]; ksoftirqd/1 at 96 % of a CPU [96, 96]: these threads are the limit", cell: "vx, tcp-stream"},
+		{rule: "", name: "a load of the CPUs is no limit", change: vx(func(r *record.Result) { used(r, "thread.h1.weir-engine-hog", 1) })},
+		{rule: "", name: "an end that polls", change: vx(func(r *record.Result) {
+			r.Observed["spin"] = "true"
+			used(r, "thread.h1.weir-engine-agent", 1)
+		})},
+		{rule: "", name: "more than a thread can use", change: vx(func(r *record.Result) { used(r, "thread.h1.iperf3", 1.2) })},
 		{rule: "mixed-metrics", change: func(rs []record.Result) []record.Result {
 			rs[1].Values = nil
 			return rs

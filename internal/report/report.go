@@ -62,6 +62,8 @@ var sections = []func(source) []Section{
 	claimSection,
 	hopSection,
 	toolSection,
+	threadSection,
+	overTimeSection,
 	pathSection,
 	conditionSection,
 	notCountedSection,

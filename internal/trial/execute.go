@@ -42,7 +42,7 @@ func execute(ctx context.Context, ss []Setup) []*execution {
 	}
 	atOnce(len(ss), func(i int) {
 		if xs[i].err == nil {
-			xs[i].watch = ss[i].watch(context.WithoutCancel(ctx))
+			xs[i].watch = ss[i].watch(ctx)
 			ss[i].run(ctx, xs[i])
 			xs[i].inside = xs[i].watch.finish(context.WithoutCancel(ctx), &ss[i])
 		}

@@ -20,8 +20,9 @@ const (
 	// longWindow is the shortest window that is sampled inside: with 20 samples or more it has a shape, and
 	// the 10 ms steps of /proc/stat are a tenth of a sample and 0.5 % of the window.
 	longWindow = 2 * time.Second
-	samplesPer = 10  // second
-	mostInside = 600 // samples of a window: longer windows are sampled less often
+	samplesPer = 10                     // second
+	leadTime   = 300 * time.Millisecond // sampled before the client starts
+	mostInside = 600                    // samples of a window: longer windows are sampled less often
 	// few samples suffice to know the threads of a window from findWindow on, in which some can begin and end.
 	findWindow = time.Second
 	fewInside  = 5
@@ -34,7 +35,7 @@ type watch struct {
 	devices []watched
 	every   time.Duration // 0: only the edges
 
-	mu      sync.Mutex
+	turn    chan struct{}        // holds a value while someone samples
 	samples map[string][]sampled // by host ID
 	edges   []reading            // of the window: begin and end
 	stop    chan struct{}
@@ -59,7 +60,7 @@ func (s *Setup) watch(ctx context.Context) *watch {
 	if s.others > 0 {
 		return nil
 	}
-	w := &watch{hosts: s.hosts(), every: s.sampling(), samples: map[string][]sampled{}, stop: make(chan struct{})}
+	w := &watch{hosts: s.hosts(), every: s.sampling(), samples: map[string][]sampled{}, stop: make(chan struct{}), turn: make(chan struct{}, 1)}
 	for _, e := range []struct {
 		name string
 		plan.End
@@ -68,9 +69,16 @@ func (s *Setup) watch(ctx context.Context) *watch {
 			w.devices = append(w.devices, watched{e.name, node, dev})
 		}
 	}
-	w.take(ctx, true)
+	own := context.WithoutCancel(ctx)
+	w.take(own, true)
 	if w.every > 0 {
-		w.done.Go(func() { w.repeat(ctx) })
+		w.done.Go(func() { w.repeat(own) })
+	}
+	if w.every > 0 && s.Duration >= longWindow {
+		select { // to show how the use rises
+		case <-time.After(leadTime):
+		case <-ctx.Done():
+		}
 	}
 	return w
 }
@@ -123,8 +131,8 @@ func (w *watch) repeat(ctx context.Context) {
 
 // take samples all hosts. With find, it looks for new threads first.
 func (w *watch) take(ctx context.Context, find bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	w.turn <- struct{}{}
+	defer func() { <-w.turn }()
 	source := sample.OfThreads
 	if find {
 		source = sample.FindThreads
@@ -197,7 +205,7 @@ func (w *watch) series(h *target.Host, s *Setup) (x sample.Series, ok bool) {
 			return growth(samples, func(r sampled) (float64, bool) { v, ok := r.Counters[k]; return v, ok }, scale)
 		}
 		if task, ok := sample.ParseTask(k); ok {
-			if used := of(1e6); total(used) > 0 {
+			if used := of(1e6); float64(total(used)) > leastTime*(samples[len(samples)-1].At-zero).Seconds()*1e6 {
 				x.Threads = append(x.Threads, sample.Thread{PID: task.PID, TID: task.TID, Place: place(task), Name: task.Name, Used: used})
 			}
 		} else if cpu, mode, _ := strings.Cut(k, "."); cpu != "cpu" && strings.HasPrefix(cpu, "cpu") && x.CPUs > 0 {
@@ -261,6 +269,9 @@ func total(column []int) (sum int) {
 	return sum
 }
 
+// leastTime is the share of a CPU below which a thread is not even stored.
+const leastTime = 0.0005
+
 // leastShare is the smallest share of a CPU that makes a thread a value of the trial, and mostThreads the
 // largest number of such values.
 const (
@@ -281,11 +292,10 @@ func (s *Setup) threads(r *record.Result, all []sample.Series) {
 			}
 		}
 	}
-	if s.native() != nil && all != nil {
+	if s.native() != nil && all != nil && (r.Observed["streams"] == "" || r.Observed["streams"] == "1") {
 		for value, name := range map[string]string{
 			ownValue + ".client": "thread." + s.Client.Node + ".weir-engine-agent",
 			ownValue + ".server": "thread." + s.Server.Node + ".weir-engine-serve"} {
-			// Several threads can share the work, but the busiest has no more than all.
 			if own, ok := r.Get(value); ok && s.sampling() == 0 {
 				shares[name] = own.Value
 			}

@@ -1,0 +1,118 @@
+package report
+
+import (
+	"fmt"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/finding"
+	"github.com/weir-bench/weir/internal/stat"
+)
+
+const (
+	mostBusy  = 5    // threads per network
+	leastBusy = 0.05 // share of a CPU of the least busy of them
+)
+
+const threadsAbout = "A thread runs on one CPU at a time: one at 100 % cannot do more, however idle the others are. Its time includes the softirqs that ran on top of it. Of threads with one name in one place, the table has the busiest. In use is what all programs on the machine used, as top(1) shows it."
+
+// threadSection has a part per probe and condition: the CPUs in use, and the busiest threads of each
+// network.
+func threadSection(s source) []Section {
+	x := Section{ID: "threads", Title: "Busiest threads", About: threadsAbout, Flat: true, In: []Medium{forPage, forMarkdown}}
+	for _, t := range s.p.Tables {
+		rows := busyThreads(t)
+		if rows == nil {
+			continue
+		}
+		id := "threads " + t.Probe + " " + levelText(t.Levels)
+		part := Section{ID: id, Title: s.under(t.Probe, t.Levels), Label: s.under(t.Probe, t.Levels), Fold: len(s.p.Tables) > manyTables}
+		if use := inUse(t.Rows); use != nil {
+			part.Tables = append(part.Tables, table(id+" use", use...).named(s.p.Baseline))
+		}
+		part.Tables = append(part.Tables, table(id+" table", threadColumns(rows)...).named(s.p.Baseline))
+		x.Parts = append(x.Parts, part)
+	}
+	if x.Parts == nil {
+		return nil
+	}
+	return []Section{x}
+}
+
+// A busy thread is a row of the table.
+type busy struct {
+	network string
+	analysis.Thread
+}
+
+func busyThreads(t analysis.Table) (out []busy) {
+	for _, r := range t.Rows {
+		for i, th := range r.Threads() {
+			if i < mostBusy && th.Share.Center >= leastBusy {
+				out = append(out, busy{r.Network, th})
+			}
+		}
+	}
+	return out
+}
+
+func threadColumns(rows []busy) []column {
+	text := func(head string, of func(busy) string) column {
+		return layout(Column{Head: head, Left: true, Keep: 6}, rows, func(b busy) Cell { return Cell{Text: of(b)} })
+	}
+	return []column{
+		names("network", rows, func(b busy) string { return b.network }),
+		text("thread", func(b busy) string { return finding.Describe(b.Thread).Name }),
+		text("in", func(b busy) string { return b.Place }),
+		layout(Column{Head: "of a CPU", Base: "1", Kind: "value", Keep: 9}, rows, func(b busy) (c Cell) {
+			if b.Unresolved {
+				return Cell{Text: analysis.BelowSteps}
+			}
+			c = Cell{Text: fmt.Sprintf("%.0f %%", 100*b.Share.Center), Value: number(b.Share.Center)}
+			c.bounds(b.Share)
+			return c
+		}),
+		layout(Column{Head: "interval", Unit: "%", Base: "1", Kind: "interval", Keep: 5}, rows, func(b busy) Cell {
+			if b.Unresolved {
+				return Cell{}
+			}
+			return intervalCell(b.Share, 100, 0)
+		}),
+		text("", func(b busy) string {
+			if b.Full {
+				return "full"
+			}
+			return ""
+		}),
+		text("what its time goes to", func(b busy) string { return finding.Describe(b.Thread).Does }),
+		text("name", func(b busy) string { return b.Name }),
+	}
+}
+
+// inUse returns the columns of the cores in use; nil if no trial recorded them.
+func inUse(rows []analysis.Row) []column {
+	use := func(r analysis.Row) (i stat.Interval) {
+		i, _, _ = r.InUse()
+		return i
+	}
+	cores := numbers("CPUs in use", "core", 9, rows, func(r analysis.Row) (float64, bool) { return center(use(r)) })
+	known := false
+	for i, r := range rows {
+		cores.cells[i].bounds(use(r))
+		known = known || use(r).N > 0
+	}
+	if !known {
+		return nil
+	}
+	out := []column{names("network", rows, func(r analysis.Row) string { return r.Network }), cores, intervals("core", rows, use),
+		share("of all", 8, rows, func(r analysis.Row) (float64, bool) {
+			i, cpus, ok := r.InUse()
+			return i.Center / cpus, ok
+		})}
+	for _, mode := range analysis.ModeNames {
+		out = append(out, numbers(mode, "core", 4, rows, func(r analysis.Row) (float64, bool) {
+			v, ok := r.Get("cpu." + mode)
+			return v.Mean, ok && v.Mean >= 0.005
+		}))
+	}
+	return out
+}
