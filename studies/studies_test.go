@@ -2,14 +2,19 @@ package studies_test
 
 import (
 	"bytes"
+	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"slices"
 	"testing"
 	"time"
 
+	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
+	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/study"
+	"github.com/weir-bench/weir/record"
 	"github.com/weir-bench/weir/studies"
 )
 
@@ -80,17 +85,20 @@ func TestShipped(t *testing.T) {
 	}
 }
 
-// ratios is how many ratios to the baseline a report of s has: one for each cell of
-// another network, and one more where response times are taken apart.
-func ratios(s study.Study, cells []study.Cell) (n int) {
-	for _, c := range cells {
-		if c.Network == s.Baseline {
-			continue
-		}
-		n++
+// ratios is how many ratios a report of s has that hold together, where response times are taken apart.
+func ratios(s study.Study, cells []study.Cell) int {
+	var all []record.Result
+	for i, c := range cells {
+		r := record.Result{Trial: fmt.Sprint(i), Block: 1, Status: record.OK, Config: map[string]string{analysis.Network: c.Network, analysis.Probe: c.Probe},
+			Values: []record.Value{{Name: "value", Unit: "1", Value: 1}}}
+		maps.Copy(r.Config, c.Levels)
 		if u, _ := s.Probe(c.Probe); u.Kind == "tcp-rr" || u.Kind == "udp-rr" || u.Kind == "udp-open" {
-			n++
+			r.Values = append(r.Values, record.Value{Name: "rtt.path", Unit: "s", Value: 1})
 		}
+		for _, x := range s.Compare {
+			r.Values = append(r.Values, record.Value{Name: x.Value, Unit: "1", Value: 1})
+		}
+		all = append(all, r)
 	}
-	return n
+	return analysis.New(all, experiment.Reading(s)).Comparisons
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // Again returns the blocks to measure again, those with the most disturbed trials first: as many as
-// the comparison with the baseline that lost the most blocks to disturbances. It returns none if that
-// is less than 5 % of the blocks, which costs an interval 2.5 % of its width.
-func Again(results []record.Result, baseline string) []int {
-	r := &Run{}
+// the comparison that lost the most blocks to disturbances: with the baseline, or of a contrast. It
+// returns none if that is less than 5 % of the blocks, which costs an interval 2.5 % of its width.
+func Again(results []record.Result, o Options) []int {
+	r := &Run{Baseline: o.Baseline}
 	r.index(results)
 	dirty := map[int]int{} // disturbed trials by block
 	for _, t := range r.trials {
@@ -20,12 +20,19 @@ func Again(results []record.Result, baseline string) []int {
 			dirty[t.Block]++
 		}
 	}
-	lost := 0
+	var compared [][]*Sample
 	for _, s := range r.samples {
+		compared = append(compared, []*Sample{s, r.cell(s.config, map[string]string{Network: o.Baseline})})
+	}
+	for _, c := range r.contrasts(o.Contrasts) {
+		for _, x := range c.Rows {
+			compared = append(compared, x.samples)
+		}
+	}
+	lost := 0
+	for _, samples := range compared {
 		blocks := map[int]bool{}
-		base := without(s.config, Network)
-		base[Network] = baseline
-		for _, x := range []*Sample{s, r.byKey[key(base)]} {
+		for _, x := range samples {
 			if x == nil {
 				continue
 			}

@@ -8,6 +8,7 @@ package analysis
 
 import (
 	"iter"
+	"slices"
 
 	"github.com/weir-bench/weir/internal/sample"
 	"github.com/weir-bench/weir/internal/stat"
@@ -30,7 +31,7 @@ type Options struct {
 	// Inside is what trials sampled inside their windows, by trial.
 	Inside map[string][]sample.Series
 	// Contrasts are the comparisons that the study states. With some, Baseline is "" unless one of them
-	// compares networks.
+	// is it (see Contrast.Baseline).
 	Contrasts []Contrast
 }
 
@@ -47,7 +48,8 @@ type Run struct {
 	Episodes int     `json:"episodes,omitempty"`
 	Tables   []Table `json:"tables"`
 	Chains   []Chain `json:"chains,omitempty"` // paths over several segments, and over each segment
-	// Contrasts holds the comparisons that the study states, in its order.
+	// Contrasts holds the comparisons that the study states, in its order, without the one that is
+	// Baseline: Tables has its ratios.
 	Contrasts []Contrasted `json:"contrasts,omitempty"`
 	// Residue lists the differences that are not factors.
 	Residue []Difference `json:"residue,omitempty"`
@@ -78,17 +80,24 @@ func New(results []record.Result, o Options) *Run {
 
 	r.Tables = r.layout(Projection{Row: Network, Baseline: o.Baseline, Order: r.Networks})
 	r.Chains = chains(r.Tables)
-	r.Comparisons = comparisons(r.Tables, r.Chains)
+	r.Contrasts = r.contrasts(o.Contrasts)
+	r.Comparisons = comparisons(r.Tables, r.Chains, r.Contrasts)
 	r.Each = stat.Adjust(o.Confidence, max(1, r.Comparisons))
 	compareRows(r.Tables, r.Each)
 	for _, c := range r.Chains {
 		c.compare(r.Each)
 	}
+	busy := false
+	for _, c := range r.Contrasts {
+		c.compare(r.Each)
+		busy = busy || slices.ContainsFunc(c.Rows, func(x ContrastRow) bool { return x.Busy != nil })
+	}
 	for _, row := range r.Rows() {
-		if row.Busy != nil && r.Busy == nil {
-			d := disturbance(r.samples)
-			r.Busy = &d
-		}
+		busy = busy || row.Busy != nil
+	}
+	if busy {
+		d := disturbance(r.samples)
+		r.Busy = &d
 	}
 	r.Residue = residue(r.Tables)
 	r.Episodes = episodes(results)

@@ -17,15 +17,27 @@ type Beyond struct {
 	Interval stat.Interval `json:"interval"` // of the long-run ratio
 }
 
-// Learn sets Row.Beyond for every row whose spread is known. Row.Ratio stays as it is.
-func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool)) {
-	for t, row := range r.Rows() {
-		if row.Ratio.N == 0 {
-			continue
+// Learn sets Beyond for every row whose spread is known, of tables and of contrasts. Ratio stays as it
+// is.
+func (r *Run) Learn(spread func(t *Table, row *Row) (Spread, bool), ofContrast func(c Contrast, row ContrastRow) (Spread, bool)) {
+	beyond := func(ratio stat.Interval, s Spread, known bool) *Beyond {
+		if !known {
+			return nil
 		}
-		if s, ok := spread(t, row); ok {
-			p := stat.PoolKnown([]stat.Interval{row.Ratio}, s.Tau, float64(s.Runs-1), r.Each)
-			row.Beyond = &Beyond{s, p.Interval}
+		return &Beyond{s, stat.PoolKnown([]stat.Interval{ratio}, s.Tau, float64(s.Runs-1), r.Each).Interval}
+	}
+	for t, row := range r.Rows() {
+		if row.Ratio.N > 0 {
+			s, ok := spread(t, row)
+			row.Beyond = beyond(row.Ratio, s, ok)
+		}
+	}
+	for _, c := range r.Contrasts {
+		for i := range c.Rows {
+			if row := &c.Rows[i]; row.Ratio.N > 0 {
+				s, ok := ofContrast(c.Contrast, *row)
+				row.Beyond = beyond(row.Ratio, s, ok)
+			}
 		}
 	}
 }

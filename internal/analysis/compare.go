@@ -20,9 +20,13 @@ type Comparison struct {
 	RunsB      int     `json:"runsB"`
 	// Baselines lists the runs' different baselines, "" for a run without one. Changes needs a common one.
 	Baselines []string `json:"baselines"`
-	// Changes compares what networks cost: ratios to the baseline of the same run. Only they get
-	// verdicts.
+	// Changes compares ratios: those to the baseline of the same run, which are what networks cost, and
+	// those of the contrasts that both sides state. Only they get verdicts.
 	Changes []Change `json:"changes"`
+	// Parts compares what lies behind the ratios: those of the network's part of response times, and of
+	// own CPU cost to the baseline's. They hold together among themselves, show where a change is, and get
+	// no verdict.
+	Parts []Change `json:"parts,omitempty"`
 	// Absolute compares values. They move with the machine, and get no verdict.
 	Absolute []Change `json:"absolute"`
 	OnlyA    []Cell   `json:"onlyA,omitempty"`
@@ -37,6 +41,9 @@ type Cell struct {
 	Probe   string            `json:"probe"`
 	Network string            `json:"network"`
 	Levels  map[string]string `json:"levels,omitempty"`
+	// Compared names, in a Comparison, the ratio of a contrast ("load tcp-stream ÷ idle") or a part of a
+	// ratio ("network path"). It is "" for every other cell.
+	Compared string `json:"compared,omitempty"`
 }
 
 func (t Table) Cell(r Row) Cell {
@@ -106,8 +113,9 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			runs[i] = &plain
 		}
 	}
-	var costs, values []sides
-	for _, cell := range Pool(runs, c.Confidence).Cells {
+	var costs, values, paths, owns []sides
+	pooled := Pool(runs, c.Confidence)
+	for _, cell := range pooled.Cells {
 		s := sides{cell, cell.PerRun[:len(a)], cell.PerRun[len(a):]}
 		switch {
 		case !measured(s.b):
@@ -130,10 +138,42 @@ func Compare(a, b []*Run, bound float64) Comparison {
 			continue
 		}
 		costs = append(costs, s)
+		if s.missing(pathOfRun) == "" {
+			x := s
+			x.Metric, x.Unit, x.Compared = pathValue, "s", "network path"
+			paths = append(paths, x)
+		}
+		if s.missing(ownOfRun) == "" {
+			x := s
+			x.Metric, x.Unit, x.Compared = s.own.name, s.own.unit, "own CPU cost"
+			owns = append(owns, x)
+		}
+	}
+	for _, x := range pooled.Contrasts {
+		for _, row := range x.Rows {
+			s := sides{row.PooledCell, row.PerRun[:len(a)], row.PerRun[len(a):]}
+			s.Compared = x.Name(row.Of)
+			if reason := s.missing(ratioOfRun); reason != "" {
+				c.Apart = append(c.Apart, Apart{s.Cell, reason})
+				continue
+			}
+			costs = append(costs, s)
+			if s.missing(pathOfRun) == "" {
+				s.Metric, s.Unit, s.Compared = pathValue, "s", s.Compared+", network path"
+				paths = append(paths, s)
+			}
+		}
 	}
 	c.Each = stat.Adjust(c.Confidence, len(costs))
 	for _, s := range costs {
 		c.Changes = append(c.Changes, s.cost(c.Each, bound))
+	}
+	parts := stat.Adjust(c.Confidence, len(paths)+len(owns))
+	for _, s := range paths {
+		c.Parts = append(c.Parts, s.change(pathOfRun, Spread{}, parts).same())
+	}
+	for _, s := range owns {
+		c.Parts = append(c.Parts, s.change(ownOfRun, Spread{}, parts).same())
 	}
 	for _, s := range values {
 		c.Absolute = append(c.Absolute, s.change(valueOfRun, Spread{}, stat.Adjust(c.Confidence, len(values))))
@@ -216,15 +256,21 @@ func (s sides) cost(confidence, bound float64) Change {
 		own := x.Ratio.Within / math.Sqrt2 // of one run
 		x.Needed = stat.RunsFor(math.Hypot(tau, own), PlannedChange, confidence)
 	}
+	x = x.same()
 	if !x.Ratio.Bounded() {
 		return x
 	}
-	x.Same, x.Detectable = x.Ratio.Contains(1), x.Ratio.Detectable()
 	x.Worse, x.Better = x.Ratio.Hi < 1-bound, x.Ratio.Lo > 1+bound
 	if record.LowerIsBetter(x.Unit) {
 		x.Worse, x.Better = x.Better, x.Worse
 	}
 	return x
+}
+
+// same sets whether no change is shown.
+func (c Change) same() Change {
+	c.Same, c.Detectable = c.Ratio.Contains(1), c.Ratio.Detectable()
+	return c
 }
 
 // earlier returns the larger of the spreads that the runs have learned. A new kernel has no history of
@@ -238,11 +284,14 @@ func (s sides) earlier() (most Spread) {
 	return most
 }
 
-// String returns network, probe, and the levels that vary.
+// String returns network, probe, the levels that vary, and the levels compared.
 func (c Cell) String() string {
 	s := c.Network + ", " + c.Probe
 	for _, k := range slices.Sorted(maps.Keys(c.Levels)) {
 		s += ", " + k + " " + c.Levels[k]
+	}
+	if c.Compared != "" {
+		s += ", " + c.Compared
 	}
 	return s
 }

@@ -67,8 +67,8 @@ func TestCompareOneRunASide(t *testing.T) {
 	if x := got.Changes[0]; got.Worse() || x.Better || x.Same || x.Ratio.Bounded() || x.Needed < 5 || x.Needed > 12 || math.Abs(x.Ratio.Center-0.5) > 0.15 {
 		t.Errorf("%+v", x)
 	}
-	a[0].Learn(func(_ *Table, row *Row) (Spread, bool) { return Spread{Tau: 0.05, Runs: 10}, row.Network == "vxlan" })
-	b[0].Learn(func(*Table, *Row) (Spread, bool) { return Spread{Tau: 0.01, Runs: 20}, true })
+	a[0].Learn(func(_ *Table, row *Row) (Spread, bool) { return Spread{Tau: 0.05, Runs: 10}, row.Network == "vxlan" }, nil)
+	b[0].Learn(func(*Table, *Row) (Spread, bool) { return Spread{Tau: 0.01, Runs: 20}, true }, nil)
 	got = Compare(a, b, 0)
 	if x := got.Changes[0]; !x.Worse || x.Known == nil || x.Ratio.DF != 9 || x.Ratio.Tau != 0.05 || x.Needed < 5 || x.Needed > 12 {
 		t.Errorf("with a known spread: %+v", x)

@@ -225,7 +225,7 @@ func TestAgain(t *testing.T) {
 				r.Status = record.Disturbed
 			}
 		})
-		if got := Again(rs, c.baseline); !slices.Equal(got, c.want) {
+		if got := Again(rs, Options{Baseline: c.baseline}); !slices.Equal(got, c.want) {
 			t.Errorf("%d blocks: %v, want %v", c.blocks, got, c.want)
 		}
 		if share := DisturbedShare(rs, 7); share != map[bool]float64{true: 1, false: 0.5}[c.disturb(12)] && c.disturb(13) {

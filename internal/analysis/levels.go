@@ -58,16 +58,16 @@ func compareLevels(a, b map[string]string) int {
 }
 
 func compareLevel(a, b string) int {
-	x, okX := quantity(a)
-	y, okY := quantity(b)
+	x, okX := Quantity(a)
+	y, okY := Quantity(b)
 	if okX && okY && x != y {
 		return cmp.Compare(x, y)
 	}
 	return Natural(a, b)
 }
 
-// quantity reads a number, a percentage, a size or a rate, the last two in base units.
-func quantity(s string) (float64, bool) {
+// Quantity reads a level that is a number, a percentage, a size or a rate, the last two in base units.
+func Quantity(s string) (float64, bool) {
 	if v, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64); err == nil && v-v == 0 { // neither NaN nor Inf
 		return v, true
 	}

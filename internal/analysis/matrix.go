@@ -14,6 +14,11 @@ type Matrix struct {
 	Levels   map[string]string // the other factors that vary
 	From, To []string
 	Tables   map[[2]string]Table // by from and to
+	// Contrast is the index of the run's contrast that divides all directions by one, Base, or -1; Ratios
+	// holds its rows by from, to and network.
+	Contrast int
+	Base     [2]string
+	Ratios   map[[3]string]ContrastRow
 }
 
 // Matrices returns the complete matrices with at least two names in each direction.
@@ -30,8 +35,28 @@ func (r *Run) Matrices() []Matrix {
 		}
 		if len(from) > 1 && len(to) > 1 && len(m.Tables) == len(from)*len(to) {
 			m.From, m.To = slices.SortedFunc(maps.Keys(from), Natural), slices.SortedFunc(maps.Keys(to), Natural)
+			r.divide(&m)
 			out = append(out, m)
 		}
 	}
 	return out
+}
+
+// divide adds the ratios of the first contrast between directions.
+func (r *Run) divide(m *Matrix) {
+	m.Contrast = slices.IndexFunc(r.Contrasts, func(c Contrasted) bool {
+		return len(c.To) == 1 && c.To[ends] != "" && c.Of == nil && c.Per == nil && c.Value == ""
+	})
+	if m.Contrast < 0 {
+		return
+	}
+	c := r.Contrasts[m.Contrast]
+	a, b, _ := strings.Cut(c.To[ends], "-")
+	m.Base, m.Ratios = [2]string{a, b}, map[[3]string]ContrastRow{}
+	for _, x := range c.Rows {
+		from, to, _ := strings.Cut(x.Of[ends], "-")
+		if t := m.Tables[[2]string{from, to}]; x.Probe == m.Probe && holds(t.Config, x.Config) {
+			m.Ratios[[3]string{from, to, x.Network}] = x
+		}
+	}
 }

@@ -21,6 +21,8 @@ type Pooled struct {
 	Runs       int          `json:"runs"`
 	Networks   []string     `json:"networks"` // the baseline first
 	Cells      []PooledCell `json:"cells"`    // in the order of the tables of the runs
+	// Contrasts holds the comparisons that the studies state, as Run.Contrasts does.
+	Contrasts []PooledContrast `json:"contrasts,omitempty"`
 }
 
 // A PooledCell is one cell over all runs.
@@ -39,6 +41,8 @@ type PooledCell struct {
 	Budget  Budget      `json:"budget,omitzero"` // of Ratio; of Value for the baseline
 	Verdict Verdict     `json:"verdict,omitempty"`
 	PerRun  []CellRun   `json:"perRun"` // one per run, in their order
+
+	own named // name and unit of the own CPU cost
 }
 
 // A CellRun is a cell in one run.
@@ -47,14 +51,16 @@ type CellRun struct {
 	Ratio stat.Interval `json:"ratio,omitzero"`
 	Path  stat.Interval `json:"path,omitzero"`
 	// Missing says why the run does not count in the pooled ratio, or in the value if the cell is the
-	// baseline's; "" if it counts.
+	// baseline's or nothing divides it; "" if it counts.
 	Missing string `json:"missing,omitempty"`
 	// Busy is set if disturbed trials count in the run.
 	Busy *Disturbance `json:"busy,omitempty"`
 
-	window float64 // s, median of the trials
-	base   float64 // value of the baseline
-	beyond *Beyond // of the row
+	window float64       // s, median of the trials
+	base   float64       // value of the baseline
+	per    bool          // the ratio is divided by another
+	own    stat.Interval // ratio of the own CPU cost
+	beyond *Beyond       // of the row
 }
 
 // A Verdict says how a network compares with the baseline over several runs.
@@ -81,7 +87,7 @@ func judge(ratio stat.Interval, unit string) Verdict {
 }
 
 // Pool aligns the cells of runs by probe, all factors and network, and pools the ratios of each cell to
-// the baseline of its own run. confidence is that of all ratios together; 0 means 0.95. A run that
+// the baseline of its own run, and those of contrasts likewise. confidence is that of all ratios together; 0 means 0.95. A run that
 // lacks a cell, its baseline, or the metric and unit of the other runs stays in PerRun, with the reason.
 func Pool(runs []*Run, confidence float64) *Pooled {
 	p := &Pooled{Confidence: cmp.Or(confidence, 0.95), Runs: len(runs)}
@@ -97,7 +103,7 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 				p.Cells = append(p.Cells, PooledCell{Cell: t.Cell(*row), Config: t.Config, Baseline: row.Baseline,
 					PerRun: slices.Repeat([]CellRun{{Missing: notMeasured}}, len(runs))})
 			}
-			p.Cells[n].add(i, t, row)
+			p.Cells[n].add(i, t, row, r.Baseline != "")
 		}
 		for _, n := range r.Networks {
 			if !slices.Contains(p.Networks, n) {
@@ -105,16 +111,17 @@ func Pool(runs []*Run, confidence float64) *Pooled {
 			}
 		}
 	}
+	p.contrasts(runs)
 	p.sort(runs)
 	p.vary()
 	p.compare()
 	return p
 }
 
-// add sets the numbers of run i.
-func (c *PooledCell) add(i int, t *Table, row *Row) {
+// add sets the numbers of run i, which divides its rows by a baseline or not.
+func (c *PooledCell) add(i int, t *Table, row *Row, divided bool) {
 	base, _ := t.baseline()
-	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, beyond: row.Beyond}
+	x := CellRun{Value: row.Value, Ratio: row.Ratio, Path: row.Path, Busy: row.Busy, base: base.Value.Center, own: row.Own.Ratio, beyond: row.Beyond}
 	if w, ok := row.Get("window"); ok {
 		x.window = w.Median
 	}
@@ -124,11 +131,16 @@ func (c *PooledCell) add(i int, t *Table, row *Row) {
 		x.Missing = "no ok trial"
 	case !metric:
 		x = CellRun{Missing: fmt.Sprintf("measures %s in %s", t.Metric, t.Unit)}
-	case row.Baseline:
+	case row.Baseline || !divided:
 	case x.Ratio.N == 0 && base.Counted() == 0:
 		x.Missing = "the baseline has no ok trial"
 	case x.Ratio.N == 0:
 		x.Missing = "shares no block with the baseline"
+	}
+	if own := (named{row.Own.Name, row.Own.Unit}); c.own.name == "" {
+		c.own = own
+	} else if c.own != own {
+		x.own = stat.Interval{}
 	}
 	if metric && t.Metric != "" {
 		c.Metric, c.Unit = t.Metric, t.Unit
@@ -155,6 +167,7 @@ func (p *Pooled) sort(runs []*Run) {
 	slices.SortStableFunc(p.Cells, func(a, b PooledCell) int {
 		return cmp.Or(cmp.Compare(probe(a.Probe), probe(b.Probe)), compareLevels(a.Config, b.Config), cmp.Compare(network(a.Network), network(b.Network)))
 	})
+	p.sortRows(probe, network)
 }
 
 // vary sets Levels to the factors that vary between cells of one probe.
@@ -177,7 +190,7 @@ func (p *Pooled) vary() {
 // compare pools every cell. All ratios hold together.
 func (p *Pooled) compare() {
 	comparisons := 0
-	for _, c := range p.Cells {
+	for _, c := range p.all() {
 		for _, of := range [][]stat.Interval{c.counted(ratioOfRun), c.counted(pathOfRun)} {
 			if !c.Baseline && len(of) > 0 {
 				comparisons++
@@ -185,10 +198,9 @@ func (p *Pooled) compare() {
 		}
 	}
 	p.Each = stat.Adjust(p.Confidence, max(1, comparisons))
-	for i := range p.Cells {
-		c := &p.Cells[i]
+	for _, c := range p.all() {
 		c.Value = stat.Pool(c.counted(valueOfRun), single)
-		if c.Baseline {
+		if c.Baseline || p.Baseline == "" && len(c.counted(ratioOfRun)) == 0 {
 			c.Budget = c.budget(c.Value)
 			continue
 		}
@@ -203,6 +215,7 @@ func (p *Pooled) compare() {
 
 func ratioOfRun(x CellRun) stat.Interval { return x.Ratio }
 func pathOfRun(x CellRun) stat.Interval  { return x.Path }
+func ownOfRun(x CellRun) stat.Interval   { return x.own }
 
 // valueOfRun returns the median with its relative standard error, which is that of its logarithm.
 func valueOfRun(x CellRun) stat.Interval {
@@ -248,7 +261,9 @@ func (c *PooledCell) budget(of stat.Pooled) Budget {
 			}
 		}
 	}
-	b.TypeB = math.Hypot(own, base)
+	if b.TypeB = math.Hypot(own, base); slices.ContainsFunc(c.PerRun, func(x CellRun) bool { return x.per }) {
+		b.TypeB *= math.Sqrt2 // the other ratio resolves about as much
+	}
 	b.Combined = math.Hypot(math.Hypot(b.Within, b.Between), b.TypeB)
 	return b
 }

@@ -154,7 +154,7 @@ func TestLearn(t *testing.T) {
 	r := sessionOf(0.6)
 	before := row(t, r, 0, "bridge").Ratio
 	asked := 0
-	r.Learn(func(*Table, *Row) (Spread, bool) { asked++; return Spread{Tau: 0.06, Runs: 8}, true })
+	r.Learn(func(*Table, *Row) (Spread, bool) { asked++; return Spread{Tau: 0.06, Runs: 8}, true }, nil)
 	got := row(t, r, 0, "bridge")
 	if asked != 1 || got.Ratio.Lo != before.Lo || got.Ratio.Hi != before.Hi || got.Beyond == nil || got.Beyond.Runs != 8 {
 		t.Fatalf("asked %d times: %+v", asked, got.Beyond)

@@ -29,7 +29,7 @@ func (r *Run) Project(p Projection) []Table {
 	tables := r.layout(p)
 	each := p.Each
 	if each == 0 {
-		each = stat.Adjust(r.Confidence, max(1, comparisons(tables, nil)))
+		each = stat.Adjust(r.Confidence, max(1, comparisons(tables, nil, nil)))
 	}
 	compareRows(tables, each)
 	return tables
@@ -90,11 +90,7 @@ func (t *Table) fill(baseline string) {
 	firsts := map[named]int{}
 	var base *Sample
 	for _, r := range t.Rows {
-		s := r.sample
-		if s.all != nil {
-			s = s.all
-		}
-		for f, n := range s.firsts {
+		for f, n := range r.sample.whole().firsts {
 			firsts[f] += n
 		}
 		if r.Level == baseline && baseline != "" {
@@ -154,9 +150,10 @@ func pair(base, own Series) pairs {
 	return pairs{blocks, v[0], v[1]}
 }
 
-// comparisons counts the ratios: one for every row that shares a block with its baseline, one more
-// if response times are split, and one for every span of a chain whose segments share a block.
-func comparisons(tables []Table, chains []Chain) int {
+// comparisons counts the ratios: one for every row, of a table or a contrast, that shares a block with
+// what divides it, one more if response times are split, and one for every span of a chain whose
+// segments share a block.
+func comparisons(tables []Table, chains []Chain, contrasts []Contrasted) int {
 	var all []pairs
 	for _, r := range rowsOf(tables) {
 		all = append(all, r.pairs, r.paths)
@@ -164,6 +161,11 @@ func comparisons(tables []Table, chains []Chain) int {
 	for _, c := range chains {
 		for _, s := range c.Spans {
 			all = append(all, s.pairs)
+		}
+	}
+	for _, c := range contrasts {
+		for _, x := range c.Rows {
+			all = append(all, x.pairs, x.paths)
 		}
 	}
 	return len(slices.DeleteFunc(all, func(p pairs) bool { return len(p.blocks) == 0 }))
@@ -199,7 +201,7 @@ func (r *Row) compare(each float64) {
 	}
 }
 
-// Ratios yields every ratio of the run's tables, chains and gaps with its intended confidence, which
+// Ratios yields every ratio of the run's tables, chains, contrasts and gaps with its intended confidence, which
 // the ratio itself lacks if it has too few blocks.
 func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
 	return func(yield func(stat.Interval, float64) bool) {
@@ -219,6 +221,13 @@ func (r *Run) Ratios() iter.Seq2[stat.Interval, float64] {
 		for _, c := range r.Chains {
 			for _, s := range c.Spans {
 				if !each(r.Each, s.Ratio) {
+					return
+				}
+			}
+		}
+		for _, c := range r.Contrasts {
+			for _, x := range c.Rows {
+				if !each(r.Each, x.Ratio, x.Path) {
 					return
 				}
 			}

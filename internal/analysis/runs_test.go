@@ -214,6 +214,7 @@ func (w *lines) put(args ...any) {
 
 func (w *lines) run(p *analysis.Run) {
 	w.put("run", p.Baseline, p.Confidence, p.Comparisons, p.Each, p.Blocks, p.Pairs, p.Networks)
+	w.contrasts(p)
 	for _, t := range p.Tables {
 		w.put("table", t.Probe, t.Config, "|", t.Levels, "|", t.Metric, t.Unit)
 		for _, r := range t.Rows {

@@ -86,6 +86,14 @@ func (r *Run) index(results []record.Result) {
 	}
 }
 
+// whole returns the sample in which disturbed trials count.
+func (s *Sample) whole() *Sample {
+	if s.all != nil {
+		return s.all
+	}
+	return s
+}
+
 func (s *Sample) fill() {
 	for _, t := range s.trials {
 		if s.counts(t) {

@@ -98,14 +98,32 @@ func (d *Disturbance) Widen(i stat.Interval) stat.Interval {
 	if d == nil || !i.Bounded() {
 		return i
 	}
-	cpus := d.CPUs
-	if cpus == 0 {
-		cpus = 2 // the fewest on which two ends do not share one
-	}
-	by := 1 + shift*min(1, (d.Others+d.Steal)/cpus)
+	by := d.factor()
 	i.Lo, i.Hi = i.Lo/by, i.Hi*by
 	if i.SE > 0 {
 		i.SE = math.Hypot(i.SE, math.Log(by)/2) // takes the bound as two standard errors
 	}
 	return i
+}
+
+// widenDifference is Widen for the interval of a difference of values up to size.
+func (d *Disturbance) widenDifference(i stat.Interval, size float64) stat.Interval {
+	if d == nil || !i.Bounded() {
+		return i
+	}
+	by := (d.factor() - 1) * size
+	i.Lo, i.Hi = i.Lo-by, i.Hi+by
+	if i.SE > 0 {
+		i.SE = math.Hypot(i.SE, by/2)
+	}
+	return i
+}
+
+// factor is how much a ratio can be off.
+func (d *Disturbance) factor() float64 {
+	cpus := d.CPUs
+	if cpus == 0 {
+		cpus = 2 // the fewest on which two ends do not share one
+	}
+	return 1 + shift*min(1, (d.Others+d.Steal)/cpus)
 }

@@ -45,7 +45,7 @@ func sweeps(tables []Table) []Sweep {
 		}
 		s := Sweep{Probe: g.probe, Factor: factor, Levels: g.rest, Tables: g.tables} // already sorted
 		for _, level := range g.levels {
-			x, _ := quantity(level)
+			x, _ := Quantity(level)
 			s.X = append(s.X, x)
 		}
 		out = append(out, s)
@@ -57,7 +57,7 @@ func sweeps(tables []Table) []Sweep {
 func numericLevels(tables []Table, factor string) int {
 	set := map[float64]bool{}
 	for _, t := range tables {
-		x, ok := quantity(t.Levels[factor])
+		x, ok := Quantity(t.Levels[factor])
 		if !ok {
 			return 0
 		}

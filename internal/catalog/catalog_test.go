@@ -161,13 +161,16 @@ func TestShippedClaims(t *testing.T) {
 }
 
 func TestAvailable(t *testing.T) {
-	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], color: [red]}\n"), "s.yaml")
+	s, err := study.Load([]byte("networks: [warp, host, {use: vxlan, name: v}]\nprobes: [ping, telepathy, udp-rr]\nfactors: {mtu: [1500, 9000], size: [64], color: [red]}\ncompare: [{to: {network: warp}}, {to: {mtu: 1500}, in: {network: [warp, host]}}]\n"), "s.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
 	part := Available(s)
 	if err := part.Validate(); err != nil {
 		t.Error(err)
+	}
+	if len(part.Compare) != 1 || part.Compare[0].String() != "{to: {mtu: 1500}, in: {network: host}}" || len(s.Compare) != 2 {
+		t.Errorf("comparisons %v of %v", part.Compare, s.Compare)
 	}
 	if len(part.Networks) != 2 || part.Baseline != "host" || len(part.Probes) != 2 || len(part.Factors) != 2 || len(s.Factors) != 3 {
 		t.Errorf("%+v", part)
@@ -214,6 +217,7 @@ func TestPrepareRefuses(t *testing.T) {
 		{"pairs of a line", "networks: [host, {use: vxlan-hops, hops: 3}]\nprobes: [ping]\nhosts: 4\npairs: all", "s.yaml:1: pairs: all: in vxlan-hops packets pass through the hosts between two others, so pairs interfere; add one-at-a-time"},
 		{"pairs under load", "networks: [host]\nprobes: [ping]\npairs: all\nfactors: {load: [tcp-rr], mtu: [1500], stress: ['0']}", "pairs: all: factor load adds a background to one pair of ends; leave it out, or measure one pair\npairs: all: factor stress adds"},
 		{"level of an option", "networks: [host]\nprobes: [udp-rr]\nfactors: {size: [many]}", "size"},
+		{"comparison of another probe", "networks: [host]\nprobes: [ping, udp-stream]\nfactors: {packets: [1, 2]}\ncompare:\n- {to: {packets: 1}, in: {probe: ping}}", "s.yaml:5: compare: factor packets does not apply to ping: no two cells differ in it"},
 		{"level for one network", "networks: [host, vxlan-overlay]\nprobes: [ping]\nfactors: {mtu: [600]}", "vxlan-overlay: "},
 	} {
 		s, err := study.Load([]byte(c.yaml), "s.yaml")

@@ -20,7 +20,9 @@ func Available(s study.Study) study.Study {
 	if _, ok := s.Network(s.Baseline); !ok {
 		s.Baseline = ""
 	}
-	return s.Resolve()
+	s = s.Resolve()
+	s.FitCompare()
+	return s
 }
 
 // varies reports whether a factor applies to s.

@@ -49,6 +49,7 @@ func Prepare(s study.Study, k topo.Kernel) (*Prepared, error) {
 			errs = append(errs, fmt.Errorf("unknown factor %q: want a condition (%s) or an option of a probe of this study", f, strings.Join(condition.Names(), ", ")))
 		}
 	}
+	errs = append(errs, checkCompare(s)...)
 	if s.AllPairs {
 		errs = append(errs, p.checkPairs()...)
 	}
@@ -213,6 +214,22 @@ func (p *Prepared) checkCells() error {
 		}
 	}
 	return nil
+}
+
+// checkCompare rejects a comparison of the levels of an option that none of its probes has.
+func checkCompare(s study.Study) (errs []error) {
+	for _, c := range s.Compare {
+		probes := c.In["probe"]
+		for _, f := range slices.Sorted(maps.Keys(s.Factors)) {
+			if c.To[f]+c.Per[f] == "" || len(probes) == 0 {
+				continue
+			}
+			if !slices.ContainsFunc(probes, func(name string) bool { u, _ := s.Probe(name); return Applies(u.Kind, f) }) {
+				errs = append(errs, placed(c.Pos(), fmt.Errorf("compare: factor %s does not apply to %s: no two cells differ in it", f, strings.Join(probes, ", "))))
+			}
+		}
+	}
+	return errs
 }
 
 // checkClients rejects a cell whose probe cannot serve its number of clients, or whose network has

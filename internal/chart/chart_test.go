@@ -68,6 +68,11 @@ var forest = []ForestGroup{
 			{Row{Name: "a-directory-with-a-very-long-name-one", Value: 0.64, Label: "0.64×"}, 0.2}}},
 }
 
+var twoGroups = []RowGroup{
+	{"host", []Row{{Name: "on", Value: 24, Lo: 22, Hi: 26, Bounded: true, Label: "24.0"}, {Name: "off", Value: 12.6, Lo: 12, Hi: 13, Bounded: true, Label: "12.6"}}},
+	{"a-network-with-a-very-long-name-one", []Row{{Name: "on", Color: 2, Value: 16, Label: "16.0"}, {Name: "off", Value: 5.3, Lo: 5, Hi: 5.6, Bounded: true, Label: "5.3"}}},
+}
+
 type drawing interface{ SVG() (string, error) }
 
 var names = []string{"host", "shared", "a-network-with-a-very-long-name"}
@@ -79,17 +84,13 @@ var groups = []BarGroup{
 		{Row: Row{Name: "off", Label: "no module of that name"}, Empty: true}}},
 }
 
-var squares = Squares{[]string{"host", "shared"}, []string{"host", "a-very-long-name-of-an-end"},
-	[][]Square{{{1, "1.00×", []string{"75.6 µs"}}, {1.3, "1.30×", []string{"[1.20, 1.40]", "113 µs"}}}, {{}, {0.9, "~ 0.90×", nil}}}, "Squares."}
-
 var charts = map[string]drawing{
 	"bars":      Bars{groups, false, 1, "throughput ÷ host, off", "Bars."},
 	"bars-dots": Bars{groups, true, 1, "throughput ÷ host, off", "Dots."},
 	"bars-none": Bars{nil, true, 0, "throughput", "Nothing measured."},
-	"squares":   squares,
 	"sweep-published": Sweep{[]Curve{
-		{Name: "host", Points: []CurvePoint{{X: 1, Y: 5}, {X: 2, Y: 6}, {X: 3, Y: 5.5}}, Published: []CurvePoint{{X: 2, Y: 9}}},
-		{Name: "bridge", Color: 1, Dashed: true, Points: []CurvePoint{{X: 1, Y: 4}, {X: 2, Y: 5}, {X: 3, Y: 5.1}}}}, 5, true, "hops", "throughput", "Sweep."},
+		{Name: "host", Plain: true, Points: []CurvePoint{{X: 1, Y: 5}, {X: 2, Y: 6}, {X: 3, Y: 5.5}}, Published: []CurvePoint{{X: 2, Y: 9}}},
+		{Name: "bridge", Color: 1, Dashed: true, Plain: true, Points: []CurvePoint{{X: 1, Y: 4}, {X: 2, Y: 5}, {X: 3, Y: 5.1}}}}, 5, "hops", "throughput", "Sweep."},
 	"ratios":       Ratios{threeRatios, "host", "throughput ÷ host (right is better)", "Ratios."},
 	"ratios-none":  Ratios{nil, "host", "throughput ÷ host", "Nothing to compare."},
 	"values":       Values{threeValues, "throughput, Gbit/s", "Values."},
@@ -102,7 +103,11 @@ var charts = map[string]drawing{
 	"sweep": Sweep{[]Curve{
 		{Name: "host", Points: []CurvePoint{{1000, 8, 7.5, 8.4, true}, {1400, 10, 9.4, 10.4, true}, {1500, 6.1, 5.9, 6.4, true}, {2000, 7, 6.8, 7.4, true}}},
 		{Name: "vxlan-overlay", Color: 2, Points: []CurvePoint{{1000, 4, 3.5, 4.4, true}, {1400, 5, 4.8, 5.2, true}, {1500, 2.9, 0, 0, false}, {2000, 3.4, 3.2, 3.6, true}}},
-	}, 0, false, "datagram, byte", "throughput, Gbit/s", "Sweep."},
+	}, 0, "datagram, byte", "throughput, Gbit/s", "Sweep."},
+	"grouped":       Grouped{twoGroups, "", "throughput, Gbit/s", "Grouped."},
+	"grouped-ratio": Grouped{twoGroups, "idle", "response time ÷ idle", "Grouped ratios."},
+	"heat-lines": Heat{names[:2], names[:2], [][]Cell{{{10, "10.0\n[9.1, 11.0]\n= 1"}, {8, "8.0\n[7.2, 8.8]\n0.80×\n[0.75, 0.86]"}}, {{4, "4.0"}, {}}},
+		"throughput, Gbit/s", "Lines."},
 	"forest":         Forest{forest, "host", "throughput ÷ host (right is better)", "Forest."},
 	"waterfall":      Waterfall{falls[0], falls, "× UDP with one send per datagram"},
 	"waterfall-back": Waterfall{falls[1], falls, "× UDP with one send per datagram"},
@@ -217,9 +222,7 @@ func TestNoNumberNoChart(t *testing.T) {
 		"dot at 0":            Bars{Groups: []BarGroup{{"x", []BarRow{{Row: Row{Value: 0}}}}}, Dots: true},
 		"bar's mark":          Bars{Groups: []BarGroup{{"x", []BarRow{{Row: Row{Value: 1}, Published: []float64{nan}}}}}},
 		"curve's mark":        Sweep{Curves: []Curve{{Name: "x", Published: []CurvePoint{{X: nan}}}}},
-		"square":              Squares{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Square{{{Value: nan}}}},
-		"squares' shape":      Squares{Rows: []string{"x"}, Columns: []string{"y", "z"}, Cells: [][]Square{{{Value: 1}}}},
-		"sheet":               Sheet{Panels: []Panel{{"x", Ratios{Rows: []Row{{Name: "x", Value: nan}}}}}},
+		"sheet":               Sheet{Panes: []Pane{{"x", Ratios{Rows: []Row{{Name: "x", Value: nan}}}}}},
 		"heat's shape":        Heat{Rows: []string{"x"}, Columns: []string{"y", "z"}, Cells: [][]Cell{{{1, "x"}}}},
 	} {
 		if svg, err := c.SVG(); err == nil || svg != "" {
@@ -247,7 +250,6 @@ func FuzzAxes(f *testing.F) {
 			"heat":      Heat{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Cell{{{a, "x"}}}},
 			"bars":      Bars{Groups: []BarGroup{{"x", []BarRow{{Row: rows[0], Published: []float64{b}}}}}, Reference: 1},
 			"dots":      Bars{Groups: []BarGroup{{"x", []BarRow{{Row: rows[0], Published: []float64{b}}}}}, Dots: true},
-			"squares":   Squares{Rows: []string{"x"}, Columns: []string{"y"}, Cells: [][]Square{{{Value: a, Label: "x"}}}},
 		} {
 			svg, err := d.SVG()
 			if (svg == "") == (err == nil) {

@@ -1,11 +1,14 @@
 package chart
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Cell is one place of a heat map; without a Label it is empty.
 type Cell struct {
 	Value float64 // 0 or more
-	Label string  // printed where it fits
+	Label string  // its lines are printed where they fit
 }
 
 // Heat is a matrix: Cells[i][n] goes from Rows[i] to Columns[n]. Its color scale starts at zero.
@@ -17,8 +20,8 @@ type Heat struct {
 }
 
 func (v Heat) SVG() (string, error) {
-	const head, height, widest, box = 34.0, 30.0, 84.0, 12.0
-	hi := 0.0
+	const head, box, line = 34.0, 12.0, 13.0
+	height, widest, hi := 30.0, 84.0, 0.0
 	for i, row := range v.Cells {
 		if len(v.Cells) != len(v.Rows) || len(row) != len(v.Columns) {
 			return "", fmt.Errorf("chart: %d cells in one of %d rows: want %d rows of %d cells", len(row), len(v.Cells), len(v.Rows), len(v.Columns))
@@ -28,6 +31,9 @@ func (v Heat) SVG() (string, error) {
 				return "", err
 			}
 			hi = max(hi, x.Value)
+			if n := strings.Count(x.Label, "\n"); n > 0 {
+				height, widest = max(height, 20+line*float64(n)), 124
+			}
 		}
 	}
 	left, short := nameColumn(v.Rows)
@@ -49,8 +55,15 @@ func (v Heat) SVG() (string, error) {
 				continue
 			}
 			c.rect(heatInk(x.Value, hi), at+1, y+1, w-2, height-2)
-			if textWidth(x.Label, smallSize) <= w {
-				c.text(inkFG, middle, smallSize, at+w/2, y+height/2+4, x.Label)
+			ls := strings.Split(x.Label, "\n")
+			for i, l := range ls {
+				size := smallSize
+				if i == 0 && len(ls) > 1 {
+					size = textSize
+				}
+				if textWidth(l, size) <= w {
+					c.text(inkFG, middle, size, at+w/2, y+height/2+4+line*(float64(i)-float64(len(ls)-1)/2), l)
+				}
 			}
 		}
 	}

@@ -11,6 +11,7 @@ type Curve struct {
 	Color  int
 	Points []CurvePoint // by ascending X
 	Dashed bool         // computed from others, or the other of two curves of a network
+	Plain  bool         // a line without a dot at every point
 	// Published holds numbers of somebody else's by X, drawn as open marks.
 	Published []CurvePoint
 }
@@ -53,7 +54,7 @@ func (p plot) curves(curves []Curve, x, y axis, width float64, dots bool) {
 			if pt.Bounded {
 				p.line(in, 1.4, at[0], y.pos(max(pt.Lo, 0)), at[0], y.pos(pt.Hi))
 			}
-			if dots {
+			if dots && !k.Plain {
 				p.dot(in, at[0], at[1], 2.6)
 			}
 		}

@@ -9,14 +9,14 @@ import (
 type Sheet struct {
 	Title     string
 	Subtitle  string
-	Panels    []Panel
+	Panes     []Pane
 	Published string   // legend of the open marks; "" without marks
 	Measured  string   // legend of the other values
 	Notes     []string // small, below
 }
 
-// A Panel is one chart of a sheet.
-type Panel struct {
+// A Pane is one chart of a sheet.
+type Pane struct {
 	Title string
 	Chart interface{ SVG() (string, error) }
 }
@@ -35,14 +35,14 @@ func (v Sheet) SVG() (string, error) {
 	lines(v.Title, inkFG, 16)
 	lines(v.Subtitle, inkMuted, textSize)
 	y += 8
-	for _, p := range v.Panels {
+	for _, p := range v.Panes {
 		one, err := p.Chart.SVG()
 		if err != nil {
 			return "", err
 		}
 		var w, h float64
 		if _, err := fmt.Sscanf(one, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %f %f\"", &w, &h); err != nil {
-			return "", fmt.Errorf("chart: panel %q is no drawing of this package: %w", p.Title, err)
+			return "", fmt.Errorf("chart: pane %q is no drawing of this package: %w", p.Title, err)
 		}
 		if p.Title != "" {
 			y += 6

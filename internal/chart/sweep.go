@@ -10,7 +10,6 @@ import (
 type Sweep struct {
 	Curves    []Curve
 	Reference float64 // draws a line at this value; 0 draws none
-	Plain     bool    // lines without a dot at every point
 	X, Y      string  // titles of the axes
 	Alt       string  // text alternative
 }
@@ -51,7 +50,7 @@ func (v Sweep) SVG() (string, error) {
 	if v.Reference > 0 {
 		p.line(inkFG, 1, p.left, y.pos(v.Reference), p.right, y.pos(v.Reference))
 	}
-	p.curves(v.Curves, x, y, 1.6, !v.Plain)
+	p.curves(v.Curves, x, y, 1.6, true)
 	return p.svg(v.Alt), nil
 }
 

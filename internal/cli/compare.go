@@ -28,11 +28,12 @@ func compareCommand() *cobra.Command {
 directories, or directories of several runs (weir run --runs). With --, each side can
 list several of either kind.
 
-Each cell is divided by the baseline of its own run, and the ratios are pooled over
-the runs of a side. The spread between runs decides what counts as a change. The
-intervals of all cells hold together. A cell is a regression when its whole interval
-is worse than the bound; the exit status is then 1. A second table compares absolute
-values. It never fails, because absolute values move with the machine.
+Each cell is divided by the baseline of its own run, or by what the study states
+(compare:), and the ratios are pooled over the runs of a side. The spread between
+runs decides what counts as a change. The intervals of all cells hold together. A
+cell is a regression when its whole interval is worse than the bound; the exit
+status is then 1. Further tables compare the network's part of response times, own
+CPU cost, and absolute values. They never fail; absolute values move with the machine.
 
 One run a side cannot tell a change from the difference between runs, unless weir
 knows the spread between runs of this machine. It then says how many runs would do,

@@ -20,16 +20,21 @@ func machineOf(f facts.Facts) history.Machine {
 	return history.Machine{CPU: f.CPU, CPUs: f.CPUs, Kernel: f.Kernel, Guest: f.Guest}
 }
 
-// pastRun returns the identity of a run in the history, and that of its cells. It returns false for a
-// run without trials or without facts about its machine.
-func pastRun(rep report.Run) (run history.Run, cell func(*analysis.Table, *analysis.Row) history.Cell, ok bool) {
+// A past identifies a run in the history.
+type past struct {
+	history.Run
+	study study.Study
+}
+
+// pastRun returns false for a run without trials or without facts about its machine.
+func pastRun(rep report.Run) (p past, ok bool) {
 	var host struct {
 		Weir string `json:"weir"`
 		facts.Facts
 	}
 	s, err := study.Load(rep.Study, "study.yaml")
 	if err != nil || len(rep.Results) == 0 || json.Unmarshal(rep.Hosts["local"], &host) != nil {
-		return run, nil, false
+		return p, false
 	}
 	first := rep.Results[0].Start
 	for _, r := range rep.Results {
@@ -37,21 +42,37 @@ func pastRun(rep report.Run) (run history.Run, cell func(*analysis.Table, *analy
 			first = r.Start
 		}
 	}
-	run = history.Run{ID: fmt.Sprintf("%s %s", first.UTC().Format("20060102T150405.000000"), rep.Seed), Time: first, Machine: machineOf(host.Facts), Weir: host.Weir}
-	return run, func(t *analysis.Table, row *analysis.Row) history.Cell {
-		return history.Cell{Probe: t.Probe, Network: row.Network, Baseline: s.Baseline, Levels: t.Config, Metric: t.Metric, Setup: setup(s, t.Probe, row.Network)}
-	}, true
+	return past{history.Run{ID: fmt.Sprintf("%s %s", first.UTC().Format("20060102T150405.000000"), rep.Seed), Time: first, Machine: machineOf(host.Facts), Weir: host.Weir}, s}, true
 }
 
-// setup returns a digest of the parts of a study that change a cell but not its name: the topology,
-// and the options of its probe, network and baseline.
-func setup(s study.Study, probe, network string) string {
+// cell identifies a row of a table.
+func (p past) cell(t *analysis.Table, row *analysis.Row) history.Cell {
+	return history.Cell{Probe: t.Probe, Network: row.Network, Baseline: p.study.Baseline, Levels: t.Config, Metric: t.Metric,
+		Setup: setup(p.study, t.Probe, row.Network, p.study.Baseline)}
+}
+
+// ofContrast identifies a row of a contrast.
+func (p past) ofContrast(c analysis.Contrast, row analysis.ContrastRow) history.Cell {
+	return history.Cell{Probe: row.Probe, Network: row.Network, Baseline: c.Name(row.Of), Levels: row.Config, Metric: row.Metric,
+		Setup: setup(p.study, row.Probe, row.Network, c.To[analysis.Network], c.To[analysis.Probe], c.Per[analysis.Network], c.Per[analysis.Probe])}
+}
+
+// setup returns a digest of the parts of a study that change a ratio but not its name: the topology,
+// and the options of its probe, its network and the others that divide.
+func setup(s study.Study, probe, network string, others ...string) string {
 	t := s.Topology
 	of := []string{fmt.Sprint(t.Hosts, t.Pods, t.MTU, t.Link, t.NIC, t.IPv6, t.PodsIPv6, s.AllPairs, s.OneAtATime)}
 	p, _ := s.Probe(probe)
 	n, _ := s.Network(network)
-	b, _ := s.Network(s.Baseline)
-	for _, u := range []study.Use{p, n, b} {
+	uses := []study.Use{p, n}
+	for _, name := range others {
+		u, ok := s.Network(name)
+		if !ok {
+			u, _ = s.Probe(name)
+		}
+		uses = append(uses, u)
+	}
+	for _, u := range uses {
 		of = append(of, u.Kind)
 		for _, k := range slices.Sorted(maps.Keys(u.Options)) {
 			of = append(of, k, u.Options[k])
@@ -63,7 +84,7 @@ func setup(s study.Study, probe, network string) string {
 // learn tells a run's analysis how much other runs on its machine have differed. It ignores a history
 // that cannot be read; weir doctor reports it.
 func learn(rep report.Run) {
-	run, cell, ok := pastRun(rep)
+	run, ok := pastRun(rep)
 	file, err := history.File()
 	if !ok || err != nil {
 		return
@@ -73,21 +94,25 @@ func learn(rep report.Run) {
 		return
 	}
 	spreads := history.Spreads(entries, run.Machine.ID(), run.ID)
-	rep.Analysis.Learn(func(t *analysis.Table, row *analysis.Row) (analysis.Spread, bool) {
-		s, ok := spreads[cell(t, row).Key()]
+	known := func(c history.Cell) (analysis.Spread, bool) {
+		s, ok := spreads[c.Key()]
 		return s, ok
-	})
+	}
+	rep.Analysis.Learn(func(t *analysis.Table, row *analysis.Row) (analysis.Spread, bool) { return known(run.cell(t, row)) },
+		func(c analysis.Contrast, row analysis.ContrastRow) (analysis.Spread, bool) {
+			return known(run.ofContrast(c, row))
+		})
 }
 
 // remember adds a completed run to the history. It never fails a run.
 func remember(rep report.Run) {
-	run, cell, ok := pastRun(rep)
+	run, ok := pastRun(rep)
 	if !ok {
 		return
 	}
 	file, err := history.File()
 	if err == nil {
-		err = history.Append(file, history.Entries(run, rep.Analysis, cell))
+		err = history.Append(file, history.Entries(run.Run, rep.Analysis, run.cell, run.ofContrast))
 	}
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "weir: note: %v; later runs cannot use this one to judge how much runs differ\n", err)

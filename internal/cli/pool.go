@@ -16,8 +16,8 @@ import (
 
 func poolCommand() *cobra.Command {
 	var format, out string
-	var keep bool
-	names := []string{"text", "html", "md", "summary", "json"}
+	var keep, asJSON bool
+	names := []string{"text", "html", "md", "summary", "ratios", "json"}
 	c := &cobra.Command{
 		Use:   "pool DIR…",
 		Short: "Pool several runs into one report, whose intervals cover other runs too",
@@ -29,6 +29,9 @@ directory or a directory of several runs (weir run --runs).`,
   weir pool results --format html -o pooled.html`,
 		Args: args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, as []string) error {
+			if asJSON {
+				format = "json"
+			}
 			if !slices.Contains(names, format) {
 				return usage("unknown format %q: want %s", format, strings.Join(names, ", "))
 			}
@@ -39,7 +42,8 @@ directory or a directory of several runs (weir run --runs).`,
 			return writePooled(dirs, keep, format, out)
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables) or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, the main tables), ratios (as CSV) or json")
+	c.Flags().BoolVar(&asJSON, "json", false, "print machine-readable output (--format json)")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))

@@ -19,6 +19,7 @@ import (
 	"github.com/weir-bench/weir/internal/analysis"
 	"github.com/weir-bench/weir/internal/catalog"
 	"github.com/weir-bench/weir/internal/claim"
+	"github.com/weir-bench/weir/internal/experiment"
 	"github.com/weir-bench/weir/internal/probe"
 	"github.com/weir-bench/weir/internal/report"
 	"github.com/weir-bench/weir/internal/sample"
@@ -31,13 +32,14 @@ var formats = map[string]func(io.Writer, *report.Document) error{
 	"html":    report.HTML,
 	"md":      report.Markdown,
 	"summary": report.Summary,
+	"ratios":  report.Ratios,
 	"json":    report.JSON,
 }
 
 func reportCommand() *cobra.Command {
 	var format, out string
 	var keep bool
-	names := []string{"text", "html", "md", "summary", "csv", "json"}
+	names := []string{"text", "html", "md", "summary", "csv", "ratios", "json"}
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of stored results again",
@@ -45,7 +47,8 @@ func reportCommand() *cobra.Command {
 write the pooled report.`,
 		Example: `  weir report results
   weir report results --format html -o report.html
-  weir report results --format csv > results.csv`,
+  weir report results --format csv > results.csv
+  weir report results --format ratios > ratios.csv`,
 		Args: args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, as []string) error {
 			if !slices.Contains(names, format) {
@@ -73,7 +76,7 @@ write the pooled report.`,
 			})
 		},
 	}
-	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv or json")
+	c.Flags().StringVar(&format, "format", "text", "text, html, md, summary (Markdown, one line per table), csv (every trial), ratios (as CSV) or json")
 	c.Flags().StringVarP(&out, "output", "o", "-", "file to write")
 	c.Flags().BoolVar(&keep, "keep-disturbed", false, "count trials that programs outside the run disturbed like all others")
 	_ = c.RegisterFlagCompletionFunc("format", complete(names))
@@ -99,10 +102,8 @@ func load(dir string, keep bool) (report.Run, error) {
 		return rep, exit(exitUsage, err)
 	}
 	s.KeepDisturbed = s.KeepDisturbed || keep
-	rep.Name, rep.Question, rep.Baseline = s.Name, s.Question, s.Baseline
-	rep.KeepDisturbed = s.KeepDisturbed
+	rep.Name, rep.Question, rep.Options = s.Name, s.Question, experiment.Reading(s)
 	rep.Seed = strconv.FormatUint(s.Seed, 10)
-	rep.Networks, rep.Probes = study.Names(s.Networks), study.Names(s.Probes)
 	probes := catalog.Describe(s)
 	if c.Probes != nil { // stored by the run
 		var stored []catalog.Described

@@ -24,6 +24,7 @@ const defaultStudy = "quick"
 // studyFlags change a study, or define one without a file. Their names are its YAML keys.
 type studyFlags struct {
 	networks, probes, factors []string
+	compare                   []string
 	precision, pairs, nic     string
 	fast                      bool
 	names                     []string
@@ -55,6 +56,7 @@ func (f *studyFlags) register(c *cobra.Command) {
 	fl.StringArrayVarP(&f.networks, "networks", "n", nil, "networks, baseline first (weir list networks)")
 	fl.StringArrayVarP(&f.probes, "probes", "p", nil, "probes (weir list probes)")
 	fl.StringArrayVarP(&f.factors, "factor", "f", nil, "factor to vary: KEY=LEVEL,LEVEL… (weir list factors); repeatable")
+	fl.StringArrayVar(&f.compare, "compare", nil, "what to compare instead of networks: KEY=LEVEL divides all other levels by this one, KEY=LEVEL/LEVEL one by another; repeatable")
 	fl.StringVar(&f.precision, "precision", "", "target half width of every ratio's interval, such as 2%")
 	fl.BoolVar(&f.fast, "fast", false, "run the study's fast form: few blocks, short windows, wide intervals")
 	fl.StringVar(&f.pairs, "pairs", "one", "one: the ends that the network names; all: every pair of hosts, in rounds of disjoint pairs measured at once (with --hosts)")
@@ -143,7 +145,31 @@ func (f *studyFlags) change(c *cobra.Command, s *study.Study) error {
 		set(c, "nic", &s.Topology.NIC, f.nic, topo.ParseNIC),
 	)
 	*s = s.Resolve()
-	return err
+	return errors.Join(err, f.comparisons(c, s))
+}
+
+// comparisons sets the study's comparisons. Those of the study file follow the other flags: -n and
+// --baseline choose the network that divides, and a comparison of levels that the study no longer has
+// is left out, with a note.
+func (f *studyFlags) comparisons(c *cobra.Command, s *study.Study) error {
+	if c.Flags().Changed("compare") {
+		s.Compare = nil
+		for _, src := range f.compare {
+			one, err := s.ParseContrast(src)
+			if err != nil {
+				return fmt.Errorf("--compare: %w", err)
+			}
+			s.Compare = append(s.Compare, one)
+		}
+		return nil
+	}
+	if c.Flags().Changed("networks") || c.Flags().Changed("baseline") {
+		*s = s.Against(s.Baseline, c.Flags().Changed("baseline"))
+	}
+	for _, err := range s.FitCompare() {
+		fmt.Fprintf(os.Stderr, "weir: note: %v; this comparison is left out\n", err)
+	}
+	return nil
 }
 
 func set[T, V any](c *cobra.Command, flag string, to *T, value V, parse func(V) (T, error)) (err error) {

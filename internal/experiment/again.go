@@ -66,7 +66,7 @@ func (r *run) repetition() (d repetition, err error) {
 		}
 		return d, nil
 	}
-	d = repetition{Planned: r.blocks, Of: analysis.Again(r.results, r.Study.Baseline)}
+	d = repetition{Planned: r.blocks, Of: analysis.Again(r.results, Reading(r.Study))}
 	d.Of = d.Of[:min(len(d.Of), r.room())]
 	if len(d.Of) == 0 {
 		return d, nil

@@ -109,7 +109,7 @@ func (r *run) blockTime() time.Duration {
 
 // needed returns how many blocks the widest ratio of the report needs.
 func (r *run) needed() int {
-	pv := analysis.New(r.results, analysis.Options{Baseline: r.Study.Baseline, KeepDisturbed: r.Study.KeepDisturbed})
+	pv := analysis.New(r.results, Reading(r.Study))
 	n := 0
 	for ratio, confidence := range pv.Ratios() {
 		// Blocks without a pair, as after a failure, will be as frequent among those to come.

@@ -62,7 +62,7 @@ func missing(run *analysis.Run, network string) string {
 
 // hopPanels has a chart for each probe and value: times next to the sums of their segments, other values
 // divided by that over the first segment.
-func (r Result) hopPanels(look Look) (out []chart.Panel) {
+func (r Result) hopPanels(look Look) (out []chart.Pane) {
 	var keys []string
 	of := map[string][]Hop{}
 	for _, h := range r.Chains {
@@ -73,7 +73,7 @@ func (r Result) hopPanels(look Look) (out []chart.Panel) {
 		of[k] = append(of[k], h)
 	}
 	for _, k := range keys {
-		out = append(out, chart.Panel{Title: k, Chart: r.hopChart(of[k], look.Absolute || of[k][0].Adds)})
+		out = append(out, chart.Pane{Title: k, Chart: r.hopChart(of[k], look.Absolute || of[k][0].Adds)})
 	}
 	return out
 }

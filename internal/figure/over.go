@@ -66,10 +66,10 @@ func (r *Result) checkPanes(run *analysis.Run, what string) error {
 }
 
 // overPanels has a chart of the CPUs in use and one of the throughput for each probe.
-func (r Result) overPanels() (out []chart.Panel) {
+func (r Result) overPanels() (out []chart.Pane) {
 	for _, probe := range r.levels(analysis.Probe) {
-		cpu := chart.Sweep{X: "seconds since the window began", Y: "CPUs in use, % of the machine", Plain: true, Alt: r.Caption}
-		rate := chart.Sweep{X: cpu.X, Plain: true, Alt: r.Caption}
+		cpu := chart.Sweep{X: "seconds since the window began", Y: "CPUs in use, % of the machine", Alt: r.Caption}
+		rate := chart.Sweep{X: cpu.X, Alt: r.Caption}
 		top := 0.0
 		for _, p := range r.Panes {
 			if p.Probe == probe && p.Inside.Throughput != nil {
@@ -95,17 +95,17 @@ func (r Result) overPanels() (out []chart.Panel) {
 			}
 		}
 		if cpu.Curves != nil {
-			out = append(out, chart.Panel{Title: probe, Chart: cpu})
+			out = append(out, chart.Pane{Title: probe, Chart: cpu})
 		}
 		if rate.Curves != nil {
-			out = append(out, chart.Panel{Chart: rate})
+			out = append(out, chart.Pane{Chart: rate})
 		}
 	}
 	return out
 }
 
 func course(name string, color int, times []float64, c analysis.Course, factor float64) chart.Curve {
-	k := chart.Curve{Name: name, Color: color}
+	k := chart.Curve{Name: name, Color: color, Plain: true}
 	for i, t := range times {
 		k.Points = append(k.Points, chart.CurvePoint{X: t, Y: c.Median[i] * factor})
 	}
@@ -138,7 +138,7 @@ func (r Result) networkColor(name string) int {
 }
 
 // threadPanels has a chart for each probe with the busiest threads of each network.
-func (r Result) threadPanels() (out []chart.Panel) {
+func (r Result) threadPanels() (out []chart.Pane) {
 	for _, probe := range r.levels(analysis.Probe) {
 		c := chart.Bars{Reference: 100, Axis: "% of one CPU", Alt: r.Caption}
 		for _, p := range r.Panes {
@@ -164,7 +164,7 @@ func (r Result) threadPanels() (out []chart.Panel) {
 			c.Groups = append(c.Groups, g)
 		}
 		if c.Groups != nil {
-			out = append(out, chart.Panel{Title: probe, Chart: c})
+			out = append(out, chart.Pane{Title: probe, Chart: c})
 		}
 	}
 	return out

@@ -33,26 +33,26 @@ func (r Result) Picture(look Look) (chart.Sheet, error) {
 	}
 	switch r.Chart {
 	case Hops:
-		s.Panels = r.hopPanels(look)
+		s.Panes = r.hopPanels(look)
 	case Over:
-		s.Panels, s.Measured = r.overPanels(), "weir, median over trials at each time"
+		s.Panes, s.Measured = r.overPanels(), "weir, median over trials at each time"
 	case Threads:
-		s.Panels, s.Measured = r.threadPanels(), "weir, the busiest threads of each network"
+		s.Panes, s.Measured = r.threadPanels(), "weir, the busiest threads of each network"
 	default:
 		for _, g := range r.panels() {
-			p := chart.Panel{Title: r.panelTitle(g)}
+			p := chart.Pane{Title: r.panelTitle(g)}
 			switch r.Chart {
 			case Curve:
 				p.Chart = r.curves(g, look)
 			case Matrix:
-				p.Chart = r.squares(g, look)
+				p.Chart = r.matrix(g, look)
 			default:
 				p.Chart = r.bars(g, look)
 			}
-			s.Panels = append(s.Panels, p)
+			s.Panes = append(s.Panes, p)
 		}
 	}
-	if len(s.Panels) == 0 {
+	if len(s.Panes) == 0 {
 		return s, fmt.Errorf("figure %s has nothing to draw", r.ID)
 	}
 	if r.Chart == Curve && len(r.levels(r.Bars)) > 1 {
@@ -265,9 +265,9 @@ func (r Result) curves(g []Point, look Look) chart.Sweep {
 	return c
 }
 
-func (r Result) squares(g []Point, look Look) chart.Squares {
-	var c chart.Squares
-	c.Alt = r.Caption
+func (r Result) matrix(g []Point, look Look) chart.Heat {
+	factor, axis := r.scale(g, look)
+	c := chart.Heat{Axis: axis, Alt: r.Caption}
 	var from, to []string
 	for _, p := range g {
 		a, b, _ := strings.Cut(p.Levels[ends], "-")
@@ -285,10 +285,10 @@ func (r Result) squares(g []Point, look Look) chart.Squares {
 	order(to)
 	c.Rows, c.Columns = from, to
 	for _, a := range from {
-		var row []chart.Square
+		var row []chart.Cell
 		for _, b := range to {
 			i := slices.IndexFunc(g, func(p Point) bool { return p.Levels[ends] == a+"-"+b })
-			row = append(row, chart.Square{})
+			row = append(row, chart.Cell{})
 			if i < 0 {
 				continue
 			}
@@ -296,17 +296,17 @@ func (r Result) squares(g []Point, look Look) chart.Squares {
 			if !ok {
 				continue
 			}
-			own := unit.Format(g[i].Value.Center, g[i].Unit)
-			x := chart.Square{Value: v.Value, Label: ratioText(v.Value, 2), Small: []string{own}}
-			if look.Absolute {
-				x = chart.Square{Value: v.Value, Label: own}
-			} else if v.Bounded {
-				x.Small = append([]string{"[" + fixed(v.Lo, 2) + ", " + fixed(v.Hi, 2) + "]"}, x.Small...)
+			lines := []string{unit.Format(g[i].Value.Center, g[i].Unit)}
+			switch {
+			case !look.Absolute && v.Bounded:
+				lines = []string{ratioText(v.Value, 2), "[" + fixed(v.Lo, 2) + ", " + fixed(v.Hi, 2) + "]", lines[0]}
+			case !look.Absolute:
+				lines = []string{ratioText(v.Value, 2), lines[0]}
 			}
-			if len(marks) > 0 {
-				x.Small = append(x.Small[:1], "◇ "+fixed(marks[0], 2))
+			for _, m := range marks {
+				lines = append(lines, "◇ "+fixed(m, 2))
 			}
-			row[len(row)-1] = x
+			row[len(row)-1] = chart.Cell{Value: v.Value * factor, Label: strings.Join(lines, "\n")}
 		}
 		c.Cells = append(c.Cells, row)
 	}

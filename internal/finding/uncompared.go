@@ -15,6 +15,8 @@ var uncompared = Rule{
 		switch {
 		case len(run.Tables) == 0:
 			return []Finding{{Severity: Serious, Text: "no trials"}}
+		case len(run.Contrasts) > 0: // the study states what it compares
+			return nil
 		case run.Baseline == "":
 			return []Finding{{Severity: Note, Text: "the study names no baseline, so nothing is compared"}}
 		case !slices.Contains(run.Networks, run.Baseline):

@@ -49,7 +49,7 @@ func digest(parts ...string) string {
 type Cell struct {
 	Probe    string            `json:"probe"`
 	Network  string            `json:"network"`
-	Baseline string            `json:"baseline"`
+	Baseline string            `json:"baseline"`         // network; for a ratio of a contrast, the levels compared
 	Levels   map[string]string `json:"levels,omitempty"` // of all other factors
 	Metric   string            `json:"metric"`
 	Setup    string            `json:"setup,omitempty"` // digest of the options of network, baseline, probe and topology
@@ -99,12 +99,20 @@ type Run struct {
 	Weir    string
 }
 
-// Entries returns the ratios of a run. cell identifies a row.
-func Entries(run Run, a *analysis.Run, cell func(*analysis.Table, *analysis.Row) Cell) (out []Entry) {
-	for t, row := range a.Rows() {
-		if row.Ratio.N > 0 && row.Ratio.Center > 0 {
+// Entries returns the ratios of a run. cell identifies a row, ofContrast one of a contrast.
+func Entries(run Run, a *analysis.Run, cell func(*analysis.Table, *analysis.Row) Cell, ofContrast func(analysis.Contrast, analysis.ContrastRow) Cell) (out []Entry) {
+	add := func(ratio stat.Interval, of func() Cell) {
+		if ratio.N > 0 && ratio.Center > 0 {
 			out = append(out, Entry{Format: format, Run: run.ID, Time: run.Time, ID: run.Machine.ID(), Machine: run.Machine, Weir: run.Weir,
-				Cell: cell(t, row), Log: math.Log(row.Ratio.Center), SE: row.Ratio.LogSE(), DF: row.Ratio.DF})
+				Cell: of(), Log: math.Log(ratio.Center), SE: ratio.LogSE(), DF: ratio.DF})
+		}
+	}
+	for t, row := range a.Rows() {
+		add(row.Ratio, func() Cell { return cell(t, row) })
+	}
+	for _, c := range a.Contrasts {
+		for _, row := range c.Rows {
+			add(row.Ratio, func() Cell { return ofContrast(c.Contrast, row) })
 		}
 	}
 	return out

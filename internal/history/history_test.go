@@ -76,7 +76,7 @@ func TestEntries(t *testing.T) {
 		}
 	}
 	es := Entries(Run{ID: "r", Machine: machine}, analysis.New(rs, analysis.Options{Baseline: "host"}),
-		func(t *analysis.Table, r *analysis.Row) Cell { return Cell{Probe: t.Probe, Network: r.Network} })
+		func(t *analysis.Table, r *analysis.Row) Cell { return Cell{Probe: t.Probe, Network: r.Network} }, nil)
 	if len(es) != 1 || es[0].Network != "bridge" || math.Abs(es[0].Log-math.Log(0.801)) > 0.002 || es[0].SE <= 0 || es[0].check() != nil {
 		t.Errorf("%+v", es)
 	}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -82,19 +81,40 @@ func curvePoint(x float64, v stat.Interval, factor float64) chart.CurvePoint {
 	return chart.CurvePoint{X: x, Y: v.Center * factor, Lo: v.Lo * factor, Hi: v.Hi * factor, Bounded: v.Bounded()}
 }
 
-// matrices draws the values from each name to each other, one figure per network.
+// matrices draws the values from each name to each other, one figure per network. Where the study
+// compares directions, each cell has its intervals and its ratio.
 func (s source) matrices(m analysis.Matrix) (out []Figure) {
 	for _, n := range s.p.Networks {
-		values := map[[2]string]float64{}
+		values := map[[2]string]stat.Interval{}
 		base, metric := "", ""
 		for at, t := range m.Tables {
 			if r, ok := t.Row(n); ok && r.Value.N > 0 {
 				base, metric = t.Unit, t.Metric
-				values[at] = r.Value.Center
+				values[at] = r.Value
 			}
 		}
 		caption := comma("by direction, "+n, levelText(m.Levels))
-		out = append(out, s.heat(m.From, m.To, values, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base, Levels: m.Levels}, "by direction "+n, caption)...)
+		more := func(at [2]string, factor float64, digits int) (lines []string) {
+			r, ok := m.Ratios[[3]string{at[0], at[1], n}]
+			switch {
+			case m.Contrast < 0:
+				return nil
+			case values[at].Bounded():
+				lines = append(lines, intervalCell(values[at], factor, digits).Text)
+			}
+			if ok && r.Ratio.N > 0 {
+				d := ratioDigits(r.Ratio)
+				lines = append(lines, strings.TrimSpace(mark(r.Same)+" "+fixed(r.Ratio.Center, d)+"×"))
+				if r.Ratio.Bounded() {
+					lines = append(lines, bracket(r.Ratio, d))
+				}
+			}
+			if at == m.Base {
+				lines = append(lines, "= 1")
+			}
+			return lines
+		}
+		out = append(out, s.heat(m.From, m.To, values, more, analysis.Table{Probe: m.Probe, Metric: metric, Unit: base, Levels: m.Levels}, "by direction "+n, caption)...)
 	}
 	return out
 }
@@ -103,25 +123,39 @@ func (s source) matrices(m analysis.Matrix) (out []Figure) {
 func (s source) hostCharts(t analysis.Table) (out []Figure) {
 	for _, r := range t.Rows {
 		names, medians := r.Hosts()
-		out = append(out, s.heat(names, names, medians, t, "by host "+r.Network, "by host of client and server, median over blocks, "+r.Network)...)
+		values := map[[2]string]stat.Interval{}
+		for at, v := range medians {
+			values[at] = stat.Interval{Center: v, N: 1}
+		}
+		out = append(out, s.heat(names, names, values, nil, t, "by host "+r.Network, "by host of client and server, median over blocks, "+r.Network)...)
 	}
 	return out
 }
 
-// heat draws values of a table's metric by from and to.
-func (s source) heat(from, to []string, values map[[2]string]float64, t analysis.Table, id, caption string) []Figure {
+// heat draws values of a table's metric by from and to. more returns further lines of a cell.
+func (s source) heat(from, to []string, values map[[2]string]stat.Interval, more func(at [2]string, factor float64, digits int) []string,
+	t analysis.Table, id, caption string) []Figure {
 	if len(values) == 0 {
 		return nil
 	}
-	factor, label, d := inOneUnit(t.Unit, slices.Collect(maps.Values(values)))
+	var centers []float64
+	for _, v := range values {
+		centers = append(centers, v.Center)
+	}
+	factor, label, d := inOneUnit(t.Unit, centers)
 	cells := make([][]chart.Cell, len(from))
 	var alt []string
 	for i, f := range from {
 		cells[i] = make([]chart.Cell, len(to))
 		for n, g := range to {
-			if v, ok := values[[2]string{f, g}]; ok {
-				cells[i][n] = chart.Cell{Value: v * factor, Label: fixed(v*factor, d)}
-				alt = append(alt, fmt.Sprintf("%s to %s %s", f, g, unit.Format(v, t.Unit)))
+			at := [2]string{f, g}
+			if v, ok := values[at]; ok {
+				lines := []string{fixed(v.Center*factor, d)}
+				if more != nil {
+					lines = append(lines, more(at, factor, d)...)
+				}
+				cells[i][n] = chart.Cell{Value: v.Center * factor, Label: strings.Join(lines, "\n")}
+				alt = append(alt, fmt.Sprintf("%s to %s %s", f, g, unit.Format(v.Center, t.Unit)))
 			}
 		}
 	}

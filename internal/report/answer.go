@@ -10,10 +10,12 @@ import (
 	"github.com/weir-bench/weir/internal/unit"
 )
 
-// answerSection has a sentence per network, and a table of all ratios if conditions are few.
+// answerSection has a sentence per comparison that the study states and per network that is compared, and a
+// table of all ratios to the baseline if conditions are few.
 func answerSection(s source) []Section {
 	about, costs := s.busy()
 	x := Section{ID: "answer", Title: "Answer", About: about, Lines: s.answers(false), Box: true}
+	stated := s.sentences()
 	if t, ok := s.overview(); ok {
 		for i := range x.Lines {
 			x.Lines[i].In = []Medium{forTerminal, forMarkdown, forSummary}
@@ -23,6 +25,11 @@ func answerSection(s source) []Section {
 			x.Lines = append(x.Lines, l)
 		}
 		x.Tables = []Table{t}
+	}
+	if len(s.Contrasts) > 0 && s.Contrasts[0].Baseline() != "" { // the study asks about networks first
+		x.Lines = append(x.Lines, stated...)
+	} else {
+		x.Lines = append(stated, x.Lines...)
 	}
 	x.Lines = append(costs, x.Lines...)
 	if x.Lines == nil {
@@ -57,7 +64,7 @@ func (s source) answers(brief bool) []Line {
 			}
 			text = strings.TrimSpace(clauses + " " + text)
 		}
-		if text == "" && len(s.p.Networks) == 1 {
+		if text == "" && len(s.p.Networks) == 1 && len(s.p.Contrasts) == 0 {
 			text = s.spans()
 		}
 		if text != "" {

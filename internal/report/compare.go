@@ -14,6 +14,12 @@ import (
 // Comparison is the report of a comparison of runs A with runs B.
 func Comparison(c analysis.Comparison) *Document {
 	d := &Document{Analysis: c, Sections: []Section{costChanges(c)}}
+	if len(c.Parts) > 0 {
+		d.Sections = append(d.Sections, Section{ID: "parts", Title: "Parts of the cost",
+			About: "The same ratios for the network's part of response times, and for the CPU time of the workload's own threads. " +
+				"They show where a change is; their intervals hold together among themselves, and they never fail a comparison.",
+			Tables: []Table{table("parts-table", ratioColumns(c.Parts)...)}})
+	}
 	if len(c.Absolute) > 0 {
 		d.Sections = append(d.Sections, Section{ID: "absolute", Title: "Absolute values",
 			About:  "Absolute values move with the machine: they get no verdict and never fail a comparison.",
@@ -26,21 +32,30 @@ func Comparison(c analysis.Comparison) *Document {
 	return d
 }
 
-// costChanges compares the ratios to the baseline; only its rows have a verdict.
+// costChanges compares the ratios to the baseline and those of contrasts; only its rows have a verdict.
 func costChanges(c analysis.Comparison) Section {
 	x := Section{ID: "compare", Title: "What networks cost", About: fmt.Sprintf("%s (A), %s (B).", count(c.RunsA, "run"), count(c.RunsB, "run"))}
 	switch {
 	case len(c.Absolute)+len(c.Apart) == 0:
 		x.About += " They share no cell with an ok trial."
 		return x
-	case c.Baseline() == "":
+	case c.Baseline() == "" && len(c.Changes) == 0:
 		x.About += fmt.Sprintf(" The runs have no common baseline (%s): there is no ratio to compare, and no verdict.", strings.Join(baselines(c), ", "))
 		return x
 	case len(c.Changes) == 0:
 		x.About += fmt.Sprintf(" No cell has a ratio to %s on both sides.", c.Baseline())
 		return x
 	}
-	x.About += fmt.Sprintf(" A and B are ratios to %s of the same run.", c.Baseline())
+	stated := func(x analysis.Change) bool { return x.Compared != "" } // Changes holds no parts
+	switch {
+	case !slices.ContainsFunc(c.Changes, stated):
+		x.About += fmt.Sprintf(" A and B are ratios to %s of the same run.", c.Baseline())
+	case c.Baseline() == "":
+		x.Title = "What the studies compare"
+		x.About += " A and B are ratios of the levels around ÷ in the same run."
+	default:
+		x.About += fmt.Sprintf(" A and B are ratios in the same run: to %s, or of the levels around ÷.", c.Baseline())
+	}
 	x.Tables = []Table{table("changes", ratioColumns(c.Changes)...)}
 	x.Notes = append(x.Notes, single(c)...)
 	for _, one := range c.Changes {

@@ -101,7 +101,7 @@ func TestCompareOneRunASide(t *testing.T) {
 	}
 	b.Learn(func(t *analysis.Table, _ *analysis.Row) (analysis.Spread, bool) {
 		return analysis.Spread{Tau: 0.05, Runs: 10}, t.Probe == "tcp-stream"
-	})
+	}, nil)
 	known := analysis.Compare(sides[0], sides[1], 0)
 	for _, want := range []string{"WORSE", "cannot tell", "earlier runs on this machine judges 2 of 8 cells"} {
 		if s := strings.Join(strings.Fields(string(text(t, known))), " "); !strings.Contains(s, want) {

@@ -29,7 +29,7 @@ func methodSection(s source) []Section {
 	}
 	if p.Comparisons > 0 {
 		x.Notes = append(x.Notes,
-			fmt.Sprintf("A ratio divides a network by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. A note says so where neighboring blocks are correlated, or too few to show it. No interval covers differences between runs.", divisor(p)),
+			fmt.Sprintf("A ratio divides %s by %s of the same block, so that slow changes of the machine affect both alike. The printed ratio is the Hodges-Lehmann estimate over all blocks. Its interval is the wider of two: that of the Wilcoxon signed-rank test, which assumes independent blocks and log ratios that are symmetric around their center but not normally distributed, and a t interval that allows for correlation between neighboring blocks. A note says so where neighboring blocks are correlated, or too few to show it. No interval covers differences between runs.", dividend(p), divisor(p)),
 			fmt.Sprintf("All %d ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", p.Comparisons, trim(100*p.Confidence), trim(100*p.Each)),
 			"~ means that the interval contains 1: this run shows no difference. It does not prove that there is none.")
 	}
@@ -57,13 +57,21 @@ func readingSection(s source) []Section {
 	return []Section{{ID: "reading", About: text, In: []Medium{forTerminal}}}
 }
 
+// dividend names what ratios divide.
+func dividend(p *analysis.Run) string {
+	if p.Contrasts == nil {
+		return "a network"
+	}
+	return "a value"
+}
+
 // divisor names what ratios divide by.
 func divisor(p *analysis.Run) string {
 	switch {
-	case p.Chains == nil:
-		return p.Baseline
-	case len(p.Networks) < 2:
+	case p.Baseline == "" || p.Chains != nil && len(p.Networks) < 2:
 		return "the value after ÷"
+	case p.Chains == nil && p.Contrasts == nil:
+		return p.Baseline
 	}
 	return p.Baseline + ", or to the value after ÷,"
 }

@@ -13,7 +13,7 @@ import (
 // overview returns all ratios of a run, networks by probes. It returns false if a probe has several
 // tables or nothing is compared.
 func (s source) overview() (Table, bool) {
-	if s.p.Comparisons == 0 {
+	if s.p.Comparisons == 0 || s.p.Baseline == "" {
 		return Table{}, false
 	}
 	out := Table{ID: "overview", Heat: true, In: []Medium{forPage}, Columns: []Column{{}}}

@@ -97,7 +97,7 @@ const fewRuns = 5
 
 // answer has a sentence per network, with every pooled ratio.
 func (s several) answer() Section {
-	x := Section{ID: "answer", Title: "Answer", Box: true}
+	x := Section{ID: "answer", Title: "Answer", Box: true, Lines: s.contrastLines()}
 	for _, n := range s.p.Networks {
 		if text := s.clauses(n); text != "" {
 			x.Lines = append(x.Lines, Line{Network: n, Text: text})
@@ -181,9 +181,10 @@ func (s several) clause(cells []analysis.PooledCell, whose string) string {
 	return text
 }
 
-// compared returns the cells with a ratio, or all cells if there is none.
+// compared returns the cells with a ratio, those of the stated comparisons first, or all cells if there
+// is none.
 func (s several) compared() (out []analysis.PooledCell) {
-	for _, c := range s.p.Cells {
+	for _, c := range append(s.contrastCells(), s.p.Cells...) {
 		if c.Ratio.N > 0 {
 			out = append(out, c)
 		}
@@ -194,9 +195,9 @@ func (s several) compared() (out []analysis.PooledCell) {
 	return out
 }
 
-// name names a cell: its network, then the probe and the levels that vary.
+// name names a cell: its network, then the probe, the levels that vary, and those compared.
 func (s several) name(c analysis.PooledCell) string {
-	return c.Network + ", " + comma(s.words.short(c.Probe), levelText(c.Levels))
+	return c.Network + ", " + comma(comma(s.words.short(c.Probe), levelText(c.Levels)), c.Compared)
 }
 
 func (s several) cells(of []analysis.PooledCell) column {
@@ -223,7 +224,7 @@ func (s several) ratios() Section {
 		}
 	}
 	cs := []column{s.cells(of)}
-	cs = append(cs, ratios(of, "÷ "+s.p.Baseline, func(c analysis.PooledCell) (stat.Interval, bool) {
+	cs = append(cs, ratios(of, s.divisor(), func(c analysis.PooledCell) (stat.Interval, bool) {
 		return c.Ratio.Interval, c.Verdict == analysis.NoDifference
 	})...)
 	cs = append(cs,
@@ -243,7 +244,7 @@ func (s several) ratios() Section {
 			}
 			return "±" + percent(c.Ratio.Tau), c.Ratio.Tau
 		})),
-		layout(Column{Head: "path ÷ " + s.p.Baseline, Base: "1", Keep: 3}, of, func(c analysis.PooledCell) Cell {
+		layout(Column{Head: "path " + s.divisor(), Base: "1", Keep: 3}, of, func(c analysis.PooledCell) Cell {
 			return ratioCell(c.Path.Interval, ratioDigits(c.Path.Interval))
 		}),
 		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 3}, of, func(c analysis.PooledCell) Cell {
@@ -297,7 +298,7 @@ func (s several) budget() Section {
 // method explains the numbers.
 func (s several) method() Section {
 	return Section{ID: "method", Title: "Method", Notes: []string{
-		fmt.Sprintf("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.p.Baseline),
+		fmt.Sprintf("Each run divides every block by %s of the same block. A pooled ratio treats the logarithms of the runs' ratios as a random sample: differences between runs count as uncertainty.", s.divides()),
 		fmt.Sprintf("The spread between runs is Paule and Mandel's estimate; the interval is Hartung and Knapp's, with t of one degree of freedom fewer than runs. All ratios hold together with %s %% confidence: each interval has %s %% (Bonferroni).", trim(100*s.p.Confidence), trim(100*s.p.Each)),
 		"Next run is the prediction interval of one more run of this kind, with 95 % confidence by itself; it needs four runs.",
 		"~ means that the interval contains 1: these runs show no difference. A value is the geometric mean of the medians of the runs.",

@@ -22,25 +22,29 @@ const (
 	mostLines  = 100 // rows of cells in every run, where readers cannot fold the table
 )
 
-// forests draws, for each probe and condition, every run's ratio above the pooled one.
+// forests draws, for each probe, condition and comparison, every run's ratio above the pooled one.
 func (s several) forests(of []analysis.PooledCell) (out []Figure) {
 	var tables groups[string, analysis.PooledCell]
 	for _, c := range of {
 		if c.Ratio.N > 0 {
-			tables.add(c.Probe+" "+levelText(c.Levels), c)
+			tables.add(c.Probe+" "+comma(levelText(c.Levels), c.Compared), c)
 		}
 	}
 	for _, k := range tables.keys {
 		cells := tables.of[k]
 		c := cells[0]
-		f := chart.Forest{Baseline: s.p.Baseline, Axis: fmt.Sprintf("%s ÷ %s (%s)", metricName(c.Metric), s.p.Baseline, better(c.Unit))}
+		divisor, of := s.p.Baseline, "÷ "+s.p.Baseline
+		if c.Compared != "" {
+			divisor, of = "no difference", "ratio"
+		}
+		f := chart.Forest{Baseline: divisor, Axis: fmt.Sprintf("%s %s (%s)", metricName(c.Metric), of, better(c.Unit))}
 		var alt []string
 		for _, c := range cells {
 			g := s.forest(c)
 			f.Groups = append(f.Groups, g)
 			alt = append(alt, c.Network+" "+g.Pooled.Label)
 		}
-		caption := s.words.under(c.Probe, c.Levels)
+		caption := comma(s.words.under(c.Probe, c.Levels), c.Compared)
 		f.Alt = fmt.Sprintf("Ratio of each run and of all, %s: %s.", caption, strings.Join(alt, "; "))
 		note := "■ one run, larger with more weight · ◆ all runs · bar: where the next run is expected"
 		if hidden := s.p.Runs - mostForest; hidden > 0 {
@@ -139,7 +143,7 @@ func (s several) perRun() Section {
 			}
 			return Cell{Text: unit.Format(l.x.Value.Center, l.c.Unit), Value: number(l.x.Value.Center)}
 		}),
-		layout(Column{Head: "÷ " + s.p.Baseline, Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) Cell { return ratioCell(l.x.Ratio, d) }),
+		layout(Column{Head: s.divisor(), Base: "1", Kind: "ratio", Keep: 9}, lines, func(l line) Cell { return ratioCell(l.x.Ratio, d) }),
 		layout(Column{Head: "interval", Base: "1", Kind: "interval", Keep: 8}, lines, func(l line) Cell { return intervalCell(l.x.Ratio, 1, d) }),
 		layout(Column{Left: true, Keep: 7}, lines, func(l line) Cell {
 			if l.x.Busy != nil {

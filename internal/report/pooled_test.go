@@ -135,7 +135,7 @@ func TestBeyondOneRun(t *testing.T) {
 	plain := write(t, writers["text"], r)
 	r.Analysis.Learn(func(t *analysis.Table, row *analysis.Row) (analysis.Spread, bool) {
 		return analysis.Spread{Tau: 0.06, Runs: 8}, row.Network == "vxlan-overlay" && t.Probe == "tcp-stream"
-	})
+	}, nil)
 	var b bytes.Buffer
 	if err := Text(&b, New(r), 300); err != nil {
 		t.Fatal(err)

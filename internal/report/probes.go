@@ -19,7 +19,9 @@ func probeSections(s source) (out []Section) {
 		across[w.Probe] = append(across[w.Probe], s.sweeps(w)...)
 	}
 	for _, m := range s.p.Matrices() {
-		across[m.Probe] = append(across[m.Probe], s.matrices(m)...)
+		if m.Contrast < 0 { // the others stand with their comparison
+			across[m.Probe] = append(across[m.Probe], s.matrices(m)...)
+		}
 	}
 	for _, tables := range byProbe(s.p.Tables) {
 		out = append(out, s.probe(tables, across[tables[0].Probe]))

@@ -56,6 +56,8 @@ func newSource(r Run) source {
 // sections are in reading order. A run without data for a section omits it.
 var sections = []func(source) []Section{
 	answerSection,
+	contrastSections,
+	contrastSummary,
 	summarySection,
 	gapSection,
 	probeSections,

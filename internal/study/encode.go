@@ -47,6 +47,12 @@ func (s Study) Encode() ([]byte, error) {
 		fmt.Fprintf(&b, "  %s: %s\n", strictyaml.Quote(name), levels.Flow())
 	}
 	line("baseline", f.Baseline)
+	if len(f.Compare) > 0 {
+		b.WriteString("compare:\n")
+	}
+	for _, c := range f.Compare {
+		fmt.Fprintf(&b, "  - %s\n", c)
+	}
 	line("blocks", f.Blocks)
 	lineIfSet("precision", f.Precision)
 	lineIfSet("max-time", f.MaxTime)

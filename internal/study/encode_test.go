@@ -43,6 +43,7 @@ func randomStudy(r *rand.Rand) Study {
 		a := r.IntN(len(words) - 1)
 		s.Factors[fmt.Sprintf("null%d", i)] = []string{words[a], words[a+1]}
 	}
+	s.Compare = randomContrasts(r, s.Resolve())
 	s.Blocks = 1 + r.IntN(MaxBlocks)
 	if r.IntN(2) == 0 {
 		s.Precision = MinPrecision + r.Float64()*(MaxPrecision-MinPrecision)
@@ -57,6 +58,21 @@ func randomStudy(r *rand.Rand) Study {
 	s.Topology = Topology{Hosts: 2 + r.IntN(10), Pods: 1 + r.IntN(10), MTU: 1280 + r.IntN(9000), Link: pick(r, []string{"", "1gbit", "2.5 Mbit/s"}),
 		NIC: topo.NIC(pick(r, []string{"", "tso", "none"})), IPv6: r.IntN(2) == 0, PodsIPv6: r.IntN(2) == 0}
 	return s.Resolve()
+}
+
+func randomContrasts(r *rand.Rand, s Study) (cs []Contrast) {
+	networks, probes := Names(s.Networks), Names(s.Probes)
+	if len(networks) > 1 && r.IntN(2) == 0 {
+		c := Contrast{To: map[string]string{"network": pick(r, networks)}, Value: pick(r, []string{"", "rtt.path"}), Text: pick(r, words)}
+		if r.IntN(2) == 0 {
+			c.In = Levels{"probe": probes}
+		}
+		cs = append(cs, c)
+	}
+	if l := s.Factors["null0"]; l != nil && len(networks) > 1 && r.IntN(2) == 0 {
+		cs = append(cs, Contrast{Of: Levels{"null0": l[1:]}, To: map[string]string{"null0": l[0]}, Per: map[string]string{"network": pick(r, networks)}})
+	}
+	return cs
 }
 
 func TestEncodeLoad(t *testing.T) {
@@ -156,6 +172,7 @@ func TestEncodeRefuses(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(minimal))
 	f.Add([]byte(full))
+	f.Add([]byte("networks: [a, b]\nprobes: [p]\nfactors: {f: [x, y, z]}\ncompare: [{to: {f: x}, of: {f: [y, z]}, in: {probe: p}, per: {network: a}, value: v, text: t}, {to: {network: a}}]\n"))
 	for _, w := range words {
 		f.Add([]byte(minimal + "name: " + w + "\nquestion: " + strictyaml.Quote(w)))
 		f.Add([]byte("networks: [{use: host, " + strictyaml.Quote(w) + ": " + w + "}]\nprobes:\n- " + w))

@@ -39,6 +39,12 @@ func withoutPos(s Study) Study {
 		return out
 	}
 	s.Networks, s.Probes, s.places = strip(s.Networks), strip(s.Probes), nil
+	var compare []Contrast
+	for _, c := range s.Compare {
+		c.file, c.lines = "", nil
+		compare = append(compare, c)
+	}
+	s.Compare = compare
 	return s
 }
 

@@ -26,6 +26,8 @@
 //	name         the file's name without its extension
 //	description  none
 //	baseline     the first network, by which the others are divided
+//	compare      every network with the baseline; a list of other comparisons replaces that (see
+//	             Contrast), which {to: {network: host}} states again
 //	blocks       10: every cell is measured once per block
 //	precision    none; with 2%, blocks is a pilot whose spread determines the number of blocks
 //	max-time     none: when a run stops early
@@ -69,8 +71,9 @@ type Study struct {
 	// themselves are ordered by name.
 	Factors  map[string][]string
 	Baseline string // the Name of one of Networks
-	// Compare states the comparisons; empty means every network ÷ Baseline.
-	Compare []Contrast `yaml:"-"`
+	// Compare states the comparisons; empty means every network ÷ Baseline. With some, Baseline divides
+	// nothing unless one of them is it (see Contrast.Baseline).
+	Compare []Contrast
 	// Blocks is the number of measurements per cell; with Precision, the size of the pilot that
 	// determines that number.
 	Blocks    int

@@ -82,6 +82,7 @@ func (s Study) problems() []problem {
 	c.uses("networks", s.Networks)
 	c.uses("probes", s.Probes)
 	s.checkFactors(&c)
+	s.checkCompare(&c)
 	s.checkTopology(&c)
 	return c
 }

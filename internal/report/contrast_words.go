@@ -1,0 +1,295 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/weir-bench/weir/internal/analysis"
+	"github.com/weir-bench/weir/internal/stat"
+	"github.com/weir-bench/weir/internal/unit"
+	"github.com/weir-bench/weir/record"
+)
+
+// mostListed is the number of ratios that a sentence gives one by one. Of more, it gives the extremes.
+const mostListed = 3
+
+// sentences answers the comparisons that the study states.
+func (s source) sentences() (out []Line) {
+	for i, c := range s.comparisons() {
+		text := s.sentence(c)
+		switch {
+		case i == 0:
+			text = "In this run, " + text // another run can show something else
+		case c.text != "":
+			text = capital(text)
+		}
+		if c.answered() && !c.bounded() {
+			text += " There are too few blocks for intervals."
+		}
+		out = append(out, Line{Text: text})
+	}
+	return out
+}
+
+// answered reports whether a comparison has a ratio, bounded whether one has an interval.
+func (c comparison) answered() bool { return slices.ContainsFunc(c.rows, contrasted.known) }
+func (c comparison) bounded() bool {
+	return slices.ContainsFunc(c.rows, func(r contrasted) bool { return r.Ratio.Bounded() || r.Difference.Bounded() })
+}
+
+// known reports whether a row has something to say.
+func (r contrasted) known() bool { return r.Ratio.N > 0 || r.Difference.Bounded() }
+
+// sentence answers a comparison. Each ratio has its interval.
+func (r Run) sentence(c comparison) string {
+	if !c.answered() {
+		return c.nothing()
+	}
+	c.rows = slices.DeleteFunc(slices.Clone(c.rows), func(r contrasted) bool { return !r.known() })
+	rows, probes, text := c.rows, c.byProbe(), c.subject()
+	switch {
+	case len(c.of[0].Per) > 0 && len(rows) == 1 && rows[0].Ratio.Bounded() && c.of[0].Per[analysis.Network] != "":
+		return fmt.Sprintf("%s is %s as large on %s as on %s (%s).", text, factorOf(rows[0]), rows[0].Network, c.relative(), r.short(rows[0].Probe))
+	case c.text != "" && len(probes.keys) == 1 && len(c.of[0].Per) == 0:
+		return text + " " + c.verbs(rows) + "."
+	}
+	var parts []string
+	for _, p := range probes.keys {
+		amounts := c.amounts(probes.of[p])
+		if rows[0].by.To[analysis.Probe] == "" {
+			amounts = r.short(p) + " " + amounts
+		}
+		parts = append(parts, amounts)
+	}
+	return comma(text, c.relativeText()) + ": " + strings.Join(parts, "; ") + "."
+}
+
+// nothing says why a comparison has no ratio.
+func (c comparison) nothing() string {
+	for _, r := range c.rows {
+		if r.Missing != "" {
+			return c.subject() + ": no ratio (" + r.Missing + ")."
+		}
+	}
+	return c.subject() + ": no cell of this run has both sides."
+}
+
+// at is where in parentheses, with the compared level unless the rest names the row.
+func (c comparison) at(r contrasted) string {
+	text := c.where(r)
+	alone := 0
+	for _, x := range c.rows {
+		if (x.Probe == r.Probe || x.by.To[analysis.Probe] != "") && c.where(x) == text {
+			alone++
+		}
+	}
+	if alone != 1 {
+		text = c.name(r)
+	}
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// factorOf formats a ratio: "3.12× [2.90, 3.41]", "1.00× ~ [0.97, 1.03]"; "" where only the difference
+// says something.
+func factorOf(r contrasted) string {
+	if r.Ratio.N == 0 {
+		return ""
+	}
+	d := ratioDigits(r.Ratio)
+	switch {
+	case r.Ratio.Center >= 100:
+		d = 0
+	case r.Ratio.Center >= 10:
+		d = 1
+	}
+	text := fixed(r.Ratio.Center, d) + "×"
+	if r.Same {
+		text += " ~"
+	}
+	if r.Ratio.Bounded() {
+		text += " " + bracket(r.Ratio, d)
+	}
+	return text
+}
+
+// cost formats a ratio below 1 as a share: "48 % [46, 51]".
+func cost(i stat.Interval) string {
+	d := 0
+	if i.Bounded() && i.Hi-i.Lo < 0.03 {
+		d = 1
+	}
+	text := fixed(100*(1-i.Center), d) + " %"
+	if i.Bounded() {
+		text += " [" + fixed(100*(1-i.Hi), d) + ", " + fixed(100*(1-i.Lo), d) + "]"
+	}
+	return text
+}
+
+// more formats a difference, "120 µs more [110, 131]", of a response time, or of another value without
+// a ratio; "" without an interval.
+func more(r contrasted) string {
+	i := r.Difference
+	if !i.Bounded() || r.Same || r.Ratio.N > 0 && r.Unit != "s" {
+		return ""
+	}
+	word := "more"
+	if i.Center < 0 {
+		word, i.Center, i.Lo, i.Hi = "less", -i.Center, -i.Hi, -i.Lo
+	}
+	amount, within := inUnit(i, r.Unit)
+	return amount + " " + word + " " + within
+}
+
+// inUnit formats a difference and its interval, if any, in the unit that suits it: "120 µs", "[110, 131]".
+func inUnit(i stat.Interval, base string) (amount, within string) {
+	factor, label := unit.Scale(i.Center, base)
+	if base == "1" {
+		factor, label = 100, "%"
+	}
+	d := decimals(factor, i.Center)
+	return strings.TrimSpace(fixed(i.Center*factor, d) + " " + label), intervalCell(i, factor, d).Text
+}
+
+// withMore joins a ratio and a difference.
+func withMore(ratio, difference string) string {
+	return strings.Trim(ratio+", "+difference, ", ")
+}
+
+// amounts sums up the rows of one probe: each, or the extremes.
+func (c comparison) amounts(rows []contrasted) string {
+	if len(rows) <= mostListed {
+		var parts []string
+		for _, r := range rows {
+			parts = append(parts, withMore(factorOf(r), more(r))+c.at(r))
+		}
+		return strings.Join(parts, ", ")
+	}
+	lo, hi, same := extremes(rows)
+	if same == len(rows) {
+		return noDifference(rows)
+	}
+	return factorOf(lo) + c.at(lo) + " to " + withMore(factorOf(hi), more(hi)) + c.at(hi) + someSame(same, len(rows))
+}
+
+// extremes returns the rows with the smallest and the largest ratio, and how many show no difference.
+func extremes(rows []contrasted) (lo, hi contrasted, same int) {
+	order := func(a, b contrasted) int { return cmp.Compare(a.Ratio.Center, b.Ratio.Center) }
+	known := slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Ratio.N == 0 })
+	if len(known) == 0 {
+		known = rows
+	}
+	for _, r := range rows {
+		if r.Same {
+			same++
+		}
+	}
+	return slices.MinFunc(known, order), slices.MaxFunc(known, order), same
+}
+
+func noDifference(rows []contrasted) string {
+	lo, hi := math.Inf(1), 0.0
+	for _, r := range rows {
+		lo, hi = min(lo, r.Ratio.Lo), max(hi, r.Ratio.Hi)
+	}
+	return fmt.Sprintf("no difference shown ~ under any of %d conditions (intervals within [%s, %s])", len(rows), fixed(lo, 2), fixed(hi, 2))
+}
+
+func someSame(same, of int) string {
+	if same == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", ~ under %d of %d conditions", same, of)
+}
+
+// verbs sums up rows of one probe as the predicate of a sentence: "costs 48 % [46, 51] of throughput
+// (host)", "takes 3.12× [2.90, 3.41] as long, 120 µs more [110, 131] (vm-vxlan)".
+func (c comparison) verbs(rows []contrasted) string {
+	if len(rows) > mostListed+1 {
+		return c.span(rows)
+	}
+	var said groups[string, string]
+	for _, r := range rows {
+		verb := verbOf(r)
+		amount, tail := amountOf(verb, r)
+		if len(said.of[verb]) == 0 {
+			amount += tail
+		}
+		said.add(verb, withMore(amount, more(r))+c.at(r))
+	}
+	var parts []string
+	for _, verb := range said.keys {
+		text := strings.Join(said.of[verb], ", ")
+		if verb == shows {
+			text = "no difference " + text
+		}
+		parts = append(parts, verb+" "+text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+const (
+	costs = "costs"
+	gives = "gives"
+	takes = "takes"
+	has   = "has"
+	shows = "shows"
+)
+
+func verbOf(r contrasted) string {
+	switch lower := record.LowerIsBetter(r.Unit); {
+	case r.Ratio.N == 0:
+		return has
+	case r.Same:
+		return shows
+	case r.Unit == "s":
+		return takes
+	case lower || r.Unit == "1":
+		return has
+	case r.Ratio.Center < 1:
+		return costs
+	}
+	return gives
+}
+
+// amountOf returns the object of a verb, and what follows the first one.
+func amountOf(verb string, r contrasted) (amount, tail string) {
+	switch verb {
+	case shows:
+		return "~" + interval(r.Ratio, false), ""
+	case takes:
+		return factorOf(r), " as long"
+	case costs:
+		return cost(r.Ratio), " of " + metricName(r.Metric)
+	case has:
+		if r.Ratio.N == 0 {
+			return metricName(r.Metric), ""
+		}
+	}
+	return factorOf(r), " the " + metricName(r.Metric)
+}
+
+// span is verbs for many rows: the extremes.
+func (c comparison) span(rows []contrasted) string {
+	lo, hi, same := extremes(rows)
+	if same == len(rows) {
+		return "shows " + strings.Replace(noDifference(rows), " shown", "", 1)
+	}
+	verb := verbOf(hi)
+	switch {
+	case verb == costs && verbOf(lo) == costs:
+		lo, hi = hi, lo // from the smallest cost to the largest
+	case verb == costs || verb == shows:
+		if verb = verbOf(lo); verb == costs || verb == shows {
+			verb = gives
+		}
+	}
+	from, _ := amountOf(verb, lo)
+	to, tail := amountOf(verb, hi)
+	return verb + " " + from + c.at(lo) + " to " + withMore(to+tail, more(hi)) + c.at(hi) + someSame(same, len(rows))
+}
