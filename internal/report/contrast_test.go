@@ -93,8 +93,8 @@ var contrastRuns = map[string]factorial{
 			return v
 		},
 		compare: []analysis.Contrast{
-			{Of: levels("size", "1473"), To: one("size", "1472"), In: levels("network", "host"), Text: "a datagram one byte above the MTU"},
-			{Of: levels("size", "1423"), To: one("size", "1422"), In: levels("network", "vxlan-overlay", "relay"), Text: "a datagram one byte above the MTU"}}},
+			{Of: among("size", "1473"), To: one("size", "1472"), In: among("network", "host"), Text: "a datagram one byte above the MTU"},
+			{Of: among("size", "1423"), To: one("size", "1422"), In: among("network", "vxlan-overlay", "relay"), Text: "a datagram one byte above the MTU"}}},
 	"offload": {question: "How much is segmentation offload worth?", networks: []string{"host", "vxlan-overlay"}, probes: []string{"tcp-stream", "udp-gso"},
 		factors: map[string][]string{"offload": {"on", "off"}, "packets": {"1", "2", "4", "7"}}, spread: 0.03, blocks: 16,
 		value: func(c map[string]string) float64 {
@@ -114,8 +114,8 @@ var contrastRuns = map[string]factorial{
 			}
 			return v
 		},
-		compare: []analysis.Contrast{{Of: levels("offload", "on"), To: one("offload", "off")},
-			{Of: levels("offload", "on"), To: one("offload", "off"), Per: one("network", "host")}}},
+		compare: []analysis.Contrast{{Of: among("offload", "on"), To: one("offload", "off")},
+			{Of: among("offload", "on"), To: one("offload", "off"), Per: one("network", "host")}}},
 	"load": {question: "How much longer does a ping take on a busy path?", networks: []string{"host", "vxlan", "vxlan-overlay", "vm-vlan", "vm-vxlan"}, probes: []string{"ping"},
 		factors: map[string][]string{"load": {"idle", "udp-rate", "tcp-stream"}}, spread: 0.05, blocks: 14,
 		value: func(c map[string]string) float64 {
@@ -129,8 +129,8 @@ var contrastRuns = map[string]factorial{
 			}
 			return v
 		},
-		compare: []analysis.Contrast{{Of: levels("load", "tcp-stream"), To: one("load", "idle"), Text: "a ping under byte load"},
-			{Of: levels("load", "udp-rate"), To: one("load", "idle"), Text: "a ping under packet load"},
+		compare: []analysis.Contrast{{Of: among("load", "tcp-stream"), To: one("load", "idle"), Text: "a ping under byte load"},
+			{Of: among("load", "udp-rate"), To: one("load", "idle"), Text: "a ping under packet load"},
 			{To: one("load", "idle"), Per: one("network", "host")}, {To: one("network", "host")}}},
 	"direction": {question: "What does each direction cost?", networks: []string{"terway"}, probes: []string{"tcp-stream", "ping"},
 		factors: map[string][]string{"ends": {"host-host", "host-shared", "host-dedicated", "shared-host", "shared-shared", "shared-dedicated",
@@ -167,14 +167,14 @@ var contrastRuns = map[string]factorial{
 		value: func(c map[string]string) float64 {
 			return map[string]float64{"tcp-stream": 20e9, "udp-gso": 15e9, "udp-stream": 6e9}[c["probe"]]
 		},
-		compare: []analysis.Contrast{{Of: levels("probe", "udp-gso", "udp-stream"), To: one("probe", "tcp-stream")}}},
+		compare: []analysis.Contrast{{Of: among("probe", "udp-gso", "udp-stream"), To: one("probe", "tcp-stream")}}},
 	"few": {question: "Two blocks.", networks: []string{"host", "bridge"}, probes: []string{"ping"}, factors: map[string][]string{"mtu": {"1500", "9000"}}, spread: 0.02, blocks: 2,
 		value:   func(map[string]string) float64 { return 1e-4 },
 		compare: []analysis.Contrast{{To: one("mtu", "1500")}}},
 }
 
-func levels(factor string, of ...string) map[string][]string { return map[string][]string{factor: of} }
-func one(factor, level string) map[string]string             { return map[string]string{factor: level} }
+func among(factor string, of ...string) map[string][]string { return map[string][]string{factor: of} }
+func one(factor, level string) map[string]string            { return map[string]string{factor: level} }
 
 // compared is the part of a report that answers the stated comparisons.
 func compared(f factorial) *Document {

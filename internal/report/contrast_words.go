@@ -148,11 +148,12 @@ func more(r contrasted) string {
 
 // inUnit formats a difference and its interval, if any, in the unit that suits it: "120 µs", "[110, 131]".
 func inUnit(i stat.Interval, base string) (amount, within string) {
-	factor, label := unit.Scale(i.Center, base)
+	top := max(math.Abs(i.Center), math.Abs(i.Lo), math.Abs(i.Hi))
+	factor, label := unit.Scale(top, base)
 	if base == "1" {
 		factor, label = 100, "%"
 	}
-	d := decimals(factor, i.Center)
+	d := decimals(factor, top)
 	return strings.TrimSpace(fixed(i.Center*factor, d) + " " + label), intervalCell(i, factor, d).Text
 }
 
