@@ -117,6 +117,14 @@ var Networks = map[string]Network{
 		return &network.VMVLAN{Switch: auto, Tag: 42, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
 	}, 0, "virtual machines on a VLAN of the underlay, with TAP devices on a bridge or Open vSwitch",
 		Properties{Underlay, "static", "VLAN, and a kernel of its own", "none"}},
+	"vm-host": {func() network.Driver {
+		return &network.VMHost{CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
+	}, 0, "a virtual machine per host, with TAP devices on one switch; programs on the machines themselves: the baseline of vm-overlay",
+		Properties{Underlay, "static", "a kernel of its own per host", "none"}},
+	"vm-overlay": {func() network.Driver {
+		return &network.VMOverlay{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
+	}, 0, "vxlan-overlay inside virtual machines: one per host, containers in it, VXLAN between the machines",
+		Properties{Overlay, "static", "network identifier, and a kernel of its own per host", "none"}},
 	"vm-vxlan": {func() network.Driver {
 		return &network.VMVXLAN{VNI: 1, Port: 4789, CPUs: 1, Queues: 1, VHost: auto, Memory: vmMemory}
 	}, 0, "virtual machines with TAP devices on a bridge per host, VXLAN between the bridges",

@@ -1,10 +1,14 @@
 package cli
 
 import (
+	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/weir-bench/weir/internal/hostns"
+	"github.com/weir-bench/weir/internal/netns"
+	"github.com/weir-bench/weir/internal/target/agent"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/vm"
 )
@@ -21,7 +25,7 @@ func guestCommand() *cobra.Command {
 			return nil
 		},
 	}
-	c.AddCommand(guestPod())
+	c.AddCommand(guestPod(), guestContainer())
 	return c
 }
 
@@ -48,4 +52,25 @@ func guestPod() *cobra.Command {
 	c.Flags().IntVar(&nic.Queues, "queues", 1, "queues of its network device")
 	c.Flags().StringVar(&nic.VHost, "vhost", vm.VHostAuto, "auto, on or off")
 	return c
+}
+
+// guestContainer runs the agent of a container in a guest, on standard input and output.
+func guestContainer() *cobra.Command {
+	const inside = "inside"
+	return &cobra.Command{
+		Use:   "container NAME",
+		Short: "Serve as the agent of a network namespace in a virtual machine",
+		Args:  args(cobra.RangeArgs(1, 2)),
+		RunE: func(_ *cobra.Command, as []string) error {
+			if len(as) == 2 && as[1] == inside {
+				return exit(exitEnvironment, agent.Serve(struct {
+					io.Reader
+					io.Writer
+				}{os.Stdin, os.Stdout}, nil))
+			}
+			// All threads of a program are inside if it begins there.
+			argv := []string{"weir", "guest", "container", as[0], inside}
+			return exit(exitEnvironment, netns.Exec(hostns.Peer(as[0]), hostns.OwnSys, "/proc/self/exe", argv, os.Environ()))
+		},
+	}
 }
