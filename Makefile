@@ -73,10 +73,12 @@ coverage: ## how often the intervals cover the truth, in R separate runs of 10 s
 	mv docs/coverage.md.new docs/coverage.md
 
 D ?= weir-results/all
-results: build ## test every claim and run every shipped study, in their fast forms; an hour, needs an idle machine
+results: build ## test every claim and run every shipped study, in their fast forms; an hour, needs an idle machine, then make golden
 	./scripts/install-tools $(PACKAGES)
 	./scripts/results $(D) > docs/results.md.new
 	mv docs/results.md.new docs/results.md
+	for d in $(D)/cni-comparison $(D)/claims/cni-comparison; do \
+		[ ! -e $$d ] || ./bin/weir report $$d --format ratios -o docs/performance.csv; done
 
 .PHONY: documents
 documents: build ## repeat every figure of the documents, in fast forms, with the results of `make results` where they exist; an hour, needs an idle machine

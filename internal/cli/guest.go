@@ -1,14 +1,10 @@
 package cli
 
 import (
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
 
-	"github.com/weir-bench/weir/internal/hostns"
-	"github.com/weir-bench/weir/internal/netns"
-	"github.com/weir-bench/weir/internal/target/agent"
 	"github.com/weir-bench/weir/internal/target/lab"
 	"github.com/weir-bench/weir/internal/target/vm"
 )
@@ -63,14 +59,9 @@ func guestContainer() *cobra.Command {
 		Args:  args(cobra.RangeArgs(1, 2)),
 		RunE: func(_ *cobra.Command, as []string) error {
 			if len(as) == 2 && as[1] == inside {
-				return exit(exitEnvironment, agent.Serve(struct {
-					io.Reader
-					io.Writer
-				}{os.Stdin, os.Stdout}, nil))
+				return exit(exitEnvironment, lab.ServeContainer())
 			}
-			// All threads of a program are inside if it begins there.
-			argv := []string{"weir", "guest", "container", as[0], inside}
-			return exit(exitEnvironment, netns.Exec(hostns.Peer(as[0]), hostns.OwnSys, "/proc/self/exe", argv, os.Environ()))
+			return exit(exitEnvironment, lab.Container(as[0], []string{"weir", "guest", "container", as[0], inside}))
 		},
 	}
 }

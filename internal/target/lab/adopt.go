@@ -9,7 +9,6 @@ import (
 
 	"golang.zx2c4.com/wireguard/wgctrl/wgtypes"
 
-	"github.com/weir-bench/weir/internal/hostns"
 	"github.com/weir-bench/weir/internal/netns"
 	"github.com/weir-bench/weir/internal/plan"
 	"github.com/weir-bench/weir/internal/target/agent"
@@ -87,22 +86,6 @@ func (l *lab) enter(ctx context.Context, p *place, g *plan.Guest) error {
 	return nil
 }
 
-// inside turns p into a container of a guest. In the guest's own agent it makes the network namespace.
-func (l *lab) inside(ctx context.Context, p *place, s *plan.Step) error {
-	guest, err := l.at(s.Inside.Guest)
-	if err != nil {
-		return err
-	}
-	if guest.guest == nil {
-		return fmt.Errorf("container %s: %s is not a guest", p.name, guest.name)
-	}
-	if err := guest.guest.Step(ctx, *s); err != nil {
-		return err
-	}
-	p.guest, err = guest.guest.Inside(ctx, p.name)
-	return err
-}
-
 // An actor acts in a whole guest: a lab with the network namespace of process 1 and those that it makes
 // for containers.
 type actor struct{ *lab }
@@ -129,23 +112,6 @@ func (a actor) Step(ctx context.Context, s plan.Step) error {
 	}
 	_, err := a.some(ctx, []plan.Step{s})
 	return err
-}
-
-// contain makes the place of a container, and names its network namespace, so that programs can enter it.
-func (a actor) contain(name string) error {
-	if a.places[name] != nil {
-		return fmt.Errorf("duplicate place %s", name)
-	}
-	return netns.Create(1, func(_ int, ns *netns.Namespace) error {
-		if err := hostns.Name(name); err != nil {
-			return errors.Join(err, ns.Close())
-		}
-		p, err := newPlace(name, ns)
-		if err == nil {
-			a.places[name] = p
-		}
-		return err
-	})
 }
 
 func (a actor) Check(s plan.State) error { return a.verify(context.Background(), []plan.State{s}) }
