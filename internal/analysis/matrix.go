@@ -14,8 +14,8 @@ type Matrix struct {
 	Levels   map[string]string // the other factors that vary
 	From, To []string
 	Tables   map[[2]string]Table // by from and to
-	// Contrast is the index of the run's contrast that divides all directions by one, Base, or -1; Ratios
-	// holds its rows by from, to and network.
+	// Contrast is the index of the run's first contrast that divides directions by one, Base, or -1;
+	// Ratios holds the rows of all that do, by from, to and network.
 	Contrast int
 	Base     [2]string
 	Ratios   map[[3]string]ContrastRow
@@ -42,21 +42,23 @@ func (r *Run) Matrices() []Matrix {
 	return out
 }
 
-// divide adds the ratios of the first contrast between directions.
+// divide adds the ratios of the contrasts that divide directions by one.
 func (r *Run) divide(m *Matrix) {
-	m.Contrast = slices.IndexFunc(r.Contrasts, func(c Contrasted) bool {
-		return len(c.To) == 1 && c.To[ends] != "" && c.Of == nil && c.Per == nil && c.Value == ""
-	})
-	if m.Contrast < 0 {
-		return
-	}
-	c := r.Contrasts[m.Contrast]
-	a, b, _ := strings.Cut(c.To[ends], "-")
-	m.Base, m.Ratios = [2]string{a, b}, map[[3]string]ContrastRow{}
-	for _, x := range c.Rows {
-		from, to, _ := strings.Cut(x.Of[ends], "-")
-		if t := m.Tables[[2]string{from, to}]; x.Probe == m.Probe && holds(t.Config, x.Config) {
-			m.Ratios[[3]string{from, to, x.Network}] = x
+	m.Contrast = -1
+	for i, c := range r.Contrasts {
+		to := c.To[ends]
+		if len(c.To) != 1 || to == "" || len(c.Per) > 0 || c.Value != "" || m.Contrast >= 0 && to != r.Contrasts[m.Contrast].To[ends] {
+			continue
+		}
+		if m.Contrast < 0 {
+			a, b, _ := strings.Cut(to, "-")
+			m.Contrast, m.Base, m.Ratios = i, [2]string{a, b}, map[[3]string]ContrastRow{}
+		}
+		for _, x := range c.Rows {
+			from, to, _ := strings.Cut(x.Of[ends], "-")
+			if t := m.Tables[[2]string{from, to}]; x.Probe == m.Probe && holds(t.Config, x.Config) {
+				m.Ratios[[3]string{from, to, x.Network}] = x
+			}
 		}
 	}
 }

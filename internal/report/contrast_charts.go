@@ -216,12 +216,16 @@ func (c comparison) without(factor string) comparison {
 	return c
 }
 
-// pairedValues draws numerators and denominators in one chart if all rows have the same two levels.
+// pairedValues draws numerators and denominators in one chart if each row has two levels of its own, or
+// all have the same two.
 func (s source) pairedValues(c comparison, rows []contrasted, alt func(string) string) *Figure {
-	if c.toVaries() || len(rows[0].by.Per) > 0 || rows[0].by.To[analysis.Network] != "" || slices.ContainsFunc(rows, func(r contrasted) bool { return c.level(r) != "" }) {
+	places := map[string]bool{}
+	for _, r := range rows {
+		places[c.where(r)] = true
+	}
+	if len(places) < len(rows) || len(rows[0].by.Per) > 0 || rows[0].by.To[analysis.Network]+rows[0].by.To[analysis.Probe] != "" {
 		return nil
 	}
-	of, to := divided(rows[0].Of, rows[0].by.To, false, true), divided(rows[0].by.To, rows[0].by.To, false, true)
 	top := 0.0
 	var all []float64
 	for _, r := range rows {
@@ -231,26 +235,30 @@ func (s source) pairedValues(c comparison, rows []contrasted, alt func(string) s
 	factor, label := unit.Scale(top, rows[0].Unit)
 	d := decimals(factor, all...)
 	axis := comma(metricName(rows[0].Metric), label)
-	out := &Figure{Caption: capital(comma(of+" and "+to, metricName(rows[0].Metric)))}
-	value := func(r contrasted) stat.Interval { return r.Value }
-	base := func(r contrasted) stat.Interval { return r.Base }
+	of := func(r contrasted) string { return divided(r.Of, r.by.To, false, true) }
+	to := func(r contrasted) string { return divided(r.by.To, r.by.To, false, true) }
+	out := &Figure{Caption: capital(metricName(rows[0].Metric)) + " on both sides"}
+	if c.level(rows[0]) == "" {
+		out.Caption = capital(comma(of(rows[0])+" and "+to(rows[0]), metricName(rows[0].Metric)))
+	}
 	if a := c.numeric(rows); a != nil {
-		above, below := s.contrastCurves(c, rows, a, factor, value), s.contrastCurves(c, rows, a, factor, base)
+		above := s.contrastCurves(c, rows, a, factor, func(r contrasted) stat.Interval { return r.Value })
+		below := s.contrastCurves(c, rows, a, factor, func(r contrasted) stat.Interval { return r.Base })
 		for i := range above {
-			above[i].Name += " " + of
-			below[i].Name += " " + to
+			above[i].Name += " " + of(rows[0])
+			below[i].Name += " " + to(rows[0])
 			below[i].Dashed = true
 		}
 		out.Caption += " by " + a.factor
 		out.Chart = chart.Sweep{Curves: append(above, below...), X: a.axis, Y: axis, Alt: alt(out.Caption)}
 		return out
 	}
+	row := func(name string, color int, i stat.Interval) chart.Row {
+		return chartRow(name, color, i, factor, fixed(i.Center*factor, d))
+	}
 	var gs []chart.RowGroup
 	for _, r := range rows {
-		row := func(name string, color int, i stat.Interval) chart.Row {
-			return chartRow(name, color, i, factor, fixed(i.Center*factor, d))
-		}
-		gs = append(gs, chart.RowGroup{Name: c.name(r), Rows: []chart.Row{row(of, s.color(r.Network), r.Value), row(to, 0, r.Base)}})
+		gs = append(gs, chart.RowGroup{Name: cmp.Or(c.where(r), r.Network), Rows: []chart.Row{row(of(r), s.color(r.Network), r.Value), row(to(r), 0, r.Base)}})
 	}
 	out.Chart = chart.Grouped{Groups: gs, Axis: axis, Alt: alt(out.Caption)}
 	return out

@@ -142,7 +142,10 @@ var contrastRuns = map[string]factorial{
 			}
 			return 20e9 / by
 		},
-		compare: []analysis.Contrast{{To: one("ends", "host-host")}}},
+		compare: []analysis.Contrast{
+			{Of: among("ends", "host-dedicated", "dedicated-host", "dedicated-dedicated"), To: one("ends", "host-host"), Text: "a pod with its own NIC"},
+			{Of: among("ends", "host-shared", "shared-host", "shared-shared", "shared-dedicated", "dedicated-shared"), To: one("ends", "host-host"),
+				Text: "a pod that shares a NIC"}}},
 	"shares": {question: "How much longer does a ping take under a share of the load?", networks: []string{"host", "vxlan-overlay"}, probes: []string{"ping"},
 		factors: map[string][]string{"load": {"idle", "udp-rate@10%", "udp-rate@50%", "udp-rate@90%", "udp-rate", "tcp-stream@10%", "tcp-stream@50%", "tcp-stream@90%", "tcp-stream"}},
 		spread:  0.04, blocks: 14,
@@ -198,6 +201,7 @@ func TestComparisons(t *testing.T) {
 		{"contrasts-values.html", HTML, []string{"offload"}},
 		{"contrasts-matrix.html", HTML, []string{"direction"}},
 		{"contrasts-load.html", HTML, []string{"shares"}},
+		{"contrasts-size.html", HTML, []string{"size"}},
 	} {
 		var b bytes.Buffer
 		for _, name := range f.of {

@@ -175,22 +175,27 @@ func (c comparison) amounts(rows []contrasted) string {
 	if same == len(rows) {
 		return noDifference(rows)
 	}
-	return factorOf(lo) + c.at(lo) + " to " + withMore(factorOf(hi), more(hi)) + c.at(hi) + someSame(same, len(rows))
+	return c.between(factorOf(lo), lo, factorOf(hi), hi, len(rows)-same) + someSame(same, len(rows))
 }
 
-// extremes returns the rows with the smallest and the largest ratio, and how many show no difference.
+// between joins the amounts of two extremes, which are one row if only one shows a difference.
+func (c comparison) between(from string, lo contrasted, to string, hi contrasted, shown int) string {
+	text := withMore(to, more(hi)) + c.at(hi)
+	if shown > 1 {
+		text = from + c.at(lo) + " to " + text
+	}
+	return text
+}
+
+// extremes returns the rows with the smallest and the largest ratio of those that show a difference,
+// and how many show none. A row without a ratio counts as one that shows a difference.
 func extremes(rows []contrasted) (lo, hi contrasted, same int) {
+	shown := slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Same })
+	if len(shown) == 0 {
+		return lo, hi, len(rows)
+	}
 	order := func(a, b contrasted) int { return cmp.Compare(a.Ratio.Center, b.Ratio.Center) }
-	known := slices.DeleteFunc(slices.Clone(rows), func(r contrasted) bool { return r.Ratio.N == 0 })
-	if len(known) == 0 {
-		known = rows
-	}
-	for _, r := range rows {
-		if r.Same {
-			same++
-		}
-	}
-	return slices.MinFunc(known, order), slices.MaxFunc(known, order), same
+	return slices.MinFunc(shown, order), slices.MaxFunc(shown, order), len(rows) - len(shown)
 }
 
 func noDifference(rows []contrasted) string {
@@ -283,14 +288,12 @@ func (c comparison) span(rows []contrasted) string {
 	}
 	verb := verbOf(hi)
 	switch {
-	case verb == costs && verbOf(lo) == costs:
-		lo, hi = hi, lo // from the smallest cost to the largest
-	case verb == costs || verb == shows:
-		if verb = verbOf(lo); verb == costs || verb == shows {
-			verb = gives
-		}
+	case verb == costs: // from the smallest cost to the largest
+		lo, hi = hi, lo
+	case verbOf(lo) == costs:
+		verb = gives
 	}
 	from, _ := amountOf(verb, lo)
 	to, tail := amountOf(verb, hi)
-	return verb + " " + from + c.at(lo) + " to " + withMore(to+tail, more(hi)) + c.at(hi) + someSame(same, len(rows))
+	return verb + " " + c.between(from, lo, to+tail, hi, len(rows)-same) + someSame(same, len(rows))
 }
